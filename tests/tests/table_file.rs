@@ -56,6 +56,55 @@ fn vectors_go_where_there_is_room_for_them() {
     assert_eq!(embed(&[u32::MAX], &[1], width), Err(ErrorKind::TokenOutOfRange));
 }
 
+/// The file with settings of sentence-transformers, in the room of what its `config.json` says
+/// beyond need.
+fn with_prompts(settings: &str) -> Vec<u8> {
+    let mut file = small_table();
+    let key = b"config.json";
+    let entry = file.windows(key.len()).position(|it| it == key).unwrap() - 4;
+    let value = entry + 4 + key.len();
+    let bytes = usize::from(u16::from_le_bytes([file[entry + 2], file[entry + 3]]));
+    let config = r#"{"model_type":"model2vec","architectures":["StaticModel"],"normalize":true}"#;
+    let name = "config_sentence_transformers.json";
+    let rest = bytes - config.len() - 4 - name.len();
+    let mut both = Vec::from(config);
+    both.extend(u16::try_from(name.len()).unwrap().to_le_bytes());
+    both.extend(u16::try_from(rest).unwrap().to_le_bytes());
+    both.extend(name.bytes());
+    both.extend(format!("{settings:rest$}").bytes());
+    assert_eq!(both.len(), bytes, "{settings} is too long");
+    file[entry + 2..entry + 4].copy_from_slice(&u16::try_from(config.len()).unwrap().to_le_bytes());
+    file[value..value + bytes].copy_from_slice(&both);
+    file[64] += 1;
+    file
+}
+
+#[test]
+fn prompts_that_are_empty_are_none() {
+    let (with, without) =
+        (with_prompts(r#"{"prompts":{"query":"","document":null}}"#), small_table());
+    let (with, without) = (TableFile::open(&with).unwrap(), TableFile::open(&without).unwrap());
+    let ids = with.tokenize("hello, world", 512).unwrap().ids;
+    assert_eq!(ids, without.tokenize("hello, world", 512).unwrap().ids);
+    let mut vectors = vec![vec![0.0_f32; with.dimensions()]; 2];
+    with.embed(&ids, &[ids.len()], &mut vectors[0]).unwrap();
+    without.embed(&ids, &[ids.len()], &mut vectors[1]).unwrap();
+    assert_eq!(vectors[0], vectors[1]);
+}
+
+#[test]
+fn prompts_that_say_something_are_refused_by_name() {
+    for settings in [
+        r#"{"prompts":{"query":"","document":"text: "}}"#,
+        r#"{"prompts":{"query":""},"default_prompt_name":"query"}"#,
+    ] {
+        let file = with_prompts(settings);
+        let Fault { error, key, .. } = TableFile::open(&file).unwrap_err();
+        let name = if settings.contains("default") { "default_prompt_name" } else { "prompts" };
+        assert_eq!((error.kind(), key), (ErrorKind::UnsupportedSetting, name), "{settings}");
+    }
+}
+
 #[test]
 fn what_needs_more_code_is_refused_by_name() {
     let file = small_table();

@@ -81,9 +81,10 @@ export function api(runners: Runners, looking: () => Promise<Looking>): Api {
     options.signal?.throwIfAborted();
     if (isFolder(source)) return folderOf(runners, source, options);
     const { kind } = options;
-    // It takes as long as the file's first bytes. What is wrong with it is said when those are there.
+    // It takes as long as the file's first bytes. What is wrong with it is said when those are there. Which of two modules a
+    // sentence model runs in, they tell.
     const module = kind === "reranker" ? "encoders" : kind;
-    if (module) void engineOf(runners, module).then((engine) => engine.ready()).catch(() => {});
+    if (module && module !== "sentences") void engineOf(runners, module).then((engine) => engine.ready()).catch(() => {});
     const sink = await bring(source, () => new ModelSink(runners, kind), options);
     return sink.model(options);
   }

@@ -75,6 +75,16 @@ function moduleFor(start: Uint8Array, family: Family): ModuleName | undefined {
 
 const beginning = (start: Uint8Array) => new TextDecoder("latin1").decode(start.subarray(0, 1 << 16));
 
+/** The names of prompts in the file of a static model, all of which are empty: others need the module for all families. */
+function promptNames(file: Uint8Array): string[] {
+  const [, prompts] = /"prompts"\s*:\s*(\{[^}]*\})/.exec(new TextDecoder().decode(file.subarray(0, 1 << 16))) ?? [];
+  try {
+    return prompts ? Object.keys(JSON.parse(prompts) as object).sort() : [];
+  } catch {
+    return [];
+  }
+}
+
 function hintsAtEncoder(start: Uint8Array, family: Family): boolean {
   const text = beginning(start);
   switch (family) {
@@ -207,7 +217,10 @@ export class ModelSink implements Sink {
       const { engine, loadCausal } = await causal();
       return loadCausal(engine, inner.take(), format);
     }
-    if (this.#module === "static") return loadSentences(tables, inner.take(), format, options, 1);
+    if (this.#module === "static") {
+      const prompts = promptNames(inner.bytes());
+      return loadSentences(tables, inner.take(), format, options, { least: 1, prompts });
+    }
     return loadSentences(sentences, inner.take(), format, options);
   }
 

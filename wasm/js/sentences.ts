@@ -151,16 +151,25 @@ const BATCH_TOKENS = 256;
 const STREAM_TEXTS = 16;
 
 /** Puts a prompt before the texts that come; what it gives the caller has to put there. */
-function prompted(model: Sentences, { prompt, promptName, role }: PartOptions): string {
+function prompted(model: Sentences, names: readonly string[], { prompt, promptName, role }: PartOptions): string {
   check(prompt === undefined || promptName === undefined, "either prompt or promptName, not both");
   if (!model.set_prompt) {
-    check(promptName === undefined, `the model has no prompt "${promptName}"; it has none`);
+    // Those that it has are empty.
+    check(promptName === undefined || names.includes(promptName), `the model has no prompt "${promptName}"; it has ${names.join(", ") || "none"}`);
     return prompt ?? "";
   }
   if (prompt !== undefined) model.set_prompt(Before.Text, prompt);
   else if (promptName !== undefined) model.set_prompt(Before.Named, promptName);
   else model.set_prompt(role === "query" ? Before.Query : role === "document" ? Before.Document : Before.Usual, "");
   return "";
+}
+
+/** What holds for a model where its module does not say. */
+interface Untold {
+  /** How many tokens a text may be cut to. */
+  least?: number;
+  /** The names of its prompts, which are empty. */
+  prompts?: readonly string[];
 }
 
 /** A sentence model in this thread. */
@@ -172,14 +181,13 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
   readonly #positions: number;
   readonly #least: number;
 
-  /** `least` is how many tokens a text may be cut to, where the module does not say. */
-  constructor(model: Sentences, least = 2) {
+  constructor(model: Sentences, { least = 2, prompts = [] }: Untold = {}) {
     super(model);
     this.dims = model.dims();
     this.maxTokens = model.max_tokens();
     this.#positions = model.positions();
     this.#least = model.least_tokens?.() ?? least;
-    this.prompts = model.prompts?.() ?? [];
+    this.prompts = model.prompts?.() ?? prompts;
   }
 
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
@@ -220,7 +228,7 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
         const model = this.open();
         let waiting = 0;
         try {
-          const prompt = prompted(model, options);
+          const prompt = prompted(model, this.prompts, options);
           while (next < texts.length && waiting < BATCH_TOKENS) {
             const text = texts[next];
             check(typeof text === "string", `text ${start + next} is of type ${typeof text}, not string`);
@@ -267,7 +275,7 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
     const { maxTokens = 0xffff_ffff } = options;
     check(maxTokens >= this.#least, `maxTokens must be ${this.#least} or more`);
     return guarded(() => {
-      const ids = model.tokenize(prompted(model, options) + text, maxTokens);
+      const ids = model.tokenize(prompted(model, this.prompts, options) + text, maxTokens);
       const total = model.total();
       return { ids, total, truncated: total > ids.length };
     });
@@ -280,10 +288,10 @@ export function loadSentences(
   reader: Reader,
   format: string | undefined,
   options: SentenceOptions,
-  least?: number,
+  untold?: Untold,
 ): SentenceModel {
   const { Sentences } = engine.glue;
-  return new LocalSentences(guarded(() => new Sentences(reader, options.requantize), () => format), least);
+  return new LocalSentences(guarded(() => new Sentences(reader, options.requantize), () => format), untold);
 }
 
 /** Where the caller wants so many elements, or a new place for them. */

@@ -22,6 +22,27 @@ function changed(from: string, to: string): Uint8Array {
   return sealed(bytes);
 }
 
+/** The file with settings of sentence-transformers, in the room of what its `config.json` says beyond need. */
+function withPrompts(settings: object): Uint8Array {
+  const bytes = file();
+  const view = new DataView(bytes.buffer);
+  const key = "config.json";
+  const value = Buffer.from(bytes.buffer).indexOf(key) + key.length;
+  const lengths = value - key.length - 4;
+  const room = view.getUint16(lengths + 2, true);
+  const config = '{"model_type":"model2vec","architectures":["StaticModel"],"normalize":true}';
+  const name = "config_sentence_transformers.json";
+  const rest = room - config.length - 4 - name.length;
+  const text = new TextEncoder();
+  bytes.set(text.encode(config), value);
+  view.setUint16(lengths + 2, config.length, true);
+  view.setUint16(value + config.length, name.length, true);
+  view.setUint16(value + config.length + 2, rest, true);
+  bytes.set(text.encode(name + JSON.stringify(settings).padEnd(rest)), value + config.length + 4);
+  view.setUint32(64, view.getUint32(64, true) + 1, true);
+  return sealed(bytes);
+}
+
 /** Writes the checksum of tensor data and that of the file into the footer. */
 function sealed(bytes: Uint8Array): Uint8Array {
   const view = new DataView(bytes.buffer);
@@ -47,6 +68,10 @@ async function started(run: () => Promise<unknown>): Promise<number[]> {
 test("a static model starts its own module and no other; files that this cannot do start that for all families", async () => {
   expect(await started(() => load(file()))).toEqual([moduleBytes("nanoembed-static")]);
   expect(await started(() => load(changed('##","max_input', '@@","max_input')))).toHaveLength(1);
+});
+
+test("a sentence model is looked for in no other module", async () => {
+  expect(await started(() => load(file(), { kind: "sentences" }))).toHaveLength(0);
 });
 
 describe("the same model out of a file and out of its folder", () => {
@@ -94,6 +119,25 @@ describe("files", () => {
   test("with a tokenizer of another kind are run by the module for all families", async () => {
     using model = await load(changed('##","max_input', '@@","max_input'), { kind: "sentences" });
     expect((await model.embed("hello")).dims).toBe(48);
+  });
+
+  test("with prompts that are empty need no other module, and have the same names there", async () => {
+    const prompts = { query: "", document: "", title: null };
+    const modules = await started(async () => {
+      using model = await load(withPrompts({ prompts }), { kind: "sentences" });
+      expect(model.prompts).toEqual(["document", "query", "title"]);
+      const plain = await model.embed("hello");
+      expect(await model.embed("hello", { promptName: "query" })).toEqual(plain);
+      expect(await model.embedQuery("hello")).toEqual(plain);
+      await expect(model.embed("hello", { promptName: "passage" })).rejects.toMatchObject({ code: "invalid_argument" });
+    });
+    expect(modules).toHaveLength(0);
+  });
+
+  test("with prompts that say something are run by the module for all families", async () => {
+    using model = await load(withPrompts({ prompts: { query: "q: ", document: "" } }), { kind: "sentences" });
+    expect(model.prompts).toEqual(["document", "query"]);
+    expect((await model.embedQuery("hello")).tokens).toBeGreaterThan((await model.embedDocuments(["hello"])).tokens[0]!);
   });
 
   test("with a setting that nothing does are refused by its name", async () => {

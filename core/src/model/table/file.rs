@@ -81,18 +81,21 @@ impl<'a> TableSource<'a> {
         Ok(Self { file, entries, settings: TableSettings { normalize, ..settings }, words })
     }
 
-    /// Refuses a file that has prompts, which are put before texts when somebody asks for it.
+    /// Refuses a file that has prompts, which are put before texts when somebody asks for it. Those
+    /// that are empty are none: sentence-transformers writes one for queries and one for documents.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedSetting`] at the first prompt.
+    /// [`ErrorKind::UnsupportedSetting`] at the first prompt that is not empty.
     #[cfg(feature = "alloc")]
     pub(crate) fn check_prompts(&self) -> Read<'a, ()> {
         let texts = self.file.metadata().filter(|(path, _)| path.ends_with(PROMPTS));
         for (_, text) in texts {
             let config = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
             let prompts = config.object("prompts")?;
-            if let Some((_, prompt)) = prompts.and_then(|it| it.value().members().next()) {
+            let mut prompts = prompts.iter().flat_map(|it| it.value().members());
+            let is_empty = |it: Value<'_>| it.is_null() || it.as_text() == Some("");
+            if let Some((_, prompt)) = prompts.find(|&(_, prompt)| !is_empty(prompt)) {
                 let error = Error::new(prompt.offset(), ErrorKind::UnsupportedSetting);
                 let only = "no prompt is put before texts here";
                 return Err(Fault { error, key: "prompts", only });
