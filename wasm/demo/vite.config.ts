@@ -46,7 +46,7 @@ export default defineConfig({
   plugins: [offline()],
   resolve: { alias: [
     { find: /^nanoembed$/, replacement: at("../dist/index.js") },
-    { find: /^nanoembed\/(\w+)$/, replacement: at("../dist/$1.js") },
+    { find: /^nanoembed\/([\w-]+)$/, replacement: at("../dist/$1.js") },
   ] },
   worker: { format: "es" },
   build: {

@@ -63,6 +63,44 @@ inBrowser("the demo", () => {
     await page.close();
   });
 
+  test("Search reads folders, and has them at the next visit", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "nanoembed-"));
+    const notes = join(folder, "notes");
+    mkdirSync(join(notes, "more"), { recursive: true });
+    const filler = "It rained all day, and nobody went out. ".repeat(300);
+    writeFileSync(join(notes, "long.txt"), `${filler}The penguin lives in Antarctica and cannot fly. ${filler}`);
+    writeFileSync(join(notes, "more", "short.md"), "My bicycle has a flat tyre.\n\nGouda is made of milk.");
+    writeFileSync(join(notes, "picture.bin"), new Uint8Array([0, 1, 2, 0]));
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${server.origin}/search.html`);
+    await status(page, /passages searched in/);
+    await page.setInputFiles("#folder", notes);
+    await page.waitForFunction(() => document.getElementById("kept")!.textContent!.startsWith("2 files"), null, { timeout: 120_000 });
+    const found = async (words: string, name: string) => {
+      await page.fill("#question", words);
+      await page.waitForFunction((name) => document.querySelector("#hits li:first-child em")?.textContent === name, name);
+      return page.textContent("#hits li:first-child span");
+    };
+    expect(await found("birds of the south pole", "notes/long.txt")).toContain("penguin");
+    await page.reload();
+    await status(page, /passages searched in/);
+    expect(await found("birds of the south pole", "notes/long.txt")).toContain("penguin");
+    expect(await found("dairy", "notes/more/short.md")).toContain("Gouda");
+    // A file that is as it was is not read again.
+    await page.setInputFiles("#folder", notes);
+    await page.waitForFunction(() => document.querySelectorAll("#documents li").length === 2);
+    await page.click('[aria-label="Forget notes/long.txt"]');
+    await page.waitForFunction(() => document.querySelectorAll("#documents li").length === 1);
+    await page.click("#forget");
+    await page.waitForFunction(() => document.getElementById("kept")!.textContent!.startsWith("None yet"));
+    await page.fill("#question", "dairy");
+    await status(page, /passages searched in/);
+    expect(await page.locator("#hits em").count()).toBe(0);
+    await context.close();
+    rmSync(folder, { recursive: true });
+  });
+
   test("Inspector shows what is in a file, and which byte is wrong", async () => {
     const { page, complaints } = await openPage(browser, `${server.origin}/inspector.html`);
     await page.setViewportSize({ width: 1180, height: 980 });

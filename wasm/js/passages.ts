@@ -6,6 +6,8 @@ export interface ChunkOptions {
   tokens?: number;
   /** About how many tokens of a passage the next one repeats. Default: an eighth. */
   overlap?: number;
+  /** Whether paragraphs and items of lists are passages of their own, however short. Default: false. */
+  paragraphs?: boolean;
 }
 
 /** Where a passage lies in its text, in UTF-16 code units: `text.slice(start, end)`. */
@@ -17,10 +19,26 @@ const ENDS = [/\n\s*\n\s*/g, /[.!?…。！？]["'”’)\]]*\s+|\n\s*/g, /\s+/g
 /** As many characters as a token has at most, more or less: what is tried first. */
 const LONG_TOKEN = 6;
 
+/** What stands between paragraphs and before items of lists. */
+const PARAGRAPHS = /\n\s*\n|\n(?=\s*[-*•\d])/g;
+
 /** The places of the passages of a text: each of at most `tokens` tokens as `count` counts them, all of the text but white space at ends. */
 export async function passagesOf(
-  text: string, tokens: number, overlap: number, count: (part: string) => Promise<number>,
+  text: string, { tokens, overlap, paragraphs }: Required<ChunkOptions>, count: (part: string) => Promise<number>,
 ): Promise<Place[]> {
+  const ends = paragraphs ? [...text.matchAll(PARAGRAPHS)].map(({ index, 0: { length } }) => index + length) : [];
+  const found: Place[] = [];
+  let from = 0;
+  for (const to of [...ends, text.length]) {
+    const part = text.slice(from, to);
+    for (const [start, end] of await partsOf(part, tokens, overlap, count)) found.push([from + start, from + end]);
+    from = to;
+  }
+  return found;
+}
+
+/** The passages of a text without regard to paragraphs. */
+async function partsOf(text: string, tokens: number, overlap: number, count: (part: string) => Promise<number>): Promise<Place[]> {
   const found: Place[] = [];
   const last = text.trimEnd().length;
   let start = text.length - text.trimStart().length;

@@ -4,8 +4,11 @@
  * @module
  */
 import { NanoembedError, check } from "./errors.js";
+import type {
+  AddOptions, AddProgress, IndexContents, IndexDocument, IndexHit, IndexOptions, IndexSearchOptions, SearchIndex,
+} from "./indexed.js";
 import { missing, type IndexStore } from "./index-store.js";
-import { passagesOf, type ChunkOptions, type Place } from "./passages.js";
+import { passagesOf, type Place } from "./passages.js";
 import { Rows } from "./index-rows.js";
 import { decodeSegment, encodeSegment, type ModelMark, type Segment, type StoredDocument } from "./segment.js";
 import { deleteSegments, SegmentLog } from "./segment-log.js";
@@ -13,100 +16,11 @@ import type { EmbedOptions, SentenceModel } from "./sentences.js";
 import { quantizeVectors, similarity } from "./vectors.js";
 
 export { NanoembedError } from "./errors.js";
+export type {
+  AddOptions, AddProgress, IndexContents, IndexDocument, IndexHit, IndexOptions, IndexPassage, IndexSearchOptions, SearchIndex,
+} from "./indexed.js";
 export type { ChunkOptions } from "./passages.js";
 export type { IndexStore } from "./index-store.js";
-
-export interface IndexOptions {
-  /** What embeds documents and questions, here or in workers. The index does not dispose of it. */
-  model: SentenceModel;
-  /** Where the index is kept. Default: `memory`, until it is closed. */
-  store?: IndexStore;
-  /** Which of the kept ones; two pages that name the same have the same. Default: `default`. */
-  name?: string;
-  /**
-   * `int8` compares a question with every vector. `binary` compares signs first, and then those that are most alike in 8 bits:
-   * faster from some 100,000 passages on, and it may miss some. Both keep the same. Default: `int8`.
-   */
-  vectors?: "int8" | "binary";
-  /** The model's name, which an index that is kept has to have, too. Without it only the vectors tell that a model is another. */
-  modelName?: string;
-  /** How long texts are cut. */
-  chunk?: ChunkOptions;
-  /** Whether the texts are kept, too. Default: true; otherwise hits say where passages are, and not what they say. */
-  keepTexts?: boolean;
-  /** Keeps only the first elements of vectors, for models trained for it. */
-  truncateDim?: number;
-}
-
-/** What is searched. */
-export interface IndexDocument {
-  /** A document that is added under an id that is there takes its place. */
-  id: string;
-  text: string;
-  /** What JSON can say. */
-  metadata?: unknown;
-}
-
-export interface AddOptions extends Pick<EmbedOptions, "signal"> {
-  /** Is told how many documents are kept: these stay, whatever comes. */
-  onProgress?: (progress: AddProgress) => void;
-}
-
-export interface AddProgress {
-  documents: number;
-  passages: number;
-}
-
-export interface IndexSearchOptions extends Pick<EmbedOptions, "signal"> {
-  /** How many passages are wanted. Default: 10. */
-  k?: number;
-  /** Which documents may be found. */
-  filter?: (document: { id: string; metadata: unknown }) => boolean;
-}
-
-/** A passage that was found. */
-export interface IndexHit {
-  /** The document's. */
-  id: string;
-  /** The dot product of question and passage: for vectors of length 1, the cosine of the angle between them. */
-  score: number;
-  /** Where the passage lies in the document: `text.slice(start, end)`. */
-  start: number;
-  end: number;
-  /** What it says, if texts are kept. */
-  text: string | undefined;
-  metadata: unknown;
-}
-
-/** Documents in passages, and their vectors. */
-export interface SearchIndex {
-  /** How many documents there are. */
-  readonly documents: number;
-  /** How many passages they have. */
-  readonly passages: number;
-  /** The memory that vectors take. */
-  readonly memoryBytes: number;
-  /**
-   * Adds documents. They are kept part by part, each as a whole: what `onProgress` was told of stays, even if the page is closed.
-   *
-   * @throws NanoembedError `quota_exceeded` if the browser has no more room
-   */
-  add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options?: AddOptions): Promise<AddProgress>;
-  /** Removes documents; gives how many of them there were. */
-  remove(ids: string | readonly string[]): Promise<number>;
-  /** The passages nearest to a question, or to its vector, the best first. */
-  search(question: string | Float32Array, options?: IndexSearchOptions): Promise<IndexHit[]>;
-  /** Whether there is a document of that id. */
-  has(id: string): Promise<boolean>;
-  /** The documents' ids, in the order in which they were added. */
-  ids(): Promise<string[]>;
-  /** All of it, for `import`. */
-  export(): Promise<Uint8Array<ArrayBuffer>>;
-  /** Adds what `export` gave. */
-  import(bytes: Uint8Array | ArrayBuffer): Promise<AddProgress>;
-  /** Frees memory; what is kept stays. */
-  close(): void;
-}
 
 /** What is embedded to see whether vectors are of the same model. */
 const PROBE = "Which model is this? Bread is made of flour, water and salt.";
@@ -135,7 +49,7 @@ export async function createIndex(options: IndexOptions): Promise<SearchIndex> {
   const bare = await model.tokenize(PROBE, { prompt: "" });
   const prompt = Math.max(0, tokens[0]! - bare.total);
   const most = model.maxTokens;
-  const { tokens: wanted = most, overlap = Math.floor(wanted / 8) } = options.chunk ?? {};
+  const { tokens: wanted = most, overlap = Math.floor(wanted / 8), paragraphs = false } = options.chunk ?? {};
   const least = 8 + prompt;
   check(Number.isInteger(wanted) && wanted >= least && wanted <= most, `chunk.tokens must be ${least} to ${most}`);
   check(Number.isInteger(overlap) && overlap >= 0 && 2 * overlap <= wanted, "chunk.overlap must be at most half of chunk.tokens");
@@ -143,7 +57,7 @@ export async function createIndex(options: IndexOptions): Promise<SearchIndex> {
     model, keepTexts, embedding, title: store === "memory" ? "the index" : `the index "${name}"`,
     mark: { name: modelName, dims, probe: [...data.subarray(0, PROBE_DIMS)] },
     makeRows: () => new Rows(dims, vectors === "binary"),
-    cut: (text) => passagesOf(text, wanted, overlap, async (part) => (await model.tokenize(part, { prompt: "" })).total + prompt),
+    cut: (text) => passagesOf(text, { tokens: wanted, overlap, paragraphs }, async (part) => (await model.tokenize(part, { prompt: "" })).total + prompt),
   });
   await index.open(store, name);
   return index;
@@ -217,7 +131,7 @@ class Index implements SearchIndex {
     const waiting = new Map<string, Cut>();
     let [given, passages] = [0, 0];
     const keep = async () => {
-      const segment = await embedded([...waiting.values()], this.#parts, signal);
+      const segment = await embedded([...waiting.values()], this.#parts, options);
       signal?.throwIfAborted();
       await this.#open().append(() => segment);
       done.documents += given;
@@ -281,6 +195,20 @@ class Index implements SearchIndex {
   async has(id: string): Promise<boolean> {
     await this.#open().refresh();
     return this.#held.has(id);
+  }
+
+  async get(id: string): Promise<IndexDocument | undefined> {
+    await this.#open().refresh();
+    const held = this.#held.get(id);
+    return held?.text === undefined ? undefined : { id, text: held.text, metadata: held.metadata };
+  }
+
+  async contents(): Promise<IndexContents> {
+    await this.#open().refresh();
+    const { documents, codes, scales, model } = this.#whole();
+    const passages = documents.flatMap(({ id, passages, text, metadata }) =>
+      passages.map(([start, end]) => ({ id, start, end, text: text?.slice(start, end), metadata })));
+    return { passages, vectors: { kind: "int8", data: codes, scales, dims: model.dims } };
   }
 
   async ids(): Promise<string[]> {
@@ -385,9 +313,12 @@ interface Cut {
 }
 
 /** The segment of documents, with their vectors. */
-async function embedded(cut: readonly Cut[], { model, embedding, mark, keepTexts }: Parts, signal: AddOptions["signal"]): Promise<Segment> {
+async function embedded(cut: readonly Cut[], { model, embedding, mark, keepTexts }: Parts, options: AddOptions): Promise<Segment> {
+  const { signal, onEmbedded } = options;
   const texts = cut.flatMap(({ texts }) => texts);
-  const { data } = await model.embedDocuments(texts, signal ? { ...embedding, signal } : embedding);
+  const { data } = await model.embedDocuments(texts, {
+    ...embedding, ...(signal ? { signal } : {}), ...(onEmbedded ? { onProgress: onEmbedded } : {}),
+  });
   const { data: codes, scales } = quantizeVectors(data, mark.dims, "int8");
   const documents = cut.map(({ document: { text, ...rest } }) => (keepTexts ? { ...rest, text: text! } : rest));
   return { model: mark, removed: [], documents, scales: scales!, codes: codes as Int8Array };

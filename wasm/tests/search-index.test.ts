@@ -1,6 +1,6 @@
 // The index in memory: what is found, how texts are cut, what is refused. That which browsers keep is in e2e/.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { load, type SentenceModel } from "../dist/index.js";
+import { load, topK, type SentenceModel } from "../dist/index.js";
 import { createIndex, type IndexDocument, type IndexOptions, type SearchIndex } from "../dist/search-index.js";
 import { passagesOf } from "../js/passages.js";
 import { Rows } from "../js/index-rows.js";
@@ -32,6 +32,11 @@ describe("an index", () => {
     expect(best!.score).toBeCloseTo(data.reduce((sum, x, i) => sum + x * passage[i]!, 0), 2);
     expect(await index.search(data)).toEqual(await index.search("How do I bake?"));
     expect([index.documents, index.passages]).toEqual([3, 3]);
+    expect(await index.get("bank")).toEqual(PETS[1]);
+    expect(await index.get("nobody")).toBeUndefined();
+    const { passages, vectors } = await index.contents();
+    expect(passages.map(({ text }) => text)).toEqual(PETS.map(({ text }) => text));
+    expect(passages[topK(data, vectors, 1)[0]!.index]).toMatchObject({ id: "bread", start: 0, end: 23 });
     index.close();
     await expect(index.search("x")).rejects.toMatchObject({ code: "disposed" });
     await expect(index.add(PETS)).rejects.toMatchObject({ code: "disposed" });
@@ -136,6 +141,14 @@ describe("long texts", () => {
     expect(hits.some(({ start }, at) => at > 0 && start < hits[at - 1]!.end)).toBe(true);
   });
 
+  test("are passages by paragraph and item where that is asked for", async () => {
+    const text = "One.\n\nTwo lines\nof one.\n- an item\n- another, much longer item that does not fit where eight tokens may be";
+    const places = await passagesOf(text, { tokens: 9, overlap: 0, paragraphs: true }, async (part) => words(part));
+    expect(places.map(([start, end]) => text.slice(start, end))).toEqual([
+      "One.", "Two lines\nof one.", "- an item", "- another, much longer item", "that does not fit where", "eight tokens may be",
+    ]);
+  });
+
   // A token a word, of four characters at most.
   const words = (text: string) => (text.match(/\S{1,4}/g) ?? []).length + 2;
   test.each([
@@ -145,7 +158,7 @@ describe("long texts", () => {
     for (const overlap of [0, 4, 16]) {
       let steps = 0;
       let seen = 0;
-      const places = await passagesOf(text, 32, overlap, async (part) => {
+      const places = await passagesOf(text, { tokens: 32, overlap, paragraphs: false }, async (part) => {
         steps += 1;
         seen += part.length;
         return words(part);

@@ -59,8 +59,8 @@ export function latest(fail: (error: Error) => void) {
   };
 }
 
-/** Lets files be dropped on the page, chosen, or given by an address. */
-export function takeFiles(open: (source: File | string, name: string) => void): void {
+/** Lets files be dropped on the page. */
+export function takeDrops(take: (dropped: DataTransfer) => void): void {
   const drop = document.getElementById("drop") ?? document.body;
   // Text that is dragged goes where it always goes.
   const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files");
@@ -74,9 +74,13 @@ export function takeFiles(open: (source: File | string, name: string) => void): 
     if (!hasFiles(event)) return;
     event.preventDefault();
     drop.classList.remove("over");
-    const file = event.dataTransfer?.files[0];
-    if (file) open(file, file.name);
+    take(event.dataTransfer!);
   });
+}
+
+/** Lets a file be dropped on the page, chosen, or given by an address. */
+export function takeFiles(open: (source: File | string, name: string) => void): void {
+  takeDrops(({ files: [file] }) => file && open(file, file.name));
   const chooser = document.getElementById("file") as HTMLInputElement | null;
   chooser?.addEventListener("change", () => {
     const file = chooser.files?.[0];

@@ -1,0 +1,114 @@
+// What an index of documents is to those who use it.
+import type { IndexStore } from "./index-store.js";
+import type { ChunkOptions } from "./passages.js";
+import type { EmbedOptions, EmbedProgress, SentenceModel } from "./sentences.js";
+import type { QuantizedVectors } from "./vectors.js";
+
+export interface IndexOptions {
+  /** What embeds documents and questions, here or in workers. The index does not dispose of it. */
+  model: SentenceModel;
+  /** Where the index is kept. Default: `memory`, until it is closed. */
+  store?: IndexStore;
+  /** Which of the kept ones; two pages that name the same have the same. Default: `default`. */
+  name?: string;
+  /**
+   * `int8` compares a question with every vector. `binary` compares signs first, and then those that are most alike in 8 bits:
+   * faster from some 100,000 passages on, and it may miss some. Both keep the same. Default: `int8`.
+   */
+  vectors?: "int8" | "binary";
+  /** The model's name, which an index that is kept has to have, too. Without it only the vectors tell that a model is another. */
+  modelName?: string;
+  /** How long texts are cut. */
+  chunk?: ChunkOptions;
+  /** Whether the texts are kept, too. Default: true; otherwise hits say where passages are, and not what they say. */
+  keepTexts?: boolean;
+  /** Keeps only the first elements of vectors, for models trained for it. */
+  truncateDim?: number;
+}
+
+/** What is searched. */
+export interface IndexDocument {
+  /** A document that is added under an id that is there takes its place. */
+  id: string;
+  text: string;
+  /** What JSON can say. */
+  metadata?: unknown;
+}
+
+export interface AddOptions extends Pick<EmbedOptions, "signal"> {
+  /** Is told how many documents are kept: these stay, whatever comes. */
+  onProgress?: (progress: AddProgress) => void;
+  /** Is told how many passages of those that are kept next have their vectors. */
+  onEmbedded?: (progress: EmbedProgress) => void;
+}
+
+/** What has been kept. */
+export interface AddProgress {
+  documents: number;
+  passages: number;
+}
+
+export interface IndexSearchOptions extends Pick<EmbedOptions, "signal"> {
+  /** How many passages are wanted. Default: 10. */
+  k?: number;
+  /** Which documents may be found. */
+  filter?: (document: { id: string; metadata: unknown }) => boolean;
+}
+
+/** A part of a document. */
+export interface IndexPassage {
+  /** The document's. */
+  id: string;
+  /** Where the passage lies in the document: `text.slice(start, end)`. */
+  start: number;
+  end: number;
+  /** What it says, if texts are kept. */
+  text: string | undefined;
+  metadata: unknown;
+}
+
+/** A passage that was found. */
+export interface IndexHit extends IndexPassage {
+  /** The dot product of question and passage: for vectors of length 1, the cosine of the angle between them. */
+  score: number;
+}
+
+/** What is in an index. */
+export interface IndexContents {
+  passages: IndexPassage[];
+  vectors: QuantizedVectors;
+}
+
+/** Documents in passages, and their vectors. */
+export interface SearchIndex {
+  /** How many documents there are. */
+  readonly documents: number;
+  /** How many passages they have. */
+  readonly passages: number;
+  /** The memory that vectors take. */
+  readonly memoryBytes: number;
+  /**
+   * Adds documents. They are kept part by part, each as a whole: what `onProgress` was told of stays, even if the page is closed.
+   *
+   * @throws NanoembedError `quota_exceeded` if the browser has no more room
+   */
+  add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options?: AddOptions): Promise<AddProgress>;
+  /** Removes documents; gives how many of them there were. */
+  remove(ids: string | readonly string[]): Promise<number>;
+  /** The passages nearest to a question, or to its vector, the best first. */
+  search(question: string | Float32Array, options?: IndexSearchOptions): Promise<IndexHit[]>;
+  /** Whether there is a document of that id. */
+  has(id: string): Promise<boolean>;
+  /** A document, if there is one and its text is kept. */
+  get(id: string): Promise<IndexDocument | undefined>;
+  /** All passages, and their vectors in the same order, as `topK` takes them. */
+  contents(): Promise<IndexContents>;
+  /** The documents' ids, in the order in which they were added. */
+  ids(): Promise<string[]>;
+  /** All of it, for `import`. */
+  export(): Promise<Uint8Array<ArrayBuffer>>;
+  /** Adds what `export` gave. */
+  import(bytes: Uint8Array | ArrayBuffer): Promise<AddProgress>;
+  /** Frees memory; what is kept stays. */
+  close(): void;
+}
