@@ -147,6 +147,31 @@ inBrowser.each(["indexeddb", "opfs"] as const)("an index that is kept in %s", (s
     expect(await refused(`model: letters(64, 5)`)).toMatchObject({ code: "other_model" });
   });
 
+  test("says which part is damaged", async () => {
+    const page = await openPage();
+    const error = await run<{ code: string; message: string }>(page, `const index = await createIndex({ model: letters(), store: argument.store, name: "notes" });
+      await index.add({ id: "a", text: "apple" });
+      index.close();
+      const damage = (bytes) => { bytes[bytes.length - 8] ^= 4; return bytes };
+      if (argument.store === "opfs") {
+        const top = await (await navigator.storage.getDirectory()).getDirectoryHandle("nanoembed-index");
+        for await (const handle of (await top.getDirectoryHandle("notes")).values()) {
+          const bytes = damage(new Uint8Array(await (await handle.getFile()).arrayBuffer()));
+          const file = await handle.createWritable();
+          await file.write(bytes);
+          await file.close();
+        }
+      } else {
+        await new Promise((resolve) => { indexedDB.open("nanoembed-index notes").onsuccess = ({ target: { result } }) => {
+          const segments = result.transaction("segments", "readwrite");
+          segments.oncomplete = resolve;
+          segments.objectStore("segments").openCursor().onsuccess = ({ target: { result } }) => result && result.update(damage(result.value));
+        } });
+      }
+      return createIndex({ model: letters(), store: argument.store, name: "notes" }).then(() => "opened", failure);`, { store });
+    expect(error).toMatchObject({ code: "data_checksum", message: expect.stringMatching(/segment \d{14}-\d{14} of the index "notes" is damaged.*deleteIndex/) });
+  });
+
   test("of many passages is soon there, and soon searched", async () => {
     const passages = Number(process.env["NANOEMBED_PASSAGES"] ?? 5000);
     const page = await openPage();

@@ -100,7 +100,7 @@ class Index implements SearchIndex {
   }
 
   async open(store: IndexStore, name: string): Promise<void> {
-    const log = await SegmentLog.open(store, name, { apply: (segment) => this.#apply(segment), reset: () => this.#reset() });
+    const log = await SegmentLog.open(store, name, this.#parts.title, { apply: (segment) => this.#apply(segment), reset: () => this.#reset() });
     this.#log = log;
     try {
       await log.refresh();

@@ -1,4 +1,5 @@
 // The segments of an index, in the order in which they were written: by this page, and by others that have the same index open.
+import { NanoembedError } from "./errors.js";
 import { openStore, writeFailure, type IndexStore, type KeptStore, type Store } from "./index-store.js";
 import { decodeSegment, encodeSegment, mergeSegments, type Segment } from "./segment.js";
 
@@ -28,6 +29,8 @@ export class SegmentLog {
   /** Nothing where nothing is kept. */
   readonly #store: Store | undefined;
   readonly #locked: Locked;
+  /** What errors call the index. */
+  readonly #title: string;
   readonly #channel: BroadcastChannel | undefined;
   readonly #reading: Reading;
   #first = 0;
@@ -36,16 +39,16 @@ export class SegmentLog {
   /** Bytes of segments, as far as they are known. */
   readonly #sizes = new Map<string, number>();
 
-  private constructor(store: Store | undefined, locked: Locked, channel: BroadcastChannel | undefined, reading: Reading) {
-    [this.#store, this.#locked, this.#channel, this.#reading] = [store, locked, channel, reading];
+  private constructor(title: string, store: Store | undefined, locked: Locked, channel: BroadcastChannel | undefined, reading: Reading) {
+    [this.#title, this.#store, this.#locked, this.#channel, this.#reading] = [title, store, locked, channel, reading];
     channel?.addEventListener("message", () => (this.#isStale = true));
   }
 
-  static async open(kind: IndexStore, name: string, reading: Reading): Promise<SegmentLog> {
-    if (kind === "memory") return new SegmentLog(undefined, queue(), undefined, reading);
+  static async open(kind: IndexStore, name: string, title: string, reading: Reading): Promise<SegmentLog> {
+    if (kind === "memory") return new SegmentLog(title, undefined, queue(), undefined, reading);
     const key = keyOf(kind, name);
     const store = await openStore(kind, name);
-    return new SegmentLog(store, locksOf(key), new BroadcastChannel(key), reading);
+    return new SegmentLog(title, store, locksOf(key), new BroadcastChannel(key), reading);
   }
 
   /** Takes over what was written since the last time, if something was. */
@@ -116,7 +119,14 @@ export class SegmentLog {
   async #read(store: Store, name: string): Promise<Segment | undefined> {
     const bytes = await store.read(name);
     this.#sizes.set(name, bytes?.length ?? 0);
-    return bytes && decodeSegment(bytes);
+    try {
+      return bytes && decodeSegment(bytes);
+    } catch (cause) {
+      if (!(cause instanceof NanoembedError)) throw cause;
+      const { code, offset } = cause;
+      const message = `segment ${name} of ${this.#title} is damaged, and with it what it adds: ${cause.message}; deleteIndex() makes room for another`;
+      throw new NanoembedError(code, message, { cause, ...(offset === undefined ? {} : { offset }) });
+    }
   }
 
   /** Makes one segment of those at the end that are of about one size, and removes those that do not count any more. */
