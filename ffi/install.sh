@@ -88,7 +88,7 @@ if [ $shared = yes ]; then
     ln -sf "$soname" "$prefix/lib/libnanoembed.so"
 fi
 write() {
-    sed -e "s|@prefix@|$prefix|" -e "s|@version@|$version|" -e "s|@system@|$system|" -e "s|@soname@|$soname|" \
+    sed -e "s|@version@|$version|" -e "s|@system@|$system|" -e "s|@soname@|$soname|" \
         "cmake/$1.in" >"$scratch/$1"
     put "$scratch/$1" "$2/$1"
 }

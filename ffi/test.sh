@@ -4,10 +4,11 @@
 #
 #   ffi/test.sh                    everything
 #   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages examples
-#                                  bare targets sizes cortex_m cortex_m0 embassy zephyr platformio arduino,
-#                                  and sizes_of_all
+#                                  bare targets sizes cortex_m cortex_m0 embassy zephyr platformio arduino
+#                                  conan vcpkg, and sizes_of_all
 #
-# `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS), separated by semicolons.
+# `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS), separated by semicolons;
+# `vcpkg` the one at VCPKG_ROOT.
 set -euo pipefail
 cd "$(dirname "$0")"
 target=${CARGO_TARGET_DIR:-$PWD/../target}
@@ -101,6 +102,8 @@ symbols() {
 # As users' machines have them: nothing tells programs where libraries are but what packages say.
 packages() {
     local name
+    # A package that is copied elsewhere is found there.
+    rm -rf "$scratch/moved" && cp -R "$prefix" "$scratch/moved"
     if have pkg-config; then
         local -x PKG_CONFIG_PATH=$prefix/lib/pkgconfig
         # shellcheck disable=SC2046
@@ -115,6 +118,7 @@ packages() {
         done
         readelf -d "$scratch/search-shared" | grep -F "NEEDED" | grep "libnanoembed.so.0.1"
         readelf -d "$scratch/search-library" | grep nanoembed && return 1
+        PKG_CONFIG_PATH=$scratch/moved/lib/pkgconfig pkg-config --libs nanoembed | grep -F "$scratch/moved/"
     else
         skip "pkg-config: not installed"
     fi
@@ -122,6 +126,8 @@ packages() {
     cmake -S tests/cmake -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
     cmake --build "$scratch/cmake" >/dev/null
     "$scratch/cmake/semantic_search" "$model" tests/data/lines.txt "How do I reset my password?" | grep "new password"
+    cmake -S tests/cmake/moved -B "$scratch/cmake-moved" -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null
+    cmake --build "$scratch/cmake-moved" --verbose | grep -F "$scratch/moved/" >/dev/null
     "$scratch/cmake/search_shared" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
     # Another version of 0.x has another interface.
     sed 's/nanoembed 0.1/nanoembed 1.0/' tests/cmake/CMakeLists.txt >"$scratch/CMakeLists.txt"
@@ -419,16 +425,50 @@ assert get_core_dependencies()["tool-scons"].lstrip("~") == version, version
 print(version)'
 }
 
+# `conan create`, whose test is a program over the package.
+conan() {
+    have conan || { skip "Conan: pip install conan"; return; }
+    have cmake || { skip "Conan: cmake is not installed"; return; }
+    local -x CONAN_HOME=$scratch/conan CARGO_TARGET_DIR=$target/conan
+    command conan profile detect --force >/dev/null 2>&1
+    command conan create . -o "&:no_std=True" -o "&:parts=embd,small" -c tools.cmake.cmaketoolchain:user_presets= \
+        -c tools.cmake.cmake_layout:test_folder="$scratch/conan-test" >"$scratch/conan.log" 2>&1 ||
+        { cat "$scratch/conan.log"; return 1; }
+    grep "model [0-9]* bytes, workspace" "$scratch/conan.log"
+}
+
+# The port by vcpkg's scripts, without its program, and a CMake project over what they make, moved elsewhere.
+vcpkg() {
+    local out=$scratch/vcpkg triplet
+    version_is_told vcpkg/vcpkg.json
+    [ -f "${VCPKG_ROOT-}/scripts/ports.cmake" ] || { skip "vcpkg: VCPKG_ROOT names no vcpkg"; return; }
+    case $(uname -m) in x86_64) triplet=x64-linux ;; *) triplet=arm64-linux ;; esac
+    rm -rf "$out"
+    CARGO_TARGET_DIR=$target cmake -DCMD=BUILD -DPORT=nanoembed -DTARGET_TRIPLET=$triplet -D_HOST_TRIPLET=$triplet \
+        -DTARGET_TRIPLET_FILE="$VCPKG_ROOT/triplets/$triplet.cmake" -DCURRENT_PORT_DIR="$PWD/vcpkg" \
+        -DCURRENT_BUILDTREES_DIR="$out/buildtrees" -DCURRENT_PACKAGES_DIR="$out/packages" -DDOWNLOADS="$out/downloads" \
+        -D_VCPKG_INSTALLED_DIR="$out/installed" -DVCPKG_ROOT_DIR="$VCPKG_ROOT" -DVCPKG_FIXUP_ELF_RPATH=OFF -DVCPKG_BASE_VERSION=2999-12-31 \
+        -DVCPKG_PORT_CONFIGS="$VCPKG_ROOT/ports/vcpkg-cmake-config/vcpkg-port-config.cmake" \
+        -P "$VCPKG_ROOT/scripts/ports.cmake"
+    mv "$out/packages" "$out/moved"
+    cmake -S tests/cmake/moved -B "$out/build" -DCMAKE_PREFIX_PATH="$out/moved" >/dev/null
+    cmake --build "$out/build" >/dev/null
+    "$out/build/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+}
+
+version_is_told() {
+    grep -qF "\"$(sed -n 's/^version = "\(.*\)"/\1/p' ../Cargo.toml | head -n 1)\"" "$1" ||
+        { echo "the version in $1 is not that of Cargo.toml"; return 1; }
+}
+
 # The library as Arduino's IDE takes it, and its sketch on a Cortex-M0.
 arduino() {
     local out=$scratch/arduino key triple
     for key in name version author maintainer sentence paragraph category url architectures; do
         grep -q "^$key=." arduino/library.properties || { echo "library.properties does not say $key"; return 1; }
     done
-    for key in arduino/library.properties ../library.json; do
-        grep -qF "$(sed -n 's/^version = "\(.*\)"/\1/p' ../Cargo.toml | head -n 1)" $key ||
-            { echo "the version in $key is not that of Cargo.toml"; return 1; }
-    done
+    version_is_told ../library.json
+    version_is_told <(sed 's/^version=\(.*\)/"\1"/' arduino/library.properties)
     for triple in thumbv6m-none-eabi thumbv7em-none-eabihf; do
         bare_target $triple || { skip "Arduino: rustup target add $triple"; return; }
     done
@@ -471,7 +511,7 @@ embassy() {
 }
 
 steps=(build header functions wrapper threads memory symbols packages examples bare targets sizes cortex_m cortex_m0
-    embassy zephyr platformio arduino)
+    embassy zephyr platformio arduino conan vcpkg)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do
     case " ${steps[*]} sizes_of_all " in
