@@ -7,7 +7,7 @@ import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspe
 import { bring, type LoadOptions as BaseOptions } from "./load.js";
 import { ModelSink, engineOf, ofKind, type ModuleName, type Runners } from "./model-sink.js";
 import type { SentenceModel, SentenceOptions } from "./sentences.js";
-import type { Source } from "./source.js";
+import { addressOf, type Source } from "./source.js";
 import type { WordOptions, WordVectors } from "./words.js";
 
 /** What a file can be loaded as. */
@@ -75,16 +75,19 @@ export async function folderOf(runners: Runners, folder: Folder, options: LoadOp
 /** What only looks at files. */
 export type Looking = Pick<Api, "inspect" | "verify">;
 
+/** Files of static models, as these are called: their module is chosen when their first bytes are there. */
+const NAMES_OF_STATIC = /(static|potion|model2vec|m2v)[^/]*$/i;
+
 /** Models come from `runners`; what only looks at files is loaded, code and module, when it is asked for. */
 export function api(runners: Runners, looking: () => Promise<Looking>): Api {
   async function load(source: Source | Folder, options: LoadOptions = {}) {
     options.signal?.throwIfAborted();
     if (isFolder(source)) return folderOf(runners, source, options);
     const { kind } = options;
-    // It takes as long as the file's first bytes. What is wrong with it is said when those are there. Which of two modules a
-    // sentence model runs in, they tell.
+    // It takes as long as the file's first bytes. What is wrong with it is said when those are there.
     const module = kind === "reranker" ? "encoders" : kind;
-    if (module && module !== "sentences") void engineOf(runners, module).then((engine) => engine.ready()).catch(() => {});
+    const isStatic = module === "sentences" && NAMES_OF_STATIC.test(String(addressOf(source)));
+    if (module && !isStatic) void engineOf(runners, module).then((engine) => engine.ready()).catch(() => {});
     const sink = await bring(source, () => new ModelSink(runners, kind), options);
     return sink.model(options);
   }

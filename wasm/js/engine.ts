@@ -124,11 +124,9 @@ export class Engine<out G extends AnyGlue> {
       beside = this.#locate();
       return await opened(beside);
     } catch (cause) {
-      const { leftBehind, REMEDY } = await import("./left-behind.js");
+      const { leftBehind, withRemedy } = await import("./left-behind.js");
       const elsewhere = leftBehind(beside as URL | undefined);
-      const found = elsewhere && (await opened(elsewhere).catch(() => undefined));
-      if (found) return found;
-      throw new Error(`${String(cause)}: ${REMEDY}`, { cause });
+      return (elsewhere && (await opened(elsewhere).catch(() => {}))) || withRemedy(cause);
     }
   }
 

@@ -25,7 +25,11 @@ export function leftBehind(beside: URL | undefined): URL | undefined {
   }
 }
 
-/** What to do about a module that was not found. */
-export const REMEDY =
+const REMEDY =
   "the package's .wasm files have to lie beside its JavaScript, where esbuild and Rollup do not put them: copy them there from " +
   "node_modules/nanoembed/dist, or import nanoembed/inline, which needs none, or say with init() where they are";
+
+/** Throws why a module was not found, and says what to do about it. */
+export function withRemedy(cause: unknown): never {
+  throw new Error(`${String(cause)}: ${REMEDY}`, { cause });
+}

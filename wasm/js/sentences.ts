@@ -155,7 +155,7 @@ function prompted(model: Sentences, names: readonly string[], { prompt, promptNa
   check(prompt === undefined || promptName === undefined, "either prompt or promptName, not both");
   if (!model.set_prompt) {
     // Those that it has are empty.
-    check(promptName === undefined || names.includes(promptName), `the model has no prompt "${promptName}"; it has ${names.join(", ") || "none"}`);
+    check(promptName === undefined || names.includes(promptName), `the model has no prompt "${promptName}"`);
     return prompt ?? "";
   }
   if (prompt !== undefined) model.set_prompt(Before.Text, prompt);

@@ -46,7 +46,7 @@ const typescript = {
   },
   async renderChunk(code) {
     const properties = { regex: /^__(wbg_ptr|destroy_into_raw|wrap)$/ };
-    return (await minify(code, { module: true, ecma: 2022, compress: { passes: 3 }, mangle: { properties } })).code;
+    return (await minify(code, { module: true, ecma: 2022, compress: { passes: 3, inline: 1 }, mangle: { properties } })).code;
   },
 };
 

@@ -1,5 +1,7 @@
 // Static models in a module of their own: what the module for all families gives, and what that one is needed for.
-import { readFileSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -70,8 +72,19 @@ test("a static model starts its own module and no other; files that this cannot 
   expect(await started(() => load(changed('##","max_input', '@@","max_input')))).toHaveLength(1);
 });
 
-test("a sentence model is looked for in no other module", async () => {
-  expect(await started(() => load(file(), { kind: "sentences" }))).toHaveLength(0);
+test("a file that is called as static models are is looked for in no other module, one in such a folder in that for BERT", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "static-"));
+  const startedBy = async (name: string) => {
+    writeFileSync(join(folder, name), file());
+    const modules = await started(async () => {
+      (await load(join(folder, name), { kind: "sentences" })).dispose();
+      // What is begun beside it is not waited for.
+      await new Promise((over) => setTimeout(over, 300));
+    });
+    return modules.length;
+  };
+  expect([await startedBy("potion-base-8M.weights"), await startedBy("all-MiniLM-L6-v2.weights")]).toEqual([0, 1]);
+  rmSync(folder, { recursive: true });
 });
 
 describe("the same model out of a file and out of its folder", () => {
@@ -124,7 +137,7 @@ describe("files", () => {
   test("with prompts that are empty need no other module, and have the same names there", async () => {
     const prompts = { query: "", document: "", title: null };
     const modules = await started(async () => {
-      using model = await load(withPrompts({ prompts }), { kind: "sentences" });
+      using model = (await load(withPrompts({ prompts }))) as SentenceModel;
       expect(model.prompts).toEqual(["document", "query", "title"]);
       const plain = await model.embed("hello");
       expect(await model.embed("hello", { promptName: "query" })).toEqual(plain);
