@@ -12,7 +12,8 @@ pub(crate) struct PoolingSettings {
     pub(crate) leaves_out_prompt: bool,
 }
 
-/// The ways of pooling by the switches of older configurations and by the names of newer ones.
+/// The ways of pooling by the switches of older configurations, whose vectors stand in this order,
+/// and by the names of newer ones, which list them in an order of their own.
 const WAYS: [(&str, &str, Way); 6] = [
     ("pooling_mode_cls_token", "cls", Way::First),
     ("pooling_mode_max_tokens", "max", Way::Max),
@@ -39,7 +40,7 @@ impl PoolingSettings {
             let one = Some(named).filter(|it| it.kind() != Kind::BeginArray);
             for name in one.into_iter().chain(named.items()) {
                 let known = WAYS.iter().find(|way| is_way(name, way));
-                let (.., way) = known.ok_or_else(|| {
+                let (.., way) = known.filter(|_| ways.count() < Ways::MOST).ok_or_else(|| {
                     config.unsupported("pooling_mode", "a way of pooling that is not known here")
                 })?;
                 ways = ways.with(*way);

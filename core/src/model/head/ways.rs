@@ -22,19 +22,22 @@ pub enum Way {
 }
 
 impl Way {
-    /// All, in the order in which several stand side by side.
+    /// All, in the order in which the switches of older configurations put them side by side.
     pub const ALL: [Self; 6] =
         [Self::First, Self::Max, Self::Mean, Self::MeanByRoot, Self::WeightedMean, Self::Last];
 
-    /// Pools `states` (`[tokens, out.len()]`) without the first `skipped` tokens, which only the
-    /// first token's vector does not heed. Without a token left the vector is zeros.
+    /// Pools `states` (`[tokens, out.len()]`) without the first `skipped` tokens. Without a token
+    /// left the vector is zeros, and that of the first token is the text's first.
     pub(super) fn pool(self, states: &[f32], skipped: usize, out: &mut [f32]) {
         out.fill(0.0);
         let tokens = states.chunks_exact(out.len().max(1));
         let count = tokens.len().saturating_sub(skipped);
         let mut kept = tokens.clone().skip(skipped);
         match self {
-            Self::First => tokens.take(1).for_each(|token| out.copy_from_slice(token)),
+            Self::First => {
+                let first = kept.next().or_else(|| tokens.clone().next());
+                first.into_iter().for_each(|token| out.copy_from_slice(token));
+            }
             Self::Last => kept.last().into_iter().for_each(|token| out.copy_from_slice(token)),
             Self::Max => {
                 kept.next().into_iter().for_each(|token| out.copy_from_slice(token));
@@ -71,38 +74,49 @@ const fn float(count: usize) -> f32 {
     if count == 0 { 1.0 } else { count as f32 }
 }
 
-/// Some ways to pool, whose vectors stand side by side in the order of [`Way::ALL`].
+/// Some ways to pool, whose vectors stand side by side in the order in which they were added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Ways(u8);
+pub struct Ways {
+    /// [`BITS`](Self::BITS) bits a way, the first lowest: its place in [`Way::ALL`] and 1.
+    codes: u32,
+}
 
 impl Ways {
     /// None.
-    pub const NONE: Self = Self(0);
+    pub const NONE: Self = Self { codes: 0 };
+    /// The most that there may be.
+    pub const MOST: usize = (u32::BITS / Self::BITS) as usize;
 
-    /// These, and one more.
+    const BITS: u32 = 4;
+
+    /// These and one more behind them; unchanged if they are [as many as may be](Self::MOST).
     #[must_use]
     pub const fn with(self, way: Way) -> Self {
-        Self(self.0 | 1 << way as u8)
+        let code = (way as u32 + 1).checked_shl(self.count() as u32 * Self::BITS);
+        match code {
+            Some(code) => Self { codes: self.codes | code },
+            None => self,
+        }
     }
 
-    /// Whether it is one of them.
-    #[must_use]
-    pub const fn has(self, way: Way) -> bool {
-        self.0 >> way as u8 & 1 == 1
+    /// They, in their order.
+    pub fn iter(self) -> impl Iterator<Item = Way> {
+        (0..Self::MOST).map_while(move |place| {
+            let code = self.codes >> (place as u32 * Self::BITS) & ((1 << Self::BITS) - 1);
+            Way::ALL.get((code as usize).checked_sub(1)?).copied()
+        })
     }
 
     /// How many they are.
     #[must_use]
     pub const fn count(self) -> usize {
-        self.0.count_ones() as usize
+        (u32::BITS - self.codes.leading_zeros()).div_ceil(Self::BITS) as usize
     }
 
     /// Pools the states of a text's tokens (`[tokens, width]`) into `out` of `width` elements for
-    /// each way. The first `skipped` tokens, those of a prompt, do not count; for the vector of
-    /// the first token they do.
+    /// each way. The first `skipped` tokens, those of a prompt, do not count.
     pub fn pool(self, states: &[f32], width: usize, skipped: usize, out: &mut [f32]) {
-        let ways = Way::ALL.into_iter().filter(|way| self.has(*way));
-        for (way, out) in ways.zip(out.chunks_exact_mut(width.max(1))) {
+        for (way, out) in self.iter().zip(out.chunks_exact_mut(width.max(1))) {
             way.pool(states, skipped, out);
         }
     }
@@ -151,19 +165,22 @@ mod tests {
 
     #[test]
     fn tokens_of_a_prompt_do_not_count() {
-        let expected =
-            [[1.0, -8.0], [2.0, -4.0], [2.0, -4.0], [2.0, -4.0], [2.0, -4.0], [2.0, -4.0]];
+        let expected = [[2.0, -4.0]; 6];
         assert_eq!(Way::ALL.map(|way| pooled(way, 2)), expected);
+        assert_eq!(pooled(Way::First, 3), [1.0, -8.0]);
         for way in &Way::ALL[1..] {
             assert_eq!(pooled(*way, 3), [0.0; 2], "{way:?}");
         }
     }
 
     #[test]
-    fn vectors_stand_side_by_side_in_the_order_of_sentence_transformers() {
+    fn vectors_stand_side_by_side_in_the_order_in_which_they_were_added() {
         let ways = Ways::from(Way::Last).with(Way::First);
         let mut out = [0.0; 4];
-        ways.pool(&STATES, 2, 1, &mut out);
-        assert_eq!((ways.count(), out), (2, [1.0, -8.0, 2.0, -4.0]));
+        ways.pool(&STATES, 2, 0, &mut out);
+        assert_eq!((ways.count(), out), (2, [2.0, -4.0, 1.0, -8.0]));
+        let most = Way::ALL.into_iter().cycle().take(Ways::MOST);
+        let full: Ways = most.clone().collect();
+        assert!(full.iter().eq(most) && full.with(Way::Max) == full);
     }
 }

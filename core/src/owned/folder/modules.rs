@@ -189,8 +189,7 @@ impl PoolingModule {
 
 impl From<PoolingSettings> for PoolingModule {
     fn from(PoolingSettings { ways, leaves_out_prompt }: PoolingSettings) -> Self {
-        let ways = Way::ALL.into_iter().filter(|way| ways.has(*way)).collect();
-        Self { ways, leaves_out_prompt }
+        Self { ways: ways.iter().collect(), leaves_out_prompt }
     }
 }
 
@@ -261,13 +260,13 @@ mod tests {
     }
 
     #[test]
-    fn ways_of_pooling_have_two_spellings_and_one_order() {
+    fn ways_of_pooling_have_two_spellings_and_stand_as_listed() {
         use Way::{First, Last, Max, Mean, MeanByRoot, WeightedMean};
         let old = r#"{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true, "pooling_mode_max_tokens": false}"#;
         assert_eq!(pooling(old).unwrap(), [First, Mean]);
         let new =
             r#"{"embedding_dimension": 48, "pooling_mode": ["lasttoken", "max", "weightedmean"]}"#;
-        assert_eq!(pooling(new).unwrap(), [Max, WeightedMean, Last]);
+        assert_eq!(pooling(new).unwrap(), [Last, Max, WeightedMean]);
         assert_eq!(pooling(r#"{"pooling_mode": "mean_sqrt_len_tokens"}"#).unwrap(), [MeanByRoot]);
         assert_eq!(pooling(r#"{"pooling_mode": "odd"}"#).unwrap_err().key, "pooling_mode");
         assert_eq!(pooling("{}").unwrap_err().key, "pooling_mode");

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::tokenizer::TextTokenizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
-use crate::model::{Batch, FamilyModel, Parallel, Plan, Way, Ways, Weights};
+use crate::model::{Batch, FamilyModel, Parallel, Plan, Way, Weights};
 use crate::owned::folder::{DenseModule, FolderModel, Modules};
 use crate::owned::{DenseLayer, Recipe, Session, TextEncoder};
 
@@ -120,8 +120,7 @@ fn recipe(modules: Option<&Modules>, weights: &impl Weights) -> Result<Recipe> {
     let Some(Modules { pooling, dense, normalize, .. }) = modules else {
         return Ok(Recipe { pooling: Way::Mean.into(), dense: Vec::new(), normalize: true });
     };
-    let ways = pooling.iter().flat_map(|pooling| &pooling.ways);
-    let pooling = ways.fold(Ways::NONE, |ways, way| ways.with(*way));
+    let pooling = pooling.iter().flat_map(|pooling| &pooling.ways).copied().collect();
     let dense = dense.iter().map(|module| dense_layer(module, weights)).collect::<Result<_>>()?;
     Ok(Recipe { pooling, dense, normalize: *normalize })
 }
