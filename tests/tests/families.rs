@@ -7,7 +7,7 @@ use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
 use nanoembed_core::model::{
-    Batch, DenseActivation, FamilyModel, InOrder, Mask, Run, Way, Ways, read_config,
+    Batch, Biases, DenseActivation, FamilyModel, InOrder, Mask, Run, Way, Ways, Window, read_config,
 };
 use nanoembed_core::owned::{DenseLayer, Recipe, TextEncoder};
 use nanoembed_core::text::json::Value;
@@ -287,6 +287,65 @@ fn settings_of_published_models_are_known() {
     let scaled = scaled.replace(r#""n_positions": 256"#, r#""n_positions": 1024"#);
     let scaled = read_config(Value::parse(&scaled, 0).unwrap()).unwrap();
     assert_eq!(scaled.config.positions, 256);
+}
+
+/// What transformers makes of settings that its code reads in a way of its own.
+#[test]
+fn settings_mean_what_transformers_makes_of_them() {
+    let changed = |name: &str, changes: &[(&str, &str)]| {
+        changes.iter().fold(Checkpoint::named(name).text("config.json").unwrap(), |text, change| {
+            assert!(text.contains(change.0), "{name}: {}", change.0);
+            text.replace(change.0, change.1)
+        })
+    };
+    let read = |text: &str| {
+        let read = read_config(Value::parse(text, 0).unwrap());
+        read.map(|model| (model.config, model.biases)).map_err(|fault| fault.key.to_owned())
+    };
+    let read_changed = |name: &str, changes: &[(&str, &str)]| read(&changed(name, changes));
+
+    // MPNet's positions begin behind 1, and its buckets are 32, whatever is said.
+    let mpnet = read_changed("mpnet", &[]);
+    assert_eq!(read_changed("mpnet", &[(r#""pad_token_id": 1"#, r#""pad_token_id": 0"#)]), mpnet);
+    let buckets = r#""relative_attention_num_buckets": "#;
+    let sixteen = [(&*format!("{buckets}32"), &*format!("{buckets}16"))];
+    assert_eq!(read_changed("mpnet", &sixteen), Err("relative_attention_num_buckets".into()));
+
+    // Qwen's windows are in the layers from `max_window_layers` on.
+    let windows = |size: &str, from: &str, list: &str| {
+        let (size, from) = (format!(r#""sliding_window": {size}"#), format!("{from},{list}"));
+        let changes = [
+            (r#""use_sliding_window": false"#, r#""use_sliding_window": true"#),
+            (r#""sliding_window": null"#, &*size),
+            (r#""max_window_layers": 3,"#, &*format!(r#""max_window_layers": {from}"#)),
+        ];
+        read_changed("qwen3_embedding", &changes).map(|(config, _)| config.attention.window)
+    };
+    let (plain, _) = read_changed("qwen3_embedding", &[]).unwrap();
+    assert_eq!(plain.attention.window, None);
+    let window = |every, first| Ok(Some(Window { reach: 4, every, first }));
+    assert_eq!(windows("5", "0", ""), window(0, 0));
+    assert_eq!(windows("5", "1", ""), window(3, 0));
+    assert_eq!(windows("5", "3", ""), Ok(None));
+    assert_eq!(windows("5", "28", ""), Ok(None));
+    assert_eq!(windows("5", "2", ""), Err("max_window_layers".into()));
+    let (full, sliding) = (r#""full_attention""#, r#""sliding_attention""#);
+    let list = format!(r#""layer_types": [{sliding}, {full}, {sliding}],"#);
+    assert_eq!(windows("5", "2", &list), window(3, 1));
+    let lists = [(r#""max_window_layers": 3,"#, &*list)];
+    assert_eq!(read_changed("qwen3_embedding", &lists), Err("layer_types".into()));
+
+    // Qwen 2 has three biases in each layer, and Qwen 3 those that are asked for.
+    let biases = |family: &str, has: &str| {
+        let family = format!(r#""model_type": "{family}""#);
+        let has = format!(r#""attention_bias": {has}"#);
+        let changes =
+            [(r#""model_type": "qwen3""#, &*family), (r#""attention_bias": false"#, &*has)];
+        read_changed("qwen3_embedding", &changes).unwrap().1
+    };
+    let of = |attention, output| Biases { attention, output, ..Biases::NONE };
+    assert_eq!([biases("qwen2", "false"), biases("qwen2", "true")], [of(true, false); 2]);
+    assert_eq!(biases("qwen3", "true"), of(true, true));
 }
 
 /// The causal models among them run as texts that grow: what was computed of tokens before is kept.

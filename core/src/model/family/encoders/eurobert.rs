@@ -14,6 +14,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.known(&["bos_token", "eos_token", "mask_token", "pad_token"]);
     settings.off(&["is_decoder", "use_sliding_window"])?;
     settings.absent(&["sliding_window"])?;
+    settings.only_full()?;
     let found = llama_like(settings, 250_000.0, 1e-5)?;
     let attention = Attention { mask: Mask::Full, ..found.config.attention };
     Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })

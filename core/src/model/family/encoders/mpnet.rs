@@ -6,7 +6,7 @@ use super::roberta::behind_padding;
 use super::settings::Settings;
 use crate::model::config::{Config, Embedding, RelativeBuckets};
 use crate::model::family::tensors::{Names, Tensor};
-use crate::text::json::Read;
+use crate::text::json::{Read, Value};
 
 const NAMES: Names = Names {
     layers: "encoder.layer.",
@@ -26,20 +26,20 @@ const NAMES: Names = Names {
     ],
 };
 
-/// From where on all keys share a bucket, which no setting says.
+/// What the model's code takes, whatever its settings say: the position of padding, how many
+/// buckets there are, and from where on all keys share one.
+const PADDING: u64 = 1;
+const BUCKETS: usize = 32;
 const DISTANCE: usize = 128;
 
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map", "layer_types"])?;
-    let config = behind_padding(settings, bert_like(settings, 1e-12)?)?;
-    let buckets = settings.optional("relative_attention_num_buckets")?.unwrap_or(32);
-    if !(4..DISTANCE * 2).contains(&buckets) || buckets % 4 != 0 {
-        let only = "only multiples of 4 below 256 are honoured";
-        return Err(settings.object.unsupported("relative_attention_num_buckets", only));
-    }
+    let config = behind_padding(settings, bert_like(settings, 1e-12)?, PADDING)?;
+    let said = |value: Value<'t>| value.as_u64() == Some(BUCKETS as u64);
+    settings.object.neutral("relative_attention_num_buckets", "only 32 is honoured", said)?;
     let config = Config {
         embedding: Embedding { token_types: false, ..config.embedding },
-        relative: Some(RelativeBuckets { buckets, distance: DISTANCE }),
+        relative: Some(RelativeBuckets { buckets: BUCKETS, distance: DISTANCE }),
         ..config
     };
     Ok(FamilyModel {

@@ -8,15 +8,19 @@ use crate::text::json::Read;
 
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map", "layer_types"])?;
-    let config = behind_padding(settings, bert_like(settings, 1e-12)?)?;
+    let padding = settings.object.integer("pad_token_id")?.unwrap_or(1);
+    let config = behind_padding(settings, bert_like(settings, 1e-12)?, padding)?;
     let classifier = Some(ClassifierModel::ROBERTA);
     Ok(FamilyModel { family: "", config, names: &NAMES, biases: Biases::ALL, classifier })
 }
 
 /// The settings of a model whose first token has the position behind that of padding, which has the
 /// number of the padding token.
-pub(super) fn behind_padding<'t>(settings: &Settings<'_, 't>, config: Config) -> Read<'t, Config> {
-    let padding = settings.object.integer("pad_token_id")?.unwrap_or(1);
+pub(super) fn behind_padding<'t>(
+    settings: &Settings<'_, 't>,
+    config: Config,
+    padding: u64,
+) -> Read<'t, Config> {
     let first = usize::try_from(padding).ok().and_then(|padding| padding.checked_add(1));
     let left = first.and_then(|first| config.positions.checked_sub(first));
     match (first, left) {

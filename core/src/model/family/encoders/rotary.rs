@@ -35,6 +35,7 @@ impl<'t> Settings<'_, 't> {
     /// The rotary settings of a family that has the same in all layers.
     pub(super) fn rope(&self, sizes: HeadSizes, usual_base: f32, has_ntk: bool) -> Read<'t, Rope> {
         self.even_head(sizes)?;
+        self.whole_heads()?;
         let base = self.positive("rope_theta")?.unwrap_or(usual_base);
         match self.rope_object()? {
             Some(said) => read_rope(&said, sizes, base, has_ntk),
@@ -46,6 +47,13 @@ impl<'t> Settings<'_, 't> {
     pub(super) fn even_head(&self, sizes: HeadSizes) -> Read<'t, ()> {
         let bad = || self.object.bad("num_attention_heads", "heads have no pairs to turn");
         sizes.head.is_multiple_of(2).then_some(()).ok_or_else(bad)
+    }
+
+    /// Refuses heads that are turned in part.
+    fn whole_heads(&self) -> Read<'t, ()> {
+        let is_whole = |value: Value<'t>| value.as_f64() == Some(1.0);
+        let only = "only whole heads (1) are turned";
+        self.object.neutral("partial_rotary_factor", only, is_whole)
     }
 
     /// What says how positions turn heads: one of two members, or both if they say the same.
@@ -75,8 +83,7 @@ pub(super) fn read_rope<'t>(
 ) -> Read<'t, Rope> {
     let settings = Settings { object: said };
     let base = settings.positive("rope_theta")?.unwrap_or(base);
-    let is_whole = |value: Value<'t>| value.as_f64() == Some(1.0);
-    said.neutral("partial_rotary_factor", "only whole heads (1) are turned", is_whole)?;
+    settings.whole_heads()?;
     let kinds = [said.get("rope_type"), said.get("type")];
     let name = if kinds.first().is_some_and(Option::is_some) { "rope_type" } else { "type" };
     let kind = kinds.into_iter().flatten().next();
@@ -164,7 +171,11 @@ mod tests {
         let expected = Rope { position_divisor: 2.0, ..SIZES.rope(500.0) };
         assert_eq!((read(old), read(new)), (Ok(expected), Ok(expected)));
         let usual = SIZES.rope(10_000.0);
-        for config in [r#"{"rope_scaling": null}"#, r#"{"rope_scaling": {}}"#] {
+        for config in [
+            r#"{"rope_scaling": null}"#,
+            r#"{"rope_scaling": {}}"#,
+            r#"{"partial_rotary_factor": 1.0}"#,
+        ] {
             assert_eq!(read(config), Ok(usual));
         }
         let dynamic = r#"{"rope_scaling": {"rope_type": "dynamic", "factor": 4.0}}"#;
@@ -206,6 +217,7 @@ mod tests {
             (r#"{"rope_scaling": {"type": "linear", "factor": 0}}"#, "factor"),
             (r#"{"rope_scaling": {"type": "default", "turn": 1}}"#, "turn"),
             (r#"{"rope_scaling": {"type": "ntk", "factor": 8, "mixed_b": 0.6}}"#, "mixed_b"),
+            (r#"{"partial_rotary_factor": 0.5}"#, "partial_rotary_factor"),
             (
                 r#"{"rope_parameters": {"rope_theta": 1, "partial_rotary_factor": 0.5}}"#,
                 "partial_rotary_factor",

@@ -8,6 +8,13 @@ const KINDS: &str = "only full_attention and sliding_attention are honoured, as 
 const EVEN: &str = "only lists in which every so many layers see all tokens are honoured";
 
 impl<'t> Settings<'_, 't> {
+    /// Refuses layers that do not see all tokens.
+    pub(super) fn only_full(&self) -> Read<'t, ()> {
+        self.object.neutral("layer_types", "only full_attention is honoured", |list| {
+            list.items().all(|kind| kind.is_text("full_attention"))
+        })
+    }
+
     /// What `layer_types` says, if it is there: a window of `reach` in some of `layers`, or in none.
     pub(super) fn windows(&self, layers: usize, reach: usize) -> Read<'t, Option<Option<Window>>> {
         let Some(list) = self.object.get("layer_types") else { return Ok(None) };
@@ -20,19 +27,9 @@ impl<'t> Settings<'_, 't> {
         if kinds().count() != layers || kinds().any(|kind| kind.is_none()) {
             return Err(self.object.unsupported("layer_types", KINDS));
         }
-        let full = || kinds().enumerate().filter(|(_, kind)| *kind == Some(true)).map(|it| it.0);
-        if full().count() == layers {
-            return Ok(Some(None));
-        }
-        let mut some = full();
-        let window = match (some.next(), some.next()) {
-            (None, _) => Window { reach, every: 0, first: 0 },
-            (Some(first), None) => Window { reach, every: layers, first },
-            (Some(first), Some(second)) => Window { reach, every: second - first, first },
-        };
-        let fits = kinds().enumerate().all(|(layer, kind)| kind != Some(window.is_in(layer)));
         let uneven = || self.object.unsupported("layer_types", EVEN);
-        fits.then_some(Some(Some(window))).ok_or_else(uneven)
+        let have_window = || kinds().map(|kind| kind == Some(false));
+        Window::of_layers(reach, layers, have_window).map(Some).ok_or_else(uneven)
     }
 }
 
