@@ -145,6 +145,34 @@ fn modern_bert_embeds_as_its_folder_does() {
 }
 
 #[test]
+fn tokens_of_prompts_are_left_out_as_in_the_folder() {
+    let folder = TempDir::new().unwrap();
+    let from = models().join("nomic_bert");
+    for entry in std::fs::read_dir(&from).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+        }
+    }
+    std::fs::create_dir(folder.path().join("1_Pooling")).unwrap();
+    let pooling = std::fs::read(from.join("1_Pooling/config.json")).unwrap();
+    let mut pooling: Value = serde_json::from_slice(&pooling).unwrap();
+    pooling["include_prompt"] = false.into();
+    std::fs::write(folder.path().join("1_Pooling/config.json"), pooling.to_string()).unwrap();
+    let file = folder.path().join("m.gguf");
+    written(folder.path(), &file);
+    let embedded = |model: &Path| {
+        run(&["embed", "--precise"], model, &["--prompt", "search: "], "{\"text\": \"a b c\"}\n")
+    };
+    let numbers = |found: &[Value]| -> Vec<f64> {
+        serde_json::from_value(found[0]["embedding"].clone()).unwrap()
+    };
+    let expected = numbers(&embedded(folder.path()));
+    assert!(farthest(&embedded(&file)[0]["embedding"], &expected) <= TOLERANCE);
+    assert!(farthest(&embedded(&from)[0]["embedding"], &expected) > 100.0 * TOLERANCE);
+}
+
+#[test]
 fn what_gguf_cannot_say_is_refused_by_name() {
     let out = TempDir::new().unwrap();
     let out = out.path().join("m.gguf");

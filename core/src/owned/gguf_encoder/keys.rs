@@ -195,11 +195,13 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The truth under a key.
+    /// The truth under a key; in this project's own keys it may be a word, as in other formats'
+    /// metadata.
     pub(super) fn truth(&self, key: &'static str) -> Outcome<'a, Option<bool>> {
         match self.value(key) {
             None => Ok(None),
             Some(Value::Bool(truth)) => Ok(Some(truth)),
+            Some(Value::Text(word @ ("true" | "false"))) => Ok(Some(word == "true")),
             Some(_) => Err(self.refuse(key, "true or false is needed here")),
         }
     }
