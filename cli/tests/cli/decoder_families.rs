@@ -250,6 +250,52 @@ fn texts_are_composed_as_qwens_folder_says_and_in_what_it_becomes() {
     }
 }
 
+/// A template may put a token behind texts. Files have one place for it and for the token that ends
+/// what is generated: it has to be one of these.
+#[test]
+fn the_token_behind_texts_is_kept_where_it_ends_them_and_refused_elsewhere() {
+    let folder = FAMILIES[1].folder(json!({}));
+    let ends = |ids: Value| {
+        let path = folder.path().join("config.json");
+        let mut config: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        config["eos_token_id"] = ids;
+        fs::write(&path, config.to_string()).unwrap();
+    };
+    let path = folder.path().join("tokenizer.json");
+    let mut tokenizer: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let end = tokenizer["added_tokens"][0].clone();
+    tokenizer["post_processor"] = json!({
+        "type": "TemplateProcessing",
+        "single": [
+            {"Sequence": {"id": "A", "type_id": 0}},
+            {"SpecialToken": {"id": end["content"], "type_id": 0}},
+        ],
+        "pair": [],
+        "special_tokens": {},
+    });
+    fs::write(&path, tokenizer.to_string()).unwrap();
+    let out = TempDir::new().unwrap();
+    let ids = |model: &Path| {
+        let found = stdout(&["tokenize", "-m", text(model), "--json", "--", "one two"], "");
+        objects(&found)[0]["ids"].clone()
+    };
+    ends(json!([2, end["id"]]));
+    let expected = ids(folder.path());
+    assert_eq!(expected.as_array().unwrap().last(), Some(&end["id"]));
+    for name in ["m.amb", "m.weights", "m.gguf"] {
+        let file = made(&["convert"], folder.path(), &out, name);
+        assert_eq!(ids(&file), expected, "{name}");
+        assert_eq!(generated(&file), generated(folder.path()), "{name}");
+    }
+    ends(json!(2));
+    for name in ["n.amb", "n.weights", "n.gguf"] {
+        let file = out.path().join(name);
+        let error = failure(&["convert", text(folder.path()), text(&file)], b"", 1);
+        assert!(error.contains(&format!("token {}", end["id"])), "{name}: {error}");
+        assert!(!file.exists(), "{name}");
+    }
+}
+
 /// The whole texts without a prompt of a model in `tests/data/models`, and their ids by
 /// transformers.
 fn expected_rows(model: &str) -> Vec<(String, Vec<Value>)> {

@@ -137,6 +137,33 @@ fn folder_and_weights_file_say_what_the_amb_file_says() {
     assert_eq!(said(&weights, &["--memory", "1G"]), expected);
 }
 
+/// Which token a tokenizer puts before texts is its own business, not that of the model's settings.
+#[test]
+fn the_tokenizers_own_token_begins_texts() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let change = |name: &str, key: &str, value: Value| {
+        let read = fs::read(path(name)).unwrap();
+        let mut changed: Value = serde_json::from_slice(&read).unwrap();
+        changed[key] = value;
+        fs::write(path(name), changed.to_string()).unwrap();
+    };
+    for (said, spelled) in
+        [(Value::Null, json!("<s>")), (Value::Null, Value::Null), (json!(7), json!("<s>"))]
+    {
+        change("config.json", "bos_token_id", said);
+        change("tokenizer_config.json", "bos_token", spelled);
+        let file = path("m.amb");
+        let (source, file) = (folder.path().to_str().unwrap(), file.to_str().unwrap());
+        nanoembed(&["convert", source, file]).assert().success();
+        check_ids(source, &[BEGIN]);
+        check_ids(file, &[BEGIN]);
+    }
+    change("tokenizer_config.json", "bos_token", json!("<|from|>"));
+    let found = stdout(&["tokenize", "-m", folder.path().to_str().unwrap(), "--pieces", "the"], "");
+    assert_eq!(found, "<|from|> ▁the\n");
+}
+
 #[test]
 fn a_folder_whose_model_does_what_is_not_known_is_refused() {
     for (key, value) in [

@@ -115,7 +115,7 @@ impl GgufFile {
         if file.tensor("rope_factors_long.weight").is_some() {
             put("rope_original_positions", json!(rope.original_positions));
         }
-        members.as_object_mut().into_iter().for_each(|it| it.extend(tokenizer.config()));
+        tokenizer.config()?.into_iter().for_each(|(member, value)| put(&member, value));
         Ok(members)
     }
 

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{Biases, LlamaConfig, RopePairs, is_decoder_tensor_of};
-use nanoembed_core::token::TextEnds;
 use serde_json::Value;
 
 use super::config::{Family, Sizes};
 use super::ends::FolderEnds;
-use super::tokenizer::{AddedTokens, Tokenizer, Written as _, of_hugging_face};
+use super::tokenizer::{AddedTokens, Around, Tokenizer, Written as _, of_hugging_face};
 use super::tokenizer_json::TokenizerJson;
 use crate::convert::checkpoint::hugging_face::Folder;
 use crate::convert::checkpoint::settings::read_json;
@@ -84,7 +83,7 @@ impl DecoderSettings {
     /// The members of an AMB configuration.
     pub fn config(&self, tokenizer: &Tokenizer<'_>) -> Result<Value> {
         let mut members = self.members.clone();
-        members.extend(tokenizer.config());
+        members.extend(tokenizer.config()?);
         Ok(Value::Object(members))
     }
 
@@ -185,12 +184,12 @@ impl DecoderSettings {
         }
         // As the tokenizer of Llama does.
         let (adds_begin, adds_end) = (ends.adds_begin != Some(false), ends.adds_end == Some(true));
-        let around = TextEnds {
-            begin: ends.begin.filter(|_| adds_begin),
-            append: ends.end.first().filter(|_| adds_end),
+        let added = AddedTokens {
+            tokens,
+            begin: Around { spelled: ends.begin_token, usual: ends.begin, is_put: adds_begin },
+            append: Around { spelled: ends.end_token, usual: ends.end.first(), is_put: adds_end },
             end: ends.end,
         };
-        let added = AddedTokens { tokens, begin: ends.begin, ends: around };
         of_hugging_face(model, added).map_err(|error| Error::in_file(name_of(&path), error))
     }
 }

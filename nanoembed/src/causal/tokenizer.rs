@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nanoembed_core::Error as CoreError;
 use nanoembed_core::format::amb::{Payload, TokenizerSpec};
 pub use nanoembed_core::owned::{Continuation, Tokenizer};
 use nanoembed_core::owned::{SentencePieceModel, Spelling};
-use nanoembed_core::token::sentencepiece::Spec;
-use nanoembed_core::token::{TextEnds, bpe};
+use nanoembed_core::token::sentencepiece::{SentencePiece, Spec};
+use nanoembed_core::token::{EndTokens, TextEnds, bpe};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::json;
 
 use super::model_proto;
@@ -17,9 +17,33 @@ use super::model_proto;
 pub struct AddedTokens {
     /// Added tokens, which a text spells literally, by id.
     pub tokens: BTreeMap<u32, String>,
-    pub begin: Option<u32>,
+    /// The token that begins texts.
+    pub begin: Around,
+    /// The token behind texts. It need not be one of those that end what is generated.
+    pub append: Around,
     /// Where none ends a text, the model's own does.
-    pub ends: TextEnds,
+    pub end: EndTokens,
+}
+
+/// A token that the tokenizer may put around texts.
+#[derive(Default)]
+pub struct Around {
+    /// How the tokenizer's settings spell it.
+    pub spelled: Option<String>,
+    /// What it is where they do not say it.
+    pub usual: Option<u32>,
+    /// Whether it is put around every text.
+    pub is_put: bool,
+}
+
+impl Around {
+    /// Its id among added tokens and the pieces of a model.
+    fn id(&self, tokens: &BTreeMap<u32, String>, model: &SentencePiece<'_>) -> Option<u32> {
+        let Some(spelled) = &self.spelled else { return self.usual };
+        let added = tokens.iter().find(|(_, token)| *token == spelled).map(|(id, _)| *id);
+        let is_it = |id: &u32| model.piece(*id).is_some_and(|(piece, _)| piece == spelled);
+        added.or_else(|| (0..model.spec().pieces()).find(is_it)).or(self.usual)
+    }
 }
 
 /// From a serialized SentencePiece model and the tokens that a folder of Hugging Face adds to it.
@@ -27,21 +51,37 @@ pub fn of_hugging_face(
     model: Vec<u8>,
     added: AddedTokens,
 ) -> Result<Tokenizer<'static>, CoreError> {
+    let AddedTokens { tokens, begin, append, mut end } = added;
     let pieces_before = Spec::read(&model, 0)?.pieces();
-    let model = model_proto::with_added(model, pieces_before, &added.tokens)?;
+    let model = model_proto::with_added(model, pieces_before, &tokens)?;
     let model = SentencePieceModel::open(model, 0)?;
-    let begin = added.begin.or(model.tokenizer().begin());
-    let mut ends = added.ends;
-    if let Some(end) = model.tokenizer().end().filter(|_| ends.end.first().is_none()) {
-        ends.end.push(end)?;
+    let pieces = model.tokenizer();
+    if let Some(own) = pieces.end().filter(|_| end.first().is_none()) {
+        end.push(own)?;
     }
-    Tokenizer::from_pieces(model, added.tokens.into_keys().collect(), begin, ends)
+    let begins = begin.id(&tokens, &pieces).or(pieces.begin());
+    let appended = append.id(&tokens, &pieces).or(end.first());
+    let ends = TextEnds {
+        begin: begins.filter(|_| begin.is_put),
+        append: appended.filter(|_| append.is_put),
+        end,
+    };
+    Tokenizer::from_pieces(model, tokens.into_keys().collect(), begins, ends)
 }
 
 /// What files that are written say of a tokenizer.
 pub trait Written {
-    /// What the model calls the beginning of a text, and the usual token that ends one.
+    /// What the model calls the beginning of a text, and the usual token that ends one, which is
+    /// also the one that may stand behind every text.
     fn begin_and_end(&self) -> [Option<u32>; 2];
+
+    /// The tokens that end texts, the usual one first.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedTokenizer`] if another one is put behind texts, for which files have
+    /// no place.
+    fn end_ids(&self) -> crate::Result<Vec<u32>>;
 
     /// How byte-level BPE cuts texts into words, and whether it takes whole words before merges;
     /// `None` for SentencePiece.
@@ -51,7 +91,11 @@ pub trait Written {
     fn model(&self) -> Option<&[u8]>;
 
     /// The members of an AMB configuration that say how texts become ids.
-    fn config(&self) -> serde_json::Map<String, serde_json::Value>;
+    ///
+    /// # Errors
+    ///
+    /// As [`end_ids`](Self::end_ids).
+    fn config(&self) -> crate::Result<serde_json::Map<String, serde_json::Value>>;
 
     /// Merges and tokens as [`spec`](Self::spec) borrows them.
     fn borrowed(&self) -> (Vec<(&str, &str)>, Vec<&[u8]>);
@@ -66,7 +110,24 @@ pub trait Written {
 
 impl Written for Tokenizer<'_> {
     fn begin_and_end(&self) -> [Option<u32>; 2] {
-        [self.begin(), self.ends().end.first()]
+        let ends = self.ends();
+        [self.begin(), ends.append.or(ends.end.first())]
+    }
+
+    fn end_ids(&self) -> crate::Result<Vec<u32>> {
+        let TextEnds { append, end, .. } = *self.ends();
+        match append.filter(|append| !end.contains(*append)) {
+            Some(append) => {
+                let message = format!(
+                    "the tokenizer puts token {append} behind every text, which is none of those that end one: the file would have one place for both"
+                );
+                Err(crate::Error::input(ErrorKind::UnsupportedTokenizer, message))
+            }
+            None => {
+                let others = end.ids().iter().copied().filter(|id| Some(*id) != append);
+                Ok(append.into_iter().chain(others).collect())
+            }
+        }
     }
 
     fn pattern(&self) -> Option<(bpe::Pattern, bool)> {
@@ -83,8 +144,8 @@ impl Written for Tokenizer<'_> {
         }
     }
 
-    fn config(&self) -> serde_json::Map<String, serde_json::Value> {
-        let ends = self.ends();
+    fn config(&self) -> crate::Result<serde_json::Map<String, serde_json::Value>> {
+        let (ends, end_ids) = (self.ends(), self.end_ids()?);
         let mut config = serde_json::Map::new();
         if let Spelling::BytePairs(pairs) = self.spelling() {
             config.insert("pre_tokenizer".into(), pairs.pattern().name().into());
@@ -98,10 +159,10 @@ impl Written for Tokenizer<'_> {
         if ends.append.is_some() {
             config.insert("add_eos".into(), true.into());
         }
-        if ends.end.ids().len() > 1 {
-            config.insert("end_tokens".into(), json!(ends.end.ids()));
+        if end_ids.len() > 1 {
+            config.insert("end_tokens".into(), json!(end_ids));
         }
-        config
+        Ok(config)
     }
 
     fn borrowed(&self) -> (Vec<(&str, &str)>, Vec<&[u8]>) {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{TokenizerJson, is_set, kind_of, only};
 use crate::causal::ends::FolderEnds;
-use crate::causal::tokenizer::{AddedTokens, Tokenizer, of_hugging_face};
+use crate::causal::tokenizer::{AddedTokens, Around, Tokenizer, of_hugging_face};
 use crate::error::{Error, Result, name_of};
 
 /// The longest piece, in bytes: the longest of Gemma have less than 100.
@@ -66,7 +66,14 @@ impl TokenizerJson<'_> {
             let score = -(rank as f32);
             model.piece(token, score, kind);
         }
-        let added = AddedTokens { tokens: added, begin, ends: around };
+        let token =
+            |usual, put: Option<u32>| Around { usual, is_put: put.is_some(), spelled: None };
+        let added = AddedTokens {
+            tokens: added,
+            begin: token(begin, around.begin),
+            append: token(around.append, around.append),
+            end: around.end,
+        };
         of_hugging_face(model.finish(), added)
             .map_err(|error| Error::in_file(name_of(self.path), error))
     }

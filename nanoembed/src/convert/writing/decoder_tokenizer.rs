@@ -214,17 +214,13 @@ fn ends(metadata: &mut Metadata, tokenizer: &Tokenizer<'_>) -> Written {
         "tokenizer.ggml.eot_token_id",
         "tokenizer.ggml.eom_token_id",
     ];
-    let ends = tokenizer.ends();
-    let ids = ends.end.ids();
+    let (ends, ids) = (tokenizer.ends(), tokenizer.end_ids().map_err(|error| error.to_string())?);
     if ids.len() > END_KEYS.len() {
         return Err(format!("{} tokens end its texts, for which there are three keys", ids.len()));
     }
-    if ends.append.is_some() && ends.append != ids.first().copied() {
-        return Err("the token behind its texts is not the first of those that end one".into());
-    }
     metadata.id("tokenizer.ggml.bos_token_id", tokenizer.begin());
     for (key, id) in END_KEYS.into_iter().zip(ids) {
-        metadata.id(key, Some(*id));
+        metadata.id(key, Some(id));
     }
     metadata.add("tokenizer.ggml.add_bos_token", OwnValue::Bool(ends.begin.is_some()));
     metadata.add("tokenizer.ggml.add_eos_token", OwnValue::Bool(ends.append.is_some()));
