@@ -65,8 +65,11 @@ if [ $std = no ]; then
         roots="$roots -u $name"
     done
 fi
+# The libgcc of compilers for musl is often that of glibc, and unwinding in it needs glibc; Rust's toolchain has its own.
+unwinding=
+case $std:$target in yes:*-linux-musl*) unwinding=$sysroot/lib/rustlib/$target/lib/self-contained/libunwind.a ;; esac
 # shellcheck disable=SC2086
-"$tools/rust-lld" -flavor gnu -r --force-group-allocation $roots "$built/libnanoembed_ffi.a" \
+"$tools/rust-lld" -flavor gnu -r --force-group-allocation $roots "$built/libnanoembed_ffi.a" ${unwinding:+"$unwinding"} \
     -o "$scratch/nanoembed.o"
 # Bitcode of the standard library would make older tools of LLVM stumble.
 # shellcheck disable=SC2086

@@ -3,8 +3,8 @@
 # programs for Cortex-M in QEMU. What a missing tool keeps from being tested is said.
 #
 #   ffi/test.sh                    everything
-#   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages examples
-#                                  bare targets sizes cortex_m cortex_m0 embassy zephyr platformio arduino
+#   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages musl
+#                                  examples bare targets sizes cortex_m cortex_m0 embassy zephyr platformio arduino
 #                                  conan vcpkg, and sizes_of_all
 #
 # `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS), separated by semicolons;
@@ -145,6 +145,28 @@ packages() {
     cmake --build "$scratch/cross" >/dev/null
     have qemu-system-arm || { skip "the program of a toolchain file: no QEMU"; return; }
     qemu "$scratch/cross/words_c" "$scratch/cross.f32" | grep -q "^ram: "
+}
+
+# Programs for musl: static, and over its dynamic loader; the library has nothing of glibc in it.
+musl() {
+    local triple out=$scratch/musl others
+    triple=$(uname -m)-unknown-linux-musl
+    have musl-gcc || { skip "musl: musl-gcc is not installed"; return; }
+    have pkg-config || { skip "musl: pkg-config is not installed"; return; }
+    bare_target "$triple" || { skip "musl: rustup target add $triple"; return; }
+    ./install.sh --target "$triple" --prefix "$out"
+    others=$(nm -g --defined-only "$out/lib/libnanoembed.a" | awk 'NF == 3 && $3 !~ /^nanoembed_/')
+    [ -z "$others" ] || { echo "names that are not ours: $others"; return 1; }
+    local -x PKG_CONFIG_PATH=$out/lib/pkgconfig
+    # shellcheck disable=SC2046
+    musl-gcc "${c99[@]}" -static examples/c/search.c $(pkg-config --cflags --libs nanoembed) -o "$out/search"
+    # shellcheck disable=SC2046
+    musl-gcc "${c99[@]}" examples/c/search.c $(pkg-config --cflags --libs nanoembed) -o "$out/search-dynamic"
+    readelf -d "$out/search" | grep -F "NEEDED" && return 1
+    readelf -d "$out/search-dynamic" | grep -F "NEEDED" | grep -vF "[libc.so]" && return 1
+    for others in search search-dynamic; do
+        "$out/$others" "$model" tests/data/lines.txt "sunny outside" | sed -n 1p | grep weather
+    done
 }
 
 examples() {
@@ -510,7 +532,7 @@ embassy() {
     [ "$(sed -n 's/^ram: //p' "$scratch/embassy.out")" -le $((9 * 1024)) ]
 }
 
-steps=(build header functions wrapper threads memory symbols packages examples bare targets sizes cortex_m cortex_m0
+steps=(build header functions wrapper threads memory symbols packages musl examples bare targets sizes cortex_m cortex_m0
     embassy zephyr platformio arduino conan vcpkg)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do
