@@ -35,19 +35,21 @@ import { load, inspect } from "nanoembed";
 import { createWorker } from "nanoembed/worker";
 import { inspect as small } from "nanoembed/inspect";
 import { open } from "nanoembed/slim";
+import { deleteIndex } from "nanoembed/search-index";
 ${SHARED}
 done(async () => {
   report.main = await length(await load("${FILE}"));
   report.slim = await length(await open("${FILE}"));
   report.inspect = (await inspect("${FILE}")).tensors.length;
   report.small = (await (await small("${FILE}")).values("embeddings", { count: 3 })).length;
+  report.index = await deleteIndex("indexeddb").then(() => "deleted");
   const pool = createWorker();
   report.worker = await length(await pool.load("${FILE}"));
   report.causal = [await tokens(await load("${CAUSAL}")), await tokens(await pool.load("${CAUSAL}"))];
   pool.dispose();
 });
 `;
-const EXPECTED = { main: 50, slim: 50, inspect: 2, small: 3, worker: 50, causal: [3, 3] };
+const EXPECTED = { main: 50, slim: 50, inspect: 2, small: 3, index: "deleted", worker: 50, causal: [3, 3] };
 
 /** The same with the entries that need no other file. */
 const INLINE = `
@@ -162,7 +164,7 @@ describe.skipIf(!executablePath)("in a browser", () => {
   test("a plain page", async () => {
     const folder = folderFor("plain");
     cpSync(join(project, "node_modules/nanoembed/dist"), join(folder, "nanoembed"), { recursive: true });
-    writeFileSync(join(folder, "main.js"), APP.replace(/"nanoembed(\/(\w+))?"/g, (_, __, entry) => `"/nanoembed/${entry ?? "index"}.js"`));
+    writeFileSync(join(folder, "main.js"), APP.replace(/"nanoembed(\/([\w-]+))?"/g, (_, __, entry) => `"/nanoembed/${entry ?? "index"}.js"`));
     expect(await reportOf(folder)).toEqual(EXPECTED);
   });
 

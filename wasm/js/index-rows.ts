@@ -113,7 +113,7 @@ export class Rows {
   #nearby(query: Float32Array, k: number, allowed: (row: number) => boolean): number[] | undefined {
     const wanted = Math.max(LEAST_NEARBY, NEARBY * k);
     if (2 * wanted >= this.live) return undefined;
-    new Uint8Array(this.#scanner.buffer, this.#bits, this.#bitBytes).set(bitsOf(query, this.#dims));
+    putBits(query, 0, this.#dims, new Uint8Array(this.#scanner.buffer), this.#bits);
     const likeness = new Float64Array(this.#count).fill(Number.NaN);
     this.#eachBlock((codes, count, first) => {
       this.#scanner.differingBits(this.#bits, this.#bitBytes, codes + BLOCK * this.#dims, count, this.#sums);
@@ -140,10 +140,8 @@ export class Rows {
 
   #addBits(row: number, count: number, codes: Int8Array): void {
     const at = this.#blocks[Math.floor(row / BLOCK)]! + BLOCK * this.#dims + (row % BLOCK) * this.#bitBytes;
-    const to = new Uint8Array(this.#scanner.buffer, at, count * this.#bitBytes);
-    for (let each = 0; each < count; each += 1) {
-      to.set(bitsOf(codes.subarray(each * this.#dims, (each + 1) * this.#dims), this.#dims), each * this.#bitBytes);
-    }
+    const to = new Uint8Array(this.#scanner.buffer);
+    for (let each = 0; each < count; each += 1) putBits(codes, each * this.#dims, this.#dims, to, at + each * this.#bitBytes);
   }
 }
 
@@ -151,11 +149,14 @@ export class Rows {
 const NEARBY = 10;
 const LEAST_NEARBY = 200;
 
-/** A bit an element, 1 where it is above 0. */
-function bitsOf(vector: ArrayLike<number>, dims: number): Uint8Array {
-  const bits = new Uint8Array(Math.ceil(dims / 8));
-  for (let i = 0; i < dims; i += 1) if (vector[i]! > 0) bits[i >> 3]! |= 128 >> (i & 7);
-  return bits;
+/** Puts a bit for each of `dims` elements from `first` on, 1 where it is above 0, at a place in `to`. */
+function putBits(vector: ArrayLike<number>, first: number, dims: number, to: Uint8Array, place: number): void {
+  for (let at = 0; at < dims; at += 8) {
+    let byte = 0;
+    const end = Math.min(8, dims - at);
+    for (let bit = 0; bit < end; bit += 1) byte |= Number(vector[first + at + bit]! > 0) << (7 - bit);
+    to[place + at / 8] = byte;
+  }
 }
 
 /** The best rows so far. */

@@ -39,15 +39,12 @@ const unavailable = (kind: IndexStore, cause: unknown) =>
   new NanoembedError("store_unavailable", `an index cannot be kept here (${kind}): ${String(cause)}; store: "memory" works everywhere`, { cause });
 
 /** What a store that could not write says: nothing of that segment is kept. */
-export async function writeFailure(cause: unknown, bytes: number): Promise<NanoembedError> {
-  const { usage = 0, quota = Infinity } = await navigator.storage.estimate().catch(() => ({}) as StorageEstimate);
-  // Chromium says AbortError where a file has become too large while it was written.
-  if ((cause as Error | undefined)?.name !== "QuotaExceededError" && usage + bytes <= quota) {
-    return new NanoembedError("write_failed", `the index could not be written: ${String(cause)}`, { cause });
-  }
-  const known = Number.isFinite(quota) ? ` (${usage} of ${quota} bytes are in use)` : "";
-  return new NanoembedError("quota_exceeded", `the browser has no room for ${bytes} bytes more${known}: remove documents, ask for more with ` +
-    "navigator.storage.persist(), or export() the index. What was added before is there, and can be searched", { cause });
+export function writeFailure(cause: unknown, bytes: number): NanoembedError {
+  // How much room there is browsers do not tell: what they say of it is made up, against fingerprinting.
+  return (cause as Error | undefined)?.name === "QuotaExceededError"
+    ? new NanoembedError("quota_exceeded", `the browser has no room for ${bytes} bytes more: remove documents, ask for more with ` +
+        "navigator.storage.persist(), or export() the index. What was added before is there, and can be searched", { cause })
+    : new NanoembedError("write_failed", `the index could not be written: ${String(cause)}`, { cause });
 }
 
 async function folder(name: string): Promise<FileSystemDirectoryHandle> {
@@ -56,7 +53,21 @@ async function folder(name: string): Promise<FileSystemDirectoryHandle> {
   return top.getDirectoryHandle(encodeURIComponent(name).replaceAll(".", "%2e") || "%", { create: true });
 }
 
-/** A file a segment, which appears when it is closed. */
+const SMALL_PART = 1 << 15;
+
+/** Writes a file, so many bytes at a time; it appears when it is closed. */
+async function writeFile(place: FileSystemDirectoryHandle, name: string, bytes: Uint8Array<ArrayBuffer>, part: number): Promise<void> {
+  const file = await (await place.getFileHandle(name, { create: true })).createWritable();
+  try {
+    for (let at = 0; at < bytes.length; at += part) await file.write(bytes.subarray(at, at + part));
+    await file.close();
+  } catch (error) {
+    await file.abort().catch(() => {});
+    throw error;
+  }
+}
+
+/** A file a segment. */
 async function inFiles(name: string): Promise<Store> {
   const place = await folder(name);
   const remove = async (names: readonly string[]) => {
@@ -75,14 +86,8 @@ async function inFiles(name: string): Promise<Store> {
     },
     async write(each, bytes) {
       try {
-        const file = await (await place.getFileHandle(each, { create: true })).createWritable();
-        try {
-          await file.write(bytes);
-          await file.close();
-        } catch (error) {
-          await file.abort().catch(() => {});
-          throw error;
-        }
+        // Of many bytes at once Chromium does not always say why it takes no more: AbortError in place of QuotaExceededError.
+        await writeFile(place, each, bytes, bytes.length).catch(() => writeFile(place, each, bytes, SMALL_PART));
       } catch (error) {
         await remove([each]);
         throw error;

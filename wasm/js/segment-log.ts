@@ -86,7 +86,7 @@ export class SegmentLog {
     try {
       await store.write(name, bytes);
     } catch (cause) {
-      throw await writeFailure(cause, bytes.length);
+      throw writeFailure(cause, bytes.length);
     }
     this.#sizes.set(name, bytes.length);
   }
