@@ -93,6 +93,12 @@ symbols() {
     local others
     others=$(nm -g --defined-only "$prefix/lib/libnanoembed.a" | awk 'NF == 3 && $3 !~ /^nanoembed_/')
     [ -z "$others" ] || { echo "names that are not ours: $others"; return 1; }
+    # What programs of an earlier version call is there.
+    if [ -f "$prefix/lib/libnanoembed.so" ]; then
+        others=$(comm -23 <(sed -n 's/^function \([a-z0-9_]*\):.*/\1/p' tests/abi/*.txt | sort -u) \
+            <(nm -D --defined-only "$prefix/lib/libnanoembed.so" | awk '{ print $3 }' | sort))
+        [ -z "$others" ] || { echo "missing in the dynamic library: $others"; return 1; }
+    fi
     rustc --edition 2024 --crate-type staticlib -C panic=unwind tests/c/other.rs -o "$scratch/libother.a"
     gcc "${c99[@]}" -I "$prefix/include" tests/c/two_libraries.c "$prefix/lib/libnanoembed.a" "$scratch/libother.a" \
         "${libraries[@]}" -o "$scratch/two"
