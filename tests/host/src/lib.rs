@@ -3,8 +3,11 @@
 //! * [`c`]: the C interface, called as C calls it, with memory of exactly the size that it asked for.
 //! * [`words`]: word vectors of other programs.
 //! * [`models`]: models that were converted, and folders of shards.
+//!
+//! And [`complexity`]: inputs that grow, to see that work grows no faster.
 
 pub mod c;
+pub mod complexity;
 pub mod models;
 pub mod words;
 

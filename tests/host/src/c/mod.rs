@@ -176,8 +176,10 @@ mod tests {
     /// Parts run to their end on honest files.
     #[test]
     fn honest_files_go_through_every_part() {
+        // Miri runs some thousand times slower.
+        let most = if cfg!(miri) { 36 << 10 } else { usize::MAX };
         let mut parts = [0; 6];
-        for (name, seed) in seeds() {
+        for (name, seed) in seeds().into_iter().filter(|(_, seed)| seed.len() < most) {
             run(&seed);
             parts[usize::from(seed[0])] += 1;
             if let [part @ 0..=3, 0, ..] = seed[..] {
