@@ -245,7 +245,7 @@ pub(crate) fn embed_one(
         #[cfg(feature = "families")]
         Kind::Family(family) => {
             let room = ids.0.get_mut(..family.most()).ok_or(INVALID)?;
-            let encoded = tokenize(model, text, room)?;
+            let encoded = family.tokenize(&model.tokenizer, scratch, text, room)?;
             let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
             family.run(&model.source, scratch, ids, out)?;
             Ok(encoded)

@@ -1,10 +1,16 @@
 //! A transformer of any family that has been opened, and running it in a workspace.
 
+use core::mem::{size_of, size_of_val};
+
 use nanoembed_core::kernel::{Kernels, RowSummary};
+use nanoembed_core::model::folder_tokenizer::TokenizingNeeds;
 use nanoembed_core::model::{Config, Layer, Plan, Run, Transformer, Workspace};
+use nanoembed_core::token::Encoded;
 
 use crate::embed::{Scratch, Sizes};
-use crate::memory::LentSlice;
+use crate::folder_tokenizer::{self, tokenizing_bytes};
+use crate::memory::{Lent, LentSlice};
+use crate::model::Tokenizer;
 use crate::source::Bytes;
 use crate::status::{Outcome, TOO_SMALL};
 
@@ -19,23 +25,48 @@ pub(crate) struct FamilyModel {
     pub(crate) room: usize,
     /// Tokens of a text that the model was made to use.
     pub(crate) max_tokens: usize,
+    /// What a text takes while it is tokenised.
+    pub(crate) tokenizing: TokenizingNeeds,
 }
 
-/// What a workspace takes.
-pub(crate) fn sizes(config: &Config, plan: &Plan, room: usize) -> Outcome<Sizes> {
+/// What a workspace takes. A text is tokenised in the memory that its embedding is computed in
+/// later.
+pub(crate) fn sizes(
+    config: &Config,
+    plan: &Plan,
+    room: usize,
+    tokenizing: &TokenizingNeeds,
+) -> Outcome<Sizes> {
     let needs = Workspace::needs(config, plan)?;
     let floats = needs.floats.checked_add(room).ok_or(TOO_SMALL)?;
+    let floats = floats.max(tokenizing_bytes(tokenizing)?.div_ceil(size_of::<f32>()));
     Ok(Sizes { floats, bytes: needs.bytes, ids: plan.tokens, ..Sizes::NONE })
 }
 
 impl FamilyModel {
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
-        sizes(self.transformer.config(), &self.plan, self.room)
+        sizes(self.transformer.config(), &self.plan, self.room, &self.tokenizing)
     }
 
     /// Tokens of one text.
     pub(crate) fn most(&self) -> usize {
         self.transformer.config().positions.min(self.plan.tokens)
+    }
+
+    /// Makes ids of a text.
+    pub(crate) fn tokenize(
+        &self,
+        tokenizer: &Tokenizer,
+        scratch: &mut Scratch,
+        text: &str,
+        ids: &mut [u32],
+    ) -> Outcome<Encoded> {
+        let floats = &mut *scratch.floats.0;
+        // SAFETY: it is the workspace's, aligned to what is lent, and nothing else is done with it
+        // before the text has its ids. What is left in it are floats like any other bits.
+        let mut lent = unsafe { Lent::new(floats.as_mut_ptr().cast(), size_of_val(floats))? };
+        let memory = folder_tokenizer::tokenizing(&self.tokenizing, &mut lent)?;
+        folder_tokenizer::tokenize_in(tokenizer, text, ids, memory)
     }
 
     /// Embeds a text of which the tokens are known.

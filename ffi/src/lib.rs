@@ -47,6 +47,8 @@ pub mod embed;
 pub mod event;
 #[cfg(feature = "families")]
 mod family_model;
+#[cfg(feature = "families")]
+mod folder_tokenizer;
 pub mod format;
 #[cfg(feature = "std")]
 mod host_file;

@@ -5,6 +5,8 @@ use core::mem::size_of;
 #[cfg(feature = "std")]
 use std::boxed::Box;
 
+#[cfg(feature = "families")]
+use nanoembed_core::model::folder_tokenizer::FolderTokenizer;
 use nanoembed_core::model::stored::{StoredIds, StoredTokens};
 #[cfg(feature = "bert")]
 use nanoembed_core::model::{Config, Plan};
@@ -240,12 +242,16 @@ fn of_transformer(config: &Config, plan: &Plan) -> nanoembed_model_info {
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // in the caller's memory
 pub(crate) enum Tokenizer {
     None,
     /// By the file's own order of its tokens.
     InFile(WordPiece<SortedVocabulary<'static, StoredTokens<Bytes>, StoredIds<Bytes>>>),
     /// By an index in memory.
     Indexed(WordPiece<HashVocabulary<'static, Entries<'static>>>),
+    /// As the texts of a folder say it, by an index in memory.
+    #[cfg(feature = "families")]
+    Folder(FolderTokenizer<'static>),
 }
 
 /// The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run over a file,

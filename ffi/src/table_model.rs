@@ -60,6 +60,8 @@ impl TableModel {
         };
         let limit = self.limit;
         let mut encoded = match tokenizer {
+            #[cfg(feature = "families")]
+            Tokenizer::Folder(_) => return Err(ErrorKind::MissingVocabulary.into()),
             Tokenizer::None => return Err(ErrorKind::MissingVocabulary.into()),
             Tokenizer::InFile(words) => self.table.tokens(words, text, limit, &mut take)?,
             Tokenizer::Indexed(words) => self.table.tokens(words, text, limit, &mut take)?,
@@ -82,6 +84,8 @@ impl TableModel {
         let Self { table, kernels, limit } = self;
         let (row, limit) = ((&mut *scratch.floats.0, &mut *scratch.bytes.0), *limit);
         Ok(match tokenizer {
+            #[cfg(feature = "families")]
+            Tokenizer::Folder(_) => return Err(ErrorKind::MissingVocabulary.into()),
             Tokenizer::None => return Err(ErrorKind::MissingVocabulary.into()),
             Tokenizer::InFile(words) => {
                 table.embed((words, text, limit), source, kernels, row, out)?

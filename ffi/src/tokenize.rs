@@ -6,6 +6,8 @@ use core::ffi::c_char;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::token::Encoded;
 
+#[cfg(feature = "families")]
+use crate::folder_tokenizer;
 #[cfg(feature = "std")]
 use crate::hosted::HostedSession;
 #[cfg(feature = "bert")]
@@ -21,7 +23,7 @@ pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> 
         #[cfg(feature = "bert")]
         Kind::Bert(_) => by_word_pieces(&model.tokenizer, text, ids),
         #[cfg(feature = "families")]
-        Kind::Family(_) => by_word_pieces(&model.tokenizer, text, ids),
+        Kind::Family(_) => folder_tokenizer::tokenize(&model.tokenizer, text, ids),
         #[cfg(feature = "static-models")]
         Kind::Table(table) => table.tokenize(&model.tokenizer, text, ids),
         #[cfg(feature = "std")]
@@ -35,13 +37,17 @@ fn by_word_pieces(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome
         Tokenizer::None => Err(ErrorKind::MissingVocabulary.into()),
         Tokenizer::InFile(tokenizer) => Ok(tokenizer.encode(text, ids)?),
         Tokenizer::Indexed(tokenizer) => Ok(tokenizer.encode(text, ids)?),
+        #[cfg(feature = "families")]
+        Tokenizer::Folder(_) => Err(ErrorKind::MissingVocabulary.into()),
     }
 }
 
 /// Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is
 /// room for.
 ///
-/// In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text.
+/// In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text. Where the model is of a family
+/// in lent memory, this takes 14 KB of stack; `NANOEMBED_OVER_LIMIT` for a word that does not fit
+/// them (embedding a text takes memory of the workspace in their place).
 ///
 /// # Safety
 ///

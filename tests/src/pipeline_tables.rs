@@ -1,4 +1,4 @@
-//! The generator of `core/src/owned/pipeline/unicode/tables.rs`: normalisation forms, categories of
+//! The generator of `core/src/token/unicode/tables.rs`: normalisation forms, categories of
 //! marks, and grapheme clusters.
 //!
 //! As in [`unicode_tables`](crate::unicode_tables), the sources are the crates that Hugging Face
@@ -35,7 +35,7 @@ const LEVEL_BITS: u32 = 5;
 /// Hangul syllables, which are decomposed and composed by arithmetic.
 const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
 
-/// The whole text of `core/src/owned/pipeline/unicode/tables.rs`.
+/// The whole text of `core/src/token/unicode/tables.rs`.
 #[must_use]
 pub fn generate() -> String {
     let mut text = String::from(
@@ -258,8 +258,7 @@ fn compositions(text: &mut String) {
 mod tests {
     #[test]
     fn the_tables_in_core_are_the_generated_ones() {
-        let path =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/owned/pipeline/unicode/tables.rs");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/unicode/tables.rs");
         assert!(
             std::fs::read_to_string(path).expect("the tables") == super::generate(),
             "run `cargo run -p nanoembed-tests --bin generate_unicode` and look at the difference"

@@ -72,7 +72,7 @@ pub(crate) use folder::encoder_settings;
 #[cfg(feature = "families")]
 pub use folder::encoder_settings::EncoderSettings;
 #[cfg(feature = "pipeline")]
-pub(crate) use folder::{dense, masked, module, pooling, prompts, token_id};
+pub(crate) use folder::{dense, masked, metaspace, module, pooling, prompts, step, token_id};
 #[cfg(feature = "families")]
 pub use head::classifier::{Classifier, HeadNorm};
 #[cfg(feature = "families")]
@@ -119,5 +119,8 @@ pub use table::{TableModel, TableSource};
 #[cfg(feature = "static-models")]
 pub use table::{TableSettings, TokenTable};
 #[cfg(feature = "folder-models")]
-pub use transformer::{Transformer, TransformerMemory, TransformerNeeds, TransformerSource};
+pub use transformer::{
+    Transformer, TransformerMemory, TransformerNeeds, TransformerSource,
+    tokenizer as folder_tokenizer,
+};
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

@@ -1,5 +1,7 @@
 //! Texts inside binary files.
 
+#[cfg(any(feature = "alloc", feature = "folder-models"))]
+pub(crate) mod base64;
 pub mod decimal;
 pub mod fraction;
 pub mod json;

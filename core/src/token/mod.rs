@@ -6,6 +6,7 @@
 //! | BERT and its relatives | [`WordPiece`] |
 //! | byte-level BPE: GPT-2, Llama 3, Qwen | [`Bpe`], [`bpe::Decoder`] |
 //! | SentencePiece: Llama 2, Phi-3, T5 | [`SentencePiece`], [`sentencepiece::Decoder`] |
+//! | Unigram of a `tokenizer.json`: XLM-RoBERTa | `unigram` (feature `folder-models`) |
 //!
 //! WordPiece in five steps:
 //!
@@ -31,17 +32,29 @@
 
 pub(crate) mod added;
 pub mod added_list;
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+pub(crate) mod added_parts;
 pub mod added_words;
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+pub(crate) mod allowance;
 pub mod bpe;
 mod byte_set;
 mod characters;
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+pub(crate) mod charsmap;
 mod ends;
 pub(crate) mod heap_sort;
 mod ids;
 pub mod normalize;
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+pub(crate) mod run;
 pub mod sentencepiece;
 pub mod special;
 mod tables;
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+pub(crate) mod unicode;
+#[cfg(feature = "folder-models")]
+pub mod unigram;
 mod utf8;
 pub mod vocabulary;
 mod word;

@@ -2,15 +2,16 @@
 
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::kernel::{self, RowSummary};
-use nanoembed_core::model::{
-    Dense, Layer, Plan, TransformerMemory, TransformerSource, WordPieceSource, Workspace,
-};
+use nanoembed_core::model::folder_tokenizer::{FolderTokenizerSource, TokenizingNeeds};
+use nanoembed_core::model::{Dense, Layer, Plan, TransformerMemory, TransformerSource, Workspace};
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::{Error, ErrorKind};
 
 use super::Opened;
 use super::bert::quantizes;
+use crate::embed::Sizes;
 use crate::family_model::{FamilyModel, sizes};
+use crate::folder_tokenizer;
 use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::model::{
     Kind, NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_NONE,
@@ -18,13 +19,12 @@ use crate::model::{
 };
 use crate::source::Bytes;
 use crate::status::{Failure, Outcome, invalid};
-use crate::word_pieces;
 
 /// A transformer of any family in memory.
 pub(crate) struct FamilyOpening {
     source: Bytes,
     file: TransformerSource<'static>,
-    words: Option<WordPieceSource<'static>>,
+    tokenizer: Option<FolderTokenizerSource<'static>>,
     plan: Plan,
 }
 
@@ -39,12 +39,12 @@ impl FamilyOpening {
             return Err(invalid("activations"));
         }
         let file = TransformerSource::read(embd, bytes).map_err(fault)?;
-        let words = match options.vocabulary {
+        let tokenizer = match options.vocabulary {
             NANOEMBED_VOCABULARY_NONE => None,
             NANOEMBED_VOCABULARY_IN_FILE => {
                 return Err(Error::without_offset(ErrorKind::IndexRequired).into());
             }
-            _ => Some(file.word_pieces().map_err(fault)?),
+            _ => Some(file.tokenizer().map_err(fault)?),
         };
         let tokens = match options.tokens {
             0 => file.max_tokens(),
@@ -55,14 +55,14 @@ impl FamilyOpening {
         let quantized = quantizes(options.activations, made_for.quantized)?;
         let plan = Plan { quantized, block: options.block_tokens as usize, ..made_for };
         Workspace::needs(file.config(), &plan)?;
-        Ok(Self { source: *source, file, words, plan })
+        Ok(Self { source: *source, file, tokenizer, plan })
     }
 
     pub(super) fn plan(&self) -> Outcome<nanoembed_plan> {
         let Self { file, plan, .. } = self;
         Ok(nanoembed_plan {
             model_bytes: self.model_bytes()?,
-            workspace_bytes: sizes(file.config(), plan, file.room())?.workspace_bytes()?,
+            workspace_bytes: self.sizes()?.workspace_bytes()?,
             dimensions: number(file.dimensions()),
             tokens: number(plan.tokens),
             quantized: plan.quantized.into(),
@@ -78,14 +78,14 @@ impl FamilyOpening {
         sum.add::<Dense<'_>>(needs.dense)?;
         sum.add::<f32>(needs.floats)?;
         sum.add::<RowSummary>(self.summaries()?)?;
-        if let Some(words) = &self.words {
-            word_pieces::add_bytes(&words.needs(), &mut sum)?;
+        if let Some(tokenizer) = &self.tokenizer {
+            folder_tokenizer::add_bytes(&tokenizer.needs(), &mut sum)?;
         }
         Ok(sum.bytes())
     }
 
     pub(super) fn open(&self, lent: &mut Lent) -> Outcome<Opened> {
-        let Self { source, file, words, plan } = self;
+        let Self { source, file, plan, .. } = self;
         let needs = file.needs()?;
         let kernels = kernel::detect();
         let memory = TransformerMemory {
@@ -98,16 +98,29 @@ impl FamilyOpening {
         if !summaries.is_empty() {
             transformer.summarize(source, &kernels, &mut [], summaries)?;
         }
-        let tokenizer = match words {
+        let tokenizer = match &self.tokenizer {
             None => Tokenizer::None,
-            Some(words) => {
-                let memory = word_pieces::memory(&words.needs(), lent)?;
-                Tokenizer::Indexed(words.open(memory)?)
+            Some(tokenizer) => {
+                let memory = folder_tokenizer::memory(&tokenizer.needs(), lent)?;
+                Tokenizer::Folder(tokenizer.open(memory)?)
             }
         };
-        let (room, max_tokens) = (file.room(), file.max_tokens());
-        let model = FamilyModel { transformer, kernels, summaries, plan: *plan, room, max_tokens };
+        let (room, max_tokens, tokenizing) = (file.room(), file.max_tokens(), self.tokenizing());
+        let plan = *plan;
+        let model =
+            FamilyModel { transformer, kernels, summaries, plan, room, max_tokens, tokenizing };
         Ok(Opened { kind: Kind::Family(model), tokenizer })
+    }
+
+    /// What a text takes while it is tokenised.
+    fn tokenizing(&self) -> TokenizingNeeds {
+        let tokenizer = self.tokenizer.as_ref();
+        tokenizer.map_or(TokenizingNeeds::default(), |it| it.tokenizing(self.plan.tokens))
+    }
+
+    fn sizes(&self) -> Outcome<Sizes> {
+        let Self { file, plan, .. } = self;
+        sizes(file.config(), plan, file.room(), &self.tokenizing())
     }
 
     /// What kernels want to know of the weights.

@@ -7,6 +7,6 @@ fn main() -> std::io::Result<()> {
     std::fs::write(path, nanoembed_tests::letter_classes::generate())?;
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/word_tables.rs");
     std::fs::write(path, nanoembed_tests::word_characters::generate())?;
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/owned/pipeline/unicode/tables.rs");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/unicode/tables.rs");
     std::fs::write(path, nanoembed_tests::pipeline_tables::generate())
 }

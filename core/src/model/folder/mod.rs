@@ -8,7 +8,10 @@
 //! | `encoder_settings` | `sentence_bert_config.json` and its like |
 //! | `prompts` | `config_sentence_transformers.json` |
 //! | `masked` | models whose embeddings would be made by a head that is not run |
+//! | `tokenizer_root` | `tokenizer.json` as a whole |
 //! | `word_settings` | `tokenizer.json`, if it is BERT's tokenizer |
+//! | `unigram_settings` | the same of a Unigram tokenizer, as XLM-RoBERTa has it |
+//! | `step`, `metaspace` | a step of it |
 //! | `ends` | what its post-processor puts around a text |
 //! | `token_id` | a token beside its id, as post-processors have it |
 
@@ -17,16 +20,24 @@ pub(crate) mod dense;
 #[cfg(feature = "families")]
 pub(crate) mod encoder_settings;
 #[cfg(feature = "folder-models")]
-mod ends;
+pub(crate) mod ends;
 #[cfg(feature = "families")]
 pub(crate) mod masked;
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+pub(crate) mod metaspace;
 pub(crate) mod module;
 #[cfg(feature = "families")]
 pub(crate) mod pooling;
 #[cfg(feature = "families")]
 pub(crate) mod prompts;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+pub(crate) mod step;
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 mod token_id;
+#[cfg(any(feature = "folder-models", feature = "embd"))]
+pub(crate) mod tokenizer_root;
+#[cfg(feature = "folder-models")]
+pub(crate) mod unigram_settings;
 #[cfg(feature = "embd")]
 pub(crate) mod word_settings;
 

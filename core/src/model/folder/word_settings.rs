@@ -5,7 +5,8 @@
 
 use crate::error::{Error, ErrorKind};
 #[cfg(feature = "folder-models")]
-use crate::model::folder::ends;
+use crate::model::folder::ends::{self, Ends};
+use crate::model::folder::tokenizer_root;
 #[cfg(feature = "folder-models")]
 use crate::text::json::is;
 use crate::text::json::{Fault, Object, Read, Value, chars};
@@ -36,15 +37,12 @@ pub(crate) struct WordSettings<'a> {
 impl<'a> WordSettings<'a> {
     /// Reads `bytes`, which lie at the absolute `offset`, of a vocabulary of `tokens`.
     pub(crate) fn read(bytes: &'a [u8], offset: u64, tokens: u32) -> Read<'a, Self> {
-        let bad = Fault::of(Error::new(offset, ErrorKind::BadVocabulary));
-        let json = core::str::from_utf8(bytes).map_err(|_| bad)?;
-        let root = Object::new(Value::parse(json, offset).map_err(Fault::of)?)?;
-        root.neutral("version", "only version 1.0 is known", |it| it.is_text("1.0"))?;
-        if let Some(truncation) = root.object("truncation")? {
-            let only = "only Right is honoured";
-            truncation.neutral("direction", only, |direction| direction.is_text("Right"))?;
-            truncation.finish(&["max_length", "strategy", "stride"])?;
-        }
+        Self::of(tokenizer_root::read(bytes, offset)?, tokens)
+    }
+
+    /// Reads a `tokenizer.json` of a vocabulary of `tokens`.
+    pub(crate) fn of(root: Object<'a>, tokens: u32) -> Read<'a, Self> {
+        let offset = root.value().offset();
         // First, for other kinds have other steps, too.
         let (unknown, has_gaps) = model(&root, tokens)?;
         let normalization = normalization(&root)?;
@@ -90,9 +88,9 @@ impl<'a> WordSettings<'a> {
     #[cfg(feature = "folder-models")]
     pub(crate) fn ends(&self) -> Read<'a, [u32; 2]> {
         let missing = Error::new(self.offset, ErrorKind::UnsupportedSetting);
-        let only = "one token before texts and one behind them are done without a heap";
-        let post = self.post.ok_or(Fault { error: missing, key: "post_processor", only })?;
-        ends::read(post)
+        let Ends { before, behind } = Ends::read(self.post)?;
+        let both = before.zip(behind).map(|(before, behind)| [before, behind]);
+        both.ok_or(Fault { error: missing, key: "post_processor", only: ends::ONLY })
     }
 
     /// The ids of the added tokens, of which a tokenizer has places for five. Which of them stands

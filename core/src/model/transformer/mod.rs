@@ -6,6 +6,7 @@
 //! | `texts` | the texts of the folder in a file |
 //! | `modules` | `modules.json`: what stands behind the transformer |
 //! | `source` | what a file says of its model, and how much memory that takes |
+//! | `tokenizer` | texts to tokens |
 //! | `model` | tokens to vectors |
 //!
 //! `docs/models.md` has the layout of these files. Nothing here allocates, and the vectors are those
@@ -15,6 +16,7 @@ mod model;
 mod modules;
 mod source;
 mod texts;
+pub mod tokenizer;
 
 pub use model::Transformer;
 pub use source::{TransformerMemory, TransformerNeeds, TransformerSource};

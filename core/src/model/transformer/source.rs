@@ -3,8 +3,9 @@
 use super::model::Transformer;
 use super::modules::{DenseModule, Modules};
 use super::texts::{fault, object, value};
+use super::tokenizer::{FolderTokenizerSource, UnigramParts};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::embd::Embd;
+use crate::format::embd::{Embd, TokenEntries};
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::config::{BertConfig, Config};
@@ -12,6 +13,8 @@ use crate::model::family::encoders::{FamilyModel, Prefixed, read_config};
 use crate::model::folder::encoder_settings::{self, EncoderSettings};
 use crate::model::folder::masked::refuse_masked;
 use crate::model::folder::prompts;
+use crate::model::folder::tokenizer_root;
+use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::model::folder::word_settings::WordSettings;
 use crate::model::head::dense::Dense;
 use crate::model::head::embedding::Embedding;
@@ -22,11 +25,13 @@ use crate::model::source::embd::embd_is_decoder;
 use crate::model::source::word_pieces::WordPieceSource;
 use crate::model::table::{TableSettings, TableSource};
 use crate::model::weights::{Matrix, Name, SliceWeights, Weights};
-use crate::text::json::{Fault, Read, chars};
+use crate::text::json::{Fault, Object, Read, chars};
 
 const CONFIG: &str = "config.json";
 /// The tensor with the settings of the tokenizer.
 const TOKENIZER: &str = "tokenizer.json";
+/// The tensor with the scores of a Unigram tokenizer.
+const SCORES: &str = "tokenizer.scores";
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 const WRONG_SHAPE: Error = Error::without_offset(ErrorKind::WrongShape);
@@ -230,15 +235,32 @@ impl<'a> TransformerSource<'a> {
     /// # Errors
     ///
     /// The setting that is not done here; [`ErrorKind::MissingVocabulary`] without a tokenizer.
-    pub fn word_pieces(&self) -> Read<'a, WordPieceSource<'a>> {
+    pub fn tokenizer(&self) -> Read<'a, FolderTokenizerSource<'a>> {
         if let Some(setting) = self.asks_of_texts {
             return Err(fault(Error::without_offset(ErrorKind::UnsupportedSetting), setting));
         }
         let missing = fault(Error::without_offset(ErrorKind::MissingVocabulary), TOKENIZER);
         let entries = self.file.token_entries().ok_or(missing)?;
         let settings = self.file.tensor(TOKENIZER).ok_or(missing)?;
-        let offset = settings.header().offset;
-        let settings = WordSettings::read(settings.data(), offset, entries.count)?;
+        let root = tokenizer_root::read(settings.data(), settings.header().offset)?;
+        let kind = root.value().member("model").and_then(|model| model.member("type"));
+        if kind.is_some_and(|kind| kind.is_text("Unigram")) {
+            let vocabulary = self.family.config.vocabulary;
+            let scores = self.file.tensor(SCORES).ok_or(fault(MISSING, SCORES))?.data();
+            let longest = self.file.tokens().map(<[u8]>::len).max().unwrap_or(0);
+            let settings = UnigramSettings::read(&root, entries.count)?;
+            let parts = UnigramParts { settings, entries, scores, longest, vocabulary };
+            return FolderTokenizerSource::unigram(parts);
+        }
+        self.word_pieces(&entries, root).map(FolderTokenizerSource::WordPiece)
+    }
+
+    fn word_pieces(
+        &self,
+        entries: &TokenEntries<'a>,
+        root: Object<'a>,
+    ) -> Read<'a, WordPieceSource<'a>> {
+        let settings = WordSettings::of(root, entries.count)?;
         let [first, last] = settings.ends()?;
         let tokens = (0..).zip(self.file.tokens());
         let unknown = tokens.filter(|(_, token)| settings.is_unknown(token)).last();
@@ -246,7 +268,7 @@ impl<'a> TransformerSource<'a> {
         let (unknown, _) = unknown.ok_or(Fault::of(bad))?;
         let (ids, vocabulary) = ([unknown, first, last], self.family.config.vocabulary);
         let (added, normalization) = (settings.added()?, settings.normalization());
-        WordPieceSource::of_folder(&entries, added, ids, normalization, vocabulary)
+        WordPieceSource::of_folder(entries, added, ids, normalization, vocabulary)
     }
 
     fn weights(&self) -> impl Weights {

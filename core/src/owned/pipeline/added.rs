@@ -4,16 +4,14 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use super::normalizer::Normalizer;
 use super::settings::{at, string, truth};
 use super::text::Text;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::json::{Fault, Object, Read, Value};
-use crate::token::{
-    AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens, is_word_character,
-};
+use crate::token::added_parts::Part;
+use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens};
 
 /// An added token.
 #[derive(Clone, Debug)]
@@ -44,15 +42,6 @@ pub(super) struct Table {
     index: AddedIndex,
     /// What all tokens begin with, if that is one byte, as it is with most tokenizers.
     first: Option<u8>,
-}
-
-/// What a text is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Text between added tokens, not empty.
-    Plain(Range<usize>),
-    /// An added token's id.
-    Added(u32),
 }
 
 /// A token as the file has it.
@@ -188,63 +177,9 @@ impl AddedVocabulary {
         special: SpecialTokens,
         take: &mut dyn FnMut(Part) -> Result<bool>,
     ) -> Result<bool> {
-        let tokens = table.in_text(text);
-        let mut spaces = Spaces { text, run: 0..0 };
-        // What tokens have taken ends at `taken`, which may lie behind the place of the next one.
-        let (mut at, mut taken) = (0, 0);
-        while let Some((token, start)) = tokens.next_in(text, at) {
-            let end = start + token.bytes();
-            at = end;
-            let rules = token.rules();
-            let is_text = special == SpecialTokens::AsText && self.is_special_id(token.id());
-            if is_text || rules.single_word && !stands_alone(text, start..end) {
-                continue;
-            }
-            let start = if rules.strips_before { spaces.before(start, taken) } else { start };
-            let end = if rules.strips_behind { spaces.behind(end) } else { end };
-            if taken < start && !take(Part::Plain(taken..start))? {
-                return Ok(false);
-            }
-            // All that it spells has been taken by the one before it: then it is not there.
-            if start < end && !take(Part::Added(token.id()))? {
-                return Ok(false);
-            }
-            taken = end;
-        }
-        if taken < text.len() { take(Part::Plain(taken..text.len())) } else { Ok(true) }
+        let is_text = |id| special == SpecialTokens::AsText && self.is_special_id(id);
+        table.in_text(text).cut(text, is_text, take)
     }
-}
-
-/// White space around places of a text, of which no run is passed over twice.
-struct Spaces<'t> {
-    text: &'t str,
-    run: Range<usize>,
-}
-
-impl Spaces<'_> {
-    /// Where the white space behind `at` ends.
-    fn behind(&mut self, at: usize) -> usize {
-        if !(self.run.start <= at && at < self.run.end) {
-            let rest = &self.text[at..];
-            self.run = at..self.text.len() - rest.trim_start().len();
-        }
-        self.run.end.max(at)
-    }
-
-    /// Where the white space before `at` begins, but not before `from`.
-    fn before(&self, at: usize, from: usize) -> usize {
-        match self.text.get(from..at) {
-            Some(before) => from + before.trim_end().len(),
-            None => from,
-        }
-    }
-}
-
-/// Whether no part of a word lies on either side of a place.
-fn stands_alone(text: &str, place: Range<usize>) -> bool {
-    let before = text[..place.start].chars().next_back();
-    let behind = text[place.end..].chars().next();
-    !before.into_iter().chain(behind).any(is_word_character)
 }
 
 impl Table {

@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::normalizer::{Replace, read_replace};
-use super::pre_tokenizer::{Metaspace, Prepends, read_metaspace};
+use super::pre_tokenizer::{Metaspace, Prepends};
 use super::settings::{character, each_step, kind, refused, string, truth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
@@ -177,7 +177,7 @@ fn one(value: Value<'_>) -> Read<'_, Decoder> {
             prefix: step.needed("prefix", string(&step, "prefix")?)?,
             cleans: truth(&step, "cleanup")?,
         },
-        "Metaspace" => return Ok(Decoder::Metaspace(read_metaspace(&step)?)),
+        "Metaspace" => return Ok(Decoder::Metaspace(Metaspace::read(&step)?)),
         "ByteLevel" => {
             step.finish(&["add_prefix_space", "trim_offsets", "use_regex"])?;
             return Ok(Decoder::ByteLevel);

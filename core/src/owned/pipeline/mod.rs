@@ -22,7 +22,6 @@ mod settings;
 mod text;
 mod tokens;
 mod trie;
-mod unicode;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -30,7 +29,10 @@ use alloc::vec::Vec;
 use super::{Tokenized, TokenizedPair};
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::SpecialTokens;
-use added::{AddedVocabulary, Part};
+use crate::token::added_parts::Part;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+use crate::token::unicode::{Form, write_form};
+use added::AddedVocabulary;
 use decoder::Decoder;
 use model::{Model, ModelScratch};
 use normalizer::{Held, Normalizer};
@@ -43,7 +45,7 @@ use tokens::TokenStrings;
 /// Writes `text` in Unicode's form NFC behind `out`.
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub(super) fn compose(text: &str, out: &mut String) {
-    unicode::write_form(unicode::Form::Nfc, text, &mut Vec::new(), out, |_| true);
+    write_form(Form::Nfc, text, &mut Vec::new(), out, |_| true);
 }
 
 /// A tokenizer.

@@ -2,8 +2,7 @@
 
 use alloc::string::String;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::limit::Limit;
+pub(super) use crate::token::allowance::Allowance;
 
 /// A text that steps have made of another one.
 ///
@@ -38,27 +37,5 @@ impl Text {
         if at < from.first {
             self.first = self.string.len();
         }
-    }
-}
-
-/// How much a step may make of a text of so many bytes: what the file says becomes of a character
-/// may be as long as the file.
-pub(super) struct Allowance(usize);
-
-impl Allowance {
-    pub(super) const fn of(text: &str) -> Self {
-        Self(text.len().saturating_mul(Limit::EXPANSION.most).saturating_add(1024))
-    }
-
-    /// Refuses a text that has grown beyond it.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::OverLimit`].
-    pub(super) const fn check(&self, grown: &str) -> Result<()> {
-        if grown.len() > self.0 {
-            return Err(Error::without_offset(ErrorKind::OverLimit));
-        }
-        Ok(())
     }
 }

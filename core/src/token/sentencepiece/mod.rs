@@ -30,8 +30,10 @@ pub use build::{Index, SentencePiece};
 pub use cache::CachedWord;
 pub use decode::Decoder;
 pub use encode::{Needs, Scratch};
+#[cfg(feature = "folder-models")]
+pub(super) use normalize::character_bytes;
 pub use pieces::{Piece, PieceKind};
-#[cfg(all(feature = "alloc", feature = "families"))]
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) use rules::Rules;
 pub use spec::{Algorithm, Spec};
 pub use trie::Slot;

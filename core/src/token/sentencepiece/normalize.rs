@@ -21,7 +21,7 @@ const MAX_MATCHES: usize = 64;
 
 /// The bytes of the character that begins with `byte`.
 #[inline]
-pub(super) const fn character_bytes(byte: u8) -> usize {
+pub(in crate::token) const fn character_bytes(byte: u8) -> usize {
     match byte {
         0..0xC0 => 1,
         0xC0..0xE0 => 2,

@@ -115,7 +115,7 @@ impl<'a> Rules<'a> {
     }
 
     /// What the shortest key becomes that `text` starts with, up to a zero.
-    #[cfg(all(feature = "alloc", feature = "families"))]
+    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
     pub(crate) fn shortest(&self, text: &[u8]) -> Option<&'a [u8]> {
         let mut at = self.unit(0)?.offset();
         for byte in text.iter().take_while(|byte| **byte != 0) {
@@ -131,7 +131,7 @@ impl<'a> Rules<'a> {
     }
 
     /// Whether all keys become text.
-    #[cfg(all(feature = "alloc", feature = "families"))]
+    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
     pub(crate) fn are_text(&self) -> bool {
         let Ok(texts) = core::str::from_utf8(self.texts) else { return false };
         let units = self.units.iter().map(|bytes| Unit(u32::from_le_bytes(*bytes)));

@@ -94,6 +94,35 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
         self.index
     }
 
+    /// The length of the longest token that can be found, in bytes.
+    #[cfg(feature = "folder-models")]
+    pub(crate) const fn longest_token(&self) -> usize {
+        self.index.longest_token
+    }
+
+    /// Calls `take` with all tokens that `text` starts with and that end at the end of a character,
+    /// the shortest one first.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](Vocabulary::find).
+    #[cfg(feature = "folder-models")]
+    pub(crate) fn prefixes(&self, text: &[u8], mut take: impl FnMut(Match)) -> Result<()> {
+        let text = text.get(..self.index.longest_token).unwrap_or(text);
+        let mut state = self.index.seed;
+        for (at, byte) in text.iter().enumerate() {
+            state = step(state, *byte);
+            let bytes = at.saturating_add(1);
+            if !splits_character(text, bytes)
+                && let Some(prefix) = text.get(..bytes)
+                && let Some(id) = self.find_hashed(state, prefix)?
+            {
+                take(Match { id, bytes });
+            }
+        }
+        Ok(())
+    }
+
     fn hash(&self, bytes: &[u8]) -> u32 {
         bytes.iter().fold(self.index.seed, |state, &byte| step(state, byte))
     }

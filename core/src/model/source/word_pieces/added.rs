@@ -4,19 +4,22 @@ use super::{BAD, TOO_SMALL};
 use crate::error::Result;
 use crate::token::added_list::MAX_ADDED;
 use crate::token::added_words::{AddedTokens, normalized};
+use crate::token::heap_sort::sort;
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, Normalization};
 
 /// What is known of an added token beside its spelling.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind {
-    pub(super) id: u32,
-    pub(super) rules: AddedRules,
-    /// How texts are normalised, if the token is found in what becomes of them.
-    pub(super) normalized: Option<Normalization>,
+pub(in crate::model) struct Kind {
+    pub(in crate::model) id: u32,
+    pub(in crate::model) rules: AddedRules,
+    /// Whether the token is found in what becomes of texts.
+    pub(in crate::model) is_normalized: bool,
+    /// How its spelling is normalised, if it is not spelled as it is found.
+    pub(in crate::model) normalization: Option<Normalization>,
 }
 
 /// Memory that fills with added tokens.
-pub(super) struct Gathered<'m> {
+pub(in crate::model) struct Gathered<'m> {
     spellings: &'m mut [u8],
     /// Bytes of `spellings` that are used.
     used: usize,
@@ -28,32 +31,35 @@ pub(super) struct Gathered<'m> {
 }
 
 impl<'m> Gathered<'m> {
-    pub(super) const fn new(spellings: &'m mut [u8], tokens: &'m mut [AddedToken]) -> Self {
+    pub(in crate::model) const fn new(
+        spellings: &'m mut [u8],
+        tokens: &'m mut [AddedToken],
+    ) -> Self {
         Self { spellings, used: 0, tokens, written: 0, normalized: 0 }
     }
 
     /// Adds a token that is spelled so.
-    pub(super) fn push(
+    pub(in crate::model) fn push(
         &mut self,
         kind: Kind,
         spelling: &mut dyn Iterator<Item = Result<char>>,
     ) -> Result<()> {
         let start = self.used;
         for character in spelling {
-            self.write(character?, kind.normalized)?;
+            self.write(character?, kind.normalization)?;
         }
         let bytes = self.used.saturating_sub(start);
         let token = AddedToken::new(start, bytes, kind.id, kind.rules).map_err(|_| BAD)?;
         let free = self.tokens.len().saturating_sub(self.written).saturating_sub(self.normalized);
         let last = free.checked_sub(1).ok_or(TOO_SMALL)?;
-        let place = match kind.normalized {
-            Some(_) => self.written.saturating_add(last),
-            None => self.written,
+        let place = match kind.is_normalized {
+            true => self.written.saturating_add(last),
+            false => self.written,
         };
         *self.tokens.get_mut(place).ok_or(TOO_SMALL)? = token;
-        let count = match kind.normalized {
-            Some(_) => &mut self.normalized,
-            None => &mut self.written,
+        let count = match kind.is_normalized {
+            true => &mut self.normalized,
+            false => &mut self.written,
         };
         *count = count.saturating_add(1);
         Ok(())
@@ -73,7 +79,7 @@ impl<'m> Gathered<'m> {
     }
 
     /// Sorts the tokens; refused if one has no spelling or that of another of its kind.
-    pub(super) fn finish(self) -> Result<AddedTables> {
+    pub(in crate::model) fn finish(self) -> Result<AddedTables> {
         let Self { spellings, tokens, written, normalized, .. } = self;
         if written.saturating_add(normalized) > MAX_ADDED {
             return Err(BAD);
@@ -91,14 +97,14 @@ impl<'m> Gathered<'m> {
 
 /// What is known of the tables beside their memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AddedTables {
+pub(in crate::model) struct AddedTables {
     written: AddedIndex,
     normalized: AddedIndex,
 }
 
 impl AddedTables {
     /// Takes up again what [`Gathered::finish`] left in memory.
-    pub(super) fn resume<'a>(
+    pub(in crate::model) fn resume<'a>(
         &self,
         spellings: &'a [u8],
         tokens: &'a [AddedToken],
@@ -129,4 +135,13 @@ pub(super) fn spelled(
             take(character.encode_utf8(&mut room).as_bytes());
         }),
     }
+}
+
+/// Sorts ids of added tokens; refused if one is there twice or not below `vocabulary`.
+pub(in crate::model) fn sorted_ids(ids: &mut [u32], vocabulary: usize) -> Result<&[u32]> {
+    sort(ids, |a, b| a < b);
+    let ids: &[u32] = ids;
+    let twice = ids.iter().zip(ids.iter().skip(1)).any(|(a, b)| a == b);
+    let outside = ids.last().is_some_and(|last| *last as usize >= vocabulary);
+    if twice || outside { Err(BAD) } else { Ok(ids) }
 }

@@ -10,16 +10,16 @@ const MOST_BYTES: usize = 64;
 
 /// An added token.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TokenInJson<'a> {
-    pub(super) id: u32,
+pub(in crate::model) struct TokenInJson<'a> {
+    pub(in crate::model) id: u32,
     /// Its spelling, as JSON spells that.
     content: &'a str,
-    pub(super) rules: AddedRules,
-    pub(super) normalized: bool,
+    pub(in crate::model) rules: AddedRules,
+    pub(in crate::model) normalized: bool,
 }
 
 impl<'a> TokenInJson<'a> {
-    pub(super) fn read(value: Value<'a>) -> Read<'a, Self> {
+    pub(in crate::model) fn read(value: Value<'a>) -> Read<'a, Self> {
         let token = Object::new(value)?;
         let truth = |name| token.needed(name, token.truth(name)?);
         let rules = AddedRules {
@@ -36,13 +36,17 @@ impl<'a> TokenInJson<'a> {
         Ok(Self { id, content, rules, normalized })
     }
 
-    pub(super) fn spelling(&self) -> impl Iterator<Item = Result<char>> + use<'a> {
+    pub(in crate::model) fn spelling(&self) -> impl Iterator<Item = Result<char>> + use<'a> {
         chars(self.content).map(Ok)
     }
 
     /// Refuses a token of another id than `tokenizers` would give it: that of the vocabulary, or
     /// else `next`, which is counted on then.
-    pub(super) fn check(&self, vocabulary: &impl Vocabulary, next: &mut u32) -> Result<()> {
+    pub(in crate::model) fn check(
+        &self,
+        vocabulary: &impl Vocabulary,
+        next: &mut u32,
+    ) -> Result<()> {
         let mut spelling = heapless::Vec::<u8, MOST_BYTES>::new();
         let mut utf8 = [0; 4];
         for c in chars(self.content) {

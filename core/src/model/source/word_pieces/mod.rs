@@ -3,12 +3,12 @@
 //! Tokens are used where they lie, but for those of GGUF, which spells them in its own way: they
 //! are respelled. The tokens that were added to the vocabulary are sorted in two tables.
 
-mod added;
+pub(in crate::model) mod added;
 #[cfg(feature = "gguf")]
 mod gguf;
 mod given;
 #[cfg(feature = "folder-models")]
-mod in_json;
+pub(in crate::model) mod in_json;
 mod index;
 mod source;
 

@@ -1,6 +1,6 @@
 //! What files say of their WordPiece tokenizers, and opening them.
 
-use super::added::{Gathered, Kind, spelled};
+use super::added::{Gathered, Kind, sorted_ids, spelled};
 #[cfg(feature = "gguf")]
 use super::gguf::{GgufKind, gguf_tokens};
 use super::given::Added;
@@ -27,9 +27,9 @@ use crate::model::source::amb::amb_config_value;
 #[cfg(feature = "folder-models")]
 use crate::text::json::{Read, Value};
 use crate::token::added_list::ADDED_TOKENS;
-use crate::token::heap_sort::sort;
 use crate::token::{
-    AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
+    AddedRules, AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds,
+    WordPiece,
 };
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -342,6 +342,11 @@ impl<'a> WordPieceSource<'a> {
         })
     }
 
+    fn kind(&self, id: u32, rules: AddedRules, is_normalized: bool) -> Kind {
+        let normalization = is_normalized.then_some(self.normalization);
+        Kind { id, rules, is_normalized, normalization }
+    }
+
     /// Gathers the tokens that the metadata lists, and returns their ids in order.
     fn gather_listed<'i>(
         &self,
@@ -352,15 +357,9 @@ impl<'a> WordPieceSource<'a> {
         self.added.each(&mut |token| {
             *ids.get_mut(count).ok_or(TOO_SMALL)? = token.id;
             count = count.saturating_add(1);
-            let normalized = token.normalized.then_some(self.normalization);
-            gathered.push(Kind { id: token.id, rules: token.rules, normalized }, token.spelling)
+            gathered.push(self.kind(token.id, token.rules, token.normalized), token.spelling)
         })?;
-        let ids = ids.get_mut(..count).ok_or(TOO_SMALL)?;
-        sort(ids, |a, b| a < b);
-        let ids: &[u32] = ids;
-        let twice = ids.iter().zip(ids.iter().skip(1)).any(|(a, b)| a == b);
-        let outside = ids.last().is_some_and(|last| *last as usize >= self.vocabulary);
-        if twice || outside { Err(BAD) } else { Ok(ids) }
+        sorted_ids(ids.get_mut(..count).ok_or(TOO_SMALL)?, self.vocabulary)
     }
 
     /// Writes the tokens into `room` as WordPiece spells them: those that were added are not there
@@ -389,8 +388,7 @@ impl<'a> WordPieceSource<'a> {
             }
             if !is_listed && token.kind != GgufKind::Usual {
                 let is_normalized = token.kind == GgufKind::AddedNormalized;
-                let normalized = is_normalized.then_some(self.normalization);
-                let kind = Kind { id: token.id, rules: <_>::default(), normalized };
+                let kind = self.kind(token.id, <_>::default(), is_normalized);
                 let spelling = core::str::from_utf8(token.rest).map_err(|_| BAD)?;
                 gathered.push(kind, &mut spelling.chars().map(Ok))?;
             }

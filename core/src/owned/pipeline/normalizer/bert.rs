@@ -2,7 +2,7 @@
 //! behind it.
 
 use crate::owned::pipeline::text::Text;
-use crate::owned::pipeline::unicode::{is_control, is_ideograph};
+use crate::token::is_control;
 
 /// What is done to characters.
 #[derive(Clone, Copy, Debug)]
@@ -43,4 +43,11 @@ impl Bert {
             out.push(if c.is_whitespace() { ' ' } else { c });
         }
     }
+}
+
+/// Whether `c` is an ideograph that BERT sets apart.
+const fn is_ideograph(c: char) -> bool {
+    matches!(c as u32,
+        0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F
+        | 0x2B740..=0x2B81F | 0x2B920..=0x2CEAF | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
 }

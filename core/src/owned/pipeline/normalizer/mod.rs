@@ -10,9 +10,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::text::{Allowance, Text};
-use super::unicode::{Form, Properties, write_form};
 use crate::error::Result;
 use crate::token::bpe::alphabet;
+use crate::token::unicode::{self, Form, Output, Properties, write_form};
 use bert::Bert;
 use charsmap::Charsmap;
 pub(super) use pattern::Pattern;
@@ -41,6 +41,30 @@ pub(super) enum Normalizer {
 
 /// Memory for characters whose order is not settled.
 pub(super) type Held = Vec<(u8, char)>;
+
+impl unicode::Held for Held {
+    fn hold(&mut self, class: u8, c: char) {
+        self.push((class, c));
+    }
+
+    fn keep(&mut self, length: usize) {
+        self.truncate(length);
+    }
+
+    fn sort(&mut self, start: usize) {
+        self.get_mut(start..).unwrap_or_default().sort_by_key(|(class, _)| *class);
+    }
+}
+
+impl Output for String {
+    fn character(&mut self, c: char) {
+        self.push(c);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.push_str(text);
+    }
+}
 
 impl Normalizer {
     /// Whether a quick look at `text` shows that it would stay as it is.

@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use super::{Bert, Charsmap, Normalizer, Pattern, Replace};
 use crate::owned::pipeline::settings::{at, each_step, kind, refused, string, truth, unescaped};
-use crate::owned::pipeline::unicode::Form;
 use crate::text::json::{Object, Read, Value};
+use crate::token::unicode::Form;
 
 /// The steps of a normaliser.
 pub(in crate::owned::pipeline) fn read(value: Option<Value<'_>>) -> Read<'_, Vec<Normalizer>> {

@@ -9,12 +9,11 @@ use alloc::vec::Vec;
 
 use super::normalizer::Pattern;
 use super::text::{Allowance, Text};
-use super::unicode::is_punctuation;
 use crate::error::Result;
 use crate::token::bpe::alphabet;
 use crate::token::bpe::split::{self as words, first_word};
-use crate::token::is_word_character;
-pub(super) use metaspace::{Metaspace, Prepends, read_metaspace};
+use crate::token::{is_punctuation_character, is_word_character};
+pub(super) use metaspace::{Metaspace, Prepends};
 pub(super) use read::read;
 use split::{Behavior, Cuts};
 
@@ -253,4 +252,9 @@ fn byte_level(
     } else {
         write(0, whole.len());
     }
+}
+
+/// Whether `c` is punctuation: that of ASCII, which counts symbols, and the category.
+fn is_punctuation(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_punctuation() } else { is_punctuation_character(c) }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::split::Behavior;
-use super::{PreTokenizer, SplitAt, read_metaspace};
+use super::{Metaspace, PreTokenizer, SplitAt};
 use crate::owned::pipeline::normalizer::{Pattern, read_pattern};
 use crate::owned::pipeline::settings::{character, each_step, kind, refused, truth};
 use crate::text::json::{Object, Read, Value};
@@ -39,7 +39,7 @@ fn one(value: Value<'_>) -> Read<'_, PreTokenizer> {
         "BertPreTokenizer" => PreTokenizer::Bert,
         "Whitespace" => PreTokenizer::Whitespace,
         "WhitespaceSplit" => PreTokenizer::WhitespaceSplit,
-        "Metaspace" => return Ok(PreTokenizer::Metaspace(read_metaspace(&step)?)),
+        "Metaspace" => return Ok(PreTokenizer::Metaspace(Metaspace::read(&step)?)),
         "ByteLevel" => {
             let splits = step.truth("use_regex")?.unwrap_or(true);
             let adds_space = truth(&step, "add_prefix_space")?;

@@ -12,21 +12,19 @@ mod cluster;
 mod form;
 mod tables;
 
-pub(super) use cluster::Clusters;
-pub(super) use form::{Form, write_form};
-
-pub(super) use crate::token::is_control;
-use crate::token::is_punctuation_character;
+pub(crate) use cluster::Clusters;
+#[cfg(feature = "pipeline")]
+pub(crate) use form::{Form, Held, Output, write_form};
 use tables::LEVEL_BITS;
 
 /// What normalisation asks of a character first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Properties(u8);
+pub(crate) struct Properties(u8);
 
 impl Properties {
     /// Those of `c`.
     #[inline]
-    pub(super) fn of(c: char) -> Self {
+    pub(crate) fn of(c: char) -> Self {
         let tables = (&tables::PROPERTY_ROOT[..], &tables::PROPERTY_MIDDLES[..]);
         Self(look_up(c, tables, &tables::PROPERTY_LEAVES))
     }
@@ -47,12 +45,12 @@ impl Properties {
     }
 
     /// Is a mark of any kind.
-    pub(super) const fn is_mark(self) -> bool {
+    pub(crate) const fn is_mark(self) -> bool {
         self.0 & 8 != 0
     }
 
     /// Is a non-spacing mark.
-    pub(super) const fn is_non_spacing(self) -> bool {
+    pub(crate) const fn is_non_spacing(self) -> bool {
         self.0 & 16 != 0
     }
 
@@ -78,19 +76,8 @@ fn look_up(c: char, (root, middles): (&[u8], &[u16]), leaves: &[u8]) -> u8 {
     let code = c as usize;
     let low = |value: usize| value & ((1 << LEVEL_BITS) - 1);
     let leaf = code >> LEVEL_BITS;
-    let middle = usize::from(root[leaf >> LEVEL_BITS]);
-    let leaf = usize::from(middles[middle << LEVEL_BITS | low(leaf)]);
-    leaves[leaf << LEVEL_BITS | low(code)]
-}
-
-/// Whether `c` is punctuation: that of ASCII, which counts symbols, and the category.
-pub(super) fn is_punctuation(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_punctuation() } else { is_punctuation_character(c) }
-}
-
-/// Whether `c` is an ideograph that BERT sets apart.
-pub(super) const fn is_ideograph(c: char) -> bool {
-    matches!(c as u32,
-        0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F
-        | 0x2B740..=0x2B81F | 0x2B920..=0x2CEAF | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
+    // The tables have a value for every character.
+    let middle = root.get(leaf >> LEVEL_BITS).map_or(0, |middle| usize::from(*middle));
+    let leaf = middles.get(middle << LEVEL_BITS | low(leaf)).map_or(0, |leaf| usize::from(*leaf));
+    leaves.get(leaf << LEVEL_BITS | low(code)).copied().unwrap_or_default()
 }

@@ -4,9 +4,6 @@
 //! behind a starter, which are put in the order of their classes, and composed with it if that is
 //! asked for.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::{Properties, tables};
 
 /// A normalisation form.
@@ -48,37 +45,52 @@ impl Form {
 }
 
 /// Characters whose order is not settled: a starter, and marks behind it with their classes.
-pub(crate) type Held = Vec<(u8, char)>;
+pub(crate) trait Held: AsMut<[(u8, char)]> {
+    /// Holds one more.
+    fn hold(&mut self, class: u8, c: char);
+
+    /// Holds no more than the first `length`.
+    fn keep(&mut self, length: usize);
+
+    /// Puts those from `start` on in the order of their classes; equal ones stay as they are.
+    fn sort(&mut self, start: usize);
+}
+
+/// What a text is written into.
+pub(crate) trait Output {
+    /// Writes a character.
+    fn character(&mut self, c: char);
+
+    /// Writes a text.
+    fn text(&mut self, text: &str);
+}
 
 /// Writes `text` in a form behind `out`, without the characters beyond ASCII that `keep` is false of
 /// once they are in their places. `held` is memory for marks.
 pub(crate) fn write_form(
     form: Form,
     text: &str,
-    held: &mut Held,
-    out: &mut String,
+    held: &mut impl Held,
+    out: &mut impl Output,
     keep: impl Fn(char) -> bool,
 ) {
-    held.clear();
-    let flush = |held: &mut Held, out: &mut String| {
-        if form.composes() {
-            compose(held);
-        }
-        out.extend(held.drain(..).map(|(_, c)| c).filter(|c| keep(*c)));
-    };
+    held.keep(0);
+    let flush = |held: &mut _, out: &mut _| flush(form, held, out, &keep);
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         // Of a run of ASCII only the last character may yet change.
         let run = rest.bytes().take_while(u8::is_ascii).count();
-        if let Some(last) = run.checked_sub(1) {
+        if let Some((plain, behind)) = rest.split_at_checked(run)
+            && let Some(last) = plain.bytes().next_back()
+        {
             sort(held);
             flush(held, out);
-            out.push_str(&rest[..last]);
-            held.push((0, char::from(rest.as_bytes()[last])));
-            rest = &rest[run..];
+            out.text(plain.get(..run.saturating_sub(1)).unwrap_or_default());
+            held.hold(0, char::from(last));
+            rest = behind;
             continue;
         }
-        rest = &rest[c.len_utf8()..];
+        rest = rest.get(c.len_utf8()..).unwrap_or_default();
         decompose(form, c, |part, properties| {
             let class = if properties.moves() { combining_class(part) } else { 0 };
             // A starter may yet compose with what is held back.
@@ -88,17 +100,27 @@ pub(crate) fn write_form(
             } else if class == 0 {
                 sort(held);
             }
-            held.push((class, part));
+            held.hold(class, part);
         });
     }
     sort(held);
     flush(held, out);
 }
 
+/// Writes what is held back.
+fn flush(form: Form, held: &mut impl Held, out: &mut impl Output, keep: &impl Fn(char) -> bool) {
+    if form.composes() {
+        let kept = compose(held.as_mut());
+        held.keep(kept);
+    }
+    held.as_mut().iter().map(|(_, c)| *c).filter(|c| keep(*c)).for_each(|c| out.character(c));
+    held.keep(0);
+}
+
 /// Puts the marks behind the last starter in their order.
-fn sort(held: &mut Held) {
-    let starter = held.iter().rposition(|(class, _)| *class == 0).map_or(0, |at| at + 1);
-    held[starter..].sort_by_key(|(class, _)| *class);
+fn sort(held: &mut impl Held) {
+    let starter = held.as_mut().iter().rposition(|(class, _)| *class == 0);
+    held.sort(starter.map_or(0, |at| at.saturating_add(1)));
 }
 
 /// Calls `take` with what a character becomes.
@@ -130,14 +152,15 @@ fn decompose(form: Form, c: char, mut take: impl FnMut(char, Properties)) {
 
 fn find(c: char, (codes, ends, parts): (&[u32], &[u16], &'static str)) -> Option<&'static str> {
     let at = codes.binary_search(&u32::from(c)).ok()?;
-    let start = at.checked_sub(1).map_or(0, |before| ends[before]);
-    parts.get(usize::from(start)..usize::from(ends[at]))
+    let end = |at: usize| ends.get(at).map_or(0, |end| usize::from(*end));
+    parts.get(at.checked_sub(1).map_or(0, end)..end(at))
 }
 
 fn combining_class(c: char) -> u8 {
     let code = u32::from(c);
     let after = tables::COMBINING_CLASSES.partition_point(|run| run >> 8 <= code);
-    after.checked_sub(1).map_or(0, |at| (tables::COMBINING_CLASSES[at] & 0xFF) as u8)
+    let run = after.checked_sub(1).and_then(|at| tables::COMBINING_CLASSES.get(at));
+    run.map_or(0, |run| (run & 0xFF) as u8)
 }
 
 // Hangul syllables are composed by arithmetic (the Unicode Standard, section 3.12).
@@ -152,11 +175,12 @@ const TRAILING_COUNT: u32 = 28;
 
 fn syllable(c: char) -> Option<[Option<char>; 3]> {
     let index = u32::from(c).checked_sub(SYLLABLES).filter(|index| *index < SYLLABLE_COUNT)?;
-    let trailing = index % TRAILING_COUNT;
+    let (pair, trailing) = (index / TRAILING_COUNT, index % TRAILING_COUNT);
+    let letter = |first: u32, at: u32| char::from_u32(first.saturating_add(at));
     Some([
-        char::from_u32(LEADING + index / (VOWEL_COUNT * TRAILING_COUNT)),
-        char::from_u32(VOWEL + index / TRAILING_COUNT % VOWEL_COUNT),
-        char::from_u32(TRAILING + trailing).filter(|_| trailing > 0),
+        letter(LEADING, pair / VOWEL_COUNT),
+        letter(VOWEL, pair % VOWEL_COUNT),
+        letter(TRAILING, trailing).filter(|_| trailing > 0),
     ])
 }
 
@@ -168,35 +192,45 @@ fn composed(first: char, second: char) -> Option<char> {
     if let (Some(leading), Some(vowel)) =
         (within(a, LEADING, LEADING_COUNT), within(b, VOWEL, VOWEL_COUNT))
     {
-        return char::from_u32(SYLLABLES + (leading * VOWEL_COUNT + vowel) * TRAILING_COUNT);
+        let pair = leading.saturating_mul(VOWEL_COUNT).saturating_add(vowel);
+        return char::from_u32(SYLLABLES.saturating_add(pair.saturating_mul(TRAILING_COUNT)));
     }
+    // Not the first of them, which stands for none.
     if let (Some(index), Some(trailing)) =
-        (within(a, SYLLABLES, SYLLABLE_COUNT), within(b, TRAILING + 1, TRAILING_COUNT - 1))
+        (within(a, SYLLABLES, SYLLABLE_COUNT), within(b, TRAILING, TRAILING_COUNT))
         && index % TRAILING_COUNT == 0
+        && trailing > 0
     {
-        return char::from_u32(a + trailing + 1);
+        return char::from_u32(a.saturating_add(trailing));
     }
     let pair = tables::COMPOSITIONS.binary_search_by_key(&(a, b), |(a, b, _)| (*a, *b)).ok()?;
-    char::from_u32(tables::COMPOSITIONS[pair].2)
+    tables::COMPOSITIONS.get(pair).and_then(|(.., c)| char::from_u32(*c))
 }
 
 /// Composes what is held back: a mark with the last starter unless one of its own class or higher
 /// lies between them.
-fn compose(held: &mut Held) {
-    let Some(mut starter) = held.iter().position(|(class, _)| *class == 0) else { return };
-    let mut kept = starter + 1;
+/// Answers how many are left.
+fn compose(held: &mut [(u8, char)]) -> usize {
+    let Some(mut starter) = held.iter().position(|(class, _)| *class == 0) else {
+        return held.len();
+    };
+    let mut at = starter.saturating_add(1);
+    let mut kept = at;
     let mut between = None;
-    for at in starter + 1..held.len() {
-        let (class, c) = held[at];
+    while let Some((class, c)) = held.get(at).copied() {
+        at = at.saturating_add(1);
         let is_blocked = between.is_some_and(|last| last >= class);
-        let composed = if is_blocked { None } else { composed(held[starter].1, c) };
-        if let Some(composed) = composed {
-            held[starter].1 = composed;
+        let first = held.get_mut(starter).filter(|_| !is_blocked);
+        let composed = first.and_then(|(_, first)| Some((composed(*first, c)?, first)));
+        if let Some((composed, first)) = composed {
+            *first = composed;
             continue;
         }
-        held[kept] = (class, c);
+        if let Some(place) = held.get_mut(kept) {
+            *place = (class, c);
+        }
         (starter, between) = if class == 0 { (kept, None) } else { (starter, Some(class)) };
-        kept += 1;
+        kept = kept.saturating_add(1);
     }
-    held.truncate(kept);
+    kept
 }

@@ -52,7 +52,8 @@ impl Break {
 
     fn of(c: char) -> Self {
         let tables = (&tables::BREAK_ROOT[..], &tables::BREAK_MIDDLES[..]);
-        Self::ALL[usize::from(look_up(c, tables, &tables::BREAK_LEAVES))]
+        let class = look_up(c, tables, &tables::BREAK_LEAVES);
+        Self::ALL.get(usize::from(class)).copied().unwrap_or(Self::Other)
     }
 
     const fn is_control(self) -> bool {
@@ -144,7 +145,7 @@ impl<'t> Clusters<'t> {
         if alone > 0 {
             self.state = State::default();
         }
-        let (plain, rest) = self.text.split_at(alone);
+        let (plain, rest) = self.text.split_at_checked(alone).unwrap_or_default();
         self.text = rest;
         plain
     }
@@ -168,7 +169,8 @@ impl<'t> Iterator for Clusters<'t> {
             ends
         });
         self.state = state;
-        let (cluster, rest) = self.text.split_at(end.map_or(self.text.len(), |(at, _)| at));
+        let end = end.map_or(self.text.len(), |(at, _)| at);
+        let (cluster, rest) = self.text.split_at_checked(end)?;
         self.text = rest;
         Some(cluster)
     }

@@ -1,0 +1,52 @@
+//! Cutting what normalisation leaves into pieces, as Metaspace does.
+
+use crate::error::Result;
+use crate::model::folder::metaspace::{Metaspace, Prepends};
+use crate::token::unigram::Segmenter;
+
+/// How texts are cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    /// Whether white space ends pieces, and is left out.
+    pub(super) at_space: bool,
+    pub(super) metaspace: Metaspace,
+}
+
+/// The pieces of a text on their way to ids.
+pub(super) struct Pieces<'p, 'u, 's> {
+    cut: Cut,
+    segmenter: &'p mut Segmenter<'u, 's>,
+    /// Whether nothing has come since a piece ended.
+    is_start: bool,
+}
+
+impl<'p, 'u, 's> Pieces<'p, 'u, 's> {
+    pub(super) const fn new(cut: Cut, segmenter: &'p mut Segmenter<'u, 's>) -> Self {
+        Self { cut, segmenter, is_start: true }
+    }
+
+    /// Takes the next character.
+    pub(super) fn push(&mut self, c: char, give: &mut dyn FnMut(u32)) -> Result<()> {
+        let Cut { at_space, metaspace } = self.cut;
+        if at_space && c.is_whitespace() {
+            self.is_start = true;
+            return self.segmenter.end(give);
+        }
+        let c = if c == ' ' { metaspace.replacement } else { c };
+        let is_mark = c == metaspace.replacement;
+        if core::mem::take(&mut self.is_start) && metaspace.prepends == Prepends::Always && !is_mark
+        {
+            self.segmenter.push(metaspace.replacement, give)?;
+        }
+        // Each mark begins a piece.
+        if is_mark && metaspace.splits {
+            self.segmenter.end(give)?;
+        }
+        self.segmenter.push(c, give)
+    }
+
+    /// Ends the text.
+    pub(super) fn end(self, give: &mut dyn FnMut(u32)) -> Result<()> {
+        self.segmenter.end(give)
+    }
+}

@@ -1,0 +1,154 @@
+//! Opening a Unigram tokenizer, and its texts.
+
+use super::added::AddedList;
+use super::around::around;
+use super::memory::{
+    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
+};
+use super::normalizer::Normalizer;
+use super::pieces::{Cut, Pieces};
+use super::{BAD, TOO_SMALL};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::embd::TokenEntries;
+use crate::model::folder::ends::Ends;
+use crate::model::folder::unigram_settings::UnigramSettings;
+use crate::text::base64;
+use crate::text::json::{Fault, Read, Value};
+use crate::token::added_parts::Part;
+use crate::token::charsmap::Charsmap;
+use crate::token::unigram::{Scratch, Segmenter, Unigram};
+use crate::token::vocabulary::MAX_TOKEN_BYTES;
+use crate::token::{AddedTable, Encoded, Entries, HashVocabulary, LengthPrefix};
+
+/// The parts of a file that a Unigram tokenizer is made of.
+#[derive(Clone, Debug)]
+pub(in crate::model::transformer) struct UnigramParts<'a> {
+    pub(in crate::model::transformer) settings: UnigramSettings<'a>,
+    pub(in crate::model::transformer) entries: TokenEntries<'a>,
+    pub(in crate::model::transformer) scores: &'a [u8],
+    /// Bytes of the longest token.
+    pub(in crate::model::transformer) longest: usize,
+    /// All ids are below.
+    pub(in crate::model::transformer) vocabulary: usize,
+}
+
+/// What a file says of its Unigram tokenizer.
+#[derive(Clone, Debug)]
+pub struct UnigramSource<'a> {
+    parts: UnigramParts<'a>,
+    rules: Option<&'a str>,
+    added: AddedList<'a>,
+}
+
+impl<'a> UnigramSource<'a> {
+    pub(super) fn new(parts: UnigramParts<'a>) -> Read<'a, Self> {
+        let UnigramParts { settings, longest, entries, .. } = &parts;
+        if *longest > MAX_TOKEN_BYTES {
+            let error = Error::new(entries.offset, ErrorKind::UnsupportedSetting);
+            let only = "tokens of so many bytes are found only with a heap";
+            return Err(Fault { error, key: "vocab", only });
+        }
+        let rules = settings.rules.map(spelling).transpose()?;
+        let added = AddedList::read(settings.added)?;
+        Ok(Self { rules, added, parts })
+    }
+
+    pub(super) fn needs(&self) -> FolderTokenizerNeeds {
+        let count = self.parts.entries.count;
+        let mut needs = FolderTokenizerNeeds {
+            text: self.rules.map_or(0, base64::room_for),
+            samples: Entries::samples_needed(count),
+            slots: HashVocabulary::<Entries<'_>>::slots_needed(count),
+            ..FolderTokenizerNeeds::default()
+        };
+        self.added.add_needs(&mut needs);
+        needs
+    }
+
+    /// What tokenising takes so that every text of so many tokens has room, if these have no more
+    /// than four bytes each.
+    pub(super) fn tokenizing(&self, tokens: usize) -> TokenizingNeeds {
+        let window = Unigram::window_for(self.parts.longest);
+        TokenizingNeeds::window(window.max(tokens.saturating_mul(4)))
+    }
+
+    pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<UnigramTokenizer<'a>> {
+        let FolderTokenizerMemory { text, samples, slots, added, added_ids } = memory;
+        let UnigramParts { settings, entries, scores, vocabulary: most, .. } = &self.parts;
+        let room = self.rules.map_or(0, base64::room_for);
+        let (blob, spellings) = text.split_at_mut_checked(room).ok_or(TOO_SMALL)?;
+        let rules = self.rules.map(|rules| {
+            let field = Error::without_offset(ErrorKind::BadField);
+            let length = base64::decode(rules, blob).ok_or(field)?;
+            Charsmap::parse(blob.get(..length).unwrap_or_default())
+        });
+        let TokenEntries { bytes, offset, count, length_bytes } = *entries;
+        let prefix = if length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 };
+        let tokens = Entries::sample(bytes, offset, count, prefix, samples)?;
+        let vocabulary = HashVocabulary::build(tokens, slots)?;
+        let tables =
+            self.added.index(&vocabulary, *most, (&mut *spellings, &mut *added, added_ids))?;
+        let mut ends = settings.ends.before.into_iter().chain(settings.ends.behind);
+        if count as usize > *most || ends.any(|id| id as usize >= *most) {
+            return Err(Error::new(offset, ErrorKind::BadVocabulary));
+        }
+        let (scores, rest) = scores.as_chunks();
+        let unigram = Unigram::new(vocabulary, scores, settings.unknown)?;
+        if !rest.is_empty() {
+            return Err(BAD);
+        }
+        let (strips, replaces) = (settings.strips, settings.replaces);
+        Ok(UnigramTokenizer {
+            unigram,
+            added: tables.resume(spellings, added).written,
+            normalizer: Normalizer { rules: rules.transpose()?, strips, replaces },
+            cut: Cut { at_space: settings.cuts_at_space, metaspace: settings.metaspace },
+            ends: settings.ends,
+        })
+    }
+}
+
+/// What stands between the quotes of a text in base64.
+fn spelling(value: Value<'_>) -> Read<'_, &str> {
+    let only = "escapes in base64 are done only with a heap";
+    let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
+    let fault = Fault { error, key: "precompiled_charsmap", only };
+    value.as_text().filter(|text| !text.contains('\\')).ok_or(fault)
+}
+
+/// A Unigram tokenizer that is ready.
+#[derive(Clone, Debug)]
+pub struct UnigramTokenizer<'a> {
+    unigram: Unigram<'a>,
+    added: AddedTable<'a>,
+    normalizer: Normalizer<'a>,
+    cut: Cut,
+    ends: Ends,
+}
+
+impl UnigramTokenizer<'_> {
+    pub(super) fn encode(
+        &self,
+        text: &str,
+        ids: &mut [u32],
+        memory: TokenizingMemory<'_>,
+    ) -> Result<Encoded> {
+        let TokenizingMemory { text: window, steps } = memory;
+        let mut segmenter = Segmenter::new(&self.unigram, Scratch { text: window, steps })?;
+        around(self.ends, ids, |give| {
+            let take = &mut |part| {
+                match part {
+                    Part::Added(id) => give(id),
+                    Part::Plain(place) => {
+                        let mut pieces = Pieces::new(self.cut, &mut segmenter);
+                        let part = text.get(place).unwrap_or_default();
+                        self.normalizer.each(part, &mut |c| pieces.push(c, give))?;
+                        pieces.end(give)?;
+                    }
+                }
+                Ok(true)
+            };
+            self.added.cut(text, |_| false, take).map(|_| ())
+        })
+    }
+}

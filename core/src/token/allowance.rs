@@ -1,0 +1,38 @@
+//! How much a step may make of a text: what a file says becomes of a character may be as long as the
+//! file.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::Limit;
+
+/// Bytes that may become of a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance(usize);
+
+impl Allowance {
+    /// What may become of `text`.
+    pub(crate) const fn of(text: &str) -> Self {
+        Self(text.len().saturating_mul(Limit::EXPANSION.most).saturating_add(1024))
+    }
+
+    /// Refuses a text that has grown beyond it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OverLimit`].
+    #[cfg(feature = "pipeline")]
+    pub(crate) const fn check(self, grown: &str) -> Result<()> {
+        self.check_bytes(grown.len())
+    }
+
+    /// As [`check`](Self::check), of so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OverLimit`].
+    pub(crate) const fn check_bytes(self, grown: usize) -> Result<()> {
+        if grown > self.0 {
+            return Err(Error::without_offset(ErrorKind::OverLimit));
+        }
+        Ok(())
+    }
+}

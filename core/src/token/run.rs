@@ -1,0 +1,137 @@
+//! Runs of characters of one kind, as some regular expressions say them: one character (`.` aside),
+//! `\s`, `\n`, `\r`, `\t`, `\p{L}` or `\p{N}`, then nothing, `+`, `{n}`, `{n,}` or `{n,m}`.
+
+use super::bpe::split::Class;
+
+/// As many characters of a kind as there are, within limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) of: RunOf,
+    pub(crate) least: usize,
+    pub(crate) most: usize,
+}
+
+/// What a run consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunOf {
+    Character(char),
+    Space,
+    Letters,
+    Numbers,
+}
+
+impl RunOf {
+    fn has(self, c: char) -> bool {
+        match self {
+            Self::Character(own) => c == own,
+            Self::Space => c.is_whitespace(),
+            Self::Letters => Class::of(c) == Class::Letter,
+            Self::Numbers => Class::of(c) == Class::Number,
+        }
+    }
+}
+
+impl Run {
+    /// The run that a regular expression says.
+    pub(crate) fn of_regex(regex: &str) -> Option<Self> {
+        let (of, times) = Self::element(regex)?;
+        let (least, most) = match times {
+            "" => (1, 1),
+            "+" => (1, usize::MAX),
+            _ => Self::times(times.strip_prefix('{')?.strip_suffix('}')?)?,
+        };
+        (least > 0 && least <= most).then_some(Self { of, least, most })
+    }
+
+    fn element(regex: &str) -> Option<(RunOf, &str)> {
+        const ESCAPES: [(&str, RunOf); 6] = [
+            (r"\s", RunOf::Space),
+            (r"\n", RunOf::Character('\n')),
+            (r"\r", RunOf::Character('\r')),
+            (r"\t", RunOf::Character('\t')),
+            (r"\p{L}", RunOf::Letters),
+            (r"\p{N}", RunOf::Numbers),
+        ];
+        let escaped = ESCAPES.iter().find_map(|(name, of)| Some((*of, regex.strip_prefix(name)?)));
+        if escaped.is_some() {
+            return escaped;
+        }
+        let first = regex.chars().next()?;
+        let is_meta = first.is_ascii_punctuation() && !"-_,;:!\"'%&/<=>@`~#".contains(first);
+        let rest = regex.get(first.len_utf8()..)?;
+        (!is_meta).then_some((RunOf::Character(first), rest))
+    }
+
+    fn times(times: &str) -> Option<(usize, usize)> {
+        let number = |digits: &str| {
+            let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            digits.parse().ok().filter(|_| is_number)
+        };
+        match times.split_once(',') {
+            None => number(times).map(|count: usize| (count, count)),
+            Some((least, "")) => Some((number(least)?, usize::MAX)),
+            Some((least, most)) => Some((number(least)?, number(most)?)),
+        }
+    }
+
+    /// The first place in `text` from byte `from` on where it is found.
+    #[cfg(feature = "pipeline")]
+    pub(crate) fn find(&self, text: &str, from: usize) -> Option<(usize, usize)> {
+        let Self { of, least, most } = *self;
+        let (mut start, mut count) = (from, 0_usize);
+        for (at, c) in text.get(from..)?.char_indices() {
+            let at = from.saturating_add(at);
+            if of.has(c) {
+                start = if count == 0 { at } else { start };
+                count = count.saturating_add(1);
+                if count == most {
+                    return Some((start, at.saturating_add(c.len_utf8())));
+                }
+            } else if count >= least {
+                return Some((start, at));
+            } else {
+                count = 0;
+            }
+        }
+        (count >= least).then_some((start, text.len()))
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "pipeline")]
+mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use super::*;
+
+    fn found(regex: &str, text: &str) -> Vec<(usize, usize)> {
+        let pattern = Run::of_regex(regex).unwrap();
+        let (mut places, mut from) = (Vec::new(), 0);
+        while let Some(place) = pattern.find(text, from) {
+            places.push(place);
+            from = place.1;
+        }
+        places
+    }
+
+    #[test]
+    fn runs_are_found_where_they_are_long_enough() {
+        assert_eq!(found(" {2,}", "a  b c   "), [(1, 3), (6, 9)]);
+        assert_eq!(found(r"\s+", " a\u{3000}\nb"), [(0, 1), (2, 6)]);
+        assert_eq!(found(r"\p{N}{1,3}", "12345x6"), [(0, 3), (3, 5), (6, 7)]);
+        assert_eq!(found(r"\n", "\n\n"), [(0, 1), (1, 2)]);
+        assert_eq!(found("a{2}", "aaaaa"), [(0, 2), (2, 4)]);
+    }
+
+    #[test]
+    fn other_expressions_are_not_known() {
+        for regex in [
+            "", ".", "a|b", r"\d+", "a*", "a?", "a{0,1}", "a{2,1}", "a{,2}", "(a)", "^a", "[ab]",
+            "ab", "a{+1}",
+        ] {
+            assert_eq!(Run::of_regex(regex), None, "{regex}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Lent memory as the tokenizer of a family takes it apart, and its texts.
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::model::folder_tokenizer::{
+    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
+};
+use nanoembed_core::token::unigram::Step;
+use nanoembed_core::token::{AddedToken, Encoded};
+
+use crate::memory::{Lent, Sum};
+use crate::model::Tokenizer;
+use crate::status::Outcome;
+
+/// Adds what [`memory`] takes.
+pub(crate) fn add_bytes(needs: &FolderTokenizerNeeds, sum: &mut Sum) -> Outcome {
+    sum.add::<u8>(needs.text)?;
+    sum.add::<u32>(needs.samples)?;
+    sum.add::<u32>(needs.slots)?;
+    sum.add::<AddedToken>(needs.added)?;
+    sum.add::<u32>(needs.added_ids)
+}
+
+pub(crate) fn memory(
+    needs: &FolderTokenizerNeeds,
+    lent: &mut Lent,
+) -> Outcome<FolderTokenizerMemory<'static>> {
+    Ok(FolderTokenizerMemory {
+        text: lent.filled(needs.text, 0)?,
+        samples: lent.filled(needs.samples, 0)?,
+        slots: lent.filled(needs.slots, 0)?,
+        added: lent.filled(needs.added, AddedToken::default())?,
+        added_ids: lent.filled(needs.added_ids, 0)?,
+    })
+}
+
+/// The bytes of a text's memory while it is tokenised.
+pub(crate) fn tokenizing_bytes(needs: &TokenizingNeeds) -> Outcome<usize> {
+    let mut sum = Sum::default();
+    sum.add::<u8>(needs.text)?;
+    sum.add::<Step>(needs.steps)?;
+    Ok(sum.bytes())
+}
+
+pub(crate) fn tokenizing(
+    needs: &TokenizingNeeds,
+    lent: &mut Lent,
+) -> Outcome<TokenizingMemory<'static>> {
+    Ok(TokenizingMemory {
+        text: lent.filled(needs.text, 0)?,
+        steps: lent.filled(needs.steps, Step::default())?,
+    })
+}
+
+/// Bytes of a window that suffices for the longest tokens that there may be.
+const WINDOW: usize = 812;
+
+/// The ids of a text, in memory of the stack.
+#[inline(never)] // so much of it only where it is needed
+pub(crate) fn tokenize(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
+    let (mut window, mut steps) = ([0; WINDOW], [Step::default(); WINDOW + 1]);
+    let memory = TokenizingMemory { text: &mut window, steps: &mut steps };
+    tokenize_in(tokenizer, text, ids, memory)
+}
+
+/// The same in memory that is lent.
+pub(crate) fn tokenize_in(
+    tokenizer: &Tokenizer,
+    text: &str,
+    ids: &mut [u32],
+    memory: TokenizingMemory<'_>,
+) -> Outcome<Encoded> {
+    match tokenizer {
+        Tokenizer::Folder(tokenizer) => Ok(tokenizer.encode(text, ids, memory)?),
+        _ => Err(ErrorKind::MissingVocabulary.into()),
+    }
+}
