@@ -1116,7 +1116,9 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_get_info(const struct nanoembed
 // Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is
 // room for.
 //
-// In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text.
+// In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text. Where the model is of a family
+// in lent memory, this takes 14 KB of stack; `NANOEMBED_OVER_LIMIT` for a word that does not fit
+// them (embedding a text takes memory of the workspace in their place).
 //
 // `model` is NULL or a model, `text` points to `text_bytes` bytes, `ids` to `capacity` ids,
 // `tokenized` to memory for one.

@@ -2,8 +2,10 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::folder_tokenizer::{
-    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
+    FolderTokenizer, FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
 };
+use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
+use nanoembed_core::token::bpe::{Merge, Scratch};
 use nanoembed_core::token::unigram::Step;
 use nanoembed_core::token::{AddedToken, Encoded};
 
@@ -16,6 +18,8 @@ pub(crate) fn add_bytes(needs: &FolderTokenizerNeeds, sum: &mut Sum) -> Outcome 
     sum.add::<u8>(needs.text)?;
     sum.add::<u32>(needs.samples)?;
     sum.add::<u32>(needs.slots)?;
+    sum.add::<Merge>(needs.merges)?;
+    sum.add::<u32>(needs.merge_slots)?;
     sum.add::<AddedToken>(needs.added)?;
     sum.add::<u32>(needs.added_ids)
 }
@@ -28,6 +32,8 @@ pub(crate) fn memory(
         text: lent.filled(needs.text, 0)?,
         samples: lent.filled(needs.samples, 0)?,
         slots: lent.filled(needs.slots, 0)?,
+        merges: lent.filled(needs.merges, Merge::default())?,
+        merge_slots: lent.filled(needs.merge_slots, 0)?,
         added: lent.filled(needs.added, AddedToken::default())?,
         added_ids: lent.filled(needs.added_ids, 0)?,
     })
@@ -38,6 +44,8 @@ pub(crate) fn tokenizing_bytes(needs: &TokenizingNeeds) -> Outcome<usize> {
     let mut sum = Sum::default();
     sum.add::<u8>(needs.text)?;
     sum.add::<Step>(needs.steps)?;
+    sum.add::<Symbol>(needs.symbols)?;
+    sum.add::<Candidate>(needs.heap)?;
     Ok(sum.bytes())
 }
 
@@ -48,17 +56,46 @@ pub(crate) fn tokenizing(
     Ok(TokenizingMemory {
         text: lent.filled(needs.text, 0)?,
         steps: lent.filled(needs.steps, Step::default())?,
+        symbols: lent.filled(needs.symbols, Symbol::default())?,
+        heap: lent.filled(needs.heap, Candidate::default())?,
     })
 }
 
 /// Bytes of a window that suffices for the longest tokens that there may be.
 const WINDOW: usize = 812;
 
+/// Bytes of a word that can be merged, and of a text without spaces that can be composed.
+const WORD: usize = 192;
+const COMPOSED: usize = 1024;
+
 /// The ids of a text, in memory of the stack.
-#[inline(never)] // so much of it only where it is needed
 pub(crate) fn tokenize(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
+    match tokenizer {
+        Tokenizer::Folder(FolderTokenizer::BytePairs(_)) => by_pairs(tokenizer, text, ids),
+        Tokenizer::Folder(FolderTokenizer::Unigram(_)) => by_ways(tokenizer, text, ids),
+        _ => tokenize_in(tokenizer, text, ids, TokenizingMemory::default()),
+    }
+}
+
+#[inline(never)] // so much of the stack only where it is needed
+fn by_ways(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
     let (mut window, mut steps) = ([0; WINDOW], [Step::default(); WINDOW + 1]);
-    let memory = TokenizingMemory { text: &mut window, steps: &mut steps };
+    let (text_memory, steps) = (&mut window[..], &mut steps[..]);
+    let memory = TokenizingMemory { text: text_memory, steps, ..TokenizingMemory::default() };
+    tokenize_in(tokenizer, text, ids, memory)
+}
+
+#[inline(never)]
+fn by_pairs(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
+    const HEAP: usize = Scratch::heap_needed(WORD);
+    let (mut window, mut symbols) = ([0; COMPOSED], [Symbol::default(); WORD]);
+    let mut heap = [Candidate::default(); HEAP];
+    let memory = TokenizingMemory {
+        text: &mut window,
+        symbols: &mut symbols,
+        heap: &mut heap,
+        ..TokenizingMemory::default()
+    };
     tokenize_in(tokenizer, text, ids, memory)
 }
 

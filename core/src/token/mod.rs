@@ -57,6 +57,8 @@ pub(crate) mod unicode;
 pub mod unigram;
 mod utf8;
 pub mod vocabulary;
+#[cfg(feature = "folder-models")]
+pub(crate) mod window;
 mod word;
 mod word_characters;
 mod word_tables;

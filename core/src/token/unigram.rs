@@ -11,6 +11,7 @@
 
 use super::sentencepiece::character_bytes;
 use super::vocabulary::{Entries, HashVocabulary, Vocabulary as _};
+use super::window::move_to_front;
 use crate::error::{Error, ErrorKind, Result};
 
 /// How much less likely than all tokens a character without one is.
@@ -221,7 +222,7 @@ impl<'u, 's> Segmenter<'u, 's> {
         if let Some(first) = self.steps.first_mut() {
             first.start = NOWHERE;
         }
-        self.text.copy_within(parting..self.filled.min(self.text.len()), 0);
+        move_to_front(self.text, parting, self.filled);
         self.filled = self.filled.saturating_sub(parting);
         self.next = self.next.saturating_sub(parting);
         Ok(())

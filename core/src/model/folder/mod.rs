@@ -11,6 +11,7 @@
 //! | `tokenizer_root` | `tokenizer.json` as a whole |
 //! | `word_settings` | `tokenizer.json`, if it is BERT's tokenizer |
 //! | `unigram_settings` | the same of a Unigram tokenizer, as XLM-RoBERTa has it |
+//! | `pair_settings` | the same of byte-level BPE, as RoBERTa, ModernBERT and Qwen have it |
 //! | `step`, `metaspace` | a step of it |
 //! | `ends` | what its post-processor puts around a text |
 //! | `token_id` | a token beside its id, as post-processors have it |
@@ -26,6 +27,8 @@ pub(crate) mod masked;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod metaspace;
 pub(crate) mod module;
+#[cfg(feature = "folder-models")]
+pub(crate) mod pair_settings;
 #[cfg(feature = "families")]
 pub(crate) mod pooling;
 #[cfg(feature = "families")]

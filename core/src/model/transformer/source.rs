@@ -3,7 +3,7 @@
 use super::model::Transformer;
 use super::modules::{DenseModule, Modules};
 use super::texts::{fault, object, value};
-use super::tokenizer::{FolderTokenizerSource, UnigramParts};
+use super::tokenizer::{FolderTokenizerSource, PairParts, UnigramParts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::{Embd, TokenEntries};
 use crate::kernel::Kernels;
@@ -12,6 +12,7 @@ use crate::model::config::{BertConfig, Config};
 use crate::model::family::encoders::{FamilyModel, Prefixed, read_config};
 use crate::model::folder::encoder_settings::{self, EncoderSettings};
 use crate::model::folder::masked::refuse_masked;
+use crate::model::folder::pair_settings::PairSettings;
 use crate::model::folder::prompts;
 use crate::model::folder::tokenizer_root;
 use crate::model::folder::unigram_settings::UnigramSettings;
@@ -32,6 +33,8 @@ const CONFIG: &str = "config.json";
 const TOKENIZER: &str = "tokenizer.json";
 /// The tensor with the scores of a Unigram tokenizer.
 const SCORES: &str = "tokenizer.scores";
+/// The tensor with the merges of BPE.
+const MERGES: &str = "tokenizer.merges";
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 const WRONG_SHAPE: Error = Error::without_offset(ErrorKind::WrongShape);
@@ -251,6 +254,14 @@ impl<'a> TransformerSource<'a> {
             let settings = UnigramSettings::read(&root, entries.count)?;
             let parts = UnigramParts { settings, entries, scores, longest, vocabulary };
             return FolderTokenizerSource::unigram(parts);
+        }
+        if kind.is_some_and(|kind| kind.is_text("BPE")) {
+            let vocabulary = self.family.config.vocabulary;
+            let merges = self.file.tensor(MERGES).ok_or(fault(MISSING, MERGES))?.data();
+            let longest = self.file.tokens().map(<[u8]>::len).max().unwrap_or(0);
+            let settings = PairSettings::read(&root, entries.count)?;
+            let parts = PairParts { settings, entries, merges, longest, vocabulary };
+            return FolderTokenizerSource::byte_pairs(parts);
         }
         self.word_pieces(&entries, root).map(FolderTokenizerSource::WordPiece)
     }

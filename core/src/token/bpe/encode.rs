@@ -85,7 +85,9 @@ impl<'a> Bpe<'a> {
     /// [`ErrorKind::BufferTooSmall`] if a word is longer than `scratch` has room for; a text's
     /// length always suffices.
     pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
-        self.encode_by(text, ids, |word, found| self.merge_word(word, scratch, found))
+        self.encode_by(text, ids, |word, found| {
+            self.merge_word(word, scratch, &mut |id| found.push(id))
+        })
     }
 
     /// As [`encode`](Self::encode), but a word that `vocabulary` has is one token, whether merges
@@ -101,17 +103,50 @@ impl<'a> Bpe<'a> {
         ids: &mut [u32],
         scratch: &mut Scratch<'_>,
     ) -> Result<Found> {
-        self.encode_by(text, ids, |word, found| {
-            let mut room = [0; MAX_TOKEN_BYTES];
-            let spelled = spelling(word, &mut room).map(|token| vocabulary.find(token));
-            match spelled.transpose()?.flatten() {
-                Some(id) => {
-                    found.push(id);
-                    Ok(())
-                }
-                None => self.merge_word(word, scratch, found),
+        self.encode_by(text, ids, |word, found| match find_whole(vocabulary, word)? {
+            Some(id) => {
+                found.push(id);
+                Ok(())
             }
+            None => self.merge_word(word, scratch, &mut |id| found.push(id)),
         })
+    }
+
+    /// Calls `give` with the ids of `text`, in which no added tokens are looked for. With `whole`,
+    /// a word that it has is one token, whether merges make it or not.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode_whole_words`](Self::encode_whole_words).
+    #[cfg(feature = "folder-models")]
+    pub(crate) fn each(
+        &self,
+        whole: Option<&impl Vocabulary>,
+        text: &str,
+        scratch: &mut Scratch<'_>,
+        give: &mut dyn FnMut(u32),
+    ) -> Result<()> {
+        self.each_word(text, &mut |word| {
+            if let Some(vocabulary) = whole
+                && let Some(id) = find_whole(vocabulary, word)?
+            {
+                give(id);
+                return Ok(());
+            }
+            self.merge_word(word, scratch, give)
+        })
+    }
+
+    fn each_word(&self, text: &str, take: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+        let mut rest = text;
+        while !rest.is_empty() {
+            let length = first_word(self.pattern, rest).max(1);
+            let stuck = Error::without_offset(ErrorKind::InvalidArgument);
+            let (first, behind) = rest.split_at_checked(length).ok_or(stuck)?;
+            take(first)?;
+            rest = behind;
+        }
+        Ok(())
     }
 
     fn encode_by(
@@ -122,16 +157,7 @@ impl<'a> Bpe<'a> {
     ) -> Result<Found> {
         let mut ids = Ids::new(ids);
         self.added.parts(text, |part| match part {
-            Part::Plain(mut rest) => {
-                while !rest.is_empty() {
-                    let length = first_word(self.pattern, rest).max(1);
-                    let stuck = Error::without_offset(ErrorKind::InvalidArgument);
-                    let (first, behind) = rest.split_at_checked(length).ok_or(stuck)?;
-                    word(first, &mut ids)?;
-                    rest = behind;
-                }
-                Ok(())
-            }
+            Part::Plain(text) => self.each_word(text, &mut |first| word(first, &mut ids)),
             Part::Added(id) => {
                 ids.push(id);
                 Ok(())
@@ -140,14 +166,24 @@ impl<'a> Bpe<'a> {
         Ok(ids.found())
     }
 
-    fn merge_word(&self, word: &str, scratch: &mut Scratch<'_>, found: &mut Ids<'_>) -> Result<()> {
+    fn merge_word(
+        &self,
+        word: &str,
+        scratch: &mut Scratch<'_>,
+        give: &mut dyn FnMut(u32),
+    ) -> Result<()> {
         let ids = word.bytes().filter_map(|byte| self.bytes.get(usize::from(byte)).copied());
         let known = ids.filter(|id| *id != NO_TOKEN);
-        for id in merge(&mut &self.merges, known, &mut scratch.word)? {
-            found.push(id);
-        }
+        merge(&mut &self.merges, known, &mut scratch.word)?.for_each(give);
         Ok(())
     }
+}
+
+/// The token that a word is as a whole.
+fn find_whole(vocabulary: &(impl Vocabulary + ?Sized), word: &str) -> Result<Option<u32>> {
+    let mut room = [0; MAX_TOKEN_BYTES];
+    let spelled = spelling(word, &mut room).map(|token| vocabulary.find(token));
+    Ok(spelled.transpose()?.flatten())
 }
 
 /// A word in GPT-2's alphabet; `None` if it is longer than any token.

@@ -13,7 +13,6 @@ mod form;
 mod tables;
 
 pub(crate) use cluster::Clusters;
-#[cfg(feature = "pipeline")]
 pub(crate) use form::{Form, Held, Output, write_form};
 use tables::LEVEL_BITS;
 

@@ -135,7 +135,12 @@ impl<'a> BpeSource<'a> {
     }
 }
 
-fn joined<'r>(left: &[u8], right: &[u8], room: &'r mut [u8]) -> Option<&'r [u8]> {
+/// Two tokens, one behind the other; `None` if `room` is too small.
+pub(in crate::model) fn joined<'r>(
+    left: &[u8],
+    right: &[u8],
+    room: &'r mut [u8],
+) -> Option<&'r [u8]> {
     let length = left.len().checked_add(right.len())?;
     let room = room.get_mut(..length)?;
     for (to, from) in room.iter_mut().zip(left.iter().chain(right)) {

@@ -10,6 +10,8 @@ mod index;
 mod ready;
 mod source;
 
+#[cfg(feature = "folder-models")]
+pub(in crate::model) use index::joined;
 pub use index::{BpeIndex, BpeMemory, BpeNeeds};
 pub use ready::FileBpe;
 pub(super) use source::listed_ids;

@@ -13,10 +13,15 @@ use crate::token::{AddedToken, Vocabulary};
 pub(super) struct AddedList<'a>(Value<'a>);
 
 impl<'a> AddedList<'a> {
-    /// The list, of which every token is found in texts as they are.
-    pub(super) fn read(list: Value<'a>) -> Read<'a, Self> {
+    /// The list, of which every token is found in texts as they are, or spelled so that
+    /// normalisation `keeps` it.
+    pub(super) fn read(
+        list: Value<'a>,
+        keeps: impl Fn(&TokenInJson<'a>) -> bool,
+    ) -> Read<'a, Self> {
         for value in list.items() {
-            if TokenInJson::read(value)?.normalized {
+            let token = TokenInJson::read(value)?;
+            if token.normalized && !keeps(&token) {
                 let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
                 let only = "only false is done without a heap";
                 return Err(Fault { error, key: "normalized", only });

@@ -2,6 +2,8 @@
 
 use crate::model::source::word_pieces::{WordPieceMemory, WordPieceNeeds};
 use crate::token::AddedToken;
+use crate::token::bpe::merge::{Candidate, Symbol};
+use crate::token::bpe::{Merge, Scratch};
 use crate::token::unigram::Step;
 
 /// How many elements of each kind
@@ -15,6 +17,10 @@ pub struct FolderTokenizerNeeds {
     pub samples: usize,
     /// Of [`FolderTokenizerMemory::slots`].
     pub slots: usize,
+    /// Of [`FolderTokenizerMemory::merges`].
+    pub merges: usize,
+    /// Of [`FolderTokenizerMemory::merge_slots`].
+    pub merge_slots: usize,
     /// Of [`FolderTokenizerMemory::added`].
     pub added: usize,
     /// Of [`FolderTokenizerMemory::added_ids`].
@@ -31,6 +37,10 @@ pub struct FolderTokenizerMemory<'a> {
     pub samples: &'a mut [u32],
     /// Tokens by the hashes of their spellings.
     pub slots: &'a mut [u32],
+    /// Merges by rank.
+    pub merges: &'a mut [Merge],
+    /// Merges by the hashes of their pairs.
+    pub merge_slots: &'a mut [u32],
     /// Tokens that were added to the vocabulary.
     pub added: &'a mut [AddedToken],
     /// Their ids.
@@ -40,13 +50,13 @@ pub struct FolderTokenizerMemory<'a> {
 impl From<WordPieceNeeds> for FolderTokenizerNeeds {
     fn from(needs: WordPieceNeeds) -> Self {
         let WordPieceNeeds { text, samples, slots, added, added_ids } = needs;
-        Self { text, samples, slots, added, added_ids }
+        Self { text, samples, slots, added, added_ids, ..Self::default() }
     }
 }
 
 impl<'a> FolderTokenizerMemory<'a> {
     pub(super) fn word_pieces(self) -> WordPieceMemory<'a> {
-        let Self { text, samples, slots, added, added_ids } = self;
+        let Self { text, samples, slots, added, added_ids, .. } = self;
         WordPieceMemory { text, samples, slots, added, added_ids }
     }
 }
@@ -55,10 +65,14 @@ impl<'a> FolderTokenizerMemory<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenizingNeeds {
-    /// Bytes of a window onto a text.
+    /// Of [`TokenizingMemory::text`].
     pub text: usize,
-    /// Ways through it, one more.
+    /// Of [`TokenizingMemory::steps`].
     pub steps: usize,
+    /// Of [`TokenizingMemory::symbols`].
+    pub symbols: usize,
+    /// Of [`TokenizingMemory::heap`].
+    pub heap: usize,
 }
 
 /// Memory for a text while it is tokenised.
@@ -68,11 +82,21 @@ pub struct TokenizingMemory<'s> {
     pub text: &'s mut [u8],
     /// The ways through it.
     pub steps: &'s mut [Step],
+    /// The parts of a word.
+    pub symbols: &'s mut [Symbol],
+    /// Those that may be merged.
+    pub heap: &'s mut [Candidate],
 }
 
 impl TokenizingNeeds {
-    /// A window of so many bytes.
-    pub(super) const fn window(bytes: usize) -> Self {
-        Self { text: bytes, steps: bytes.saturating_add(1) }
+    /// What Unigram takes for a window of so many bytes.
+    pub(super) fn ways(bytes: usize) -> Self {
+        Self { text: bytes, steps: bytes.saturating_add(1), ..Self::default() }
+    }
+
+    /// What byte-level BPE takes for words of so many bytes, with a window onto a text.
+    pub(super) fn words(bytes: usize, text: usize) -> Self {
+        let heap = Scratch::heap_needed(bytes);
+        Self { text, symbols: bytes, heap, ..Self::default() }
     }
 }

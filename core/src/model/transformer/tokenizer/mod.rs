@@ -6,6 +6,8 @@
 //! | `source` | which tokenizer a file has, and how much memory that takes |
 //! | `unigram` | opening a Unigram tokenizer, and its texts |
 //! | `normalizer`, `pieces` | what is done to these texts before |
+//! | `byte_pairs`, `composed` | the same of byte-level BPE, and Unicode's form NFC |
+//! | `vocabulary` | tokens, and an index over them |
 //! | `added` | the tokens that were added to a vocabulary |
 //! | `around` | what is put around ids |
 //! | `memory` | the memory lent |
@@ -13,13 +15,17 @@
 
 mod added;
 mod around;
+mod byte_pairs;
+mod composed;
 mod memory;
 mod normalizer;
 mod pieces;
 mod ready;
 mod source;
 mod unigram;
+mod vocabulary;
 
+pub(super) use byte_pairs::PairParts;
 pub use memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds};
 pub use ready::FolderTokenizer;
 pub use source::FolderTokenizerSource;

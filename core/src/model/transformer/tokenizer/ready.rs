@@ -1,5 +1,6 @@
 //! Texts to ids.
 
+use super::byte_pairs::PairTokenizer;
 use super::memory::TokenizingMemory;
 use super::unigram::UnigramTokenizer;
 use crate::error::Result;
@@ -14,6 +15,8 @@ pub enum FolderTokenizer<'a> {
     WordPiece(WordPiece<HashVocabulary<'a, Entries<'a>>>),
     /// XLM-RoBERTa's and those of its kind.
     Unigram(UnigramTokenizer<'a>),
+    /// RoBERTa's, ModernBERT's, Qwen's.
+    BytePairs(PairTokenizer<'a>),
 }
 
 impl FolderTokenizer<'_> {
@@ -37,6 +40,7 @@ impl FolderTokenizer<'_> {
         match self {
             Self::WordPiece(words) => words.encode(text, ids),
             Self::Unigram(unigram) => unigram.encode(text, ids, memory),
+            Self::BytePairs(pairs) => pairs.encode(text, ids, memory),
         }
     }
 }

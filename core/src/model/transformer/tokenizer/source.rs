@@ -1,5 +1,6 @@
 //! Which tokenizer a file has.
 
+use super::byte_pairs::{PairParts, PairSource};
 use super::memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingNeeds};
 use super::ready::FolderTokenizer;
 use super::unigram::{UnigramParts, UnigramSource};
@@ -16,11 +17,17 @@ pub enum FolderTokenizerSource<'a> {
     WordPiece(WordPieceSource<'a>),
     /// XLM-RoBERTa's and those of its kind.
     Unigram(UnigramSource<'a>),
+    /// RoBERTa's, ModernBERT's, Qwen's.
+    BytePairs(PairSource<'a>),
 }
 
 impl<'a> FolderTokenizerSource<'a> {
     pub(in crate::model::transformer) fn unigram(parts: UnigramParts<'a>) -> Read<'a, Self> {
         UnigramSource::new(parts).map(Self::Unigram)
+    }
+
+    pub(in crate::model::transformer) fn byte_pairs(parts: PairParts<'a>) -> Read<'a, Self> {
+        PairSource::new(parts).map(Self::BytePairs)
     }
 
     /// The memory that an index over it takes.
@@ -29,6 +36,7 @@ impl<'a> FolderTokenizerSource<'a> {
         match self {
             Self::WordPiece(words) => words.needs().into(),
             Self::Unigram(unigram) => unigram.needs(),
+            Self::BytePairs(pairs) => pairs.needs(),
         }
     }
 
@@ -40,6 +48,7 @@ impl<'a> FolderTokenizerSource<'a> {
         match self {
             Self::WordPiece(_) => TokenizingNeeds::default(),
             Self::Unigram(unigram) => unigram.tokenizing(tokens),
+            Self::BytePairs(pairs) => pairs.tokenizing(tokens),
         }
     }
 
@@ -54,6 +63,7 @@ impl<'a> FolderTokenizerSource<'a> {
         Ok(match self {
             Self::WordPiece(words) => FolderTokenizer::WordPiece(words.open(memory.word_pieces())?),
             Self::Unigram(unigram) => FolderTokenizer::Unigram(unigram.open(memory)?),
+            Self::BytePairs(pairs) => FolderTokenizer::BytePairs(pairs.open(memory)?),
         })
     }
 }

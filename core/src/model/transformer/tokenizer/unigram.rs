@@ -7,6 +7,7 @@ use super::memory::{
 };
 use super::normalizer::Normalizer;
 use super::pieces::{Cut, Pieces};
+use super::vocabulary::{check_ids, check_longest, index};
 use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::TokenEntries;
@@ -17,8 +18,7 @@ use crate::text::json::{Fault, Read, Value};
 use crate::token::added_parts::Part;
 use crate::token::charsmap::Charsmap;
 use crate::token::unigram::{Scratch, Segmenter, Unigram};
-use crate::token::vocabulary::MAX_TOKEN_BYTES;
-use crate::token::{AddedTable, Encoded, Entries, HashVocabulary, LengthPrefix};
+use crate::token::{AddedTable, Encoded, Entries, HashVocabulary};
 
 /// The parts of a file that a Unigram tokenizer is made of.
 #[derive(Clone, Debug)]
@@ -43,13 +43,9 @@ pub struct UnigramSource<'a> {
 impl<'a> UnigramSource<'a> {
     pub(super) fn new(parts: UnigramParts<'a>) -> Read<'a, Self> {
         let UnigramParts { settings, longest, entries, .. } = &parts;
-        if *longest > MAX_TOKEN_BYTES {
-            let error = Error::new(entries.offset, ErrorKind::UnsupportedSetting);
-            let only = "tokens of so many bytes are found only with a heap";
-            return Err(Fault { error, key: "vocab", only });
-        }
+        check_longest(entries, *longest)?;
         let rules = settings.rules.map(spelling).transpose()?;
-        let added = AddedList::read(settings.added)?;
+        let added = AddedList::read(settings.added, |_| false)?;
         Ok(Self { rules, added, parts })
     }
 
@@ -69,11 +65,11 @@ impl<'a> UnigramSource<'a> {
     /// than four bytes each.
     pub(super) fn tokenizing(&self, tokens: usize) -> TokenizingNeeds {
         let window = Unigram::window_for(self.parts.longest);
-        TokenizingNeeds::window(window.max(tokens.saturating_mul(4)))
+        TokenizingNeeds::ways(window.max(tokens.saturating_mul(4)))
     }
 
     pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<UnigramTokenizer<'a>> {
-        let FolderTokenizerMemory { text, samples, slots, added, added_ids } = memory;
+        let FolderTokenizerMemory { text, samples, slots, added, added_ids, .. } = memory;
         let UnigramParts { settings, entries, scores, vocabulary: most, .. } = &self.parts;
         let room = self.rules.map_or(0, base64::room_for);
         let (blob, spellings) = text.split_at_mut_checked(room).ok_or(TOO_SMALL)?;
@@ -82,16 +78,10 @@ impl<'a> UnigramSource<'a> {
             let length = base64::decode(rules, blob).ok_or(field)?;
             Charsmap::parse(blob.get(..length).unwrap_or_default())
         });
-        let TokenEntries { bytes, offset, count, length_bytes } = *entries;
-        let prefix = if length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 };
-        let tokens = Entries::sample(bytes, offset, count, prefix, samples)?;
-        let vocabulary = HashVocabulary::build(tokens, slots)?;
+        let vocabulary = index(entries, samples, slots)?;
         let tables =
             self.added.index(&vocabulary, *most, (&mut *spellings, &mut *added, added_ids))?;
-        let mut ends = settings.ends.before.into_iter().chain(settings.ends.behind);
-        if count as usize > *most || ends.any(|id| id as usize >= *most) {
-            return Err(Error::new(offset, ErrorKind::BadVocabulary));
-        }
+        check_ids(entries, settings.ends, *most)?;
         let (scores, rest) = scores.as_chunks();
         let unigram = Unigram::new(vocabulary, scores, settings.unknown)?;
         if !rest.is_empty() {
@@ -133,7 +123,7 @@ impl UnigramTokenizer<'_> {
         ids: &mut [u32],
         memory: TokenizingMemory<'_>,
     ) -> Result<Encoded> {
-        let TokenizingMemory { text: window, steps } = memory;
+        let TokenizingMemory { text: window, steps, .. } = memory;
         let mut segmenter = Segmenter::new(&self.unigram, Scratch { text: window, steps })?;
         around(self.ends, ids, |give| {
             let take = &mut |part| {

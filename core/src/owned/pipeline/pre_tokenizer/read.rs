@@ -7,21 +7,7 @@ use super::{Metaspace, PreTokenizer, SplitAt};
 use crate::owned::pipeline::normalizer::{Pattern, read_pattern};
 use crate::owned::pipeline::settings::{character, each_step, kind, refused, truth};
 use crate::text::json::{Object, Read, Value};
-use crate::token::bpe::split::Pattern as Words;
-
-/// The expressions of byte-level tokenizers that are known.
-const WORDS: &[(&str, Words)] = &[
-    (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Words::Gpt2),
-    (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Words::Gpt2),
-    (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        Words::Llama3,
-    ),
-    (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        Words::Qwen2,
-    ),
-];
+use crate::token::bpe::split::EXPRESSIONS;
 
 /// The steps of a pre-tokeniser.
 pub(in crate::owned::pipeline) fn read(value: Option<Value<'_>>) -> Read<'_, Vec<PreTokenizer>> {
@@ -67,7 +53,7 @@ fn behavior<'t>(step: &Object<'t>) -> Read<'t, Option<Behavior>> {
 }
 
 fn of_regex(regex: &str) -> Option<SplitAt> {
-    let words = WORDS.iter().find(|(known, _)| *known == regex);
+    let words = EXPRESSIONS.iter().find(|(known, _)| *known == regex);
     words
         .map(|(_, words)| SplitAt::Words(*words))
         .or_else(|| Pattern::of_regex(regex).map(SplitAt::Pattern))
