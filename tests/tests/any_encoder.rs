@@ -193,6 +193,74 @@ fn a_folder_without_one_of_its_files_is_refused_with_the_files_name() {
     assert_eq!(cut.fault().1, "tokenizer.json");
 }
 
+/// A folder from before there was `tokenizer.json`: its tokens a line each.
+fn with_vocabulary(name: &str) -> Folder {
+    let text = fs::read_to_string(models().join(name).join("tokenizer.json")).unwrap();
+    let file: Value = serde_json::from_str(&text).unwrap();
+    let tokens = file["model"]["vocab"].as_object().unwrap();
+    let mut lines = vec![""; tokens.len()];
+    for (token, id) in tokens {
+        lines[usize::try_from(id.as_u64().unwrap()).unwrap()] = token;
+    }
+    let text = lines.iter().map(|line| format!("{line}\n")).collect();
+    Folder::named(name).with("tokenizer.json", None).with("vocab.txt", Some(text))
+}
+
+#[test]
+fn berts_tokenizer_is_made_of_its_vocabulary_where_that_is_alone() {
+    for name in ["bert_cased", "bert_max_pool", "distilbert"] {
+        let (model, whole) = (with_vocabulary(name).open(), Folder::named(name).open());
+        let (model, whole) =
+            (model.unwrap_or_else(|fault| panic!("{name}: {fault}")), whole.unwrap());
+        let mut tokens = PipelineSession::default();
+        for row in expected(&models().join(name)).0 {
+            let text = row["text"].as_str().unwrap();
+            let found = model.encode(text, model.usual_tokens(), &mut tokens).unwrap();
+            assert_eq!(found, whole.encode(text, model.usual_tokens(), &mut tokens).unwrap());
+        }
+        for text in ["[CLS] Å [MASK]", "漢字 it's", ""] {
+            let found = model.encode(text, 512, &mut tokens).unwrap();
+            assert_eq!(found, whole.encode(text, 512, &mut tokens).unwrap(), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn settings_beside_a_vocabulary_are_used_or_refused() {
+    let config = |text: &str| {
+        with_vocabulary("bert_max_pool").with("tokenizer_config.json", Some(text.to_owned()))
+    };
+    let ids = |folder: Folder| {
+        let mut tokens = PipelineSession::default();
+        folder.open().unwrap().encode("CAFÉ 漢字", 512, &mut tokens).unwrap().ids
+    };
+    let usual = ids(config("{}"));
+    assert_eq!(ids(config(r#"{"do_lower_case":true,"tokenize_chinese_chars":true}"#)), usual);
+    assert_ne!(ids(config(r#"{"do_lower_case":false}"#)), usual);
+    assert_ne!(ids(config(r#"{"tokenize_chinese_chars":false}"#)), usual);
+    let refused = |folder: Folder| {
+        let (kind, file, key) = folder.fault();
+        (kind, format!("{file} {key}"))
+    };
+    let setting = ErrorKind::UnsupportedSetting;
+    assert_eq!(
+        refused(config(r#"{"do_basic_tokenize":false}"#)),
+        (setting, "tokenizer_config.json do_basic_tokenize".into())
+    );
+    assert_eq!(
+        refused(config(r#"{"mask_token":"<mask>"}"#)),
+        (setting, "tokenizer_config.json mask_token".into())
+    );
+    assert_eq!(
+        refused(config(r#"{"sep_token":"</s>"}"#)),
+        (ErrorKind::BadVocabulary, "vocab.txt unk_token, cls_token or sep_token".into())
+    );
+    // A vocabulary that is not BERT's says nothing of how texts are cut.
+    let lines = Some("[UNK]\n[CLS]\n[SEP]\n".to_owned());
+    let other = Folder::named("xlmr_bge_m3").with("tokenizer.json", None).with("vocab.txt", lines);
+    assert_eq!(refused(other), (ErrorKind::MissingVocabulary, "tokenizer.json ".into()));
+}
+
 #[test]
 fn weights_that_are_cut_or_not_there_are_refused() {
     let folder = Folder::named("embeddinggemma");

@@ -243,3 +243,17 @@ describe("folders that are not whole", () => {
     model.dispose();
   });
 });
+
+test("a folder of BERT with its vocabulary alone has the ids that it has with a tokenizer", async () => {
+  let lines: string[] = [];
+  const files = picked("bert_cased", (path, bytes) => {
+    if (path !== "tokenizer.json") return bytes;
+    const { model } = JSON.parse(new TextDecoder().decode(bytes)) as { model: { vocab: Record<string, number> } };
+    lines = Object.entries(model.vocab).sort(([, a], [, b]) => a - b).map(([token]) => `${token}\n`);
+    return undefined;
+  });
+  using model = await load([...files, new File(lines, "vocab.txt")], { kind: "sentences" });
+  for (const { text, ids } of expected("bert_cased").rows) {
+    expect([...(await model.tokenize(text, { maxTokens: model.maxTokens, prompt: "" })).ids]).toEqual(ids);
+  }
+});

@@ -81,6 +81,8 @@ mod text_model;
 mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod tokenizer;
+#[cfg(feature = "pipeline")]
+mod tokenizer_json;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;
 

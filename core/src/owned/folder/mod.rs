@@ -6,7 +6,7 @@
 //! | `sentence_bert_config.json` and its like, `tokenizer_config.json` | how many tokens are used |
 //! | `config.json` | the transformer, or the table of vectors |
 //! | `config_sentence_transformers.json` | prompts |
-//! | `tokenizer.json`, and what `tokenizer_config.json` says beside it | the tokenizer |
+//! | `tokenizer.json`, or BERT's `vocab.txt`, and what `tokenizer_config.json` says beside it | the tokenizer |
 //! | `model.safetensors.index.json` | which files hold the weights |
 //!
 //! Where texts come from is the caller's: a folder, an archive, a page that fetched them.
@@ -16,6 +16,7 @@ mod limit;
 mod modules;
 mod prompts;
 mod tokenizer;
+mod vocabulary;
 #[cfg(feature = "safetensors")]
 mod weights;
 

@@ -7,7 +7,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::{FolderFault, FolderModel, FolderResult, Texts};
+use super::{FolderFault, FolderModel, FolderResult, Texts, vocabulary};
 use crate::error::{Error, ErrorKind};
 use crate::owned::{Pipeline, PipelineSession};
 use crate::text::json::{Fault, Value, chars};
@@ -35,7 +35,7 @@ const CLASSES_WITH_ENDS: [&str; 3] = ["LlamaTokenizer", "GemmaTokenizer", "CodeL
 const RULES: [&str; 4] = ["single_word", "lstrip", "rstrip", "normalized"];
 
 /// The keys of tokens with a role, and BERT's own.
-const ROLES: [(&str, &str); 5] = [
+pub(super) const ROLES: [(&str, &str); 5] = [
     ("pad_token", "[PAD]"),
     ("unk_token", "[UNK]"),
     ("cls_token", "[CLS]"),
@@ -53,23 +53,40 @@ const UNIGRAM_OTHERWISE: &str = "the Unigram tokenizer of `tokenizer.json` has i
 const NOT_ADDED: &str = "`tokenizer.json` has not this token among `added_tokens`, so programs differ in whether texts may hold it";
 
 impl FolderModel {
-    /// The tokenizer that `tokenizer.json` describes.
+    /// The tokenizer that `tokenizer.json` describes, or without it BERT's over `vocab.txt`.
     ///
     /// # Errors
     ///
-    /// What is wrong with a file; [`ErrorKind::MissingVocabulary`] without `tokenizer.json`;
-    /// [`ErrorKind::UnsupportedSetting`] where transformers would not do what it says.
+    /// What is wrong with a file; [`ErrorKind::MissingVocabulary`] without `tokenizer.json` where
+    /// that is needed; [`ErrorKind::UnsupportedSetting`] where transformers would not do what it
+    /// says.
     pub fn tokenizer(&self, texts: Texts<'_, '_>) -> FolderResult<Pipeline> {
         let path = [self.folder(), FILE].concat();
         let fault = |fault: Fault<'_>| FolderFault::new(&path, fault);
-        let missing = Error::without_offset(ErrorKind::MissingVocabulary);
-        let text = texts(&path).and_then(|text| text.ok_or(missing));
-        let text = text.map_err(|error| fault(Fault::of(error)))?;
+        let text = texts(&path).map_err(|error| fault(Fault::of(error)))?;
+        let Some(text) = text else {
+            let missing = Error::without_offset(ErrorKind::MissingVocabulary);
+            let pipeline = self.word_pieces(texts)?;
+            return pipeline.ok_or_else(|| fault(Fault::of(missing)));
+        };
         let pipeline = Pipeline::read(&text).map_err(fault)?;
         let config = TokenizerConfig::read(texts, self.folder())?;
         match config.is_bert(self.family()) && TokenizerConfig::has_word_pieces(&text) {
             true => config.check_bert(texts, &pipeline)?,
             false => config.check(&pipeline)?,
+        }
+        Ok(pipeline)
+    }
+
+    /// BERT's tokenizer over `vocab.txt`, if the model has that and it is there.
+    fn word_pieces(&self, texts: Texts<'_, '_>) -> FolderResult<Option<Pipeline>> {
+        let config = TokenizerConfig::read(texts, self.folder())?;
+        if !config.is_bert(self.family()) {
+            return Ok(None);
+        }
+        let pipeline = vocabulary::tokenizer(texts, self.folder(), &config)?;
+        if let Some(pipeline) = &pipeline {
+            config.check_bert(texts, pipeline)?;
         }
         Ok(pipeline)
     }
@@ -99,6 +116,16 @@ impl TokenizerConfig {
         let class = config.member("tokenizer_class").and_then(spelled);
         let class = class.map(|class| class.strip_suffix("Fast").unwrap_or(&class).to_string());
         Ok(Self { folder: module.to_string(), text, class })
+    }
+
+    /// The token that has a role, as this file spells it.
+    pub(super) fn token(&self, role: &str) -> Option<String> {
+        Value::parse(&self.text, 0).ok()?.member(role).and_then(spelled)
+    }
+
+    /// A setting that is true or false, if this file says it.
+    pub(super) fn truth(&self, name: &str) -> Option<bool> {
+        truth(Value::parse(&self.text, 0).ok()?, name)
     }
 
     /// Whether the tokenizer of a model of this family is BERT's own, whose normaliser transformers

@@ -10,10 +10,10 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::json::Settings;
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{Parts, ends, id, merges, named};
 use crate::owned::gguf_encoder::keys::{GgufFault, Keys};
+use crate::owned::tokenizer_json::{Settings, quoted};
 
 const PRE: &str = "tokenizer.ggml.pre";
 
@@ -86,7 +86,7 @@ pub(super) fn read<'a>(
         None => byte_level(true),
         Some(words) => format!(
             r#"{{"type":"Sequence","pretokenizers":[{{"type":"Split","pattern":{{"Regex":{}}},"behavior":"Isolated","invert":false}},{}]}}"#,
-            super::json::quoted(words),
+            quoted(words),
             byte_level(false)
         ),
     };

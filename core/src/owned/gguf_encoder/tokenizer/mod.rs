@@ -12,7 +12,6 @@
 //! count where they are. Otherwise they are what such models have.
 
 mod byte_pairs;
-mod json;
 mod merges;
 mod sentence_piece;
 mod vocabulary;
@@ -21,7 +20,6 @@ mod word_piece;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use self::json::Ends;
 use self::vocabulary::Vocabulary;
 use super::keys::{GgufFault, Keys, Outcome};
 use crate::error::{Error, ErrorKind};
@@ -29,6 +27,7 @@ use crate::event::Value;
 use crate::limit::Limit;
 use crate::model::GgufRefusal;
 use crate::owned::Pipeline;
+use crate::owned::tokenizer_json::Ends;
 
 const MODEL: &str = "tokenizer.ggml.model";
 const OWN: &str = "nanoembed.tokenizer";

@@ -4,7 +4,6 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::json::{Settings, quoted};
 use super::vocabulary::{AddedRules, Kind, Vocabulary};
 use super::{Parts, ends, id, is_absent, merges, named};
 use crate::error::{Error, ErrorKind};
@@ -13,6 +12,7 @@ use crate::limit::reserved;
 use crate::model::GgufRefusal;
 use crate::owned::base64;
 use crate::owned::gguf_encoder::keys::{GgufFault, Keys};
+use crate::owned::tokenizer_json::{Settings, quoted};
 
 const CHARSMAP: &str = "tokenizer.ggml.precompiled_charsmap";
 const PREFIX: &str = "tokenizer.ggml.add_space_prefix";

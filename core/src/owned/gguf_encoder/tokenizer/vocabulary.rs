@@ -3,11 +3,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::json::Added;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::limit::{Limit, reserved};
+use crate::owned::tokenizer_json::Added;
 
 /// What a token is there for, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::json::{Ends, Settings, quoted};
 use super::vocabulary::{AddedRules, Kind, Vocabulary};
 use super::{Parts, id};
 use crate::model::GgufRefusal;
 use crate::owned::gguf_encoder::keys::{Keys, Outcome};
+use crate::owned::tokenizer_json::{WordPieces, word_pieces};
 
 /// Before what begins a word.
 const WORD: char = '▁';
@@ -57,24 +57,18 @@ pub(super) fn read<'a>(keys: &Keys<'a>, vocabulary: &mut Vocabulary) -> Outcome<
     let end = needed(separator.or(end), "tokenizer.ggml.seperator_token_id")?;
     let (_, unknown) = needed(unknown, "tokenizer.ggml.unknown_token_id")?;
     let lowercase = keys.truth("tokenizer.ggml.normalizer.lowercase")?.unwrap_or(true);
-    let strips = keys.truth("tokenizer.ggml.normalizer.strip_accents")?;
-    let strips = strips.unwrap_or(lowercase);
+    let strips_accents = keys.truth("tokenizer.ggml.normalizer.strip_accents")?;
     Ok(Parts {
-        settings: Settings {
+        settings: word_pieces(WordPieces {
             added: vocabulary.added(AddedRules::default()),
-            normalizer: format!(
-                r#"{{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":{strips},"lowercase":{lowercase}}}"#
-            ),
-            pre_tokenizer: r#"{"type":"BertPreTokenizer"}"#.into(),
-            ends: Ends { begin: Some(begin), end: Some(end), has_types: true },
-            model: format!(
-                r###""type":"WordPiece","unk_token":{},"continuing_subword_prefix":"##","max_input_chars_per_word":100"###,
-                quoted(unknown)
-            ),
-            decoder: r###"{"type":"WordPiece","prefix":"##","cleanup":true}"###,
+            splits_chinese: true,
+            strips_accents,
+            lowercase,
+            begin,
+            end,
+            unknown,
             tokens: vocabulary.tokens.len(),
-        }
-        .json(),
+        }),
         merges: alloc::vec::Vec::new(),
     })
 }

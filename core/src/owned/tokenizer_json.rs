@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 /// `text` as a string of JSON.
-pub(super) fn quoted(text: &str) -> String {
+pub(in crate::owned) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len().saturating_add(2));
     out.push('"');
     for c in text.chars() {
@@ -22,13 +22,13 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// A token that is found in texts as it is spelled.
-pub(super) struct Added<'t> {
-    pub(super) id: u32,
-    pub(super) content: &'t str,
-    pub(super) is_special: bool,
+pub(in crate::owned) struct Added<'t> {
+    pub(in crate::owned) id: u32,
+    pub(in crate::owned) content: &'t str,
+    pub(in crate::owned) is_special: bool,
     /// Whether it is looked for in normalised text.
-    pub(super) is_normalized: bool,
-    pub(super) strips_before: bool,
+    pub(in crate::owned) is_normalized: bool,
+    pub(in crate::owned) strips_before: bool,
 }
 
 impl Added<'_> {
@@ -43,11 +43,11 @@ impl Added<'_> {
 
 /// The tokens around texts and between pairs of them, with their ids.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Ends<'t> {
-    pub(super) begin: Option<(u32, &'t str)>,
-    pub(super) end: Option<(u32, &'t str)>,
+pub(in crate::owned) struct Ends<'t> {
+    pub(in crate::owned) begin: Option<(u32, &'t str)>,
+    pub(in crate::owned) end: Option<(u32, &'t str)>,
     /// Whether the second text of a pair, and what is behind it, are of another type.
-    pub(super) has_types: bool,
+    pub(in crate::owned) has_types: bool,
 }
 
 impl Ends<'_> {
@@ -84,19 +84,19 @@ impl Ends<'_> {
 }
 
 /// The whole, whose vocabulary lies elsewhere. Steps are spelled as JSON.
-pub(super) struct Settings<'t> {
-    pub(super) added: Vec<Added<'t>>,
-    pub(super) normalizer: String,
-    pub(super) pre_tokenizer: String,
-    pub(super) ends: Ends<'t>,
+pub(in crate::owned) struct Settings<'t> {
+    pub(in crate::owned) added: Vec<Added<'t>>,
+    pub(in crate::owned) normalizer: String,
+    pub(in crate::owned) pre_tokenizer: String,
+    pub(in crate::owned) ends: Ends<'t>,
     /// The members of the model but for its vocabulary.
-    pub(super) model: String,
-    pub(super) decoder: &'static str,
-    pub(super) tokens: usize,
+    pub(in crate::owned) model: String,
+    pub(in crate::owned) decoder: &'static str,
+    pub(in crate::owned) tokens: usize,
 }
 
 impl Settings<'_> {
-    pub(super) fn json(&self) -> String {
+    pub(in crate::owned) fn json(&self) -> String {
         let Self { normalizer, pre_tokenizer, model, decoder, tokens, .. } = self;
         let added: Vec<String> = self.added.iter().map(Added::json).collect();
         format!(
@@ -105,4 +105,38 @@ impl Settings<'_> {
             post = self.ends.json(),
         )
     }
+}
+
+/// WordPiece as BERT has it.
+pub(in crate::owned) struct WordPieces<'t> {
+    pub(in crate::owned) added: Vec<Added<'t>>,
+    pub(in crate::owned) splits_chinese: bool,
+    /// As `lowercase` if it is not said.
+    pub(in crate::owned) strips_accents: Option<bool>,
+    pub(in crate::owned) lowercase: bool,
+    pub(in crate::owned) begin: (u32, &'t str),
+    pub(in crate::owned) end: (u32, &'t str),
+    pub(in crate::owned) unknown: &'t str,
+    pub(in crate::owned) tokens: usize,
+}
+
+/// Its settings.
+pub(in crate::owned) fn word_pieces(pieces: WordPieces<'_>) -> String {
+    let WordPieces { splits_chinese, lowercase, begin, end, unknown, tokens, .. } = pieces;
+    let strips = pieces.strips_accents.unwrap_or(lowercase);
+    Settings {
+        added: pieces.added,
+        normalizer: format!(
+            r#"{{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":{splits_chinese},"strip_accents":{strips},"lowercase":{lowercase}}}"#
+        ),
+        pre_tokenizer: r#"{"type":"BertPreTokenizer"}"#.into(),
+        ends: Ends { begin: Some(begin), end: Some(end), has_types: true },
+        model: format!(
+            r###""type":"WordPiece","unk_token":{},"continuing_subword_prefix":"##","max_input_chars_per_word":100"###,
+            quoted(unknown)
+        ),
+        decoder: r###"{"type":"WordPiece","prefix":"##","cleanup":true}"###,
+        tokens,
+    }
+    .json()
 }
