@@ -7,7 +7,8 @@ use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::{FolderFault, FolderModel, FolderResult, Texts, vocabulary};
+use super::vocabulary::{self, WordSettings};
+use super::{FolderFault, FolderModel, FolderResult, Texts};
 use crate::error::{Error, ErrorKind};
 use crate::owned::{Pipeline, PipelineSession};
 use crate::text::json::{Fault, Value, chars};
@@ -35,7 +36,7 @@ const CLASSES_WITH_ENDS: [&str; 3] = ["LlamaTokenizer", "GemmaTokenizer", "CodeL
 const RULES: [&str; 4] = ["single_word", "lstrip", "rstrip", "normalized"];
 
 /// The keys of tokens with a role, and BERT's own.
-pub(super) const ROLES: [(&str, &str); 5] = [
+const ROLES: [(&str, &str); 5] = [
     ("pad_token", "[PAD]"),
     ("unk_token", "[UNK]"),
     ("cls_token", "[CLS]"),
@@ -84,7 +85,7 @@ impl FolderModel {
         if !config.is_bert(self.family()) {
             return Ok(None);
         }
-        let pipeline = vocabulary::tokenizer(texts, self.folder(), &config)?;
+        let pipeline = vocabulary::tokenizer(texts, self.folder(), &config.word_settings())?;
         if let Some(pipeline) = &pipeline {
             config.check_bert(texts, pipeline)?;
         }
@@ -118,14 +119,17 @@ impl TokenizerConfig {
         Ok(Self { folder: module.to_string(), text, class })
     }
 
-    /// The token that has a role, as this file spells it.
-    pub(super) fn token(&self, role: &str) -> Option<String> {
-        Value::parse(&self.text, 0).ok()?.member(role).and_then(spelled)
-    }
-
-    /// A setting that is true or false, if this file says it.
-    pub(super) fn truth(&self, name: &str) -> Option<bool> {
-        truth(Value::parse(&self.text, 0).ok()?, name)
+    /// What it says of BERT's tokenizer.
+    fn word_settings(&self) -> WordSettings {
+        let config = Value::parse(&self.text, 0).ok();
+        let said = |name| config.and_then(|config| truth(config, name));
+        let named = |role| config.and_then(|config| config.member(role)).and_then(spelled);
+        WordSettings {
+            names: ROLES.map(|(role, usual)| named(role).unwrap_or_else(|| usual.to_string())),
+            splits_chinese: said("tokenize_chinese_chars"),
+            strips_accents: said("strip_accents"),
+            lowercase: said("do_lower_case"),
+        }
     }
 
     /// Whether the tokenizer of a model of this family is BERT's own, whose normaliser transformers

@@ -1,10 +1,9 @@
 //! BERT's tokenizer in folders from before there was `tokenizer.json`: `vocab.txt`, a token a line,
 //! and `tokenizer_config.json`, of which transformers makes one.
 
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::tokenizer::{ROLES, TokenizerConfig};
 use super::{FolderFault, FolderResult, Texts};
 use crate::error::{Error, ErrorKind};
 use crate::owned::Pipeline;
@@ -16,11 +15,20 @@ const FILE: &str = "vocab.txt";
 /// A token with a role, by its id.
 type Token<'t> = (u32, &'t str);
 
-/// The tokenizer of the folder's `module`, whose `config` is BERT's; `None` without `vocab.txt`.
+/// What `tokenizer_config.json` says of it.
+pub(super) struct WordSettings {
+    /// The tokens that pad, stand for the unknown, begin, end, and mask.
+    pub(super) names: [String; 5],
+    pub(super) splits_chinese: Option<bool>,
+    pub(super) strips_accents: Option<bool>,
+    pub(super) lowercase: Option<bool>,
+}
+
+/// The tokenizer of the folder's `module`; `None` without `vocab.txt`.
 pub(super) fn tokenizer(
     texts: Texts<'_, '_>,
     module: &str,
-    config: &TokenizerConfig,
+    settings: &WordSettings,
 ) -> FolderResult<Option<Pipeline>> {
     let path = [module, FILE].concat();
     let fault = |kind, key| {
@@ -30,16 +38,15 @@ pub(super) fn tokenizer(
     let text = texts(&path).map_err(|error| FolderFault::new(&path, Fault::of(error)))?;
     let Some(text) = text else { return Ok(None) };
     let tokens: Vec<&str> = text.lines().collect();
-    let names = ROLES.map(|(role, usual)| config.token(role).unwrap_or_else(|| usual.to_string()));
-    let found = names.each_ref().map(|name| with_id(&tokens, name));
+    let found = settings.names.each_ref().map(|name| with_id(&tokens, name));
     let [_, Some((_, unknown)), Some(begin), Some(end), _] = found else {
         return Err(fault(ErrorKind::BadVocabulary, "unk_token, cls_token or sep_token"));
     };
     let settings = word_pieces(WordPieces {
         added: found.iter().flatten().map(special).collect(),
-        splits_chinese: config.truth("tokenize_chinese_chars").unwrap_or(true),
-        strips_accents: config.truth("strip_accents"),
-        lowercase: config.truth("do_lower_case").unwrap_or(true),
+        splits_chinese: settings.splits_chinese.unwrap_or(true),
+        strips_accents: settings.strips_accents,
+        lowercase: settings.lowercase.unwrap_or(true),
         begin,
         end,
         unknown,
