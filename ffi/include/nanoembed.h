@@ -522,6 +522,9 @@ typedef struct nanoembed_tokenized {
   uint32_t truncated;
 } nanoembed_tokenized;
 
+// Which prompt stands before texts.
+typedef uint32_t nanoembed_prompt;
+
 // A column of strings as Apache Arrow's `Utf8` and `LargeUtf8` arrays have it; nothing is copied.
 typedef struct nanoembed_strings {
   // The size of this struct in bytes, by which programs and libraries of different versions
@@ -687,9 +690,6 @@ typedef struct nanoembed_tokenizer_info {
 // tokens that were added to the vocabulary.
 typedef uint32_t nanoembed_special_tokens;
 
-// Which prompt stands before texts.
-typedef uint32_t nanoembed_prompt;
-
 // The call did what it should.
 #define NANOEMBED_OK 0
 
@@ -841,6 +841,24 @@ typedef uint32_t nanoembed_prompt;
 // By an index in memory, some 6.5 bytes a token: fast. The file must be in memory.
 #define NANOEMBED_VOCABULARY_INDEXED 3
 
+// The one that the model names for this, if it does.
+#define NANOEMBED_PROMPT_USUAL 0
+
+// None.
+#define NANOEMBED_PROMPT_NONE 1
+
+// The model's prompt for questions.
+#define NANOEMBED_PROMPT_QUERY 2
+
+// The model's prompt for texts that answer questions.
+#define NANOEMBED_PROMPT_DOCUMENT 3
+
+// The model's prompt of the name that is given.
+#define NANOEMBED_PROMPT_NAMED 4
+
+// The text that is given.
+#define NANOEMBED_PROMPT_TEXT 5
+
 // The row has a vector.
 #define NANOEMBED_ROW_OK 0
 
@@ -870,24 +888,6 @@ typedef uint32_t nanoembed_prompt;
 
 // The tokens themselves: for prompt templates.
 #define NANOEMBED_SPECIAL_TOKENS_AS_TOKENS 1
-
-// The one that the model names for this, if it does.
-#define NANOEMBED_PROMPT_USUAL 0
-
-// None.
-#define NANOEMBED_PROMPT_NONE 1
-
-// The model's prompt for questions.
-#define NANOEMBED_PROMPT_QUERY 2
-
-// The model's prompt for texts that answer questions.
-#define NANOEMBED_PROMPT_DOCUMENT 3
-
-// The model's prompt of the name that is given.
-#define NANOEMBED_PROMPT_NAMED 4
-
-// The text that is given.
-#define NANOEMBED_PROMPT_TEXT 5
 
 #ifdef __cplusplus
 extern "C" {
@@ -1117,7 +1117,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_get_info(const struct nanoembed
 // room for.
 //
 // In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text. Where the model is of a family
-// in lent memory, this takes 14 KB of stack; `NANOEMBED_OVER_LIMIT` for a word that does not fit
+// in lent memory, its usual prompt stands before the text, and this takes 28 KB of stack; `NANOEMBED_OVER_LIMIT` for a word that does not fit
 // them (embedding a text takes memory of the workspace in their place).
 //
 // `model` is NULL or a model, `text` points to `text_bytes` bytes, `ids` to `capacity` ids,
@@ -1179,6 +1179,21 @@ NANOEMBED_CHECK nanoembed_status nanoembed_cosine(const float *a,
                                   const float *b,
                                   size_t length,
                                   float *cosine);
+
+// Chooses the prompt that stands before the texts that are embedded with `workspace`, until another
+// one is chosen. `name` counts for `NANOEMBED_PROMPT_NAMED` and `NANOEMBED_PROMPT_TEXT`, and may be
+// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has no such prompt, which
+// BERT encoders and static models in lent memory never have. A prompt in lent memory has 256 bytes
+// at most, or as many as the longest one of the model: `NANOEMBED_BUFFER_TOO_SMALL`, and no prompt
+// is chosen then.
+//
+// `model` and `workspace` are NULL or handles, `name` points to `name_bytes` bytes.
+NANOEMBED_CHECK nanoembed_status nanoembed_workspace_set_prompt(const struct nanoembed_model *model,
+                                                struct nanoembed_workspace *workspace,
+                                                nanoembed_prompt prompt,
+                                                const char *name,
+                                                size_t name_bytes,
+                                                struct nanoembed_error *error);
 
 // Embeds the rows of a column. Row `i` gets the `dimensions` floats from `out[i · dimensions]` on
 // and `row_status[i]`. Short texts are computed together, as many as the workspace has room for.
@@ -1509,19 +1524,6 @@ NANOEMBED_CHECK nanoembed_status nanoembed_source_from_file(const char *path,
 //
 // `source` is NULL or a source that has not been copied and closed already.
 void nanoembed_source_close(struct nanoembed_source *source);
-
-// Chooses the prompt that stands before the texts that are embedded with `workspace`, until another
-// one is chosen. `name` counts for `NANOEMBED_PROMPT_NAMED` and `NANOEMBED_PROMPT_TEXT`, and may be
-// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has no such prompt, which
-// models in lent memory never have.
-//
-// `model` and `workspace` are NULL or handles, `name` points to `name_bytes` bytes.
-NANOEMBED_CHECK nanoembed_status nanoembed_workspace_set_prompt(const struct nanoembed_model *model,
-                                                struct nanoembed_workspace *workspace,
-                                                nanoembed_prompt prompt,
-                                                const char *name,
-                                                size_t name_bytes,
-                                                struct nanoembed_error *error);
 
 // How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
 // better. `NANOEMBED_OTHER_MODEL` for models that embed texts.

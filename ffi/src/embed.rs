@@ -7,6 +7,8 @@ use std::boxed::Box;
 
 use nanoembed_core::token::Encoded;
 
+#[cfg(feature = "families")]
+use crate::chosen::{Chosen, Prompt};
 #[cfg(feature = "std")]
 use crate::hosted::HostedSession;
 use crate::memory::{Lent, LentSlice, Sum};
@@ -27,6 +29,9 @@ pub struct nanoembed_workspace {
     /// The tokens of a pack of texts, and how many each text has.
     pub(crate) ids: LentSlice<u32>,
     pub(crate) lengths: LentSlice<usize>,
+    /// What stands before texts.
+    #[cfg(feature = "families")]
+    pub(crate) prompt: Prompt,
     /// What models with memory of their own embed with.
     #[cfg(feature = "std")]
     pub(crate) hosted: Option<Box<HostedSession>>,
@@ -52,11 +57,22 @@ pub(crate) struct Sizes {
     pub(crate) codes: usize,
     pub(crate) ids: usize,
     pub(crate) texts: usize,
+    /// Bytes of a prompt.
+    #[cfg(feature = "families")]
+    pub(crate) prompt: usize,
 }
 
 impl Sizes {
-    pub(crate) const NONE: Self =
-        Self { floats: 0, bytes: 0, words: 0, codes: 0, ids: 0, texts: 0 };
+    pub(crate) const NONE: Self = Self {
+        floats: 0,
+        bytes: 0,
+        words: 0,
+        codes: 0,
+        ids: 0,
+        texts: 0,
+        #[cfg(feature = "families")]
+        prompt: 0,
+    };
 
     pub(crate) fn workspace_bytes(&self) -> Outcome<usize> {
         let mut sum = Sum::default();
@@ -67,6 +83,8 @@ impl Sizes {
         sum.add::<i16>(self.codes)?;
         sum.add::<u32>(self.ids)?;
         sum.add::<usize>(self.texts)?;
+        #[cfg(feature = "families")]
+        sum.add::<u8>(self.prompt)?;
         Ok(sum.bytes())
     }
 }
@@ -97,7 +115,8 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
             return Err(too_small(needed));
         }
         let handle: *mut nanoembed_workspace = lent.place(1)?;
-        let made = nanoembed_workspace {
+        #[cfg_attr(not(feature = "families"), allow(unused_mut))]
+        let mut made = nanoembed_workspace {
             scratch: Scratch {
                 floats: LentSlice(lent.filled(sizes.floats, 0.0)?),
                 bytes: LentSlice(lent.filled(sizes.bytes, 0)?),
@@ -106,10 +125,17 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
             },
             ids: LentSlice(lent.filled(sizes.ids, 0)?),
             lengths: LentSlice(lent.filled(sizes.texts, 0)?),
+            #[cfg(feature = "families")]
+            prompt: Prompt::new(lent.filled(sizes.prompt, 0)?),
             #[cfg(feature = "std")]
             hosted: None,
             owned_bytes: 0,
         };
+        #[cfg(feature = "families")]
+        if let Kind::Family(family) = &model.kind {
+            let nanoembed_workspace { scratch, prompt, .. } = &mut made;
+            family.set_prompt(&model.tokenizer, scratch, prompt, Chosen::USUAL)?;
+        }
         // SAFETY: the place was taken for it.
         unsafe { handle.write(made) };
         out.write(handle);
@@ -172,7 +198,7 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
             #[cfg(feature = "bert")]
             Kind::Bert(bert) => bert.run(&model.source, scratch, ids, &[ids.len()], out),
             #[cfg(feature = "families")]
-            Kind::Family(family) => family.run(&model.source, scratch, ids, out),
+            Kind::Family(family) => family.run(&model.source, scratch, (ids, 0), out),
             #[cfg(feature = "static-models")]
             Kind::Table(table) => table.embed_ids(&model.source, scratch, ids, out),
             #[cfg(feature = "std")]
@@ -232,7 +258,13 @@ pub(crate) fn embed_one(
     text: &str,
     out: &mut [f32],
 ) -> Outcome<Encoded> {
-    let nanoembed_workspace { scratch, ids, .. } = workspace;
+    let nanoembed_workspace {
+        scratch,
+        ids,
+        #[cfg(feature = "families")]
+        prompt,
+        ..
+    } = workspace;
     match &model.kind {
         #[cfg(feature = "bert")]
         Kind::Bert(bert) => {
@@ -245,9 +277,9 @@ pub(crate) fn embed_one(
         #[cfg(feature = "families")]
         Kind::Family(family) => {
             let room = ids.0.get_mut(..family.most()).ok_or(INVALID)?;
-            let encoded = family.tokenize(&model.tokenizer, scratch, text, room)?;
+            let encoded = family.tokenize(&model.tokenizer, scratch, (prompt, text), room)?;
             let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
-            family.run(&model.source, scratch, ids, out)?;
+            family.run(&model.source, scratch, (ids, prompt.skipped()), out)?;
             Ok(encoded)
         }
         #[cfg(feature = "static-models")]

@@ -3,10 +3,11 @@
 use core::mem::{size_of, size_of_val};
 
 use nanoembed_core::kernel::{Kernels, RowSummary};
-use nanoembed_core::model::folder_tokenizer::TokenizingNeeds;
-use nanoembed_core::model::{Config, Layer, Plan, Run, Transformer, Workspace};
+use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
+use nanoembed_core::model::{Config, FolderPrompts, Layer, Plan, Run, Transformer, Workspace};
 use nanoembed_core::token::Encoded;
 
+use crate::chosen::{self, Chosen, Prompt};
 use crate::embed::{Scratch, Sizes};
 use crate::folder_tokenizer::{self, tokenizing_bytes};
 use crate::memory::{Lent, LentSlice};
@@ -27,6 +28,8 @@ pub(crate) struct FamilyModel {
     pub(crate) max_tokens: usize,
     /// What a text takes while it is tokenised.
     pub(crate) tokenizing: TokenizingNeeds,
+    /// What may stand before texts.
+    pub(crate) prompts: FolderPrompts<'static>,
 }
 
 /// What a workspace takes. A text is tokenised in the memory that its embedding is computed in
@@ -35,17 +38,19 @@ pub(crate) fn sizes(
     config: &Config,
     plan: &Plan,
     room: usize,
-    tokenizing: &TokenizingNeeds,
+    (tokenizing, prompts): (&TokenizingNeeds, &FolderPrompts<'_>),
 ) -> Outcome<Sizes> {
     let needs = Workspace::needs(config, plan)?;
     let floats = needs.floats.checked_add(room).ok_or(TOO_SMALL)?;
     let floats = floats.max(tokenizing_bytes(tokenizing)?.div_ceil(size_of::<f32>()));
-    Ok(Sizes { floats, bytes: needs.bytes, ids: plan.tokens, ..Sizes::NONE })
+    let prompt = if tokenizing.behind > 0 { prompts.longest().max(chosen::LEAST) } else { 0 };
+    Ok(Sizes { floats, bytes: needs.bytes, ids: plan.tokens, prompt, ..Sizes::NONE })
 }
 
 impl FamilyModel {
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
-        sizes(self.transformer.config(), &self.plan, self.room, &self.tokenizing)
+        let texts = (&self.tokenizing, &self.prompts);
+        sizes(self.transformer.config(), &self.plan, self.room, texts)
     }
 
     /// Tokens of one text.
@@ -53,28 +58,50 @@ impl FamilyModel {
         self.transformer.config().positions.min(self.plan.tokens)
     }
 
-    /// Makes ids of a text.
+    /// Chooses what stands before texts.
+    pub(crate) fn set_prompt(
+        &self,
+        tokenizer: &Tokenizer,
+        scratch: &mut Scratch,
+        prompt: &mut Prompt,
+        chosen: Chosen<'_>,
+    ) -> Outcome {
+        let Tokenizer::Folder(tokenizer) = tokenizer else { return Ok(()) };
+        prompt.choose(&self.prompts, chosen)?;
+        if !self.prompts.are_pooled && !prompt.text().is_empty() {
+            let tokens = tokenizer.tokens_of_prompt(prompt.text(), self.tokenizing(scratch)?)?;
+            prompt.skip(tokens);
+        }
+        Ok(())
+    }
+
+    /// Makes ids of a text behind its prompt.
     pub(crate) fn tokenize(
         &self,
         tokenizer: &Tokenizer,
         scratch: &mut Scratch,
-        text: &str,
+        (prompt, text): (&Prompt, &str),
         ids: &mut [u32],
     ) -> Outcome<Encoded> {
+        let memory = self.tokenizing(scratch)?;
+        folder_tokenizer::tokenize_in(tokenizer, (prompt.text(), text), ids, memory)
+    }
+
+    /// Memory for a text while it is tokenised.
+    fn tokenizing(&self, scratch: &mut Scratch) -> Outcome<TokenizingMemory<'static>> {
         let floats = &mut *scratch.floats.0;
         // SAFETY: it is the workspace's, aligned to what is lent, and nothing else is done with it
         // before the text has its ids. What is left in it are floats like any other bits.
         let mut lent = unsafe { Lent::new(floats.as_mut_ptr().cast(), size_of_val(floats))? };
-        let memory = folder_tokenizer::tokenizing(&self.tokenizing, &mut lent)?;
-        folder_tokenizer::tokenize_in(tokenizer, text, ids, memory)
+        folder_tokenizer::tokenizing(&self.tokenizing, &mut lent)
     }
 
-    /// Embeds a text of which the tokens are known.
+    /// Embeds a text of which the tokens are known, and how many of the first do not count.
     pub(crate) fn run(
         &self,
         source: &Bytes,
         scratch: &mut Scratch,
-        ids: &[u32],
+        (ids, skipped): (&[u32], usize),
         out: &mut [f32],
     ) -> Outcome {
         let Scratch { floats, bytes, .. } = scratch;
@@ -82,6 +109,6 @@ impl FamilyModel {
         let config = self.transformer.config();
         let mut workspace = Workspace::new(config, &self.plan, floats, bytes.0)?;
         let run = Run { summaries: self.summaries, ..Run::new(source, &self.kernels) };
-        Ok(self.transformer.embed(&run, ids, &mut workspace, room, out)?)
+        Ok(self.transformer.embed(&run, (ids, skipped), &mut workspace, room, out)?)
     }
 }

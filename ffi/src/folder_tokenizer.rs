@@ -1,14 +1,16 @@
 //! Lent memory as the tokenizer of a family takes it apart, and its texts.
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::model::FolderPrompts;
 use nanoembed_core::model::folder_tokenizer::{
-    FolderTokenizer, FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
+    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
 };
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::bpe::{Merge, Scratch};
 use nanoembed_core::token::unigram::Step;
 use nanoembed_core::token::{AddedToken, Encoded};
 
+use crate::chosen::{self, Chosen};
 use crate::memory::{Lent, Sum};
 use crate::model::Tokenizer;
 use crate::status::Outcome;
@@ -46,6 +48,7 @@ pub(crate) fn tokenizing_bytes(needs: &TokenizingNeeds) -> Outcome<usize> {
     sum.add::<Step>(needs.steps)?;
     sum.add::<Symbol>(needs.symbols)?;
     sum.add::<Candidate>(needs.heap)?;
+    sum.add::<u8>(needs.behind)?;
     Ok(sum.bytes())
 }
 
@@ -58,6 +61,7 @@ pub(crate) fn tokenizing(
         steps: lent.filled(needs.steps, Step::default())?,
         symbols: lent.filled(needs.symbols, Symbol::default())?,
         heap: lent.filled(needs.heap, Candidate::default())?,
+        behind: lent.filled(needs.behind, 0)?,
     })
 }
 
@@ -68,46 +72,44 @@ const WINDOW: usize = 812;
 const WORD: usize = 192;
 const COMPOSED: usize = 1024;
 
-/// The ids of a text, in memory of the stack.
-pub(crate) fn tokenize(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
-    match tokenizer {
-        Tokenizer::Folder(FolderTokenizer::BytePairs(_)) => by_pairs(tokenizer, text, ids),
-        Tokenizer::Folder(FolderTokenizer::Unigram(_)) => by_ways(tokenizer, text, ids),
-        _ => tokenize_in(tokenizer, text, ids, TokenizingMemory::default()),
-    }
-}
+/// Bytes of a prompt with a text behind it.
+const BEHIND: usize = 1024;
 
-#[inline(never)] // so much of the stack only where it is needed
-fn by_ways(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
-    let (mut window, mut steps) = ([0; WINDOW], [Step::default(); WINDOW + 1]);
-    let (text_memory, steps) = (&mut window[..], &mut steps[..]);
-    let memory = TokenizingMemory { text: text_memory, steps, ..TokenizingMemory::default() };
-    tokenize_in(tokenizer, text, ids, memory)
-}
-
-#[inline(never)]
-fn by_pairs(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
+/// The ids of a text behind the model's usual prompt, in memory of the stack.
+#[inline(never)] // so much of it only where it is needed
+pub(crate) fn tokenize(
+    tokenizer: &Tokenizer,
+    prompts: &FolderPrompts<'_>,
+    text: &str,
+    ids: &mut [u32],
+) -> Outcome<Encoded> {
     const HEAP: usize = Scratch::heap_needed(WORD);
-    let (mut window, mut symbols) = ([0; COMPOSED], [Symbol::default(); WORD]);
-    let mut heap = [Candidate::default(); HEAP];
+    let mut room = [0; chosen::LEAST];
+    let length = Chosen::USUAL.write(prompts, &mut room)?;
+    let prompt = room.get(..length).unwrap_or_default();
+    let prompt = core::str::from_utf8(prompt).unwrap_or_default();
+    let (mut window, mut behind) = ([0; COMPOSED], [0; BEHIND]);
+    let (mut symbols, mut heap) = ([Symbol::default(); WORD], [Candidate::default(); HEAP]);
+    let mut steps = [Step::default(); WINDOW + 1];
     let memory = TokenizingMemory {
         text: &mut window,
+        steps: &mut steps,
         symbols: &mut symbols,
         heap: &mut heap,
-        ..TokenizingMemory::default()
+        behind: &mut behind,
     };
-    tokenize_in(tokenizer, text, ids, memory)
+    tokenize_in(tokenizer, (prompt, text), ids, memory)
 }
 
-/// The same in memory that is lent.
+/// The same in memory that is lent, behind any prompt.
 pub(crate) fn tokenize_in(
     tokenizer: &Tokenizer,
-    text: &str,
+    (prompt, text): (&str, &str),
     ids: &mut [u32],
     memory: TokenizingMemory<'_>,
 ) -> Outcome<Encoded> {
     match tokenizer {
-        Tokenizer::Folder(tokenizer) => Ok(tokenizer.encode(text, ids, memory)?),
+        Tokenizer::Folder(tokenizer) => Ok(tokenizer.encode_behind(prompt, text, ids, memory)?),
         _ => Err(ErrorKind::MissingVocabulary.into()),
     }
 }

@@ -18,8 +18,8 @@
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor`
 //! and `uqff` (dequantising), `verify`, `model` (with `opening`), `tokenize`, `embed`, `batch`
 //! (Arrow), `top_k`, `words` (opening), `lookup`, `similar`, `decoder_model` and `session`
-//! (continuing texts), `tokenizer`; and on hosts `owned` (handles on the heap, with `hosted`: models
-//! of every family), `prompt` and `source_file`.
+//! (continuing texts), `tokenizer`, `prompt`; and on hosts `owned` (handles on the heap, with `hosted`:
+//! models of every family), `score` and `source_file`.
 
 #![no_std]
 #![allow(non_camel_case_types)]
@@ -39,6 +39,8 @@ compile_error!("the part `tokenizer` needs a format of models: amb, embd or gguf
 pub mod batch;
 #[cfg(feature = "bert")]
 mod bert_model;
+#[cfg(feature = "families")]
+mod chosen;
 mod decoder;
 #[cfg(feature = "generate")]
 pub mod decoder_model;
@@ -66,9 +68,11 @@ pub mod owned;
 #[cfg(any(feature = "amb", feature = "gguf", feature = "tokenizer"))]
 mod parsed;
 mod pointer;
-#[cfg(feature = "std")]
+#[cfg(feature = "families")]
 pub mod prompt;
 pub mod reader;
+#[cfg(feature = "std")]
+pub mod score;
 #[cfg(feature = "generate")]
 pub mod session;
 #[cfg(feature = "finalfusion")]

@@ -1,12 +1,17 @@
-//! What stands before texts, and how well two texts go together: of models on hosts.
+//! What stands before texts.
 
 use core::ffi::c_char;
+#[cfg(feature = "std")]
 use std::string::String;
 
-use nanoembed_core::ErrorKind;
+use nanoembed_core::model::FolderPrompt;
+#[cfg(feature = "std")]
 use nanoembed_core::owned::folder::Prefix;
 
-use crate::embed::{nanoembed_workspace, session};
+use crate::chosen::Chosen;
+use crate::embed::nanoembed_workspace;
+#[cfg(feature = "std")]
+use crate::embed::session;
 use crate::model::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
 use crate::status::{Outcome, invalid, nanoembed_error, nanoembed_status, report};
@@ -29,7 +34,9 @@ pub const NANOEMBED_PROMPT_TEXT: nanoembed_prompt = 5;
 /// Chooses the prompt that stands before the texts that are embedded with `workspace`, until another
 /// one is chosen. `name` counts for `NANOEMBED_PROMPT_NAMED` and `NANOEMBED_PROMPT_TEXT`, and may be
 /// NULL for others. `NANOEMBED_INVALID_ARGUMENT`, of `prompt`, if the model has no such prompt, which
-/// models in lent memory never have.
+/// BERT encoders and static models in lent memory never have. A prompt in lent memory has 256 bytes
+/// at most, or as many as the longest one of the model: `NANOEMBED_BUFFER_TOO_SMALL`, and no prompt
+/// is chosen then.
 ///
 /// # Safety
 ///
@@ -48,17 +55,24 @@ pub unsafe extern "C" fn nanoembed_workspace_set_prompt(
         let (model, workspace, name) = unsafe {
             (pointer::get(model)?, pointer::get_mut(workspace)?, text(name, name_bytes)?)
         };
-        let prefix = match prompt {
-            NANOEMBED_PROMPT_USUAL => Prefix::Usual,
-            NANOEMBED_PROMPT_NONE => Prefix::Text(String::new()),
-            NANOEMBED_PROMPT_QUERY => Prefix::Query,
-            NANOEMBED_PROMPT_DOCUMENT => Prefix::Document,
-            NANOEMBED_PROMPT_NAMED => Prefix::Named(String::from(name)),
-            NANOEMBED_PROMPT_TEXT => Prefix::Text(String::from(name)),
+        let chosen = match prompt {
+            NANOEMBED_PROMPT_USUAL => Chosen::USUAL,
+            NANOEMBED_PROMPT_NONE => Chosen::Text(""),
+            NANOEMBED_PROMPT_QUERY => Chosen::Own(FolderPrompt::Query),
+            NANOEMBED_PROMPT_DOCUMENT => Chosen::Own(FolderPrompt::Document),
+            NANOEMBED_PROMPT_NAMED => Chosen::Own(FolderPrompt::Named(name)),
+            NANOEMBED_PROMPT_TEXT => Chosen::Text(name),
             _ => return Err(invalid("prompt")),
         };
         match &model.kind {
-            Kind::Hosted(hosted) => hosted.set_prompt(session(&mut workspace.hosted)?, &prefix),
+            #[cfg(feature = "std")]
+            Kind::Hosted(hosted) => {
+                hosted.set_prompt(session(&mut workspace.hosted)?, &prefix(chosen))
+            }
+            Kind::Family(family) => {
+                let nanoembed_workspace { scratch, prompt, .. } = workspace;
+                family.set_prompt(&model.tokenizer, scratch, prompt, chosen)
+            }
             _ if prompt <= NANOEMBED_PROMPT_NONE => Ok(()),
             _ => Err(invalid("prompt")),
         }
@@ -67,39 +81,13 @@ pub unsafe extern "C" fn nanoembed_workspace_set_prompt(
     unsafe { report(make(), error) }
 }
 
-/// How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
-/// better. `NANOEMBED_OTHER_MODEL` for models that embed texts.
-///
-/// # Safety
-///
-/// `model` and `workspace` are NULL or handles, `query` and `document` point to as many bytes,
-/// `score` to memory for one number.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_score(
-    model: *const nanoembed_model,
-    workspace: *mut nanoembed_workspace,
-    query: *const c_char,
-    query_bytes: usize,
-    document: *const c_char,
-    document_bytes: usize,
-    score: *mut f32,
-    error: *mut nanoembed_error,
-) -> nanoembed_status {
-    let make = || -> Outcome {
-        // SAFETY: the caller's promise.
-        let (model, workspace, query, document, out) = unsafe {
-            (
-                pointer::get(model)?,
-                pointer::get_mut(workspace)?,
-                text(query, query_bytes)?,
-                text(document, document_bytes)?,
-                pointer::out(score)?,
-            )
-        };
-        let Kind::Hosted(hosted) = &model.kind else { return Err(ErrorKind::OtherModel.into()) };
-        out.write(hosted.score(session(&mut workspace.hosted)?, query, document)?);
-        Ok(())
-    };
-    // SAFETY: the caller's promise.
-    unsafe { report(make(), error) }
+#[cfg(feature = "std")]
+fn prefix(chosen: Chosen<'_>) -> Prefix {
+    match chosen {
+        Chosen::Own(FolderPrompt::Query) => Prefix::Query,
+        Chosen::Own(FolderPrompt::Document) => Prefix::Document,
+        Chosen::Own(FolderPrompt::Named(name)) => Prefix::Named(String::from(name)),
+        Chosen::Own(_) => Prefix::Usual,
+        Chosen::Text(text) => Prefix::Text(String::from(text)),
+    }
 }

@@ -23,7 +23,9 @@ pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> 
         #[cfg(feature = "bert")]
         Kind::Bert(_) => by_word_pieces(&model.tokenizer, text, ids),
         #[cfg(feature = "families")]
-        Kind::Family(_) => folder_tokenizer::tokenize(&model.tokenizer, text, ids),
+        Kind::Family(family) => {
+            folder_tokenizer::tokenize(&model.tokenizer, &family.prompts, text, ids)
+        }
         #[cfg(feature = "static-models")]
         Kind::Table(table) => table.tokenize(&model.tokenizer, text, ids),
         #[cfg(feature = "std")]
@@ -46,7 +48,7 @@ fn by_word_pieces(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome
 /// room for.
 ///
 /// In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text. Where the model is of a family
-/// in lent memory, this takes 14 KB of stack; `NANOEMBED_OVER_LIMIT` for a word that does not fit
+/// in lent memory, its usual prompt stands before the text, and this takes 28 KB of stack; `NANOEMBED_OVER_LIMIT` for a word that does not fit
 /// them (embedding a text takes memory of the workspace in their place).
 ///
 /// # Safety

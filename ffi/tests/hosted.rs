@@ -10,6 +10,7 @@ use nanoembed_ffi::embed::*;
 use nanoembed_ffi::model::*;
 use nanoembed_ffi::owned::*;
 use nanoembed_ffi::prompt::*;
+use nanoembed_ffi::score::*;
 use nanoembed_ffi::source::*;
 use nanoembed_ffi::source_file::nanoembed_source_from_file;
 use nanoembed_ffi::status::*;

@@ -71,6 +71,8 @@ pub use fixed::{FixedMemory, FixedNeeds};
 pub(crate) use folder::encoder_settings;
 #[cfg(feature = "families")]
 pub use folder::encoder_settings::EncoderSettings;
+#[cfg(feature = "folder-models")]
+pub use folder::prompts::{FolderPrompt, FolderPrompts};
 #[cfg(feature = "pipeline")]
 pub(crate) use folder::{dense, masked, metaspace, module, pooling, prompts, step, token_id};
 #[cfg(feature = "families")]

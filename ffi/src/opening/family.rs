@@ -106,9 +106,17 @@ impl FamilyOpening {
             }
         };
         let (room, max_tokens, tokenizing) = (file.room(), file.max_tokens(), self.tokenizing());
-        let plan = *plan;
-        let model =
-            FamilyModel { transformer, kernels, summaries, plan, room, max_tokens, tokenizing };
+        let (plan, prompts) = (*plan, *file.prompts());
+        let model = FamilyModel {
+            transformer,
+            kernels,
+            summaries,
+            plan,
+            room,
+            max_tokens,
+            tokenizing,
+            prompts,
+        };
         Ok(Opened { kind: Kind::Family(model), tokenizer })
     }
 
@@ -120,7 +128,7 @@ impl FamilyOpening {
 
     fn sizes(&self) -> Outcome<Sizes> {
         let Self { file, plan, .. } = self;
-        sizes(file.config(), plan, file.room(), &self.tokenizing())
+        sizes(file.config(), plan, file.room(), (&self.tokenizing(), file.prompts()))
     }
 
     /// What kernels want to know of the weights.

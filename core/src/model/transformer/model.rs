@@ -53,7 +53,8 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
     }
 
     /// The embedding of a tokenised text into `out`, in as many floats of `room` as
-    /// [`TransformerSource::room`](super::TransformerSource::room) says.
+    /// [`TransformerSource::room`](super::TransformerSource::room) says. Its first `skipped` tokens
+    /// do not count in pooling.
     ///
     /// # Errors
     ///
@@ -63,7 +64,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
     pub fn embed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         run: &Run<'_, W, P>,
-        ids: &[u32],
+        (ids, skipped): (&[u32], usize),
         workspace: &mut Workspace<'_>,
         room: &mut [f32],
         out: &mut [f32],
@@ -73,11 +74,12 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
         if out.len() != self.dimensions {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
         }
+        let skipped = skipped.min(ids.len());
         let text = Batch { ids, types: &[], lengths: &[ids.len()] };
         let mut each = |_, states: &[f32]| {
             let layers = self.dense.iter().copied();
             let (from, to) = (&mut *from, &mut *to);
-            self.embedding.write(run.kernels, layers, (states, 0), (from, to), out)
+            self.embedding.write(run.kernels, layers, (states, skipped), (from, to), out)
         };
         self.encoder.states(run, &text, workspace, &mut each, &|_| {})
     }

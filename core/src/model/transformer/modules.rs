@@ -30,6 +30,8 @@ pub(super) struct Modules<'a> {
     /// The folder of the transformer, as JSON spells it, without an end.
     pub(super) folder: &'a str,
     pub(super) pooling: Ways,
+    /// Whether the tokens of a prompt are left out of it.
+    pub(super) leaves_out_prompt: bool,
     pub(super) dense: heapless::Vec<DenseModule<'a>, MOST_MODULES>,
     pub(super) normalize: bool,
 }
@@ -42,12 +44,14 @@ impl<'a> Modules<'a> {
             are_listed: true,
             folder: "",
             pooling: Ways::NONE,
+            leaves_out_prompt: false,
             dense: heapless::Vec::new(),
             normalize: false,
         };
         let Some(list) = value(file, "", FILE)? else {
-            let pooling = pooling(file, USUAL_POOLING)?;
-            return Ok(Self { are_listed: false, pooling, normalize: true, ..modules });
+            let PoolingSettings { ways, leaves_out_prompt } = pooling(file, USUAL_POOLING)?;
+            let modules = Self { pooling: ways, leaves_out_prompt, ..modules };
+            return Ok(Self { are_listed: false, normalize: true, ..modules });
         };
         if list.kind() != Kind::BeginArray {
             let only = "a list of modules is needed";
@@ -86,7 +90,10 @@ impl<'a> Modules<'a> {
         match module.kind {
             ModuleKind::Transformer => self.folder = folder,
             ModuleKind::Table => return Err(refused("a table is no transformer")),
-            ModuleKind::Pooling => self.pooling = pooling(file, folder)?,
+            ModuleKind::Pooling => {
+                let PoolingSettings { ways, leaves_out_prompt } = pooling(file, folder)?;
+                (self.pooling, self.leaves_out_prompt) = (ways, leaves_out_prompt);
+            }
             ModuleKind::Dense => {
                 let missing = fault(Error::new(0, ErrorKind::MissingMetadata), "config.json");
                 let config = object(file, folder, "config.json")?.ok_or(missing)?;
@@ -103,10 +110,9 @@ impl<'a> Modules<'a> {
 }
 
 /// How the module in `folder` pools: by the mean if it has no configuration.
-fn pooling<'a>(file: &Embd<'a>, folder: &str) -> Read<'a, Ways> {
+fn pooling<'a>(file: &Embd<'a>, folder: &str) -> Read<'a, PoolingSettings> {
     let config = object(file, folder, "config.json")?;
-    let settings = config.map_or(Ok(PoolingSettings::MEAN), |it| PoolingSettings::read(&it))?;
-    Ok(settings.ways)
+    config.map_or(Ok(PoolingSettings::MEAN), |it| PoolingSettings::read(&it))
 }
 
 /// The folder of a module, as JSON spells it, without an end.

@@ -13,7 +13,7 @@ use crate::model::family::encoders::{FamilyModel, Prefixed, read_config};
 use crate::model::folder::encoder_settings::{self, EncoderSettings};
 use crate::model::folder::masked::refuse_masked;
 use crate::model::folder::pair_settings::PairSettings;
-use crate::model::folder::prompts;
+use crate::model::folder::prompts::{self, FolderPrompts};
 use crate::model::folder::tokenizer_root;
 use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::model::folder::word_settings::WordSettings;
@@ -61,6 +61,7 @@ pub struct TransformerSource<'a> {
     family: FamilyModel,
     modules: Modules<'a>,
     max_tokens: usize,
+    prompts: FolderPrompts<'a>,
     /// The setting that asks for something to be done to texts which is not done here.
     asks_of_texts: Option<&'static str>,
 }
@@ -122,20 +123,26 @@ impl<'a> TransformerSource<'a> {
         let tokenizer = object(&file, modules.folder, "tokenizer_config.json")?;
         let tokenizer = tokenizer.and_then(|config| encoder_settings::tokenizer_limit(&config));
         let max_tokens = settings.token_limit(tokenizer, family.config.positions);
+        let are_pooled = !modules.leaves_out_prompt;
         let prompts = object(&file, "", prompts::FILE)?;
-        let has_prompt = prompts.map_or(Ok(false), |config| prompts::have_default(&config))?;
-        let asks_of_texts = match (settings.lower_case, has_prompt) {
-            (true, _) => Some("do_lower_case"),
-            (_, true) => Some(prompts::DEFAULT),
-            (false, false) => None,
+        let prompts = match prompts {
+            Some(config) => FolderPrompts::read(&config, are_pooled)?,
+            None => FolderPrompts::none(are_pooled),
         };
-        Ok(Self { file, bytes, family, modules, max_tokens, asks_of_texts })
+        let asks_of_texts = settings.lower_case.then_some("do_lower_case");
+        Ok(Self { file, bytes, family, modules, max_tokens, prompts, asks_of_texts })
     }
 
     /// What the transformer is.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.family.config
+    }
+
+    /// What may stand before texts.
+    #[must_use]
+    pub const fn prompts(&self) -> &FolderPrompts<'a> {
+        &self.prompts
     }
 
     /// How many tokens of a text the model uses.
@@ -263,14 +270,14 @@ impl<'a> TransformerSource<'a> {
             let parts = PairParts { settings, entries, merges, longest, vocabulary };
             return FolderTokenizerSource::byte_pairs(parts);
         }
-        self.word_pieces(&entries, root).map(FolderTokenizerSource::WordPiece)
+        self.word_pieces(&entries, root)
     }
 
     fn word_pieces(
         &self,
         entries: &TokenEntries<'a>,
         root: Object<'a>,
-    ) -> Read<'a, WordPieceSource<'a>> {
+    ) -> Read<'a, FolderTokenizerSource<'a>> {
         let settings = WordSettings::of(root, entries.count)?;
         let [first, last] = settings.ends()?;
         let tokens = (0..).zip(self.file.tokens());
@@ -279,7 +286,8 @@ impl<'a> TransformerSource<'a> {
         let (unknown, _) = unknown.ok_or(Fault::of(bad))?;
         let (ids, vocabulary) = ([unknown, first, last], self.family.config.vocabulary);
         let (added, normalization) = (settings.added()?, settings.normalization());
-        WordPieceSource::of_folder(entries, added, ids, normalization, vocabulary)
+        let words = WordPieceSource::of_folder(entries, added, ids, normalization, vocabulary)?;
+        Ok(FolderTokenizerSource::word_pieces(words, added))
     }
 
     fn weights(&self) -> impl Weights {

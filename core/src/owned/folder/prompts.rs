@@ -22,7 +22,7 @@ use super::{FolderFault, FolderResult, Texts, object};
 use crate::event;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 use crate::model::ModelSource;
-use crate::model::prompts::{DEFAULT, FILE, IRRELEVANT, PROMPTS};
+use crate::model::prompts::{DEFAULT, DOCUMENT, FILE, IRRELEVANT, PROMPTS, QUERY};
 #[cfg(feature = "amb")]
 use crate::text::json::Value;
 use crate::text::json::{Fault, Object, Read, chars};
@@ -201,11 +201,8 @@ impl Prompts {
         match wanted {
             Prefix::Text(text) => Ok(text),
             Prefix::Named(name) => named(name),
-            Prefix::Query => found("query").ok_or(NoPrompt::Query),
-            Prefix::Document => {
-                let names = ["document", "passage", "corpus"];
-                names.into_iter().find_map(found).ok_or(NoPrompt::Document)
-            }
+            Prefix::Query => found(QUERY).ok_or(NoPrompt::Query),
+            Prefix::Document => DOCUMENT.into_iter().find_map(found).ok_or(NoPrompt::Document),
             Prefix::Usual => self.default.as_deref().map_or(Ok(""), named),
         }
     }

@@ -1,7 +1,6 @@
 //! Opening a byte-level BPE tokenizer, and its texts.
 
 use super::added::AddedList;
-use super::around::around;
 use super::composed::each_part;
 use super::memory::{
     FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
@@ -20,7 +19,7 @@ use crate::token::added_words::AddedTokens;
 use crate::token::bpe::{Bpe, Merge, MergeTable, Scratch, alphabet};
 use crate::token::unicode::Form;
 use crate::token::vocabulary::MAX_TOKEN_BYTES;
-use crate::token::{AddedRules, AddedTable, Encoded, Entries, HashVocabulary, Vocabulary as _};
+use crate::token::{AddedRules, AddedTable, Entries, HashVocabulary, Vocabulary as _};
 
 /// Bytes of a word that are merged at least.
 const WORD: usize = 128;
@@ -163,15 +162,20 @@ pub struct PairTokenizer<'a> {
 }
 
 impl PairTokenizer<'_> {
-    pub(super) fn encode(
+    pub(super) const fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    /// Calls `give` with the ids of `texts`, one behind the other.
+    pub(super) fn each(
         &self,
-        text: &str,
-        ids: &mut [u32],
+        texts: &[&str],
         memory: TokenizingMemory<'_>,
-    ) -> Result<Encoded> {
+        give: &mut dyn FnMut(u32),
+    ) -> Result<()> {
         let TokenizingMemory { text: window, symbols, heap, .. } = memory;
         let mut scratch = Scratch::new(symbols, heap);
-        around(self.ends, ids, |give| {
+        for text in texts {
             let take = &mut |part| {
                 match part {
                     Part::Added(id) => give(id),
@@ -182,8 +186,9 @@ impl PairTokenizer<'_> {
                 }
                 Ok(true)
             };
-            self.added.written.cut(text, |_| false, take).map(|_| ())
-        })
+            self.added.written.cut(text, |_| false, take)?;
+        }
+        Ok(())
     }
 
     /// The ids of a part in which no added tokens are found as they are.

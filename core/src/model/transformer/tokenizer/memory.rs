@@ -73,6 +73,8 @@ pub struct TokenizingNeeds {
     pub symbols: usize,
     /// Of [`TokenizingMemory::heap`].
     pub heap: usize,
+    /// Of [`TokenizingMemory::behind`].
+    pub behind: usize,
 }
 
 /// Memory for a text while it is tokenised.
@@ -86,6 +88,8 @@ pub struct TokenizingMemory<'s> {
     pub symbols: &'s mut [Symbol],
     /// Those that may be merged.
     pub heap: &'s mut [Candidate],
+    /// A prompt with the text behind it.
+    pub behind: &'s mut [u8],
 }
 
 impl TokenizingNeeds {

@@ -10,11 +10,13 @@
 //! | `vocabulary` | tokens, and an index over them |
 //! | `added` | the tokens that were added to a vocabulary |
 //! | `around` | what is put around ids |
+//! | `behind` | a text behind a prompt |
 //! | `memory` | the memory lent |
 //! | `ready` | texts to ids |
 
 mod added;
 mod around;
+mod behind;
 mod byte_pairs;
 mod composed;
 mod memory;

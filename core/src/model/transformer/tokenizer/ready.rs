@@ -1,21 +1,28 @@
 //! Texts to ids.
 
+use super::around::around;
+use super::behind::behind;
 use super::byte_pairs::PairTokenizer;
 use super::memory::TokenizingMemory;
 use super::unigram::UnigramTokenizer;
 use crate::error::Result;
+use crate::model::folder::ends::Ends;
 use crate::token::{Encoded, Entries, HashVocabulary, WordPiece};
 
 /// A tokenizer that is ready.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
+pub struct FolderTokenizer<'a> {
+    pub(super) kind: Kind<'a>,
+    /// Whether texts may be cut before spaces.
+    pub(super) may_cut: bool,
+}
+
+/// Which one it is.
+#[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)] // nothing to put the large ones in a box of
-pub enum FolderTokenizer<'a> {
-    /// BERT's.
+pub(super) enum Kind<'a> {
     WordPiece(WordPiece<HashVocabulary<'a, Entries<'a>>>),
-    /// XLM-RoBERTa's and those of its kind.
     Unigram(UnigramTokenizer<'a>),
-    /// RoBERTa's, ModernBERT's, Qwen's.
     BytePairs(PairTokenizer<'a>),
 }
 
@@ -37,10 +44,74 @@ impl FolderTokenizer<'_> {
         ids: &mut [u32],
         memory: TokenizingMemory<'_>,
     ) -> Result<Encoded> {
-        match self {
-            Self::WordPiece(words) => words.encode(text, ids),
-            Self::Unigram(unigram) => unigram.encode(text, ids, memory),
-            Self::BytePairs(pairs) => pairs.encode(text, ids, memory),
+        around(self.ends(), ids, |give| self.each(&[text], memory, give))
+    }
+
+    /// The same of `prompt` with `text` behind it.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode); [`OverLimit`](crate::ErrorKind::OverLimit) if the text does not
+    /// fit the memory, and has no space behind a letter or a digit of ASCII in what fits.
+    pub fn encode_behind(
+        &self,
+        prompt: &str,
+        text: &str,
+        ids: &mut [u32],
+        mut memory: TokenizingMemory<'_>,
+    ) -> Result<Encoded> {
+        if prompt.is_empty() {
+            return self.encode(text, ids, memory);
+        }
+        let room = core::mem::take(&mut memory.behind);
+        let texts = behind(prompt, text, self.may_cut, room)?;
+        around(self.ends(), ids, |give| self.each(&texts, memory, give))
+    }
+
+    /// How many tokens `prompt` has with what stands before it, without what would stand behind it.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode).
+    pub fn tokens_of_prompt(&self, prompt: &str, memory: TokenizingMemory<'_>) -> Result<usize> {
+        let Ends { before, behind } = self.ends();
+        let (mut tokens, mut last) = (usize::from(before.is_some()), before);
+        self.each(&[prompt], memory, &mut |id| {
+            tokens = tokens.saturating_add(1);
+            last = Some(id);
+        })?;
+        // As `owned::TextTokenizer` tells what would stand behind it: by the last token of nothing.
+        let is_end = behind.is_none() && before.is_some() && last == before;
+        Ok(tokens.saturating_sub(usize::from(is_end)))
+    }
+
+    fn ends(&self) -> Ends {
+        match &self.kind {
+            Kind::WordPiece(words) => {
+                let special = words.special();
+                Ends { before: Some(special.classify), behind: Some(special.separate) }
+            }
+            Kind::Unigram(unigram) => unigram.ends(),
+            Kind::BytePairs(pairs) => pairs.ends(),
+        }
+    }
+
+    fn each(
+        &self,
+        texts: &[&str],
+        memory: TokenizingMemory<'_>,
+        give: &mut dyn FnMut(u32),
+    ) -> Result<()> {
+        match &self.kind {
+            Kind::WordPiece(words) => texts.iter().try_for_each(|text| {
+                let mut pieces = words.pieces(text);
+                while let Some(word) = pieces.next_word()? {
+                    word.iter().copied().for_each(&mut *give);
+                }
+                Ok(())
+            }),
+            Kind::Unigram(unigram) => unigram.each(texts, memory, give),
+            Kind::BytePairs(pairs) => pairs.each(texts, memory, give),
         }
     }
 }

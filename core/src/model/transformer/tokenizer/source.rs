@@ -1,42 +1,58 @@
 //! Which tokenizer a file has.
 
+use super::behind::may_be_cut;
 use super::byte_pairs::{PairParts, PairSource};
 use super::memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingNeeds};
-use super::ready::FolderTokenizer;
+use super::ready::{self, FolderTokenizer};
 use super::unigram::{UnigramParts, UnigramSource};
 use crate::error::Result;
 use crate::model::source::word_pieces::WordPieceSource;
-use crate::text::json::Read;
+use crate::text::json::{Read, Value};
+
+/// Bytes of a prompt with a text behind it that there is room for at least.
+const BEHIND: usize = 1024;
 
 /// What a file says of its tokenizer.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
+pub struct FolderTokenizerSource<'a> {
+    kind: Kind<'a>,
+    added: Value<'a>,
+}
+
+/// Which one it is.
+#[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)] // nothing to put the large ones in a box of
-pub enum FolderTokenizerSource<'a> {
-    /// BERT's.
+enum Kind<'a> {
     WordPiece(WordPieceSource<'a>),
-    /// XLM-RoBERTa's and those of its kind.
     Unigram(UnigramSource<'a>),
-    /// RoBERTa's, ModernBERT's, Qwen's.
     BytePairs(PairSource<'a>),
 }
 
 impl<'a> FolderTokenizerSource<'a> {
+    pub(in crate::model::transformer) const fn word_pieces(
+        words: WordPieceSource<'a>,
+        added: Value<'a>,
+    ) -> Self {
+        Self { kind: Kind::WordPiece(words), added }
+    }
+
     pub(in crate::model::transformer) fn unigram(parts: UnigramParts<'a>) -> Read<'a, Self> {
-        UnigramSource::new(parts).map(Self::Unigram)
+        let added = parts.settings.added;
+        Ok(Self { kind: Kind::Unigram(UnigramSource::new(parts)?), added })
     }
 
     pub(in crate::model::transformer) fn byte_pairs(parts: PairParts<'a>) -> Read<'a, Self> {
-        PairSource::new(parts).map(Self::BytePairs)
+        let added = parts.settings.added;
+        Ok(Self { kind: Kind::BytePairs(PairSource::new(parts)?), added })
     }
 
     /// The memory that an index over it takes.
     #[must_use]
     pub fn needs(&self) -> FolderTokenizerNeeds {
-        match self {
-            Self::WordPiece(words) => words.needs().into(),
-            Self::Unigram(unigram) => unigram.needs(),
-            Self::BytePairs(pairs) => pairs.needs(),
+        match &self.kind {
+            Kind::WordPiece(words) => words.needs().into(),
+            Kind::Unigram(unigram) => unigram.needs(),
+            Kind::BytePairs(pairs) => pairs.needs(),
         }
     }
 
@@ -45,11 +61,12 @@ impl<'a> FolderTokenizerSource<'a> {
     /// all of them has been seen.
     #[must_use]
     pub fn tokenizing(&self, tokens: usize) -> TokenizingNeeds {
-        match self {
-            Self::WordPiece(_) => TokenizingNeeds::default(),
-            Self::Unigram(unigram) => unigram.tokenizing(tokens),
-            Self::BytePairs(pairs) => pairs.tokenizing(tokens),
-        }
+        let needs = match &self.kind {
+            Kind::WordPiece(_) => TokenizingNeeds::default(),
+            Kind::Unigram(unigram) => unigram.tokenizing(tokens),
+            Kind::BytePairs(pairs) => pairs.tokenizing(tokens),
+        };
+        TokenizingNeeds { behind: tokens.saturating_mul(8).max(BEHIND), ..needs }
     }
 
     /// Makes the index in the memory lent.
@@ -60,10 +77,11 @@ impl<'a> FolderTokenizerSource<'a> {
     /// those of one tokenizer; [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if the memory
     /// is less than [`needs`](Self::needs) says; what is wrong with the rules of normalisation.
     pub fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<FolderTokenizer<'a>> {
-        Ok(match self {
-            Self::WordPiece(words) => FolderTokenizer::WordPiece(words.open(memory.word_pieces())?),
-            Self::Unigram(unigram) => FolderTokenizer::Unigram(unigram.open(memory)?),
-            Self::BytePairs(pairs) => FolderTokenizer::BytePairs(pairs.open(memory)?),
-        })
+        let kind = match &self.kind {
+            Kind::WordPiece(words) => ready::Kind::WordPiece(words.open(memory.word_pieces())?),
+            Kind::Unigram(unigram) => ready::Kind::Unigram(unigram.open(memory)?),
+            Kind::BytePairs(pairs) => ready::Kind::BytePairs(pairs.open(memory)?),
+        };
+        Ok(FolderTokenizer { kind, may_cut: may_be_cut(self.added) })
     }
 }

@@ -1,7 +1,6 @@
 //! Opening a Unigram tokenizer, and its texts.
 
 use super::added::AddedList;
-use super::around::around;
 use super::memory::{
     FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
 };
@@ -18,7 +17,7 @@ use crate::text::json::{Fault, Read, Value};
 use crate::token::added_parts::Part;
 use crate::token::charsmap::Charsmap;
 use crate::token::unigram::{Scratch, Segmenter, Unigram};
-use crate::token::{AddedTable, Encoded, Entries, HashVocabulary};
+use crate::token::{AddedTable, Entries, HashVocabulary};
 
 /// The parts of a file that a Unigram tokenizer is made of.
 #[derive(Clone, Debug)]
@@ -117,15 +116,22 @@ pub struct UnigramTokenizer<'a> {
 }
 
 impl UnigramTokenizer<'_> {
-    pub(super) fn encode(
+    pub(super) const fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    /// Calls `give` with the ids of `texts`, one behind the other.
+    pub(super) fn each(
         &self,
-        text: &str,
-        ids: &mut [u32],
+        texts: &[&str],
         memory: TokenizingMemory<'_>,
-    ) -> Result<Encoded> {
+        give: &mut dyn FnMut(u32),
+    ) -> Result<()> {
         let TokenizingMemory { text: window, steps, .. } = memory;
+        let bytes = window.len().min(steps.len().saturating_sub(1));
+        let window = window.get_mut(..bytes).unwrap_or_default();
         let mut segmenter = Segmenter::new(&self.unigram, Scratch { text: window, steps })?;
-        around(self.ends, ids, |give| {
+        for text in texts {
             let take = &mut |part| {
                 match part {
                     Part::Added(id) => give(id),
@@ -138,7 +144,8 @@ impl UnigramTokenizer<'_> {
                 }
                 Ok(true)
             };
-            self.added.cut(text, |_| false, take).map(|_| ())
-        })
+            self.added.cut(text, |_| false, take)?;
+        }
+        Ok(())
     }
 }
