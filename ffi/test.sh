@@ -11,7 +11,7 @@
 # `vcpkg` the one at VCPKG_ROOT.
 set -euo pipefail
 cd "$(dirname "$0")"
-target=${CARGO_TARGET_DIR:-$PWD/../target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-../target}") # cmake prints paths without dots
 prefix=$target/ffi-prefix scratch=$target/ffi-tests
 model=../models/all-MiniLM-L6-v2.int8.weights
 mkdir -p "$scratch"
