@@ -77,6 +77,28 @@ pub struct Parts {
 }
 
 impl Parts {
+    /// Nothing but words and their rows, of which `floats` has the values one behind the other.
+    #[must_use]
+    pub const fn of_words(words: Vec<Vec<u8>>, cols: u32, floats: Vec<f32>) -> Self {
+        Self {
+            metadata: None,
+            vocabulary: WordVocabulary {
+                words: 0,
+                subwords: Subwords::None,
+                min_n: 0,
+                max_n: 0,
+                begin: Bracket::BEGIN,
+                end: Bracket::END,
+            },
+            storage: StorageSpec::Array { rows: words.len() as u64, cols },
+            words,
+            ngrams: Vec::new(),
+            floats,
+            codes: Vec::new(),
+            norms: None,
+        }
+    }
+
     /// What the writer must know of the file beforehand.
     ///
     /// # Panics

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::finalfusion::{BrokenUtf8, Decoder, Finalfusion, StorageSpec, Writer};
 use nanoembed_core::read::{ReadAt, Seek};
-use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
+use nanoembed_core::subword::Subwords;
 use nanoembed_core::words::{
     Duplicates, Index, IndexOptions, Memory, Scored, SearchMemory, Stored, TopK, Words,
 };
@@ -18,23 +18,7 @@ use nanoembed_tests::finalfusion::{
 /// A file of these words, row r being `[r, 1]`.
 fn simple(words: &[&[u8]]) -> Parts {
     let floats = (0..words.len()).flat_map(|row| [row as f32, 1.0]).collect();
-    Parts {
-        metadata: None,
-        vocabulary: WordVocabulary {
-            words: 0,
-            subwords: Subwords::None,
-            min_n: 0,
-            max_n: 0,
-            begin: Bracket::BEGIN,
-            end: Bracket::END,
-        },
-        words: words.iter().map(|word| word.to_vec()).collect(),
-        ngrams: vec![],
-        storage: StorageSpec::Array { rows: words.len() as u64, cols: 2 },
-        floats,
-        codes: vec![],
-        norms: None,
-    }
+    Parts::of_words(words.iter().map(|word| word.to_vec()).collect(), 2, floats)
 }
 
 #[test]

@@ -2,25 +2,11 @@
 //! cargo-fuzz goes on from here, with sanitisers and knowing what was covered: `.ci/run fuzz`.
 
 use nanoembed_tests::finalfusion::Numbers;
-use nanoembed_tests::fuzz::{TARGETS, mutated, replay};
-
-/// A test each, so that they run beside one another.
-macro_rules! replays {
-    ($($name:ident)*) => {
-        $(#[test]
-        fn $name() {
-            let target = TARGETS.iter().find(|target| target.name == stringify!($name));
-            replay(target.expect("a target"), env!("CARGO_TARGET_TMPDIR"));
-        })*
-
-        #[test]
-        fn none_is_left_out() {
-            assert_eq!(TARGETS.iter().map(|it| it.name).collect::<Vec<_>>(), [$(stringify!($name)),*]);
-        }
-    };
-}
+use nanoembed_tests::fuzz::{TARGETS, mutated};
+use nanoembed_tests::replays;
 
 replays! {
+    TARGETS:
     blob blocks bpe causal container decoder encoder finalfusion folder gguf json pipeline sentencepiece
     tokenizer weights
 }

@@ -2,25 +2,9 @@
 //! every time. cargo-fuzz goes on from here: `fuzz/campaign`.
 
 use nanoembed_host_tests::{TARGETS, all_targets};
-use nanoembed_tests::fuzz::replay;
+use nanoembed_tests::replays;
 
-/// A test each, so that they run beside one another.
-macro_rules! replays {
-    ($($name:ident)*) => {
-        $(#[test]
-        fn $name() {
-            let target = TARGETS.iter().find(|target| target.name == stringify!($name));
-            replay(target.expect("a target"), env!("CARGO_TARGET_TMPDIR"));
-        })*
-
-        #[test]
-        fn none_is_left_out() {
-            assert_eq!(TARGETS.iter().map(|it| it.name).collect::<Vec<_>>(), [$(stringify!($name)),*]);
-        }
-    };
-}
-
-replays! { c families fixed uqff_folder words }
+replays! { TARGETS: c families fixed uqff_folder words }
 
 #[test]
 fn cargo_fuzz_has_the_same_targets() {

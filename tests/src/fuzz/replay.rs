@@ -9,6 +9,26 @@ use crate::finalfusion::Numbers;
 /// How many inputs a target gets besides its seeds.
 const MUTATIONS: usize = 4000;
 
+/// A test for each of a list of targets, so that they run beside one another, and one that none is
+/// left out. For the integration tests of a package, which have a folder for what they fail on.
+#[macro_export]
+macro_rules! replays {
+    ($targets:ident: $($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            let target = $targets.iter().find(|target| target.name == stringify!($name));
+            let folder = env!("CARGO_TARGET_TMPDIR");
+            $crate::fuzz::replay(target.expect("a target"), folder);
+        })*
+
+        #[test]
+        fn none_is_left_out() {
+            let names: Vec<_> = $targets.iter().map(|target| target.name).collect();
+            assert_eq!(names, [$(stringify!($name)),*]);
+        }
+    };
+}
+
 /// Runs a target over its seeds, over changed ones, and over what it failed on once, which lies in
 /// `fuzz/regressions`. What it fails on, or does not come back from, is kept in `folder`, where
 /// `cargo fuzz run` can read it.

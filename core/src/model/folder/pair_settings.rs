@@ -5,6 +5,7 @@
 
 use super::ends::Ends;
 use super::step::{each_step, kind, refused, truth};
+use super::tokenizer_root::check_whole_vocabulary;
 use crate::text::json::{Object, Read, Value, is};
 use crate::token::bpe::Pattern;
 use crate::token::bpe::split::EXPRESSIONS;
@@ -64,13 +65,7 @@ fn model<'a>(root: &Object<'a>, tokens: u32) -> Read<'a, (bool, u64)> {
     model.neutral("byte_fallback", ONLY, |it| it.as_bool() == Some(false))?;
     let ignores_merges = model.truth("ignore_merges")?.unwrap_or(false);
     let merges = model.needed("merges", model.integer("merges")?)?;
-    let vocabulary = model.needed("vocab", model.object("vocab")?)?;
-    let only = "each token of the file is to be one of its vocabulary";
-    for name in ["ids", "count"] {
-        vocabulary.neutral(name, only, |it| it.as_u64() == Some(tokens.into()))?;
-        vocabulary.needed(name, vocabulary.get(name))?;
-    }
-    vocabulary.finish(&[])?;
+    check_whole_vocabulary(&model, tokens)?;
     model.finish(&unknown)?;
     Ok((ignores_merges, merges))
 }

@@ -17,3 +17,25 @@ pub(crate) fn read(bytes: &[u8], offset: u64) -> Read<'_, Object<'_>> {
     }
     Ok(root)
 }
+
+/// The member `vocab` of a model whose tokens lie elsewhere in the file: their number is to be that
+/// of its `ids`.
+pub(crate) fn vocabulary<'t>(model: &Object<'t>, tokens: u32) -> Read<'t, Object<'t>> {
+    let vocabulary = model.needed("vocab", model.object("vocab")?)?;
+    number_of_tokens(&vocabulary, "ids", tokens)?;
+    Ok(vocabulary)
+}
+
+/// Checks the member `vocab` of a model in which every id has a token.
+#[cfg(feature = "folder-models")]
+pub(crate) fn check_whole_vocabulary<'t>(model: &Object<'t>, tokens: u32) -> Read<'t, ()> {
+    let vocabulary = vocabulary(model, tokens)?;
+    number_of_tokens(&vocabulary, "count", tokens)?;
+    vocabulary.finish(&[])
+}
+
+fn number_of_tokens<'t>(vocabulary: &Object<'t>, name: &'static str, tokens: u32) -> Read<'t, ()> {
+    let only = "each token of the file is to be one of its vocabulary";
+    vocabulary.neutral(name, only, |it| it.as_u64() == Some(tokens.into()))?;
+    vocabulary.needed(name, vocabulary.get(name)).map(drop)
+}

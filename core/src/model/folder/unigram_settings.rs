@@ -7,6 +7,7 @@
 use super::ends::Ends;
 use super::metaspace::{Metaspace, Prepends};
 use super::step::{each_step, kind, refused, truth};
+use super::tokenizer_root::check_whole_vocabulary;
 use crate::limit::Limit;
 use crate::text::json::{Object, Read, Value, chars};
 use crate::token::run::{Run, RunOf};
@@ -106,13 +107,7 @@ fn model<'a>(root: &Object<'a>, tokens: u32) -> Read<'a, Option<u32>> {
             Some(id.ok_or_else(|| model.bad("unk_id", "an id of the vocabulary is needed"))?)
         }
     };
-    let vocabulary = model.needed("vocab", model.object("vocab")?)?;
-    let only = "each token of the file is to be one of its vocabulary";
-    for name in ["ids", "count"] {
-        vocabulary.neutral(name, only, |it| it.as_u64() == Some(tokens.into()))?;
-        vocabulary.needed(name, vocabulary.get(name))?;
-    }
-    vocabulary.finish(&[])?;
+    check_whole_vocabulary(&model, tokens)?;
     model.finish(&[])?;
     Ok(unknown)
 }

@@ -149,10 +149,7 @@ fn model<'a>(root: &Object<'a>, tokens: u32) -> Read<'a, (&'a str, bool)> {
         it.as_u64() == Some(MAX_WORD_CHARACTERS as u64)
     })?;
     model.needed(most, model.get(most))?;
-    let vocabulary = model.needed("vocab", model.object("vocab")?)?;
-    let only = "each token of the file is to be one of its vocabulary";
-    vocabulary.neutral("ids", only, |it| it.as_u64() == Some(tokens.into()))?;
-    vocabulary.needed("ids", vocabulary.get("ids"))?;
+    let vocabulary = tokenizer_root::vocabulary(&model, tokens)?;
     let count = vocabulary.integer("count")?;
     vocabulary.finish(&[])?;
     model.finish(&[])?;

@@ -3,7 +3,7 @@
 use super::model::Transformer;
 use super::modules::{DenseModule, Modules};
 use super::texts::{fault, object, value};
-use super::tokenizer::{FolderTokenizerSource, PairParts, UnigramParts};
+use super::tokenizer::{FolderTokenizerSource, TokenizerParts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::{Embd, TokenEntries};
 use crate::kernel::Kernels;
@@ -254,23 +254,34 @@ impl<'a> TransformerSource<'a> {
         let settings = self.file.tensor(TOKENIZER).ok_or(missing)?;
         let root = tokenizer_root::read(settings.data(), settings.header().offset)?;
         let kind = root.value().member("model").and_then(|model| model.member("type"));
-        if kind.is_some_and(|kind| kind.is_text("Unigram")) {
-            let vocabulary = self.family.config.vocabulary;
-            let scores = self.file.tensor(SCORES).ok_or(fault(MISSING, SCORES))?.data();
-            let longest = self.file.tokens().map(<[u8]>::len).max().unwrap_or(0);
+        let is = |name| kind.is_some_and(|kind| kind.is_text(name));
+        if is("Unigram") {
+            let scores = self.beside_tokens(SCORES)?;
             let settings = UnigramSettings::read(&root, entries.count)?;
-            let parts = UnigramParts { settings, entries, scores, longest, vocabulary };
-            return FolderTokenizerSource::unigram(parts);
+            return FolderTokenizerSource::unigram(self.parts(settings, entries, scores));
         }
-        if kind.is_some_and(|kind| kind.is_text("BPE")) {
-            let vocabulary = self.family.config.vocabulary;
-            let merges = self.file.tensor(MERGES).ok_or(fault(MISSING, MERGES))?.data();
-            let longest = self.file.tokens().map(<[u8]>::len).max().unwrap_or(0);
+        if is("BPE") {
+            let merges = self.beside_tokens(MERGES)?;
             let settings = PairSettings::read(&root, entries.count)?;
-            let parts = PairParts { settings, entries, merges, longest, vocabulary };
-            return FolderTokenizerSource::byte_pairs(parts);
+            return FolderTokenizerSource::byte_pairs(self.parts(settings, entries, merges));
         }
         self.word_pieces(&entries, root)
+    }
+
+    /// What the file has beside the tokens under this name.
+    fn beside_tokens(&self, name: &'static str) -> Read<'a, &'a [u8]> {
+        Ok(self.file.tensor(name).ok_or(fault(MISSING, name))?.data())
+    }
+
+    fn parts<S>(
+        &self,
+        settings: S,
+        entries: TokenEntries<'a>,
+        beside: &'a [u8],
+    ) -> TokenizerParts<'a, S> {
+        let longest = self.file.tokens().map(<[u8]>::len).max().unwrap_or(0);
+        let vocabulary = self.family.config.vocabulary;
+        TokenizerParts { settings, entries, beside, longest, vocabulary }
     }
 
     fn word_pieces(

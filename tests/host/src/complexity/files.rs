@@ -10,14 +10,13 @@ use nanoembed::words::read::word2vec::Word2VecRows;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::{Embd, Plan, Vocabulary, Writer};
-use nanoembed_core::format::finalfusion::{Finalfusion, StorageSpec};
+use nanoembed_core::format::finalfusion::Finalfusion;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
 use nanoembed_core::format::uqff::Uqff;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::FolderModel;
 use nanoembed_core::owned::{Pipeline, SentencePieceModel, Tokenizer};
-use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use nanoembed_core::text::json::Lexer;
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
 use nanoembed_core::words::{IndexOptions, Memory};
@@ -223,25 +222,8 @@ fn weights(file: &[u8]) {
 
 fn finalfusion_words(bytes: usize) -> Vec<u8> {
     let words: Vec<Vec<u8>> = (0..bytes / 20).map(|at| format!("w{at:07}").into()).collect();
-    let rows = words.len() as u64;
-    Parts {
-        metadata: None,
-        vocabulary: WordVocabulary {
-            words: 0,
-            subwords: Subwords::None,
-            min_n: 0,
-            max_n: 0,
-            begin: Bracket::BEGIN,
-            end: Bracket::END,
-        },
-        storage: StorageSpec::Array { rows, cols: 1 },
-        floats: vec![0.0; words.len()],
-        words,
-        ngrams: vec![],
-        codes: vec![],
-        norms: None,
-    }
-    .write()
+    let values = vec![0.0; words.len()];
+    Parts::of_words(words, 1, values).write()
 }
 
 fn finalfusion(file: &[u8]) {

@@ -5,10 +5,9 @@ use super::composed::each_part;
 use super::memory::{
     FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
 };
-use super::vocabulary::{check_ids, check_longest, index};
+use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
 use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::embd::TokenEntries;
 use crate::model::folder::ends::Ends;
 use crate::model::folder::pair_settings::PairSettings;
 use crate::model::source::byte_pairs::joined;
@@ -27,30 +26,17 @@ const WORD: usize = 128;
 /// Bytes of a text without spaces that can be composed at least.
 const COMPOSED: usize = 1024;
 
-/// The parts of a file that a byte-level BPE tokenizer is made of.
-#[derive(Clone, Debug)]
-pub(in crate::model::transformer) struct PairParts<'a> {
-    pub(in crate::model::transformer) settings: PairSettings<'a>,
-    pub(in crate::model::transformer) entries: TokenEntries<'a>,
-    /// The ids of both parts of each merge, 32 bits each.
-    pub(in crate::model::transformer) merges: &'a [u8],
-    /// Bytes of the longest token.
-    pub(in crate::model::transformer) longest: usize,
-    /// All ids are below.
-    pub(in crate::model::transformer) vocabulary: usize,
-}
-
 /// What a file says of its byte-level BPE tokenizer.
 #[derive(Clone, Debug)]
 pub struct PairSource<'a> {
-    parts: PairParts<'a>,
+    parts: TokenizerParts<'a, PairSettings<'a>>,
     pairs: &'a [[u8; 8]],
     added: AddedList<'a>,
 }
 
 impl<'a> PairSource<'a> {
-    pub(super) fn new(parts: PairParts<'a>) -> Read<'a, Self> {
-        let PairParts { settings, entries, merges, longest, .. } = &parts;
+    pub(super) fn new(parts: TokenizerParts<'a, PairSettings<'a>>) -> Read<'a, Self> {
+        let TokenizerParts { settings, entries, beside: merges, longest, .. } = &parts;
         check_longest(entries, *longest)?;
         let (pairs, rest) = merges.as_chunks();
         if !rest.is_empty() || pairs.len() as u64 != settings.merges {
@@ -85,7 +71,7 @@ impl<'a> PairSource<'a> {
     pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<PairTokenizer<'a>> {
         let FolderTokenizerMemory { text, samples, slots, .. } = memory;
         let FolderTokenizerMemory { merges, merge_slots, added, added_ids, .. } = memory;
-        let PairParts { settings, entries, vocabulary: most, .. } = &self.parts;
+        let TokenizerParts { settings, entries, vocabulary: most, .. } = &self.parts;
         check_ids(entries, settings.ends, *most)?;
         let tokens = index(entries, samples, slots)?;
         let tables = self.added.index(&tokens, *most, (&mut *text, &mut *added, added_ids))?;

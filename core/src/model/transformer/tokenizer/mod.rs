@@ -27,11 +27,10 @@ mod source;
 mod unigram;
 mod vocabulary;
 
-pub(super) use byte_pairs::PairParts;
 pub use memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds};
 pub use ready::FolderTokenizer;
 pub use source::FolderTokenizerSource;
-pub(super) use unigram::UnigramParts;
+pub(super) use vocabulary::TokenizerParts;
 
 use crate::error::{Error, ErrorKind};
 

@@ -1,11 +1,14 @@
 //! Which tokenizer a file has.
 
 use super::behind::may_be_cut;
-use super::byte_pairs::{PairParts, PairSource};
+use super::byte_pairs::PairSource;
 use super::memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingNeeds};
 use super::ready::{self, FolderTokenizer};
-use super::unigram::{UnigramParts, UnigramSource};
+use super::unigram::UnigramSource;
+use super::vocabulary::TokenizerParts;
 use crate::error::Result;
+use crate::model::folder::pair_settings::PairSettings;
+use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::model::source::word_pieces::WordPieceSource;
 use crate::text::json::{Read, Value};
 
@@ -36,12 +39,16 @@ impl<'a> FolderTokenizerSource<'a> {
         Self { kind: Kind::WordPiece(words), added }
     }
 
-    pub(in crate::model::transformer) fn unigram(parts: UnigramParts<'a>) -> Read<'a, Self> {
+    pub(in crate::model::transformer) fn unigram(
+        parts: TokenizerParts<'a, UnigramSettings<'a>>,
+    ) -> Read<'a, Self> {
         let added = parts.settings.added;
         Ok(Self { kind: Kind::Unigram(UnigramSource::new(parts)?), added })
     }
 
-    pub(in crate::model::transformer) fn byte_pairs(parts: PairParts<'a>) -> Read<'a, Self> {
+    pub(in crate::model::transformer) fn byte_pairs(
+        parts: TokenizerParts<'a, PairSettings<'a>>,
+    ) -> Read<'a, Self> {
         let added = parts.settings.added;
         Ok(Self { kind: Kind::BytePairs(PairSource::new(parts)?), added })
     }

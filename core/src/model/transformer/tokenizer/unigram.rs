@@ -6,10 +6,9 @@ use super::memory::{
 };
 use super::normalizer::Normalizer;
 use super::pieces::{Cut, Pieces};
-use super::vocabulary::{check_ids, check_longest, index};
+use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
 use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::embd::TokenEntries;
 use crate::model::folder::ends::Ends;
 use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::text::base64;
@@ -19,29 +18,17 @@ use crate::token::charsmap::Charsmap;
 use crate::token::unigram::{Scratch, Segmenter, Unigram};
 use crate::token::{AddedTable, Entries, HashVocabulary};
 
-/// The parts of a file that a Unigram tokenizer is made of.
-#[derive(Clone, Debug)]
-pub(in crate::model::transformer) struct UnigramParts<'a> {
-    pub(in crate::model::transformer) settings: UnigramSettings<'a>,
-    pub(in crate::model::transformer) entries: TokenEntries<'a>,
-    pub(in crate::model::transformer) scores: &'a [u8],
-    /// Bytes of the longest token.
-    pub(in crate::model::transformer) longest: usize,
-    /// All ids are below.
-    pub(in crate::model::transformer) vocabulary: usize,
-}
-
 /// What a file says of its Unigram tokenizer.
 #[derive(Clone, Debug)]
 pub struct UnigramSource<'a> {
-    parts: UnigramParts<'a>,
+    parts: TokenizerParts<'a, UnigramSettings<'a>>,
     rules: Option<&'a str>,
     added: AddedList<'a>,
 }
 
 impl<'a> UnigramSource<'a> {
-    pub(super) fn new(parts: UnigramParts<'a>) -> Read<'a, Self> {
-        let UnigramParts { settings, longest, entries, .. } = &parts;
+    pub(super) fn new(parts: TokenizerParts<'a, UnigramSettings<'a>>) -> Read<'a, Self> {
+        let TokenizerParts { settings, longest, entries, .. } = &parts;
         check_longest(entries, *longest)?;
         let rules = settings.rules.map(spelling).transpose()?;
         let added = AddedList::read(settings.added, |_| false)?;
@@ -69,7 +56,8 @@ impl<'a> UnigramSource<'a> {
 
     pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<UnigramTokenizer<'a>> {
         let FolderTokenizerMemory { text, samples, slots, added, added_ids, .. } = memory;
-        let UnigramParts { settings, entries, scores, vocabulary: most, .. } = &self.parts;
+        let TokenizerParts { settings, entries, beside: scores, vocabulary: most, .. } =
+            &self.parts;
         let room = self.rules.map_or(0, base64::room_for);
         let (blob, spellings) = text.split_at_mut_checked(room).ok_or(TOO_SMALL)?;
         let rules = self.rules.map(|rules| {

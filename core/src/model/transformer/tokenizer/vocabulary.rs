@@ -1,4 +1,4 @@
-//! The tokens of a file, and an index over them.
+//! The tokens of a file and what lies beside them, and an index over them.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::TokenEntries;
@@ -6,6 +6,20 @@ use crate::model::folder::ends::Ends;
 use crate::text::json::{Fault, Read};
 use crate::token::vocabulary::MAX_TOKEN_BYTES;
 use crate::token::{Entries, HashVocabulary, LengthPrefix};
+
+/// The parts of a file that a tokenizer is made of, which its `settings` describe.
+#[derive(Clone, Debug)]
+pub(in crate::model::transformer) struct TokenizerParts<'a, S> {
+    pub(in crate::model::transformer) settings: S,
+    pub(in crate::model::transformer) entries: TokenEntries<'a>,
+    /// What lies beside the tokens, 8 bytes each: the score of every token as a 64-bit float
+    /// (Unigram), or the ids of both parts of every merge, 32 bits each (byte-level BPE).
+    pub(in crate::model::transformer) beside: &'a [u8],
+    /// Bytes of the longest token.
+    pub(in crate::model::transformer) longest: usize,
+    /// All ids are below.
+    pub(in crate::model::transformer) vocabulary: usize,
+}
 
 /// Refuses a vocabulary whose longest token would not be found.
 pub(super) fn check_longest(entries: &TokenEntries<'_>, longest: usize) -> Read<'static, ()> {
