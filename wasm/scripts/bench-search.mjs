@@ -3,11 +3,10 @@
 // Milliseconds of `topK` among vectors in 32 bits, 8 bits and one bit an element, in Chromium, as lines of JSON: the first
 // call, and median, least and most of those after it. `--dist` names another version's files.
 import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { chromium } from "./chromium.mjs";
+import { chromium, inPage } from "./chromium.mjs";
 
 const { values } = parseArgs({ options: {
   dist: { type: "string", default: fileURLToPath(new URL("../dist", import.meta.url)) },
@@ -44,24 +43,9 @@ if (!chromium) {
   process.exit(1);
 }
 const types = { js: "text/javascript", wasm: "application/wasm" };
-const server = createServer(({ url }, response) => {
+const answer = (url) => {
   const file = join(values.dist, url);
-  const isThere = url !== "/" && existsSync(file);
-  const type = url === "/" ? "text/html" : types[url.split(".").at(-1)] ?? "text/plain";
-  // An isolated page has a clock of microseconds, not of tenths of milliseconds.
-  response.writeHead(isThere || url === "/" ? 200 : 404, {
-    "content-type": type, "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp",
-  }).end(isThere ? readFileSync(file) : "<!doctype html>");
-});
-await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-const { chromium: driver } = await import("playwright-core");
-const browser = await driver.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
-try {
-  const page = await browser.newPage();
-  await page.goto(`http://127.0.0.1:${server.address().port}/`);
-  const given = { count: Number(values.count), dims: Number(values.dims), rounds: Number(values.rounds) };
-  for (const line of await page.evaluate(measure, given)) console.log(JSON.stringify(line));
-} finally {
-  await browser.close();
-  server.close();
-}
+  return existsSync(file) ? [types[url.split(".").at(-1)] ?? "text/plain", readFileSync(file)] : undefined;
+};
+const given = { count: Number(values.count), dims: Number(values.dims), rounds: Number(values.rounds) };
+for (const line of await inPage(answer, (page) => page.evaluate(measure, given))) console.log(JSON.stringify(line));

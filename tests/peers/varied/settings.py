@@ -133,7 +133,5 @@ def in_old_spelling(config):
         config["rope_local_base_freq"] = local["rope_theta"]
     del config["rope_parameters"]
     config["rope_theta"] = full.pop("rope_theta")
-    if "partial_rotary_factor" in full:
-        config["partial_rotary_factor"] = full.pop("partial_rotary_factor")
     if full.get("rope_type", "default") != "default":
         config["rope_scaling"] = full
