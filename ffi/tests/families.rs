@@ -22,7 +22,7 @@ use nanoembed_ffi::tokenized::nanoembed_tokenized;
 const FOLDERS: [(&str, Option<&str>); 13] = [
     ("bert_max_pool", None),
     ("distilbert", None),
-    ("embeddinggemma", Some("byte_fallback")),
+    ("embeddinggemma", None),
     ("eurobert", None),
     ("gte", None),
     ("jina_v3", None),
@@ -332,6 +332,12 @@ const PARTS: &[&str] = &[
     " <mask> ",
     "<unk>",
     "<pad>",
+    "<bos>",
+    "<0x0A>",
+    "\n\n",
+    "▁▁▁▁ ",
+    "====",
+    " for the cursor",
     "[CLS]",
     "0",
     "12",
@@ -401,7 +407,7 @@ fn with_tokenizer_of(model: &str, tokenizer: &str) -> PathBuf {
 }
 
 /// Tokenizers that are done without a heap, and models whose vocabulary has room for them.
-const TOKENIZERS: [(&str, &str); 11] = [
+const TOKENIZERS: [(&str, &str); 12] = [
     ("xlmr_e5", "xlmr_bge_m3"),
     ("xlmr_bge_m3", "xlmr_bge_m3"),
     ("xlmr_reranker", "xlmr_bge_m3"),
@@ -413,6 +419,7 @@ const TOKENIZERS: [(&str, &str); 11] = [
     ("modernbert_mean", "modernbert_mean"),
     ("qwen3_embedding", "qwen3_embedding"),
     ("eurobert", "eurobert"),
+    ("embeddinggemma", "embeddinggemma"),
 ];
 
 #[test]
@@ -443,14 +450,42 @@ fn ids_of_generated_texts_are_those_of_the_heap() {
     }
 }
 
+#[test]
+fn tokens_that_go_across_spaces_are_merged_as_on_the_heap() {
+    let made = with_tokenizer_of("embeddinggemma", "embeddinggemma");
+    let settings = made.join("tokenizer.json");
+    let text = std::fs::read_to_string(&settings).expect("it was copied");
+    let mut json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let vocabulary = json["model"]["vocab"].as_object_mut().expect("tokens");
+    let last = vocabulary.values().filter_map(serde_json::Value::as_u64).max().expect("ids");
+    vocabulary.retain(|_, id| id.as_u64() != Some(last));
+    vocabulary.insert(String::from("e▁t"), last.into());
+    let merges = json["model"]["merges"].as_array_mut().expect("merges");
+    merges.push(serde_json::json!(["e", "▁t"]));
+    std::fs::write(&settings, json.to_string()).expect("room for it");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("across-spaces.weights");
+    Conversion::new(&made, &path).run(&Silent).expect("it is a model");
+    let file = std::fs::read(&path).expect("it was made");
+    let ours = lent(&file, NANOEMBED_VOCABULARY_AUTO).map_err(|error| name(&error)).expect("opens");
+    let theirs = on_heap(&path);
+    let joined = theirs.tokenized("ze tz").expect("a text").0;
+    assert!(joined.contains(&(last as u32)), "{joined:?}");
+    for text in ["ze tz", "the time  e t", " e te t", "one to three"] {
+        assert_eq!(ours.tokenized(text), theirs.tokenized(text), "{text:?}");
+    }
+    // All of it is one word, of which there is room for four characters a token.
+    assert_eq!(ours.of_text(&"a ".repeat(700)).0, Err(u32::from(ErrorKind::OverLimit.code())));
+}
+
 /// Models of three tokenizers that get prompts, whose tokens count in pooling or not.
-const PROMPTED: [(&str, bool); 6] = [
+const PROMPTED: [(&str, bool); 7] = [
     ("mpnet", true),
     ("nomic_bert", false),
     ("xlmr_bge_m3", false),
     ("gte", true),
     ("qwen3_embedding", true),
     ("modernbert_mean", false),
+    ("embeddinggemma", false),
 ];
 
 /// A model with these prompts.
@@ -538,6 +573,7 @@ fn files_that_are_cut_or_damaged_are_refused_or_run() {
     damage("nomic_bert");
     damage("xlmr_bge_m3");
     damage("modernbert_mean");
+    damage("embeddinggemma");
 }
 
 fn damage(name: &str) {

@@ -12,16 +12,22 @@
 //! | `word_settings` | `tokenizer.json`, if it is BERT's tokenizer |
 //! | `unigram_settings` | the same of a Unigram tokenizer, as XLM-RoBERTa has it |
 //! | `pair_settings` | the same of byte-level BPE, as RoBERTa, ModernBERT and Qwen have it |
+//! | `fallback_settings` | the same of BPE with byte fallback, as Gemma has it |
+//! | `bpe_model` | what both say of their merges |
 //! | `step`, `metaspace` | a step of it |
 //! | `ends` | what its post-processor puts around a text |
 //! | `token_id` | a token beside its id, as post-processors have it |
 
+#[cfg(feature = "folder-models")]
+pub(crate) mod bpe_model;
 #[cfg(feature = "families")]
 pub(crate) mod dense;
 #[cfg(feature = "families")]
 pub(crate) mod encoder_settings;
 #[cfg(feature = "folder-models")]
 pub(crate) mod ends;
+#[cfg(feature = "folder-models")]
+pub(crate) mod fallback_settings;
 #[cfg(feature = "families")]
 pub(crate) mod masked;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]

@@ -3,9 +3,9 @@
 //!
 //! Other steps are refused by name: they need `owned::Pipeline`.
 
+use super::bpe_model::BpeModel;
 use super::ends::Ends;
 use super::step::{each_step, kind, refused, truth};
-use super::tokenizer_root::check_whole_vocabulary;
 use crate::text::json::{Object, Read, Value, is};
 use crate::token::bpe::Pattern;
 use crate::token::bpe::split::EXPRESSIONS;
@@ -30,9 +30,9 @@ pub(crate) struct PairSettings<'a> {
 }
 
 impl<'a> PairSettings<'a> {
-    /// Reads the `tokenizer.json` of a vocabulary of `tokens`.
-    pub(crate) fn read(root: &Object<'a>, tokens: u32) -> Read<'a, Self> {
-        let (ignores_merges, merges) = model(root, tokens)?;
+    /// Reads the `tokenizer.json` of this model.
+    pub(crate) fn read(root: &Object<'a>, model: BpeModel) -> Read<'a, Self> {
+        let BpeModel { ignores_merges, merges, .. } = model;
         let mut composes = false;
         each_step(root.get("normalizer"), "normalizers", &mut |value| {
             let step = Object::new(value)?;
@@ -49,25 +49,6 @@ impl<'a> PairSettings<'a> {
         root.finish(&["padding", "decoder"])?;
         Ok(Self { added, composes, pattern, ignores_merges, merges, ends })
     }
-}
-
-/// Checks the member `model`; answers whether merges are ignored where a word is a token, and how
-/// many there are.
-fn model<'a>(root: &Object<'a>, tokens: u32) -> Read<'a, (bool, u64)> {
-    let model = root.needed("model", root.object("model")?)?;
-    model.text("type")?;
-    model.neutral("dropout", ONLY, |dropout| dropout.as_f64() == Some(0.0))?;
-    for name in ["continuing_subword_prefix", "end_of_word_suffix"] {
-        model.neutral(name, ONLY, |it| it.is_text(""))?;
-    }
-    // Every byte has a token: nothing is unknown.
-    let unknown = ["unk_token", "fuse_unk"];
-    model.neutral("byte_fallback", ONLY, |it| it.as_bool() == Some(false))?;
-    let ignores_merges = model.truth("ignore_merges")?.unwrap_or(false);
-    let merges = model.needed("merges", model.integer("merges")?)?;
-    check_whole_vocabulary(&model, tokens)?;
-    model.finish(&unknown)?;
-    Ok((ignores_merges, merges))
 }
 
 /// How texts are cut into words.

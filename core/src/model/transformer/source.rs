@@ -10,7 +10,9 @@ use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::config::{BertConfig, Config};
 use crate::model::family::encoders::{FamilyModel, Prefixed, read_config};
+use crate::model::folder::bpe_model::BpeModel;
 use crate::model::folder::encoder_settings::{self, EncoderSettings};
+use crate::model::folder::fallback_settings::FallbackSettings;
 use crate::model::folder::masked::refuse_masked;
 use crate::model::folder::pair_settings::PairSettings;
 use crate::model::folder::prompts::{self, FolderPrompts};
@@ -262,7 +264,12 @@ impl<'a> TransformerSource<'a> {
         }
         if is("BPE") {
             let merges = self.beside_tokens(MERGES)?;
-            let settings = PairSettings::read(&root, entries.count)?;
+            let model = BpeModel::read(&root, entries.count)?;
+            if model.byte_fallback {
+                let settings = FallbackSettings::read(&root, model)?;
+                return FolderTokenizerSource::fallback(self.parts(settings, entries, merges));
+            }
+            let settings = PairSettings::read(&root, model)?;
             return FolderTokenizerSource::byte_pairs(self.parts(settings, entries, merges));
         }
         self.word_pieces(&entries, root)

@@ -122,12 +122,24 @@ pub(super) fn byte_of(spelling: &[u8]) -> Option<u8> {
     Some(digit(high)? << 4 | digit(low)?)
 }
 
+/// How a byte is spelled as a piece: `<0x0A>`.
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+pub(crate) fn byte_token(byte: u8) -> [u8; 6] {
+    let digit = |value: u8| match value {
+        0..10 => value.saturating_add(b'0'),
+        _ => value.saturating_add(b'A' - 10),
+    };
+    [b'<', b'0', b'x', digit(byte >> 4), digit(byte & 15), b'>']
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn bytes_are_spelled_in_upper_case() {
+        #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+        assert!((0..=u8::MAX).all(|byte| byte_of(&byte_token(byte)) == Some(byte)));
         assert_eq!(byte_of(b"<0x0A>"), Some(10));
         assert_eq!(byte_of(b"<0xFF>"), Some(255));
         for other in [&b"<0xff>"[..], b"<0x0A", b"<0x0AA>", b"<s>", b"<0X0A>"] {

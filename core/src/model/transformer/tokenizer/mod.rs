@@ -7,6 +7,8 @@
 //! | `unigram` | opening a Unigram tokenizer, and its texts |
 //! | `normalizer`, `pieces` | what is done to these texts before |
 //! | `byte_pairs`, `composed` | the same of byte-level BPE, and Unicode's form NFC |
+//! | `fallback` | the same of BPE over characters with byte fallback |
+//! | `merges` | merges, and an index over them |
 //! | `vocabulary` | tokens, and an index over them |
 //! | `added` | the tokens that were added to a vocabulary |
 //! | `around` | what is put around ids |
@@ -19,7 +21,9 @@ mod around;
 mod behind;
 mod byte_pairs;
 mod composed;
+mod fallback;
 mod memory;
+mod merges;
 mod normalizer;
 mod pieces;
 mod ready;

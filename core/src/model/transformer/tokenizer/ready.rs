@@ -3,6 +3,7 @@
 use super::around::around;
 use super::behind::behind;
 use super::byte_pairs::PairTokenizer;
+use super::fallback::FallbackTokenizer;
 use super::memory::TokenizingMemory;
 use super::unigram::UnigramTokenizer;
 use crate::error::Result;
@@ -24,6 +25,17 @@ pub(super) enum Kind<'a> {
     WordPiece(WordPiece<HashVocabulary<'a, Entries<'a>>>),
     Unigram(UnigramTokenizer<'a>),
     BytePairs(PairTokenizer<'a>),
+    Fallback(FallbackTokenizer<'a>),
+}
+
+impl Kind<'_> {
+    /// Whether no token goes across a space behind a letter.
+    pub(super) const fn has_words(&self) -> bool {
+        match self {
+            Self::WordPiece(_) | Self::Unigram(_) | Self::BytePairs(_) => true,
+            Self::Fallback(pairs) => pairs.has_words(),
+        }
+    }
 }
 
 impl FolderTokenizer<'_> {
@@ -93,6 +105,7 @@ impl FolderTokenizer<'_> {
             }
             Kind::Unigram(unigram) => unigram.ends(),
             Kind::BytePairs(pairs) => pairs.ends(),
+            Kind::Fallback(pairs) => pairs.ends(),
         }
     }
 
@@ -112,6 +125,7 @@ impl FolderTokenizer<'_> {
             }),
             Kind::Unigram(unigram) => unigram.each(texts, memory, give),
             Kind::BytePairs(pairs) => pairs.each(texts, memory, give),
+            Kind::Fallback(pairs) => pairs.each(texts, memory, give),
         }
     }
 }

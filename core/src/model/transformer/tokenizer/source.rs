@@ -2,11 +2,13 @@
 
 use super::behind::may_be_cut;
 use super::byte_pairs::PairSource;
+use super::fallback::FallbackSource;
 use super::memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingNeeds};
 use super::ready::{self, FolderTokenizer};
 use super::unigram::UnigramSource;
 use super::vocabulary::TokenizerParts;
 use crate::error::Result;
+use crate::model::folder::fallback_settings::FallbackSettings;
 use crate::model::folder::pair_settings::PairSettings;
 use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::model::source::word_pieces::WordPieceSource;
@@ -29,6 +31,7 @@ enum Kind<'a> {
     WordPiece(WordPieceSource<'a>),
     Unigram(UnigramSource<'a>),
     BytePairs(PairSource<'a>),
+    Fallback(FallbackSource<'a>),
 }
 
 impl<'a> FolderTokenizerSource<'a> {
@@ -53,6 +56,13 @@ impl<'a> FolderTokenizerSource<'a> {
         Ok(Self { kind: Kind::BytePairs(PairSource::new(parts)?), added })
     }
 
+    pub(in crate::model::transformer) fn fallback(
+        parts: TokenizerParts<'a, FallbackSettings<'a>>,
+    ) -> Read<'a, Self> {
+        let added = parts.settings.added;
+        Ok(Self { kind: Kind::Fallback(FallbackSource::new(parts)?), added })
+    }
+
     /// The memory that an index over it takes.
     #[must_use]
     pub fn needs(&self) -> FolderTokenizerNeeds {
@@ -60,6 +70,7 @@ impl<'a> FolderTokenizerSource<'a> {
             Kind::WordPiece(words) => words.needs().into(),
             Kind::Unigram(unigram) => unigram.needs(),
             Kind::BytePairs(pairs) => pairs.needs(),
+            Kind::Fallback(pairs) => pairs.needs(),
         }
     }
 
@@ -72,6 +83,7 @@ impl<'a> FolderTokenizerSource<'a> {
             Kind::WordPiece(_) => TokenizingNeeds::default(),
             Kind::Unigram(unigram) => unigram.tokenizing(tokens),
             Kind::BytePairs(pairs) => pairs.tokenizing(tokens),
+            Kind::Fallback(pairs) => pairs.tokenizing(tokens),
         };
         TokenizingNeeds { behind: tokens.saturating_mul(8).max(BEHIND), ..needs }
     }
@@ -88,7 +100,9 @@ impl<'a> FolderTokenizerSource<'a> {
             Kind::WordPiece(words) => ready::Kind::WordPiece(words.open(memory.word_pieces())?),
             Kind::Unigram(unigram) => ready::Kind::Unigram(unigram.open(memory)?),
             Kind::BytePairs(pairs) => ready::Kind::BytePairs(pairs.open(memory)?),
+            Kind::Fallback(pairs) => ready::Kind::Fallback(pairs.open(memory)?),
         };
-        Ok(FolderTokenizer { kind, may_cut: may_be_cut(self.added) })
+        let may_cut = kind.has_words() && may_be_cut(self.added);
+        Ok(FolderTokenizer { kind, may_cut })
     }
 }

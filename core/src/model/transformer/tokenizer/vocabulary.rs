@@ -13,7 +13,7 @@ pub(in crate::model::transformer) struct TokenizerParts<'a, S> {
     pub(in crate::model::transformer) settings: S,
     pub(in crate::model::transformer) entries: TokenEntries<'a>,
     /// What lies beside the tokens, 8 bytes each: the score of every token as a 64-bit float
-    /// (Unigram), or the ids of both parts of every merge, 32 bits each (byte-level BPE).
+    /// (Unigram), or the ids of both parts of every merge, 32 bits each (BPE).
     pub(in crate::model::transformer) beside: &'a [u8],
     /// Bytes of the longest token.
     pub(in crate::model::transformer) longest: usize,

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::tokens::TokenStrings;
 use crate::error::{Error, ErrorKind, Result};
+use crate::token::sentencepiece::byte_token;
 pub(super) use bpe::{Bpe, BpeScratch};
 pub(super) use read::{Elsewhere, ReadModel, read};
 pub(super) use unigram::{Step, Unigram};
@@ -72,12 +73,6 @@ impl Model {
 /// The error of a text with something unknown.
 const fn no_unknown() -> Error {
     Error::without_offset(ErrorKind::BadVocabulary)
-}
-
-/// The spelling of a byte as a token: `<0x0A>`.
-fn byte_token(byte: u8) -> [u8; 6] {
-    let digit = |value: u8| if value < 10 { b'0' + value } else { b'A' - 10 + value };
-    [b'<', b'0', b'x', digit(byte >> 4), digit(byte & 15), b'>']
 }
 
 /// The ids of the tokens of all bytes, where there are such tokens.

@@ -1,0 +1,187 @@
+//! Opening a BPE tokenizer over characters with byte fallback, and its texts.
+
+use super::added::AddedList;
+use super::memory::{
+    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
+};
+use super::merges::{MergeList, WORD, too_long};
+use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
+use super::{BAD, TOO_SMALL};
+use crate::error::Result;
+use crate::model::folder::ends::Ends;
+use crate::model::folder::fallback_settings::FallbackSettings;
+use crate::text::json::Read;
+use crate::token::added_parts::Part;
+use crate::token::bpe::merge::merge;
+use crate::token::bpe::{MergeTable, Scratch};
+use crate::token::sentencepiece::byte_token;
+use crate::token::{AddedTable, Entries, HashVocabulary, Vocabulary as _};
+
+/// The most bytes of a character.
+const CHARACTER: usize = 4;
+
+/// What a file says of its BPE tokenizer with byte fallback.
+#[derive(Clone, Debug)]
+pub struct FallbackSource<'a> {
+    parts: TokenizerParts<'a, FallbackSettings<'a>>,
+    merges: MergeList<'a>,
+    added: AddedList<'a>,
+}
+
+impl<'a> FallbackSource<'a> {
+    pub(super) fn new(parts: TokenizerParts<'a, FallbackSettings<'a>>) -> Read<'a, Self> {
+        let TokenizerParts { settings, entries, beside, longest, .. } = &parts;
+        check_longest(entries, *longest)?;
+        let merges = MergeList::read(beside, settings.merges, entries)?;
+        let added = AddedList::read(settings.added, |_| false)?;
+        Ok(Self { merges, added, parts })
+    }
+
+    pub(super) fn needs(&self) -> FolderTokenizerNeeds {
+        let count = self.parts.entries.count;
+        let mut needs = FolderTokenizerNeeds {
+            samples: Entries::samples_needed(count),
+            slots: HashVocabulary::<Entries<'_>>::slots_needed(count),
+            ..FolderTokenizerNeeds::default()
+        };
+        self.merges.add_needs(&mut needs);
+        self.added.add_needs(&mut needs);
+        needs
+    }
+
+    /// What tokenising takes: words of up to four characters for each token.
+    pub(super) fn tokenizing(&self, tokens: usize) -> TokenizingNeeds {
+        TokenizingNeeds::words(tokens.saturating_mul(4).max(WORD), 0)
+    }
+
+    pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<FallbackTokenizer<'a>> {
+        let FolderTokenizerMemory { text, samples, slots, .. } = memory;
+        let FolderTokenizerMemory { merges, merge_slots, added, added_ids, .. } = memory;
+        let TokenizerParts { settings, entries, vocabulary: most, .. } = &self.parts;
+        check_ids(entries, settings.ends, *most)?;
+        let tokens = index(entries, samples, slots)?;
+        let tables = self.added.index(&tokens, *most, (&mut *text, &mut *added, added_ids))?;
+        let table = self.merges.index(&tokens, (merges, merge_slots))?;
+        let mut bytes = [0; 256];
+        for (byte, id) in (0..=u8::MAX).zip(&mut bytes) {
+            // Otherwise something would be unknown.
+            *id = tokens.find(&byte_token(byte))?.ok_or(BAD)?;
+        }
+        let mut room = [0; CHARACTER];
+        let mark: &[u8] = settings.mark.encode_utf8(&mut room).as_bytes();
+        let crosses = |left: &[u8], right: &[u8]| !left.ends_with(mark) && right.starts_with(mark);
+        let has_words = tokens.find(mark)?.is_some() && !self.merges.any(&tokens, crosses)?;
+        Ok(FallbackTokenizer {
+            tokens,
+            merges: table,
+            bytes,
+            mark: settings.mark,
+            has_words,
+            added: tables.resume(text, added).written,
+            ends: settings.ends,
+        })
+    }
+}
+
+/// A BPE tokenizer with byte fallback that is ready.
+#[derive(Clone, Debug)]
+pub struct FallbackTokenizer<'a> {
+    tokens: HashVocabulary<'a, Entries<'a>>,
+    merges: MergeTable<'a>,
+    /// The tokens of the 256 bytes.
+    bytes: [u32; 256],
+    /// What spaces become.
+    mark: char,
+    /// Whether no token goes on with a mark that follows something else: then each word can be
+    /// merged by itself.
+    has_words: bool,
+    added: AddedTable<'a>,
+    ends: Ends,
+}
+
+impl FallbackTokenizer<'_> {
+    pub(super) const fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    /// Whether texts may be cut before spaces behind letters.
+    pub(super) const fn has_words(&self) -> bool {
+        self.has_words
+    }
+
+    /// Calls `give` with the ids of `texts`, one behind the other.
+    pub(super) fn each(
+        &self,
+        texts: &[&str],
+        memory: TokenizingMemory<'_>,
+        give: &mut dyn FnMut(u32),
+    ) -> Result<()> {
+        let mut scratch = Scratch::new(memory.symbols, memory.heap);
+        for text in texts {
+            let take = &mut |part| {
+                match part {
+                    Part::Added(id) => give(id),
+                    Part::Plain(place) => {
+                        let part = text.get(place).unwrap_or_default();
+                        self.part(part, &mut scratch, give)?;
+                    }
+                }
+                Ok(true)
+            };
+            self.added.cut(text, |_| false, take)?;
+        }
+        Ok(())
+    }
+
+    /// The ids of a part without added tokens, word by word.
+    fn part(&self, part: &str, scratch: &mut Scratch<'_>, give: &mut dyn FnMut(u32)) -> Result<()> {
+        let mut rest = part;
+        while !rest.is_empty() {
+            let (word, behind) = rest.split_at_checked(self.end(rest)).ok_or(TOO_SMALL)?;
+            self.word(word, scratch, give)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Where the first word ends: before a space that follows something else.
+    fn end(&self, text: &str) -> usize {
+        let mut was_mark = true;
+        let mut is_end = |c: char| {
+            let is_mark = c == ' ' || c == self.mark;
+            let is_first = !core::mem::replace(&mut was_mark, is_mark);
+            is_mark && is_first
+        };
+        let end = text.char_indices().find(|(_, c)| is_end(*c)).filter(|_| self.has_words);
+        end.map_or(text.len(), |(at, _)| at)
+    }
+
+    fn word(&self, word: &str, scratch: &mut Scratch<'_>, give: &mut dyn FnMut(u32)) -> Result<()> {
+        let mut outcome = Ok(());
+        let parts = word.chars().flat_map(|c| {
+            let parts = self.character(if c == ' ' { self.mark } else { c });
+            let (ids, count) = parts.unwrap_or_else(|error| {
+                outcome = Err(error);
+                ([0; CHARACTER], 0)
+            });
+            ids.into_iter().take(count)
+        });
+        let merged = merge(&mut &self.merges, parts, &mut scratch.word).map_err(too_long)?;
+        outcome?;
+        merged.for_each(give);
+        Ok(())
+    }
+
+    /// The token of a character, or those of its bytes, and how many these are.
+    fn character(&self, c: char) -> Result<([u32; CHARACTER], usize)> {
+        let (mut room, mut ids) = ([0; CHARACTER], [0; CHARACTER]);
+        let spelled = c.encode_utf8(&mut room).as_bytes();
+        if let Some(id) = self.tokens.find(spelled)? {
+            return Ok(([id, 0, 0, 0], 1));
+        }
+        for (id, byte) in ids.iter_mut().zip(spelled) {
+            *id = self.bytes.get(usize::from(*byte)).copied().unwrap_or(0);
+        }
+        Ok((ids, spelled.len()))
+    }
+}
