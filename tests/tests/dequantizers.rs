@@ -104,6 +104,27 @@ fn every_half_and_every_bfloat_has_the_same_bits_infinities_subnormals_and_no_nu
 }
 
 #[test]
+fn every_byte_at_every_place_of_a_block_gives_what_the_reference_says() {
+    for dtype in dtypes().filter(|dtype| dtype.is_block()) {
+        let (elements, size) = (dtype.block_elements(), dtype.block_bytes());
+        let mut block = noise(size);
+        let (mut expected, mut out) = (vec![0.0; elements], vec![0.0; elements]);
+        for at in 0..size {
+            let before = block[at];
+            for byte in 0..=u8::MAX {
+                block[at] = byte;
+                dequantize(dtype, &block, 0, &mut expected).unwrap();
+                for way in Dequantizer::available() {
+                    way.dequantize(dtype, &block, 0, &mut out).unwrap();
+                    assert!(same(&out, &expected), "{} {dtype:?} {at} {byte:#x}", way.name());
+                }
+            }
+            block[at] = before;
+        }
+    }
+}
+
+#[test]
 fn every_half_as_a_scale_gives_what_the_reference_says() {
     for half in 0..=u16::MAX {
         let [low, high] = half.to_le_bytes();

@@ -146,3 +146,26 @@ fn store(value: f32, dtype: Dtype, out: &mut [u8]) {
         _ => out.copy_from_slice(&value.to_le_bytes()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_two_bytes_hold_the_codes_that_their_bits_spell() {
+        for bits in [2, 3, 4, 6, 8] {
+            for bytes in (0..=u16::MAX).map(u16::to_le_bytes) {
+                let bit = |at: usize| u32::from(bytes[at / 8] >> (at % 8) & 1);
+                for element in 0..16 / usize::from(bits) {
+                    let first = element * usize::from(bits);
+                    let spelled = (0..usize::from(bits)).map(|at| bit(first + at) << at).sum();
+                    assert_eq!(
+                        u32::from(code(&bytes, element, bits)),
+                        spelled,
+                        "{bytes:x?} {bits}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -178,3 +178,45 @@ fn shrink(x: f32, beta: f32) -> f32 {
     let shrunk = (magnitude - libm::powf(magnitude, -0.3) / beta).max(0.0);
     shrunk.copysign(x)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{Dtype, Floats};
+
+    /// The codes of one word, slab after slab.
+    fn codes(bits: u8, word: &[u8], out: &mut [f32]) {
+        let one = 1.0_f32.to_le_bytes();
+        let float = |data| Floats { dtype: Dtype::F32, data };
+        let hqq = Hqq {
+            bits,
+            group_size: out.len() as u32,
+            axis: 0,
+            channel_wise: true,
+            codes: word,
+            scales: float(&one),
+            zeros: float(&[0; 4]),
+        };
+        let shape = Shape::new(&[out.len() as u64, 1]).unwrap();
+        dequantize(&hqq, &shape, 0, out).unwrap();
+    }
+
+    #[test]
+    fn every_byte_and_every_code_of_a_word_of_ten_holds_its_slabs_the_first_in_the_highest_bits() {
+        for bits in [8, 4, 2, 1] {
+            for byte in 0..=u8::MAX {
+                let mut out = [0.0; 8];
+                let out = &mut out[..8 / usize::from(bits)];
+                codes(bits, &[byte], out);
+                let joined = out.iter().fold(0, |joined, code| joined << bits | *code as u32);
+                assert_eq!(joined, u32::from(byte), "{bits}");
+            }
+        }
+        for word in (0..1 << 30).step_by(99_991).chain((0..30).map(|bit| 1 << bit)) {
+            let mut out = [0.0; 10];
+            codes(3, &u32::to_le_bytes(word), &mut out);
+            let joined = out.iter().fold(0, |joined, code| joined << 3 | *code as u32);
+            assert_eq!(joined, word);
+        }
+    }
+}

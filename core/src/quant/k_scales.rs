@@ -64,4 +64,19 @@ mod tests {
         let scales = core::array::from_fn(|k| (7 * k as u8 + 1, 63 - 9 * k as u8));
         assert_eq!(unpack(&pack(&scales)), scales);
     }
+
+    #[test]
+    fn every_pair_that_shares_bytes_is_unpacked_beside_any_other() {
+        for (k, others) in [0, 1, 2, 3].into_iter().zip([0, 63, 21, 42]) {
+            for (first, later) in (0..64).flat_map(|first| (0..64).map(move |later| (first, later)))
+            {
+                let mut scales = [(others, others); 8];
+                (scales[k].0, scales[k + 4].0) = (first, later);
+                assert_eq!(unpack(&pack(&scales)), scales);
+                scales[k] = (others, first);
+                scales[k + 4] = (others, later);
+                assert_eq!(unpack(&pack(&scales)), scales);
+            }
+        }
+    }
 }

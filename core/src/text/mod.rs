@@ -6,3 +6,5 @@ pub mod decimal;
 pub mod fraction;
 pub mod json;
 pub mod toml;
+#[cfg(test)]
+pub(crate) mod utf8_shapes;

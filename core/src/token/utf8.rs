@@ -78,3 +78,41 @@ impl Assembler {
         (0..times).try_for_each(|_| text("\u{FFFD}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::String;
+
+    use super::*;
+    use crate::text::utf8_shapes;
+
+    fn assembled(bytes: &[u8], broken: Broken) -> String {
+        let (mut assembler, mut all) = (Assembler::new(broken), String::new());
+        let mut text = |text: &str| {
+            all.push_str(text);
+            Ok(())
+        };
+        bytes.iter().try_for_each(|byte| assembler.byte(*byte, &mut text)).unwrap();
+        assembler.finish(&mut text).unwrap();
+        all
+    }
+
+    #[test]
+    fn every_shape_of_four_bytes_becomes_what_rust_makes_of_it() {
+        let mut broken = 0;
+        utf8_shapes::each(|bytes| {
+            let whole = String::from_utf8_lossy(bytes);
+            assert_eq!(assembled(bytes, Broken::OneEach), whole, "{bytes:x?}");
+            let each = bytes.utf8_chunks().fold(String::new(), |mut all, chunk| {
+                all.push_str(chunk.valid());
+                chunk.invalid().iter().for_each(|_| all.push('\u{FFFD}'));
+                all
+            });
+            assert_eq!(assembled(bytes, Broken::EveryByte), each, "{bytes:x?}");
+            broken += u32::from(whole.contains('\u{FFFD}'));
+        });
+        assert!(broken > 100_000, "{broken}");
+    }
+}

@@ -116,6 +116,28 @@ fn codes_are_unpacked_to_the_same_bytes_on_every_table() {
 }
 
 #[test]
+fn every_two_bytes_at_every_place_are_unpacked_the_same_on_every_table() {
+    const COUNT: usize = 64;
+    for bits in [CodeBits::Four, CodeBits::Five, CodeBits::Eight] {
+        let width = usize::from(bits.bits());
+        for pair in (0..=u16::MAX).map(u16::to_le_bytes) {
+            let bytes: [u8; COUNT] = core::array::from_fn(|at| pair[at % 2]);
+            let code = |index: usize| {
+                let at = index * width / 8;
+                let word = u16::from_le_bytes([pair[at % 2], pair[(at + 1) % 2]]);
+                (word >> (index * width % 8)) as u8 & u8::MAX >> (8 - width)
+            };
+            let expected: [u8; COUNT] = core::array::from_fn(|i| code(i) ^ 1 << (width - 1));
+            for table in tables() {
+                let mut out = [0; COUNT];
+                (table.unpack_codes)(bits, &bytes[..COUNT * width / 8], &mut out);
+                assert_eq!(out, expected, "{} {width} {pair:x?}", table.name);
+            }
+        }
+    }
+}
+
+#[test]
 fn codes_become_the_same_numbers_on_every_table() {
     let mut noise = Noise(12);
     for (count, group) in [(512, 32), (512, 16), (384, 384), (37, 37), (50, 16), (5, 8)] {

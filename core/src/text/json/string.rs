@@ -103,3 +103,59 @@ fn surrogate(value: u16, pair: Pair) -> Result<StringState, ErrorKind> {
         (Pair::Second, _) => Err(ErrorKind::BadJson),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::format;
+
+    use super::*;
+    use crate::text::utf8_shapes;
+
+    /// Where the first byte that is wrong lies, and what is wrong; the closing quote is behind
+    /// `bytes`.
+    fn verdict(bytes: &[u8]) -> Result<(), (usize, ErrorKind)> {
+        let mut state = StringState::Text;
+        for (at, byte) in bytes.iter().chain(b"\"").enumerate() {
+            match state.step(*byte).map_err(|kind| (at, kind))? {
+                InString::Goes(next) => state = next,
+                InString::Ends => assert_eq!(at, bytes.len()),
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn every_shape_of_four_bytes_is_judged_as_rust_judges_it() {
+        utf8_shapes::each(|bytes| {
+            let expected = core::str::from_utf8(bytes).map(drop).map_err(|error| {
+                let lead = error.valid_up_to();
+                // A byte that begins no character is wrong itself, else the one behind those that
+                // may begin one.
+                let begun = match error.error_len() {
+                    Some(1) if !matches!(bytes[lead], 0xC2..=0xF4) => 0,
+                    length => length.unwrap_or(bytes.len() - lead),
+                };
+                (lead + begun, ErrorKind::InvalidUtf8)
+            });
+            assert_eq!(verdict(bytes), expected, "{bytes:x?}");
+        });
+    }
+
+    #[test]
+    fn every_escape_of_four_digits_is_judged_alone_and_in_pairs_as_utf_16_is() {
+        let sound = |units: &[u16]| char::decode_utf16(units.iter().copied()).all(|it| it.is_ok());
+        let escape = |unit: u16| format!("\\u{unit:04x}");
+        for unit in 0..=u16::MAX {
+            assert_eq!(verdict(escape(unit).as_bytes()).is_ok(), sound(&[unit]), "{unit:#x}");
+            for other in [0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x41] {
+                for [first, second] in [[unit, other], [other, unit]] {
+                    let escapes = escape(first) + &escape(second);
+                    let expected = sound(&[first, second]);
+                    assert_eq!(verdict(escapes.as_bytes()).is_ok(), expected, "{escapes}");
+                }
+            }
+        }
+    }
+}
