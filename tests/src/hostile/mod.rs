@@ -1,5 +1,9 @@
 //! Files made wrong on purpose.
 
+pub mod fields;
+pub mod json;
+pub mod proto;
+
 /// Values that counts, lengths and offsets are tried with, for a field of `bits` where `remaining`
 /// bytes follow.
 #[must_use]
