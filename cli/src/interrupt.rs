@@ -31,10 +31,14 @@ fn when_interrupted(act: impl Fn() + Send + 'static) {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn when_interrupted(act: impl Fn() + Send + 'static) {
     drop(ctrlc::set_handler(act));
 }
+
+/// Nobody can tell a program in WebAssembly.
+#[cfg(not(any(unix, windows)))]
+fn when_interrupted(_: impl Fn() + Send + 'static) {}
 
 /// The signals that this process was started to ignore, bit n − 1 for signal n: under `nohup`, or
 /// in a script's background. They stay ignored. Where there is no `/proc`, nothing says so without

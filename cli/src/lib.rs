@@ -12,12 +12,14 @@
 //! | `error` | errors as lines and exit codes |
 //! | `streams` | whether stdin and stdout are open at all |
 //! | `interrupt` | signals that end the program |
+//! | `folder` | where names of files begin |
 //!
 //! Everything that more than one front end would decide lives in `nanoembed` and `nanoembed-core`.
 
 mod args;
 mod commands;
 mod error;
+mod folder;
 mod input;
 mod interrupt;
 mod output;
@@ -30,6 +32,7 @@ use std::process::ExitCode;
 /// Does what the arguments say.
 #[must_use]
 pub fn main() -> ExitCode {
+    folder::enter();
     let cli = match usage::parse(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(code) => return code,

@@ -52,7 +52,10 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_message(what);
-        bar.enable_steady_tick(Duration::from_millis(500));
+        // It takes a thread.
+        if !cfg!(target_os = "wasi") {
+            bar.enable_steady_tick(Duration::from_millis(500));
+        }
         Self(bar)
     }
 

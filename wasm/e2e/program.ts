@@ -1,15 +1,25 @@
 // The command line of this project, to compare the package with.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../tests/files.js";
 
-/** Runs the program; NANOEMBED_CLI names it where it is built already. */
-export function cli(args: string[], input?: string): Buffer {
+/** What runs the program; NANOEMBED_CLI names it where it is built already. */
+function command(args: string[]): [program: string, args: string[]] {
   const built = process.env["NANOEMBED_CLI"];
-  const [program, start] = built ? [built, []] : ["cargo", ["run", "--quiet", "--locked", "-p", "nanoembed-cli", "--"]];
-  return execFileSync(program, [...start, ...args], {
+  return built ? [built, args] : ["cargo", ["run", "--quiet", "--locked", "-p", "nanoembed-cli", "--", ...args]];
+}
+
+/** Runs the program, also to be refused. */
+export function nativeRun(args: string[]): { status: number | null; stderr: string } {
+  const { status, stderr } = spawnSync(...command(args), { cwd: root });
+  return { status, stderr: stderr.toString() };
+}
+
+/** Runs the program. */
+export function cli(args: string[], input?: string): Buffer {
+  return execFileSync(...command(args), {
     cwd: root, ...(input === undefined ? {} : { input }), maxBuffer: 1 << 28, stdio: ["pipe", "pipe", "inherit"],
   });
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::Receiver;
 
 use serde_json::Value;
 
@@ -143,8 +143,7 @@ impl Texts {
     pub(super) fn read(files: Vec<PathBuf>, reader: Reader) -> Self {
         let bytes = files.iter().map(|file| file_bytes(file)).sum();
         let keeps_nulls = reader.keeps_nulls();
-        let (sender, receiver) = sync_channel(CHUNK_TEXTS);
-        std::thread::spawn(move || send_texts(&files, &reader, &sender));
+        let receiver = read_ahead(move |send| send_texts(&files, &reader, send));
         let source = Source::Read { receiver, failure: None, next: 0 };
         Self { source, keeps_nulls, bytes, left_out: LeftOut::default() }
     }
@@ -234,6 +233,25 @@ impl LeftOut {
     }
 }
 
+/// Takes what was read, and answers whether more is wanted.
+type Wanted<'s> = &'s dyn Fn(Result<Item>) -> bool;
+
+/// Reads on a thread of its own, a chunk ahead of the work.
+#[cfg(not(target_os = "wasi"))]
+fn read_ahead(read: impl FnOnce(Wanted<'_>) + Send + 'static) -> Receiver<Result<Item>> {
+    let (sender, receiver) = std::sync::mpsc::sync_channel(CHUNK_TEXTS);
+    std::thread::spawn(move || read(&|item| sender.send(item).is_ok()));
+    receiver
+}
+
+/// Reads everything first, as there are no threads.
+#[cfg(target_os = "wasi")]
+fn read_ahead(read: impl FnOnce(Wanted<'_>)) -> Receiver<Result<Item>> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    read(&|item| sender.send(item).is_ok());
+    receiver
+}
+
 /// As many as are there, and at least one.
 fn receive(
     receiver: &Receiver<Result<Item>>,
@@ -269,16 +287,16 @@ fn receive(
 }
 
 /// Reads `files` one after the other until one of them fails or nobody wants more.
-fn send_texts(files: &[PathBuf], reader: &Reader, sender: &SyncSender<Result<Item>>) {
+fn send_texts(files: &[PathBuf], reader: &Reader, send: Wanted<'_>) {
     for file in files {
-        let sent = Lines::open(file, Some(reader.lossy))
-            .and_then(|lines| send_lines(lines, reader, sender));
+        let sent =
+            Lines::open(file, Some(reader.lossy)).and_then(|lines| send_lines(lines, reader, send));
         match sent {
             Ok(true) => {}
             Ok(false) => return,
             Err(failure) => {
                 // If nobody wants to know, the work has failed already.
-                let _ = sender.send(Err(failure));
+                send(Err(failure));
                 return;
             }
         }
@@ -286,14 +304,10 @@ fn send_texts(files: &[PathBuf], reader: &Reader, sender: &SyncSender<Result<Ite
 }
 
 /// Answers whether more is wanted.
-fn send_lines(
-    mut lines: Lines,
-    reader: &Reader,
-    sender: &SyncSender<Result<Item>>,
-) -> Result<bool> {
+fn send_lines(mut lines: Lines, reader: &Reader, send: Wanted<'_>) -> Result<bool> {
     let file: Arc<str> = lines.name().into();
     while let Some(item) = reader.next(&mut lines, &file)? {
-        if sender.send(Ok(item)).is_err() {
+        if !send(Ok(item)) {
             return Ok(false);
         }
     }

@@ -7,7 +7,6 @@
 
 use std::cell::RefCell;
 
-use memmap2::MmapMut;
 use nanoembed_core::event::{Decode, Event, Format, Mode};
 use nanoembed_core::format::{amb, embd, gguf, sniff};
 use nanoembed_core::read::{ReadAt, Seek};
@@ -15,6 +14,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::files::mapped::Mapped;
 use crate::files::on_disk::OnDisk;
+use crate::files::zeros::Zeros;
 
 /// Bytes that are read at a time: little, as data may follow what is wanted.
 const PIECE: usize = 4096;
@@ -23,7 +23,7 @@ const PIECE: usize = 4096;
 pub(super) fn read(file: &OnDisk) -> Result<Mapped, CoreError> {
     let too_large = CoreError::without_offset(ErrorKind::SizeOverflow);
     let length = usize::try_from(file.len()).map_err(|_| too_large)?;
-    let image = MmapMut::map_anon(length.max(1)).map_err(|_| too_large)?;
+    let image = Zeros::new(length).map_err(|_| too_large)?;
     let copied = Copied { file, image: RefCell::new(image) };
     let mut start = [0; 64];
     let there = copied.read_at(0, &mut start)?;
@@ -40,14 +40,13 @@ pub(super) fn read(file: &OnDisk) -> Result<Mapped, CoreError> {
         }
         _ => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
     }?;
-    let image = copied.image.into_inner().make_read_only().map_err(|_| too_large)?;
-    Ok(Mapped::Map(image))
+    copied.image.into_inner().finish().map_err(|_| too_large)
 }
 
 /// A file, and what has been read of it.
 struct Copied<'f> {
     file: &'f OnDisk,
-    image: RefCell<MmapMut>,
+    image: RefCell<Zeros>,
 }
 
 impl Copied<'_> {

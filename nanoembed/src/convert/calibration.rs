@@ -26,6 +26,7 @@ use crate::convert::naming::{Naming, Place};
 use crate::convert::weights_file::{self, Storage, WeightType};
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;
+use crate::files::scratch;
 use crate::progress::{Observer, Progress};
 
 /// Everyday sentences of many kinds and scripts, none of them among those that models are judged
@@ -141,7 +142,7 @@ impl Calibration {
 /// The checkpoint as a `.weights` file that has no name and vanishes with its map.
 pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
     const NAME: &str = "a temporary file";
-    let file = tempfile::tempfile().map_err(|error| Error::writing(NAME, &error))?;
+    let file = scratch::create().map_err(|error| Error::writing(NAME, &error))?;
     let mut writer = BufWriter::new(file);
     let metadata = checkpoint.metadata();
     let storage = Storage {

@@ -17,6 +17,9 @@ use crate::files::whole_file;
 /// Files up to this size are read: that is as fast as mapping them, and safe from being cut.
 const READ_UP_TO: u64 = 64 << 10;
 
+/// Whether files can be mapped: WebAssembly has no memory but its own.
+const CAN_MAP: bool = cfg!(not(target_os = "wasi"));
+
 /// A whole file in memory.
 pub enum Mapped {
     Map(Mmap),
@@ -53,7 +56,7 @@ impl Mapped {
     /// The content of an open file.
     pub fn of(mut file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        if !metadata.is_file() || metadata.len() <= READ_UP_TO {
+        if !metadata.is_file() || metadata.len() <= READ_UP_TO || !CAN_MAP {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
             return Ok(Self::Read(bytes));

@@ -6,7 +6,9 @@ use std::path::Path;
 pub mod mapped;
 pub mod new_file;
 pub mod on_disk;
+pub(crate) mod scratch;
 pub mod whole_file;
+pub(crate) mod zeros;
 
 /// What some editors put at a text's start.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

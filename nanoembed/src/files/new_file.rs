@@ -7,7 +7,7 @@
 
 mod abandoned;
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -156,7 +156,7 @@ pub(crate) fn check_replaceable(target: &Path) -> Result<PathBuf> {
     let failed = |error: io::Error| Error::writing(target.display(), &error);
     match target.metadata() {
         Ok(there) if there.is_dir() => Err(failed(io::ErrorKind::IsADirectory.into())),
-        Ok(there) if there.permissions().readonly() => {
+        Ok(there) if permissions(&there).is_some_and(|of| of.readonly()) => {
             Err(failed(io::ErrorKind::PermissionDenied.into()))
         }
         // What is not there yet, or a link to it; but no circle of links.
@@ -189,10 +189,15 @@ fn temporary(target: &Path, own: &[PathBuf]) -> io::Result<NamedTempFile> {
     // Kept as long as this process lives. Where files cannot be locked, nobody can tell that one is
     // abandoned.
     let _ = file.as_file().try_lock();
-    if let Ok(replaced) = target.metadata() {
-        file.as_file().set_permissions(replaced.permissions())?;
+    if let Some(replaced) = target.metadata().ok().as_ref().and_then(permissions) {
+        file.as_file().set_permissions(replaced)?;
     }
     Ok(file)
+}
+
+/// What may be done to a file, which WebAssembly is not told.
+fn permissions(of: &Metadata) -> Option<Permissions> {
+    (!cfg!(target_os = "wasi")).then(|| of.permissions())
 }
 
 /// Temporary files are private by default; a result should have the usual permissions.
@@ -202,7 +207,7 @@ fn builder() -> tempfile::Builder<'static, 'static> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(Permissions::from_mode(0o666));
     }
     builder
 }

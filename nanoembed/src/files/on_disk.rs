@@ -1,6 +1,8 @@
 //! A file that is read where it is needed, not mapped.
 
 use std::fs::File;
+#[cfg(target_os = "wasi")]
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use nanoembed_core::read::ReadAt;
@@ -35,6 +37,10 @@ impl ReadAt for OnDisk {
         let read = std::os::unix::fs::FileExt::read_at(&self.file, destination, offset);
         #[cfg(windows)]
         let read = std::os::windows::fs::FileExt::seek_read(&self.file, destination, offset);
+        // Nobody moves the position in between: programs there have one thread.
+        #[cfg(target_os = "wasi")]
+        let read =
+            (&self.file).seek(SeekFrom::Start(offset)).and_then(|_| (&self.file).read(destination));
         read.map_err(|_| CoreError::new(offset, ErrorKind::ReadFailed))
     }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;
+use crate::files::scratch;
 
 /// Takes arrays, one after the other.
 pub struct Spool {
@@ -18,7 +19,7 @@ pub type Place = Range<usize>;
 
 impl Spool {
     pub fn new() -> Result<Self> {
-        let file = tempfile::tempfile().map_err(|error| failed(&error))?;
+        let file = scratch::create().map_err(|error| failed(&error))?;
         Ok(Self { file: BufWriter::with_capacity(1 << 20, file), written: 0 })
     }
 

@@ -13,7 +13,18 @@ pub(super) const SUFFIX: &str = ".part";
 
 /// What the names of this process's files begin with.
 pub(super) fn prefix() -> String {
-    format!("{PREFIX}{}-", std::process::id())
+    format!("{PREFIX}{}-", own_number())
+}
+
+#[cfg(not(target_os = "wasi"))]
+fn own_number() -> u32 {
+    std::process::id()
+}
+
+/// A program within another one has no number: whoever runs it may say its own.
+#[cfg(target_os = "wasi")]
+fn own_number() -> String {
+    std::env::var("NANOEMBED_PROCESS").unwrap_or_default()
 }
 
 /// Removes what other processes left in `folder`; `own` are files of this one. What cannot be

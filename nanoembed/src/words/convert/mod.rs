@@ -22,6 +22,7 @@ use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;
 use crate::files::new_file::NewFile;
+use crate::files::scratch;
 use crate::open::foreign;
 use crate::progress::{Observer, Progress};
 use crate::stored::files::is_uqff_name;
@@ -208,7 +209,7 @@ impl Job<'_> {
         name: &str,
     ) -> Result<(Report, Mapped)> {
         let failed = |error| Error::writing(name, &error);
-        let mut file = tempfile::tempfile().map_err(failed)?;
+        let mut file = scratch::create().map_err(failed)?;
         let report = self.import(start, input, from, (&mut file, name))?;
         std::io::Seek::rewind(&mut file).map_err(failed)?;
         let bytes = Mapped::of(file).map_err(|error| Error::reading(name, &error))?;

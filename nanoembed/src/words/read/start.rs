@@ -7,6 +7,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
+use crate::files::scratch;
 use crate::open::foreign;
 use crate::words::form::{Form, HEAD_BYTES};
 
@@ -72,7 +73,7 @@ impl<'f> Start<'f> {
         }
         let name = self.name.clone();
         let spooled = (|| -> io::Result<Mapped> {
-            let mut file = tempfile::tempfile()?;
+            let mut file = scratch::create()?;
             io::copy(&mut self.into_stream(), &mut file)?;
             io::Seek::rewind(&mut file)?;
             Mapped::of(file)

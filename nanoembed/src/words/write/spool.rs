@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use super::fifu::Stop;
+use crate::files::scratch;
 
 /// Rows of f32 in the order in which they came.
 pub struct Spool(BufWriter<File>);
@@ -15,7 +16,7 @@ impl Spool {
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
         let file = match folder {
             Some(folder) => tempfile::tempfile_in(folder)?,
-            None if output == Path::new("-") => tempfile::tempfile()?,
+            None if output == Path::new("-") => scratch::create()?,
             None => tempfile::tempfile_in(".")?,
         };
         Ok(Self(BufWriter::with_capacity(1 << 20, file)))
