@@ -319,7 +319,26 @@ cortex_m() {
         "$scratch/compare" "$scratch/device.f32" "$scratch/host.f32" "$3"
         [ "$(sed -n 's/^ram: //p' "$scratch/minilm.txt")" -le 262144 ]
     done
+    same_everywhere
     cortex_m_c
+}
+
+# The hashes that a demo page shows beside the browser's, of its texts' vectors; NANOEMBED_WRITE_SAME=1 writes them anew.
+same_everywhere() {
+    local shown=../wasm/demo/same
+    say "vectors of the demo's texts"
+    qemu "$device/minilm" "$model" $shown/texts.txt "$scratch/device.f32" 32 auto 8
+    "$scratch/embed_stored" "$model" $shown/texts.txt "$scratch/host.f32" 32 auto 0
+    hashes_are "$scratch/device.f32" $shown/cortex-m.sha256
+    hashes_are "$scratch/host.f32" $shown/c.sha256
+}
+
+# Whether a file has the hash of each of these vectors, of 384 floats, in a line.
+hashes_are() {
+    local hashes
+    hashes=$(split -b 1536 --filter='sha256sum | cut -c 1-64' "$1")
+    if [ -n "${NANOEMBED_WRITE_SAME:-}" ]; then echo "$hashes" >"$2"; fi
+    echo "$hashes" | diff "$2" -
 }
 
 # The same in C, linked with the library as it is installed, of the parts that they need.

@@ -51,6 +51,6 @@ export default defineConfig({
   worker: { format: "es" },
   build: {
     outDir: "dist", emptyOutDir: true, target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false },
-    rollupOptions: { input: ["index.html", "search.html", "inspector.html", "words.html"].map(at) },
+    rollupOptions: { input: ["index.html", "search.html", "inspector.html", "words.html", "same.html"].map(at) },
   },
 });

@@ -1,19 +1,32 @@
 // The demo pages, built, as a visitor uses them: on a desk, on a phone, and without a network. SCREENSHOTS names a folder
 // for pictures.
-import { mkdirSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { build } from "vite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { data, modelBytes } from "../tests/files.js";
+import { data, model, modelBytes } from "../tests/files.js";
 import { executablePath, inBrowser, launch, openPage } from "./browser.js";
+import { native } from "./program.js";
 import { serve, type TestServer } from "./server.js";
-import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 
 const demo = fileURLToPath(new URL("../demo", import.meta.url));
 const pictures = process.env["SCREENSHOTS"];
+
+/** What finds mistakes that keep people from using a page. */
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+interface Axe {
+  run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
+}
+
+/** The texts of the page Same everywhere, and the hashes of their vectors that it knows. */
+const linesOf = (name: string) => readFileSync(join(demo, "same", name), "utf8").trim().split("\n");
+const shown = linesOf("texts.txt");
+const hashesOf = (name: string) => linesOf(`${name}.sha256`);
 
 let server: TestServer;
 let browser: Browser;
@@ -178,10 +191,83 @@ inBrowser("the demo", () => {
     await page.close();
   });
 
+  test("Same everywhere shows the bits that the program, C and a microcontroller compute", async () => {
+    const { page, complaints } = await openPage(browser, `${server.origin}/same.html`);
+    await status(page, /every bit as everywhere else/);
+    const rows = page.locator("#hashes tr");
+    const hashes = () => page.locator("#hashes code").allTextContents();
+    for (const [at, text] of shown.entries()) {
+      await page.click(`#samples button:nth-of-type(${at + 1})`);
+      await page.waitForFunction((first) => document.querySelector("#hashes code")?.textContent === first, hashesOf("native")[at]);
+      expect(await page.inputValue("#text")).toBe(text);
+      expect(await hashes()).toEqual(["native", "native", "c", "cortex-m"].map((name) => hashesOf(name)[at]));
+      expect(await rows.locator(".good").count()).toBe(3);
+    }
+    await shot(page, "same");
+    await page.fill("#text", "A text of my own");
+    await page.waitForSelector("#own:not([hidden])");
+    expect((await hashes()).slice(1)).toEqual(Array(3).fill("not computed for this text"));
+    expect(await rows.locator(".good, .bad").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("what the page has of the program is what the program gives", () => {
+    const vectors = native(model, shown);
+    const hashes = shown.map((_, at) => createHash("sha256").update(vectors.slice(at * 384, (at + 1) * 384)).digest("hex"));
+    // As ffi/test.sh cortex_m does for those of C and the microcontroller.
+    if (process.env["NANOEMBED_WRITE_SAME"]) writeFileSync(join(demo, "same/native.sha256"), `${hashes.join("\n")}\n`);
+    expect(hashesOf("native")).toEqual(hashes);
+  });
+
+  /** Until a page shows what it is for. */
+  const filled: Record<string, (page: Page) => Promise<unknown>> = {
+    index: async () => {},
+    search: (page) => status(page, /passages searched in/),
+    inspector: async (page) => {
+      await page.click('[data-sample="./all-MiniLM-L6-v2.int8.weights"]');
+      await status(page, /read in/);
+      await page.click('[data-name$="layer.3.attention.self.query.weight"]');
+      await page.waitForFunction(() => document.getElementById("numbers")!.textContent!.includes("deviation"));
+    },
+    words: (page) => page.waitForSelector("#answers li"),
+    same: (page) => status(page, /every bit/),
+  };
+
+  test.each(Object.keys(filled).flatMap((name) => ["light", "dark"].map((scheme) => [name, scheme] as const)))("axe finds nothing in %s, %s", async (name, colorScheme) => {
+    const context = await browser.newContext({ colorScheme });
+    const page = await context.newPage();
+    await page.goto(`${server.origin}/${name}.html`);
+    await filled[name]!(page);
+    await page.evaluate(`${axe}; 0`);
+    const findings = await page.evaluate(() => (globalThis as unknown as { axe: Axe }).axe.run());
+    expect(findings.violations.map(({ id, nodes }) => [id, nodes[0]!.html])).toEqual([]);
+    await shot(page, `${name}-${colorScheme}`);
+    await context.close();
+  });
+
+  test("a list or a table is one stop for the keyboard, with arrows inside", async () => {
+    const { page } = await openPage(browser, `${server.origin}/inspector.html`);
+    await filled["inspector"]!(page);
+    expect(await page.locator("#tensors tr").count()).toBeGreaterThan(90);
+    await page.focus("#filter");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    const name = await page.textContent("#tensors tr:nth-child(2) td");
+    await page.waitForFunction((name) => document.getElementById("tensor")!.textContent === name, name);
+    expect(await page.getAttribute("#tensors tr:nth-child(2)", "aria-selected")).toBe("true");
+    await page.keyboard.press("End");
+    expect(await page.evaluate(() => document.activeElement === document.querySelector("#tensors tr:last-child"))).toBe(true);
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement!.closest("#tensors"))).toBe(null);
+    await page.close();
+  });
+
   test("works on a phone", async () => {
     const context = await browser.newContext({ viewport: { width: 390, height: 800 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true });
     const page = await context.newPage();
-    for (const name of ["index", "search", "inspector", "words"]) {
+    for (const name of ["index", "search", "inspector", "words", "same"]) {
       await page.goto(`${server.origin}/${name}.html`);
       if (name === "search") await status(page, /passages searched in/);
       if (name === "inspector") {
@@ -207,10 +293,11 @@ inBrowser("the demo", () => {
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
     await context.setOffline(true);
-    for (const name of ["search", "words", "inspector", "index"]) {
+    for (const name of ["search", "words", "same", "inspector", "index"]) {
       await page.goto(`${server.origin}/${name}.html`);
       if (name === "search") await status(page, /passages searched in/);
       if (name === "words") await status(page, /words of/);
+      if (name === "same") await status(page, /every bit/);
     }
     expect(foreign).toEqual([]);
     await context.close();

@@ -1,5 +1,6 @@
 import { inspect, verify, type Inspection, type TensorInfo } from "nanoembed/inspect";
-import { bytes, colour, element, latest, pressable, say, sharp, takeFiles } from "./page.js";
+import { choices } from "./choices.js";
+import { bytes, colour, element, latest, say, sharp, takeFiles } from "./page.js";
 
 const COLOURS = ["#0a7f5a", "#3b7dd8", "#c77d18", "#8a5cd1", "#c2416b", "#4f9da6", "#8b8f2b", "#a15c3e", "#5b6ee1", "#d9a521", "#2f9e44", "#e0719b", "#6b7a8f", "#b0492f"];
 
@@ -93,14 +94,14 @@ function list(): void {
   const found = file.tensors.filter(({ name, dtype }) => `${name} ${dtype}`.toLowerCase().includes(wanted));
   const rest = found.length > MOST_LINES ? `, the first ${MOST_LINES} are shown` : "";
   element("count").textContent = wanted || rest ? `${found.length} of ${file.tensors.length}${rest}` : "";
-  element("tensors").replaceChildren(
-    ...found.slice(0, MOST_LINES).map((tensor) => {
-      const line = row([tensor.name, tensor.dtype, tensor.shape.join(" × "), tensor.bytes.toLocaleString(), tensor.offset.toLocaleString()], [3, 4]);
-      line.dataset["name"] = tensor.name;
-      pressable(line, () => void show(tensor));
-      return line;
-    }),
-  );
+  const shown = found.slice(0, MOST_LINES);
+  const lines = shown.map((tensor) => {
+    const line = row([tensor.name, tensor.dtype, tensor.shape.join(" × "), tensor.bytes.toLocaleString(), tensor.offset.toLocaleString()], [3, 4]);
+    line.dataset["name"] = tensor.name;
+    return line;
+  });
+  choices(lines, "row", (at) => void show(shown[at]!));
+  element("tensors").replaceChildren(...lines);
 }
 
 /** The file from its first byte to its last, in four lines. */

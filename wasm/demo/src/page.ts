@@ -34,17 +34,6 @@ export function sharp(canvas: HTMLCanvasElement): { context: CanvasRenderingCont
   return { context, width, height };
 }
 
-/** Makes what can be clicked usable by the keyboard, too. */
-export function pressable(element: HTMLElement, act: () => void): void {
-  element.tabIndex = 0;
-  element.addEventListener("click", act);
-  element.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    act();
-  });
-}
-
 /** Work of which only the latest counts: what was begun before is told to stop, and its errors are nobody's any more. */
 export function latest(fail: (error: Error) => void) {
   let running: AbortController | undefined;

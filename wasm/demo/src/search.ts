@@ -2,7 +2,8 @@ import type { SentenceModel } from "nanoembed";
 import { createIndex, NanoembedError, type IndexPassage, type SearchIndex } from "nanoembed/search-index";
 import { createWorker } from "nanoembed/worker";
 import { chosen as chosenFiles, dropped, textOf, type Given } from "./folders.js";
-import { bytes, colour, element, latest, pressable, say, sharp, takeDrops } from "./page.js";
+import { choices } from "./choices.js";
+import { bytes, colour, element, latest, say, sharp, takeDrops } from "./page.js";
 import { sample } from "./sample.js";
 import { plane } from "./plane.js";
 
@@ -148,26 +149,26 @@ const ask = () => asking(async (signal) => {
     const at = places.get(keyOf(hit));
     if (at !== undefined) scores[at] = hit.score;
   }
-  hits.replaceChildren(
-    ...found.slice(0, 8).map((hit) => {
-      const item = document.createElement("li");
-      const number = document.createElement("b");
-      number.textContent = hit.score.toFixed(2);
-      const passage = document.createElement("span");
-      passage.textContent = said(hit);
-      if (hit.id !== TEXT) {
-        const from = document.createElement("em");
-        from.textContent = hit.id;
-        passage.append(from);
-      }
-      item.append(number, passage);
-      pressable(item, () => {
-        choose(places.get(keyOf(hit)) ?? -1);
-        element("picked").textContent = said(hit);
-      });
-      return item;
-    }),
-  );
+  const best = found.slice(0, 8);
+  const items = best.map((hit) => {
+    const item = document.createElement("li");
+    const number = document.createElement("b");
+    number.textContent = hit.score.toFixed(2);
+    const passage = document.createElement("span");
+    passage.textContent = said(hit);
+    if (hit.id !== TEXT) {
+      const from = document.createElement("em");
+      from.textContent = hit.id;
+      passage.append(from);
+    }
+    item.append(number, passage);
+    return item;
+  });
+  choices(items, "option", (at) => {
+    choose(places.get(keyOf(best[at]!)) ?? -1);
+    element("picked").textContent = said(best[at]!);
+  });
+  hits.replaceChildren(...items);
   say(`${index.passages} passages searched in ${time.toFixed(1)} ms`);
   choose(found[0] ? (places.get(keyOf(found[0])) ?? -1) : -1);
 });

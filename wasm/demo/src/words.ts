@@ -1,5 +1,7 @@
 import { open, type Neighbour, type WordVectors } from "nanoembed/slim";
-import { bytes, colour, element, latest, pressable, say, sharp, takeFiles } from "./page.js";
+import { choices } from "./choices.js";
+import { bytes, element, latest, say, takeFiles } from "./page.js";
+import { stripes } from "./stripes.js";
 
 let words: WordVectors | undefined;
 const input = (id: string) => element<HTMLInputElement>(id);
@@ -38,20 +40,19 @@ const use = (source: File | string, name: string) => opening(async (signal) => {
 });
 
 function list(id: string, found: Neighbour[]): void {
-  element(id).replaceChildren(
-    ...found.map(({ word, score }) => {
-      const item = document.createElement("li");
-      const [name, number] = [document.createElement("span"), document.createElement("span")];
-      const bar = document.createElement("i");
-      [name.textContent, number.textContent, bar.style.width] = [word, score.toFixed(3), `${100 * Math.max(0, Math.min(1, score))}%`];
-      item.append(bar, name, number);
-      pressable(item, () => {
-        input("word").value = word;
-        void look();
-      });
-      return item;
-    }),
-  );
+  const items = found.map(({ word, score }) => {
+    const item = document.createElement("li");
+    const [name, number] = [document.createElement("span"), document.createElement("span")];
+    const bar = document.createElement("i");
+    [name.textContent, number.textContent, bar.style.width] = [word, score.toFixed(3), `${100 * Math.max(0, Math.min(1, score))}%`];
+    item.append(bar, name, number);
+    return item;
+  });
+  choices(items, "option", (at) => {
+    input("word").value = found[at]!.word;
+    void look();
+  });
+  element(id).replaceChildren(...items);
 }
 
 const look = () => looking(async (signal) => {
@@ -66,22 +67,11 @@ const look = () => looking(async (signal) => {
     : found.known
       ? `In the vocabulary. Vector in ${time.toFixed(1)} ms.`
       : `Not in the vocabulary: made of ${found.subwords} sequences of letters. Vector in ${time.toFixed(1)} ms.`;
-  stripes(found?.vector ?? new Float32Array());
+  stripes(element<HTMLCanvasElement>("vector"), found?.vector ?? new Float32Array());
   const neighbours = found ? await words.similar(word, { k: 10, signal }) : [];
   signal.throwIfAborted();
   list("neighbours", neighbours);
 });
-
-/** A vector as stripes: green above zero, red below. */
-function stripes(vector: Float32Array): void {
-  const { context, width, height } = sharp(element<HTMLCanvasElement>("vector"));
-  const most = Math.max(1e-9, ...vector.map(Math.abs));
-  vector.forEach((value, at) => {
-    context.fillStyle = value > 0 ? colour("accent") : colour("bad");
-    context.globalAlpha = Math.abs(value) / most;
-    context.fillRect((at * width) / vector.length, 0, width / vector.length + 0.5, height);
-  });
-}
 
 const compare = () => comparing(async (signal) => {
   const [a, b, c] = ["a", "b", "c"].map((id) => input(id).value.trim());
