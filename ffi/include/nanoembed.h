@@ -1076,7 +1076,9 @@ NANOEMBED_CHECK nanoembed_status nanoembed_plan_scratch(const struct nanoembed_s
 // Where texts cannot be tokenised without a heap, as the model's tokenizer does it, the setting is
 // refused by its name; with `NANOEMBED_VOCABULARY_NONE` the model takes token ids.
 //
-// `NANOEMBED_OTHER_MODEL` for a model that continues texts or compares them; `NANOEMBED_UNSUPPORTED_AMB` or
+// A model that compares texts has 0 dimensions, and is for `nanoembed_score`.
+//
+// `NANOEMBED_OTHER_MODEL` for a model that continues texts; `NANOEMBED_UNSUPPORTED_AMB` or
 // `NANOEMBED_UNSUPPORTED_GGUF` if the build leaves the format out.
 //
 // `source` and `options` are what their types say, `scratch` points to `scratch_bytes` bytes,
@@ -1194,6 +1196,21 @@ NANOEMBED_CHECK nanoembed_status nanoembed_workspace_set_prompt(const struct nan
                                                 const char *name,
                                                 size_t name_bytes,
                                                 struct nanoembed_error *error);
+
+// How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
+// better. What does not fit is cut from the end of the longer text first. `NANOEMBED_OTHER_MODEL`
+// for models that embed texts.
+//
+// `model` and `workspace` are NULL or handles, `query` and `document` point to as many bytes,
+// `score` to memory for one number.
+NANOEMBED_CHECK nanoembed_status nanoembed_score(const struct nanoembed_model *model,
+                                 struct nanoembed_workspace *workspace,
+                                 const char *query,
+                                 size_t query_bytes,
+                                 const char *document,
+                                 size_t document_bytes,
+                                 float *score,
+                                 struct nanoembed_error *error);
 
 // Embeds the rows of a column. Row `i` gets the `dimensions` floats from `out[i · dimensions]` on
 // and `row_status[i]`. Short texts are computed together, as many as the workspace has room for.
@@ -1524,20 +1541,6 @@ NANOEMBED_CHECK nanoembed_status nanoembed_source_from_file(const char *path,
 //
 // `source` is NULL or a source that has not been copied and closed already.
 void nanoembed_source_close(struct nanoembed_source *source);
-
-// How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
-// better. `NANOEMBED_OTHER_MODEL` for models that embed texts.
-//
-// `model` and `workspace` are NULL or handles, `query` and `document` point to as many bytes,
-// `score` to memory for one number.
-NANOEMBED_CHECK nanoembed_status nanoembed_score(const struct nanoembed_model *model,
-                                 struct nanoembed_workspace *workspace,
-                                 const char *query,
-                                 size_t query_bytes,
-                                 const char *document,
-                                 size_t document_bytes,
-                                 float *score,
-                                 struct nanoembed_error *error);
 
 // As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
 //

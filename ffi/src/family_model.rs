@@ -2,6 +2,7 @@
 
 use core::mem::{size_of, size_of_val};
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel::{Kernels, RowSummary};
 use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
 use nanoembed_core::model::{Config, FolderPrompts, Layer, Plan, Run, Transformer, Workspace};
@@ -39,18 +40,23 @@ pub(crate) fn sizes(
     plan: &Plan,
     room: usize,
     (tokenizing, prompts): (&TokenizingNeeds, &FolderPrompts<'_>),
+    compares: bool,
 ) -> Outcome<Sizes> {
     let needs = Workspace::needs(config, plan)?;
     let floats = needs.floats.checked_add(room).ok_or(TOO_SMALL)?;
     let floats = floats.max(tokenizing_bytes(tokenizing)?.div_ceil(size_of::<f32>()));
     let prompt = if tokenizing.behind > 0 { prompts.longest().max(chosen::LEAST) } else { 0 };
-    Ok(Sizes { floats, bytes: needs.bytes, ids: plan.tokens, prompt, ..Sizes::NONE })
+    // The types of a pair's tokens.
+    let types = if compares { plan.tokens } else { 0 };
+    let bytes = needs.bytes.checked_add(types).ok_or(TOO_SMALL)?;
+    Ok(Sizes { floats, bytes, ids: plan.tokens, prompt, ..Sizes::NONE })
 }
 
 impl FamilyModel {
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
         let texts = (&self.tokenizing, &self.prompts);
-        sizes(self.transformer.config(), &self.plan, self.room, texts)
+        let compares = self.transformer.labels() > 0;
+        sizes(self.transformer.config(), &self.plan, self.room, texts, compares)
     }
 
     /// Tokens of one text.
@@ -110,5 +116,34 @@ impl FamilyModel {
         let mut workspace = Workspace::new(config, &self.plan, floats, bytes.0)?;
         let run = Run { summaries: self.summaries, ..Run::new(source, &self.kernels) };
         Ok(self.transformer.embed(&run, (ids, skipped), &mut workspace, room, out)?)
+    }
+
+    /// How well a document answers a query.
+    pub(crate) fn score(
+        &self,
+        source: &Bytes,
+        tokenizer: &Tokenizer,
+        scratch: &mut Scratch,
+        (query, document): (&str, &str),
+        ids: &mut [u32],
+    ) -> Outcome<f32> {
+        if self.transformer.labels() != 1 {
+            return Err(ErrorKind::OtherModel.into());
+        }
+        let Tokenizer::Folder(tokenizer) = tokenizer else {
+            return Err(ErrorKind::MissingVocabulary.into());
+        };
+        let memory = self.tokenizing(scratch)?;
+        let Scratch { floats, bytes, .. } = scratch;
+        let (types, bytes) = bytes.0.split_at_mut_checked(ids.len()).ok_or(TOO_SMALL)?;
+        let found = tokenizer.encode_pair([query, document], (&mut *ids, &mut *types), memory)?;
+        let pair = ids.get(..found.tokens).zip(types.get(..found.tokens)).ok_or(TOO_SMALL)?;
+        let (room, floats) = floats.0.split_at_mut_checked(self.room).ok_or(TOO_SMALL)?;
+        let mut workspace = Workspace::new(self.transformer.config(), &self.plan, floats, bytes)?;
+        let run = Run { summaries: self.summaries, ..Run::new(source, &self.kernels) };
+        let mut score = [0.0];
+        self.transformer.classify(&run, pair, &mut workspace, room, &mut score)?;
+        let [score] = score;
+        Ok(score)
     }
 }

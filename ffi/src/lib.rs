@@ -18,8 +18,8 @@
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor`
 //! and `uqff` (dequantising), `verify`, `model` (with `opening`), `tokenize`, `embed`, `batch`
 //! (Arrow), `top_k`, `words` (opening), `lookup`, `similar`, `decoder_model` and `session`
-//! (continuing texts), `tokenizer`, `prompt`; and on hosts `owned` (handles on the heap, with `hosted`:
-//! models of every family), `score` and `source_file`.
+//! (continuing texts), `tokenizer`, `prompt`, `score`; and on hosts `owned` (handles on the heap, with
+//! `hosted`: models of every family) and `source_file`.
 
 #![no_std]
 #![allow(non_camel_case_types)]
@@ -71,7 +71,7 @@ mod pointer;
 #[cfg(feature = "families")]
 pub mod prompt;
 pub mod reader;
-#[cfg(feature = "std")]
+#[cfg(feature = "families")]
 pub mod score;
 #[cfg(feature = "generate")]
 pub mod session;

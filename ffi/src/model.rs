@@ -284,7 +284,9 @@ pub unsafe extern "C" fn nanoembed_plan_scratch(
 /// Where texts cannot be tokenised without a heap, as the model's tokenizer does it, the setting is
 /// refused by its name; with `NANOEMBED_VOCABULARY_NONE` the model takes token ids.
 ///
-/// `NANOEMBED_OTHER_MODEL` for a model that continues texts or compares them; `NANOEMBED_UNSUPPORTED_AMB` or
+/// A model that compares texts has 0 dimensions, and is for `nanoembed_score`.
+///
+/// `NANOEMBED_OTHER_MODEL` for a model that continues texts; `NANOEMBED_UNSUPPORTED_AMB` or
 /// `NANOEMBED_UNSUPPORTED_GGUF` if the build leaves the format out.
 ///
 /// # Safety

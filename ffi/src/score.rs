@@ -1,16 +1,19 @@
-//! How well two texts go together: of models on hosts.
+//! How well two texts go together.
 
 use core::ffi::c_char;
 
 use nanoembed_core::ErrorKind;
 
-use crate::embed::{nanoembed_workspace, session};
+use crate::embed::nanoembed_workspace;
+#[cfg(feature = "std")]
+use crate::embed::session;
 use crate::model::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
-use crate::status::{Outcome, nanoembed_error, nanoembed_status, report};
+use crate::status::{INVALID, Outcome, nanoembed_error, nanoembed_status, report};
 
 /// How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
-/// better. `NANOEMBED_OTHER_MODEL` for models that embed texts.
+/// better. What does not fit is cut from the end of the longer text first. `NANOEMBED_OTHER_MODEL`
+/// for models that embed texts.
 ///
 /// # Safety
 ///
@@ -38,8 +41,19 @@ pub unsafe extern "C" fn nanoembed_score(
                 pointer::out(score)?,
             )
         };
-        let Kind::Hosted(hosted) = &model.kind else { return Err(ErrorKind::OtherModel.into()) };
-        out.write(hosted.score(session(&mut workspace.hosted)?, query, document)?);
+        let score = match &model.kind {
+            #[cfg(feature = "std")]
+            Kind::Hosted(hosted) => {
+                hosted.score(session(&mut workspace.hosted)?, query, document)?
+            }
+            Kind::Family(family) => {
+                let nanoembed_workspace { scratch, ids, .. } = workspace;
+                let ids = ids.0.get_mut(..family.most()).ok_or(INVALID)?;
+                family.score(&model.source, &model.tokenizer, scratch, (query, document), ids)?
+            }
+            _ => return Err(ErrorKind::OtherModel.into()),
+        };
+        out.write(score);
         Ok(())
     };
     // SAFETY: the caller's promise.

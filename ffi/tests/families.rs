@@ -12,27 +12,26 @@ use nanoembed_ffi::embed::*;
 use nanoembed_ffi::model::*;
 use nanoembed_ffi::owned::*;
 use nanoembed_ffi::prompt::*;
+use nanoembed_ffi::score::nanoembed_score;
 use nanoembed_ffi::source::*;
 use nanoembed_ffi::status::*;
 use nanoembed_ffi::tokenize::nanoembed_tokenize;
 use nanoembed_ffi::tokenized::nanoembed_tokenized;
 
-/// Folders under `tests/data/models` whose `.weights` file keeps their texts, and the setting that
-/// keeps texts from being tokenised without a heap.
-const FOLDERS: [(&str, Option<&str>); 13] = [
-    ("bert_max_pool", None),
-    ("distilbert", None),
-    ("embeddinggemma", None),
-    ("eurobert", None),
-    ("gte", None),
-    ("jina_v3", None),
-    ("modernbert_mean", None),
-    ("mpnet", None),
-    ("nomic_bert", None),
-    ("qwen3_embedding", None),
-    ("roberta", None),
-    ("xlmr_bge_m3", None),
-    ("modernbert_reranker", None),
+/// Folders under `tests/data/models` whose `.weights` file keeps their texts.
+const FOLDERS: [&str; 12] = [
+    "bert_max_pool",
+    "distilbert",
+    "embeddinggemma",
+    "eurobert",
+    "gte",
+    "jina_v3",
+    "modernbert_mean",
+    "mpnet",
+    "nomic_bert",
+    "qwen3_embedding",
+    "roberta",
+    "xlmr_bge_m3",
 ];
 
 /// Texts that tokenizers stumble over.
@@ -95,13 +94,13 @@ impl Drop for Opened {
     }
 }
 
-fn on_heap(path: &Path) -> Opened {
+fn on_heap(path: &Path, tokens: u32) -> Opened {
     let path = CString::new(path.to_str().expect("UTF-8")).expect("no zeros");
     let (mut model, mut workspace) = (null_mut(), null_mut());
     let mut info = nanoembed_model_info::default();
     // SAFETY: everything is there.
     unsafe {
-        let options = nanoembed_model_options::default();
+        let options = nanoembed_model_options { tokens, ..Default::default() };
         let status = nanoembed_model_open(path.as_ptr(), &options, &mut model, null_mut());
         assert_eq!(status, NANOEMBED_OK);
         assert_eq!(nanoembed_workspace_new(model, &mut workspace), NANOEMBED_OK);
@@ -115,9 +114,12 @@ fn on_heap(path: &Path) -> Opened {
 
 /// Opens in exactly the memory that is planned; one byte less is too little.
 fn lent(file: &[u8], vocabulary: nanoembed_vocabulary) -> Result<Opened, nanoembed_error> {
+    lent_as(file, nanoembed_model_options { vocabulary, ..Default::default() })
+}
+
+fn lent_as(file: &[u8], options: nanoembed_model_options) -> Result<Opened, nanoembed_error> {
     let (data, length) = (file.as_ptr(), file.len() as u64);
     let source = nanoembed_source { data, length, ..Default::default() };
-    let options = nanoembed_model_options { vocabulary, ..Default::default() };
     let mut error = nanoembed_error::default();
     let (mut plan, mut bytes) = (nanoembed_plan::default(), 0);
     let (mut model, mut workspace) = (null_mut(), null_mut());
@@ -221,19 +223,13 @@ impl Opened {
 
 #[test]
 fn vectors_are_those_of_models_on_the_heap_bit_for_bit() {
-    let other = u32::from(ErrorKind::OtherModel.code());
     for weight_type in [WeightType::F32, WeightType::Int8] {
-        for (name, _) in FOLDERS {
+        for name in FOLDERS {
             let path = converted(name, weight_type);
             let file = std::fs::read(&path).expect("it was made");
-            let ours = match lent(&file, NANOEMBED_VOCABULARY_NONE) {
-                Ok(model) => model,
-                Err(error) => {
-                    assert_eq!((error.status, name), (other, "modernbert_reranker"));
-                    continue;
-                }
-            };
-            let theirs = on_heap(&path);
+            let ours = lent(&file, NANOEMBED_VOCABULARY_NONE);
+            let ours = ours.unwrap_or_else(|error| panic!("{name}: {}", self::name(&error)));
+            let theirs = on_heap(&path, 0);
             let ids = expected_ids(name);
             assert!(ids.len() >= 4, "{name}");
             for ids in ids {
@@ -248,19 +244,13 @@ fn vectors_are_those_of_models_on_the_heap_bit_for_bit() {
 }
 
 #[test]
-fn texts_are_tokenised_as_on_the_heap_or_refused_by_name() {
-    let unsupported = u32::from(ErrorKind::UnsupportedSetting.code());
-    for (folder, refused) in FOLDERS.iter().filter(|(name, _)| *name != "modernbert_reranker") {
+fn texts_are_tokenised_as_on_the_heap() {
+    for folder in FOLDERS {
         let path = converted(folder, WeightType::F32);
         let file = std::fs::read(&path).expect("it was made");
-        let opened = lent(&file, NANOEMBED_VOCABULARY_AUTO);
-        let found = opened.as_ref().map(|_| ()).map_err(|error| (error.status, name(error)));
-        let expected = match refused {
-            None => Ok(()),
-            Some(setting) => Err((unsupported, String::from(*setting))),
-        };
-        assert_eq!(found, expected, "{folder}");
-        let (Ok(ours), theirs) = (opened, on_heap(&path)) else { continue };
+        let ours = lent(&file, NANOEMBED_VOCABULARY_AUTO);
+        let ours = ours.unwrap_or_else(|error| panic!("{folder}: {}", name(&error)));
+        let theirs = on_heap(&path, 0);
         for text in TEXTS {
             let (expected, ids) = theirs.of_text(text);
             assert!(expected.is_ok(), "{folder}: {text}");
@@ -433,7 +423,7 @@ fn ids_of_generated_texts_are_those_of_the_heap() {
         let file = std::fs::read(&path).expect("it was made");
         let ours = lent(&file, NANOEMBED_VOCABULARY_AUTO);
         let ours = ours.unwrap_or_else(|error| panic!("{tokenizer}: {}", name(&error)));
-        let theirs = on_heap(&path);
+        let theirs = on_heap(&path, 0);
         for text in &texts {
             let (found, expected) = (ours.tokenized(text), theirs.tokenized(text));
             assert!(expected.is_ok(), "{tokenizer}: {text:?}");
@@ -467,7 +457,7 @@ fn tokens_that_go_across_spaces_are_merged_as_on_the_heap() {
     Conversion::new(&made, &path).run(&Silent).expect("it is a model");
     let file = std::fs::read(&path).expect("it was made");
     let ours = lent(&file, NANOEMBED_VOCABULARY_AUTO).map_err(|error| name(&error)).expect("opens");
-    let theirs = on_heap(&path);
+    let theirs = on_heap(&path, 0);
     let joined = theirs.tokenized("ze tz").expect("a text").0;
     assert!(joined.contains(&(last as u32)), "{joined:?}");
     for text in ["ze tz", "the time  e t", " e te t", "one to three"] {
@@ -534,7 +524,7 @@ fn texts_behind_prompts_are_those_of_the_heap() {
         let file = std::fs::read(&path).expect("it was made");
         let ours = lent(&file, NANOEMBED_VOCABULARY_AUTO);
         let ours = ours.unwrap_or_else(|error| panic!("{model}: {}", name(&error)));
-        let theirs = on_heap(&path);
+        let theirs = on_heap(&path, 0);
         // What stands there before anything is chosen.
         assert_eq!(theirs.set_prompt(NANOEMBED_PROMPT_USUAL, ""), NANOEMBED_OK);
         for text in texts {
@@ -568,12 +558,99 @@ fn texts_behind_prompts_are_those_of_the_heap() {
     }
 }
 
+/// Models that compare texts.
+const CROSS_ENCODERS: [&str; 3] = ["cross_encoder", "xlmr_reranker", "modernbert_reranker"];
+
+impl Opened {
+    /// The bits of the score of a pair.
+    fn score(&self, query: &str, document: &str) -> Result<u32, nanoembed_status> {
+        let mut score = f32::NAN;
+        let (a, b) = (query.as_ptr().cast(), document.as_ptr().cast());
+        let (a_bytes, b_bytes, out, none) =
+            (query.len(), document.len(), &raw mut score, null_mut());
+        let Self { model, workspace, .. } = *self;
+        // SAFETY: handles are good, and the rest lies here.
+        match unsafe { nanoembed_score(model, workspace, a, a_bytes, b, b_bytes, out, none) } {
+            NANOEMBED_OK => Ok(score.to_bits()),
+            status => Err(status),
+        }
+    }
+}
+
+/// Both give the same scores, texts that are cut included.
+fn assert_scores(path: &Path, what: &str) {
+    let file = std::fs::read(path).expect("it was made");
+    let (short, long) = (generated(40, 12), generated(12, 160));
+    let pairs = short.iter().zip(short.iter().rev());
+    let pairs = pairs.chain(long.iter().zip(long.iter().rev())).chain(long.iter().zip(&short));
+    let pairs: Vec<_> = pairs.chain(short.iter().zip(&long)).collect();
+    for tokens in [0, 7, 16, 23] {
+        let options = nanoembed_model_options { tokens, ..Default::default() };
+        let ours = lent_as(&file, options).unwrap_or_else(|why| panic!("{what}: {}", name(&why)));
+        let theirs = on_heap(path, tokens);
+        for (query, document) in &pairs {
+            let (found, expected) = (ours.score(query, document), theirs.score(query, document));
+            assert!(expected.is_ok(), "{what}: {query:?} {document:?}");
+            assert_eq!(found, expected, "{what} {tokens}: {query:?} {document:?}");
+        }
+    }
+}
+
+#[test]
+fn scores_of_pairs_are_those_of_the_heap_bit_for_bit() {
+    for folder in CROSS_ENCODERS {
+        for weight_type in [WeightType::F32, WeightType::Int8] {
+            assert_scores(&converted(folder, weight_type), folder);
+        }
+    }
+    let bert = r#"{"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}"#;
+    let sequence = r#"{"type": "Sequence", "processors": [{"type": "RobertaProcessing",
+        "sep": ["</s>", 2], "cls": ["<s>", 0], "trim_offsets": true, "add_prefix_space": true}]}"#;
+    let roberta = r#"{"type": "RobertaProcessing", "sep": ["[SEP]", 907], "cls": ["[CLS]", 906],
+        "trim_offsets": true, "add_prefix_space": false}"#;
+    for (kind, folder, post) in [
+        ("bert", "cross_encoder", bert),
+        ("sequence", "xlmr_reranker", sequence),
+        ("roberta", "modernbert_reranker", roberta),
+    ] {
+        let made = with_tokenizer_of(folder, folder);
+        let settings = made.join("tokenizer.json");
+        let text = std::fs::read_to_string(&settings).expect("it was copied");
+        let mut json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        json["post_processor"] = serde_json::from_str(post).expect("JSON");
+        std::fs::write(&settings, json.to_string()).expect("room for it");
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pair-{kind}.weights"));
+        Conversion::new(&made, &path).run(&Silent).unwrap_or_else(|why| panic!("{kind}: {why}"));
+        assert_scores(&path, kind);
+    }
+}
+
+#[test]
+fn models_that_compare_embed_nothing_and_others_compare_nothing() {
+    let other = u32::from(ErrorKind::OtherModel.code());
+    for (folder, compares) in [("cross_encoder", true), ("nomic_bert", false)] {
+        let file = std::fs::read(converted(folder, WeightType::F32)).expect("it was made");
+        let ours = lent(&file, NANOEMBED_VOCABULARY_AUTO);
+        let ours = ours.unwrap_or_else(|error| panic!("{folder}: {}", name(&error)));
+        assert_eq!(ours.dimensions == 0, compares, "{folder}");
+        let refused = if compares { ours.of_text("x").0.err() } else { ours.score("x", "y").err() };
+        assert_eq!(refused, Some(other), "{folder}");
+        if compares {
+            assert_eq!(ours.of_ids(&[2, 3]), Err(other));
+            let without = lent(&file, NANOEMBED_VOCABULARY_NONE).unwrap_or_else(|_| panic!());
+            let missing = u32::from(ErrorKind::MissingVocabulary.code());
+            assert_eq!(without.score("x", "y"), Err(missing));
+        }
+    }
+}
+
 #[test]
 fn files_that_are_cut_or_damaged_are_refused_or_run() {
     damage("nomic_bert");
     damage("xlmr_bge_m3");
     damage("modernbert_mean");
     damage("embeddinggemma");
+    damage("cross_encoder");
 }
 
 fn damage(name: &str) {

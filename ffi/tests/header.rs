@@ -6,7 +6,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 
 /// The files in the order in which a reader of the header wants to meet them.
-const SOURCES: [&str; 23] = [
+const SOURCES: [&str; 24] = [
     "version",
     "status",
     "memory",
@@ -22,6 +22,7 @@ const SOURCES: [&str; 23] = [
     "tokenize",
     "embed",
     "prompt",
+    "score",
     "batch",
     "top_k",
     "words",
@@ -82,7 +83,7 @@ fn header() -> String {
     config.header = Some(INTRODUCTION.to_owned());
     config.after_includes = Some(format!("\n{ATTRIBUTES}\n{}", statuses().trim_end()));
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for source in SOURCES.iter().chain(&["source_file", "score", "owned"]) {
+    for source in SOURCES.iter().chain(&["source_file", "owned"]) {
         builder = builder.with_src(root.join(format!("src/{source}.rs")));
     }
     let mut bytes = Vec::new();
@@ -99,7 +100,7 @@ fn header() -> String {
             "nanoembed_status nanoembed_error_describe",
         );
     // What needs an allocator or an operating system is no part of other builds.
-    let first = ["source_file", "score", "owned"].map(|file| {
+    let first = ["source_file", "owned"].map(|file| {
         let source =
             std::fs::read_to_string(root.join(format!("src/{file}.rs"))).expect("a source");
         let start = source.find("pub unsafe extern \"C\" fn ").expect("a function");

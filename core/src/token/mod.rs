@@ -45,6 +45,8 @@ pub(crate) mod charsmap;
 mod ends;
 pub(crate) mod heap_sort;
 mod ids;
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+pub(crate) mod longest_first;
 pub mod normalize;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod run;

@@ -170,6 +170,19 @@ impl<V: Vocabulary> Pieces<'_, V> {
         };
         Ok(self.ids.get(..count))
     }
+
+    /// As [`next_word`](Self::next_word), and whether it is a word.
+    #[cfg(feature = "folder-models")]
+    pub(crate) fn next_piece(&mut self) -> Result<Option<(&[u32], bool)>> {
+        let (count, is_word) = match self.scanner.next() {
+            None => return Ok(None),
+            Some(Found::Word) => {
+                (self.tokenizer.spell(&mut self.scanner.word, &mut self.ids)?, true)
+            }
+            Some(Found::Special(id)) => (write_one(id, &mut self.ids), false),
+        };
+        Ok(self.ids.get(..count).map(|ids| (ids, is_word)))
+    }
 }
 
 impl<V: Vocabulary> WordPiece<V> {

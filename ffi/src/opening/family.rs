@@ -128,7 +128,8 @@ impl FamilyOpening {
 
     fn sizes(&self) -> Outcome<Sizes> {
         let Self { file, plan, .. } = self;
-        sizes(file.config(), plan, file.room(), (&self.tokenizing(), file.prompts()))
+        let texts = (&self.tokenizing(), file.prompts());
+        sizes(file.config(), plan, file.room(), texts, file.compares())
     }
 
     /// What kernels want to know of the weights.

@@ -16,6 +16,7 @@
 //! | `bpe_model` | what both say of their merges |
 //! | `step`, `metaspace` | a step of it |
 //! | `ends` | what its post-processor puts around a text |
+//! | `pair_template` | what it puts around and between two texts |
 //! | `token_id` | a token beside its id, as post-processors have it |
 
 #[cfg(feature = "folder-models")]
@@ -35,6 +36,8 @@ pub(crate) mod metaspace;
 pub(crate) mod module;
 #[cfg(feature = "folder-models")]
 pub(crate) mod pair_settings;
+#[cfg(feature = "folder-models")]
+pub(crate) mod pair_template;
 #[cfg(feature = "families")]
 pub(crate) mod pooling;
 #[cfg(feature = "families")]

@@ -2,6 +2,7 @@
 //! several side by side.
 
 use crate::kernel;
+use crate::kernel::pieces::copy;
 
 /// How the vectors of a text's tokens become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,11 +37,11 @@ impl Way {
         match self {
             Self::First => {
                 let first = kept.next().or_else(|| tokens.clone().next());
-                first.into_iter().for_each(|token| out.copy_from_slice(token));
+                first.into_iter().for_each(|token| copy(out, token));
             }
-            Self::Last => kept.last().into_iter().for_each(|token| out.copy_from_slice(token)),
+            Self::Last => kept.last().into_iter().for_each(|token| copy(out, token)),
             Self::Max => {
-                kept.next().into_iter().for_each(|token| out.copy_from_slice(token));
+                kept.next().into_iter().for_each(|token| copy(out, token));
                 kept.for_each(|token| larger_of_each(out, token));
             }
             Self::Mean => {

@@ -7,11 +7,14 @@
 //! | `modules` | `modules.json`: what stands behind the transformer |
 //! | `source` | what a file says of its model, and how much memory that takes |
 //! | `tokenizer` | texts to tokens |
-//! | `model` | tokens to vectors |
+//! | `linear`, `classes` | what stands behind the transformer, out of the file |
+//! | `model` | tokens to vectors, or to the score of a pair |
 //!
 //! `docs/models.md` has the layout of these files. Nothing here allocates, and the vectors are those
 //! of `owned::TextEncoder`, bit for bit.
 
+mod classes;
+mod linear;
 mod model;
 mod modules;
 mod source;
@@ -20,3 +23,10 @@ pub mod tokenizer;
 
 pub use model::Transformer;
 pub use source::{TransformerMemory, TransformerNeeds, TransformerSource};
+
+use crate::error::{Error, ErrorKind};
+
+const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
+const WRONG_SHAPE: Error = Error::without_offset(ErrorKind::WrongShape);
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+const TOO_LARGE: Error = Error::without_offset(ErrorKind::SizeOverflow);

@@ -1,5 +1,6 @@
 //! Tokens to vectors.
 
+use super::classes::Classes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{Kernels, RowSummary};
 use crate::model::block::layer::Layer;
@@ -12,6 +13,8 @@ use crate::model::pass::packed::{Batch, Encoder};
 use crate::model::run::Run;
 use crate::model::weights::Weights;
 
+const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
+
 /// A transformer with what stands behind it.
 ///
 /// `L` holds one [`Layer`] per layer: a slice, an array or a `Vec`.
@@ -21,6 +24,7 @@ pub struct Transformer<'m, L> {
     pub(super) dense: &'m [Dense<'m>],
     pub(super) embedding: Embedding,
     pub(super) dimensions: usize,
+    pub(super) classes: Option<Classes<'m>>,
 }
 
 impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
@@ -30,10 +34,16 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
         &self.encoder.config().transformer
     }
 
-    /// Elements of an embedding.
+    /// Elements of an embedding; 0 for a model that compares texts.
     #[must_use]
     pub const fn dimensions(&self) -> usize {
         self.dimensions
+    }
+
+    /// Classes that [`classify`](Self::classify) tells apart; 0 for models that embed texts.
+    #[must_use]
+    pub fn labels(&self) -> usize {
+        self.classes.as_ref().map_or(0, |classes| classes.classifier.output.bias.len())
     }
 
     /// Writes what kernels want to know of its weights: see
@@ -60,7 +70,8 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
     ///
     /// As [`Encoder::states`](crate::model::Encoder::states);
     /// [`ErrorKind::BufferTooSmall`] if the room is too small;
-    /// [`ErrorKind::InvalidArgument`] if `out` has not as many elements as an embedding.
+    /// [`ErrorKind::InvalidArgument`] if `out` has not as many elements as an embedding;
+    /// [`ErrorKind::OtherModel`] if the model compares texts.
     pub fn embed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -71,6 +82,9 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
     ) -> Result<()> {
         let half = room.len() / 2;
         let (from, to) = room.split_at_mut_checked(half).unwrap_or_default();
+        if self.classes.is_some() {
+            return Err(OTHER_MODEL);
+        }
         if out.len() != self.dimensions {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
         }
@@ -82,5 +96,33 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
             self.embedding.write(run.kernels, layers, (states, skipped), (from, to), out)
         };
         self.encoder.states(run, &text, workspace, &mut each, &|_| {})
+    }
+    /// The scores of the classes of a tokenised text or pair of texts (tokens, and their types) into
+    /// `out`, in as many floats of `room` as [`TransformerSource::room`](super::TransformerSource::room)
+    /// says.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::states`](crate::model::Encoder::states);
+    /// [`ErrorKind::BufferTooSmall`] if the room is too small;
+    /// [`ErrorKind::InvalidArgument`] if `out` has not as many elements as there are classes;
+    /// [`ErrorKind::OtherModel`] if the model compares no texts.
+    pub fn classify<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        (ids, types): (&[u32], &[u8]),
+        workspace: &mut Workspace<'_>,
+        room: &mut [f32],
+        out: &mut [f32],
+    ) -> Result<()> {
+        let Classes { classifier, on_logits } = self.classes.as_ref().ok_or(OTHER_MODEL)?;
+        if out.len() != self.labels() {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        let text = Batch { ids, types, lengths: &[ids.len()] };
+        let mut each = |_, states: &[f32]| classifier.logits(run.kernels, states, room, out);
+        self.encoder.states(run, &text, workspace, &mut each, &|_| {})?;
+        on_logits.apply(run.kernels, out);
+        Ok(())
     }
 }

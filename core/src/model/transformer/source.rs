@@ -1,9 +1,12 @@
 //! What a file says of its model, and opening it.
 
+use super::classes::Head;
+use super::linear::Linear;
 use super::model::Transformer;
 use super::modules::{DenseModule, Modules};
 use super::texts::{fault, object, value};
 use super::tokenizer::{FolderTokenizerSource, TokenizerParts};
+use super::{MISSING, TOO_LARGE, TOO_SMALL, WRONG_SHAPE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::{Embd, TokenEntries};
 use crate::kernel::Kernels;
@@ -15,6 +18,7 @@ use crate::model::folder::encoder_settings::{self, EncoderSettings};
 use crate::model::folder::fallback_settings::FallbackSettings;
 use crate::model::folder::masked::refuse_masked;
 use crate::model::folder::pair_settings::PairSettings;
+use crate::model::folder::pair_template::PairTemplate;
 use crate::model::folder::prompts::{self, FolderPrompts};
 use crate::model::folder::tokenizer_root;
 use crate::model::folder::unigram_settings::UnigramSettings;
@@ -27,8 +31,8 @@ use crate::model::run::Run;
 use crate::model::source::embd::embd_is_decoder;
 use crate::model::source::word_pieces::WordPieceSource;
 use crate::model::table::{TableSettings, TableSource};
-use crate::model::weights::{Matrix, Name, SliceWeights, Weights};
-use crate::text::json::{Fault, Object, Read, chars};
+use crate::model::weights::{Name, SliceWeights, Weights};
+use crate::text::json::{Fault, Object, Read, Value, chars};
 
 const CONFIG: &str = "config.json";
 /// The tensor with the settings of the tokenizer.
@@ -37,11 +41,6 @@ const TOKENIZER: &str = "tokenizer.json";
 const SCORES: &str = "tokenizer.scores";
 /// The tensor with the merges of BPE.
 const MERGES: &str = "tokenizer.merges";
-
-const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
-const WRONG_SHAPE: Error = Error::without_offset(ErrorKind::WrongShape);
-const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
-const TOO_LARGE: Error = Error::without_offset(ErrorKind::SizeOverflow);
 
 /// A `.weights` file in memory that keeps the texts of a folder, with a transformer that embeds.
 ///
@@ -62,6 +61,7 @@ pub struct TransformerSource<'a> {
     bytes: &'a [u8],
     family: FamilyModel,
     modules: Modules<'a>,
+    compares: bool,
     max_tokens: usize,
     prompts: FolderPrompts<'a>,
     /// The setting that asks for something to be done to texts which is not done here.
@@ -104,8 +104,7 @@ impl<'a> TransformerSource<'a> {
     ///
     /// # Errors
     ///
-    /// What is wrong with a text; [`ErrorKind::OtherModel`] if the model compares texts and embeds
-    /// none.
+    /// What is wrong with a text.
     pub fn read(file: Embd<'a>, bytes: &'a [u8]) -> Read<'a, Self> {
         let modules = Modules::read(&file)?;
         let config = value(&file, modules.folder, CONFIG)?;
@@ -118,9 +117,7 @@ impl<'a> TransformerSource<'a> {
             refuse_masked(config)?;
         }
         let family = read_config(config)?;
-        if family.classifier.is_some() && !modules.are_listed {
-            return Err(fault(Error::without_offset(ErrorKind::OtherModel), "architectures"));
-        }
+        let compares = family.classifier.is_some() && !modules.are_listed;
         let settings = encoder_settings(&file, modules.folder)?;
         let tokenizer = object(&file, modules.folder, "tokenizer_config.json")?;
         let tokenizer = tokenizer.and_then(|config| encoder_settings::tokenizer_limit(&config));
@@ -132,7 +129,7 @@ impl<'a> TransformerSource<'a> {
             None => FolderPrompts::none(are_pooled),
         };
         let asks_of_texts = settings.lower_case.then_some("do_lower_case");
-        Ok(Self { file, bytes, family, modules, max_tokens, prompts, asks_of_texts })
+        Ok(Self { file, bytes, family, modules, compares, max_tokens, prompts, asks_of_texts })
     }
 
     /// What the transformer is.
@@ -153,14 +150,23 @@ impl<'a> TransformerSource<'a> {
         self.max_tokens
     }
 
-    /// Elements of an embedding.
+    /// Whether the model compares texts and embeds none.
+    #[must_use]
+    pub const fn compares(&self) -> bool {
+        self.compares
+    }
+
+    /// Elements of an embedding; 0 for a model that compares texts.
     #[must_use]
     pub fn dimensions(&self) -> usize {
+        if self.compares {
+            return 0;
+        }
         let last = self.modules.dense.last();
         last.map_or(self.embedding().pooled(), |layer| layer.settings.outputs)
     }
 
-    /// Floats of the room that [`Transformer::embed`] takes.
+    /// Floats of the room that [`Transformer::embed`] or [`Transformer::classify`] takes.
     #[must_use]
     pub fn room(&self) -> usize {
         let outputs = self.modules.dense.iter().map(|layer| layer.settings.outputs);
@@ -198,18 +204,20 @@ impl<'a> TransformerSource<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::MissingTensor`] or [`ErrorKind::WrongShape`] if the linear layers behind the
-    /// pooling do not lie in the file, or do not fit.
+    /// pooling, or of the head of a model that compares texts, do not lie in the file, or do not fit.
     pub fn needs(&self) -> Result<TransformerNeeds> {
         let mut floats = 0_usize;
         let mut width = self.embedding().pooled();
         for layer in &self.modules.dense {
-            let (weight, _) = self.matrices(layer)?;
+            let linear = self.linear(layer)?;
             if layer.settings.inputs != width {
                 return Err(WRONG_SHAPE);
             }
-            width = weight.rows;
-            let elements = weight.cols.checked_add(1).and_then(|it| it.checked_mul(weight.rows));
-            floats = elements.and_then(|it| it.checked_add(floats)).ok_or(TOO_LARGE)?;
+            width = linear.weight.rows;
+            floats = linear.floats().and_then(|it| it.checked_add(floats)).ok_or(TOO_LARGE)?;
+        }
+        if let Some(head) = self.head()? {
+            floats = floats.checked_add(head.floats()?).ok_or(TOO_LARGE)?;
         }
         let (layers, dense) = (self.family.config.layers, self.modules.dense.len());
         Ok(TransformerNeeds { layers, dense, floats })
@@ -236,10 +244,12 @@ impl<'a> TransformerSource<'a> {
         })?;
         let slots = dense.get_mut(..self.modules.dense.len()).ok_or(TOO_SMALL)?;
         for (slot, layer) in slots.iter_mut().zip(&self.modules.dense) {
-            *slot = self.dense(&run, layer, &mut floats)?;
+            *slot = self.linear(layer)?.read(&run, layer.settings.activation, &mut floats)?;
         }
+        let head = self.head()?;
+        let classes = head.map(|head| head.read(&run, config.epsilon, &mut floats)).transpose()?;
         let (embedding, dimensions) = (self.embedding(), self.dimensions());
-        Ok(Transformer { encoder, dense: slots, embedding, dimensions })
+        Ok(Transformer { encoder, dense: slots, embedding, dimensions, classes })
     }
 
     /// The tokenizer, if it is one that is done without a heap.
@@ -248,6 +258,20 @@ impl<'a> TransformerSource<'a> {
     ///
     /// The setting that is not done here; [`ErrorKind::MissingVocabulary`] without a tokenizer.
     pub fn tokenizer(&self) -> Read<'a, FolderTokenizerSource<'a>> {
+        let (tokenizer, root) = self.tokenizer_of_texts()?;
+        if !self.compares {
+            return Ok(tokenizer);
+        }
+        let pair = PairTemplate::read(root.member("post_processor"))?;
+        if !pair.ids().all(|id| (id as usize) < self.family.config.vocabulary) {
+            let bad = Error::new(root.offset(), ErrorKind::BadVocabulary);
+            return Err(fault(bad, "post_processor"));
+        }
+        Ok(tokenizer.with_pair(pair))
+    }
+
+    /// The tokenizer of single texts, and its settings.
+    fn tokenizer_of_texts(&self) -> Read<'a, (FolderTokenizerSource<'a>, Value<'a>)> {
         if let Some(setting) = self.asks_of_texts {
             return Err(fault(Error::without_offset(ErrorKind::UnsupportedSetting), setting));
         }
@@ -255,24 +279,34 @@ impl<'a> TransformerSource<'a> {
         let entries = self.file.token_entries().ok_or(missing)?;
         let settings = self.file.tensor(TOKENIZER).ok_or(missing)?;
         let root = tokenizer_root::read(settings.data(), settings.header().offset)?;
-        let kind = root.value().member("model").and_then(|model| model.member("type"));
+        let value = root.value();
+        let kind = value.member("model").and_then(|model| model.member("type"));
         let is = |name| kind.is_some_and(|kind| kind.is_text(name));
-        if is("Unigram") {
+        let source = if is("Unigram") {
             let scores = self.beside_tokens(SCORES)?;
             let settings = UnigramSettings::read(&root, entries.count)?;
-            return FolderTokenizerSource::unigram(self.parts(settings, entries, scores));
+            FolderTokenizerSource::unigram(self.parts(settings, entries, scores))?
+        } else if is("BPE") {
+            self.pairs(&root, entries)?
+        } else {
+            self.word_pieces(&entries, root)?
+        };
+        Ok((source, value))
+    }
+
+    fn pairs(
+        &self,
+        root: &Object<'a>,
+        entries: TokenEntries<'a>,
+    ) -> Read<'a, FolderTokenizerSource<'a>> {
+        let merges = self.beside_tokens(MERGES)?;
+        let model = BpeModel::read(root, entries.count)?;
+        if model.byte_fallback {
+            let settings = FallbackSettings::read(root, model)?;
+            return FolderTokenizerSource::fallback(self.parts(settings, entries, merges));
         }
-        if is("BPE") {
-            let merges = self.beside_tokens(MERGES)?;
-            let model = BpeModel::read(&root, entries.count)?;
-            if model.byte_fallback {
-                let settings = FallbackSettings::read(&root, model)?;
-                return FolderTokenizerSource::fallback(self.parts(settings, entries, merges));
-            }
-            let settings = PairSettings::read(&root, model)?;
-            return FolderTokenizerSource::byte_pairs(self.parts(settings, entries, merges));
-        }
-        self.word_pieces(&entries, root)
+        let settings = PairSettings::read(root, model)?;
+        FolderTokenizerSource::byte_pairs(self.parts(settings, entries, merges))
     }
 
     /// What the file has beside the tokens under this name.
@@ -322,47 +356,30 @@ impl<'a> TransformerSource<'a> {
     }
 
     /// Where the weight and the bias of a layer behind the pooling lie.
-    fn matrices(&self, layer: &DenseModule<'_>) -> Result<(Matrix, Option<Matrix>)> {
+    fn linear(&self, layer: &DenseModule<'_>) -> Result<Linear> {
         let DenseModule { folder, settings } = layer;
-        let find = |kind: &str| {
+        let found = Linear::find(|kind| {
             let mut name = Name::new("");
             let mut utf8 = [0; 4];
             chars(folder).for_each(|c| name.push(c.encode_utf8(&mut utf8)));
             name.push(if folder.is_empty() { "linear" } else { "/linear" });
             name.push(kind);
             self.weights().matrix(name.as_str())
-        };
-        let (weight, bias) = (find(".weight")?.ok_or(MISSING)?, find(".bias")?);
-        if settings.bias && bias.is_none() {
+        })?;
+        if settings.bias && found.bias.is_none() {
             return Err(MISSING);
         }
-        let fits = (weight.rows, weight.cols) == (settings.outputs, settings.inputs)
-            && bias.is_none_or(|bias| (bias.rows, bias.cols) == (1, settings.outputs));
-        if fits { Ok((weight, bias)) } else { Err(WRONG_SHAPE) }
+        let fits = found.fits(settings.outputs, settings.inputs);
+        if fits { Ok(found) } else { Err(WRONG_SHAPE) }
     }
 
-    /// A layer behind the pooling, whose weights become the first of `floats`.
-    fn dense<'m, W: Weights + ?Sized>(
-        &self,
-        run: &Run<'_, W>,
-        layer: &DenseModule<'_>,
-        floats: &mut &'m mut [f32],
-    ) -> Result<Dense<'m>> {
-        let (weight, bias) = self.matrices(layer)?;
-        let elements = weight.rows.checked_mul(weight.cols).ok_or(TOO_LARGE)?;
-        let mut take = |elements, matrix: Option<Matrix>| {
-            let room = core::mem::take(floats);
-            let (values, rest) = room.split_at_mut_checked(elements).ok_or(TOO_SMALL)?;
-            *floats = rest;
-            match matrix {
-                Some(matrix) => run.read_converted(&matrix, 0, values, &mut [])?,
-                None => values.fill(0.0),
-            }
-            Ok::<&'m [f32], Error>(values)
+    /// The head of a model that compares texts.
+    fn head(&self) -> Result<Option<Head>> {
+        let Some(model) = self.family.classifier.filter(|_| self.compares) else {
+            return Ok(None);
         };
-        let activation = layer.settings.activation;
-        let (weight, bias) = (take(elements, Some(weight))?, take(weight.rows, bias)?);
-        Ok(Dense { weight, bias, activation })
+        let width = self.family.config.hidden;
+        self.named(|named| Head::find(&model, width, named, &self.weights())).map(Some)
     }
 }
 

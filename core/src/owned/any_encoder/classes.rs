@@ -29,11 +29,7 @@ impl Classes {
         };
         let classifier = family.classifier?;
         let labels = labels.first(model.encoder().labels());
-        let usual = match labels.len() {
-            1 => DenseActivation::Sigmoid,
-            _ => DenseActivation::Identity,
-        };
-        let on_logits = classifier.on_logits.unwrap_or(usual);
+        let on_logits = classifier.on_logits_of(labels.len());
         Some(Self { labels, on_logits, kernels: *model.encoder().kernels() })
     }
 

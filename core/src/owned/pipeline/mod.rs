@@ -30,6 +30,7 @@ use super::{Tokenized, TokenizedPair};
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::SpecialTokens;
 use crate::token::added_parts::Part;
+use crate::token::longest_first::longest_first;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 use crate::token::unicode::{Form, write_form};
 use added::AddedVocabulary;
@@ -207,7 +208,7 @@ impl Pipeline {
         let encoded = self
             .encode_into(first, max_tokens, special, session, &mut texts.0)
             .and_then(|()| self.encode_into(second, max_tokens, special, session, &mut texts.1));
-        let kept = post::longest_first(texts.0.len(), texts.1.len(), room);
+        let kept = longest_first(texts.0.len(), texts.1.len(), room);
         let mut pair = TokenizedPair {
             ids: Vec::with_capacity(kept.0 + kept.1 + around),
             types: Vec::with_capacity(kept.0 + kept.1 + around),

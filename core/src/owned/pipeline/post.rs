@@ -53,20 +53,6 @@ pub(super) fn added(items: &[Item]) -> usize {
     items.iter().map(of).sum()
 }
 
-/// How many tokens of two texts are kept so that together they are at most so many: the longer one
-/// is shortened first.
-pub(super) fn longest_first(first: usize, second: usize, most: usize) -> (usize, usize) {
-    if first.saturating_add(second) <= most {
-        return (first, second);
-    }
-    let (short, long) = (first.min(second), first.max(second));
-    let mut kept = (short, if short > most { short } else { short.max(most - short).min(long) });
-    if kept.0.saturating_add(kept.1) > most {
-        kept = (most / 2, most / 2 + most % 2);
-    }
-    if first > second { (kept.1, kept.0) } else { kept }
-}
-
 /// Reads the member `post_processor`.
 pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, PostProcessor> {
     let mut read = None;

@@ -112,8 +112,9 @@ impl<'a> Bpe<'a> {
         })
     }
 
-    /// Calls `give` with the ids of `text`, in which no added tokens are looked for. With `whole`,
-    /// a word that it has is one token, whether merges make it or not.
+    /// Calls `give` with the ids of `text`, in which no added tokens are looked for, and with `None`
+    /// behind those of every word. With `whole`, a word that it has is one token, whether merges
+    /// make it or not.
     ///
     /// # Errors
     ///
@@ -124,16 +125,19 @@ impl<'a> Bpe<'a> {
         whole: Option<&impl Vocabulary>,
         text: &str,
         scratch: &mut Scratch<'_>,
-        give: &mut dyn FnMut(u32),
+        give: &mut dyn FnMut(Option<u32>),
     ) -> Result<()> {
         self.each_word(text, &mut |word| {
-            if let Some(vocabulary) = whole
-                && let Some(id) = find_whole(vocabulary, word)?
-            {
-                give(id);
-                return Ok(());
+            let known = match whole {
+                Some(vocabulary) => find_whole(vocabulary, word)?,
+                None => None,
+            };
+            match known {
+                Some(id) => give(Some(id)),
+                None => self.merge_word(word, scratch, &mut |id| give(Some(id)))?,
             }
-            self.merge_word(word, scratch, give)
+            give(None);
+            Ok(())
         })
     }
 

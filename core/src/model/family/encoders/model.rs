@@ -123,6 +123,16 @@ pub struct ClassifierModel {
 }
 
 impl ClassifierModel {
+    /// What becomes of the logits of a model with so many classes.
+    #[must_use]
+    pub const fn on_logits_of(&self, labels: usize) -> DenseActivation {
+        match (self.on_logits, labels) {
+            (Some(said), _) => said,
+            (None, 1) => DenseActivation::Sigmoid,
+            (None, _) => DenseActivation::Identity,
+        }
+    }
+
     /// That of BERT: the first token's vector through the pooler.
     pub(super) const BERT: Self = Self {
         pooling: Way::First,

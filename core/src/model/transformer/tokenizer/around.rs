@@ -1,6 +1,6 @@
 //! What is put around the ids of a text.
 
-use super::TOO_SMALL;
+use super::{Give, TOO_SMALL};
 use crate::error::Result;
 use crate::model::folder::ends::Ends;
 use crate::token::Encoded;
@@ -15,7 +15,7 @@ use crate::token::Encoded;
 pub(super) fn around(
     ends: Ends,
     ids: &mut [u32],
-    encode: impl FnOnce(&mut dyn FnMut(u32)) -> Result<()>,
+    encode: impl FnOnce(&mut Give<'_>) -> Result<()>,
 ) -> Result<Encoded> {
     let Ends { before, behind } = ends;
     let count = usize::from(before.is_some()).saturating_add(usize::from(behind.is_some()));
@@ -27,6 +27,7 @@ pub(super) fn around(
     let mut total = 0_usize;
     let places = places.into_slice();
     encode(&mut |id| {
+        let Some(id) = id else { return };
         if let Some(place) = places.get_mut(total).filter(|_| total < most) {
             *place = id;
         }
@@ -49,7 +50,7 @@ mod tests {
         let encode = |room: usize, before, behind| {
             let mut ids = [0; 5];
             let found = around(Ends { before, behind }, &mut ids[..room], |give| {
-                [7, 8, 9].into_iter().for_each(give);
+                [7, 8, 9].map(Some).into_iter().for_each(give);
                 Ok(())
             });
             (ids, found.map(|it| (it.tokens, it.total, it.truncated)))

@@ -1,6 +1,5 @@
 //! Opening a byte-level BPE tokenizer, and its texts.
 
-use super::BAD;
 use super::added::AddedList;
 use super::composed::each_part;
 use super::memory::{
@@ -8,6 +7,7 @@ use super::memory::{
 };
 use super::merges::{MergeList, WORD, too_long};
 use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
+use super::{BAD, Give};
 use crate::error::Result;
 use crate::model::folder::ends::Ends;
 use crate::model::folder::pair_settings::PairSettings;
@@ -119,14 +119,14 @@ impl PairTokenizer<'_> {
         &self,
         texts: &[&str],
         memory: TokenizingMemory<'_>,
-        give: &mut dyn FnMut(u32),
+        give: &mut Give<'_>,
     ) -> Result<()> {
         let TokenizingMemory { text: window, symbols, heap, .. } = memory;
         let mut scratch = Scratch::new(symbols, heap);
         for text in texts {
             let take = &mut |part| {
                 match part {
-                    Part::Added(id) => give(id),
+                    Part::Added(id) => give(Some(id)),
                     Part::Plain(place) => {
                         let part = text.get(place).unwrap_or_default();
                         self.part(part, window, &mut scratch, give)?;
@@ -145,7 +145,7 @@ impl PairTokenizer<'_> {
         part: &str,
         window: &mut [u8],
         scratch: &mut Scratch<'_>,
-        give: &mut dyn FnMut(u32),
+        give: &mut Give<'_>,
     ) -> Result<()> {
         if !self.composes || Form::Nfc.has(part) {
             return self.composed(part, scratch, give);
@@ -153,15 +153,10 @@ impl PairTokenizer<'_> {
         each_part(part, window, &mut |part| self.composed(part, scratch, give))
     }
 
-    fn composed(
-        &self,
-        text: &str,
-        scratch: &mut Scratch<'_>,
-        give: &mut dyn FnMut(u32),
-    ) -> Result<()> {
+    fn composed(&self, text: &str, scratch: &mut Scratch<'_>, give: &mut Give<'_>) -> Result<()> {
         let take = &mut |part| {
             match part {
-                Part::Added(id) => give(id),
+                Part::Added(id) => give(Some(id)),
                 Part::Plain(place) => {
                     let words = text.get(place).unwrap_or_default();
                     self.bpe.each(self.whole.as_ref(), words, scratch, give).map_err(too_long)?;

@@ -6,7 +6,7 @@ use super::memory::{
 };
 use super::merges::{MergeList, WORD, too_long};
 use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
-use super::{BAD, TOO_SMALL};
+use super::{BAD, Give, TOO_SMALL};
 use crate::error::Result;
 use crate::model::folder::ends::Ends;
 use crate::model::folder::fallback_settings::FallbackSettings;
@@ -114,13 +114,13 @@ impl FallbackTokenizer<'_> {
         &self,
         texts: &[&str],
         memory: TokenizingMemory<'_>,
-        give: &mut dyn FnMut(u32),
+        give: &mut Give<'_>,
     ) -> Result<()> {
         let mut scratch = Scratch::new(memory.symbols, memory.heap);
         for text in texts {
             let take = &mut |part| {
                 match part {
-                    Part::Added(id) => give(id),
+                    Part::Added(id) => give(Some(id)),
                     Part::Plain(place) => {
                         let part = text.get(place).unwrap_or_default();
                         self.part(part, &mut scratch, give)?;
@@ -134,13 +134,14 @@ impl FallbackTokenizer<'_> {
     }
 
     /// The ids of a part without added tokens, word by word.
-    fn part(&self, part: &str, scratch: &mut Scratch<'_>, give: &mut dyn FnMut(u32)) -> Result<()> {
+    fn part(&self, part: &str, scratch: &mut Scratch<'_>, give: &mut Give<'_>) -> Result<()> {
         let mut rest = part;
         while !rest.is_empty() {
             let (word, behind) = rest.split_at_checked(self.end(rest)).ok_or(TOO_SMALL)?;
             self.word(word, scratch, give)?;
             rest = behind;
         }
+        give(None);
         Ok(())
     }
 
@@ -156,7 +157,7 @@ impl FallbackTokenizer<'_> {
         end.map_or(text.len(), |(at, _)| at)
     }
 
-    fn word(&self, word: &str, scratch: &mut Scratch<'_>, give: &mut dyn FnMut(u32)) -> Result<()> {
+    fn word(&self, word: &str, scratch: &mut Scratch<'_>, give: &mut Give<'_>) -> Result<()> {
         let mut outcome = Ok(());
         let parts = word.chars().flat_map(|c| {
             let parts = self.character(if c == ' ' { self.mark } else { c });
@@ -168,7 +169,7 @@ impl FallbackTokenizer<'_> {
         });
         let merged = merge(&mut &self.merges, parts, &mut scratch.word).map_err(too_long)?;
         outcome?;
-        merged.for_each(give);
+        merged.for_each(|id| give(Some(id)));
         Ok(())
     }
 

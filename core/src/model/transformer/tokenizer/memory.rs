@@ -92,6 +92,14 @@ pub struct TokenizingMemory<'s> {
     pub behind: &'s mut [u8],
 }
 
+impl TokenizingMemory<'_> {
+    /// The same memory for one text after the other.
+    pub(super) const fn again(&mut self) -> TokenizingMemory<'_> {
+        let Self { text, steps, symbols, heap, behind } = self;
+        TokenizingMemory { text, steps, symbols, heap, behind }
+    }
+}
+
 impl TokenizingNeeds {
     /// What Unigram takes for a window of so many bytes.
     pub(super) fn ways(bytes: usize) -> Self {

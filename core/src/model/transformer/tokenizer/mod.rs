@@ -12,6 +12,7 @@
 //! | `vocabulary` | tokens, and an index over them |
 //! | `added` | the tokens that were added to a vocabulary |
 //! | `around` | what is put around ids |
+//! | `pair` | two texts, with what is put around and between them |
 //! | `behind` | a text behind a prompt |
 //! | `memory` | the memory lent |
 //! | `ready` | texts to ids |
@@ -25,6 +26,7 @@ mod fallback;
 mod memory;
 mod merges;
 mod normalizer;
+mod pair;
 mod pieces;
 mod ready;
 mod source;
@@ -37,6 +39,10 @@ pub use source::FolderTokenizerSource;
 pub(super) use vocabulary::TokenizerParts;
 
 use crate::error::{Error, ErrorKind};
+
+/// Takes the ids of a text, and `None` where a piece of it ends, of which the model makes ids by
+/// itself.
+type Give<'g> = dyn FnMut(Option<u32>) + 'g;
 
 const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);

@@ -1,5 +1,6 @@
 //! Texts to ids.
 
+use super::Give;
 use super::around::around;
 use super::behind::behind;
 use super::byte_pairs::PairTokenizer;
@@ -8,6 +9,7 @@ use super::memory::TokenizingMemory;
 use super::unigram::UnigramTokenizer;
 use crate::error::Result;
 use crate::model::folder::ends::Ends;
+use crate::model::folder::pair_template::PairTemplate;
 use crate::token::{Encoded, Entries, HashVocabulary, WordPiece};
 
 /// A tokenizer that is ready.
@@ -16,6 +18,8 @@ pub struct FolderTokenizer<'a> {
     pub(super) kind: Kind<'a>,
     /// Whether texts may be cut before spaces.
     pub(super) may_cut: bool,
+    /// What is put around and between two texts, if it is made for that.
+    pub(super) pair: Option<PairTemplate>,
 }
 
 /// Which one it is.
@@ -89,8 +93,8 @@ impl FolderTokenizer<'_> {
         let Ends { before, behind } = self.ends();
         let (mut tokens, mut last) = (usize::from(before.is_some()), before);
         self.each(&[prompt], memory, &mut |id| {
-            tokens = tokens.saturating_add(1);
-            last = Some(id);
+            tokens = tokens.saturating_add(usize::from(id.is_some()));
+            last = id.or(last);
         })?;
         // As `owned::TextTokenizer` tells what would stand behind it: by the last token of nothing.
         let is_end = behind.is_none() && before.is_some() && last == before;
@@ -109,17 +113,20 @@ impl FolderTokenizer<'_> {
         }
     }
 
-    fn each(
+    pub(super) fn each(
         &self,
         texts: &[&str],
         memory: TokenizingMemory<'_>,
-        give: &mut dyn FnMut(u32),
+        give: &mut Give<'_>,
     ) -> Result<()> {
         match &self.kind {
             Kind::WordPiece(words) => texts.iter().try_for_each(|text| {
                 let mut pieces = words.pieces(text);
-                while let Some(word) = pieces.next_word()? {
-                    word.iter().copied().for_each(&mut *give);
+                while let Some((ids, is_piece)) = pieces.next_piece()? {
+                    ids.iter().for_each(|id| give(Some(*id)));
+                    if is_piece {
+                        give(None);
+                    }
                 }
                 Ok(())
             }),

@@ -10,6 +10,7 @@ use super::vocabulary::TokenizerParts;
 use crate::error::Result;
 use crate::model::folder::fallback_settings::FallbackSettings;
 use crate::model::folder::pair_settings::PairSettings;
+use crate::model::folder::pair_template::PairTemplate;
 use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::model::source::word_pieces::WordPieceSource;
 use crate::text::json::{Read, Value};
@@ -22,6 +23,7 @@ const BEHIND: usize = 1024;
 pub struct FolderTokenizerSource<'a> {
     kind: Kind<'a>,
     added: Value<'a>,
+    pair: Option<PairTemplate>,
 }
 
 /// Which one it is.
@@ -39,28 +41,33 @@ impl<'a> FolderTokenizerSource<'a> {
         words: WordPieceSource<'a>,
         added: Value<'a>,
     ) -> Self {
-        Self { kind: Kind::WordPiece(words), added }
+        Self { kind: Kind::WordPiece(words), added, pair: None }
     }
 
     pub(in crate::model::transformer) fn unigram(
         parts: TokenizerParts<'a, UnigramSettings<'a>>,
     ) -> Read<'a, Self> {
         let added = parts.settings.added;
-        Ok(Self { kind: Kind::Unigram(UnigramSource::new(parts)?), added })
+        Ok(Self { kind: Kind::Unigram(UnigramSource::new(parts)?), added, pair: None })
     }
 
     pub(in crate::model::transformer) fn byte_pairs(
         parts: TokenizerParts<'a, PairSettings<'a>>,
     ) -> Read<'a, Self> {
         let added = parts.settings.added;
-        Ok(Self { kind: Kind::BytePairs(PairSource::new(parts)?), added })
+        Ok(Self { kind: Kind::BytePairs(PairSource::new(parts)?), added, pair: None })
     }
 
     pub(in crate::model::transformer) fn fallback(
         parts: TokenizerParts<'a, FallbackSettings<'a>>,
     ) -> Read<'a, Self> {
         let added = parts.settings.added;
-        Ok(Self { kind: Kind::Fallback(FallbackSource::new(parts)?), added })
+        Ok(Self { kind: Kind::Fallback(FallbackSource::new(parts)?), added, pair: None })
+    }
+
+    /// The same of a model that compares two texts, around and between which it puts these.
+    pub(in crate::model::transformer) fn with_pair(self, pair: PairTemplate) -> Self {
+        Self { pair: Some(pair), ..self }
     }
 
     /// The memory that an index over it takes.
@@ -103,6 +110,6 @@ impl<'a> FolderTokenizerSource<'a> {
             Kind::Fallback(pairs) => ready::Kind::Fallback(pairs.open(memory)?),
         };
         let may_cut = kind.has_words() && may_be_cut(self.added);
-        Ok(FolderTokenizer { kind, may_cut })
+        Ok(FolderTokenizer { kind, may_cut, pair: self.pair.clone() })
     }
 }

@@ -7,7 +7,7 @@ use super::memory::{
 use super::normalizer::Normalizer;
 use super::pieces::{Cut, Pieces};
 use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
-use super::{BAD, TOO_SMALL};
+use super::{BAD, Give, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::folder::ends::Ends;
 use crate::model::folder::unigram_settings::UnigramSettings;
@@ -113,7 +113,7 @@ impl UnigramTokenizer<'_> {
         &self,
         texts: &[&str],
         memory: TokenizingMemory<'_>,
-        give: &mut dyn FnMut(u32),
+        give: &mut Give<'_>,
     ) -> Result<()> {
         let TokenizingMemory { text: window, steps, .. } = memory;
         let bytes = window.len().min(steps.len().saturating_sub(1));
@@ -122,7 +122,7 @@ impl UnigramTokenizer<'_> {
         for text in texts {
             let take = &mut |part| {
                 match part {
-                    Part::Added(id) => give(id),
+                    Part::Added(id) => give(Some(id)),
                     Part::Plain(place) => {
                         let mut pieces = Pieces::new(self.cut, &mut segmenter);
                         let part = text.get(place).unwrap_or_default();

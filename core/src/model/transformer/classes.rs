@@ -1,0 +1,93 @@
+//! The head of a model that compares texts, out of its file into memory.
+
+use super::linear::{Linear, read};
+use super::{TOO_LARGE, WRONG_SHAPE};
+use crate::error::Result;
+use crate::model::family::encoders::ClassifierModel;
+use crate::model::head::classifier::{Classifier, HeadNorm};
+use crate::model::head::dense::DenseActivation;
+use crate::model::run::Run;
+use crate::model::weights::{Matrix, Name, Weights};
+
+/// Where the parts of a head lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    model: ClassifierModel,
+    hidden: Linear,
+    norm: Option<Linear>,
+    output: Linear,
+}
+
+/// A head, and what becomes of its logits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Classes<'m> {
+    pub(super) classifier: Classifier<'m>,
+    pub(super) on_logits: DenseActivation,
+}
+
+impl Head {
+    /// The head of a model as wide as `width`, whose tensors lie among the model's or beside them.
+    pub(super) fn find(
+        model: &ClassifierModel,
+        width: usize,
+        among: &(impl Weights + ?Sized),
+        beside: &(impl Weights + ?Sized),
+    ) -> Result<Self> {
+        let layer = |name| match matrix(among, name, ".weight")? {
+            Some(_) => Linear::find(|kind| matrix(among, name, kind)),
+            None => Linear::find(|kind| matrix(beside, name, kind)),
+        };
+        let (hidden, output) = (layer(model.hidden)?, layer(model.output)?);
+        let norm = model.norm.map(|name| Linear::find(|kind| matrix(beside, name, kind)));
+        let norm = norm.transpose()?;
+        let is_vector = |it: &Matrix| (it.rows, it.cols) == (1, width);
+        let is_norm = |it: &Linear| is_vector(&it.weight) && it.bias.as_ref().is_none_or(is_vector);
+        let fits = hidden.fits(width, width)
+            && output.fits(output.weight.rows, width)
+            && norm.as_ref().is_none_or(is_norm);
+        if fits { Ok(Self { model: *model, hidden, norm, output }) } else { Err(WRONG_SHAPE) }
+    }
+
+    /// Classes that it tells apart.
+    pub(super) const fn labels(&self) -> usize {
+        self.output.weight.rows
+    }
+
+    /// Floats that it takes.
+    pub(super) fn floats(&self) -> Result<usize> {
+        let norm = self.norm.map_or(Some(0), |norm| norm.weight.cols.checked_mul(2));
+        let parts = [self.hidden.floats(), norm, self.output.floats()];
+        let sum = parts.into_iter().try_fold(0_usize, |sum, part| sum.checked_add(part?));
+        sum.ok_or(TOO_LARGE)
+    }
+
+    /// The head, whose weights become the first of `floats`.
+    pub(super) fn read<'m, W: Weights + ?Sized>(
+        &self,
+        run: &Run<'_, W>,
+        epsilon: f32,
+        floats: &mut &'m mut [f32],
+    ) -> Result<Classes<'m>> {
+        let Self { model, hidden, norm, output } = self;
+        let width = hidden.weight.rows;
+        let hidden = hidden.read(run, model.activation, floats)?;
+        let norm = match norm {
+            None => None,
+            Some(Linear { weight, bias }) => {
+                let weight = read(run, Some(weight), width, floats)?;
+                let bias = read(run, bias.as_ref(), width, floats)?;
+                Some(HeadNorm { weight, bias, epsilon })
+            }
+        };
+        let output = output.read(run, DenseActivation::Identity, floats)?;
+        let classifier = Classifier { pooling: model.pooling, hidden, norm, output };
+        Ok(Classes { classifier, on_logits: model.on_logits_of(self.labels()) })
+    }
+}
+
+/// A tensor by the two parts of its name.
+fn matrix(weights: &(impl Weights + ?Sized), name: &str, kind: &str) -> Result<Option<Matrix>> {
+    let mut whole = Name::new(name);
+    whole.push(kind);
+    weights.matrix(whole.as_str())
+}
