@@ -1,6 +1,7 @@
 //! A static model in lent memory through C: the ids and vectors that its folder expects, in exactly
 //! the memory that was planned.
 
+use std::borrow::Cow;
 use std::ptr::null_mut;
 
 use nanoembed_ffi::embed::*;
@@ -21,14 +22,19 @@ fn memory(bytes: usize) -> Vec<u128> {
     vec![0; bytes.div_ceil(16)]
 }
 
-/// A model in memory of its exact size, and that memory.
+/// A model in memory of its exact size, that memory, and the file.
 struct Opened {
     model: *mut nanoembed_model,
     workspace: *mut nanoembed_workspace,
     _memory: [Vec<u128>; 2],
+    _file: Cow<'static, [u8]>,
 }
 
-fn open(file: &'static [u8], options: &nanoembed_model_options) -> Result<Opened, nanoembed_error> {
+fn open(
+    file: impl Into<Cow<'static, [u8]>>,
+    options: &nanoembed_model_options,
+) -> Result<Opened, nanoembed_error> {
+    let file = file.into();
     let (data, length) = (file.as_ptr(), file.len() as u64);
     let source = nanoembed_source { data, length, ..Default::default() };
     let mut error = nanoembed_error::default();
@@ -54,7 +60,7 @@ fn open(file: &'static [u8], options: &nanoembed_model_options) -> Result<Opened
         }
         let (place, size) = (second.as_mut_ptr().cast::<u8>(), plan.workspace_bytes);
         assert_eq!(nanoembed_workspace_init(model, place, size, &mut workspace), NANOEMBED_OK);
-        Ok(Opened { model, workspace, _memory: [first, second] })
+        Ok(Opened { model, workspace, _memory: [first, second], _file: file })
     }
 }
 
@@ -107,17 +113,17 @@ fn ids_and_vectors_are_those_that_the_folder_expects() {
 }
 
 /// The file with `from` replaced by `to`, which is as long.
-fn changed(from: &str, to: &str) -> &'static [u8] {
+fn changed(from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut file = FILE.to_vec();
     let at = file.windows(from.len()).position(|it| it == from.as_bytes()).expect(from);
     file[at..at + to.len()].copy_from_slice(to.as_bytes());
-    file.leak()
+    file
 }
 
 #[test]
 fn what_is_not_done_without_a_heap_is_refused_by_name() {
-    let refused = |file| {
+    let refused = |file: Vec<u8>| {
         let error = open(file, &nanoembed_model_options::default()).err().expect("is refused");
         let bytes: Vec<u8> = error.name.iter().map(|c| c.cast_unsigned()).collect();
         let name = String::from_utf8_lossy(&bytes);
