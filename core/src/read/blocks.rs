@@ -110,3 +110,85 @@ impl<'b> Blocks<'b> {
         self.next == self.end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::tensor::{Dtype, Shape};
+
+    /// Twelve bytes, four blocks of three, that begin at the offset 40.
+    fn tensor() -> TensorHeader<'static> {
+        let shape = Shape::new(&[4, 3]).unwrap();
+        TensorHeader { name: "w", dtype: Dtype::U8, shape, offset: 40, bytes: 12 }
+    }
+
+    /// A file whose bytes say where they lie.
+    fn file() -> [u8; 60] {
+        core::array::from_fn(|at| at as u8)
+    }
+
+    #[test]
+    fn blocks_are_whole_wherever_pieces_are_cut() {
+        let file = file();
+        for first in 0..=file.len() {
+            for second in first..=file.len() {
+                let mut room = [0; 3];
+                let mut blocks = Blocks::new(&tensor(), &mut room).unwrap();
+                let mut found = Vec::new();
+                for (from, to) in [(0, first), (first, second), (second, file.len())] {
+                    let on_block = |block: Block<'_>| {
+                        found.push((block.index, block.bytes.to_vec()));
+                        Ok(())
+                    };
+                    blocks.feed(from as u64, &file[from..to], on_block).unwrap();
+                    assert_eq!(blocks.is_complete(), to >= 52, "{first} {second}");
+                }
+                let expected: Vec<_> =
+                    (0..).zip(file[40..52].chunks(3).map(<[u8]>::to_vec)).collect();
+                assert_eq!(found, expected, "{first} {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_came_before_are_passed_over_and_a_gap_is_refused_where_it_begins() {
+        let (file, mut room) = (file(), [0; 3]);
+        let mut blocks = Blocks::new(&tensor(), &mut room).unwrap();
+        let mut count = 0;
+        let mut on_block = |block: Block<'_>| {
+            count += 1;
+            assert_eq!(u64::from(block.bytes[0]), 40 + 3 * block.index);
+            Ok(())
+        };
+        blocks.feed(40, &file[40..45], &mut on_block).unwrap();
+        blocks.feed(40, &file[40..45], &mut on_block).unwrap();
+        blocks.feed(42, &file[42..47], &mut on_block).unwrap();
+        let refused = blocks.feed(48, &file[48..], &mut on_block);
+        assert_eq!(refused, Err(Error::new(47, ErrorKind::InvalidArgument)));
+        blocks.feed(47, &file[47..], &mut on_block).unwrap();
+        assert!(blocks.is_complete());
+        assert_eq!(count, 4);
+    }
+
+    #[test]
+    fn what_takes_blocks_may_refuse_one_and_sizes_must_fit() {
+        let (file, mut room) = (file(), [0; 3]);
+        let error = Error::new(1, ErrorKind::BadScale);
+        for start in [40, 41] {
+            // The second is cut, and put together in the room.
+            let mut blocks = Blocks::new(&tensor(), &mut room).unwrap();
+            blocks.feed(40, &file[40..start], |_| Ok(())).unwrap();
+            let refused = blocks.feed(start as u64, &file[start..], |_| Err(error));
+            assert_eq!(refused, Err(error));
+        }
+        let mismatch = Some(Error::new(40, ErrorKind::SizeMismatch));
+        assert_eq!(Blocks::new(&tensor(), &mut [0; 5]).err(), mismatch);
+        assert_eq!(Blocks::new(&tensor(), &mut []).err(), mismatch);
+        let beyond = TensorHeader { offset: u64::MAX - 11, ..tensor() };
+        assert!(Blocks::new(&beyond, &mut [0; 3]).is_err());
+    }
+}
