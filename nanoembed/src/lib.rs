@@ -55,6 +55,7 @@ mod encoder;
 mod error;
 mod file;
 mod generator;
+mod json_float;
 mod limits;
 mod model;
 mod pool;

@@ -61,10 +61,13 @@ pub use config::{
 };
 pub use family::bert::{Finding, check, plan, summaries};
 #[cfg(feature = "families")]
+pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
+#[cfg(feature = "families")]
 pub use family::encoders::{
-    BERT_NAMES, Biases, ClassifierModel, FamilyModel, IRRELEVANT as IRRELEVANT_SETTINGS, Prefixed,
-    read_config,
+    BERT_NAMES, Biases, ClassifierModel, FamilyModel, Prefixed, read_config,
 };
+#[cfg(feature = "families")]
+pub use family::settings::{IRRELEVANT as IRRELEVANT_SETTINGS, RotaryScaling, RotarySettings};
 pub use family::tensors::{Names, Tensor};
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "pipeline")]

@@ -68,7 +68,7 @@ impl Bundle {
     /// What the files say of the decoder.
     pub(crate) fn found(&self) -> Result<Found<'_>> {
         let tokenizer = self.tokenizer()?;
-        let config = self.settings.sizes()?;
+        let config = *self.settings.sizes();
         Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token: false })
     }
 

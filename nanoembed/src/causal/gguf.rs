@@ -7,15 +7,12 @@ use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::model::llama::{LlamaConfig, Rope, RopePairs};
-use nanoembed_core::model::{
-    Activation, FeedForward, ModelSource, Order, gguf_llama_config, gguf_model,
-};
+use nanoembed_core::model::{ModelSource, gguf_llama_config, gguf_model};
 use nanoembed_core::quant;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
-use serde_json::json;
 
-use super::config::window_members;
-use super::rotary::{DIVISORS, LONG, SHORT};
+use super::config;
+use super::divisors::{DIVISORS, LONG, SHORT};
 use super::tokenizer::{Tokenizer, Written as _};
 use crate::convert::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
 use crate::convert::layer_names::llama::{Norms, hugging_face_name, norms_of};
@@ -78,45 +75,17 @@ impl GgufFile {
     pub fn config(&self, tokenizer: &Tokenizer<'_>) -> Result<serde_json::Value> {
         let file = self.parse()?;
         let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
-        let rope = self.rope(&config)?;
         let architecture = self.text("general.architecture").unwrap_or_default();
         let architecture = match architecture.as_str() {
             "phi3" => "phi",
             "qwen3" | "gemma3" => &architecture,
             _ => "llama",
         };
-        let has_gelu = config.feed_forward == FeedForward::Gated(Activation::GeluTanh);
-        let mut members = json!({
-            "architecture": architecture,
-            "n_vocab": config.vocabulary,
-            "n_embd": config.hidden,
-            "n_layers": config.layers,
-            "n_heads": config.heads.query,
-            "n_kv_heads": config.heads.key_value,
-            "head_dim": config.head(),
-            "max_seq_len": config.positions,
-            "is_rope": true,
-            "activation_fn": if has_gelu { "geglu" } else { "swiglu" },
-            "rope_freq_base": rope.base,
-            "rope_scaling": rope.position_divisor,
-            "rope_dimensions": rope.dimensions,
-            "rms_norm_eps": config.epsilon,
-            "intermediate_size": config.intermediate,
-        });
-        let mut put = |member: &str, value: serde_json::Value| {
-            members.as_object_mut().into_iter().for_each(|all| {
-                all.insert(member.to_owned(), value.clone());
-            });
-        };
-        further_members(&config).into_iter().for_each(|(member, value)| put(member, value));
-        if rope.attention_factor != 1.0 {
-            put("rope_attention_factor", json!(rope.attention_factor));
-        }
-        if file.tensor("rope_factors_long.weight").is_some() {
-            put("rope_original_positions", json!(rope.original_positions));
-        }
-        tokenizer.config()?.into_iter().for_each(|(member, value)| put(&member, value));
-        Ok(members)
+        let has_long_factors = file.tensor("rope_factors_long.weight").is_some();
+        let members = config::members(&config, architecture, has_long_factors);
+        let mut members = members.map_err(|kind| self.failure(CoreError::without_offset(kind)))?;
+        members.extend(tokenizer.config()?);
+        Ok(serde_json::Value::Object(members))
     }
 
     /// How positions turn heads.
@@ -160,24 +129,6 @@ impl GgufFile {
         }
         Ok(tensors)
     }
-}
-
-/// The members about what Llama does otherwise.
-fn further_members(config: &LlamaConfig) -> Vec<(&'static str, serde_json::Value)> {
-    let mut members = Vec::new();
-    let mut is = |member, is: bool| members.extend(is.then(|| (member, json!(1))));
-    is("query_key_norm", config.attention.query_key_norm);
-    is("end_norms", config.order == Order::Sandwich);
-    is("gelu_tanh", config.feed_forward == FeedForward::Gated(Activation::GeluTanh));
-    if config.embedding.scale != 1.0 {
-        members.push(("embedding_scale", json!(config.embedding.scale)));
-    }
-    members.extend(config.attention.scale.map(|scale| ("attention_scale", json!(scale))));
-    if let (Some(window), Some(rotary)) = (config.attention.window, config.rotary) {
-        members.extend(window_members(&window));
-        members.push(("rope_local_freq_base", json!(rotary.local.base)));
-    }
-    members
 }
 
 /// Puts YaRN's divisors where other files have them, or multiplies those that are there.

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::llama::{Biases, LlamaConfig, RopePairs, is_decoder_tensor_of};
+use nanoembed_core::model::DecoderFamily;
+use nanoembed_core::model::llama::{Biases, LlamaConfig, is_decoder_tensor_of};
 use serde_json::Value;
 
-use super::config::{Family, Sizes};
+use super::config;
+use super::divisors::{self, LONG};
 use super::ends::FolderEnds;
 use super::tokenizer::{AddedTokens, Around, Tokenizer, Written as _, of_hugging_face};
 use super::tokenizer_json::TokenizerJson;
@@ -16,16 +18,14 @@ use crate::convert::checkpoint::hugging_face::Folder;
 use crate::convert::checkpoint::settings::read_json;
 use crate::convert::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Error, Result, name_of};
-use crate::open::settings_rule::Members;
 
 /// What a folder says of a decoder.
 pub struct DecoderSettings {
     folder: PathBuf,
     path: PathBuf,
     config: Value,
-    /// Sizes and habits as the members of an AMB configuration.
-    members: serde_json::Map<String, Value>,
-    family: Family,
+    sizes: LlamaConfig,
+    family: DecoderFamily,
     is_tied: bool,
     biases: Biases,
     /// The vectors of divisors of the rotary frequencies, as f32.
@@ -38,24 +38,22 @@ impl DecoderSettings {
         let path = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
         let Some(config) = read_json(&path)? else { return Ok(None) };
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
-        let Some(family) = Family::of(kind) else { return Ok(None) };
+        let Some(family) = DecoderFamily::from_model_type(kind) else { return Ok(None) };
         if family.has_encoders() && is_encoder(folder, &config) {
             return Ok(None);
         }
-        let read = Sizes::of(&Members::new(&config, path.display().to_string())?)?;
-        let divisors = read.rotary.divisors().into_iter().map(|(name, values)| {
-            (name, values.iter().flat_map(|value| value.to_le_bytes()).collect())
-        });
-        Ok(Some(Self {
-            folder: folder.to_owned(),
-            members: read.members(),
-            family,
-            is_tied: read.is_tied,
-            biases: read.biases,
-            divisors: divisors.collect(),
-            path,
-            config,
-        }))
+        config::read(&path, |read| {
+            Ok(Some(Self {
+                folder: folder.to_owned(),
+                path: path.clone(),
+                config,
+                sizes: read.config,
+                family,
+                is_tied: read.is_tied,
+                biases: read.biases,
+                divisors: divisors::stored(&read.rotary),
+            }))
+        })
     }
 
     /// The `config.json`.
@@ -73,24 +71,23 @@ impl DecoderSettings {
         self.is_tied
     }
 
-    /// The sizes as the core takes them.
-    pub(super) fn sizes(&self) -> Result<LlamaConfig> {
-        let number = |member: &str| self.members.get(member).and_then(Value::as_f64);
-        LlamaConfig::read(number, RopePairs::Halves)
-            .map_err(|error| self.refuse(error.kind(), error.kind().message().to_owned()))
+    /// The sizes and settings of the transformer.
+    pub(super) const fn sizes(&self) -> &LlamaConfig {
+        &self.sizes
     }
 
     /// The members of an AMB configuration.
     pub fn config(&self, tokenizer: &Tokenizer<'_>) -> Result<Value> {
-        let mut members = self.members.clone();
+        let has_long_factors = self.divisors.iter().any(|(name, _)| *name == LONG);
+        let members = config::members(&self.sizes, self.family.architecture(), has_long_factors);
+        let mut members = members.map_err(|kind| self.refuse(kind, kind.message().to_owned()))?;
         members.extend(tokenizer.config()?);
         Ok(Value::Object(members))
     }
 
     /// Refuses tensors that the model would not use: with them another one is meant.
     pub(super) fn check_tensors<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
-        let config = self.sizes()?;
-        let is_foreign = |name: &&str| !is_decoder_tensor_of(name, &config, self.biases);
+        let is_foreign = |name: &&str| !is_decoder_tensor_of(name, &self.sizes, self.biases);
         match names.into_iter().find(is_foreign) {
             Some(name) => {
                 let message = format!("no model that is known here uses the tensor `{name}`");
@@ -102,7 +99,7 @@ impl DecoderSettings {
 
     /// Refuses a model without the biases that its settings say it has.
     pub(super) fn check_biases(&self, has: impl Fn(&str) -> bool) -> Result<()> {
-        match self.bias_names(self.sizes()?.layers).find(|name| !has(name)) {
+        match self.bias_names().find(|name| !has(name)) {
             Some(name) => {
                 let message = format!("there is no tensor `{name}`, which such a model has");
                 Err(self.refuse(ErrorKind::MissingTensor, message))
@@ -111,8 +108,8 @@ impl DecoderSettings {
         }
     }
 
-    /// The biases that a model of so many layers has.
-    fn bias_names(&self, layers: usize) -> impl Iterator<Item = String> {
+    /// The biases that the model has.
+    fn bias_names(&self) -> impl Iterator<Item = String> {
         let Biases { query_key_value, attention_output, feed_forward } = self.biases;
         let of: [(bool, &[&str]); 3] = [
             (query_key_value, &["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"]),
@@ -121,7 +118,7 @@ impl DecoderSettings {
         ];
         let parts = of.into_iter().filter(|(has, _)| *has).flat_map(|(_, parts)| parts);
         let parts: Vec<&str> = parts.copied().collect();
-        (0..layers).flat_map(move |layer| {
+        (0..self.sizes.layers).flat_map(move |layer| {
             let name = |part: &&str| format!("model.layers.{layer}.{part}.bias");
             parts.iter().map(name).collect::<Vec<_>>()
         })

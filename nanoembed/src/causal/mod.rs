@@ -9,22 +9,22 @@
 //! | `memory`, `structure` | a decoder in so much memory |
 //! | `conversion` | a decoder on its way into another file |
 //! | `hugging_face`, `gguf` | sizes and tensors in the words of these |
-//! | `config` | the sizes in a `config.json` |
-//! | `rotary` | how a folder's model turns heads by positions |
+//! | `config` | a `config.json`, and the same as the configuration of an `.amb` file |
+//! | `divisors` | how a folder's model divides rotary frequencies |
 //! | `ends` | the tokens around texts, by a folder's files |
 //! | `tokenizer`, `byte_pairs`, `tokenizer_json`, `model_proto` | texts to ids and back |
 
 pub mod bundle;
 mod byte_pairs;
-pub mod config;
+pub(crate) mod config;
 pub mod conversion;
+pub(crate) mod divisors;
 mod ends;
 pub mod gguf;
 pub mod hugging_face;
 pub mod memory;
 pub mod model;
 mod model_proto;
-pub mod rotary;
 mod structure;
 pub mod tokenizer;
 mod tokenizer_json;

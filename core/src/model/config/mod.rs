@@ -7,7 +7,7 @@ mod transformer;
 
 pub use bert::{BertConfig, Pooling};
 pub use llama::LlamaConfig;
-pub use rope::{Rope, RopePairs, Yarn, YarnSettings};
+pub use rope::{Llama3, Rope, RopePairs, Yarn, YarnSettings};
 pub(super) use transformer::FAMILIES;
 pub use transformer::{
     Activation, Attention, Config, Embedding, FeedForward, Heads, Mask, NormKind, Order,

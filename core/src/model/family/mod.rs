@@ -3,7 +3,11 @@
 
 pub mod bert;
 #[cfg(feature = "families")]
+pub mod decoders;
+#[cfg(feature = "families")]
 pub mod encoders;
 pub mod llama;
 mod planning;
+#[cfg(feature = "families")]
+pub mod settings;
 pub mod tensors;

@@ -21,6 +21,7 @@ use crate::convert::checkpoint::vocabulary::Vocabulary;
 use crate::convert::naming::Naming;
 use crate::convert::weights_file::{Tally, Written};
 use crate::error::{Error, Result};
+use crate::json_float::json_float;
 use crate::progress::Progress;
 
 /// A model to be written.
@@ -107,7 +108,7 @@ pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
         "is_rope": false,
         "activation_fn": "gelu",
         "intermediate_size": settings.intermediate,
-        "layer_norm_eps": settings.layer_norm_eps,
+        "layer_norm_eps": json_float(settings.layer_norm_eps),
         "pooling": settings.pooling,
         "normalize": settings.normalize,
         "do_lower_case": settings.do_lower_case,

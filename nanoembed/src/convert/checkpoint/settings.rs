@@ -12,15 +12,14 @@
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::limit::Limit;
-use serde_json::{Value, json};
+use nanoembed_core::model::{Config, FamilyModel, read_config};
+use serde_json::Value;
 
 use super::wordpiece::FolderTokenizer;
 use crate::error::{Error, Result, name_of};
-use crate::limits;
+use crate::open::folder::json_text::JsonText;
 use crate::open::folder::texts::FolderTexts;
 use crate::open::prompts::Prompts;
-use crate::open::settings_rule::{Members, irrelevant};
 
 /// Sizes and habits of a BERT encoder.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +30,7 @@ pub struct Settings {
     pub intermediate: usize,
     pub positions: usize,
     pub vocabulary: usize,
-    pub layer_norm_eps: f64,
+    pub layer_norm_eps: f32,
     pub pooling: String,
     pub normalize: bool,
     pub do_lower_case: bool,
@@ -65,42 +64,31 @@ impl Settings {
 
     /// Reads the sizes from a `config.json`; everything else is what most models do.
     pub fn of_config(path: &Path) -> Result<Self> {
-        let config = read_json(path)?.ok_or_else(|| {
-            Error::reading(path.display(), &std::io::ErrorKind::NotFound.into())
-                .with_hint("a model's folder has a `config.json` with its sizes beside the weights")
-        })?;
-        let config = Members::new(&config, name_of(path))?;
-        let within = |name: &str, limit: Limit| {
-            let value = config.get(name).and_then(Value::as_u64).filter(|&size| size > 0);
-            let bad = || config.bad(name, "is missing or not a positive number");
-            limits::size(limit, name, value.ok_or_else(bad)?).map_err(|it| it.at(name_of(path)))
-        };
-        let size = |name: &str| within(name, Limit::SIZE);
-        config.neutral("model_type", &[json!("bert")])?;
-        config.neutral("hidden_act", &[json!("gelu"), json!("gelu_python")])?;
-        config.neutral("position_embedding_type", &[json!("absolute")])?;
-        refuse_what_other_models_do(&config)?;
-        let positions = size("max_position_embeddings")?;
-        let settings = Self {
-            hidden: size("hidden_size")?,
-            layers: within("num_hidden_layers", Limit::LAYERS)?,
-            heads: size("num_attention_heads")?,
-            intermediate: size("intermediate_size")?,
-            positions,
-            vocabulary: size("vocab_size")?,
-            layer_norm_eps: config.number("layer_norm_eps")?.unwrap_or(1e-12),
+        let FamilyModel { family, config, .. } = read_config_file(path)?;
+        if family != "bert" || config.feed_forward != Config::BERT.feed_forward {
+            let message = "the file is of a model whose settings this form has no words for";
+            return Err(Error::input(ErrorKind::UnsupportedSetting, message)
+                .at(name_of(path))
+                .with_hint("name the folder that the model lies in as the source"));
+        }
+        Ok(Self {
+            hidden: config.hidden,
+            layers: config.layers,
+            heads: config.heads.query,
+            intermediate: config.intermediate,
+            positions: config.positions,
+            vocabulary: config.vocabulary,
+            layer_norm_eps: config.epsilon,
             pooling: "mean".into(),
             normalize: true,
             do_lower_case: true,
             strip_accents: None,
             split_ideographs: true,
-            max_tokens: positions,
+            max_tokens: config.positions,
             license: None,
             prompts: Prompts::default(),
             further: Vec::new(),
-        };
-        config.finish(irrelevant::CONFIG)?;
-        Ok(settings)
+        })
     }
 
     /// Takes what the tokenizer's files say.
@@ -154,25 +142,12 @@ impl Settings {
     }
 }
 
-/// Refuses what BERT's `config.json` may ask for and no encoder here does; the values of most files
-/// change nothing.
-fn refuse_what_other_models_do(config: &Members<'_>) -> Result<()> {
-    let off = [json!(false)];
-    for name in ["is_decoder", "add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"] {
-        config.neutral(name, &off)?;
-    }
-    // The table's first row is added to every token; how many rows it has is in its shape.
-    config.get("type_vocab_size");
-    // Of masked language models' heads, which an encoder has no use for.
-    config.get("tie_word_embeddings");
-    config.get("bos_token_id");
-    config.get("eos_token_id");
-    config.neutral("directionality", &[json!("bidi")])?;
-    config.neutral("pruned_heads", &[json!({})])?;
-    config.neutral("layer_types", &[])?;
-    config.neutral("cross_attention_hidden_size", &[])?;
-    config.neutral("quantization_config", &[])?;
-    config.neutral("auto_map", &[])
+/// The encoder that the `config.json` at `path` describes.
+fn read_config_file(path: &Path) -> Result<FamilyModel> {
+    let file = JsonText::open(path).map_err(|failure| {
+        failure.with_hint("a model's folder has a `config.json` with its sizes beside the weights")
+    })?;
+    read_config(file.value()?).map_err(|fault| file.failure(fault))
 }
 
 /// A JSON file; `None` if there is none.

@@ -189,9 +189,8 @@ impl Encoder {
                 .map_err(|_| Error::input(ErrorKind::SizeOverflow, format!("{key} is {size}")))?;
             metadata.add(key, OwnValue::U32(size));
         }
-        #[expect(clippy::cast_possible_truncation, reason = "GGUF holds it as f32")]
-        let epsilon = settings.layer_norm_eps as f32;
-        metadata.add("bert.attention.layer_norm_epsilon", OwnValue::F32(epsilon));
+        let epsilon = OwnValue::F32(settings.layer_norm_eps);
+        metadata.add("bert.attention.layer_norm_epsilon", epsilon);
         metadata.add("bert.attention.causal", OwnValue::Bool(false));
         let pooling = if settings.pooling == "cls" { 2 } else { 1 };
         metadata.add("bert.pooling_type", OwnValue::U32(pooling));

@@ -6,15 +6,14 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::gguf::WriteValue;
 use nanoembed_core::model::llama::rope::Yarn;
+use nanoembed_core::model::{RotaryScaling, RotarySettings};
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, Weight};
 
 use super::windows;
-use crate::causal::config::Sizes;
-use crate::causal::rotary::{DIVISORS, LONG, SHORT, Scaling};
-use crate::convert::checkpoint::settings::read_json;
+use crate::causal::config;
+use crate::causal::divisors::{self, DIVISORS, LONG, SHORT};
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
-use crate::open::settings_rule::Members;
 
 /// Keys and tensors about rotary positions.
 pub(super) struct GgufRotary {
@@ -25,21 +24,19 @@ pub(super) struct GgufRotary {
 impl GgufRotary {
     /// Reads a `config.json` for a model that ggml calls `architecture`.
     pub(super) fn of_config(path: &Path, architecture: &str) -> Result<Self> {
-        let config = read_json(path)?.unwrap_or_default();
-        let sizes = Sizes::of(&Members::new(&config, name_of(path))?)?;
-        let of_windows = windows::keys(&sizes).map_err(|failure| failure.at(name_of(path)))?;
-        let mut keys = keys(&sizes).map_err(|failure| failure.at(name_of(path)))?;
-        keys.extend(of_windows);
-        keys.iter_mut().for_each(|(key, _)| *key = format!("{architecture}.{key}"));
-        let stored = match sizes.rotary.scaling {
-            // GGUF says its settings, and readers compute them.
-            Scaling::Yarn(..) => Vec::new(),
-            _ => sizes.rotary.divisors(),
-        };
-        let tensors = stored.into_iter().map(|(name, values)| {
-            (ggml_name(name), values.iter().flat_map(|value| value.to_le_bytes()).collect())
-        });
-        Ok(Self { keys, tensors: tensors.collect() })
+        config::read(path, |model| {
+            let of_windows = windows::keys(model).map_err(|failure| failure.at(name_of(path)))?;
+            let mut keys = keys(&model.rotary).map_err(|failure| failure.at(name_of(path)))?;
+            keys.extend(of_windows);
+            keys.iter_mut().for_each(|(key, _)| *key = format!("{architecture}.{key}"));
+            let stored = match model.rotary.scaling {
+                // GGUF says its settings, and readers compute them.
+                RotaryScaling::Yarn(_) => Vec::new(),
+                _ => divisors::stored(&model.rotary),
+            };
+            let tensors = stored.into_iter().map(|(name, values)| (ggml_name(name), values));
+            Ok(Self { keys, tensors: tensors.collect() })
+        })
     }
 
     pub(super) fn metadata(&self) -> Vec<(String, WriteValue<'static>)> {
@@ -75,28 +72,27 @@ fn ggml_name(name: &str) -> &'static str {
 }
 
 /// The keys behind the name of the architecture.
-fn keys(sizes: &Sizes) -> Result<Vec<(String, WriteValue<'static>)>> {
+fn keys(rotary: &RotarySettings<'_>) -> Result<Vec<(String, WriteValue<'static>)>> {
     #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
     let float = |value: f64| WriteValue::F32(value as f32);
-    let size = |value: u64| WriteValue::U32(u32::try_from(value).unwrap_or(u32::MAX));
-    let rotary = &sizes.rotary;
+    let size = |value: usize| WriteValue::U32(u32::try_from(value).unwrap_or(u32::MAX));
     let mut keys = vec![
-        ("rope.dimension_count", size(rotary.dimensions as u64)),
-        ("rope.freq_base", float(rotary.base)),
+        ("rope.dimension_count", size(rotary.dimensions)),
+        ("rope.freq_base", WriteValue::F32(rotary.base)),
     ];
     let original = ("rope.scaling.original_context_length", size(rotary.original_positions));
     let kind = |name| ("rope.scaling.type", WriteValue::Text(name));
     let mut attention = rotary.attention_factor;
     match &rotary.scaling {
-        Scaling::None | Scaling::Llama3(_) => {}
-        Scaling::Linear(factor) => {
-            keys.extend([kind("linear"), ("rope.scaling.factor", float(*factor))]);
+        RotaryScaling::None | RotaryScaling::Llama3(_) => {}
+        RotaryScaling::Linear(factor) => {
+            keys.extend([kind("linear"), ("rope.scaling.factor", WriteValue::F32(*factor))]);
         }
-        Scaling::Yarn(yarn, _) if !yarn.truncate => {
+        RotaryScaling::Yarn(yarn) if !yarn.truncate => {
             let message = "GGUF has no key for the `truncate` of YaRN in `rope_scaling`";
             return Err(Error::input(ErrorKind::UnsupportedSetting, message));
         }
-        Scaling::Yarn(yarn, _) => {
+        RotaryScaling::Yarn(yarn) => {
             keys.extend([kind("yarn"), ("rope.scaling.factor", float(yarn.factor)), original]);
             for (key, value, usual) in [
                 ("rope.scaling.yarn_beta_fast", yarn.beta_fast, 32.0),
@@ -109,7 +105,7 @@ fn keys(sizes: &Sizes) -> Result<Vec<(String, WriteValue<'static>)>> {
             // Readers multiply with the usual one.
             attention /= Yarn::attention_factor(yarn.factor, 1.0);
         }
-        Scaling::Long(_) => keys.extend([kind("longrope"), original]),
+        RotaryScaling::Long(_) => keys.extend([kind("longrope"), original]),
     }
     if attention != 1.0 {
         keys.push(("rope.scaling.attn_factor", float(attention)));

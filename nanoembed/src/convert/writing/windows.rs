@@ -3,55 +3,57 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::gguf::WriteValue;
-use nanoembed_core::model::Window;
+use nanoembed_core::model::{DecoderFamily, DecoderModel, Window};
 
-use crate::causal::config::Sizes;
 use crate::error::{Error, Result};
 
 /// What llama.cpp takes for the turn of Gemma's windows where nothing is said.
 const PATTERN: usize = 6;
 /// It takes models of so many layers for Gemma 3 27B, whose scores have another factor.
-const LAYERS_OF_27B: u64 = 62;
+const LAYERS_OF_27B: usize = 62;
 
 /// The keys behind the name of the architecture.
-pub(super) fn keys(sizes: &Sizes) -> Result<Vec<(String, WriteValue<'static>)>> {
+pub(super) fn keys(model: &DecoderModel<'_>) -> Result<Vec<(String, WriteValue<'static>)>> {
     const WINDOW: &str = "attention.sliding_window";
-    check_scores(sizes)?;
-    let size = |size: u64| WriteValue::U32(u32::try_from(size).unwrap_or(u32::MAX));
+    check_scores(model)?;
+    let size = |size: usize| WriteValue::U32(u32::try_from(size).unwrap_or(u32::MAX));
     let mut keys = Vec::new();
-    if let Some(window) = sizes.window {
-        keys.push((WINDOW, size(window)));
+    if let Some(limit) = model.limit {
+        keys.push((WINDOW, size(limit)));
     }
-    if let Some(window) = sizes.alternating {
-        keys.push((WINDOW, size(window.reach as u64 + 1)));
+    if let Some(window) = model.config.attention.window {
+        keys.push((WINDOW, size(window.reach.saturating_add(1))));
         let Window { every, first, .. } = window;
         if every != 0 && first + 1 != every {
             let message = "GGUF says which of so many layers has no window if it is the last one only, not as `layer_types` says";
             return Err(Error::input(ErrorKind::UnsupportedSetting, message));
         }
         if every != PATTERN {
-            keys.push(("attention.sliding_window_pattern", size(every as u64)));
+            keys.push(("attention.sliding_window_pattern", size(every)));
         }
     }
-    #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
-    let base = sizes.rotary.local_base.map(|base| WriteValue::F32(base as f32));
-    keys.extend(base.map(|base| ("rope.freq_base_swa", base)));
+    if let (DecoderFamily::Gemma3, Some(rotary)) = (model.family, model.config.rotary) {
+        keys.push(("rope.freq_base_swa", WriteValue::F32(rotary.local.base)));
+    }
     Ok(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 /// GGUF has no key for Gemma's factor of scores: llama.cpp goes by the sizes.
-fn check_scores(sizes: &Sizes) -> Result<()> {
-    let Some(scalar) = sizes.score_scalar else { return Ok(()) };
-    let usual = match sizes.layers {
-        LAYERS_OF_27B => sizes.hidden / sizes.heads,
-        _ => sizes.head,
+fn check_scores(model: &DecoderModel<'_>) -> Result<()> {
+    let config = &model.config;
+    let Some(scale) = config.attention.scale else { return Ok(()) };
+    let usual = match config.layers {
+        LAYERS_OF_27B => config.hidden / config.heads.query,
+        _ => config.head(),
     };
     #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2⁵³")]
-    let is_usual = scalar == usual as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "models are not this precise")]
+    let is_usual = scale == (1.0 / (usual as f64).sqrt()) as f32;
     if is_usual {
         return Ok(());
     }
-    let message =
-        format!("`query_pre_attn_scalar` is {scalar}; llama.cpp takes {usual} for such a model");
+    let message = format!(
+        "`query_pre_attn_scalar` makes {scale} the factor of scores; llama.cpp takes 1 / √{usual} for such a model"
+    );
     Err(Error::input(ErrorKind::UnsupportedSetting, message))
 }

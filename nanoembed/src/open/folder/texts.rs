@@ -102,6 +102,11 @@ pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
     let place = error.offset().and_then(|offset| Place::find(text, offset));
     let because = if only.is_empty() { String::new() } else { format!("; {only}") };
     let message = match (kind, &place) {
+        (ErrorKind::MissingMetadata, Some(Place { path, .. }))
+            if !key.is_empty() && !path.is_empty() =>
+        {
+            format!("`{path}.{key}` is missing")
+        }
         (ErrorKind::MissingMetadata, _) if !key.is_empty() => format!("`{key}` is missing"),
         (ErrorKind::BadJson | ErrorKind::TooDeep | ErrorKind::InvalidUtf8, _) | (_, None) => {
             return Error::in_file(name, *error);

@@ -1,8 +1,5 @@
 //! Settings that are known and change nothing in what is computed here, by the kind of file.
 
-/// Of any model's `config.json`.
-pub const CONFIG: &[&str] = nanoembed_core::model::IRRELEVANT_SETTINGS;
-
 /// Of a `generation_config.json`: ways to choose the next token, and bookkeeping. Which tokens
 /// begin and end a text is not among them.
 pub const GENERATION_CONFIG: &[&str] = &[
@@ -147,7 +144,7 @@ mod tests {
 
     #[test]
     fn every_listed_member_passes_and_an_invented_one_is_refused_by_name() {
-        for list in [CONFIG, GENERATION_CONFIG, TOKENIZER_JSON, TRUNCATION, TOKENIZER_CONFIG] {
+        for list in [GENERATION_CONFIG, TOKENIZER_JSON, TRUNCATION, TOKENIZER_CONFIG] {
             let mut object: Map<String, Value> =
                 list.iter().map(|name| ((*name).to_owned(), json!("any"))).collect();
             assert_eq!(object.len(), list.len(), "a name is listed twice");

@@ -1,6 +1,5 @@
 //! The members of a JSON object, under the rule for settings.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -16,9 +15,9 @@ use crate::error::{Error, Result};
 pub struct Members<'v> {
     /// The file's name in messages.
     file: String,
-    /// What stands before the members' names in messages: `rope_scaling.` for those of a member.
+    /// What stands before the members' names in messages: `model.` for those of a member.
     prefix: String,
-    object: Cow<'v, Map<String, Value>>,
+    object: &'v Map<String, Value>,
     asked: RefCell<BTreeSet<String>>,
 }
 
@@ -27,34 +26,13 @@ impl<'v> Members<'v> {
     pub fn new(value: &'v Value, file: impl Into<String>) -> Result<Self> {
         let file = file.into();
         match value {
-            Value::Object(object) => Ok(Self::with(Cow::Borrowed(object), file, String::new())),
+            Value::Object(object) => Ok(Self::with(object, file, String::new())),
             other => Err(not_an_object(other).at(file)),
         }
     }
 
-    /// No members, for a file that is not there.
-    pub fn none(file: impl Into<String>) -> Members<'static> {
-        Members::with(Cow::Owned(Map::new()), file.into(), String::new())
-    }
-
-    fn with(object: Cow<'v, Map<String, Value>>, file: String, prefix: String) -> Self {
+    fn with(object: &'v Map<String, Value>, file: String, prefix: String) -> Self {
         Self { file, prefix, object, asked: RefCell::default() }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.object.is_empty()
-    }
-
-    /// Whether there is a member of this name, be it null.
-    pub fn has(&self, name: &str) -> bool {
-        self.note(name);
-        self.object.contains_key(name)
-    }
-
-    /// Takes all members for asked for: they repeat what is read elsewhere.
-    pub fn ask_all(&self) {
-        self.object.keys().for_each(|name| self.note(name));
     }
 
     /// The file's name in messages.
@@ -84,11 +62,6 @@ impl<'v> Members<'v> {
         self.typed(name, "true or false", Value::as_bool)
     }
 
-    /// The number of a member.
-    pub fn number(&self, name: &str) -> Result<Option<f64>> {
-        self.typed(name, "a number", Value::as_f64)
-    }
-
     /// The items of a member.
     pub fn items(&self, name: &str) -> Result<&[Value]> {
         let items = self.typed(name, "a list", |value| value.as_array().map(Vec::as_slice))?;
@@ -100,7 +73,7 @@ impl<'v> Members<'v> {
     pub fn nested(&self, name: &str) -> Result<Option<Members<'_>>> {
         let object = self.typed(name, "an object", Value::as_object)?;
         let prefix = format!("{}{name}.", self.prefix);
-        Ok(object.map(|it| Members::with(Cow::Borrowed(it), self.file.clone(), prefix)))
+        Ok(object.map(|it| Members::with(it, self.file.clone(), prefix)))
     }
 
     /// The items of a member that are objects, each with a record of its own.
@@ -112,7 +85,7 @@ impl<'v> Members<'v> {
                 return Err(not_an_object(item).at(&self.file).at(format_args!("`{place}`")));
             };
             let prefix = format!("{place}.");
-            all.push(Members::with(Cow::Borrowed(object), self.file.clone(), prefix));
+            all.push(Members::with(object, self.file.clone(), prefix));
         }
         Ok(all)
     }
@@ -213,7 +186,7 @@ mod tests {
     fn a_member_that_nobody_asked_for_is_refused_by_name() {
         let value = json!({"a": 1, "b": 2, "c": null, "note": "x"});
         let members = Members::new(&value, "config.json").unwrap();
-        assert_eq!(members.number("a").unwrap(), Some(1.0));
+        assert_eq!(members.get("a"), Some(&json!(1)));
         assert!(message(members.finish(&["note"])).contains("`b`"));
         assert!(members.get("b").is_some());
         members.finish(&["note"]).unwrap();
@@ -247,8 +220,8 @@ mod tests {
     fn a_member_of_another_type_is_refused_by_name() {
         let value = json!({"a": "x"});
         let members = Members::new(&value, "config.json").unwrap();
-        let refusal = format!("{:?}", members.number("a").unwrap_err());
-        assert!(refusal.contains("`a` is \\\"x\\\", not a number"), "{refusal}");
+        let refusal = format!("{:?}", members.truth("a").unwrap_err());
+        assert!(refusal.contains("`a` is \\\"x\\\", not true or false"), "{refusal}");
         assert!(Members::new(&json!([1]), "config.json").is_err());
     }
 }

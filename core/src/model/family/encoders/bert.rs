@@ -1,8 +1,8 @@
 //! BERT, cased or not.
 
 use super::model::{Biases, ClassifierModel, FamilyModel};
-use super::settings::{OF_BERT, Settings, SizeNames};
 use crate::model::config::{Activation, Config, FeedForward};
+use crate::model::family::settings::{OF_BERT, Settings, SizeNames};
 use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::Read;
 

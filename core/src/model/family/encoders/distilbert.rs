@@ -1,8 +1,8 @@
 //! DistilBERT: BERT without token types, under names of its own.
 
 use super::model::{Biases, ClassifierModel, FamilyModel};
-use super::settings::{OF_BERT, Settings, SizeNames};
 use crate::model::config::{Activation, Config, Embedding, FeedForward};
+use crate::model::family::settings::{OF_BERT, Settings, SizeNames};
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::head::dense::DenseActivation;
 use crate::text::json::Read;

@@ -2,8 +2,8 @@
 
 use super::model::FamilyModel;
 use super::qwen::llama_like;
-use super::settings::Settings;
 use crate::model::config::{Attention, Config, Mask};
+use crate::model::family::settings::{LlamaUsual, Settings};
 use crate::text::json::Read;
 
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
@@ -15,7 +15,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.off(&["is_decoder", "use_sliding_window"])?;
     settings.absent(&["sliding_window"])?;
     settings.only_full()?;
-    let found = llama_like(settings, 250_000.0, 1e-5)?;
+    let found = llama_like(settings, LlamaUsual::of_encoder(250_000.0, 1e-5))?;
     let attention = Attention { mask: Mask::Full, ..found.config.attention };
     Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
 }

@@ -2,9 +2,8 @@
 //! gates.
 
 use super::model::{Biases, ClassifierModel, FamilyModel};
-use super::rotary::HeadSizes;
-use super::settings::{OF_BERT, Settings, SizeNames};
 use crate::model::config::{Activation, Config, Embedding, FeedForward, Rotary};
+use crate::model::family::settings::{HeadSizes, Kinds, OF_BERT, Settings, SizeNames};
 use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::Read;
 
@@ -39,7 +38,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     let only = "only gelu, gelu_new and relu are honoured";
     let activation = settings.activation("hidden_act", Activation::Gelu, OF_BERT, only)?;
     let types = settings.object.integer("type_vocab_size")?.unwrap_or(1);
-    let rope = settings.rope(HeadSizes::of(&sized), 160_000.0, true)?;
+    let rope = settings.rope(HeadSizes::of(&sized), 160_000.0, Kinds::Gte)?;
     let config = Config {
         embedding: Embedding { positions: None, token_types: types > 0, ..sized.embedding },
         rotary: Some(Rotary { global: rope, local: rope }),

@@ -1,9 +1,8 @@
 //! Jina embeddings v3 as transformers stores it, without adapters: BERT with rotary positions.
 
 use super::model::{Biases, FamilyModel};
-use super::rotary::HeadSizes;
-use super::settings::{OF_BERT, Settings, SizeNames};
 use crate::model::config::{Activation, Config, Embedding, FeedForward, Rotary};
+use crate::model::family::settings::{HeadSizes, Kinds, OF_BERT, Settings, SizeNames};
 use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::Read;
 
@@ -30,7 +29,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.known(&["type_vocab_size"]);
     let only = "only gelu, gelu_new and relu are honoured";
     let activation = settings.activation("hidden_act", Activation::Gelu, OF_BERT, only)?;
-    let rope = settings.rope(HeadSizes::of(&sized), 20_000.0, false)?;
+    let rope = settings.rope(HeadSizes::of(&sized), 20_000.0, Kinds::Encoders)?;
     let config = Config {
         embedding: Embedding { positions: None, ..sized.embedding },
         rotary: Some(Rotary { global: rope, local: rope }),

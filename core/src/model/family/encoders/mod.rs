@@ -8,7 +8,6 @@ mod distilbert;
 mod eurobert;
 mod gemma;
 mod gte;
-mod irrelevant;
 mod jina;
 mod model;
 mod modernbert;
@@ -17,19 +16,18 @@ mod nomic;
 mod prefix;
 mod qwen;
 mod roberta;
-mod rotary;
-mod settings;
-mod windows;
 
 pub use bert::NAMES as BERT_NAMES;
-pub use irrelevant::IRRELEVANT;
 pub use model::{Biases, ClassifierModel, FamilyModel};
 pub use prefix::Prefixed;
 
-use self::settings::{ReadFamily, Settings};
 use crate::error::{Error, ErrorKind};
+use crate::model::family::settings::{IRRELEVANT, Settings};
 use crate::model::head::dense::DenseActivation;
 use crate::text::json::{Fault, Object, Read, Value};
+
+/// Reads the settings of a family.
+type ReadFamily = for<'o, 't> fn(&Settings<'o, 't>) -> Read<'t, FamilyModel>;
 
 /// Families by their `model_type`.
 const FAMILIES: &[(&str, ReadFamily)] = &[
@@ -67,6 +65,8 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
         return Err(Fault { error, key: "model_type", only: "" });
     };
     settings.refuse_what_is_not_done()?;
+    // Of heads for masked words and for generation.
+    settings.known(&["tie_word_embeddings", "bos_token_id", "eos_token_id"]);
     let found = FamilyModel { family: name, ..read(&settings)? };
     let classifier = classifier(&settings, &found)?;
     settings.known(&[ON_LOGITS]);

@@ -1,10 +1,11 @@
 //! ModernBERT, as the hub spells its settings and as transformers 5 does.
 
 use super::model::{Biases, ClassifierModel, FamilyModel};
-use super::rotary::{HeadSizes, read_rope};
-use super::settings::{Activations, OF_BERT, Settings, SizeNames};
 use crate::model::config::{
     Activation, Attention, Config, Embedding, FeedForward, Order, Rotary, Window,
+};
+use crate::model::family::settings::{
+    Activations, HeadSizes, Kinds, OF_BERT, RotaryRules, Settings, SizeNames, rotary_alone,
 };
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::head::dense::DenseActivation;
@@ -101,7 +102,10 @@ fn rotary<'t>(settings: &Settings<'_, 't>, config: &Config) -> Read<'t, Rotary> 
         return Ok(Rotary { global: sizes.rope(global), local: sizes.rope(local) });
     };
     let of = |name, base| match said.object(name)? {
-        Some(said) => read_rope(&said, sizes, base, false),
+        Some(said) => {
+            let rules = RotaryRules { base, kinds: Kinds::Encoders };
+            Ok(rotary_alone(&said, sizes, rules)?.rope(sizes.positions))
+        }
         None => Ok(sizes.rope(base)),
     };
     let rotary =

@@ -3,8 +3,8 @@
 use super::bert::bert_like;
 use super::model::{Biases, ClassifierModel, FamilyModel};
 use super::roberta::behind_padding;
-use super::settings::Settings;
 use crate::model::config::{Config, Embedding, RelativeBuckets};
+use crate::model::family::settings::Settings;
 use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::{Read, Value};
 

@@ -2,9 +2,10 @@
 //! are called as GPT-2's are: BERT with rotary positions and gates.
 
 use super::model::{Biases, FamilyModel};
-use super::rotary::HeadSizes;
-use super::settings::{Activations, Settings, SizeNames};
 use crate::model::config::{Activation, Config, Embedding, FeedForward, Rope, Rotary};
+use crate::model::family::settings::{
+    Activations, HeadSizes, Kinds, Settings, SizeNames, UsualHeads,
+};
 use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::{Read, Value};
 
@@ -69,11 +70,11 @@ const NO_LINEAR: Biases = Biases { norms: true, ..Biases::NONE };
 fn native<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, Biases)> {
     settings.known(&["auto_map"]);
     let sized = settings.sized(&SizeNames::USUAL, Config::BERT)?;
-    let sized = settings.shared_heads(sized)?;
+    let sized = settings.shared_heads(sized, UsualHeads::EVEN)?;
     settings.even_heads(&SizeNames::USUAL, &sized)?;
     let only = "only silu and gelu are honoured";
     let activation = settings.activation("hidden_act", Activation::Silu, OF_GATES, only)?;
-    let rope = settings.rope(HeadSizes::of(&sized), 1000.0, false)?;
+    let rope = settings.rope(HeadSizes::of(&sized), 1000.0, Kinds::Encoders)?;
     let epsilon = settings.positive("layer_norm_eps")?.unwrap_or(1e-12);
     Ok((with(sized, rope, activation, epsilon), NO_LINEAR))
 }

@@ -1,9 +1,8 @@
 //! Qwen 2 and 3, whose last token's vector is the text's, and what they share with Llama.
 
 use super::model::{Biases, FamilyModel};
-use super::rotary::HeadSizes;
-use super::settings::{OF_LLAMA, Settings, SizeNames};
-use crate::model::config::{Activation, Attention, Config, FeedForward, Rotary, Window};
+use crate::model::config::{Attention, Config, Rotary, Window};
+use crate::model::family::settings::{LlamaUsual, Settings, UsualHeads};
 use crate::model::family::tensors::{Names, Tensor, llama_names};
 use crate::text::json::Read;
 
@@ -26,7 +25,8 @@ pub(super) fn read_3<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
 fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map"])?;
     settings.known(&["is_decoder"]);
-    let found = llama_like(settings, 10_000.0, 1e-6)?;
+    let usual = LlamaUsual { heads: UsualHeads::NEEDED, ..LlamaUsual::of_encoder(10_000.0, 1e-6) };
+    let found = llama_like(settings, usual)?;
     let window = window(settings, found.config.layers)?;
     let attention = Attention { window, ..found.config.attention };
     Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
@@ -54,26 +54,18 @@ fn window<'t>(settings: &Settings<'_, 't>, layers: usize) -> Read<'t, Option<Win
     })
 }
 
-/// Llama under names without a prefix, and heads of any size.
+/// Llama under names without a prefix.
 pub(super) fn llama_like<'t>(
     settings: &Settings<'_, 't>,
-    base: f32,
-    epsilon: f32,
+    usual: LlamaUsual,
 ) -> Read<'t, FamilyModel> {
     settings.off(&["mlp_bias"])?;
-    let config = settings.shared_heads(settings.sized(&SizeNames::USUAL, Config::LLAMA)?)?;
-    let only = "only silu is honoured";
-    let activation = settings.activation("hidden_act", Activation::Silu, OF_LLAMA, only)?;
-    let rope = settings.rope(HeadSizes::of(&config), base, false)?;
+    let (config, rotary) = settings.llama(usual)?;
+    let rope = rotary.rope(config.positions);
     let has_bias = settings.truth("attention_bias", false)?;
     Ok(FamilyModel {
         family: "",
-        config: Config {
-            rotary: Some(Rotary { global: rope, local: rope }),
-            epsilon: settings.positive("rms_norm_eps")?.unwrap_or(epsilon),
-            feed_forward: FeedForward::Gated(activation),
-            ..config
-        },
+        config: Config { rotary: Some(Rotary { global: rope, local: rope }), ..config },
         names: &NAMES,
         biases: Biases { attention: has_bias, output: has_bias, ..Biases::NONE },
         classifier: None,

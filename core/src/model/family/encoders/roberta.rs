@@ -2,8 +2,8 @@
 
 use super::bert::{NAMES, bert_like};
 use super::model::{Biases, ClassifierModel, FamilyModel};
-use super::settings::Settings;
 use crate::model::config::{Config, Embedding};
+use crate::model::family::settings::Settings;
 use crate::text::json::Read;
 
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {

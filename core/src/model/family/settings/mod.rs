@@ -1,6 +1,20 @@
 //! Reading the members of a `config.json` that families have in common.
 
-use super::model::FamilyModel;
+mod gemma;
+mod heads;
+mod irrelevant;
+mod llama;
+mod rotary;
+mod windows;
+
+pub use irrelevant::IRRELEVANT;
+pub use rotary::{RotaryScaling, RotarySettings};
+
+pub(super) use gemma::Gemma;
+pub(super) use heads::{Usual, UsualHeads};
+pub(super) use llama::LlamaUsual;
+pub(super) use rotary::{HeadSizes, Kinds, RotaryRules, rotary_alone};
+
 use crate::error::{Error, ErrorKind};
 use crate::limit::Limit;
 use crate::model::config::{Activation, Config, Heads};
@@ -73,6 +87,17 @@ impl<'t> Settings<'_, 't> {
             .try_for_each(|name| self.object.neutral(name, "only false is honoured", is_off))
     }
 
+    /// Refuses members that are neither absent nor `number`.
+    pub(super) fn numbers(
+        &self,
+        number: f64,
+        only: &'static str,
+        names: &[&'static str],
+    ) -> Read<'t, ()> {
+        let is_neutral = |value: Value<'t>| value.as_f64() == Some(number);
+        names.iter().try_for_each(|name| self.object.neutral(name, only, is_neutral))
+    }
+
     /// Refuses members that are not absent.
     pub(super) fn absent(&self, names: &[&'static str]) -> Read<'t, ()> {
         let only = "it is honoured only where it is absent or null";
@@ -108,6 +133,11 @@ impl<'t> Settings<'_, 't> {
     /// A size that there has to be.
     pub(super) fn size(&self, name: &'static str) -> Read<'t, usize> {
         self.object.needed(name, self.optional(name)?)
+    }
+
+    /// Whether there is a member of this name, be it null.
+    pub(super) fn is_said(&self, name: &str) -> bool {
+        self.object.value().member(name).is_some()
     }
 
     /// Whether something is so.
@@ -162,15 +192,14 @@ impl<'t> Settings<'_, 't> {
     }
 
     /// Takes the heads of models in which several queries share a key, and heads may be of any
-    /// size.
-    pub(super) fn shared_heads(&self, mut config: Config) -> Read<'t, Config> {
+    /// size; `usual` says which are meant where the file is silent.
+    pub(super) fn shared_heads(&self, mut config: Config, usual: UsualHeads) -> Read<'t, Config> {
+        const SIZE: &str = "head_dim";
+        const SHARED: &str = "num_key_value_heads";
         let heads = &mut config.heads;
-        if let Some(size) = self.optional("head_dim")? {
-            heads.size = size;
-        }
-        if let Some(shared) = self.optional("num_key_value_heads")? {
-            heads.key_value = shared;
-        }
+        let even = (heads.size, heads.query);
+        heads.size = self.usual(SIZE, usual.size, even.0)?;
+        heads.key_value = self.usual(SHARED, usual.key_value, even.1)?;
         if heads.size == 0 || heads.width() > Limit::SIZE.most {
             return Err(self.object.bad("head_dim", "it does not fit the other sizes"));
         }
@@ -180,18 +209,23 @@ impl<'t> Settings<'_, 't> {
         }
     }
 
-    /// Refuses what models of any family may ask for and no encoder here does.
+    /// A size, or what is meant where there is none.
+    fn usual(&self, name: &'static str, usual: Usual, even: usize) -> Read<'t, usize> {
+        match (self.optional(name)?, usual) {
+            (Some(size), _) => Ok(size),
+            // Null stands for what the other sizes say.
+            (None, Usual::Size(size)) if !self.is_said(name) => Ok(size),
+            (None, Usual::Needed) => self.object.needed(name, None),
+            (None, _) => Ok(even),
+        }
+    }
+
+    /// Refuses what models of any family may ask for and none here does.
     pub(super) fn refuse_what_is_not_done(&self) -> Read<'t, ()> {
         self.off(&["add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"])?;
         self.absent(&["quantization_config", "cross_attention_hidden_size"])?;
         self.object.neutral("pruned_heads", "pruned heads are not honoured", |value| {
             value.members().count() == 0
-        })?;
-        // Of heads for masked words and for generation.
-        self.known(&["tie_word_embeddings", "bos_token_id", "eos_token_id"]);
-        Ok(())
+        })
     }
 }
-
-/// Reads the settings of a family.
-pub(super) type ReadFamily = for<'o, 't> fn(&Settings<'o, 't>) -> Read<'t, FamilyModel>;

@@ -1,6 +1,6 @@
 //! Which layers have a window, by a list of all layers.
 
-use super::settings::Settings;
+use super::Settings;
 use crate::model::config::Window;
 use crate::text::json::{Read, Value};
 
@@ -9,14 +9,29 @@ const EVEN: &str = "only lists in which every so many layers see all tokens are 
 
 impl<'t> Settings<'_, 't> {
     /// Refuses layers that do not see all tokens.
-    pub(super) fn only_full(&self) -> Read<'t, ()> {
+    pub(in crate::model::family) fn only_full(&self) -> Read<'t, ()> {
         self.object.neutral("layer_types", "only full_attention is honoured", |list| {
             list.items().all(|kind| kind.is_text("full_attention"))
         })
     }
 
+    /// Refuses kinds of layers that are not known.
+    pub(in crate::model::family) fn kinds_of_layers(&self) -> Read<'t, ()> {
+        const ONLY: &str = "only full_attention and sliding_attention are honoured";
+        let is_known =
+            |kind: Value<'t>| kind.is_text("full_attention") || kind.is_text("sliding_attention");
+        match self.object.items("layer_types")?.all(is_known) {
+            true => Ok(()),
+            false => Err(self.object.unsupported("layer_types", ONLY)),
+        }
+    }
+
     /// What `layer_types` says, if it is there: a window of `reach` in some of `layers`, or in none.
-    pub(super) fn windows(&self, layers: usize, reach: usize) -> Read<'t, Option<Option<Window>>> {
+    pub(in crate::model::family) fn windows(
+        &self,
+        layers: usize,
+        reach: usize,
+    ) -> Read<'t, Option<Option<Window>>> {
         let Some(list) = self.object.get("layer_types") else { return Ok(None) };
         let is_full = |kind: &Value<'t>| match () {
             () if kind.is_text("full_attention") => Some(true),

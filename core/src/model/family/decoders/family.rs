@@ -1,8 +1,10 @@
-//! The families of decoders, by the `model_type` of a `config.json`.
+//! Families of decoders, by the `model_type` of a `config.json`.
 
 /// A family, whose settings have meanings and usual values of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "these are names")]
+pub enum DecoderFamily {
     Llama,
     Mistral,
     Phi3,
@@ -11,9 +13,10 @@ pub enum Family {
     Gemma3,
 }
 
-impl Family {
+impl DecoderFamily {
     /// The family of this `model_type`.
-    pub fn of(model_type: &str) -> Option<Self> {
+    #[must_use]
+    pub fn from_model_type(model_type: &str) -> Option<Self> {
         Some(match model_type {
             "llama" => Self::Llama,
             "mistral" => Self::Mistral,
@@ -26,12 +29,14 @@ impl Family {
     }
 
     /// Whether folders of the family may as well hold an encoder.
+    #[must_use]
     pub const fn has_encoders(self) -> bool {
         matches!(self, Self::Qwen2 | Self::Qwen3 | Self::Gemma3)
     }
 
     /// The `architecture` of an AMB configuration. It names the families that readers which know
     /// Llama alone would take for another model.
+    #[must_use]
     pub const fn architecture(self) -> &'static str {
         match self {
             Self::Llama | Self::Mistral | Self::Qwen2 => "llama",
@@ -41,20 +46,8 @@ impl Family {
         }
     }
 
-    /// Whether queries and keys are normed.
-    pub const fn norms_queries_and_keys(self) -> bool {
-        matches!(self, Self::Qwen3 | Self::Gemma3)
-    }
-
-    /// The base of rotary frequencies where nothing is said.
-    pub const fn usual_base(self) -> f64 {
-        match self {
-            Self::Gemma3 => 1e6,
-            _ => 1e4,
-        }
-    }
-
     /// The tokens that begin and end texts where nothing is said.
+    #[must_use]
     pub const fn usual_ends(self) -> [Option<u32>; 2] {
         match self {
             Self::Llama | Self::Mistral => [Some(1), Some(2)],

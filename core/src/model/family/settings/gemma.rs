@@ -1,0 +1,116 @@
+//! Gemma 3's text model, which continues texts and of which EmbeddingGemma is made.
+
+use super::{
+    Activations, HeadSizes, Kinds, RotaryRules, RotarySettings, Settings, SizeNames, UsualHeads,
+    rotary_alone,
+};
+use crate::model::config::{
+    Activation, Attention, Config, Embedding, FeedForward, Mask, NormKind, Order, Window,
+};
+use crate::text::json::Read;
+
+const TANH: Activations =
+    &[("gelu_pytorch_tanh", Activation::GeluTanh), ("gelu_new", Activation::GeluTanh)];
+
+/// The layers of a turn of which one sees all tokens.
+const PATTERN: usize = 6;
+
+/// The model, without what turns its heads.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::model::family) struct Gemma<'t> {
+    pub(in crate::model::family) config: Config,
+    /// In layers that see all tokens.
+    pub(in crate::model::family) global: RotarySettings<'t>,
+    /// In layers with a window.
+    pub(in crate::model::family) local: RotarySettings<'t>,
+    /// Whether attention has biases.
+    pub(in crate::model::family) has_bias: bool,
+}
+
+impl<'t> Gemma<'t> {
+    /// Reads it; `kinds` are the ways of scaling that are honoured.
+    pub(in crate::model::family) fn read(
+        settings: &Settings<'_, 't>,
+        kinds: Kinds,
+    ) -> Read<'t, Self> {
+        settings.absent(&["attn_logit_softcapping", "final_logit_softcapping"])?;
+        let config = settings.sized(&SizeNames::USUAL, Config::LLAMA)?;
+        let config = settings.shared_heads(config, UsualHeads::NEEDED)?;
+        let only = "only gelu_pytorch_tanh is honoured";
+        let usual = Activation::GeluTanh;
+        let activation = settings.activation("hidden_activation", usual, TANH, only)?;
+        settings.activation("hidden_act", usual, TANH, only)?;
+        let mask = match settings.truth("use_bidirectional_attention", false)? {
+            true => Mask::Full,
+            false => Mask::Causal,
+        };
+        let scalar = settings.positive("query_pre_attn_scalar")?.unwrap_or(256.0);
+        #[allow(clippy::cast_precision_loss)] // at most 2²⁴
+        let scale = libm::sqrtf(config.hidden as f32);
+        let config = Config {
+            embedding: Embedding { scale, ..config.embedding },
+            attention: Attention {
+                mask,
+                window: window(settings, &config, mask)?,
+                query_key_norm: true,
+                scale: Some(inverse_root(scalar)),
+            },
+            order: Order::Sandwich,
+            norm: NormKind::Rms { one_plus: true },
+            epsilon: settings.positive("rms_norm_eps")?.unwrap_or(1e-6),
+            feed_forward: FeedForward::Gated(activation),
+            ..config
+        };
+        let [global, local] = rotary(settings, HeadSizes::of(&config), kinds)?;
+        Ok(Self { config, global, local, has_bias: settings.truth("attention_bias", false)? })
+    }
+}
+
+fn inverse_root(number: f32) -> f32 {
+    #[allow(clippy::cast_possible_truncation)] // models are not this precise
+    let root = (1.0 / libm::sqrt(number.into())) as f32;
+    root
+}
+
+/// The window of most layers: where tokens see both ways, half of it lies on each side.
+fn window<'t>(
+    settings: &Settings<'_, 't>,
+    config: &Config,
+    mask: Mask,
+) -> Read<'t, Option<Window>> {
+    let size = settings.optional("sliding_window")?.unwrap_or(4096);
+    let reach = match mask {
+        Mask::Full => size / 2,
+        Mask::Causal => size - 1,
+    };
+    let every = settings.optional("sliding_window_pattern")?;
+    let every = every.or(settings.optional("_sliding_window_pattern")?).unwrap_or(PATTERN);
+    let usual = (every > 1).then_some(Window { reach, every, first: every - 1 });
+    Ok(settings.windows(config.layers, reach)?.unwrap_or(usual))
+}
+
+/// Layers with a window have a base of their own, and their positions are scaled only where their
+/// own settings say so.
+fn rotary<'t>(
+    settings: &Settings<'_, 't>,
+    sizes: HeadSizes,
+    kinds: Kinds,
+) -> Read<'t, [RotarySettings<'t>; 2]> {
+    settings.even_head(sizes)?;
+    let global = RotaryRules { base: 1e6, kinds };
+    let base = settings.positive("rope_local_base_freq")?.unwrap_or(1e4);
+    let said = settings.rope_object()?;
+    let of = |name| said.as_ref().map_or(Ok(None), |said| said.object(name));
+    let layers = [of("full_attention")?, of("sliding_attention")?];
+    let Some(by_layers) = said.as_ref().filter(|_| layers.iter().any(Option::is_some)) else {
+        let global = settings.rotary_in(said.as_ref(), sizes, global)?;
+        return Ok([global, global.plain(base)]);
+    };
+    let [full, sliding] = layers;
+    let full = by_layers.needed("full_attention", full)?;
+    let sliding = by_layers.needed("sliding_attention", sliding)?;
+    by_layers.finish(&[])?;
+    // What stands outside is about the layers that see all tokens.
+    let local = rotary_alone(&sliding, sizes, RotaryRules { base, kinds })?;
+    Ok([settings.rotary_in(Some(&full), sizes, global)?, local])
+}

@@ -1,0 +1,50 @@
+//! What Llama and the families that are like it have in common.
+
+use super::{
+    Activations, HeadSizes, Kinds, OF_LLAMA, RotaryRules, RotarySettings, Settings, SizeNames,
+    UsualHeads,
+};
+use crate::model::config::{Activation, Config, FeedForward};
+use crate::text::json::Read;
+
+/// What is meant where a file is silent.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::model::family) struct LlamaUsual {
+    pub(in crate::model::family) heads: UsualHeads,
+    /// The base of rotary frequencies, and which kinds of scaling are honoured.
+    pub(in crate::model::family) rotary: RotaryRules,
+    /// What norms add.
+    pub(in crate::model::family) epsilon: f32,
+}
+
+impl LlamaUsual {
+    /// Llama's, as far as encoders have it.
+    pub(in crate::model::family) const fn of_encoder(base: f32, epsilon: f32) -> Self {
+        Self {
+            heads: UsualHeads::EVEN,
+            rotary: RotaryRules { base, kinds: Kinds::Encoders },
+            epsilon,
+        }
+    }
+}
+
+impl<'t> Settings<'_, 't> {
+    /// Llama, without what turns its heads, which is told beside it.
+    pub(in crate::model::family) fn llama(
+        &self,
+        usual: LlamaUsual,
+    ) -> Read<'t, (Config, RotarySettings<'t>)> {
+        const SILU: Activations = OF_LLAMA;
+        let config = self.sized(&SizeNames::USUAL, Config::LLAMA)?;
+        let config = self.shared_heads(config, usual.heads)?;
+        let only = "only silu is honoured";
+        let activation = self.activation("hidden_act", Activation::Silu, SILU, only)?;
+        let config = Config {
+            epsilon: self.positive("rms_norm_eps")?.unwrap_or(usual.epsilon),
+            feed_forward: FeedForward::Gated(activation),
+            ..config
+        };
+        let rotary = self.rotary(HeadSizes::of(&config), usual.rotary)?;
+        Ok((config, rotary))
+    }
+}

@@ -1,0 +1,483 @@
+//! The rotary settings of a `config.json`: `rope_parameters` as transformers 5 writes them, or
+//! `rope_scaling` and members outside it as versions before did.
+//!
+//! | `rope_type` | honoured |
+//! |---|---|
+//! | `default` | |
+//! | `linear` | positions are divided by `factor` |
+//! | `yarn` | as transformers does |
+//! | `dynamic` | it changes nothing up to `max_position_embeddings`, and texts are not longer |
+//! | `llama3`, of decoders | as transformers does |
+//! | `longrope` (`su`), of decoders; of Phi-3 also `yarn` | short factors up to the original context, long ones for longer texts |
+//! | `ntk`, of GTE alone | the base grows by `factor`, and frequencies are divided by `factor^(2 / size)` |
+
+use super::Settings;
+use crate::model::config::rope::long_attention_factor;
+use crate::model::config::{Config, Llama3, Rope, Yarn, YarnSettings};
+use crate::text::json::{Fault, Object, Read, Value};
+
+/// What rotary settings refer to.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::model::family) struct HeadSizes {
+    pub(in crate::model::family) head: usize,
+    pub(in crate::model::family) positions: usize,
+}
+
+impl HeadSizes {
+    pub(in crate::model::family) const fn of(config: &Config) -> Self {
+        Self { head: config.heads.size, positions: config.positions }
+    }
+
+    /// Whole heads, turned in halves, by frequencies of this base.
+    pub(in crate::model::family) const fn rope(self, base: f32) -> Rope {
+        Rope::new(self.head, base, self.positions)
+    }
+}
+
+/// What a family makes of rotary settings.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::model::family) struct RotaryRules {
+    /// The base where the file is silent.
+    pub(in crate::model::family) base: f32,
+    pub(in crate::model::family) kinds: Kinds,
+}
+
+/// Which kinds of scaling a family honours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::model::family) enum Kinds {
+    Encoders,
+    Gte,
+    Decoders,
+    Phi3,
+}
+
+impl Kinds {
+    /// What is said of those that are not honoured.
+    const fn only(self) -> &'static str {
+        match self {
+            Self::Encoders | Self::Gte => "only default, linear, dynamic and yarn are honoured",
+            Self::Decoders | Self::Phi3 => {
+                "only default, linear, dynamic, llama3, yarn and longrope are honoured"
+            }
+        }
+    }
+}
+
+/// How a model's heads are turned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RotarySettings<'t> {
+    /// Elements of a head that are turned.
+    pub dimensions: usize,
+    /// Base of the frequencies.
+    pub base: f32,
+    /// What cosines and sines are multiplied with.
+    pub attention_factor: f64,
+    /// The tokens of the context before it was extended.
+    pub original_positions: usize,
+    /// How frequencies are divided.
+    pub scaling: RotaryScaling<'t>,
+}
+
+/// How frequencies are divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RotaryScaling<'t> {
+    /// Not at all.
+    None,
+    /// All by one number.
+    Linear(f32),
+    /// Each by a number of its own, as for Llama 3.1.
+    Llama3(Llama3),
+    /// The same by YaRN.
+    Yarn(YarnSettings),
+    /// By one list of positive numbers for short texts and another one for long texts, one number
+    /// for each pair.
+    Long([Value<'t>; 2]),
+}
+
+impl RotarySettings<'_> {
+    /// The same heads, turned by frequencies of this base that nothing divides.
+    pub(in crate::model::family) const fn plain(self, base: f32) -> Self {
+        Self { base, attention_factor: 1.0, scaling: RotaryScaling::None, ..self }
+    }
+
+    /// The same for texts of so many tokens, without any divisors of single pairs: they are stored as
+    /// tensors.
+    #[must_use]
+    pub fn stored_rope(&self, positions: usize) -> Rope {
+        Rope { yarn: None, ..self.rope(positions) }
+    }
+
+    /// The same for texts of so many tokens, without the divisors that are stored as tensors: of
+    /// Llama 3.1 and of long texts.
+    #[must_use]
+    pub fn rope(&self, positions: usize) -> Rope {
+        let Self { dimensions, base, original_positions, scaling, .. } = *self;
+        #[allow(clippy::cast_possible_truncation)] // models are not this precise
+        let attention_factor = self.attention_factor as f32;
+        let rope = Rope { attention_factor, ..Rope::new(dimensions, base, positions) };
+        match scaling {
+            RotaryScaling::None | RotaryScaling::Llama3(_) => rope,
+            RotaryScaling::Linear(position_divisor) => Rope { position_divisor, ..rope },
+            RotaryScaling::Yarn(yarn) => Rope { yarn: Yarn::new(&yarn, dimensions, base), ..rope },
+            RotaryScaling::Long(_) => Rope { original_positions, ..rope },
+        }
+    }
+}
+
+impl<'t> Settings<'_, 't> {
+    /// The rotary settings of a family that has the same in all layers.
+    pub(in crate::model::family) fn rotary(
+        &self,
+        sizes: HeadSizes,
+        rules: RotaryRules,
+    ) -> Read<'t, RotarySettings<'t>> {
+        self.even_head(sizes)?;
+        let said = self.rope_object()?;
+        self.rotary_in(said.as_ref(), sizes, rules)
+    }
+
+    /// How an encoder of such a family turns its heads.
+    pub(in crate::model::family) fn rope(
+        &self,
+        sizes: HeadSizes,
+        base: f32,
+        kinds: Kinds,
+    ) -> Read<'t, Rope> {
+        Ok(self.rotary(sizes, RotaryRules { base, kinds })?.rope(sizes.positions))
+    }
+
+    /// The rotary settings that `said` has; those outside count where it is silent.
+    pub(in crate::model::family) fn rotary_in(
+        &self,
+        said: Option<&Object<'t>>,
+        sizes: HeadSizes,
+        rules: RotaryRules,
+    ) -> Read<'t, RotarySettings<'t>> {
+        let said = said.map(|object| Settings { object });
+        let inside = said.unwrap_or(*self);
+        let dimensions = turned(self, &inside, sizes, rules.kinds)?;
+        let outside = self.positive("rope_theta")?;
+        let base = inside.positive("rope_theta")?.or(outside).unwrap_or(rules.base);
+        let place = Place { said: inside, sizes, rules, dimensions, base };
+        let original_positions = place.original(self)?;
+        let plain = RotarySettings {
+            dimensions,
+            base,
+            attention_factor: 1.0,
+            original_positions,
+            scaling: RotaryScaling::None,
+        };
+        let Some(said) = said else { return Ok(plain) };
+        let read = place.scaled(plain)?;
+        // What transformers does not read either.
+        said.object.finish(&["finetuned"])?;
+        Ok(read)
+    }
+
+    /// Refuses heads whose elements are no pairs.
+    pub(in crate::model::family) fn even_head(&self, sizes: HeadSizes) -> Read<'t, ()> {
+        let bad = || self.object.bad("num_attention_heads", "heads have no pairs to turn");
+        sizes.head.is_multiple_of(2).then_some(()).ok_or_else(bad)
+    }
+
+    /// What says how positions turn heads: one of two members, or both if they say the same.
+    pub(in crate::model::family) fn rope_object(&self) -> Read<'t, Option<Object<'t>>> {
+        let [old, new] =
+            [self.object.object("rope_scaling")?, self.object.object("rope_parameters")?];
+        // One that says nothing is as good as none.
+        let [old, new] = [old, new].map(|it| it.filter(|it| it.value().members().count() > 0));
+        match (old, new) {
+            (Some(old), Some(new)) if !say_the_same(old.value(), new.value()) => {
+                let only = "beside another `rope_scaling` it is not honoured";
+                Err(self.object.unsupported("rope_parameters", only))
+            }
+            (old, new) => Ok(old.or(new)),
+        }
+    }
+}
+
+/// The rotary settings that `said` has, for layers that nothing outside it is about.
+pub(in crate::model::family) fn rotary_alone<'t>(
+    said: &Object<'t>,
+    sizes: HeadSizes,
+    rules: RotaryRules,
+) -> Read<'t, RotarySettings<'t>> {
+    Settings { object: said }.rotary_in(Some(said), sizes, rules)
+}
+
+/// Whether two objects have the same members, in whatever order.
+fn say_the_same(a: Value<'_>, b: Value<'_>) -> bool {
+    let is_same = |a: Value<'_>, b: Value<'_>| {
+        a.spelling() == b.spelling() || a.as_f64().is_some_and(|a| b.as_f64() == Some(a))
+    };
+    let has = |(name, value)| b.member(name).is_some_and(|other| is_same(value, other));
+    a.members().count() == b.members().count() && a.members().all(has)
+}
+
+/// Elements of a head that are turned: of Phi-3 a part of it.
+fn turned<'t>(
+    outside: &Settings<'_, 't>,
+    inside: &Settings<'_, 't>,
+    sizes: HeadSizes,
+    kinds: Kinds,
+) -> Read<'t, usize> {
+    const NAME: &str = "partial_rotary_factor";
+    let [own, other] = [inside.object.number(NAME)?, outside.object.number(NAME)?];
+    let place = if own.is_some() { inside } else { outside };
+    let part = own.or(other).unwrap_or(1.0);
+    if kinds != Kinds::Phi3 && part != 1.0 {
+        return Err(place.object.unsupported(NAME, "only whole heads (1) are turned"));
+    }
+    #[allow(clippy::cast_precision_loss)] // heads are small
+    let turned = libm::floor(sizes.head as f64 * part);
+    let is_good = part <= 1.0 && turned >= 2.0;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most the head's size
+    let dimensions = if is_good { turned as usize } else { 1 };
+    match dimensions % 2 {
+        0 => Ok(dimensions),
+        _ => Err(place.object.unsupported(NAME, "it leaves no pairs to turn")),
+    }
+}
+
+/// Where the settings of one kind are read.
+#[derive(Clone, Copy, Debug)]
+struct Place<'p, 't> {
+    said: Settings<'p, 't>,
+    sizes: HeadSizes,
+    rules: RotaryRules,
+    dimensions: usize,
+    base: f32,
+}
+
+impl<'t> Place<'_, 't> {
+    /// The tokens of the context before it was extended.
+    fn original(&self, outside: &Settings<'_, 't>) -> Read<'t, usize> {
+        /// Phi-3's where its file does not say it.
+        const PHI_3: usize = 4096;
+        const NAME: &str = "original_max_position_embeddings";
+        let inside = self.said.optional(NAME)?;
+        let usual = if self.rules.kinds == Kinds::Phi3 { PHI_3 } else { self.sizes.positions };
+        Ok(outside.optional(NAME)?.or(inside).unwrap_or(usual))
+    }
+
+    /// `plain` with the scaling that is named.
+    fn scaled(&self, plain: RotarySettings<'t>) -> Read<'t, RotarySettings<'t>> {
+        let said = self.said.object;
+        let kinds = self.rules.kinds;
+        let [new, old] = [said.get("rope_type"), said.get("type")];
+        let name = if new.is_some() { "rope_type" } else { "type" };
+        let Some(kind) = new.or(old) else { return Ok(plain) };
+        let is = |text: &str| kind.is_text(text);
+        let extends = matches!(kinds, Kinds::Decoders | Kinds::Phi3);
+        let is_phi = kinds == Kinds::Phi3;
+        let scaling = if is("default") {
+            RotaryScaling::None
+        } else if is("dynamic") {
+            said.number("factor")?;
+            RotaryScaling::None
+        } else if is("linear") && !is_phi {
+            #[allow(clippy::cast_possible_truncation)] // models are not this precise
+            RotaryScaling::Linear(self.positive("factor")? as f32)
+        } else if is("ntk") && kinds == Kinds::Gte {
+            self.said.absent(&["mixed_b"])?;
+            return Ok(ntk(plain, self.positive("factor")?));
+        } else if is("llama3") && kinds == Kinds::Decoders {
+            self.llama3(plain.original_positions)?
+        } else if extends && (is("longrope") || is("su")) || is("yarn") && is_phi {
+            return self.long(plain);
+        } else if is("yarn") {
+            return self.yarn(plain);
+        } else {
+            return Err(said.unsupported(name, kinds.only()));
+        };
+        Ok(RotarySettings { scaling, ..plain })
+    }
+
+    fn positive(&self, name: &'static str) -> Read<'t, f64> {
+        let found = self.said.object.needed(name, self.said.object.number(name)?)?;
+        let is_positive = found.is_finite() && found > 0.0;
+        is_positive.then_some(found).ok_or_else(|| self.bad(name, "a positive number is needed"))
+    }
+
+    fn bad(&self, name: &'static str, only: &'static str) -> Fault<'t> {
+        self.said.object.bad(name, only)
+    }
+
+    /// The factor, or what it is where only the contexts are known.
+    fn factor(&self, original_positions: usize) -> Read<'t, f64> {
+        #[allow(clippy::cast_precision_loss)] // at most 2²⁴
+        match self.said.object.get("factor") {
+            Some(_) => self.positive("factor"),
+            None => Ok(self.sizes.positions as f64 / original_positions as f64),
+        }
+    }
+
+    fn llama3(&self, original_positions: usize) -> Read<'t, RotaryScaling<'t>> {
+        #[allow(clippy::cast_precision_loss)] // at most 2²⁴
+        let original_positions = original_positions as f64;
+        let llama = Llama3 {
+            factor: self.positive("factor")?,
+            low_frequency_factor: self.positive("low_freq_factor")?,
+            high_frequency_factor: self.positive("high_freq_factor")?,
+            original_positions,
+        };
+        match llama.low_frequency_factor < llama.high_frequency_factor {
+            true => Ok(RotaryScaling::Llama3(llama)),
+            false => Err(self.bad("high_freq_factor", "it has to be above `low_freq_factor`")),
+        }
+    }
+
+    /// As transformers reads YaRN's settings, where a β or scale of 0 is as good as none.
+    fn yarn(&self, plain: RotarySettings<'t>) -> Read<'t, RotarySettings<'t>> {
+        let said = self.said.object;
+        let given = |name| match said.number(name)? {
+            None | Some(0.0) => Ok(None),
+            Some(_) => self.positive(name).map(Some),
+        };
+        let scale = |name| Ok(said.number(name)?.filter(|number| *number != 0.0));
+        let factor = self.factor(plain.original_positions)?;
+        #[allow(clippy::cast_precision_loss)] // at most 2²⁴
+        let original_positions = plain.original_positions as f64;
+        let yarn = YarnSettings {
+            factor,
+            original_positions,
+            beta_fast: given("beta_fast")?.unwrap_or(32.0),
+            beta_slow: given("beta_slow")?.unwrap_or(1.0),
+            truncate: self.said.truth("truncate", true)?,
+        };
+        let attention =
+            match (said.number("attention_factor")?, scale("mscale")?, scale("mscale_all_dim")?) {
+                (Some(_), ..) => self.positive("attention_factor")?,
+                (None, Some(one), Some(all)) => {
+                    Yarn::attention_factor(factor, one) / Yarn::attention_factor(factor, all)
+                }
+                _ => Yarn::attention_factor(factor, 1.0),
+            };
+        let has_sense = Yarn::new(&yarn, self.dimensions, self.base).is_some();
+        if !(has_sense && attention.is_finite() && attention > 0.0) {
+            return Err(self.bad("factor", "it makes no sense with the others"));
+        }
+        let scaling = RotaryScaling::Yarn(yarn);
+        Ok(RotarySettings { attention_factor: attention, scaling, ..plain })
+    }
+
+    fn long(&self, plain: RotarySettings<'t>) -> Read<'t, RotarySettings<'t>> {
+        let factor = self.factor(plain.original_positions)?;
+        let attention_factor = match self.said.object.get("attention_factor") {
+            Some(_) => self.positive("attention_factor")?,
+            #[allow(clippy::cast_precision_loss)] // at most 2²⁴
+            None => long_attention_factor(factor, plain.original_positions as f64),
+        };
+        let lists = [self.list("short_factor")?, self.list("long_factor")?];
+        Ok(RotarySettings { attention_factor, scaling: RotaryScaling::Long(lists), ..plain })
+    }
+
+    /// A positive number for each pair.
+    fn list(&self, name: &'static str) -> Read<'t, Value<'t>> {
+        let list = self.said.object.needed(name, self.said.object.get(name))?;
+        let is_positive = |item: Value<'t>| {
+            item.as_f64().is_some_and(|number| number.is_finite() && number > 0.0)
+        };
+        let fits = list.items().count() == self.dimensions / 2 && list.items().all(is_positive);
+        let only = "a positive number is needed for every two elements that are turned";
+        fits.then_some(list).ok_or_else(|| self.bad(name, only))
+    }
+}
+
+fn ntk(plain: RotarySettings<'_>, factor: f64) -> RotarySettings<'_> {
+    #[allow(clippy::cast_precision_loss)] // heads are small
+    let exponent = 2.0 / plain.dimensions as f64;
+    #[allow(clippy::cast_possible_truncation)] // models are not this precise
+    let [divisor, factor] = [libm::pow(factor, exponent) as f32, factor as f32];
+    let scaling = RotaryScaling::Linear(divisor);
+    RotarySettings { base: plain.base * factor, scaling, ..plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    const SIZES: HeadSizes = HeadSizes { head: 64, positions: 8192 };
+
+    fn read(config: &str) -> Read<'_, Rope> {
+        let object = Object::new(Value::parse(config, 0).unwrap()).unwrap();
+        Settings { object: &object }.rope(SIZES, 10_000.0, Kinds::Gte)
+    }
+
+    #[test]
+    fn both_spellings_mean_the_same() {
+        let old = r#"{"rope_theta": 500.0, "rope_scaling": {"type": "linear", "factor": 2}}"#;
+        let new = r#"{"rope_parameters": {"rope_type": "linear", "rope_theta": 500, "factor": 2}}"#;
+        let expected = Rope { position_divisor: 2.0, ..SIZES.rope(500.0) };
+        assert_eq!((read(old), read(new)), (Ok(expected), Ok(expected)));
+        let usual = SIZES.rope(10_000.0);
+        for config in [
+            r#"{"rope_scaling": null}"#,
+            r#"{"rope_scaling": {}}"#,
+            r#"{"partial_rotary_factor": 1.0}"#,
+        ] {
+            assert_eq!(read(config), Ok(usual));
+        }
+        let dynamic = r#"{"rope_scaling": {"rope_type": "dynamic", "factor": 4.0}}"#;
+        assert_eq!(read(dynamic), Ok(usual));
+    }
+
+    /// As `NTKScalingRotaryEmbedding` of GTE's own code: the base times 8, and frequencies over
+    /// 8^(2 / 64).
+    #[test]
+    fn gte_scales_its_base_and_all_frequencies() {
+        let config = r#"{"rope_theta": 20000, "rope_scaling": {"factor": 8.0, "type": "ntk"}}"#;
+        let rope = read(config).unwrap();
+        assert_eq!(rope.base, 160_000.0);
+        assert!((f64::from(rope.position_divisor) - 1.067_140_4).abs() < 1e-6);
+    }
+
+    #[test]
+    fn yarn_is_read_as_transformers_reads_it() {
+        let config = r#"{"rope_theta": 10000, "rope_scaling": {"rope_type": "yarn", "factor": 4.0,
+            "original_max_position_embeddings": 2048}}"#;
+        let rope = read(config).unwrap();
+        let yarn = YarnSettings {
+            factor: 4.0,
+            original_positions: 2048.0,
+            beta_fast: 32.0,
+            beta_slow: 1.0,
+            truncate: true,
+        };
+        assert_eq!(rope.yarn, Yarn::new(&yarn, 64, 10_000.0));
+        assert!(rope.yarn.is_some() && (rope.attention_factor - 1.138_629_4).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_not_done_is_refused_by_name() {
+        for (config, key) in [
+            (r#"{"rope_scaling": {"rope_type": "llama3", "factor": 8}}"#, "rope_type"),
+            (r#"{"rope_scaling": {"type": "longrope"}}"#, "type"),
+            (r#"{"rope_scaling": {"type": "linear"}}"#, "factor"),
+            (r#"{"rope_scaling": {"type": "linear", "factor": 0}}"#, "factor"),
+            (r#"{"rope_scaling": {"type": "default", "turn": 1}}"#, "turn"),
+            (r#"{"rope_scaling": {"type": "ntk", "factor": 8, "mixed_b": 0.6}}"#, "mixed_b"),
+            (r#"{"partial_rotary_factor": 0.5}"#, "partial_rotary_factor"),
+            (
+                r#"{"rope_parameters": {"rope_theta": 1, "partial_rotary_factor": 0.5}}"#,
+                "partial_rotary_factor",
+            ),
+            (
+                r#"{"rope_scaling": {"type": "default"}, "rope_parameters": {"rope_theta": 2}}"#,
+                "rope_parameters",
+            ),
+        ] {
+            assert_eq!(read(config).unwrap_err().key, key, "{config}");
+        }
+        let object = Object::new(Value::parse("{}", 0).unwrap()).unwrap();
+        let odd = HeadSizes { head: 7, ..SIZES };
+        let fault = Settings { object: &object }.rope(odd, 1e4, Kinds::Encoders).unwrap_err();
+        assert_eq!(fault.error.kind(), ErrorKind::BadMetadata);
+        let ntk = r#"{"rope_scaling": {"type": "ntk", "factor": 2}}"#;
+        let object = Object::new(Value::parse(ntk, 0).unwrap()).unwrap();
+        let fault = Settings { object: &object }.rope(SIZES, 1e4, Kinds::Encoders).unwrap_err();
+        assert_eq!(fault.key, "type");
+    }
+}

@@ -1,0 +1,83 @@
+//! A decoder's `config.json`, and the same as the members of an AMB configuration.
+
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::model::llama::{LlamaConfig, Rope};
+use nanoembed_core::model::{
+    Activation, DecoderModel, FeedForward, NormKind, Order, Window, read_decoder_config,
+};
+use serde_json::{Map, Value, json};
+
+use crate::error::Result;
+use crate::json_float::json_float;
+use crate::open::folder::json_text::JsonText;
+
+/// What `take` makes of the decoder that the `config.json` at `path` describes.
+pub(crate) fn read<R>(path: &Path, take: impl FnOnce(&DecoderModel<'_>) -> Result<R>) -> Result<R> {
+    let file = JsonText::open(path)?;
+    take(&read_decoder_config(file.value()?).map_err(|fault| file.failure(fault))?)
+}
+
+/// The members of an AMB configuration of a model of this `architecture`; `has_long_factors` says
+/// whether its frequencies are divided by one list for short texts and another one for long texts.
+pub(super) fn members(
+    config: &LlamaConfig,
+    architecture: &str,
+    has_long_factors: bool,
+) -> Result<Map<String, Value>, ErrorKind> {
+    let rotary = config.rotary.ok_or(ErrorKind::MissingMetadata)?;
+    let has_gelu = config.feed_forward == FeedForward::Gated(Activation::GeluTanh);
+    let mut members = vec![
+        ("architecture", json!(architecture)),
+        ("n_vocab", json!(config.vocabulary)),
+        ("n_embd", json!(config.hidden)),
+        ("n_layers", json!(config.layers)),
+        ("n_heads", json!(config.heads.query)),
+        ("n_kv_heads", json!(config.heads.key_value)),
+        ("head_dim", json!(config.head())),
+        ("max_seq_len", json!(config.positions)),
+        ("is_rope", json!(true)),
+        ("activation_fn", json!(if has_gelu { "geglu" } else { "swiglu" })),
+        ("rms_norm_eps", json_float(config.epsilon)),
+        ("intermediate_size", json!(config.intermediate)),
+    ];
+    let mut is = |member, is: bool| members.extend(is.then(|| (member, json!(1))));
+    is("query_key_norm", config.attention.query_key_norm);
+    is("end_norms", config.order == Order::Sandwich);
+    is("norm_offset", config.norm == NormKind::Rms { one_plus: true });
+    is("gelu_tanh", has_gelu);
+    if config.embedding.scale != 1.0 {
+        members.push(("embedding_scale", json_float(config.embedding.scale)));
+    }
+    members.extend(config.attention.scale.map(|scale| ("attention_scale", json_float(scale))));
+    members.extend(rotary_members(&rotary.global, has_long_factors));
+    if let Some(window) = config.attention.window {
+        members.extend(window_members(&window));
+        members.push(("rope_local_freq_base", json_float(rotary.local.base)));
+    }
+    Ok(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+fn rotary_members(rope: &Rope, has_long_factors: bool) -> Vec<(&'static str, Value)> {
+    let mut members = vec![
+        ("rope_freq_base", json_float(rope.base)),
+        ("rope_scaling", json_float(rope.position_divisor)),
+        ("rope_dimensions", json!(rope.dimensions)),
+    ];
+    if rope.attention_factor != 1.0 {
+        members.push(("rope_attention_factor", json_float(rope.attention_factor)));
+    }
+    if has_long_factors {
+        members.push(("rope_original_positions", json!(rope.original_positions)));
+    }
+    members
+}
+
+fn window_members(window: &Window) -> [(&'static str, Value); 3] {
+    [
+        ("sliding_window", json!(window.reach.saturating_add(1))),
+        ("sliding_window_every", json!(window.every)),
+        ("sliding_window_first", json!(window.first)),
+    ]
+}
