@@ -36,3 +36,26 @@ impl Allowance {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_may_grow_to_its_allowance_and_no_further() {
+        let allowance = Allowance::of("abc");
+        let most = 3 * 32 + 1024;
+        assert_eq!(allowance.check_bytes(most), Ok(()));
+        let refused = Err(Error::without_offset(ErrorKind::OverLimit));
+        assert_eq!(allowance.check_bytes(most + 1), refused);
+    }
+
+    #[cfg(feature = "pipeline")]
+    #[test]
+    fn a_text_is_as_long_as_its_bytes() {
+        let allowance = Allowance(3);
+        assert_eq!(allowance.check("abc"), Ok(()));
+        let refused = Err(Error::without_offset(ErrorKind::OverLimit));
+        assert_eq!(allowance.check("\u{e9}\u{e9}"), refused);
+    }
+}
