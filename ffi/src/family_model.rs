@@ -1,6 +1,6 @@
 //! A transformer of any family that has been opened, and running it in a workspace.
 
-use core::mem::{size_of, size_of_val};
+use core::mem::size_of_val;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel::{Kernels, RowSummary};
@@ -10,7 +10,7 @@ use nanoembed_core::token::Encoded;
 
 use crate::chosen::{self, Chosen, Prompt};
 use crate::embed::{Scratch, Sizes};
-use crate::folder_tokenizer::{self, tokenizing_bytes};
+use crate::folder_tokenizer::{self, tokenizing_floats};
 use crate::memory::{Lent, LentSlice};
 use crate::model::Tokenizer;
 use crate::source::Bytes;
@@ -44,7 +44,7 @@ pub(crate) fn sizes(
 ) -> Outcome<Sizes> {
     let needs = Workspace::needs(config, plan)?;
     let floats = needs.floats.checked_add(room).ok_or(TOO_SMALL)?;
-    let floats = floats.max(tokenizing_bytes(tokenizing)?.div_ceil(size_of::<f32>()));
+    let floats = floats.max(tokenizing_floats(tokenizing)?);
     let prompt = if tokenizing.behind > 0 { prompts.longest().max(chosen::LEAST) } else { 0 };
     // The types of a pair's tokens.
     let types = if compares { plan.tokens } else { 0 };

@@ -1,5 +1,7 @@
 //! Lent memory as the tokenizer of a family takes it apart, and its texts.
 
+use core::mem::size_of;
+
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::FolderPrompts;
 use nanoembed_core::model::folder_tokenizer::{
@@ -52,6 +54,11 @@ pub(crate) fn tokenizing_bytes(needs: &TokenizingNeeds) -> Outcome<usize> {
     Ok(sum.bytes())
 }
 
+/// The floats that this takes.
+pub(crate) fn tokenizing_floats(needs: &TokenizingNeeds) -> Outcome<usize> {
+    Ok(tokenizing_bytes(needs)?.div_ceil(size_of::<f32>()))
+}
+
 pub(crate) fn tokenizing(
     needs: &TokenizingNeeds,
     lent: &mut Lent,
@@ -83,11 +90,17 @@ pub(crate) fn tokenize(
     text: &str,
     ids: &mut [u32],
 ) -> Outcome<Encoded> {
-    const HEAP: usize = Scratch::heap_needed(WORD);
     let mut room = [0; chosen::LEAST];
     let length = Chosen::USUAL.write(prompts, &mut room)?;
     let prompt = room.get(..length).unwrap_or_default();
     let prompt = core::str::from_utf8(prompt).unwrap_or_default();
+    on_stack(|memory| tokenize_in(tokenizer, (prompt, text), ids, memory))
+}
+
+/// What `tokenize` makes of memory of the stack.
+#[inline(never)] // as above
+pub(crate) fn on_stack<R>(tokenize: impl FnOnce(TokenizingMemory<'_>) -> Outcome<R>) -> Outcome<R> {
+    const HEAP: usize = Scratch::heap_needed(WORD);
     let (mut window, mut behind) = ([0; COMPOSED], [0; BEHIND]);
     let (mut symbols, mut heap) = ([Symbol::default(); WORD], [Candidate::default(); HEAP]);
     let mut steps = [Step::default(); WINDOW + 1];
@@ -98,7 +111,7 @@ pub(crate) fn tokenize(
         heap: &mut heap,
         behind: &mut behind,
     };
-    tokenize_in(tokenizer, (prompt, text), ids, memory)
+    tokenize(memory)
 }
 
 /// The same in memory that is lent, behind any prompt.

@@ -182,7 +182,7 @@ impl Kind {
             #[cfg(feature = "families")]
             Self::Family(family) => family.sizes(),
             #[cfg(feature = "static-models")]
-            Self::Table(table) => Ok(table.sizes()),
+            Self::Table(table) => table.sizes(),
             #[cfg(feature = "std")]
             Self::Hosted(_) => Ok(Sizes::NONE),
         }

@@ -1,14 +1,25 @@
 //! A static model that has been opened: a table with a vector for each token.
 
+#[cfg(feature = "families")]
+use core::mem::size_of_val;
+
 use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::TableModel as CoreTable;
+#[cfg(feature = "families")]
+use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
 use nanoembed_core::token::Encoded;
 
 use crate::embed::{Scratch, Sizes};
+#[cfg(feature = "families")]
+use crate::folder_tokenizer;
+#[cfg(feature = "families")]
+use crate::memory::Lent;
 use crate::model::Tokenizer;
 use crate::source::Bytes;
 use crate::status::Outcome;
+#[cfg(feature = "families")]
+use crate::status::TOO_SMALL;
 
 /// A static model.
 #[derive(Debug)]
@@ -17,11 +28,26 @@ pub(crate) struct TableModel {
     kernels: Kernels,
     /// Tokens of a text that are used.
     limit: usize,
+    /// What a text takes while it is tokenised.
+    #[cfg(feature = "families")]
+    tokenizing: TokenizingNeeds,
 }
 
 impl TableModel {
     pub(crate) fn new(table: CoreTable, limit: usize) -> Self {
-        Self { table, kernels: kernel::detect(), limit }
+        Self {
+            table,
+            kernels: kernel::detect(),
+            limit,
+            #[cfg(feature = "families")]
+            tokenizing: TokenizingNeeds::default(),
+        }
+    }
+
+    /// The same with a tokenizer whose texts take so much.
+    #[cfg(feature = "families")]
+    pub(crate) const fn tokenizing(self, tokenizing: TokenizingNeeds) -> Self {
+        Self { tokenizing, ..self }
     }
 
     pub(crate) const fn dimensions(&self) -> usize {
@@ -40,8 +66,11 @@ impl TableModel {
         self.table.max_tokens()
     }
 
-    pub(crate) fn sizes(&self) -> Sizes {
-        sizes(&self.table)
+    pub(crate) fn sizes(&self) -> Outcome<Sizes> {
+        let sizes = sizes(&self.table);
+        #[cfg(feature = "families")]
+        let sizes = beside(sizes, &self.tokenizing)?;
+        Ok(sizes)
     }
 
     /// Writes the ids of the tokens that count, as many as there is room for.
@@ -61,7 +90,9 @@ impl TableModel {
         let limit = self.limit;
         let mut encoded = match tokenizer {
             #[cfg(feature = "families")]
-            Tokenizer::Folder(_) => return Err(ErrorKind::MissingVocabulary.into()),
+            Tokenizer::Folder(folder) => folder_tokenizer::on_stack(|memory| {
+                Ok(self.table.tokens_of((folder, text, limit), memory, &mut take)?)
+            })?,
             Tokenizer::None => return Err(ErrorKind::MissingVocabulary.into()),
             Tokenizer::InFile(words) => self.table.tokens(words, text, limit, &mut take)?,
             Tokenizer::Indexed(words) => self.table.tokens(words, text, limit, &mut take)?,
@@ -81,8 +112,15 @@ impl TableModel {
         text: &str,
         out: &mut [f32],
     ) -> Outcome<Encoded> {
-        let Self { table, kernels, limit } = self;
-        let (row, limit) = ((&mut *scratch.floats.0, &mut *scratch.bytes.0), *limit);
+        let Self { table, kernels, limit, .. } = self;
+        let limit = *limit;
+        #[cfg(feature = "families")]
+        if let Tokenizer::Folder(tokenizer) = tokenizer {
+            let (memory, row) = self.memory(scratch.floats.0)?;
+            let (text, row) = ((tokenizer, text, limit), (row, &mut *scratch.bytes.0));
+            return Ok(table.embed_by(text, memory, (source, kernels), row, out)?);
+        }
+        let row = (&mut *scratch.floats.0, &mut *scratch.bytes.0);
         Ok(match tokenizer {
             #[cfg(feature = "families")]
             Tokenizer::Folder(_) => return Err(ErrorKind::MissingVocabulary.into()),
@@ -94,6 +132,20 @@ impl TableModel {
                 table.embed((words, text, limit), source, kernels, row, out)?
             }
         })
+    }
+
+    /// Memory for a text while it is tokenised, and what is left of the floats.
+    #[cfg(feature = "families")]
+    fn memory<'s>(
+        &self,
+        floats: &'s mut [f32],
+    ) -> Outcome<(TokenizingMemory<'static>, &'s mut [f32])> {
+        let tokenizing = folder_tokenizer::tokenizing_floats(&self.tokenizing)?;
+        let (first, row) = floats.split_at_mut_checked(tokenizing).ok_or(TOO_SMALL)?;
+        // SAFETY: it is the workspace's, aligned to what is lent, and nothing else is done with it
+        // while the text gets its ids. What is left in it are floats like any other bits.
+        let mut lent = unsafe { Lent::new(first.as_mut_ptr().cast(), size_of_val(first))? };
+        Ok((folder_tokenizer::tokenizing(&self.tokenizing, &mut lent)?, row))
     }
 
     /// The embedding of known tokens.
@@ -109,8 +161,16 @@ impl TableModel {
     }
 }
 
+/// The same with memory for a text while it is tokenised.
+#[cfg(feature = "families")]
+fn beside(sizes: Sizes, tokenizing: &TokenizingNeeds) -> Outcome<Sizes> {
+    let tokenizing = folder_tokenizer::tokenizing_floats(tokenizing)?;
+    let floats = sizes.floats.checked_add(tokenizing).ok_or(TOO_SMALL)?;
+    Ok(Sizes { floats, ..sizes })
+}
+
 /// A row of the table: files of static models lie in memory.
-pub(crate) const fn sizes(table: &CoreTable) -> Sizes {
+const fn sizes(table: &CoreTable) -> Sizes {
     let floats = table.table().dimensions();
     Sizes { floats, ..Sizes::NONE }
 }

@@ -48,8 +48,9 @@ fn by_word_pieces(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome
 /// room for.
 ///
 /// In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text. Where the model is of a family
-/// in lent memory, its usual prompt stands before the text, and this takes 28 KB of stack; `NANOEMBED_OVER_LIMIT` for a word that does not fit
-/// them (embedding a text takes memory of the workspace in their place).
+/// in lent memory, its usual prompt stands before the text, and this takes 28 KB of stack, as where it
+/// is a static one with a Unigram tokenizer; `NANOEMBED_OVER_LIMIT` for a word that does not fit them
+/// (embedding a text takes memory of the workspace in their place).
 ///
 /// # Safety
 ///

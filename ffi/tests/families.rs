@@ -558,6 +558,28 @@ fn texts_behind_prompts_are_those_of_the_heap() {
     }
 }
 
+#[test]
+fn static_models_with_a_unigram_tokenizer_are_those_of_the_heap() {
+    for weight_type in [WeightType::F32, WeightType::F16] {
+        let path = converted("model2vec_unigram_f16", weight_type);
+        let file = std::fs::read(&path).expect("it was made");
+        for tokens in [0, 5, 200] {
+            let options = nanoembed_model_options { tokens, ..Default::default() };
+            let ours = lent_as(&file, options).unwrap_or_else(|why| panic!("{}", name(&why)));
+            let theirs = on_heap(&path, tokens);
+            let long = generated(20, 900);
+            for text in generated(1500, 12).iter().chain(&long).map(String::as_str).chain(TEXTS) {
+                let (found, expected) = (ours.of_text(text), theirs.of_text(text));
+                assert!(expected.0.is_ok(), "{text:?}");
+                assert_eq!(found, expected, "{tokens}: {text:?}");
+                assert_eq!(ours.tokenized(text), theirs.tokenized(text), "{tokens}: {text:?}");
+            }
+        }
+        let ours = lent(&file, NANOEMBED_VOCABULARY_NONE).unwrap_or_else(|_| panic!());
+        assert_eq!(ours.of_ids(&[5, 9]), on_heap(&path, 0).of_ids(&[5, 9]));
+    }
+}
+
 /// Models that compare texts.
 const CROSS_ENCODERS: [&str; 3] = ["cross_encoder", "xlmr_reranker", "modernbert_reranker"];
 
@@ -651,6 +673,7 @@ fn files_that_are_cut_or_damaged_are_refused_or_run() {
     damage("modernbert_mean");
     damage("embeddinggemma");
     damage("cross_encoder");
+    damage("model2vec_unigram_f16");
 }
 
 fn damage(name: &str) {

@@ -164,6 +164,7 @@ const MODEL: &[(&str, &[&str])] = &[
         ],
     ),
     ("folder/", &["limit", "model/head", "text", "token"]),
+    ("folder_tokenizer/", &["format", "model/folder", "model/source", "text", "token"]),
     (
         "source/",
         &[
@@ -183,6 +184,7 @@ const MODEL: &[(&str, &[&str])] = &[
         &[
             "format",
             "model/folder",
+            "model/folder_tokenizer",
             "model/parallel",
             "model/run",
             "model/source",
@@ -199,6 +201,7 @@ const MODEL: &[(&str, &[&str])] = &[
             "model/config",
             "model/family",
             "model/folder",
+            "model/folder_tokenizer",
             "model/head",
             "model/parallel",
             "model/pass",

@@ -17,8 +17,8 @@
 //!    [`Names`] for any other ([`Encoder::of_family`]).
 //! 8. `source` knows what each format says of settings, tensors and tokenizers: a [`ModelSource`]
 //!    answers for files in memory, [`stored`] for `.weights` files behind random access.
-//! 9. `folder` reads what the texts of a Hugging Face folder say; `table` and `transformer` open
-//!    the models of `.weights` files that keep such texts.
+//! 9. `folder` reads what the texts of a Hugging Face folder say; `folder_tokenizer`, `table` and
+//!    `transformer` open the tokenizers and models of `.weights` files that keep such texts.
 //!
 //! [`fixed`] runs BERT in integers alone.
 
@@ -38,6 +38,8 @@ mod family;
 pub mod fixed;
 #[cfg(feature = "static-models")]
 mod folder;
+#[cfg(feature = "folder-models")]
+pub mod folder_tokenizer;
 mod head;
 mod linear;
 pub mod llama;
@@ -124,8 +126,5 @@ pub use table::{TableModel, TableSource};
 #[cfg(feature = "static-models")]
 pub use table::{TableSettings, TokenTable};
 #[cfg(feature = "folder-models")]
-pub use transformer::{
-    Transformer, TransformerMemory, TransformerNeeds, TransformerSource,
-    tokenizer as folder_tokenizer,
-};
+pub use transformer::{Transformer, TransformerMemory, TransformerNeeds, TransformerSource};
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

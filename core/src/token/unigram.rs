@@ -59,6 +59,11 @@ pub struct Scratch<'s> {
 }
 
 impl<'a> Unigram<'a> {
+    /// The token for a character without one.
+    pub(crate) const fn unknown(&self) -> Option<u32> {
+        self.unknown
+    }
+
     /// A model of the tokens in `vocabulary`, with a score for each.
     ///
     /// # Errors

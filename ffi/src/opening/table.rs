@@ -1,12 +1,16 @@
 //! What is known of a static model before there is memory for it.
 
 use nanoembed_core::format::embd::Embd;
+#[cfg(feature = "families")]
+use nanoembed_core::model::folder_tokenizer::FolderTokenizerSource;
 use nanoembed_core::model::{TableModel as CoreTable, TableSource};
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::token::WordPiece;
 use nanoembed_core::{Error, ErrorKind};
 
 use super::{Opened, vocabulary};
+#[cfg(feature = "families")]
+use crate::folder_tokenizer;
 use crate::memory::{Lent, Sum, number};
 use crate::model::{
     Kind, NANOEMBED_ACTIVATIONS_FLOAT, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
@@ -15,7 +19,11 @@ use crate::model::{
 };
 use crate::source::Bytes;
 use crate::status::{Failure, Outcome, invalid};
-use crate::table_model::{self, TableModel};
+use crate::table_model::TableModel;
+
+/// Tokens of a text for whose segmentation there is room at a time, where it is not settled before.
+#[cfg(feature = "families")]
+const WINDOW_TOKENS: usize = 64;
 
 /// A static model in memory.
 pub(crate) struct TableOpening {
@@ -24,6 +32,9 @@ pub(crate) struct TableOpening {
     model: CoreTable,
     limit: usize,
     vocabulary: nanoembed_vocabulary,
+    /// Unless it is BERT's.
+    #[cfg(feature = "families")]
+    tokenizer: Option<FolderTokenizerSource<'static>>,
 }
 
 impl TableOpening {
@@ -36,6 +47,9 @@ impl TableOpening {
         if options.activations > NANOEMBED_ACTIVATIONS_FLOAT {
             return Err(invalid("activations"));
         }
+        #[cfg(feature = "families")]
+        let file = TableSource::read_any(embd).map_err(fault)?;
+        #[cfg(not(feature = "families"))]
         let file = TableSource::read(embd).map_err(fault)?;
         let model = file.model().map_err(fault)?;
         let most = model.max_tokens().unwrap_or(usize::MAX);
@@ -44,13 +58,26 @@ impl TableOpening {
         if vocabulary == NANOEMBED_VOCABULARY_IN_FILE && file.token_index().is_none() {
             return Err(Error::new(file.tokens().offset, ErrorKind::IndexRequired).into());
         }
-        Ok(Self { source: *source, file, model, limit, vocabulary })
+        #[cfg(feature = "families")]
+        let tokenizer = match vocabulary {
+            NANOEMBED_VOCABULARY_NONE => None,
+            _ => file.tokenizer().map_err(fault)?,
+        };
+        Ok(Self {
+            source: *source,
+            file,
+            model,
+            limit,
+            vocabulary,
+            #[cfg(feature = "families")]
+            tokenizer,
+        })
     }
 
     pub(super) fn plan(&self) -> Outcome<nanoembed_plan> {
         Ok(nanoembed_plan {
             model_bytes: self.model_bytes()?,
-            workspace_bytes: table_model::sizes(&self.model).workspace_bytes()?,
+            workspace_bytes: self.table().sizes()?.workspace_bytes()?,
             dimensions: number(self.model.table().dimensions()),
             tokens: number(self.limit),
             ..nanoembed_plan::default()
@@ -60,6 +87,11 @@ impl TableOpening {
     pub(super) fn model_bytes(&self) -> Outcome<usize> {
         let mut sum = Sum::default();
         sum.add::<nanoembed_model>(1)?;
+        #[cfg(feature = "families")]
+        if let Some(tokenizer) = &self.tokenizer {
+            folder_tokenizer::add_bytes(&tokenizer.needs(), &mut sum)?;
+            return Ok(sum.bytes());
+        }
         if self.vocabulary == NANOEMBED_VOCABULARY_INDEXED {
             vocabulary::add_bytes(self.file.tokens().count, &mut sum)?;
         }
@@ -67,8 +99,20 @@ impl TableOpening {
     }
 
     pub(super) fn open(&self, lent: &mut Lent) -> Outcome<Opened> {
-        let kind = Kind::Table(TableModel::new(self.model, self.limit));
+        let kind = Kind::Table(self.table());
         Ok(Opened { kind, tokenizer: self.tokenizer(lent)? })
+    }
+
+    fn table(&self) -> TableModel {
+        let table = TableModel::new(self.model, self.limit);
+        #[cfg(feature = "families")]
+        if let Some(tokenizer) = &self.tokenizer {
+            let mut needs = tokenizer.tokenizing(self.limit.min(WINDOW_TOKENS));
+            // No prompt stands before texts.
+            needs.behind = 0;
+            return table.tokenizing(needs);
+        }
+        table
     }
 
     fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
@@ -76,6 +120,11 @@ impl TableOpening {
         let (tokens, normalization) = (file.tokens(), file.normalization());
         if self.vocabulary == NANOEMBED_VOCABULARY_NONE {
             return Ok(Tokenizer::None);
+        }
+        #[cfg(feature = "families")]
+        if let Some(tokenizer) = &self.tokenizer {
+            let memory = folder_tokenizer::memory(&tokenizer.needs(), lent)?;
+            return Ok(Tokenizer::Folder(tokenizer.open(memory)?));
         }
         if let (NANOEMBED_VOCABULARY_IN_FILE, Some(index)) = (self.vocabulary, file.token_index()) {
             let vocabulary = vocabulary::in_file(source, tokens, index)?;

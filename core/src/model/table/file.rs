@@ -6,7 +6,11 @@ use super::settings::TableSettings;
 use crate::error::{Error, ErrorKind};
 use crate::format::embd::{Embd, TokenEntries};
 use crate::model::folder::module::{Module, ModuleKind};
+#[cfg(feature = "folder-models")]
+use crate::model::folder::tokenizer_root;
 use crate::model::folder::word_settings::WordSettings;
+#[cfg(feature = "folder-models")]
+use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::stored::{TokenIndex, TokenPlaces};
 use crate::tensor::TensorHeader;
 use crate::text::json::{Fault, Kind, Object, Read, Value};
@@ -41,7 +45,8 @@ pub struct TableSource<'a> {
     file: Embd<'a>,
     entries: TokenEntries<'a>,
     settings: TableSettings,
-    words: WordSettings<'a>,
+    /// Unless it has another tokenizer than BERT's.
+    words: Option<WordSettings<'a>>,
 }
 
 impl<'a> TableSource<'a> {
@@ -59,6 +64,31 @@ impl<'a> TableSource<'a> {
     /// here, a prompt before every text, for example; [`ErrorKind::MissingVocabulary`] without a
     /// tokenizer.
     pub fn read(file: Embd<'a>) -> Read<'a, Self> {
+        Self::of(file, |(bytes, offset), tokens| {
+            WordSettings::read(bytes, offset, tokens).map(Some)
+        })
+    }
+
+    /// As [`read`](Self::read), also of a table whose tokenizer is a Unigram:
+    /// [`tokenizer`](Self::tokenizer) says which.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    #[cfg(feature = "folder-models")]
+    pub fn read_any(file: Embd<'a>) -> Read<'a, Self> {
+        Self::of(file, |(bytes, offset), tokens| {
+            let root = tokenizer_root::read(bytes, offset)?;
+            let kind = root.value().member("model").and_then(|model| model.member("type"));
+            let is_unigram = kind.is_some_and(|kind| kind.is_text("Unigram"));
+            if is_unigram { Ok(None) } else { WordSettings::of(root, tokens).map(Some) }
+        })
+    }
+
+    fn of(
+        file: Embd<'a>,
+        words: impl FnOnce((&'a [u8], u64), u32) -> Read<'a, Option<WordSettings<'a>>>,
+    ) -> Read<'a, Self> {
         let modules = modules(&file)?;
         let settings = match text(&file, modules.folder, "config.json") {
             None if modules.is_listed => TableSettings::default(),
@@ -75,9 +105,9 @@ impl<'a> TableSource<'a> {
         check_texts(&file)?;
         let entries = file.token_entries();
         let entries = entries.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
-        let words = file.tensor(TOKENIZER);
-        let words = words.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
-        let words = WordSettings::read(words.data(), words.header().offset, entries.count)?;
+        let tokenizer = file.tensor(TOKENIZER);
+        let tokenizer = tokenizer.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
+        let words = words((tokenizer.data(), tokenizer.header().offset), entries.count)?;
         Ok(Self { file, entries, settings: TableSettings { normalize, ..settings }, words })
     }
 
@@ -111,16 +141,40 @@ impl<'a> TableSource<'a> {
     /// How texts are normalised before they are cut into words.
     #[must_use]
     pub const fn normalization(&self) -> Normalization {
-        self.words.normalization()
+        match &self.words {
+            Some(words) => words.normalization(),
+            None => Normalization::new(false, None),
+        }
+    }
+
+    /// The tokenizer, if it is another one than BERT's.
+    ///
+    /// # Errors
+    ///
+    /// The setting that is not done here.
+    #[cfg(feature = "folder-models")]
+    pub fn tokenizer(&self) -> Read<'a, Option<FolderTokenizerSource<'a>>> {
+        if self.words.is_some() {
+            return Ok(None);
+        }
+        let table = TokenTable::open(&|name| self.header(name)).map_err(Fault::of)?;
+        let (tokenizer, _) = FolderTokenizerSource::of_file(&self.file, table.tokens())?;
+        // The vocabulary is all that Model2Vec knows of its tokens.
+        if self.settings.drops_unknown && tokenizer.adds_beyond(self.entries.count) {
+            return Err(missing("added_tokens", ErrorKind::UnsupportedSetting));
+        }
+        Ok(Some(tokenizer))
     }
 
     /// The ids of the tokens that a text may spell.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadVocabulary`] if the vocabulary lacks one.
+    /// [`ErrorKind::BadVocabulary`] if the vocabulary lacks one;
+    /// [`ErrorKind::UnsupportedTokenizer`] if the tokenizer is not BERT's.
     pub fn special(&self, vocabulary: &impl Vocabulary) -> Read<'a, SpecialIds> {
-        self.words.special(vocabulary)
+        let other = missing("tokenizer.json", ErrorKind::UnsupportedTokenizer);
+        self.words.as_ref().ok_or(other)?.special(vocabulary)
     }
 
     /// Where the tokens lie.

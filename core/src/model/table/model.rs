@@ -5,6 +5,8 @@ use super::rows::TokenTable;
 use super::settings::TableSettings;
 use crate::error::Result;
 use crate::kernel::Kernels;
+#[cfg(feature = "folder-models")]
+use crate::model::folder_tokenizer::{FolderTokenizer, TokenizingMemory};
 use crate::model::weights::Weights;
 use crate::token::wordpiece::Encoded;
 use crate::token::{Vocabulary, WordPiece};
@@ -83,6 +85,54 @@ impl TableModel {
     ) -> Result<Encoded> {
         self.table.begin(row, out)?;
         let encoded = self.tokens(tokenizer, text, limit, &mut |id| {
+            self.table.add(weights, kernels, &[id], (&mut *row, &mut *tile), out)
+        })?;
+        TokenTable::finish(encoded.tokens, self.normalize, out);
+        Ok(encoded)
+    }
+
+    /// As [`tokens`](Self::tokens), by the tokenizer of a folder.
+    ///
+    /// # Errors
+    ///
+    /// As [`FolderTokenizer::encode_alone`], and what `take` answers.
+    #[cfg(feature = "folder-models")]
+    pub fn tokens_of(
+        &self,
+        (tokenizer, text, limit): (&FolderTokenizer<'_>, &str, usize),
+        memory: TokenizingMemory<'_>,
+        take: &mut dyn FnMut(u32) -> Result<()>,
+    ) -> Result<Encoded> {
+        let (text, is_cut) = cut(text, limit, self.median_characters);
+        let unknown = tokenizer.unknown().filter(|_| self.median_characters.is_some());
+        let (mut tokens, mut total, mut outcome) = (0_usize, 0_usize, Ok(()));
+        tokenizer.encode_alone(text, memory, &mut |id| {
+            if total < limit && outcome.is_ok() && Some(id) != unknown {
+                tokens = tokens.saturating_add(1);
+                outcome = take(id);
+            }
+            total = total.saturating_add(1);
+        })?;
+        outcome?;
+        Ok(Encoded { tokens, total, truncated: is_cut || total > limit })
+    }
+
+    /// As [`embed`](Self::embed), by the tokenizer of a folder.
+    ///
+    /// # Errors
+    ///
+    /// As [`tokens_of`](Self::tokens_of) and [`TokenTable::embed`].
+    #[cfg(feature = "folder-models")]
+    pub fn embed_by<W: Weights + ?Sized>(
+        &self,
+        text: (&FolderTokenizer<'_>, &str, usize),
+        memory: TokenizingMemory<'_>,
+        (weights, kernels): (&W, &Kernels),
+        (row, tile): (&mut [f32], &mut [u8]),
+        out: &mut [f32],
+    ) -> Result<Encoded> {
+        self.table.begin(row, out)?;
+        let encoded = self.tokens_of(text, memory, &mut |id| {
             self.table.add(weights, kernels, &[id], (&mut *row, &mut *tile), out)
         })?;
         TokenTable::finish(encoded.tokens, self.normalize, out);

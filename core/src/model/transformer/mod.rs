@@ -6,7 +6,6 @@
 //! | `texts` | the texts of the folder in a file |
 //! | `modules` | `modules.json`: what stands behind the transformer |
 //! | `source` | what a file says of its model, and how much memory that takes |
-//! | `tokenizer` | texts to tokens |
 //! | `linear`, `classes` | what stands behind the transformer, out of the file |
 //! | `model` | tokens to vectors, or to the score of a pair |
 //!
@@ -19,7 +18,6 @@ mod model;
 mod modules;
 mod source;
 mod texts;
-pub mod tokenizer;
 
 pub use model::Transformer;
 pub use source::{TransformerMemory, TransformerNeeds, TransformerSource};

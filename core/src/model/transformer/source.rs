@@ -5,42 +5,29 @@ use super::linear::Linear;
 use super::model::Transformer;
 use super::modules::{DenseModule, Modules};
 use super::texts::{fault, object, value};
-use super::tokenizer::{FolderTokenizerSource, TokenizerParts};
 use super::{MISSING, TOO_LARGE, TOO_SMALL, WRONG_SHAPE};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::embd::{Embd, TokenEntries};
+use crate::format::embd::Embd;
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::config::{BertConfig, Config};
 use crate::model::family::encoders::{FamilyModel, Prefixed, read_config};
-use crate::model::folder::bpe_model::BpeModel;
 use crate::model::folder::encoder_settings::{self, EncoderSettings};
-use crate::model::folder::fallback_settings::FallbackSettings;
 use crate::model::folder::masked::refuse_masked;
-use crate::model::folder::pair_settings::PairSettings;
 use crate::model::folder::pair_template::PairTemplate;
 use crate::model::folder::prompts::{self, FolderPrompts};
-use crate::model::folder::tokenizer_root;
-use crate::model::folder::unigram_settings::UnigramSettings;
-use crate::model::folder::word_settings::WordSettings;
+use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::head::dense::Dense;
 use crate::model::head::embedding::Embedding;
 use crate::model::pass::packed::Encoder;
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::source::embd::embd_is_decoder;
-use crate::model::source::word_pieces::WordPieceSource;
 use crate::model::table::{TableSettings, TableSource};
 use crate::model::weights::{Name, SliceWeights, Weights};
-use crate::text::json::{Fault, Object, Read, Value, chars};
+use crate::text::json::{Read, chars};
 
 const CONFIG: &str = "config.json";
-/// The tensor with the settings of the tokenizer.
-const TOKENIZER: &str = "tokenizer.json";
-/// The tensor with the scores of a Unigram tokenizer.
-const SCORES: &str = "tokenizer.scores";
-/// The tensor with the merges of BPE.
-const MERGES: &str = "tokenizer.merges";
 
 /// A `.weights` file in memory that keeps the texts of a folder, with a transformer that embeds.
 ///
@@ -258,88 +245,20 @@ impl<'a> TransformerSource<'a> {
     ///
     /// The setting that is not done here; [`ErrorKind::MissingVocabulary`] without a tokenizer.
     pub fn tokenizer(&self) -> Read<'a, FolderTokenizerSource<'a>> {
-        let (tokenizer, root) = self.tokenizer_of_texts()?;
+        if let Some(setting) = self.asks_of_texts {
+            return Err(fault(Error::without_offset(ErrorKind::UnsupportedSetting), setting));
+        }
+        let vocabulary = self.family.config.vocabulary;
+        let (tokenizer, root) = FolderTokenizerSource::of_file(&self.file, vocabulary)?;
         if !self.compares {
             return Ok(tokenizer);
         }
         let pair = PairTemplate::read(root.member("post_processor"))?;
-        if !pair.ids().all(|id| (id as usize) < self.family.config.vocabulary) {
+        if !pair.ids().all(|id| (id as usize) < vocabulary) {
             let bad = Error::new(root.offset(), ErrorKind::BadVocabulary);
             return Err(fault(bad, "post_processor"));
         }
         Ok(tokenizer.with_pair(pair))
-    }
-
-    /// The tokenizer of single texts, and its settings.
-    fn tokenizer_of_texts(&self) -> Read<'a, (FolderTokenizerSource<'a>, Value<'a>)> {
-        if let Some(setting) = self.asks_of_texts {
-            return Err(fault(Error::without_offset(ErrorKind::UnsupportedSetting), setting));
-        }
-        let missing = fault(Error::without_offset(ErrorKind::MissingVocabulary), TOKENIZER);
-        let entries = self.file.token_entries().ok_or(missing)?;
-        let settings = self.file.tensor(TOKENIZER).ok_or(missing)?;
-        let root = tokenizer_root::read(settings.data(), settings.header().offset)?;
-        let value = root.value();
-        let kind = value.member("model").and_then(|model| model.member("type"));
-        let is = |name| kind.is_some_and(|kind| kind.is_text(name));
-        let source = if is("Unigram") {
-            let scores = self.beside_tokens(SCORES)?;
-            let settings = UnigramSettings::read(&root, entries.count)?;
-            FolderTokenizerSource::unigram(self.parts(settings, entries, scores))?
-        } else if is("BPE") {
-            self.pairs(&root, entries)?
-        } else {
-            self.word_pieces(&entries, root)?
-        };
-        Ok((source, value))
-    }
-
-    fn pairs(
-        &self,
-        root: &Object<'a>,
-        entries: TokenEntries<'a>,
-    ) -> Read<'a, FolderTokenizerSource<'a>> {
-        let merges = self.beside_tokens(MERGES)?;
-        let model = BpeModel::read(root, entries.count)?;
-        if model.byte_fallback {
-            let settings = FallbackSettings::read(root, model)?;
-            return FolderTokenizerSource::fallback(self.parts(settings, entries, merges));
-        }
-        let settings = PairSettings::read(root, model)?;
-        FolderTokenizerSource::byte_pairs(self.parts(settings, entries, merges))
-    }
-
-    /// What the file has beside the tokens under this name.
-    fn beside_tokens(&self, name: &'static str) -> Read<'a, &'a [u8]> {
-        Ok(self.file.tensor(name).ok_or(fault(MISSING, name))?.data())
-    }
-
-    fn parts<S>(
-        &self,
-        settings: S,
-        entries: TokenEntries<'a>,
-        beside: &'a [u8],
-    ) -> TokenizerParts<'a, S> {
-        let longest = self.file.tokens().map(<[u8]>::len).max().unwrap_or(0);
-        let vocabulary = self.family.config.vocabulary;
-        TokenizerParts { settings, entries, beside, longest, vocabulary }
-    }
-
-    fn word_pieces(
-        &self,
-        entries: &TokenEntries<'a>,
-        root: Object<'a>,
-    ) -> Read<'a, FolderTokenizerSource<'a>> {
-        let settings = WordSettings::of(root, entries.count)?;
-        let [first, last] = settings.ends()?;
-        let tokens = (0..).zip(self.file.tokens());
-        let unknown = tokens.filter(|(_, token)| settings.is_unknown(token)).last();
-        let bad = Error::new(entries.offset, ErrorKind::BadVocabulary);
-        let (unknown, _) = unknown.ok_or(Fault::of(bad))?;
-        let (ids, vocabulary) = ([unknown, first, last], self.family.config.vocabulary);
-        let (added, normalization) = (settings.added()?, settings.normalization());
-        let words = WordPieceSource::of_folder(entries, added, ids, normalization, vocabulary)?;
-        Ok(FolderTokenizerSource::word_pieces(words, added))
     }
 
     fn weights(&self) -> impl Weights {

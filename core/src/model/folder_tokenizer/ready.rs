@@ -101,6 +101,35 @@ impl FolderTokenizer<'_> {
         Ok(tokens.saturating_sub(usize::from(is_end)))
     }
 
+    /// The token for what is unknown, if there is one.
+    #[must_use]
+    pub const fn unknown(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::WordPiece(words) => Some(words.special().unknown),
+            Kind::Unigram(unigram) => unigram.unknown(),
+            // Every byte has a token.
+            Kind::BytePairs(_) | Kind::Fallback(_) => None,
+        }
+    }
+
+    /// Calls `give` with the ids of `text` alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode).
+    pub fn encode_alone(
+        &self,
+        text: &str,
+        memory: TokenizingMemory<'_>,
+        give: &mut dyn FnMut(u32),
+    ) -> Result<()> {
+        self.each(&[text], memory, &mut |id| {
+            if let Some(id) = id {
+                give(id);
+            }
+        })
+    }
+
     fn ends(&self) -> Ends {
         match &self.kind {
             Kind::WordPiece(words) => {

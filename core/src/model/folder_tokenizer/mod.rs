@@ -3,6 +3,7 @@
 //!
 //! | part | what it is |
 //! |---|---|
+//! | `file` | the tokenizer of a file |
 //! | `source` | which tokenizer a file has, and how much memory that takes |
 //! | `unigram` | opening a Unigram tokenizer, and its texts |
 //! | `normalizer`, `pieces` | what is done to these texts before |
@@ -23,6 +24,7 @@ mod behind;
 mod byte_pairs;
 mod composed;
 mod fallback;
+mod file;
 mod memory;
 mod merges;
 mod normalizer;
@@ -36,7 +38,6 @@ mod vocabulary;
 pub use memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds};
 pub use ready::FolderTokenizer;
 pub use source::FolderTokenizerSource;
-pub(super) use vocabulary::TokenizerParts;
 
 use crate::error::{Error, ErrorKind};
 

@@ -13,6 +13,7 @@ use crate::model::folder::pair_settings::PairSettings;
 use crate::model::folder::pair_template::PairTemplate;
 use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::model::source::word_pieces::WordPieceSource;
+use crate::model::source::word_pieces::in_json::TokenInJson;
 use crate::text::json::{Read, Value};
 
 /// Bytes of a prompt with a text behind it that there is room for at least.
@@ -37,36 +38,33 @@ enum Kind<'a> {
 }
 
 impl<'a> FolderTokenizerSource<'a> {
-    pub(in crate::model::transformer) const fn word_pieces(
-        words: WordPieceSource<'a>,
-        added: Value<'a>,
-    ) -> Self {
+    pub(super) const fn word_pieces(words: WordPieceSource<'a>, added: Value<'a>) -> Self {
         Self { kind: Kind::WordPiece(words), added, pair: None }
     }
 
-    pub(in crate::model::transformer) fn unigram(
-        parts: TokenizerParts<'a, UnigramSettings<'a>>,
-    ) -> Read<'a, Self> {
+    pub(super) fn unigram(parts: TokenizerParts<'a, UnigramSettings<'a>>) -> Read<'a, Self> {
         let added = parts.settings.added;
         Ok(Self { kind: Kind::Unigram(UnigramSource::new(parts)?), added, pair: None })
     }
 
-    pub(in crate::model::transformer) fn byte_pairs(
-        parts: TokenizerParts<'a, PairSettings<'a>>,
-    ) -> Read<'a, Self> {
+    pub(super) fn byte_pairs(parts: TokenizerParts<'a, PairSettings<'a>>) -> Read<'a, Self> {
         let added = parts.settings.added;
         Ok(Self { kind: Kind::BytePairs(PairSource::new(parts)?), added, pair: None })
     }
 
-    pub(in crate::model::transformer) fn fallback(
-        parts: TokenizerParts<'a, FallbackSettings<'a>>,
-    ) -> Read<'a, Self> {
+    pub(super) fn fallback(parts: TokenizerParts<'a, FallbackSettings<'a>>) -> Read<'a, Self> {
         let added = parts.settings.added;
         Ok(Self { kind: Kind::Fallback(FallbackSource::new(parts)?), added, pair: None })
     }
 
+    /// Whether a token is added whose id is not below `count`.
+    pub(in crate::model) fn adds_beyond(&self, count: u32) -> bool {
+        let mut tokens = self.added.items().map(TokenInJson::read);
+        tokens.any(|token| token.is_ok_and(|token| token.id >= count))
+    }
+
     /// The same of a model that compares two texts, around and between which it puts these.
-    pub(in crate::model::transformer) fn with_pair(self, pair: PairTemplate) -> Self {
+    pub(in crate::model) fn with_pair(self, pair: PairTemplate) -> Self {
         Self { pair: Some(pair), ..self }
     }
 

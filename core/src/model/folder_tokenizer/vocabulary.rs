@@ -9,16 +9,16 @@ use crate::token::{Entries, HashVocabulary, LengthPrefix};
 
 /// The parts of a file that a tokenizer is made of, which its `settings` describe.
 #[derive(Clone, Debug)]
-pub(in crate::model::transformer) struct TokenizerParts<'a, S> {
-    pub(in crate::model::transformer) settings: S,
-    pub(in crate::model::transformer) entries: TokenEntries<'a>,
+pub(super) struct TokenizerParts<'a, S> {
+    pub(super) settings: S,
+    pub(super) entries: TokenEntries<'a>,
     /// What lies beside the tokens, 8 bytes each: the score of every token as a 64-bit float
     /// (Unigram), or the ids of both parts of every merge, 32 bits each (BPE).
-    pub(in crate::model::transformer) beside: &'a [u8],
+    pub(super) beside: &'a [u8],
     /// Bytes of the longest token.
-    pub(in crate::model::transformer) longest: usize,
+    pub(super) longest: usize,
     /// All ids are below.
-    pub(in crate::model::transformer) vocabulary: usize,
+    pub(super) vocabulary: usize,
 }
 
 /// Refuses a vocabulary whose longest token would not be found.

@@ -108,6 +108,10 @@ impl UnigramTokenizer<'_> {
         self.ends
     }
 
+    pub(super) const fn unknown(&self) -> Option<u32> {
+        self.unigram.unknown()
+    }
+
     /// Calls `give` with the ids of `texts`, one behind the other.
     pub(super) fn each(
         &self,
