@@ -304,6 +304,22 @@ inBrowser("workers", () => {
     expect(done).toEqual(["one", "many", 1000]);
   });
 
+  test("answer a question between the parts of a call", async () => {
+    const order = await inPage<string[]>(
+      `const pool = nanoembed.createWorker();
+       const model = await pool.load("/models/all-MiniLM-L6-v2.int8.weights", { kind: "sentences" });
+       const order = [];
+       const questions = [];
+       await model.embed(Array(64).fill("the cat sat on the mat and looked at the dog ".repeat(4)), { onProgress({ done }) {
+         order.push(done);
+         if (done === 16) questions.push(model.embed("a question").then(() => order.push("question")));
+       } });
+       await Promise.all(questions);
+       pool.dispose();
+       return order;`, null, "worker");
+    expect(order).toEqual([16, "question", 32, 48, 64]);
+  });
+
   test("that end without a word leave nobody waiting", async () => {
     const found = await inPage<string[]>(
       `let worker;

@@ -145,8 +145,8 @@ export interface PartOptions extends EmbedOptions {
   role?: "query" | "document";
 }
 
-/** Texts of so many tokens together are computed at once, then the page may breathe. */
-const BATCH_TOKENS = 256;
+/** Texts of so many tokens together are computed at once, then the page may breathe: that is how long a question waits. */
+const BATCH_TOKENS = 128;
 /** How many texts of a stream are taken at a time at most. */
 const STREAM_TEXTS = 16;
 

@@ -19,6 +19,8 @@ const scope = globalThis as unknown as Scope;
 const sinks = new Map<number, { sink: ModelSink; turn: Promise<unknown> }>();
 const things = new Map<number, Model | Inspection>();
 const running = new Map<number, AbortController>();
+/** Of each model, what is settled when no part of many texts is being computed any more. */
+const parts = new Map<number, Promise<unknown>>();
 let handles = 0;
 
 function keep(thing: Model | Inspection): number {
@@ -47,6 +49,13 @@ function inTurn(handle: number, run: (sink: ModelSink) => unknown): Promise<unkn
   const held = sinks.get(handle)!;
   held.turn = held.turn.then(() => run(held.sink));
   return held.turn;
+}
+
+/** Parts wait for each other: a question has the next turn, not the one behind all of them. */
+function inParts(handle: number, run: () => unknown): Promise<unknown> {
+  const part = (parts.get(handle) ?? Promise.resolve()).then(run);
+  parts.set(handle, part.catch(() => {}));
+  return part;
 }
 
 /** Tells what comes piece by piece, and gives what is returned at the end. */
@@ -106,7 +115,8 @@ function answering(modules: Modules): Record<string, Answering> {
     },
     call({ handle, args: [method, ...args] }, options) {
       const thing = things.get(handle!) as unknown as Record<string, (...args: unknown[]) => unknown>;
-      const result = thing[method as string]!(...args, options);
+      const run = () => thing[method as string]!(...args, options);
+      const result = options["start"] === undefined ? run() : inParts(handle!, run);
       const isIterable = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
       return isIterable ? drained(result as AsyncGenerator<unknown, unknown>, options.onProgress) : result;
     },
@@ -114,6 +124,7 @@ function answering(modules: Modules): Record<string, Answering> {
     dispose({ handle }) {
       (things.get(handle!) as Partial<Model> | undefined)?.dispose?.();
       things.delete(handle!);
+      parts.delete(handle!);
     },
   };
 }

@@ -128,6 +128,24 @@ describe("options", () => {
     expect((await model.embed("goes on")).tokens).toBe(4);
   });
 
+  test("others have their turn after at most 128 tokens and a text", async () => {
+    const texts = Array.from({ length: 100 }, (_, at) => `text number ${at} of many`);
+    let [turns, isOver] = [0, false];
+    const others = () => {
+      turns += 1;
+      if (!isOver) setImmediate(others);
+    };
+    setImmediate(others);
+    const steps: number[] = [];
+    const { tokens } = await model.embed(texts, { onProgress: ({ done }) => void steps.push(done) });
+    isOver = true;
+    for (const [at, done] of steps.entries()) {
+      const batch = tokens.slice(steps[at - 1] ?? 0, done);
+      expect(batch.slice(0, -1).reduce((sum, count) => sum + count, 0)).toBeLessThan(128);
+    }
+    expect(turns).toBeGreaterThanOrEqual(steps.length - 1);
+  });
+
   test("streams of texts keep their order", async () => {
     async function* lines() {
       for (let i = 0; i < 40; i += 1) yield `line ${i}`;
