@@ -4,6 +4,7 @@
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nanoembed::Silent;
 use nanoembed::convert::{Conversion, WeightType};
@@ -52,10 +53,15 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models").join(name)
 }
 
+/// Another one each time: tests run side by side, and none writes what another one has mapped.
+fn number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// The file that `nanoembed convert` makes of a folder.
 fn converted(name: &str, weight_type: WeightType) -> PathBuf {
-    let file =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{weight_type:?}.weights"));
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.weights", number()));
     let conversion = Conversion::new(folder(name), &file).weight_type(weight_type);
     conversion.run(&Silent).unwrap_or_else(|why| panic!("{name}: {why}"));
     file
@@ -374,7 +380,9 @@ fn generated(count: usize, most: usize) -> Vec<String> {
 
 /// A folder's model with the tokenizer of another one.
 fn with_tokenizer_of(model: &str, tokenizer: &str) -> PathBuf {
-    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{model}-{tokenizer}"));
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{model}-{}", number()));
+    // What an earlier run left.
+    let _ = std::fs::remove_dir_all(&made);
     std::fs::create_dir_all(&made).expect("room for a folder");
     let copy = |from: &Path, to: &Path| {
         std::fs::copy(from, to).unwrap_or_else(|why| panic!("{}: {why}", from.display()));
