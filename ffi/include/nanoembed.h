@@ -1119,7 +1119,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_get_info(const struct nanoembed
 // room for.
 //
 // In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text. Where the model is of a family
-// in lent memory, its usual prompt stands before the text, and this takes 28 KB of stack, as where it
+// in lent memory, its usual prompt stands before the text, and this takes 42 KB of stack, as where it
 // is a static one with a Unigram tokenizer; `NANOEMBED_OVER_LIMIT` for a word that does not fit them
 // (embedding a text takes memory of the workspace in their place).
 //

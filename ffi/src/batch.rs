@@ -13,7 +13,7 @@ use crate::status::{
     INVALID, Outcome, TOO_SMALL, nanoembed_error, nanoembed_status, report, too_small,
 };
 #[cfg(feature = "bert")]
-use crate::tokenize::tokenize;
+use crate::tokenize::by_word_pieces;
 use crate::versioned;
 
 /// A column of strings as Apache Arrow's `Utf8` and `LargeUtf8` arrays have it; nothing is copied.
@@ -230,7 +230,7 @@ fn embed_packs(
             0 | 1 => None,
             _ => {
                 let room = ids.0.get_mut(pack.tokens..pack.tokens + left).ok_or(INVALID)?;
-                Some(tokenize(model, text, room)?)
+                Some(by_word_pieces(&model.tokenizer, text, room)?)
             }
         };
         // A text that does not fit behind the others begins the next pack.
@@ -238,7 +238,7 @@ fn embed_packs(
             flush(&mut pack, ids.0, lengths.0, row)?;
             left = most;
             let room = ids.0.get_mut(..left).ok_or(INVALID)?;
-            encoded = Some(tokenize(model, text, room)?);
+            encoded = Some(by_word_pieces(&model.tokenizer, text, room)?);
         }
         let encoded = encoded.ok_or(INVALID)?;
         *lengths.0.get_mut(pack.texts).ok_or(INVALID)? = encoded.tokens;

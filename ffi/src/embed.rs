@@ -18,7 +18,7 @@ use crate::pointer::{self, text};
 use crate::status::INVALID;
 use crate::status::{Outcome, answer, nanoembed_error, nanoembed_status, report, too_small};
 #[cfg(feature = "bert")]
-use crate::tokenize::tokenize;
+use crate::tokenize::by_word_pieces;
 use crate::tokenized::nanoembed_tokenized;
 use crate::versioned;
 
@@ -269,7 +269,7 @@ pub(crate) fn embed_one(
         #[cfg(feature = "bert")]
         Kind::Bert(bert) => {
             let room = ids.0.get_mut(..bert.most()).ok_or(INVALID)?;
-            let encoded = tokenize(model, text, room)?;
+            let encoded = by_word_pieces(&model.tokenizer, text, room)?;
             let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
             bert.run(&model.source, scratch, ids, &[ids.len()], out)?;
             Ok(encoded)

@@ -88,6 +88,17 @@ impl Lent {
         Ok(place.cast())
     }
 
+    /// `value`, in memory that is never taken back.
+    #[inline(always)] // so that a large one is made where it lies
+    pub(crate) fn put<T>(&mut self, value: T) -> Outcome<&'static mut T> {
+        let place: *mut T = self.place(1)?;
+        // SAFETY: just taken, with room for one.
+        unsafe {
+            place.write(value);
+            Ok(&mut *place)
+        }
+    }
+
     /// The next `length` elements, each of them `value`.
     pub(crate) fn filled<T: Copy>(&mut self, length: usize, value: T) -> Outcome<&'static mut [T]> {
         let place: *mut T = self.place(length)?;

@@ -351,10 +351,16 @@ pub unsafe extern "C" fn nanoembed_model_init(
             return Err(too_small(needed));
         }
         let handle: *mut nanoembed_model = lent.place(1)?;
-        let Opened { kind, tokenizer } = opening.open(&mut lent)?;
-        let made = nanoembed_model { source, kind, tokenizer, owned_bytes: 0 };
-        // SAFETY: the place was taken for it.
-        unsafe { handle.write(made) };
+        // SAFETY: the place was taken for it, and may hold anything.
+        let opened = unsafe {
+            (&raw mut (*handle).source).write(source);
+            (&raw mut (*handle).owned_bytes).write(0);
+            Opened {
+                kind: &mut *(&raw mut (*handle).kind).cast(),
+                tokenizer: &mut *(&raw mut (*handle).tokenizer).cast(),
+            }
+        };
+        opening.open(&mut lent, opened)?;
         out.write(handle);
         Ok(())
     };

@@ -34,7 +34,11 @@ pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> 
 }
 
 #[cfg(feature = "bert")]
-fn by_word_pieces(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
+pub(crate) fn by_word_pieces(
+    tokenizer: &Tokenizer,
+    text: &str,
+    ids: &mut [u32],
+) -> Outcome<Encoded> {
     match tokenizer {
         Tokenizer::None => Err(ErrorKind::MissingVocabulary.into()),
         Tokenizer::InFile(tokenizer) => Ok(tokenizer.encode(text, ids)?),
@@ -48,7 +52,7 @@ fn by_word_pieces(tokenizer: &Tokenizer, text: &str, ids: &mut [u32]) -> Outcome
 /// room for.
 ///
 /// In the error, `NANOEMBED_INVALID_UTF8` has the offset in the text. Where the model is of a family
-/// in lent memory, its usual prompt stands before the text, and this takes 28 KB of stack, as where it
+/// in lent memory, its usual prompt stands before the text, and this takes 42 KB of stack, as where it
 /// is a static one with a Unigram tokenizer; `NANOEMBED_OVER_LIMIT` for a word that does not fit them
 /// (embedding a text takes memory of the workspace in their place).
 ///

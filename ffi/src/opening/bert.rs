@@ -1,5 +1,7 @@
 //! What is known of an encoder of BERT's family before there is memory for it.
 
+use core::mem::MaybeUninit;
+
 use nanoembed_core::event::Decode;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use nanoembed_core::event::Format;
@@ -14,7 +16,7 @@ use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::token::{SpecialIds, Vocabulary, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
 
-use super::scratch::PassMemory;
+use super::scratch::{Pass, PassMemory};
 use super::{Opened, vocabulary};
 use crate::bert_model::{BertModel, FIXED, sizes};
 use crate::memory::{Lent, LentSlice, Sum, number};
@@ -32,8 +34,8 @@ use crate::status::{Outcome, invalid};
 use crate::word_pieces;
 
 /// What the file says.
-#[allow(clippy::large_enum_variant)] // nothing to put the large one in a box of
-enum File {
+#[allow(clippy::large_enum_variant)] // in the caller's memory
+pub(super) enum File {
     /// A `.weights` file, which may lie in storage: what one pass over it tells.
     Passed(Contents<'static>),
     /// A file of another format, in memory.
@@ -42,11 +44,29 @@ enum File {
 }
 
 impl File {
+    pub(super) const fn unread(places: &'static mut [TensorPlace]) -> Self {
+        Self::Passed(Contents::new(places))
+    }
+
     fn tensor(&self, name: &str) -> Option<TensorHeader<'static>> {
         match self {
             Self::Passed(contents) => contents.tensor(name),
             #[cfg(any(feature = "amb", feature = "gguf"))]
             Self::Parsed(model) => model.encoder_tensor(name),
+        }
+    }
+
+    /// What one pass over a `.weights` file tells.
+    pub(super) fn read(
+        &mut self,
+        source: &Bytes,
+        decoder: impl Decode,
+        buffer: &mut [u8],
+    ) -> Outcome {
+        match self {
+            Self::Passed(contents) => Ok(contents.read(source, decoder, buffer)?),
+            #[cfg(any(feature = "amb", feature = "gguf"))]
+            Self::Parsed(_) => Ok(()),
         }
     }
 
@@ -62,7 +82,7 @@ impl File {
 /// What is known of a file before there is memory for the model.
 pub(crate) struct BertOpening {
     source: Bytes,
-    file: File,
+    file: &'static File,
     config: BertConfig,
     plan: Plan,
     fixed: bool,
@@ -74,15 +94,16 @@ impl BertOpening {
         source: Bytes,
         options: &nanoembed_model_options,
         memory: PassMemory,
-    ) -> Outcome<Self> {
-        let (decoder, places, buffer) = memory.decoder();
+    ) -> Outcome<&'static Self> {
+        let mut memory = memory.ready()?;
         #[cfg(any(feature = "amb", feature = "gguf"))]
-        let mut file = match parsed(&source)? {
-            Some(model) => File::Parsed(model),
-            None => passed(&source, decoder, places, buffer)?,
-        };
+        match parsed(&source)? {
+            Some(model) => *memory.file = File::Parsed(model),
+            None => memory.pass(&source)?,
+        }
         #[cfg(not(any(feature = "amb", feature = "gguf")))]
-        let file = passed(&source, decoder, places, buffer)?;
+        memory.pass(&source)?;
+        let Pass { file, opening, .. } = memory;
         let config = file.config();
         #[cfg(any(feature = "static-models", feature = "families"))]
         let config = config.map_err(|why| other_kind(&source, why));
@@ -90,12 +111,12 @@ impl BertOpening {
         // A pass does not look for added tokens.
         #[cfg(any(feature = "amb", feature = "gguf"))]
         if let (true, Some(bytes)) = (config.has_added_tokens, source.memory()) {
-            file = File::Parsed(crate::parsed::parse(bytes)?);
+            *file = File::Parsed(crate::parsed::parse(bytes)?);
         }
-        let plan = plan(&source, &file, &config, options)?;
+        let plan = plan(&source, file, &config, options)?;
         let vocabulary = vocabulary::chosen(options.vocabulary, &source);
         let fixed = options.activations == NANOEMBED_ACTIVATIONS_FIXED;
-        let opening = Self { source, file, config, plan, fixed, vocabulary };
+        let opening = opening.write(Self { source, file, config, plan, fixed, vocabulary });
         opening.check_vocabulary()?;
         Ok(opening)
     }
@@ -113,18 +134,30 @@ impl BertOpening {
         })
     }
 
-    pub(super) fn open(&self, lent: &mut Lent) -> Outcome<Opened> {
+    pub(super) fn open(&self, lent: &mut Lent, opened: Opened<'_>) -> Outcome {
+        self.model(lent, opened.kind)?;
+        self.tokenizer(lent, opened.tokenizer)
+    }
+
+    #[inline(never)] // so that the tokenizer has its stack to itself
+    fn model(&self, lent: &mut Lent, kind: &mut MaybeUninit<Kind>) -> Outcome {
         let layers = LentSlice(lent.filled(self.config.layers, Layer::EMPTY)?);
-        let bert = Bert::open(&self.weights(), self.config, layers)?;
-        let kernels = kernel::detect();
-        let summaries: &[RowSummary] = match kernels.summarize_row {
-            Some(_) => self.summarize(&bert, &kernels, lent)?,
-            None => &[],
-        };
-        let tokenizer = self.tokenizer(lent)?;
         let (plan, fixed) = (self.plan, self.fixed);
-        let kind = Kind::Bert(BertModel { bert, kernels, summaries, plan, fixed });
-        Ok(Opened { kind, tokenizer })
+        let kind = kind.write(Kind::Bert(BertModel {
+            bert: Bert::unopened(self.config, layers),
+            kernels: kernel::detect(),
+            summaries: &[],
+            plan,
+            fixed,
+        }));
+        #[allow(irrefutable_let_patterns)] // in builds for BERT alone
+        if let Kind::Bert(BertModel { bert, kernels, summaries, .. }) = kind {
+            bert.locate(&self.weights())?;
+            if kernels.summarize_row.is_some() {
+                *summaries = self.summarize(bert, kernels, lent)?;
+            }
+        }
+        Ok(())
     }
 
     fn check_vocabulary(&self) -> Outcome {
@@ -132,7 +165,7 @@ impl BertOpening {
             return Ok(());
         }
         let is_indexed = self.vocabulary == NANOEMBED_VOCABULARY_INDEXED;
-        let (offset, there) = match &self.file {
+        let (offset, there) = match self.file {
             File::Passed(contents) => {
                 let tokens = contents.tokens().ok_or(ErrorKind::MissingVocabulary)?;
                 if tokens.count as usize > self.config.vocabulary {
@@ -184,7 +217,7 @@ impl BertOpening {
         sum.add::<nanoembed_model>(1)?;
         sum.add::<Layer>(self.config.layers)?;
         sum.add::<RowSummary>(self.summaries()?)?;
-        match &self.file {
+        match self.file {
             File::Passed(contents) => {
                 if let (NANOEMBED_VOCABULARY_INDEXED, Some(tokens)) =
                     (self.vocabulary, contents.tokens())
@@ -203,12 +236,14 @@ impl BertOpening {
     }
 
     #[inline(never)] // within `nanoembed_model_init` it is 600 bytes more
-    fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
-        let contents = match &self.file {
+    fn tokenizer(&self, lent: &mut Lent, into: &mut MaybeUninit<Tokenizer>) -> Outcome {
+        into.write(Tokenizer::None);
+        #[allow(clippy::infallible_destructuring_match)] // in builds for one format
+        let contents = match self.file {
             File::Passed(contents) => contents,
             #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(_) if self.vocabulary == NANOEMBED_VOCABULARY_NONE => {
-                return Ok(Tokenizer::None);
+                return Ok(());
             }
             #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(_) if self.config.has_default_prompt => {
@@ -218,10 +253,11 @@ impl BertOpening {
             File::Parsed(model) => {
                 let source = model.word_pieces(&self.config)?;
                 let memory = word_pieces::memory(&source.needs(), lent)?;
-                return Ok(Tokenizer::Indexed(source.open(memory)?));
+                into.write(Tokenizer::Indexed(source.open(memory)?));
+                return Ok(());
             }
         };
-        let Some(tokens) = contents.tokens() else { return Ok(Tokenizer::None) };
+        let Some(tokens) = contents.tokens() else { return Ok(()) };
         let is_asked = self.config.has_added_tokens || self.config.has_default_prompt;
         if is_asked && self.vocabulary != NANOEMBED_VOCABULARY_NONE {
             return Err(ErrorKind::UnsupportedSetting.into());
@@ -231,17 +267,18 @@ impl BertOpening {
             (NANOEMBED_VOCABULARY_IN_FILE, Some(index), _) => {
                 let vocabulary = vocabulary::in_file(&self.source, tokens, index)?;
                 let special = special(contents, &vocabulary)?;
-                Ok(Tokenizer::InFile(WordPiece::new(vocabulary, special, normalization)?))
+                into.write(Tokenizer::InFile(WordPiece::new(vocabulary, special, normalization)?));
             }
             (NANOEMBED_VOCABULARY_INDEXED, _, Some(file)) => {
                 let start = usize::try_from(tokens.offset).unwrap_or(usize::MAX);
                 let entries = file.get(start..).unwrap_or_default();
                 let vocabulary = vocabulary::indexed(entries, tokens, lent)?;
                 let special = special(contents, &vocabulary)?;
-                Ok(Tokenizer::Indexed(WordPiece::new(vocabulary, special, normalization)?))
+                into.write(Tokenizer::Indexed(WordPiece::new(vocabulary, special, normalization)?));
             }
-            _ => Ok(Tokenizer::None),
+            _ => {}
         }
+        Ok(())
     }
 }
 
@@ -250,16 +287,6 @@ fn special(contents: &Contents<'_>, vocabulary: &impl Vocabulary) -> Outcome<Spe
         Some(special) => Ok(special),
         None => Ok(SpecialIds::find(vocabulary)?),
     }
-}
-
-/// What one pass over a `.weights` file tells.
-fn passed(
-    source: &Bytes,
-    decoder: impl Decode,
-    places: &'static mut [TensorPlace],
-    buffer: &mut [u8],
-) -> Outcome<File> {
-    Ok(File::Passed(Contents::read(source, decoder, buffer, places)?))
 }
 
 /// What a model of another kind answers in storage: static ones and other families are told in
@@ -280,6 +307,7 @@ fn parsed(source: &Bytes) -> Outcome<Option<ModelSource<'static>>> {
     }
 }
 
+#[inline(never)] // so that reading the file has its stack to itself
 fn plan(
     source: &Bytes,
     file: &File,

@@ -84,7 +84,13 @@ impl FamilyOpening {
         Ok(sum.bytes())
     }
 
-    pub(super) fn open(&self, lent: &mut Lent) -> Outcome<Opened> {
+    pub(super) fn open(&self, lent: &mut Lent, opened: Opened<'_>) -> Outcome {
+        opened.kind.write(Kind::Family(self.model(lent)?));
+        opened.tokenizer.write(self.ready_tokenizer(lent)?);
+        Ok(())
+    }
+
+    fn model(&self, lent: &mut Lent) -> Outcome<FamilyModel> {
         let Self { source, file, plan, .. } = self;
         let needs = file.needs()?;
         let kernels = kernel::detect();
@@ -98,16 +104,9 @@ impl FamilyOpening {
         if !summaries.is_empty() {
             transformer.summarize(source, &kernels, &mut [], summaries)?;
         }
-        let tokenizer = match &self.tokenizer {
-            None => Tokenizer::None,
-            Some(tokenizer) => {
-                let memory = folder_tokenizer::memory(&tokenizer.needs(), lent)?;
-                Tokenizer::Folder(tokenizer.open(memory)?)
-            }
-        };
         let (room, max_tokens, tokenizing) = (file.room(), file.max_tokens(), self.tokenizing());
         let (plan, prompts) = (*plan, *file.prompts());
-        let model = FamilyModel {
+        Ok(FamilyModel {
             transformer,
             kernels,
             summaries,
@@ -116,8 +115,13 @@ impl FamilyOpening {
             max_tokens,
             tokenizing,
             prompts,
-        };
-        Ok(Opened { kind: Kind::Family(model), tokenizer })
+        })
+    }
+
+    fn ready_tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
+        let Some(tokenizer) = &self.tokenizer else { return Ok(Tokenizer::None) };
+        let memory = folder_tokenizer::memory(&tokenizer.needs(), lent)?;
+        Ok(Tokenizer::Folder(tokenizer.open(memory)?))
     }
 
     /// What a text takes while it is tokenised.

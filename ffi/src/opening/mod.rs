@@ -11,12 +11,14 @@ mod vocabulary;
 
 pub(crate) use scratch::scratch_bytes;
 
+use core::mem::MaybeUninit;
+
 #[cfg(feature = "generate")]
 use nanoembed_core::ErrorKind;
 #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
 use nanoembed_core::event::{Format, Mode};
 #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
-use nanoembed_core::format::embd::{DecoderOver, Embd, TensorRecord};
+use nanoembed_core::format::embd::{DecoderOver, Embd};
 #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
 use nanoembed_core::format::sniff;
 #[cfg(feature = "static-models")]
@@ -44,21 +46,20 @@ use crate::versioned;
 /// More tokens than any model uses at once.
 const MOST_TOKENS: u32 = 1 << 15;
 
-/// What is known of a file before there is memory for the model.
-#[allow(clippy::large_enum_variant)] // nothing to put the large one in a box of
+/// What is known of a file before there is memory for the model. It lies in the scratch memory.
 pub(crate) enum Opening {
     #[cfg(feature = "bert")]
-    Bert(BertOpening),
+    Bert(&'static BertOpening),
     #[cfg(feature = "families")]
-    Family(FamilyOpening),
+    Family(&'static FamilyOpening),
     #[cfg(feature = "static-models")]
-    Table(TableOpening),
+    Table(&'static TableOpening),
 }
 
-/// What goes into a model's memory.
-pub(crate) struct Opened {
-    pub(crate) kind: Kind,
-    pub(crate) tokenizer: Tokenizer,
+/// Where a model's parts go to in its memory: they are large for a small stack.
+pub(crate) struct Opened<'m> {
+    pub(crate) kind: &'m mut MaybeUninit<Kind>,
+    pub(crate) tokenizer: &'m mut MaybeUninit<Tokenizer>,
 }
 
 impl Opening {
@@ -71,7 +72,7 @@ impl Opening {
         (scratch, scratch_bytes): (*mut u8, usize),
     ) -> Outcome<(Bytes, Self)> {
         // SAFETY: the caller's promise.
-        let (source, options, mut lent) = unsafe {
+        let (source, options, lent) = unsafe {
             (Bytes::new(source)?, versioned::given(options)?, Lent::new(scratch, scratch_bytes)?)
         };
         if options.tokens > MOST_TOKENS || options.tokens == 1 {
@@ -80,9 +81,13 @@ impl Opening {
         if options.vocabulary > NANOEMBED_VOCABULARY_INDEXED {
             return Err(invalid("vocabulary"));
         }
-        let memory = PassMemory::new(&source, scratch_bytes, &mut lent)?;
+        #[cfg_attr(
+            not(any(feature = "static-models", feature = "families", feature = "generate")),
+            allow(unused_mut)
+        )]
+        let mut memory = PassMemory::new(&source, scratch_bytes, lent)?;
         #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
-        if let Some(opening) = Self::with_texts(&source, &options, memory.records)? {
+        if let Some(opening) = Self::with_texts(&source, &options, &mut memory)? {
             return Ok((source, opening));
         }
         #[cfg(feature = "bert")]
@@ -103,24 +108,25 @@ impl Opening {
         source: &Bytes,
         #[cfg_attr(not(feature = "static-models"), allow(unused_variables))]
         options: &nanoembed_model_options,
-        records: &mut [TensorRecord],
+        memory: &mut PassMemory,
     ) -> Outcome<Option<Self>> {
         let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Embd)) else {
             return Ok(None);
         };
-        let embd = Embd::parse_with(DecoderOver::lent(Mode::Lenient, records), bytes)?;
+        let embd = Embd::parse_with(DecoderOver::lent(Mode::Lenient, memory.records), bytes)?;
         #[cfg(feature = "generate")]
         if embd_is_decoder(&embd) {
             return Err(ErrorKind::OtherModel.into());
         }
         #[cfg(feature = "static-models")]
         if TableSource::is_in(&embd) {
-            return TableOpening::new(source, embd, options).map(|it| Some(Self::Table(it)));
+            let table = TableOpening::new(source, embd, options)?;
+            return Ok(Some(Self::Table(memory.rest.put(table)?)));
         }
         #[cfg(feature = "families")]
         if TransformerSource::is_in(&embd) {
-            let family = FamilyOpening::new(source, (embd, bytes), options);
-            return family.map(|it| Some(Self::Family(it)));
+            let family = FamilyOpening::new(source, (embd, bytes), options)?;
+            return Ok(Some(Self::Family(memory.rest.put(family)?)));
         }
         Ok(None)
     }
@@ -147,15 +153,15 @@ impl Opening {
         }
     }
 
-    /// Fills the model's memory behind its handle.
-    pub(crate) fn open(&self, lent: &mut Lent) -> Outcome<Opened> {
+    /// Fills the model's memory: its parts, and what lies behind its handle.
+    pub(crate) fn open(&self, lent: &mut Lent, opened: Opened<'_>) -> Outcome {
         match self {
             #[cfg(feature = "bert")]
-            Self::Bert(bert) => bert.open(lent),
+            Self::Bert(bert) => bert.open(lent, opened),
             #[cfg(feature = "families")]
-            Self::Family(family) => family.open(lent),
+            Self::Family(family) => family.open(lent, opened),
             #[cfg(feature = "static-models")]
-            Self::Table(table) => table.open(lent),
+            Self::Table(table) => table.open(lent, opened),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Memory for one pass over a `.weights` file, as much as its tensors need.
 
 #[cfg(feature = "bert")]
+use core::mem::MaybeUninit;
+
+#[cfg(feature = "bert")]
 use nanoembed_core::event::Mode;
 #[cfg(feature = "bert")]
 use nanoembed_core::format::embd::DecoderOver;
@@ -8,6 +11,10 @@ use nanoembed_core::format::embd::{self, TensorRecord};
 #[cfg(feature = "bert")]
 use nanoembed_core::model::stored::TensorPlace;
 
+#[cfg(feature = "bert")]
+use super::bert::{BertOpening, File};
+#[cfg(all(feature = "static-models", not(feature = "bert")))]
+use super::table::TableOpening;
 use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_GGUF};
 use crate::memory::{Lent, Sum};
 use crate::source::Bytes;
@@ -25,13 +32,8 @@ type Decoder = DecoderOver<&'static mut [TensorRecord]>;
 
 /// Memory for one pass over a `.weights` file.
 pub(super) struct PassMemory {
-    #[cfg(feature = "bert")]
-    decoder: *mut Decoder,
     pub(super) records: &'static mut [TensorRecord],
-    #[cfg(feature = "bert")]
-    pub(super) places: &'static mut [TensorPlace],
-    #[cfg(feature = "bert")]
-    pub(super) buffer: &'static mut [u8],
+    pub(super) rest: Lent,
 }
 
 /// More than any model has; the decoder refuses a file that has more, before it takes quadratic time.
@@ -68,9 +70,13 @@ pub(crate) fn scratch_bytes(source: &Bytes) -> Outcome<usize> {
 fn bytes_for(tensors: usize) -> Outcome<usize> {
     let mut sum = Sum::default();
     sum.add::<TensorRecord>(tensors)?;
+    #[cfg(all(feature = "static-models", not(feature = "bert")))]
+    sum.add::<TableOpening>(1)?;
     #[cfg(feature = "bert")]
     {
         sum.add::<Decoder>(1)?;
+        sum.add::<File>(1)?;
+        sum.add::<BertOpening>(1)?;
         sum.add::<TensorPlace>(tensors)?;
         sum.add::<u8>(LEAST_BUFFER_BYTES)?;
     }
@@ -78,34 +84,43 @@ fn bytes_for(tensors: usize) -> Outcome<usize> {
 }
 
 impl PassMemory {
-    pub(super) fn new(source: &Bytes, scratch_bytes: usize, lent: &mut Lent) -> Outcome<Self> {
+    pub(super) fn new(source: &Bytes, scratch_bytes: usize, mut lent: Lent) -> Outcome<Self> {
         let tensors = tensors(source)?;
         let needed = bytes_for(tensors)?;
         if scratch_bytes < needed {
             return Err(too_small(needed));
         }
-        Ok(Self {
-            records: lent.filled(tensors, TensorRecord::EMPTY)?,
-            #[cfg(feature = "bert")]
-            decoder: lent.place(1)?,
-            #[cfg(feature = "bert")]
-            places: lent.filled(tensors, TensorPlace::EMPTY)?,
-            #[cfg(feature = "bert")]
-            buffer: lent.rest()?,
-        })
+        Ok(Self { records: lent.filled(tensors, TensorRecord::EMPTY)?, rest: lent })
     }
 
-    /// The decoder, and the memory beside it.
+    /// What is written before the pass begins.
     #[cfg(feature = "bert")]
-    pub(super) fn decoder(
-        self,
-    ) -> (&'static mut Decoder, &'static mut [TensorPlace], &'static mut [u8]) {
-        let Self { decoder, records, places, buffer } = self;
-        // SAFETY: the place was taken for it, and nobody else has it.
-        let decoder = unsafe {
-            decoder.write(DecoderOver::lent(Mode::Lenient, records));
-            &mut *decoder
-        };
-        (decoder, places, buffer)
+    #[inline(never)] // what is put there lies on the stack before
+    pub(super) fn ready(self) -> Outcome<Pass> {
+        let Self { records, mut rest } = self;
+        let places = rest.filled(records.len(), TensorPlace::EMPTY)?;
+        Ok(Pass {
+            decoder: rest.put(DecoderOver::lent(Mode::Lenient, records))?,
+            file: rest.put(File::unread(places))?,
+            opening: rest.put(MaybeUninit::uninit())?,
+            buffer: rest.rest()?,
+        })
+    }
+}
+
+/// One pass over a `.weights` file.
+#[cfg(feature = "bert")]
+pub(super) struct Pass {
+    decoder: &'static mut Decoder,
+    buffer: &'static mut [u8],
+    pub(super) file: &'static mut File,
+    pub(super) opening: &'static mut MaybeUninit<BertOpening>,
+}
+
+#[cfg(feature = "bert")]
+impl Pass {
+    pub(super) fn pass(&mut self, source: &Bytes) -> Outcome {
+        let Self { decoder, buffer, file, .. } = self;
+        file.read(source, decoder, buffer)
     }
 }

@@ -98,9 +98,10 @@ impl TableOpening {
         Ok(sum.bytes())
     }
 
-    pub(super) fn open(&self, lent: &mut Lent) -> Outcome<Opened> {
-        let kind = Kind::Table(self.table());
-        Ok(Opened { kind, tokenizer: self.tokenizer(lent)? })
+    pub(super) fn open(&self, lent: &mut Lent, opened: Opened<'_>) -> Outcome {
+        opened.kind.write(Kind::Table(self.table()));
+        opened.tokenizer.write(self.tokenizer(lent)?);
+        Ok(())
     }
 
     fn table(&self) -> TableModel {

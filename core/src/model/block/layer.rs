@@ -72,12 +72,12 @@ impl Layer {
     }
 
     /// Finds out how queries, keys and values can be computed together.
-    pub(in crate::model) fn joined(mut self, weights: &(impl Weights + ?Sized)) -> Result<Self> {
+    pub(in crate::model) fn join(&mut self, weights: &(impl Weights + ?Sized)) -> Result<()> {
         self.integer_attention = self.take_same_codes(weights)?;
         let group = self.query.linear.group();
         let same = self.key.linear.group() == group && self.value.linear.group() == group;
         self.attention_group = group.filter(|_| same);
-        Ok(self)
+        Ok(())
     }
 
     /// Whether queries, keys and values all take the same codes.

@@ -10,12 +10,13 @@ use crate::model::plan::Plan;
 /// by their numbers.
 pub(super) fn plan(
     layers: usize,
-    locate: impl Fn(usize) -> Result<Layer>,
+    locate: impl Fn(&mut Layer, usize) -> Result<()>,
     tokens: usize,
 ) -> Result<Plan> {
     let (mut calibrated, mut grouped) = (false, false);
+    let mut layer = Layer::EMPTY;
     for index in 0..layers {
-        let layer = locate(index)?;
+        locate(&mut layer, index)?;
         calibrated |= layer.is_calibrated();
         grouped |= layer.has_blocks();
     }
@@ -25,13 +26,15 @@ pub(super) fn plan(
 /// What [`Encoder::summaries`](crate::model::Encoder::summaries) says of them.
 pub(super) fn summaries(
     layers: usize,
-    locate: impl Fn(usize) -> Result<Layer>,
+    locate: impl Fn(&mut Layer, usize) -> Result<()>,
     kernels: &Kernels,
 ) -> Result<usize> {
     let mut sum = 0_usize;
     if summaries::are_wanted(kernels) {
+        let mut layer = Layer::EMPTY;
         for index in 0..layers {
-            sum = sum.saturating_add(summaries::count_of(locate(index)?.linear_layers()));
+            locate(&mut layer, index)?;
+            sum = sum.saturating_add(summaries::count_of(layer.linear_layers()));
         }
     }
     Ok(sum)

@@ -2,7 +2,7 @@
 //! by.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::block::layer::{Further, Layer};
+use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::LayerInput;
 use crate::model::config::{BertConfig, Config, FAMILIES, FeedForward, NormKind, Order};
@@ -217,83 +217,86 @@ impl Names {
         Ok(Norm { weight, bias })
     }
 
-    /// The tensors of a layer, as the settings say which there are. Biases may be missing, and so
-    /// may the first norm of models that norm before the attention.
+    /// Finds the tensors of a layer, as the settings say which there are. Biases may be missing, and
+    /// so may the first norm of models that norm before the attention. What is found is written
+    /// where it stays: a layer is large for a small stack.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`]
     /// answers.
-    pub(super) fn layer(
+    pub(super) fn locate(
         &self,
+        into: &mut Layer,
         weights: &(impl Weights + ?Sized),
         config: &Config,
         layer: usize,
-    ) -> Result<Layer> {
+    ) -> Result<()> {
+        *into = Layer::EMPTY;
         let Config { hidden, intermediate, heads, .. } = *config;
         let (queries, keys, size) = (heads.width(), heads.key_width(), heads.size);
-        let linear = |tensor: Tensor, rows, cols| {
-            let weight = self.get(weights, tensor, layer, (rows, cols))?;
-            Ok(Linear::new(weight, self.bias(weights, tensor, layer, rows)?))
+        let linear = |into: &mut Linear, tensor, rows, cols| -> Result<()> {
+            into.weight = self.get(weights, tensor, layer, (rows, cols))?;
+            into.bias = self.bias(weights, tensor, layer, rows)?;
+            Ok(())
         };
-        let all = |tensor, rows, cols| linear(tensor, rows, cols).map(Rows::all);
+        let all = |into: &mut Rows, tensor, rows, cols| -> Result<()> {
+            into.count = rows;
+            linear(&mut into.linear, tensor, rows, cols)
+        };
         let has = |tensor| self.has(weights, tensor, layer);
-        let norm = |tensor, elements| self.norm(weights, config, (tensor, layer), elements);
-        let norm_if = |is_there, tensor, elements| match is_there {
-            true => norm(tensor, elements),
-            false => Ok(Norm::EMPTY),
+        let norm = |into: &mut Norm, tensor, elements| -> Result<()> {
+            *into = self.norm(weights, config, (tensor, layer), elements)?;
+            Ok(())
         };
-        let (query, key, value) = if has(Tensor::QueryKeyValue)? {
-            let linear = linear(Tensor::QueryKeyValue, queries + 2 * keys, hidden)?;
-            let rows = |first, count| Rows { linear, first, count };
-            (rows(0, queries), rows(queries, keys), rows(queries + keys, keys))
+        let Layer { query, key, value, up, .. } = into;
+        if has(Tensor::QueryKeyValue)? {
+            linear(&mut query.linear, Tensor::QueryKeyValue, queries + 2 * keys, hidden)?;
+            (key.linear, value.linear) = (query.linear, query.linear);
+            (query.first, query.count) = (0, queries);
+            (key.first, key.count) = (queries, keys);
+            (value.first, value.count) = (queries + keys, keys);
         } else {
-            (
-                all(Tensor::Query, queries, hidden)?,
-                all(Tensor::Key, keys, hidden)?,
-                all(Tensor::Value, keys, hidden)?,
-            )
-        };
-        let (gate, up) = match config.feed_forward {
-            FeedForward::Plain(_) => (Rows::EMPTY, all(Tensor::Up, intermediate, hidden)?),
+            all(query, Tensor::Query, queries, hidden)?;
+            all(key, Tensor::Key, keys, hidden)?;
+            all(value, Tensor::Value, keys, hidden)?;
+        }
+        let mut none = [Rows::EMPTY; !FAMILIES as usize];
+        let gate = into.further.iter_mut().map(|further| &mut further.gate);
+        let gate = gate.chain(&mut none).next().ok_or(MISSING)?;
+        match config.feed_forward {
+            FeedForward::Plain(_) => all(up, Tensor::Up, intermediate, hidden)?,
             FeedForward::Gated(_) => match self.fused(weights, layer)? {
                 Some((tensor, gate_is_first)) => {
-                    let linear = linear(tensor, 2 * intermediate, hidden)?;
-                    let rows = |first| Rows { linear, first, count: intermediate };
-                    let (gate, up) =
-                        if gate_is_first { (0, intermediate) } else { (intermediate, 0) };
-                    (rows(gate), rows(up))
+                    linear(&mut up.linear, tensor, 2 * intermediate, hidden)?;
+                    gate.linear = up.linear;
+                    (gate.count, up.count) = (intermediate, intermediate);
+                    let second = if gate_is_first { up } else { gate };
+                    second.first = intermediate;
                 }
-                None => (
-                    all(Tensor::Gate, intermediate, hidden)?,
-                    all(Tensor::Up, intermediate, hidden)?,
-                ),
+                None => {
+                    all(gate, Tensor::Gate, intermediate, hidden)?;
+                    all(up, Tensor::Up, intermediate, hidden)?;
+                }
             },
-        };
-        let is_sandwich = config.order == Order::Sandwich;
-        let has_first = config.order != Order::Pre || layer > 0 || has(Tensor::AttentionNorm)?;
-        let attention_norm = norm_if(has_first, Tensor::AttentionNorm, hidden)?;
-        let has_head_norms = config.attention.query_key_norm;
-        let further = Further {
-            gate,
-            attention_end_norm: norm_if(is_sandwich, Tensor::AttentionEndNorm, hidden)?,
-            feed_forward_end_norm: norm_if(is_sandwich, Tensor::FeedForwardEndNorm, hidden)?,
-            query_norm: norm_if(has_head_norms, Tensor::QueryNorm, size)?,
-            key_norm: norm_if(has_head_norms, Tensor::KeyNorm, size)?,
-        };
-        Layer {
-            attention_norm,
-            query,
-            key,
-            value,
-            attention_output: linear(Tensor::AttentionOutput, hidden, queries)?,
-            feed_forward_norm: norm(Tensor::FeedForwardNorm, hidden)?,
-            up,
-            down: linear(Tensor::Down, hidden, intermediate)?,
-            further: [further; FAMILIES as usize],
-            ..Layer::EMPTY
         }
-        .joined(weights)
+        if config.order != Order::Pre || layer > 0 || has(Tensor::AttentionNorm)? {
+            norm(&mut into.attention_norm, Tensor::AttentionNorm, hidden)?;
+        }
+        if let Some(further) = into.further.first_mut() {
+            if config.order == Order::Sandwich {
+                norm(&mut further.attention_end_norm, Tensor::AttentionEndNorm, hidden)?;
+                norm(&mut further.feed_forward_end_norm, Tensor::FeedForwardEndNorm, hidden)?;
+            }
+            if config.attention.query_key_norm {
+                norm(&mut further.query_norm, Tensor::QueryNorm, size)?;
+                norm(&mut further.key_norm, Tensor::KeyNorm, size)?;
+            }
+        }
+        linear(&mut into.attention_output, Tensor::AttentionOutput, hidden, queries)?;
+        norm(&mut into.feed_forward_norm, Tensor::FeedForwardNorm, hidden)?;
+        linear(&mut into.down, Tensor::Down, hidden, intermediate)?;
+        into.join(weights)
     }
 
     /// The matrix that has gate and up of a layer, and whether the gate is its first half.
@@ -339,7 +342,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
         let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
         let slots = layers.as_mut().get_mut(..config.layers).ok_or(too_small)?;
         for (index, slot) in slots.iter_mut().enumerate() {
-            *slot = names.layer(weights, &config, index)?;
+            names.locate(slot, weights, &config, index)?;
         }
         Layer::number_summaries(slots);
         let Config { hidden, vocabulary, embedding, .. } = *config;

@@ -9,40 +9,50 @@ use super::planning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
-use crate::model::block::norm::Norm;
 use crate::model::config::{BertConfig, Config};
-use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Bert;
 use crate::model::plan::Plan;
-use crate::model::weights::{Matrix, Weights};
+use crate::model::weights::Weights;
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 impl Layer {
+    /// Finds a layer's tensors. What is found is written where it stays: a layer is large for a
+    /// small stack.
     pub(in crate::model) fn locate(
+        &mut self,
         weights: &(impl Weights + ?Sized),
         config: &Config,
         layer: usize,
-    ) -> Result<Self> {
-        let find = |tensor: LayerTensor| {
-            locate(weights, config, tensor.name(layer).as_str(), tensor.shape())
-        };
-        let linear = |weight, bias| Ok(Linear::new(find(weight)?, find(bias)?));
-        let rows = |weight, bias| linear(weight, bias).map(Rows::all);
-        let norm = |weight, bias| Ok(Norm { weight: find(weight)?, bias: find(bias)? });
+    ) -> Result<()> {
+        *self = Self::EMPTY;
         use LayerTensor as T;
-        Self {
-            query: rows(T::QueryWeight, T::QueryBias)?,
-            key: rows(T::KeyWeight, T::KeyBias)?,
-            value: rows(T::ValueWeight, T::ValueBias)?,
-            attention_output: linear(T::AttentionOutputWeight, T::AttentionOutputBias)?,
-            attention_norm: norm(T::AttentionNormWeight, T::AttentionNormBias)?,
-            up: rows(T::IntermediateWeight, T::IntermediateBias)?,
-            down: linear(T::OutputWeight, T::OutputBias)?,
-            feed_forward_norm: norm(T::OutputNormWeight, T::OutputNormBias)?,
-            ..Self::EMPTY
+        let Self { query, key, value, attention_output, attention_norm, .. } = self;
+        let places = [
+            (&mut query.linear.weight, T::QueryWeight),
+            (&mut query.linear.bias, T::QueryBias),
+            (&mut key.linear.weight, T::KeyWeight),
+            (&mut key.linear.bias, T::KeyBias),
+            (&mut value.linear.weight, T::ValueWeight),
+            (&mut value.linear.bias, T::ValueBias),
+            (&mut attention_output.weight, T::AttentionOutputWeight),
+            (&mut attention_output.bias, T::AttentionOutputBias),
+            (&mut attention_norm.weight, T::AttentionNormWeight),
+            (&mut attention_norm.bias, T::AttentionNormBias),
+            (&mut self.up.linear.weight, T::IntermediateWeight),
+            (&mut self.up.linear.bias, T::IntermediateBias),
+            (&mut self.down.weight, T::OutputWeight),
+            (&mut self.down.bias, T::OutputBias),
+            (&mut self.feed_forward_norm.weight, T::OutputNormWeight),
+            (&mut self.feed_forward_norm.bias, T::OutputNormBias),
+        ];
+        for (into, tensor) in places {
+            *into = locate(weights, config, tensor.name(layer).as_str(), tensor.shape())?;
         }
-        .joined(weights)
+        for rows in [&mut self.query, &mut self.key, &mut self.value, &mut self.up] {
+            rows.count = rows.linear.weight.rows;
+        }
+        self.join(weights)
     }
 }
 
@@ -52,7 +62,7 @@ impl Layer {
 ///
 /// As [`Bert::open`].
 pub fn plan(weights: &(impl Weights + ?Sized), config: &BertConfig, tokens: usize) -> Result<Plan> {
-    planning::plan(config.layers, |index| Layer::locate(weights, config, index), tokens)
+    planning::plan(config.layers, |layer, index| layer.locate(weights, config, index), tokens)
 }
 
 /// What [`Bert::summaries`] says of a model of these sizes, before there is memory for its layers.
@@ -65,7 +75,7 @@ pub fn summaries(
     config: &BertConfig,
     kernels: &Kernels,
 ) -> Result<usize> {
-    planning::summaries(config.layers, |index| Layer::locate(weights, config, index), kernels)
+    planning::summaries(config.layers, |layer, index| layer.locate(weights, config, index), kernels)
 }
 
 impl<L: AsRef<[Layer]> + Sync> Bert<L> {
@@ -78,30 +88,45 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     ///
     /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`], [`ErrorKind::TransposedWeights`],
     /// [`ErrorKind::BadScale`]; [`ErrorKind::BufferTooSmall`] if `layers` is too short.
-    pub fn open(
-        weights: &(impl Weights + ?Sized),
-        config: BertConfig,
-        mut layers: L,
-    ) -> Result<Self>
+    pub fn open(weights: &(impl Weights + ?Sized), config: BertConfig, layers: L) -> Result<Self>
     where
         L: AsMut<[Layer]>,
     {
-        let slots = layers.as_mut().get_mut(..config.layers).ok_or(TOO_SMALL)?;
+        let mut bert = Self::unopened(config, layers);
+        bert.locate(weights)?;
+        Ok(bert)
+    }
+
+    /// A model of these sizes whose tensors [`locate`](Self::locate) will find.
+    pub const fn unopened(config: BertConfig, layers: L) -> Self {
+        Self::unlocated(config, layers)
+    }
+
+    /// What [`open`](Self::open) does, where the model lies: it is large for a small stack.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn locate(&mut self, weights: &(impl Weights + ?Sized)) -> Result<()>
+    where
+        L: AsMut<[Layer]>,
+    {
+        let config = &self.config;
+        let slots = self.layers.as_mut().get_mut(..config.layers).ok_or(TOO_SMALL)?;
         for (index, slot) in slots.iter_mut().enumerate() {
-            *slot = Layer::locate(weights, &config, index)?;
+            slot.locate(weights, config, index)?;
         }
         Layer::number_summaries(slots);
         use EmbeddingTensor as T;
-        let find = |tensor: T| locate(weights, &config, tensor.name(), tensor.shape());
-        Ok(Self {
-            word: find(T::Word)?,
-            position: find(T::Position)?,
-            token_type: find(T::TokenType)?,
-            norm: Norm { weight: find(T::NormWeight)?, bias: find(T::NormBias)? },
-            final_norm: Norm::EMPTY,
-            relative: Matrix::EMPTY,
-            config,
-            layers,
-        })
+        for (into, tensor) in [
+            (&mut self.word, T::Word),
+            (&mut self.position, T::Position),
+            (&mut self.token_type, T::TokenType),
+            (&mut self.norm.weight, T::NormWeight),
+            (&mut self.norm.bias, T::NormBias),
+        ] {
+            *into = locate(weights, config, tensor.name(), tensor.shape())?;
+        }
+        Ok(())
     }
 }

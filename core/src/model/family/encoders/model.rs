@@ -71,7 +71,7 @@ impl FamilyModel {
     ///
     /// As [`Encoder::of_family`](crate::model::Encoder::of_family).
     pub fn plan(&self, weights: &(impl Weights + ?Sized), tokens: usize) -> Result<Plan> {
-        let locate = |index| self.names.layer(weights, &self.config, index);
+        let locate = |layer: &mut _, index| self.names.locate(layer, weights, &self.config, index);
         planning::plan(self.config.layers, locate, tokens)
     }
 
@@ -81,7 +81,7 @@ impl FamilyModel {
     ///
     /// As [`plan`](Self::plan).
     pub fn summaries(&self, weights: &(impl Weights + ?Sized), kernels: &Kernels) -> Result<usize> {
-        let locate = |index| self.names.layer(weights, &self.config, index);
+        let locate = |layer: &mut _, index| self.names.locate(layer, weights, &self.config, index);
         planning::summaries(self.config.layers, locate, kernels)
     }
 

@@ -48,7 +48,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Llama<L> {
         let room = layers.as_mut().get_mut(..config.layers);
         let room = room.ok_or(Error::without_offset(ErrorKind::BufferTooSmall))?;
         for (index, layer) in room.iter_mut().enumerate() {
-            *layer = names.layer(weights, &config, index)?;
+            names.locate(layer, weights, &config, index)?;
         }
         let embeddings = find(Tensor::Embeddings, vocabulary, hidden)?;
         let has = |tensor| names.find(weights, (tensor, ".weight"), 0).map(|found| found.is_some());

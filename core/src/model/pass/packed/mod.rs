@@ -66,6 +66,22 @@ pub struct Batch<'a> {
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 
+impl<L> Encoder<L> {
+    /// An encoder of which nothing is found yet.
+    pub(in crate::model) const fn unlocated(config: BertConfig, layers: L) -> Self {
+        Self {
+            config,
+            word: Matrix::EMPTY,
+            position: Matrix::EMPTY,
+            token_type: Matrix::EMPTY,
+            norm: Norm::EMPTY,
+            final_norm: Norm::EMPTY,
+            relative: Matrix::EMPTY,
+            layers,
+        }
+    }
+}
+
 impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
     /// The model's sizes.
     #[must_use]

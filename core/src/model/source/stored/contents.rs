@@ -69,9 +69,23 @@ pub struct Contents<'m> {
 }
 
 impl<'m> Contents<'m> {
+    /// Nothing, before a file is [read](Self::read) that has no more tensors than there is room for.
+    #[must_use]
+    pub const fn new(tensors: &'m mut [TensorPlace]) -> Self {
+        Self {
+            tensors,
+            count: 0,
+            values: [const { heapless::String::new() }; KEYS],
+            present: 0,
+            tokens: None,
+            special: [None; ROLES],
+            has_folder_texts: false,
+        }
+    }
+
     /// Reads all of `source` but its tensors, through `buffer`, which holds the largest item at
-    /// least (some hundred bytes in real files, [`embd::MAX_ITEM_BYTES`] in any). `tensors` needs
-    /// room for each tensor.
+    /// least (some hundred bytes in real files, [`embd::MAX_ITEM_BYTES`] in any). Where it lies it
+    /// is filled: it is large for a small stack.
     ///
     /// [`embd::MAX_ITEM_BYTES`]: crate::format::embd::MAX_ITEM_BYTES
     ///
@@ -80,20 +94,11 @@ impl<'m> Contents<'m> {
     /// What the decoder and the source answer; [`ErrorKind::TooManyTensors`] or
     /// [`ErrorKind::BufferTooSmall`] for too little room.
     pub fn read(
+        &mut self,
         source: &(impl ReadAt + ?Sized),
         decoder: impl Decode,
         buffer: &mut [u8],
-        tensors: &'m mut [TensorPlace],
-    ) -> Result<Self> {
-        let mut contents = Self {
-            tensors,
-            count: 0,
-            values: [const { heapless::String::new() }; KEYS],
-            present: 0,
-            tokens: None,
-            special: [None; ROLES],
-            has_folder_texts: false,
-        };
+    ) -> Result<()> {
         let mut prefix = LengthPrefix::U16;
         let mut first_token = None;
         let mut seek = Seek::new(source, decoder, buffer).without_data();
@@ -112,17 +117,15 @@ impl<'m> Contents<'m> {
                 if let Event::Token { id: 0, bytes } = &event {
                     first_token = Some(bytes.len());
                 }
-                contents.note(&event)
+                self.note(&event)
             })?;
-            if is_first_token
-                && let (Some(bytes), Some(tokens)) = (first_token, &mut contents.tokens)
-            {
+            if is_first_token && let (Some(bytes), Some(tokens)) = (first_token, &mut self.tokens) {
                 let field = if prefix == LengthPrefix::U16 { 2 } else { 4 };
                 tokens.prefix = prefix;
                 tokens.offset = seek.decoder().offset().saturating_sub(bytes + field);
             }
             if !more {
-                return Ok(contents);
+                return Ok(());
             }
         }
     }
