@@ -4,8 +4,8 @@
 #
 #   ffi/test.sh                    everything
 #   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages musl
-#                                  examples bare targets sizes cortex_m cortex_m0 embassy zephyr platformio arduino
-#                                  conan vcpkg, and sizes_of_all
+#                                  examples bare targets sizes stack cortex_m cortex_m0 embassy zephyr platformio
+#                                  arduino conan vcpkg, and sizes_of_all
 #
 # `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS), separated by semicolons;
 # `vcpkg` the one at VCPKG_ROOT.
@@ -282,6 +282,18 @@ sizes() {
     done
 }
 
+# How deep the stack goes below each function, of what firmware takes and of everything.
+stack() {
+    local parts libraries=()
+    bare_target thumbv7em-none-eabihf || { skip "stack: rustup target add thumbv7em-none-eabihf"; return; }
+    have arm-none-eabi-objdump || { skip "stack: no arm-none-eabi-objdump"; return; }
+    for parts in all,families embd,finalfusion,small static-models,small; do
+        ./install.sh --no-std --target thumbv7em-none-eabihf --parts $parts --prefix "$scratch/stack-$parts"
+        libraries+=("$parts=$scratch/stack-$parts/lib/libnanoembed.a")
+    done
+    python3 tests/stack.py tests/stack.txt "${libraries[@]}"
+}
+
 device=$target/thumbv7em-none-eabihf/release
 qemu() {
     local program=$1 argument options=enable=on,target=native
@@ -378,8 +390,8 @@ cortex_m0() {
 
 source tests/ecosystems.sh
 
-steps=(build header functions wrapper threads memory symbols packages musl examples bare targets sizes cortex_m cortex_m0
-    embassy zephyr platformio arduino conan vcpkg)
+steps=(build header functions wrapper threads memory symbols packages musl examples bare targets sizes stack cortex_m
+    cortex_m0 embassy zephyr platformio arduino conan vcpkg)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do
     case " ${steps[*]} sizes_of_all " in

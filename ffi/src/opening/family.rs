@@ -9,6 +9,7 @@ use nanoembed_core::{Error, ErrorKind};
 
 use super::Opened;
 use super::bert::quantizes;
+use super::scratch::PassMemory;
 use crate::embed::Sizes;
 use crate::family_model::{FamilyModel, sizes};
 use crate::folder_tokenizer;
@@ -34,7 +35,8 @@ impl FamilyOpening {
         source: &Bytes,
         (embd, bytes): (Embd<'static>, &'static [u8]),
         options: &nanoembed_model_options,
-    ) -> Outcome<Self> {
+        memory: &mut PassMemory,
+    ) -> Outcome<&'static Self> {
         if options.activations == NANOEMBED_ACTIVATIONS_FIXED {
             return Err(invalid("activations"));
         }
@@ -55,7 +57,7 @@ impl FamilyOpening {
         let quantized = quantizes(options.activations, made_for.quantized)?;
         let plan = Plan { quantized, block: options.block_tokens as usize, ..made_for };
         Workspace::needs(file.config(), &plan)?;
-        Ok(Self { source: *source, file, tokenizer, plan })
+        memory.rest.put(Self { source: *source, file, tokenizer, plan }).map(|it| &*it)
     }
 
     pub(super) fn plan(&self) -> Outcome<nanoembed_plan> {

@@ -18,7 +18,7 @@ use nanoembed_core::ErrorKind;
 #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
 use nanoembed_core::event::{Format, Mode};
 #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
-use nanoembed_core::format::embd::{DecoderOver, Embd};
+use nanoembed_core::format::embd::{DecoderOver, Embd, TensorRecord};
 #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
 use nanoembed_core::format::sniff;
 #[cfg(feature = "static-models")]
@@ -113,20 +113,20 @@ impl Opening {
         let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Embd)) else {
             return Ok(None);
         };
-        let embd = Embd::parse_with(DecoderOver::lent(Mode::Lenient, memory.records), bytes)?;
+        let embd = parsed(bytes, memory.records)?;
         #[cfg(feature = "generate")]
         if embd_is_decoder(&embd) {
             return Err(ErrorKind::OtherModel.into());
         }
         #[cfg(feature = "static-models")]
         if TableSource::is_in(&embd) {
-            let table = TableOpening::new(source, embd, options)?;
-            return Ok(Some(Self::Table(memory.rest.put(table)?)));
+            return TableOpening::new(source, embd, options, memory)
+                .map(|it| Some(Self::Table(it)));
         }
         #[cfg(feature = "families")]
         if TransformerSource::is_in(&embd) {
-            let family = FamilyOpening::new(source, (embd, bytes), options)?;
-            return Ok(Some(Self::Family(memory.rest.put(family)?)));
+            let family = FamilyOpening::new(source, (embd, bytes), options, memory);
+            return family.map(|it| Some(Self::Family(it)));
         }
         Ok(None)
     }
@@ -164,4 +164,11 @@ impl Opening {
             Self::Table(table) => table.open(lent, opened),
         }
     }
+}
+
+/// A `.weights` file in memory.
+#[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
+#[inline(never)] // the decoder lies on the stack meanwhile
+fn parsed(bytes: &'static [u8], records: &mut [TensorRecord]) -> Outcome<Embd<'static>> {
+    Ok(Embd::parse_with(DecoderOver::lent(Mode::Lenient, records), bytes)?)
 }

@@ -8,6 +8,7 @@ use nanoembed_core::text::json::Fault;
 use nanoembed_core::token::WordPiece;
 use nanoembed_core::{Error, ErrorKind};
 
+use super::scratch::PassMemory;
 use super::{Opened, vocabulary};
 #[cfg(feature = "families")]
 use crate::folder_tokenizer;
@@ -39,11 +40,13 @@ pub(crate) struct TableOpening {
 
 impl TableOpening {
     /// The static model in a file.
+    #[inline(never)] // so that reading the file has its stack to itself
     pub(super) fn new(
         source: &Bytes,
         embd: Embd<'static>,
         options: &nanoembed_model_options,
-    ) -> Outcome<Self> {
+        memory: &mut PassMemory,
+    ) -> Outcome<&'static Self> {
         if options.activations > NANOEMBED_ACTIVATIONS_FLOAT {
             return Err(invalid("activations"));
         }
@@ -63,7 +66,7 @@ impl TableOpening {
             NANOEMBED_VOCABULARY_NONE => None,
             _ => file.tokenizer().map_err(fault)?,
         };
-        Ok(Self {
+        let opening = memory.rest.put(Self {
             source: *source,
             file,
             model,
@@ -71,7 +74,8 @@ impl TableOpening {
             vocabulary,
             #[cfg(feature = "families")]
             tokenizer,
-        })
+        })?;
+        Ok(opening)
     }
 
     pub(super) fn plan(&self) -> Outcome<nanoembed_plan> {
