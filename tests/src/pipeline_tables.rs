@@ -32,6 +32,9 @@ const CODE_POINTS: u32 = 0x11_0000;
 /// Code points in one leaf of a trie, and leaves under one middle node, as a power of two.
 const LEVEL_BITS: u32 = 5;
 
+/// Of every so many characters that decompose, it is said where what the first becomes starts.
+const DECOMPOSITION_BLOCK: usize = 16;
+
 /// Hangul syllables, which are decomposed and composed by arithmetic.
 const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
 
@@ -46,7 +49,9 @@ pub fn generate() -> String {
     let _ = write!(
         text,
         "\n/// Code points in one leaf of a trie, and leaves under one middle node, as a power of \
-         two.\npub(super) const LEVEL_BITS: u32 = {LEVEL_BITS};\n"
+         two.\npub(super) const LEVEL_BITS: u32 = {LEVEL_BITS};\n\
+         \n/// Characters that decompose for each start of what they become.\n\
+         pub(super) const DECOMPOSITION_BLOCK: usize = {DECOMPOSITION_BLOCK};\n"
     );
     trie(&mut text, "PROPERTY", "the bits of `Properties`", properties);
     trie(&mut text, "BREAK", "the number of a `Break`", break_class);
@@ -205,25 +210,42 @@ fn combining_classes(text: &mut String) {
 }
 
 /// The characters that `decompose` changes, but for those that are left out, and what they become.
+///
+/// They are stored as runs of characters, lengths of what they become, and every sixteenth end:
+/// a third of what their codes and ends would be of a download.
 fn decompositions(
     text: &mut String,
     name: &str,
     decompose: impl Fn(char) -> Vec<char>,
     is_left_out: impl Fn(char) -> bool,
 ) {
-    let (mut codes, mut ends, mut parts) = (Vec::new(), Vec::new(), String::new());
+    let (mut runs, mut firsts, mut next) = (Vec::new(), Vec::new(), None);
+    let (mut lengths, mut starts, mut parts) = (Vec::new(), Vec::new(), String::new());
     for c in characters().filter(|c| !HANGUL.contains(&u32::from(*c))) {
         let becomes = decompose(c);
-        if becomes != [c] && !is_left_out(c) {
-            codes.push(u32::from(c));
-            parts.extend(becomes);
-            ends.push(u16::try_from(parts.len()).expect("short decompositions"));
+        if becomes == [c] || is_left_out(c) {
+            continue;
         }
+        let code = u32::from(c);
+        if next.replace(code + 1) != Some(code) {
+            runs.push(code);
+            firsts.push(lengths.len());
+        }
+        if lengths.len() % DECOMPOSITION_BLOCK == 0 {
+            starts.push(parts.len());
+        }
+        let start = parts.len();
+        parts.extend(becomes);
+        lengths.push(u8::try_from(parts.len() - start).expect("short decompositions"));
     }
-    let doc = "Characters that decompose, in their order.";
-    array(text, doc, &format!("{name}_CODES"), "u32", &codes);
-    let doc = "Where what each of them becomes ends in the text below.";
-    array(text, doc, &format!("{name}_ENDS"), "u16", &ends);
+    let doc = "First characters of runs of characters that decompose.";
+    array(text, doc, &format!("{name}_RUNS"), "u32", &runs);
+    let doc = "How many characters that decompose are before each run.";
+    array(text, doc, &format!("{name}_FIRSTS"), "u16", &firsts);
+    let doc = "The bytes of what each character that decomposes becomes.";
+    array(text, doc, &format!("{name}_LENGTHS"), "u8", &lengths);
+    let doc = "Where what every sixteenth of them becomes starts in the text below.";
+    array(text, doc, &format!("{name}_STARTS"), "u16", &starts);
     let _ = write!(
         text,
         "\n/// What they become.\n#[rustfmt::skip]\npub(super) static {name}_PARTS: &str = \"\\\n"
@@ -243,15 +265,14 @@ fn decompositions(
 fn compositions(text: &mut String) {
     let mut pairs = pairs();
     pairs.sort_unstable();
-    let entries: Vec<String> = pairs
-        .iter()
-        .map(|(first, second, composed)| {
-            let code = |c: &char| format!("0x{:X}", u32::from(*c));
-            format!("({}, {}, {})", code(first), code(second), code(composed))
-        })
-        .collect();
-    let doc = "Two characters that compose, and what they become.";
-    array(text, doc, "COMPOSITIONS", "(u32, u32, u32)", &entries);
+    let mut column = |doc: &str, name: &str, of: fn(&(char, char, char)) -> char| {
+        let codes: Vec<u32> = pairs.iter().map(|pair| u32::from(of(pair))).collect();
+        array(text, doc, name, "u32", &codes);
+    };
+    let doc = "The first ones of two characters that compose, in the order of both.";
+    column(doc, "COMPOSITION_FIRSTS", |pair| pair.0);
+    column("The second ones.", "COMPOSITION_SECONDS", |pair| pair.1);
+    column("What they become.", "COMPOSITIONS", |pair| pair.2);
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! behind a starter, which are put in the order of their classes, and composed with it if that is
 //! asked for.
 
+use super::tables::DECOMPOSITION_BLOCK;
 use super::{Properties, tables};
 
 /// A normalisation form.
@@ -139,21 +140,62 @@ fn decompose(form: Form, c: char, mut take: impl FnMut(char, Properties)) {
         }
         return;
     }
-    let canonical =
-        (&tables::CANONICAL_CODES[..], &tables::CANONICAL_ENDS[..], tables::CANONICAL_PARTS);
-    let compatible =
-        (&tables::COMPATIBLE_CODES[..], &tables::COMPATIBLE_ENDS[..], tables::COMPATIBLE_PARTS);
-    let parts = form.is_compatible().then(|| find(c, compatible)).flatten();
-    let parts = parts.or_else(|| find(c, canonical));
+    let parts = form.is_compatible().then(|| COMPATIBLE.find(c)).flatten();
+    let parts = parts.or_else(|| CANONICAL.find(c));
     for part in parts.unwrap_or_default().chars() {
         take(part, Properties::of(part));
     }
 }
 
-fn find(c: char, (codes, ends, parts): (&[u32], &[u16], &'static str)) -> Option<&'static str> {
-    let at = codes.binary_search(&u32::from(c)).ok()?;
-    let end = |at: usize| ends.get(at).map_or(0, |end| usize::from(*end));
-    parts.get(at.checked_sub(1).map_or(0, end)..end(at))
+/// Characters that decompose, and what they become.
+struct Decompositions {
+    /// The first characters of runs.
+    runs: &'static [u32],
+    /// How many characters are before each run.
+    firsts: &'static [u16],
+    /// The bytes of what each character becomes.
+    lengths: &'static [u8],
+    /// Where what the first character of each block becomes starts in `parts`.
+    starts: &'static [u16],
+    parts: &'static str,
+}
+
+static CANONICAL: Decompositions = Decompositions {
+    runs: &tables::CANONICAL_RUNS,
+    firsts: &tables::CANONICAL_FIRSTS,
+    lengths: &tables::CANONICAL_LENGTHS,
+    starts: &tables::CANONICAL_STARTS,
+    parts: tables::CANONICAL_PARTS,
+};
+
+/// Those that canonical decomposition does not change, or changes into something else.
+static COMPATIBLE: Decompositions = Decompositions {
+    runs: &tables::COMPATIBLE_RUNS,
+    firsts: &tables::COMPATIBLE_FIRSTS,
+    lengths: &tables::COMPATIBLE_LENGTHS,
+    starts: &tables::COMPATIBLE_STARTS,
+    parts: tables::COMPATIBLE_PARTS,
+};
+
+impl Decompositions {
+    /// What `c` becomes.
+    fn find(&self, c: char) -> Option<&'static str> {
+        let code = u32::from(c);
+        let after = self.runs.partition_point(|first| *first <= code);
+        let run = after.checked_sub(1)?;
+        let first = |run: usize| self.firsts.get(run).map(|first| usize::from(*first));
+        let within = code.checked_sub(*self.runs.get(run)?)? as usize;
+        let at = first(run)?.checked_add(within)?;
+        if at >= first(after).unwrap_or(self.lengths.len()) {
+            return None;
+        }
+        let block = at / DECOMPOSITION_BLOCK;
+        let before = self.lengths.get(block.checked_mul(DECOMPOSITION_BLOCK)?..at)?;
+        let start = usize::from(*self.starts.get(block)?);
+        let start = before.iter().fold(start, |sum, bytes| sum.saturating_add((*bytes).into()));
+        let end = start.checked_add(usize::from(*self.lengths.get(at)?))?;
+        self.parts.get(start..end)
+    }
 }
 
 fn combining_class(c: char) -> u8 {
@@ -203,8 +245,12 @@ fn composed(first: char, second: char) -> Option<char> {
     {
         return char::from_u32(a.saturating_add(trailing));
     }
-    let pair = tables::COMPOSITIONS.binary_search_by_key(&(a, b), |(a, b, _)| (*a, *b)).ok()?;
-    tables::COMPOSITIONS.get(pair).and_then(|(.., c)| char::from_u32(*c))
+    let start = tables::COMPOSITION_FIRSTS.partition_point(|first| *first < a);
+    let firsts = tables::COMPOSITION_FIRSTS.get(start..)?;
+    let seconds = tables::COMPOSITION_SECONDS.get(start..)?;
+    let count = firsts.iter().take_while(|first| **first == a).count();
+    let second = seconds.get(..count)?.iter().position(|second| *second == b)?;
+    tables::COMPOSITIONS.get(start.checked_add(second)?).and_then(|code| char::from_u32(*code))
 }
 
 /// Composes what is held back: a mark with the last starter unless one of its own class or higher
