@@ -25,6 +25,8 @@ export interface InitOptions extends Partial<BaseInitOptions> {
   causal?: ModuleSource | Promise<ModuleSource>;
   /** The module for encoders of all families, likewise. */
   encoders?: ModuleSource | Promise<ModuleSource>;
+  /** The module for encoders in GGUF files, likewise. */
+  gguf?: ModuleSource | Promise<ModuleSource>;
   /** The module for static models, likewise. */
   static?: ModuleSource | Promise<ModuleSource>;
 }
@@ -58,12 +60,10 @@ export interface Api {
 
 /** Loads the modules that `options` names; without any, that for sentence models. */
 export async function init(runners: Runners, options: InitOptions = {}): Promise<void> {
-  const { module_or_path: sentences, static: tables, words, causal, encoders } = options;
-  const given = Object.entries({ sentences, static: tables, words, causal, encoders }) as [ModuleName, InitOptions["words"]][];
-  if (given.every(([, module]) => module === undefined)) await runners.sentences.ready();
-  for (const [name, module_or_path] of given) {
-    if (module_or_path !== undefined) await (await engineOf(runners, name)).ready({ module_or_path });
-  }
+  const named = Object.entries({ sentences: options.module_or_path, ...options }) as [ModuleName, InitOptions["words"]][];
+  const given = named.filter(([name, module]) => name in runners && module !== undefined);
+  if (!given[0]) await runners.sentences.ready();
+  for (const [name, module_or_path] of given) await (await engineOf(runners, name)).ready({ module_or_path: module_or_path! });
 }
 
 /** The model in a folder. */

@@ -72,11 +72,14 @@ export interface FolderParts {
   free(): void;
 }
 
-export interface EncoderGlue extends Glue {
-  Encoders: {
-    new (reader: Reader, requantize?: boolean): Encoders;
-    of_folder(folder: FolderParts): Encoders;
-  };
+/** What the modules for encoders have. */
+export interface EncoderFileGlue extends Glue {
+  Encoders: new (reader: Reader, requantize?: boolean) => Encoders;
+}
+
+/** What that has which opens folders, too. */
+export interface EncoderGlue extends EncoderFileGlue {
+  Encoders: EncoderFileGlue["Encoders"] & { of_folder(folder: FolderParts): Encoders };
   Folder: new () => FolderParts;
 }
 
@@ -130,7 +133,7 @@ export function wrapped(model: Encoders): SentenceModel | Reranker {
 
 /** The model of what a reader has read. */
 export function loadEncoder(
-  engine: Engine<EncoderGlue>,
+  engine: Engine<EncoderFileGlue>,
   reader: Reader,
   format: string | undefined,
   options: SentenceOptions,

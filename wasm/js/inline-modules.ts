@@ -1,10 +1,11 @@
 // The modules inside the JavaScript.
 import type { CausalGlue } from "./causal.js";
-import type { EncoderGlue } from "./encoders.js";
+import type { EncoderFileGlue, EncoderGlue } from "./encoders.js";
 import { Engine, type AnyGlue, type InspectGlue } from "./engine.js";
 import type { ValuesGlue } from "./inspection.js";
 import causalGlue from "./generated/causal.js";
 import encodersGlue from "./generated/encoders.js";
+import ggufGlue from "./generated/gguf.js";
 import inspectGlue from "./generated/inspect.js";
 import sentencesGlue from "./generated/sentences.js";
 import slimGlue from "./generated/slim.js";
@@ -14,6 +15,7 @@ import type { SentenceGlue } from "./sentences.js";
 import type { WordGlue } from "./words.js";
 import causalModule from "../dist/nanoembed-causal.wasm";
 import encodersModule from "../dist/nanoembed-encoders.wasm";
+import ggufModule from "../dist/nanoembed-gguf.wasm";
 import inspectModule from "../dist/nanoembed-inspect.wasm";
 import sentencesModule from "../dist/nanoembed.wasm";
 import staticModule from "../dist/nanoembed-static.wasm";
@@ -30,6 +32,7 @@ export const modules: Modules = {
   words: /* @__PURE__ */ engine<WordGlue>(slimGlue, slimModule),
   causal: /* @__PURE__ */ engine<CausalGlue>(causalGlue, causalModule),
   encoders: /* @__PURE__ */ engine<EncoderGlue>(encodersGlue, encodersModule),
+  gguf: /* @__PURE__ */ engine<EncoderFileGlue>(ggufGlue, ggufModule),
   inspector: () => inspector.ready(),
   values: /* @__PURE__ */ engine<ValuesGlue>(valuesGlue, valuesModule),
 };

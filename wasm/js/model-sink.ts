@@ -1,6 +1,6 @@
 import type { LoadOptions, Model } from "./api.js";
 import type { CausalGlue, CausalModel } from "./causal.js";
-import type { EncoderGlue, Reranker } from "./encoders.js";
+import type { EncoderFileGlue, EncoderGlue, Reranker } from "./encoders.js";
 import type { Engine, Glue, ModelReader, Reader, SentenceReader } from "./engine.js";
 import { NanoembedError } from "./errors.js";
 import type { Folder } from "./folders.js";
@@ -25,11 +25,18 @@ export interface Runners {
     loadCausal(engine: Engine<CausalGlue>, reader: Reader, format: string | undefined): CausalModel;
   }>;
   /** Encoders of all families. */
-  encoders(): Promise<{
-    engine: Engine<EncoderGlue>;
-    loadEncoder(engine: Engine<EncoderGlue>, reader: Reader, format: string | undefined, options: LoadOptions): SentenceModel | Reranker;
+  encoders(): Promise<Encoding<EncoderGlue> & {
     loadFolder(engine: Engine<EncoderGlue>, folder: Folder, options: LoadOptions): Promise<SentenceModel | Reranker>;
   }>;
+  /** Those in GGUF files. */
+  gguf(): Promise<Encoding<EncoderFileGlue>>;
+}
+
+interface Encoding<G extends EncoderFileGlue> {
+  engine: Engine<G>;
+  loadEncoder(
+    engine: Engine<EncoderFileGlue>, reader: Reader, format: string | undefined, options: LoadOptions,
+  ): SentenceModel | Reranker;
 }
 
 type Kind = Model["kind"];
@@ -39,6 +46,9 @@ export type ModuleName = keyof Runners;
 
 /** What is done with files of these formats, as far as their first bytes tell. */
 const MODULES: Partial<Record<Family, ModuleName>> = { embd: "sentences", finalfusion: "words", gguf: "causal" };
+
+/** The module for encoders in files of a format. */
+const encoderModule = (format: string | undefined) => format === "gguf" ? format : "encoders";
 
 /** A module. */
 export const engineOf = async (runners: Runners, name: ModuleName): Promise<Engine<Glue>> =>
@@ -70,7 +80,7 @@ const TELLING_BYTES = 1 << 12;
  */
 function moduleFor(start: Uint8Array, family: Family): ModuleName | undefined {
   if (family === "embd" && /architecture[^]{0,4}static/.test(beginning(start))) return "static";
-  return hintsAtEncoder(start, family) ? "encoders" : MODULES[family];
+  return hintsAtEncoder(start, family) ? encoderModule(family) : MODULES[family];
 }
 
 const beginning = (start: Uint8Array) => new TextDecoder("latin1").decode(start.subarray(0, 1 << 16));
@@ -89,7 +99,7 @@ function hintsAtEncoder(start: Uint8Array, family: Family): boolean {
   const text = beginning(start);
   switch (family) {
     case "gguf":
-      return /general\.architecture[^]{12}[a-z0-9-]*(?:bert|embedding)/.test(text) || text.includes(".pooling_type");
+      return /general\.architecture[^]{12}[a-z0-9-]*(?:bert|embedding)|\.pooling_type/.test(text);
     case "amb":
     case "embd":
       return /config\.json|"prompt\.|\0prompt\./.test(text);
@@ -180,17 +190,17 @@ export class ModelSink implements Sink {
 
   /** Now it is known what runs the file: that module has to be for what is wanted. */
   #settle(module: ModuleName, format: string): void {
-    // Encoders embed or compare, which the model itself says.
-    const isEncoder = module === "encoders" && (this.#wanted === "sentences" || this.#wanted === "reranker");
-    if (!isEncoder) checkKind(this.#wanted, module === "encoders" || module === "static" ? "sentences" : module, format);
+    // These embed or compare, which the model itself says; those in GGUF files embed.
+    if (this.#wanted === "reranker" && module === "encoders") return;
+    checkKind(this.#wanted, module === "words" || module === "causal" ? module : "sentences", format);
   }
 
   async finish(): Promise<void> {
     if (!this.#inner) await this.#begin(this.#start);
     const inner = this.#inner as MemorySink<ModelReader>;
     inner.finish();
-    if (inner.reader!.needs_encoders?.() && this.#module !== "encoders") {
-      await this.#move("encoders");
+    if (inner.reader!.needs_encoders?.()) {
+      await this.#move(encoderModule(inner.format));
       this.#inner!.finish();
     }
     this.#settle(this.#module!, this.#inner!.format!);
@@ -202,26 +212,25 @@ export class ModelSink implements Sink {
 
   /** Makes the file that has arrived a model. */
   async model(options: LoadOptions): Promise<Model> {
-    const { sentences, static: tables, words, causal, encoders } = this.#runners;
+    const { sentences, static: tables, words, causal } = this.#runners;
     const inner = this.#inner!;
+    const module = this.#module!;
     const format = inner.format;
-    if (this.#module === "words") {
+    if (module === "words") {
       const { engine, loadWords } = await words();
       return loadWords(engine, inner.take(), options);
     }
-    if (this.#module === "encoders") {
-      const { engine, loadEncoder } = await encoders();
-      return ofKind(this.#wanted, loadEncoder(engine, inner.take(), format, options), format);
-    }
-    if (this.#module === "causal") {
+    if (module === "causal") {
       const { engine, loadCausal } = await causal();
       return loadCausal(engine, inner.take(), format);
     }
-    if (this.#module === "static") {
+    if (module === "static") {
       const prompts = promptNames(inner.bytes());
       return loadSentences(tables, inner.take(), format, options, { least: 1, prompts });
     }
-    return loadSentences(sentences, inner.take(), format, options);
+    if (module === "sentences") return loadSentences(sentences, inner.take(), format, options);
+    const { engine, loadEncoder } = await this.#runners[module]();
+    return ofKind(this.#wanted, loadEncoder(engine, inner.take(), format, options), format);
   }
 
   abort(): void {

@@ -1,6 +1,6 @@
 // All modules with all code for them, where nothing is loaded later.
 import { loadCausal, type CausalGlue } from "./causal.js";
-import { loadEncoder, type EncoderGlue } from "./encoders.js";
+import { loadEncoder, type EncoderFileGlue, type EncoderGlue } from "./encoders.js";
 import type { Engine } from "./engine.js";
 import { loadFolder } from "./folder.js";
 import type { Choose, ValuesGlue } from "./inspection.js";
@@ -11,15 +11,17 @@ export interface Modules extends Pick<Runners, "sentences" | "static"> {
   words: Engine<WordGlue>;
   causal: Engine<CausalGlue>;
   encoders: Engine<EncoderGlue>;
+  gguf: Engine<EncoderFileGlue>;
   inspector: Choose;
   values: Engine<ValuesGlue>;
 }
 
 /** What runs models in these modules. */
-export const runnersOf = ({ sentences, static: tables, words, causal, encoders }: Modules): Runners => ({
+export const runnersOf = ({ sentences, static: tables, words, causal, encoders, gguf }: Modules): Runners => ({
   sentences,
   static: tables,
   words: async () => ({ engine: words, loadWords, openWith }),
   causal: async () => ({ engine: causal, loadCausal }),
   encoders: async () => ({ engine: encoders, loadEncoder, loadFolder }),
+  gguf: async () => ({ engine: gguf, loadEncoder }),
 });

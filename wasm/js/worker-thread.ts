@@ -1,10 +1,11 @@
 // Runs in a worker, over the package's own modules. All code is in this file: some bundlers cannot load parts of workers.
 import { causal } from "./module-causal.js";
 import { encoders } from "./module-encoders.js";
+import { gguf } from "./module-gguf.js";
 import { inspector } from "./module-inspect.js";
 import { sentences, tables } from "./module-sentences.js";
 import { slim } from "./module-slim.js";
 import { values } from "./module-values.js";
 import { serve } from "./serving.js";
 
-serve({ sentences, static: tables, words: slim, causal, encoders, inspector, values });
+serve({ sentences, static: tables, words: slim, causal, encoders, gguf, inspector, values });

@@ -23,20 +23,27 @@ const out = join(here, "dist");
 const targets = join(root, "target");
 const generated = join(here, "js", "generated");
 
+/**
+ * What functions are put into their callers, unless their own attribute asks for it: smaller ones than usual. Kernels are where
+ * attributes put them, what tokenises has `inline` in core where it is compiled for the web, and what reads files is called once.
+ */
+const INLINE = "-C llvm-args=-inline-threshold=30";
+
 /** The modules: what they can do, the target features, and how they are compiled. One without glue lies as text in the JavaScript. */
 const variants = [
   { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
   { name: "nanoembed-relaxed", glue: "sentences", features: "embed", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-static", glue: "sentences", features: "static", target: "+simd128", profile: "npm-static" },
-  { name: "nanoembed-encoders", glue: "encoders", features: "encoders", target: "+simd128", profile: "npm-encoders" },
-  { name: "nanoembed-encoders-relaxed", glue: "encoders", features: "encoders", target: "+simd128,+relaxed-simd", profile: "npm-encoders" },
+  ...Object.entries({ encoders: "encoder-files", gguf: "encoder-gguf" }).flatMap(([glue, features]) => (
+    [["", "+simd128"], ["-relaxed", "+simd128,+relaxed-simd"]].map(([suffix, target]) => (
+      { name: `nanoembed-${glue}${suffix}`, glue, features, target, flags: INLINE, profile: "npm-encoders" })))),
   { name: "nanoembed-causal", glue: "causal", features: "causal", target: "+simd128", profile: "npm" },
   { name: "nanoembed-causal-relaxed", glue: "causal", features: "causal", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-inspect", glue: "inspect", features: "inspect,amb,embd,finalfusion,gguf,uqff", target: "", profile: "npm-small" },
   ...Object.entries({ amb: "amb", embd: "embd", finalfusion: "finalfusion", gguf: "gguf", safetensors: "uqff" }).map(([family, formats]) => (
     { name: `nanoembed-inspect-${family}`, glue: "inspect", features: `inspect,${formats}`, target: "", profile: "npm-small" })),
   { name: "nanoembed-values", glue: "values", features: "values", target: "", profile: "npm-small" },
-  { name: "scan", features: "scan", target: "+simd128", link: "-zstack-size=4096", profile: "npm-small" },
+  { name: "scan", features: "scan", target: "+simd128", flags: "-C link-arg=-zstack-size=4096", profile: "npm-small" },
   { name: "nanoembed-slim", glue: "slim", features: "words", target: "+simd128", profile: "npm-small" },
 ];
 
@@ -83,9 +90,8 @@ async function buildWasm(variants) {
 }
 
 /** Where the module lies that cargo makes of a variant. */
-async function compile({ name, features, target, link, profile }) {
-  const flags = [...(target ? [`-C target-feature=${target}`] : []), ...(link ? [`-C link-arg=${link}`] : [])];
-  const env = { ...process.env, RUSTFLAGS: flags.join(" ") };
+async function compile({ name, features, target, flags = "", profile }) {
+  const env = { ...process.env, RUSTFLAGS: `${target ? `-C target-feature=${target} ` : ""}${flags}` };
   await run("cargo", ["build", "--quiet", "--locked", "-p", "nanoembed-wasm", "--target", "wasm32-unknown-unknown",
     "--profile", profile, "--no-default-features", "--features", features], { env });
   // The next variant takes the same place.

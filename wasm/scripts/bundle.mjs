@@ -23,6 +23,7 @@ const chunks = {
   words: ["words.ts", "looking-up.ts", "module-slim.ts", "generated/slim.js"],
   causal: ["causal.ts", "continuing.ts", "module-causal.ts", "generated/causal.js"],
   encoders: ["encoders.ts", "folder.ts", "encoding.ts", "module-encoders.ts", "generated/encoders.js"],
+  gguf: ["encoding-gguf.ts", "module-gguf.ts", "generated/gguf.js"],
   inspect: ["inspection.ts", "looking.ts", "module-inspect.ts", "generated/inspect.js"],
 };
 

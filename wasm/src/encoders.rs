@@ -14,11 +14,22 @@ use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
 
 use crate::failure::{Failure, Result};
+#[cfg(feature = "encoder-files")]
 use crate::folder::Folder;
 use crate::reader::Reader;
 use crate::requantize;
 use crate::sessions::{Sessions, in_steps, precise};
 use crate::waiting::{Waiting, in_full};
+
+/// The formats of files that hold one.
+const FORMATS: &[Format] = &[
+    #[cfg(feature = "encoder-files")]
+    Format::Embd,
+    #[cfg(feature = "encoder-files")]
+    Format::Amb,
+    #[cfg(feature = "encoder-gguf")]
+    Format::Gguf,
+];
 
 /// What stands before texts.
 #[wasm_bindgen]
@@ -58,7 +69,7 @@ impl Encoders {
     /// one.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
-        let file = reader.into_file(&[Format::Embd, Format::Amb, Format::Gguf])?;
+        let file = reader.into_file(FORMATS)?;
         let mut model = AnyEncoder::open(file)?;
         let is_grouped = model.plan(1).grouped;
         requantize::if_wanted(requantize, is_grouped, || model.requantize())?;
@@ -70,6 +81,7 @@ impl Encoders {
     /// # Errors
     ///
     /// What is wrong with the model.
+    #[cfg(feature = "encoder-files")]
     pub fn of_folder(folder: Folder) -> Result<Self> {
         Ok(Self::of(folder.open()?))
     }

@@ -11,9 +11,9 @@
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
 //! module can do: the package ships one for BERT, one for static models, one for encoders of all
-//! families, one that continues texts, one for words, one that inspects, one that dequantises,
-//! which is loaded when somebody wants to see numbers, and one for search, which lies within the
-//! JavaScript that calls it.
+//! families, one for those in GGUF files, one that continues texts, one for words, one that
+//! inspects, one that dequantises, which is loaded when somebody wants to see numbers, and one for
+//! search, which lies within the JavaScript that calls it.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
@@ -31,7 +31,7 @@ pub mod dequantize;
 pub mod encoders;
 #[cfg(feature = "bindgen")]
 pub mod failure;
-#[cfg(feature = "encoders")]
+#[cfg(feature = "encoder-files")]
 pub mod folder;
 #[cfg(feature = "reading")]
 pub mod reader;

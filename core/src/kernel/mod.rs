@@ -218,6 +218,9 @@ impl Kernels {
 
 /// The fastest table for this CPU.
 #[must_use]
+// A crate that calls it inline has kernels of its own. Where models of all families are, that is
+// more than what the linker can then drop.
+#[cfg_attr(feature = "pipeline", inline(never))]
 pub fn detect() -> Kernels {
     // There is nothing to find out where a module that loads has all instructions it was built
     // with: a table named here lets the linker drop the others, and of this one what the caller

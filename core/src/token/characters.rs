@@ -59,6 +59,7 @@ impl Class {
     ];
 
     /// The class of `c`.
+    #[cfg_attr(target_family = "wasm", inline)]
     pub(super) fn of(c: char) -> Self {
         let code = u32::from(c);
         let leaf_index = code >> tables::LEAF_BITS;

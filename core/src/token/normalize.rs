@@ -92,6 +92,7 @@ impl Normalization {
         }
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn lower(self, upper: char) -> char {
         if self.lower_case { characters::lower(upper) } else { upper }
     }

@@ -134,6 +134,7 @@ impl Word {
         }
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn append(&mut self, c: char) {
         if self.characters < MAX_WORD_CHARACTERS {
             let mut utf8 = [0; 4];

@@ -63,6 +63,7 @@ impl TokenStrings {
     }
 
     /// The token of an id; `None` if it has none.
+    #[cfg_attr(target_family = "wasm", inline)]
     pub(super) fn get(&self, id: u32) -> Option<&str> {
         let id = id as usize;
         let end = *self.ends.get(id)? as usize;
@@ -91,10 +92,12 @@ impl Tokens for &TokenStrings {
         Ok(Comparison::new(self.get(id).unwrap_or_default().as_bytes(), text))
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn equals(&self, id: u32, text: &[u8]) -> Result<bool> {
         Ok(self.get(id).unwrap_or_default().as_bytes() == text)
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn copy(&self, id: u32, out: &mut [u8]) -> Result<usize> {
         let token = self.get(id).unwrap_or_default().as_bytes();
         let length = token.len().min(out.len());

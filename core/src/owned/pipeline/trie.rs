@@ -194,6 +194,7 @@ impl Trie {
     }
 
     /// The id of a token.
+    #[cfg_attr(target_family = "wasm", inline)]
     pub(super) fn find(&self, token: &str) -> Option<u32> {
         self.walk(Node::ROOT, token)?.token()
     }

@@ -97,6 +97,7 @@ impl<'a> MergeTable<'a> {
 
     /// The rank of a pair and what it becomes.
     #[must_use]
+    #[cfg_attr(target_family = "wasm", inline)]
     pub fn find(&self, left: u32, right: u32) -> Option<(u32, u32)> {
         let mut at = home(left, right, self.slots.len());
         for _ in 0..self.longest_probe {

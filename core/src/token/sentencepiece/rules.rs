@@ -116,6 +116,7 @@ impl<'a> Rules<'a> {
 
     /// What the shortest key becomes that `text` starts with, up to a zero.
     #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    #[cfg_attr(target_family = "wasm", inline)]
     pub(crate) fn shortest(&self, text: &[u8]) -> Option<&'a [u8]> {
         let mut at = self.unit(0)?.offset();
         for byte in text.iter().take_while(|byte| **byte != 0) {

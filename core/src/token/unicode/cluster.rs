@@ -50,6 +50,7 @@ impl Break {
         Self::SyllableClosed,
     ];
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn of(c: char) -> Self {
         let tables = (&tables::BREAK_ROOT[..], &tables::BREAK_MIDDLES[..]);
         let class = look_up(c, tables, &tables::BREAK_LEAVES);
@@ -112,6 +113,7 @@ impl State {
         }
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn pass(&mut self, next: Break) {
         self.half_flag = next == Break::Regional && !self.half_flag;
         self.emoji = match (self.emoji, next) {

@@ -44,6 +44,7 @@ impl LengthPrefix {
     }
 
     /// Splits `bytes`, which begin with an entry, into the entry's string and what follows.
+    #[cfg_attr(target_family = "wasm", inline)]
     fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         let (length, rest) = match self {
             Self::U16 => {
@@ -162,6 +163,7 @@ impl<'a> Entries<'a> {
     ///
     /// `bad_vocabulary` if there is no such token, or its entry does not lie where the table of
     /// places says.
+    #[cfg_attr(target_family = "wasm", inline)]
     pub fn get(&self, id: u32) -> Result<&'a [u8]> {
         self.entry(id).map(|(_, string)| string)
     }
@@ -238,10 +240,12 @@ impl Tokens for Entries<'_> {
         self.get(id).map(|token| token.cmp(text))
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn equals(&self, id: u32, text: &[u8]) -> Result<bool> {
         self.get(id).map(|token| token == text)
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn copy(&self, id: u32, out: &mut [u8]) -> Result<usize> {
         let token = self.get(id)?;
         for (to, from) in out.iter_mut().zip(token) {

@@ -268,6 +268,7 @@ impl<T: Tokens> Vocabulary for HashVocabulary<'_, T> {
         self.tokens.count()
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn find(&self, token: &[u8]) -> Result<Option<u32>> {
         if token.len() > self.index.longest_token {
             return Ok(None);

@@ -43,6 +43,7 @@ pub(super) enum Normalizer {
 pub(super) type Held = Vec<(u8, char)>;
 
 impl unicode::Held for Held {
+    #[cfg_attr(target_family = "wasm", inline)]
     fn hold(&mut self, class: u8, c: char) {
         self.push((class, c));
     }
@@ -51,16 +52,19 @@ impl unicode::Held for Held {
         self.truncate(length);
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn sort(&mut self, start: usize) {
         self.get_mut(start..).unwrap_or_default().sort_by_key(|(class, _)| *class);
     }
 }
 
 impl Output for String {
+    #[cfg_attr(target_family = "wasm", inline)]
     fn character(&mut self, c: char) {
         self.push(c);
     }
 
+    #[cfg_attr(target_family = "wasm", inline)]
     fn text(&mut self, text: &str) {
         self.push_str(text);
     }

@@ -68,6 +68,7 @@ impl<'o> Cuts<'o> {
     }
 
     /// Takes the next part, which may be empty; `is_cut` says whether the text is cut at it.
+    #[cfg_attr(target_family = "wasm", inline)]
     pub(super) fn part(&mut self, start: usize, end: usize, is_cut: bool) {
         if start == end {
             return;

@@ -1,0 +1,11 @@
+import type { EncoderFileGlue } from "./encoders.js";
+import { Engine, hasRelaxedSimd } from "./engine.js";
+import glue from "./generated/gguf.js";
+
+/** Encoders in GGUF files; with relaxed SIMD where that is there. */
+// Bundlers find the modules by the form of these lines: the addresses must stand there as they are.
+export const gguf: Engine<EncoderFileGlue> = /* @__PURE__ */ new Engine<EncoderFileGlue>(glue, () =>
+  hasRelaxedSimd()
+    ? new URL("./nanoembed-gguf-relaxed.wasm", import.meta.url)
+    : new URL("./nanoembed-gguf.wasm", import.meta.url),
+);
