@@ -73,16 +73,25 @@ def remove_unfinished(target: str) -> None:
 def _embed_groups(model: Model, file: Any, target: str, columns: Columns) -> int:
     import pyarrow.parquet  # type: ignore[import-untyped, unused-ignore]
 
+    # Numbers of vectors are all different: a dictionary of them takes more memory than they do.
+    repeated = [file.schema.column(at).path for at in range(len(file.schema))]
+    repeated.append(columns.status)
     writer = None
     try:
         for group in range(file.num_row_groups):
             table = with_vectors(model, file.read_row_group(group), columns)
-            writer = writer or pyarrow.parquet.ParquetWriter(target, table.schema)
+            writer = writer or pyarrow.parquet.ParquetWriter(
+                target, table.schema, use_dictionary=repeated
+            )
             writer.write_table(table, row_group_size=max(table.num_rows, 1))
         if writer is None:
             table = with_vectors(model, file.schema_arrow.empty_table(), columns)
-            writer = pyarrow.parquet.ParquetWriter(target, table.schema)
+            writer = pyarrow.parquet.ParquetWriter(
+                target, table.schema, use_dictionary=repeated
+            )
     finally:
         if writer is not None:
             writer.close()
+        # What a file took is not kept for the next one, which another process may embed.
+        pyarrow.default_memory_pool().release_unused()
     return int(file.metadata.num_rows)
