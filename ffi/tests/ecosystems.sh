@@ -122,7 +122,7 @@ vcpkg() {
         -DVCPKG_PORT_CONFIGS="$VCPKG_ROOT/ports/vcpkg-cmake-config/vcpkg-port-config.cmake" \
         -P "$VCPKG_ROOT/scripts/ports.cmake"
     mv "$out/packages" "$out/moved"
-    cmake -S tests/cmake/moved -B "$out/build" -DCMAKE_PREFIX_PATH="$out/moved" >/dev/null
+    cmake -S examples/cmake/installed -B "$out/build" -DCMAKE_PREFIX_PATH="$out/moved" >/dev/null
     cmake --build "$out/build" >/dev/null
     "$out/build/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
 }
