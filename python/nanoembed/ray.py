@@ -22,6 +22,9 @@ from ._model import Model
 from ._tables import Columns, embed_file, remove_unfinished, with_vectors
 from ._workers import opened
 
+# Arrow's own pool keeps what a file took: with the system's a worker needs half the memory.
+_ENVIRONMENT = {"env_vars": {"ARROW_DEFAULT_MEMORY_POOL": "system"}}
+
 
 class Embedder:
     """Called with tables, batches of Ray Data in the format of pyarrow.
@@ -77,7 +80,8 @@ def embed_parquet(
     results = [result for _, result in waiting]
     for result in results:
         remove_unfinished(result)
-    task = ray.remote(num_cpus=threads, max_retries=-1)(_embed_file)
+    options = {"num_cpus": threads, "max_retries": -1, "runtime_env": _ENVIRONMENT}
+    task = ray.remote(**options)(_embed_file)
     running: list[Any] = []
     rows = 0
     while waiting or running:
