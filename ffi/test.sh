@@ -303,6 +303,18 @@ qemu() {
         -kernel "$program" </dev/null
 }
 
+# README tells the RAM and the instructions of a program, whose output is in $1, behind what is in $2.
+ram_is_told() {
+    local told
+    told=$2$(awk '/^ram: / { printf "%.1f KiB", $2 / 1024 }' "$1")${3-}
+    grep -qF "$told" README.md || { echo "README.md does not say: $told"; return 1; }
+}
+
+# The same with the instructions of the last text, in thousands of millions.
+cost_is_told() {
+    ram_is_told "$1" "$2" "$(awk '/^instructions: / { last = $2 } END { printf " | %.2f · 10⁹", last / 1e9 }' "$1")"
+}
+
 cortex_m() {
     local mode
     bare_target thumbv7em-none-eabihf || { skip "Cortex-M: rustup target add thumbv7em-none-eabihf"; return; }
@@ -315,8 +327,10 @@ cortex_m() {
     qemu "$device/words" "$scratch/words.f32" | tee "$scratch/words.txt"
     grep -q "recomputed (by its n-grams): comput" "$scratch/words.txt" || grep -q "recomputed (by its n-grams):.* comput" "$scratch/words.txt"
     [ "$(sed -n 's/^ram: //p' "$scratch/words.txt")" -lt 16384 ]
+    ram_is_told "$scratch/words.txt" '| `words` | '
     say "a small BERT in flash"
-    qemu "$device/small_bert" "$scratch/small_device.f32"
+    qemu "$device/small_bert" "$scratch/small_device.f32" | tee "$scratch/small_bert.txt"
+    ram_is_told "$scratch/small_bert.txt" '| `small_bert` | '
     [ -x "$scratch/embed_stored" ] ||
         gcc "${c99[@]}" -I "$prefix/include" examples/c/embed_stored.c "${library[@]}" -o "$scratch/embed_stored"
     "$scratch/embed_stored" tests/data/small_bert.weights tests/data/small_texts.txt "$scratch/small_host.f32" 16 auto 0
@@ -330,6 +344,7 @@ cortex_m() {
         "$scratch/embed_stored" "$model" tests/data/texts.txt "$scratch/host.f32" 32 "$1" "$2"
         "$scratch/compare" "$scratch/device.f32" "$scratch/host.f32" "$3"
         [ "$(sed -n 's/^ram: //p' "$scratch/minilm.txt")" -le 262144 ]
+        cost_is_told "$scratch/minilm.txt" "(\`${1^^}\`)$([ "$1" != auto ] || echo ', `SMLAD`') | $2 | "
     done
     same_everywhere
     cortex_m_c
@@ -361,13 +376,15 @@ cortex_m_c() {
     make -s -B -C examples/cortex-m/c LIBRARY="$out/lib/libnanoembed.a" INCLUDE="$out/include" OUT="$out"
     arm-none-eabi-size "$out/words_c" "$out/minilm_c"
     say "word vectors in flash, in C"
-    qemu "$out/words_c" "$scratch/words_c.f32"
+    qemu "$out/words_c" "$scratch/words_c.f32" | tee "$scratch/words.txt"
+    ram_is_told "$scratch/words.txt" "vectors in "
     cmp "$scratch/words_c.f32" "$scratch/words.f32"
     say "all-MiniLM-L6-v2 from storage, in C"
     qemu "$out/minilm_c" "$model" tests/data/texts.txt "$scratch/device.f32" | tee "$scratch/minilm.txt"
     "$scratch/embed_stored" "$model" tests/data/texts.txt "$scratch/host.f32" 32 auto 8
     "$scratch/compare" "$scratch/device.f32" "$scratch/host.f32" 0
     [ "$(sed -n 's/^ram: //p' "$scratch/minilm.txt")" -le 262144 ]
+    ram_is_told "$scratch/minilm.txt" "all-MiniLM-L6-v2 in "
 }
 
 # A static model on a Cortex-M0 with 16 KiB of RAM: the host's bits.
@@ -386,6 +403,7 @@ cortex_m0() {
     "$scratch/embed_lines" tests/data/small_table.weights tests/data/small_texts.txt "$scratch/table_host.f32"
     cmp "$scratch/table_device.f32" "$scratch/table_host.f32"
     [ "$(sed -n 's/^ram: //p' "$scratch/table.txt")" -le $((13 * 1024)) ]
+    ram_is_told "$scratch/table.txt" '| `table` | **' " on a Cortex-M0"
 }
 
 source tests/ecosystems.sh
