@@ -132,25 +132,25 @@ packages() {
     cmake -S tests/cmake -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
     cmake --build "$scratch/cmake" >/dev/null
     "$scratch/cmake/semantic_search" "$model" tests/data/lines.txt "How do I reset my password?" | grep "new password"
-    cmake -S examples/cmake/installed -B "$scratch/cmake-moved" -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null
-    cmake --build "$scratch/cmake-moved" --verbose | grep -F "$scratch/moved/" >/dev/null
+    cmake -S examples/cmake/installed -B "$scratch/cmake-installed" -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null
+    cmake --build "$scratch/cmake-installed" --verbose | grep -F "$scratch/moved/" >/dev/null
     "$scratch/cmake/search_shared" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
     # Another version of 0.x has another interface.
     sed 's/nanoembed 0.1/nanoembed 1.0/' tests/cmake/CMakeLists.txt >"$scratch/CMakeLists.txt"
     cmake -S "$scratch" -B "$scratch/cmake-other" -DCMAKE_PREFIX_PATH="$prefix" >"$scratch/other-version" 2>&1 && return 1
     grep -q "compatible with requested" "$scratch/other-version"
-    cmake -S examples/cmake/fetched -B "$scratch/fetch" -DNANOEMBED_CARGO_DIR="$target" >/dev/null
-    cmake --build "$scratch/fetch" >/dev/null
-    "$scratch/fetch/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
+    cmake -S examples/cmake/fetched -B "$scratch/cmake-fetched" -DNANOEMBED_CARGO_DIR="$target" >/dev/null
+    cmake --build "$scratch/cmake-fetched" >/dev/null
+    "$scratch/cmake-fetched/search" "$model" tests/data/lines.txt "sunny outside" | head -n 1 | grep weather
     # Nothing is linked again if nothing has changed.
-    cmake --build "$scratch/fetch" | grep Linking && return 1
+    cmake --build "$scratch/cmake-fetched" | grep Linking && return 1
     have arm-none-eabi-gcc && bare_target thumbv7em-none-eabihf || {
         skip "CMake with a toolchain file: no arm-none-eabi-gcc or Rust target"; return; }
-    cmake -S examples/cmake/cross -B "$scratch/cross" -DNANOEMBED_CARGO_DIR="$target" \
+    cmake -S examples/cmake/cross -B "$scratch/cmake-cross" -DNANOEMBED_CARGO_DIR="$target" \
         -DCMAKE_TOOLCHAIN_FILE="$PWD/examples/cmake/cross/cortex-m4.cmake" >/dev/null
-    cmake --build "$scratch/cross" >/dev/null
+    cmake --build "$scratch/cmake-cross" >/dev/null
     have qemu-system-arm || { skip "the program of a toolchain file: no QEMU"; return; }
-    qemu "$scratch/cross/words_c" "$scratch/cross.f32" | grep -q "^ram: "
+    qemu "$scratch/cmake-cross/words_c" "$scratch/cross.f32" | grep -q "^ram: "
 }
 
 # Programs for musl: static, and over its dynamic loader; the library has nothing of glibc in it.
