@@ -296,8 +296,9 @@ impl<'t> Place<'_, 't> {
 
     fn positive(&self, name: &'static str) -> Read<'t, f64> {
         let found = self.said.object.needed(name, self.said.object.number(name)?)?;
-        let is_positive = found.is_finite() && found > 0.0;
-        is_positive.then_some(found).ok_or_else(|| self.bad(name, "a positive number is needed"))
+        is_positive(found)
+            .then_some(found)
+            .ok_or_else(|| self.bad(name, "a positive number is needed"))
     }
 
     fn bad(&self, name: &'static str, only: &'static str) -> Fault<'t> {
@@ -355,7 +356,7 @@ impl<'t> Place<'_, 't> {
                 _ => Yarn::attention_factor(factor, 1.0),
             };
         let has_sense = Yarn::new(&yarn, self.dimensions, self.base).is_some();
-        if !(has_sense && attention.is_finite() && attention > 0.0) {
+        if !(has_sense && is_positive(attention)) {
             return Err(self.bad("factor", "it makes no sense with the others"));
         }
         let scaling = RotaryScaling::Yarn(yarn);
@@ -376,13 +377,18 @@ impl<'t> Place<'_, 't> {
     /// A positive number for each pair.
     fn list(&self, name: &'static str) -> Read<'t, Value<'t>> {
         let list = self.said.object.needed(name, self.said.object.get(name))?;
-        let is_positive = |item: Value<'t>| {
-            item.as_f64().is_some_and(|number| number.is_finite() && number > 0.0)
-        };
-        let fits = list.items().count() == self.dimensions / 2 && list.items().all(is_positive);
+        let is_good = |item: Value<'t>| item.as_f64().is_some_and(is_positive);
+        let fits = list.items().count() == self.dimensions / 2 && list.items().all(is_good);
         let only = "a positive number is needed for every two elements that are turned";
         fits.then_some(list).ok_or_else(|| self.bad(name, only))
     }
+}
+
+/// Whether a number is positive where it is computed with, which is in 32 bits.
+fn is_positive(number: f64) -> bool {
+    #[allow(clippy::cast_possible_truncation)] // it is what is looked at
+    let number = number as f32;
+    number.is_finite() && number > 0.0
 }
 
 fn ntk(plain: RotarySettings<'_>, factor: f64) -> RotarySettings<'_> {
@@ -457,6 +463,8 @@ mod tests {
             (r#"{"rope_scaling": {"type": "longrope"}}"#, "type"),
             (r#"{"rope_scaling": {"type": "linear"}}"#, "factor"),
             (r#"{"rope_scaling": {"type": "linear", "factor": 0}}"#, "factor"),
+            (r#"{"rope_scaling": {"type": "linear", "factor": 1e300}}"#, "factor"),
+            (r#"{"rope_scaling": {"type": "linear", "factor": 1e-300}}"#, "factor"),
             (r#"{"rope_scaling": {"type": "default", "turn": 1}}"#, "turn"),
             (r#"{"rope_scaling": {"type": "ntk", "factor": 8, "mixed_b": 0.6}}"#, "mixed_b"),
             (r#"{"partial_rotary_factor": 0.5}"#, "partial_rotary_factor"),
