@@ -144,7 +144,7 @@ impl BertOpening {
         let layers = LentSlice(lent.filled(self.config.layers, Layer::EMPTY)?);
         let (plan, fixed) = (self.plan, self.fixed);
         let kind = kind.write(Kind::Bert(BertModel {
-            bert: Bert::unopened(self.config, layers),
+            bert: Bert::unlocated(self.config, layers),
             kernels: kernel::detect(),
             summaries: &[],
             plan,

@@ -10,14 +10,12 @@ use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::DecoderFamily;
-use nanoembed_core::text::json::Object;
 use nanoembed_core::token::EndTokens;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::convert::checkpoint::settings::read_json;
-use crate::error::{Error, Result};
-use crate::open::folder::json_text::JsonText;
-use crate::open::settings_rule::irrelevant;
+use crate::error::{Error, Result, name_of};
+use crate::open::settings_rule::{Members, irrelevant};
 
 /// The tokens around the texts of a folder's model.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +41,13 @@ impl FolderEnds {
         (config, family): (&Value, DecoderFamily),
     ) -> Result<Self> {
         let generation_path = folder.join("generation_config.json");
-        let generation = read_json(&generation_path)?.unwrap_or_default();
-        check_generation(&generation_path)?;
+        let generation = read_json(&generation_path)?.unwrap_or_else(|| json!({}));
+        let members = Members::new(&generation, name_of(&generation_path))?;
+        // That of `config.json` is the one that tokenizers put before texts.
+        ["bos_token_id", "eos_token_id"].iter().for_each(|name| {
+            members.get(name);
+        });
+        members.finish(irrelevant::GENERATION_CONFIG)?;
         let tokenizer = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
         // Qwen's tokenizers go by their templates, whatever is said here.
         let is_qwen = matches!(family, DecoderFamily::Qwen2 | DecoderFamily::Qwen3);
@@ -71,16 +74,6 @@ impl FolderEnds {
             end_token: token("eos_token"),
         })
     }
-}
-
-/// Refuses settings of a `generation_config.json` that are not known.
-fn check_generation(path: &Path) -> Result<()> {
-    let Some(file) = JsonText::find(path)? else { return Ok(()) };
-    let fault = |fault| file.failure(fault);
-    let members = Object::new(file.value()?).map_err(fault)?;
-    // That of `config.json` is the one that tokenizers put before texts.
-    let _ = (members.get("bos_token_id"), members.get("eos_token_id"));
-    members.finish(irrelevant::GENERATION_CONFIG).map_err(fault)
 }
 
 /// What a model has where its `config.json` lacks the member: files need not repeat it.

@@ -15,9 +15,10 @@ use super::ends::FolderEnds;
 use super::tokenizer::{AddedTokens, Around, Tokenizer, Written as _, of_hugging_face};
 use super::tokenizer_json::TokenizerJson;
 use crate::convert::checkpoint::hugging_face::Folder;
-use crate::convert::checkpoint::settings::read_json;
+use crate::convert::checkpoint::settings::{read_json, read_json_text};
 use crate::convert::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Error, Result, name_of};
+use crate::open::folder::json_text::JsonText;
 
 /// What a folder says of a decoder.
 pub struct DecoderSettings {
@@ -36,13 +37,13 @@ impl DecoderSettings {
     /// The decoder of `folder` by its `config.json` or another; `None` if it is none.
     pub fn of(folder: &Path, config: Option<&Path>) -> Result<Option<Self>> {
         let path = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
-        let Some(config) = read_json(&path)? else { return Ok(None) };
+        let Some((config, text)) = read_json_text(&path)? else { return Ok(None) };
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
         let Some(family) = DecoderFamily::from_model_type(kind) else { return Ok(None) };
         if family.has_encoders() && is_encoder(folder, &config) {
             return Ok(None);
         }
-        config::read(&path, |read| {
+        config::read_text(&JsonText::new(&path, text), |read| {
             Ok(Some(Self {
                 folder: folder.to_owned(),
                 path: path.clone(),

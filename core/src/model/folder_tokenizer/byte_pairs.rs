@@ -1,19 +1,18 @@
 //! Opening a byte-level BPE tokenizer, and its texts.
 
-use super::added::AddedList;
 use super::composed::each_part;
 use super::memory::{
     FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
 };
-use super::merges::{MergeList, WORD, too_long};
-use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
-use super::{BAD, Give};
+use super::merged::{MergedParts, MergedTables};
+use super::merges::{WORD, too_long};
+use super::vocabulary::TokenizerParts;
+use super::{BAD, Give, each_plain};
 use crate::error::Result;
 use crate::model::folder::ends::Ends;
 use crate::model::folder::pair_settings::PairSettings;
 use crate::model::source::word_pieces::in_json::TokenInJson;
 use crate::text::json::Read;
-use crate::token::added_parts::Part;
 use crate::token::added_words::AddedTokens;
 use crate::token::bpe::{Bpe, Scratch, alphabet};
 use crate::token::unicode::Form;
@@ -24,49 +23,28 @@ const COMPOSED: usize = 1024;
 
 /// What a file says of its byte-level BPE tokenizer.
 #[derive(Clone, Debug)]
-pub struct PairSource<'a> {
-    parts: TokenizerParts<'a, PairSettings<'a>>,
-    merges: MergeList<'a>,
-    added: AddedList<'a>,
-}
+pub struct PairSource<'a>(MergedParts<'a, PairSettings<'a>>);
 
 impl<'a> PairSource<'a> {
     pub(super) fn new(parts: TokenizerParts<'a, PairSettings<'a>>) -> Read<'a, Self> {
-        let TokenizerParts { settings, entries, beside, longest, .. } = &parts;
-        check_longest(entries, *longest)?;
-        let merges = MergeList::read(beside, settings.merges, entries)?;
-        let composes = settings.composes;
-        let added = AddedList::read(settings.added, |token| is_kept(token, composes))?;
-        Ok(Self { merges, added, parts })
+        let PairSettings { merges, added, composes, .. } = parts.settings;
+        MergedParts::new(parts, (merges, added), |token| is_kept(token, composes)).map(Self)
     }
 
     pub(super) fn needs(&self) -> FolderTokenizerNeeds {
-        let count = self.parts.entries.count;
-        let mut needs = FolderTokenizerNeeds {
-            samples: Entries::samples_needed(count),
-            slots: HashVocabulary::<Entries<'_>>::slots_needed(count),
-            ..FolderTokenizerNeeds::default()
-        };
-        self.merges.add_needs(&mut needs);
-        self.added.add_needs(&mut needs);
-        needs
+        self.0.needs()
     }
 
     /// What tokenising takes: words of up to four bytes for each token.
     pub(super) fn tokenizing(&self, tokens: usize) -> TokenizingNeeds {
         let bytes = tokens.saturating_mul(4).max(WORD);
-        let text = if self.parts.settings.composes { bytes.max(COMPOSED) } else { 0 };
+        let text = if self.0.settings().composes { bytes.max(COMPOSED) } else { 0 };
         TokenizingNeeds::words(bytes, text)
     }
 
     pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<PairTokenizer<'a>> {
-        let FolderTokenizerMemory { text, samples, slots, .. } = memory;
-        let FolderTokenizerMemory { merges, merge_slots, added, added_ids, .. } = memory;
-        let TokenizerParts { settings, entries, vocabulary: most, .. } = &self.parts;
-        check_ids(entries, settings.ends, *most)?;
-        let tokens = index(entries, samples, slots)?;
-        let tables = self.added.index(&tokens, *most, (&mut *text, &mut *added, added_ids))?;
-        let table = self.merges.index(&tokens, (merges, merge_slots))?;
+        let settings = self.0.settings();
+        let MergedTables { tokens, merges, added } = self.0.open(settings.ends, memory)?;
         // Otherwise something would be unknown.
         let mut room = [0; 4];
         for byte in 0..=u8::MAX {
@@ -74,9 +52,9 @@ impl<'a> PairSource<'a> {
             tokens.find(spelled.as_bytes())?.ok_or(BAD)?;
         }
         Ok(PairTokenizer {
-            bpe: Bpe::new(&tokens, table, settings.pattern, AddedTable::EMPTY)?,
+            bpe: Bpe::new(&tokens, merges, settings.pattern, AddedTable::EMPTY)?,
             whole: settings.ignores_merges.then_some(tokens),
-            added: tables.resume(text, added),
+            added,
             composes: settings.composes,
             ends: settings.ends,
         })
@@ -124,17 +102,9 @@ impl PairTokenizer<'_> {
         let TokenizingMemory { text: window, symbols, heap, .. } = memory;
         let mut scratch = Scratch::new(symbols, heap);
         for text in texts {
-            let take = &mut |part| {
-                match part {
-                    Part::Added(id) => give(Some(id)),
-                    Part::Plain(place) => {
-                        let part = text.get(place).unwrap_or_default();
-                        self.part(part, window, &mut scratch, give)?;
-                    }
-                }
-                Ok(true)
-            };
-            self.added.written.cut(text, |_| false, take)?;
+            let plain =
+                |part: &str, give: &mut Give<'_>| self.part(part, window, &mut scratch, give);
+            each_plain(&self.added.written, text, give, plain)?;
         }
         Ok(())
     }
@@ -154,16 +124,8 @@ impl PairTokenizer<'_> {
     }
 
     fn composed(&self, text: &str, scratch: &mut Scratch<'_>, give: &mut Give<'_>) -> Result<()> {
-        let take = &mut |part| {
-            match part {
-                Part::Added(id) => give(Some(id)),
-                Part::Plain(place) => {
-                    let words = text.get(place).unwrap_or_default();
-                    self.bpe.each(self.whole.as_ref(), words, scratch, give).map_err(too_long)?;
-                }
-            }
-            Ok(true)
-        };
-        self.added.normalized.cut(text, |_| false, take).map(|_| ())
+        each_plain(&self.added.normalized, text, give, |words, give| {
+            self.bpe.each(self.whole.as_ref(), words, scratch, give).map_err(too_long)
+        })
     }
 }

@@ -1,17 +1,16 @@
 //! Opening a BPE tokenizer over characters with byte fallback, and its texts.
 
-use super::added::AddedList;
 use super::memory::{
     FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
 };
-use super::merges::{MergeList, WORD, too_long};
-use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
-use super::{BAD, Give, TOO_SMALL};
+use super::merged::{MergedParts, MergedTables};
+use super::merges::{WORD, too_long};
+use super::vocabulary::TokenizerParts;
+use super::{BAD, Give, TOO_SMALL, each_plain};
 use crate::error::Result;
 use crate::model::folder::ends::Ends;
 use crate::model::folder::fallback_settings::FallbackSettings;
 use crate::text::json::Read;
-use crate::token::added_parts::Part;
 use crate::token::bpe::merge::merge;
 use crate::token::bpe::{MergeTable, Scratch};
 use crate::token::sentencepiece::byte_token;
@@ -22,31 +21,16 @@ const CHARACTER: usize = 4;
 
 /// What a file says of its BPE tokenizer with byte fallback.
 #[derive(Clone, Debug)]
-pub struct FallbackSource<'a> {
-    parts: TokenizerParts<'a, FallbackSettings<'a>>,
-    merges: MergeList<'a>,
-    added: AddedList<'a>,
-}
+pub struct FallbackSource<'a>(MergedParts<'a, FallbackSettings<'a>>);
 
 impl<'a> FallbackSource<'a> {
     pub(super) fn new(parts: TokenizerParts<'a, FallbackSettings<'a>>) -> Read<'a, Self> {
-        let TokenizerParts { settings, entries, beside, longest, .. } = &parts;
-        check_longest(entries, *longest)?;
-        let merges = MergeList::read(beside, settings.merges, entries)?;
-        let added = AddedList::read(settings.added, |_| false)?;
-        Ok(Self { merges, added, parts })
+        let FallbackSettings { merges, added, .. } = parts.settings;
+        MergedParts::new(parts, (merges, added), |_| false).map(Self)
     }
 
     pub(super) fn needs(&self) -> FolderTokenizerNeeds {
-        let count = self.parts.entries.count;
-        let mut needs = FolderTokenizerNeeds {
-            samples: Entries::samples_needed(count),
-            slots: HashVocabulary::<Entries<'_>>::slots_needed(count),
-            ..FolderTokenizerNeeds::default()
-        };
-        self.merges.add_needs(&mut needs);
-        self.added.add_needs(&mut needs);
-        needs
+        self.0.needs()
     }
 
     /// What tokenising takes: words of up to four characters for each token.
@@ -55,13 +39,8 @@ impl<'a> FallbackSource<'a> {
     }
 
     pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<FallbackTokenizer<'a>> {
-        let FolderTokenizerMemory { text, samples, slots, .. } = memory;
-        let FolderTokenizerMemory { merges, merge_slots, added, added_ids, .. } = memory;
-        let TokenizerParts { settings, entries, vocabulary: most, .. } = &self.parts;
-        check_ids(entries, settings.ends, *most)?;
-        let tokens = index(entries, samples, slots)?;
-        let tables = self.added.index(&tokens, *most, (&mut *text, &mut *added, added_ids))?;
-        let table = self.merges.index(&tokens, (merges, merge_slots))?;
+        let settings = self.0.settings();
+        let MergedTables { tokens, merges, added } = self.0.open(settings.ends, memory)?;
         let mut bytes = [0; 256];
         for (byte, id) in (0..=u8::MAX).zip(&mut bytes) {
             // Otherwise something would be unknown.
@@ -70,14 +49,14 @@ impl<'a> FallbackSource<'a> {
         let mut room = [0; CHARACTER];
         let mark: &[u8] = settings.mark.encode_utf8(&mut room).as_bytes();
         let crosses = |left: &[u8], right: &[u8]| !left.ends_with(mark) && right.starts_with(mark);
-        let has_words = tokens.find(mark)?.is_some() && !self.merges.any(&tokens, crosses)?;
+        let has_words = tokens.find(mark)?.is_some() && !self.0.merges.any(&tokens, crosses)?;
         Ok(FallbackTokenizer {
             tokens,
-            merges: table,
+            merges,
             bytes,
             mark: settings.mark,
             has_words,
-            added: tables.resume(text, added).written,
+            added: added.written,
             ends: settings.ends,
         })
     }
@@ -118,17 +97,8 @@ impl FallbackTokenizer<'_> {
     ) -> Result<()> {
         let mut scratch = Scratch::new(memory.symbols, memory.heap);
         for text in texts {
-            let take = &mut |part| {
-                match part {
-                    Part::Added(id) => give(Some(id)),
-                    Part::Plain(place) => {
-                        let part = text.get(place).unwrap_or_default();
-                        self.part(part, &mut scratch, give)?;
-                    }
-                }
-                Ok(true)
-            };
-            self.added.cut(text, |_| false, take)?;
+            let plain = |part: &str, give: &mut Give<'_>| self.part(part, &mut scratch, give);
+            each_plain(&self.added, text, give, plain)?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@
 //! | `normalizer`, `pieces` | what is done to these texts before |
 //! | `byte_pairs`, `composed` | the same of byte-level BPE, and Unicode's form NFC |
 //! | `fallback` | the same of BPE over characters with byte fallback |
+//! | `merged` | what both kinds of BPE are opened from |
 //! | `merges` | merges, and an index over them |
 //! | `vocabulary` | tokens, and an index over them |
 //! | `added` | the tokens that were added to a vocabulary |
@@ -26,6 +27,7 @@ mod composed;
 mod fallback;
 mod file;
 mod memory;
+mod merged;
 mod merges;
 mod normalizer;
 mod pair;
@@ -39,7 +41,9 @@ pub use memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, 
 pub use ready::FolderTokenizer;
 pub use source::FolderTokenizerSource;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Result};
+use crate::token::AddedTable;
+use crate::token::added_parts::Part;
 
 /// Takes the ids of a text, and `None` where a piece of it ends, of which the model makes ids by
 /// itself.
@@ -47,3 +51,20 @@ type Give<'g> = dyn FnMut(Option<u32>) + 'g;
 
 const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+/// Gives the ids of the added tokens of a text, and calls `plain` with what lies between them.
+fn each_plain(
+    added: &AddedTable<'_>,
+    text: &str,
+    give: &mut Give<'_>,
+    mut plain: impl FnMut(&str, &mut Give<'_>) -> Result<()>,
+) -> Result<()> {
+    let take = &mut |part| {
+        match part {
+            Part::Added(id) => give(Some(id)),
+            Part::Plain(place) => plain(text.get(place).unwrap_or_default(), give)?,
+        }
+        Ok(true)
+    };
+    added.cut(text, |_| false, take).map(|_| ())
+}

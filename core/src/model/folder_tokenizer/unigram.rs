@@ -7,13 +7,12 @@ use super::memory::{
 use super::normalizer::Normalizer;
 use super::pieces::{Cut, Pieces};
 use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
-use super::{BAD, Give, TOO_SMALL};
+use super::{BAD, Give, TOO_SMALL, each_plain};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::folder::ends::Ends;
 use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::text::base64;
 use crate::text::json::{Fault, Read, Value};
-use crate::token::added_parts::Part;
 use crate::token::charsmap::Charsmap;
 use crate::token::unigram::{Scratch, Segmenter, Unigram};
 use crate::token::{AddedTable, Entries, HashVocabulary};
@@ -124,19 +123,11 @@ impl UnigramTokenizer<'_> {
         let window = window.get_mut(..bytes).unwrap_or_default();
         let mut segmenter = Segmenter::new(&self.unigram, Scratch { text: window, steps })?;
         for text in texts {
-            let take = &mut |part| {
-                match part {
-                    Part::Added(id) => give(Some(id)),
-                    Part::Plain(place) => {
-                        let mut pieces = Pieces::new(self.cut, &mut segmenter);
-                        let part = text.get(place).unwrap_or_default();
-                        self.normalizer.each(part, &mut |c| pieces.push(c, give))?;
-                        pieces.end(give)?;
-                    }
-                }
-                Ok(true)
-            };
-            self.added.cut(text, |_| false, take)?;
+            each_plain(&self.added, text, give, |part, give| {
+                let mut pieces = Pieces::new(self.cut, &mut segmenter);
+                self.normalizer.each(part, &mut |c| pieces.push(c, give))?;
+                pieces.end(give)
+            })?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@
 //! | prompts | `config_sentence_transformers.json` |
 //! | licence | the front matter of `README.md` |
 
+use std::fmt::Display;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
@@ -152,14 +153,23 @@ fn read_config_file(path: &Path) -> Result<FamilyModel> {
 
 /// A JSON file; `None` if there is none.
 pub fn read_json(path: &Path) -> Result<Option<Value>> {
-    let text = match crate::files::whole_file::read(path) {
-        Ok(text) => text,
+    Ok(read_json_text(path)?.map(|(value, _)| value))
+}
+
+/// A JSON file and its text; `None` if there is none.
+pub(crate) fn read_json_text(path: &Path) -> Result<Option<(Value, String)>> {
+    let bytes = match crate::files::whole_file::read(path) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::reading(name_of(path), &error)),
     };
-    serde_json::from_slice(&text).map(Some).map_err(|error| {
-        Error::input(ErrorKind::BadMetadata, format!("not valid JSON: {error}")).at(path.display())
-    })
+    let bad = |error: &dyn Display| {
+        let message = format!("not valid JSON: {error}");
+        Error::input(ErrorKind::BadMetadata, message).at(path.display())
+    };
+    let value = serde_json::from_slice(&bytes).map_err(|error| bad(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| bad(&error))?;
+    Ok(Some((value, text)))
 }
 
 /// The licence that a model card's front matter names, as SPDX writes the common ones.

@@ -1,6 +1,5 @@
 //! A JSON file of a folder, whose settings core reads.
 
-use std::io;
 use std::path::Path;
 
 use nanoembed_core::owned::folder::FolderFault;
@@ -26,14 +25,9 @@ impl JsonText {
         }
     }
 
-    /// The same; `None` if there is no such file.
-    pub(crate) fn find(path: &Path) -> Result<Option<Self>> {
-        let name = name_of(path);
-        match whole_file::read_text(path) {
-            Ok(text) => Ok(Some(Self { name, text })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::reading(name, &error)),
-        }
+    /// The text of the file at `path`.
+    pub(crate) fn new(path: &Path, text: String) -> Self {
+        Self { name: name_of(path), text }
     }
 
     /// The value that the text spells.

@@ -92,14 +92,9 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     where
         L: AsMut<[Layer]>,
     {
-        let mut bert = Self::unopened(config, layers);
+        let mut bert = Self::unlocated(config, layers);
         bert.locate(weights)?;
         Ok(bert)
-    }
-
-    /// A model of these sizes whose tensors [`locate`](Self::locate) will find.
-    pub const fn unopened(config: BertConfig, layers: L) -> Self {
-        Self::unlocated(config, layers)
     }
 
     /// What [`open`](Self::open) does, where the model lies: it is large for a small stack.

@@ -11,16 +11,14 @@ impl<'t> Settings<'_, 't> {
     /// Refuses layers that do not see all tokens.
     pub(in crate::model::family) fn only_full(&self) -> Read<'t, ()> {
         self.object.neutral("layer_types", "only full_attention is honoured", |list| {
-            list.items().all(|kind| kind.is_text("full_attention"))
+            list.items().all(|kind| sees_all(kind) == Some(true))
         })
     }
 
     /// Refuses kinds of layers that are not known.
     pub(in crate::model::family) fn kinds_of_layers(&self) -> Read<'t, ()> {
         const ONLY: &str = "only full_attention and sliding_attention are honoured";
-        let is_known =
-            |kind: Value<'t>| kind.is_text("full_attention") || kind.is_text("sliding_attention");
-        match self.object.items("layer_types")?.all(is_known) {
+        match self.object.items("layer_types")?.all(|kind| sees_all(kind).is_some()) {
             true => Ok(()),
             false => Err(self.object.unsupported("layer_types", ONLY)),
         }
@@ -33,12 +31,7 @@ impl<'t> Settings<'_, 't> {
         reach: usize,
     ) -> Read<'t, Option<Option<Window>>> {
         let Some(list) = self.object.get("layer_types") else { return Ok(None) };
-        let is_full = |kind: &Value<'t>| match () {
-            () if kind.is_text("full_attention") => Some(true),
-            () if kind.is_text("sliding_attention") => Some(false),
-            () => None,
-        };
-        let kinds = || list.items().map(|kind| is_full(&kind));
+        let kinds = || list.items().map(sees_all);
         if kinds().count() != layers || kinds().any(|kind| kind.is_none()) {
             return Err(self.object.unsupported("layer_types", KINDS));
         }
@@ -46,6 +39,12 @@ impl<'t> Settings<'_, 't> {
         let have_window = || kinds().map(|kind| kind == Some(false));
         Window::of_layers(reach, layers, have_window).map(Some).ok_or_else(uneven)
     }
+}
+
+/// Whether layers of a kind see all tokens; `None` if the kind is not known.
+fn sees_all(kind: Value<'_>) -> Option<bool> {
+    let kinds = [("full_attention", true), ("sliding_attention", false)];
+    kinds.into_iter().find_map(|(name, sees_all)| kind.is_text(name).then_some(sees_all))
 }
 
 #[cfg(test)]

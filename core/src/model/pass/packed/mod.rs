@@ -67,8 +67,8 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 
 impl<L> Encoder<L> {
-    /// An encoder of which nothing is found yet.
-    pub(in crate::model) const fn unlocated(config: BertConfig, layers: L) -> Self {
+    /// An encoder of these sizes of which nothing is found yet.
+    pub const fn unlocated(config: BertConfig, layers: L) -> Self {
         Self {
             config,
             word: Matrix::EMPTY,
