@@ -3,8 +3,8 @@
 # programs for Cortex-M in QEMU. What a missing tool keeps from being tested is said.
 #
 #   ffi/test.sh                    everything
-#   ffi/test.sh STEP…              these steps: build header functions wrapper threads memory symbols packages musl
-#                                  examples bare targets sizes stack cortex_m cortex_m0 embassy zephyr platformio
+#   ffi/test.sh STEP…              these steps: build guide header functions wrapper threads memory symbols packages
+#                                  musl examples bare targets sizes stack cortex_m cortex_m0 embassy zephyr platformio
 #                                  arduino conan vcpkg, and sizes_of_all
 #
 # `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS), separated by semicolons;
@@ -177,7 +177,7 @@ musl() {
 
 examples() {
     local name
-    for name in search embed_stored embed_lines inspect_stream; do
+    for name in similarity search embed_stored embed_lines inspect_stream; do
         gcc "${c99[@]}" -fsanitize=address,undefined -I "$prefix/include" examples/c/$name.c "${library[@]}" \
             -o "$scratch/$name"
     done
@@ -191,20 +191,32 @@ examples() {
     head -c 100000 "$model" | "$scratch/inspect_stream" embd >/dev/null 2>"$scratch/cut" && return 1
     grep "the file ends" "$scratch/cut"
     # The guide's first program.
-    awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md >"$scratch/guide.c"
-    gcc "${c99[@]}" -fsanitize=address,undefined -I "$prefix/include" "$scratch/guide.c" "${library[@]}" -o "$scratch/guide"
-    "$scratch/guide" "$model" | grep "cosine 0\.[5-9]"
+    local texts=("How do I reset my password?" "I forgot my password")
+    "$scratch/similarity" "$model" "${texts[@]}" | grep "^0\.[5-9]"
     # Also with the 90 MB that `nanoembed convert` makes, and without a file.
     # The program is the one that the workspace's tests build.
     cargo test --quiet --workspace --locked --no-run --test cli
     "$target/debug/nanoembed" convert "$model" "$scratch/f32.weights" --quiet
-    "$scratch/guide" "$scratch/f32.weights" | grep "cosine 0\.[5-9]"
+    "$scratch/similarity" "$scratch/f32.weights" "${texts[@]}" | grep "^0\.[5-9]"
     rm "$scratch/f32.weights"
-    "$scratch/guide" "$scratch/none.weights" 2>"$scratch/none" && return 1
+    "$scratch/similarity" "$scratch/none.weights" "${texts[@]}" 2>"$scratch/none" && return 1
     grep "none.weights: No such file" "$scratch/none"
-    awk '/^```cpp$/ { on = 1; next } /^```$/ { on = 0 } on' README.md >"$scratch/guide.cpp"
-    g++ -std=c++17 -Wall -Wextra -Werror -I "$prefix/include" "$scratch/guide.cpp" "${library[@]}" -o "$scratch/guide++"
-    "$scratch/guide++" tests/data/words.fifu | grep comput
+    for name in nearest_words semantic_search; do
+        g++ -std=c++17 -g -O1 -pedantic -Wall -Wextra -Werror -fsanitize=address,undefined -I "$prefix/include" \
+            examples/cpp/$name.cpp "${library[@]}" -o "$scratch/$name"
+    done
+    "$scratch/nearest_words" tests/data/words.fifu recomputed | grep comput
+    "$scratch/nearest_words" "$scratch/none.fifu" recomputed && return 1
+    "$scratch/semantic_search" "$model" tests/data/lines.txt "sunny outside" | grep "^sunny outside -> The weather"
+    "$scratch/semantic_search" "$model" "$scratch/none.txt" "sunny outside" 2>"$scratch/none" && return 1
+    grep "none.txt: cannot be read" "$scratch/none"
+    # A vector for each line, and an error where the texts cannot be read or the vectors not be written.
+    "$scratch/embed_lines" "$model" tests/data/lines.txt "$scratch/lines.f32"
+    [ "$(wc -c <"$scratch/lines.f32")" = $((3 * 384 * 4)) ]
+    "$scratch/embed_lines" "$model" tests "$scratch/lines.f32" 2>"$scratch/none" && return 1
+    grep "tests: Is a directory" "$scratch/none"
+    "$scratch/embed_lines" "$model" tests/data/lines.txt /dev/full 2>"$scratch/none" && return 1
+    grep "/dev/full: No space left" "$scratch/none"
 }
 
 # Without the standard library nothing can allocate.
@@ -407,8 +419,9 @@ cortex_m0() {
 }
 
 source tests/ecosystems.sh
+source tests/guide.sh
 
-steps=(build header functions wrapper threads memory symbols packages musl examples bare targets sizes stack cortex_m
+steps=(build guide header functions wrapper threads memory symbols packages musl examples bare targets sizes stack cortex_m
     cortex_m0 embassy zephyr platformio arduino conan vcpkg)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do

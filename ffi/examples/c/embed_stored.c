@@ -40,11 +40,12 @@ int main(int count, char **arguments) {
     float *vector;
     uint8_t *scratch, *model_memory, *workspace_memory;
     size_t scratch_bytes = 0;
-    if (count != 7) return 2;
+    if (count != 7)
+        return fprintf(stderr, "usage: %s MODEL.weights TEXTS OUT.f32 TOKENS auto|float|fixed BLOCK_TOKENS\n", arguments[0]), 2;
     file = fopen(arguments[1], "rb");
     texts = fopen(arguments[2], "rb");
     out = fopen(arguments[3], "wb");
-    if (!file || !texts || !out) return 2;
+    if (!file || !texts || !out) return perror(arguments[!file ? 1 : !texts ? 2 : 3]), 1;
     fseek(file, 0, SEEK_END);
 
     status = nanoembed_source_from_callback(read_at, file, (uint64_t)ftell(file), &source);
@@ -85,8 +86,9 @@ int main(int count, char **arguments) {
     free(vector);
     free(workspace_memory);
     free(model_memory);
-    fclose(out);
+    status = ferror(texts) || ferror(out) || fclose(out);
+    if (status) perror(arguments[ferror(texts) ? 2 : 3]);
     fclose(texts);
     fclose(file);
-    return 0;
+    return status != 0;
 }

@@ -45,9 +45,9 @@ int main(int count, char **arguments) {
     void *memory = malloc(bytes);
     uint8_t chunk[1500];
     unsigned long tokens = 0;
-    if (count != 2) return 2;
+    if (count != 2) return fprintf(stderr, "usage: %s embd|gguf|safetensors|finalfusion < FILE\n", arguments[0]), 2;
     for (options.format = 1; strcmp(nanoembed_format_name(options.format), arguments[1]) != 0; options.format++)
-        if (options.format > 16) return 2;
+        if (options.format > 16) return fprintf(stderr, "%s: no such format\n", arguments[1]), 2;
     status = nanoembed_reader_init(NULL, &options, memory, bytes, &reader);
     error.status = status;
     error.offset = NANOEMBED_NO_OFFSET;

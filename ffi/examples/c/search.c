@@ -1,11 +1,12 @@
 /* Finds the lines of a text that are nearest in meaning to a query.
  *
- *   search MODEL.weights TEXTS QUERY
+ *   search MODEL TEXTS QUERY
  */
 
 #include <nanoembed.h>
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static char *load(const char *path, size_t *bytes) {
 
 static int fail(const char *what, nanoembed_status status, const nanoembed_error *error) {
     char why[200] = "";
+    if (status == NANOEMBED_CANNOT_OPEN && errno) return perror(what), 1;
     if (error->status == status) nanoembed_error_describe(error, why, sizeof why);
     fprintf(stderr, "%s: %s\n", what, why[0] ? why : nanoembed_status_message(status));
     return 1;
@@ -59,22 +61,19 @@ int main(int count, char **arguments) {
     char *text;
     uint8_t *status_of_line;
     int32_t *offsets;
-    nanoembed_source source = {.size = sizeof source};
-    nanoembed_model *model;
-    nanoembed_workspace *workspace;
+    nanoembed_model *model = NULL;
+    nanoembed_workspace *workspace = NULL;
     nanoembed_model_info info = {.size = sizeof info};
     nanoembed_strings strings = {.size = sizeof strings};
     nanoembed_error error = {.size = sizeof error};
     nanoembed_status status;
     nanoembed_scored best[3];
     float *vectors, *query;
-    if (count != 4) return 2;
+    if (count != 4) return fprintf(stderr, "usage: %s MODEL TEXTS QUERY\n", arguments[0]), 2;
     text = load(arguments[2], &text_bytes);
-    if (!text) return 2;
+    if (!text) return 1;
 
-    status = nanoembed_source_from_file(arguments[1], &source);
-    if (status) return perror(arguments[1]), 1;
-    status = nanoembed_model_new(&source, NULL, &model, &error);
+    status = nanoembed_model_open(arguments[1], NULL, &model, &error);
     if (!status) status = nanoembed_workspace_new(model, &workspace);
     if (!status) status = nanoembed_model_get_info(model, &info);
     if (status) return fail(arguments[1], status, &error);
@@ -82,6 +81,7 @@ int main(int count, char **arguments) {
     /* A column of strings: where each line begins. */
     for (i = 0; i < text_bytes; i++) lines += text[i] == '\n';
     offsets = malloc((lines + 1) * sizeof *offsets);
+    if (!offsets) return perror("memory"), 1;
     lines = pack_lines(text, text_bytes, offsets);
     strings.offsets = offsets;
     strings.data = text;
@@ -89,8 +89,9 @@ int main(int count, char **arguments) {
     strings.length = lines;
 
     vectors = malloc((lines + 1) * info.dimensions * sizeof *vectors);
-    query = vectors + lines * info.dimensions;
     status_of_line = malloc(lines + 1);
+    if (!vectors || !status_of_line) return perror("memory"), 1;
+    query = vectors + lines * info.dimensions;
     status = nanoembed_embed_strings(model, workspace, &strings, vectors, lines * info.dimensions, status_of_line, lines,
                                      &error);
     if (!status)
@@ -105,7 +106,6 @@ int main(int count, char **arguments) {
     }
     nanoembed_workspace_free(workspace);
     nanoembed_model_free(model);
-    nanoembed_source_close(&source);
     free(status_of_line);
     free(vectors);
     free(offsets);
