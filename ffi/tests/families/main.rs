@@ -1,0 +1,99 @@
+//! Transformers of all families in lent memory through C: the bits of models on the heap, in exactly
+//! the memory that was planned.
+
+mod generated;
+mod opened;
+mod pairs;
+mod prompts;
+mod tokenizers;
+
+use std::ptr::null_mut;
+
+use nanoembed::convert::WeightType;
+use nanoembed_core::ErrorKind;
+use nanoembed_ffi::model::*;
+use nanoembed_ffi::source::*;
+use nanoembed_ffi::status::*;
+
+use crate::generated::{TEXTS, generated};
+use crate::opened::*;
+
+#[test]
+fn vectors_are_those_of_models_on_the_heap_bit_for_bit() {
+    for weight_type in [WeightType::F32, WeightType::Int8] {
+        for name in FOLDERS {
+            let path = converted(name, weight_type);
+            let file = std::fs::read(&path).expect("it was made");
+            let ours = lent(&file, NANOEMBED_VOCABULARY_NONE);
+            let ours = ours.unwrap_or_else(|error| panic!("{name}: {}", self::name(&error)));
+            let theirs = on_heap(&path, 0);
+            let ids = expected_ids(name);
+            assert!(ids.len() >= 4, "{name}");
+            for ids in ids {
+                let expected = theirs.of_ids(&ids);
+                assert!(expected.is_ok(), "{name}: {expected:?}");
+                assert_eq!(ours.of_ids(&ids), expected, "{name} {weight_type:?}: {ids:?}");
+            }
+            let (text, _) = ours.of_text("x");
+            assert_eq!(text, Err(u32::from(ErrorKind::MissingVocabulary.code())), "{name}");
+        }
+    }
+}
+
+#[test]
+fn static_models_with_a_unigram_tokenizer_are_those_of_the_heap() {
+    for weight_type in [WeightType::F32, WeightType::F16] {
+        let path = converted("model2vec_unigram_f16", weight_type);
+        let file = std::fs::read(&path).expect("it was made");
+        for tokens in [0, 5, 200] {
+            let options = nanoembed_model_options { tokens, ..Default::default() };
+            let ours = lent_as(&file, options).unwrap_or_else(|why| panic!("{}", name(&why)));
+            let theirs = on_heap(&path, tokens);
+            let long = generated(20, 900);
+            for text in generated(1500, 12).iter().chain(&long).map(String::as_str).chain(TEXTS) {
+                let (found, expected) = (ours.of_text(text), theirs.of_text(text));
+                assert!(expected.0.is_ok(), "{text:?}");
+                assert_eq!(found, expected, "{tokens}: {text:?}");
+                assert_eq!(ours.tokenized(text), theirs.tokenized(text), "{tokens}: {text:?}");
+            }
+        }
+        let ours = lent(&file, NANOEMBED_VOCABULARY_NONE).unwrap_or_else(|_| panic!());
+        assert_eq!(ours.of_ids(&[5, 9]), on_heap(&path, 0).of_ids(&[5, 9]));
+    }
+}
+
+#[test]
+fn files_that_are_cut_or_damaged_are_refused_or_run() {
+    damage("nomic_bert");
+    damage("xlmr_bge_m3");
+    damage("modernbert_mean");
+    damage("embeddinggemma");
+    damage("cross_encoder");
+    damage("model2vec_unigram_f16");
+}
+
+fn damage(name: &str) {
+    let path = converted(name, WeightType::Int8);
+    let mut file = std::fs::read(&path).expect("it was made");
+    for cut in (0..file.len()).step_by(file.len() / 31) {
+        assert!(lent_or_not(&file[..cut]).is_err(), "{cut}");
+    }
+    let end = file.len();
+    for at in (0..end.min(8192)).step_by(97).chain((8192..end).step_by(end / 61)) {
+        file[at] ^= 0x15;
+        let _ = lent_or_not(&file);
+        file[at] ^= 0x15;
+    }
+}
+
+/// As [`lent`], of a file whose header may be wrong, too.
+fn lent_or_not(file: &[u8]) -> Result<(), nanoembed_status> {
+    let (data, length) = (file.as_ptr(), file.len() as u64);
+    let source = nanoembed_source { data, length, ..Default::default() };
+    let mut bytes = 0;
+    // SAFETY: everything is there.
+    match unsafe { nanoembed_plan_scratch(&source, &mut bytes, null_mut()) } {
+        NANOEMBED_OK => lent(file, NANOEMBED_VOCABULARY_AUTO).map(|_| ()).map_err(|it| it.status),
+        status => Err(status),
+    }
+}
