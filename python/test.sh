@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds the wheel, and tests it where it is installed: `.ci/run python` calls this.
+# Builds the source distribution and from it, as pip does, the wheel; tests the wheel where it is installed. `.ci/run python`
+# calls this.
 #
 #   python/test.sh          all of it
-#   python/test.sh wheel    the wheel alone, into python/dist
+#   python/test.sh wheel    the two packages alone, into python/dist
 #
 # Tools and the packages that tests use are kept in ~/.cache; the wheel is installed into a new environment each time.
 # PYTHON names the interpreter, NANOEMBED_CLI the program whose vectors are expected.
@@ -17,7 +18,8 @@ say() { printf '\n\033[1m-- %s\033[0m\n' "$*"; }
 skip() { echo "SKIPPED $*" | tee -a "$NANOEMBED_SKIPPED"; }
 
 # Not the folder of the workspace around it, whose lock others hold.
-if [ -n "${CARGO_TARGET_DIR-}" ]; then export CARGO_TARGET_DIR=$CARGO_TARGET_DIR/python; fi
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:+$CARGO_TARGET_DIR/python}
+: "${CARGO_TARGET_DIR:=$PWD/target}"
 python=${PYTHON:-python3}
 "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || {
     skip "python: no Python 3.10 or later with venv"
@@ -38,12 +40,21 @@ if [ ! -f "$tools/complete" ]; then
     touch "$tools/complete"
 fi
 
-say "the wheel"
+say "the source distribution"
 rm -rf dist
-# Not --locked: what the crates around this workspace come to need is added to its own Cargo.lock.
-"$tools/bin/maturin" build --release --quiet --interpreter "$tools/bin/python" --out dist
+# What the crates around this workspace come to need is added to its own Cargo.lock.
+PATH=$tools/bin:$PATH "$tools/bin/python" sdist.py dist
+
+say "the wheel"
+# Unpacked where it always is, so that what has not changed is not compiled again.
+sources=$CARGO_TARGET_DIR/sdist
+rm -rf "$sources"
+mkdir -p "$sources"
+tar -xzf dist/*.tar.gz -C "$sources" --strip-components 1
+PATH=$tools/bin:$PATH MATURIN_PEP517_ARGS="--compatibility pypi" "$tools/bin/python" -m pip wheel --quiet \
+    --no-build-isolation --no-index --no-deps --wheel-dir dist "$sources"
 wheel=$(ls "$PWD"/dist/*.whl)
-ls -l "$wheel"
+ls -l dist
 if [ "${1-}" = wheel ]; then exit 0; fi
 
 cargo clippy --release --quiet -- -D warnings
