@@ -7,6 +7,9 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from ._keywords import Role, before_texts
 from ._model import Model
 from ._results import Status
@@ -38,10 +41,22 @@ def with_vectors(model: Model, table: Any, columns: Columns) -> Any:
         to="pyarrow",
         on_error="null",
     )
-    names = {Status.OK.value: None, **{it.value: it.name.lower() for it in Status if it.value}}
-    status = pyarrow.array([names[it] for it in found.status.tolist()], pyarrow.string())
     table = table.append_column(columns.vector, found.vectors)
-    return table.append_column(columns.status, status)
+    return table.append_column(columns.status, _names(found.status))
+
+
+def _names(status: npt.NDArray[np.uint8]) -> Any:
+    """A column of names, null for ``OK``. It is put together from its parts, as ``pyarrow.array``
+    imports pandas for a list, which takes tens of megabytes of each process."""
+    import pyarrow  # type: ignore[import-untyped, unused-ignore]
+
+    names = {it.value: b"" if it == Status.OK else it.name.lower().encode() for it in Status}
+    rows = [names[it] for it in status.tolist()]
+    offsets = np.zeros(len(rows) + 1, np.int32)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    is_valid = np.packbits(status != Status.OK, bitorder="little")
+    buffers = [pyarrow.py_buffer(it) for it in (is_valid, offsets, b"".join(rows))]
+    return pyarrow.StringArray.from_buffers(len(rows), buffers[1], buffers[2], buffers[0])
 
 
 def embed_file(model: Model, source: str, target: str, columns: Columns) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas
 import pytest
@@ -108,6 +111,23 @@ def test_a_file_of_a_table_gets_vectors_and_statuses(model, tmp_path):
         embed_file(model, str(source), str(again), Columns(text="body"))
     names = {it.name for it in tmp_path.iterdir()}
     assert names == {"again.parquet", "texts", "vectors.parquet"}
+
+
+LEAN = """
+import sys
+import nanoembed.ray
+from nanoembed._tables import Columns, embed_file
+
+embed_file(nanoembed.Model(threads=1), sys.argv[1], sys.argv[2], Columns())
+print("pandas" in sys.modules)
+"""
+
+
+def test_a_worker_does_not_import_pandas(tmp_path):
+    """It would take more memory than all else that a worker has of its own."""
+    source = parquet(tmp_path / "texts", 1) / "0.parquet"
+    command = [sys.executable, "-c", LEAN, str(source), str(tmp_path / "vectors.parquet")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 @installed("ray")
