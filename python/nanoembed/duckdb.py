@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
-from duckdb.sqltypes import FLOAT, VARCHAR
 
 from ._model import Model
 
@@ -30,21 +29,23 @@ def register(
     **options: Any,
 ) -> None:
     """Adds two functions to a connection: ``embed(text)`` and ``embed_query(text)``, which give
-    ``FLOAT[dimensions]`` behind the model's prompts for documents and questions. NULL gives NULL.
+    ``FLOAT[dimensions]`` behind the model's prompts for documents and questions. Texts are of type
+    ``VARCHAR`` or ``BLOB``; NULL gives NULL, as do bytes that are not UTF-8.
 
     :param model: a :class:`~nanoembed.Model`, or what one is opened with, as are ``options``.
     """
     opened = model if isinstance(model, Model) else Model(model, **options)
-    kind = duckdb.array_type(FLOAT, opened.dimensions)
+    kind = duckdb.dtype(f"FLOAT[{opened.dimensions}]")
 
-    def documents(texts: Any) -> Any:
+    # Without types, as DuckDB has one function of a name: their argument may be of any type.
+    def documents(texts):  # type: ignore[no-untyped-def]
         return opened.embed_documents(texts, to="pyarrow", on_error="null")
 
-    def queries(texts: Any) -> Any:
+    def queries(texts):  # type: ignore[no-untyped-def]
         return opened.embed_queries(texts, to="pyarrow", on_error="null")
 
     functions: dict[str, Callable[[Any], Any]] = {name: documents, query_name: queries}
     for called, function in functions.items():
         connection.create_function(  # type: ignore[call-overload, unused-ignore]
-            called, function, [VARCHAR], kind, type="arrow", null_handling="special"
+            called, function, None, kind, type="arrow", null_handling="special"
         )

@@ -22,19 +22,26 @@ def embed_batches(
     batches: Iterator[Any], path: str | None = None, threads: int = 1
 ) -> Iterator[Any]:
     """Series of texts to series of vectors, lists of floats; ``None`` for a row without a text.
-    :func:`embed_udf` makes a function of a column of it."""
+    :func:`embed_udf` makes a function of a column of it, of strings or of bytes in UTF-8."""
     import pandas  # type: ignore[import-untyped, unused-ignore]
 
     model = opened(path, threads)
     for texts in batches:
-        found = model.embed(texts, details=True, on_error="null", to="numpy")
+        given = [_decoded(text) for text in texts]
+        found = model.embed(given, details=True, on_error="null")
         pairs = zip(found.vectors, found.has_vector, strict=True)
         vectors = [vector if has_vector else None for vector, has_vector in pairs]
         yield pandas.Series(vectors, index=texts.index, dtype=object)
 
 
+def _decoded(text: Any) -> Any:
+    """Bytes as a string; those that are not UTF-8 as one that is no text either."""
+    return text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text
+
+
 def embed_udf(path: str | os.PathLike[str] | None = None, *, threads: int = 1) -> Any:
-    """A ``pandas_udf`` from ``string`` to ``array<float>``.
+    """A ``pandas_udf`` from ``string`` or ``binary`` to ``array<float>``; null for null, and for
+    bytes that are not UTF-8.
 
     :param path: the model; ``None`` is that of the package.
     :param threads: in each Python worker, of which Spark runs one for each core.

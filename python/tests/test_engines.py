@@ -10,6 +10,8 @@ import pandas
 import pytest
 from conftest import installed
 
+import nanoembed
+
 TEXTS = ["a cat on a mat", None, "the price of oil", "", "a kitten sleeps"]
 
 
@@ -40,6 +42,99 @@ def test_duckdb_ranks_a_table_by_meaning(model, tmp_path):
     assert sorted(id for [id] in nearest) == [0, 4]
     many = connection.sql("SELECT embed('text ' || i) AS v FROM range(5000) r(i)").fetchnumpy()
     assert len(many["v"]) == 5000
+
+
+BYTES = [b"a cat on a mat", b"\xff\xfe", None, b"", b"cut \xe2\x82", b"word " * 200_000]
+
+
+def expected_of_bytes(model):
+    """Vectors, ``None`` where bytes are no text."""
+    import pyarrow
+
+    column = pyarrow.array(BYTES, pyarrow.binary())
+    found = model.embed(column, on_error="null", details=True, to="numpy")
+    assert found.has_vector.tolist() == [True, False, False, True, False, True]
+    pairs = zip(found.vectors, found.has_vector, strict=True)
+    return [vector if has_vector else None for vector, has_vector in pairs]
+
+
+def same_or_both_none(found, expected):
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        assert (a is None) == (b is None)
+        assert a is None or np.array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
+
+
+@installed("duckdb")
+def test_duckdb_gives_null_for_broken_texts(model):
+    import duckdb
+    import pyarrow
+
+    import nanoembed.duckdb
+
+    connection = duckdb.connect()
+    nanoembed.duckdb.register(connection, model)
+    column = pyarrow.array(BYTES, pyarrow.binary())
+    # What claims to be text, as of producers that do not look.
+    claimed = pyarrow.Array.from_buffers(pyarrow.string(), len(column), column.buffers())
+    for texts in (column, claimed):
+        connection.register("broken", pyarrow.table({"id": range(len(texts)), "text": texts}))
+        rows = connection.sql("SELECT embed(text) FROM broken ORDER BY id")
+        same_or_both_none([vector for [vector] in rows.fetchall()], expected_of_bytes(model))
+    [[nothing, one, other]] = connection.sql(
+        "SELECT embed(NULL), embed('a'), embed('a'::BLOB)"
+    ).fetchall()
+    assert nothing is None and one == other
+    with pytest.raises(duckdb.Error, match="holds no texts"):
+        connection.sql("SELECT embed(3)").fetchall()
+
+
+@installed("datafusion")
+def test_datafusion_ranks_a_table_by_meaning(model, tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+    from datafusion import SessionContext
+
+    import nanoembed.datafusion
+
+    context = SessionContext()
+    nanoembed.datafusion.register(context, model)
+    column = pyarrow.array(TEXTS)
+    file = tmp_path / "texts.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"id": range(5), "text": column}), file)
+    context.register_parquet("texts", str(file))
+
+    def values(sql):
+        [found] = context.sql(sql).to_pydict().values()
+        return found
+
+    found = values("SELECT embed(text) FROM texts ORDER BY id")
+    assert found[1] is None
+    expected = model.embed(column, to="numpy")
+    same_or_both_none(found, [None if it is None else v for it, v in zip(TEXTS, expected)])
+    nearest = values("""
+        SELECT id FROM texts WHERE text <> ''
+        ORDER BY cosine(embed(text), embed_query('a young cat')) DESC LIMIT 2
+    """)
+    assert sorted(nearest) == [0, 4]
+    [cosine] = values("SELECT cosine(embed('a dog'), embed_document('a cat'))")
+    assert abs(cosine - nanoembed.similarity(model.embed("a dog"), model.embed("a cat"))) < 1e-6
+    assert values("SELECT cosine(embed('a dog'), embed(NULL))") == [None]
+
+    for kind in (pyarrow.binary(), pyarrow.large_binary(), pyarrow.binary_view()):
+        table = pyarrow.table({"id": range(len(BYTES)), "text": pyarrow.array(BYTES, kind)})
+        context.from_arrow(table, name=f"of_{kind}")
+        found = values(f"SELECT embed_bytes(text) FROM of_{kind} ORDER BY id")
+        same_or_both_none(found, expected_of_bytes(model))
+
+
+def test_spark_gives_none_for_broken_texts(model):
+    from nanoembed.spark import embed_batches
+
+    given = pandas.Series([*BYTES, "a string", "\ud800", float("nan")], dtype=object)
+    [found] = embed_batches(iter([given]))
+    expected = [*expected_of_bytes(model), model.embed("a string"), None, None]
+    same_or_both_none(found.tolist(), expected)
 
 
 def test_spark_calls_a_function_of_batches(model):
