@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """How fast the package is, and how much memory it takes: one table, by one command.
 
-    python/bench.py --cli PROGRAM --model FOLDER --static FOLDER
+    pip install 'nanoembed[datafusion,duckdb]' fastembed model2vec sentence-transformers
+    python/bench.py --cli PROGRAM --model FOLDER --f32 FILE --static FOLDER
 
-Peers are those that are installed of fastembed, sentence-transformers and model2vec. Every row is a
-process of its own on as many CPUs as it has threads. Rows take turns; medians count.
+Peers are those that are installed of fastembed, sentence-transformers and model2vec; engines those
+of DuckDB and DataFusion. What runs the package's own model must give the same bits, or the command
+fails. Every row is a process of its own on as many CPUs as it has threads. Rows take turns; medians
+count.
 
 ``--cli`` adds the command line. ``--model`` is all-MiniLM-L6-v2 as on Hugging Face, for peers that
 bring no model, with ``model.onnx`` for fastembed; ``--f32`` is the same as a file of ours.
@@ -14,6 +17,7 @@ bring no model, with ``model.onnx`` for fastembed; ``--f32`` is the same as a fi
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import json
 import os
@@ -21,8 +25,15 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+# The package that is installed counts, not the one that lies beside this file.
+sys.path.pop(0)
 
 Embed = Callable[[list[str]], object]
 
@@ -63,6 +74,40 @@ def ours_static(arguments: argparse.Namespace) -> Embed:
     return of_ours(arguments.static, arguments.threads)
 
 
+def duckdb(arguments: argparse.Namespace) -> Embed:
+    import duckdb
+    import pyarrow
+
+    import nanoembed.duckdb
+
+    connection = duckdb.connect(config={"threads": arguments.threads})
+    nanoembed.duckdb.register(connection, threads=arguments.threads)
+
+    def embed(given: list[str]) -> object:
+        connection.register("texts", pyarrow.table({"text": given}))
+        return connection.sql("SELECT embed(text) AS vector FROM texts").to_arrow_table()["vector"]
+
+    return embed
+
+
+def datafusion(arguments: argparse.Namespace) -> Embed:
+    import pyarrow
+    from datafusion import SessionConfig, SessionContext
+
+    import nanoembed.datafusion
+
+    # The model's threads are those that work.
+    context = SessionContext(SessionConfig().with_target_partitions(1))
+    nanoembed.datafusion.register(context, threads=arguments.threads)
+
+    def embed(given: list[str]) -> object:
+        context.deregister_table("texts")
+        context.from_arrow(pyarrow.table({"text": given}), name="texts")
+        return context.sql("SELECT embed(text) AS vector FROM texts").to_arrow_table()["vector"]
+
+    return embed
+
+
 def model2vec(arguments: argparse.Namespace) -> Embed:
     from model2vec import StaticModel
 
@@ -97,6 +142,8 @@ def sentence_transformers(arguments: argparse.Namespace) -> Embed:
 # What a row is called, how it is opened, the package and the option that it needs.
 PEERS: dict[str, tuple[Callable[[argparse.Namespace], Embed], str, str | None]] = {
     "nanoembed, int8": (ours, "nanoembed", None),
+    "DuckDB, int8": (duckdb, "duckdb", None),
+    "DataFusion, int8": (datafusion, "datafusion", None),
     "nanoembed, f32": (ours_f32, "nanoembed", "f32"),
     "fastembed, f32": (fastembed, "fastembed", "model"),
     "sentence-transformers, f32": (sentence_transformers, "sentence_transformers", "model"),
@@ -110,6 +157,13 @@ def times(peer: str) -> int:
     return 50 if "static" in peer else 1
 
 
+def digest(vectors: object) -> str:
+    """The same for the same numbers, in an array of numpy or a column of lists."""
+    if hasattr(vectors, "combine_chunks"):
+        vectors = vectors.combine_chunks().flatten()
+    return hashlib.sha256(np.ascontiguousarray(vectors, np.float32).tobytes()).hexdigest()
+
+
 def measure(arguments: argparse.Namespace) -> None:
     """One turn of one peer: a line of JSON."""
     start = time.perf_counter()
@@ -118,15 +172,17 @@ def measure(arguments: argparse.Namespace) -> None:
     first = time.perf_counter() - start
     given = texts(arguments.texts * times(arguments.peer))
     start, before = time.perf_counter(), time.process_time()
-    embed(given)
+    vectors = embed(given)
     wall, cpu = time.perf_counter() - start, time.process_time() - before
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"first": first, "wall": wall, "cpu": cpu, "peak": peak}))
+    found = {"first": first, "wall": wall, "cpu": cpu, "peak": peak, "digest": digest(vectors)}
+    print(json.dumps(found))
 
 
-def measure_program(arguments: argparse.Namespace, threads: int) -> dict[str, float]:
+def measure_program(arguments: argparse.Namespace, threads: int) -> dict[str, Any]:
     """One turn of the command line; what it takes for one text is taken off."""
-    options = ["-q", "--threads", str(threads), "--format", "npy", "-o", "/dev/null"]
+    file = tempfile.NamedTemporaryFile(suffix=".npy")
+    options = ["-q", "--threads", str(threads), "--format", "npy", "-o", file.name]
 
     def turn(given: list[str]) -> tuple[float, float, float]:
         start = time.perf_counter()
@@ -143,7 +199,8 @@ def measure_program(arguments: argparse.Namespace, threads: int) -> dict[str, fl
     first, first_cpu, _ = turn(["a first text"])
     wall, cpu, peak = turn(texts(arguments.texts))
     wall, cpu = wall - first, cpu - first_cpu
-    return {"first": first, "wall": wall, "cpu": cpu, "peak": peak}
+    vectors = digest(np.load(file.name))
+    return {"first": first, "wall": wall, "cpu": cpu, "peak": peak, "digest": vectors}
 
 
 def pinned(threads: int) -> list[str]:
@@ -166,7 +223,7 @@ def main() -> None:
     if arguments.peer:
         measure(arguments)
         return
-    rows: dict[tuple[str, int], list[dict[str, float]]] = {}
+    rows: dict[tuple[str, int], list[dict[str, Any]]] = {}
     peers = [
         peer
         for peer, (_, package, option) in PEERS.items()
@@ -186,11 +243,17 @@ def main() -> None:
     print("| | threads | texts a second | a second of CPU | first vector | peak memory |")
     print("|---|---|---|---|---|---|")
     for (peer, threads), turns in rows.items():
-        middle = {name: statistics.median(turn[name] for turn in turns) for name in turns[0]}
+        numbers = [name for name in turns[0] if name != "digest"]
+        middle = {name: statistics.median(turn[name] for turn in turns) for name in numbers}
         count = arguments.texts * times(peer)
         rate, by_cpu = count / middle["wall"], count / middle["cpu"]
         first, peak = middle["first"], middle["peak"]
         print(f"| {peer} | {threads} | {rate:.0f} | {by_cpu:.0f} | {first:.2f} s | {peak:.0f} MB |")
+    same = {key: turns for key, turns in rows.items() if key[0].endswith(", int8")}
+    arrays = {turn["digest"] for turns in same.values() for turn in turns}
+    names = "; ".join(dict.fromkeys(peer for peer, _ in same))
+    print(f"\nDifferent arrays of vectors of {names}: {len(arrays)}")
+    sys.exit(len(arrays) > 1)
 
 
 if __name__ == "__main__":
