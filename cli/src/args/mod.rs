@@ -17,8 +17,8 @@ use nanoembed_core::event::Mode;
 
 use crate::commands::{
     analogy, bucket_to_explicit, completions, compute_accuracy, convert, dequantize, diff, embed,
-    generate, histogram, inspect, metadata, migrate, quantize, reconstruct, rerank, search, select,
-    similar, tokenize, vector, verify,
+    generate, histogram, inspect, metadata, migrate, prune_vocabulary, quantize, reconstruct,
+    rerank, search, select, similar, tokenize, vector, verify,
 };
 use crate::error::{Error, Result};
 use crate::progress::Terminal;
@@ -68,6 +68,7 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Convert(convert::Convert),
     Quantize(quantize::Quantize),
+    PruneVocabulary(prune_vocabulary::PruneVocabulary),
     Dequantize(dequantize::Dequantize),
     Diff(diff::Diff),
     Histogram(histogram::Histogram),

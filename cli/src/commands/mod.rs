@@ -14,6 +14,7 @@ pub(crate) mod inspect;
 pub(crate) mod metadata;
 pub(crate) mod migrate;
 mod neighbours;
+pub(crate) mod prune_vocabulary;
 pub(crate) mod quantize;
 pub(crate) mod reconstruct;
 pub(crate) mod rerank;
@@ -43,6 +44,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::Verify(command) => command.run(quiet),
         Command::Convert(command) => command.run(quiet),
         Command::Quantize(command) => command.run(quiet),
+        Command::PruneVocabulary(command) => command.run(quiet),
         Command::Dequantize(command) => command.run(quiet),
         Command::Diff(command) => command.run(quiet),
         Command::Histogram(command) => command.run(quiet),

@@ -176,6 +176,20 @@ impl InputArgs {
         (!self.files.is_empty() && self.files.iter().all(is_there)).then_some(&self.files)
     }
 
+    /// Refuses what is said of results where there are none.
+    pub(crate) fn refuse_results(&self) -> Result<()> {
+        let options = [
+            ("--keep", !self.form.keep.is_empty()),
+            ("--on-error null", self.form.on_error == OnError::Null),
+        ];
+        match options.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => {
+                Err(Error::usage(format!("{option} is for results, and texts have none here")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Starts to read. Reading runs ahead of the work by a few texts only.
     pub(crate) fn open(self, quiet: bool) -> Result<Texts> {
         let Self { texts, files, form } = self;

@@ -2,7 +2,7 @@ use predicates::str::contains;
 
 use crate::{failure, nanoembed, stdout};
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "embed",
     "rerank",
     "generate",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 22] = [
     "verify",
     "convert",
     "quantize",
+    "prune-vocabulary",
     "dequantize",
     "diff",
     "histogram",

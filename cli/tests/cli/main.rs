@@ -22,6 +22,7 @@ mod inspect;
 mod interrupt;
 mod outputs;
 mod pairs;
+mod prune_vocabulary;
 mod real_encoders;
 mod real_weights;
 mod safetensors_files;

@@ -6,6 +6,7 @@
 //! | weights in fewer bits in a GGUF, UQFF or safetensors file | [`Quantization`] |
 //! | weights in another of these formats as they are | [`Migration`] |
 //! | weights as floats | [`Dequantization`] |
+//! | a model with only the pieces that some languages need | [`Pruning`] |
 //!
 //! Each is made with its input and output, is told its options, and then `run`s, which blocks: an
 //! [`Observer`](crate::Observer) hears how far it is, [`Silent`](crate::Silent) hears nothing.
@@ -23,6 +24,7 @@
 // | `quantizer` | weights in fewer bits, for formats of weights alone |
 // | `migration` | weights in another format as they are |
 // | `dequantization` | weights as floats |
+// | `pruning` | vocabularies cut to what texts need |
 // | `naming` | what the tensors of encoders are for |
 // | `layer_names` | what layers are called where |
 // | `writing`, `targets` | tensors in files of another format |
@@ -44,6 +46,7 @@ pub mod layer_names;
 pub mod migration;
 #[doc(hidden)]
 pub mod naming;
+mod pruning;
 #[doc(hidden)]
 pub mod quantizer;
 #[doc(hidden)]
@@ -57,6 +60,7 @@ pub mod writing;
 pub use conversion::{Conversion, Converted, ModelForm, ModelTarget};
 pub use dequantization::{Dequantization, Float};
 pub use migration::Migration;
+pub use pruning::{Pruned, Pruning};
 pub use quantizer::QuantType;
 pub use quantizer::weights::{Outcome, Quantization, Quantized};
 pub use weights_file::{ByType, Tally, TensorLoss, WeightType};

@@ -1,11 +1,12 @@
 //! Output files that are either whole or not there: written to a temporary file in the same folder,
-//! then renamed.
+//! then renamed; and folders of them.
 //!
 //! A program that is interrupted calls [`remove_unfinished`] before it ends. A process that is
 //! killed leaves its file behind: the next writer to the folder removes it. Pipes and devices
 //! have nothing to keep whole: they are written to.
 
 mod abandoned;
+pub mod folder;
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -16,21 +17,22 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result, name_of_output};
 
-/// The temporary files of this process, for the one who handles an interruption.
+/// The temporary files and folders of this process, for the one who handles an interruption.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the files that are being written. No file can be created or renamed as long as what is
-/// returned lives: a program that is interrupted keeps it to its end.
+/// Removes the files and folders that are being written. None can be created or renamed as long as
+/// what is returned lives: a program that is interrupted keeps it to its end.
 pub fn remove_unfinished() -> impl Sized {
-    let files = unfinished();
-    for file in files.iter() {
-        let _ = std::fs::remove_file(file);
+    let unfinished = unfinished();
+    for path in unfinished.iter() {
+        let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_dir_all(path);
     }
-    files
+    unfinished
 }
 
 /// A file being written, or stdout, a pipe or a device.
@@ -177,15 +179,20 @@ fn followed(target: &Path) -> PathBuf {
     target
 }
 
-/// A file that shall become `target`, with the permissions of the one that it replaces.
-fn temporary(target: &Path, own: &[PathBuf]) -> io::Result<NamedTempFile> {
-    let folder = match target.parent() {
+/// The folder that `target` lies in.
+fn folder_of(target: &Path) -> &Path {
+    match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    };
+    }
+}
+
+/// A file that shall become `target`, with the permissions of the one that it replaces.
+fn temporary(target: &Path, own: &[PathBuf]) -> io::Result<NamedTempFile> {
+    let folder = folder_of(target);
     abandoned::remove(folder, own);
     let prefix = abandoned::prefix();
-    let file = builder().prefix(&prefix).suffix(abandoned::SUFFIX).tempfile_in(folder)?;
+    let file = builder(0o666).prefix(&prefix).suffix(abandoned::SUFFIX).tempfile_in(folder)?;
     // Kept as long as this process lives. Where files cannot be locked, nobody can tell that one is
     // abandoned.
     let _ = file.as_file().try_lock();
@@ -200,14 +207,17 @@ fn permissions(of: &Metadata) -> Option<Permissions> {
     (!cfg!(target_os = "wasi")).then(|| of.permissions())
 }
 
-/// Temporary files are private by default; a result should have the usual permissions.
-fn builder() -> tempfile::Builder<'static, 'static> {
+/// Temporary files are private by default; a result should have the usual permissions, at most
+/// `mode`.
+fn builder(mode: u32) -> tempfile::Builder<'static, 'static> {
     #[cfg_attr(not(unix), allow(unused_mut))]
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(Permissions::from_mode(0o666));
+        builder.permissions(Permissions::from_mode(mode));
     }
+    #[cfg(not(unix))]
+    let _ = mode;
     builder
 }

@@ -64,7 +64,7 @@ impl TextFolder {
                 .map_err(|fault| asked::failure(&name, &fault))?;
         let dimensions = opened.dimensions();
         drop(opened);
-        let (naming, prefix) = self.naming()?;
+        let (naming, prefix) = naming(source)?;
         let (mut left_out, mut mapping) = (Vec::new(), None);
         let mut slots: Vec<Option<Loaded<'_>>> = found.iter().map(|_| None).collect();
         source.each_tensor(&mut |name_there, stored| {
@@ -94,17 +94,6 @@ impl TextFolder {
         };
         let modified = source.modified();
         Ok(TextCheckpoint { name, beside, naming, loaded, left_out, modified })
-    }
-
-    /// What the tensors are called, and what stands before these names in the folder.
-    fn naming(&self) -> Result<(Naming, &'static str)> {
-        let Described::Transformer(family) = &self.source.model().described else {
-            return Ok((Naming::Table, ""));
-        };
-        let weights = self.source.weights()?;
-        let prefixed = Prefixed::new(&weights, family.names)
-            .map_err(|error| Error::in_file(self.source.name(), error))?;
-        Ok((Naming::Family(family.names), prefixed.prefix()))
     }
 
     /// The model as an encoder, for calibration.
@@ -145,6 +134,17 @@ impl TextCheckpoint<'_> {
     pub(crate) fn tensors(&self) -> Vec<Tensor<'_>> {
         self.loaded.iter().map(Loaded::borrow).collect()
     }
+}
+
+/// What the tensors of a folder's model are called, and what stands before these names.
+pub(in crate::convert) fn naming(source: &EncoderFolder) -> Result<(Naming, &'static str)> {
+    let Described::Transformer(family) = &source.model().described else {
+        return Ok((Naming::Table, ""));
+    };
+    let weights = source.weights()?;
+    let prefixed = Prefixed::new(&weights, family.names)
+        .map_err(|error| Error::in_file(source.name(), error))?;
+    Ok((Naming::Family(family.names), prefixed.prefix()))
 }
 
 /// Whether the model that `path` names is described by its folder's texts in files. What is wrong

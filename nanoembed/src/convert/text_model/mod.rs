@@ -9,3 +9,6 @@
 pub(super) mod folder;
 mod layout;
 mod tensors;
+
+pub(super) use folder::naming;
+pub(super) use tensors::integers;

@@ -51,7 +51,7 @@ const fn elements(dtype: Dtype) -> Option<Elements> {
 }
 
 /// The numbers of a tensor of integers, such as a mapping, as 32-bit ones.
-pub(super) fn integers(stored: &Stored<'_>) -> Option<Vec<u32>> {
+pub(in crate::convert) fn integers(stored: &Stored<'_>) -> Option<Vec<u32>> {
     let Values::Weight(weight) = &stored.values else { return None };
     let Encoding::Plain { dtype, data } = *weight.encoding() else { return None };
     match dtype {

@@ -63,6 +63,16 @@ impl EncoderFolder {
         &self.texts
     }
 
+    /// Where the encoder itself is.
+    pub(crate) fn own_folder(&self) -> &Path {
+        &self.own_folder
+    }
+
+    /// The encoder's own weights.
+    pub(crate) const fn files(&self) -> &ModelFiles {
+        &self.files
+    }
+
     /// When the newest of the files that matter was changed.
     pub(crate) fn modified(&self) -> Option<SystemTime> {
         let of_weights = self.dense.iter().map(|(_, files)| files).chain([&self.files]);

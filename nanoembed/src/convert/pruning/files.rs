@@ -1,0 +1,176 @@
+//! Which files a folder has, and what becomes of each: those with ids are written anew, other
+//! settings, documents and the weights of further modules are copied, and what is left out is said.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write as _};
+use std::path::{Component, Path, PathBuf};
+
+use nanoembed_core::owned::folder::WEIGHTS;
+use nanoembed_core::text::json::{Value, chars};
+
+use super::ids;
+use super::numbering::Numbering;
+use super::texts::Renumbered;
+use super::vocabulary::Vocabulary;
+use crate::error::{Error, Result, name_of};
+use crate::files::new_file::NewFile;
+use crate::files::whole_file;
+use crate::open::folder::files::EncoderFolder;
+
+/// The files of a folder, by their paths in it.
+pub(super) struct Files {
+    folder: PathBuf,
+    /// The model's own part of it, empty or with a path's end.
+    own: String,
+    renumbered: Vec<(String, Renumbered, String)>,
+    copied: Vec<String>,
+    left_out: Vec<String>,
+}
+
+/// Files that say what others say in the form that they are written in, and would say otherwise.
+const STALE: [&str; 4] = ["vocab.json", "merges.txt", "model.safetensors.index.json", WEIGHTS];
+
+/// Endings of settings and documents.
+const COPIED: [&str; 4] = ["json", "jinja", "md", "txt"];
+
+impl Files {
+    pub(super) fn of(source: &EncoderFolder) -> Result<Self> {
+        let folder = source.texts().path().to_owned();
+        let own = source.model().folder().to_owned();
+        let mut files =
+            Self { folder, own, renumbered: Vec::new(), copied: Vec::new(), left_out: Vec::new() };
+        let mut folders: BTreeSet<String> = files.modules()?.into_iter().collect();
+        folders.extend([String::new(), files.own.clone()]);
+        for folder in &folders {
+            files.sort(folder, &folders)?;
+        }
+        files.left_out.sort_unstable();
+        Ok(files)
+    }
+
+    /// The folders of the modules, each with the `/` behind it.
+    fn modules(&self) -> Result<Vec<String>> {
+        let path = self.folder.join("modules.json");
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let text = whole_file::read_text(&path);
+        let text = text.map_err(|error| Error::reading(name_of(&path), &error))?;
+        let modules =
+            Value::parse(&text, 0).map_err(|error| Error::in_file(name_of(&path), error))?;
+        let paths = modules.items().filter_map(|module| module.member("path")?.as_text());
+        let paths = paths.map(|path| chars(path).collect::<String>());
+        let paths = paths.filter(|path| !path.is_empty());
+        let is_plain = |path: &String| {
+            Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+        };
+        let paths = paths.filter(|path| is_plain(path) && self.folder.join(path).is_dir());
+        Ok(paths.map(|path| format!("{}/", path.trim_end_matches('/'))).collect())
+    }
+
+    /// Says of each file of a folder what becomes of it.
+    fn sort(&mut self, folder: &str, folders: &BTreeSet<String>) -> Result<()> {
+        let whole = self.folder.join(folder);
+        let failed = |error: io::Error| Error::reading(name_of(&whole), &error);
+        for entry in whole.read_dir().map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = format!("{folder}{name}");
+            let is_folder = entry.path().is_dir();
+            if is_folder && folders.iter().any(|known| known.starts_with(&format!("{path}/"))) {
+                continue;
+            }
+            if name.starts_with('.') {
+                continue;
+            }
+            if is_folder {
+                self.left_out.push(format!("{path}/"));
+                continue;
+            }
+            let is_own = folder == self.own;
+            match Renumbered::of(&name) {
+                Some(how) if is_own => {
+                    let text = whole_file::read_text(&entry.path());
+                    let text =
+                        text.map_err(|error| Error::reading(name_of(&entry.path()), &error))?;
+                    self.renumbered.push((path, how, text));
+                }
+                // Of a module its own settings; of another tokenizer nothing.
+                Some(how) if how != Renumbered::Config => self.left_out.push(path),
+                _ if is_own && name == WEIGHTS => {}
+                _ if !is_own && !folder.is_empty() && name == WEIGHTS => self.copied.push(path),
+                _ if is_copied(&name) => self.copied.push(path),
+                _ => self.left_out.push(path),
+            }
+        }
+        Ok(())
+    }
+
+    /// The ids that files name.
+    pub(super) fn named_ids(&self) -> Vec<u32> {
+        let configs = self.renumbered.iter().filter(|(_, how, _)| *how == Renumbered::Config);
+        let values = configs.filter_map(|(_, _, text)| Value::parse(text, 0).ok());
+        values.flat_map(ids::in_config).map(|place| place.id).collect()
+    }
+
+    /// The same with the ids that tokens have from now on.
+    pub(super) fn renumbered(
+        mut self,
+        vocabulary: &Vocabulary<'_>,
+        numbering: &Numbering,
+    ) -> Result<Self> {
+        for (path, how, text) in &mut self.renumbered {
+            let name = name_of(&self.folder.join(&*path));
+            *text = how.text((&name, text), vocabulary, numbering)?;
+        }
+        Ok(self)
+    }
+
+    /// Where the model's own weights lie.
+    pub(super) fn weights(&self) -> String {
+        format!("{}{WEIGHTS}", self.own)
+    }
+
+    pub(super) fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// Writes all but the model's own weights.
+    pub(super) fn write(&self, folder: &Path) -> Result<()> {
+        create_folder(&folder.join(&self.own))?;
+        for (path, _, text) in &self.renumbered {
+            write(&folder.join(path), &mut text.as_bytes())?;
+        }
+        for path in &self.copied {
+            let from = self.folder.join(path);
+            let mut file =
+                whole_file::open(&from).map_err(|error| Error::reading(name_of(&from), &error))?;
+            write(&folder.join(path), &mut file)?;
+        }
+        // Modules that have no files are folders all the same.
+        self.modules()?.iter().try_for_each(|module| create_folder(&folder.join(module)))
+    }
+}
+
+/// Whether settings and documents are called so.
+fn is_copied(name: &str) -> bool {
+    let is_known = |ending: &str| COPIED.contains(&ending);
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    let is_licence =
+        ["LICENSE", "LICENCE", "NOTICE", "COPYING"].iter().any(|it| name.starts_with(it));
+    !STALE.contains(&name) && (is_licence || ending.is_some_and(is_known))
+}
+
+fn create_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|error| Error::writing(path.display(), &error))
+}
+
+fn write(path: &Path, content: &mut dyn io::Read) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        create_folder(folder)?;
+    }
+    let mut file = NewFile::create(path, true)?;
+    let copied = io::copy(content, &mut file).and_then(|_| file.flush());
+    copied.map_err(|error| Error::writing(path.display(), &error))?;
+    file.commit()
+}

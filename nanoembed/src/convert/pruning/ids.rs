@@ -1,0 +1,120 @@
+//! Where ids stand in a folder's JSON files.
+
+use nanoembed_core::text::json::{Kind, Value, chars};
+
+/// A number that is the id of a token.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'t> {
+    pub(super) value: Value<'t>,
+    pub(super) id: u32,
+}
+
+impl<'t> Place<'t> {
+    /// `value`, if it is an id.
+    fn of(value: Value<'t>) -> Option<Self> {
+        let id = value.as_u64().and_then(|id| u32::try_from(id).ok())?;
+        Some(Self { value, id })
+    }
+}
+
+/// The ids in a `tokenizer.json` but for its vocabulary. The ids of added tokens are what `id_of`
+/// says, which is what counts, whatever stands there.
+pub(super) fn in_tokenizer<'t>(
+    file: Value<'t>,
+    id_of: &dyn Fn(&str) -> Option<u32>,
+) -> Vec<Place<'t>> {
+    let mut places = Vec::new();
+    for token in file.member("added_tokens").iter().flat_map(Value::items) {
+        let content = token.member("content").and_then(|content| content.as_text());
+        let id = content.and_then(|content| id_of(&chars(content).collect::<String>()));
+        places.extend(token.member("id").zip(id).map(|(value, id)| Place { value, id }));
+    }
+    let padding = file.member("padding").and_then(|padding| padding.member("pad_id"));
+    let unknown = file.member("model").and_then(|model| model.member("unk_id"));
+    places.extend(padding.into_iter().chain(unknown).filter_map(Place::of));
+    if let Some(processor) = file.member("post_processor") {
+        in_processor(processor, &mut places);
+    }
+    places
+}
+
+/// Those of a post-processor, or of several in a row.
+fn in_processor<'t>(processor: Value<'t>, places: &mut Vec<Place<'t>>) {
+    for step in processor.member("processors").iter().flat_map(Value::items) {
+        in_processor(step, places);
+    }
+    for (_, token) in processor.member("special_tokens").iter().flat_map(Value::members) {
+        places.extend(token.member("ids").iter().flat_map(Value::items).filter_map(Place::of));
+    }
+    for name in ["cls", "sep"] {
+        let id = processor.member(name).and_then(|pair| pair.items().nth(1));
+        places.extend(id.and_then(Place::of));
+    }
+}
+
+/// The ids in a `config.json` or `generation_config.json`: one or several under each name that ends
+/// with `_token_id`.
+pub(super) fn in_config(config: Value<'_>) -> Vec<Place<'_>> {
+    let mut places = Vec::new();
+    each_member(config, &mut |name, value| {
+        if !name.ends_with("_token_id") {
+            return;
+        }
+        match value.kind() {
+            Kind::BeginArray => places.extend(value.items().filter_map(Place::of)),
+            _ => places.extend(Place::of(value)),
+        }
+    });
+    places
+}
+
+/// The sizes of the vocabulary in a `config.json`.
+pub(super) fn sizes_in_config(config: Value<'_>) -> Vec<Value<'_>> {
+    let mut sizes = Vec::new();
+    each_member(config, &mut |name, value| {
+        if name == "vocab_size" && value.as_u64().is_some() {
+            sizes.push(value);
+        }
+    });
+    sizes
+}
+
+/// Calls `take` with the members of an object and of those in it.
+fn each_member<'t>(object: Value<'t>, take: &mut dyn FnMut(&'t str, Value<'t>)) {
+    for (name, value) in object.members() {
+        take(name, value);
+        each_member(value, take);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(places: &[Place<'_>]) -> Vec<u32> {
+        places.iter().map(|place| place.id).collect()
+    }
+
+    #[test]
+    fn ids_are_found_in_settings_and_in_what_they_hold() {
+        let config = r#"{"pad_token_id": 1, "eos_token_id": [2, 3], "bos_token_id": null,
+            "sep_token_id": -1, "image_tokens": 9, "text": {"cls_token_id": 4, "vocab_size": 8},
+            "vocab_size": 10, "type_vocab_size": 2}"#;
+        let config = Value::parse(config, 0).unwrap();
+        assert_eq!(ids(&in_config(config)), [1, 2, 3, 4]);
+        let sizes = sizes_in_config(config).into_iter().map(|size| size.as_u64());
+        assert_eq!(sizes.collect::<Vec<_>>(), [Some(8), Some(10)]);
+    }
+
+    #[test]
+    fn added_tokens_have_the_ids_that_count() {
+        let file = r#"{"added_tokens": [{"id": 0, "content": "\u003cs>"}],
+            "padding": {"pad_id": 5, "pad_token": "<pad>"}, "model": {"unk_id": 6},
+            "post_processor": {"type": "Sequence", "processors": [
+                {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 3]},
+                {"special_tokens": {"<s>": {"id": "<s>", "ids": [7, 8], "tokens": []}}}]}}"#;
+        let file = Value::parse(file, 0).unwrap();
+        let found = in_tokenizer(file, &|content| (content == "<s>").then_some(40));
+        assert_eq!(ids(&found), [40, 5, 6, 3, 2, 7, 8]);
+    }
+}

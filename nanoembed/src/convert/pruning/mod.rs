@@ -1,0 +1,317 @@
+//! A model's vocabulary cut to the pieces that texts need, and its tables with it.
+//!
+//! A multilingual model has a piece for every language that it knows: of multilingual-e5-small four
+//! fifths of the weights are the vectors of 250,002 pieces. What stays:
+//!
+//! * the pieces that the texts consist of, alone and behind each of the model's prompts;
+//! * special and added tokens, and whatever the model's files name by its id;
+//! * pieces of bytes, and of single characters in the scripts of the texts, so that other words of
+//!   their languages are still cut into pieces;
+//! * of BPE all that those are merged from; of Unigram the least likely piece, by which characters
+//!   without a piece are judged.
+//!
+//! Ids are numbered anew, in the same order and without gaps. The texts, and all others that consist
+//! of the pieces that stayed, keep their pieces, and the model computes the same bits from them:
+//! WordPiece takes the longest piece, Unigram the likeliest and BPE the pair of the lowest rank, and
+//! each of these choices stays what it is when others that were not made are taken away.
+//!
+//! | file | role |
+//! |---|---|
+//! | `vocabulary` | what a tokenizer's pieces are, and which of them always stay |
+//! | `scripts` | the scripts of the texts |
+//! | `numbering` | the ids that stay, and what becomes of them |
+//! | `ids` | where ids stand in a folder's files |
+//! | `edits` | values of a JSON text replaced, all else left as it is |
+//! | `texts` | the files with other ids |
+//! | `tables` | the tensors with fewer rows |
+//! | `files` | which files a folder has, and what becomes of each |
+
+mod edits;
+mod files;
+mod ids;
+mod numbering;
+mod scripts;
+mod tables;
+mod texts;
+mod vocabulary;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::Pipeline;
+use nanoembed_core::owned::folder::Described;
+use rayon::prelude::*;
+
+use crate::error::{Error, Result, name_of, name_of_output};
+use crate::files::new_file::folder::{NewFolder, check_absent};
+use crate::open::folder::files::EncoderFolder;
+use crate::progress::{Observer, Progress};
+use crate::stored::folder_weights::safetensors_in;
+use crate::tokenizer::Tokenizer;
+use files::Files;
+use numbering::Numbering;
+use scripts::Scripts;
+use tables::Tables;
+use vocabulary::Vocabulary;
+
+/// The vocabulary of a model in a folder, to be cut to what texts need.
+///
+/// ```no_run
+/// use nanoembed::Silent;
+/// use nanoembed::convert::Pruning;
+///
+/// let mut pruning = Pruning::open("multilingual-e5-small")?;
+/// pruning.read(&["Wie setze ich mein Passwort zurück?", "How do I reset my password?"])?;
+/// let pruned = pruning.write("e5-de-en", &Silent)?;
+/// println!("{} of {} pieces", pruned.pieces, pruned.pieces_before);
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+pub struct Pruning {
+    folder: EncoderFolder,
+    pipeline: Pipeline,
+    tokenizer: Tokenizer,
+    /// The model's prompts.
+    prompts: Vec<String>,
+    /// How often each piece stands in the texts.
+    counts: Vec<AtomicU64>,
+    texts: u64,
+    min_count: u64,
+}
+
+/// What has been cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pruned {
+    /// How many texts were read.
+    pub texts: u64,
+    /// How many pieces stay.
+    pub pieces: usize,
+    /// How many there were.
+    pub pieces_before: usize,
+    /// How many pieces of the texts are rarer than asked for and do not stay: whatever they stand in
+    /// is cut into other pieces.
+    pub rare: usize,
+    /// The bytes of all tensors.
+    pub weight_bytes: u64,
+    /// The bytes that they had.
+    pub weight_bytes_before: u64,
+    /// Files of the folder that are not in the new one.
+    pub left_out: Vec<String>,
+}
+
+/// What is to be done to a folder.
+struct Plan<'f> {
+    numbering: Numbering,
+    tables: Tables<'f>,
+    files: Files,
+    pruned: Pruned,
+}
+
+impl Pruning {
+    /// The model in a folder as on Hugging Face, whose weights are safetensors: an encoder of texts,
+    /// a model that compares them, or a table of vectors.
+    ///
+    /// # Errors
+    ///
+    /// If it is no such folder, or what is wrong with the model.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        if !path.is_dir() {
+            return Err(no_folder(path));
+        }
+        let folder = EncoderFolder::open(path)?;
+        if safetensors_in(folder.own_folder())?.is_none() {
+            let message = "a vocabulary is cut in folders whose weights are safetensors";
+            return Err(Error::input(ErrorKind::UnknownFormat, message).at(folder.name()));
+        }
+        // Says what is wrong with a model before texts are read.
+        drop(folder.open_model()?);
+        let pipeline = folder.pipeline()?;
+        let tokenizer = Tokenizer::open(path)?;
+        let prompts = folder.prompts()?.into_core().by_name.into_values();
+        let mut prompts: Vec<String> = prompts.filter(|prompt| !prompt.is_empty()).collect();
+        prompts.sort_unstable();
+        prompts.dedup();
+        let counts = (0..pipeline.count()).map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { folder, pipeline, tokenizer, prompts, counts, texts: 0, min_count: 1 })
+    }
+
+    /// How often a piece has to stand in the texts to stay, 1 unless it is said. With more, texts
+    /// with rarer pieces are cut into others.
+    #[must_use]
+    pub fn min_count(self, min_count: u64) -> Self {
+        Self { min_count, ..self }
+    }
+
+    /// Reads texts, on several threads; may be called again with more of them.
+    ///
+    /// # Errors
+    ///
+    /// If memory is refused, or a text has something unknown and the model no token for that.
+    pub fn read<T: AsRef<str> + Sync>(&mut self, texts: &[T]) -> Result<()> {
+        texts.par_iter().try_for_each(|text| self.count(text.as_ref()))?;
+        self.texts += texts.len() as u64;
+        Ok(())
+    }
+
+    /// Counts the pieces of `text`, and behind each prompt those that are not the same.
+    fn count(&self, text: &str) -> Result<()> {
+        let alone = self.tokenizer.encode(text, None)?.ids;
+        self.count_ids(&alone);
+        for prompt in &self.prompts {
+            let prompted = self.tokenizer.encode(&format!("{prompt}{text}"), None)?.ids;
+            let ends = prompted.iter().rev().zip(alone.iter().rev());
+            let same = ends.take_while(|(prompted, alone)| prompted == alone).count();
+            let other = prompted.len().saturating_sub(same);
+            self.count_ids(prompted.get(..other).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn count_ids(&self, ids: &[u32]) {
+        let counts = ids.iter().filter_map(|id| self.counts.get(usize::try_from(*id).ok()?));
+        for count in counts {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Refuses a folder that [`write`](Self::write) would refuse: one that is there, and not empty.
+    ///
+    /// # Errors
+    ///
+    /// Why it is refused.
+    pub fn check_output(output: impl AsRef<Path>) -> Result<()> {
+        check_absent(output.as_ref())
+    }
+
+    /// What [`write`](Self::write) would do.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn measure(&self) -> Result<Pruned> {
+        self.plan().map(|plan| plan.pruned)
+    }
+
+    /// Writes the model with the pieces that the texts need to the folder `output`, which appears
+    /// when it is complete.
+    ///
+    /// # Errors
+    ///
+    /// If there are no texts, the folder is there already, or its files could not be read or
+    /// written.
+    pub fn write(&self, output: impl AsRef<Path>, observer: &dyn Observer) -> Result<Pruned> {
+        let output = output.as_ref();
+        let plan = self.plan()?;
+        let folder = NewFolder::create(output)?;
+        plan.files.write(folder.path())?;
+        let weights = folder.path().join(plan.files.weights());
+        let progress = Progress::bytes(observer, "writing", plan.pruned.weight_bytes);
+        plan.tables.write(&weights, &progress)?;
+        drop(progress);
+        self.check(folder.path(), &plan.numbering).map_err(|error| {
+            Error::new(error.kind(), error.to_string()).at(name_of_output(output))
+        })?;
+        folder.commit()?;
+        Ok(plan.pruned)
+    }
+
+    fn plan(&self) -> Result<Plan<'_>> {
+        if self.texts == 0 {
+            return Err(Error::usage("there are no texts to cut the vocabulary to"));
+        }
+        let files = Files::of(&self.folder)?;
+        let vocabulary = Vocabulary::of(&self.pipeline)?;
+        let (numbering, rare) = self.numbering(&files, &vocabulary);
+        let tables = Tables::of(&self.folder, &numbering)?;
+        let files = files.renumbered(&vocabulary, &numbering)?;
+        let (weight_bytes, weight_bytes_before) = tables.bytes();
+        let pruned = Pruned {
+            texts: self.texts,
+            pieces: numbering.len(),
+            pieces_before: vocabulary.pieces(),
+            rare,
+            weight_bytes,
+            weight_bytes_before,
+            left_out: files.left_out().to_vec(),
+        };
+        Ok(Plan { numbering, tables, files, pruned })
+    }
+
+    /// The pieces that stay, and how many of the texts' do not.
+    fn numbering(&self, files: &Files, vocabulary: &Vocabulary<'_>) -> (Numbering, usize) {
+        let counts: Vec<u64> = self.counts.iter().map(|it| it.load(Ordering::Relaxed)).collect();
+        let mut kept: Vec<bool> =
+            counts.iter().map(|count| *count >= self.min_count.max(1)).collect();
+        let mut keep = |id: u32| {
+            if let Some(kept) = usize::try_from(id).ok().and_then(|id| kept.get_mut(id)) {
+                *kept = true;
+            }
+        };
+        files.named_ids().into_iter().for_each(&mut keep);
+        vocabulary.named_ids().iter().copied().for_each(&mut keep);
+        (0..self.first_position()).for_each(&mut keep);
+        let mut scripts = Scripts::default();
+        for (id, count) in (0..).zip(&counts).filter(|(_, count)| **count > 0) {
+            scripts.count(vocabulary.text(id), *count);
+        }
+        vocabulary.characters(&scripts).for_each(&mut keep);
+        vocabulary.close(&mut kept);
+        let rare = counts.iter().zip(&kept).filter(|(count, kept)| **count > 0 && !**kept).count();
+        (Numbering::of(&kept), rare)
+    }
+
+    /// Where positions begin that are told by the number of the padding token: it keeps its number.
+    fn first_position(&self) -> u32 {
+        let Described::Transformer(family) = &self.folder.model().described else { return 0 };
+        let first = family.config.embedding.positions.unwrap_or(0);
+        u32::try_from(first).unwrap_or(u32::MAX).min(self.pipeline.count())
+    }
+
+    /// Opens the model that was written, and compares its tokens with those that stay.
+    fn check(&self, folder: &Path, numbering: &Numbering) -> Result<()> {
+        let written = EncoderFolder::open(folder)?;
+        drop(written.open_model()?);
+        let pipeline = written.pipeline()?;
+        let moved = (0..)
+            .zip(numbering.kept())
+            .find(|(now, then)| pipeline.token(*now) != self.pipeline.token(**then));
+        match moved {
+            Some((_, id)) => {
+                let token = self.pipeline.token(*id).unwrap_or_default();
+                let token = String::from_utf8_lossy(token);
+                let message = format!(
+                    "the token {token:?} would not get the number that it has to have: the ids of the added tokens do not follow those of the vocabulary"
+                );
+                Err(Error::input(ErrorKind::BadVocabulary, message))
+            }
+            None if pipeline.count() as usize != numbering.len() => {
+                Err(Error::input(ErrorKind::BadVocabulary, "tokens would be left without a number"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Pruning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { texts, min_count, .. } = self;
+        f.debug_struct("Pruning")
+            .field("model", &self.folder.name())
+            .field("texts", texts)
+            .field("min_count", min_count)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why `path` is refused.
+fn no_folder(path: &Path) -> Error {
+    if !path.exists() {
+        return Error::reading(name_of(path), &std::io::ErrorKind::NotFound.into());
+    }
+    Error::input(ErrorKind::UnknownFormat, "a vocabulary is cut in a folder as on Hugging Face")
+        .at(name_of(path))
+        .with_hint("cut the vocabulary of the folder that the file was made from; `nanoembed convert` makes a file of the result")
+}

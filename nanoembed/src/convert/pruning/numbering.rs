@@ -1,0 +1,27 @@
+//! The ids that stay, and what becomes of them.
+
+/// The ids that stay, in their order: each gets the number of its place.
+#[derive(Clone, Debug)]
+pub(super) struct Numbering(Vec<u32>);
+
+impl Numbering {
+    /// Of the ids those that are `kept`.
+    pub(super) fn of(kept: &[bool]) -> Self {
+        let ids = (0..).zip(kept).filter(|(_, kept)| **kept);
+        Self(ids.map(|(id, _)| id).collect())
+    }
+
+    /// What they were.
+    pub(super) fn kept(&self) -> &[u32] {
+        &self.0
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// What becomes of `id`; `None` if it does not stay.
+    pub(super) fn now(&self, id: u32) -> Option<u32> {
+        self.0.binary_search(&id).ok().and_then(|place| u32::try_from(place).ok())
+    }
+}

@@ -1,0 +1,63 @@
+//! An output folder that is either whole or not there.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::{abandoned, builder, folder_of, unfinished};
+use crate::error::{Error, Result};
+
+/// A folder being filled, which gets its name when it is complete.
+pub struct NewFolder {
+    folder: TempDir,
+    target: PathBuf,
+}
+
+impl NewFolder {
+    /// Starts to fill what shall become `target`, which is not there yet, or empty.
+    pub fn create(target: &Path) -> Result<Self> {
+        check_absent(target)?;
+        let failed = |error: io::Error| Error::writing(target.display(), &error);
+        let mut unfinished = unfinished();
+        let prefix = abandoned::prefix();
+        let mut builder = builder(0o777);
+        let builder = builder.prefix(&prefix).suffix(abandoned::SUFFIX);
+        let folder = builder.tempdir_in(folder_of(target)).map_err(failed)?;
+        unfinished.push(folder.path().to_owned());
+        Ok(Self { folder, target: target.to_owned() })
+    }
+
+    /// Where it is until it is complete.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Gives the folder its name.
+    pub fn commit(self) -> Result<()> {
+        let failed = |error: io::Error| Error::writing(self.target.display(), &error);
+        let mut unfinished = unfinished();
+        if self.target.is_dir() {
+            std::fs::remove_dir(&self.target).map_err(failed)?;
+        }
+        std::fs::rename(self.folder.path(), &self.target).map_err(failed)?;
+        unfinished.retain(|unfinished| unfinished != self.folder.path());
+        let _ = self.folder.keep();
+        Ok(())
+    }
+}
+
+/// Refuses what is there already and not an empty folder: nothing in it is replaced.
+pub fn check_absent(target: &Path) -> Result<()> {
+    let is_empty = |folder: &Path| folder.read_dir().is_ok_and(|mut it| it.next().is_none());
+    match target.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::writing(target.display(), &error)),
+        Ok(there) if there.is_dir() && is_empty(target) => Ok(()),
+        Ok(_) => {
+            let there = io::ErrorKind::AlreadyExists.into();
+            Err(Error::writing(target.display(), &there)
+                .with_hint("a folder is not replaced: remove it, or name another"))
+        }
+    }
+}
