@@ -55,8 +55,9 @@ class Model:
             the package.
         :param threads: how many threads compute, 1 to 1024; ``None`` is one for each CPU, shared by
             all such models.
-        :param memory: bytes that a model which continues texts may take; its weights are then read
-            from the file again for each token, which is slower. Refused for other models.
+        :param memory: bytes that the process may take while the model continues texts, with all
+            that it has already, such as imported packages; weights are then read from the file
+            again for each token, which is slower. Refused for other models.
         :param max_tokens: tokens of a text that are used; ``None`` is as many as the model was made
             for.
         :param precise: compute in 32-bit floats throughout: slower, a little nearer to the original

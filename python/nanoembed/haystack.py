@@ -2,6 +2,7 @@
 
 >>> from nanoembed.haystack import NanoembedTextEmbedder                     # doctest: +SKIP
 >>> pipeline.add_component("embedder", NanoembedTextEmbedder())              # doctest: +SKIP
+>>> Pipeline.loads(text, allowed_modules=["nanoembed.haystack"])             # doctest: +SKIP
 """
 
 from __future__ import annotations

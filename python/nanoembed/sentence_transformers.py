@@ -5,7 +5,7 @@
 >>> model.encode(["a cat on a mat"]).shape
 (1, 384)
 
-Nothing is downloaded: a name is a path, or the model that the package brings along.
+``util`` has ``cos_sim``, ``dot_score`` and ``semantic_search``, which give numpy's arrays. Nothing is downloaded: a name is a path, or the model that the package brings along.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from dataclasses import replace
 from typing import Any
 
 from . import _native
+from . import _util as util
 from ._encode import Encoding
 from ._keywords import before_texts
 from ._model import Model
 from ._texts import Texts
+
+__all__ = ["BUILT_IN", "SentenceTransformer", "util"]
 
 BUILT_IN = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 """Names of the model of the package."""

@@ -63,6 +63,23 @@ def test_one_import_replaces_sentence_transformers(model):
         SentenceTransformer(device="cuda")
 
 
+def test_util_ranks_as_that_of_sentence_transformers(model):
+    from nanoembed.sentence_transformers import util
+
+    corpus = model.embed([*TEXTS, "a kitten sleeps", "a dog"])
+    queries = model.embed(["a young cat", "petrol", "a puppy"])
+    cosines = nanoembed.similarity(queries, corpus)
+    assert np.array_equal(util.cos_sim(queries, corpus), cosines)
+    assert np.allclose(util.dot_score(queries * 2, corpus), cosines * 2, atol=1e-6)
+    found = util.semantic_search(queries, corpus, top_k=2, query_chunk_size=2)
+    exact = np.float64(queries) @ np.float64(corpus).T
+    for hits, row in zip(found, exact, strict=True):
+        assert [hit["corpus_id"] for hit in hits] == np.argsort(-row)[:2].tolist()
+        assert all(abs(hit["score"] - row[hit["corpus_id"]]) < 1e-5 for hit in hits)
+    [[best]] = util.semantic_search(queries[0], corpus, top_k=1, score_function=util.dot_score)
+    assert best["corpus_id"] == 0
+
+
 def test_langchain_takes_lists_of_floats(model):
     from nanoembed.langchain import NanoembedEmbeddings
 
