@@ -2,6 +2,7 @@
 //! after each merge.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use nanoembed_core::owned::{ModelProto, ModelSettings};
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
@@ -52,10 +53,11 @@ impl Reference {
             Algorithm::Bpe => self.merge(&normalized),
             Algorithm::Unigram => self.likeliest(&normalized),
         };
-        let id = |spelling: &str, kind: PieceKind| {
-            let found = self.pieces.iter().position(|it| it.0 == spelling && it.2 == kind);
-            found.and_then(|id| u32::try_from(id).ok())
-        };
+        let mut of_bytes = HashMap::new();
+        let bytes = self.pieces.iter().zip(0..).filter(|(piece, _)| piece.2 == PieceKind::Byte);
+        for ((spelling, _, _), id) in bytes {
+            of_bytes.entry(spelling.as_str()).or_insert(id);
+        }
         let unknown = self.pieces.iter().position(|piece| piece.2 == PieceKind::Unknown);
         let unknown = unknown.and_then(|id| u32::try_from(id).ok());
         let mut ids = Vec::new();
@@ -63,9 +65,10 @@ impl Reference {
         for (spelling, found) in pieces {
             match found {
                 Some(id) => ids.push(id),
-                None if self.byte_fallback() => ids.extend(
-                    spelling.bytes().filter_map(|b| id(&format!("<0x{b:02X}>"), PieceKind::Byte)),
-                ),
+                None if !of_bytes.is_empty() => {
+                    let names = spelling.bytes().map(|byte| format!("<0x{byte:02X}>"));
+                    ids.extend(names.filter_map(|name| of_bytes.get(name.as_str())));
+                }
                 None if after_unknown => {}
                 None => ids.extend(unknown),
             }
@@ -123,17 +126,18 @@ impl Reference {
 
     fn merge(&self, text: &str) -> Vec<(String, Option<u32>)> {
         let spelled = self.spelled();
-        let mut symbols: Vec<(String, bool)> = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (first, is_symbol) = self.first(rest);
-            symbols.push((first.to_owned(), is_symbol));
-            rest = &rest[first.len()..];
+        // Where symbols lie, and whether they are the user's, which merge with none.
+        let mut symbols: Vec<(Range<usize>, bool)> = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let (first, is_symbol) = self.first(&text[at..]);
+            symbols.push((at..at + first.len(), is_symbol));
+            at += first.len();
         }
         loop {
             let pair = |at: usize| {
                 let [(left, false), (right, false)] = &symbols[at..at + 2] else { return None };
-                let (_, score, _) = spelled.get(format!("{left}{right}").as_str())?;
+                let (_, score, _) = spelled.get(&text[left.start..right.end])?;
                 Some((*score, at))
             };
             let pairs = (0..symbols.len().saturating_sub(1)).filter_map(pair);
@@ -141,11 +145,11 @@ impl Reference {
             let best = pairs.reduce(|a, b| if b.0.total_cmp(&a.0).is_gt() { b } else { a });
             let Some((_, at)) = best else { break };
             let (right, _) = symbols.remove(at + 1);
-            symbols[at].0.push_str(&right);
+            symbols[at].0.end = right.end;
         }
-        let with_id = |(symbol, _): (String, bool)| {
-            let id = spelled.get(symbol.as_str()).map(|it| it.0);
-            (symbol, id)
+        let with_id = |(symbol, _): (Range<usize>, bool)| {
+            let symbol = &text[symbol];
+            (symbol.to_owned(), spelled.get(symbol).map(|it| it.0))
         };
         symbols.into_iter().map(with_id).collect()
     }
@@ -153,6 +157,7 @@ impl Reference {
     fn likeliest(&self, text: &str) -> Vec<(String, Option<u32>)> {
         let spelled = self.spelled();
         let normal = self.pieces.iter().filter(|piece| piece.2 == PieceKind::Normal);
+        let longest = spelled.keys().map(|spelling| spelling.len()).max().unwrap_or(0);
         let least = normal.map(|piece| piece.1).fold(f32::MAX, f32::min);
         // The best way to each place: its sum, where its last piece starts, and that piece.
         let mut best: Vec<Option<(f32, usize, Option<u32>)>> = vec![None; text.len() + 1];
@@ -165,7 +170,7 @@ impl Reference {
                 }
             };
             let mut has_character = false;
-            for end in start + 1..=text.len() {
+            for end in (start + 1..=text.len()).take(longest) {
                 let piece = text.get(start..end).and_then(|spelling| spelled.get(spelling));
                 let Some((id, score, kind)) = piece else { continue };
                 #[expect(

@@ -1,5 +1,6 @@
 //! Models that were converted, in all families and forms, and folders of shards.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -10,7 +11,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::model::{Bert, BertConfig, FixedMemory, FixedNeeds, Layer, Plan, SliceWeights};
 use nanoembed_tests::data;
-use nanoembed_tests::supply::root;
+use nanoembed_tests::fuzz::{Files, small_model};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -38,13 +39,14 @@ fn converted(folder: &Path, to: ModelTarget, weight_type: WeightType) -> Option<
 pub fn family_seeds() -> Seeds {
     let mut seeds = Vec::new();
     for folder in data::folders("models") {
+        let files = data::tree(&format!("models/{folder}"));
+        let place = written(&small_model(files));
         for (to, weight_type) in [
             (ModelTarget::Weights, WeightType::Int8),
             (ModelTarget::Amb, WeightType::Int4block),
             (ModelTarget::Gguf, WeightType::F32),
         ] {
-            let place = root().join("tests/data/models").join(&folder);
-            let file = converted(&place, to, weight_type);
+            let file = converted(place.path(), to, weight_type);
             seeds.extend(file.map(|file| (format!("{folder}-{to:?}"), file)));
         }
     }
@@ -60,7 +62,7 @@ pub fn family_seeds() -> Seeds {
 /// If it cannot be made.
 #[must_use]
 pub fn fixed_seeds() -> Seeds {
-    let folder = data::tree("models/bert_cased");
+    let folder = small_model(data::tree("models/bert_cased"));
     let file = |name: &str| {
         &folder.iter().find(|(path, _)| path == name).unwrap_or_else(|| panic!("{name}")).1
     };
@@ -125,20 +127,41 @@ fn embedded(file: &[u8]) -> Option<Vec<i32>> {
 pub fn uqff_folder(input: &[u8]) {
     let Some(([choice, changed], content)) = input.split_first_chunk::<2>() else { return };
     let folders = uqff_folders();
-    let files = &folders[usize::from(*choice) % folders.len()];
-    let (changed, _) = &files[usize::from(*changed) % files.len()];
-    let place = written(files, (changed, content));
-    match Encoder::open(place.path()) {
+    let choice = usize::from(*choice) % folders.len();
+    let files = &folders[choice];
+    let (path, honest) = &files[usize::from(*changed) % files.len()];
+    PLACES.with_borrow_mut(|places| {
+        if places.is_empty() {
+            places.extend(folders.iter().map(written));
+        }
+        let place = places[choice].path();
+        // Another file, not other bytes of one that may still be mapped.
+        replace(place, path, content);
+        open(place);
+        replace(place, path, honest);
+    });
+}
+
+thread_local! {
+    /// The folders as they are, written once: a run changes one of their files, and changes it back.
+    static PLACES: RefCell<Vec<TempDir>> = const { RefCell::new(Vec::new()) };
+}
+
+fn replace(folder: &Path, path: &str, content: &[u8]) {
+    let file = folder.join(path);
+    fs::remove_file(&file).expect("a file");
+    fs::write(&file, content).expect("a file");
+}
+
+fn open(folder: &Path) {
+    match Encoder::open(folder) {
         Ok(encoder) => drop(encoder.embed("Hello, w\u{f6}rld!")),
         Err(error) => assert!(!error.to_string().is_empty()),
     }
-    if let Err(error) = Generator::open(place.path()) {
+    if let Err(error) = Generator::open(folder) {
         assert!(!error.to_string().is_empty());
     }
 }
-
-/// Files by their paths.
-type Files = Vec<(String, Vec<u8>)>;
 
 /// The folders of shards of the test files, without what is expected of them.
 fn uqff_folders() -> &'static [Files] {
@@ -155,15 +178,13 @@ fn uqff_folders() -> &'static [Files] {
     })
 }
 
-/// A folder of files, one of which has another content; in memory where the system has such a place.
-fn written(files: &Files, (changed, content): (&str, &[u8])) -> TempDir {
-    let memory = Path::new("/dev/shm");
-    let place = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
-    let place = place.expect("a folder");
-    for (path, honest) in files {
+/// A folder of files.
+fn written(files: &Files) -> TempDir {
+    let place = TempDir::new().expect("a folder");
+    for (path, content) in files {
         let to = place.path().join(path);
         fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
-        fs::write(to, if path == changed { content } else { honest }).expect("a file");
+        fs::write(to, content).expect("a file");
     }
     place
 }
@@ -193,7 +214,7 @@ mod tests {
     #[test]
     fn honest_folders_open() {
         for files in uqff_folders() {
-            let place = written(files, ("", b""));
+            let place = written(files);
             assert!(Encoder::open(place.path()).is_ok(), "{:?}", files[0].0);
         }
     }

@@ -7,6 +7,7 @@ use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, Prefix};
 use nanoembed_core::owned::{AnyEncoder, PipelineSession};
 
+use super::small::{Files, small_model};
 use crate::data;
 
 /// What the models embed, behind their prompts.
@@ -107,10 +108,10 @@ fn run<B: AsRef<[u8]> + Sync>(model: &AnyEncoder<B>) {
     assert_eq!(bits[0], bits[1], "memory that was used before");
 }
 
-/// A complete folder of the test models.
+/// A complete folder of the test models, with few words.
 struct Model {
     name: String,
-    files: Vec<(String, Vec<u8>)>,
+    files: Files,
 }
 
 impl Model {
@@ -132,7 +133,8 @@ fn models() -> &'static [Model] {
             let files = data::tree(&format!("models/{name}"));
             Model { name, files }
         });
-        models.filter(|model| !model.bytes("model.safetensors").is_empty()).collect()
+        let whole = models.filter(|model| !model.bytes("model.safetensors").is_empty());
+        whole.map(|Model { name, files }| Model { name, files: small_model(files) }).collect()
     })
 }
 

@@ -1,5 +1,7 @@
 //! SentencePiece over any model and any text.
 
+use std::collections::HashSet;
+
 use nanoembed_core::owned::{SentencePieceModel, TokenSession};
 use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::SpecialTokens;
@@ -79,6 +81,7 @@ fn check(model: &SentencePieceModel<&[u8]>, text: &str) -> Vec<u32> {
 fn made_model(mode: u8, bytes: &[u8], text: &str) {
     let mut pieces = vec![("<unk>".to_owned(), 0.0, PieceKind::Unknown)];
     pieces.push(("a".to_owned(), -1.0, PieceKind::Normal));
+    let mut spellings: HashSet<String> = pieces.iter().map(|piece| piece.0.clone()).collect();
     let algorithm = if mode & 2 == 0 { Algorithm::Bpe } else { Algorithm::Unigram };
     for line in bytes.split(|byte| *byte == b'\n').take(300) {
         let [kind, score, spelling @ ..] = line else { continue };
@@ -90,8 +93,8 @@ fn made_model(mode: u8, bytes: &[u8], text: &str) {
             _ => PieceKind::Normal,
         };
         let spelling = String::from_utf8_lossy(spelling).replace('_', "▁").replace('\0', "");
-        let is_new = !spelling.is_empty() && pieces.iter().all(|piece| piece.0 != spelling);
-        if is_new && spelling.len() < 100 {
+        let is_short = (1..100).contains(&spelling.len());
+        if is_short && spellings.insert(spelling.clone()) {
             pieces.push((spelling, -f32::from(*score) / 7.0, kind));
         }
     }
