@@ -7,7 +7,7 @@
 #                                  musl examples bare targets sizes stack cortex_m cortex_m0 embassy zephyr platformio
 #                                  arduino conan vcpkg, and sizes_of_all
 #
-# `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS), separated by semicolons;
+# `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS, littlefs), separated by semicolons;
 # `vcpkg` the one at VCPKG_ROOT.
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -7,14 +7,40 @@ zephyr_expects() {
     "$scratch/search-zephyr" "$1" "$scratch/zephyr.texts" "How do I reset my password?"
 }
 
-# Builds the Zephyr sample for a board, with further options of CMake.
+# Builds the Zephyr sample under a name for a board, with further options of CMake.
 zephyr_build() {
-    local board=$1
-    shift
-    cmake -GNinja -S ../zephyr/samples/search -B "$scratch/zephyr-$board" -DBOARD="$board" \
+    local out=$scratch/zephyr-$1 board=$2
+    shift 2
+    cmake -GNinja -S ../zephyr/samples/search -B "$out" -DBOARD="$board" \
         -DZEPHYR_MODULES="$(dirname "$PWD")${ZEPHYR_MODULES:+;$ZEPHYR_MODULES}" -DNANOEMBED_CARGO_DIR="$target" "$@" \
-        >"$scratch/zephyr-$board.log" 2>&1 && ninja -C "$scratch/zephyr-$board" >>"$scratch/zephyr-$board.log" 2>&1 ||
-        { cat "$scratch/zephyr-$board.log"; return 1; }
+        >"$out.log" 2>&1 && ninja -C "$out" >>"$out.log" 2>&1 || { cat "$out.log"; return 1; }
+}
+
+# Runs the sample of this name on a native board, with all-MiniLM-L6-v2 in its flash: what the host finds.
+zephyr_finds() {
+    "$scratch/zephyr-$1/zephyr/zephyr.exe" --flash="$scratch/zephyr.flash" -no-rt -stop_at=1 </dev/null |
+        tee "$scratch/zephyr.out"
+    rm "$scratch/zephyr.flash"
+    zephyr_expects "$model" | cmp - <(grep "$scores" "$scratch/zephyr.out")
+}
+
+# The same with the model in a file of littlefs, whose sources are one of the modules.
+zephyr_files() {
+    local module littlefs=
+    for module in ${ZEPHYR_MODULES//;/ }; do
+        [ ! -f "$module/lfs.c" ] || littlefs=$module
+    done
+    [ -n "$littlefs" ] || { skip "files in Zephyr: ZEPHYR_MODULES names no littlefs"; return; }
+    say "all-MiniLM-L6-v2 in a file of littlefs"
+    ZEPHYR_TOOLCHAIN_VARIANT=host zephyr_build files $native -DDTC_OVERLAY_FILE=littlefs.overlay -DOVERLAY_CONFIG=littlefs.conf
+    gcc -std=gnu99 -O1 -I "$littlefs" tests/zephyr/littlefs_image.c "$littlefs"/{lfs,lfs_util}.c -o "$scratch/littlefs_image"
+    # Where the overlay has the file system; first one without the file.
+    local place=(1048576 $((24 * 1024 * 1024)))
+    "$scratch/littlefs_image" "$scratch/zephyr.flash" "${place[@]}" tests/data/lines.txt lines.txt
+    "$scratch/zephyr-files/zephyr/zephyr.exe" --flash="$scratch/zephyr.flash" -no-rt -stop_at=1 </dev/null |
+        grep -x "failed: the file cannot be opened or mapped"
+    "$scratch/littlefs_image" "$scratch/zephyr.flash" "${place[@]}" "$model" model.weights
+    zephyr_finds files
 }
 
 # The Zephyr module: Kconfig offers every part, and the sample finds what a program of the host finds.
@@ -34,12 +60,10 @@ zephyr() {
     [ -d "$ZEPHYR_BASE/boards/native/native_sim" ] && native=native_sim/native/64
 
     say "all-MiniLM-L6-v2 in a partition of simulated flash"
-    ZEPHYR_TOOLCHAIN_VARIANT=host zephyr_build $native -DDTC_OVERLAY_FILE=simulated_flash.overlay
+    ZEPHYR_TOOLCHAIN_VARIANT=host zephyr_build flash $native -DDTC_OVERLAY_FILE=simulated_flash.overlay
     { head -c $((1024 * 1024)) /dev/zero; cat "$model"; } >"$scratch/zephyr.flash"
-    "$scratch/zephyr-$native/zephyr/zephyr.exe" --flash="$scratch/zephyr.flash" -no-rt -stop_at=1 </dev/null |
-        tee "$scratch/zephyr.out"
-    rm "$scratch/zephyr.flash"
-    zephyr_expects "$model" | cmp - <(grep "$scores" "$scratch/zephyr.out")
+    zephyr_finds flash
+    zephyr_files
 
     say "a static model in flash, on a Cortex-M3"
     for tool in arm-none-eabi-gcc qemu-system-arm; do
@@ -47,9 +71,9 @@ zephyr() {
     done
     bare_target thumbv7m-none-eabi || { skip "Zephyr on a Cortex-M3: rustup target add thumbv7m-none-eabi"; return; }
     ZEPHYR_TOOLCHAIN_VARIANT=cross-compile CROSS_COMPILE=$(command -v arm-none-eabi-gcc | sed 's/gcc$//') \
-        zephyr_build qemu_cortex_m3 -DCONFIG_NANOEMBED_PART_EMBD=n
+        zephyr_build cortex-m3 qemu_cortex_m3 -DCONFIG_NANOEMBED_PART_EMBD=n
     # The board never ends by itself.
-    qemu-system-arm -M lm3s6965evb -nographic -kernel "$scratch/zephyr-qemu_cortex_m3/zephyr/zephyr.elf" \
+    qemu-system-arm -M lm3s6965evb -nographic -kernel "$scratch/zephyr-cortex-m3/zephyr/zephyr.elf" \
         </dev/null >"$scratch/zephyr.out" 2>/dev/null &
     for _ in {1..300}; do
         ! grep -q '^done' "$scratch/zephyr.out" && kill -0 $! || break

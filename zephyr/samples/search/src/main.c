@@ -1,5 +1,6 @@
-/* Finds the texts that are nearest in meaning to a query. The model is a .weights file at the beginning of the partition
- * that the devicetree labels `nanoembed_model`, read piece by piece, or, without such a partition, in the image. */
+/* Finds the texts that are nearest in meaning to a query. The model is a .weights file that is read piece by piece: the one
+ * at CONFIG_SAMPLE_FILE where there are file systems, else at the beginning of the partition that the devicetree labels
+ * `nanoembed_model`; or, without such a partition, in the image. */
 
 #include <nanoembed.h>
 
@@ -13,7 +14,15 @@
 #include <zephyr.h>
 #endif
 
-#if DT_NODE_EXISTS(DT_NODELABEL(nanoembed_model))
+#if defined(CONFIG_SAMPLE_FILE)
+#include <nanoembed_fs.h>
+
+static struct nanoembed_fs_file file;
+
+static nanoembed_status open_file(nanoembed_source *source) {
+    return nanoembed_fs_source(CONFIG_SAMPLE_FILE, &file, source);
+}
+#elif DT_NODE_EXISTS(DT_NODELABEL(nanoembed_model))
 #include <nanoembed_flash.h>
 #if __has_include(<zephyr/storage/flash_map.h>)
 #include <zephyr/storage/flash_map.h>
