@@ -46,7 +46,8 @@ def _of_pandas(texts: Any) -> Any:
     if getattr(texts, "ndim", 1) != 1 or not hasattr(texts, "isna"):
         raise TypeError(f"a column of texts is a Series, not {type(texts).__name__}")
     values = texts.array
-    if hasattr(values, "__arrow_array__") and "pyarrow" in repr(texts.dtype):
+    storage = str(getattr(texts.dtype, "storage", texts.dtype))
+    if hasattr(values, "__arrow_array__") and "pyarrow" in storage:
         return values.__arrow_array__()
     items, missing = texts.astype(object).tolist(), texts.isna().tolist()
     return [None if gone else item for item, gone in zip(items, missing, strict=True)]

@@ -27,8 +27,9 @@ def embed_batches(
 
     model = opened(path, threads)
     for texts in batches:
-        given = [_decoded(text) for text in texts]
-        found = model.embed(given, details=True, on_error="null")
+        # Strings in Arrow's memory are not made Python's, which those that are not UTF-8 cannot be.
+        given = [_decoded(text) for text in texts] if texts.dtype == object else texts
+        found = model.embed(given, details=True, on_error="null", to="numpy")
         pairs = zip(found.vectors, found.has_vector, strict=True)
         vectors = [vector if has_vector else None for vector, has_vector in pairs]
         yield pandas.Series(vectors, index=texts.index, dtype=object)

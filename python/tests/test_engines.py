@@ -137,6 +137,20 @@ def test_spark_gives_none_for_broken_texts(model):
     same_or_both_none(found.tolist(), expected)
 
 
+def test_spark_gives_none_for_broken_strings_of_arrow(model):
+    """As Spark 4 passes columns of strings, which it does not check."""
+    import pyarrow
+
+    from nanoembed.spark import embed_batches
+
+    column = pyarrow.array(BYTES, pyarrow.large_binary())
+    claimed = pyarrow.Array.from_buffers(pyarrow.large_string(), len(column), column.buffers())
+    chunks = pyarrow.chunked_array([claimed])
+    for array in (pandas.arrays.ArrowStringArray, pandas.arrays.ArrowExtensionArray):
+        [found] = embed_batches(iter([pandas.Series(array(chunks))]))
+        same_or_both_none(found.tolist(), expected_of_bytes(model))
+
+
 def test_spark_calls_a_function_of_batches(model):
     from nanoembed.spark import embed_batches
 
@@ -159,6 +173,11 @@ def test_spark_embeds_a_column(model):
     rows = table.withColumn("vector", embed_udf()("text")).orderBy("id").collect()
     assert rows[1].vector is None
     assert np.array_equal(np.array(rows[0].vector, np.float32), model.embed(TEXTS[0]))
+    table = session.createDataFrame(list(enumerate(BYTES)), "id int, text binary")
+    for text in ("text", "CAST(text AS STRING)"):
+        column = table.selectExpr("id", f"{text} AS text").withColumn("vector", embed_udf()("text"))
+        rows = column.orderBy("id").collect()
+        same_or_both_none([row.vector for row in rows], expected_of_bytes(model))
 
 
 def parquet(folder, count=3):
