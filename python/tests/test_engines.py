@@ -58,6 +58,14 @@ def expected_of_bytes(model):
     return [vector if has_vector else None for vector, has_vector in pairs]
 
 
+def claimed_strings():
+    """The same as strings, which some are not: as of producers that do not look."""
+    import pyarrow
+
+    column = pyarrow.array(BYTES, pyarrow.large_binary())
+    return pyarrow.Array.from_buffers(pyarrow.large_string(), len(column), column.buffers())
+
+
 def same_or_both_none(found, expected):
     assert len(found) == len(expected)
     for a, b in zip(found, expected, strict=True):
@@ -74,10 +82,7 @@ def test_duckdb_gives_null_for_broken_texts(model):
 
     connection = duckdb.connect()
     nanoembed.duckdb.register(connection, model)
-    column = pyarrow.array(BYTES, pyarrow.binary())
-    # What claims to be text, as of producers that do not look.
-    claimed = pyarrow.Array.from_buffers(pyarrow.string(), len(column), column.buffers())
-    for texts in (column, claimed):
+    for texts in (pyarrow.array(BYTES, pyarrow.binary()), claimed_strings()):
         connection.register("broken", pyarrow.table({"id": range(len(texts)), "text": texts}))
         rows = connection.sql("SELECT embed(text) FROM broken ORDER BY id")
         same_or_both_none([vector for [vector] in rows.fetchall()], expected_of_bytes(model))
@@ -126,6 +131,10 @@ def test_datafusion_ranks_a_table_by_meaning(model, tmp_path):
         context.from_arrow(table, name=f"of_{kind}")
         found = values(f"SELECT embed_bytes(text) FROM of_{kind} ORDER BY id")
         same_or_both_none(found, expected_of_bytes(model))
+    table = pyarrow.table({"id": range(len(BYTES)), "text": claimed_strings()})
+    context.from_arrow(table, name="claimed")
+    found = values("SELECT embed(text) FROM claimed ORDER BY id")
+    same_or_both_none(found, expected_of_bytes(model))
 
 
 def test_spark_gives_none_for_broken_texts(model):
@@ -143,9 +152,7 @@ def test_spark_gives_none_for_broken_strings_of_arrow(model):
 
     from nanoembed.spark import embed_batches
 
-    column = pyarrow.array(BYTES, pyarrow.large_binary())
-    claimed = pyarrow.Array.from_buffers(pyarrow.large_string(), len(column), column.buffers())
-    chunks = pyarrow.chunked_array([claimed])
+    chunks = pyarrow.chunked_array([claimed_strings()])
     for array in (pandas.arrays.ArrowStringArray, pandas.arrays.ArrowExtensionArray):
         [found] = embed_batches(iter([pandas.Series(array(chunks))]))
         same_or_both_none(found.tolist(), expected_of_bytes(model))
