@@ -3,9 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, FixedSizeListArray, Float32Array, new_null_array,
-};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, FixedSizeListArray, Float32Array};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err, plan_err};
@@ -99,9 +97,9 @@ impl ScalarUDFImpl for Embed {
             return plan_err!("{} takes one text, not {} values", self.name, types.len());
         };
         Ok(vec![match given {
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => given.clone(),
+            given if is_text(given) => given.clone(),
             DataType::Null => DataType::Utf8,
-            DataType::Dictionary(_, values) if values.is_string() => (**values).clone(),
+            DataType::Dictionary(_, values) if is_text(values) => (**values).clone(),
             other => return plan_err!("{} takes a text, not {other}", self.name),
         }])
     }
@@ -113,10 +111,7 @@ impl ScalarUDFImpl for Embed {
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         match arguments.args.as_slice() {
             [ColumnarValue::Scalar(text)] => {
-                let array = match text.try_as_str() {
-                    Some(text @ Some(_)) => self.vectors(&[text])?,
-                    _ => new_null_array(&self.vector_type()?, 1),
-                };
+                let array = self.vectors(&strings(&text.to_array()?)?)?;
                 Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
             }
             [ColumnarValue::Array(texts)] => {
@@ -127,11 +122,22 @@ impl ScalarUDFImpl for Embed {
     }
 }
 
+/// Whether a column of this type may hold texts, as strings or as bytes.
+fn is_text(given: &DataType) -> bool {
+    use DataType::{Binary, BinaryView, LargeBinary};
+    given.is_string() || matches!(given, Binary | LargeBinary | BinaryView)
+}
+
+/// The texts of a column; none for nulls, and for bytes that are not UTF-8.
 fn strings(array: &ArrayRef) -> Result<Vec<Option<&str>>> {
+    let decoded = |bytes: Option<_>| bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
     Ok(match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().iter().collect(),
         DataType::LargeUtf8 => array.as_string::<i64>().iter().collect(),
         DataType::Utf8View => array.as_string_view().iter().collect(),
+        DataType::Binary => array.as_binary::<i32>().iter().map(decoded).collect(),
+        DataType::LargeBinary => array.as_binary::<i64>().iter().map(decoded).collect(),
+        DataType::BinaryView => array.as_binary_view().iter().map(decoded).collect(),
         other => return exec_err!("a text was expected, not {other}"),
     })
 }

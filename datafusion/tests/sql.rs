@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::types::Float32Type;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, FixedSizeListArray, Int8Array, RecordBatch, StringArray,
+    Array, ArrayRef, AsArray, BinaryArray, FixedSizeListArray, Int8Array, RecordBatch, StringArray,
     StringViewArray,
 };
 use datafusion::arrow::compute::concat_batches;
@@ -154,6 +154,37 @@ async fn what_has_no_vector_or_cosine_is_refused() {
     }
     let rows = rows(&context, "SELECT embed(NULL), cosine(embed('a'), NULL)").await;
     assert!(rows.columns().iter().all(|column| column.is_null(0)));
+}
+
+/// As in tables of others: bytes that claim to be texts, in every type, and a text of a megabyte.
+#[tokio::test]
+async fn broken_texts_have_no_vector_and_do_not_end_the_query() {
+    let (encoder, context) = (encoder(), SessionContext::new());
+    nanoembed_datafusion::register(&context, &encoder);
+    let long = "word ".repeat(200_000);
+    let texts: [Option<&[u8]>; 6] = [
+        Some(b"a good text"),
+        Some(b"\xff\xfe"),
+        None,
+        Some(b""),
+        Some(b"cut \xe2\x82"),
+        Some(long.as_bytes()),
+    ];
+    let column: ArrayRef = Arc::new(BinaryArray::from(texts.to_vec()));
+    context
+        .register_batch("bytes", RecordBatch::try_from_iter([("text", column)]).unwrap())
+        .unwrap();
+    for kind in ["Binary", "LargeBinary", "BinaryView", "Dictionary(Int32, Binary)"] {
+        let sql = format!("SELECT embed(arrow_cast(text, '{kind}')) FROM bytes");
+        let rows = rows(&context, &sql).await;
+        for (row, text) in texts.iter().enumerate() {
+            let text = text.and_then(|text| std::str::from_utf8(text).ok());
+            let expected = text.map(|text| encoder.embed(text).unwrap());
+            assert_eq!(vector(rows.column(0), row), expected, "{kind} {row}");
+        }
+    }
+    let rows = rows(&context, "SELECT embed(X'ff'), embed(X'61') = embed('a')").await;
+    assert!(rows.column(0).is_null(0) && rows.column(1).as_boolean().value(0));
 }
 
 /// As in tables that `nanoembed embed --dtype int8` has written.
