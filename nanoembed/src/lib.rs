@@ -29,6 +29,7 @@
 //! | a model or weights in another format, or in fewer bits | [`convert`] |
 //! | what is in a file, whether it is sound, how far two are apart | [`inspect`] |
 //! | word vectors of other forms, and in fewer bits | [`words`] |
+//! | a bound on what a stranger's file may take | [`Limits`] |
 //! | why something failed | [`Error`], [`Kind`] |
 //!
 //! Models are `.weights`, `.amb`, GGUF and UQFF files and folders as on Hugging Face; their weights
@@ -97,6 +98,7 @@ pub use half::f16;
 pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
+pub use open::limits::Limits;
 pub use open::prompts::Prefix;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
 pub use tokenizer::{Tokenizer, Tokens};

@@ -11,6 +11,7 @@ use crate::encoder::{Encoder, EncoderOptions};
 use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::generator::{Generator, GeneratorOptions};
+use crate::open::limits::Limits;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::words::Words;
@@ -86,6 +87,7 @@ pub struct ModelOptions {
     precise: bool,
     requantize: bool,
     memory: Option<u64>,
+    limits: Limits,
 }
 
 impl ModelOptions {
@@ -115,10 +117,18 @@ impl ModelOptions {
         Self { memory: bytes.into(), ..self }
     }
 
+    /// What the file may make the library take, instead of what [`Limits`] has by default. Word
+    /// vectors are mapped, and have none.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// The options of a model that embeds.
     #[must_use]
     pub fn encoder(&self) -> EncoderOptions {
-        let options = Encoder::options().max_tokens(self.max_tokens);
+        let options = Encoder::options().max_tokens(self.max_tokens).limits(self.limits);
         options.precise(self.precise).requantize(self.requantize)
     }
 
@@ -134,7 +144,7 @@ impl ModelOptions {
             self.refuse_all("word vectors")?;
             return Words::open(path).map(Model::Words);
         }
-        let opened = Opened::of(Source::open(path)?)?;
+        let opened = Opened::within(Source::open(path)?, &self.limits)?;
         match self.memory {
             Some(_) if opened.is_causal() => {
                 self.generator()?.memory(self.memory).open(path).map(Model::Generator)
@@ -149,7 +159,7 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Model> {
-        self.model(Opened::of(Source::from_bytes(bytes))?)
+        self.model(Opened::within(Source::from_bytes(bytes), &self.limits)?)
     }
 
     /// The model that is part of the program: see [`Encoder::built_in`].
@@ -158,7 +168,7 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open) and [`Encoder::built_in`].
     pub fn built_in(&self) -> Result<Model> {
-        self.model(Opened::of(Source::built_in()?)?)
+        self.model(Opened::within(Source::built_in()?, &self.limits)?)
     }
 
     /// The model in what was opened, all of it in memory or mapped.
@@ -173,7 +183,7 @@ impl ModelOptions {
         if opened.text().is_some_and(|text| text.model().compares()) {
             Self::refuse(self.precise, "precise", "cross-encoders")?;
             Self::refuse(self.requantize, "requantize", "cross-encoders")?;
-            let options = CrossEncoder::options().max_tokens(self.max_tokens);
+            let options = CrossEncoder::options().max_tokens(self.max_tokens).limits(self.limits);
             return CrossEncoder::of(&opened, &options).map(Model::CrossEncoder);
         }
         Encoder::of(opened, &self.encoder()).map(Model::Encoder)
@@ -181,7 +191,7 @@ impl ModelOptions {
 
     fn generator(&self) -> Result<GeneratorOptions> {
         Self::refuse(self.requantize, "requantize", "models that continue texts")?;
-        Ok(Generator::options().precise(self.precise))
+        Ok(Generator::options().precise(self.precise).limits(self.limits))
     }
 
     fn refuse_all(&self, kind: &str) -> Result<()> {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nanoembed::convert::{Conversion, Migration, ModelTarget, WeightType};
 use nanoembed::{
-    Encoder, File, Generator, Kind, Message, Model, ModelOptions, Observer, Pooling, Prefix,
-    Prompt, Role, Sampling, Silent, Task, Tokenizer, Words,
+    CrossEncoder, Encoder, ErrorKind, File, Generator, Kind, Limits, Message, Model, ModelOptions,
+    Observer, Pooling, Prefix, Prompt, Role, Sampling, Silent, Task, Tokenizer, Words,
 };
 
 const BERT: &str = "../ffi/tests/data/small_bert.weights";
@@ -367,4 +367,74 @@ fn options_that_a_kind_of_model_does_not_have_are_refused_by_name() {
     assert!(matches!(Model::options().from_bytes(bytes).unwrap(), Model::Generator(_)));
     let stored = Model::options().memory(1 << 30).open(LLAMA).unwrap();
     assert!(matches!(stored, Model::Generator(_)));
+}
+
+#[test]
+fn what_asks_for_more_than_the_limits_is_refused_by_their_names() {
+    let over = Kind::Core(ErrorKind::OverLimit);
+    let of_files = |most| Limits { file_bytes: most, ..Limits::default() };
+    let of_sessions = |most| Limits { session_bytes: most, ..Limits::default() };
+    let models = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models");
+    let (folder, reranker) = (format!("{models}/bert_cased"), format!("{models}/cross_encoder"));
+    let uqff = format!("{models}/../uqff/mistralrs-0.9.5/qwen3_embedding-afq8");
+    // What the weights take on disk, and the message of one byte less.
+    let own = |path: &str, parts: &[&str]| -> u64 {
+        parts.iter().map(|part| std::fs::metadata(format!("{path}{part}")).unwrap().len()).sum()
+    };
+    let opened = |path: &str, limits| Model::options().limits(limits).open(path).map(|_| ());
+    for (path, parts) in [
+        (BERT, &[""][..]),
+        (LLAMA, &[""]),
+        (&folder, &["/model.safetensors", "/2_Dense/model.safetensors"]),
+        (&reranker, &["/model.safetensors"]),
+        (&uqff, &["/afq8-0.uqff", "/residual.safetensors"]),
+    ] {
+        let bytes = own(path, parts);
+        opened(path, of_files(bytes)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let error = opened(path, of_files(bytes - 1)).unwrap_err();
+        assert_eq!(error.kind(), over, "{path}: {error}");
+        assert!(error.to_string().contains("`file_bytes`"), "{error}");
+    }
+    for path in [BERT, LLAMA, &folder, &uqff] {
+        let error = Encoder::options().limits(of_sessions(1000)).open(path).unwrap_err();
+        assert_eq!(error.kind(), over, "{path}: {error}");
+        assert!(error.to_string().contains("`session_bytes`"), "{error}");
+    }
+    assert_eq!(opened(&reranker, of_sessions(1000)).unwrap_err().kind(), over);
+}
+
+/// The least limit of a session with which something is allowed.
+fn least(is_allowed: impl Fn(Limits) -> bool) -> u64 {
+    let (mut refused, mut allowed) = (0, 1 << 26);
+    while allowed - refused > 1 {
+        let middle = u64::midpoint(refused, allowed);
+        let limits = Limits { session_bytes: middle, ..Limits::default() };
+        match is_allowed(limits) {
+            true => allowed = middle,
+            false => refused = middle,
+        }
+    }
+    allowed
+}
+
+#[test]
+fn a_limit_of_memory_is_one_of_tokens() {
+    let reranker = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models/cross_encoder");
+    let opens = |tokens, limits| {
+        CrossEncoder::options().max_tokens(tokens).limits(limits).open(reranker).is_ok()
+    };
+    let few = least(|limits| opens(8, limits));
+    let many = least(|limits| opens(64, limits));
+    assert!((1 << 10..1 << 26).contains(&few) && 4 * few < many, "{few} {many}");
+
+    // A generator's text is as long as its caller asks.
+    let continues = |tokens, limits| {
+        let generator = Generator::options().limits(limits).open(LLAMA).unwrap();
+        let sampling = Sampling::greedy().max_tokens(tokens);
+        generator.generate(Prompt::Text("Once"), sampling).map(|_| ())
+    };
+    let least_bytes = least(|limits| continues(1, limits).is_ok());
+    let limits = Limits { session_bytes: least_bytes, ..Limits::default() };
+    let error = continues(2, limits).unwrap_err();
+    assert_eq!(error.kind(), Kind::Core(ErrorKind::OverLimit), "{error}");
 }

@@ -266,6 +266,15 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         self.session_for(Plan { jobs, ..self.plan(tokens) })
     }
 
+    /// The bytes that [`session_for`](Self::session_for) takes.
+    ///
+    /// # Errors
+    ///
+    /// As [`session`](Self::session), but for memory that is refused.
+    pub fn session_bytes(&self, plan: Plan) -> Result<usize> {
+        Session::bytes_of(self.config(), plan)
+    }
+
     /// As [`session`](Self::session), for a plan that says more, with as many jobs as it says.
     /// Weights lie in memory, whatever the plan says.
     ///

@@ -18,6 +18,12 @@ pub struct Session {
 const LEAST_TOKENS_OF_A_JOB: usize = 8;
 
 impl Session {
+    /// The bytes that [`new`](Self::new) takes.
+    pub(super) fn bytes_of(config: &Config, plan: Plan) -> Result<usize> {
+        let needs = Workspace::needs(config, &Plan { tile_bytes: 0, ..plan })?;
+        Ok(needs.floats.saturating_mul(size_of::<f32>()).saturating_add(needs.bytes))
+    }
+
     /// Memory for a plan, over weights that lie in memory whatever the plan says.
     pub(super) fn new(config: &Config, plan: Plan) -> Result<Self> {
         let plan = Plan { tile_bytes: 0, ..plan };

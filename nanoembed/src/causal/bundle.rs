@@ -46,6 +46,11 @@ impl Bundle {
         self.files.name()
     }
 
+    /// The bytes of the files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.bytes()
+    }
+
     /// The prompts that the folder has.
     pub fn prompts(&self) -> Result<Prompts> {
         Prompts::of_decoder(&self.folder)

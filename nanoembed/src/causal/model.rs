@@ -119,8 +119,20 @@ impl<'f> CausalModel<'f> {
         positions: usize,
         activations: Activations,
     ) -> Result<CausalSession, CoreError> {
-        let plan = LlamaPlan::new(TOKENS_AT_ONCE, positions);
-        self.session_for(LlamaPlan { activations, ..plan })
+        self.session_for(Self::plan(positions, activations))
+    }
+
+    /// Bytes of memory for texts of up to `positions` tokens.
+    pub(crate) fn bytes_for(
+        &self,
+        positions: usize,
+        activations: Activations,
+    ) -> Result<usize, CoreError> {
+        self.session_bytes(&Self::plan(positions, activations))
+    }
+
+    fn plan(positions: usize, activations: Activations) -> LlamaPlan {
+        LlamaPlan { activations, ..LlamaPlan::new(TOKENS_AT_ONCE, positions) }
     }
 
     /// Memory for a plan.

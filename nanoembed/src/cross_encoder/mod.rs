@@ -130,6 +130,8 @@ impl CrossEncoder {
         let model = text.open()?;
         let classes = model.classes().cloned().ok_or_else(other)?;
         let max_tokens = limit(options.max_tokens, model.usual_tokens(), model.positions())?;
+        let plan = Plan { jobs: 1, ..model.plan(max_tokens) };
+        options.limits.check_session(model.session_bytes(plan), max_tokens, source.name())?;
         let (scratch, sessions) = Default::default();
         Ok(Self(Arc::new(Inner { model, source, max_tokens, classes, scratch, sessions })))
     }

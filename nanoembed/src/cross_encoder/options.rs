@@ -5,6 +5,7 @@ use std::path::Path;
 use super::CrossEncoder;
 use crate::error::Result;
 use crate::files::literal;
+use crate::open::limits::Limits;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 
@@ -12,6 +13,7 @@ use crate::open::source::Source;
 #[derive(Clone, Debug, Default)]
 pub struct CrossEncoderOptions {
     pub(super) max_tokens: Option<usize>,
+    pub(super) limits: Limits,
 }
 
 impl CrossEncoderOptions {
@@ -19,7 +21,14 @@ impl CrossEncoderOptions {
     /// for.
     #[must_use]
     pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
-        Self { max_tokens: tokens.into() }
+        Self { max_tokens: tokens.into(), ..self }
+    }
+
+    /// What the file may make the library take, instead of what [`Limits`] has by default.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// Opens a model: see [`CrossEncoder::open`].
@@ -34,6 +43,6 @@ impl CrossEncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<CrossEncoder> {
-        CrossEncoder::of(&Opened::of(source)?, self)
+        CrossEncoder::of(&Opened::within(source, &self.limits)?, self)
     }
 }

@@ -42,6 +42,8 @@ impl CausalEncoder {
             return Err(Error::argument("max_tokens", message)
                 .with_hint(format!("this model has {positions} positions: 1 to {positions}")));
         }
+        let bytes = causal.model().bytes_for(max_tokens, activations);
+        options.limits.check_session(bytes, max_tokens, causal.name())?;
         let pooling = match options.pooling {
             Some(pooling) => pooling,
             None if causal.model().pools_last_token() => Pooling::Last,

@@ -257,7 +257,7 @@ fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>>
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
     let model = AnyEncoder::from_bert(model, opened.prompts()?.into_core());
-    Ok(Box::new(TextEncoder::of(model, options)?))
+    Ok(Box::new(TextEncoder::of(model, options, opened.source().name())?))
 }
 
 /// A model of texts, ready to run as `options` say.
@@ -283,5 +283,5 @@ fn text_backend(
             "`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes",
         ));
     }
-    Ok(Box::new(TextEncoder::of(source.open()?, options)?))
+    Ok(Box::new(TextEncoder::of(source.open()?, options, &source.name())?))
 }

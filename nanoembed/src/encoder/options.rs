@@ -7,6 +7,7 @@ use crate::bytes::Bytes;
 use crate::choice::choices;
 use crate::error::Result;
 use crate::files::literal;
+use crate::open::limits::Limits;
 use crate::open::opened::Opened;
 use crate::open::prompts::Prefix;
 use crate::open::source::Source;
@@ -42,6 +43,7 @@ pub struct EncoderOptions {
     pub(super) normalize: bool,
     pub(super) pooling: Option<Pooling>,
     pub(super) prompt: Prefix,
+    pub(super) limits: Limits,
 }
 
 impl EncoderOptions {
@@ -100,6 +102,13 @@ impl EncoderOptions {
         Self { prompt, ..self }
     }
 
+    /// What the file may make the library take, instead of what [`Limits`] has by default.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Opens a model: see [`Encoder::open`].
     ///
     /// # Errors
@@ -130,6 +139,6 @@ impl EncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<Encoder> {
-        Encoder::of(Opened::of(source)?, self)
+        Encoder::of(Opened::within(source, &self.limits)?, self)
     }
 }

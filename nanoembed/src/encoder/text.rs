@@ -32,10 +32,11 @@ pub(super) struct TextEncoder {
 }
 
 impl TextEncoder {
-    /// Makes the model ready to run as `options` say.
+    /// Makes the model called `name` ready to run as `options` say.
     pub(super) fn of(
         model: AnyEncoder<Bytes, ModelWeights<'static>>,
         options: &EncoderOptions,
+        name: &str,
     ) -> Result<Self> {
         let (usual, most) = (model.usual_tokens(), model.positions());
         let max_tokens = match model.is_table() {
@@ -43,19 +44,31 @@ impl TextEncoder {
             false => limit(options.max_tokens, usual, most),
         }?;
         let (scratch, sessions) = Default::default();
-        Ok(Self { model, max_tokens, precise: options.precise, scratch, sessions })
+        let encoder = Self { model, max_tokens, precise: options.precise, scratch, sessions };
+        let bytes = encoder.model.session_bytes(encoder.plan(encoder.most_tokens(), 1));
+        options.limits.check_session(bytes, encoder.most_tokens(), name)?;
+        Ok(encoder)
+    }
+
+    /// How `tokens` tokens at a time are run, in `jobs` parts.
+    fn plan(&self, tokens: usize, jobs: usize) -> Plan {
+        let plan = self.model.plan(tokens);
+        Plan { jobs, quantized: plan.quantized && !self.precise, ..plan }
+    }
+
+    /// Tokens of a text, or of several short ones.
+    fn most_tokens(&self) -> usize {
+        self.max_tokens.max(BATCH_TOKENS)
     }
 
     /// Scratch memory for `tokens` tokens at a time, in `jobs` parts.
     fn session_for(&self, tokens: usize, jobs: usize) -> Result<Session, CoreError> {
-        let plan = self.model.plan(tokens);
-        let quantized = plan.quantized && !self.precise;
-        self.model.session_for(Plan { jobs, quantized, ..plan })
+        self.model.session_for(self.plan(tokens, jobs))
     }
 
     /// Scratch memory for one thread, for any batch.
     fn any_session(&self) -> Result<Session, CoreError> {
-        self.session_for(self.max_tokens.max(BATCH_TOKENS), 1)
+        self.session_for(self.most_tokens(), 1)
     }
 
     /// Does something with memory of the pool.

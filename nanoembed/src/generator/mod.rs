@@ -23,6 +23,7 @@ use crate::causal::memory;
 use crate::causal::model::Causal;
 use crate::error::{Error, Result};
 use crate::files::literal;
+use crate::open::limits::Limits;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 
@@ -55,6 +56,7 @@ struct Inner {
 pub struct GeneratorOptions {
     memory: Option<u64>,
     precise: bool,
+    limits: Limits,
 }
 
 impl GeneratorOptions {
@@ -71,6 +73,13 @@ impl GeneratorOptions {
         Self { precise, ..self }
     }
 
+    /// What the file may make the library take, instead of what [`Limits`] has by default. With
+    /// [`memory`](Self::memory) it is that which bounds a session.
+    #[must_use]
+    pub const fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
     /// Opens a model: see [`Generator::open`].
     ///
     /// # Errors
@@ -80,7 +89,7 @@ impl GeneratorOptions {
         let path = &*literal(path.as_ref());
         let causal = match self.memory {
             Some(_) => memory::open_stored(path)?,
-            None => Opened::of(Source::open(path)?)?.causal()?,
+            None => Opened::within(Source::open(path)?, &self.limits)?.causal()?,
         };
         Ok(Generator(Arc::new(Inner { causal, options: self })))
     }
@@ -167,7 +176,11 @@ impl Generator {
         let activations = if options.precise { Activations::Floats } else { Activations::Words };
         let session = match options.memory {
             Some(budget) => model.session_for(memory::plan(model, budget, positions, activations)?),
-            None => model.session(positions, activations),
+            None => {
+                let bytes = model.bytes_for(positions, activations);
+                options.limits.check_session(bytes, positions, causal.name())?;
+                model.session(positions, activations)
+            }
         };
         session.map_err(|error| causal.failure(error))
     }

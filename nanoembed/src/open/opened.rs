@@ -8,6 +8,7 @@ use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::Embedder;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::limits::Limits;
 use super::prompts::Prompts;
 use super::source::{Content, Source};
 use super::text_source::TextSource;
@@ -35,6 +36,12 @@ enum Parsed<'f> {
 }
 
 impl Opened {
+    /// Looks into a model's files, if they are not larger than `limits` allow.
+    pub(crate) fn within(source: Source, limits: &Limits) -> Result<Self> {
+        limits.check_files(&source)?;
+        Self::of(source)
+    }
+
     /// Looks into a model's files.
     pub(crate) fn of(source: Source) -> Result<Self> {
         let source = Arc::new(source);

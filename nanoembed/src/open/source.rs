@@ -83,6 +83,15 @@ impl Source {
         &self.content
     }
 
+    /// The bytes of all files that hold weights.
+    pub(crate) fn bytes(&self) -> u64 {
+        match &self.content {
+            Content::Whole(bytes) => bytes.len() as u64,
+            Content::Bundle(bundle) => bundle.bytes(),
+            Content::Folder(folder) => folder.bytes(),
+        }
+    }
+
     /// The name that messages give to the model.
     pub(crate) fn name(&self) -> &str {
         &self.name

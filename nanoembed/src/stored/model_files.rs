@@ -35,6 +35,12 @@ impl ModelFiles {
         self.weights.name()
     }
 
+    /// The bytes of all files together.
+    pub fn bytes(&self) -> u64 {
+        let files = std::iter::once(&self.weights).chain(&self.residual);
+        files.flat_map(FileSet::iter).map(|(_, bytes)| bytes.len() as u64).sum()
+    }
+
     /// Whether there should be a `residual.safetensors` and is none.
     pub fn lacks_residual(&self) -> bool {
         self.weights.format() == Some(Format::Uqff) && self.residual.is_none()

@@ -18,6 +18,20 @@ impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
         }
     }
 
+    /// The bytes that [`session_for`](Self::session_for) takes: none for a table.
+    ///
+    /// # Errors
+    ///
+    /// As [`Embedder::session_for`], but for memory that is refused.
+    ///
+    /// [`Embedder::session_for`]: crate::owned::Embedder::session_for
+    pub fn session_bytes(&self, plan: Plan) -> Result<usize> {
+        match &self.kind {
+            Kind::Bert(model) => model.session_bytes(plan),
+            Kind::Text(model) => model.session_bytes(plan),
+        }
+    }
+
     /// The scratch memory of one thread: see [`Embedder::session_for`].
     ///
     /// # Errors

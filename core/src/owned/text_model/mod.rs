@@ -108,6 +108,18 @@ impl<W: Weights + Sync> TextModel<W> {
         }
     }
 
+    /// The bytes that [`session_for`](Self::session_for) takes.
+    ///
+    /// # Errors
+    ///
+    /// As [`TransformerModel::session_bytes`].
+    pub fn session_bytes(&self, plan: Plan) -> Result<usize> {
+        match self {
+            Self::Transformer(model) => model.session_bytes(plan),
+            Self::Static(_) => Ok(0),
+        }
+    }
+
     /// The scratch memory of one thread, of which a table needs none.
     ///
     /// # Errors

@@ -63,6 +63,15 @@ impl<W: Weights + Sync> TransformerModel<W> {
         self.encoder.plan(tokens)
     }
 
+    /// See [`TextEncoder::session_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// As [`TextEncoder::session_bytes`].
+    pub fn session_bytes(&self, plan: Plan) -> Result<usize> {
+        self.encoder.session_bytes(plan)
+    }
+
     /// See [`TextEncoder::session_for`].
     ///
     /// # Errors

@@ -52,6 +52,12 @@ impl EncoderFolder {
         self.files.name()
     }
 
+    /// The bytes of the files that hold weights.
+    pub(crate) fn bytes(&self) -> u64 {
+        let dense = self.dense.iter().map(|(_, files)| files.bytes());
+        self.files.bytes() + dense.sum::<u64>()
+    }
+
     /// The texts of the folder that `path` names, or that the file lies in.
     pub(crate) fn texts_of(path: &Path) -> Option<FolderTexts> {
         let folder = folder_of(path);

@@ -1,0 +1,75 @@
+//! What a model's file may make the library take.
+
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use super::source::Source;
+use crate::error::{Error, Result};
+use crate::units;
+
+/// What a model's file may make the library take. What asks for more is refused before it is taken,
+/// as [`OverLimit`](ErrorKind::OverLimit), by the name of the limit.
+///
+/// Opening takes time and memory in proportion to the files, running in proportion to tokens; how
+/// many a text may have is what a file says, unless `max_tokens` says less.
+///
+/// ```
+/// use nanoembed::{Encoder, ErrorKind, Kind, Limits};
+///
+/// let limits = Limits { session_bytes: 1 << 10, ..Limits::default() };
+/// let refused = Encoder::options().limits(limits).open("../ffi/tests/data/small_bert.weights");
+/// let error = refused.unwrap_err();
+/// assert_eq!(error.kind(), Kind::Core(ErrorKind::OverLimit));
+/// assert!(error.to_string().contains("`session_bytes`"), "{error}");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all files that hold the model's weights: 1 TiB.
+    pub file_bytes: u64,
+    /// Bytes of scratch memory that a thread takes for the longest text: 16 GiB. A generator's are
+    /// for as many tokens as the prompt has and are asked for.
+    pub session_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { file_bytes: 1 << 40, session_bytes: 1 << 34 }
+    }
+}
+
+impl Limits {
+    /// Refuses a model of larger files.
+    pub(crate) fn check_files(&self, source: &Source) -> Result<()> {
+        let bytes = source.bytes();
+        if bytes <= self.file_bytes {
+            return Ok(());
+        }
+        let limit = ("file_bytes", self.file_bytes);
+        Err(refused(format_args!("its files have {}", units::bytes(bytes)), limit)
+            .at(source.name())
+            .with_hint("a larger limit takes it, if you trust the file"))
+    }
+
+    /// Refuses scratch memory of so many bytes, which a text of so many tokens takes with the model
+    /// called `name`. Memory that cannot be counted is refused where it is asked for.
+    pub(crate) fn check_session(
+        &self,
+        bytes: core::result::Result<usize, CoreError>,
+        tokens: usize,
+        name: &str,
+    ) -> Result<()> {
+        let bytes = bytes.map_or(0, |bytes| bytes as u64);
+        if bytes <= self.session_bytes {
+            return Ok(());
+        }
+        let limit = ("session_bytes", self.session_bytes);
+        let taken = units::bytes(bytes);
+        Err(refused(format_args!("a text of {tokens} tokens takes {taken} of memory"), limit)
+            .at(name)
+            .with_hint("fewer tokens (`max_tokens`) take less, and a larger limit allows more"))
+    }
+}
+
+fn refused(what: std::fmt::Arguments<'_>, (name, most): (&'static str, u64)) -> Error {
+    let most = units::bytes(most);
+    Error::input(ErrorKind::OverLimit, format!("{what}, where the limit `{name}` allows {most}"))
+}
