@@ -44,6 +44,7 @@ export default limits([
   ["JavaScript, worker entry, in the page", "10.6 KB", closure("worker.js")],
   ["JavaScript, in a worker", "20 KB", closure("worker-thread.js")],
   ["JavaScript, search index beside the main entry", "10.5 KB", ["dist/search-index.js", chunk("scan")]],
+  ["JavaScript, what a kept index needs beside them", "2 KB", chunk("kept")],
   ["JavaScript with its module, search in few bits", "2.7 KB", chunk("scan")],
   ...families.map((family) => [`all that is loaded to inspect a file of ${family}`, "34 KB", [wasm(`-inspect-${family}`), ...inspector]]),
 ]);

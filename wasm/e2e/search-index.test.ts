@@ -116,6 +116,37 @@ inBrowser.each(["indexeddb", "opfs"] as const)("an index that is kept in %s", (s
     await page.close();
   });
 
+  test("is whole after it was closed in the middle, wherever that was", async () => {
+    const page = await openPage();
+    const told = await run<{ kept: number; error: { code: string; message: string } }[]>(page, `const results = [];
+      for (let turn = 0; turn < 12; turn += 1) {
+        const index = await createIndex({ model: letters(), store: argument.store, name: "closed " + turn });
+        let kept = 0;
+        const adding = (async () => {
+          // Small parts, which are merged now and then.
+          for (let at = 0; at < 3000; at += 10) {
+            await index.add(Array.from({ length: 10 }, (_, of) => ({ id: String(at + of), text: "text " + (at + of) })), { onProgress: () => (kept = at + 10) });
+          }
+        })().then(() => undefined, failure);
+        const searching = (async () => { for (;;) await index.search("text").then(() => new Promise((over) => setTimeout(over))); })().catch(failure);
+        await new Promise((over) => setTimeout(over, 40 * turn));
+        const before = kept;
+        index.close();
+        results.push({ kept: before, error: await adding, searched: await searching });
+      }
+      return results;`, { store });
+    const disposed = (turn: number) => ({ name: "NanoembedError", code: "disposed", message: `the index "closed ${turn}" was closed` });
+    expect(told).toMatchObject(told.map((_, turn) => ({ error: disposed(turn), searched: disposed(turn) })));
+    const again = await openPage();
+    for (const [turn, { kept }] of told.entries()) {
+      const ids = await run<string[]>(again, `return (await createIndex({ model: letters(), store: argument.store, name: argument.name })).ids()`, { store, name: `closed ${turn}` });
+      expect(ids.length % 10).toBe(0);
+      expect(ids.length).toBeGreaterThanOrEqual(kept);
+      expect(ids).toEqual(ids.map((_, at) => String(at)));
+    }
+    expect(Math.max(...told.map(({ kept }) => kept))).toBeGreaterThan(160);
+  });
+
   test("can be used after there was no more room", async () => {
     const page = await openPage();
     const session = await context.newCDPSession(page);
@@ -191,10 +222,15 @@ inBrowser.each(["indexeddb", "opfs"] as const)("an index that is kept in %s", (s
       } };
       const index = await createIndex({ model, store: argument.store });
       const text = "A passage of some two hundred characters, as texts have them on the whole, so that texts take what they take. ".repeat(2);
+      const long = [];
+      const watching = new PerformanceObserver((list) => long.push(...list.getEntries().map(({ duration }) => duration)));
+      watching.observe({ type: "longtask" });
       const start = performance.now();
       await index.add(Array.from({ length: argument.passages }, (_, at) => ({ id: String(at), text: at + text })));
       const added = performance.now() - start;
-      return { added, search: await searched(index) };`, { store, passages });
+      await new Promise((over) => setTimeout(over, 100));
+      watching.disconnect();
+      return { added, search: await searched(index), longTasks: long.length, longest: Math.max(0, ...long) };`, { store, passages });
     await page.close();
     const again = await openPage();
     const reload = await run<Record<string, number>>(again, `${measure}

@@ -16,10 +16,10 @@ export interface Store {
   close(): void;
 }
 
-const NAME = "nanoembed-index";
-
+/** What only kept indices need is loaded when there is one. */
 export async function openStore(kind: KeptStore, name: string): Promise<Store> {
   try {
+    const { inDatabase, inFiles } = await import("./kept-stores.js");
     return await (kind === "opfs" ? inFiles(name) : inDatabase(name));
   } catch (cause) {
     throw unavailable(kind, cause);
@@ -45,87 +45,4 @@ export function writeFailure(cause: unknown, bytes: number): NanoembedError {
     ? new NanoembedError("quota_exceeded", `the browser has no room for ${bytes} bytes more: remove documents, ask for more with ` +
         "navigator.storage.persist(), or export() the index. What was added before is there, and can be searched", { cause })
     : new NanoembedError("write_failed", `the index could not be written: ${String(cause)}`, { cause });
-}
-
-async function folder(name: string): Promise<FileSystemDirectoryHandle> {
-  const top = await (await navigator.storage.getDirectory()).getDirectoryHandle(NAME, { create: true });
-  // Names of files may not have all characters.
-  return top.getDirectoryHandle(encodeURIComponent(name).replaceAll(".", "%2e") || "%", { create: true });
-}
-
-const SMALL_PART = 1 << 15;
-
-/** Writes a file, so many bytes at a time; it appears when it is closed. */
-async function writeFile(place: FileSystemDirectoryHandle, name: string, bytes: Uint8Array<ArrayBuffer>, part: number): Promise<void> {
-  const file = await (await place.getFileHandle(name, { create: true })).createWritable();
-  try {
-    for (let at = 0; at < bytes.length; at += part) await file.write(bytes.subarray(at, at + part));
-    await file.close();
-  } catch (error) {
-    await file.abort().catch(() => {});
-    throw error;
-  }
-}
-
-/** A file a segment. */
-async function inFiles(name: string): Promise<Store> {
-  const place = await folder(name);
-  const remove = async (names: readonly string[]) => {
-    for (const each of names) await place.removeEntry(each).catch(() => {});
-  };
-  return {
-    async names() {
-      const names: string[] = [];
-      for await (const each of place.keys()) names.push(each);
-      return names;
-    },
-    async read(each) {
-      const file = await (await place.getFileHandle(each)).getFile();
-      // Of a file that was not closed there is only the name.
-      return file.size > 0 ? new Uint8Array(await file.arrayBuffer()) : undefined;
-    },
-    async write(each, bytes) {
-      try {
-        // Of many bytes at once Chromium does not always say why it takes no more: AbortError in place of QuotaExceededError.
-        await writeFile(place, each, bytes, bytes.length).catch(() => writeFile(place, each, bytes, SMALL_PART));
-      } catch (error) {
-        await remove([each]);
-        throw error;
-      }
-    },
-    remove,
-    close() {},
-  };
-}
-
-const SEGMENTS = "segments";
-
-/** A database an index, a record a segment. */
-async function inDatabase(name: string): Promise<Store> {
-  const opening = indexedDB.open(`${NAME} ${name}`);
-  opening.onupgradeneeded = () => opening.result.createObjectStore(SEGMENTS);
-  const database = await answer(opening);
-  // Somebody deletes it: whoever holds it would keep them waiting.
-  database.onversionchange = () => database.close();
-  const change = (run: (segments: IDBObjectStore) => void) => new Promise<void>((resolve, reject) => {
-    const transaction = database.transaction(SEGMENTS, "readwrite", { durability: "strict" });
-    transaction.oncomplete = () => resolve();
-    transaction.onabort = () => reject(transaction.error);
-    run(transaction.objectStore(SEGMENTS));
-  });
-  const segments = () => database.transaction(SEGMENTS).objectStore(SEGMENTS);
-  return {
-    names: async () => (await answer(segments().getAllKeys())) as string[],
-    read: async (each) => (await answer(segments().get(each))) as Uint8Array | undefined,
-    write: (each, bytes) => change((all) => all.put(bytes, each)),
-    remove: (names) => change((all) => names.forEach((each) => all.delete(each))),
-    close: () => database.close(),
-  };
-}
-
-function answer<T>(request: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
 }

@@ -109,6 +109,9 @@ export interface SearchIndex {
   export(): Promise<Uint8Array<ArrayBuffer>>;
   /** Adds what `export` gave. */
   import(bytes: Uint8Array | ArrayBuffer): Promise<AddProgress>;
-  /** Frees memory; what is kept stays. */
+  /**
+   * Frees memory; what is kept stays. Whatever is under way fails with `disposed`: of an `add` there is what `onProgress` was told
+   * of, and of what was being written all or nothing.
+   */
   close(): void;
 }

@@ -10,9 +10,11 @@ import type {
 import { missing, type IndexStore } from "./index-store.js";
 import { passagesOf, type Place } from "./passages.js";
 import { Rows } from "./index-rows.js";
-import { decodeSegment, encodeSegment, type ModelMark, type Segment, type StoredDocument } from "./segment.js";
-import { deleteSegments, SegmentLog } from "./segment-log.js";
+import { decoding, encoding, type ModelMark, type Segment, type StoredDocument } from "./segment.js";
+import { closed, deleteSegments, SegmentLog } from "./segment-log.js";
 import type { EmbedOptions, SentenceModel } from "./sentences.js";
+import { inSlices } from "./slices.js";
+import { unlessAborted } from "./source.js";
 import { quantizeVectors, similarity } from "./vectors.js";
 
 export { NanoembedError } from "./errors.js";
@@ -93,6 +95,8 @@ class Index implements SearchIndex {
   /** The document of each row. */
   #owners: (Held | undefined)[] = [];
   #log: SegmentLog | undefined;
+  /** Ends what is under way when the index is closed. */
+  readonly #closing = new AbortController();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -122,7 +126,11 @@ class Index implements SearchIndex {
     return this.#rows.bytes;
   }
 
-  async add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options: AddOptions = {}): Promise<AddProgress> {
+  add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options: AddOptions = {}): Promise<AddProgress> {
+    return this.#whileOpen(() => this.#add(documents, options));
+  }
+
+  async #add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options: AddOptions): Promise<AddProgress> {
     const { signal, onProgress } = options;
     check(typeof documents === "object" && documents !== null, SEVERAL);
     const all = isDocument(documents) ? [documents] : documents;
@@ -131,7 +139,7 @@ class Index implements SearchIndex {
     const waiting = new Map<string, Cut>();
     let [given, passages] = [0, 0];
     const keep = async () => {
-      const segment = await embedded([...waiting.values()], this.#parts, options);
+      const segment = await embedded([...waiting.values()], this.#parts, { ...options, signal: either(this.#closing.signal, signal) });
       signal?.throwIfAborted();
       await this.#open().append(() => segment);
       done.documents += given;
@@ -157,7 +165,11 @@ class Index implements SearchIndex {
     return done;
   }
 
-  async remove(ids: string | readonly string[]): Promise<number> {
+  remove(ids: string | readonly string[]): Promise<number> {
+    return this.#whileOpen(() => this.#remove(ids));
+  }
+
+  async #remove(ids: string | readonly string[]): Promise<number> {
     const given = typeof ids === "string" ? [ids] : [...ids];
     let removed: string[] = [];
     await this.#open().append(() => {
@@ -167,7 +179,11 @@ class Index implements SearchIndex {
     return removed.length;
   }
 
-  async search(question: string | Float32Array, options: IndexSearchOptions = {}): Promise<IndexHit[]> {
+  search(question: string | Float32Array, options: IndexSearchOptions = {}): Promise<IndexHit[]> {
+    return this.#whileOpen(() => this.#search(question, options));
+  }
+
+  async #search(question: string | Float32Array, options: IndexSearchOptions): Promise<IndexHit[]> {
     const { k = 10, filter, signal } = options;
     check(Number.isInteger(k) && k >= 1, "k must be 1 or more");
     const log = this.#open();
@@ -192,37 +208,40 @@ class Index implements SearchIndex {
     });
   }
 
-  async has(id: string): Promise<boolean> {
-    await this.#open().refresh();
-    return this.#held.has(id);
+  has(id: string): Promise<boolean> {
+    return this.#read(() => this.#held.has(id));
   }
 
-  async get(id: string): Promise<IndexDocument | undefined> {
-    await this.#open().refresh();
-    const held = this.#held.get(id);
-    return held?.text === undefined ? undefined : { id, text: held.text, metadata: held.metadata };
+  get(id: string): Promise<IndexDocument | undefined> {
+    return this.#read(() => {
+      const held = this.#held.get(id);
+      return held?.text === undefined ? undefined : { id, text: held.text, metadata: held.metadata };
+    });
   }
 
-  async contents(): Promise<IndexContents> {
-    await this.#open().refresh();
-    const { documents, codes, scales, model } = this.#whole();
-    const passages = documents.flatMap(({ id, passages, text, metadata }) =>
-      passages.map(([start, end]) => ({ id, start, end, text: text?.slice(start, end), metadata })));
-    return { passages, vectors: { kind: "int8", data: codes, scales, dims: model.dims } };
+  contents(): Promise<IndexContents> {
+    return this.#read(() => {
+      const { documents, codes, scales, model } = this.#whole();
+      const passages = documents.flatMap(({ id, passages, text, metadata }) =>
+        passages.map(([start, end]) => ({ id, start, end, text: text?.slice(start, end), metadata })));
+      return { passages, vectors: { kind: "int8", data: codes, scales, dims: model.dims } };
+    });
   }
 
-  async ids(): Promise<string[]> {
-    await this.#open().refresh();
-    return [...this.#held.keys()];
+  ids(): Promise<string[]> {
+    return this.#read(() => [...this.#held.keys()]);
   }
 
-  async export(): Promise<Uint8Array<ArrayBuffer>> {
-    await this.#open().refresh();
-    return encodeSegment(this.#whole());
+  export(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#read(() => inSlices(encoding(this.#whole())));
   }
 
-  async import(bytes: Uint8Array | ArrayBuffer): Promise<AddProgress> {
-    const segment = decodeSegment(new Uint8Array(bytes).slice());
+  import(bytes: Uint8Array | ArrayBuffer): Promise<AddProgress> {
+    return this.#whileOpen(() => this.#import(bytes));
+  }
+
+  async #import(bytes: Uint8Array | ArrayBuffer): Promise<AddProgress> {
+    const segment = await inSlices(decoding(new Uint8Array(bytes).slice()));
     this.#checkModel(segment.model);
     const documents = this.#parts.keepTexts ? segment.documents : segment.documents.map(({ text: _, ...rest }) => rest);
     await this.#open().append(() => ({ ...segment, model: this.#parts.mark, documents, removed: [] }));
@@ -230,14 +249,31 @@ class Index implements SearchIndex {
   }
 
   close(): void {
-    this.#log?.close();
+    if (!this.#log) return;
+    this.#log.close();
     this.#log = undefined;
     this.#reset();
+    this.#closing.abort(closed(this.#parts.title));
   }
 
   #open(): SegmentLog {
-    if (!this.#log) throw new NanoembedError("disposed", `${this.#parts.title} was closed`);
+    if (!this.#log) throw closed(this.#parts.title);
     return this.#log;
+  }
+
+  /** What `run` gives, unless the index is closed before that: then, at once, the error that says so. */
+  async #whileOpen<T>(run: () => Promise<T>): Promise<T> {
+    this.#open();
+    return unlessAborted(run(), this.#closing.signal);
+  }
+
+  /** What `read` finds when all is known that was written. */
+  #read<T>(read: () => T | Promise<T>): Promise<T> {
+    return this.#whileOpen(async () => {
+      await this.#open().refresh();
+      this.#open();
+      return read();
+    });
   }
 
   #reset(): void {
@@ -323,6 +359,10 @@ async function embedded(cut: readonly Cut[], { model, embedding, mark, keepTexts
   const documents = cut.map(({ document: { text, ...rest } }) => (keepTexts ? { ...rest, text: text! } : rest));
   return { model: mark, removed: [], documents, scales: scales!, codes: codes as Int8Array };
 }
+
+/** Aborted as soon as one of both is; where browsers cannot do that, the work goes on, and nobody waits for it. */
+const either = (closing: AbortSignal, signal: AbortSignal | undefined): AbortSignal =>
+  signal ? (AbortSignal.any?.([closing, signal]) ?? signal) : closing;
 
 const isDocument = (given: object): given is IndexDocument => "id" in given && "text" in given;
 

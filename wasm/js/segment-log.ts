@@ -1,7 +1,8 @@
 // The segments of an index, in the order in which they were written: by this page, and by others that have the same index open.
 import { NanoembedError } from "./errors.js";
 import { openStore, writeFailure, type IndexStore, type KeptStore, type Store } from "./index-store.js";
-import { decodeSegment, encodeSegment, mergeSegments, type Segment } from "./segment.js";
+import { decoding, encoding, type Segment } from "./segment.js";
+import { inSlices, type Work } from "./slices.js";
 
 /** A segment's name says which numbers it stands for: `from-to`, both included, several once segments were merged. */
 interface Range {
@@ -38,6 +39,7 @@ export class SegmentLog {
   #isStale = true;
   /** Bytes of segments, as far as they are known. */
   readonly #sizes = new Map<string, number>();
+  #isClosed = false;
 
   private constructor(title: string, store: Store | undefined, locked: Locked, channel: BroadcastChannel | undefined, reading: Reading) {
     [this.#title, this.#store, this.#locked, this.#channel, this.#reading] = [title, store, locked, channel, reading];
@@ -53,12 +55,12 @@ export class SegmentLog {
 
   /** Takes over what was written since the last time, if something was. */
   async refresh(): Promise<void> {
-    if (this.#isStale && this.#store) await this.#locked("shared", () => this.#takeOver(this.#store!));
+    if (this.#isStale && this.#store) await this.#alone("shared", () => this.#takeOver(this.#store!));
   }
 
   /** Writes a segment, and takes it over once it is kept: what `make` gives when all before it is known; nothing if it is not wanted. */
   async append(make: () => Segment | undefined): Promise<void> {
-    await this.#locked("exclusive", async () => {
+    await this.#alone("exclusive", async () => {
       const store = this.#store;
       const before = store ? await this.#takeOver(store) : [];
       const segment = make();
@@ -68,6 +70,8 @@ export class SegmentLog {
       const number = before.length > 0 ? before.at(-1)!.to + 1 : Date.now();
       const name = nameOf(number, number);
       await this.#write(store, name, segment);
+      // It is kept, and there is nobody any more to take it over.
+      if (this.#isClosed) return;
       if (before.length === 0) this.#first = number;
       this.#applied = number;
       this.#reading.apply(segment);
@@ -76,13 +80,37 @@ export class SegmentLog {
     });
   }
 
+  /** What is being written is kept as a whole, or not at all; nothing is applied any more. */
   close(): void {
+    this.#isClosed = true;
     this.#channel?.close();
     this.#store?.close();
   }
 
+  /** Runs something under the lock; once this is closed, whatever fails does because of that. */
+  async #alone<T>(mode: "shared" | "exclusive", run: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#locked(mode, () => {
+        this.#check();
+        return run();
+      });
+    } catch (error) {
+      this.#check();
+      throw error;
+    }
+  }
+
+  #check(): void {
+    if (this.#isClosed) throw closed(this.#title);
+  }
+
+  /** Work between whose slices this may be closed. */
+  #inSlices<T>(work: Work<T>): Promise<T> {
+    return inSlices(work, () => this.#check());
+  }
+
   async #write(store: Store, name: string, segment: Segment): Promise<void> {
-    const bytes = encodeSegment(segment);
+    const bytes = await this.#inSlices(encoding(segment));
     try {
       await store.write(name, bytes);
     } catch (cause) {
@@ -103,6 +131,7 @@ export class SegmentLog {
       for (const { name, from, to } of there) {
         if (to <= this.#applied) continue;
         const segment = await this.#read(store, name);
+        this.#check();
         // It stands for all that there was, and does not say what of that is gone.
         if (from === this.#first) this.#reading.reset();
         if (segment) this.#reading.apply(segment);
@@ -120,16 +149,19 @@ export class SegmentLog {
     const bytes = await store.read(name);
     this.#sizes.set(name, bytes?.length ?? 0);
     try {
-      return bytes && decodeSegment(bytes);
+      return bytes && (await this.#inSlices(decoding(bytes)));
     } catch (cause) {
-      if (!(cause instanceof NanoembedError)) throw cause;
+      if (!(cause instanceof NanoembedError) || this.#isClosed) throw cause;
       const { code, offset } = cause;
       const message = `segment ${name} of ${this.#title} is damaged, and with it what it adds: ${cause.message}; deleteIndex() makes room for another`;
       throw new NanoembedError(code, message, { cause, ...(offset === undefined ? {} : { offset }) });
     }
   }
 
-  /** Makes one segment of those at the end that are of about one size, and removes those that do not count any more. */
+  /**
+   * Makes one segment of those at the end that are of about one size, and removes those that do not count any more: in slices, as
+   * there may be 100,000 passages.
+   */
   async #merge(store: Store, there: Range[]): Promise<void> {
     let [start, sum] = [there.length, 0];
     while (start > 0) {
@@ -143,16 +175,20 @@ export class SegmentLog {
     try {
       const segments: Segment[] = [];
       for (const { name } of merged) segments.push(...[await this.#read(store, name)].filter((segment) => segment !== undefined));
+      const { merging } = await import("./merging.js");
       const name = nameOf(merged[0]!.from, merged.at(-1)!.to);
-      await this.#write(store, name, mergeSegments(segments, start === 0));
+      await this.#write(store, name, await this.#inSlices(merging(segments, start === 0)));
       const old = (await store.names()).filter((each) => each !== name && !counting([each, name]).some((range) => range.name === each));
       await store.remove(old);
       for (const each of old) this.#sizes.delete(each);
     } catch {
-      // There is no room for both: all stays as it is.
+      // There is no room for both, or the index was closed: all stays as it is.
     }
   }
 }
+
+/** What is said of an index that was closed. */
+export const closed = (title: string) => new NanoembedError("disposed", `${title} was closed`);
 
 /** The segments that count, in their order: those that were merged into another do not. */
 function counting(names: readonly string[]): Range[] {

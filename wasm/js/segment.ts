@@ -15,6 +15,8 @@
 // Numbers are little-endian, as WebAssembly's and every browser's are. Passages are those of the documents, in order.
 import { NanoembedError } from "./errors.js";
 import type { Place } from "./passages.js";
+import { reading, writing } from "./segment-json.js";
+import { atOnce, type Work } from "./slices.js";
 
 /** A document without its vectors. */
 export interface StoredDocument {
@@ -47,33 +49,59 @@ const HEADER = 24;
 
 const failure = (code: string, offset: number, message: string) => new NanoembedError(code, `byte ${offset}: ${message}`, { offset });
 
+/** So many words, bytes, or documents are dealt with together. */
+const PART_WORDS = 1 << 20;
+const PART_BYTES = 1 << 22;
+const PART_DOCUMENTS = 1024;
+
 /** FNV-1a, a word at a time. */
-function checksum(words: Uint32Array): number {
+function* checksum(words: Uint32Array): Work<number> {
   let hash = 0x811c_9dc5;
-  for (let at = 1; at < words.length; at += 1) if (at !== 5) hash = Math.imul(hash ^ words[at]!, 0x0100_0193);
+  for (let from = 0; from < words.length; from += PART_WORDS) {
+    const end = Math.min(words.length, from + PART_WORDS);
+    for (let at = Math.max(1, from); at < end; at += 1) if (at !== 5) hash = Math.imul(hash ^ words[at]!, 0x0100_0193);
+    yield;
+  }
   return hash >>> 0;
 }
 
-export function encodeSegment({ model, removed, documents, scales, codes }: Segment): Uint8Array<ArrayBuffer> {
-  const text = new TextEncoder().encode(JSON.stringify({ model, removed, documents }));
-  const json = (text.length + 3) & ~3;
+export const encodeSegment = (segment: Segment): Uint8Array<ArrayBuffer> => atOnce(encoding(segment));
+
+/** The bytes of a segment. */
+export function* encoding({ model, removed, documents, scales, codes }: Segment): Work<Uint8Array<ArrayBuffer>> {
+  const parts = yield* writing({ model, removed }, documents);
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const json = (length + 3) & ~3;
   const at = HEADER + json;
   const bytes = new Uint8Array((at + 4 * scales.length + codes.length + 3) & ~3);
-  bytes.set(text, HEADER);
-  bytes.fill(32, HEADER + text.length, at);
-  bytes.set(new Uint8Array(scales.buffer, scales.byteOffset, scales.byteLength), at);
-  bytes.set(new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength), at + 4 * scales.length);
+  yield* copying(parts, bytes, HEADER);
+  bytes.fill(32, HEADER + length, at);
+  const vectors = [scales, codes].map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength));
+  yield* copying(vectors, bytes, at);
   const words = new Uint32Array(bytes.buffer);
   words.set([MAGIC, VERSION, json, scales.length, model.dims]);
-  words[5] = checksum(words);
+  words[5] = yield* checksum(words);
   return bytes;
 }
+
+/** Copies some runs of bytes one behind the other. */
+function* copying(parts: readonly Uint8Array[], to: Uint8Array, place: number): Work<void> {
+  for (const part of parts) {
+    for (let at = 0; at < part.length; at += PART_BYTES) {
+      to.set(part.subarray(at, at + PART_BYTES), place + at);
+      yield;
+    }
+    place += part.length;
+  }
+}
+
+export const decodeSegment = (given: Uint8Array): Segment => atOnce(decoding(given));
 
 /**
  * @throws NanoembedError `unknown_format`, `unsupported_version`, `unexpected_end`, `misaligned`, `trailing_bytes`, `data_checksum`,
  * `bad_json`, `bad_field`, `bad_count`, `bad_scale`
  */
-export function decodeSegment(given: Uint8Array): Segment {
+export function* decoding(given: Uint8Array): Work<Segment> {
   // Words begin at multiples of four.
   const bytes = given.byteOffset % 4 === 0 ? given : given.slice();
   if (bytes.length < 4 || new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true) !== MAGIC) {
@@ -89,10 +117,10 @@ export function decodeSegment(given: Uint8Array): Segment {
   if (json! % 4 !== 0) throw failure("misaligned", 8, "the length of the JSON is no multiple of 4");
   if (bytes.length < size) throw failure("unexpected_end", bytes.length, `the index ends where ${size} bytes should be`);
   if (bytes.length > size) throw failure("trailing_bytes", size, "the index has more bytes than it says");
-  if (checksum(new Uint32Array(bytes.buffer, bytes.byteOffset, size / 4)) !== sum) {
+  if ((yield* checksum(new Uint32Array(bytes.buffer, bytes.byteOffset, size / 4))) !== sum) {
     throw failure("data_checksum", 20, "the index is damaged: its checksum is another");
   }
-  const { model, removed, documents } = parsed(bytes.subarray(HEADER, HEADER + json!), count!, dims!);
+  const { model, removed, documents } = yield* parsed(bytes.subarray(HEADER, HEADER + json!), count!, dims!);
   const scales = new Float32Array(bytes.buffer, bytes.byteOffset + HEADER + json!, count);
   const bad = scales.findIndex((scale) => !Number.isFinite(scale));
   if (bad >= 0) throw failure("bad_scale", HEADER + json! + 4 * bad, "a scale is no finite number");
@@ -101,10 +129,10 @@ export function decodeSegment(given: Uint8Array): Segment {
 }
 
 /** What the JSON says, if all of it is what it should be. */
-function parsed(text: Uint8Array, count: number, dims: number): Pick<Segment, "model" | "removed" | "documents"> {
+function* parsed(text: Uint8Array, count: number, dims: number): Work<Pick<Segment, "model" | "removed" | "documents">> {
   let read: Partial<Segment> | undefined;
   try {
-    read = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text)) as Partial<Segment>;
+    read = (yield* reading(new TextDecoder("utf-8", { fatal: true }).decode(text))) as Partial<Segment>;
   } catch (cause) {
     throw failure("bad_json", HEADER, `the index's JSON cannot be read: ${String(cause)}`);
   }
@@ -120,6 +148,7 @@ function parsed(text: Uint8Array, count: number, dims: number): Pick<Segment, "m
     if (!isDocument(document) || seen.has(document.id)) throw failure("bad_field", HEADER, `document ${at} is not as it should be`);
     seen.add(document.id);
     passages += document.passages.length;
+    if (at % PART_DOCUMENTS === 0) yield;
   }
   if (passages !== count) throw failure("bad_count", HEADER, `there are ${count} vectors of ${passages} passages`);
   return { model, removed, documents };
@@ -136,34 +165,4 @@ function isDocument(value: unknown): value is StoredDocument {
   const most = text?.length ?? Number.MAX_SAFE_INTEGER;
   return passages.every((place: unknown) =>
     Array.isArray(place) && place.length === 2 && place.every(Number.isInteger) && place[0] >= 0 && place[0] <= place[1] && place[1] <= most);
-}
-
-/** One segment that says what several say, one after the other. `isFirst`: nothing comes before them. */
-export function mergeSegments(segments: readonly Segment[], isFirst: boolean): Segment {
-  const removed = new Set<string>();
-  const kept = new Map<string, { document: StoredDocument; from: Segment; row: number }>();
-  for (const from of segments) {
-    for (const id of from.removed) {
-      kept.delete(id);
-      removed.add(id);
-    }
-    let row = 0;
-    for (const document of from.documents) {
-      kept.set(document.id, { document, from, row });
-      row += document.passages.length;
-    }
-  }
-  const { model } = segments.at(-1)!;
-  const documents = [...kept.values()].map(({ document }) => document);
-  const count = documents.reduce((sum, { passages }) => sum + passages.length, 0);
-  const scales = new Float32Array(count);
-  const codes = new Int8Array(count * model.dims);
-  let to = 0;
-  for (const { document, from, row } of kept.values()) {
-    const end = row + document.passages.length;
-    scales.set(from.scales.subarray(row, end), to);
-    codes.set(from.codes.subarray(row * model.dims, end * model.dims), to * model.dims);
-    to += document.passages.length;
-  }
-  return { model, removed: isFirst ? [] : [...removed], documents, scales, codes };
 }

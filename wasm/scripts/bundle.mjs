@@ -18,6 +18,8 @@ const chunks = {
   ranking: ["ranking.ts"],
   // Search in few bits, with its module.
   scan: ["scan.ts", "generated/scan.js"],
+  // What indices need that are kept.
+  kept: ["kept-stores.ts", "merging.ts"],
   // What reads parts of files.
   parts: ["parts.ts"],
   words: ["words.ts", "looking-up.ts", "module-slim.ts", "generated/slim.js"],

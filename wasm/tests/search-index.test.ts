@@ -4,7 +4,10 @@ import { load, topK, type SentenceModel } from "../dist/index.js";
 import { createIndex, type IndexDocument, type IndexOptions, type SearchIndex } from "../dist/search-index.js";
 import { passagesOf } from "../js/passages.js";
 import { Rows } from "../js/index-rows.js";
-import { decodeSegment, encodeSegment, mergeSegments, type Segment } from "../js/segment.js";
+import { merging } from "../js/merging.js";
+import { decodeSegment, decoding, encodeSegment, encoding, type Segment } from "../js/segment.js";
+import { reading, writing } from "../js/segment-json.js";
+import { atOnce, inSlices, type Work } from "../js/slices.js";
 import { modelBytes, sentences } from "./files.js";
 
 let model: SentenceModel;
@@ -277,8 +280,130 @@ describe("a segment", () => {
   test("stands for several, one after the other", () => {
     const later = segment(["b"], ["c", [10, 11, 12]], ["a", [13, 14, 15]]);
     const last = segment([], ["b", [16, 17, 18]]);
-    expect(mergeSegments([one, later, last], false)).toEqual({ ...segment(["x", "b"], ["a", [13, 14, 15]], ["c", [10, 11, 12]], ["b", [16, 17, 18]]) });
-    expect(mergeSegments([one, later], true).removed).toEqual([]);
+    expect(atOnce(merging([one, later, last], false))).toEqual({ ...segment(["x", "b"], ["a", [13, 14, 15]], ["c", [10, 11, 12]], ["b", [16, 17, 18]]) });
+    expect(atOnce(merging([one, later], true)).removed).toEqual([]);
+  });
+});
+
+describe("documents in JSON", () => {
+  const outcome = (run: () => unknown) => {
+    try {
+      return run();
+    } catch {
+      return "refused";
+    }
+  };
+  const same = (text: string) => expect([text.slice(0, 99), outcome(() => atOnce(reading(text)))]).toEqual([text.slice(0, 99), outcome(() => JSON.parse(text))]);
+  // What looks like the ends of documents, and is none.
+  const odd = ['},{"id":"x","passages":[', "\\", '\\"', '"', "]}", "\\\\\"},{", 'x"documents":[', "ü😀\u2028", "x".repeat(70_000), ""];
+  const documents = odd.flatMap((text, at) => [
+    { id: `a${at}${text.slice(0, 30)}`, passages: [], text },
+    { id: `b${at}`, passages: [], metadata: [{ id: text.slice(0, 9) }, { id: "y", documents: [{}, [[], text.slice(0, 5)]] }] },
+  ]);
+  const head = { model: { name: '"documents":[', dims: 1, probe: [1] }, removed: ['"documents":[', "x"] };
+
+  test("are written and read in parts as in one", () => {
+    const many = Array.from({ length: 40 }, () => documents).flat();
+    // Longer than a part, and full of what looks like its end.
+    const nested = { id: "n", passages: [], metadata: Array.from({ length: 30_000 }, (_, at) => ({ id: at })) };
+    for (const all of [many, [], [nested, ...documents, nested], documents]) {
+      const text = JSON.stringify({ ...head, documents: all });
+      expect(Buffer.concat(atOnce(writing(head, all))).toString()).toBe(text);
+      expect(atOnce(reading(text))).toEqual(JSON.parse(text));
+      same(`${text}  `);
+    }
+  });
+
+  test("are refused wherever all of them are", () => {
+    const long = JSON.stringify({ id: "long", text: "x".repeat(66_000) });
+    for (const text of ['{"documents":[]}', '{"documents": [1]}', '{"documents":[1,2],"documents":[3]}', '{"documents":[1],"model":2}', "[]", "7", "",
+      '{"documents":[1,]}', '{"documents":[,1]}', '{"documents":[1 2]}', '{"documents":[1}', '{"documents":[1]]', '{"documents":[1]}}', '{"documents":["]}',
+      '{"a":{"documents":[1]}}', '{"x\\"documents":[1]}', '\ufeff{"documents":[1]}', '{"documents":[\ufeff1]}', '{"documents":[1]}\u00a0', '{"documents":[1]}     ',
+      '{"documents":[', '"documents":[]}', `{"documents":[${long},${long},]}`, `{"documents":[${long},,${long}]}`, `{"documents":[,${long}]}`,
+      `{"documents":[${long},${long}]}`, `{"documents":[${long}${long}]}`, `{"documents":[${long},${long}}]}`, `{"documents":[${long}],"documents":[${long}]}`,
+      `{"documents":[[${long},${long}]]}`, `{"documents":[[${long}],${long}]]}`, `{"documents":[${long},${long}], "a":[]}`, `{"documents":[${long},${long},{"id":]}`]) {
+      same(text);
+    }
+    const small = JSON.stringify({ ...head, documents: documents.filter(({ text }) => (text?.length ?? 0) < 1000) });
+    for (let at = 0; at < small.length; at += 1) for (const other of ['"', ",", "]", "}", "\\"]) same(small.slice(0, at) + other + small.slice(at + 1));
+  });
+});
+
+describe("long work", () => {
+  const segment = (count: number): Segment => ({
+    model: { name: "m", dims: 256, probe: [1] }, removed: [], scales: new Float32Array(count).fill(1), codes: new Int8Array(256 * count),
+    documents: Array.from({ length: count }, (_, at) => ({ id: String(at), passages: [[0, 1]] as const, text: `text ${at} `.repeat(20) })),
+  });
+  /** In how many slices it may be done. */
+  const slices = (work: Work<unknown>) => {
+    let count = 1;
+    while (!work.next().done) count += 1;
+    return count;
+  };
+
+  test("can be interrupted, the more often the more there is", () => {
+    for (const work of [encoding, (all: Segment) => decoding(encodeSegment(all)), (all: Segment) => merging([all, all], false)]) {
+      const [some, twice] = [slices(work(segment(10_000))), slices(work(segment(20_000)))];
+      expect(some).toBeGreaterThan(20);
+      expect(twice / some).toBeGreaterThan(1.8);
+    }
+  });
+
+  test("lets others in, and ends where it is told to", async () => {
+    function* forever(): Work<never> {
+      for (;;) yield;
+    }
+    let turns = 0;
+    const ended = inSlices(forever(), () => {
+      if (turns > 0) throw new Error("enough");
+    });
+    setTimeout(() => (turns += 1));
+    await expect(ended).rejects.toThrow("enough");
+  });
+});
+
+describe("closing", () => {
+  const waiting = () => {
+    let signal: AbortSignal | undefined;
+    const never = new Promise<never>(() => {});
+    const embedDocuments = async (texts: readonly string[], options: { signal?: AbortSignal } = {}) => {
+      if (texts.length === 1 && signal === undefined && options.signal === undefined) return embeddings(texts, 16);
+      signal = options.signal;
+      return never;
+    };
+    return { model: { ...stub(16), embedDocuments, embedQuery: () => never } as never, aborted: () => signal?.aborted };
+  };
+  const disposed = { name: "NanoembedError", code: "disposed", message: "the index was closed" };
+
+  test.each([undefined, new AbortController().signal])("ends all that is under way, and the embedding", async (signal) => {
+    const { model, aborted } = waiting();
+    const index = await createIndex({ model });
+    const under = [
+      index.add(PETS, signal ? { signal } : {}), index.search("x"),
+      index.add((async function* () { await new Promise(() => {}); yield PETS[0]!; })()),
+    ];
+    await new Promise((over) => setTimeout(over));
+    expect(aborted()).toBe(false);
+    index.close();
+    index.close();
+    for (const each of under) await expect(each).rejects.toMatchObject(disposed);
+    expect(aborted()).toBe(true);
+    for (const each of [index.add(PETS), index.import(new Uint8Array()), index.ids(), index.remove("x"), index.export(), index.contents()]) {
+      await expect(each).rejects.toMatchObject(disposed);
+    }
+    expect([index.documents, index.passages]).toEqual([0, 0]);
+  });
+
+  test("leaves nothing of what was being taken in", async () => {
+    const from = await createIndex({ model: stub(16) as never });
+    await from.add(Array.from({ length: 3000 }, (_, at) => ({ id: String(at), text: "x" })));
+    const bytes = await from.export();
+    const index = await createIndex({ model: stub(16) as never });
+    const under = [index.import(bytes), index.add(PETS), index.remove("1")];
+    index.close();
+    for (const each of under) await expect(each).rejects.toMatchObject(disposed);
+    await new Promise((over) => setTimeout(over, 50));
+    expect([index.documents, index.passages]).toEqual([0, 0]);
   });
 });
 
