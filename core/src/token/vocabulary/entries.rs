@@ -35,7 +35,7 @@ pub enum LengthPrefix {
 
 impl LengthPrefix {
     /// The size of the field.
-    const fn bytes(self) -> usize {
+    pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::U16 => 2,
             Self::U32 => 4,
@@ -43,23 +43,30 @@ impl LengthPrefix {
         }
     }
 
-    /// Splits `bytes`, which begin with an entry, into the entry's string and what follows.
+    /// Splits `bytes`, which begin with an entry, into the length of its string and what follows
+    /// the field.
     #[cfg_attr(target_family = "wasm", inline)]
-    fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-        let (length, rest) = match self {
+    pub(crate) fn length(self, bytes: &[u8]) -> Option<(usize, &[u8])> {
+        match self {
             Self::U16 => {
                 let (field, rest) = bytes.split_first_chunk()?;
-                (usize::from(u16::from_le_bytes(*field)), rest)
+                Some((usize::from(u16::from_le_bytes(*field)), rest))
             }
             Self::U32 => {
                 let (field, rest) = bytes.split_first_chunk()?;
-                (usize::try_from(u32::from_le_bytes(*field)).ok()?, rest)
+                Some((usize::try_from(u32::from_le_bytes(*field)).ok()?, rest))
             }
             Self::U64 => {
                 let (field, rest) = bytes.split_first_chunk()?;
-                (usize::try_from(u64::from_le_bytes(*field)).ok()?, rest)
+                Some((usize::try_from(u64::from_le_bytes(*field)).ok()?, rest))
             }
-        };
+        }
+    }
+
+    /// Splits `bytes`, which begin with an entry, into the entry's string and what follows.
+    #[cfg_attr(target_family = "wasm", inline)]
+    fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+        let (length, rest) = self.length(bytes)?;
         rest.split_at_checked(length)
     }
 }
