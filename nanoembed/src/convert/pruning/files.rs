@@ -113,6 +113,14 @@ impl Files {
         values.flat_map(ids::in_config).map(|place| place.id).collect()
     }
 
+    /// The tokens that files name by their spelling.
+    pub(super) fn named_tokens(&self) -> Vec<String> {
+        let texts = self.renumbered.iter().map(|(_, how, text)| (*how, text));
+        let texts = texts.filter(|(how, _)| *how == Renumbered::TokenizerConfig);
+        let values = texts.filter_map(|(_, text)| Value::parse(text, 0).ok());
+        values.flat_map(ids::tokens_in_config).collect()
+    }
+
     /// The same with the ids that tokens have from now on.
     pub(super) fn renumbered(
         mut self,

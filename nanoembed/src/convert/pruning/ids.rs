@@ -68,6 +68,25 @@ pub(super) fn in_config(config: Value<'_>) -> Vec<Place<'_>> {
     places
 }
 
+/// The tokens that a `tokenizer_config.json` or `special_tokens_map.json` names by their spelling: one
+/// or several under each name that ends with `_token` or `_tokens`.
+pub(super) fn tokens_in_config(config: Value<'_>) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut take = |value: Value<'_>| {
+        let content = value.member("content").unwrap_or(value).as_text();
+        tokens.extend(content.map(|content| chars(content).collect::<String>()));
+    };
+    for (name, value) in config.members() {
+        if !name.ends_with("_token") && !name.ends_with("_tokens") {
+            continue;
+        }
+        take(value);
+        value.items().for_each(&mut take);
+        value.members().for_each(|(_, value)| take(value));
+    }
+    tokens
+}
+
 /// The sizes of the vocabulary in a `config.json`.
 pub(super) fn sizes_in_config(config: Value<'_>) -> Vec<Value<'_>> {
     let mut sizes = Vec::new();
@@ -104,6 +123,18 @@ mod tests {
         assert_eq!(ids(&in_config(config)), [1, 2, 3, 4]);
         let sizes = sizes_in_config(config).into_iter().map(|size| size.as_u64());
         assert_eq!(sizes.collect::<Vec<_>>(), [Some(8), Some(10)]);
+    }
+
+    #[test]
+    fn special_tokens_are_named_in_every_spelling() {
+        let config = r#"{"mask_token": "<mask>", "pad_token": {"content": "\u003cpad>", "lstrip": true},
+            "additional_special_tokens": ["<a>", {"content": "<b>"}], "cls_token": null,
+            "extra_special_tokens": {"image": "<c>"}, "tokenizer_class": "X", "add_bos_token": true}"#;
+        let tokens = tokens_in_config(Value::parse(config, 0).unwrap());
+        for token in ["<mask>", "<pad>", "<a>", "<b>", "<c>"] {
+            assert!(tokens.iter().any(|it| it == token), "{token}: {tokens:?}");
+        }
+        assert!(!tokens.iter().any(|it| it == "X"), "{tokens:?}");
     }
 
     #[test]

@@ -252,6 +252,8 @@ impl Pruning {
         };
         files.named_ids().into_iter().for_each(&mut keep);
         vocabulary.named_ids().iter().copied().for_each(&mut keep);
+        let named = files.named_tokens();
+        named.iter().filter_map(|token| vocabulary.id_of(token)).for_each(&mut keep);
         (0..self.first_position()).for_each(&mut keep);
         let mut scripts = Scripts::default();
         for (id, count) in (0..).zip(&counts).filter(|(_, count)| **count > 0) {

@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 pub(super) enum Renumbered {
     /// `tokenizer.json`.
     Tokenizer,
-    /// `tokenizer_config.json`, whose added tokens are named by their ids.
+    /// `tokenizer_config.json`, whose added tokens are named by their ids, and
+    /// `special_tokens_map.json`, which names tokens alone.
     TokenizerConfig,
     /// `config.json` and `generation_config.json`.
     Config,
@@ -28,7 +29,7 @@ impl Renumbered {
     pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "tokenizer.json" => Self::Tokenizer,
-            "tokenizer_config.json" => Self::TokenizerConfig,
+            "tokenizer_config.json" | "special_tokens_map.json" => Self::TokenizerConfig,
             "config.json" | "generation_config.json" => Self::Config,
             "added_tokens.json" => Self::Ids,
             "vocab.txt" => Self::Lines,
