@@ -29,6 +29,8 @@ export default limits([
   ["wasm, static models", "69 KB", wasm("-static")],
   ["wasm, encoders of all families", "386 KB", wasm("-encoders")],
   ["wasm, encoders of all families, relaxed SIMD", "398 KB", wasm("-encoders-relaxed")],
+  ["wasm, encoders in .weights files", "207 KB", wasm("-weights")],
+  ["wasm, encoders in .weights files, relaxed SIMD", "217 KB", wasm("-weights-relaxed")],
   ["wasm, encoders in GGUF files", "341 KB", wasm("-gguf")],
   ["wasm, encoders in GGUF files, relaxed SIMD", "358 KB", wasm("-gguf-relaxed")],
   ["wasm, causal models", "150 KB", wasm("-causal")],

@@ -1,19 +1,22 @@
 // Encoders of all families: files that the command line makes of folders, in Node; a folder by its address, in Chromium.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { load, type Reranker, type SentenceModel } from "../dist/index.js";
 import { largestDifference } from "../tests/files.js";
-import { complete, expected, models } from "../tests/folders.js";
+import { complete, expected, models, picked } from "../tests/folders.js";
 import { dist, executablePath, inBrowser, launch, openPage } from "./browser.js";
 import { cli } from "./program.js";
 import { serve, type TestServer } from "./server.js";
 
 const TOLERANCE = 1e-5;
+
+/** What the module for `.weights` files runs. */
+const SMALL = complete.filter((name) => !/^(model2vec.*|.*reranker|cross_encoder|bert_cased.*)$/.test(name));
 
 /** What llama.cpp knows no architecture for, or pools otherwise. */
 const NOT_IN_GGUF = /^(mpnet|gte|bert_cased|bert_cased_st6|bert_max_pool|model2vec.*|.*reranker|cross_encoder|modernbert_mean|roberta)$/;
@@ -44,6 +47,30 @@ describe.each(complete)("%s", (name) => {
       expect(largestDifference((await model.embed(text, prompt)).data, values)).toBeLessThan(TOLERANCE);
     }
     model.dispose();
+  });
+
+  test.runIf(SMALL.includes(name))("as a .weights file starts no module but its own, which gives what that for folders does, bit by bit", async () => {
+    const bytes = file("weights");
+    const wasm = vi.spyOn(WebAssembly, "instantiate");
+    const small = (await load(bytes)) as SentenceModel;
+    const started = wasm.mock.calls.map(([source]) => (source as unknown as ArrayBuffer).byteLength);
+    wasm.mockRestore();
+    // Once a module is there, it is not started again.
+    expect([[], [statSync(join(dist, "nanoembed-weights.wasm")).size], [statSync(join(dist, "nanoembed-weights-relaxed.wasm")).size]]).toContainEqual(started);
+    const large = (await load(picked(name))) as SentenceModel;
+    expect([small.dims, small.maxTokens, small.prompts]).toEqual([large.dims, large.maxTokens, large.prompts]);
+    const texts = ["", "How do I reset my password?", "ÅNGSTRÖM 漢字 𝔘𝔫𝔦 \u0130 x", "word ".repeat(3000), "漢".repeat(3000), "[UNK] <s> </s> <mask>"];
+    for (const promptName of [undefined, ...large.prompts]) {
+      const options = promptName === undefined ? {} : { promptName };
+      expect(await small.embed(texts, options)).toEqual(await large.embed(texts, options));
+      for (const text of texts) expect(await small.tokenize(text, options)).toEqual(await large.tokenize(text, options));
+    }
+    for (const maxTokens of [2, 7]) expect(await small.embed(texts, { maxTokens })).toEqual(await large.embed(texts, { maxTokens }));
+    const refusal = (model: SentenceModel) => model.embed("x", { promptName: "odd" }).catch(({ code, message }) => [code, message]);
+    expect(await refusal(small)).toEqual(await refusal(large));
+    await expect(load(bytes, { requantize: true })).rejects.toMatchObject({ code: "unsupported_setting" });
+    await expect(load(bytes, { kind: "reranker" })).rejects.toMatchObject({ code: "wrong_kind" });
+    [small, large].forEach((model) => model.dispose());
   });
 });
 

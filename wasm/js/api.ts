@@ -25,6 +25,8 @@ export interface InitOptions extends Partial<BaseInitOptions> {
   causal?: ModuleSource | Promise<ModuleSource>;
   /** The module for encoders of all families, likewise. */
   encoders?: ModuleSource | Promise<ModuleSource>;
+  /** The module for encoders in `.weights` files, likewise. */
+  weights?: ModuleSource | Promise<ModuleSource>;
   /** The module for encoders in GGUF files, likewise. */
   gguf?: ModuleSource | Promise<ModuleSource>;
   /** The module for static models, likewise. */

@@ -13,7 +13,7 @@ export * from "./exports.js";
 const all: Api = /* @__PURE__ */ api(
   {
     sentences, static: tables, words: () => import("./looking-up.js"), causal: () => import("./continuing.js"), encoders: () => import("./encoding.js"),
-    gguf: () => import("./encoding-gguf.js"),
+    weights: () => import("./encoding-weights.js"), gguf: () => import("./encoding-gguf.js"),
   },
   () => import("./looking.js"),
 );

@@ -5,7 +5,7 @@ import { Engine, type AnyGlue, type InspectGlue } from "./engine.js";
 import type { ValuesGlue } from "./inspection.js";
 import causalGlue from "./generated/causal.js";
 import encodersGlue from "./generated/encoders.js";
-import ggufGlue from "./generated/gguf.js";
+import foldersGlue from "./generated/folders.js";
 import inspectGlue from "./generated/inspect.js";
 import sentencesGlue from "./generated/sentences.js";
 import slimGlue from "./generated/slim.js";
@@ -24,6 +24,7 @@ import valuesModule from "../dist/nanoembed-values.wasm";
 
 const engine = <G extends AnyGlue>(glue: () => unknown, module: Uint8Array) => new Engine<G>(glue, () => module as BufferSource);
 
+const encoders = /* @__PURE__ */ engine<EncoderGlue>(foldersGlue, encodersModule);
 const inspector = /* @__PURE__ */ engine<InspectGlue>(inspectGlue, inspectModule);
 
 export const modules: Modules = {
@@ -31,8 +32,10 @@ export const modules: Modules = {
   static: /* @__PURE__ */ engine<SentenceGlue>(sentencesGlue, staticModule),
   words: /* @__PURE__ */ engine<WordGlue>(slimGlue, slimModule),
   causal: /* @__PURE__ */ engine<CausalGlue>(causalGlue, causalModule),
-  encoders: /* @__PURE__ */ engine<EncoderGlue>(encodersGlue, encodersModule),
-  gguf: /* @__PURE__ */ engine<EncoderFileGlue>(ggufGlue, ggufModule),
+  encoders,
+  // That runs these files, too, and is there.
+  weights: encoders,
+  gguf: /* @__PURE__ */ engine<EncoderFileGlue>(encodersGlue, ggufModule),
   inspector: () => inspector.ready(),
   values: /* @__PURE__ */ engine<ValuesGlue>(valuesGlue, valuesModule),
 };

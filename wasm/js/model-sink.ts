@@ -28,6 +28,8 @@ export interface Runners {
   encoders(): Promise<Encoding<EncoderGlue> & {
     loadFolder(engine: Engine<EncoderGlue>, folder: Folder, options: LoadOptions): Promise<SentenceModel | Reranker>;
   }>;
+  /** Those in `.weights` files. */
+  weights(): Promise<Encoding<EncoderFileGlue>>;
   /** Those in GGUF files. */
   gguf(): Promise<Encoding<EncoderFileGlue>>;
 }
@@ -47,7 +49,13 @@ export type ModuleName = keyof Runners;
 /** What is done with files of these formats, as far as their first bytes tell. */
 const MODULES: Partial<Record<Family, ModuleName>> = { embd: "sentences", finalfusion: "words", gguf: "causal" };
 
-/** The module for encoders in files of a format. */
+/** What stands at the beginning of files with encoders that the module for BERT does not run. */
+const TEXTS = /config\.json|["\0]prompt\./;
+const HINTS: Partial<Record<Family, RegExp>> = {
+  amb: TEXTS, embd: TEXTS, gguf: /general\.architecture[^]{12}[a-z0-9-]*(?:bert|embedding)|\.pooling_type/,
+};
+
+/** The module for all encoders in files of a format. */
 const encoderModule = (format: string | undefined) => format === "gguf" ? format : "encoders";
 
 /** A module. */
@@ -79,32 +87,24 @@ const TELLING_BYTES = 1 << 12;
  * asked of a module when all of it is there; this saves a copy then.
  */
 function moduleFor(start: Uint8Array, family: Family): ModuleName | undefined {
-  if (family === "embd" && /architecture[^]{0,4}static/.test(beginning(start))) return "static";
-  return hintsAtEncoder(start, family) ? encoderModule(family) : MODULES[family];
+  const text = beginning(start);
+  if (family === "embd") {
+    if (/architecture[^]{0,4}static/.test(text)) return "static";
+    // Those that compare texts, `…ForSequenceClassification`, need the large module.
+    if (/config\.json/.test(text) && !/ForSeq/.test(text)) return "weights";
+  }
+  return HINTS[family]?.test(text) ? encoderModule(family) : MODULES[family];
 }
 
-const beginning = (start: Uint8Array) => new TextDecoder("latin1").decode(start.subarray(0, 1 << 16));
+const beginning = (start: Uint8Array) => new TextDecoder().decode(start.subarray(0, 1 << 16));
 
 /** The names of prompts in the file of a static model, all of which are empty: others need the module for all families. */
 function promptNames(file: Uint8Array): string[] {
-  const [, prompts] = /"prompts"\s*:\s*(\{[^}]*\})/.exec(new TextDecoder().decode(file.subarray(0, 1 << 16))) ?? [];
+  const [, prompts] = /"prompts"\s*:\s*(\{[^}]*\})/.exec(beginning(file)) ?? [];
   try {
-    return prompts ? Object.keys(JSON.parse(prompts) as object).sort() : [];
+    return Object.keys(JSON.parse(prompts ?? "{}") as object).sort();
   } catch {
     return [];
-  }
-}
-
-function hintsAtEncoder(start: Uint8Array, family: Family): boolean {
-  const text = beginning(start);
-  switch (family) {
-    case "gguf":
-      return /general\.architecture[^]{12}[a-z0-9-]*(?:bert|embedding)|\.pooling_type/.test(text);
-    case "amb":
-    case "embd":
-      return /config\.json|"prompt\.|\0prompt\./.test(text);
-    default:
-      return false;
   }
 }
 
@@ -184,14 +184,14 @@ export class ModelSink implements Sink {
 
   async #open(name: ModuleName): Promise<void> {
     const engine = await (await engineOf(this.#runners, name)).ready();
-    if (this.#isOver) throw new DOMException("The load was aborted.", "AbortError");
+    if (this.#isOver) throw new DOMException("aborted", "AbortError");
     this.#inner = new MemorySink(engine);
   }
 
   /** Now it is known what runs the file: that module has to be for what is wanted. */
   #settle(module: ModuleName, format: string): void {
     // These embed or compare, which the model itself says; those in GGUF files embed.
-    if (this.#wanted === "reranker" && module === "encoders") return;
+    if (this.#wanted === "reranker" && /encoders|weights/.test(module)) return;
     checkKind(this.#wanted, module === "words" || module === "causal" ? module : "sentences", format);
   }
 
@@ -212,24 +212,24 @@ export class ModelSink implements Sink {
 
   /** Makes the file that has arrived a model. */
   async model(options: LoadOptions): Promise<Model> {
-    const { sentences, static: tables, words, causal } = this.#runners;
+    const runners = this.#runners;
     const inner = this.#inner!;
     const module = this.#module!;
     const format = inner.format;
     if (module === "words") {
-      const { engine, loadWords } = await words();
+      const { engine, loadWords } = await runners.words();
       return loadWords(engine, inner.take(), options);
     }
     if (module === "causal") {
-      const { engine, loadCausal } = await causal();
+      const { engine, loadCausal } = await runners.causal();
       return loadCausal(engine, inner.take(), format);
     }
     if (module === "static") {
       const prompts = promptNames(inner.bytes());
-      return loadSentences(tables, inner.take(), format, options, { least: 1, prompts });
+      return loadSentences(runners.static, inner.take(), format, options, { least: 1, prompts });
     }
-    if (module === "sentences") return loadSentences(sentences, inner.take(), format, options);
-    const { engine, loadEncoder } = await this.#runners[module]();
+    if (module === "sentences") return loadSentences(runners.sentences, inner.take(), format, options);
+    const { engine, loadEncoder } = await runners[module]();
     return ofKind(this.#wanted, loadEncoder(engine, inner.take(), format, options), format);
   }
 

@@ -1,6 +1,6 @@
 import type { EncoderGlue } from "./encoders.js";
 import { Engine, hasRelaxedSimd } from "./engine.js";
-import glue from "./generated/encoders.js";
+import glue from "./generated/folders.js";
 
 /** Encoders of all families; with relaxed SIMD where that is there. */
 // Bundlers find the modules by the form of these lines: the addresses must stand there as they are.

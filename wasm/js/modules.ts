@@ -11,17 +11,19 @@ export interface Modules extends Pick<Runners, "sentences" | "static"> {
   words: Engine<WordGlue>;
   causal: Engine<CausalGlue>;
   encoders: Engine<EncoderGlue>;
+  weights: Engine<EncoderFileGlue>;
   gguf: Engine<EncoderFileGlue>;
   inspector: Choose;
   values: Engine<ValuesGlue>;
 }
 
 /** What runs models in these modules. */
-export const runnersOf = ({ sentences, static: tables, words, causal, encoders, gguf }: Modules): Runners => ({
+export const runnersOf = ({ sentences, static: tables, words, causal, encoders, weights, gguf }: Modules): Runners => ({
   sentences,
   static: tables,
   words: async () => ({ engine: words, loadWords, openWith }),
   causal: async () => ({ engine: causal, loadCausal }),
   encoders: async () => ({ engine: encoders, loadEncoder, loadFolder }),
+  weights: async () => ({ engine: weights, loadEncoder }),
   gguf: async () => ({ engine: gguf, loadEncoder }),
 });

@@ -34,6 +34,8 @@ export interface WorkerOptions {
   causal?: Exclude<ModuleSource, Platform<"Request"> | Platform<"Response">>;
   /** The module for encoders of all families, likewise. */
   encoders?: Exclude<ModuleSource, Platform<"Request"> | Platform<"Response">>;
+  /** The module for encoders in `.weights` files, likewise. */
+  weights?: Exclude<ModuleSource, Platform<"Request"> | Platform<"Response">>;
   /** The module for encoders in GGUF files, likewise. */
   gguf?: Exclude<ModuleSource, Platform<"Request"> | Platform<"Response">>;
   /** The module for static models, likewise. */
@@ -236,13 +238,13 @@ export function workerOf(code: string, options?: { type: "module" }): Worker {
 
 /** Workers that `start` starts, or `create` of the options. */
 export function createPool(start: () => Worker, options: WorkerOptions = {}): WorkerPool {
-  const { workers = 1, create, module_or_path, words, causal, encoders, gguf, static: tables } = options;
+  const { workers = 1, create, module_or_path, words, causal, encoders, weights, gguf, static: tables } = options;
   check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");
   check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
   const threads = Array.from({ length: workers }, () => {
     const thread = new Thread((create ?? start)());
     thread.watch().catch(() => {});
-    const modules = { module_or_path, words, causal, encoders, gguf, static: tables };
+    const modules = { module_or_path, words, causal, encoders, weights, gguf, static: tables };
     for (const [name, module] of Object.entries(modules)) {
       if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});
     }

@@ -6,6 +6,7 @@ import { inspector } from "./module-inspect.js";
 import { sentences, tables } from "./module-sentences.js";
 import { slim } from "./module-slim.js";
 import { values } from "./module-values.js";
+import { weights } from "./module-weights.js";
 import { serve } from "./serving.js";
 
-serve({ sentences, static: tables, words: slim, causal, encoders, gguf, inspector, values });
+serve({ sentences, static: tables, words: slim, causal, encoders, weights, gguf, inspector, values });

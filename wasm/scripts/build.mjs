@@ -29,14 +29,21 @@ const generated = join(here, "js", "generated");
  */
 const INLINE = "-C llvm-args=-inline-threshold=30";
 
+/** The same where no weights are decoded: also of what asks for it. */
+const INLINE_LESS = `${INLINE} -C llvm-args=-inlinehint-threshold=45`;
+
 /** The modules: what they can do, the target features, and how they are compiled. One without glue lies as text in the JavaScript. */
 const variants = [
   { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
   { name: "nanoembed-relaxed", glue: "sentences", features: "embed", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-static", glue: "sentences", features: "static", target: "+simd128", profile: "npm-static" },
-  ...Object.entries({ encoders: "encoder-files", gguf: "encoder-gguf" }).flatMap(([glue, features]) => (
+  ...[
+    { name: "encoders", glue: "folders", features: "encoder-files", flags: INLINE, profile: "npm-encoders" },
+    { name: "weights", glue: "encoders", features: "encoder-weights", flags: INLINE_LESS, profile: "npm-weights" },
+    { name: "gguf", glue: "encoders", features: "encoder-gguf", flags: INLINE, profile: "npm-encoders" },
+  ].flatMap(({ name, ...built }) => (
     [["", "+simd128"], ["-relaxed", "+simd128,+relaxed-simd"]].map(([suffix, target]) => (
-      { name: `nanoembed-${glue}${suffix}`, glue, features, target, flags: INLINE, profile: "npm-encoders" })))),
+      { name: `nanoembed-${name}${suffix}`, target, ...built })))),
   { name: "nanoembed-causal", glue: "causal", features: "causal", target: "+simd128", profile: "npm" },
   { name: "nanoembed-causal-relaxed", glue: "causal", features: "causal", target: "+simd128,+relaxed-simd", profile: "npm" },
   { name: "nanoembed-inspect", glue: "inspect", features: "inspect,amb,embd,finalfusion,gguf,uqff", target: "", profile: "npm-small" },

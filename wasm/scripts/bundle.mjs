@@ -24,8 +24,11 @@ const chunks = {
   parts: ["parts.ts"],
   words: ["words.ts", "looking-up.ts", "module-slim.ts", "generated/slim.js"],
   causal: ["causal.ts", "continuing.ts", "module-causal.ts", "generated/causal.js"],
-  encoders: ["encoders.ts", "folder.ts", "encoding.ts", "module-encoders.ts", "generated/encoders.js"],
-  gguf: ["encoding-gguf.ts", "module-gguf.ts", "generated/gguf.js"],
+  // What encoders in files have in common, and those in folders.
+  encoders: ["encoders.ts", "generated/encoders.js"],
+  folders: ["folder.ts", "encoding.ts", "module-encoders.ts", "generated/folders.js"],
+  weights: ["encoding-weights.ts", "module-weights.ts"],
+  gguf: ["encoding-gguf.ts", "module-gguf.ts"],
   inspect: ["inspection.ts", "looking.ts", "module-inspect.ts", "generated/inspect.js"],
 };
 

@@ -1,35 +1,21 @@
 //! Models of all families that embed texts or compare two.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use nanoembed_core::event::Format;
 use nanoembed_core::limit::filled;
-use nanoembed_core::model::{Batch, InOrder};
-use nanoembed_core::owned::folder::Prefix;
-use nanoembed_core::owned::{AnyEncoder, PipelineSession, Prompt};
-use nanoembed_core::{Error, ErrorKind};
+use nanoembed_core::model::Batch;
+use nanoembed_core::owned::Prompt;
 use wasm_bindgen::prelude::*;
 
-use crate::failure::{Failure, Result};
+use crate::encoder_model::EncoderModel;
+use crate::failure::Result;
 #[cfg(feature = "encoder-files")]
 use crate::folder::Folder;
 use crate::reader::Reader;
-use crate::requantize;
 use crate::sessions::{Sessions, in_steps, precise};
 use crate::waiting::{Waiting, in_full};
-
-/// The formats of files that hold one.
-const FORMATS: &[Format] = &[
-    #[cfg(feature = "encoder-files")]
-    Format::Embd,
-    #[cfg(feature = "encoder-files")]
-    Format::Amb,
-    #[cfg(feature = "encoder-gguf")]
-    Format::Gguf,
-];
 
 /// What stands before texts.
 #[wasm_bindgen]
@@ -50,9 +36,8 @@ pub enum Before {
 /// A model, and the texts that wait to be embedded.
 #[wasm_bindgen]
 pub struct Encoders {
-    model: AnyEncoder<Vec<u8>>,
+    model: EncoderModel,
     prompt: Prompt,
-    tokens: PipelineSession,
     sessions: Sessions,
     waiting: Waiting,
     total: usize,
@@ -69,11 +54,7 @@ impl Encoders {
     /// one.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
-        let file = reader.into_file(FORMATS)?;
-        let mut model = AnyEncoder::open(file)?;
-        let is_grouped = model.plan(1).grouped;
-        requantize::if_wanted(requantize, is_grouped, || model.requantize())?;
-        Ok(Self::of(model))
+        Ok(Self::of(EncoderModel::open(reader, requantize)?))
     }
 
     /// The model in a folder whose texts and weights are all there.
@@ -83,19 +64,19 @@ impl Encoders {
     /// What is wrong with the model.
     #[cfg(feature = "encoder-files")]
     pub fn of_folder(folder: Folder) -> Result<Self> {
-        Ok(Self::of(folder.open()?))
+        Ok(Self::of(folder.open()?.into()))
     }
 
     /// Elements of a vector.
     #[must_use]
     pub fn dims(&self) -> usize {
-        self.model.dimensions()
+        self.model.dims()
     }
 
     /// How many tokens of a text are used unless told otherwise.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
-        self.model.usual_tokens()
+        self.model.max_tokens()
     }
 
     /// The most tokens of a text that the model can use.
@@ -114,14 +95,13 @@ impl Encoders {
     /// others.
     #[must_use]
     pub fn labels(&self) -> Option<Vec<String>> {
-        let classes = self.model.classes().filter(|_| self.model.compares());
-        classes.map(|classes| classes.labels().to_vec())
+        self.model.labels()
     }
 
     /// The names of the prompts that the model has.
     #[must_use]
     pub fn prompts(&self) -> Vec<String> {
-        self.model.prompts().by_name.keys().cloned().collect()
+        self.model.prompts()
     }
 
     /// Puts this before the texts that come.
@@ -130,27 +110,9 @@ impl Encoders {
     ///
     /// `invalid_argument` for a prompt that the model does not have.
     pub fn set_prompt(&mut self, before: Before, text: String) -> Result<()> {
-        let (role, wanted) = match before {
-            Before::Usual => (Prefix::Usual, Prefix::Usual),
-            Before::Text => (Prefix::Usual, Prefix::Text(text)),
-            Before::Named => (Prefix::Usual, Prefix::Named(text)),
-            Before::Query => (Prefix::Query, Prefix::Usual),
-            Before::Document => (Prefix::Document, Prefix::Usual),
-        };
-        let prompts = self.model.prompts();
-        let chosen = prompts.choose_for(&role, &wanted).map_err(|missing| {
-            let names: Vec<&str> = prompts.by_name.keys().map(String::as_str).collect();
-            let known = match &names[..] {
-                [] => String::from("it has none"),
-                names => format!("it has {}", names.join(", ")),
-            };
-            Failure::explained(
-                Error::without_offset(ErrorKind::InvalidArgument),
-                format!("the model has {missing}; {known}"),
-            )
-        })?;
+        let chosen = self.model.choose(before, text)?;
         if chosen != self.prompt.text {
-            self.prompt = self.model.prompt(chosen, &mut self.tokens)?;
+            self.prompt = self.model.prompt(&chosen)?;
         }
         Ok(())
     }
@@ -163,7 +125,7 @@ impl Encoders {
     /// `invalid_argument` if the limit leaves no room for the special tokens.
     pub fn tokenize(&mut self, text: &str, limit: usize) -> Result<Vec<u32>> {
         let text = self.prompt.before(text);
-        let found = self.model.encode(&text, limit, &mut self.tokens)?;
+        let found = self.model.tokenize(&text, limit)?;
         self.total = in_full(&found);
         Ok(found.ids)
     }
@@ -202,11 +164,7 @@ impl Encoders {
         self.sessions.with(
             plan,
             |plan| self.model.session_for(plan),
-            |session| {
-                let Waiting { ids, lengths } = &waiting;
-                let skipped = self.prompt.skipped;
-                self.model.embed(session, &InOrder, ids, lengths, skipped, &mut out)
-            },
+            |session| self.model.embed(session, &waiting, self.prompt.skipped, &mut out),
         )?;
         Ok(out)
     }
@@ -223,33 +181,29 @@ impl Encoders {
         limit: usize,
         is_precise: bool,
     ) -> Result<Vec<f32>> {
-        let classes = self.model.classes().ok_or(ErrorKind::OtherModel)?;
-        let mut logits = filled(classes.labels().len(), 0.0)?;
-        let pair = self.model.encode_pair(first, second, limit, &mut self.tokens)?;
+        let mut logits = filled(self.model.classes()?, 0.0)?;
+        let pair = self.model.tokenize_pair(first, second, limit)?;
         let lengths = [pair.ids.len()];
         let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
         let plan = precise(self.model.plan(in_steps(pair.ids.len())), is_precise);
         self.sessions.with(
             plan,
             |plan| self.model.session_for(plan),
-            |session| self.model.classify(session, &InOrder, &texts, &mut logits),
+            |session| self.model.classify(session, &texts, &mut logits),
         )?;
         self.total = pair.ids.len() + usize::from(pair.truncated);
         let mut scores = logits.clone();
-        if let Some(classes) = self.model.classes() {
-            classes.score(&mut scores);
-        }
+        self.model.score(&mut scores);
         logits.extend(scores);
         Ok(logits)
     }
 }
 
 impl Encoders {
-    fn of(model: AnyEncoder<Vec<u8>>) -> Self {
+    fn of(model: EncoderModel) -> Self {
         Self {
             model,
             prompt: Prompt::default(),
-            tokens: PipelineSession::default(),
             sessions: Sessions::default(),
             waiting: Waiting::default(),
             total: 0,

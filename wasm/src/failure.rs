@@ -1,12 +1,12 @@
 //! Errors on their way to JavaScript, which makes a `NanoembedError` of them.
 
 use alloc::string::String;
-#[cfg(feature = "encoders")]
+#[cfg(feature = "any-encoder")]
 use alloc::string::ToString as _;
 
-#[cfg(feature = "encoders")]
+#[cfg(feature = "any-encoder")]
 use nanoembed_core::owned::ModelFault;
-#[cfg(feature = "encoders")]
+#[cfg(feature = "any-encoder")]
 use nanoembed_core::owned::folder::FolderFault;
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
@@ -93,7 +93,7 @@ impl Failure {
 
 /// Says which text, tensor or key is at fault; the place of an error within one of a folder's texts
 /// is none of a file.
-#[cfg(feature = "encoders")]
+#[cfg(feature = "any-encoder")]
 impl From<ModelFault> for Failure {
     fn from(fault: ModelFault) -> Self {
         match fault {
@@ -104,7 +104,7 @@ impl From<ModelFault> for Failure {
     }
 }
 
-#[cfg(feature = "encoders")]
+#[cfg(feature = "any-encoder")]
 impl From<FolderFault> for Failure {
     fn from(fault: FolderFault) -> Self {
         let FolderFault { file, error, key, only, .. } = fault;

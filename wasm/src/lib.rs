@@ -11,9 +11,9 @@
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
 //! module can do: the package ships one for BERT, one for static models, one for encoders of all
-//! families, one for those in GGUF files, one that continues texts, one for words, one that
-//! inspects, one that dequantises, which is loaded when somebody wants to see numbers, and one for
-//! search, which lies within the JavaScript that calls it.
+//! families, one for those in `.weights` files, one for those in GGUF files, one that continues
+//! texts, one for words, one that inspects, one that dequantises, which is loaded when somebody
+//! wants to see numbers, and one for search, which lies within the JavaScript that calls it.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
@@ -28,6 +28,8 @@ mod decoder;
 #[cfg(feature = "values")]
 pub mod dequantize;
 #[cfg(feature = "encoders")]
+mod encoder_model;
+#[cfg(feature = "encoders")]
 pub mod encoders;
 #[cfg(feature = "bindgen")]
 pub mod failure;
@@ -37,7 +39,7 @@ pub mod folder;
 pub mod reader;
 #[cfg(feature = "inspect")]
 pub mod report;
-#[cfg(any(feature = "embed", feature = "encoders"))]
+#[cfg(any(feature = "embed", feature = "any-encoder"))]
 mod requantize;
 #[cfg(feature = "scan")]
 pub mod scan;

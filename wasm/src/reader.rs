@@ -14,6 +14,8 @@ use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 #[cfg(any(feature = "embed", feature = "causal"))]
 use nanoembed_core::model::ModelSource;
+#[cfg(feature = "encoder-weights")]
+use nanoembed_core::owned::EncoderFile;
 #[cfg(feature = "static")]
 use nanoembed_core::owned::TableFile;
 use nanoembed_core::{Error, ErrorKind};
@@ -205,7 +207,13 @@ impl Reader {
     /// Whether a file that was read needs the module for encoders of all families: it keeps the
     /// texts of a folder, has prompts by their names, or is an encoder where decoders were
     /// expected.
-    #[cfg(any(feature = "embed", feature = "static", feature = "causal"))]
+    #[cfg(any(
+        feature = "embed",
+        feature = "static",
+        feature = "encoder-weights",
+        feature = "encoder-gguf",
+        feature = "causal"
+    ))]
     #[must_use]
     pub fn needs_encoders(&mut self) -> bool {
         #[cfg(feature = "static")]
@@ -215,13 +223,18 @@ impl Reader {
                 return false;
             }
         }
+        #[cfg(feature = "encoder-weights")]
+        if EncoderFile::is_in(&self.window.bytes) {
+            return false;
+        }
         #[cfg(any(feature = "embed", feature = "causal"))]
         {
             let source = ModelSource::parse(&self.window.bytes);
             source.is_ok_and(|source| source.has_folder_texts() || is_other_encoder(&source))
         }
+        // Files of other formats have not come this far.
         #[cfg(not(any(feature = "embed", feature = "causal")))]
-        true
+        cfg!(not(feature = "encoder-gguf"))
     }
 
     /// What the file says of itself, as JSON, to a reader that inspects.

@@ -7,7 +7,7 @@
 //! | the same of texts, as a Hugging Face folder describes the model | `TextModel` over weights from anywhere |
 //! | the same of texts, whatever the model and its files are | `AnyEncoder` |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
-//! | the same by a table in a `.weights` file, in little code | `TableFile` |
+//! | the same by a transformer, or a table, in a `.weights` file, in little code | `EncoderFile`, `TableFile` |
 //! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`]; [`Pipeline`] of a `tokenizer.json` |
 //! | the same, whatever the model is | `AnyTokenizer` |
 //!
@@ -50,6 +50,13 @@ mod causal;
 mod decoder;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod embedder;
+#[cfg(any(
+    feature = "folder-models",
+    all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf"))
+))]
+mod empty_texts;
+#[cfg(feature = "folder-models")]
+mod encoder_file;
 #[cfg(feature = "pipeline")]
 mod file_weights;
 #[cfg(feature = "pipeline")]
@@ -65,6 +72,11 @@ mod open;
 mod pipeline;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod prompt;
+#[cfg(any(
+    feature = "folder-models",
+    all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf"))
+))]
+mod ready_prompt;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod requantize;
 mod sentencepiece;
@@ -90,7 +102,7 @@ pub use crate::token::added_list::ADDED_TOKENS;
 pub use crate::token::sentencepiece::ModelSettings;
 pub use added_words::{AddedWord, parse_added_words, write_added_words};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
-pub use any_encoder::{AnyEncoder, Classes, ModelFault, Prompt, TextSource};
+pub use any_encoder::{AnyEncoder, Classes, ModelFault, TextSource};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 pub use any_tokenizer::{AnyTokenSession, AnyTokenizer};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -100,6 +112,8 @@ pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use embedder::Embedder;
+#[cfg(feature = "folder-models")]
+pub use encoder_file::{EncoderFile, EncoderRoom, TextRoom};
 #[cfg(feature = "pipeline")]
 pub use file_weights::FileWeights;
 #[cfg(all(feature = "pipeline", feature = "gguf"))]
@@ -109,6 +123,11 @@ pub use io_sink::IoSink;
 pub use model_proto::ModelProto;
 #[cfg(feature = "pipeline")]
 pub use pipeline::{Pipeline, PipelineParts, PipelineSession};
+#[cfg(any(
+    feature = "folder-models",
+    all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf"))
+))]
+pub use ready_prompt::Prompt;
 pub use sentencepiece::{SentencePieceModel, TokenSession};
 #[cfg(any(feature = "amb", feature = "embd", feature = "pipeline", feature = "gguf"))]
 pub use session::Session;

@@ -57,7 +57,8 @@ impl Run {
             return escaped;
         }
         let first = regex.chars().next()?;
-        let is_meta = first.is_ascii_punctuation() && !"-_,;:!\"'%&/<=>@`~#".contains(first);
+        let is_plain = "-_,;:!\"'%&/<=>@`~#".chars().any(|plain| plain == first);
+        let is_meta = first.is_ascii_punctuation() && !is_plain;
         let rest = regex.get(first.len_utf8()..)?;
         (!is_meta).then_some((RunOf::Character(first), rest))
     }
@@ -67,10 +68,14 @@ impl Run {
             let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
             digits.parse().ok().filter(|_| is_number)
         };
-        match times.split_once(',') {
-            None => number(times).map(|count: usize| (count, count)),
-            Some((least, "")) => Some((number(least)?, usize::MAX)),
-            Some((least, most)) => Some((number(least)?, number(most)?)),
+        // By bytes: `split_once` may panic, as the compiler sees it.
+        let comma = times.bytes().position(|byte| byte == b',');
+        let Some((least, most)) = comma.and_then(|comma| times.split_at_checked(comma)) else {
+            return number(times).map(|count: usize| (count, count));
+        };
+        match most {
+            "," => Some((number(least)?, usize::MAX)),
+            most => Some((number(least)?, number(most.strip_prefix(',')?)?)),
         }
     }
 

@@ -120,7 +120,7 @@ fn exchange(entries: &mut [Entry], left: usize, right: usize) {
 
 /// A hash of the name that `spelling` means.
 pub(crate) fn spelling_hash(spelling: &str) -> u64 {
-    if !spelling.contains('\\') {
+    if !json::has_escapes(spelling) {
         return identity::extend(identity::EMPTY, spelling);
     }
     let mut utf8 = [0; 4];

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value, Version};
 use crate::format::safetensors;
 use crate::tensor::{Dtype, Shape, TensorHeader};
+use crate::text::json::has_escapes;
 
 /// Which of the two layouts a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -222,7 +223,7 @@ impl<'m> Decoder<'m> {
     fn tensor(&mut self, tensor: &TensorHeader<'_>) -> Result<()> {
         let Some(entry) = self.container.entries_mut().all_mut().last_mut() else { return Ok(()) };
         let fail = |kind| Error::new(entry.at.into(), kind);
-        if tensor.name.contains('\\') {
+        if has_escapes(tensor.name) {
             return Err(fail(ErrorKind::BadField));
         }
         let numeric = !tensor.name.is_empty() && tensor.name.bytes().all(|b| b.is_ascii_digit());

@@ -3,7 +3,7 @@
 //! The types have been spelled three ways: `sentence_transformers.models.Pooling`, since version 6
 //! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
 
-use crate::text::json::{Object, Read, Value};
+use crate::text::json::{Object, Read, Value, has_escapes};
 
 /// More modules than any model has.
 #[cfg(feature = "families")]
@@ -42,8 +42,9 @@ impl ModuleKind {
 /// Whether a module's path stays within the folder.
 #[cfg(feature = "families")]
 pub(crate) fn stays_within(path: &str) -> bool {
-    let leaves = path.starts_with('/') || path.split('/').any(|part| part == "..");
-    !leaves && !path.contains('\\')
+    let mut parts = path.as_bytes().split(|byte| *byte == b'/');
+    let leaves = path.starts_with('/') || parts.any(|part| part == b"..");
+    !leaves && !has_escapes(path)
 }
 
 /// A module as the list has it.

@@ -84,6 +84,12 @@ impl<'a> FolderPrompts<'a> {
         }
     }
 
+    /// The names of the prompts, as JSON spells them, in the order of the file.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.by_name.into_iter().flat_map(|prompts| prompts.members().map(|(name, _)| name))
+    }
+
     /// Bytes that suffice for any of the prompts.
     #[must_use]
     pub fn longest(&self) -> usize {

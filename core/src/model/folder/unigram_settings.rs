@@ -9,7 +9,7 @@ use super::metaspace::{Metaspace, Prepends};
 use super::step::{each_step, kind, refused, truth};
 use super::tokenizer_root::check_whole_vocabulary;
 use crate::limit::Limit;
-use crate::text::json::{Object, Read, Value, chars};
+use crate::text::json::{Object, Read, Value, chars, has_escapes};
 use crate::token::run::{Run, RunOf};
 
 /// Only these are done.
@@ -153,7 +153,7 @@ fn replacing<'a>(step: &Object<'a>) -> Read<'a, Replacing<'a>> {
             first.map(|character| (character, 1, 1))
         }
         // Of escapes none are known that an expression spells otherwise than JSON does.
-        (None, Some(regex)) if !regex.contains('\\') => match Run::of_regex(regex) {
+        (None, Some(regex)) if !has_escapes(regex) => match Run::of_regex(regex) {
             Some(Run { of: RunOf::Character(character), least, most }) => {
                 Some((character, least, most))
             }

@@ -72,7 +72,7 @@ fn is_kept(token: &TokenInJson<'_>, composes: bool) -> bool {
     }
     let has_rules = token.rules != AddedRules::default();
     let mut room = [0; 4];
-    let is_composed = token.spelling().flatten().all(|c| Form::Nfc.has(c.encode_utf8(&mut room)));
+    let is_composed = token.spelling().flatten().all(|c| Form::NFC.has(c.encode_utf8(&mut room)));
     !composes || !is_cut && !has_rules && is_composed
 }
 
@@ -103,7 +103,7 @@ impl PairTokenizer<'_> {
         let mut scratch = Scratch::new(symbols, heap);
         for text in texts {
             let plain =
-                |part: &str, give: &mut Give<'_>| self.part(part, window, &mut scratch, give);
+                &mut |part: &str, give: &mut Give<'_>| self.part(part, window, &mut scratch, give);
             each_plain(&self.added.written, text, give, plain)?;
         }
         Ok(())
@@ -117,14 +117,14 @@ impl PairTokenizer<'_> {
         scratch: &mut Scratch<'_>,
         give: &mut Give<'_>,
     ) -> Result<()> {
-        if !self.composes || Form::Nfc.has(part) {
+        if !self.composes || Form::NFC.has(part) {
             return self.composed(part, scratch, give);
         }
         each_part(part, window, &mut |part| self.composed(part, scratch, give))
     }
 
     fn composed(&self, text: &str, scratch: &mut Scratch<'_>, give: &mut Give<'_>) -> Result<()> {
-        each_plain(&self.added.normalized, text, give, |words, give| {
+        each_plain(&self.added.normalized, text, give, &mut |words, give| {
             self.bpe.each(self.whole.as_ref(), words, scratch, give).map_err(too_long)
         })
     }

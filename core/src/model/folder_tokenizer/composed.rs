@@ -22,7 +22,7 @@ pub(super) fn each_part(
 ) -> Result<()> {
     let mut marks = Marks::default();
     let mut composed = Composed { window, filled: 0, take, outcome: Ok(()) };
-    write_form(Form::Nfc, text, &mut marks, &mut composed, |_| true);
+    write_form(Form::NFC, text, &mut marks, &mut composed, |_| true);
     composed.outcome?;
     if marks.is_full {
         return Err(Error::without_offset(ErrorKind::OverLimit));

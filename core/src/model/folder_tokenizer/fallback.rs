@@ -97,7 +97,7 @@ impl FallbackTokenizer<'_> {
     ) -> Result<()> {
         let mut scratch = Scratch::new(memory.symbols, memory.heap);
         for text in texts {
-            let plain = |part: &str, give: &mut Give<'_>| self.part(part, &mut scratch, give);
+            let plain = &mut |part: &str, give: &mut Give<'_>| self.part(part, &mut scratch, give);
             each_plain(&self.added, text, give, plain)?;
         }
         Ok(())

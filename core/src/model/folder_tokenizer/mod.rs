@@ -57,7 +57,7 @@ fn each_plain(
     added: &AddedTable<'_>,
     text: &str,
     give: &mut Give<'_>,
-    mut plain: impl FnMut(&str, &mut Give<'_>) -> Result<()>,
+    plain: &mut dyn FnMut(&str, &mut Give<'_>) -> Result<()>,
 ) -> Result<()> {
     let take = &mut |part| {
         match part {

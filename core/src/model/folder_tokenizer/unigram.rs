@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::folder::ends::Ends;
 use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::text::base64;
-use crate::text::json::{Fault, Read, Value};
+use crate::text::json::{Fault, Read, Value, has_escapes};
 use crate::token::charsmap::Charsmap;
 use crate::token::unigram::{Scratch, Segmenter, Unigram};
 use crate::token::{AddedTable, Entries, HashVocabulary};
@@ -89,7 +89,7 @@ fn spelling(value: Value<'_>) -> Read<'_, &str> {
     let only = "escapes in base64 are done only with a heap";
     let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
     let fault = Fault { error, key: "precompiled_charsmap", only };
-    value.as_text().filter(|text| !text.contains('\\')).ok_or(fault)
+    value.as_text().filter(|text| !has_escapes(text)).ok_or(fault)
 }
 
 /// A Unigram tokenizer that is ready.
@@ -123,7 +123,7 @@ impl UnigramTokenizer<'_> {
         let window = window.get_mut(..bytes).unwrap_or_default();
         let mut segmenter = Segmenter::new(&self.unigram, Scratch { text: window, steps })?;
         for text in texts {
-            each_plain(&self.added, text, give, |part, give| {
+            each_plain(&self.added, text, give, &mut |part, give| {
                 let mut pieces = Pieces::new(self.cut, &mut segmenter);
                 self.normalizer.each(part, &mut |c| pieces.push(c, give))?;
                 pieces.end(give)

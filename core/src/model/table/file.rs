@@ -300,7 +300,7 @@ fn check_texts<'a>(file: &Embd<'a>) -> Read<'a, ()> {
             }
             "config.json" | "modules.json" => {}
             // Not a file of the folder: what who wrote this one says of it.
-            name if !name.contains('.') => {}
+            name if !name.as_bytes().contains(&b'.') => {}
             name if UNUSED.iter().any(|unused| name.ends_with(unused)) => {}
             _ => {
                 let error = Error::without_offset(ErrorKind::UnsupportedSetting);

@@ -1,5 +1,6 @@
 //! Tokens to vectors.
 
+use super::TOO_SMALL;
 use super::classes::Classes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{Kernels, RowSummary};
@@ -10,6 +11,7 @@ use crate::model::head::embedding::Embedding;
 use crate::model::parallel::Parallel;
 use crate::model::pass::packed::workspace::Workspace;
 use crate::model::pass::packed::{Batch, Encoder};
+use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::weights::Weights;
 
@@ -17,17 +19,18 @@ const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 
 /// A transformer with what stands behind it.
 ///
-/// `L` holds one [`Layer`] per layer: a slice, an array or a `Vec`.
+/// `L` holds one [`Layer`] per layer, `D` the linear layers behind the pooling: a slice, an array or
+/// a `Vec`.
 #[derive(Clone, Debug)]
-pub struct Transformer<'m, L> {
+pub struct Transformer<'m, L, D = &'m mut [Dense<'m>]> {
     pub(super) encoder: Encoder<L>,
-    pub(super) dense: &'m [Dense<'m>],
+    pub(super) dense: D,
     pub(super) embedding: Embedding,
     pub(super) dimensions: usize,
     pub(super) classes: Option<Classes<'m>>,
 }
 
-impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
+impl<'m, L: AsRef<[Layer]> + Sync, D: AsRef<[Dense<'m>]>> Transformer<'m, L, D> {
     /// What the transformer is.
     #[must_use]
     pub const fn config(&self) -> &Config {
@@ -46,6 +49,12 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
         self.classes.as_ref().map_or(0, |classes| classes.classifier.output.bias.len())
     }
 
+    /// How the model was made to run: see [`Encoder::plan`](crate::model::Encoder::plan).
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        self.encoder.plan(tokens)
+    }
+
     /// Writes what kernels want to know of its weights: see
     /// [`Encoder::summarize`](crate::model::Encoder::summarize).
     ///
@@ -62,16 +71,12 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
         self.encoder.summarize(weights, kernels, tile, summaries)
     }
 
-    /// The embedding of a tokenised text into `out`, in as many floats of `room` as
-    /// [`TransformerSource::room`](super::TransformerSource::room) says. Its first `skipped` tokens
-    /// do not count in pooling.
+    /// The embedding of a tokenised text into `out`: see [`embed_texts`](Self::embed_texts). Its
+    /// first `skipped` tokens do not count in pooling.
     ///
     /// # Errors
     ///
-    /// As [`Encoder::states`](crate::model::Encoder::states);
-    /// [`ErrorKind::BufferTooSmall`] if the room is too small;
-    /// [`ErrorKind::InvalidArgument`] if `out` has not as many elements as an embedding;
-    /// [`ErrorKind::OtherModel`] if the model compares texts.
+    /// As that.
     pub fn embed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -80,23 +85,47 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<'_, L> {
         room: &mut [f32],
         out: &mut [f32],
     ) -> Result<()> {
+        self.embed_texts(run, (ids, &[ids.len()], skipped), workspace, room, out)
+    }
+
+    /// The embeddings of tokenised texts, of so many tokens each, into `out`, in as many floats of
+    /// `room` as [`TransformerSource::room`](super::TransformerSource::room) says. The first
+    /// `skipped` tokens of each do not count in pooling.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::states`](crate::model::Encoder::states);
+    /// [`ErrorKind::BufferTooSmall`] if the room is too small;
+    /// [`ErrorKind::InvalidArgument`] if `out` has not as many elements as the embeddings;
+    /// [`ErrorKind::OtherModel`] if the model compares texts.
+    pub fn embed_texts<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        (ids, lengths, skipped): (&[u32], &[usize], usize),
+        workspace: &mut Workspace<'_>,
+        room: &mut [f32],
+        out: &mut [f32],
+    ) -> Result<()> {
         let half = room.len() / 2;
         let (from, to) = room.split_at_mut_checked(half).unwrap_or_default();
-        if self.classes.is_some() {
+        if self.classes.is_some() || self.dimensions == 0 {
             return Err(OTHER_MODEL);
         }
-        if out.len() != self.dimensions {
+        if lengths.len().checked_mul(self.dimensions) != Some(out.len()) {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
         }
-        let skipped = skipped.min(ids.len());
-        let text = Batch { ids, types: &[], lengths: &[ids.len()] };
+        let texts = Batch { ids, types: &[], lengths };
+        let mut rows = out.chunks_exact_mut(self.dimensions).zip(lengths);
         let mut each = |_, states: &[f32]| {
-            let layers = self.dense.iter().copied();
+            let (row, length) = rows.next().ok_or(TOO_SMALL)?;
+            let layers = self.dense.as_ref().iter().copied();
             let (from, to) = (&mut *from, &mut *to);
-            self.embedding.write(run.kernels, layers, (states, skipped), (from, to), out)
+            let states = (states, skipped.min(*length));
+            self.embedding.write(run.kernels, layers, states, (from, to), row)
         };
-        self.encoder.states(run, &text, workspace, &mut each, &|_| {})
+        self.encoder.states(run, &texts, workspace, &mut each, &|_| {})
     }
+
     /// The scores of the classes of a tokenised text or pair of texts (tokens, and their types) into
     /// `out`, in as many floats of `room` as [`TransformerSource::room`](super::TransformerSource::room)
     /// says.

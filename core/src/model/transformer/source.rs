@@ -25,7 +25,7 @@ use crate::model::run::Run;
 use crate::model::source::embd::embd_is_decoder;
 use crate::model::table::{TableSettings, TableSource};
 use crate::model::weights::{Name, SliceWeights, Weights};
-use crate::text::json::{Read, chars};
+use crate::text::json::{Read, Value, chars};
 
 const CONFIG: &str = "config.json";
 
@@ -70,11 +70,11 @@ pub struct TransformerNeeds {
 /// Memory for a model: as many elements of each kind as [`TransformerNeeds`] says. What it holds is
 /// lost.
 #[derive(Debug)]
-pub struct TransformerMemory<'m, L> {
+pub struct TransformerMemory<'m, L, D = &'m mut [Dense<'m>]> {
     /// Layers of the transformer.
     pub layers: L,
     /// Linear layers behind the pooling.
-    pub dense: &'m mut [Dense<'m>],
+    pub dense: D,
     /// Their weights.
     pub floats: &'m mut [f32],
 }
@@ -193,6 +193,15 @@ impl<'a> TransformerSource<'a> {
     /// [`ErrorKind::MissingTensor`] or [`ErrorKind::WrongShape`] if the linear layers behind the
     /// pooling, or of the head of a model that compares texts, do not lie in the file, or do not fit.
     pub fn needs(&self) -> Result<TransformerNeeds> {
+        let mut needs = self.embedding_needs()?;
+        if let Some(head) = self.head()? {
+            needs.floats = needs.floats.checked_add(head.floats()?).ok_or(TOO_LARGE)?;
+        }
+        Ok(needs)
+    }
+
+    /// The same without a head that compares texts.
+    pub(crate) fn embedding_needs(&self) -> Result<TransformerNeeds> {
         let mut floats = 0_usize;
         let mut width = self.embedding().pooled();
         for layer in &self.modules.dense {
@@ -202,9 +211,6 @@ impl<'a> TransformerSource<'a> {
             }
             width = linear.weight.rows;
             floats = linear.floats().and_then(|it| it.checked_add(floats)).ok_or(TOO_LARGE)?;
-        }
-        if let Some(head) = self.head()? {
-            floats = floats.checked_add(head.floats()?).ok_or(TOO_LARGE)?;
         }
         let (layers, dense) = (self.family.config.layers, self.modules.dense.len());
         Ok(TransformerNeeds { layers, dense, floats })
@@ -216,27 +222,55 @@ impl<'a> TransformerSource<'a> {
     ///
     /// [`ErrorKind::BufferTooSmall`] if it is less than [`needs`](Self::needs) says; as
     /// [`Encoder::of_family`] and [`needs`](Self::needs); what reading the weights may fail with.
-    pub fn open<'m, L: AsRef<[Layer]> + AsMut<[Layer]> + Sync>(
+    pub fn open<'m, L, D>(
         &self,
         weights: &(impl Weights + ?Sized),
         kernels: &Kernels,
-        memory: TransformerMemory<'m, L>,
-    ) -> Result<Transformer<'m, L>> {
+        mut memory: TransformerMemory<'m, L, D>,
+    ) -> Result<Transformer<'m, L, D>>
+    where
+        L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
+        D: AsRef<[Dense<'m>]> + AsMut<[Dense<'m>]>,
+    {
         let run = Run::new(weights, kernels);
-        let TransformerMemory { layers, dense, mut floats } = memory;
+        let head = self.head()?;
+        let floats = head.map_or(Ok(0), |head| head.floats())?;
+        let own = memory.floats.len().checked_sub(floats).ok_or(TOO_SMALL)?;
+        let floats = core::mem::take(&mut memory.floats);
+        let (own, mut floats) = floats.split_at_mut_checked(own).ok_or(TOO_SMALL)?;
+        let epsilon = self.family.config.epsilon;
+        let classes = head.map(|head| head.read(&run, epsilon, &mut floats)).transpose()?;
+        let memory = TransformerMemory { floats: own, ..memory };
+        Ok(Transformer { classes, ..self.open_embedding(weights, kernels, memory)? })
+    }
+
+    /// The same without a head that compares texts.
+    pub(crate) fn open_embedding<'m, L, D>(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        kernels: &Kernels,
+        memory: TransformerMemory<'m, L, D>,
+    ) -> Result<Transformer<'m, L, D>>
+    where
+        L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
+        D: AsRef<[Dense<'m>]> + AsMut<[Dense<'m>]>,
+    {
+        let run = Run::new(weights, kernels);
+        let TransformerMemory { layers, mut dense, mut floats } = memory;
         let FamilyModel { config, names, .. } = self.family;
         let encoder = self.named(|named| {
             self.family.check_biases(named)?;
             Encoder::of_family(named, BertConfig::of(config), names, layers)
         })?;
-        let slots = dense.get_mut(..self.modules.dense.len()).ok_or(TOO_SMALL)?;
+        let slots = dense.as_mut();
+        if slots.len() != self.modules.dense.len() {
+            return Err(TOO_SMALL);
+        }
         for (slot, layer) in slots.iter_mut().zip(&self.modules.dense) {
             *slot = self.linear(layer)?.read(&run, layer.settings.activation, &mut floats)?;
         }
-        let head = self.head()?;
-        let classes = head.map(|head| head.read(&run, config.epsilon, &mut floats)).transpose()?;
         let (embedding, dimensions) = (self.embedding(), self.dimensions());
-        Ok(Transformer { encoder, dense: slots, embedding, dimensions, classes })
+        Ok(Transformer { encoder, dense, embedding, dimensions, classes: None })
     }
 
     /// The tokenizer, if it is one that is done without a heap.
@@ -245,11 +279,8 @@ impl<'a> TransformerSource<'a> {
     ///
     /// The setting that is not done here; [`ErrorKind::MissingVocabulary`] without a tokenizer.
     pub fn tokenizer(&self) -> Read<'a, FolderTokenizerSource<'a>> {
-        if let Some(setting) = self.asks_of_texts {
-            return Err(fault(Error::without_offset(ErrorKind::UnsupportedSetting), setting));
-        }
+        let (tokenizer, root) = self.tokenizer_of_texts()?;
         let vocabulary = self.family.config.vocabulary;
-        let (tokenizer, root) = FolderTokenizerSource::of_file(&self.file, vocabulary)?;
         if !self.compares {
             return Ok(tokenizer);
         }
@@ -259,6 +290,14 @@ impl<'a> TransformerSource<'a> {
             return Err(fault(bad, "post_processor"));
         }
         Ok(tokenizer.with_pair(pair))
+    }
+
+    /// The same without what is put between two texts, and its settings.
+    pub(crate) fn tokenizer_of_texts(&self) -> Read<'a, (FolderTokenizerSource<'a>, Value<'a>)> {
+        if let Some(setting) = self.asks_of_texts {
+            return Err(fault(Error::without_offset(ErrorKind::UnsupportedSetting), setting));
+        }
+        FolderTokenizerSource::of_file(&self.file, self.family.config.vocabulary)
     }
 
     fn weights(&self) -> impl Weights {

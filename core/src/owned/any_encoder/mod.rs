@@ -5,7 +5,6 @@
 //! | `open` | models out of files and folders |
 //! | `source` | what files say of a model, all but its weights |
 //! | `fault` | what keeps a model from being opened |
-//! | `prompt` | what stands before texts |
 //! | `tokens` | texts become tokens |
 //! | `run` | tokens become vectors and logits |
 //! | `classes` | what a cross-encoder tells apart |
@@ -13,7 +12,6 @@
 mod classes;
 mod fault;
 mod open;
-mod prompt;
 mod run;
 mod source;
 mod tokens;
@@ -22,7 +20,6 @@ use alloc::boxed::Box;
 
 pub use self::classes::Classes;
 pub use self::fault::ModelFault;
-pub use self::prompt::Prompt;
 pub use self::source::TextSource;
 
 use super::folder::{FolderModel, Labels, Prompts};

@@ -1,11 +1,9 @@
 //! Tokens become vectors and logits.
 
-use alloc::vec::Vec;
-
 use super::{AnyEncoder, Kind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::filled;
 use crate::model::{Batch, Parallel, Plan, Weights};
+use crate::owned::empty_texts::embed_nonempty;
 use crate::owned::{Session, TextModel};
 
 impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
@@ -69,27 +67,9 @@ impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
         if self.compares {
             return Err(Error::without_offset(ErrorKind::OtherModel));
         }
-        if lengths.iter().all(|length| *length > 0) {
-            return self.embed_some(session, parallel, ids, lengths, skipped, out);
-        }
-        let width = self.dimensions();
-        let some: Vec<usize> = lengths.iter().copied().filter(|length| *length > 0).collect();
-        let mut found = filled(some.len().saturating_mul(width), 0.0)?;
-        if !some.is_empty() {
-            self.embed_some(session, parallel, ids, &some, skipped, &mut found)?;
-        }
-        if lengths.len().checked_mul(width) != Some(out.len()) {
-            return Err(Error::without_offset(ErrorKind::InvalidArgument));
-        }
-        let mut found = found.chunks_exact(width);
-        for (length, out) in lengths.iter().zip(out.chunks_exact_mut(width)) {
-            let row = if *length > 0 { found.next() } else { None };
-            match row {
-                Some(row) => out.copy_from_slice(row),
-                None => out.fill(0.0),
-            }
-        }
-        Ok(())
+        embed_nonempty(lengths, self.dimensions(), out, |lengths, out| {
+            self.embed_some(session, parallel, ids, lengths, skipped, out)
+        })
     }
 
     /// The same of texts that all have tokens.

@@ -3,10 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{AnyEncoder, Kind, Prompt};
+use super::{AnyEncoder, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::Weights;
-use crate::owned::{PipelineSession, TextModel, Tokenized, TokenizedPair};
+use crate::owned::{PipelineSession, Prompt, TextModel, Tokenized, TokenizedPair};
 
 impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
     /// `prompt`, ready to stand before texts.

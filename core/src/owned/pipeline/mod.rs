@@ -46,7 +46,7 @@ use tokens::TokenStrings;
 /// Writes `text` in Unicode's form NFC behind `out`.
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub(super) fn compose(text: &str, out: &mut String) {
-    write_form(Form::Nfc, text, &mut Vec::new(), out, |_| true);
+    write_form(Form::NFC, text, &mut Vec::new(), out, |_| true);
 }
 
 /// A tokenizer.

@@ -4,11 +4,11 @@ use alloc::string::String;
 
 use crate::error::Error;
 pub(super) use crate::model::step::{character, each_step, kind, refused, truth};
-use crate::text::json::{Fault, Object, Read, Value, chars};
+use crate::text::json::{Fault, Object, Read, Value, chars, has_escapes};
 
 /// What a text means that is spelled like `spelling` between its quotes.
 pub(super) fn unescaped(spelling: &str) -> String {
-    if spelling.contains('\\') { chars(spelling).collect() } else { spelling.into() }
+    if has_escapes(spelling) { chars(spelling).collect() } else { spelling.into() }
 }
 
 /// The text of a member.

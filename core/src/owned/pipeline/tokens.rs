@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{Limit, reserve, reserved};
-use crate::text::json::chars;
+use crate::text::json::{chars, has_escapes};
 use crate::token::vocabulary::{Comparison, Tokens};
 
 /// The strings, one behind the other. Ids without a token have an empty one.
@@ -27,7 +27,7 @@ impl TokenStrings {
 
     /// Adds the token of the next id, as JSON spells it.
     pub(super) fn push_spelled(&mut self, spelling: &str) -> Result<()> {
-        if spelling.contains('\\') {
+        if has_escapes(spelling) {
             self.strings.extend(chars(spelling));
             self.end()
         } else {

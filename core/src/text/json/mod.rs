@@ -19,6 +19,6 @@ mod value;
 
 pub use lexer::{Kind, Lexeme, Lexer, MAX_DEPTH};
 pub use object::{Fault, Object, Read};
-pub use spelling::{chars, is, number_f64, number_u64, unescape};
+pub use spelling::{chars, has_escapes, is, number_f64, number_u64, unescape};
 pub use tokens::{Token, Tokens};
 pub use value::Value;

@@ -43,10 +43,17 @@ fn hex(rest: &mut core::str::Chars<'_>) -> Option<u32> {
     Some(value)
 }
 
+/// Whether something is escaped in `spelling`: otherwise it means what it is.
+#[must_use]
+pub fn has_escapes(spelling: &str) -> bool {
+    // By bytes: searching for a character may panic, as the compiler sees it.
+    spelling.as_bytes().contains(&b'\\')
+}
+
 /// Whether `spelling` means `text`.
 #[must_use]
 pub fn is(spelling: &str, text: &str) -> bool {
-    spelling == text || spelling.contains('\\') && chars(spelling).eq(text.chars())
+    spelling == text || has_escapes(spelling) && chars(spelling).eq(text.chars())
 }
 
 /// Writes the text that `spelling` means into `out`; `None` if it has no room. A text is never
@@ -71,11 +78,11 @@ pub fn number_u64(spelling: &str) -> Option<u64> {
 
 /// The f64 nearest to a number; `None` if it is beyond f64.
 ///
-/// Without a heap it is read by [`decimal`], which cannot panic: of a number of more digits than
-/// settings have it may then be a few units in the last place off.
+/// Without feature `pipeline` it is read by [`decimal`], which has no tables and cannot panic: of a
+/// number of more digits than settings have it may then be a few units in the last place off.
 #[must_use]
 pub fn number_f64(spelling: &str) -> Option<f64> {
-    let number = if cfg!(feature = "alloc") { spelling.parse().ok() } else { decimal(spelling) };
+    let number = if cfg!(feature = "pipeline") { spelling.parse().ok() } else { decimal(spelling) };
     number.filter(|number: &f64| number.is_finite())
 }
 

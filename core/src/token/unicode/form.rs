@@ -8,36 +8,37 @@ use super::tables::DECOMPOSITION_BLOCK;
 use super::{Properties, tables};
 
 /// A normalisation form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Canonical decomposition.
-    Nfd,
-    /// Canonical decomposition, then composition.
-    Nfc,
-    /// Compatibility decomposition.
-    Nfkd,
-    /// Compatibility decomposition, then canonical composition.
-    Nfkc,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// Whether what was decomposed is composed, canonically.
+    composes: bool,
+    /// What is decomposed beyond what is so canonically. A form brings its table with it: programs
+    /// do not have that of forms that they do not use.
+    compatible: Option<&'static Decompositions>,
 }
 
 impl Form {
-    const fn is_compatible(self) -> bool {
-        matches!(self, Self::Nfkd | Self::Nfkc)
-    }
-
-    const fn composes(self) -> bool {
-        matches!(self, Self::Nfc | Self::Nfkc)
-    }
+    /// Canonical decomposition.
+    #[cfg(feature = "pipeline")]
+    pub(crate) const NFD: Self = Self { composes: false, compatible: None };
+    /// Canonical decomposition, then composition.
+    pub(crate) const NFC: Self = Self { composes: true, compatible: None };
+    /// Compatibility decomposition.
+    #[cfg(feature = "pipeline")]
+    pub(crate) const NFKD: Self = Self { composes: false, compatible: Some(&COMPATIBLE) };
+    /// Compatibility decomposition, then canonical composition.
+    #[cfg(feature = "pipeline")]
+    pub(crate) const NFKC: Self = Self { composes: true, compatible: Some(&COMPATIBLE) };
 
     /// Whether a look at each character of `text` shows that it is in this form.
     pub(crate) fn has(self, text: &str) -> bool {
         let stays = |c: char| {
             let properties = Properties::of(c);
-            let changes = match self {
-                Self::Nfd => properties.decomposes(),
-                Self::Nfkd => properties.decomposes_compatibly(),
-                Self::Nfc => properties.is_recomposed() || properties.composes(),
-                Self::Nfkc => properties.is_recomposed_compatibly() || properties.composes(),
+            let changes = match (self.compatible.is_some(), self.composes) {
+                (false, false) => properties.decomposes(),
+                (true, false) => properties.decomposes_compatibly(),
+                (false, true) => properties.is_recomposed() || properties.composes(),
+                (true, true) => properties.is_recomposed_compatibly() || properties.composes(),
             };
             !changes && !properties.moves()
         };
@@ -95,7 +96,7 @@ pub(crate) fn write_form(
         decompose(form, c, |part, properties| {
             let class = if properties.moves() { combining_class(part) } else { 0 };
             // A starter may yet compose with what is held back.
-            if class == 0 && !(form.composes() && properties.composes()) {
+            if class == 0 && !(form.composes && properties.composes()) {
                 sort(held);
                 flush(held, out);
             } else if class == 0 {
@@ -110,7 +111,7 @@ pub(crate) fn write_form(
 
 /// Writes what is held back.
 fn flush(form: Form, held: &mut impl Held, out: &mut impl Output, keep: &impl Fn(char) -> bool) {
-    if form.composes() {
+    if form.composes {
         let kept = compose(held.as_mut());
         held.keep(kept);
     }
@@ -127,9 +128,9 @@ fn sort(held: &mut impl Held) {
 /// Calls `take` with what a character becomes.
 fn decompose(form: Form, c: char, mut take: impl FnMut(char, Properties)) {
     let properties = Properties::of(c);
-    let decomposes = match form.is_compatible() {
-        true => properties.decomposes_compatibly(),
-        false => properties.decomposes(),
+    let decomposes = match form.compatible {
+        Some(_) => properties.decomposes_compatibly(),
+        None => properties.decomposes(),
     };
     if !decomposes {
         return take(c, properties);
@@ -140,7 +141,7 @@ fn decompose(form: Form, c: char, mut take: impl FnMut(char, Properties)) {
         }
         return;
     }
-    let parts = form.is_compatible().then(|| COMPATIBLE.find(c)).flatten();
+    let parts = form.compatible.and_then(|compatible| compatible.find(c));
     let parts = parts.or_else(|| CANONICAL.find(c));
     for part in parts.unwrap_or_default().chars() {
         take(part, Properties::of(part));
@@ -148,6 +149,7 @@ fn decompose(form: Form, c: char, mut take: impl FnMut(char, Properties)) {
 }
 
 /// Characters that decompose, and what they become.
+#[derive(Debug)]
 struct Decompositions {
     /// The first characters of runs.
     runs: &'static [u32],
@@ -169,6 +171,7 @@ static CANONICAL: Decompositions = Decompositions {
 };
 
 /// Those that canonical decomposition does not change, or changes into something else.
+#[cfg(feature = "pipeline")]
 static COMPATIBLE: Decompositions = Decompositions {
     runs: &tables::COMPATIBLE_RUNS,
     firsts: &tables::COMPATIBLE_FIRSTS,

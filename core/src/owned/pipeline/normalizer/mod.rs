@@ -90,7 +90,7 @@ impl Normalizer {
             Self::Bert(bert) => bert.run(text, out),
             Self::Form(form) => write_in(*form, text, out, held, |_| true),
             Self::WithoutAccents => {
-                write_in(Form::Nfd, text, out, held, |c| !Properties::of(c).is_non_spacing());
+                write_in(Form::NFD, text, out, held, |c| !Properties::of(c).is_non_spacing());
             }
             Self::Lowercase => lowercase(text, out),
             Self::StripAccents => map(text, out, |c| {

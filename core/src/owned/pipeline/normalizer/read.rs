@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{Bert, Charsmap, Normalizer, Pattern, Replace};
 use crate::owned::pipeline::settings::{at, each_step, kind, refused, string, truth, unescaped};
-use crate::text::json::{Object, Read, Value};
+use crate::text::json::{Object, Read, Value, has_escapes};
 use crate::token::unicode::Form;
 
 /// The steps of a normaliser.
@@ -25,10 +25,10 @@ fn one(value: Value<'_>) -> Read<'_, Vec<Normalizer>> {
             step.finish(&[])?;
             return Ok(steps);
         }
-        "NFC" => Normalizer::Form(Form::Nfc),
-        "NFD" => Normalizer::Form(Form::Nfd),
-        "NFKC" => Normalizer::Form(Form::Nfkc),
-        "NFKD" => Normalizer::Form(Form::Nfkd),
+        "NFC" => Normalizer::Form(Form::NFC),
+        "NFD" => Normalizer::Form(Form::NFD),
+        "NFKC" => Normalizer::Form(Form::NFKC),
+        "NFKD" => Normalizer::Form(Form::NFKD),
         "Lowercase" => Normalizer::Lowercase,
         "StripAccents" => Normalizer::StripAccents,
         "Strip" => Normalizer::Strip {
@@ -64,7 +64,7 @@ fn precompiled<'t>(step: &Object<'t>) -> Read<'t, Charsmap> {
     let value = step.needed(NAME, step.get(NAME))?;
     let spelling = step.needed(NAME, step.text(NAME)?)?;
     // Base64 has no escapes but `\/`.
-    let decoded = match spelling.contains('\\') {
+    let decoded = match has_escapes(spelling) {
         false => Charsmap::decode(spelling),
         true => Charsmap::decode(&unescaped(spelling)),
     };

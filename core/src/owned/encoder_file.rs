@@ -1,0 +1,341 @@
+//! Encoders of all families in `.weights` files, in little code.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::embedder::without_names;
+use super::empty_texts::embed_nonempty;
+use super::{Prompt, Session, Tokenized};
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::Mode;
+use crate::format::embd::Embd;
+use crate::kernel::{self, Kernels, RowSummary};
+use crate::limit::{filled, grow};
+use crate::model::folder_tokenizer::{
+    FolderTokenizer, FolderTokenizerMemory, FolderTokenizerNeeds, FolderTokenizerSource,
+    TokenizingMemory, TokenizingNeeds,
+};
+use crate::model::{
+    Dense, FolderPrompt, Layer, Plan, Run, Transformer, TransformerMemory, TransformerSource,
+    Workspace,
+};
+use crate::text::json::{Fault, Read, chars};
+use crate::token::bpe::Merge;
+use crate::token::bpe::merge::{Candidate, Symbol};
+use crate::token::unigram::Step;
+use crate::token::{AddedToken, Encoded};
+
+/// Tokens that there is room for at least when a text is tokenised.
+const LEAST_TOKENS: usize = 128;
+
+/// An encoder of any family in a `.weights` file that keeps the texts of a folder.
+///
+/// It gives the ids and vectors of `AnyEncoder` in a fraction of the code, over the memory of an
+/// [`EncoderRoom`]. It refuses what needs the rest of that code: models that compare texts, and
+/// tokenizers that are not done [in lent memory](crate::model::folder_tokenizer).
+///
+/// ```no_run
+/// use nanoembed_core::owned::{EncoderFile, EncoderRoom, TextRoom};
+///
+/// let (file, mut room) = (std::fs::read("multilingual-e5-small.weights")?, EncoderRoom::default());
+/// let model = EncoderFile::open(&file, &mut room).map_err(|fault| fault.error)?;
+/// let mut texts = TextRoom::default();
+/// let ids = model.encode("query: How is bread made?", model.usual_tokens(), &mut texts)?.ids;
+/// let mut vector = vec![0.0; model.dimensions()];
+/// let mut session = model.session_for(model.plan(ids.len()))?;
+/// model.embed(&mut session, &ids, &[ids.len()], 0, &mut vector)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct EncoderFile<'a> {
+    bytes: &'a [u8],
+    source: TransformerSource<'a>,
+    texts: FolderTokenizerSource<'a>,
+    tokenizer: FolderTokenizer<'a>,
+    model: Transformer<'a, Vec<Layer>, Vec<Dense<'a>>>,
+    kernels: Kernels,
+    summaries: Vec<RowSummary>,
+}
+
+/// The memory that an [`EncoderFile`] lies in.
+#[derive(Debug, Default)]
+pub struct EncoderRoom {
+    text: Vec<u8>,
+    samples: Vec<u32>,
+    slots: Vec<u32>,
+    merges: Vec<Merge>,
+    merge_slots: Vec<u32>,
+    added: Vec<AddedToken>,
+    added_ids: Vec<u32>,
+    floats: Vec<f32>,
+}
+
+/// The memory in which a thread tokenises texts.
+#[derive(Debug, Default)]
+pub struct TextRoom {
+    ids: Vec<u32>,
+    text: Vec<u8>,
+    steps: Vec<Step>,
+    symbols: Vec<Symbol>,
+    heap: Vec<Candidate>,
+}
+
+/// What a file says of its model.
+struct Parts<'a> {
+    source: TransformerSource<'a>,
+    texts: FolderTokenizerSource<'a>,
+}
+
+impl<'a> Parts<'a> {
+    fn read(bytes: &'a [u8]) -> Read<'a, Self> {
+        let embd = Embd::parse(bytes, Mode::Lenient).map_err(Fault::of)?;
+        let other = Fault::of(Error::without_offset(ErrorKind::OtherModel));
+        if !TransformerSource::is_in(&embd) {
+            return Err(other);
+        }
+        let source = TransformerSource::read(embd, bytes)?;
+        if source.compares() {
+            return Err(other);
+        }
+        // What embeds alone: the rest is code that is not needed.
+        let (texts, _) = source.tokenizer_of_texts()?;
+        Ok(Self { source, texts })
+    }
+}
+
+impl EncoderFile<'_> {
+    /// Whether the texts in a file are those of a model that this opens.
+    #[must_use]
+    pub fn is_in(bytes: &[u8]) -> bool {
+        Parts::read(bytes).is_ok_and(|Parts { source, .. }| {
+            source.embedding_needs().is_ok() && source.plan(LEAST_TOKENS).is_ok()
+        })
+    }
+}
+
+impl<'a> EncoderFile<'a> {
+    /// The model in a file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OtherModel`] for models of other kinds; [`ErrorKind::UnsupportedSetting`] for a
+    /// setting that is not done here; what is wrong with the file.
+    pub fn open(bytes: &'a [u8], room: &'a mut EncoderRoom) -> Read<'a, Self> {
+        let Parts { source, texts } = Parts::read(bytes)?;
+        let (memory, floats) = room.lend(texts.needs(), &source).map_err(Fault::of)?;
+        let tokenizer = texts.open(memory).map_err(Fault::of)?;
+        let kernels = kernel::detect();
+        let model = model(&source, &kernels, bytes, floats).map_err(Fault::of)?;
+        let summaries = summaries(&source, &model, &kernels, bytes).map_err(Fault::of)?;
+        Ok(Self { bytes, source, texts, tokenizer, model, kernels, summaries })
+    }
+
+    /// Elements of an embedding.
+    #[must_use]
+    pub const fn dimensions(&self) -> usize {
+        self.model.dimensions()
+    }
+
+    /// How many tokens of a text the model was made for.
+    #[must_use]
+    pub const fn usual_tokens(&self) -> usize {
+        self.source.max_tokens()
+    }
+
+    /// The most tokens of a text that it can use.
+    #[must_use]
+    pub const fn positions(&self) -> usize {
+        self.model.config().positions
+    }
+
+    /// The names of the prompts that the model has, each once, in their order.
+    #[must_use]
+    pub fn prompts(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.source.prompts().names() {
+            let name: String = chars(name).collect();
+            if let Err(place) = names.binary_search(&name) {
+                names.insert(place, name);
+            }
+        }
+        names
+    }
+
+    /// The prompt that is asked for; `None` if the model does not have it. Where it has no usual
+    /// one, that is an empty text.
+    #[must_use]
+    pub fn named_prompt(&self, wanted: FolderPrompt<'_>) -> Option<String> {
+        self.source.prompts().choose(wanted).map(|prompt| chars(prompt).collect())
+    }
+
+    /// `prompt`, ready to stand before texts.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode).
+    pub fn prompt(&self, prompt: &str, room: &mut TextRoom) -> Result<Prompt> {
+        let skipped = if prompt.is_empty() || self.source.prompts().are_pooled {
+            0
+        } else {
+            self.tokenizing(prompt, room, |memory, _| {
+                self.tokenizer.tokens_of_prompt(prompt, memory)
+            })?
+        };
+        Ok(Prompt { text: prompt.into(), skipped })
+    }
+
+    /// The first `limit` tokens of `text`, those around it included.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if the limit leaves no room for the tokens around a text;
+    /// [`ErrorKind::OverLimit`] if the rules of normalisation make far more of the text than it was.
+    pub fn encode(&self, text: &str, limit: usize, room: &mut TextRoom) -> Result<Tokenized> {
+        let mut places = limit.min(text.len().saturating_add(LEAST_TOKENS));
+        loop {
+            grow(&mut room.ids, places, 0)?;
+            let found = self.tokenizing(text, room, |memory, ids| {
+                let ids = ids.get_mut(..places).unwrap_or_default();
+                let encoded = self.tokenizer.encode(text, ids, memory);
+                encoded.map_err(|error| match error.kind() {
+                    ErrorKind::BufferTooSmall => Error::without_offset(ErrorKind::InvalidArgument),
+                    _ => error,
+                })
+            })?;
+            let Encoded { tokens, total, truncated, .. } = found;
+            if !truncated || places == limit {
+                let ids = room.ids.get(..tokens).unwrap_or_default().to_vec();
+                return Ok(Tokenized { ids, total, truncated });
+            }
+            places = limit.min(total);
+        }
+    }
+
+    /// Calls `run` with memory for `text`, and again with more if a word or a part without spaces
+    /// does not fit.
+    fn tokenizing<T>(
+        &self,
+        text: &str,
+        room: &mut TextRoom,
+        run: impl Fn(TokenizingMemory<'_>, &mut [u32]) -> Result<T>,
+    ) -> Result<T> {
+        // There are four bytes for each, and some characters become eighteen.
+        let most = text.len().saturating_mul(5).max(LEAST_TOKENS);
+        let mut tokens = LEAST_TOKENS;
+        loop {
+            let (memory, ids) = room.lend(&self.texts.tokenizing(tokens))?;
+            match run(memory, ids) {
+                Err(error) if error.kind() == ErrorKind::OverLimit && tokens < most => {
+                    tokens = tokens.saturating_mul(2);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// How the model was made to run: see [`Encoder::plan`](crate::model::Encoder::plan).
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        self.model.plan(tokens)
+    }
+
+    /// The scratch memory of one thread: see [`Embedder::session_for`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Embedder::session_for`].
+    ///
+    /// [`Embedder::session_for`]: super::Embedder::session_for
+    pub fn session_for(&self, plan: Plan) -> Result<Session> {
+        Session::new(self.model.config(), plan)
+    }
+
+    /// The embeddings of tokenised texts, [`dimensions`](Self::dimensions) elements each, into
+    /// `out`. The first `skipped` tokens of each do not count in pooling. The vector of a text
+    /// without tokens is zeros: it is similar to nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transformer::embed_texts`].
+    pub fn embed(
+        &self,
+        session: &mut Session,
+        ids: &[u32],
+        lengths: &[usize],
+        skipped: usize,
+        out: &mut [f32],
+    ) -> Result<()> {
+        let weights = without_names(self.bytes);
+        let run = Run { summaries: &self.summaries, ..Run::new(&weights, &self.kernels) };
+        let mut room = filled(self.source.room(), 0.0)?;
+        embed_nonempty(lengths, self.dimensions(), out, |lengths, out| {
+            let Session { plan, floats, bytes } = session;
+            let mut workspace = Workspace::new(self.model.config(), plan, floats, bytes)?;
+            self.model.embed_texts(&run, (ids, lengths, skipped), &mut workspace, &mut room, out)
+        })
+    }
+}
+
+fn model<'a>(
+    source: &TransformerSource<'a>,
+    kernels: &Kernels,
+    bytes: &'a [u8],
+    floats: &'a mut [f32],
+) -> Result<Transformer<'a, Vec<Layer>, Vec<Dense<'a>>>> {
+    let needs = source.embedding_needs()?;
+    let layers = filled(needs.layers, Layer::EMPTY)?;
+    let dense = filled(needs.dense, Dense::EMPTY)?;
+    source.open_embedding(
+        &without_names(bytes),
+        kernels,
+        TransformerMemory { layers, dense, floats },
+    )
+}
+
+/// What the kernels need to know of the weights.
+fn summaries<'a>(
+    source: &TransformerSource<'a>,
+    model: &Transformer<'a, Vec<Layer>, Vec<Dense<'a>>>,
+    kernels: &Kernels,
+    bytes: &[u8],
+) -> Result<Vec<RowSummary>> {
+    let mut summaries = filled(source.summaries(kernels)?, RowSummary::EMPTY)?;
+    model.summarize(&without_names(bytes), kernels, &mut [], &mut summaries)?;
+    Ok(summaries)
+}
+
+impl EncoderRoom {
+    fn lend(
+        &mut self,
+        needs: FolderTokenizerNeeds,
+        source: &TransformerSource<'_>,
+    ) -> Result<(FolderTokenizerMemory<'_>, &mut [f32])> {
+        *self = Self {
+            text: filled(needs.text, 0)?,
+            samples: filled(needs.samples, 0)?,
+            slots: filled(needs.slots, 0)?,
+            merges: filled(needs.merges, Merge::default())?,
+            merge_slots: filled(needs.merge_slots, 0)?,
+            added: filled(needs.added, AddedToken::default())?,
+            added_ids: filled(needs.added_ids, 0)?,
+            floats: filled(source.embedding_needs()?.floats, 0.0)?,
+        };
+        let Self { text, samples, slots, merges, merge_slots, added, added_ids, floats } = self;
+        let memory =
+            FolderTokenizerMemory { text, samples, slots, merges, merge_slots, added, added_ids };
+        Ok((memory, floats))
+    }
+}
+
+impl TextRoom {
+    /// As much as `needs` says, and what holds ids.
+    fn lend(&mut self, needs: &TokenizingNeeds) -> Result<(TokenizingMemory<'_>, &mut [u32])> {
+        let Self { ids, text, steps, symbols, heap } = self;
+        grow(text, needs.text, 0)?;
+        grow(steps, needs.steps, Step::default())?;
+        grow(symbols, needs.symbols, Symbol::default())?;
+        grow(heap, needs.heap, Candidate::default())?;
+        let memory = TokenizingMemory { text, steps, symbols, heap, behind: &mut [] };
+        Ok((memory, ids))
+    }
+}

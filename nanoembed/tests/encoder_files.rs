@@ -1,0 +1,131 @@
+//! Encoders in `.weights` files opened without the rest of the code: the ids and vectors of
+//! `AnyEncoder`, bit by bit, and what is refused.
+
+use std::path::Path;
+
+use nanoembed::Silent;
+use nanoembed::convert::{Conversion, WeightType};
+use nanoembed_core::ErrorKind;
+use nanoembed_core::model::{FolderPrompt, InOrder};
+use nanoembed_core::owned::folder::Prefix;
+use nanoembed_core::owned::{AnyEncoder, EncoderFile, EncoderRoom, PipelineSession, TextRoom};
+
+/// Folders under `tests/data/models` whose `.weights` file keeps their texts.
+const FOLDERS: [&str; 12] = [
+    "bert_max_pool",
+    "distilbert",
+    "embeddinggemma",
+    "eurobert",
+    "gte",
+    "jina_v3",
+    "modernbert_mean",
+    "mpnet",
+    "nomic_bert",
+    "qwen3_embedding",
+    "roberta",
+    "xlmr_bge_m3",
+];
+
+fn converted(name: &str, weight_type: WeightType) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models").join(name);
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("model.weights");
+    Conversion::new(folder, &file).weight_type(weight_type).run(&Silent).unwrap();
+    std::fs::read(file).unwrap()
+}
+
+/// Texts that tokenizers stumble over, some without a space for long.
+fn texts() -> Vec<String> {
+    let texts = [
+        "",
+        "How do I reset my password?",
+        "  HÉLLO,\u{a0}wörld\u{200b}! 中国 \u{301}x ",
+        "[SEP] [CLS]x[MASK] [PAD][UNK] <s>a</s> <mask>  b <MASK>x<pad> <unk>",
+        "각 İI ﬁ ½ ß Σας\r\n\tx",
+    ];
+    let long = ["a", "日本語のテキスト", "one two ", "e\u{301}", "\u{FDFA}", "!?"];
+    let long = long.map(|part| part.repeat(1500));
+    texts.into_iter().map(String::from).chain(long).collect()
+}
+
+fn same_as_any_encoder(name: &str, weight_type: WeightType) {
+    let file = converted(name, weight_type);
+    let any = AnyEncoder::open(&file[..]).unwrap();
+    let mut room = EncoderRoom::default();
+    assert!(EncoderFile::is_in(&file), "{name}");
+    let model = EncoderFile::open(&file, &mut room).unwrap();
+    assert_eq!(model.dimensions(), any.dimensions());
+    assert_eq!(model.usual_tokens(), any.usual_tokens());
+    assert_eq!(model.positions(), any.positions());
+    let names: Vec<String> = any.prompts().by_name.keys().cloned().collect();
+    assert_eq!(model.prompts(), names);
+    let (mut few, mut many) = (TextRoom::default(), PipelineSession::default());
+    let mut prompts = vec![(model.named_prompt(FolderPrompt::Usual), Prefix::Usual)];
+    prompts.extend(
+        names
+            .into_iter()
+            .map(|name| (model.named_prompt(FolderPrompt::Named(&name)), Prefix::Named(name))),
+    );
+    for (prompt, prefix) in prompts {
+        let prompt = prompt.unwrap();
+        assert_eq!(prompt, any.prompts().choose(&prefix).unwrap());
+        let prompt = model.prompt(&prompt, &mut few).unwrap();
+        assert_eq!(prompt, any.prompt(&prompt.text, &mut many).unwrap());
+        for limit in [2, 7, any.usual_tokens()] {
+            let (mut ids, mut lengths) = (Vec::new(), Vec::new());
+            for text in texts() {
+                let text = prompt.before(&text);
+                let found = model.encode(&text, limit, &mut few).unwrap();
+                let expected = any.encode(&text, limit, &mut many).unwrap();
+                assert_eq!(found, expected, "{name}: {limit} of {text}");
+                ids.extend_from_slice(&found.ids);
+                lengths.push(found.ids.len());
+            }
+            let plan = model.plan(256);
+            assert_eq!(plan, any.plan(256));
+            let mut vectors = vec![vec![0.0_f32; lengths.len() * model.dimensions()]; 2];
+            let mut session = model.session_for(plan).unwrap();
+            let skipped = prompt.skipped;
+            model.embed(&mut session, &ids, &lengths, skipped, &mut vectors[0]).unwrap();
+            any.embed(&mut session, &InOrder, &ids, &lengths, skipped, &mut vectors[1]).unwrap();
+            assert_eq!(vectors[0], vectors[1], "{name}: {limit}");
+        }
+    }
+    assert_eq!(model.named_prompt(FolderPrompt::Named("odd")), None);
+    let refused = model.encode("x", 0, &mut few).map_err(|error| error.kind());
+    assert_eq!(refused, any.encode("x", 0, &mut many).map_err(|error| error.kind()), "{name}");
+}
+
+#[test]
+fn ids_and_vectors_are_those_of_any_encoder() {
+    for name in FOLDERS {
+        same_as_any_encoder(name, WeightType::Int8);
+    }
+    same_as_any_encoder("xlmr_bge_m3", WeightType::F16);
+    same_as_any_encoder("embeddinggemma", WeightType::F32);
+}
+
+#[test]
+fn what_needs_the_rest_of_the_code_is_refused() {
+    let is_refused = |file: &[u8]| {
+        let mut room = EncoderRoom::default();
+        let kind = EncoderFile::open(file, &mut room).map(|_| ()).unwrap_err().error.kind();
+        assert!(!EncoderFile::is_in(file));
+        kind
+    };
+    for name in ["xlmr_reranker", "model2vec_int8_mapped"] {
+        assert_eq!(is_refused(&converted(name, WeightType::F32)), ErrorKind::OtherModel, "{name}");
+    }
+    let bert = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ffi/tests/data/small_bert.weights");
+    assert_eq!(is_refused(&std::fs::read(bert).unwrap()), ErrorKind::OtherModel);
+    let file = converted("nomic_bert", WeightType::F32);
+    for end in [0, 4, 100, file.len() / 2] {
+        is_refused(&file[..end]);
+    }
+    // A model of another kind than any here, which stands behind the decoder, with the checksum as
+    // it was: opening does not look at that.
+    let kind = file.windows(11).rposition(|it| it == b"\"WordPiece\"").unwrap();
+    let mut odd = file;
+    odd[kind + 1] = b'X';
+    is_refused(&odd);
+}
