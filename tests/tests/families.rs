@@ -7,7 +7,8 @@ use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
 use nanoembed_core::model::{
-    Batch, Biases, DenseActivation, FamilyModel, InOrder, Mask, Run, Way, Ways, Window, read_config,
+    Batch, Biases, DenseActivation, FamilyModel, InOrder, LayerSet, Mask, Run, Way, Ways, Window,
+    read_config,
 };
 use nanoembed_core::owned::{DenseLayer, Recipe, TextEncoder};
 use nanoembed_core::text::json::Value;
@@ -323,12 +324,14 @@ fn settings_mean_what_transformers_makes_of_them() {
     };
     let (plain, _) = read_changed("qwen3_embedding", &[]).unwrap();
     assert_eq!(plain.attention.window, None);
-    let window = |every, first| Ok(Some(Window { reach: 4, every, first }));
+    let window = |every, first| Ok(Some(Window::all_but(4, every, first)));
     assert_eq!(windows("5", "0", ""), window(0, 0));
     assert_eq!(windows("5", "1", ""), window(3, 0));
     assert_eq!(windows("5", "3", ""), Ok(None));
     assert_eq!(windows("5", "28", ""), Ok(None));
-    assert_eq!(windows("5", "2", ""), Err("max_window_layers".into()));
+    let last = LayerSet::of([false, false, true].into_iter()).unwrap();
+    let last = Window::of_layers(4, 3, &last);
+    assert_eq!(windows("5", "2", ""), Ok(last));
     let (full, sliding) = (r#""full_attention""#, r#""sliding_attention""#);
     let list = format!(r#""layer_types": [{sliding}, {full}, {sliding}],"#);
     assert_eq!(windows("5", "2", &list), window(3, 1));

@@ -324,7 +324,7 @@ const fn pattern(value: WriteValue<'_>) -> Change<'_> {
 #[test]
 fn gemma_has_windows_in_some_layers_and_a_base_of_their_own() {
     let window = |changes: &[Change<'_>]| config("gemma3", changes).attention.window;
-    let of = |every, first| Some(Window { reach: 31, every, first });
+    let of = |every, first| Some(Window::all_but(31, every, first));
     assert_eq!(window(&[]), None);
     assert_eq!(window(&[sized(U32(0))]), None);
     assert_eq!(window(&[sized(U32(32))]), of(6, 5));
@@ -342,12 +342,13 @@ fn gemma_has_windows_in_some_layers_and_a_base_of_their_own() {
         let layers_with = window.map(|window| [0, 1].map(|layer| window.is_in(layer)));
         assert_eq!(layers_with, layers);
     }
-    let short = truths(&[true]);
-    let list = [sized(U32(32)), pattern(Stored(&short))];
-    assert_eq!(refused("gemma3", &list), "one in so many layers has no window, or none");
-    let text = [sized(U32(32)), pattern(Text("all"))];
     let reason = "a number, or whether each layer has a window, is honoured";
-    assert_eq!(refused("gemma3", &text), reason);
+    let (short, long) = (truths(&[true]), truths(&[true; 3]));
+    for wrong in [Stored(&short), Stored(&long), U32s(&[1, 2]), Text("all")] {
+        assert_eq!(refused("gemma3", &[sized(U32(32)), pattern(wrong)]), reason);
+    }
+    let numbers = window(&[sized(U32(32)), pattern(U32s(&[1, 0]))]).unwrap();
+    assert_eq!([0, 1].map(|layer| numbers.is_in(layer)), [true, false]);
     assert_eq!(refused("gemma3", &[sized(Text("32"))]), "it is no size");
 
     // Positions are divided in the other layers alone.

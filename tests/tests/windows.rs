@@ -1,11 +1,13 @@
-//! What attention costs that only looks at what is near.
+//! Attention that only looks at what is near: in which layers, and what it costs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nanoembed_core::kernel::{Kernels, Multiply};
-use nanoembed_core::model::{Batch, InOrder, Window};
+use nanoembed_core::model::{Batch, InOrder, Window, WindowLayers, read_config};
 use nanoembed_core::owned::{Recipe, TextEncoder};
+use nanoembed_core::text::json;
 use nanoembed_tests::checkpoint::Checkpoint;
+use serde_json::Value;
 
 static MULTIPLICATIONS: AtomicUsize = AtomicUsize::new(0);
 
@@ -20,7 +22,7 @@ fn multiplications(every: usize, tokens: usize) -> usize {
     let folder = Checkpoint::named("modernbert_mean");
     let mut model = folder.model("config.json");
     model.config.positions = tokens;
-    model.config.attention.window = Some(Window { reach: 6, every, first: 0 });
+    model.config.attention.window = Some(Window::all_but(6, every, 0));
     folder.weights().with(|weights| {
         let encoder = TextEncoder::open(&weights, &model, Recipe::default()).unwrap();
         let encoder = encoder.with_kernels(&weights, kernels).unwrap();
@@ -44,4 +46,41 @@ fn windows_cost_as_much_as_the_text_is_long() {
     assert!(local < 8.2, "{local}");
     // Of layers that see all tokens the cost grows with the square.
     assert!(growth(1) > 50.0);
+}
+
+/// Models whose lists of layers follow no turn, and vectors of some of their texts in f64.
+fn cases() -> Vec<Value> {
+    serde_json::from_str(include_str!("../data/windows/expected.json")).unwrap()
+}
+
+#[test]
+fn any_list_of_layers_says_which_have_a_window() {
+    let cases = cases();
+    assert_eq!(cases.len(), 5);
+    for case in cases {
+        let (name, kinds) = (case["model"].as_str().unwrap(), &case["layer_types"]);
+        let folder = Checkpoint::named(name);
+        let mut config: Value = serde_json::from_str(&folder.text("config.json").unwrap()).unwrap();
+        config["layer_types"] = kinds.clone();
+        let text = config.to_string();
+        let model = read_config(json::Value::parse(&text, 0).unwrap()).unwrap();
+        let window = model.config.attention.window.unwrap();
+        assert!(matches!(window.layers, WindowLayers::Listed(_)), "{name} {kinds}");
+        folder.weights().with(|weights| {
+            let encoder = TextEncoder::open(&weights, &model, folder.recipe()).unwrap();
+            let mut session = encoder.session(256, 1).unwrap();
+            let texts = folder.expected();
+            let rows = case["rows"].as_array().unwrap();
+            for (row, vector) in rows.iter().zip(case["vectors"].as_array().unwrap()) {
+                let ids = &texts[usize::try_from(row.as_u64().unwrap()).unwrap()].ids;
+                let texts = Batch { ids, types: &[], lengths: &[ids.len()] };
+                let mut found = vec![f32::NAN; encoder.dimensions()];
+                encoder.embed(&weights, &mut session, &InOrder, &texts, &[], &mut found).unwrap();
+                let apart = found.iter().zip(vector.as_array().unwrap());
+                let apart = apart.map(|(a, b)| (f64::from(*a) - b.as_f64().unwrap()).abs());
+                let farthest = apart.fold(0.0, f64::max);
+                assert!(farthest <= 2e-5, "{name} {kinds} {row}: {farthest:e}");
+            }
+        });
+    }
 }

@@ -15,13 +15,13 @@ use crate::{failure, nanoembed, objects, stdout};
 const PROMPT: &str =
     "The train to the north leaves in the evening, and 12345 children wave at it from the bridge";
 
-fn generation(model: &str) -> [&str; 10] {
+pub fn generation(model: &str) -> [&str; 10] {
     let settings = ["--temperature", "0", "--json", "--precise", "--max-tokens", "10"];
     let [a, b, c, d, e, f] = settings;
     ["generate", "-m", model, PROMPT, a, b, c, d, e, f]
 }
 
-fn generated(model: &Path) -> Value {
+pub fn generated(model: &Path) -> Value {
     objects(&stdout(&generation(text(model)), ""))[0]["ids"].clone()
 }
 
@@ -30,7 +30,7 @@ fn run(arguments: &[&str]) {
 }
 
 /// What `from` becomes by a command.
-fn made(command: &[&str], from: &Path, folder: &TempDir, name: &str) -> PathBuf {
+pub fn made(command: &[&str], from: &Path, folder: &TempDir, name: &str) -> PathBuf {
     let out = folder.path().join(name);
     run(&[&[command[0], text(from), text(&out)], &command[1..]].concat());
     out
@@ -313,13 +313,11 @@ fn expected_rows(model: &str) -> Vec<(String, Vec<Value>)> {
 
 #[test]
 fn settings_that_are_not_done_are_refused_by_name() {
-    let (full, sliding) = ("full_attention", "sliding_attention");
-    let irregular = [sliding, full, full, sliding, full, sliding, sliding];
     for (family, member, value) in [
         (GEMMA, "final_logit_softcapping", json!(30.0)),
         (GEMMA, "attn_logit_softcapping", json!(50.0)),
         (GEMMA, "hidden_activation", json!("gelu")),
-        (GEMMA, "layer_types", json!(irregular)),
+        (GEMMA, "layer_types", json!(["full_attention"].repeat(6))),
         (GEMMA, "query_pre_attn_scalar", json!(0)),
         (GEMMA, "rope_local_base_freq", json!(-1)),
         (GEMMA, "rope_parameters", json!({"full_attention": {"rope_theta": 1e6}})),

@@ -33,7 +33,11 @@ fn written(folder: &Path, out: &Path) -> Vec<u8> {
 }
 
 /// Changes the keys of a file.
-fn changed(bytes: &[u8], keep: impl Fn(&str) -> bool, more: &[(&str, WriteValue<'_>)]) -> Vec<u8> {
+pub fn changed(
+    bytes: &[u8],
+    keep: impl Fn(&str) -> bool,
+    more: &[(&str, WriteValue<'_>)],
+) -> Vec<u8> {
     let file = Gguf::parse(bytes, Mode::Strict).unwrap();
     let keys = file.metadata().map(|(key, _)| key).filter(|key| keep(key));
     let mut metadata: Vec<(&str, WriteValue<'_>)> =
@@ -62,7 +66,7 @@ fn run(command: &[&str], model: &Path, how: &[&str], texts: &str) -> Vec<Value> 
 }
 
 /// Holds what a model makes of `rows` against what transformers does.
-fn check(model: &Path, rows: &[Value], numbers: &[Vec<f64>], how: &[&str]) {
+pub fn check(model: &Path, rows: &[Value], numbers: &[Vec<f64>], how: &[&str]) {
     let texts = lines(rows, &["text"]);
     for (row, found) in rows.iter().zip(run(&["tokenize"], model, how, &texts)) {
         assert_eq!(found["ids"], row["ids"], "{model:?} {}", row["text"]);

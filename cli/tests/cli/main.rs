@@ -41,6 +41,7 @@ mod uqff_embedders;
 mod verify;
 mod weight_files;
 mod weights;
+mod windows;
 mod words;
 
 use assert_cmd::Command;

@@ -1,7 +1,7 @@
 //! Models that continue texts, gathered from where their parts lie.
 
 pub use super::block::layer::Layer as LlamaLayer;
-pub use super::config::{LlamaConfig, Rope, RopePairs, rope};
+pub use super::config::{LISTED_LAYERS, LlamaConfig, Rope, RopePairs, rope};
 pub use super::family::llama::{Biases, is_decoder_tensor, is_decoder_tensor_of};
 pub use super::head::sample::{self, Sampler, Sampling};
 pub use super::pass::cached::{

@@ -48,7 +48,7 @@ mod pass;
 mod plan;
 mod run;
 mod size;
-mod source;
+pub(crate) mod source;
 #[cfg(feature = "static-models")]
 mod table;
 #[cfg(feature = "folder-models")]
@@ -58,8 +58,8 @@ pub mod weights;
 pub use block::layer::Layer;
 pub use block::observation::{LayerInput, Observation, Observer};
 pub use config::{
-    Activation, Attention, BertConfig, Config, Embedding, FeedForward, Heads, Mask, NormKind,
-    Order, Pooling, RelativeBuckets, Rotary, Window,
+    Activation, Attention, BertConfig, Config, Embedding, FeedForward, Heads, LayerSet, Mask,
+    NormKind, Order, Pooling, RelativeBuckets, Rotary, Window, WindowLayers,
 };
 pub use family::bert::{Finding, check, plan, summaries};
 #[cfg(feature = "families")]

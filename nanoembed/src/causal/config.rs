@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::llama::{LlamaConfig, Rope};
+use nanoembed_core::model::llama::{LISTED_LAYERS, LlamaConfig, Rope};
 use nanoembed_core::model::{
-    Activation, DecoderModel, FeedForward, NormKind, Order, Window, read_decoder_config,
+    Activation, DecoderModel, FeedForward, NormKind, Order, Window, WindowLayers,
+    read_decoder_config,
 };
 use serde_json::{Map, Value, json};
 
@@ -60,7 +61,7 @@ pub(super) fn members(
     members.extend(config.attention.scale.map(|scale| ("attention_scale", json_float(scale))));
     members.extend(rotary_members(&rotary.global, has_long_factors));
     if let Some(window) = config.attention.window {
-        members.extend(window_members(&window));
+        members.extend(window_members(&window, config.layers));
         members.push(("rope_local_freq_base", json_float(rotary.local.base)));
     }
     Ok(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
@@ -81,10 +82,18 @@ fn rotary_members(rope: &Rope, has_long_factors: bool) -> Vec<(&'static str, Val
     members
 }
 
-fn window_members(window: &Window) -> [(&'static str, Value); 3] {
-    [
-        ("sliding_window", json!(window.reach.saturating_add(1))),
-        ("sliding_window_every", json!(window.every)),
-        ("sliding_window_first", json!(window.first)),
-    ]
+fn window_members(window: &Window, layers: usize) -> Vec<(&'static str, Value)> {
+    let mut members = vec![("sliding_window", json!(window.reach.saturating_add(1)))];
+    match window.layers {
+        WindowLayers::AllBut { every, first } => members.extend([
+            ("sliding_window_every", json!(every)),
+            ("sliding_window_first", json!(first)),
+        ]),
+        WindowLayers::Listed(listed) => {
+            let words = listed.words().iter().take(layers.div_ceil(32));
+            members
+                .extend(LISTED_LAYERS.iter().zip(words).map(|(name, bits)| (*name, json!(bits))));
+        }
+    }
+    members
 }

@@ -2,7 +2,8 @@
 
 use nanoembed_core::model::llama::{Rope, RopePairs};
 use nanoembed_core::model::{
-    Activation, Config, FeedForward, Heads, Mask, NormKind, Order, RelativeBuckets, Rotary, Window,
+    Activation, Config, FeedForward, Heads, LayerSet, Mask, NormKind, Order, RelativeBuckets,
+    Rotary, Window,
 };
 
 pub const LAYERS: usize = 3;
@@ -42,6 +43,9 @@ const TURNED: Option<Rotary> = Some(Rotary {
     local: rope(100.0, RopePairs::Halves, 8),
 });
 
+/// Which layers have a window, where that follows no turn.
+pub const LISTED: [bool; LAYERS] = [true, false, false];
+
 pub const BUCKETS: RelativeBuckets = RelativeBuckets { buckets: 16, distance: 20 };
 
 /// Settings of families, on small sizes.
@@ -50,7 +54,7 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
     let llama = with(sized(Config::LLAMA), |it| it.rotary = TURNED);
     let apart = Stored { biases: true, fused: false, up_first: false, first_norm: true };
     let fused = Stored { fused: true, biases: false, ..apart };
-    let window = |every, first| Some(Window { reach: 3, every, first });
+    let window = |every, first| Some(Window::all_but(3, every, first));
     let distilbert = with(bert, |it| it.embedding.token_types = false);
     let roberta = with(bert, |it| it.embedding.positions = Some(2));
     let mpnet = with(roberta, |it| {
@@ -77,6 +81,12 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         it.order = Order::Sandwich;
         it.norm = NormKind::Rms { one_plus: true };
     });
+    let causal = |config| with(config, |it| it.attention.mask = Mask::Causal);
+    let listed = |config| {
+        let have_window = LayerSet::of(LISTED.into_iter()).unwrap();
+        let window = Window::of_layers(3, LAYERS, &have_window);
+        with(config, |it| it.attention.window = window)
+    };
     let neighbours = Rotary {
         global: rope(500.0, RopePairs::Neighbours, 6),
         local: rope(500.0, RopePairs::Neighbours, 6),
@@ -96,11 +106,9 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         ("GTE", gated(turned, Activation::Gelu), Stored { up_first: true, biases: true, ..fused }),
         ("ModernBERT", modern_bert, Stored { first_norm: false, ..fused }),
         ("EmbeddingGemma", gemma, Stored { biases: false, ..apart }),
-        (
-            "Gemma",
-            with(gemma, |it| it.attention.mask = Mask::Causal),
-            Stored { biases: false, ..apart },
-        ),
+        ("ModernBERT by a list", listed(modern_bert), Stored { first_norm: false, ..fused }),
+        ("Gemma by a list", listed(causal(gemma)), Stored { biases: false, ..apart }),
+        ("Gemma", causal(gemma), Stored { biases: false, ..apart }),
         (
             "Qwen3",
             with(llama, |it| it.attention.query_key_norm = true),

@@ -2,11 +2,11 @@
 
 use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::{
-    Activation, Config, FeedForward, Heads, Mask, NormKind, Order, RelativeBuckets,
+    Activation, Config, FeedForward, Heads, Mask, NormKind, Order, RelativeBuckets, WindowLayers,
 };
 
 use super::model::{Matrix, Model, ids};
-use super::settings::LENGTHS;
+use super::settings::{LENGTHS, LISTED};
 
 impl Model {
     fn tensor(&self, name: &str) -> &Matrix {
@@ -208,7 +208,10 @@ fn bucket(RelativeBuckets { buckets, distance }: RelativeBuckets, i: usize, j: u
 }
 
 fn has_window(config: &Config, layer: usize) -> bool {
-    config.attention.window.is_some_and(|window| layer % window.every != window.first)
+    config.attention.window.is_some_and(|window| match window.layers {
+        WindowLayers::AllBut { every, first } => layer % every != first,
+        WindowLayers::Listed(_) => LISTED[layer],
+    })
 }
 
 fn sees(config: &Config, layer: usize, i: usize, j: usize) -> bool {

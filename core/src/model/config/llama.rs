@@ -1,11 +1,22 @@
 //! A decoder of the Llama family, from its settings.
 
+use super::layer_set::LayerSet;
 use super::rope::{Rope, RopePairs};
 use super::transformer::{
-    Activation, Attention, Config, Embedding, FeedForward, Heads, NormKind, Order, Rotary, Window,
+    Activation, Attention, Config, Embedding, FeedForward, Heads, NormKind, Order, Rotary,
 };
+use super::window::{Window, WindowLayers};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
+
+macro_rules! listed_layers {
+    ($($at:literal)*) => { &[$(concat!("sliding_window_layers_", $at)),*] };
+}
+
+/// The members that say of 32 layers each which have a window, from the lowest bit on.
+pub const LISTED_LAYERS: &[&str] = listed_layers!(
+    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+);
 
 /// The sizes and settings of a decoder.
 pub type LlamaConfig = Config;
@@ -28,6 +39,7 @@ impl Config {
     /// | `sliding_window`: the tokens that one sees in layers with a window, itself among them | 0: all |
     /// | `sliding_window_every`: one of so many layers has no window | 0: each has |
     /// | `sliding_window_first`: the first layer without, counted from 0 | 0 |
+    /// | [`LISTED_LAYERS`], instead of the two before | none |
     /// | `embedding_scale`: what a token's vector is multiplied with | 1 |
     /// | `attention_scale`: what scores are multiplied with | 1 / √`head_dim` |
     /// | `query_key_norm`: 1 if queries and keys are normed, head by head | 0 |
@@ -85,12 +97,15 @@ impl Config {
             },
             None => rope,
         };
+        let layers = size("n_layers")?;
         let reach = whole_or("sliding_window", 0)?.checked_sub(1);
         let (every, first) =
             (whole_or("sliding_window_every", 0)?, whole_or("sliding_window_first", 0)?);
+        let turn = WindowLayers::AllBut { every, first };
+        let listed = listed_layers(&number, layers)?.map(WindowLayers::Listed);
         let scale = number("attention_scale").map(|_| real("attention_scale", 1.0)).transpose()?;
         let config = Self {
-            layers: size("n_layers")?,
+            layers,
             heads: Heads { query: heads, key_value: kv_heads, size: head },
             hidden,
             intermediate: size("intermediate_size")?,
@@ -98,7 +113,7 @@ impl Config {
             positions,
             embedding: Embedding { scale: real("embedding_scale", 1.0)?, ..Self::LLAMA.embedding },
             attention: Attention {
-                window: reach.map(|reach| Window { reach, every, first }),
+                window: reach.map(|reach| Window { reach, layers: listed.unwrap_or(turn) }),
                 query_key_norm: is("query_key_norm")?,
                 scale,
                 ..Self::LLAMA.attention
@@ -114,11 +129,33 @@ impl Config {
             ..Self::LLAMA
         };
         let width = heads.checked_mul(head);
-        let small = config.layers <= Limit::LAYERS.most
+        let small = layers <= Limit::LAYERS.most
             && width.is_some_and(|width| (1..=Limit::SIZE.most).contains(&width));
-        let turns = every == 0 && first == 0 || first < every;
+        let turns = every == 0 && first == 0 || first < every && listed.is_none();
         if fits && small && turns { Ok(config) } else { Err(bad) }
     }
+}
+
+/// The layers with a window, where they are listed.
+fn listed_layers(number: &impl Fn(&str) -> Option<f64>, layers: usize) -> Result<Option<LayerSet>> {
+    let bad = Error::without_offset(ErrorKind::BadMetadata);
+    let word = |at: usize| {
+        let value = number(LISTED_LAYERS.get(at)?)?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let bits = value as u32;
+        (f64::from(bits) == value).then_some(bits)
+    };
+    let is_listed =
+        |at: usize| LISTED_LAYERS.get(at).is_some_and(|member| number(member).is_some());
+    if !is_listed(0) {
+        return Ok(None);
+    }
+    let words = layers.div_ceil(32);
+    let listed = LayerSet::of_words(|at| word(at).unwrap_or(0)).ok_or(bad)?;
+    let are_numbers = (0..words).all(|at| word(at).is_some());
+    let are_layers = !(words..LISTED_LAYERS.len()).any(is_listed)
+        && !(layers..words.saturating_mul(32)).any(|layer| listed.has(layer));
+    if are_numbers && are_layers { Ok(Some(listed)) } else { Err(bad) }
 }
 
 fn whole(value: f64) -> Option<usize> {
@@ -131,7 +168,12 @@ fn whole(value: f64) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
     use super::*;
+    use crate::model::config::FAMILIES;
 
     fn read(changes: &[(&str, f64)]) -> Result<LlamaConfig> {
         let usual = [
@@ -189,6 +231,34 @@ mod tests {
     }
 
     #[test]
+    fn layers_with_a_window_may_be_listed() {
+        let listed = |changes: &[(&str, f64)]| {
+            let window = [("n_layers", 35.0), ("sliding_window", 8.0)];
+            let config = read(&[&window[..], changes].concat())?;
+            let window = config.attention.window.unwrap();
+            Ok((0..36).filter(|layer| window.is_in(*layer)).collect::<Vec<_>>())
+        };
+        let (low, high) = ("sliding_window_layers_0", "sliding_window_layers_1");
+        let bad = Error::without_offset(ErrorKind::BadMetadata);
+        if FAMILIES {
+            let found = listed(&[(low, f64::from(u32::MAX - 2)), (high, 5.0)]);
+            let expected = (0..35).filter(|layer| ![1, 33].contains(layer));
+            assert_eq!(found, Ok(expected.collect()));
+        }
+        for refused in [
+            &[(low, 5.0)][..],
+            &[(low, 5.0), (high, 8.0)],
+            &[(low, 4_294_967_296.0), (high, 0.0)],
+            &[(low, 0.5), (high, 0.0)],
+            &[(low, -1.0), (high, 0.0)],
+            &[(low, 5.0), (high, 0.0), ("sliding_window_layers_2", 0.0)],
+            &[(low, 5.0), (high, 0.0), ("sliding_window_every", 3.0)],
+        ] {
+            assert_eq!(listed(refused), Err(bad), "{refused:?}");
+        }
+    }
+
+    #[test]
     fn what_is_not_said_is_as_in_llama() {
         let plain = read(&[]).unwrap();
         assert_eq!(plain, Config { rotary: plain.rotary, ..sized(plain, Config::LLAMA) });
@@ -217,7 +287,7 @@ mod tests {
         assert_eq!((global.base, global.position_divisor), (1e6, 8.0));
         assert_eq!((local.base, local.position_divisor), (1e4, 1.0));
         let window = gemma.attention.window.unwrap();
-        assert_eq!(window, Window { reach: 15, every: 6, first: 5 });
+        assert_eq!(window, Window::all_but(15, 6, 5));
         let expected = Config {
             embedding: Embedding { scale: 7.0, ..Config::LLAMA.embedding },
             attention: Attention {

@@ -1,15 +1,20 @@
 //! What a model is, as data: sizes and settings, without names or files.
 
 mod bert;
+mod families;
+mod layer_set;
 mod llama;
 pub mod rope;
 mod transformer;
+mod window;
 
 pub use bert::{BertConfig, Pooling};
-pub use llama::LlamaConfig;
+pub(super) use families::FAMILIES;
+pub use layer_set::LayerSet;
+pub use llama::{LISTED_LAYERS, LlamaConfig};
 pub use rope::{Llama3, Rope, RopePairs, Yarn, YarnSettings};
-pub(super) use transformer::FAMILIES;
 pub use transformer::{
     Activation, Attention, Config, Embedding, FeedForward, Heads, Mask, NormKind, Order,
-    RelativeBuckets, Rotary, Window,
+    RelativeBuckets, Rotary,
 };
+pub use window::{Window, WindowLayers};

@@ -10,10 +10,9 @@
 //! Settings are asked once for a layer or a call, never inside a kernel. A build without the
 //! feature `families` knows BERT's alone: the questions that passes ask are constants there.
 
+use super::families::FAMILIES;
 use super::rope::Rope;
-
-/// Whether models of other settings than BERT's are compiled in.
-pub(in crate::model) const FAMILIES: bool = cfg!(feature = "families");
+use super::window::Window;
 
 /// The sizes and settings of a transformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,53 +131,6 @@ pub enum Mask {
     Full,
     /// They see themselves and those before.
     Causal,
-}
-
-/// A window: in all layers but some, tokens only see those that are near.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Window {
-    /// The most positions between a token and one that it sees.
-    pub reach: usize,
-    /// One of so many layers has no window.
-    pub every: usize,
-    /// The first layer without one, counted from 0.
-    pub first: usize,
-}
-
-impl Window {
-    /// Whether layer `layer` has the window.
-    #[must_use]
-    pub const fn is_in(&self, layer: usize) -> bool {
-        // A window in none or all layers is told by `every` or `first`.
-        match layer.checked_rem(self.every) {
-            Some(turn) => turn != self.first,
-            None => true,
-        }
-    }
-
-    /// The window of a model that says of each layer whether it has one: `None` inside if no layer
-    /// does, and outside if the layers are not as many, or follow no turn.
-    #[must_use]
-    pub fn of_layers<L: Iterator<Item = bool>>(
-        reach: usize,
-        layers: usize,
-        have_window: impl Fn() -> L,
-    ) -> Option<Option<Self>> {
-        if have_window().take(layers.saturating_add(1)).count() != layers {
-            return None;
-        }
-        if !have_window().any(|has| has) {
-            return Some(None);
-        }
-        let mut without = have_window().zip(0..).filter(|(has, _)| !has).map(|(_, layer)| layer);
-        let window = match (without.next(), without.next()) {
-            (None, _) => Self { reach, every: 0, first: 0 },
-            (Some(first), None) => Self { reach, every: layers, first },
-            (Some(first), Some(second)) => Self { reach, every: second - first, first },
-        };
-        let follows = |(has, layer): (bool, usize)| has == window.is_in(layer);
-        have_window().zip(0..).all(follows).then_some(Some(window))
-    }
 }
 
 /// Where norms stand in a layer.
@@ -354,37 +306,5 @@ impl Config {
             Some(scale) if FAMILIES => scale,
             _ => usual(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_are_in_all_layers_but_every_so_many() {
-        let layers = |window: Window| [0, 1, 2, 3, 4, 5].map(|layer| window.is_in(layer));
-        let modern_bert = Window { reach: 64, every: 3, first: 0 };
-        assert_eq!(layers(modern_bert), [false, true, true, false, true, true]);
-        let gemma = Window { reach: 256, every: 6, first: 5 };
-        assert_eq!(layers(gemma), [true, true, true, true, true, false]);
-        assert_eq!(layers(Window { every: 0, ..gemma }), [true; 6]);
-    }
-
-    #[test]
-    fn a_turn_is_found_in_what_is_said_of_each_layer() {
-        let found = |layers: &[u8]| {
-            Window::of_layers(7, layers.len(), || layers.iter().map(|layer| *layer == 1))
-        };
-        let window = |every, first| Some(Some(Window { reach: 7, every, first }));
-        assert_eq!(found(&[1, 1, 0, 1, 1, 0, 1]), window(3, 2));
-        assert_eq!(found(&[0, 1, 1, 0, 1]), window(3, 0));
-        assert_eq!(found(&[1, 0, 1, 1]), window(4, 1));
-        assert_eq!(found(&[1, 1]), window(0, 0));
-        assert_eq!(found(&[0, 0]), Some(None));
-        assert_eq!(found(&[1, 0, 0, 1]), None);
-        assert_eq!(found(&[0, 1, 0, 1, 1]), None);
-        assert_eq!(Window::of_layers(7, 3, || [true; 2].into_iter()), None);
-        assert_eq!(Window::of_layers(7, 3, || core::iter::repeat(true)), None);
     }
 }

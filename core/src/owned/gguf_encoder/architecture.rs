@@ -10,13 +10,12 @@
 //! | `eurobert` | Llama that sees both ways |
 //! | `qwen3` | Llama with norms of queries and keys |
 
-use alloc::vec::Vec;
-
 use super::keys::{Keys, Outcome};
 use super::names::{POST, PRE};
 use crate::event::Value;
 use crate::limit::Limit;
 use crate::model::config::Rope;
+use crate::model::source::gguf::{LISTED, listed_window};
 use crate::model::{
     Activation, Attention, Biases, Config, Embedding, FamilyModel, FeedForward, GgufRefusal, Heads,
     Mask, Names, Order, Rotary, Window,
@@ -233,11 +232,15 @@ struct Turn {
 fn windowed<'a>(keys: &Keys<'a>, config: Config, size: usize, usual: Turn) -> Outcome<'a, Config> {
     let reach = size / 2;
     let window = match keys.value(PATTERN) {
-        Some(Value::Array { .. }) => listed(keys, config.layers, reach)?,
+        Some(Value::Array { .. }) => {
+            let key = [keys.architecture, ".", PATTERN].concat();
+            listed_window(&keys.file, &key, reach, config.layers)
+                .ok_or_else(|| keys.refuse(PATTERN, LISTED))?
+        }
         _ => {
             let every = keys.size(PATTERN, Limit::LAYERS)?.unwrap_or(usual.every);
             let first = if usual.is_first { 0 } else { every.saturating_sub(1) };
-            Some(Window { reach, every, first })
+            Some(Window::all_but(reach, every, first))
         }
     };
     let local_base = keys.positive("rope.freq_base_swa")?.unwrap_or(BASE);
@@ -246,30 +249,4 @@ fn windowed<'a>(keys: &Keys<'a>, config: Config, size: usize, usual: Turn) -> Ou
         Rotary { global, local }
     });
     Ok(Config { attention: Attention { window, ..config.attention }, rotary, ..config })
-}
-
-/// The window of layers that a list says one by one.
-fn listed<'a>(keys: &Keys<'a>, layers: usize, reach: usize) -> Outcome<'a, Option<Window>> {
-    let has_window = |value| match value {
-        Value::Bool(truth) => Some(truth),
-        Value::Unsigned(number @ 0..=1) => Some(number == 1),
-        _ => None,
-    };
-    let key = [keys.architecture, ".", PATTERN].concat();
-    let list = keys.file.elements(&key).into_iter().flatten().take(layers);
-    let list: Option<Vec<bool>> = list.map(has_window).collect();
-    let bad = || keys.refuse(PATTERN, "only one layer of so many may see all tokens");
-    let list = list.filter(|list| list.len() == layers).ok_or_else(bad)?;
-    if list.iter().all(|has_window| !has_window) {
-        return Ok(None);
-    }
-    let mut full = list.iter().enumerate().filter(|(_, has_window)| !**has_window);
-    let window = match (full.next(), full.next()) {
-        (None, _) => Window { reach, every: 0, first: 0 },
-        (Some((first, _)), None) => Window { reach, every: layers, first },
-        (Some((first, _)), Some((second, _))) => Window { reach, every: second - first, first },
-    };
-    let mut layers = list.iter().enumerate();
-    let is_even = layers.all(|(layer, has_window)| *has_window == window.is_in(layer));
-    is_even.then_some(Some(window)).ok_or_else(bad)
 }

@@ -3,7 +3,7 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::gguf::WriteValue;
-use nanoembed_core::model::{DecoderFamily, DecoderModel, Window};
+use nanoembed_core::model::{DecoderFamily, DecoderModel, WindowLayers};
 
 use crate::error::{Error, Result};
 
@@ -23,11 +23,13 @@ pub(super) fn keys(model: &DecoderModel<'_>) -> Result<Vec<(String, WriteValue<'
     }
     if let Some(window) = model.config.attention.window {
         keys.push((WINDOW, size(window.reach.saturating_add(1))));
-        let Window { every, first, .. } = window;
-        if every != 0 && first + 1 != every {
-            let message = "GGUF says which of so many layers has no window if it is the last one only, not as `layer_types` says";
-            return Err(Error::input(ErrorKind::UnsupportedSetting, message));
-        }
+        let every = match window.layers {
+            WindowLayers::AllBut { every, first } if every == 0 || first + 1 == every => every,
+            _ => {
+                let message = "GGUF says which of so many layers has no window if it is the last one only, not as `layer_types` says";
+                return Err(Error::input(ErrorKind::UnsupportedSetting, message));
+            }
+        };
         if every != PATTERN {
             keys.push(("attention.sliding_window_pattern", size(every)));
         }

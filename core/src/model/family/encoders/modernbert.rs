@@ -86,7 +86,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
 fn window<'t>(settings: &Settings<'_, 't>, config: &Config) -> Read<'t, Option<Window>> {
     let reach = settings.optional("local_attention")?.unwrap_or(128) / 2;
     let every = settings.optional("global_attn_every_n_layers")?.unwrap_or(3);
-    let usual = Some(Window { reach, every, first: 0 });
+    let usual = Some(Window::all_but(reach, every, 0));
     Ok(settings.windows(config.layers, reach)?.unwrap_or(usual))
 }
 

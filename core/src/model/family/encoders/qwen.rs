@@ -1,7 +1,7 @@
 //! Qwen 2 and 3, whose last token's vector is the text's, and what they share with Llama.
 
 use super::model::{Biases, FamilyModel};
-use crate::model::config::{Attention, Config, Rotary, Window};
+use crate::model::config::{Attention, Config, LayerSet, Rotary, Window};
 use crate::model::family::settings::{LlamaUsual, Settings, UsualHeads};
 use crate::model::family::tensors::{Names, Tensor, llama_names};
 use crate::text::json::Read;
@@ -47,11 +47,8 @@ fn window<'t>(settings: &Settings<'_, 't>, layers: usize) -> Read<'t, Option<Win
     if let Some(listed) = settings.windows(layers, reach)? {
         return Ok(listed);
     }
-    let have_window = || (0..layers as u64).map(|layer| layer >= without);
-    Window::of_layers(reach, layers, have_window).ok_or_else(|| {
-        let only = "a window is honoured in all layers, in none, or in all but one in so many";
-        settings.object.unsupported("max_window_layers", only)
-    })
+    let have_window = LayerSet::of((0..layers as u64).map(|layer| layer >= without));
+    Ok(have_window.and_then(|have_window| Window::of_layers(reach, layers, &have_window)))
 }
 
 /// Llama under names without a prefix.

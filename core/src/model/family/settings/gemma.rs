@@ -85,7 +85,7 @@ fn window<'t>(
     };
     let every = settings.optional("sliding_window_pattern")?;
     let every = every.or(settings.optional("_sliding_window_pattern")?).unwrap_or(PATTERN);
-    let usual = (every > 1).then_some(Window { reach, every, first: every - 1 });
+    let usual = (every > 1).then_some(Window::all_but(reach, every, every - 1));
     Ok(settings.windows(config.layers, reach)?.unwrap_or(usual))
 }
 

@@ -1,11 +1,10 @@
 //! Which layers have a window, by a list of all layers.
 
 use super::Settings;
-use crate::model::config::Window;
+use crate::model::config::{LayerSet, Window};
 use crate::text::json::{Read, Value};
 
 const KINDS: &str = "only full_attention and sliding_attention are honoured, as many as layers";
-const EVEN: &str = "only lists in which every so many layers see all tokens are honoured";
 
 impl<'t> Settings<'_, 't> {
     /// Refuses layers that do not see all tokens.
@@ -35,9 +34,9 @@ impl<'t> Settings<'_, 't> {
         if kinds().count() != layers || kinds().any(|kind| kind.is_none()) {
             return Err(self.object.unsupported("layer_types", KINDS));
         }
-        let uneven = || self.object.unsupported("layer_types", EVEN);
-        let have_window = || kinds().map(|kind| kind == Some(false));
-        Window::of_layers(reach, layers, have_window).map(Some).ok_or_else(uneven)
+        let have_window = LayerSet::of(kinds().map(|kind| kind == Some(false)));
+        let found = have_window.map(|listed| Window::of_layers(reach, layers, &listed));
+        found.map(Some).ok_or_else(|| self.object.unsupported("layer_types", KINDS))
     }
 }
 
@@ -70,7 +69,7 @@ mod tests {
 
     #[test]
     fn lists_in_which_every_so_many_layers_see_all_are_windows() {
-        let window = |every, first| Ok(Some(Some(Window { reach: 7, every, first })));
+        let window = |every, first| Ok(Some(Some(Window::all_but(7, every, first))));
         assert_eq!(read("fssfss", 6), window(3, 0));
         assert_eq!(read("sssssfs", 7), window(7, 5));
         assert_eq!(read("sfsfs", 5), window(2, 1));
@@ -79,11 +78,19 @@ mod tests {
     }
 
     #[test]
-    fn other_lists_are_refused() {
-        let refused = Err(String::from("layer_types"));
-        for (kinds, layers) in [("ffs", 3), ("fsfss", 5), ("ssfsf", 5), ("sfsff", 5), ("fs", 3)] {
-            assert_eq!(read(kinds, layers), refused, "{kinds}");
+    fn other_lists_say_each_layer() {
+        for kinds in ["ffs", "fsfss", "ssfsf", "sfsff"] {
+            let window = read(kinds, kinds.len()).unwrap().unwrap().unwrap();
+            let is_in = |(layer, kind)| window.is_in(layer) == (kind == 's');
+            assert!(kinds.chars().enumerate().all(is_in), "{kinds}");
         }
+    }
+
+    #[test]
+    fn lists_of_other_lengths_and_kinds_are_refused() {
+        let refused = Err(String::from("layer_types"));
+        assert_eq!(read("fs", 3), refused);
+        assert_eq!(read("fssf", 3), refused);
         let object = Object::new(Value::parse("{}", 0).unwrap()).unwrap();
         assert_eq!(Settings { object: &object }.windows(3, 7), Ok(None));
         let odd = r#"{"layer_types": ["full_attention", "linear_attention"]}"#;

@@ -9,6 +9,7 @@
 //! | `gemma3` | the same; embeddings are scaled, what layers add is normed, GELU, windows with a base of their own |
 
 use super::settings::{GgufRefusal, Settings};
+use super::windows::{LISTED, listed_window};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::model::config::{
@@ -108,22 +109,20 @@ fn window<'a>(
     let Some((_, size)) = settings.setting(WINDOW) else { return Ok(None) };
     let Some(size) = whole(size) else { return Err(settings.refuse(WINDOW, "it is no size")) };
     let Some(reach) = size.checked_sub(1) else { return Ok(None) };
-    let usual = Window { reach, every: PATTERN, first: PATTERN - 1 };
+    let usual = Window::all_but(reach, PATTERN, PATTERN - 1);
     let refuse = |reason| Err(settings.refuse(WINDOW_PATTERN, reason));
     let Some((key, value)) = settings.setting(WINDOW_PATTERN) else { return Ok(Some(usual)) };
     match value {
         Value::Array { .. } => {
-            let is_local = |value| matches!(value, Value::Bool(true));
-            let listed = || file.elements(key).into_iter().flatten().map(is_local);
-            let turned = Window::of_layers(reach, layers, listed);
-            turned.map_or_else(|| refuse("one in so many layers has no window, or none"), Ok)
+            let listed = listed_window(file, key, reach, layers);
+            listed.map_or_else(|| refuse(LISTED), Ok)
         }
         value => match whole(value) {
             // As in llama.cpp, 0 leaves all layers with a window, and 1 none.
-            Some(0) => Ok(Some(Window { reach, every: 0, first: 0 })),
+            Some(0) => Ok(Some(Window::all_but(reach, 0, 0))),
             Some(1) => Ok(None),
-            Some(every) => Ok(Some(Window { reach, every, first: every - 1 })),
-            None => refuse("a number, or whether each layer has a window, is honoured"),
+            Some(every) => Ok(Some(Window::all_but(reach, every, every - 1))),
+            None => refuse(LISTED),
         },
     }
 }

@@ -7,12 +7,14 @@ mod encoder;
 mod pieces;
 mod settings;
 mod tokenizer;
+mod windows;
 
 pub use decoder::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
 pub use encoder::{GgufSetting, gguf_bert_config, gguf_bert_setting_at_fault, gguf_bert_tensor};
 pub use pieces::GgufPieces;
 pub use settings::GgufRefusal;
 pub use tokenizer::{gguf_pre_tokenizer, gguf_text_ends};
+pub(crate) use windows::{LISTED, listed_window};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
