@@ -4,8 +4,8 @@
 #
 #   ffi/test.sh                    everything
 #   ffi/test.sh STEP…              these steps: build guide header functions wrapper threads memory symbols packages
-#                                  musl examples bare targets sizes stack cortex_m cortex_m0 embassy zephyr platformio
-#                                  arduino conan vcpkg, and sizes_of_all
+#                                  musl examples bare targets sizes stack cortex_m cortex_m0 unigram embassy zephyr
+#                                  platformio arduino conan vcpkg, and sizes_of_all
 #
 # `zephyr` takes the Zephyr at ZEPHYR_BASE, and the modules in ZEPHYR_MODULES (CMSIS, littlefs), separated by semicolons;
 # `vcpkg` the one at VCPKG_ROOT.
@@ -418,11 +418,38 @@ cortex_m0() {
     ram_is_told "$scratch/table.txt" '| `table` | **' " on a Cortex-M0"
 }
 
+# A static model whose tokenizer is a Unigram, on a Cortex-M4: the host's bits.
+unigram() {
+    local out=$scratch/unigram
+    bare_target thumbv7em-none-eabihf || { skip "a Unigram in firmware: rustup target add thumbv7em-none-eabihf"; return; }
+    have arm-none-eabi-gcc || { skip "a Unigram in firmware: no arm-none-eabi-gcc"; return; }
+    [ -f "$prefix/lib/libnanoembed.a" ] || build
+    ./install.sh --no-std --target thumbv7em-none-eabihf --parts static-models,families,small --prefix "$out"
+    make -s -B -C examples/cortex-m/c LIBRARY="$out/lib/libnanoembed.a" INCLUDE="$out/include" OUT="$out" unigram
+    have qemu-system-arm || { skip "a Unigram in QEMU: not installed"; return; }
+    qemu "$out/unigram_c" "$scratch/unigram_device.f32" | tee "$scratch/unigram.txt"
+    gcc "${c99[@]}" -I "$prefix/include" examples/c/embed_lines.c "${library[@]}" -o "$scratch/embed_lines"
+    "$scratch/embed_lines" tests/data/small_unigram.weights tests/data/unigram_texts.txt "$scratch/unigram_host.f32"
+    [ "$(wc -c <"$scratch/unigram_host.f32")" = $((5 * 64 * 4)) ]
+    cmp "$scratch/unigram_device.f32" "$scratch/unigram_host.f32"
+    ram_is_told "$scratch/unigram.txt" '| `unigram` | '
+    flash_is_told "$out/unigram_c" tests/data/small_unigram.weights
+}
+
+# README tells the flash that a program takes beside its model, within a percent.
+flash_is_told() {
+    local code told
+    code=$(($(arm-none-eabi-size "$1" | awk 'END { print $1 + $2 }') - $(wc -c <"$2")))
+    told=$(sed -n 's/^| `unigram` .* beside \([0-9]*\) KiB of code.*/\1/p' README.md)
+    [ $((code * 100)) -le $((told * 1024 * 101)) ] && [ $((code * 100)) -ge $((told * 1024 * 99)) ] ||
+        { echo "README.md does not say $((code / 1024)) KiB of code"; return 1; }
+}
+
 source tests/ecosystems.sh
 source tests/guide.sh
 
 steps=(build guide header functions wrapper threads memory symbols packages musl examples bare targets sizes stack cortex_m
-    cortex_m0 embassy zephyr platformio arduino conan vcpkg)
+    cortex_m0 unigram embassy zephyr platformio arduino conan vcpkg)
 [ $# -gt 0 ] || set -- "${steps[@]}"
 for step in "$@"; do
     case " ${steps[*]} sizes_of_all " in

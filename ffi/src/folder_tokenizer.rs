@@ -1,11 +1,12 @@
 //! Lent memory as the tokenizer of a family takes it apart, and its texts.
 
-use core::mem::size_of;
+use core::mem::{MaybeUninit, size_of};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::FolderPrompts;
 use nanoembed_core::model::folder_tokenizer::{
-    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
+    FolderTokenizerMemory, FolderTokenizerNeeds, FolderTokenizerSource, TokenizingMemory,
+    TokenizingNeeds,
 };
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::bpe::{Merge, Scratch};
@@ -41,6 +42,18 @@ pub(crate) fn memory(
         added: lent.filled(needs.added, AddedToken::default())?,
         added_ids: lent.filled(needs.added_ids, 0)?,
     })
+}
+
+/// Makes a tokenizer where it stays.
+#[inline(never)] // so that it has its stack to itself
+pub(crate) fn open(
+    tokenizer: &FolderTokenizerSource<'static>,
+    lent: &mut Lent,
+    place: &mut MaybeUninit<Tokenizer>,
+) -> Outcome {
+    let memory = memory(&tokenizer.needs(), lent)?;
+    place.write(Tokenizer::Folder(tokenizer.open(memory)?));
+    Ok(())
 }
 
 /// The bytes of a text's memory while it is tokenised.

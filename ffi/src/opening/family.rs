@@ -1,5 +1,7 @@
 //! What is known of a transformer of any family before there is memory for it.
 
+use core::mem::MaybeUninit;
+
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::kernel::{self, RowSummary};
 use nanoembed_core::model::folder_tokenizer::{FolderTokenizerSource, TokenizingNeeds};
@@ -86,9 +88,21 @@ impl FamilyOpening {
         Ok(sum.bytes())
     }
 
+    #[inline(never)] // large, and one of several
     pub(super) fn open(&self, lent: &mut Lent, opened: Opened<'_>) -> Outcome {
-        opened.kind.write(Kind::Family(self.model(lent)?));
-        opened.tokenizer.write(self.ready_tokenizer(lent)?);
+        self.put_model(lent, opened.kind)?;
+        match &self.tokenizer {
+            Some(tokenizer) => folder_tokenizer::open(tokenizer, lent, opened.tokenizer),
+            None => {
+                opened.tokenizer.write(Tokenizer::None);
+                Ok(())
+            }
+        }
+    }
+
+    #[inline(never)] // so that it has its stack to itself
+    fn put_model(&self, lent: &mut Lent, place: &mut MaybeUninit<Kind>) -> Outcome {
+        place.write(Kind::Family(self.model(lent)?));
         Ok(())
     }
 
@@ -118,12 +132,6 @@ impl FamilyOpening {
             tokenizing,
             prompts,
         })
-    }
-
-    fn ready_tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
-        let Some(tokenizer) = &self.tokenizer else { return Ok(Tokenizer::None) };
-        let memory = folder_tokenizer::memory(&tokenizer.needs(), lent)?;
-        Ok(Tokenizer::Folder(tokenizer.open(memory)?))
     }
 
     /// What a text takes while it is tokenised.

@@ -1,5 +1,7 @@
 //! What is known of a static model before there is memory for it.
 
+use core::mem::MaybeUninit;
+
 use nanoembed_core::format::embd::Embd;
 #[cfg(feature = "families")]
 use nanoembed_core::model::folder_tokenizer::FolderTokenizerSource;
@@ -102,10 +104,14 @@ impl TableOpening {
         Ok(sum.bytes())
     }
 
+    #[cfg_attr(feature = "families", inline(never))] // large, and one of several
     pub(super) fn open(&self, lent: &mut Lent, opened: Opened<'_>) -> Outcome {
         opened.kind.write(Kind::Table(self.table()));
-        opened.tokenizer.write(self.tokenizer(lent)?);
-        Ok(())
+        #[cfg(feature = "families")]
+        if let Some(tokenizer) = &self.tokenizer {
+            return folder_tokenizer::open(tokenizer, lent, opened.tokenizer);
+        }
+        self.put_words(lent, opened.tokenizer)
     }
 
     fn table(&self) -> TableModel {
@@ -120,16 +126,18 @@ impl TableOpening {
         table
     }
 
+    #[cfg_attr(feature = "families", inline(never))] // so that it has its stack to itself
+    fn put_words(&self, lent: &mut Lent, place: &mut MaybeUninit<Tokenizer>) -> Outcome {
+        place.write(self.tokenizer(lent)?);
+        Ok(())
+    }
+
+    /// BERT's, if there is one.
     fn tokenizer(&self, lent: &mut Lent) -> Outcome<Tokenizer> {
         let Self { file, source, .. } = self;
         let (tokens, normalization) = (file.tokens(), file.normalization());
         if self.vocabulary == NANOEMBED_VOCABULARY_NONE {
             return Ok(Tokenizer::None);
-        }
-        #[cfg(feature = "families")]
-        if let Some(tokenizer) = &self.tokenizer {
-            let memory = folder_tokenizer::memory(&tokenizer.needs(), lent)?;
-            return Ok(Tokenizer::Folder(tokenizer.open(memory)?));
         }
         if let (NANOEMBED_VOCABULARY_IN_FILE, Some(index)) = (self.vocabulary, file.token_index()) {
             let vocabulary = vocabulary::in_file(source, tokens, index)?;

@@ -42,6 +42,7 @@ impl<'a> PairSource<'a> {
         TokenizingNeeds::words(bytes, text)
     }
 
+    #[inline(never)] // large, and one of several
     pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<PairTokenizer<'a>> {
         let settings = self.0.settings();
         let MergedTables { tokens, merges, added } = self.0.open(settings.ends, memory)?;

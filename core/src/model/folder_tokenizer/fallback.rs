@@ -38,6 +38,7 @@ impl<'a> FallbackSource<'a> {
         TokenizingNeeds::words(tokens.saturating_mul(4).max(WORD), 0)
     }
 
+    #[inline(never)] // large, and one of several
     pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<FallbackTokenizer<'a>> {
         let settings = self.0.settings();
         let MergedTables { tokens, merges, added } = self.0.open(settings.ends, memory)?;

@@ -101,12 +101,20 @@ impl<'a> FolderTokenizerSource<'a> {
     /// those of one tokenizer; [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if the memory
     /// is less than [`needs`](Self::needs) says; what is wrong with the rules of normalisation.
     pub fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<FolderTokenizer<'a>> {
-        let kind = match &self.kind {
-            Kind::WordPiece(words) => ready::Kind::WordPiece(words.open(memory.word_pieces())?),
-            Kind::Unigram(unigram) => ready::Kind::Unigram(unigram.open(memory)?),
-            Kind::BytePairs(pairs) => ready::Kind::BytePairs(pairs.open(memory)?),
-            Kind::Fallback(pairs) => ready::Kind::Fallback(pairs.open(memory)?),
-        };
+        use ready::Kind as Ready;
+        match &self.kind {
+            Kind::WordPiece(words) => {
+                self.ready(|| words.open(memory.word_pieces()).map(Ready::WordPiece))
+            }
+            Kind::Unigram(unigram) => self.ready(|| unigram.open(memory).map(Ready::Unigram)),
+            Kind::BytePairs(pairs) => self.ready(|| pairs.open(memory).map(Ready::BytePairs)),
+            Kind::Fallback(pairs) => self.ready(|| pairs.open(memory).map(Ready::Fallback)),
+        }
+    }
+
+    #[inline(never)] // each kind is large, and has its stack to itself
+    fn ready(&self, open: impl FnOnce() -> Result<ready::Kind<'a>>) -> Result<FolderTokenizer<'a>> {
+        let kind = open()?;
         let may_cut = kind.has_words() && may_be_cut(self.added);
         Ok(FolderTokenizer { kind, may_cut, pair: self.pair.clone() })
     }

@@ -53,6 +53,7 @@ impl<'a> UnigramSource<'a> {
         TokenizingNeeds::ways(window.max(tokens.saturating_mul(4)))
     }
 
+    #[inline(never)] // large, and one of several
     pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<UnigramTokenizer<'a>> {
         let FolderTokenizerMemory { text, samples, slots, added, added_ids, .. } = memory;
         let TokenizerParts { settings, entries, beside: scores, vocabulary: most, .. } =
