@@ -243,6 +243,9 @@ fn quantisations() {
     refused(&with(6, [6, 32, 0, 1], 14), ErrorKind::MissingQuantization, DATA);
     let size_only = file(b"", b"", b"", &record(b"w", &[32], 6, 3, &[6, 32, 0]));
     refused(&size_only, ErrorKind::SizeMismatch, SIZE);
+    // A tensor without elements has its parameters alone.
+    let empty = file(b"", b"", b"", &record(b"w", &[0], 6, 4, &[6, 32, 0, 1]));
+    assert_eq!(verdicts(&empty), [Ok(()); 2]);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! UQFF files made wrong on purpose: each is refused by name and place, through the decoder or when
 //! a layer is put together.
 
-use nanoembed_core::ErrorKind;
-use nanoembed_core::event::Mode;
+use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::safetensors::Entry;
-use nanoembed_core::format::uqff::{Place, Uqff, place_in_blob};
+use nanoembed_core::format::uqff::{Decoder, Place, Uqff, place_in_blob};
+use nanoembed_core::read::Slice;
+use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data::read;
+use nanoembed_tests::sources::by_slice;
 
 /// A container of entries: name, type, shape, data.
 fn container(entries: &[(&str, &str, &[u64], &[u8])]) -> Vec<u8> {
@@ -291,4 +293,45 @@ fn every_byte_of_a_blob_has_a_name() {
     assert_eq!(place_in_blob(&wrong, 10), Some(Place { part: "weight", field: "dtype" }));
     let cut = &blob("hqq_4")[..20];
     assert_eq!(place_in_blob(cut, 18), Some(Place { part: "weight", field: "dimensions" }));
+}
+
+/// The container is one of safetensors; what is in it is not.
+#[test]
+fn a_header_says_that_the_file_is_uqff() {
+    let file = blob_file("0", &blob("fp8"));
+    let mut entries = [Entry::default(); 2];
+    let mut source = Slice::new(Decoder::new(Mode::Strict, &mut entries), &file);
+    let mut formats = Vec::new();
+    loop {
+        match source.next_event().unwrap() {
+            Event::Header(info) => formats.push(info.format),
+            Event::End => break,
+            _ => {}
+        }
+    }
+    assert_eq!(formats, [Format::Uqff]);
+}
+
+#[test]
+fn layers_without_a_version_are_refused_where_the_header_begins() {
+    let one = &1_u32.to_le_bytes()[..];
+    let (dims, shape) = ([2_u64], [3_u32.to_le_bytes(), 32_u32.to_le_bytes()].concat());
+    let eight = 8_u32.to_le_bytes();
+    let all = [
+        ("uqff.version.major", "U32", &[][..], one),
+        ("uqff.version.minor", "U32", &[], one),
+        ("k.weight.format", "U8", &[], &[0]),
+        ("k.weight.dtype", "U32", &[], &eight),
+        ("k.weight.shape", "U32", &dims, &shape),
+        ("k.weight", "U8", &[102], &[0; 102]),
+    ];
+    for missing in [0, 1] {
+        let mut some = all.to_vec();
+        some.remove(missing);
+        let file = container(&some);
+        let mut entries = [Entry::default(); 8];
+        let decoder = Decoder::new(Mode::Lenient, &mut entries);
+        let expected = Error::new(8, ErrorKind::BadVersion);
+        assert_eq!(by_slice(decoder, &file, true).result, Err(expected), "without {missing}");
+    }
 }
