@@ -33,9 +33,14 @@ impl<D: Decode> Decode for Checked<D> {
                 let silent = step.used == 0 && step.event.is_none();
                 self.silent_steps = if silent { self.silent_steps + 1 } else { 0 };
                 assert!(self.silent_steps <= MAX_SILENT_STEPS, "stands still at {offset}");
+                if step.event == Some(Event::End) {
+                    assert!(self.decoder.is_complete(), "an end before the content is complete");
+                }
                 if let Some(Event::NeedMore { at_least }) = step.event {
                     assert_eq!(step.used, 0, "used bytes and wanted more");
                     assert!(at_least > input.len(), "wants no more than it has");
+                    let may_end = input.is_empty() && self.decoder.is_complete();
+                    assert!(!may_end, "complete, and wants more");
                 }
             }
             Err(error) => {

@@ -3,7 +3,7 @@
 
 use nanoembed_core::event::{Event, Mode, SpecialRole};
 use nanoembed_core::format::amb::{
-    Amb, CHECKSUM, Payload, Plan, TensorSpec, TokenizerKind, TokenizerSpec, Verifier,
+    Amb, CHECKSUM, Decoder, Payload, Plan, TensorSpec, TokenizerKind, TokenizerSpec, Verifier,
 };
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::read::Slice;
@@ -105,6 +105,31 @@ fn tokenizers_come_as_they_were_written() {
     let file = read("amb/sentencepiece.amb");
     let amb = Amb::parse(&file, Mode::Strict).unwrap();
     assert_eq!(amb.tokenizer().unwrap().payload(), b"\x0a\x0b not a model");
+}
+
+#[test]
+fn special_tokens_come_as_events_where_a_tokenizer_has_them() {
+    for (name, known) in
+        [("wordpiece", &[(SpecialRole::Classify, 2), (SpecialRole::Mask, 4)][..]), ("bpe", &[])]
+    {
+        let file = read(&format!("amb/{name}.amb"));
+        let mut source = Slice::new(Decoder::<64>::new(Mode::Strict), &file);
+        let mut found = Vec::new();
+        loop {
+            match source.next_event().unwrap() {
+                Event::SpecialToken { role, id } => found.push((role, id)),
+                Event::End => break,
+                _ => {}
+            }
+        }
+        assert!(known.iter().all(|token| found.contains(token)), "{name}: {found:?}");
+        let amb = Amb::parse(&file, Mode::Strict).unwrap();
+        let tokenizer = amb.tokenizer().unwrap();
+        for role in SpecialRole::ALL {
+            let event = found.iter().find(|token| token.0 == role).map(|token| token.1);
+            assert_eq!(event, tokenizer.special(role), "{name}");
+        }
+    }
 }
 
 /// Rewrites what a file holds; without a checksum it is the same file.
