@@ -71,6 +71,20 @@ pub(crate) fn parse<'a, T>(
     }
 }
 
+/// The item at `offset` of a file in memory, and its length, where it has been parsed before.
+#[allow(dead_code)] // not every format is read again
+pub(crate) fn parsed_at<'a, T>(
+    grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
+    file: &'a [u8],
+    offset: u64,
+) -> Option<(T, u64)> {
+    let input = file.get(usize::try_from(offset).ok()?..)?;
+    match parse(grammar, input, offset) {
+        Ok(Item::Parsed { item, used }) => Some((item, used as u64)),
+        _ => None,
+    }
+}
+
 /// As [`parse`], for an item that must end at or before the absolute offset `end`.
 #[allow(dead_code)] // not every format has such items
 pub(crate) fn bounded<'a, T>(

@@ -29,7 +29,7 @@ pub(crate) fn add_bytes(needs: &FolderTokenizerNeeds, sum: &mut Sum) -> Outcome 
     sum.add::<u32>(needs.added_ids)
 }
 
-pub(crate) fn memory(
+fn memory(
     needs: &FolderTokenizerNeeds,
     lent: &mut Lent,
 ) -> Outcome<FolderTokenizerMemory<'static>> {

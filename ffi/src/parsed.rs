@@ -1,23 +1,52 @@
 //! Files in memory that are parsed whole: those of all formats that the build has.
 
-use nanoembed_core::event::Format;
+use nanoembed_core::event::{Format, Mode};
+#[cfg(feature = "amb")]
+use nanoembed_core::format::amb::Amb;
+#[cfg(feature = "weights")]
+use nanoembed_core::format::embd::Embd;
+#[cfg(feature = "gguf")]
+use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::ModelSource;
+use nanoembed_core::{Error, ErrorKind};
 
-use crate::format::{NANOEMBED_FORMAT_UNKNOWN, number_of};
+use crate::format::number_of;
 use crate::status::{Outcome, left_out};
 
-/// The model's file that `bytes` are.
+/// The model's file that `bytes` are. None of these takes memory that grows with the tensors.
 pub(crate) fn parse(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {
-    let format = sniff(bytes);
-    let is_left_out = match format {
-        Some(Format::Amb) => !cfg!(feature = "amb"),
-        Some(Format::Embd) => !cfg!(feature = "weights"),
-        Some(Format::Gguf) => !cfg!(feature = "gguf"),
-        _ => false,
-    };
-    if is_left_out {
-        return Err(left_out(format.map_or(NANOEMBED_FORMAT_UNKNOWN, number_of)));
+    match sniff(bytes) {
+        #[cfg(feature = "amb")]
+        Some(Format::Amb) => amb(bytes).map(ModelSource::Amb),
+        #[cfg(feature = "weights")]
+        Some(Format::Embd) => embd(bytes),
+        #[cfg(feature = "gguf")]
+        Some(Format::Gguf) => gguf(bytes),
+        #[allow(unreachable_patterns)] // in builds of all formats
+        Some(format @ (Format::Amb | Format::Embd | Format::Gguf)) => {
+            Err(left_out(number_of(format)))
+        }
+        _ => Err(Error::new(0, ErrorKind::UnknownFormat).into()),
     }
-    Ok(ModelSource::parse(bytes)?)
+}
+
+// Each with its stack to itself.
+
+#[cfg(feature = "amb")]
+#[inline(never)]
+pub(crate) fn amb(bytes: &'static [u8]) -> Outcome<Amb<'static>> {
+    Ok(Amb::parse(bytes, Mode::Lenient)?)
+}
+
+#[cfg(feature = "weights")]
+#[inline(never)]
+fn embd(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {
+    Ok(ModelSource::Embd(Embd::parse_in_place(bytes, Mode::Lenient)?))
+}
+
+#[cfg(feature = "gguf")]
+#[inline(never)]
+fn gguf(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {
+    Ok(ModelSource::Gguf(Gguf::parse(bytes, Mode::Lenient)?))
 }

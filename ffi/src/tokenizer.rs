@@ -94,13 +94,9 @@ impl Opening {
     unsafe fn new(source: *const nanoembed_source) -> Outcome<Self> {
         // SAFETY: the caller's promise.
         let file = unsafe { Bytes::new(source) }?.memory().ok_or(BAD_POINTER)?;
-        let unknown = Error::new(0, ErrorKind::UnknownFormat);
-        let source = match sniff(file) {
-            None => TokenizerSource::model(file).ok_or(unknown)?,
-            Some(Format::Finalfusion) => return Err(ErrorKind::OtherModel.into()),
-            Some(_) => parse(file)?.tokenizer()?,
-        };
-        Ok(Self { source, needs: source.needs()? })
+        let source = source_of(file)?;
+        let needs = source.needs()?;
+        Ok(Self { source, needs })
     }
 
     fn bytes(&self) -> Outcome<usize> {
@@ -108,6 +104,30 @@ impl Opening {
         sum.add::<nanoembed_tokenizer>(1)?;
         add_bytes(&self.needs, &mut sum)?;
         Ok(sum.bytes())
+    }
+
+    #[inline(never)] // so that reading the file has its stack to itself
+    fn open(&self, lent: &mut Lent) -> Outcome<*mut nanoembed_tokenizer> {
+        let handle: *mut nanoembed_tokenizer = lent.place(1)?;
+        let memory = memory(&self.needs, lent)?;
+        match self.source.open(memory) {
+            Ok(tokenizer) => {
+                // SAFETY: the place was taken for it.
+                unsafe { handle.write(nanoembed_tokenizer { tokenizer, owned_bytes: 0 }) };
+                Ok(handle)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[inline(never)] // so that what a file says of a model has its stack to itself
+fn source_of(file: &'static [u8]) -> Outcome<TokenizerSource<'static>> {
+    let unknown = Error::new(0, ErrorKind::UnknownFormat);
+    match sniff(file) {
+        None => Ok(TokenizerSource::model(file).ok_or(unknown)?),
+        Some(Format::Finalfusion) => Err(ErrorKind::OtherModel.into()),
+        Some(_) => Ok(parse(file)?.tokenizer()?),
     }
 }
 
@@ -167,12 +187,7 @@ pub unsafe extern "C" fn nanoembed_tokenizer_init(
         if memory_bytes < needed {
             return Err(too_small(needed));
         }
-        let handle: *mut nanoembed_tokenizer = lent.place(1)?;
-        let memory = memory(&opening.needs, &mut lent)?;
-        let tokenizer = opening.source.open(memory)?;
-        // SAFETY: the place was taken for it.
-        unsafe { handle.write(nanoembed_tokenizer { tokenizer, owned_bytes: 0 }) };
-        out.write(handle);
+        out.write(opening.open(&mut lent)?);
         Ok(())
     };
     // SAFETY: the caller's promise.

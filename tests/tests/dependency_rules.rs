@@ -164,7 +164,11 @@ const MODEL: &[(&str, &[&str])] = &[
         ],
     ),
     ("folder/", &["limit", "model/head", "text", "token"]),
-    ("folder_tokenizer/", &["format", "model/folder", "model/source", "text", "token"]),
+    ("folder_file/", &["format", "text"]),
+    (
+        "folder_tokenizer/",
+        &["format", "model/folder", "model/folder_file", "model/source", "text", "token"],
+    ),
     (
         "source/",
         &[
@@ -184,6 +188,7 @@ const MODEL: &[(&str, &[&str])] = &[
         &[
             "format",
             "model/folder",
+            "model/folder_file",
             "model/folder_tokenizer",
             "model/parallel",
             "model/run",
@@ -201,6 +206,7 @@ const MODEL: &[(&str, &[&str])] = &[
             "model/config",
             "model/family",
             "model/folder",
+            "model/folder_file",
             "model/folder_tokenizer",
             "model/head",
             "model/parallel",

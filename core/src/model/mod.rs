@@ -18,7 +18,7 @@
 //! 8. `source` knows what each format says of settings, tensors and tokenizers: a [`ModelSource`]
 //!    answers for files in memory, [`stored`] for `.weights` files behind random access.
 //! 9. `folder` reads what the texts of a Hugging Face folder say; `folder_tokenizer`, `table` and
-//!    `transformer` open the tokenizers and models of `.weights` files that keep such texts.
+//!    `transformer` open the tokenizers and models of files that keep such texts, [`FolderFile`]s.
 //!
 //! [`fixed`] runs BERT in integers alone.
 
@@ -38,6 +38,8 @@ mod family;
 pub mod fixed;
 #[cfg(feature = "static-models")]
 mod folder;
+#[cfg(feature = "folder-models")]
+mod folder_file;
 #[cfg(feature = "folder-models")]
 pub mod folder_tokenizer;
 mod head;
@@ -80,6 +82,10 @@ pub use folder::encoder_settings::EncoderSettings;
 pub use folder::prompts::{FolderPrompt, FolderPrompts};
 #[cfg(feature = "pipeline")]
 pub(crate) use folder::{dense, masked, metaspace, module, pooling, prompts, step, token_id};
+#[cfg(feature = "folder-models")]
+pub use folder_file::FolderFile;
+#[cfg(all(feature = "folder-models", feature = "amb"))]
+pub use folder_file::{AmbFolder, AmbFolderMemory, AmbFolderNeeds, AmbFolderText};
 #[cfg(feature = "families")]
 pub use head::classifier::{Classifier, HeadNorm};
 #[cfg(feature = "families")]

@@ -3,7 +3,7 @@
 //! Names that differ have different hashes unless somebody made them so, and then are refused as
 //! duplicates.
 
-use heapless::Vec;
+use heapless::{Vec, VecView};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -25,8 +25,8 @@ pub(crate) fn hash(name: &str) -> u64 {
 /// # Errors
 ///
 /// At `offset`: [`ErrorKind::DuplicateName`], or `full` if there is no more room.
-pub(crate) fn remember<const N: usize>(
-    names: &mut Vec<u64, N>,
+pub(crate) fn remember(
+    names: &mut VecView<u64>,
     name: &str,
     offset: u64,
     full: ErrorKind,
@@ -36,6 +36,38 @@ pub(crate) fn remember<const N: usize>(
         return Err(Error::new(offset, ErrorKind::DuplicateName));
     }
     names.push(hash).map_err(|_| Error::new(offset, full))
+}
+
+/// How many names [`check_in_file`] compares with all others at a time.
+const AT_ONCE: usize = 64;
+
+/// Refuses the first name of a file that stands in it before, where there was no memory to keep
+/// them while the file was read: `names` reads their hashes and places from the file again.
+///
+/// # Errors
+///
+/// At the name's place: [`ErrorKind::DuplicateName`].
+pub(crate) fn check_in_file(names: impl Iterator<Item = (u64, u64)> + Clone) -> Result<()> {
+    let mut rest = names;
+    let mut first: Option<u64> = None;
+    loop {
+        let mut compared = Vec::<u64, AT_ONCE>::new();
+        let mut repeated = None;
+        while !compared.is_full()
+            && repeated.is_none()
+            && let Some((name, place)) = rest.next()
+        {
+            repeated = compared.contains(&name).then_some(place);
+            let _ = compared.push(name); // there is room
+        }
+        if compared.is_empty() {
+            break;
+        }
+        let mut behind = rest.clone().filter(|(name, _)| compared.contains(name));
+        let repeated = repeated.or_else(|| behind.next().map(|(_, place)| place));
+        first = first.into_iter().chain(repeated).min();
+    }
+    first.map_or(Ok(()), |place| Err(Error::new(place, ErrorKind::DuplicateName)))
 }
 
 /// Refuses names of which two are the same, before they are written: by their hashes where there is
@@ -93,5 +125,24 @@ mod tests {
             assert_eq!(one_by_one(numbers.iter().copied()).is_ok(), distinct, "{numbers:?}");
         }
         assert!(check_unique(["a", "b", "a"].into_iter()).is_err());
+    }
+
+    #[test]
+    fn the_first_name_of_a_file_that_stands_in_it_before_is_found_as_if_all_were_kept() {
+        // Names of a file, one a byte of it.
+        let check = |numbers: &[u64]| check_in_file(numbers.iter().copied().zip(0..));
+        let kept = |numbers: &[u64]| {
+            let first = (0..numbers.len()).find(|&at| numbers[..at].contains(&numbers[at]));
+            first.map_or(Ok(()), |at| Err(Error::new(at as u64, ErrorKind::DuplicateName)))
+        };
+        for count in [0, 1, 2, 63, 64, 65, 127, 128, 129, 300] {
+            let mut numbers: std::vec::Vec<u64> = (0..count).collect();
+            assert_eq!(check(&numbers), Ok(()), "{count}");
+            for (from, to) in [(0, 1), (0, 63), (0, 64), (1, 200), (62, 63), (63, 64), (64, 299)] {
+                let (Some(&name), true) = (numbers.get(from), to < numbers.len()) else { continue };
+                numbers[to] = name;
+                assert_eq!(check(&numbers), kept(&numbers), "{count}: {from} again at {to}");
+            }
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use core::mem::MaybeUninit;
 
-use nanoembed_core::format::embd::Embd;
 use nanoembed_core::kernel::{self, RowSummary};
 use nanoembed_core::model::folder_tokenizer::{FolderTokenizerSource, TokenizingNeeds};
-use nanoembed_core::model::{Dense, Layer, Plan, TransformerMemory, TransformerSource, Workspace};
+use nanoembed_core::model::{
+    Dense, FolderFile, FolderPrompts, Layer, Plan, TransformerMemory, TransformerSource, Workspace,
+};
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::{Error, ErrorKind};
 
@@ -26,39 +27,32 @@ use crate::status::{Failure, Outcome, invalid};
 /// A transformer of any family in memory.
 pub(crate) struct FamilyOpening {
     source: Bytes,
-    file: TransformerSource<'static>,
-    tokenizer: Option<FolderTokenizerSource<'static>>,
+    file: &'static TransformerSource<'static>,
+    tokenizer: Option<&'static FolderTokenizerSource<'static>>,
     plan: Plan,
 }
 
 impl FamilyOpening {
-    /// The transformer in a `.weights` file, which `bytes` are.
+    /// The transformer in a file that keeps the texts of a folder, which `bytes` are.
+    #[inline(never)] // so that other models have their stack to themselves
     pub(super) fn new(
         source: &Bytes,
-        (embd, bytes): (Embd<'static>, &'static [u8]),
+        (folder, bytes): (FolderFile<'static>, &'static [u8]),
         options: &nanoembed_model_options,
         memory: &mut PassMemory,
     ) -> Outcome<&'static Self> {
         if options.activations == NANOEMBED_ACTIVATIONS_FIXED {
             return Err(invalid("activations"));
         }
-        let file = TransformerSource::read(embd, bytes).map_err(fault)?;
+        let file = read(folder, bytes, &mut memory.rest)?;
         let tokenizer = match options.vocabulary {
             NANOEMBED_VOCABULARY_NONE => None,
             NANOEMBED_VOCABULARY_IN_FILE => {
                 return Err(Error::without_offset(ErrorKind::IndexRequired).into());
             }
-            _ => Some(file.tokenizer().map_err(fault)?),
+            _ => Some(tokenizer(file, &mut memory.rest)?),
         };
-        let tokens = match options.tokens {
-            0 => file.max_tokens(),
-            tokens => tokens as usize,
-        };
-        // Says also what is missing.
-        let made_for = file.plan(tokens)?;
-        let quantized = quantizes(options.activations, made_for.quantized)?;
-        let plan = Plan { quantized, block: options.block_tokens as usize, ..made_for };
-        Workspace::needs(file.config(), &plan)?;
+        let plan = planned(file, options)?;
         memory.rest.put(Self { source: *source, file, tokenizer, plan }).map(|it| &*it)
     }
 
@@ -82,31 +76,21 @@ impl FamilyOpening {
         sum.add::<Dense<'_>>(needs.dense)?;
         sum.add::<f32>(needs.floats)?;
         sum.add::<RowSummary>(self.summaries()?)?;
+        sum.add::<u8>(self.file.text_to_keep().map_or(0, str::len))?;
         if let Some(tokenizer) = &self.tokenizer {
             folder_tokenizer::add_bytes(&tokenizer.needs(), &mut sum)?;
         }
         Ok(sum.bytes())
     }
 
-    #[inline(never)] // large, and one of several
+    #[inline(never)] // so that other models have their stack to themselves
     pub(super) fn open(&self, lent: &mut Lent, opened: Opened<'_>) -> Outcome {
-        self.put_model(lent, opened.kind)?;
-        match &self.tokenizer {
-            Some(tokenizer) => folder_tokenizer::open(tokenizer, lent, opened.tokenizer),
-            None => {
-                opened.tokenizer.write(Tokenizer::None);
-                Ok(())
-            }
-        }
+        self.model(lent, opened.kind)?;
+        self.ready_tokenizer(lent, opened.tokenizer)
     }
 
-    #[inline(never)] // so that it has its stack to itself
-    fn put_model(&self, lent: &mut Lent, place: &mut MaybeUninit<Kind>) -> Outcome {
-        place.write(Kind::Family(self.model(lent)?));
-        Ok(())
-    }
-
-    fn model(&self, lent: &mut Lent) -> Outcome<FamilyModel> {
+    #[inline(never)] // so that the tokenizer has its stack to itself
+    fn model(&self, lent: &mut Lent, into: &mut MaybeUninit<Kind>) -> Outcome {
         let Self { source, file, plan, .. } = self;
         let needs = file.needs()?;
         let kernels = kernel::detect();
@@ -121,8 +105,8 @@ impl FamilyOpening {
             transformer.summarize(source, &kernels, &mut [], summaries)?;
         }
         let (room, max_tokens, tokenizing) = (file.room(), file.max_tokens(), self.tokenizing());
-        let (plan, prompts) = (*plan, *file.prompts());
-        Ok(FamilyModel {
+        let (plan, prompts) = (*plan, self.prompts(lent)?);
+        into.write(Kind::Family(FamilyModel {
             transformer,
             kernels,
             summaries,
@@ -131,13 +115,30 @@ impl FamilyOpening {
             max_tokens,
             tokenizing,
             prompts,
-        })
+        }));
+        Ok(())
+    }
+
+    /// The prompts, where they lie as long as the model is used.
+    fn prompts(&self, lent: &mut Lent) -> Outcome<FolderPrompts<'static>> {
+        let Some(text) = self.file.text_to_keep() else { return Ok(*self.file.prompts()) };
+        let room = lent.filled(text.len(), 0_u8)?;
+        room.iter_mut().zip(text.bytes()).for_each(|(to, from)| *to = from);
+        let text = core::str::from_utf8(room).unwrap_or_default();
+        self.file.prompts_in(text).map_err(fault)
+    }
+
+    fn ready_tokenizer(&self, lent: &mut Lent, into: &mut MaybeUninit<Tokenizer>) -> Outcome {
+        let Some(tokenizer) = self.tokenizer else {
+            into.write(Tokenizer::None);
+            return Ok(());
+        };
+        folder_tokenizer::open(tokenizer, lent, into)
     }
 
     /// What a text takes while it is tokenised.
     fn tokenizing(&self) -> TokenizingNeeds {
-        let tokenizer = self.tokenizer.as_ref();
-        tokenizer.map_or(TokenizingNeeds::default(), |it| it.tokenizing(self.plan.tokens))
+        self.tokenizer.map_or(TokenizingNeeds::default(), |it| it.tokenizing(self.plan.tokens))
     }
 
     fn sizes(&self) -> Outcome<Sizes> {
@@ -153,6 +154,39 @@ impl FamilyOpening {
         }
         Ok(self.file.summaries(&kernel::detect())?)
     }
+}
+
+// What a file says lies in scratch memory as soon as it is known.
+
+#[inline(never)] // so that the tokenizer has its stack to itself
+fn read(
+    folder: FolderFile<'static>,
+    bytes: &'static [u8],
+    room: &mut Lent,
+) -> Outcome<&'static TransformerSource<'static>> {
+    Ok(room.put(TransformerSource::read(folder, bytes).map_err(fault)?)?)
+}
+
+#[inline(never)] // as before
+fn planned(file: &TransformerSource<'_>, options: &nanoembed_model_options) -> Outcome<Plan> {
+    let tokens = match options.tokens {
+        0 => file.max_tokens(),
+        tokens => tokens as usize,
+    };
+    // Says also what is missing.
+    let made_for = file.plan(tokens)?;
+    let quantized = quantizes(options.activations, made_for.quantized)?;
+    let plan = Plan { quantized, block: options.block_tokens as usize, ..made_for };
+    Workspace::needs(file.config(), &plan)?;
+    Ok(plan)
+}
+
+#[inline(never)] // as before
+fn tokenizer(
+    file: &TransformerSource<'static>,
+    room: &mut Lent,
+) -> Outcome<&'static FolderTokenizerSource<'static>> {
+    Ok(room.put(file.tokenizer().map_err(fault)?)?)
 }
 
 fn fault(fault: Fault<'static>) -> Failure {

@@ -7,6 +7,8 @@ mod family;
 mod scratch;
 #[cfg(feature = "static-models")]
 mod table;
+#[cfg(all(feature = "families", feature = "amb"))]
+mod texts;
 mod vocabulary;
 
 pub(crate) use scratch::scratch_bytes;
@@ -101,8 +103,7 @@ impl Opening {
         Ok((source, opening?))
     }
 
-    /// A model whose `.weights` file in memory keeps the texts of a folder; refused if it continues
-    /// texts.
+    /// A model whose file in memory keeps the texts of a folder; refused if it continues texts.
     #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
     fn with_texts(
         source: &Bytes,
@@ -110,6 +111,11 @@ impl Opening {
         options: &nanoembed_model_options,
         memory: &mut PassMemory,
     ) -> Outcome<Option<Self>> {
+        #[cfg(all(feature = "families", feature = "amb"))]
+        if let (Some(bytes), Some(folder)) = (source.memory(), texts::of_amb(source, memory)?) {
+            let family = FamilyOpening::new(source, (folder, bytes), options, memory);
+            return family.map(|it| Some(Self::Family(it)));
+        }
         let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Embd)) else {
             return Ok(None);
         };
@@ -125,7 +131,7 @@ impl Opening {
         }
         #[cfg(feature = "families")]
         if TransformerSource::is_in(&embd) {
-            let family = FamilyOpening::new(source, (embd, bytes), options, memory);
+            let family = FamilyOpening::new(source, (embd.into(), bytes), options, memory);
             return family.map(|it| Some(Self::Family(it)));
         }
         Ok(None)

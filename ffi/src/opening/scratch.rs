@@ -64,11 +64,14 @@ fn check_parsed(source: &Bytes, start: &[u8]) -> Outcome {
 
 /// Bytes of scratch memory that opening a model takes.
 pub(crate) fn scratch_bytes(source: &Bytes) -> Outcome<usize> {
-    bytes_for(tensors(source)?)
+    bytes_for(source, tensors(source)?)
 }
 
-fn bytes_for(tensors: usize) -> Outcome<usize> {
+#[cfg_attr(not(all(feature = "families", feature = "amb")), allow(unused_variables))]
+fn bytes_for(source: &Bytes, tensors: usize) -> Outcome<usize> {
     let mut sum = Sum::default();
+    #[cfg(all(feature = "families", feature = "amb"))]
+    super::texts::add_bytes(source, &mut sum)?;
     sum.add::<TensorRecord>(tensors)?;
     #[cfg(all(feature = "static-models", not(feature = "bert")))]
     sum.add::<TableOpening>(1)?;
@@ -86,7 +89,7 @@ fn bytes_for(tensors: usize) -> Outcome<usize> {
 impl PassMemory {
     pub(super) fn new(source: &Bytes, scratch_bytes: usize, mut lent: Lent) -> Outcome<Self> {
         let tensors = tensors(source)?;
-        let needed = bytes_for(tensors)?;
+        let needed = bytes_for(source, tensors)?;
         if scratch_bytes < needed {
             return Err(too_small(needed));
         }

@@ -20,9 +20,10 @@ use crate::opened::*;
 
 #[test]
 fn vectors_are_those_of_models_on_the_heap_bit_for_bit() {
-    for weight_type in [WeightType::F32, WeightType::Int8] {
+    let types = [WeightType::F32, WeightType::Int8];
+    for (ending, weight_type) in ENDINGS.iter().flat_map(|it| types.map(|kind| (it, kind))) {
         for name in FOLDERS {
-            let path = converted(name, weight_type);
+            let path = converted_to(ending, name, weight_type);
             let file = std::fs::read(&path).expect("it was made");
             let ours = lent(&file, NANOEMBED_VOCABULARY_NONE);
             let ours = ours.unwrap_or_else(|error| panic!("{name}: {}", self::name(&error)));
@@ -38,6 +39,48 @@ fn vectors_are_those_of_models_on_the_heap_bit_for_bit() {
             assert_eq!(text, Err(u32::from(ErrorKind::MissingVocabulary.code())), "{name}");
         }
     }
+}
+
+#[test]
+fn weights_of_few_bits_in_amb_are_those_of_the_heap() {
+    for weight_type in [
+        WeightType::F16,
+        WeightType::Bf16,
+        WeightType::Int4,
+        WeightType::Int5,
+        WeightType::Int4block,
+        WeightType::Int5block,
+        WeightType::Adaptive,
+    ] {
+        let (path, text) = (converted_to("amb", "nomic_bert", weight_type), "a text");
+        let file = std::fs::read(&path).expect("it was made");
+        let ours = lent(&file, NANOEMBED_VOCABULARY_AUTO);
+        let ours = ours.unwrap_or_else(|error| panic!("{weight_type:?}: {}", name(&error)));
+        let expected = on_heap(&path, 0).of_text(text);
+        assert!(expected.0.is_ok(), "{weight_type:?}");
+        assert_eq!(ours.of_text(text), expected, "{weight_type:?}");
+    }
+}
+
+#[test]
+fn what_opens_on_the_heap_alone_is_refused() {
+    let unsupported = u32::from(ErrorKind::UnsupportedArchitecture.code());
+    let refused = |file: &[u8]| lent(file, NANOEMBED_VOCABULARY_AUTO).err().map(|it| it.status);
+    // A static model in `.amb`, and another family than BERT in GGUF.
+    for (ending, model) in [("amb", "model2vec_unigram_f16"), ("gguf", "nomic_bert")] {
+        let file = std::fs::read(converted_to(ending, model, WeightType::F32)).expect("made");
+        assert_eq!(refused(&file), Some(unsupported), "{model} in {ending}");
+    }
+    // Two texts of one path: readers might choose different ones.
+    let path = converted_to("amb", "nomic_bert", WeightType::F32);
+    let mut file = std::fs::read(&path).expect("it was made");
+    let of = |file: &[u8], text: &str| {
+        let found = file.windows(text.len()).position(|window| window == text.as_bytes());
+        found.unwrap_or_else(|| panic!("{text}"))
+    };
+    let at = of(&file, "tokenizer_config.json");
+    file[at..at + 21].copy_from_slice(br"\u0063\u006fnfig.json");
+    assert_eq!(refused(&file), Some(u32::from(ErrorKind::DuplicateName.code())));
 }
 
 #[test]
@@ -64,16 +107,18 @@ fn static_models_with_a_unigram_tokenizer_are_those_of_the_heap() {
 
 #[test]
 fn files_that_are_cut_or_damaged_are_refused_or_run() {
-    damage("nomic_bert");
-    damage("xlmr_bge_m3");
-    damage("modernbert_mean");
-    damage("embeddinggemma");
-    damage("cross_encoder");
-    damage("model2vec_unigram_f16");
+    for ending in ENDINGS {
+        damage(ending, "nomic_bert");
+        damage(ending, "xlmr_bge_m3");
+        damage(ending, "modernbert_mean");
+        damage(ending, "embeddinggemma");
+        damage(ending, "cross_encoder");
+    }
+    damage("weights", "model2vec_unigram_f16");
 }
 
-fn damage(name: &str) {
-    let path = converted(name, WeightType::Int8);
+fn damage(ending: &str, name: &str) {
+    let path = converted_to(ending, name, WeightType::Int8);
     let mut file = std::fs::read(&path).expect("it was made");
     for cut in (0..file.len()).step_by(file.len() / 31) {
         assert!(lent_or_not(&file[..cut]).is_err(), "{cut}");

@@ -17,7 +17,10 @@ use nanoembed_ffi::status::*;
 use nanoembed_ffi::tokenize::nanoembed_tokenize;
 use nanoembed_ffi::tokenized::nanoembed_tokenized;
 
-/// Folders under `tests/data/models` whose `.weights` file keeps their texts.
+/// What the names of files end in that keep the texts of a folder.
+pub(crate) const ENDINGS: [&str; 2] = ["weights", "amb"];
+
+/// Folders under `tests/data/models` whose files keep their texts.
 pub(crate) const FOLDERS: [&str; 12] = [
     "bert_max_pool",
     "distilbert",
@@ -43,9 +46,15 @@ pub(crate) fn number() -> usize {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The file that `nanoembed convert` makes of a folder.
+/// The `.weights` file that `nanoembed convert` makes of a folder.
 pub(crate) fn converted(name: &str, weight_type: WeightType) -> PathBuf {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.weights", number()));
+    converted_to("weights", name, weight_type)
+}
+
+/// The same of another format.
+pub(crate) fn converted_to(ending: &str, name: &str, weight_type: WeightType) -> PathBuf {
+    let file = format!("{name}-{}.{ending}", number());
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     let conversion = Conversion::new(folder(name), &file).weight_type(weight_type);
     conversion.run(&Silent).unwrap_or_else(|why| panic!("{name}: {why}"));
     file
@@ -144,6 +153,8 @@ pub(crate) fn lent_as(
             assert_eq!(status, expected, "{}", name(error));
         }
         assert_eq!(nanoembed_workspace_bytes(model), plan.workspace_bytes);
+        // It was lent only meanwhile.
+        scratch.fill(u128::MAX);
         let (place, size) = (second.as_mut_ptr().cast::<u8>(), plan.workspace_bytes);
         assert_eq!(nanoembed_workspace_init(model, place, size - 1, &mut workspace), too_small);
         assert_eq!(nanoembed_workspace_init(model, place, size, &mut workspace), NANOEMBED_OK);

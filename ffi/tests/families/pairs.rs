@@ -56,7 +56,9 @@ fn assert_scores(path: &Path, what: &str) {
 fn scores_of_pairs_are_those_of_the_heap_bit_for_bit() {
     for folder in CROSS_ENCODERS {
         for weight_type in [WeightType::F32, WeightType::Int8] {
-            assert_scores(&converted(folder, weight_type), folder);
+            for ending in ENDINGS {
+                assert_scores(&converted_to(ending, folder, weight_type), folder);
+            }
         }
     }
     let bert = r#"{"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}"#;

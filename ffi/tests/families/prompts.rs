@@ -25,7 +25,7 @@ const PROMPTED: [(&str, bool); 7] = [
 ];
 
 /// A model with these prompts.
-fn prompted(model: &str, are_pooled: bool) -> PathBuf {
+fn prompted(ending: &str, model: &str, are_pooled: bool) -> PathBuf {
     let made = with_tokenizer_of(model, model);
     let prompts = r#"{"prompts": {"query": "Represent this sentence: ", "passage": "p\u00e9: ",
         "odd": "<mask> x", "\u0061": " a "}, "default_prompt_name": "a"}"#;
@@ -45,7 +45,7 @@ fn prompted(model: &str, are_pooled: bool) -> PathBuf {
                 {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}]"#,
         );
     }
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("prompted-{model}.weights"));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("prompted-{model}.{ending}"));
     Conversion::new(&made, &path).run(&Silent).unwrap_or_else(|why| panic!("{model}: {why}"));
     path
 }
@@ -65,8 +65,8 @@ impl Opened {
 fn texts_behind_prompts_are_those_of_the_heap() {
     let long = "word ".repeat(900);
     let texts = ["", "How do I reset it?", " <mask> b", "\u{301}x 中国", "'s", long.trim_end()];
-    for (model, are_pooled) in PROMPTED {
-        let path = prompted(model, are_pooled);
+    for (ending, (model, are_pooled)) in ENDINGS.iter().flat_map(|it| PROMPTED.map(|of| (it, of))) {
+        let path = prompted(ending, model, are_pooled);
         let file = std::fs::read(&path).expect("it was made");
         let ours = lent(&file, NANOEMBED_VOCABULARY_AUTO);
         let ours = ours.unwrap_or_else(|error| panic!("{model}: {}", name(&error)));

@@ -12,8 +12,8 @@ use crate::opened::*;
 
 #[test]
 fn texts_are_tokenised_as_on_the_heap() {
-    for folder in FOLDERS {
-        let path = converted(folder, WeightType::F32);
+    for (ending, folder) in ENDINGS.iter().flat_map(|it| FOLDERS.map(|folder| (it, folder))) {
+        let path = converted_to(ending, folder, WeightType::F32);
         let file = std::fs::read(&path).expect("it was made");
         let ours = lent(&file, NANOEMBED_VOCABULARY_AUTO);
         let ours = ours.unwrap_or_else(|error| panic!("{folder}: {}", name(&error)));
@@ -71,9 +71,10 @@ const TOKENIZERS: [(&str, &str); 12] = [
 #[test]
 fn ids_of_generated_texts_are_those_of_the_heap() {
     let texts = generated(1500, 12);
-    for (tokenizer, model) in TOKENIZERS {
+    let all = ENDINGS.iter().flat_map(|ending| TOKENIZERS.map(|it| (ending, it)));
+    for (ending, (tokenizer, model)) in all {
         let made = with_tokenizer_of(model, tokenizer);
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("of-{tokenizer}.weights"));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("of-{tokenizer}.{ending}"));
         let conversion = Conversion::new(&made, &path);
         conversion.run(&Silent).unwrap_or_else(|why| panic!("{tokenizer}: {why}"));
         let file = std::fs::read(&path).expect("it was made");

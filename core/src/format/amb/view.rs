@@ -1,12 +1,12 @@
 //! A whole `.amb` file in memory: read, mapped, or in flash.
 
-use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, Layout, Place, ROLES};
-use super::grammar::{self, NO_TOKEN, TOKENIZER_HEAD_BYTES, TokenizerHead, TokenizerKind};
-use crate::bytes::{Item, Parse, le_u32, parse};
+use super::decoder::{Decoder, Layout, Place, ROLES};
+use super::grammar::{self, NO_TOKEN, Record, TOKENIZER_HEAD_BYTES, TokenizerHead, TokenizerKind};
+use crate::bytes::{Item, Parse, le_u32, parse, parsed_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode, SpecialRole};
 use crate::read::Slice;
-use crate::tensor::{TensorHeader, TensorView};
+use crate::tensor::{TensorHeader, TensorView, identity};
 use crate::text::json::{Kind, Token, Tokens as JsonTokens, is};
 
 /// A validated `.amb` file; everything it gives borrows from the file's bytes.
@@ -35,7 +35,15 @@ impl<'a> Amb<'a> {
     ///
     /// Whatever the [`Decoder`] finds wrong.
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
-        Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes)
+        let mut slice = Slice::new(Decoder::in_memory(mode).without_tokens(), bytes).without_data();
+        let read = read(&mut slice);
+        let decoder = slice.decoder();
+        if let Some(layout) = decoder.layout() {
+            // Of what is wrong with the file the first is told.
+            let names = Names { bytes, next: layout.weights.offset, left: decoder.named() };
+            identity::check_in_file(names)?;
+        }
+        read.map(|layout| Self { bytes, layout })
     }
 
     /// As [`parse`](Self::parse), with a fresh decoder of another capacity.
@@ -48,10 +56,7 @@ impl<'a> Amb<'a> {
         bytes: &'a [u8],
     ) -> Result<Self> {
         let mut slice = Slice::new(decoder.without_tokens(), bytes).without_data();
-        while slice.next_event()? != Event::End {}
-        let layout = slice.decoder().layout();
-        let layout = layout.ok_or(Error::without_offset(ErrorKind::UnexpectedEnd))?;
-        Ok(Self { bytes, layout: *layout })
+        read(&mut slice).map(|layout| Self { bytes, layout })
     }
 
     /// Where the sections lie.
@@ -90,6 +95,20 @@ impl<'a> Amb<'a> {
     /// different ones.
     pub fn config_value(&self, key: &str) -> Result<Option<Token<'a>>> {
         member(self.config().as_bytes(), self.layout.config.offset, key)
+    }
+
+    /// The members of the configuration, each with its value: see
+    /// [`config_value`](Self::config_value).
+    pub fn config_members(&self) -> impl Iterator<Item = (Token<'a>, Token<'a>)> + use<'a> {
+        let config = self.layout.config;
+        let mut tokens = JsonTokens::new(self.config().as_bytes(), config.offset);
+        let mut is_within = tokens.next().is_some_and(|token| token.is_ok());
+        core::iter::from_fn(move || {
+            let key = tokens.next().filter(|_| is_within)?.ok()?;
+            let value = tokens.clone().next()?.ok()?;
+            is_within = key.kind == Kind::Key && tokens.skip_value()?.is_ok();
+            is_within.then_some((key, value))
+        })
     }
 
     /// The elements of an array that is a member of the configuration, as far as they are not
@@ -168,11 +187,7 @@ impl<'a> Amb<'a> {
         grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
         offset: u64,
     ) -> Option<(T, u64)> {
-        let input = self.bytes.get(usize::try_from(offset).ok()?..)?;
-        match parse(grammar, input, offset) {
-            Ok(Item::Parsed { item, used }) => Some((item, used as u64)),
-            _ => None,
-        }
+        parsed_at(grammar, self.bytes, offset)
     }
 
     fn region(&self, place: Place) -> Option<&'a [u8]> {
@@ -180,6 +195,40 @@ impl<'a> Amb<'a> {
         let end = start.checked_add(usize::try_from(place.bytes).ok()?)?;
         self.bytes.get(start..end)
     }
+}
+
+/// Reads the whole file.
+fn read<const TENSORS: usize>(slice: &mut Slice<'_, Decoder<TENSORS>>) -> Result<Layout> {
+    while slice.next_event()? != Event::End {}
+    let layout = slice.decoder().layout();
+    layout.copied().ok_or(Error::without_offset(ErrorKind::UnexpectedEnd))
+}
+
+/// The hashes of the names of the first tensors, and the places of their records.
+#[derive(Clone)]
+struct Names<'a> {
+    bytes: &'a [u8],
+    next: u64,
+    left: usize,
+}
+
+impl Iterator for Names<'_> {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let place = self.next;
+        let (record, used) = parsed_at(grammar::record, self.bytes, place)?;
+        // The last one may end where no file can.
+        let data = place.saturating_add(used);
+        self.next = behind(data, &record).unwrap_or(u64::MAX);
+        Some((identity::hash(record.name), place))
+    }
+}
+
+/// Where the record behind one lies whose data begins at `data`.
+fn behind(data: u64, record: &Record<'_>) -> Option<u64> {
+    data.checked_add(record.data_bytes)?.checked_next_multiple_of(8)
 }
 
 /// Members beyond so many are not compared with each other, so that the time is bounded.
@@ -357,8 +406,7 @@ impl<'a> Iterator for Tensors<'a> {
             offset,
             bytes: record.data_bytes,
         };
-        let data_end = offset.checked_add(record.data_bytes)?;
-        self.next = data_end.checked_next_multiple_of(8)?;
+        self.next = behind(offset, &record)?;
         TensorView::new(header, self.file.region(Place { offset, bytes: record.data_bytes })?)
     }
 }

@@ -1,13 +1,13 @@
 //! A whole `.weights` file in memory: read, mapped, or in flash.
 
-use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, DecoderOver, TensorRecord};
+use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, DecoderOver, InMemory, TensorRecord};
 use super::grammar::{
     self, DESCRIPTOR_BYTES, Flags, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES,
     VOCABULARY_HEADER_BYTES,
 };
-use crate::bytes::{Item, Parse, parse};
+use crate::bytes::{Parse, parsed_at};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, FileInfo, Mode, SpecialRole};
+use crate::event::{Decode, Event, FileInfo, Mode, SpecialRole};
 use crate::read::Slice;
 use crate::tensor::{Dtype, TensorHeader, TensorView};
 
@@ -103,25 +103,22 @@ impl<'a> Embd<'a> {
         M: AsRef<[TensorRecord]> + AsMut<[TensorRecord]>,
     {
         let mut slice = Slice::new(decoder.without_tokens(), bytes).without_data();
-        let mut info = None;
-        let mut tensors_end = 0;
-        loop {
-            match slice.next_event()? {
-                Event::Header(header) => {
-                    info = Some(header);
-                    tensors_end = 12;
-                }
-                Event::Tensor(tensor) => tensors_end = tensor.offset.saturating_add(tensor.bytes),
-                Event::End => break,
-                _ => {}
-            }
-        }
-        let info = info.ok_or(Error::new(0, ErrorKind::UnexpectedEnd))?;
-        let places = match slice.decoder().header() {
-            Some(header) => Places::Section { header: *header },
-            None => Places::Stream { vocabulary: tensors_end },
-        };
-        Ok(Self { bytes, info, places })
+        let read = read(&mut slice)?;
+        Ok(read.of(bytes, slice.decoder().header()))
+    }
+
+    /// As [`parse`](Self::parse), without memory for what is known of the tensors, which is read
+    /// again instead: for small stacks, where nobody [lends](DecoderOver::lent) it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the [`Decoder`] finds wrong.
+    pub fn parse_in_place(bytes: &'a [u8], mode: Mode) -> Result<Self> {
+        let mut slice = Slice::new(InMemory::new(mode, bytes), bytes).without_data();
+        let read = read(&mut slice);
+        // Of what is wrong with the file the first is told.
+        slice.decoder().check_names()?;
+        Ok(read?.of(bytes, slice.decoder().header()))
     }
 
     /// What the fixed header says.
@@ -277,11 +274,7 @@ impl<'a> Embd<'a> {
         grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
         offset: u64,
     ) -> Option<(T, u64)> {
-        let input = self.bytes.get(usize::try_from(offset).ok()?..)?;
-        match parse(grammar, input, offset) {
-            Ok(Item::Parsed { item, used }) => Some((item, used as u64)),
-            _ => None,
-        }
+        parsed_at(grammar, self.bytes, offset)
     }
 
     fn region(&self, offset: u64, bytes: u64) -> Option<&'a [u8]> {
@@ -293,6 +286,41 @@ impl<'a> Embd<'a> {
     fn tensor_view(&self, header: TensorHeader<'a>) -> Option<TensorView<'a>> {
         TensorView::new(header, self.region(header.offset, header.bytes)?)
     }
+}
+
+/// What the events of a whole file said.
+struct Read {
+    info: FileInfo,
+    /// Where the last tensor ends.
+    tensors_end: u64,
+}
+
+impl Read {
+    fn of<'a>(&self, bytes: &'a [u8], header: Option<&Header>) -> Embd<'a> {
+        let places = match header {
+            Some(header) => Places::Section { header: *header },
+            None => Places::Stream { vocabulary: self.tensors_end },
+        };
+        Embd { bytes, info: self.info, places }
+    }
+}
+
+fn read(slice: &mut Slice<'_, impl Decode>) -> Result<Read> {
+    let mut info = None;
+    let mut tensors_end = 0;
+    loop {
+        match slice.next_event()? {
+            Event::Header(header) => {
+                info = Some(header);
+                tensors_end = 12;
+            }
+            Event::Tensor(tensor) => tensors_end = tensor.offset.saturating_add(tensor.bytes),
+            Event::End => break,
+            _ => {}
+        }
+    }
+    let info = info.ok_or(Error::new(0, ErrorKind::UnexpectedEnd))?;
+    Ok(Read { info, tensors_end })
 }
 
 /// Iterates over the metadata of an [`Embd`], key and value.

@@ -1,6 +1,6 @@
 //! The sans-I/O decoder.
 
-use heapless::Vec;
+use heapless::{Vec, VecView};
 
 use super::grammar::{self, DEFAULT_ALIGNMENT, Header, PairValue, Type};
 use super::{ALIGNMENT_KEY, TOKENS_KEY};
@@ -39,7 +39,17 @@ const PAIRS_OFFSET: u64 = 16;
 /// [`TensorHeader::offset`] counts from the data, whose place [`data_offset`](Self::data_offset)
 /// says afterwards. Padding is passed over; strict mode wants it to be zeros.
 #[derive(Clone, Debug)]
-pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
+pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS, const PAIRS: usize = MAX_PAIRS> {
+    machine: Machine,
+    keys: Vec<u64, PAIRS>,
+    names: Vec<u64, TENSORS>,
+    /// Where each tensor ends, relative to the data.
+    ends: Vec<u64, TENSORS>,
+}
+
+/// All of a decoder but what it keeps of pairs and tensors.
+#[derive(Clone, Debug)]
+struct Machine {
     mode: Mode,
     offset: u64,
     failed: Option<Error>,
@@ -47,10 +57,25 @@ pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     counts: Header,
     alignment: u64,
     data: Option<u64>,
-    keys: Vec<u64, MAX_PAIRS>,
-    names: Vec<u64, TENSORS>,
-    /// Where each tensor ends, relative to the data.
-    ends: Vec<u64, TENSORS>,
+    most_tensors: usize,
+    in_memory: Option<InMemory>,
+}
+
+/// What is known of a file in memory in place of what a decoder keeps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InMemory {
+    /// Keys and names of tensors that are still to be compared with each other.
+    pub(super) keys: u64,
+    pub(super) names: u64,
+    /// Where the last tensor ends, relative to the data.
+    end: u64,
+}
+
+/// What a decoder keeps.
+struct Kept<'k> {
+    keys: &'k mut VecView<u64>,
+    names: &'k mut VecView<u64>,
+    ends: &'k mut VecView<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +114,42 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     /// A decoder at the start of a file.
     #[must_use]
     pub const fn new(mode: Mode) -> Self {
+        Self::over(Machine::new(mode, TENSORS, None))
+    }
+}
+
+impl Decoder<0, 0> {
+    /// A lenient decoder of a whole file in memory, where keys and names are compared afterwards,
+    /// and the data is passed over as one: it keeps none, and takes the tensors of one that does.
+    pub(super) const fn in_memory() -> Self {
+        let in_memory = InMemory { keys: 0, names: 0, end: 0 };
+        Self::over(Machine::new(Mode::Lenient, DEFAULT_MAX_TENSORS, Some(in_memory)))
+    }
+
+    /// What is to be compared.
+    pub(super) fn compared(&self) -> InMemory {
+        self.machine.in_memory.unwrap_or_default()
+    }
+}
+
+impl<const TENSORS: usize, const PAIRS: usize> Decoder<TENSORS, PAIRS> {
+    const fn over(machine: Machine) -> Self {
+        Self { machine, keys: Vec::new(), names: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Absolute offset of the data, once all tensors have been described.
+    #[must_use]
+    pub const fn data_offset(&self) -> Option<u64> {
+        self.machine.data
+    }
+
+    pub(super) const fn counts(&self) -> &Header {
+        &self.machine.counts
+    }
+}
+
+impl Machine {
+    const fn new(mode: Mode, most_tensors: usize, in_memory: Option<InMemory>) -> Self {
         Self {
             mode,
             offset: 0,
@@ -97,23 +158,13 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
             counts: Header { version: 0, tensors: 0, pairs: 0 },
             alignment: DEFAULT_ALIGNMENT,
             data: None,
-            keys: Vec::new(),
-            names: Vec::new(),
-            ends: Vec::new(),
+            most_tensors,
+            in_memory,
         }
     }
 
-    /// Absolute offset of the data, once all tensors have been described.
-    #[must_use]
-    pub const fn data_offset(&self) -> Option<u64> {
-        self.data
-    }
-
-    pub(super) const fn counts(&self) -> &Header {
-        &self.counts
-    }
-
-    fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+    #[inline(never)] // it is long, and there once for all who take steps
+    fn step<'a>(&mut self, kept: &mut Kept<'_>, input: &'a [u8]) -> Result<Step<'a>> {
         match self.state {
             State::Header => self.header(input),
             State::Pairs { left: 0 } => {
@@ -121,7 +172,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
                 self.state = State::Tensors { left, expected: 0 };
                 Ok(Step::silent(0))
             }
-            State::Pairs { left } => self.pair(input, left),
+            State::Pairs { left } => self.pair(kept, input, left),
             State::Elements { next, count, pairs_left, .. } if next == count => {
                 self.state = State::Pairs { left: pairs_left };
                 Ok(Step::silent(0))
@@ -136,13 +187,13 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
                 Ok(step)
             }
             State::Tensors { left: 0, expected } => self.begin_data(expected),
-            State::Tensors { left, expected } => self.tensor(input, left, expected),
+            State::Tensors { left, expected } => self.tensor(kept, input, left, expected),
             State::Padding { until } if self.offset < until => self.zeros(input, until),
             State::Padding { .. } => {
                 self.state = State::Data { tensor: 0 };
                 Ok(Step::silent(0))
             }
-            State::Data { tensor } => self.tensor_data(input, tensor),
+            State::Data { tensor } => self.tensor_data(kept.ends, input, tensor),
             State::Tail { until } if self.offset < until && !self.may_end() => {
                 self.zeros(input, until)
             }
@@ -160,7 +211,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
 
     fn header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let (header, used) = parsed!(parse(grammar::header, input, 0)?);
-        if header.tensors > TENSORS as u64 {
+        if header.tensors > self.most_tensors as u64 {
             return Err(Error::new(TENSORS_OFFSET, ErrorKind::TooManyTensors));
         }
         if header.pairs > MAX_PAIRS as u64 {
@@ -178,9 +229,12 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         Ok(Step::new(used, Event::Header(info)))
     }
 
-    fn pair<'a>(&mut self, input: &'a [u8], left: u64) -> Result<Step<'a>> {
+    fn pair<'a>(&mut self, kept: &mut Kept<'_>, input: &'a [u8], left: u64) -> Result<Step<'a>> {
         let ((key, value), used) = parsed!(parse(grammar::pair, input, self.offset)?);
-        remember(&mut self.keys, key, self.offset, ErrorKind::TooManyEntries)?;
+        match &mut self.in_memory {
+            Some(there) => there.keys = there.keys.saturating_add(1),
+            None => remember(kept.keys, key, self.offset, ErrorKind::TooManyEntries)?,
+        }
         let left = left.saturating_sub(1);
         self.state = State::Pairs { left };
         // The key has its length in front, the value its type.
@@ -243,9 +297,18 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         Ok(Step::new(used, Event::Element { index, value }))
     }
 
-    fn tensor<'a>(&mut self, input: &'a [u8], left: u64, expected: u64) -> Result<Step<'a>> {
+    fn tensor<'a>(
+        &mut self,
+        kept: &mut Kept<'_>,
+        input: &'a [u8],
+        left: u64,
+        expected: u64,
+    ) -> Result<Step<'a>> {
         let ((tensor, field), used) = parsed!(parse(grammar::tensor, input, self.offset)?);
-        remember(&mut self.names, tensor.name, self.offset, ErrorKind::TooManyTensors)?;
+        match &mut self.in_memory {
+            Some(there) => there.names = there.names.saturating_add(1),
+            None => remember(kept.names, tensor.name, self.offset, ErrorKind::TooManyTensors)?,
+        }
         let wrong = |kind| Error::new(self.offset.saturating_add(field as u64), kind);
         let TensorHeader { offset, bytes, .. } = tensor;
         if offset < expected {
@@ -256,7 +319,10 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         }
         let end = offset.checked_add(bytes).ok_or(wrong(ErrorKind::OutOfBounds))?;
         let expected = align(end, self.alignment).ok_or(wrong(ErrorKind::OutOfBounds))?;
-        self.ends.push(end).map_err(|_| wrong(ErrorKind::TooManyTensors))?;
+        match &mut self.in_memory {
+            Some(there) => there.end = end,
+            None => kept.ends.push(end).map_err(|_| wrong(ErrorKind::TooManyTensors))?,
+        }
         self.state = State::Tensors { left: left.saturating_sub(1), expected };
         Ok(Step::new(used, Event::Tensor(tensor)))
     }
@@ -275,17 +341,25 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     }
 
     /// Absolute offset of the end of a tensor's data, and of the padding behind it.
-    fn end_of(&self, tensor: usize) -> (u64, u64) {
+    fn end_of(&self, ends: &VecView<u64>, tensor: usize) -> (u64, u64) {
         let start = self.data.unwrap_or(0);
-        let end = self.ends.get(tensor).copied().unwrap_or(0);
+        let end = match &self.in_memory {
+            Some(there) => there.end,
+            None => ends.get(tensor).copied().unwrap_or(0),
+        };
         let padded = align(end, self.alignment).unwrap_or(end);
         (start.saturating_add(end), start.saturating_add(padded))
     }
 
-    fn tensor_data<'a>(&mut self, input: &'a [u8], tensor: usize) -> Result<Step<'a>> {
-        let (end, padded) = self.end_of(tensor);
+    fn tensor_data<'a>(
+        &mut self,
+        ends: &VecView<u64>,
+        input: &'a [u8],
+        tensor: usize,
+    ) -> Result<Step<'a>> {
+        let (end, padded) = self.end_of(ends, tensor);
         let next = tensor.saturating_add(1);
-        let is_last = next >= self.ends.len();
+        let is_last = next >= ends.len();
         if self.offset < end {
             return Ok(Step::data(input, self.offset, end));
         }
@@ -319,38 +393,41 @@ fn align(offset: u64, alignment: u64) -> Option<u64> {
     offset.checked_next_multiple_of(alignment)
 }
 
-impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
+impl<const TENSORS: usize, const PAIRS: usize> Decode for Decoder<TENSORS, PAIRS> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        if let Some(error) = self.failed {
+        let Self { machine, keys, names, ends } = self;
+        if let Some(error) = machine.failed {
             return Err(error);
         }
-        let step = self.step(input);
-        advance(step, &mut self.offset, &mut self.failed)
+        let step = machine.step(&mut Kept { keys, names, ends }, input);
+        advance(step, &mut machine.offset, &mut machine.failed)
     }
 
     fn offset(&self) -> u64 {
-        self.offset
+        self.machine.offset
     }
 
     fn skippable(&self) -> u64 {
-        let State::Data { tensor } = self.state else { return 0 };
-        if self.failed.is_some() {
+        let Self { machine, ends, .. } = self;
+        let State::Data { tensor } = machine.state else { return 0 };
+        if machine.failed.is_some() {
             return 0;
         }
         // Strict mode looks at the padding between tensors.
-        let last = self.ends.len().saturating_sub(1);
-        let tensor = if self.mode == Mode::Strict { tensor } else { last };
-        self.end_of(tensor).0.saturating_sub(self.offset)
+        let last = ends.len().saturating_sub(1);
+        let tensor = if machine.mode == Mode::Strict { tensor } else { last };
+        machine.end_of(ends, tensor).0.saturating_sub(machine.offset)
     }
 
     fn skip(&mut self, bytes: u64) -> u64 {
         let bytes = bytes.min(self.skippable());
-        self.offset = self.offset.saturating_add(bytes);
+        self.machine.offset = self.machine.offset.saturating_add(bytes);
         bytes
     }
 
     fn is_complete(&self) -> bool {
-        let State::Tail { until } = self.state else { return false };
-        self.failed.is_none() && (self.offset >= until || self.may_end())
+        let machine = &self.machine;
+        let State::Tail { until } = machine.state else { return false };
+        machine.failed.is_none() && (machine.offset >= until || machine.may_end())
     }
 }

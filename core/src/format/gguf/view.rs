@@ -2,10 +2,10 @@
 
 use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
 use super::grammar::{self, HEADER_BYTES, PairValue, Type};
-use crate::bytes::{Item, Parse, parse};
+use crate::bytes::{Parse, parsed_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Value};
-use crate::tensor::{TensorHeader, TensorView};
+use crate::tensor::{TensorHeader, TensorView, identity};
 
 /// A validated GGUF file; everything it gives borrows from the file's bytes.
 #[derive(Clone, Copy)]
@@ -37,7 +37,10 @@ impl<'a> Gguf<'a> {
     ///
     /// Whatever the [`Decoder`] finds wrong.
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
-        Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes)
+        match mode {
+            Mode::Strict => Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes),
+            Mode::Lenient => Self::parse_lenient(bytes),
+        }
     }
 
     /// As [`parse`](Self::parse), with a fresh decoder of another capacity.
@@ -45,34 +48,41 @@ impl<'a> Gguf<'a> {
     /// # Errors
     ///
     /// Whatever the [`Decoder`] finds wrong.
+    #[inline(never)] // so that others are without the decoder's stack
     pub fn parse_with<const TENSORS: usize>(
         mut decoder: Decoder<TENSORS>,
         bytes: &'a [u8],
     ) -> Result<Self> {
         let mut index = 0;
-        loop {
-            let there = (bytes.len() as u64).saturating_sub(decoder.offset());
-            decoder.skip(decoder.skippable().min(there));
-            let before = decoder.offset();
-            let seen = usize::try_from(before).unwrap_or(usize::MAX);
-            match decoder.next(bytes.get(seen..).unwrap_or(&[]))?.event {
-                Some(Event::End) => break,
-                Some(Event::NeedMore { .. }) => {
-                    return Err(Error::new(before, ErrorKind::UnexpectedEnd));
-                }
-                Some(Event::Tensor(_)) if index == 0 => index = before,
-                _ => {}
-            }
-        }
+        read(&mut decoder, bytes, &mut index)?;
         let counts = decoder.counts();
-        Ok(Self {
-            bytes,
-            version: counts.version,
-            pairs: counts.pairs,
-            tensors: counts.tensors,
-            index,
-            data: decoder.data_offset().unwrap_or(0),
-        })
+        let (pairs, tensors) = (counts.pairs, counts.tensors);
+        Ok(Self { pairs, tensors, ..Self::unread(bytes, &decoder, index) })
+    }
+
+    #[inline(never)]
+    fn parse_lenient(bytes: &'a [u8]) -> Result<Self> {
+        let mut decoder = Decoder::in_memory();
+        let mut index = 0;
+        let read = read(&mut decoder, bytes, &mut index);
+        let compared = decoder.compared();
+        let (pairs, tensors) = (compared.keys, compared.names);
+        // Of what is wrong with the file the first is told.
+        let file = Self { pairs, tensors, ..Self::unread(bytes, &decoder, index) };
+        identity::check_in_file(Keys { metadata: file.metadata() })?;
+        identity::check_in_file(Names { tensors: file.tensors() })?;
+        read.map(|()| file)
+    }
+
+    /// A file of no pairs or tensors yet.
+    fn unread<const TENSORS: usize, const PAIRS: usize>(
+        bytes: &'a [u8],
+        decoder: &Decoder<TENSORS, PAIRS>,
+        index: u64,
+    ) -> Self {
+        let version = decoder.counts().version;
+        let data = decoder.data_offset().unwrap_or(0);
+        Self { bytes, version, pairs: 0, tensors: 0, index, data }
     }
 
     /// The format's version, 2 or 3.
@@ -110,6 +120,15 @@ impl<'a> Gguf<'a> {
     #[must_use]
     pub fn value(&self, key: &str) -> Option<Value<'a>> {
         self.metadata().find(|(known, _)| *known == key).map(|(_, value)| value)
+    }
+
+    /// The pair at an [offset](Metadata::offset) of the metadata; an array is given by its length.
+    pub(crate) fn pair(&self, offset: u64) -> Option<(&'a str, Value<'a>)> {
+        let ((key, value), _) = self.item(grammar::pair, offset)?;
+        Some(match value {
+            PairValue::One { value, .. } => (key, value),
+            PairValue::Array { count, .. } => (key, Value::Array { count }),
+        })
     }
 
     /// The value of a metadata key as the file spells it, its type first: what
@@ -184,11 +203,69 @@ impl<'a> Gguf<'a> {
         grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
         offset: u64,
     ) -> Option<(T, u64)> {
-        let input = self.bytes.get(usize::try_from(offset).ok()?..)?;
-        match parse(grammar, input, offset) {
-            Ok(Item::Parsed { item, used }) => Some((item, used as u64)),
-            _ => None,
+        parsed_at(grammar, self.bytes, offset)
+    }
+}
+
+/// Reads the whole file, and says where the first tensor is described.
+fn read<const TENSORS: usize, const PAIRS: usize>(
+    decoder: &mut Decoder<TENSORS, PAIRS>,
+    bytes: &[u8],
+    index: &mut u64,
+) -> Result<()> {
+    loop {
+        let there = (bytes.len() as u64).saturating_sub(decoder.offset());
+        decoder.skip(decoder.skippable().min(there));
+        let before = decoder.offset();
+        let seen = usize::try_from(before).unwrap_or(usize::MAX);
+        match decoder.next(bytes.get(seen..).unwrap_or(&[]))?.event {
+            Some(Event::End) => return Ok(()),
+            Some(Event::NeedMore { .. }) => {
+                return Err(Error::new(before, ErrorKind::UnexpectedEnd));
+            }
+            Some(Event::Tensor(_)) if *index == 0 => *index = before,
+            _ => {}
         }
+    }
+}
+
+/// The hashes of the keys, and the places of their pairs.
+#[derive(Clone)]
+struct Keys<'a> {
+    metadata: Metadata<'a>,
+}
+
+impl Iterator for Keys<'_> {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Metadata { file, next, left } = &mut self.metadata;
+        if *left == 0 {
+            return None;
+        }
+        let place = *next;
+        let ((key, _), _) = file.item(grammar::pair, place)?;
+        if self.metadata.next().is_none() {
+            // The file is wrong or ends within the value.
+            self.metadata.left = 0;
+        }
+        Some((identity::hash(key), place))
+    }
+}
+
+/// The hashes of the tensors' names, and the places of their descriptions.
+#[derive(Clone)]
+struct Names<'a> {
+    tensors: Tensors<'a>,
+}
+
+impl Iterator for Names<'_> {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let place = self.tensors.next;
+        let tensor = self.tensors.described()?;
+        Some((identity::hash(tensor.name), place))
     }
 }
 
@@ -290,13 +367,21 @@ pub struct Tensors<'a> {
     left: u64,
 }
 
+impl<'a> Tensors<'a> {
+    /// The next one as it is described, its offset counted from the data.
+    fn described(&mut self) -> Option<TensorHeader<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        let ((tensor, _), used) = self.file.item(grammar::tensor, self.next)?;
+        self.next = self.next.checked_add(used)?;
+        Some(tensor)
+    }
+}
+
 impl<'a> Iterator for Tensors<'a> {
     type Item = TensorView<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let ((tensor, _), used) = self.file.item(grammar::tensor, self.next)?;
-        self.next = self.next.checked_add(used)?;
+        let tensor = self.described()?;
         let offset = self.file.data.checked_add(tensor.offset)?;
         let start = usize::try_from(offset).ok()?;
         let end = start.checked_add(usize::try_from(tensor.bytes).ok()?)?;

@@ -13,6 +13,7 @@ use crate::token::{EndTokens, TextEnds};
 /// # Errors
 ///
 /// As [`LlamaConfig::read`].
+#[inline(never)] // so that it has its stack to itself
 pub fn amb_llama_config(amb: &Amb<'_>) -> Result<LlamaConfig> {
     LlamaConfig::read(|key| amb_config_value(amb, key).and_then(decimal), RopePairs::Halves)
 }

@@ -158,7 +158,7 @@ impl<'a> TableSource<'a> {
             return Ok(None);
         }
         let table = TokenTable::open(&|name| self.header(name)).map_err(Fault::of)?;
-        let (tokenizer, _) = FolderTokenizerSource::of_file(&self.file, table.tokens())?;
+        let (tokenizer, _) = FolderTokenizerSource::of_file(&self.file.into(), table.tokens())?;
         // The vocabulary is all that Model2Vec knows of its tokens.
         if self.settings.drops_unknown && tokenizer.adds_beyond(self.entries.count) {
             return Err(missing("added_tokens", ErrorKind::UnsupportedSetting));

@@ -2,10 +2,10 @@
 
 use super::texts::{fault, object, value};
 use crate::error::{Error, ErrorKind};
-use crate::format::embd::Embd;
 use crate::model::folder::dense::DenseSettings;
 use crate::model::folder::module::{MOST_MODULES, Module, ModuleKind, stays_within};
 use crate::model::folder::pooling::PoolingSettings;
+use crate::model::folder_file::FolderFile;
 use crate::model::head::ways::Ways;
 use crate::text::json::{Fault, Kind, Object, Read};
 
@@ -39,7 +39,7 @@ pub(super) struct Modules<'a> {
 impl<'a> Modules<'a> {
     /// Reads `modules.json`. Without it the pooling alone may be there, at length 1; and where
     /// nothing says how tokens are pooled, it is their mean.
-    pub(super) fn read(file: &Embd<'a>) -> Read<'a, Self> {
+    pub(super) fn read(file: &FolderFile<'a>) -> Read<'a, Self> {
         let mut modules = Self {
             are_listed: true,
             folder: "",
@@ -75,7 +75,7 @@ impl<'a> Modules<'a> {
     /// Adds a module behind those before, of which `last` is the last one; answers which is now.
     fn add(
         &mut self,
-        file: &Embd<'a>,
+        file: &FolderFile<'a>,
         module: &Module<'a>,
         last: Option<ModuleKind>,
     ) -> Read<'a, Option<ModuleKind>> {
@@ -89,7 +89,10 @@ impl<'a> Modules<'a> {
         let folder = folder(module)?;
         match module.kind {
             ModuleKind::Transformer => self.folder = folder,
-            ModuleKind::Table => return Err(refused("a table is no transformer")),
+            ModuleKind::Table => {
+                let error = Error::new(module.value.offset(), ErrorKind::UnsupportedArchitecture);
+                return Err(Fault { error, key: "type", only: "a table is no transformer" });
+            }
             ModuleKind::Pooling => {
                 let PoolingSettings { ways, leaves_out_prompt } = pooling(file, folder)?;
                 (self.pooling, self.leaves_out_prompt) = (ways, leaves_out_prompt);
@@ -110,7 +113,7 @@ impl<'a> Modules<'a> {
 }
 
 /// How the module in `folder` pools: by the mean if it has no configuration.
-fn pooling<'a>(file: &Embd<'a>, folder: &str) -> Read<'a, PoolingSettings> {
+fn pooling<'a>(file: &FolderFile<'a>, folder: &str) -> Read<'a, PoolingSettings> {
     let config = object(file, folder, "config.json")?;
     config.map_or(Ok(PoolingSettings::MEAN), |it| PoolingSettings::read(&it))
 }

@@ -16,6 +16,7 @@ use crate::model::folder::encoder_settings::{self, EncoderSettings};
 use crate::model::folder::masked::refuse_masked;
 use crate::model::folder::pair_template::PairTemplate;
 use crate::model::folder::prompts::{self, FolderPrompts};
+use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::head::dense::Dense;
 use crate::model::head::embedding::Embedding;
@@ -25,11 +26,11 @@ use crate::model::run::Run;
 use crate::model::source::embd::embd_is_decoder;
 use crate::model::table::{TableSettings, TableSource};
 use crate::model::weights::{Name, SliceWeights, Weights};
-use crate::text::json::{Read, Value, chars};
+use crate::text::json::{Fault, Object, Read, Value, chars};
 
 const CONFIG: &str = "config.json";
 
-/// A `.weights` file in memory that keeps the texts of a folder, with a transformer that embeds.
+/// A file in memory that keeps the texts of a folder, with a transformer that embeds.
 ///
 /// ```
 /// use nanoembed_core::event::Mode;
@@ -44,7 +45,7 @@ const CONFIG: &str = "config.json";
 /// ```
 #[derive(Clone, Debug)]
 pub struct TransformerSource<'a> {
-    file: Embd<'a>,
+    file: FolderFile<'a>,
     bytes: &'a [u8],
     family: FamilyModel,
     modules: Modules<'a>,
@@ -80,7 +81,7 @@ pub struct TransformerMemory<'m, L, D = &'m mut [Dense<'m>]> {
 }
 
 impl<'a> TransformerSource<'a> {
-    /// Whether a file keeps the texts of a folder with a transformer.
+    /// Whether a `.weights` file keeps the texts of a folder with a transformer.
     #[must_use]
     pub fn is_in(file: &Embd<'a>) -> bool {
         let has_texts = [CONFIG, "modules.json"].iter().any(|it| file.metadata_value(it).is_some());
@@ -92,7 +93,8 @@ impl<'a> TransformerSource<'a> {
     /// # Errors
     ///
     /// What is wrong with a text.
-    pub fn read(file: Embd<'a>, bytes: &'a [u8]) -> Read<'a, Self> {
+    pub fn read(file: impl Into<FolderFile<'a>>, bytes: &'a [u8]) -> Read<'a, Self> {
+        let file = file.into();
         let modules = Modules::read(&file)?;
         let config = value(&file, modules.folder, CONFIG)?;
         let config = config.ok_or(fault(Error::new(0, ErrorKind::MissingMetadata), CONFIG))?;
@@ -123,6 +125,27 @@ impl<'a> TransformerSource<'a> {
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.family.config
+    }
+
+    /// The text of the prompts, if it does not lie in the file: they are to be read from a copy of it
+    /// that lives as long as the model.
+    #[must_use]
+    pub fn text_to_keep(&self) -> Option<&'a str> {
+        match &self.file {
+            FolderFile::Embd(_) => None,
+            #[cfg(feature = "amb")]
+            FolderFile::Amb(_) => self.file.text(|path| path == prompts::FILE),
+        }
+    }
+
+    /// The prompts in a copy of [`text_to_keep`](Self::text_to_keep).
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub fn prompts_in<'t>(&self, text: &'t str) -> Read<'t, FolderPrompts<'t>> {
+        let config = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
+        FolderPrompts::read(&config, !self.modules.leaves_out_prompt)
     }
 
     /// What may stand before texts.
@@ -341,7 +364,7 @@ impl<'a> TransformerSource<'a> {
     }
 }
 
-fn encoder_settings<'a>(file: &Embd<'a>, folder: &str) -> Read<'a, EncoderSettings> {
+fn encoder_settings<'a>(file: &FolderFile<'a>, folder: &str) -> Read<'a, EncoderSettings> {
     for name in encoder_settings::FILES {
         if let Some(settings) = object(file, folder, name)? {
             return EncoderSettings::of(&settings);

@@ -120,6 +120,7 @@ impl<'a> SentencePiece<'a> {
     /// it lies; [`ErrorKind::BadVocabulary`] if a piece is there twice, or the unknown piece or
     /// pieces for bytes are missing; [`ErrorKind::BufferTooSmall`] if there is less memory than
     /// [`Spec::pieces`] and [`Spec::slots_needed`] say.
+    #[inline(never)] // so that it has its stack to itself
     pub fn build(
         model: &'a [u8],
         offset: u64,

@@ -5,7 +5,7 @@ mod layout;
 mod records;
 mod tokenizer;
 
-use heapless::Vec;
+use heapless::{Vec, VecView};
 
 pub use self::layout::{Layout, Place};
 use self::layout::{field, places};
@@ -40,13 +40,22 @@ pub const DEFAULT_MAX_TENSORS: usize = 2048;
 /// quantisation, which [`TensorHeader::dtype`](crate::tensor::TensorHeader::dtype) tells.
 #[derive(Clone, Debug)]
 pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
+    machine: Machine,
+    names: Vec<u64, TENSORS>,
+}
+
+/// All of a decoder but the names.
+#[derive(Clone, Debug)]
+struct Machine {
     mode: Mode,
     passes_tokens: bool,
+    /// Whether names are compared when the file has been read, and only counted before.
+    is_in_memory: bool,
+    named: usize,
     offset: u64,
     failed: Option<Error>,
     state: State,
     layout: Layout,
-    names: Vec<u64, TENSORS>,
 }
 
 /// A tensor whose data is being read.
@@ -104,33 +113,53 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     /// A decoder at the start of a file.
     #[must_use]
     pub const fn new(mode: Mode) -> Self {
-        let none = Place { offset: 0, bytes: 0 };
-        Self {
-            mode,
-            passes_tokens: false,
-            offset: 0,
-            failed: None,
-            state: State::Header,
-            layout: Layout { metadata: none, config: none, tokenizer: none, weights: none },
-            names: Vec::new(),
-        }
+        Self { machine: Machine::new(mode, false), names: Vec::new() }
     }
 
     /// Checks the vocabulary's tokens without giving them: no [`Event::Token`] comes.
     #[must_use]
     pub const fn without_tokens(mut self) -> Self {
-        self.passes_tokens = true;
+        self.machine.passes_tokens = true;
         self
     }
 
     /// Where the sections lie, once the header has been read.
     #[must_use]
     pub const fn layout(&self) -> Option<&Layout> {
-        if matches!(self.state, State::Header) { None } else { Some(&self.layout) }
+        if matches!(self.machine.state, State::Header) { None } else { Some(&self.machine.layout) }
+    }
+
+    /// How many names of tensors are still to be compared with each other.
+    pub(super) const fn named(&self) -> usize {
+        self.machine.named
+    }
+}
+
+impl Decoder<0> {
+    /// A decoder of a whole file in memory, where names are compared afterwards: it keeps none, and
+    /// takes the tensors of one that does.
+    pub(super) const fn in_memory(mode: Mode) -> Self {
+        Self { machine: Machine::new(mode, true), names: Vec::new() }
+    }
+}
+
+impl Machine {
+    const fn new(mode: Mode, is_in_memory: bool) -> Self {
+        let none = Place { offset: 0, bytes: 0 };
+        Self {
+            mode,
+            passes_tokens: false,
+            is_in_memory,
+            named: 0,
+            offset: 0,
+            failed: None,
+            state: State::Header,
+            layout: Layout { metadata: none, config: none, tokenizer: none, weights: none },
+        }
     }
 
     #[inline(never)] // it is long, and there once for all who take steps
-    fn step<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+    fn step<'a>(&mut self, names: &mut VecView<u64>, input: &'a [u8]) -> Result<Step<'a>> {
         let offset = self.offset;
         match &mut self.state {
             State::Header => self.header(input),
@@ -162,7 +191,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
                 Ok(Step::silent(0))
             }
             State::Opaque => Ok(Step::data(input, offset, self.layout.tokenizer.end())),
-            State::Records => self.record(input),
+            State::Records => self.record(names, input),
             &mut State::Mask { until, seen, full, data, .. } if offset >= until => {
                 // Only now, so that what comes before does not depend on how the input is cut.
                 if seen != full {
@@ -220,35 +249,37 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
 
 impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        if let Some(error) = self.failed {
+        let Self { machine, names } = self;
+        if let Some(error) = machine.failed {
             return Err(error);
         }
-        let step = self.step(input);
-        advance(step, &mut self.offset, &mut self.failed)
+        let step = machine.step(names, input);
+        advance(step, &mut machine.offset, &mut machine.failed)
     }
 
     fn offset(&self) -> u64 {
-        self.offset
+        self.machine.offset
     }
 
     fn skippable(&self) -> u64 {
-        let until = match &self.state {
-            _ if self.failed.is_some() => return 0,
+        let machine = &self.machine;
+        let until = match &machine.state {
+            _ if machine.failed.is_some() => return 0,
             State::Data(data) => data.until,
-            State::Opaque => self.layout.tokenizer.end(),
-            State::Padding { until } if self.mode == Mode::Lenient => *until,
+            State::Opaque => machine.layout.tokenizer.end(),
+            State::Padding { until } if machine.mode == Mode::Lenient => *until,
             _ => return 0,
         };
-        until.saturating_sub(self.offset)
+        until.saturating_sub(machine.offset)
     }
 
     fn skip(&mut self, bytes: u64) -> u64 {
         let bytes = bytes.min(self.skippable());
-        self.offset = self.offset.saturating_add(bytes);
+        self.machine.offset = self.machine.offset.saturating_add(bytes);
         bytes
     }
 
     fn is_complete(&self) -> bool {
-        self.failed.is_none() && matches!(self.state, State::Complete)
+        self.machine.failed.is_none() && matches!(self.machine.state, State::Complete)
     }
 }

@@ -1,6 +1,8 @@
 //! The tensors: records, masks of adaptive ones, and the zeros behind their data.
 
-use super::{Data, Decoder, State};
+use heapless::VecView;
+
+use super::{DEFAULT_MAX_TENSORS, Data, Machine, State};
 use crate::bytes::{bounded, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode, Step};
@@ -11,15 +13,19 @@ use crate::tensor::{Arrangement, Dtype, TensorHeader};
 /// Zeros behind a tensor's data end at a multiple of so many bytes of the file.
 const ALIGNMENT: u64 = 8;
 
-impl<const TENSORS: usize> Decoder<TENSORS> {
-    pub(super) fn record<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+impl Machine {
+    pub(super) fn record<'a>(
+        &mut self,
+        names: &mut VecView<u64>,
+        input: &'a [u8],
+    ) -> Result<Step<'a>> {
         let (offset, end) = (self.offset, self.layout.weights.end());
         if offset >= end {
             self.state = State::Complete;
             return Ok(Step::silent(0));
         }
         let (record, used) = parsed!(bounded(grammar::record, input, offset, end)?);
-        remember(&mut self.names, record.name, offset, ErrorKind::TooManyTensors)?;
+        self.name(names, record.name)?;
         let size_at = offset.saturating_add(record.size_at as u64);
         let start = offset.saturating_add(used as u64);
         let until = start.checked_add(record.data_bytes).filter(|until| *until <= end);
@@ -42,6 +48,17 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
             bytes: record.data_bytes,
         };
         Ok(Step::new(used, Event::Tensor(header)))
+    }
+
+    /// Refuses a name that is there already.
+    fn name(&mut self, names: &mut VecView<u64>, name: &str) -> Result<()> {
+        if !self.is_in_memory {
+            return remember(names, name, self.offset, ErrorKind::TooManyTensors);
+        }
+        self.named = self.named.saturating_add(1);
+        let is_one_too_many = self.named > DEFAULT_MAX_TENSORS;
+        let too_many = Error::new(self.offset, ErrorKind::TooManyTensors);
+        if is_one_too_many { Err(too_many) } else { Ok(()) }
     }
 
     /// The mask says which blocks are in full precision.

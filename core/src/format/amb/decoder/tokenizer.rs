@@ -1,6 +1,6 @@
 //! The tokenizer's section.
 
-use super::{Decoder, State};
+use super::{Machine, State};
 use crate::bytes::{Item, Parse, bounded, le_u32, pass};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, SpecialRole, Step, Value};
@@ -15,7 +15,7 @@ pub(in super::super) const ROLES: [SpecialRole; 5] = [
     SpecialRole::Mask,
 ];
 
-impl<const TENSORS: usize> Decoder<TENSORS> {
+impl Machine {
     pub(super) fn tokenizer_head<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let (head, used) = parsed!(self.in_tokenizer(grammar::tokenizer_head, input)?);
         self.state = State::Special { special: head.special, next: 0, kind: head.kind };

@@ -1,13 +1,15 @@
 //! The sans-I/O decoder of both variants: tells them apart by their first bytes, then hands over.
 
+mod in_memory;
 mod section;
 mod stream;
 mod table;
 
+pub(super) use self::in_memory::InMemory;
 use self::section::Section;
 use self::stream::Stream;
 pub use self::table::TensorRecord;
-use self::table::{Kept, Table};
+use self::table::{Kept, Records, Table};
 use super::grammar::{self, FOOTER_BYTES, Flags, HEADER_SIZE, MAGIC};
 use crate::bytes::{Item, parse};
 use crate::error::{Error, ErrorKind, Result};
@@ -102,10 +104,7 @@ impl<M> DecoderOver<M> {
 
     /// The section variant's header, once read.
     pub(super) fn header(&self) -> Option<&grammar::Header> {
-        match &self.machine.variant {
-            Variant::Section(section) => Some(section.header()),
-            _ => None,
-        }
+        self.machine.header()
     }
 }
 
@@ -139,18 +138,38 @@ impl Machine {
         }
     }
 
+    fn next<'a, R: Records + ?Sized>(
+        &mut self,
+        records: &mut R,
+        input: &'a [u8],
+    ) -> Result<Step<'a>> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let step = self.step(records, input);
+        advance(step, &mut self.offset, &mut self.failed)
+    }
+
     #[inline(never)] // it is long, and there once for all who take steps
-    fn step<'a>(&mut self, room: &mut [TensorRecord], input: &'a [u8]) -> Result<Step<'a>> {
-        let mut table = Table { room, kept: &mut self.kept };
+    fn step<'a, R: Records + ?Sized>(
+        &mut self,
+        records: &mut R,
+        input: &'a [u8],
+    ) -> Result<Step<'a>> {
+        let mut table = Table { records, kept: &mut self.kept };
         match &mut self.variant {
-            Variant::Undetected => self.detect(room, input),
+            Variant::Undetected => self.detect(records, input),
             Variant::Section(section) => section.next(&mut table, input, self.offset),
             Variant::Stream(stream) => stream.next(&mut table, input, self.offset),
         }
     }
 
-    fn detect<'a>(&mut self, room: &mut [TensorRecord], input: &'a [u8]) -> Result<Step<'a>> {
-        let table = Table { room, kept: &mut self.kept };
+    fn detect<'a, R: Records + ?Sized>(
+        &mut self,
+        records: &mut R,
+        input: &'a [u8],
+    ) -> Result<Step<'a>> {
+        let table = Table { records, kept: &mut self.kept };
         match detect(input)? {
             Detected::NeedMore { at_least } => Ok(Step::need_more(at_least)),
             Detected::Section => {
@@ -170,16 +189,45 @@ impl Machine {
             }
         }
     }
+
+    fn header(&self) -> Option<&grammar::Header> {
+        match &self.variant {
+            Variant::Section(section) => Some(section.header()),
+            _ => None,
+        }
+    }
+
+    fn skippable(&self) -> u64 {
+        match &self.variant {
+            _ if self.failed.is_some() => 0,
+            Variant::Undetected => 0,
+            Variant::Section(section) => section.skippable(self.offset),
+            Variant::Stream(stream) => stream.skippable(),
+        }
+    }
+
+    fn skip(&mut self, bytes: u64) -> u64 {
+        let bytes = bytes.min(self.skippable());
+        if let Variant::Stream(stream) = &mut self.variant {
+            stream.skip(bytes);
+        }
+        self.offset = self.offset.saturating_add(bytes);
+        bytes
+    }
+
+    fn is_complete(&self) -> bool {
+        self.failed.is_none()
+            && match &self.variant {
+                Variant::Undetected => false,
+                Variant::Section(section) => section.is_complete(),
+                Variant::Stream(stream) => stream.is_complete(),
+            }
+    }
 }
 
 impl<M: AsRef<[TensorRecord]> + AsMut<[TensorRecord]>> Decode for DecoderOver<M> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
-        let Self { machine, tensors } = self;
-        if let Some(error) = machine.failed {
-            return Err(error);
-        }
-        let step = machine.step(tensors.as_mut(), input);
-        advance(step, &mut machine.offset, &mut machine.failed)
+        self.machine.next(self.tensors.as_mut(), input)
     }
 
     fn offset(&self) -> u64 {
@@ -187,30 +235,15 @@ impl<M: AsRef<[TensorRecord]> + AsMut<[TensorRecord]>> Decode for DecoderOver<M>
     }
 
     fn skippable(&self) -> u64 {
-        match &self.machine.variant {
-            _ if self.machine.failed.is_some() => 0,
-            Variant::Undetected => 0,
-            Variant::Section(section) => section.skippable(self.machine.offset),
-            Variant::Stream(stream) => stream.skippable(),
-        }
+        self.machine.skippable()
     }
 
     fn skip(&mut self, bytes: u64) -> u64 {
-        let bytes = bytes.min(self.skippable());
-        if let Variant::Stream(stream) = &mut self.machine.variant {
-            stream.skip(bytes);
-        }
-        self.machine.offset = self.machine.offset.saturating_add(bytes);
-        bytes
+        self.machine.skip(bytes)
     }
 
     fn is_complete(&self) -> bool {
-        self.machine.failed.is_none()
-            && match &self.machine.variant {
-                Variant::Undetected => false,
-                Variant::Section(section) => section.is_complete(),
-                Variant::Stream(stream) => stream.is_complete(),
-            }
+        self.machine.is_complete()
     }
 }
 

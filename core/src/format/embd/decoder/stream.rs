@@ -1,7 +1,7 @@
 //! The stream variant: tensors with inline headers one after the other, then the vocabulary.
 
 use super::super::grammar;
-use super::table::{Table, TensorRecord};
+use super::table::{Records, Table};
 use crate::bytes::{le_u32, parse, pass};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step, Version};
@@ -28,11 +28,11 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(
+    pub(super) fn new<R: Records + ?Sized>(
         tensors: u32,
         mode: Mode,
         passes_tokens: bool,
-        table: &Table<'_>,
+        table: &Table<'_, R>,
     ) -> Result<Self> {
         table.check_room(tensors, COUNT_AT)?;
         let state = State::Tensor { remaining: tensors };
@@ -66,9 +66,9 @@ impl Stream {
         }
     }
 
-    pub(super) fn next<'a>(
+    pub(super) fn next<'a, R: Records + ?Sized>(
         &mut self,
-        table: &mut Table<'_>,
+        table: &mut Table<'_, R>,
         input: &'a [u8],
         offset: u64,
     ) -> Result<Step<'a>> {
@@ -124,19 +124,15 @@ impl Stream {
         Ok(Step::new(used, Event::Token { id: next, bytes }))
     }
 
-    fn tensor<'a>(
+    fn tensor<'a, R: Records + ?Sized>(
         &mut self,
-        table: &mut Table<'_>,
+        table: &mut Table<'_, R>,
         input: &'a [u8],
         offset: u64,
         remaining: u32,
     ) -> Result<Step<'a>> {
         let (tensor, used) = parsed!(parse(grammar::stream_tensor, input, offset)?);
-        let name = identity::hash(tensor.name);
-        if table.all().iter().any(|other| other.name == name) {
-            return Err(Error::new(offset, ErrorKind::DuplicateName));
-        }
-        table.push(TensorRecord { name, ..TensorRecord::EMPTY });
+        table.push_name(identity::hash(tensor.name), offset)?;
         let data_offset = offset.saturating_add(used as u64);
         if data_offset.checked_add(tensor.data_bytes).is_none() {
             return Err(Error::new(offset, ErrorKind::OutOfBounds));

@@ -33,6 +33,7 @@ use crate::model::config::{Activation, FeedForward, LlamaConfig, Rope, RopePairs
 /// [`UnsupportedArchitecture`](crate::ErrorKind::UnsupportedArchitecture) for encoders too;
 /// [`UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting) for what [`gguf_refusal`] names;
 /// otherwise as [`LlamaConfig::read`].
+#[inline(never)] // so that it has its stack to itself
 pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
     config(file)?.map_err(|refusal| refusal.error())
 }
@@ -47,11 +48,8 @@ pub fn gguf_refusal<'a>(file: &Gguf<'a>) -> Option<GgufRefusal<'a>> {
 type Outcome<'a, T> = core::result::Result<T, GgufRefusal<'a>>;
 
 fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
-    let settings = match Settings::read(file)? {
-        Ok(settings) => settings,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    if let Err(refusal) = check_tokenizer(&settings) {
+    let mut settings = Settings::unread(file)?;
+    if let Err(refusal) = settings.read().and_then(|()| check_tokenizer(&settings)) {
         return Ok(Err(refusal));
     }
     for key in [

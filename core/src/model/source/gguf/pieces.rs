@@ -80,6 +80,7 @@ impl<'a> GgufPieces<'a> {
     ///
     /// As [`write`](Self::write); [`ErrorKind::BufferTooSmall`] if `room` is less than
     /// [`model_bytes`](Self::model_bytes).
+    #[inline(never)] // so that it has its stack to itself
     pub fn serialize<'r>(&self, room: &'r mut [u8]) -> Result<&'r [u8]> {
         let mut used = 0_usize;
         self.write(&mut |bytes| {

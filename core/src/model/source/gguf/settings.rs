@@ -175,39 +175,35 @@ struct Setting<'a> {
     value: Value<'a>,
 }
 
-/// The values of all keys that are used.
+/// Where all keys that are used stand: nobody has memory for their values. 0 is no place of any.
 pub(super) struct Settings<'a> {
+    file: Gguf<'a>,
     pub(super) architecture: &'a str,
-    model: [Option<Setting<'a>>; ARCHITECTURE.len()],
-    tokenizer: [Option<Setting<'a>>; TOKENIZER.len()],
+    model: [u64; ARCHITECTURE.len()],
+    tokenizer: [u64; TOKENIZER.len()],
 }
 
 impl<'a> Settings<'a> {
-    /// Reads the metadata of a file with a decoder.
-    pub(super) fn read(file: &Gguf<'a>) -> Result<core::result::Result<Self, GgufRefusal<'a>>> {
+    /// No settings yet, of a file with a decoder.
+    pub(super) fn unread(file: &Gguf<'a>) -> Result<Self> {
         let unsupported = Error::without_offset(ErrorKind::UnsupportedArchitecture);
         let is_decoder = gguf_model(file)? == GgufModel::Decoder;
         let architecture = gguf_architecture(file).filter(|_| is_decoder).ok_or(unsupported)?;
-        Ok(Self::of_metadata(file, architecture))
+        let (model, tokenizer) = ([0; ARCHITECTURE.len()], [0; TOKENIZER.len()]);
+        Ok(Self { file: *file, architecture, model, tokenizer })
     }
 
-    fn of_metadata(
-        file: &Gguf<'a>,
-        architecture: &'a str,
-    ) -> core::result::Result<Self, GgufRefusal<'a>> {
-        let mut settings = Self {
-            architecture,
-            model: [None; ARCHITECTURE.len()],
-            tokenizer: [None; TOKENIZER.len()],
-        };
-        let mut metadata = file.metadata();
+    /// Reads the metadata.
+    #[inline(never)] // it is long, and there once
+    pub(super) fn read(&mut self) -> core::result::Result<(), GgufRefusal<'a>> {
+        let mut metadata = self.file.metadata();
         loop {
             let offset = metadata.offset();
-            let Some((key, value)) = metadata.next() else { return Ok(settings) };
-            let own = key.strip_prefix(architecture).and_then(|key| key.strip_prefix('.'));
+            let Some((key, value)) = metadata.next() else { return Ok(()) };
+            let own = key.strip_prefix(self.architecture).and_then(|key| key.strip_prefix('.'));
             let (name, rules, places) = match (own, key.strip_prefix(TOKENIZER_PREFIX)) {
-                (Some(name), _) => (name, ARCHITECTURE, &mut settings.model[..]),
-                (None, Some(name)) => (name, TOKENIZER, &mut settings.tokenizer[..]),
+                (Some(name), _) => (name, ARCHITECTURE, &mut self.model[..]),
+                (None, Some(name)) => (name, TOKENIZER, &mut self.tokenizer[..]),
                 (None, None) => continue,
             };
             let refuse = |reason| GgufRefusal { offset, ..GgufRefusal::new(key, reason) };
@@ -218,7 +214,7 @@ impl<'a> Settings<'a> {
                 Used if is_list && core::ptr::eq(rules, ARCHITECTURE) => {
                     return Err(refuse("one value for all layers is honoured, not a list"));
                 }
-                Used | List => *place = Some(Setting { key, offset, value }),
+                Used | List => *place = offset,
                 Irrelevant => {}
                 Off if is_off(value) => {}
                 One if is_off(value) || number(value) == Some(1.0) => {}
@@ -237,14 +233,25 @@ impl<'a> Settings<'a> {
         }
     }
 
-    fn model(&self, name: &str) -> Option<&Setting<'a>> {
-        let place = ARCHITECTURE.iter().position(|(known, _)| *known == name)?;
-        self.model.get(place)?.as_ref()
+    fn model(&self, name: &str) -> Option<Setting<'a>> {
+        self.setting_of(ARCHITECTURE, &self.model, name)
     }
 
-    fn tokenizer(&self, name: &str) -> Option<&Setting<'a>> {
-        let place = TOKENIZER.iter().position(|(known, _)| *known == name)?;
-        self.tokenizer.get(place)?.as_ref()
+    fn tokenizer(&self, name: &str) -> Option<Setting<'a>> {
+        self.setting_of(TOKENIZER, &self.tokenizer, name)
+    }
+
+    #[inline(never)] // there once for all names
+    fn setting_of(
+        &self,
+        rules: &[(&str, Rule)],
+        places: &[u64],
+        name: &str,
+    ) -> Option<Setting<'a>> {
+        let place = rules.iter().position(|(known, _)| *known == name)?;
+        let offset = *places.get(place).filter(|offset| **offset != 0)?;
+        let (key, value) = self.file.pair(offset)?;
+        Some(Setting { key, offset, value })
     }
 
     /// The key and the value that stand under a name of the architecture's.

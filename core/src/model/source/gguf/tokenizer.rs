@@ -54,14 +54,14 @@ pub fn gguf_pre_tokenizer(file: &Gguf<'_>) -> Result<PreTokenizer> {
     if file.token_entries().is_none() {
         return Err(Error::without_offset(ErrorKind::MissingVocabulary));
     }
-    let settings = checked(file)?;
+    let mut settings = Settings::unread(file)?;
+    check(&mut settings)?;
     pre_tokenizer(&settings).ok_or(Error::without_offset(ErrorKind::UnsupportedTokenizer))
 }
 
-fn checked<'a>(file: &Gguf<'a>) -> Result<Settings<'a>> {
-    let settings = Settings::read(file)?.map_err(|refusal| refusal.error())?;
-    check_tokenizer(&settings).map_err(|refusal| refusal.error())?;
-    Ok(settings)
+fn check(settings: &mut Settings<'_>) -> Result<()> {
+    settings.read().map_err(|refusal| refusal.error())?;
+    check_tokenizer(settings).map_err(|refusal| refusal.error())
 }
 
 fn pre_tokenizer(settings: &Settings<'_>) -> Option<PreTokenizer> {
@@ -106,8 +106,10 @@ pub(super) fn check_tokenizer<'a>(
 /// As [`gguf_llama_config`](super::gguf_llama_config) for keys that are not honoured;
 /// [`ErrorKind::MissingMetadata`] if there is no id for a token that is put around texts;
 /// [`ErrorKind::BadVocabulary`] if more tokens end texts than in any model.
+#[inline(never)] // so that it has its stack to itself
 pub fn gguf_text_ends(file: &Gguf<'_>) -> Result<TextEnds> {
-    let settings = checked(file)?;
+    let mut settings = Settings::unread(file)?;
+    check(&mut settings)?;
     let pieces = is_pieces(&settings);
     let id = |key: &'static str, usual: u32| {
         let found = settings.of_tokenizer(key).and_then(unsigned);

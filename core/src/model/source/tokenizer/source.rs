@@ -59,21 +59,39 @@ impl<'a> TokenizerSource<'a> {
     ///
     /// As [`WordPieceSource::open`], [`BpeSource::open`] and [`SentencePieceSource::open`].
     pub fn open(&self, memory: TokenizerMemory<'a>) -> Result<Tokenizer<'a>> {
-        let TokenizerMemory { text, samples, slots, merges, merge_slots, .. } = memory;
-        let TokenizerMemory { pieces, piece_slots, added, added_ids, .. } = memory;
-        Ok(match self {
-            Self::WordPiece(source) => {
-                let memory = WordPieceMemory { text, samples, slots, added, added_ids };
-                Tokenizer::WordPiece(source.open(memory)?)
-            }
-            Self::BytePairs(source) => {
-                let memory = BpeMemory { samples, slots, merges, merge_slots, added };
-                Tokenizer::BytePairs(source.open(memory)?)
-            }
-            Self::SentencePiece(source) => {
-                let memory = SentencePieceMemory { model: text, pieces, slots: piece_slots, added };
-                Tokenizer::SentencePiece(source.open(memory)?)
-            }
-        })
+        match self {
+            Self::WordPiece(source) => open_words(source, memory),
+            Self::BytePairs(source) => open_pairs(source, memory),
+            Self::SentencePiece(source) => open_pieces(source, memory),
+        }
     }
+}
+
+// Each with its stack to itself.
+
+#[inline(never)]
+fn open_words<'a>(
+    source: &WordPieceSource<'a>,
+    memory: TokenizerMemory<'a>,
+) -> Result<Tokenizer<'a>> {
+    let TokenizerMemory { text, samples, slots, added, added_ids, .. } = memory;
+    let memory = WordPieceMemory { text, samples, slots, added, added_ids };
+    source.open(memory).map(Tokenizer::WordPiece)
+}
+
+#[inline(never)]
+fn open_pairs<'a>(source: &BpeSource<'a>, memory: TokenizerMemory<'a>) -> Result<Tokenizer<'a>> {
+    let TokenizerMemory { samples, slots, merges, merge_slots, added, .. } = memory;
+    let memory = BpeMemory { samples, slots, merges, merge_slots, added };
+    source.open(memory).map(Tokenizer::BytePairs)
+}
+
+#[inline(never)]
+fn open_pieces<'a>(
+    source: &SentencePieceSource<'a>,
+    memory: TokenizerMemory<'a>,
+) -> Result<Tokenizer<'a>> {
+    let TokenizerMemory { text: model, pieces, piece_slots: slots, added, .. } = memory;
+    let memory = SentencePieceMemory { model, pieces, slots, added };
+    source.open(memory).map(Tokenizer::SentencePiece)
 }

@@ -1,6 +1,8 @@
 //! The tensors: their descriptors, then their names; and where in the data each lies.
 
-use super::super::table::{Table, TensorRecord};
+use core::borrow::Borrow;
+
+use super::super::table::{Records, Table};
 use super::{Part, Section, State};
 use crate::bytes::{bounded, parse, utf8};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,9 +17,9 @@ use crate::tensor::identity;
 const DATA_OFFSET: u64 = 24;
 
 impl Section {
-    pub(super) fn descriptor<'a>(
+    pub(super) fn descriptor<'a, R: Records + ?Sized>(
         &mut self,
-        table: &mut Table<'_>,
+        table: &mut Table<'_, R>,
         input: &'a [u8],
         offset: u64,
         next: u32,
@@ -34,7 +36,7 @@ impl Section {
         let (descriptor, used) = parsed!(bounded(grammar::descriptor, input, offset, bound)?);
         self.check_tensor_place(table, &descriptor)
             .map_err(|kind| Error::new(offset.saturating_add(DATA_OFFSET), kind))?;
-        table.push(TensorRecord { descriptor, name: 0 });
+        table.describe(descriptor, offset);
         self.state = State::Descriptors {
             next: next.saturating_add(1),
             name_bytes: name_bytes.saturating_add(descriptor.name_bytes.into()),
@@ -42,9 +44,9 @@ impl Section {
         Ok(Step::silent(used))
     }
 
-    fn check_tensor_place(
+    fn check_tensor_place<R: Records + ?Sized>(
         &self,
-        table: &Table<'_>,
+        table: &Table<'_, R>,
         descriptor: &Descriptor,
     ) -> core::result::Result<(), ErrorKind> {
         let place = self.place(descriptor).ok_or(ErrorKind::OutOfBounds)?;
@@ -52,7 +54,7 @@ impl Section {
         if aligned && self.mode == Mode::Strict && !place.offset.is_multiple_of(DATA_ALIGNMENT) {
             return Err(ErrorKind::Misaligned);
         }
-        let taken = table.all().iter().filter_map(|kept| self.place(&kept.descriptor));
+        let taken = table.descriptors().filter_map(|kept| self.place(kept.borrow()));
         for other in taken {
             if place.overlaps(other) {
                 return Err(ErrorKind::Overlap);
@@ -69,33 +71,29 @@ impl Section {
         (end <= self.header.data.bytes).then_some(Extent { offset, bytes })
     }
 
-    pub(super) fn name<'a>(
+    pub(super) fn name<'a, R: Records + ?Sized>(
         &mut self,
-        table: &mut Table<'_>,
+        table: &mut Table<'_, R>,
         input: &'a [u8],
         offset: u64,
         next: usize,
     ) -> Result<Step<'a>> {
-        let Some(kept) = table.all().get(next) else {
+        let known = table.descriptor(next).map(|kept| {
+            let kept: &Descriptor = kept.borrow();
+            let place = self.place(kept).unwrap_or(self.header.data);
+            (kept.name_bytes, kept.name_hash, kept.dtype, kept.shape(), place)
+        });
+        let Some((name_bytes, declared, dtype, shape, place)) = known else {
             self.leave(offset);
             return Ok(Step::silent(0));
         };
-        let Descriptor { name_bytes, name_hash: declared, dtype, .. } = kept.descriptor;
-        let shape = kept.descriptor.shape();
         let (name, _) = parsed!(parse(utf8(name_bytes.into()), input, offset)?);
         let descriptor_offset =
             DESCRIPTOR_BYTES.saturating_mul(next as u64).saturating_add(self.header.index_offset);
         if self.mode == Mode::Strict && name_hash(name) != declared {
             return Err(Error::new(descriptor_offset, ErrorKind::NameHashMismatch));
         }
-        let hash = identity::hash(name);
-        if table.all().iter().take(next).any(|other| other.name == hash) {
-            return Err(Error::new(offset, ErrorKind::DuplicateName));
-        }
-        let place = self.place(&kept.descriptor).unwrap_or(self.header.data);
-        if let Some(kept) = table.room.get_mut(next) {
-            kept.name = hash;
-        }
+        table.records.name(next, identity::hash(name), offset)?;
         self.state = State::Names { next: next.saturating_add(1) };
         let header = TensorHeader { name, dtype, shape, offset: place.offset, bytes: place.bytes };
         Ok(Step::new(name.len(), Event::Tensor(header)))
@@ -103,13 +101,13 @@ impl Section {
 
     /// What lies at `offset` of the data section: a tensor, or padding up to the next one or the
     /// end.
-    pub(super) fn data_at(&self, table: &Table<'_>, offset: u64) -> State {
+    pub(super) fn data_at<R: Records + ?Sized>(&self, table: &Table<'_, R>, offset: u64) -> State {
         let end = self.header.data.end();
         if offset >= end {
             return State::Gap { until: end, then: Part::Footer };
         }
         let mut padding_end = end;
-        for place in table.all().iter().filter_map(|kept| self.place(&kept.descriptor)) {
+        for place in table.descriptors().filter_map(|kept| self.place(kept.borrow())) {
             if (place.offset..place.end()).contains(&offset) {
                 return State::Tensor { until: place.end() };
             }

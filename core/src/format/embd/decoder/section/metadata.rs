@@ -1,6 +1,6 @@
 //! Keys and values.
 
-use super::super::table::Table;
+use super::super::table::{Records, Table};
 use super::{Section, State};
 use crate::bytes::bounded;
 use crate::error::{Error, ErrorKind, Result};
@@ -25,9 +25,9 @@ impl Section {
         Ok(Step::silent(used))
     }
 
-    pub(super) fn metadata_entry<'a>(
+    pub(super) fn metadata_entry<'a, R: Records + ?Sized>(
         &mut self,
-        table: &mut Table<'_>,
+        table: &mut Table<'_, R>,
         input: &'a [u8],
         offset: u64,
         remaining: u32,

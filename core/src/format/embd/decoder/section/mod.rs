@@ -6,7 +6,7 @@ mod metadata;
 mod vocabulary;
 
 use self::header::field;
-use super::table::Table;
+use super::table::{Records, Table};
 use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step, Version};
@@ -87,12 +87,12 @@ pub(super) struct Section {
 impl Section {
     /// Checks `header` against itself, and that there is room for its tensors; `start` are the
     /// file's first bytes, for the header's checksum.
-    pub(super) fn new(
+    pub(super) fn new<R: Records + ?Sized>(
         header: Header,
         start: &[u8],
         mode: Mode,
         passes_tokens: bool,
-        table: &Table<'_>,
+        table: &Table<'_, R>,
     ) -> Result<Self> {
         header::check(&header, start, mode)?;
         table.check_room(header.index_count, COUNT_AT)?;
@@ -140,9 +140,9 @@ impl Section {
         }
     }
 
-    pub(super) fn next<'a>(
+    pub(super) fn next<'a, R: Records + ?Sized>(
         &mut self,
-        table: &mut Table<'_>,
+        table: &mut Table<'_, R>,
         input: &'a [u8],
         offset: u64,
     ) -> Result<Step<'a>> {

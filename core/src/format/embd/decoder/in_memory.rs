@@ -1,0 +1,148 @@
+//! A decoder of a whole file in memory, which keeps nothing of the tensors: it reads again what it
+//! wants to know of those before.
+
+use core::borrow::Borrow;
+
+use super::table::Records;
+use super::{DEFAULT_MAX_TENSORS, Machine};
+use crate::bytes::{parsed_at, utf8};
+use crate::error::Result;
+use crate::event::{Decode, Mode, Step};
+use crate::format::embd::grammar::{self, DESCRIPTOR_BYTES, Descriptor, Header};
+use crate::tensor::identity;
+
+/// A decoder of the file that it was made for. Names are compared when all has been read, by
+/// [`check_names`](Self::check_names).
+pub(in super::super) struct InMemory<'f> {
+    machine: Machine,
+    records: Described<'f>,
+}
+
+/// What the file says of its tensors.
+struct Described<'f> {
+    file: &'f [u8],
+    /// Where the first one is described.
+    first: u64,
+    /// Where the first name is spelled, and how many are still to be compared with each other.
+    names: u64,
+    named: usize,
+}
+
+impl<'f> InMemory<'f> {
+    /// A decoder at the start of `file`, which gives no tokens.
+    pub(in super::super) const fn new(mode: Mode, file: &'f [u8]) -> Self {
+        let mut machine = Machine::new(mode);
+        machine.passes_tokens = true;
+        Self { machine, records: Described { file, first: 0, names: 0, named: 0 } }
+    }
+
+    /// The section variant's header, once read.
+    pub(in super::super) fn header(&self) -> Option<&Header> {
+        self.machine.header()
+    }
+
+    /// Refuses the first name that is there before, of those that have been read.
+    pub(in super::super) fn check_names(&self) -> Result<()> {
+        let Described { file, first, names, named } = self.records;
+        match self.header() {
+            Some(_) => identity::check_in_file(SectionNames { file, first, names, left: named }),
+            None => identity::check_in_file(StreamNames { file, next: names, left: named }),
+        }
+    }
+}
+
+impl Decode for InMemory<'_> {
+    fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
+        self.machine.next(&mut self.records, input)
+    }
+
+    fn offset(&self) -> u64 {
+        self.machine.offset
+    }
+
+    fn skippable(&self) -> u64 {
+        self.machine.skippable()
+    }
+
+    fn skip(&mut self, bytes: u64) -> u64 {
+        self.machine.skip(bytes)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.machine.is_complete()
+    }
+}
+
+impl Records for Described<'_> {
+    fn room(&self) -> usize {
+        DEFAULT_MAX_TENSORS
+    }
+
+    fn descriptors(&self, count: usize) -> impl Iterator<Item: Borrow<Descriptor>> {
+        (0..count).map_while(|index| self.descriptor(index))
+    }
+
+    fn descriptor(&self, index: usize) -> Option<impl Borrow<Descriptor>> {
+        let place = (index as u64).checked_mul(DESCRIPTOR_BYTES)?.checked_add(self.first)?;
+        parsed_at(grammar::descriptor, self.file, place).map(|(descriptor, _)| descriptor)
+    }
+
+    fn describe(&mut self, index: usize, _: Descriptor, place: u64) {
+        if index == 0 {
+            self.first = place;
+        }
+    }
+
+    fn name(&mut self, index: usize, _: u64, place: u64) -> Result<()> {
+        if index == 0 {
+            self.names = place;
+        }
+        self.named = index.saturating_add(1);
+        Ok(())
+    }
+}
+
+/// The hashes of names, and where they are spelled.
+#[derive(Clone)]
+struct SectionNames<'f> {
+    file: &'f [u8],
+    first: u64,
+    names: u64,
+    left: usize,
+}
+
+impl Iterator for SectionNames<'_> {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let (bytes, _) = parsed_at(grammar::descriptor_name_bytes, self.file, self.first)?;
+        let place = self.names;
+        let (name, _) = parsed_at(utf8(bytes.into()), self.file, place)?;
+        self.first = self.first.checked_add(DESCRIPTOR_BYTES)?;
+        self.names = place.checked_add(bytes.into())?;
+        Some((identity::hash(name), place))
+    }
+}
+
+/// The same where each tensor lies behind its name.
+#[derive(Clone)]
+struct StreamNames<'f> {
+    file: &'f [u8],
+    next: u64,
+    left: usize,
+}
+
+impl Iterator for StreamNames<'_> {
+    type Item = (u64, u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let place = self.next;
+        let (tensor, used) = parsed_at(grammar::stream_tensor, self.file, place)?;
+        // The last one may end where no file can.
+        let behind = place.checked_add(used)?.checked_add(tensor.data_bytes);
+        self.next = behind.unwrap_or(u64::MAX);
+        Some((identity::hash(tensor.name), place))
+    }
+}

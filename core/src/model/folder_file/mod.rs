@@ -1,0 +1,79 @@
+//! A file in memory that keeps the texts of a folder beside its tensors, and the tokenizer.
+//!
+//! `.weights` files have the texts as they are, among their metadata. In `.amb` files they are
+//! strings of the configuration, whose escapes are resolved in memory that is lent.
+
+#[cfg(feature = "amb")]
+mod amb;
+#[cfg(feature = "amb")]
+mod section;
+mod tokenizer;
+
+use crate::format::embd::Embd;
+use crate::tensor::TensorView;
+use crate::text::json::Read;
+
+#[cfg(feature = "amb")]
+pub use self::amb::{AmbFolder, AmbFolderMemory, AmbFolderNeeds, AmbFolderText};
+pub(in crate::model) use self::tokenizer::TokenizerSections;
+
+/// A file in memory that keeps the texts of a folder.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum FolderFile<'a> {
+    /// A `.weights` file.
+    Embd(Embd<'a>),
+    /// An `.amb` file.
+    #[cfg(feature = "amb")]
+    Amb(AmbFolder<'a>),
+}
+
+impl<'a> From<Embd<'a>> for FolderFile<'a> {
+    fn from(file: Embd<'a>) -> Self {
+        Self::Embd(file)
+    }
+}
+
+#[cfg(feature = "amb")]
+impl<'a> From<AmbFolder<'a>> for FolderFile<'a> {
+    fn from(file: AmbFolder<'a>) -> Self {
+        Self::Amb(file)
+    }
+}
+
+impl<'a> FolderFile<'a> {
+    /// The text whose path is the one that is wanted.
+    pub(in crate::model) fn text(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
+        match self {
+            Self::Embd(file) => {
+                file.metadata().find(|(path, _)| is_wanted(path)).map(|(_, text)| text)
+            }
+            #[cfg(feature = "amb")]
+            Self::Amb(file) => file.text(is_wanted),
+        }
+    }
+
+    /// The tokenizer.
+    ///
+    /// # Errors
+    ///
+    /// [`MissingVocabulary`](crate::ErrorKind::MissingVocabulary) without one;
+    /// [`UnsupportedTokenizer`](crate::ErrorKind::UnsupportedTokenizer) for one that is no folder's;
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary).
+    pub(in crate::model) fn tokenizer(&self) -> Read<'a, TokenizerSections<'a>> {
+        match self {
+            Self::Embd(file) => TokenizerSections::of_embd(file),
+            #[cfg(feature = "amb")]
+            Self::Amb(file) => section::sections(file.file()),
+        }
+    }
+
+    /// The tensor of this name.
+    pub(in crate::model) fn tensor(&self, name: &str) -> Option<TensorView<'a>> {
+        match self {
+            Self::Embd(file) => file.tensor(name),
+            #[cfg(feature = "amb")]
+            Self::Amb(file) => file.file().tensor(name),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The texts of a folder in an `.amb` file, in scratch memory.
+
+use nanoembed_core::event::Format;
+use nanoembed_core::format::amb::Amb;
+use nanoembed_core::format::sniff;
+use nanoembed_core::model::{
+    AmbFolder, AmbFolderMemory, AmbFolderNeeds, AmbFolderText, FolderFile, ModelSource,
+};
+
+use super::scratch::PassMemory;
+use crate::memory::Sum;
+use crate::parsed;
+use crate::source::Bytes;
+use crate::status::Outcome;
+
+/// The `.amb` file in memory, if it keeps the texts of a folder.
+fn amb(source: &Bytes) -> Outcome<Option<Amb<'static>>> {
+    let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Amb)) else {
+        return Ok(None);
+    };
+    let amb = parsed::amb(bytes)?;
+    let has_texts = ModelSource::Amb(amb).has_folder_texts();
+    Ok(Some(amb).filter(|_| has_texts))
+}
+
+/// Adds what the texts of a file take, if it is one.
+#[inline(never)] // so that reading the file has its stack to itself
+pub(super) fn add_bytes(source: &Bytes, sum: &mut Sum) -> Outcome {
+    // What is wrong with it is said when it is read.
+    let Ok(Some(amb)) = amb(source) else { return Ok(()) };
+    let needs = AmbFolderNeeds::of(&amb).unwrap_or_default();
+    sum.add::<AmbFolderText<'_>>(needs.texts)?;
+    sum.add::<u8>(needs.bytes)
+}
+
+/// The file with its texts, if it is one.
+#[inline(never)] // as before
+pub(super) fn of_amb(
+    source: &Bytes,
+    memory: &mut PassMemory,
+) -> Outcome<Option<FolderFile<'static>>> {
+    let Some(amb) = amb(source)? else { return Ok(None) };
+    let needs = AmbFolderNeeds::of(&amb)?;
+    let texts = memory.rest.filled(needs.texts, AmbFolderText::default())?;
+    let bytes = memory.rest.filled(needs.bytes, 0)?;
+    Ok(Some(AmbFolder::open(amb, AmbFolderMemory { texts, bytes })?.into()))
+}
