@@ -1,4 +1,4 @@
-# Step of ffi/test.sh: README.md as who comes new to it takes it. Sourced by it, which has the variables that this uses.
+# Step of ffi/test.sh: README.md as a newcomer follows it. Sourced by it, which has the variables that this uses.
 
 # The console lines at the beginning of a section of README.md.
 guide_lines() {

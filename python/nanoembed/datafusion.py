@@ -9,7 +9,7 @@
 ...     ORDER BY cosine(embed(text), embed_query('a kitten')) DESC LIMIT 3
 ... ''')                                                                     # doctest: +SKIP
 
-The names are those of the Rust crate ``nanoembed-datafusion``.
+The names are those of the Rust crate ``nanoembed-datafusion``, whose ``embed`` also takes bytes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ._model import Model
 def register(context: SessionContext, model: Model | Any = None, **options: Any) -> None:
     """Adds functions to a context, of which all but ``cosine`` give vectors of float32:
 
-    * ``embed(text)`` without a prompt, ``embed_query(text)`` and ``embed_document(text)`` behind
-      the prompts that the model has for these;
+    * ``embed(text)`` behind the model's default prompt, if it has one, ``embed_query(text)`` and
+      ``embed_document(text)`` behind the prompts that the model has for these;
     * ``embed_bytes(bytes)`` is ``embed`` for columns of bytes: DataFusion itself makes text of
       bytes for the others, and ends a query where they are not UTF-8;
     * ``cosine(a, b)`` of two such vectors, also from tables.

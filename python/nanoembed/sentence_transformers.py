@@ -5,7 +5,8 @@
 >>> model.encode(["a cat on a mat"]).shape
 (1, 384)
 
-``util`` has ``cos_sim``, ``dot_score`` and ``semantic_search``, which give numpy's arrays. Nothing is downloaded: a name is a path, or the model that the package brings along.
+``util`` has ``cos_sim`` and ``dot_score``, which give numpy's arrays, and ``semantic_search``.
+Nothing is downloaded: a name is a path, or the model that the package brings along.
 """
 
 from __future__ import annotations

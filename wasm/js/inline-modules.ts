@@ -33,7 +33,7 @@ export const modules: Modules = {
   words: /* @__PURE__ */ engine<WordGlue>(slimGlue, slimModule),
   causal: /* @__PURE__ */ engine<CausalGlue>(causalGlue, causalModule),
   encoders,
-  // That runs these files, too, and is there.
+  // The module for folders runs these files, too, and is there anyway.
   weights: encoders,
   gguf: /* @__PURE__ */ engine<EncoderFileGlue>(encodersGlue, ggufModule),
   inspector: () => inspector.ready(),

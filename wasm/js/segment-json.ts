@@ -21,7 +21,7 @@ export function* reading(text: string): Work<unknown> {
     const to = comma < 0 || comma > end ? end : comma;
     // The first item stands for the comma that was before the part.
     const part = `[${at > begin ? "0," : ""}${text.slice(at, to)}]`;
-    // What is a list from one comma between documents on ends at one: within a document it would be none.
+    // A part that is a list ends between two documents: cut within one, it would not parse.
     const items = tryParse(part) as unknown[] | undefined;
     if (!items && to === end) return JSON.parse(text);
     if (items) {

@@ -29,7 +29,7 @@ const generated = join(here, "js", "generated");
  */
 const INLINE = "-C llvm-args=-inline-threshold=30";
 
-/** The same where no weights are decoded: also of what asks for it. */
+/** In a module that decodes no weights, also functions whose attribute asks for it only if they are small. */
 const INLINE_LESS = `${INLINE} -C llvm-args=-inlinehint-threshold=45`;
 
 /** The modules: what they can do, the target features, and how they are compiled. One without glue lies as text in the JavaScript. */

@@ -18,7 +18,7 @@ const chunks = {
   ranking: ["ranking.ts"],
   // Search in few bits, with its module.
   scan: ["scan.ts", "generated/scan.js"],
-  // What indices need that are kept.
+  // What kept indices need.
   kept: ["kept-stores.ts", "merging.ts"],
   // What reads parts of files.
   parts: ["parts.ts"],

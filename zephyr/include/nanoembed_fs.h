@@ -28,7 +28,8 @@ struct nanoembed_fs_file {
  * it is needed: `*file` keeps it open and stays where it is until `nanoembed_fs_close`, after which no handle over the
  * source may be used. Threads may share a model over it; they read one after the other.
  *
- * NANOEMBED_CANNOT_OPEN if there is no such file. Reading that fails is NANOEMBED_READ_FAILED of what reads. */
+ * NANOEMBED_CANNOT_OPEN if there is no such file. Where reading fails later, the function that reads says
+ * NANOEMBED_READ_FAILED. */
 NANOEMBED_CHECK nanoembed_status nanoembed_fs_source(const char *path, struct nanoembed_fs_file *file,
                                                      nanoembed_source *source);
 

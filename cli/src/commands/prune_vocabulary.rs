@@ -39,7 +39,7 @@ pub(crate) struct PruneVocabulary {
     #[arg(long, short, value_name = "FILE")]
     model: PathBuf,
 
-    /// The folder to write, which must not be there yet; it appears when it is complete
+    /// The folder to write, not there yet or empty; it appears when it is complete
     #[arg(long, short, value_name = "FILE", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
 
@@ -47,7 +47,7 @@ pub(crate) struct PruneVocabulary {
     #[arg(long, conflicts_with = "output")]
     dry_run: bool,
 
-    /// Leave out pieces that stand in the texts less than N times: texts with them are cut into
+    /// Leave out pieces that stand in the texts fewer than N times: texts with them are cut into
     /// other pieces
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     min_count: u64,

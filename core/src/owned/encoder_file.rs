@@ -219,7 +219,7 @@ impl<'a> EncoderFile<'a> {
         room: &mut TextRoom,
         run: impl Fn(TokenizingMemory<'_>, &mut [u32]) -> Result<T>,
     ) -> Result<T> {
-        // There are four bytes for each, and some characters become eighteen.
+        // A token has room for four bytes, and normalisation makes eighteen characters of U+FDFA.
         let most = text.len().saturating_mul(5).max(LEAST_TOKENS);
         let mut tokens = LEAST_TOKENS;
         loop {

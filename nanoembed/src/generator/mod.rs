@@ -73,8 +73,8 @@ impl GeneratorOptions {
         Self { precise, ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default. With
-    /// [`memory`](Self::memory) it is that which bounds a session.
+    /// What the file may make the library take, instead of what [`Limits`] has by default.
+    /// [`memory`](Self::memory) bounds all of it by itself: these limits do not count then.
     #[must_use]
     pub const fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }

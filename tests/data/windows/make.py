@@ -3,8 +3,8 @@
     python make.py      writes expected.json, and checks what DECODER generates (with NumPy and tokenizers)
 
 The models are those of ../models, whose own lists of layers follow a turn: with them this program has to give what
-transformers gave (within 1e-6, or the same tokens), else it writes nothing. Then it computes the same with other lists. Rotary angles are
-32-bit floats, as in transformers.
+transformers gave (within 1e-6, or the same tokens), else it writes nothing. Then it computes the same with other lists.
+Rotary angles are 32-bit floats, as in transformers.
 """
 
 import json

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 /// How many of the first tokens stay; added tokens all do.
 const TOKENS: u64 = 100;
+
 /// A folder's files by their paths.
 pub type Files = Vec<(String, Vec<u8>)>;
 
@@ -135,7 +136,7 @@ fn to_new(id: &mut Value, ids: &Ids) {
     }
 }
 
-/// Compiled rules as a tokenizer of SentencePiece has them: `x` becomes `y`.
+/// Units of the trie of compiled rules.
 const CHARSMAP_UNITS: usize = 512;
 
 fn replace_charsmaps(json: &mut Value) {
@@ -152,7 +153,8 @@ fn replace_charsmaps(json: &mut Value) {
     }
 }
 
-/// The size of the trie in bytes, its units, and the texts that characters become.
+/// Compiled rules as a tokenizer of SentencePiece has them, by which `x` becomes `y`: the size of
+/// the trie in bytes, its units, and the texts that characters become.
 fn charsmap() -> Vec<u8> {
     let (children, key) = (256, b'x');
     let mut units = [0_u32; CHARSMAP_UNITS];

@@ -27,7 +27,7 @@ pub(super) struct Files {
     left_out: Vec<String>,
 }
 
-/// Files that say what others say in the form that they are written in, and would say otherwise.
+/// Files that repeat what others of the folder say, and would contradict what is written.
 const STALE: [&str; 4] = ["vocab.json", "merges.txt", "model.safetensors.index.json", WEIGHTS];
 
 /// Endings of settings and documents.
@@ -121,7 +121,7 @@ impl Files {
         values.flat_map(ids::tokens_in_config).collect()
     }
 
-    /// The same with the ids that tokens have from now on.
+    /// The same with the tokens' new ids.
     pub(super) fn renumbered(
         mut self,
         vocabulary: &Vocabulary<'_>,

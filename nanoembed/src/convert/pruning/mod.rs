@@ -1,7 +1,7 @@
 //! A model's vocabulary cut to the pieces that texts need, and its tables with it.
 //!
-//! A multilingual model has a piece for every language that it knows: of multilingual-e5-small four
-//! fifths of the weights are the vectors of 250,002 pieces. What stays:
+//! A multilingual model has pieces of every language that it knows: four fifths of the weights of
+//! multilingual-e5-small are the vectors of 250,002 pieces. What stays:
 //!
 //! * the pieces that the texts consist of, alone and behind each of the model's prompts;
 //! * special and added tokens, and whatever the model's files name by its id;

@@ -1,4 +1,4 @@
-//! The texts of a folder in which ids stand, with those that the tokens have from now on.
+//! The texts of a folder in which ids stand, with the tokens' new ids.
 
 use nanoembed_core::text::json::{Kind, Value, chars};
 
@@ -18,14 +18,14 @@ pub(super) enum Renumbered {
     TokenizerConfig,
     /// `config.json` and `generation_config.json`.
     Config,
-    /// Tokens and their ids: `vocab.json` and `added_tokens.json`.
+    /// Tokens and their ids: `added_tokens.json`.
     Ids,
     /// A token a line: `vocab.txt`.
     Lines,
 }
 
 impl Renumbered {
-    /// What is done to the file called `name`, if it has ids.
+    /// What is done to the file called `name`, if it names tokens or their ids.
     pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "tokenizer.json" => Self::Tokenizer,
