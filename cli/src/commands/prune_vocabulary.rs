@@ -29,7 +29,7 @@ Examples:
   nanoembed prune-vocabulary -m multilingual-e5-small/ -o e5-german/ -f german.txt
   nanoembed prune-vocabulary -m bge-m3/ -o bge-m3-cut/ -f texts.jsonl -i jsonl --field body
   nanoembed prune-vocabulary -m multilingual-e5-small/ --dry-run --min-count 5 -f german.txt
-  nanoembed convert e5-german/ e5-german.amb --type adaptive --bits 4.5
+  nanoembed convert e5-german/ e5-german.amb --type int4block
 
 With `--json`: {\"texts\", \"pieces\", \"pieces_before\", \"rare\", \"weight_bytes\",
 \"weight_bytes_before\", \"left_out\": […]}, where `rare` counts pieces of the texts that `--min-count`

@@ -5,7 +5,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{LISTED_LAYERS, LlamaConfig, Rope};
 use nanoembed_core::model::{
-    Activation, DecoderModel, FeedForward, NormKind, Order, Window, WindowLayers,
+    Activation, DecoderModel, FeedForward, LayerSet, NormKind, Order, Window, WindowLayers,
     read_decoder_config,
 };
 use serde_json::{Map, Value, json};
@@ -90,7 +90,7 @@ fn window_members(window: &Window, layers: usize) -> Vec<(&'static str, Value)> 
             ("sliding_window_first", json!(first)),
         ]),
         WindowLayers::Listed(listed) => {
-            let words = listed.words().iter().take(layers.div_ceil(32));
+            let words = listed.words().iter().take(layers.div_ceil(LayerSet::BITS));
             members
                 .extend(LISTED_LAYERS.iter().zip(words).map(|(name, bits)| (*name, json!(bits))));
         }

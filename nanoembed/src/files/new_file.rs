@@ -2,7 +2,7 @@
 //! then renamed; and folders of them.
 //!
 //! A program that is interrupted calls [`remove_unfinished`] before it ends. A process that is
-//! killed leaves its file behind: the next writer to the folder removes it. Pipes and devices
+//! killed leaves its own behind: the next that writes beside it removes them. Pipes and devices
 //! have nothing to keep whole: they are written to.
 
 mod abandoned;

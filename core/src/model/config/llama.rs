@@ -17,6 +17,7 @@ macro_rules! listed_layers {
 pub const LISTED_LAYERS: &[&str] = listed_layers!(
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
 );
+const _: () = assert!(LISTED_LAYERS.len() * LayerSet::BITS == Limit::LAYERS.most);
 
 /// The sizes and settings of a decoder.
 pub type LlamaConfig = Config;
@@ -131,7 +132,10 @@ impl Config {
         let width = heads.checked_mul(head);
         let small = layers <= Limit::LAYERS.most
             && width.is_some_and(|width| (1..=Limit::SIZE.most).contains(&width));
-        let turns = every == 0 && first == 0 || first < every && listed.is_none();
+        let turns = match listed {
+            Some(_) => every == 0 && first == 0 && reach.is_some(),
+            None => every == 0 && first == 0 || first < every,
+        };
         if fits && small && turns { Ok(config) } else { Err(bad) }
     }
 }
@@ -147,14 +151,16 @@ fn listed_layers(number: &impl Fn(&str) -> Option<f64>, layers: usize) -> Result
     };
     let is_listed =
         |at: usize| LISTED_LAYERS.get(at).is_some_and(|member| number(member).is_some());
-    if !is_listed(0) {
+    let words = if is_listed(0) { layers.div_ceil(LayerSet::BITS) } else { 0 };
+    if (words..LISTED_LAYERS.len()).any(is_listed) {
+        return Err(bad);
+    }
+    if words == 0 {
         return Ok(None);
     }
-    let words = layers.div_ceil(32);
     let listed = LayerSet::of_words(|at| word(at).unwrap_or(0)).ok_or(bad)?;
     let are_numbers = (0..words).all(|at| word(at).is_some());
-    let are_layers = !(words..LISTED_LAYERS.len()).any(is_listed)
-        && !(layers..words.saturating_mul(32)).any(|layer| listed.has(layer));
+    let are_layers = !(layers..words.saturating_mul(LayerSet::BITS)).any(|layer| listed.has(layer));
     if are_numbers && are_layers { Ok(Some(listed)) } else { Err(bad) }
 }
 
@@ -234,7 +240,7 @@ mod tests {
     fn layers_with_a_window_may_be_listed() {
         let listed = |changes: &[(&str, f64)]| {
             let window = [("n_layers", 35.0), ("sliding_window", 8.0)];
-            let config = read(&[&window[..], changes].concat())?;
+            let config = read(&[changes, &window[..]].concat())?;
             let window = config.attention.window.unwrap();
             Ok((0..36).filter(|layer| window.is_in(*layer)).collect::<Vec<_>>())
         };
@@ -253,6 +259,8 @@ mod tests {
             &[(low, -1.0), (high, 0.0)],
             &[(low, 5.0), (high, 0.0), ("sliding_window_layers_2", 0.0)],
             &[(low, 5.0), (high, 0.0), ("sliding_window_every", 3.0)],
+            &[(low, 5.0), (high, 0.0), ("sliding_window", 0.0)],
+            &[(high, 0.0)],
         ] {
             assert_eq!(listed(refused), Err(bad), "{refused:?}");
         }

@@ -53,7 +53,7 @@ impl Renumbered {
         let mut edits = Edits::of(text);
         match self {
             Self::Tokenizer => tokenizer(value, vocabulary, numbering, &mut edits),
-            Self::TokenizerConfig => decoder(value, numbering, &mut edits),
+            Self::TokenizerConfig => added_tokens(value, numbering, &mut edits),
             Self::Config => config(value, numbering, &mut edits),
             Self::Ids | Self::Lines => edits.replace(value, tokens_by_name(value, numbering)),
         }
@@ -123,7 +123,7 @@ fn merges(list_of: Value<'_>, vocabulary: &Vocabulary<'_>, numbering: &Numbering
 }
 
 /// The member `added_tokens_decoder`, whose names are ids.
-fn decoder<'t>(config: Value<'t>, numbering: &Numbering, edits: &mut Edits<'t>) {
+fn added_tokens<'t>(config: Value<'t>, numbering: &Numbering, edits: &mut Edits<'t>) {
     let Some(tokens) = config.member("added_tokens_decoder") else { return };
     let kept = tokens.members().filter_map(|(id, token)| {
         Some(format!("\"{}\": {}", numbering.now(id.parse().ok()?)?, token.spelling()))

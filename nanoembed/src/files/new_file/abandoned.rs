@@ -1,8 +1,7 @@
-//! Temporary files of processes that were killed: `.nanoembed-PROCESS-….part`, which nobody will
-//! finish.
+//! Temporary files and folders of processes that were killed: `.nanoembed-PROCESS-….part`, which
+//! nobody will finish.
 //!
-//! Each process keeps a lock on its files, which ends with it. A file is abandoned if its process
-//! is gone, as far as that can be seen from here, and its lock is free. Processes in other
+//! Each process keeps a lock on its own, which ends with it. One is abandoned if its process is gone, as far as that can be seen from here, and its lock is free. Processes in other
 //! containers, whose numbers mean nothing here, still hold theirs.
 
 use std::fs::File;
@@ -27,7 +26,7 @@ fn own_number() -> String {
     std::env::var("NANOEMBED_PROCESS").unwrap_or_default()
 }
 
-/// Removes what other processes left in `folder`; `own` are files of this one. What cannot be
+/// Removes what other processes left in `folder`; `own` are those of this one. What cannot be
 /// removed stays.
 pub(super) fn remove(folder: &Path, own: &[PathBuf]) {
     let Ok(entries) = folder.read_dir() else { return };
@@ -37,7 +36,11 @@ pub(super) fn remove(folder: &Path, own: &[PathBuf]) {
         let path = entry.path();
         let is_gone = process.is_some_and(|process| !is_running(process));
         if is_gone && !own.iter().any(|own| own.file_name() == path.file_name()) && is_free(&path) {
-            let _ = std::fs::remove_file(&path);
+            let _ = if path.is_dir() {
+                std::fs::remove_dir_all(&path)
+            } else {
+                std::fs::remove_file(&path)
+            };
         }
     }
 }
@@ -48,9 +51,9 @@ fn process_of(name: &str) -> Option<u32> {
     process.parse().ok()
 }
 
-/// Whether nobody holds the file's lock.
+/// Whether it is a file or a folder, and nobody holds its lock.
 fn is_free(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|there| there.is_file())
+    path.symlink_metadata().is_ok_and(|there| there.is_file() || there.is_dir())
         && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
 }
 

@@ -1,5 +1,6 @@
 //! An output folder that is either whole or not there.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,8 @@ use crate::error::{Error, Result};
 /// A folder being filled, which gets its name when it is complete.
 pub struct NewFolder {
     folder: TempDir,
+    /// Its lock, by which others see that somebody fills it, where folders have one.
+    _lock: Option<File>,
     target: PathBuf,
 }
 
@@ -20,12 +23,15 @@ impl NewFolder {
         check_absent(target)?;
         let failed = |error: io::Error| Error::writing(target.display(), &error);
         let mut unfinished = unfinished();
+        let beside = folder_of(target);
+        abandoned::remove(beside, &unfinished);
         let prefix = abandoned::prefix();
         let mut builder = builder(0o777);
         let builder = builder.prefix(&prefix).suffix(abandoned::SUFFIX);
-        let folder = builder.tempdir_in(folder_of(target)).map_err(failed)?;
+        let folder = builder.tempdir_in(beside).map_err(failed)?;
+        let lock = File::open(folder.path()).ok().filter(|folder| folder.try_lock().is_ok());
         unfinished.push(folder.path().to_owned());
-        Ok(Self { folder, target: target.to_owned() })
+        Ok(Self { folder, _lock: lock, target: target.to_owned() })
     }
 
     /// Where it is until it is complete.
@@ -59,5 +65,34 @@ pub fn check_absent(target: &Path) -> Result<()> {
             Err(Error::writing(target.display(), &there)
                 .with_hint("a folder is not replaced: remove it, or name another"))
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// A number that no process has.
+    const NOBODY: u32 = i32::MAX as u32;
+
+    fn left_in(folder: &Path, name: &str) -> PathBuf {
+        let left = folder.join(format!(".nanoembed-{NOBODY}-{name}.part"));
+        std::fs::create_dir(&left).unwrap();
+        std::fs::write(left.join("model.safetensors"), "half").unwrap();
+        left
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_somebody_fills_is_not() {
+        let beside = TempDir::new().unwrap();
+        let abandoned = left_in(beside.path(), "abandoned");
+        let filled = left_in(beside.path(), "filled");
+        let lock = File::open(&filled).unwrap();
+        lock.try_lock().unwrap();
+        let folder = NewFolder::create(&beside.path().join("new")).unwrap();
+        assert!(!abandoned.exists() && filled.exists());
+        assert!(File::open(folder.path()).unwrap().try_lock().is_err());
+        folder.commit().unwrap();
+        assert!(beside.path().join("new").is_dir());
     }
 }

@@ -47,8 +47,11 @@ fn window<'t>(settings: &Settings<'_, 't>, layers: usize) -> Read<'t, Option<Win
     if let Some(listed) = settings.windows(layers, reach)? {
         return Ok(listed);
     }
-    let have_window = LayerSet::of((0..layers as u64).map(|layer| layer >= without));
-    Ok(have_window.and_then(|have_window| Window::of_layers(reach, layers, &have_window)))
+    let have_window =
+        LayerSet::of((0..layers as u64).map(|layer| layer >= without)).ok_or_else(|| {
+            settings.object.unsupported("use_sliding_window", "only in up to 1024 layers")
+        })?;
+    Ok(Window::of_layers(reach, layers, &have_window))
 }
 
 /// Llama under names without a prefix.
