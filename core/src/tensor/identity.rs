@@ -110,6 +110,10 @@ fn one_by_one(numbers: impl Iterator<Item = u64> + Clone) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
     use super::*;
 
     #[test]
@@ -136,7 +140,7 @@ mod tests {
             first.map_or(Ok(()), |at| Err(Error::new(at as u64, ErrorKind::DuplicateName)))
         };
         for count in [0, 1, 2, 63, 64, 65, 127, 128, 129, 300] {
-            let mut numbers: std::vec::Vec<u64> = (0..count).collect();
+            let mut numbers: Vec<u64> = (0..count).collect();
             assert_eq!(check(&numbers), Ok(()), "{count}");
             for (from, to) in [(0, 1), (0, 63), (0, 64), (1, 200), (62, 63), (63, 64), (64, 299)] {
                 let (Some(&name), true) = (numbers.get(from), to < numbers.len()) else { continue };

@@ -191,7 +191,11 @@ mod tests {
                     _ => tokenizer::run(&source),
                 };
                 // Prompts need a heap, and so does a tokenizer that a `tokenizer.json` describes.
-                let needs_heap = [(0, "default_prompt.weights"), (3, "small_table.weights")];
+                let needs_heap = [
+                    (0, "default_prompt.weights"),
+                    (3, "small_table.weights"),
+                    (3, "small_unigram.weights"),
+                ];
                 let needs_heap = needs_heap.iter().any(|it| it.0 == part && name.ends_with(it.1));
                 assert_eq!(done.is_some(), !needs_heap, "{name}");
             }
