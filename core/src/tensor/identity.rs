@@ -41,8 +41,22 @@ pub(crate) fn remember(
 /// How many names [`check_in_file`] compares with all others at a time.
 const AT_ONCE: usize = 64;
 
+/// The hashes of `count` names, which a file that is in memory has, and their places: `next` reads a
+/// name and its place where it is, and goes on to the next one.
+pub(crate) fn read_again<'f, At: Clone>(
+    first: At,
+    count: u64,
+    next: impl Fn(&mut At) -> Option<(&'f str, u64)> + Clone,
+) -> impl Iterator<Item = (u64, u64)> + Clone {
+    let (mut at, mut left) = (first, count);
+    core::iter::from_fn(move || {
+        left = left.checked_sub(1)?;
+        next(&mut at).map(|(name, place)| (hash(name), place))
+    })
+}
+
 /// Refuses the first name of a file that stands in it before, where there was no memory to keep
-/// them while the file was read: `names` reads their hashes and places from the file again.
+/// them while the file was read: `names` are [read again](read_again).
 ///
 /// # Errors
 ///

@@ -40,8 +40,8 @@ impl<'a> Amb<'a> {
         let decoder = slice.decoder();
         if let Some(layout) = decoder.layout() {
             // Of what is wrong with the file the first is told.
-            let names = Names { bytes, next: layout.weights.offset, left: decoder.named() };
-            identity::check_in_file(names)?;
+            let named = decoder.named() as u64;
+            identity::check_in_file(names(bytes, layout.weights.offset, named))?;
         }
         read.map(|layout| Self { bytes, layout })
     }
@@ -204,26 +204,17 @@ fn read<const TENSORS: usize>(slice: &mut Slice<'_, Decoder<TENSORS>>) -> Result
     layout.copied().ok_or(Error::without_offset(ErrorKind::UnexpectedEnd))
 }
 
-/// The hashes of the names of the first tensors, and the places of their records.
-#[derive(Clone)]
-struct Names<'a> {
-    bytes: &'a [u8],
-    next: u64,
-    left: usize,
-}
-
-impl Iterator for Names<'_> {
-    type Item = (u64, u64);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let place = self.next;
-        let (record, used) = parsed_at(grammar::record, self.bytes, place)?;
+/// The names of the first tensors, of which the first has its record at `first`, by the places of the
+/// records.
+fn names(bytes: &[u8], first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> + Clone {
+    identity::read_again(first, count, |next| {
+        let place = *next;
+        let (record, used) = parsed_at(grammar::record, bytes, place)?;
         // The last one may end where no file can.
         let data = place.saturating_add(used);
-        self.next = behind(data, &record).unwrap_or(u64::MAX);
-        Some((identity::hash(record.name), place))
-    }
+        *next = behind(data, &record).unwrap_or(u64::MAX);
+        Some((record.name, place))
+    })
 }
 
 /// Where the record behind one lies whose data begins at `data`.

@@ -69,9 +69,30 @@ impl<'a> Gguf<'a> {
         let (pairs, tensors) = (compared.keys, compared.names);
         // Of what is wrong with the file the first is told.
         let file = Self { pairs, tensors, ..Self::unread(bytes, &decoder, index) };
-        identity::check_in_file(Keys { metadata: file.metadata() })?;
-        identity::check_in_file(Names { tensors: file.tensors() })?;
+        identity::check_in_file(file.keys())?;
+        identity::check_in_file(file.names())?;
         read.map(|()| file)
+    }
+
+    /// The keys, by the places of their pairs.
+    fn keys(&self) -> impl Iterator<Item = (u64, u64)> + Clone {
+        identity::read_again(self.metadata(), self.pairs, |pairs| {
+            let place = (pairs.left > 0).then_some(pairs.next)?;
+            let ((key, _), _) = pairs.file.item(grammar::pair, place)?;
+            if pairs.next().is_none() {
+                // The file is wrong or ends within the value.
+                pairs.left = 0;
+            }
+            Some((key, place))
+        })
+    }
+
+    /// The tensors' names, by the places of their descriptions.
+    fn names(&self) -> impl Iterator<Item = (u64, u64)> + Clone {
+        identity::read_again(self.tensors(), self.tensors, |tensors| {
+            let place = tensors.next;
+            tensors.described().map(|tensor| (tensor.name, place))
+        })
     }
 
     /// A file of no pairs or tensors yet.
@@ -226,46 +247,6 @@ fn read<const TENSORS: usize, const PAIRS: usize>(
             Some(Event::Tensor(_)) if *index == 0 => *index = before,
             _ => {}
         }
-    }
-}
-
-/// The hashes of the keys, and the places of their pairs.
-#[derive(Clone)]
-struct Keys<'a> {
-    metadata: Metadata<'a>,
-}
-
-impl Iterator for Keys<'_> {
-    type Item = (u64, u64);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let Metadata { file, next, left } = &mut self.metadata;
-        if *left == 0 {
-            return None;
-        }
-        let place = *next;
-        let ((key, _), _) = file.item(grammar::pair, place)?;
-        if self.metadata.next().is_none() {
-            // The file is wrong or ends within the value.
-            self.metadata.left = 0;
-        }
-        Some((identity::hash(key), place))
-    }
-}
-
-/// The hashes of the tensors' names, and the places of their descriptions.
-#[derive(Clone)]
-struct Names<'a> {
-    tensors: Tensors<'a>,
-}
-
-impl Iterator for Names<'_> {
-    type Item = (u64, u64);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let place = self.tensors.next;
-        let tensor = self.tensors.described()?;
-        Some((identity::hash(tensor.name), place))
     }
 }
 

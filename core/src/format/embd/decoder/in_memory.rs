@@ -45,8 +45,8 @@ impl<'f> InMemory<'f> {
     pub(in super::super) fn check_names(&self) -> Result<()> {
         let Described { file, first, names, named } = self.records;
         match self.header() {
-            Some(_) => identity::check_in_file(SectionNames { file, first, names, left: named }),
-            None => identity::check_in_file(StreamNames { file, next: names, left: named }),
+            Some(_) => identity::check_in_file(of_sections(file, first, names, named as u64)),
+            None => identity::check_in_file(of_stream(file, names, named as u64)),
         }
     }
 }
@@ -102,47 +102,31 @@ impl Records for Described<'_> {
     }
 }
 
-/// The hashes of names, and where they are spelled.
-#[derive(Clone)]
-struct SectionNames<'f> {
-    file: &'f [u8],
+/// The names of a file of sections, whose tensors are described from `first` on.
+fn of_sections(
+    file: &[u8],
     first: u64,
     names: u64,
-    left: usize,
+    count: u64,
+) -> impl Iterator<Item = (u64, u64)> + Clone {
+    identity::read_again((first, names), count, |(described, next)| {
+        let (bytes, _) = parsed_at(grammar::descriptor_name_bytes, file, *described)?;
+        let place = *next;
+        let (name, _) = parsed_at(utf8(bytes.into()), file, place)?;
+        *described = described.checked_add(DESCRIPTOR_BYTES)?;
+        *next = place.checked_add(bytes.into())?;
+        Some((name, place))
+    })
 }
 
-impl Iterator for SectionNames<'_> {
-    type Item = (u64, u64);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let (bytes, _) = parsed_at(grammar::descriptor_name_bytes, self.file, self.first)?;
-        let place = self.names;
-        let (name, _) = parsed_at(utf8(bytes.into()), self.file, place)?;
-        self.first = self.first.checked_add(DESCRIPTOR_BYTES)?;
-        self.names = place.checked_add(bytes.into())?;
-        Some((identity::hash(name), place))
-    }
-}
-
-/// The same where each tensor lies behind its name.
-#[derive(Clone)]
-struct StreamNames<'f> {
-    file: &'f [u8],
-    next: u64,
-    left: usize,
-}
-
-impl Iterator for StreamNames<'_> {
-    type Item = (u64, u64);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let place = self.next;
-        let (tensor, used) = parsed_at(grammar::stream_tensor, self.file, place)?;
+/// The names of a file in which each tensor lies behind its name.
+fn of_stream(file: &[u8], first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> + Clone {
+    identity::read_again(first, count, |next| {
+        let place = *next;
+        let (tensor, used) = parsed_at(grammar::stream_tensor, file, place)?;
         // The last one may end where no file can.
         let behind = place.checked_add(used)?.checked_add(tensor.data_bytes);
-        self.next = behind.unwrap_or(u64::MAX);
-        Some((identity::hash(tensor.name), place))
-    }
+        *next = behind.unwrap_or(u64::MAX);
+        Some((tensor.name, place))
+    })
 }
