@@ -193,6 +193,17 @@ fn a_vocabulary_of_lines_keeps_the_lines_that_are_needed() {
     assert_same_vectors(copy.path(), &target, &TEXTS);
 }
 
+/// Without `modules.json` a model's pooling is where it usually is.
+#[test]
+fn the_pooling_stays_where_nothing_lists_the_modules() {
+    let copy = TempDir::new().unwrap();
+    copy_folder(&models().join("bert_max_pool"), copy.path());
+    std::fs::remove_file(copy.path().join("modules.json")).unwrap();
+    let (_out, target, done) = pruned(copy.path(), &TEXTS);
+    assert!(done.left_out.is_empty(), "{:?}", done.left_out);
+    assert_same_vectors(copy.path(), &target, &TEXTS);
+}
+
 /// Every file that has ids names the same tokens as before, and none has ids that are gone.
 #[test]
 fn ids_are_renumbered_in_all_files() {

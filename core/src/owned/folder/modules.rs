@@ -96,27 +96,33 @@ impl Modules {
         }))
     }
 
+    /// The folders of all modules, each with `/` at its end; that of the pooling where nothing lists
+    /// the modules. What lies in the model's folder itself has none.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with `modules.json`.
+    pub fn folders(texts: Texts<'_, '_>) -> FolderResult<Vec<String>> {
+        let listed = json(texts, FILE, |list| {
+            check_list(list)?;
+            list.items().map(|item| folder_of(&module(item)?).map_err(in_list)).collect()
+        })?;
+        let mut folders: Vec<String> = listed.unwrap_or_else(|| [USUAL_POOLING.into()].into());
+        folders.retain(|folder| !folder.is_empty());
+        Ok(folders)
+    }
+
     fn of(texts: Texts<'_, '_>, list: Value<'_>) -> FolderResult<Self> {
-        let fault = |kind, value: Value<'_>, only| {
-            FolderFault::new(FILE, Fault { error: Error::new(value.offset(), kind), key: "", only })
-        };
-        if list.kind() != Kind::BeginArray {
-            return Err(fault(ErrorKind::BadMetadata, list, "a list of modules is needed"));
-        }
-        if list.items().count() > MOST_MODULES {
-            return Err(fault(ErrorKind::OverLimit, list, "no model has as many modules"));
-        }
+        check_list(list)?;
         let mut modules = Self::default();
         let mut last = None;
         for item in list.items() {
-            let module = Object::new(item).and_then(|module| Module::read(&module));
-            let module = module.map_err(|fault| FolderFault::new(FILE, fault))?;
-            last = modules.add(texts, module, last)?;
+            last = modules.add(texts, module(item)?, last)?;
         }
         let is_whole = modules.pooling.is_some() || modules.base == Base::Table;
         if last.is_none() || !is_whole {
             let only = "a model without a module that pools makes no embedding of a text";
-            return Err(fault(ErrorKind::UnsupportedSetting, list, only));
+            return Err(wrong_list(list, ErrorKind::UnsupportedSetting, only));
         }
         Ok(modules)
     }
@@ -129,12 +135,12 @@ impl Modules {
         last: Option<ModuleKind>,
     ) -> FolderResult<Option<ModuleKind>> {
         use ModuleKind as K;
-        let folder = folder_of(&module).map_err(|fault| FolderFault::new(FILE, fault))?;
+        let folder = folder_of(&module).map_err(in_list)?;
         let Module { kind, value, .. } = module;
         if !kind.may_follow(last) {
             let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
             let only = "the module stands in an unusual place";
-            return Err(FolderFault::new(FILE, Fault { error, key: "type", only }));
+            return Err(in_list(Fault { error, key: "type", only }));
         }
         match kind {
             K::Transformer => self.folder = folder,
@@ -147,6 +153,30 @@ impl Modules {
         }
         Ok(Some(kind))
     }
+}
+
+/// What is wrong with `modules.json`.
+fn in_list(fault: Fault<'_>) -> FolderFault {
+    FolderFault::new(FILE, fault)
+}
+
+/// What is wrong with the list as a whole.
+fn wrong_list(list: Value<'_>, kind: ErrorKind, only: &'static str) -> FolderFault {
+    in_list(Fault { error: Error::new(list.offset(), kind), key: "", only })
+}
+
+fn check_list(list: Value<'_>) -> FolderResult<()> {
+    if list.kind() != Kind::BeginArray {
+        return Err(wrong_list(list, ErrorKind::BadMetadata, "a list of modules is needed"));
+    }
+    if list.items().count() > MOST_MODULES {
+        return Err(wrong_list(list, ErrorKind::OverLimit, "no model has as many modules"));
+    }
+    Ok(())
+}
+
+fn module<'t>(item: Value<'t>) -> FolderResult<Module<'t>> {
+    Object::new(item).and_then(|module| Module::read(&module)).map_err(in_list)
 }
 
 /// A path within the folder, as it stands before the names of files: empty, or ending with `/`.
@@ -245,6 +275,19 @@ mod tests {
         assert_eq!((dense.bias, dense.activation), (false, DenseActivation::Identity));
         assert!(!modules.are_assumed);
         assert_eq!(read(&[]).unwrap(), None);
+    }
+
+    #[test]
+    fn modules_lie_where_the_list_says_or_where_they_usually_do() {
+        let folders = |list: Option<&'static str>| {
+            let find = |path: &str| Ok(list.filter(|_| path == FILE).map(Cow::Borrowed));
+            Modules::folders(&find)
+        };
+        assert_eq!(folders(Some(LIST)).unwrap(), ["1_Pooling/", "2_Dense/", "3_Normalize/"]);
+        assert_eq!(folders(None).unwrap(), ["1_Pooling/"]);
+        assert_eq!(folders(Some("{}")).unwrap_err().file, FILE);
+        let outside = r#"[{"type": "Normalize", "path": "../x"}]"#;
+        assert_eq!(folders(Some(outside)).unwrap_err().key, "path");
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use nanoembed_core::owned::folder::WEIGHTS;
-use nanoembed_core::text::json::{Value, chars};
+use nanoembed_core::owned::folder::{Modules, WEIGHTS};
+use nanoembed_core::text::json::Value;
 
 use super::ids;
 use super::numbering::Numbering;
@@ -22,6 +22,8 @@ pub(super) struct Files {
     folder: PathBuf,
     /// The model's own part of it, empty or with a path's end.
     own: String,
+    /// The folders whose files are sorted: this one, the model's own, those of its modules.
+    folders: BTreeSet<String>,
     renumbered: Vec<(String, Renumbered, String)>,
     copied: Vec<String>,
     left_out: Vec<String>,
@@ -37,39 +39,21 @@ impl Files {
     pub(super) fn of(source: &EncoderFolder) -> Result<Self> {
         let folder = source.texts().path().to_owned();
         let own = source.model().folder().to_owned();
-        let mut files =
-            Self { folder, own, renumbered: Vec::new(), copied: Vec::new(), left_out: Vec::new() };
-        let mut folders: BTreeSet<String> = files.modules()?.into_iter().collect();
-        folders.extend([String::new(), files.own.clone()]);
-        for folder in &folders {
-            files.sort(folder, &folders)?;
+        let modules = source.texts().read(|texts| Modules::folders(texts))?;
+        let mut folders: BTreeSet<String> =
+            modules.into_iter().filter(|module| folder.join(module).is_dir()).collect();
+        folders.extend([String::new(), own.clone()]);
+        let (renumbered, copied, left_out) = (Vec::new(), Vec::new(), Vec::new());
+        let mut files = Self { folder, own, folders, renumbered, copied, left_out };
+        for folder in files.folders.clone() {
+            files.sort(&folder)?;
         }
         files.left_out.sort_unstable();
         Ok(files)
     }
 
-    /// The folders of the modules, each with the `/` behind it.
-    fn modules(&self) -> Result<Vec<String>> {
-        let path = self.folder.join("modules.json");
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let text = whole_file::read_text(&path);
-        let text = text.map_err(|error| Error::reading(name_of(&path), &error))?;
-        let modules =
-            Value::parse(&text, 0).map_err(|error| Error::in_file(name_of(&path), error))?;
-        let paths = modules.items().filter_map(|module| module.member("path")?.as_text());
-        let paths = paths.map(|path| chars(path).collect::<String>());
-        let paths = paths.filter(|path| !path.is_empty());
-        let is_plain = |path: &String| {
-            Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
-        };
-        let paths = paths.filter(|path| is_plain(path) && self.folder.join(path).is_dir());
-        Ok(paths.map(|path| format!("{}/", path.trim_end_matches('/'))).collect())
-    }
-
     /// Says of each file of a folder what becomes of it.
-    fn sort(&mut self, folder: &str, folders: &BTreeSet<String>) -> Result<()> {
+    fn sort(&mut self, folder: &str) -> Result<()> {
         let whole = self.folder.join(folder);
         let failed = |error: io::Error| Error::reading(name_of(&whole), &error);
         for entry in whole.read_dir().map_err(failed)? {
@@ -77,10 +61,8 @@ impl Files {
             let Ok(name) = entry.file_name().into_string() else { continue };
             let path = format!("{folder}{name}");
             let is_folder = entry.path().is_dir();
-            if is_folder && folders.iter().any(|known| known.starts_with(&format!("{path}/"))) {
-                continue;
-            }
-            if name.starts_with('.') {
+            let leads_to = |known: &String| known.starts_with(&format!("{path}/"));
+            if name.starts_with('.') || is_folder && self.folders.iter().any(leads_to) {
                 continue;
             }
             if is_folder {
@@ -145,7 +127,8 @@ impl Files {
 
     /// Writes all but the model's own weights.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
-        create_folder(&folder.join(&self.own))?;
+        // Modules that have no files are folders all the same.
+        self.folders.iter().try_for_each(|inner| create_folder(&folder.join(inner)))?;
         for (path, _, text) in &self.renumbered {
             write(&folder.join(path), &mut text.as_bytes())?;
         }
@@ -155,8 +138,7 @@ impl Files {
                 whole_file::open(&from).map_err(|error| Error::reading(name_of(&from), &error))?;
             write(&folder.join(path), &mut file)?;
         }
-        // Modules that have no files are folders all the same.
-        self.modules()?.iter().try_for_each(|module| create_folder(&folder.join(module)))
+        Ok(())
     }
 }
 
@@ -174,9 +156,6 @@ fn create_folder(path: &Path) -> Result<()> {
 }
 
 fn write(path: &Path, content: &mut dyn io::Read) -> Result<()> {
-    if let Some(folder) = path.parent() {
-        create_folder(folder)?;
-    }
     let mut file = NewFile::create(path, true)?;
     let copied = io::copy(content, &mut file).and_then(|_| file.flush());
     copied.map_err(|error| Error::writing(path.display(), &error))?;
