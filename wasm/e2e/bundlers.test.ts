@@ -117,7 +117,7 @@ function folderFor(name: string, script = '<script type="module" src="./main.js"
 
 /** What stands in README for tools that leave the package's files behind. */
 function copyFiles(folder: string): void {
-  execFileSync("sh", ["-c", `cp node_modules/nanoembed/dist/*.wasm node_modules/nanoembed/dist/worker-thread.js ${folder}`], { cwd: project });
+  execFileSync("sh", ["-c", `cp node_modules/nanoembed/dist/*.wasm node_modules/nanoembed/dist/*-thread.js ${folder}`], { cwd: project });
 }
 
 /** Of a page whose worker comes from its own code. */

@@ -57,8 +57,10 @@ export interface InspectReader extends PartsReader {
 
 /** What wasm-bindgen generates for every module, as the build cuts it. */
 export interface AnyGlue {
-  imports(): WebAssembly.Imports;
-  start(instance: WebAssembly.Instance, module: WebAssembly.Module): unknown;
+  /** Of a module for threads, with the memory that they share, or a new one. */
+  imports(memory?: WebAssembly.Memory): WebAssembly.Imports;
+  /** Of such a module, with the size of the thread's stack, where that is not the first one's. */
+  start(instance: WebAssembly.Instance, module: WebAssembly.Module, stackBytes?: number): unknown;
 }
 
 /** What it generates for modules that read files. */

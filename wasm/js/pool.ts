@@ -19,8 +19,14 @@ import { plain, Thread } from "./thread.js";
 import type { WordOptions, WordVectors } from "./words.js";
 
 export interface WorkerOptions {
-  /** How many workers. Each holds the model once. Default 1. */
+  /** How many workers. Each holds the model once, unless they share it. Default 1. */
   workers?: number;
+  /**
+   * Whether several workers share a model in a `.weights` file that the module for these runs. Default: where the page is cross-origin
+   * isolated, unless `create` or `weights` says otherwise. With `create`, `true` says that it makes workers of
+   * `nanoembed/shared-thread.js`. Where memory cannot be shared, each worker has a copy.
+   */
+  share?: boolean;
   /** Makes a worker, where the package's own file cannot be used. */
   create?: () => Platform<"Worker">;
   /**
@@ -57,18 +63,18 @@ export interface WorkerPool extends Pick<Api, "load" | "open" | "inspect" | "ver
 const IN_FLIGHT = 4;
 
 /** Sends the pieces of a download to all threads. */
-class RemoteSink implements Sink {
+export class RemoteSink implements Sink {
   readonly #threads: Thread[];
   #handles: Promise<number>[];
   #sent: Promise<unknown>[] = [];
 
-  constructor(threads: Thread[], kind: Model["kind"] | undefined) {
+  constructor(threads: Thread[], kind: Model["kind"] | undefined, isShared?: boolean) {
     this.#threads = threads;
-    this.#handles = threads.map((thread) => thread.ask<number>("begin", { args: [kind] }));
+    this.#handles = threads.map((thread) => thread.ask<number>("begin", { args: [kind, isShared] }));
     for (const handle of this.#handles) handle.catch(() => {});
   }
 
-  async #all<T>(op: string, args: (at: number) => unknown[], transfer: (args: unknown[]) => Transferable[] = () => []): Promise<T[]> {
+  async all<T>(op: string, args: (at: number) => unknown[] = () => [], transfer: (args: unknown[]) => Transferable[] = () => []): Promise<T[]> {
     return Promise.all(
       this.#threads.map(async (thread, at) => {
         const handle = await this.#handles[at]!;
@@ -79,13 +85,13 @@ class RemoteSink implements Sink {
   }
 
   async reserve(bytes: number): Promise<void> {
-    await this.#all("reserve", () => [bytes]);
+    await this.all("reserve", () => [bytes]);
   }
 
   async write(piece: Uint8Array): Promise<void> {
     // Now: when the first answer is there, the piece's buffer may hold the next.
     const copies = this.#threads.map(() => piece.slice());
-    const sent = this.#all("write", (at) => [copies[at]], ([copy]) => [(copy as Uint8Array).buffer as ArrayBuffer]);
+    const sent = this.all("write", (at) => [copies[at]], ([copy]) => [(copy as Uint8Array).buffer as ArrayBuffer]);
     sent.catch(() => {});
     this.#sent.push(sent);
     if (this.#sent.length >= IN_FLIGHT) await this.#sent.shift();
@@ -93,7 +99,7 @@ class RemoteSink implements Sink {
 
   async finish(): Promise<void> {
     await Promise.all(this.#sent);
-    await this.#all("finish", () => []);
+    await this.all("finish");
   }
 
   async bytes(): Promise<Uint8Array> {
@@ -101,12 +107,12 @@ class RemoteSink implements Sink {
   }
 
   abort(): void {
-    this.#all("abort", () => []).catch(() => {});
+    this.all("abort").catch(() => {});
   }
 
   models(options: LoadOptions): Promise<Described[]> {
     const { duplicates, requantize } = options;
-    return this.#all<Described>("model", () => [{ duplicates, requantize }]);
+    return this.all<Described>("model", () => [{ duplicates, requantize }]);
   }
 }
 
@@ -126,9 +132,11 @@ const dropped = new FinalizationRegistry<Held>((held) => held.dispose());
 
 class Pool implements WorkerPool {
   readonly #threads: Thread[];
+  readonly #isShared: boolean;
 
-  constructor(threads: Thread[]) {
+  constructor(threads: Thread[], isShared: boolean) {
     this.#threads = threads;
+    this.#isShared = isShared;
   }
 
   get workers(): number {
@@ -143,7 +151,9 @@ class Pool implements WorkerPool {
   async load(source: Source | Folder, options: LoadOptions = {}): Promise<Model> {
     options.signal?.throwIfAborted();
     if (isFolder(source)) return this.#folder(source, options);
-    const sink = await bring(source, () => new RemoteSink(this.#threads, options.kind), options);
+    const remote = (threads: Thread[], isShared?: boolean) => new RemoteSink(threads, options.kind, isShared);
+    const sharing = this.#isShared && (await import("./sharing.js"));
+    const sink = await bring(source, () => sharing ? new sharing.SharingSink(this.#threads, remote) : remote(this.#threads), options);
     const described = await sink.models(options);
     return this.#model(this.#threads, described);
   }
@@ -236,19 +246,24 @@ export function workerOf(code: string, options?: { type: "module" }): Worker {
   return worker;
 }
 
-/** Workers that `start` starts, or `create` of the options. */
-export function createPool(start: () => Worker, options: WorkerOptions = {}): WorkerPool {
-  const { workers = 1, create, module_or_path, words, causal, encoders, weights, gguf, static: tables } = options;
+/** The options that say where a module is. */
+const MODULES = ["module_or_path", "words", "causal", "encoders", "weights", "gguf", "static"] as const;
+
+/** Workers that `start` starts, of which those that share models have other code, or `create` of the options. */
+export function createPool(start: (isShared: boolean) => Worker, options: WorkerOptions = {}): WorkerPool {
+  const { workers = 1, create, share = !create && !options.weights } = options;
+  // Memory may be shared in pages that are isolated, and where there are none.
+  const isShared = share && workers > 1 && !!(globalThis.crossOriginIsolated ?? globalThis.SharedArrayBuffer);
   check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");
   check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
   const threads = Array.from({ length: workers }, () => {
-    const thread = new Thread((create ?? start)());
+    const thread = new Thread((create ?? start)(isShared));
     thread.watch().catch(() => {});
-    const modules = { module_or_path, words, causal, encoders, weights, gguf, static: tables };
-    for (const [name, module] of Object.entries(modules)) {
+    for (const name of MODULES) {
+      const module = options[name];
       if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});
     }
     return thread;
   });
-  return new Pool(threads);
+  return new Pool(threads, isShared);
 }

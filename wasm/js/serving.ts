@@ -17,7 +17,7 @@ const scope = globalThis as unknown as Scope;
 
 /** Files that arrive, and what was last asked of each. */
 const sinks = new Map<number, { sink: ModelSink; turn: Promise<unknown> }>();
-const things = new Map<number, Model | Inspection>();
+export const things = new Map<number, Model | Inspection>();
 const running = new Map<number, AbortController>();
 /** Of each model, what is settled when no part of many texts is being computed any more. */
 const parts = new Map<number, Promise<unknown>>();
@@ -30,7 +30,7 @@ function keep(thing: Model | Inspection): number {
 }
 
 /** What a page needs to know of a model. */
-function describe(model: Model): Record<string, unknown> {
+export function describe(model: Model): Record<string, unknown> {
   const handle = keep(model);
   switch (model.kind) {
     case "words":
@@ -45,10 +45,17 @@ function describe(model: Model): Record<string, unknown> {
 }
 
 /** One thing after the other is done to a sink: its first bytes wait for a module. */
-function inTurn(handle: number, run: (sink: ModelSink) => unknown): Promise<unknown> {
+export function inTurn(handle: number, run: (sink: ModelSink) => unknown): Promise<unknown> {
   const held = sinks.get(handle)!;
   held.turn = held.turn.then(() => run(held.sink));
   return held.turn;
+}
+
+/** Begins to take a file in; returns its handle. */
+export function begin(sink: ModelSink): number {
+  handles += 1;
+  sinks.set(handles, { sink, turn: Promise.resolve() });
+  return handles;
 }
 
 /** Parts wait for each other: a question has the next turn, not the one behind all of them. */
@@ -70,7 +77,7 @@ async function drained(pieces: AsyncGenerator<unknown, unknown>, tell: ((piece: 
 type Options = Record<string, unknown> & { signal: AbortSignal; onProgress?: (progress: unknown) => void };
 
 /** The answer to a question. */
-type Answering = (question: Question, options: Options) => unknown;
+export type Answering = (question: Question, options: Options) => unknown;
 
 /** The answers to questions, by what they ask. */
 function answering(modules: Modules): Record<string, Answering> {
@@ -84,11 +91,8 @@ function answering(modules: Modules): Record<string, Answering> {
         return new Promise(() => {});
       });
     }),
-    begin({ args: [kind] }) {
-      handles += 1;
-      sinks.set(handles, { sink: new ModelSink(runners, kind as Model["kind"] | undefined), turn: Promise.resolve() });
-      return handles;
-    },
+    begin: ({ args: [kind] }) => begin(new ModelSink(runners, kind as Model["kind"] | undefined)),
+    shares: () => false,
     reserve: ({ handle, args: [bytes] }) => inTurn(handle!, (sink) => sink.reserve(bytes as number)),
     write: ({ handle, args: [piece] }) => inTurn(handle!, (sink) => sink.write(piece as Uint8Array)),
     finish: ({ handle }) => inTurn(handle!, (sink) => sink.finish()),
@@ -155,9 +159,9 @@ async function answer(answers: Record<string, Answering>, question: Question): P
   }
 }
 
-/** Answers all that a page asks from now on. */
-export function serve(modules: Modules): void {
-  const answers = answering(modules);
+/** Answers all that a page asks from now on, `others` in place of the answers here. */
+export function serve(modules: Modules, others?: Record<string, Answering>): void {
+  const answers = { ...answering(modules), ...others };
   scope.onmessage = ({ data }) => {
     if (data.op === "cancel") running.get(data.id)?.abort();
     else void answer(answers, data);

@@ -2,8 +2,8 @@
 /**
  * The same in workers: the page stays free, and several texts are embedded at once.
  *
- * No headers are needed: workers share nothing but what is sent to them. A download happens once, and its pieces go to
- * every worker.
+ * No headers are needed: a download happens once, and its pieces go to every worker. Where a page is cross-origin isolated, workers
+ * share a model in a `.weights` file in place of that.
  *
  * @module
  */
@@ -18,12 +18,14 @@ const NO_WORKER = "no worker can be made of the package's file here: say with `c
   "or take `nanoembed/inline-worker`";
 
 /** Starts a worker with the package's own file. */
-function start(): Worker {
-  const file = import.meta.url?.replace(/[^/]*$/, "worker-thread.js");
+function start(isShared: boolean): Worker {
+  const file = import.meta.url?.replace(/[^/]*$/, `${isShared ? "shared" : "worker"}-thread.js`);
   const moved = original(file ?? "");
   if (moved) return new Worker(moved, { type: "module" });
   try {
-    return new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
+    return isShared
+      ? new Worker(new URL("./shared-thread.js", import.meta.url), { type: "module" })
+      : new Worker(new URL("./worker-thread.js", import.meta.url), { type: "module" });
   } catch (cause) {
     // Another origin's file, as a CDN's is, cannot be started, but a page's own can import it.
     const isForeign = (cause as Partial<DOMException>).name === "SecurityError";

@@ -32,6 +32,19 @@ const INLINE = "-C llvm-args=-inline-threshold=30";
 /** In a module that decodes no weights, also functions whose attribute asks for it only if they are small. */
 const INLINE_LESS = `${INLINE} -C llvm-args=-inlinehint-threshold=45`;
 
+/**
+ * What makes a module one for threads: its memory is shared and comes from outside, and the linker says how a thread's own part of it
+ * is laid out, which wasm-bindgen wants to know. The compiled standard library, which knows of no threads, is compiled anew with the
+ * module's code: for that the module is linked as a module and nothing else. wasm-bindgen keeps state of its own apart for each
+ * thread where it may use features of Rust that are not stable.
+ */
+const THREADS = {
+  target: ",+atomics,+bulk-memory,+mutable-globals",
+  flags: ["--shared-memory", "--import-memory", "--max-memory=4294967296",
+    ...["wasm_init_tls", "tls_size", "tls_align", "tls_base"].map((name) => `--export=__${name}`)].map((flag) => `-C link-arg=${flag}`).join(" "),
+  env: { RUSTC_BOOTSTRAP: "wasm_bindgen" },
+};
+
 /** The modules: what they can do, the target features, and how they are compiled. One without glue lies as text in the JavaScript. */
 const variants = [
   { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
@@ -40,6 +53,7 @@ const variants = [
   ...[
     { name: "encoders", glue: "folders", features: "encoder-files", flags: INLINE, profile: "npm-encoders" },
     { name: "weights", glue: "encoders", features: "encoder-weights", flags: INLINE_LESS, profile: "npm-weights" },
+    { name: "shared", glue: "shared", features: "shared", flags: INLINE_LESS, profile: "npm-weights", isShared: true },
     { name: "gguf", glue: "encoders", features: "encoder-gguf", flags: INLINE, profile: "npm-encoders" },
   ].flatMap(({ name, ...built }) => (
     [["", "+simd128"], ["-relaxed", "+simd128,+relaxed-simd"]].map(([suffix, target]) => (
@@ -97,10 +111,13 @@ async function buildWasm(variants) {
 }
 
 /** Where the module lies that cargo makes of a variant. */
-async function compile({ name, features, target, flags = "", profile }) {
-  const env = { ...process.env, RUSTFLAGS: `${target ? `-C target-feature=${target} ` : ""}${flags}` };
-  await run("cargo", ["build", "--quiet", "--locked", "-p", "nanoembed-wasm", "--target", "wasm32-unknown-unknown",
-    "--profile", profile, "--no-default-features", "--features", features], { env });
+async function compile({ name, features, target, flags = "", profile, isShared }) {
+  const threads = isShared ? THREADS : { target: "", flags: "", env: {} };
+  const instructions = `${target}${threads.target}`;
+  const RUSTFLAGS = [instructions && `-C target-feature=${instructions}`, flags, threads.flags].filter(Boolean).join(" ");
+  await run("cargo", [...(isShared ? ["rustc", "--crate-type", "cdylib"] : ["build"]), "--quiet", "--locked", "-p", "nanoembed-wasm",
+    "--target", "wasm32-unknown-unknown", "--profile", profile, "--no-default-features", "--features", features],
+  { env: { ...process.env, ...threads.env, RUSTFLAGS } });
   // The next variant takes the same place.
   const folder = join(targets, "npm", name);
   mkdirSync(folder, { recursive: true });
@@ -110,7 +127,7 @@ async function compile({ name, features, target, flags = "", profile }) {
 }
 
 /** Makes the module that is published of a compiled one, and gives its glue. */
-async function finish({ name, glue, profile }, module) {
+async function finish({ name, glue, profile, isShared }, module) {
   const folder = dirname(module);
   if (!glue) {
     const optimized = join(folder, "optimized.wasm");
@@ -120,7 +137,7 @@ async function finish({ name, glue, profile }, module) {
     return [];
   }
   await run(join(here, "build/target/debug/nanoembed-wasm-build"), [module, folder, glue]);
-  await optimize(join(folder, `${glue}_bg.wasm`), join(out, `${name}.wasm`), profile);
+  await optimize(join(folder, `${glue}_bg.wasm`), join(out, `${name}.wasm`), profile, isShared);
   return [{ name, glue, javascript: readFileSync(join(folder, `${glue}.js`), "utf8") }];
 }
 
@@ -137,8 +154,8 @@ function writeGlues(made) {
   }
 }
 
-async function optimize(from, to, profile) {
-  await run(process.execPath, wasmOptArguments(from, to, profile === "npm-small" ? SMALL : FAST));
+async function optimize(from, to, profile, isShared) {
+  await run(process.execPath, [...wasmOptArguments(from, to, profile === "npm-small" ? SMALL : FAST), ...(isShared ? ["--enable-threads"] : [])]);
   const bytes = readFileSync(to);
   console.log(`${relative(here, to)}  ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} gzip`);
 }
@@ -149,7 +166,7 @@ async function buildJs() {
   for (const file of readdirSync(out)) {
     if (!file.endsWith(".wasm")) rmSync(join(out, file), { recursive: true });
   }
-  await bundle(join(here, "js"), out, ENTRIES.filter((entry) => !entry.startsWith("inline")), ["worker-thread"]);
+  await bundle(join(here, "js"), out, ENTRIES.filter((entry) => !entry.startsWith("inline")), ["worker-thread", "shared-thread"]);
   await buildInline();
   await buildTypes();
   for (const file of readdirSync(out)) {

@@ -16,6 +16,8 @@ const chunks = {
   models: ["load.ts", "local.ts", "sentences.ts", "vectors.ts", "folders.ts"],
   // What orders texts for models that compare, here and in workers.
   ranking: ["ranking.ts"],
+  // What pools of workers that share models need beside pools.
+  sharing: ["sharing.ts"],
   // Search in few bits, with its module.
   scan: ["scan.ts", "generated/scan.js"],
   // What kept indices need.

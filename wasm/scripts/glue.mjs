@@ -22,11 +22,14 @@ function shortened(text) {
   text += "function takeString(ret) {\n    const text = getStringFromWasm0(ret[0], ret[1]);\n    wasm.__wbindgen_free(ret[0], ret[1], 1);\n    return text;\n}\n";
   // Values of JavaScript that no module asks for.
   text = replace(text, /(__wbindgen_init_externref_table: function\(\) \{)[^}]*/, "$1");
-  // Safari's decoders fail after 2 GB.
-  text = replace(text, /let cachedTextDecoder = [^]*?\nfunction decodeText\(bytes\) \{[^]*?\n\}\n/,
-    "function decodeText(bytes) {\n    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);\n}\n");
+  // Safari's decoders fail after 2 GB. None decodes what threads share.
+  text = replace(text, /let cachedTextDecoder = [^]*?\nfunction decodeText\(bytes\) \{[^]*?\.decode\((bytes[^;]*)\);\n\}\n/,
+    "function decodeText(bytes) {\n    return new TextDecoder('utf-8', { ignoreBOM: true }).decode($1);\n}\n");
+  // The size of a thread's stack comes from this package, too.
+  text = text.replace(/ *if \(typeof thread_stack_size [^]*?\n    \}\n/, "");
   if (!text.includes("cachedTextEncoder")) return text;
-  text = replace(text, /\nif \(!\('encodeInto' in cachedTextEncoder\)\) \{[^]*?\n\}\n/, "\n");
+  text = text.replace("(typeof TextEncoder !== 'undefined' ? new TextEncoder() : undefined)", "new TextEncoder()");
+  text = replace(text, /\nif \((?:!\('encodeInto' in cachedTextEncoder\)|cachedTextEncoder)\) \{[^]*?\n\}\n/, "\n");
   // The branch for allocators that cannot grow a block: one copy more of a text, and a third of the code.
   text = replace(text, /(function passStringToWasm0\(arg, malloc), realloc\) \{\n *if \(realloc === undefined\) \{\n([^}]*)\}\n[^]*?\n\}\n/, "$1) {\n$2}\n");
   return text.replace(/, wasm\.__wbindgen_malloc, wasm\.__wbindgen_realloc\)/g, ", wasm.__wbindgen_malloc)");

@@ -47,8 +47,14 @@ pub(crate) enum EncoderModel {
     Any { model: AnyEncoder<Vec<u8>>, texts: PipelineSession },
     /// Of a `.weights` file, by less code.
     #[cfg(feature = "encoder-weights")]
-    File { model: Opened, texts: TextRoom },
+    File { model: Held, texts: TextRoom },
 }
+
+/// A model that one instance of the module has for itself, or all that have the same memory.
+#[cfg(all(feature = "encoder-weights", not(feature = "shared")))]
+type Held = Opened;
+#[cfg(feature = "shared")]
+pub(crate) type Held = alloc::sync::Arc<Opened>;
 
 #[cfg(feature = "encoder-weights")]
 pub(crate) struct Memory {
@@ -67,12 +73,14 @@ self_cell!(
 
 #[cfg(feature = "encoder-weights")]
 impl Opened {
-    fn open(file: Vec<u8>) -> Result<Self> {
+    fn open(file: Vec<u8>) -> Result<Held> {
         let room = MutBorrow::new(EncoderRoom::default());
         let opened = Self::try_new(Memory { file, room }, |Memory { file, room }| {
             EncoderFile::open(file, room.borrow_mut()).map_err(|fault| fault.error)
-        });
-        Ok(opened?)
+        })?;
+        #[cfg(feature = "shared")]
+        let opened = Held::new(opened);
+        Ok(opened)
     }
 }
 
@@ -96,6 +104,20 @@ impl EncoderModel {
         }
         #[cfg(not(feature = "any-encoder"))]
         Err(ErrorKind::OtherModel.into())
+    }
+
+    /// What threads share.
+    ///
+    /// # Errors
+    ///
+    /// `other_model` if the module has the model for itself.
+    #[cfg(feature = "shared")]
+    pub(crate) fn held(&self) -> Result<&Held> {
+        match self {
+            #[cfg(feature = "any-encoder")]
+            Self::Any { .. } => Err(ErrorKind::OtherModel.into()),
+            Self::File { model, .. } => Ok(model),
+        }
     }
 
     pub(crate) fn dims(&self) -> usize {

@@ -36,7 +36,7 @@ pub enum Before {
 /// A model, and the texts that wait to be embedded.
 #[wasm_bindgen]
 pub struct Encoders {
-    model: EncoderModel,
+    pub(crate) model: EncoderModel,
     prompt: Prompt,
     sessions: Sessions,
     waiting: Waiting,
@@ -200,7 +200,7 @@ impl Encoders {
 }
 
 impl Encoders {
-    fn of(model: EncoderModel) -> Self {
+    pub(crate) fn of(model: EncoderModel) -> Self {
         Self {
             model,
             prompt: Prompt::default(),

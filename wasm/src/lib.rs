@@ -4,22 +4,22 @@
 //!   decoders look at them;
 //! * [`sentences`] embeds texts, [`encoders`] does so with models of all families, [`causal`]
 //!   continues them, [`words`] looks words up, all in bytes that a reader kept; [`folder`] takes a
-//!   model's texts and weights apart;
+//!   model's texts and weights apart; `shared` has one model for several threads;
 //! * [`scan`] compares a vector with many;
 //! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors
 //!   into numbers.
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
 //! module can do: the package ships one for BERT, one for static models, one for encoders of all
-//! families, one for those in `.weights` files, one for those in GGUF files, one that continues
-//! texts, one for words, one that inspects, one that dequantises, which is loaded when somebody
+//! families, one for those in `.weights` files, the same for threads that share its memory, one for
+//! those in GGUF files, one that continues texts, one for words, one that inspects, one that dequantises, which is loaded when somebody
 //! wants to see numbers, and one for search, which lies within the JavaScript that calls it.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
 extern crate alloc;
 
-#[cfg(all(target_family = "wasm", feature = "inspect"))]
+#[cfg(all(target_family = "wasm", feature = "inspect", not(feature = "shared")))]
 mod allocator;
 #[cfg(feature = "causal")]
 pub mod causal;
@@ -35,6 +35,10 @@ pub mod encoders;
 pub mod failure;
 #[cfg(feature = "encoder-files")]
 pub mod folder;
+#[cfg(feature = "shared")]
+mod lock;
+#[cfg(all(target_family = "wasm", feature = "shared"))]
+mod locked_allocator;
 #[cfg(feature = "reading")]
 pub mod reader;
 #[cfg(feature = "inspect")]
@@ -51,6 +55,8 @@ mod sentence_model;
 pub mod sentences;
 #[cfg(any(feature = "embed", feature = "encoders"))]
 mod sessions;
+#[cfg(feature = "shared")]
+pub mod shared;
 #[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
 mod waiting;
 #[cfg(feature = "words")]
@@ -60,11 +66,16 @@ pub mod words;
 mod host {
     //! What a module without the standard library must bring itself.
 
-    #[cfg(not(feature = "inspect"))]
+    #[cfg(not(any(feature = "inspect", feature = "shared")))]
     #[global_allocator]
     static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
-    #[cfg(feature = "inspect")]
+    #[cfg(feature = "shared")]
+    #[global_allocator]
+    static ALLOCATOR: crate::locked_allocator::LockedAllocator =
+        crate::locked_allocator::LockedAllocator::new();
+
+    #[cfg(all(feature = "inspect", not(feature = "shared")))]
     #[global_allocator]
     static ALLOCATOR: crate::allocator::PowersOfTwo = crate::allocator::PowersOfTwo::new();
 
