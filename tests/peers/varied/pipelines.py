@@ -31,12 +31,16 @@ def case(program):
         # The class that goes by this file alone.
         general = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 512}
         (model / "tokenizer_config.json").write_text(json.dumps(general))
-        peer = theirs(lambda: Tokenizer.from_file(str(model / "tokenizer.json")))
+        read = lambda: Tokenizer.from_file(str(model / "tokenizer.json"))  # noqa: E731
+        peer = theirs(read)
         texts = [varied_texts.text(rng, SYMBOLS) for _ in range(TEXTS)]
         how = ["tokenize", "--prompt", "", "--max-tokens", "0"]
         for text, row in zip(texts, program.rows(how, model, [{"text": text} for text in texts])):
             expected = ids(peer, text)
             if expected is not None and row["ids"] != expected:
+                # Which of several added tokens is found that one normaliser makes alike goes by a hash.
+                if any(ids(read(), text) != expected for _ in range(20)):
+                    raise NotTheirs(f"other ids each time: {text!r}")
                 raise Other(f"{text!r}: {row['ids'][:24]} for {expected[:24]}")
 
     return compare
@@ -61,7 +65,7 @@ def vary(rng, tokenizer):
     if rng.random() < 0.5:
         tokenizer["post_processor"] = post_processor(rng, tokenizer)
     for token in tokenizer["added_tokens"]:
-        # Of those that one normaliser makes alike, it depends on a hash which one is found.
+        # Spaces that are normalised would be alike for most normalisers.
         flags = ["lstrip", "rstrip", "single_word"] + ["normalized"] * (token["content"].strip() != "")
         if rng.random() < 0.3 and not token["normalized"]:
             flag = rng.choice(flags)
