@@ -251,8 +251,8 @@ const MODULES = ["module_or_path", "words", "causal", "encoders", "weights", "gg
 
 /** Workers that `start` starts, of which those that share models have other code, or `create` of the options. */
 export function createPool(start: (isShared: boolean) => Worker, options: WorkerOptions = {}): WorkerPool {
-  const { workers = 1, create, share = !create && !options.weights } = options;
-  // Memory may be shared in pages that are isolated, and where there are none.
+  const { workers = 1, create, share = globalThis.crossOriginIsolated && !create && !options.weights } = options;
+  // Memory can be shared in pages that are isolated, and where there are none.
   const isShared = share && workers > 1 && !!(globalThis.crossOriginIsolated ?? globalThis.SharedArrayBuffer);
   check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");
   check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
