@@ -6,7 +6,7 @@ import { bring, type LoadOptions } from "./load.js";
 import { isLocal } from "./node.js";
 import type { SentenceModel } from "./sentences.js";
 import { MemorySink } from "./sink.js";
-import { bodyOf, fetched, isAddress, isPage, limits, type Progress, type Source } from "./source.js";
+import { bodyOf, fetched, isAddress, isPage, limits, read, sizeOf, type Progress, type Source } from "./source.js";
 
 /** Where the files of a folder come from. */
 interface Files {
@@ -31,6 +31,8 @@ export async function loadFolder(
   options: LoadOptions,
 ): Promise<SentenceModel | Reranker> {
   const { signal, onProgress } = options;
+  // What `bring` has for a single file.
+  const most = options.limits?.maxBytes ?? 2e9;
   limits(options);
   const files = !isAddress(folder) ? picked(folder) : isLocal(folder) ? await local(folder) : remote(String(folder), options);
   const [, ...usual] = await Promise.all([engine.ready(), ...USUAL.map(async (path) => [path, await files.text(path)] as const)]);
@@ -50,7 +52,9 @@ export async function loadFolder(
         last = loaded;
         if (phase !== "ready") onProgress?.({ loaded: before + loaded, phase });
       };
-      const sink = await bring(files.source(path), () => new MemorySink(engine), { ...options, onProgress: tell });
+      // What the limit leaves to this file: it is one of all.
+      const left = { ...options, limits: { maxBytes: most - before }, onProgress: tell };
+      const sink = await bring(files.source(path), () => new MemorySink(engine), left);
       before += last;
       guarded(() => parts.push(sink.take()), () => "safetensors");
     }
@@ -74,9 +78,7 @@ function remote(folder: string, options: LoadOptions): Files {
         void response.body?.cancel().catch(() => {});
         return undefined;
       }
-      bodyOf(response);
-      if (Number(response.headers.get("content-length")) > MOST_TEXT_BYTES) throw tooLarge(path);
-      const text = await response.text();
+      const text = await bodyText(path, response, options.signal);
       return /^\s*<(?:!doctype|html)/i.test(text) ? undefined : text;
     },
   };
@@ -103,6 +105,21 @@ function picked(files: readonly File[] | FileList): Files {
       throw new NanoembedError("missing_file", `${path} is not among the files of the folder: it holds the weights`);
     },
   };
+}
+
+/** The text of an answer, which is refused as soon as it is known to be too large: a server need not say how large it is. */
+async function bodyText(path: string, response: Response, signal: AbortSignal | undefined): Promise<string> {
+  const decoder = new TextDecoder();
+  let bytes = sizeOf(response) ?? 0;
+  let text = "";
+  let arrived = 0;
+  for await (const piece of read(bodyOf(response).getReader(), signal)) {
+    arrived += piece.length;
+    bytes = Math.max(bytes, arrived);
+    if (bytes > MOST_TEXT_BYTES) throw tooLarge(path);
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 /** The text in a file, if that is there. */

@@ -15,8 +15,9 @@ export interface LoadOptions extends FetchOptions {
   cache?: CacheKind | false;
   /** What the file's SHA-256 must be, as in `<script integrity>`: `"sha256-…"`. The format's own checksums are always checked. */
   integrity?: string;
+  /** What a stranger's file may take: what is larger is refused (`too_large`) before it has been taken into memory. */
   limits?: {
-    /** The largest file that is accepted. Default 2 GB. */
+    /** Bytes of the file, or of all files of a folder that hold weights. Default 2 GB. */
     maxBytes?: number;
   };
 }
@@ -54,8 +55,8 @@ async function fill<S extends Sink>(
   const total = source.size;
   let loaded = 0;
   try {
-    if (!((source.size ?? 0) <= most)) throw tooLarge();
-    if (source.size !== undefined) await sink.reserve(source.size);
+    if (!((total ?? 0) <= most)) throw tooLarge();
+    if (total !== undefined) await sink.reserve(total);
     onProgress?.({ loaded, total, phase });
     for await (const piece of source) {
       signal?.throwIfAborted();

@@ -131,6 +131,7 @@ describe("folders by their address", () => {
   let server: Server;
   let base: string;
   const asked: string[] = [];
+  let isClosed = false;
   beforeAll(async () => {
     server = createServer((request, response) => {
       const [, mode, ...rest] = decodeURIComponent(new URL(request.url!, "http://x").pathname).split("/");
@@ -138,6 +139,11 @@ describe("folders by their address", () => {
       asked.push(path);
       try {
         if (mode === "dead") throw new Error("nothing there");
+        if (mode === "endless" && path.endsWith("tokenizer.json")) {
+          const more = () => void (response.destroyed || response.write(" ".repeat(1 << 20), more));
+          response.on("close", () => { isClosed = true; });
+          return more();
+        }
         const isSharded = mode === "sharded" && path.endsWith("safetensors.index.json");
         if (isSharded) return response.end(JSON.stringify({ weight_map: { any: "model.safetensors" } }));
         response.end(readFileSync(join(models, path)));
@@ -167,6 +173,13 @@ describe("folders by their address", () => {
     const [{ text, values }] = expected("embeddinggemma").rows as [{ text: string; values: Float32Array }];
     expect(largestDifference((await model.embed(text, { prompt: "" })).data, values)).toBeLessThan(TOLERANCE);
     expect(asked).toContain("embeddinggemma/2_Dense/config.json");
+  });
+
+  test("are refused when a text does not end, whatever the server says of its size", async () => {
+    await expect(load(`${base}/endless/mpnet/`)).rejects.toMatchObject({
+      code: "too_large", message: expect.stringContaining("tokenizer.json"),
+    });
+    await expect.poll(() => isClosed).toBe(true);
   });
 
   test("say what is missing", async () => {
@@ -203,6 +216,15 @@ test("folders and files are read where they lie, by path or file: URL", async ()
   }
   await expect(load("nowhere/x.weights")).rejects.toMatchObject({ code: "missing_file", message: expect.stringContaining("nowhere/x.weights") });
   await expect(load("nowhere/")).rejects.toMatchObject({ message: expect.stringContaining("config.json") });
+});
+
+test("a limit of bytes is one of all files that hold a folder's weights", async () => {
+  const files = ["model.safetensors", "2_Dense/model.safetensors"].map((file) => readFileSync(join(models, "bert_cased", file)));
+  const maxBytes = files.reduce((sum, file) => sum + file.length, 0);
+  using model = await load(picked("bert_cased"), { kind: "sentences", limits: { maxBytes } });
+  expect(model.dims).toBeGreaterThan(0);
+  const less = load(picked("bert_cased"), { limits: { maxBytes: maxBytes - 1 } });
+  await expect(less).rejects.toMatchObject({ code: "too_large" });
 });
 
 describe("folders that are not whole", () => {
