@@ -690,6 +690,19 @@ typedef struct nanoembed_tokenizer_info {
 // tokens that were added to the vocabulary.
 typedef uint32_t nanoembed_special_tokens;
 
+// What a model may take: what asks for more is refused before it is taken, with
+// `NANOEMBED_OVER_LIMIT` and the field's name. All zeros but its size is a good start.
+typedef struct nanoembed_limits {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
+  // Bytes of all files that hold the model's weights; 0 for 1 TiB.
+  uint64_t file_bytes;
+  // Bytes of scratch memory that a workspace takes for the longest text, which `tokens` of the
+  // model's options makes shorter; 0 for 16 GiB.
+  uint64_t workspace_bytes;
+} nanoembed_limits;
+
 // The call did what it should.
 #define NANOEMBED_OK 0
 
@@ -1144,7 +1157,8 @@ NANOEMBED_CHECK nanoembed_status nanoembed_workspace_init(const struct nanoembed
                                           size_t memory_bytes,
                                           struct nanoembed_workspace **workspace);
 
-// The size of the workspaces of `model` in bytes; 0 for NULL.
+// The size of the workspaces of `model` in bytes; 0 for NULL. That of a model with memory of its
+// own, which `nanoembed_workspace_new` makes, grows with the texts up to this size.
 //
 // `model` is NULL or a model.
 size_t nanoembed_workspace_bytes(const struct nanoembed_model *model);
@@ -1564,6 +1578,16 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_open(const char *path,
                                       const struct nanoembed_model_options *options,
                                       struct nanoembed_model **model,
                                       struct nanoembed_error *error);
+
+// As `nanoembed_model_open`, if the model takes no more than `limits` allow; NULL is all zeros, as
+// for `nanoembed_model_open`.
+//
+// As `nanoembed_model_open`; `limits` is NULL or what its type says.
+NANOEMBED_CHECK nanoembed_status nanoembed_model_open_within(const char *path,
+                                             const struct nanoembed_model_options *options,
+                                             const struct nanoembed_limits *limits,
+                                             struct nanoembed_model **model,
+                                             struct nanoembed_error *error);
 
 // Frees a model that `nanoembed_model_new` or `nanoembed_model_open` made; NULL and models in lent
 // memory are left alone.

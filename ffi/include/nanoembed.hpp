@@ -252,12 +252,15 @@ public:
         return detail::answer(status, error, model(made));
     }
 
-    /// The model at a path: a file, or a folder of Hugging Face.
-    static result<model> open(const char *path, nanoembed_model_options options = {}) {
+    /// The model at a path: a file, or a folder of Hugging Face. What asks for more than the limits
+    /// is refused.
+    static result<model> open(const char *path, nanoembed_model_options options = {},
+                              nanoembed_limits limits = {}) {
         options.size = sizeof options;
+        limits.size = sizeof limits;
         nanoembed_model *made = nullptr;
         auto error = detail::sized<nanoembed_error>();
-        const auto status = nanoembed_model_open(path, &options, &made, &error);
+        const auto status = nanoembed_model_open_within(path, &options, &limits, &made, &error);
         return detail::answer(status, error, model(made));
     }
 

@@ -144,7 +144,8 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
     answer(make())
 }
 
-/// The size of the workspaces of `model` in bytes; 0 for NULL.
+/// The size of the workspaces of `model` in bytes; 0 for NULL. That of a model with memory of its
+/// own, which `nanoembed_workspace_new` makes, grows with the texts up to this size.
 ///
 /// # Safety
 ///
@@ -152,8 +153,20 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_workspace_bytes(model: *const nanoembed_model) -> usize {
     // SAFETY: the caller's promise.
-    let model = unsafe { pointer::get(model) };
-    model.and_then(|model| model.kind.sizes()?.workspace_bytes()).unwrap_or(0)
+    let Ok(model) = (unsafe { pointer::get(model) }) else { return 0 };
+    let bytes = model.lent_workspace_bytes();
+    #[cfg(feature = "std")]
+    if let Kind::Hosted(hosted) = &model.kind {
+        return bytes.saturating_add(hosted.session_bytes().unwrap_or(0));
+    }
+    bytes
+}
+
+impl nanoembed_model {
+    /// What a workspace takes of the memory that it lies in.
+    pub(crate) fn lent_workspace_bytes(&self) -> usize {
+        self.kind.sizes().and_then(|sizes| sizes.workspace_bytes()).unwrap_or(0)
+    }
 }
 
 /// The first `dimensions` of `capacity` floats.

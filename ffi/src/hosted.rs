@@ -12,6 +12,7 @@ use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession, Prompt, Ses
 use nanoembed_core::token::Encoded;
 
 use crate::host_file;
+use crate::limits::nanoembed_limits;
 use crate::status::{Failure, INVALID, Outcome, invalid};
 
 /// A file of a model: the caller's, or one that is mapped for it.
@@ -49,39 +50,63 @@ pub(crate) struct HostedSession {
 }
 
 impl HostedModel {
-    /// The model in a file. What is at fault, if that has a name, goes to `name`.
-    pub(crate) fn open(file: Data, tokens: u32, name: &mut String) -> Outcome<Self> {
-        Self::of(AnyEncoder::open(file).map_err(|why| fault(why, name))?, tokens)
+    /// The model in a file, for texts of up to `tokens` tokens. What is at fault, if that has a
+    /// name, goes to `name`.
+    pub(crate) fn open(
+        file: Data,
+        (tokens, limits): (u32, &nanoembed_limits),
+        name: &mut String,
+    ) -> Outcome<Self> {
+        limits.check_files(file.as_ref().len() as u64)?;
+        Self::of(AnyEncoder::open(file).map_err(|why| fault(why, name))?, tokens, limits)
     }
 
     /// The model at a path, which is a file or a folder.
-    pub(crate) fn open_path(path: &Path, tokens: u32, name: &mut String) -> Outcome<Self> {
+    pub(crate) fn open_path(
+        path: &Path,
+        bounds: (u32, &nanoembed_limits),
+        name: &mut String,
+    ) -> Outcome<Self> {
         match path.is_dir() {
-            true => Self::open_folder(path, tokens, name),
-            false => Self::open(Data::Mapped(host_file::map(path)?), tokens, name),
+            true => Self::open_folder(path, bounds, name),
+            false => Self::open(Data::Mapped(host_file::map(path)?), bounds, name),
         }
     }
 
-    fn open_folder(folder: &Path, tokens: u32, name: &mut String) -> Outcome<Self> {
+    fn open_folder(
+        folder: &Path,
+        (tokens, limits): (u32, &nanoembed_limits),
+        name: &mut String,
+    ) -> Outcome<Self> {
         let texts = |path: &str| host_file::read_text(&folder.join(path));
         let model = FolderModel::read(&texts).map_err(|why| fault(why.into(), name))?;
         let paths = model.weight_files(&texts).map_err(|why| fault(why.into(), name))?;
-        let mut files = Vec::new();
+        let (mut files, mut bytes) = (Vec::new(), 0_u64);
         for path in paths {
-            files.push(Data::Mapped(host_file::map(&folder.join(path))?));
+            let file = host_file::map(&folder.join(path))?;
+            bytes = bytes.saturating_add(file.len() as u64);
+            limits.check_files(bytes)?;
+            files.push(Data::Mapped(file));
         }
         let opened = AnyEncoder::open_folder(&texts, files);
-        Self::of(opened.map_err(|why| fault(why, name))?, tokens)
+        Self::of(opened.map_err(|why| fault(why, name))?, tokens, limits)
     }
 
-    fn of(encoder: AnyEncoder<Data>, tokens: u32) -> Outcome<Self> {
+    fn of(encoder: AnyEncoder<Data>, tokens: u32, limits: &nanoembed_limits) -> Outcome<Self> {
         let usual = encoder.usual_tokens();
         let limit = match tokens as usize {
             0 => usual,
             tokens if tokens < encoder.least_tokens() => return Err(invalid("tokens")),
             tokens => tokens.min(encoder.positions()),
         };
-        Ok(Self { encoder, limit })
+        let model = Self { encoder, limit };
+        limits.check_workspace(model.session_bytes()?)?;
+        Ok(model)
+    }
+
+    /// Bytes of scratch memory that the longest text takes.
+    pub(crate) fn session_bytes(&self) -> Outcome<usize> {
+        Ok(self.encoder.session_bytes(self.encoder.plan(self.limit))?)
     }
 
     pub(crate) fn dimensions(&self) -> usize {

@@ -19,7 +19,7 @@
 //! and `uqff` (dequantising), `verify`, `model` (with `opening`), `tokenize`, `embed`, `batch`
 //! (Arrow), `top_k`, `words` (opening), `lookup`, `similar`, `decoder_model` and `session`
 //! (continuing texts), `tokenizer`, `prompt`, `score`; and on hosts `owned` (handles on the heap, with
-//! `hosted`: models of every family) and `source_file`.
+//! `hosted`: models of every family), `limits` and `source_file`.
 
 #![no_std]
 #![allow(non_camel_case_types)]
@@ -56,6 +56,8 @@ pub mod format;
 mod host_file;
 #[cfg(feature = "std")]
 mod hosted;
+#[cfg(feature = "std")]
+pub mod limits;
 #[cfg(feature = "finalfusion")]
 pub mod lookup;
 pub mod memory;

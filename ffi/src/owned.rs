@@ -14,8 +14,9 @@ use crate::decoder_model::{
     nanoembed_decoder, nanoembed_decoder_get_plan, nanoembed_decoder_init,
     nanoembed_decoder_options, nanoembed_decoder_plan, nanoembed_plan_decoder,
 };
-use crate::embed::{nanoembed_workspace, nanoembed_workspace_bytes, nanoembed_workspace_init};
+use crate::embed::{nanoembed_workspace, nanoembed_workspace_init};
 use crate::hosted::{Data, HostedModel};
+use crate::limits::nanoembed_limits;
 use crate::memory::ALIGN;
 use crate::model::{
     Kind, NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_model, nanoembed_model_init,
@@ -167,7 +168,8 @@ pub unsafe extern "C" fn nanoembed_model_new(
             return Err(Failure::here(lent));
         }
         let file = source.memory().ok_or(Failure::here(lent))?;
-        out.write(hosted(HostedModel::open(Data::Lent(file), options.tokens, &mut name)?)?);
+        let bounds = (options.tokens, &nanoembed_limits::default());
+        out.write(hosted(HostedModel::open(Data::Lent(file), bounds, &mut name)?)?);
         Ok(())
     };
     match make() {
@@ -251,12 +253,33 @@ pub unsafe extern "C" fn nanoembed_model_open(
     model: *mut *mut nanoembed_model,
     error: *mut nanoembed_error,
 ) -> nanoembed_status {
+    // SAFETY: the caller's promise.
+    unsafe { nanoembed_model_open_within(path, options, core::ptr::null(), model, error) }
+}
+
+/// As `nanoembed_model_open`, if the model takes no more than `limits` allow; NULL is all zeros, as
+/// for `nanoembed_model_open`.
+///
+/// # Safety
+///
+/// As `nanoembed_model_open`; `limits` is NULL or what its type says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_model_open_within(
+    path: *const c_char,
+    options: *const nanoembed_model_options,
+    limits: *const nanoembed_limits,
+    model: *mut *mut nanoembed_model,
+    error: *mut nanoembed_error,
+) -> nanoembed_status {
     let mut name = String::new();
     let mut make = || -> Outcome {
         // SAFETY: the caller's promise.
-        let (path, options, out) =
-            unsafe { (pointer::path(path)?, versioned::given(options)?, pointer::out(model)?) };
-        out.write(hosted(HostedModel::open_path(path, options.tokens, &mut name)?)?);
+        let (path, options, limits, out) = unsafe {
+            let (options, limits) = (versioned::given(options)?, versioned::given(limits)?);
+            (pointer::path(path)?, options, limits, pointer::out(model)?)
+        };
+        let bounds = (options.tokens, &limits);
+        out.write(hosted(HostedModel::open_path(path, bounds, &mut name)?)?);
         Ok(())
     };
     let outcome = make();
@@ -291,7 +314,8 @@ pub unsafe extern "C" fn nanoembed_workspace_new(
         // SAFETY: the caller's promise.
         unsafe {
             let out = out(workspace)?;
-            let made = on_heap(nanoembed_workspace_bytes(model), |memory, size, made| {
+            let bytes = pointer::get(model).map_or(0, nanoembed_model::lent_workspace_bytes);
+            let made = on_heap(bytes, |memory, size, made| {
                 nanoembed_workspace_init(model, memory, size, made)
             })?;
             if let Ok(Kind::Hosted(_)) = pointer::get(model).map(|model| &model.kind) {

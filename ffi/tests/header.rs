@@ -83,7 +83,7 @@ fn header() -> String {
     config.header = Some(INTRODUCTION.to_owned());
     config.after_includes = Some(format!("\n{ATTRIBUTES}\n{}", statuses().trim_end()));
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for source in SOURCES.iter().chain(&["source_file", "owned"]) {
+    for source in SOURCES.iter().chain(&["source_file", "limits", "owned"]) {
         builder = builder.with_src(root.join(format!("src/{source}.rs")));
     }
     let mut bytes = Vec::new();

@@ -7,6 +7,7 @@ use std::ptr::null_mut;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_ffi::embed::*;
+use nanoembed_ffi::limits::nanoembed_limits;
 use nanoembed_ffi::model::*;
 use nanoembed_ffi::owned::*;
 use nanoembed_ffi::prompt::*;
@@ -224,4 +225,56 @@ fn pipes_are_no_files_of_a_model() {
     let status = unsafe { nanoembed_source_from_file(path.as_ptr(), &mut source) };
     assert_eq!(status, NANOEMBED_CANNOT_OPEN);
     std::fs::remove_dir_all(folder).expect("it was made");
+}
+
+/// What opening the model at `path` within limits answers: a status with the name that is at fault,
+/// or the size of a workspace.
+fn within(path: &Path, tokens: u32, limits: nanoembed_limits) -> Result<usize, (u32, String)> {
+    let path = CString::new(path.to_str().expect("UTF-8")).expect("no zeros");
+    let (mut model, mut error) = (null_mut(), Default::default());
+    let options = nanoembed_model_options { tokens, ..Default::default() };
+    // SAFETY: everything is there.
+    unsafe {
+        match nanoembed_model_open_within(path.as_ptr(), &options, &limits, &mut model, &mut error)
+        {
+            NANOEMBED_OK => {
+                let bytes = nanoembed_workspace_bytes(model);
+                nanoembed_model_free(model);
+                Ok(bytes)
+            }
+            status => Err((status, name(&error))),
+        }
+    }
+}
+
+#[test]
+fn a_model_that_takes_more_than_the_limits_is_refused_by_their_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = root.join("../tests/data/models/bert_cased");
+    let weights = ["model.safetensors", "2_Dense/model.safetensors"].map(|file| folder.join(file));
+    let file = root.join("tests/data/small_bert.weights");
+    let over = |name: &str| Err((ErrorKind::OverLimit.code() as u32, name.to_owned()));
+    for (path, files) in [(&folder, &weights[..]), (&file, std::slice::from_ref(&file))] {
+        let bytes =
+            files.iter().map(|it| std::fs::metadata(it).expect("a file").len()).sum::<u64>();
+        let of_files = |file_bytes| nanoembed_limits { file_bytes, ..Default::default() };
+        let workspace = within(path, 0, of_files(bytes)).expect("as large as it is");
+        assert_eq!(within(path, 0, of_files(bytes - 1)), over("file_bytes"));
+
+        // The workspace is a handle and the scratch memory that the limit is about.
+        let of_workspaces =
+            |bytes| nanoembed_limits { workspace_bytes: bytes as u64, ..Default::default() };
+        assert_eq!(within(path, 0, of_workspaces(workspace)), Ok(workspace));
+        assert_eq!(within(path, 0, of_workspaces(workspace / 2)), over("workspace_bytes"));
+        let shorter = within(path, 8, of_workspaces(workspace / 2)).expect("fewer tokens");
+        assert!(1000 < shorter && shorter < workspace / 2, "{shorter} of {workspace}");
+    }
+}
+
+#[test]
+fn limits_of_another_version_are_refused_unless_what_is_new_is_zero() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/small_bert.weights");
+    let invalid = Err((ErrorKind::InvalidArgument.code() as u32, String::new()));
+    assert_eq!(within(&path, 0, nanoembed_limits { size: 0, ..Default::default() }), invalid);
+    assert_eq!(within(&path, 0, nanoembed_limits { size: 8, ..Default::default() }), invalid);
 }
