@@ -11,6 +11,7 @@
 :func:`similarity`           cosines of vectors in any form
 :func:`inspect`              what a file says of itself; :func:`verify`: whether it is whole
 :func:`convert`              models and word vectors in other forms; :func:`quantize`: in fewer bits
+:class:`Limits`              how much a stranger's file may take
 :class:`NanoembedError`      what can go wrong
 ===========================  ====================================================================
 
@@ -29,6 +30,7 @@ from ._errors import (
     StorageError,
 )
 from ._files import Finding, Verified, convert, inspect, quantize, verify
+from ._limits import Limits
 from ._model import Model
 from ._native import __version__
 from ._results import Embedded, Ranked, Status, Tokens
@@ -43,6 +45,7 @@ __all__ = [
     "Embedded",
     "FileMissing",
     "Finding",
+    "Limits",
     "Model",
     "ModelError",
     "NanoembedError",

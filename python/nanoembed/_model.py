@@ -12,6 +12,7 @@ import numpy.typing as npt
 from . import _keywords, _native, _texts
 from ._encode import Encoding
 from ._keywords import Dtype, OnError, Role, before_texts, is_strict
+from ._limits import Limits
 from ._progress import Progress, watcher
 from ._results import Embedded, Ranked, Tokens
 from ._similarity import similarity
@@ -47,6 +48,7 @@ class Model:
         max_tokens: int | None = None,
         precise: bool = False,
         requantize: bool = False,
+        limits: Limits | None = None,
     ) -> None:
         """Opens a model.
 
@@ -63,6 +65,8 @@ class Model:
         :param precise: compute in 32-bit floats throughout: slower, a little nearer to the original
             model.
         :param requantize: code weights as bytes when the model is opened, and compute in integers.
+        :param limits: how much the file may take; ``None`` is 1 TiB of files and 16 GiB of scratch
+            memory a thread.
         :raises FileMissing: there is no such file; other failures are :class:`StorageError`.
         :raises ModelError: something is wrong with the file or the model in it.
         """
@@ -78,6 +82,7 @@ class Model:
             "max_tokens": max_tokens,
             "precise": precise,
             "requantize": requantize,
+            "limits": limits,
         }
         self._native = _native.Model(self._path, self._data, **self._options)
 

@@ -2,9 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 __version__: str
+FILE_BYTES: int
+SESSION_BYTES: int
+
+class Limits(Protocol):
+    @property
+    def file_bytes(self) -> int: ...
+    @property
+    def session_bytes(self) -> int: ...
 
 class Before(TypedDict):
     prompt: str | None
@@ -59,6 +67,7 @@ class Model:
         max_tokens: int | None,
         precise: bool,
         requantize: bool,
+        limits: Limits | None,
     ) -> None: ...
     @property
     def kind(self) -> str: ...
@@ -110,7 +119,9 @@ class Model:
     def generate(self, request: Request) -> Pieces: ...
 
 class Words:
-    def __init__(self, path: str | PathLike[str], *, threads: int | None) -> None: ...
+    def __init__(
+        self, path: str | PathLike[str], *, threads: int | None, limits: Limits | None
+    ) -> None: ...
     def __len__(self) -> int: ...
     @property
     def dimensions(self) -> int: ...

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._limits import Limits
 
 
 class Neighbour(NamedTuple):
@@ -27,13 +28,24 @@ class WordVectors:
     ``word in words`` tells whether the file has a word; others may have a vector by their subwords.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        """Opens a file.
+
+        :param threads: how many threads compute, 1 to 1024; ``None`` is one for each CPU.
+        :param limits: how large the file may be; ``None`` is 1 TiB.
+        """
         self._path = os.fspath(path)
-        self._threads = threads
-        self._native = _native.Words(self._path, threads=threads)
+        self._options: dict[str, Any] = {"threads": threads, "limits": limits}
+        self._native = _native.Words(self._path, **self._options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (type(self), self._path, self._threads)
+        return _reopened, (type(self), self._path, self._options)
 
     def __repr__(self) -> str:
         return f"WordVectors({self._path!r}, {len(self)} words, {self.dimensions} dimensions)"
@@ -87,5 +99,5 @@ class WordVectors:
         return [Neighbour(*near) for near in self._native.analogy((a, b, c), k)]
 
 
-def _reopened(kind: type[WordVectors], path: str, threads: int | None) -> WordVectors:
-    return kind(path, threads=threads)
+def _reopened(kind: type[WordVectors], path: str, options: dict[str, Any]) -> WordVectors:
+    return kind(path, **options)

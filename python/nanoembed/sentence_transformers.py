@@ -19,6 +19,7 @@ from . import _native
 from . import _util as util
 from ._encode import Encoding
 from ._keywords import before_texts
+from ._limits import Limits
 from ._model import Model
 from ._texts import Texts
 
@@ -38,6 +39,7 @@ class SentenceTransformer(Model):
         device: str | None = None,
         truncate_dim: int | None = None,
         threads: int | None = None,
+        limits: Limits | None = None,
     ) -> None:
         if device not in (None, "cpu"):
             raise ValueError(f"device={device!r}: this computes on the CPU")
@@ -47,7 +49,9 @@ class SentenceTransformer(Model):
                 f"{model_name_or_path}: no such file or folder, and nothing is downloaded: give the"
                 f" folder of a model, or one of {', '.join(BUILT_IN)}"
             )
-        super().__init__(None if is_built_in else model_name_or_path, threads=threads)
+        super().__init__(
+            None if is_built_in else model_name_or_path, threads=threads, limits=limits
+        )
         self.truncate_dim = truncate_dim
 
     def encode_query(
@@ -93,10 +97,11 @@ class SentenceTransformer(Model):
         return self.get_sentence_embedding_dimension()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (type(self), self._path, self.truncate_dim, self._options["threads"])
+        options = {name: self._options[name] for name in ("threads", "limits")}
+        return _reopened, (type(self), self._path, {"truncate_dim": self.truncate_dim, **options})
 
 
 def _reopened(
-    kind: type[SentenceTransformer], path: str | None, truncate_dim: int | None, threads: int | None
+    kind: type[SentenceTransformer], path: str | None, options: dict[str, Any]
 ) -> SentenceTransformer:
-    return kind(path, truncate_dim=truncate_dim, threads=threads)
+    return kind(path, **options)

@@ -8,6 +8,7 @@
 //! | `watch` | work without the interpreter's lock, interrupted by Ctrl-C |
 //! | `threads` | threads that a forked process makes anew |
 //! | `model` | models of texts |
+//! | `limits` | what a file may make the library take |
 //! | `generate` | continuations |
 //! | `words` | word vectors |
 //! | `files` | inspection, verification, conversion |
@@ -17,6 +18,7 @@
 mod error;
 mod files;
 mod generate;
+mod limits;
 mod model;
 mod rows;
 mod texts;
@@ -49,6 +51,9 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let usual = nanoembed::Limits::default();
+        module.add("FILE_BYTES", usual.file_bytes)?;
+        module.add("SESSION_BYTES", usual.session_bytes)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

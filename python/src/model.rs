@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use nanoembed::open::source::Source;
 use nanoembed::{
-    Bytes, CrossEncoder, Encoder, Model as Opened, ModelOptions, Prefix, Role, Tokenizer,
+    Bytes, CrossEncoder, Encoder, Limits, Model as Opened, ModelOptions, Prefix, Role, Tokenizer,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -13,6 +13,7 @@ use pyo3::types::PyBytes;
 
 use crate::error::OrException;
 use crate::generate::{Pieces, Request};
+use crate::limits::{Given, limits};
 use crate::rows::{Lent, Rows, Writer, precision};
 use crate::texts::{OK, Policy, Row, TRUNCATED, Texts};
 use crate::threads::Chosen;
@@ -23,6 +24,7 @@ use crate::watch::watched;
 pub(crate) struct Model {
     origin: Origin,
     options: ModelOptions,
+    limits: Limits,
     opened: Opened,
     threads: Chosen,
     /// What embeds by a model that continues texts.
@@ -87,7 +89,7 @@ type Tokens = (Vec<u32>, bool);
 #[pymethods]
 impl Model {
     #[new]
-    #[pyo3(signature = (path, data, *, threads, memory, max_tokens, precise, requantize))]
+    #[pyo3(signature = (path, data, *, threads, memory, max_tokens, precise, requantize, limits))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn new(
         py: Python<'_>,
@@ -98,10 +100,12 @@ impl Model {
         max_tokens: Option<usize>,
         precise: bool,
         requantize: bool,
+        limits: Option<Given>,
     ) -> PyResult<Self> {
         let threads = Chosen::new(threads)?;
+        let limits = self::limits(limits.as_ref());
         let options = Opened::options().max_tokens(max_tokens).memory(memory);
-        let options = options.precise(precise).requantize(requantize);
+        let options = options.precise(precise).requantize(requantize).limits(limits);
         let origin = match (path, data) {
             (Some(path), _) => Origin::Path(path),
             (None, Some(data)) => Origin::Bytes(data.into()),
@@ -117,7 +121,7 @@ impl Model {
         });
         let opened = opened.or_exception(py)?;
         let (pooled, tokenizer) = Default::default();
-        let model = Self { origin, options, opened, threads, pooled, tokenizer };
+        let model = Self { origin, options, limits, opened, threads, pooled, tokenizer };
         if matches!(model.opened, Opened::Words(_)) {
             return Err(PyTypeError::new_err("the file has word vectors: WordVectors opens it"));
         }
@@ -380,12 +384,13 @@ impl Model {
 
     fn tokenizer(&self, py: Python<'_>) -> PyResult<&Tokenizer> {
         self.opened_once(py, &self.tokenizer, || {
+            let options = Tokenizer::options().limits(self.limits);
             let source = match &self.origin {
-                Origin::Path(path) => return Tokenizer::open(path),
+                Origin::Path(path) => return options.open(path),
                 Origin::Bytes(bytes) => Source::from_bytes(bytes.clone()),
                 Origin::BuiltIn => Source::built_in()?,
             };
-            Tokenizer::of(source, false)
+            options.open_source(source, false)
         })
     }
 }

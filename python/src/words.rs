@@ -6,6 +6,7 @@ use nanoembed::Neighbour;
 use pyo3::prelude::*;
 
 use crate::error::OrException;
+use crate::limits::{Given, limits};
 use crate::rows::Rows;
 use crate::threads::Chosen;
 
@@ -19,11 +20,17 @@ pub(crate) struct Words {
 #[pymethods]
 impl Words {
     #[new]
-    #[pyo3(signature = (path, *, threads))]
-    fn new(py: Python<'_>, path: PathBuf, threads: Option<usize>) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, threads, limits))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        threads: Option<usize>,
+        limits: Option<Given>,
+    ) -> PyResult<Self> {
         let threads = Chosen::new(threads)?;
+        let options = nanoembed::Words::options().limits(self::limits(limits.as_ref()));
         let pool = threads.pool()?;
-        let words = py.detach(|| pool.install(|| nanoembed::Words::open(path)));
+        let words = py.detach(|| pool.install(|| options.open(path)));
         Ok(Self { words: words.or_exception(py)?, threads })
     }
 

@@ -13,6 +13,55 @@ import nanoembed
 from nanoembed import Status
 
 
+def test_what_takes_more_than_the_limits_is_refused_by_their_names():
+    from nanoembed.sentence_transformers import SentenceTransformer
+
+    def refused(name, opened, path, **limits):
+        with pytest.raises(nanoembed.ModelError, match=f"`{name}`") as caught:
+            opened(path, limits=nanoembed.Limits(**limits))
+        assert (caught.value.code, caught.value.name) == (209, "over_limit")
+
+    def in_memory(path, **options):
+        return nanoembed.Model(path.read_bytes(), **options)
+
+    def in_pieces(path, **options):
+        return nanoembed.Model(path, memory=1 << 30, **options)
+
+    for opened, path in [
+        (nanoembed.Model, PROMPTED),
+        (in_memory, PROMPTED),
+        (SentenceTransformer, PROMPTED),
+        (nanoembed.Model, DECODER),
+        (in_pieces, DECODER),
+        (nanoembed.WordVectors, WORDS),
+    ]:
+        own = path.stat().st_size
+        refused("file_bytes", opened, path, file_bytes=own - 1)
+        model = opened(path, limits=nanoembed.Limits(file_bytes=own))
+        # What is pickled is opened within the same limits.
+        assert pickle.loads(pickle.dumps(model))._options["limits"].file_bytes == own
+    for opened in (nanoembed.Model, SentenceTransformer):
+        refused("session_bytes", opened, PROMPTED, session_bytes=1000)
+    few = nanoembed.Limits(session_bytes=1000)
+    assert nanoembed.Model(DECODER, limits=few).tokenize("Once").ids
+    with pytest.raises(nanoembed.ModelError, match="`session_bytes`"):
+        next(nanoembed.Model(DECODER, limits=few).generate("Once", max_tokens=1))
+
+
+def test_limits_are_those_of_the_library_and_are_numbers_of_bytes():
+    assert nanoembed.Limits() == nanoembed.Limits(file_bytes=1 << 40, session_bytes=1 << 34)
+    with pytest.raises(TypeError):
+        nanoembed.Limits(1 << 40)
+    with pytest.raises(TypeError):
+        nanoembed.Limits(file_bytes="much")
+    for wrong in (-1, 1 << 64):
+        with pytest.raises(ValueError, match=f"session_bytes={wrong} is no number of bytes"):
+            nanoembed.Limits(session_bytes=wrong)
+    for other in ({"file_bytes": 1}, 1):
+        with pytest.raises(AttributeError, match="file_bytes"):
+            nanoembed.Model(limits=other)
+
+
 @pytest.mark.parametrize("item", [None, 5, b"bytes", float("nan"), ["text"]])
 def test_what_is_no_string_raises_and_is_named(item, model):
     with pytest.raises(TypeError, match=r"texts\[1\] is"):

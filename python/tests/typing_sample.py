@@ -25,7 +25,10 @@ assert_type(model.rerank("a", ["b"])[0].score, float)
 assert_type(nanoembed.similarity(one, several), npt.NDArray[np.float32])
 text: str = "".join(model.generate([{"role": "user", "content": "Hello"}], max_tokens=8))
 
-words = nanoembed.WordVectors("words.fifu")
+limits = nanoembed.Limits(file_bytes=1 << 30)
+assert_type(limits.session_bytes, int)
+SentenceTransformer("folder/", limits=limits).encode(["a"])
+words = nanoembed.WordVectors("words.fifu", limits=limits)
 assert_type(words.vector("word"), npt.NDArray[np.float32] | None)
 near: list[str] = [neighbour.word for neighbour in words.similar("word", k=3)]
 
