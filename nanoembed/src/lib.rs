@@ -101,7 +101,7 @@ pub use nanoembed_core::event::Format;
 pub use open::limits::Limits;
 pub use open::prompts::Prefix;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
-pub use tokenizer::{Tokenizer, Tokens};
+pub use tokenizer::{Tokenizer, TokenizerOptions, Tokens};
 pub use words::{Neighbour, Words};
 
 #[cfg(doctest)]

@@ -117,8 +117,8 @@ impl ModelOptions {
         Self { memory: bytes.into(), ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default. Word
-    /// vectors are mapped, and have none.
+    /// What the file may make the library take, instead of what [`Limits`] has by default.
+    /// `session_bytes` does not count for word vectors, nor beside [`memory`](Self::memory).
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -142,7 +142,7 @@ impl ModelOptions {
         let path = &*literal(path.as_ref());
         if path.is_file() && Model::is_words(path)? {
             self.refuse_all("word vectors")?;
-            return Words::open(path).map(Model::Words);
+            return Words::options().limits(self.limits).open(path).map(Model::Words);
         }
         let opened = Opened::within(Source::open(path)?, &self.limits)?;
         match self.memory {

@@ -11,6 +11,7 @@ use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
 use crate::encoder::text::limit;
 use crate::error::{Error, Result};
 use crate::files::literal;
+use crate::open::limits::Limits;
 use crate::open::opened::Opened;
 use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
@@ -54,13 +55,16 @@ impl Tokenizer {
     ///
     /// What is wrong with the file or the model in it, or that it could not be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = &*literal(path.as_ref());
-        Self::of(Source::open(path)?, is_model(path))
+        Self::options().open(path)
     }
 
-    #[doc(hidden)]
-    pub fn of(source: Source, is_sentencepiece: bool) -> Result<Self> {
-        let opened = Opened::of(source)?;
+    /// Options to open a tokenizer with.
+    #[must_use]
+    pub fn options() -> TokenizerOptions {
+        TokenizerOptions::default()
+    }
+
+    fn of(opened: &Opened, is_sentencepiece: bool) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let tokenizer = if opened.is_causal() {
             AnyTokenizer::from_causal(opened.causal_tokenizer()?)
@@ -124,6 +128,45 @@ impl Tokenizer {
             Ok(prompts) => prompts.choose(prompt),
             Err(error) => Err(Error::new(error.kind(), error.to_string())),
         }
+    }
+}
+
+/// How a tokenizer is to be opened.
+///
+/// ```
+/// use nanoembed::{Limits, Tokenizer};
+///
+/// let limits = Limits { file_bytes: 1 << 30, ..Limits::default() };
+/// Tokenizer::options().limits(limits).open("../ffi/tests/data/small_bert.weights")?;
+/// # Ok::<(), nanoembed::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TokenizerOptions {
+    limits: Limits,
+}
+
+impl TokenizerOptions {
+    /// How large the model's files may be, instead of what [`Limits`] has by default. Nothing is
+    /// computed, so `session_bytes` does not count.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Opens a tokenizer: see [`Tokenizer::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Tokenizer::open`].
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Tokenizer> {
+        let path = &*literal(path.as_ref());
+        self.open_source(Source::open(path)?, is_model(path))
+    }
+
+    #[doc(hidden)]
+    pub fn open_source(&self, source: Source, is_sentencepiece: bool) -> Result<Tokenizer> {
+        Tokenizer::of(&Opened::within(source, &self.limits)?, is_sentencepiece)
     }
 }
 

@@ -403,6 +403,35 @@ fn what_asks_for_more_than_the_limits_is_refused_by_their_names() {
     assert_eq!(opened(&reranker, of_sessions(1000)).unwrap_err().kind(), over);
 }
 
+#[test]
+fn limits_of_files_hold_for_whatever_reads_them() {
+    let limits = |most| Limits { file_bytes: most, ..Limits::default() };
+    let tokens = |path: &str, limits| Tokenizer::options().limits(limits).open(path).map(drop);
+    let words = |path: &str, limits| Words::options().limits(limits).open(path).map(drop);
+    let by_content = |path: &str, limits| Model::options().limits(limits).open(path).map(drop);
+    // Its weights stay in the file; that they are not mapped is no reason to take a larger one.
+    let in_pieces = |path: &str, limits| {
+        Generator::options().memory(1 << 30).limits(limits).open(path).map(drop)
+    };
+    let of_any_kind =
+        |path: &str, limits| Model::options().memory(1 << 30).limits(limits).open(path).map(drop);
+    type Open<'o> = &'o dyn Fn(&str, Limits) -> nanoembed::Result<()>;
+    for (path, open) in [
+        (BERT, &tokens as Open<'_>),
+        (LLAMA, &tokens),
+        (WORDS, &words),
+        (WORDS, &by_content),
+        (LLAMA, &in_pieces),
+        (LLAMA, &of_any_kind),
+    ] {
+        let bytes = std::fs::metadata(path).unwrap().len();
+        open(path, limits(bytes)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let error = open(path, limits(bytes - 1)).unwrap_err();
+        assert_eq!(error.kind(), Kind::Core(ErrorKind::OverLimit), "{path}: {error}");
+        assert!(error.to_string().contains("`file_bytes`"), "{error}");
+    }
+}
+
 /// The least limit of a session with which something is allowed.
 fn least(is_allowed: impl Fn(Limits) -> bool) -> u64 {
     let (mut refused, mut allowed) = (0, 1 << 26);

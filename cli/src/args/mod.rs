@@ -1,13 +1,15 @@
 //! The arguments of the program: the commands and what several of them share.
 
 pub(crate) mod choice;
+pub(crate) mod limits;
+pub(crate) mod size;
 pub(crate) mod words;
 pub(crate) mod writing;
 
 use std::path::{Path, PathBuf};
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 use nanoembed::inspect::verification::{Finding, verify};
 use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
@@ -15,14 +17,11 @@ use nanoembed::words::Policy;
 use nanoembed::{Encoder, EncoderOptions, Pooling, Prefix};
 use nanoembed_core::event::Mode;
 
-use crate::commands::{
-    analogy, bucket_to_explicit, completions, compute_accuracy, convert, dequantize, diff, embed,
-    generate, histogram, inspect, metadata, migrate, prune_vocabulary, quantize, reconstruct,
-    rerank, search, select, similar, tokenize, vector, verify,
-};
+use crate::commands::Command;
 use crate::error::{Error, Result};
 use crate::progress::Terminal;
 use choice::choice;
+use limits::{FileLimit, Read, SessionLimit};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -55,33 +54,9 @@ pub(crate) struct Cli {
     /// Print neither warnings nor progress
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-}
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Embed(embed::Embed),
-    Search(search::Search),
-    Rerank(rerank::Rerank),
-    Generate(generate::Generate),
-    Tokenize(tokenize::Tokenize),
-    Inspect(inspect::Inspect),
-    Verify(verify::Verify),
-    Convert(convert::Convert),
-    Quantize(quantize::Quantize),
-    PruneVocabulary(prune_vocabulary::PruneVocabulary),
-    Dequantize(dequantize::Dequantize),
-    Diff(diff::Diff),
-    Histogram(histogram::Histogram),
-    Migrate(migrate::Migrate),
-    Vector(vector::Vector),
-    Similar(similar::Similar),
-    Analogy(analogy::Analogy),
-    Select(select::Select),
-    Reconstruct(reconstruct::Reconstruct),
-    BucketToExplicit(bucket_to_explicit::BucketToExplicit),
-    Metadata(metadata::Metadata),
-    ComputeAccuracy(compute_accuracy::ComputeAccuracy),
-    Completions(completions::Completions),
+    #[command(flatten)]
+    pub(crate) file_limit: FileLimit,
 }
 
 /// A whole number that is not negative.
@@ -179,6 +154,9 @@ pub(crate) struct EmbedderArgs {
     pub(crate) model: ModelArgs,
 
     #[command(flatten)]
+    pub(crate) session_limit: SessionLimit,
+
+    #[command(flatten)]
     pub(crate) prompts: PromptArgs,
 
     /// Keep only the first N numbers of every vector, for models made for it
@@ -215,6 +193,7 @@ impl EmbedderArgs {
     fn options(&self) -> EncoderOptions {
         Encoder::options()
             .max_tokens(self.model.max_tokens)
+            .limits(self.session_limit.limits())
             .truncate_dim(self.truncate_dim)
             .normalize(self.normalize)
             .precise(self.precise)
@@ -233,6 +212,11 @@ pub(crate) fn verify_model(path: &Path, quiet: bool) -> Result<()> {
 }
 
 impl ModelArgs {
+    /// The model's file, unless it is the one that is built in.
+    pub(crate) fn reads(&self) -> Vec<Read<'_>> {
+        self.model.as_deref().map(Read::Model).into_iter().collect()
+    }
+
     /// Opens the model, verified first if that was asked for.
     pub(crate) fn open(&self, quiet: bool) -> Result<Source> {
         if self.verify {

@@ -7,6 +7,8 @@ use nanoembed::convert::writing::SHARD_BYTES;
 use nanoembed::convert::{Target, Writing};
 
 use super::choice::choice;
+use super::limits::Read;
+use super::size::size;
 
 /// The largest UQFF shard unless it is said.
 const SHARD_SIZE: &str = "10G";
@@ -50,19 +52,12 @@ pub(crate) struct WritingArgs {
     residual: Option<PathBuf>,
 }
 
-/// A number of bytes, binary multiples by a letter.
-pub(crate) fn size(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.trim_end_matches(['B', 'b', 'i']) {
-        number if number.ends_with(['K', 'k']) => (&number[..number.len() - 1], 1 << 10),
-        number if number.ends_with(['M', 'm']) => (&number[..number.len() - 1], 1 << 20),
-        number if number.ends_with(['G', 'g']) => (&number[..number.len() - 1], 1 << 30),
-        number => (number, 1),
-    };
-    let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "expected a size such as 500M or 10G".into())
-}
-
 impl WritingArgs {
+    /// The file with weights that is read beside IN.
+    pub(crate) fn reads(&self) -> Option<Read<'_>> {
+        self.like.as_deref().map(Read::Files)
+    }
+
     /// An option that was given another value than it has of itself.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let options = [
@@ -97,12 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_binary_units() {
+    fn shards_are_as_large_as_the_library_makes_them() {
         assert_eq!(size(SHARD_SIZE), Ok(SHARD_BYTES));
-        assert_eq!(size("500MiB"), Ok(500 << 20));
-        assert_eq!(size("4096"), Ok(4096));
-        for bad in ["", "0", "G", "-1", "1T", "99999999999G"] {
-            assert!(size(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -28,7 +28,7 @@ With `--json` every answer is one line, the nearest first:
   {\"word\", \"similarity\"}")]
 pub(crate) struct Analogy {
     /// A `.fifu` file
-    file: PathBuf,
+    pub(super) file: PathBuf,
 
     a: String,
     b: String,

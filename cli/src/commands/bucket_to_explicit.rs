@@ -21,7 +21,7 @@ Examples:
 pub(crate) struct BucketToExplicit {
     /// A `.fifu` file with a bucket or fastText vocabulary
     #[arg(value_name = "IN")]
-    input: PathBuf,
+    pub(super) input: PathBuf,
 
     /// The `.fifu` file to write; `-` is stdout
     #[arg(value_name = "OUT")]

@@ -31,7 +31,7 @@ With `--json` every section is one line, and the total the last:
   {\"section\", \"correct\", \"total\", \"skipped\", \"accuracy\", \"cosine\"}")]
 pub(crate) struct ComputeAccuracy {
     /// A `.fifu` file
-    file: PathBuf,
+    pub(super) file: PathBuf,
 
     /// The analogies; `-` is stdin
     #[arg(value_name = "ANALOGIES", default_value = "-")]

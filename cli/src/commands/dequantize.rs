@@ -32,7 +32,7 @@ or parts brings the others. A layer of UQFF 0.x is named by its number.")]
 pub(crate) struct Dequantize {
     /// The file that holds the weights
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    pub(super) file: PathBuf,
 
     /// The tensor, or the layer whose weight is meant [default: all tensors]
     #[arg(value_name = "TENSOR")]

@@ -31,11 +31,11 @@ With `--json`: {\"only_a\", \"only_b\", \"shapes\", \"tensors\": [{\"name\", \"m
 pub(crate) struct Diff {
     /// The one file, the measure
     #[arg(value_name = "A")]
-    left: PathBuf,
+    pub(super) left: PathBuf,
 
     /// The other file
     #[arg(value_name = "B")]
-    right: PathBuf,
+    pub(super) right: PathBuf,
 
     /// Names of layers that have only numbers: JSON `{"0": "lm_head", …}` or lines `0 lm_head`
     #[arg(long, value_name = "FILE")]

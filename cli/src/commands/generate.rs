@@ -9,7 +9,8 @@ use clap::Args;
 use nanoembed::{Generator, Message, Pieces, Prompt, Sampling};
 use serde::Serialize;
 
-use crate::args::writing::size;
+use crate::args::limits::SessionLimit;
+use crate::args::size::size;
 use crate::args::{number, verify_model, whole};
 use crate::error::{Error, Result};
 use crate::output::lines::Lines;
@@ -37,7 +38,7 @@ pub(crate) struct Generate {
     /// An `.amb`, `.weights` or GGUF file, a UQFF file (its first shard), or a folder of one of
     /// these or of safetensors
     #[arg(long, short, value_name = "FILE")]
-    model: PathBuf,
+    pub(super) model: PathBuf,
 
     /// Check the model's file first, its checksums too, as `nanoembed verify` does: takes as long
     /// as reading it
@@ -46,8 +47,11 @@ pub(crate) struct Generate {
 
     /// Take no more memory than this, in bytes or with K, M, G: weights are read from the file
     /// again for each token, in pieces, instead of being mapped; slower
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "max_session_bytes")]
     memory: Option<u64>,
+
+    #[command(flatten)]
+    session_limit: SessionLimit,
 
     /// How many tokens are added at most
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = whole)]
@@ -111,7 +115,10 @@ impl Generate {
         if self.verify {
             verify_model(&self.model, quiet)?;
         }
-        let options = Generator::options().memory(self.memory).precise(self.precise);
+        let options = Generator::options()
+            .memory(self.memory)
+            .precise(self.precise)
+            .limits(self.session_limit.limits());
         let generator = options.open(&self.model)?;
         let message = [Message::user(&self.prompt)];
         let prompt = match self.chat {

@@ -29,7 +29,7 @@ Examples:
 pub(crate) struct Metadata {
     /// A `.fifu` file
     #[arg(value_name = "IN")]
-    input: PathBuf,
+    pub(super) input: PathBuf,
 
     /// Only the value of this key; exit status 1 if there is none
     key: Option<String>,

@@ -8,6 +8,7 @@ use clap::Args;
 use nanoembed::convert::Migration;
 
 use super::convert::report;
+use crate::args::limits::{Read, each_file};
 use crate::args::writing::WritingArgs;
 use crate::error::{Error, Result};
 use crate::progress::Terminal;
@@ -40,6 +41,13 @@ pub(crate) struct Migrate {
 }
 
 impl Migrate {
+    /// See [`Command::reads`](super::Command::reads).
+    pub(super) fn reads(&self) -> Vec<Read<'_>> {
+        let (_, inputs) = self.paths.split_last().unzip();
+        let inputs = each_file(inputs.unwrap_or_default());
+        inputs.into_iter().chain(self.writing.reads()).collect()
+    }
+
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let Some((output, inputs)) = self.paths.split_last() else {
             return Err(Error::usage("name files to read and a file to write"));

@@ -27,13 +27,75 @@ pub(crate) mod verify;
 
 use std::process::ExitCode;
 
-use crate::args::{Cli, Command};
+use clap::Subcommand;
+
+use crate::args::Cli;
+use crate::args::limits::{Read, each_file};
 use crate::error::Result;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Embed(embed::Embed),
+    Search(search::Search),
+    Rerank(rerank::Rerank),
+    Generate(generate::Generate),
+    Tokenize(tokenize::Tokenize),
+    Inspect(inspect::Inspect),
+    Verify(verify::Verify),
+    Convert(convert::Convert),
+    Quantize(quantize::Quantize),
+    PruneVocabulary(prune_vocabulary::PruneVocabulary),
+    Dequantize(dequantize::Dequantize),
+    Diff(diff::Diff),
+    Histogram(histogram::Histogram),
+    Migrate(migrate::Migrate),
+    Vector(vector::Vector),
+    Similar(similar::Similar),
+    Analogy(analogy::Analogy),
+    Select(select::Select),
+    Reconstruct(reconstruct::Reconstruct),
+    BucketToExplicit(bucket_to_explicit::BucketToExplicit),
+    Metadata(metadata::Metadata),
+    ComputeAccuracy(compute_accuracy::ComputeAccuracy),
+    Completions(completions::Completions),
+}
+
+impl Command {
+    /// What the command reads beside texts and settings, as it was named.
+    pub(crate) fn reads(&self) -> Vec<Read<'_>> {
+        match self {
+            Self::Embed(command) => command.embedder.model.reads(),
+            Self::Search(command) => command.embedder.model.reads(),
+            Self::Rerank(command) => command.model.reads(),
+            Self::Tokenize(command) => command.model.reads(),
+            Self::Generate(command) => vec![Read::Model(&command.model)],
+            Self::Inspect(command) => each_file(&command.files),
+            Self::Verify(command) => each_file(&command.files),
+            Self::Convert(command) => vec![Read::Files(&command.input)],
+            Self::Quantize(command) => command.reads(),
+            Self::PruneVocabulary(command) => vec![Read::Files(&command.model)],
+            Self::Dequantize(command) => vec![Read::Files(&command.file)],
+            Self::Diff(command) => vec![Read::Files(&command.left), Read::Files(&command.right)],
+            Self::Histogram(command) => vec![Read::Files(&command.file)],
+            Self::Migrate(command) => command.reads(),
+            Self::Vector(command) => vec![Read::Files(&command.file)],
+            Self::Similar(command) => vec![Read::Files(&command.file)],
+            Self::Analogy(command) => vec![Read::Files(&command.file)],
+            Self::Select(command) => vec![Read::Files(&command.input)],
+            Self::Reconstruct(command) => vec![Read::Files(&command.input)],
+            Self::BucketToExplicit(command) => vec![Read::Files(&command.input)],
+            Self::Metadata(command) => vec![Read::Files(&command.input)],
+            Self::ComputeAccuracy(command) => vec![Read::Files(&command.file)],
+            Self::Completions(_) => Vec::new(),
+        }
+    }
+}
 
 /// Runs the command that was asked for; the exit code is not always that of success: `verify` may
 /// find something.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     let quiet = cli.quiet;
+    cli.file_limit.check(&cli.command)?;
     match cli.command {
         Command::Embed(command) => command.run(quiet),
         Command::Generate(command) => command.run(quiet),

@@ -37,7 +37,7 @@ took away, and `left_out` names files of the folder that are not in the new one.
 pub(crate) struct PruneVocabulary {
     /// The model: a folder as on Hugging Face with safetensors
     #[arg(long, short, value_name = "FILE")]
-    model: PathBuf,
+    pub(super) model: PathBuf,
 
     /// The folder to write, not there yet or empty; it appears when it is complete
     #[arg(long, short, value_name = "FILE", required_unless_present = "dry_run")]

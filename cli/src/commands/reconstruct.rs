@@ -21,7 +21,7 @@ Examples:
 pub(crate) struct Reconstruct {
     /// A quantised `.fifu` file
     #[arg(value_name = "IN")]
-    input: PathBuf,
+    pub(super) input: PathBuf,
 
     /// The `.fifu` file to write; `-` is stdout
     #[arg(value_name = "OUT")]

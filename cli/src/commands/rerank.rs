@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::ModelArgs;
+use crate::args::limits::SessionLimit;
 use crate::error::{Error, Result};
 use crate::input::{Item, PairArgs};
 use crate::output::kept::kept;
@@ -38,7 +39,10 @@ pub(crate) struct Rerank {
     input: PairArgs,
 
     #[command(flatten)]
-    model: ModelArgs,
+    pub(super) model: ModelArgs,
+
+    #[command(flatten)]
+    session_limit: SessionLimit,
 
     /// Write the best first, with the texts
     #[arg(long, help_heading = "Output")]
@@ -88,7 +92,9 @@ impl Rerank {
             return Err(Error::usage("the model built in embeds texts and does not compare them")
                 .with_hint("name a cross-encoder with `--model FOLDER`"));
         }
-        let model = CrossEncoder::options().max_tokens(self.model.max_tokens);
+        let model = CrossEncoder::options()
+            .max_tokens(self.model.max_tokens)
+            .limits(self.session_limit.limits());
         let model = model.open_source(self.model.open(quiet)?)?;
         if self.sort && model.labels().len() > 1 {
             let labels = model.labels().join(", ");

@@ -34,7 +34,7 @@ With `--json` every neighbour is one line, the nearest first:
 and, where several words were asked for, with the word as \"query\" before them.")]
 pub(crate) struct Similar {
     /// A `.fifu` file
-    file: PathBuf,
+    pub(super) file: PathBuf,
 
     /// Words; without any, the lines of stdin
     #[arg(value_name = "WORD")]

@@ -39,7 +39,7 @@ pub(crate) struct Tokenize {
     input: InputArgs,
 
     #[command(flatten)]
-    model: ModelArgs,
+    pub(super) model: ModelArgs,
 
     #[command(flatten)]
     prompts: PromptArgs,
@@ -71,7 +71,8 @@ impl Tokenize {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.model.use_threads()?;
         let is_sentencepiece = self.model.model.as_deref().is_some_and(is_model);
-        let tokenizer = Tokenizer::of(self.model.open(quiet)?, is_sentencepiece)?;
+        let tokenizer =
+            Tokenizer::options().open_source(self.model.open(quiet)?, is_sentencepiece)?;
         let limit = match self.model.max_tokens {
             Some(0) => None,
             asked => tokenizer.limit(asked)?,

@@ -45,7 +45,7 @@ A word without any vector has `null` for it (and a row of NaN in `.npy`); the ex
 status is then 1.")]
 pub(crate) struct Vector {
     /// A `.fifu` file
-    file: PathBuf,
+    pub(super) file: PathBuf,
 
     /// Words; without any, the lines of stdin
     #[arg(value_name = "WORD")]

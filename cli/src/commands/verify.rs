@@ -37,7 +37,7 @@ With `--json` every finding is one line:
 pub(crate) struct Verify {
     /// Files or folders to check; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
 
     /// Refuse harmless deviations from the format too
     #[arg(long)]

@@ -2,7 +2,7 @@ use predicates::str::contains;
 
 use crate::{failure, nanoembed, stdout};
 
-const COMMANDS: [&str; 23] = [
+pub(crate) const COMMANDS: [&str; 23] = [
     "embed",
     "rerank",
     "generate",

@@ -20,6 +20,7 @@ mod help;
 mod hostile;
 mod inspect;
 mod interrupt;
+mod limits;
 mod outputs;
 mod pairs;
 mod prune_vocabulary;

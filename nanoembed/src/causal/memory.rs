@@ -5,6 +5,7 @@ use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{Activations, LlamaPlan};
+use nanoembed_core::read::ReadAt as _;
 use nanoembed_core::top::Scored;
 
 use super::bundle::Bundle;
@@ -12,6 +13,7 @@ use super::model::{Causal, CausalModel, TOKENS_AT_ONCE};
 use super::structure;
 use crate::error::{Error, Kind, Result, name_of};
 use crate::files::on_disk::OnDisk;
+use crate::open::limits::Limits;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::units;
@@ -30,9 +32,9 @@ const MARGIN_BYTES: usize = 1 << 20;
 const MERGE_HINT: &str =
     "llama.cpp's `llama-gguf-split --merge FIRST OUT` makes one file of all parts";
 
-/// Opens the model in the file at `path`. Of it only the structure and the tokens are kept in
-/// memory.
-pub(crate) fn open_stored(path: &Path) -> Result<Causal> {
+/// Opens the model in the file at `path`, if it is not larger than `limits` allow. Of it only the
+/// structure and the tokens are kept in memory.
+pub(crate) fn open_stored(path: &Path, limits: &Limits) -> Result<Causal> {
     let refuse =
         |kind, message: &str| Error::new(kind, message).of_argument("memory").at(name_of(path));
     if Bundle::open(path)?.is_some() {
@@ -40,6 +42,7 @@ pub(crate) fn open_stored(path: &Path) -> Result<Causal> {
             .with_hint("`nanoembed convert FOLDER OUT.amb` or `migrate IN.uqff OUT.gguf --like ORIGINAL.gguf` makes one"));
     }
     let file = OnDisk::open(path)?;
+    limits.check_file_bytes(file.len(), &name_of(path))?;
     let structure = structure::read(&file).map_err(|error| Error::in_file(name_of(path), error))?;
     let opened = Opened::of(Source::structure(name_of(path), structure)).and_then(Opened::causal);
     let split = Kind::Core(ErrorKind::SplitFile);

@@ -74,7 +74,8 @@ impl GeneratorOptions {
     }
 
     /// What the file may make the library take, instead of what [`Limits`] has by default.
-    /// [`memory`](Self::memory) bounds all of it by itself: these limits do not count then.
+    /// [`memory`](Self::memory) bounds scratch memory by itself: `session_bytes` does not count
+    /// then.
     #[must_use]
     pub const fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -88,7 +89,7 @@ impl GeneratorOptions {
     pub fn open(self, path: impl AsRef<Path>) -> Result<Generator> {
         let path = &*literal(path.as_ref());
         let causal = match self.memory {
-            Some(_) => memory::open_stored(path)?,
+            Some(_) => memory::open_stored(path, &self.limits)?,
             None => Opened::within(Source::open(path)?, &self.limits)?.causal()?,
         };
         Ok(Generator(Arc::new(Inner { causal, options: self })))

@@ -23,7 +23,7 @@ use crate::units;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of all files that hold the model's weights: 1 TiB.
+    /// Bytes of all files that hold the model's weights, or of the file of word vectors: 1 TiB.
     pub file_bytes: u64,
     /// Bytes of scratch memory that a thread takes for the longest text: 16 GiB. A generator's are
     /// for as many tokens as the prompt has and are asked for.
@@ -39,13 +39,18 @@ impl Default for Limits {
 impl Limits {
     /// Refuses a model of larger files.
     pub(crate) fn check_files(&self, source: &Source) -> Result<()> {
-        let bytes = source.bytes();
+        self.check_file_bytes(source.bytes(), source.name())
+    }
+
+    /// Refuses files of so many bytes, of which messages say `name`.
+    #[doc(hidden)]
+    pub fn check_file_bytes(&self, bytes: u64, name: &str) -> Result<()> {
         if bytes <= self.file_bytes {
             return Ok(());
         }
         let limit = ("file_bytes", self.file_bytes);
         Err(refused(format_args!("its files have {}", units::bytes(bytes)), limit)
-            .at(source.name())
+            .at(name)
             .with_hint("a larger limit takes it, if you trust the file"))
     }
 

@@ -84,7 +84,7 @@ impl Source {
     }
 
     /// The bytes of all files that hold weights.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         match &self.content {
             Content::Whole(bytes) => bytes.len() as u64,
             Content::Bundle(bundle) => bundle.bytes(),
@@ -93,7 +93,7 @@ impl Source {
     }
 
     /// The name that messages give to the model.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 

@@ -123,6 +123,11 @@ impl FileSet {
         self.files.iter().map(|(path, file)| (path.as_path(), &**file))
     }
 
+    /// The bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, file)| file.len() as u64).sum()
+    }
+
     /// The format of the files, which is that of the first.
     pub fn format(&self) -> Option<Format> {
         format_of(self.files.first()?.0.as_path(), self.first())

@@ -15,6 +15,7 @@ use super::similar::{analogous, no_vector, similar};
 use crate::bytes::Bytes;
 use crate::error::{Result, name_of};
 use crate::files::literal;
+use crate::open::limits::Limits;
 use crate::progress::Silent;
 
 /// Word vectors with an index of their words. Clones share them.
@@ -63,10 +64,12 @@ impl Words {
         WordsOptions::default()
     }
 
-    fn of(path: &Path, policy: Policy) -> Result<Self> {
+    fn of(path: &Path, &WordsOptions { policy, limits }: &WordsOptions) -> Result<Self> {
         let path = &*literal(path);
         let options = WordOptions { policy, ..WordOptions::default() };
-        let bytes: Bytes = as_finalfusion(Start::open(path)?, path, &options, &Silent)?.into();
+        let start = Start::open(path)?;
+        limits.check_file_bytes(start.bytes.unwrap_or_default(), &start.name)?;
+        let bytes: Bytes = as_finalfusion(start, path, &options, &Silent)?.into();
         // SAFETY: a clone of the bytes stays beside what borrows from them, and is dropped behind
         // it; nothing that borrows from them is handed out for longer.
         let borrowed = unsafe { bytes.unbound() };
@@ -181,6 +184,7 @@ impl Words {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WordsOptions {
     policy: Policy,
+    limits: Limits,
 }
 
 impl WordsOptions {
@@ -191,13 +195,21 @@ impl WordsOptions {
         self
     }
 
+    /// How large the file may be, instead of what [`Limits`] has by default. Looking words up
+    /// takes memory for a vector or two, so `session_bytes` does not count.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
     /// Opens a file: see [`Words::open`].
     ///
     /// # Errors
     ///
     /// As [`Words::open`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Words> {
-        Words::of(path.as_ref(), self.policy)
+        Words::of(path.as_ref(), self)
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Convert {
     /// A Hugging Face folder, its `.safetensors` or `.uqff` file, a `.weights`, `.amb` or GGUF
     /// file, or a file of word vectors; `-` is stdin
     #[arg(value_name = "IN")]
-    input: PathBuf,
+    pub(super) input: PathBuf,
 
     /// The file to write; `-` is stdout
     #[arg(value_name = "OUT")]

@@ -60,7 +60,7 @@ pub(crate) struct Embed {
     input: InputArgs,
 
     #[command(flatten)]
-    embedder: EmbedderArgs,
+    pub(super) embedder: EmbedderArgs,
 
     #[command(flatten)]
     table: TableArgs,

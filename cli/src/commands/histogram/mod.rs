@@ -27,7 +27,7 @@ With `--json`: {\"name\", \"dtype\", \"elements\", \"min\", \"max\", \"mean\", \
 pub(crate) struct Histogram {
     /// The file that holds the weights
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    pub(super) file: PathBuf,
 
     /// The tensor, or the layer whose weight is meant
     #[arg(value_name = "TENSOR")]

@@ -39,7 +39,7 @@ UQFF has \"shards\" and \"layers\" besides:
 pub(crate) struct Inspect {
     /// Files or folders to look into; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(super) files: Vec<PathBuf>,
 
     /// One line of JSON for every file
     #[arg(long)]

@@ -17,6 +17,7 @@ use super::convert::report::Model;
 use super::convert::time::created;
 use crate::args::ThreadArgs;
 use crate::args::choice::possible_value;
+use crate::args::limits::Read;
 use crate::error::{Error, Result};
 use crate::output::lines::Lines;
 use crate::progress::Terminal;
@@ -156,6 +157,11 @@ impl ValueEnum for Quantization {
 }
 
 impl Quantize {
+    /// See [`Command::reads`](super::Command::reads).
+    pub(super) fn reads(&self) -> Vec<Read<'_>> {
+        [Read::Files(&self.input)].into_iter().chain(self.weights.writing.reads()).collect()
+    }
+
     /// Refuses options that mean nothing for the type.
     fn check_options(&self) -> Result<()> {
         let (option, use_is) = match self.quantization {

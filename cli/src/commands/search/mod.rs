@@ -67,7 +67,7 @@ pub(crate) struct Search {
     form: FormArgs,
 
     #[command(flatten)]
-    embedder: EmbedderArgs,
+    pub(super) embedder: EmbedderArgs,
 }
 
 /// What is compared with the query.

@@ -1,0 +1,97 @@
+//! What a stranger's file may make a command take.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use nanoembed::Limits;
+use nanoembed::open::source::Source;
+use nanoembed::stored::FileSet;
+
+use super::size::size;
+use crate::commands::Command;
+use crate::error::{Error, Result, name_of};
+
+/// How large files may be, for every command.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct FileLimit {
+    /// Refuse a model or a file of word vectors that is larger, in bytes or with K, M, G, T: all
+    /// files of a model together [default: 1T for models that are run]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size)]
+    max_file_bytes: Option<u64>,
+}
+
+/// How much memory a text may take, for commands that run models.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct SessionLimit {
+    /// Refuse a model whose longest text takes more scratch memory in a thread, in bytes or with K,
+    /// M, G, T; `--max-tokens` makes it less [default: 16G]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_session_bytes: Option<u64>,
+}
+
+/// What a command reads beside texts and settings.
+pub(crate) enum Read<'c> {
+    /// A model that it runs.
+    Model(&'c Path),
+    /// Files whose content it shows, checks or writes in another form.
+    Files(&'c Path),
+}
+
+impl Read<'_> {
+    const fn path(&self) -> &Path {
+        match self {
+            Self::Model(path) | Self::Files(path) => path,
+        }
+    }
+
+    /// The bytes of all files that belong to what was named, and its name; nothing of what cannot
+    /// be opened: the command says why.
+    fn bytes(&self) -> Option<(u64, String)> {
+        match self {
+            Self::Model(path) => {
+                let source = Source::open(path).ok()?;
+                Some((source.bytes(), source.name().into()))
+            }
+            Self::Files(path) => {
+                let set = FileSet::open(path).ok()?;
+                Some((set.bytes(), set.given_name()))
+            }
+        }
+    }
+}
+
+impl FileLimit {
+    /// Refuses a command that reads larger files, before it opens one.
+    pub(crate) fn check(self, command: &Command) -> Result<()> {
+        let Some(file_bytes) = self.max_file_bytes else { return Ok(()) };
+        let limits = Limits { file_bytes, ..Limits::default() };
+        for read in command.reads() {
+            let path = read.path();
+            if path == Path::new("-") {
+                let message = "is for files: how much comes through stdin is known at its end";
+                return Err(Error::argument("max_file_bytes", message));
+            }
+            // By itself first, as what looks for the other files may read this one.
+            let file = path.metadata().ok().filter(std::fs::Metadata::is_file);
+            limits.check_file_bytes(file.map_or(0, |file| file.len()), &name_of(path))?;
+            if let Some((bytes, name)) = read.bytes() {
+                limits.check_file_bytes(bytes, &name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SessionLimit {
+    /// What is asked for; files have been [checked](FileLimit::check) already.
+    pub(crate) fn limits(self) -> Limits {
+        let usual = Limits::default();
+        Limits { session_bytes: self.max_session_bytes.unwrap_or(usual.session_bytes), ..usual }
+    }
+}
+
+/// The files that a command names in one list.
+pub(crate) fn each_file(paths: &[PathBuf]) -> Vec<Read<'_>> {
+    paths.iter().map(|path| Read::Files(path)).collect()
+}
