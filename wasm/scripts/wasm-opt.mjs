@@ -7,9 +7,12 @@ const program = join(dirname(dirname(fileURLToPath(import.meta.url))), "node_mod
 const FEATURES = ["--enable-simd", "--enable-relaxed-simd", "--enable-bulk-memory", "--enable-sign-ext", "--enable-nontrapping-float-to-int",
   "--enable-mutable-globals", "--enable-reference-types", "--enable-multivalue", "--enable-bulk-memory-opt"];
 
-/** For speed. By itself it makes one function of a whole model's loading, and of all tiles of a kernel: browsers compile function by
- * function, and such take them longer than to load and to embed a text. */
-export const FAST = ["-O3", "--one-caller-inline-max-function-size=300"];
+/**
+ * For speed. Functions that are called in one place alone stay functions unless they are small: browsers compile function by
+ * function, and one of a whole model's loading takes them longer than to load and to embed a text; gzip finds less in it, too. Data
+ * stay in one piece: zeros take less of a compressed file than the headers of the pieces between them.
+ */
+export const FAST = ["-O3", "--one-caller-inline-max-function-size=60", "--skip-pass=memory-packing"];
 /** For size. */
 export const SMALL = ["-Oz", "--converge"];
 
