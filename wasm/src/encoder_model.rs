@@ -197,7 +197,7 @@ impl EncoderModel {
                     Before::Document => (Prefix::Document, Prefix::Usual),
                 };
                 let chosen = model.prompts().choose_for(&role, &wanted);
-                chosen.map(String::from).map_err(|missing| self.lacks(&missing.to_string()))
+                chosen.map(String::from).map_err(|missing| self.lacks(&[&missing.to_string()]))
             }
             #[cfg(feature = "encoder-weights")]
             Self::File { model, .. } => {
@@ -210,14 +210,16 @@ impl EncoderModel {
                     Before::Query => model.named_prompt(FolderPrompt::Query).or_else(usual),
                     Before::Document => model.named_prompt(FolderPrompt::Document).or_else(usual),
                 };
-                chosen.ok_or_else(|| self.lacks(&["no prompt \"", &text, "\""].concat()))
+                chosen.ok_or_else(|| self.lacks(&["no prompt \"", &text, "\""]))
             }
         }
     }
 
-    fn lacks(&self, missing: &str) -> Failure {
-        // Formatting takes more code.
-        let mut said = ["the model has ", missing, "; it has "].concat();
+    fn lacks(&self, missing: &[&str]) -> Failure {
+        // Formatting and joining take more code.
+        let mut said = String::from("the model has ");
+        missing.iter().for_each(|part| said.push_str(part));
+        said.push_str("; it has ");
         let names = self.prompts();
         for (at, name) in names.iter().enumerate() {
             said.push_str(if at > 0 { ", " } else { "" });

@@ -30,14 +30,14 @@ impl Sessions {
         make: impl FnOnce(Plan) -> Result<Session>,
         run: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
-        let known = self.kept.iter().position(|(known, _)| *known == plan);
+        let known = self.kept.extract_if(.., |(known, _)| *known == plan).next();
         let mut session = match known {
-            Some(known) => self.kept.swap_remove(known).1,
+            Some((_, session)) => session,
             None => make(plan)?,
         };
         let result = run(&mut session);
         if self.kept.len() == MAX_SESSIONS {
-            self.kept.remove(0);
+            drop(self.kept.drain(..1));
         }
         self.kept.push((plan, session));
         result

@@ -65,6 +65,7 @@ mod portable;
 mod prefetch;
 mod product;
 mod quantize;
+pub(crate) mod root;
 mod rows;
 pub mod scan;
 mod summary;
@@ -274,7 +275,7 @@ impl Dequantizer {
 
 /// Scales `x` to length 1; a vector of zeros stays one.
 pub(crate) fn normalize(x: &mut [f32]) {
-    let length = libm::sqrtf(rows::sum_of_squares::<Portable>(x));
+    let length = root::sqrt_f32(rows::sum_of_squares::<Portable>(x));
     if length > 0.0 {
         rows::scale::<Portable>(x, 1.0 / length);
     }

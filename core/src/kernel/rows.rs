@@ -1,5 +1,6 @@
 //! Operations on rows, written once over [`Vector`]: the same bits on every table.
 
+use crate::kernel::root;
 use core::f32::consts::LOG2_E;
 
 use super::vector::{LANES, ROUND, Vector};
@@ -247,7 +248,7 @@ pub(super) fn add_layer_norm<V: Vector>(
             *mean = sum::<V>(row) / count;
         }
         for (row, (mean, scale)) in rows.chunks(width).zip(&mut factors) {
-            *scale = 1.0 / libm::sqrtf(sum_of_squares_from::<V>(row, *mean) / count + epsilon);
+            *scale = 1.0 / root::sqrt_f32(sum_of_squares_from::<V>(row, *mean) / count + epsilon);
         }
         for (row, (mean, scale)) in rows.chunks_mut(width).zip(factors) {
             shift_and_scale::<V>(row, (mean, scale), weight, bias);

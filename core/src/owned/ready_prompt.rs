@@ -25,7 +25,12 @@ impl Prompt {
     pub fn before<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match &*self.text {
             "" => Cow::Borrowed(text),
-            prompt => Cow::Owned([prompt, text].concat()),
+            prompt => {
+                let mut whole = String::with_capacity(prompt.len().saturating_add(text.len()));
+                whole.push_str(prompt);
+                whole.push_str(text);
+                Cow::Owned(whole)
+            }
         }
     }
 }

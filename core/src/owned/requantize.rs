@@ -1,6 +1,7 @@
 //! Requantising an embedder's linear layers to 8 bits on load, with activation scales from its file
 //! or from a run over its own vocabulary.
 
+use crate::kernel::root;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -117,7 +118,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         })?;
         #[allow(clippy::cast_precision_loss)] // some dozens
         let rows = ids.len() as f32;
-        let root = |sum: AtomicU32| libm::sqrtf(f32::from_bits(sum.into_inner()) / rows);
+        let root = |sum: AtomicU32| root::sqrt_f32(f32::from_bits(sum.into_inner()) / rows);
         Ok(sums.into_iter().map(root).collect())
     }
 }

@@ -2,6 +2,7 @@
 
 #[cfg(any(feature = "alloc", feature = "folder-models"))]
 pub(crate) mod base64;
+pub(crate) mod character;
 pub mod decimal;
 pub mod fraction;
 pub mod json;

@@ -5,6 +5,7 @@
 use super::sentencepiece::Rules;
 use super::unicode::Clusters;
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::character::utf8;
 
 /// Clusters of this many bytes are not replaced as a whole.
 const LONG: usize = 6;
@@ -85,7 +86,7 @@ impl<'a> Charsmap<'a> {
                     let is_one = !is_long && cluster.chars().nth(1).is_none();
                     let mut room = [0; 4];
                     for c in cluster.chars() {
-                        let part = &*c.encode_utf8(&mut room);
+                        let part = utf8(c, &mut room);
                         let part = if is_one { part } else { self.becomes(part).unwrap_or(part) };
                         take(Mapped::Part(part))?;
                     }

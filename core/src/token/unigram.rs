@@ -13,6 +13,7 @@ use super::sentencepiece::character_bytes;
 use super::vocabulary::{Entries, HashVocabulary, Vocabulary as _};
 use super::window::move_to_front;
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::character::utf8;
 
 /// How much less likely than all tokens a character without one is.
 const UNKNOWN_PENALTY: f64 = 10.0;
@@ -143,8 +144,8 @@ impl<'u, 's> Segmenter<'u, 's> {
             self.settle(give)?;
         }
         let room = self.text.get_mut(self.filled..).unwrap_or_default();
-        let room = room.get_mut(..c.len_utf8()).ok_or(TOO_SMALL)?;
-        let bytes = c.encode_utf8(room).len();
+        let room = room.first_chunk_mut().ok_or(TOO_SMALL)?;
+        let bytes = utf8(c, room).len();
         let places = self.steps.get_mut(self.filled.saturating_add(1)..).unwrap_or_default();
         for place in places.iter_mut().take(bytes) {
             *place = Step { start: NOWHERE, ..Step::default() };

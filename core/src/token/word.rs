@@ -2,6 +2,7 @@
 //! up.
 
 use super::characters::combining_class;
+use crate::text::character::utf8;
 
 /// Words with more characters than this become the unknown token, as in every BERT tokenizer.
 pub const MAX_WORD_CHARACTERS: usize = 100;
@@ -137,8 +138,8 @@ impl Word {
     #[cfg_attr(target_family = "wasm", inline)]
     fn append(&mut self, c: char) {
         if self.characters < MAX_WORD_CHARACTERS {
-            let mut utf8 = [0; 4];
-            let bytes = c.encode_utf8(&mut utf8).as_bytes();
+            let mut room = [0; 4];
+            let bytes = utf8(c, &mut room).as_bytes();
             let free = self.buffer.get_mut(self.end..).unwrap_or_default();
             for (to, from) in free.iter_mut().zip(bytes) {
                 *to = *from;

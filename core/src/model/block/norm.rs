@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel;
 use crate::kernel::pieces::pieces_mut;
+use crate::kernel::root;
 use crate::model::config::{Config, NormKind};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
@@ -67,7 +68,7 @@ pub(in crate::model) fn rms_norm(row: &mut [f32], weight: &[f32], epsilon: f32) 
     let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     let mean = (sum / row.len() as f64) as f32;
-    let factor = 1.0 / libm::sqrtf(mean + epsilon);
+    let factor = 1.0 / root::sqrt_f32(mean + epsilon);
     for (x, weight) in row.iter_mut().zip(weight) {
         *x = *x * factor * weight;
     }

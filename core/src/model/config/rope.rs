@@ -12,6 +12,8 @@
 //! | YaRN (Peng et al. 2023) | [`Yarn`] | [`Yarn::attention_factor`] |
 //! | LongRoPE (Ding et al. 2024) | two tensors, for short texts and for long ones | [`long_attention_factor`] |
 
+use crate::kernel::root;
+
 /// Which elements of a head are turned together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RopePairs {
@@ -166,7 +168,7 @@ impl Llama3 {
 #[must_use]
 pub fn long_attention_factor(factor: f64, original_positions: f64) -> f64 {
     match factor > 1.0 {
-        true => libm::sqrt(1.0 + libm::log(factor) / libm::log(original_positions)),
+        true => root::sqrt_f64(1.0 + libm::log(factor) / libm::log(original_positions)),
         false => 1.0,
     }
 }

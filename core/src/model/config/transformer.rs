@@ -13,6 +13,7 @@
 use super::families::FAMILIES;
 use super::rope::Rope;
 use super::window::Window;
+use crate::kernel::root;
 
 /// The sizes and settings of a transformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -301,7 +302,7 @@ impl Config {
     /// The factor of scores.
     pub(in crate::model) fn score_scale(&self) -> f32 {
         #[allow(clippy::cast_precision_loss)] // heads are small
-        let usual = || 1.0 / libm::sqrtf(self.heads.size as f32);
+        let usual = || 1.0 / root::sqrt_f32(self.heads.size as f32);
         match self.attention.scale {
             Some(scale) if FAMILIES => scale,
             _ => usual(),

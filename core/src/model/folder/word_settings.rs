@@ -7,6 +7,7 @@ use crate::error::{Error, ErrorKind};
 #[cfg(feature = "folder-models")]
 use crate::model::folder::ends::{self, Ends};
 use crate::model::folder::tokenizer_root;
+use crate::text::character::utf8;
 #[cfg(feature = "folder-models")]
 use crate::text::json::is;
 use crate::text::json::{Fault, Object, Read, Value, chars};
@@ -171,9 +172,9 @@ fn added<'a>(vocabulary: &impl Vocabulary, value: Value<'a>) -> Read<'a, u32> {
 /// The id of a token that JSON spells so; `None` if it is longer than any special one.
 fn find<'a>(vocabulary: &impl Vocabulary, spelling: &'a str) -> Read<'a, Option<u32>> {
     let mut token = heapless::Vec::<u8, MAX_SPECIAL_BYTES>::new();
-    let mut utf8 = [0; 4];
+    let mut room = [0; 4];
     for c in chars(spelling) {
-        if token.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes()).is_err() {
+        if token.extend_from_slice(utf8(c, &mut room).as_bytes()).is_err() {
             return Ok(None);
         }
     }

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::model::folder::ends::Ends;
 use crate::model::folder::pair_settings::PairSettings;
 use crate::model::source::word_pieces::in_json::TokenInJson;
+use crate::text::character::utf8;
 use crate::text::json::Read;
 use crate::token::added_words::AddedTokens;
 use crate::token::bpe::{Bpe, Scratch, alphabet};
@@ -49,7 +50,7 @@ impl<'a> PairSource<'a> {
         // Otherwise something would be unknown.
         let mut room = [0; 4];
         for byte in 0..=u8::MAX {
-            let spelled = alphabet::character(byte).encode_utf8(&mut room);
+            let spelled = utf8(alphabet::character(byte), &mut room);
             tokens.find(spelled.as_bytes())?.ok_or(BAD)?;
         }
         Ok(PairTokenizer {
@@ -73,7 +74,7 @@ fn is_kept(token: &TokenInJson<'_>, composes: bool) -> bool {
     }
     let has_rules = token.rules != AddedRules::default();
     let mut room = [0; 4];
-    let is_composed = token.spelling().flatten().all(|c| Form::NFC.has(c.encode_utf8(&mut room)));
+    let is_composed = token.spelling().flatten().all(|c| Form::NFC.has(utf8(c, &mut room)));
     !composes || !is_cut && !has_rules && is_composed
 }
 

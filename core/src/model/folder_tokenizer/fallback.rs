@@ -10,6 +10,7 @@ use super::{BAD, Give, TOO_SMALL, each_plain};
 use crate::error::Result;
 use crate::model::folder::ends::Ends;
 use crate::model::folder::fallback_settings::FallbackSettings;
+use crate::text::character::utf8;
 use crate::text::json::Read;
 use crate::token::bpe::merge::merge;
 use crate::token::bpe::{MergeTable, Scratch};
@@ -48,7 +49,7 @@ impl<'a> FallbackSource<'a> {
             *id = tokens.find(&byte_token(byte))?.ok_or(BAD)?;
         }
         let mut room = [0; CHARACTER];
-        let mark: &[u8] = settings.mark.encode_utf8(&mut room).as_bytes();
+        let mark: &[u8] = utf8(settings.mark, &mut room).as_bytes();
         let crosses = |left: &[u8], right: &[u8]| !left.ends_with(mark) && right.starts_with(mark);
         let has_words = tokens.find(mark)?.is_some() && !self.0.merges.any(&tokens, crosses)?;
         Ok(FallbackTokenizer {
@@ -147,7 +148,7 @@ impl FallbackTokenizer<'_> {
     /// The token of a character, or those of its bytes, and how many these are.
     fn character(&self, c: char) -> Result<([u32; CHARACTER], usize)> {
         let (mut room, mut ids) = ([0; CHARACTER], [0; CHARACTER]);
-        let spelled = c.encode_utf8(&mut room).as_bytes();
+        let spelled = utf8(c, &mut room).as_bytes();
         if let Some(id) = self.tokens.find(spelled)? {
             return Ok(([id, 0, 0, 0], 1));
         }

@@ -3,6 +3,7 @@
 
 use crate::kernel;
 use crate::kernel::pieces::copy;
+use crate::kernel::root;
 
 /// How the vectors of a text's tokens become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +51,7 @@ impl Way {
             }
             Self::MeanByRoot => {
                 kept.for_each(|token| kernel::add(out, token));
-                kernel::scale(out, 1.0 / libm::sqrtf(float(count)));
+                kernel::scale(out, 1.0 / root::sqrt_f32(float(count)));
             }
             Self::WeightedMean => {
                 let mut sum = 0.0;
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn each_way_pools_as_its_name_says() {
-        let root = libm::sqrtf(3.0);
+        let root = root::sqrt_f32(3.0);
         let expected = [
             [1.0, -8.0],
             [3.0, -2.0],

@@ -26,6 +26,7 @@ use crate::model::run::Run;
 use crate::model::source::embd::embd_is_decoder;
 use crate::model::table::{TableSettings, TableSource};
 use crate::model::weights::{Name, SliceWeights, Weights};
+use crate::text::character::utf8;
 use crate::text::json::{Fault, Object, Read, Value, chars};
 
 const CONFIG: &str = "config.json";
@@ -341,8 +342,8 @@ impl<'a> TransformerSource<'a> {
         let DenseModule { folder, settings } = layer;
         let found = Linear::find(|kind| {
             let mut name = Name::new("");
-            let mut utf8 = [0; 4];
-            chars(folder).for_each(|c| name.push(c.encode_utf8(&mut utf8)));
+            let mut room = [0; 4];
+            chars(folder).for_each(|c| name.push(utf8(c, &mut room)));
             name.push(if folder.is_empty() { "linear" } else { "/linear" });
             name.push(kind);
             self.weights().matrix(name.as_str())

@@ -13,6 +13,7 @@
 use super::keys::{Keys, Outcome};
 use super::names::{POST, PRE};
 use crate::event::Value;
+use crate::kernel::root;
 use crate::limit::Limit;
 use crate::model::config::Rope;
 use crate::model::source::gguf::{LISTED, listed_window};
@@ -97,7 +98,7 @@ fn modern_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
 fn gemma<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
     let config = like_llama(keys, Mask::Full)?;
     #[allow(clippy::cast_precision_loss)] // at most 2²⁴
-    let scale = libm::sqrtf(config.hidden as f32);
+    let scale = root::sqrt_f32(config.hidden as f32);
     let config = Config {
         embedding: Embedding { scale, ..config.embedding },
         attention: Attention { query_key_norm: true, ..config.attention },

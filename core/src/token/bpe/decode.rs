@@ -2,6 +2,7 @@
 
 use super::alphabet::byte;
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::character::utf8;
 use crate::token::utf8::{Assembler, Broken};
 
 /// Turns tokens into text as they come, holding back the bytes of a character until it is complete.
@@ -37,7 +38,7 @@ impl Decoder {
                 Some(byte) => self.bytes.byte(byte, text)?,
                 None => {
                     let mut room = [0; 4];
-                    for byte in character.encode_utf8(&mut room).bytes() {
+                    for byte in utf8(character, &mut room).bytes() {
                         self.bytes.byte(byte, text)?;
                     }
                 }

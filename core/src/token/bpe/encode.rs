@@ -4,6 +4,7 @@ use super::alphabet::character;
 use super::merge::{Candidate, MergeTable, Symbol, Word, merge};
 use super::split::{Pattern, first_word};
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::character::utf8;
 use crate::token::added::{AddedTable, Part};
 use crate::token::ids::{Found, Ids};
 use crate::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
@@ -58,7 +59,7 @@ impl<'a> Bpe<'a> {
         let mut bytes = [NO_TOKEN; 256];
         for (byte, id) in (0..=u8::MAX).zip(&mut bytes) {
             let mut room = [0; 4];
-            let spelled = character(byte).encode_utf8(&mut room);
+            let spelled = utf8(character(byte), &mut room);
             if let Some(found) = vocabulary.find(spelled.as_bytes())? {
                 *id = found;
             }
@@ -194,9 +195,10 @@ fn find_whole(vocabulary: &(impl Vocabulary + ?Sized), word: &str) -> Result<Opt
 fn spelling<'r>(word: &str, room: &'r mut [u8; MAX_TOKEN_BYTES]) -> Option<&'r [u8]> {
     let mut length = 0_usize;
     for byte in word.bytes() {
-        let character = character(byte);
-        let end = length.checked_add(character.len_utf8())?;
-        character.encode_utf8(room.get_mut(length..end)?);
+        let mut spelled = [0; 4];
+        let spelled = utf8(character(byte), &mut spelled).as_bytes();
+        let end = length.checked_add(spelled.len())?;
+        room.get_mut(length..end)?.iter_mut().zip(spelled).for_each(|(to, from)| *to = *from);
         length = end;
     }
     room.get(..length)

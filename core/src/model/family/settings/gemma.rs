@@ -4,6 +4,7 @@ use super::{
     Activations, HeadSizes, Kinds, RotaryRules, RotarySettings, Settings, SizeNames, UsualHeads,
     rotary_alone,
 };
+use crate::kernel::root;
 use crate::model::config::{
     Activation, Attention, Config, Embedding, FeedForward, Mask, NormKind, Order, Window,
 };
@@ -46,7 +47,7 @@ impl<'t> Gemma<'t> {
         };
         let scalar = settings.positive("query_pre_attn_scalar")?.unwrap_or(256.0);
         #[allow(clippy::cast_precision_loss)] // at most 2²⁴
-        let scale = libm::sqrtf(config.hidden as f32);
+        let scale = root::sqrt_f32(config.hidden as f32);
         let config = Config {
             embedding: Embedding { scale, ..config.embedding },
             attention: Attention {
@@ -68,7 +69,7 @@ impl<'t> Gemma<'t> {
 
 fn inverse_root(number: f32) -> f32 {
     #[allow(clippy::cast_possible_truncation)] // models are not this precise
-    let root = (1.0 / libm::sqrt(number.into())) as f32;
+    let root = (1.0 / root::sqrt_f64(number.into())) as f32;
     root
 }
 

@@ -4,6 +4,7 @@ use super::TOO_SMALL;
 use super::index::{BpeIndex, BpeMemory};
 use super::source::{BpeSource, TokenEntries};
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::character::utf8;
 use crate::token::bpe::{Bpe, Found, Merge, MergeTable, Scratch, alphabet};
 use crate::token::vocabulary::Tokens;
 use crate::token::{AddedTable, AddedToken, EndTokens, Entries, HashVocabulary, TextEnds};
@@ -156,7 +157,7 @@ impl<'a> FileBpe<'a> {
                     room = [byte, 0, 0, 0];
                     room.get(..1).unwrap_or_default()
                 }
-                None => character.encode_utf8(&mut room).as_bytes(),
+                None => utf8(character, &mut room).as_bytes(),
             };
             let end = length.saturating_add(bytes.len());
             let place = out.get_mut(length..end).ok_or(TOO_SMALL)?;

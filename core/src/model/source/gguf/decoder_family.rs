@@ -12,6 +12,7 @@ use super::settings::{GgufRefusal, Settings};
 use super::windows::{LISTED, listed_window};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
+use crate::kernel::root;
 use crate::model::config::{
     Activation, Attention, Config, Embedding, FeedForward, Order, Rope, Rotary, Window,
 };
@@ -60,7 +61,7 @@ fn gemma<'a>(
     config: Config,
 ) -> Result<Config, GgufRefusal<'a>> {
     #[allow(clippy::cast_precision_loss)] // at most 2²⁴
-    let root = |size: usize| libm::sqrtf(size as f32);
+    let root = |size: usize| root::sqrt_f32(size as f32);
     let scored = match config.layers {
         LAYERS_OF_27B => config.hidden.checked_div(config.heads.query).unwrap_or(0),
         _ => config.heads.size,

@@ -2,6 +2,7 @@
 
 use super::{BAD, TOO_SMALL};
 use crate::error::Result;
+use crate::text::character::utf8;
 use crate::token::added_list::MAX_ADDED;
 use crate::token::added_words::{AddedTokens, normalized};
 use crate::token::heap_sort::sort;
@@ -127,12 +128,12 @@ pub(super) fn spelled(
     take: &mut dyn FnMut(&[u8]),
 ) {
     let mut room = [0; 4];
-    let text = character.encode_utf8(&mut room);
+    let text = utf8(character, &mut room);
     match normalization {
         None => take(text.as_bytes()),
         Some(normalization) => normalized(text, normalization, |character| {
             let mut room = [0; 4];
-            take(character.encode_utf8(&mut room).as_bytes());
+            take(utf8(character, &mut room).as_bytes());
         }),
     }
 }

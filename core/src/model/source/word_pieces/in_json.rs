@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::model::source::word_pieces::BAD;
+use crate::text::character::utf8;
 use crate::text::json::{Object, Read, Value, chars};
 use crate::token::{AddedRules, Vocabulary};
 
@@ -48,9 +49,9 @@ impl<'a> TokenInJson<'a> {
         next: &mut u32,
     ) -> Result<()> {
         let mut spelling = heapless::Vec::<u8, MOST_BYTES>::new();
-        let mut utf8 = [0; 4];
+        let mut room = [0; 4];
         for c in chars(self.content) {
-            let bytes = c.encode_utf8(&mut utf8).as_bytes();
+            let bytes = utf8(c, &mut room).as_bytes();
             spelling.extend_from_slice(bytes).map_err(|_| BAD)?;
         }
         let id = vocabulary.find(&spelling)?.unwrap_or_else(|| {

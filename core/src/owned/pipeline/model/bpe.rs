@@ -1,6 +1,7 @@
 //! BPE: a piece begins as its characters, and neighbours are merged, the pair of the lowest rank
 //! first.
 
+use crate::text::character::utf8;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -83,7 +84,7 @@ impl Bpe {
         let mut room = [0; 4];
         bpe.low = (0..LOW)
             .filter_map(char::from_u32)
-            .map(|c| bpe.find(tokens, c.encode_utf8(&mut room)))
+            .map(|c| bpe.find(tokens, utf8(c, &mut room)))
             .collect();
         if bpe.settings.byte_fallback {
             bpe.bytes = byte_ids(|token| bpe.find(tokens, token));
