@@ -33,6 +33,12 @@ mod encoder_model;
 pub mod encoders;
 #[cfg(feature = "bindgen")]
 pub mod failure;
+#[cfg(all(
+    target_family = "wasm",
+    feature = "one-model",
+    not(any(feature = "inspect", feature = "shared"))
+))]
+mod first_fit;
 #[cfg(feature = "encoder-files")]
 pub mod folder;
 #[cfg(feature = "shared")]
@@ -66,7 +72,7 @@ pub mod words;
 mod host {
     //! What a module without the standard library must bring itself.
 
-    #[cfg(not(any(feature = "inspect", feature = "shared")))]
+    #[cfg(not(any(feature = "inspect", feature = "one-model")))]
     #[global_allocator]
     static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
@@ -74,6 +80,10 @@ mod host {
     #[global_allocator]
     static ALLOCATOR: crate::locked_allocator::LockedAllocator =
         crate::locked_allocator::LockedAllocator::new();
+
+    #[cfg(all(feature = "one-model", not(any(feature = "inspect", feature = "shared"))))]
+    #[global_allocator]
+    static ALLOCATOR: crate::first_fit::FirstFit = crate::first_fit::FirstFit::new();
 
     #[cfg(all(feature = "inspect", not(feature = "shared")))]
     #[global_allocator]
