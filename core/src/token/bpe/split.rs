@@ -9,7 +9,7 @@
 //!
 //! Every character is part of a word, so the words together are the text.
 
-use super::letters::RUNS;
+use super::letters::{BLOCK, RUNS, STARTS};
 
 /// How a model's tokenizer cuts text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,8 +77,14 @@ pub(crate) enum Class {
 impl Class {
     pub(crate) fn of(character: char) -> Self {
         let code = u32::from(character);
-        let after = RUNS.partition_point(|run| run >> 2 <= code);
-        match after.checked_sub(1).and_then(|at| RUNS.get(at)).map_or(0, |run| run & 3) {
+        let block = STARTS.partition_point(|start| *start <= code).saturating_sub(1);
+        let mut end = STARTS.get(block).copied().unwrap_or_default();
+        let runs = RUNS.get(block.saturating_mul(BLOCK)..).unwrap_or_default();
+        let run = runs.iter().find(|run| {
+            end = end.saturating_add(u32::from(**run >> 2));
+            end > code
+        });
+        match run.map_or(0, |run| run & 3) {
             1 => Self::Letter,
             2 => Self::Number,
             3 => Self::Space,
