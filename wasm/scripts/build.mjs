@@ -49,7 +49,7 @@ const THREADS = {
 const variants = [
   { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
   { name: "nanoembed-relaxed", glue: "sentences", features: "embed", target: "+simd128,+relaxed-simd", profile: "npm" },
-  { name: "nanoembed-static", glue: "sentences", features: "static", target: "+simd128", profile: "npm-static" },
+  { name: "nanoembed-static", glue: "sentences", features: "static", target: "+simd128", flags: INLINE_LESS, profile: "npm-static" },
   ...[
     { name: "encoders", glue: "folders", features: "encoder-files", flags: INLINE, profile: "npm-encoders" },
     { name: "weights", glue: "encoders", features: "encoder-weights", flags: INLINE_LESS, profile: "npm-weights" },

@@ -12,7 +12,7 @@ use crate::limit::filled;
 use crate::model::stored::TokenPlaces;
 use crate::model::{TableModel, TableSource};
 use crate::text::json::{Fault, Read};
-use crate::token::vocabulary::HashIndex;
+use crate::token::vocabulary::{HashIndex, Plain};
 use crate::token::{Entries, HashVocabulary, WordPiece};
 
 /// A static model in a `.weights` file whose bytes `B` holds.
@@ -104,7 +104,8 @@ impl<B: AsRef<[u8]>> TableFile<B> {
     /// [`ErrorKind::BadVocabulary`] if the file has changed.
     pub fn tokenize(&self, text: &str, limit: usize) -> Result<Tokenized> {
         let tokenizer = self.words.tokenizer(self.file.as_ref())?;
-        let mut ids = Vec::new();
+        // As many as usual texts have.
+        let mut ids = Vec::with_capacity(limit.min(text.len() / 4));
         let encoded = self.model.tokens(&tokenizer, text, limit, &mut |id| {
             ids.push(id);
             Ok(())
@@ -146,12 +147,12 @@ impl WordIndex {
     fn tokenizer<'a>(
         &'a self,
         file: &'a [u8],
-    ) -> Result<WordPiece<HashVocabulary<'a, Entries<'a>>>> {
+    ) -> Result<WordPiece<Plain<HashVocabulary<'a, Entries<'a>>>>> {
         let TokenPlaces { offset, count, prefix } = self.tokens;
         let bytes = usize::try_from(offset).ok().and_then(|start| file.get(start..));
         let bytes = bytes.ok_or(Error::new(offset, ErrorKind::BadVocabulary))?;
         let entries = Entries::resume(bytes, offset, count, prefix, &self.samples);
         let vocabulary = HashVocabulary::resume(entries, &self.slots, self.hash);
-        Ok(self.rules.with_vocabulary(vocabulary))
+        Ok(self.rules.with_vocabulary(Plain(vocabulary)))
     }
 }

@@ -163,7 +163,7 @@ impl<V: Vocabulary> Pieces<'_, V> {
     ///
     /// What the vocabulary answers.
     pub fn next_word(&mut self) -> Result<Option<&[u32]>> {
-        let count = match self.scanner.next() {
+        let count = match self.scanner.next(self.tokenizer.vocabulary.may_add()) {
             None => return Ok(None),
             Some(Found::Word) => self.tokenizer.spell(&mut self.scanner.word, &mut self.ids)?,
             Some(Found::Special(id)) => write_one(id, &mut self.ids),
@@ -174,7 +174,7 @@ impl<V: Vocabulary> Pieces<'_, V> {
     /// As [`next_word`](Self::next_word), and whether it is a word.
     #[cfg(feature = "folder-models")]
     pub(crate) fn next_piece(&mut self) -> Result<Option<(&[u32], bool)>> {
-        let (count, is_word) = match self.scanner.next() {
+        let (count, is_word) = match self.scanner.next(self.tokenizer.vocabulary.may_add()) {
             None => return Ok(None),
             Some(Found::Word) => {
                 (self.tokenizer.spell(&mut self.scanner.word, &mut self.ids)?, true)

@@ -6,6 +6,7 @@ use super::normalize::{Mapped, Normalization};
 use super::special::Spellings;
 use super::word::{LETTERS, LOWER_LETTERS, Word};
 use super::word_characters::is_word_character;
+use crate::text::character::utf8;
 
 /// How far ahead special tokens are looked for at a time, in bytes.
 const WINDOW_BYTES: usize = 1024;
@@ -71,11 +72,12 @@ impl<'t, 's> Scanner<'t, 's> {
         }
     }
 
-    /// Moves to the next word or special token; `None` at the end of the text.
-    pub(super) fn next(&mut self) -> Option<Found> {
+    /// Moves to the next word or special token; `None` at the end of the text. `adds` says whether
+    /// added tokens are looked for.
+    pub(super) fn next(&mut self, adds: bool) -> Option<Found> {
         self.word.clear();
         loop {
-            let (mapped, length) = match self.ahead() {
+            let (mapped, length) = match self.ahead(adds) {
                 Ahead::Ascii(byte) if byte.is_ascii_alphanumeric() => {
                     self.ascii_run();
                     continue;
@@ -146,9 +148,9 @@ impl<'t, 's> Scanner<'t, 's> {
         self.position = self.position.saturating_add(self.word.push_ascii(clear, table));
     }
 
-    fn ahead(&mut self) -> Ahead {
+    fn ahead(&mut self, adds: bool) -> Ahead {
         if self.position >= self.clear_until
-            && let Some(special) = self.look_for_special()
+            && let Some(special) = self.look_for_special(adds)
         {
             return Ahead::Special(special);
         }
@@ -163,8 +165,8 @@ impl<'t, 's> Scanner<'t, 's> {
     }
 
     /// The special token at the position, or none and `clear_until` moved on by at least a byte.
-    fn look_for_special(&mut self) -> Option<Spelled> {
-        if !self.added.is_empty() {
+    fn look_for_special(&mut self, adds: bool) -> Option<Spelled> {
+        if adds && !self.added.is_empty() {
             return self.look_for_added();
         }
         let rest = self.text.as_bytes().get(self.position..).unwrap_or_default();
@@ -260,7 +262,7 @@ impl<'t, 's> Scanner<'t, 's> {
             characters(c, self.normalization, |c| {
                 is_something = true;
                 let mut room = [0; 4];
-                let bytes = c.encode_utf8(&mut room).bytes();
+                let bytes = utf8(c, &mut room).bytes();
                 is_left = is_left && bytes.into_iter().all(|byte| search.step(byte));
             });
             is_begun = is_begun || is_something;
@@ -337,7 +339,7 @@ impl<'t> Words<'t> {
 
     /// The next word; `None` at the end of the text.
     pub fn next_word(&mut self) -> Option<NormalizedWord<'_>> {
-        self.0.next()?;
+        self.0.next(false)?;
         let word = &self.0.word;
         let start = core::str::from_utf8(word.bytes()).unwrap_or_default();
         Some(NormalizedWord { start, characters: word.characters() })
@@ -446,7 +448,7 @@ mod tests {
         };
         let mut scanner = Scanner::new(text, Normalization::UNCASED, None, added);
         let mut ids = heapless::Vec::new();
-        while let Some(found) = scanner.next() {
+        while let Some(found) = scanner.next(true) {
             ids.push(if let Found::Special(id) = found { id } else { 0 }).unwrap();
         }
         ids

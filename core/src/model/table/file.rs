@@ -221,20 +221,20 @@ impl<'a> TableSource<'a> {
     /// The median of the numbers of characters of the tokens, rounded down; `None` if one is not
     /// UTF-8. There is no memory to sort them in: the vocabulary is read some ten times.
     fn median_characters(&self) -> Option<usize> {
-        let lengths = || self.file.tokens().filter(|token| !token.is_empty());
-        let begins = |byte: &u8| byte & 0xC0 != 0x80;
-        let characters =
-            |token: &[u8]| Some(core::str::from_utf8(token).ok()?.bytes().filter(begins).count());
+        let tokens = || self.file.tokens().filter(|token| !token.is_empty());
+        // What has been seen to be UTF-8.
+        let characters = |token: &[u8]| token.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
         let (mut count, mut most) = (0_usize, 0);
-        for token in lengths() {
-            (count, most) = (count.saturating_add(1), characters(token)?.max(most));
+        for token in tokens() {
+            core::str::from_utf8(token).ok()?;
+            (count, most) = (count.saturating_add(1), characters(token).max(most));
         }
         // The length that so many tokens are not longer than, and no smaller one.
         let at = |rank: usize| {
             let (mut low, mut high) = (0_usize, most);
             while low < high {
                 let middle = low.midpoint(high);
-                let upto = lengths().filter(|it| characters(it).is_some_and(|it| it <= middle));
+                let upto = tokens().filter(|token| characters(token) <= middle);
                 match upto.count() > rank {
                     true => high = middle,
                     false => low = middle.saturating_add(1),

@@ -12,6 +12,7 @@
 //! | `weights`, optional | `[tokens]` | F64, F32, F16 or BF16: by what a token's row is multiplied |
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::root;
 use crate::kernel::{self, Kernels};
 use crate::model::parallel::InOrder;
 use crate::model::run::Run;
@@ -55,6 +56,8 @@ enum TableRows {
 struct Column {
     offset: u64,
     dtype: Dtype,
+    /// Bytes of a number.
+    size: u32,
 }
 
 impl TokenTable {
@@ -214,7 +217,7 @@ impl TokenTable {
         let count = tokens.max(1) as f32;
         kernel::scale(out, 1.0 / count);
         if normalize {
-            kernel::scale(out, 1.0 / (libm::sqrt(square(out)) as f32 + LEAST_LENGTH));
+            kernel::scale(out, 1.0 / (root::sqrt_f64(square(out)) as f32 + LEAST_LENGTH));
         }
     }
 }
@@ -298,14 +301,15 @@ impl Column {
             return Err(error(ErrorKind::WrongShape));
         }
         let count = usize::try_from(count).map_err(|_| error(ErrorKind::SizeOverflow))?;
-        Ok((Self { offset: header.offset, dtype: header.dtype }, count))
+        let size = header.dtype.data_bytes(1).and_then(|size| u32::try_from(size).ok());
+        let size = size.ok_or(error(ErrorKind::UnsupportedDtype))?;
+        Ok((Self { offset: header.offset, dtype: header.dtype, size }, count))
     }
 
     /// The bytes of a token's number, low bytes first, with zeros behind.
     fn bytes<W: Weights + ?Sized>(&self, weights: &W, id: u32, tile: &mut [u8]) -> Result<[u8; 8]> {
-        let size = self.dtype.data_bytes(1).unwrap_or(0);
-        let at = self.offset.saturating_add(u64::from(id).saturating_mul(size));
-        let found = weights.bytes(at, size as usize, tile)?;
+        let at = self.offset.saturating_add(u64::from(id).saturating_mul(self.size.into()));
+        let found = weights.bytes(at, self.size as usize, tile)?;
         let mut bytes = [0; 8];
         for (byte, found) in bytes.iter_mut().zip(found) {
             *byte = *found;

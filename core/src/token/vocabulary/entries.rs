@@ -64,7 +64,7 @@ impl LengthPrefix {
     }
 
     /// Splits `bytes`, which begin with an entry, into the entry's string and what follows.
-    #[cfg_attr(target_family = "wasm", inline)]
+    #[cfg_attr(target_family = "wasm", inline(always))] // for each step to an entry
     fn split(self, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         let (length, rest) = self.length(bytes)?;
         rest.split_at_checked(length)

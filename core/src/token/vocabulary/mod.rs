@@ -14,12 +14,16 @@
 
 mod entries;
 mod hash;
+#[cfg(feature = "alloc")]
+mod plain;
 mod sorted;
 
 use core::cmp::Ordering;
 
 pub use entries::{Entries, LengthPrefix};
 pub use hash::{HashIndex, HashVocabulary};
+#[cfg(feature = "alloc")]
+pub(crate) use plain::Plain;
 pub use sorted::{IdWidth, Ranked, SortedIds, SortedVocabulary};
 
 use super::added_words::AddedTokens;
@@ -164,6 +168,12 @@ pub trait Vocabulary {
     fn added(&self) -> AddedTokens<'_> {
         AddedTokens::default()
     }
+
+    /// Whether there can be [`added`](Self::added) tokens. The compiler is to see that there are
+    /// none where this is always `false`.
+    fn may_add(&self) -> bool {
+        true
+    }
 }
 
 impl<V: Vocabulary + ?Sized> Vocabulary for &V {
@@ -185,6 +195,10 @@ impl<V: Vocabulary + ?Sized> Vocabulary for &V {
 
     fn added(&self) -> AddedTokens<'_> {
         (**self).added()
+    }
+
+    fn may_add(&self) -> bool {
+        (**self).may_add()
     }
 }
 
