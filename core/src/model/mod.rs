@@ -81,7 +81,9 @@ pub use folder::encoder_settings::EncoderSettings;
 #[cfg(feature = "folder-models")]
 pub use folder::prompts::{FolderPrompt, FolderPrompts};
 #[cfg(feature = "pipeline")]
-pub(crate) use folder::{dense, masked, metaspace, module, pooling, prompts, step, token_id};
+pub(crate) use folder::{
+    dense, masked, metaspace, module, pooling, prompts, step, token_id, truncation,
+};
 #[cfg(feature = "folder-models")]
 pub use folder_file::FolderFile;
 #[cfg(all(feature = "folder-models", feature = "amb"))]

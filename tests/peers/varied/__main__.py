@@ -8,7 +8,7 @@ import tempfile
 
 import common
 
-COMPARISONS = {"encoders": "encoders", "rankers": "rankers", "decoders": "decoders", "tokenizers": "pipelines"}
+COMPARISONS = {"encoders": "encoders", "rankers": "rankers", "decoders": "decoders", "tables": "tables", "tokenizers": "pipelines"}
 
 
 def main():

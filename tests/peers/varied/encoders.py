@@ -81,8 +81,8 @@ def embedded(model):
     return found
 
 
-def check(program, model, expected, what):
-    rows = program.rows(["embed", "--precise"], model, [{"text": text} for text in TEXTS])
+def check(program, model, expected, what, texts=TEXTS):
+    rows = program.rows(["embed", "--precise"], model, [{"text": text} for text in texts])
     found = np.array([row["embedding"] for row in rows])
     if found.shape != expected.shape:
         raise Other(f"{what}: {found.shape} for {expected.shape}")

@@ -9,6 +9,7 @@
 //! | `prompts` | `config_sentence_transformers.json` |
 //! | `masked` | models whose embeddings would be made by a head that is not run |
 //! | `tokenizer_root` | `tokenizer.json` as a whole |
+//! | `truncation` | what it says of long texts |
 //! | `word_settings` | `tokenizer.json`, if it is BERT's tokenizer |
 //! | `unigram_settings` | the same of a Unigram tokenizer, as XLM-RoBERTa has it |
 //! | `pair_settings` | the same of byte-level BPE, as RoBERTa, ModernBERT and Qwen have it |
@@ -48,6 +49,8 @@ pub(crate) mod step;
 mod token_id;
 #[cfg(any(feature = "folder-models", feature = "embd"))]
 pub(crate) mod tokenizer_root;
+#[cfg(any(feature = "embd", feature = "pipeline"))]
+pub(crate) mod truncation;
 #[cfg(feature = "folder-models")]
 pub(crate) mod unigram_settings;
 #[cfg(feature = "embd")]

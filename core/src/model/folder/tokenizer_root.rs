@@ -1,20 +1,17 @@
 //! A `tokenizer.json` as a whole.
 
+use super::truncation::truncation;
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Object, Read, Value};
 
 /// Its members, of `bytes` that lie at the absolute `offset`. Version and truncation have been
-/// checked: texts are cut on the right, and how long they may be is up to the caller.
+/// checked.
 pub(crate) fn read(bytes: &[u8], offset: u64) -> Read<'_, Object<'_>> {
     let bad = Fault::of(Error::new(offset, ErrorKind::BadVocabulary));
     let json = core::str::from_utf8(bytes).map_err(|_| bad)?;
     let root = Object::new(Value::parse(json, offset).map_err(Fault::of)?)?;
     root.neutral("version", "only version 1.0 is known", |it| it.is_text("1.0"))?;
-    if let Some(truncation) = root.object("truncation")? {
-        let only = "only Right is honoured";
-        truncation.neutral("direction", only, |direction| direction.is_text("Right"))?;
-        truncation.finish(&["max_length", "strategy", "stride"])?;
-    }
+    truncation(&root)?;
     Ok(root)
 }
 

@@ -36,11 +36,6 @@ pub(crate) struct WordSettings<'a> {
 }
 
 impl<'a> WordSettings<'a> {
-    /// Reads `bytes`, which lie at the absolute `offset`, of a vocabulary of `tokens`.
-    pub(crate) fn read(bytes: &'a [u8], offset: u64, tokens: u32) -> Read<'a, Self> {
-        Self::of(tokenizer_root::read(bytes, offset)?, tokens)
-    }
-
     /// Reads a `tokenizer.json` of a vocabulary of `tokens`.
     pub(crate) fn of(root: Object<'a>, tokens: u32) -> Read<'a, Self> {
         let offset = root.value().offset();

@@ -6,8 +6,8 @@ use super::settings::TableSettings;
 use crate::error::{Error, ErrorKind};
 use crate::format::embd::{Embd, TokenEntries};
 use crate::model::folder::module::{Module, ModuleKind};
-#[cfg(feature = "folder-models")]
 use crate::model::folder::tokenizer_root;
+use crate::model::folder::truncation::truncation;
 use crate::model::folder::word_settings::WordSettings;
 #[cfg(feature = "folder-models")]
 use crate::model::folder_tokenizer::FolderTokenizerSource;
@@ -64,9 +64,7 @@ impl<'a> TableSource<'a> {
     /// here, a prompt before every text, for example; [`ErrorKind::MissingVocabulary`] without a
     /// tokenizer.
     pub fn read(file: Embd<'a>) -> Read<'a, Self> {
-        Self::of(file, |(bytes, offset), tokens| {
-            WordSettings::read(bytes, offset, tokens).map(Some)
-        })
+        Self::of(file, |root, tokens| WordSettings::of(root, tokens).map(Some))
     }
 
     /// As [`read`](Self::read), also of a table whose tokenizer is a Unigram:
@@ -77,8 +75,7 @@ impl<'a> TableSource<'a> {
     /// As [`read`](Self::read).
     #[cfg(feature = "folder-models")]
     pub fn read_any(file: Embd<'a>) -> Read<'a, Self> {
-        Self::of(file, |(bytes, offset), tokens| {
-            let root = tokenizer_root::read(bytes, offset)?;
+        Self::of(file, |root, tokens| {
             let kind = root.value().member("model").and_then(|model| model.member("type"));
             let is_unigram = kind.is_some_and(|kind| kind.is_text("Unigram"));
             if is_unigram { Ok(None) } else { WordSettings::of(root, tokens).map(Some) }
@@ -87,7 +84,7 @@ impl<'a> TableSource<'a> {
 
     fn of(
         file: Embd<'a>,
-        words: impl FnOnce((&'a [u8], u64), u32) -> Read<'a, Option<WordSettings<'a>>>,
+        words: impl FnOnce(Object<'a>, u32) -> Read<'a, Option<WordSettings<'a>>>,
     ) -> Read<'a, Self> {
         let modules = modules(&file)?;
         let settings = match text(&file, modules.folder, "config.json") {
@@ -107,7 +104,9 @@ impl<'a> TableSource<'a> {
         let entries = entries.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
         let tokenizer = file.tensor(TOKENIZER);
         let tokenizer = tokenizer.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
-        let words = words((tokenizer.data(), tokenizer.header().offset), entries.count)?;
+        let root = tokenizer_root::read(tokenizer.data(), tokenizer.header().offset)?;
+        let settings = settings.with_truncation(truncation(&root)?);
+        let words = words(root, entries.count)?;
         Ok(Self { file, entries, settings: TableSettings { normalize, ..settings }, words })
     }
 

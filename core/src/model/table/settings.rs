@@ -30,7 +30,8 @@ const USUAL_TOKENS: u64 = 512;
 /// What is done around a table of vectors.
 ///
 /// Model2Vec leaves out unknown tokens and cuts long texts before they are tokenised;
-/// sentence-transformers' `StaticEmbedding`, the [default](Self::default), does neither.
+/// sentence-transformers' `StaticEmbedding`, the [default](Self::default), does neither, and uses as
+/// many tokens as its [tokenizer](Self::with_truncation) gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableSettings {
@@ -43,6 +44,14 @@ pub struct TableSettings {
 }
 
 impl TableSettings {
+    /// The same of a table whose tokenizer's file cuts texts to so many tokens, if it does.
+    /// Model2Vec does not look at that.
+    #[must_use]
+    pub fn with_truncation(self, tokens: Option<u64>) -> Self {
+        let max_tokens = if self.drops_unknown { self.max_tokens } else { tokens };
+        Self { max_tokens, ..self }
+    }
+
     /// Whether a `config.json` is Model2Vec's. It need not say so, but has a member of its own then.
     #[must_use]
     pub fn are_in(config: Value<'_>) -> bool {
@@ -65,7 +74,10 @@ impl TableSettings {
             // What lies beside a `StaticEmbedding` is another library's business.
             return Ok(Self::default());
         }
-        let max_tokens = Some(config.integer("max_length")?.unwrap_or(USUAL_TOKENS));
+        // Since version 0.10 no number stands there for no limit.
+        let is_unlimited = config.value().member("max_length").is_some_and(|it| it.is_null());
+        let limit = config.integer("max_length")?.unwrap_or(USUAL_TOKENS);
+        let max_tokens = (!is_unlimited).then_some(limit);
         let normalize = config.truth("normalize")?.unwrap_or(false);
         config.neutral("pooling", "only \"mean\" is done", |way| way.is_text("mean"))?;
         config.finish(IRRELEVANT)?;
@@ -91,6 +103,10 @@ mod tests {
         let unnamed =
             r#"{"normalize": true, "embedding_dtype": "int8", "vocabulary_quantization": 9}"#;
         assert_eq!(read(unnamed), (true, Ok(expected)));
+        let limit = |text: &str| read(text).1.unwrap().with_truncation(Some(7)).max_tokens;
+        assert_eq!(limit(r#"{"embedding_dtype": "int8", "max_length": 16}"#), Some(16));
+        assert_eq!(limit(r#"{"embedding_dtype": "int8", "max_length": null}"#), None);
+        assert_eq!(TableSettings::default().with_truncation(Some(7)).max_tokens, Some(7));
         assert_eq!(read(r#"{"normalize": true}"#), (false, Ok(TableSettings::default())));
         assert_eq!(read(r#"{"model_type": "bert"}"#), (false, Ok(TableSettings::default())));
         let (_, refused) = read(r#"{"model_type": "model2vec", "pooling": "max"}"#);

@@ -87,20 +87,6 @@ impl FolderModel {
         }
     }
 
-    /// How many tokens of a text are used; `None` for all.
-    #[must_use]
-    pub fn max_tokens(&self) -> Option<usize> {
-        match &self.described {
-            Described::Transformer(model) => {
-                let positions = model.config.positions;
-                Some(self.settings.token_limit(self.tokenizer_limit, positions))
-            }
-            Described::Table(table) => {
-                table.max_tokens.and_then(|limit| usize::try_from(limit).ok())
-            }
-        }
-    }
-
     /// Whether the tokens of a prompt count in pooling.
     #[must_use]
     pub fn pools_prompt(&self) -> bool {

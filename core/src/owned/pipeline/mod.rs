@@ -85,6 +85,7 @@ pub struct Pipeline {
     decoder: Option<Vec<Decoder>>,
     /// The JSON without the vocabulary.
     settings: String,
+    truncation: Option<u64>,
 }
 
 /// The memory of one thread.
@@ -121,6 +122,13 @@ impl Pipeline {
     #[must_use]
     pub fn id(&self, token: &str) -> Option<u32> {
         self.added.find(token).or_else(|| self.model.find(&self.tokens, token))
+    }
+
+    /// How many tokens the file cuts texts to (`truncation`), if it does. Nothing here does so
+    /// unasked: most programs that use such a file say themselves how many they want.
+    #[must_use]
+    pub const fn truncation(&self) -> Option<u64> {
+        self.truncation
     }
 
     /// The id of the model's unknown token.

@@ -8,6 +8,7 @@ use core::ops::Range;
 use super::added::AddedVocabulary;
 use super::model::{self, Elsewhere, Model};
 use super::{Pipeline, added, decoder, normalizer, post, pre_tokenizer};
+use crate::model::truncation::truncation;
 use crate::text::json::{Fault, Object, Read, Value};
 
 /// A tokenizer in parts, for files that keep its vocabulary elsewhere: see
@@ -80,7 +81,7 @@ impl Pipeline {
         if version != "1.0" {
             return Err(root.unsupported("version", "only version 1.0 is known"));
         }
-        check_truncation(&root)?;
+        let truncation = truncation(&root)?;
         let normalizer = normalizer::read(root.get("normalizer"))?;
         let pre_tokenizer = pre_tokenizer::read(root.get("pre_tokenizer"))?;
         let post = post::read(root.get("post_processor"))?;
@@ -96,8 +97,17 @@ impl Pipeline {
             None => without(text, &read.large, read.count),
         };
         let model::ReadModel { model, tokens, .. } = read;
-        let pipeline =
-            Self { tokens, added, normalizer, pre_tokenizer, model, post, decoder, settings };
+        let pipeline = Self {
+            tokens,
+            added,
+            normalizer,
+            pre_tokenizer,
+            model,
+            post,
+            decoder,
+            settings,
+            truncation,
+        };
         if !pipeline.post.is_within(pipeline.count()) {
             return Err(root.bad("post_processor", "its ids are beyond the vocabulary"));
         }
@@ -114,15 +124,6 @@ impl Pipeline {
     fn contradicts(&self, added: &added::Added) -> bool {
         self.tokens.get(added.id).is_some_and(|own| own != added.content)
     }
-}
-
-/// Texts are cut on the right. How long they may be is up to the caller: what a file says of it is
-/// a remnant of its export.
-fn check_truncation<'t>(root: &Object<'t>) -> Read<'t, ()> {
-    let Some(truncation) = root.object("truncation")? else { return Ok(()) };
-    let only = "only Right is honoured";
-    truncation.neutral("direction", only, |direction| direction.is_text("Right"))?;
-    truncation.finish(&["max_length", "strategy", "stride"])
 }
 
 /// The text with numbers in place of the vocabulary and the merges.

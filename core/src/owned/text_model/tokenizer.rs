@@ -36,17 +36,21 @@ impl TextTokenizer {
     /// The tokenizer of a model that the texts of a folder describe.
     #[must_use]
     pub fn new(model: &FolderModel, pipeline: Pipeline) -> Self {
-        let (kind, positions) = match &model.described {
+        match &model.described {
             Described::Transformer(family) => {
-                let lower_case = model.settings.lower_case;
-                (Kind::Transformer { lower_case }, Some(family.config.positions))
+                let kind = Kind::Transformer { lower_case: model.settings.lower_case };
+                let positions = family.config.positions;
+                let limit = model.settings.token_limit(model.tokenizer_limit, positions);
+                Self { pipeline, kind, max_tokens: Some(limit), positions: Some(positions) }
             }
             Described::Table(settings) => {
+                let settings = settings.with_truncation(pipeline.truncation());
                 let median = settings.drops_unknown.then(|| median_characters(&pipeline));
-                (Kind::Table { median_characters: median }, None)
+                let kind = Kind::Table { median_characters: median };
+                let limit = settings.max_tokens.and_then(|limit| usize::try_from(limit).ok());
+                Self { pipeline, kind, max_tokens: limit, positions: None }
             }
-        };
-        Self { pipeline, kind, max_tokens: model.max_tokens(), positions }
+        }
     }
 
     /// The tokenizer alone.

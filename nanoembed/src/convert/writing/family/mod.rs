@@ -91,7 +91,9 @@ impl Family {
         let whole = path.canonicalize().ok();
         let name = whole.as_deref().and_then(Path::file_name);
         Ok(Some(Self {
-            max_tokens: described.max_tokens().unwrap_or(model.config.positions),
+            max_tokens: described
+                .settings
+                .token_limit(described.tokenizer_limit, model.config.positions),
             model: **model,
             architecture,
             tokenizer,
