@@ -34,9 +34,8 @@ const INLINE_LESS = `${INLINE} -C llvm-args=-inlinehint-threshold=45`;
 
 /**
  * What makes a module one for threads: its memory is shared and comes from outside, and the linker says how a thread's own part of it
- * is laid out, which wasm-bindgen wants to know. The compiled standard library, which knows of no threads, is compiled anew with the
- * module's code: for that the module is linked as a module and nothing else. wasm-bindgen keeps state of its own apart for each
- * thread where it may use features of Rust that are not stable.
+ * is laid out, which wasm-bindgen wants to know. wasm-bindgen keeps state of its own apart for each thread where it may use features
+ * of Rust that are not stable.
  */
 const THREADS = {
   target: ",+atomics,+bulk-memory,+mutable-globals",
@@ -110,12 +109,15 @@ async function buildWasm(variants) {
   writeGlues(made.flat(2));
 }
 
-/** Where the module lies that cargo makes of a variant. */
+/**
+ * Where the module lies that cargo makes of a variant. As a module and nothing else: beside a library cargo does not optimise a
+ * program as a whole, with the standard library, which for threads must be compiled anew.
+ */
 async function compile({ name, features, target, flags = "", profile, isShared }) {
   const threads = isShared ? THREADS : { target: "", flags: "", env: {} };
   const instructions = `${target}${threads.target}`;
   const RUSTFLAGS = [instructions && `-C target-feature=${instructions}`, flags, threads.flags].filter(Boolean).join(" ");
-  await run("cargo", [...(isShared ? ["rustc", "--crate-type", "cdylib"] : ["build"]), "--quiet", "--locked", "-p", "nanoembed-wasm",
+  await run("cargo", ["rustc", "--crate-type", "cdylib", "--quiet", "--locked", "-p", "nanoembed-wasm",
     "--target", "wasm32-unknown-unknown", "--profile", profile, "--no-default-features", "--features", features],
   { env: { ...process.env, ...threads.env, RUSTFLAGS } });
   // The next variant takes the same place.
