@@ -12,8 +12,9 @@
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
 //! module can do: the package ships one for BERT, one for static models, one for encoders of all
 //! families, one for those in `.weights` files, the same for threads that share its memory, one for
-//! those in GGUF files, one that continues texts, one for words, one that inspects, one that dequantises, which is loaded when somebody
-//! wants to see numbers, and one for search, which lies within the JavaScript that calls it.
+//! those in GGUF files, one that continues texts, one for words, one that inspects, one that
+//! dequantises, which is loaded when somebody wants to see numbers, and one for search, which lies
+//! within the JavaScript that calls it.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 

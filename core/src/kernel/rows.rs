@@ -1,8 +1,8 @@
 //! Operations on rows, written once over [`Vector`]: the same bits on every table.
 
-use crate::kernel::root;
 use core::f32::consts::LOG2_E;
 
+use super::root;
 use super::vector::{LANES, ROUND, Vector};
 
 /// Replaces every element of `$x` by `$result`, `$value` being sixteen of them.

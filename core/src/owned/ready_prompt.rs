@@ -26,6 +26,7 @@ impl Prompt {
         match &*self.text {
             "" => Cow::Borrowed(text),
             prompt => {
+                // Joining slices takes more code.
                 let mut whole = String::with_capacity(prompt.len().saturating_add(text.len()));
                 whole.push_str(prompt);
                 whole.push_str(text);

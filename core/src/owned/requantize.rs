@@ -1,12 +1,12 @@
 //! Requantising an embedder's linear layers to 8 bits on load, with activation scales from its file
 //! or from a run over its own vocabulary.
 
-use crate::kernel::root;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::embedder::{Embedder, summarize, without_names};
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::root;
 use crate::limit::filled;
 use crate::model::requantize::Requantized;
 use crate::model::{ALIGNMENT, InOrder, Observation, Run, Weights};

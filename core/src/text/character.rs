@@ -7,3 +7,13 @@
 pub(crate) fn utf8(c: char, room: &mut [u8; 4]) -> &str {
     c.encode_utf8(room)
 }
+
+/// Writes the UTF-8 of `c` into `out` from `length` on; the length with it, `None` if there is too
+/// little room.
+pub(crate) fn push(c: char, out: &mut [u8], length: usize) -> Option<usize> {
+    let mut room = [0; 4];
+    let bytes = utf8(c, &mut room).as_bytes();
+    let end = length.checked_add(bytes.len())?;
+    out.get_mut(length..end)?.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    Some(end)
+}

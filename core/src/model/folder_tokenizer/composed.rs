@@ -2,7 +2,7 @@
 
 use super::TOO_SMALL;
 use crate::error::{Error, ErrorKind, Result};
-use crate::text::character::utf8;
+use crate::text::character::push;
 use crate::token::unicode::{Form, Held, Output, write_form};
 use crate::token::window::move_to_front;
 
@@ -85,12 +85,7 @@ impl Composed<'_, '_> {
             move_to_front(self.window, end, self.filled);
             self.filled = self.filled.saturating_sub(end);
         }
-        let mut spelled = [0; 4];
-        let spelled = utf8(c, &mut spelled).as_bytes();
-        let room = self.window.get_mut(self.filled..).unwrap_or_default();
-        let room = room.get_mut(..spelled.len()).ok_or(TOO_SMALL)?;
-        room.iter_mut().zip(spelled).for_each(|(to, from)| *to = *from);
-        self.filled = self.filled.saturating_add(spelled.len());
+        self.filled = push(c, self.window, self.filled).ok_or(TOO_SMALL)?;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What the spelling of strings and numbers means.
 
-use crate::text::character::utf8;
+use crate::text::character::push;
 use crate::text::decimal::decimal;
 
 /// The characters of a string that is spelled like `spelling` between its quotes. Spellings that
@@ -62,11 +62,7 @@ pub fn is(spelling: &str, text: &str) -> bool {
 pub fn unescape<'o>(spelling: &str, out: &'o mut [u8]) -> Option<&'o str> {
     let mut length = 0_usize;
     for character in chars(spelling) {
-        let mut room = [0; 4];
-        let bytes = utf8(character, &mut room).as_bytes();
-        let end = length.checked_add(bytes.len())?;
-        out.get_mut(length..end)?.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        length = end;
+        length = push(character, out, length)?;
     }
     core::str::from_utf8(out.get(..length)?).ok()
 }

@@ -4,7 +4,7 @@ use super::alphabet::character;
 use super::merge::{Candidate, MergeTable, Symbol, Word, merge};
 use super::split::{Pattern, first_word};
 use crate::error::{Error, ErrorKind, Result};
-use crate::text::character::utf8;
+use crate::text::character::{push, utf8};
 use crate::token::added::{AddedTable, Part};
 use crate::token::ids::{Found, Ids};
 use crate::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
@@ -195,11 +195,7 @@ fn find_whole(vocabulary: &(impl Vocabulary + ?Sized), word: &str) -> Result<Opt
 fn spelling<'r>(word: &str, room: &'r mut [u8; MAX_TOKEN_BYTES]) -> Option<&'r [u8]> {
     let mut length = 0_usize;
     for byte in word.bytes() {
-        let mut spelled = [0; 4];
-        let spelled = utf8(character(byte), &mut spelled).as_bytes();
-        let end = length.checked_add(spelled.len())?;
-        room.get_mut(length..end)?.iter_mut().zip(spelled).for_each(|(to, from)| *to = *from);
-        length = end;
+        length = push(character(byte), room, length)?;
     }
     room.get(..length)
 }

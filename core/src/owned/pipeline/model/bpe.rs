@@ -1,7 +1,6 @@
 //! BPE: a piece begins as its characters, and neighbours are merged, the pair of the lowest rank
 //! first.
 
-use crate::text::character::utf8;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -9,6 +8,7 @@ use super::{byte_ids, no_unknown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{filled, grow};
 use crate::owned::pipeline::tokens::TokenStrings;
+use crate::text::character::utf8;
 use crate::token::bpe::merge::{Candidate, Merge, MergeTable, Symbol, Word, merge};
 use crate::token::vocabulary::HashIndex;
 use crate::token::{HashVocabulary, Vocabulary};
