@@ -19,11 +19,21 @@ fn changed(folder: &str, name: &str, change: impl FnOnce(&mut Value)) -> TempDir
     for entry in models.join(folder).read_dir().unwrap().map(Result::unwrap) {
         std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
     }
-    let file = copy.path().join(name);
+    edit(&copy, name, change);
+    copy
+}
+
+/// Changes a file of settings.
+fn edit(folder: &TempDir, name: &str, change: impl FnOnce(&mut Value)) {
+    let file = folder.path().join(name);
     let mut settings = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     change(&mut settings);
     std::fs::write(&file, settings.to_string()).unwrap();
-    copy
+}
+
+/// What `tokenizer.json` says if it cuts texts to three tokens.
+fn three_tokens() -> Value {
+    json!({"max_length": 3, "strategy": "LongestFirst", "stride": 0, "direction": "Right"})
 }
 
 /// The folder, and files made of it.
@@ -63,9 +73,7 @@ fn assert_limit(folder: &TempDir, limit: Option<usize>) {
 #[test]
 fn a_static_embedding_uses_what_its_tokenizer_gives() {
     for name in FOLDERS {
-        let truncation =
-            json!({"max_length": 3, "strategy": "LongestFirst", "stride": 0, "direction": "Right"});
-        for (truncation, limit) in [(truncation, Some(3)), (Value::Null, None)] {
+        for (truncation, limit) in [(three_tokens(), Some(3)), (Value::Null, None)] {
             let folder = changed(name, "tokenizer.json", |it| it["truncation"] = truncation);
             std::fs::remove_file(folder.path().join("config.json")).unwrap();
             assert_limit(&folder, limit);
@@ -83,11 +91,7 @@ fn model2vec_goes_by_its_own_configuration() {
         let folder = changed(name, "config.json", |config| {
             config.as_object_mut().unwrap().remove("max_length");
         });
-        let text = std::fs::read_to_string(folder.path().join("tokenizer.json")).unwrap();
-        let mut tokenizer: Value = serde_json::from_str(&text).unwrap();
-        tokenizer["truncation"] =
-            json!({"max_length": 3, "strategy": "LongestFirst", "stride": 0, "direction": "Right"});
-        std::fs::write(folder.path().join("tokenizer.json"), tokenizer.to_string()).unwrap();
+        edit(&folder, "tokenizer.json", |it| it["truncation"] = three_tokens());
         assert_limit(&folder, Some(512));
     }
 }
