@@ -2,7 +2,7 @@ import { wrapped, type EncoderGlue, type Reranker } from "./encoders.js";
 import type { Engine } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import { pathOf, type Folder } from "./folders.js";
-import { bring, type LoadOptions } from "./load.js";
+import { bring, mostBytes, type LoadOptions } from "./load.js";
 import { isLocal } from "./node.js";
 import type { SentenceModel } from "./sentences.js";
 import { MemorySink } from "./sink.js";
@@ -31,8 +31,7 @@ export async function loadFolder(
   options: LoadOptions,
 ): Promise<SentenceModel | Reranker> {
   const { signal, onProgress } = options;
-  // What `bring` has for a single file.
-  const most = options.limits?.maxBytes ?? 2e9;
+  const most = mostBytes(options);
   limits(options);
   const files = !isAddress(folder) ? picked(folder) : isLocal(folder) ? await local(folder) : remote(String(folder), options);
   const [, ...usual] = await Promise.all([engine.ready(), ...USUAL.map(async (path) => [path, await files.text(path)] as const)]);

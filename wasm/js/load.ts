@@ -22,6 +22,9 @@ export interface LoadOptions extends FetchOptions {
   };
 }
 
+/** How many bytes all files of a model may have. */
+export const mostBytes = (options: LoadOptions): number => options.limits?.maxBytes ?? 2e9;
+
 /** Brings a file into a sink, from a cache if it is there. Aborts the sink if anything goes wrong. */
 export async function bring<S extends Sink>(source: Source, open: () => S, options: LoadOptions): Promise<S> {
   const { integrity } = options;
@@ -49,8 +52,8 @@ async function fill<S extends Sink>(
   options: LoadOptions,
   compare: ((sink: Sink) => Promise<void>) | undefined,
 ): Promise<S> {
-  const { signal, onProgress, limits } = options;
-  const most = limits?.maxBytes ?? 2e9;
+  const { signal, onProgress } = options;
+  const most = mostBytes(options);
   const tooLarge = () => new NanoembedError("too_large", `the file has more than ${most} bytes`);
   const total = source.size;
   let loaded = 0;
