@@ -6,6 +6,9 @@ export type Family = "amb" | "embd" | "finalfusion" | "gguf" | "safetensors";
 /** Bytes that tell a family. */
 export const MAGIC_BYTES = 9;
 
+/** So many bytes of a file tell what it is, where that stands at its beginning. */
+export const TELLING_BYTES = 1 << 12;
+
 const MAGICS = [["AMBEE", "amb"], ["EMBD", "embd"], ["FiFu", "finalfusion"], ["GGUF", "gguf"]] as const;
 
 /**

@@ -9,7 +9,8 @@ export class Local<M extends { free(): void }> {
     this.#model = model;
   }
 
-  protected open(): M {
+  /** The model inside the module. */
+  open(): M {
     if (!this.#model) throw new NanoembedError("disposed", "the model was disposed of");
     return this.#model;
   }

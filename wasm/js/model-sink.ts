@@ -1,20 +1,23 @@
 import type { LoadOptions, Model } from "./api.js";
 import type { CausalGlue, CausalModel } from "./causal.js";
 import type { EncoderFileGlue, EncoderGlue, Reranker } from "./encoders.js";
-import type { Engine, Glue, ModelReader, Reader, SentenceReader } from "./engine.js";
+import type { Engine, Glue, InitOptions, ModelReader, Reader, SentenceReader } from "./engine.js";
 import { NanoembedError } from "./errors.js";
 import type { Folder } from "./folders.js";
-import { MAGIC_BYTES, familyOf, joined, type Family } from "./formats.js";
+import { MAGIC_BYTES, TELLING_BYTES, familyOf, joined, type Family } from "./formats.js";
 import { loadSentences, type SentenceGlue, type SentenceModel } from "./sentences.js";
 import { MemorySink, type Sink } from "./sink.js";
 import type { Source } from "./source.js";
 import type { WordGlue, WordOptions, WordVectors } from "./words.js";
 
+/** A module that is loaded when it is needed. */
+export type Loadable<G extends Glue> = Pick<Engine<G>, "glue"> & { ready(options?: InitOptions): Promise<Engine<G>> };
+
 /** What runs models. Code that not every page needs is loaded when a file wants it. */
 export interface Runners {
-  sentences: Engine<SentenceGlue>;
+  sentences: Loadable<SentenceGlue>;
   /** Static models. */
-  static: Engine<SentenceGlue>;
+  static: Loadable<SentenceGlue>;
   words(): Promise<{
     engine: Engine<WordGlue>;
     loadWords(engine: Engine<WordGlue>, reader: Reader, options: WordOptions): WordVectors;
@@ -26,6 +29,7 @@ export interface Runners {
   }>;
   /** Encoders of all families. */
   encoders(): Promise<Encoding<EncoderGlue> & {
+    engine: Engine<EncoderGlue>;
     loadFolder(engine: Engine<EncoderGlue>, folder: Folder, options: LoadOptions): Promise<SentenceModel | Reranker>;
   }>;
   /** Those in `.weights` files. */
@@ -35,9 +39,9 @@ export interface Runners {
 }
 
 interface Encoding<G extends EncoderFileGlue> {
-  engine: Engine<G>;
+  engine: Loadable<G>;
   loadEncoder(
-    engine: Engine<EncoderFileGlue>, reader: Reader, format: string | undefined, options: LoadOptions,
+    engine: { glue: EncoderFileGlue }, reader: Reader, format: string | undefined, options: LoadOptions,
   ): SentenceModel | Reranker;
 }
 
@@ -59,7 +63,7 @@ const HINTS: Partial<Record<Family, RegExp>> = {
 const encoderModule = (format: string | undefined) => format === "gguf" ? format : "encoders";
 
 /** A module. */
-export const engineOf = async (runners: Runners, name: ModuleName): Promise<Engine<Glue>> =>
+export const engineOf = async (runners: Runners, name: ModuleName): Promise<Loadable<Glue>> =>
   name === "sentences" || name === "static" ? runners[name] : (await runners[name]()).engine;
 
 /** Refuses a model of another kind than is wanted. */
@@ -78,9 +82,6 @@ export function ofKind<M extends Model>(wanted: Kind | undefined, model: M, form
     throw error;
   }
 }
-
-/** So many bytes of a file tell what it is, where that stands at its beginning. */
-const TELLING_BYTES = 1 << 12;
 
 /**
  * The module that a file seems to be for, by what stands at its beginning. Whether it needs that for encoders of all families is

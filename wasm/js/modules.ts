@@ -5,9 +5,12 @@ import type { Engine } from "./engine.js";
 import { loadFolder } from "./folder.js";
 import type { Choose, ValuesGlue } from "./inspection.js";
 import type { Runners } from "./model-sink.js";
+import type { SentenceGlue } from "./sentences.js";
 import { loadWords, openWith, type WordGlue } from "./words.js";
 
-export interface Modules extends Pick<Runners, "sentences" | "static"> {
+export interface Modules {
+  sentences: Engine<SentenceGlue>;
+  static: Engine<SentenceGlue>;
   words: Engine<WordGlue>;
   causal: Engine<CausalGlue>;
   encoders: Engine<EncoderGlue>;

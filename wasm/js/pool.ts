@@ -22,9 +22,9 @@ export interface WorkerOptions {
   /** How many workers. Each holds the model once, unless they share it. Default 1. */
   workers?: number;
   /**
-   * Whether several workers share a model in a `.weights` file that the module for these runs. Default: where the page is cross-origin
-   * isolated, unless `create` or `weights` says otherwise. With `create`, `true` says that it makes workers of
-   * `nanoembed/shared-thread.js`. Where memory cannot be shared, each worker has a copy.
+   * Whether several workers share a model that embeds, of a `.weights` file or, if it is BERT, of an AMB file. Default: where the
+   * page is cross-origin isolated, unless `create` or an address of a module for these says otherwise. With `create`, `true` says
+   * that it makes workers of `nanoembed/shared-thread.js`. Where memory cannot be shared, each worker has a copy.
    */
   share?: boolean;
   /** Makes a worker, where the package's own file cannot be used. */
@@ -251,7 +251,7 @@ const MODULES = ["module_or_path", "words", "causal", "encoders", "weights", "gg
 
 /** Workers that `start` starts, of which those that share models have other code, or `create` of the options. */
 export function createPool(start: (isShared: boolean) => Worker, options: WorkerOptions = {}): WorkerPool {
-  const { workers = 1, create, share = globalThis.crossOriginIsolated && !create && !options.weights } = options;
+  const { workers = 1, create, share = globalThis.crossOriginIsolated && !create && !options.weights && !options.module_or_path } = options;
   // Memory can be shared in pages that are isolated, and where there are none.
   const isShared = share && workers > 1 && !!(globalThis.crossOriginIsolated ?? globalThis.SharedArrayBuffer);
   check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");

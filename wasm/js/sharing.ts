@@ -1,13 +1,10 @@
 // What a pool does with a file whose model its workers may share: the first worker opens it, the others take the model.
 import type { LoadOptions } from "./api.js";
-import { joined } from "./formats.js";
+import { TELLING_BYTES, joined } from "./formats.js";
 import type { RemoteSink } from "./pool.js";
 import type { Described } from "./remote.js";
 import type { Sink } from "./sink.js";
 import type { Thread } from "./thread.js";
-
-/** So many bytes tell the first worker what a file is. */
-const TELLING_BYTES = 1 << 12;
 
 /** A sink into the first worker, and into the others too if the file turns out to be none that they share. */
 export class SharingSink implements Sink {
@@ -88,9 +85,9 @@ export class SharingSink implements Sink {
   async #taken(handle: number): Promise<Described[]> {
     const [first, ...others] = this.#threads as [Thread, ...Thread[]];
     try {
-      const offer = await first.ask<{ name: number }>("offer", { handle });
+      const offer = await first.ask<unknown>("offer", { handle });
       const taken = await Promise.allSettled(others.map((thread) => thread.ask<Described>("take", { args: [offer] })));
-      await first.ask("withdraw", { args: [offer.name] });
+      await first.ask("withdraw", { args: [offer] });
       const failed = taken.find((one) => one.status === "rejected");
       if (!failed) return taken.map((one) => (one as PromiseFulfilledResult<Described>).value);
       for (const [at, one] of taken.entries()) {

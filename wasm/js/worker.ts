@@ -3,7 +3,7 @@
  * The same in workers: the page stays free, and several texts are embedded at once.
  *
  * No headers are needed: a download happens once, and its pieces go to every worker. Where a page is cross-origin isolated, workers
- * share a model in a `.weights` file in place of that.
+ * share most models in place of that.
  *
  * @module
  */

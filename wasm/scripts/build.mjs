@@ -46,19 +46,18 @@ const THREADS = {
 
 /** The modules: what they can do, the target features, and how they are compiled. One without glue lies as text in the JavaScript. */
 const variants = [
-  { name: "nanoembed", glue: "sentences", features: "embed", target: "+simd128", profile: "npm" },
-  { name: "nanoembed-relaxed", glue: "sentences", features: "embed", target: "+simd128,+relaxed-simd", profile: "npm" },
-  { name: "nanoembed-static", glue: "sentences", features: "static", target: "+simd128", flags: INLINE_LESS, profile: "npm-static" },
   ...[
-    { name: "encoders", glue: "folders", features: "encoder-files", flags: INLINE, profile: "npm-encoders" },
-    { name: "weights", glue: "encoders", features: "encoder-weights", flags: INLINE_LESS, profile: "npm-weights" },
-    { name: "shared", glue: "shared", features: "shared", flags: INLINE_LESS, profile: "npm-weights", isShared: true },
-    { name: "gguf", glue: "encoders", features: "encoder-gguf", flags: INLINE, profile: "npm-encoders" },
+    { name: "", glue: "sentences", features: "embed", profile: "npm" },
+    { name: "-shared", glue: "shared-sentences", features: "embed,shared", profile: "npm", isShared: true },
+    { name: "-encoders", glue: "folders", features: "encoder-files", flags: INLINE, profile: "npm-encoders" },
+    { name: "-weights", glue: "encoders", features: "encoder-weights", flags: INLINE_LESS, profile: "npm-weights" },
+    { name: "-weights-shared", glue: "shared-encoders", features: "encoder-weights,shared", flags: INLINE_LESS, profile: "npm-weights", isShared: true },
+    { name: "-gguf", glue: "encoders", features: "encoder-gguf", flags: INLINE, profile: "npm-encoders" },
+    { name: "-causal", glue: "causal", features: "causal", profile: "npm" },
   ].flatMap(({ name, ...built }) => (
     [["", "+simd128"], ["-relaxed", "+simd128,+relaxed-simd"]].map(([suffix, target]) => (
-      { name: `nanoembed-${name}${suffix}`, target, ...built })))),
-  { name: "nanoembed-causal", glue: "causal", features: "causal", target: "+simd128", profile: "npm" },
-  { name: "nanoembed-causal-relaxed", glue: "causal", features: "causal", target: "+simd128,+relaxed-simd", profile: "npm" },
+      { name: `nanoembed${name}${suffix}`, target, ...built })))),
+  { name: "nanoembed-static", glue: "sentences", features: "static", target: "+simd128", flags: INLINE_LESS, profile: "npm-static" },
   { name: "nanoembed-inspect", glue: "inspect", features: "inspect,amb,embd,finalfusion,gguf,uqff", target: "", profile: "npm-small" },
   ...Object.entries({ amb: "amb", embd: "embd", finalfusion: "finalfusion", gguf: "gguf", safetensors: "uqff" }).map(([family, formats]) => (
     { name: `nanoembed-inspect-${family}`, glue: "inspect", features: `inspect,${formats}`, target: "", profile: "npm-small" })),

@@ -24,6 +24,8 @@ use self_cell::{MutBorrow, self_cell};
 
 use crate::encoders::Before;
 use crate::failure::{Failure, Result};
+#[cfg(feature = "encoder-weights")]
+use crate::held::{Held, held};
 use crate::reader::Reader;
 #[cfg(feature = "any-encoder")]
 use crate::requantize;
@@ -47,14 +49,8 @@ pub(crate) enum EncoderModel {
     Any { model: AnyEncoder<Vec<u8>>, texts: PipelineSession },
     /// Of a `.weights` file, by less code.
     #[cfg(feature = "encoder-weights")]
-    File { model: Held, texts: TextRoom },
+    File { model: Held<Opened>, texts: TextRoom },
 }
-
-/// A model that one instance of the module has for itself, or all that have the same memory.
-#[cfg(all(feature = "encoder-weights", not(feature = "shared")))]
-type Held = Opened;
-#[cfg(feature = "shared")]
-pub(crate) type Held = alloc::sync::Arc<Opened>;
 
 #[cfg(feature = "encoder-weights")]
 pub(crate) struct Memory {
@@ -73,14 +69,11 @@ self_cell!(
 
 #[cfg(feature = "encoder-weights")]
 impl Opened {
-    fn open(file: Vec<u8>) -> Result<Held> {
+    fn open(file: Vec<u8>) -> Result<Self> {
         let room = MutBorrow::new(EncoderRoom::default());
-        let opened = Self::try_new(Memory { file, room }, |Memory { file, room }| {
+        Ok(Self::try_new(Memory { file, room }, |Memory { file, room }| {
             EncoderFile::open(file, room.borrow_mut()).map_err(|fault| fault.error)
-        })?;
-        #[cfg(feature = "shared")]
-        let opened = Held::new(opened);
-        Ok(opened)
+        })?)
     }
 }
 
@@ -93,7 +86,7 @@ impl EncoderModel {
             if requantize == Some(true) {
                 return Err(ErrorKind::UnsupportedSetting.into());
             }
-            return Ok(Self::File { model: Opened::open(file)?, texts: TextRoom::default() });
+            return Ok(Self::File { model: held(Opened::open(file)?), texts: TextRoom::default() });
         }
         #[cfg(feature = "any-encoder")]
         {
@@ -111,8 +104,8 @@ impl EncoderModel {
     /// # Errors
     ///
     /// `other_model` if the module has the model for itself.
-    #[cfg(feature = "shared")]
-    pub(crate) fn held(&self) -> Result<&Held> {
+    #[cfg(all(feature = "encoder-weights", feature = "shared"))]
+    pub(crate) fn held(&self) -> Result<&Held<Opened>> {
         match self {
             #[cfg(feature = "any-encoder")]
             Self::Any { .. } => Err(ErrorKind::OtherModel.into()),

@@ -11,10 +11,10 @@
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
 //! module can do: the package ships one for BERT, one for static models, one for encoders of all
-//! families, one for those in `.weights` files, the same for threads that share its memory, one for
-//! those in GGUF files, one that continues texts, one for words, one that inspects, one that
-//! dequantises, which is loaded when somebody wants to see numbers, and one for search, which lies
-//! within the JavaScript that calls it.
+//! families, one for those in `.weights` files, one for those in GGUF files, one that continues
+//! texts, one for words, one that inspects, one that dequantises, which is loaded when somebody wants
+//! to see numbers, and one for search, which lies within the JavaScript that calls it; of those for
+//! BERT and `.weights` files a second one, for threads that share its memory.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
@@ -42,6 +42,8 @@ pub mod failure;
 mod first_fit;
 #[cfg(feature = "encoder-files")]
 pub mod folder;
+#[cfg(any(feature = "embed", feature = "encoder-weights"))]
+mod held;
 #[cfg(feature = "shared")]
 mod lock;
 #[cfg(all(target_family = "wasm", feature = "shared"))]
@@ -73,7 +75,7 @@ pub mod words;
 mod host {
     //! What a module without the standard library must bring itself.
 
-    #[cfg(not(any(feature = "inspect", feature = "one-model")))]
+    #[cfg(not(any(feature = "inspect", feature = "one-model", feature = "shared")))]
     #[global_allocator]
     static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 

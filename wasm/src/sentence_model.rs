@@ -14,6 +14,8 @@ use nanoembed_core::owned::TableFile;
 use nanoembed_core::owned::Tokenized;
 
 use crate::failure::Result;
+#[cfg(feature = "embed")]
+use crate::held::{Held, held};
 use crate::reader::Reader;
 #[cfg(feature = "embed")]
 use crate::requantize;
@@ -25,7 +27,7 @@ use crate::waiting::Waiting;
 #[allow(clippy::large_enum_variant, reason = "modules of the package are built with one of them")]
 pub(crate) enum SentenceModel {
     #[cfg(feature = "embed")]
-    Bert { embedder: Embedder<Vec<u8>>, sessions: Sessions },
+    Bert { embedder: Held<Embedder<Vec<u8>>>, sessions: Sessions },
     /// A table with a vector for each token.
     #[cfg(feature = "static")]
     Table(TableFile<Vec<u8>>),
@@ -48,10 +50,24 @@ impl SentenceModel {
             let mut embedder = Embedder::open(reader.into_file(&[Format::Embd, Format::Amb])?)?;
             let is_grouped = embedder.plan(1).grouped;
             requantize::if_wanted(requantize, is_grouped, || embedder.requantize())?;
-            Ok(Self::Bert { embedder, sessions: Sessions::default() })
+            Ok(Self::Bert { embedder: held(embedder), sessions: Sessions::default() })
         }
         #[cfg(not(feature = "embed"))]
         Err(ErrorKind::OtherModel.into())
+    }
+
+    /// What threads share.
+    ///
+    /// # Errors
+    ///
+    /// `other_model` if the module has the model for itself.
+    #[cfg(all(feature = "embed", feature = "shared"))]
+    pub(crate) fn held(&self) -> Result<&Held<Embedder<Vec<u8>>>> {
+        match self {
+            Self::Bert { embedder, .. } => Ok(embedder),
+            #[cfg(feature = "static")]
+            Self::Table(_) => Err(ErrorKind::OtherModel.into()),
+        }
     }
 
     pub(crate) fn dims(&self) -> usize {

@@ -14,7 +14,7 @@ use crate::waiting::{Waiting, in_full};
 /// A sentence model, and the texts that wait to be embedded.
 #[wasm_bindgen]
 pub struct Sentences {
-    model: SentenceModel,
+    pub(crate) model: SentenceModel,
     waiting: Waiting,
     total: usize,
 }
@@ -31,8 +31,7 @@ impl Sentences {
     /// one; `buffer_too_small` if there is not enough memory for what was asked for.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
-        let model = SentenceModel::open(reader, requantize)?;
-        Ok(Self { model, waiting: Waiting::default(), total: 0 })
+        Ok(Self::of(SentenceModel::open(reader, requantize)?))
     }
 
     /// Elements of a vector.
@@ -97,5 +96,11 @@ impl Sentences {
         let mut out = filled(waiting.lengths.len().saturating_mul(self.dims()), 0.0)?;
         self.model.embed(&waiting, is_precise, &mut out)?;
         Ok(out)
+    }
+}
+
+impl Sentences {
+    pub(crate) fn of(model: SentenceModel) -> Self {
+        Self { model, waiting: Waiting::default(), total: 0 }
     }
 }

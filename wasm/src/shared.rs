@@ -8,49 +8,51 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use nanoembed_core::ErrorKind;
+#[cfg(feature = "embed")]
+use nanoembed_core::owned::Embedder;
+#[cfg(feature = "encoder-weights")]
 use nanoembed_core::owned::TextRoom;
 use wasm_bindgen::prelude::*;
 
-use crate::encoder_model::{EncoderModel, Held};
+#[cfg(feature = "encoder-weights")]
+use crate::encoder_model::{EncoderModel, Opened};
+#[cfg(feature = "encoder-weights")]
 use crate::encoders::Encoders;
 use crate::failure::Result;
 use crate::lock::Lock;
+#[cfg(feature = "embed")]
+use crate::sentence_model::SentenceModel;
+#[cfg(feature = "embed")]
+use crate::sentences::Sentences;
+#[cfg(feature = "embed")]
+use crate::sessions::Sessions;
 
-/// The models that threads may take.
-static OFFERED: Lock<Vec<Held>> = Lock::new(Vec::new());
+/// Models that threads may take.
+struct Offers<M>(Lock<Vec<Arc<M>>>);
 
-#[wasm_bindgen]
-impl Encoders {
-    /// Lets other threads [`take`](Self::take) the model, by the name that is returned.
-    ///
-    /// # Errors
-    ///
-    /// `other_model` if the module has it for itself; `buffer_too_small` if there is no memory.
-    pub fn offer(&self) -> Result<usize> {
-        let model = self.model.held()?;
-        OFFERED.with(|offered| {
+impl<M> Offers<M> {
+    const fn new() -> Self {
+        Self(Lock::new(Vec::new()))
+    }
+
+    /// Returns the model's name.
+    fn add(&self, model: &Arc<M>) -> Result<usize> {
+        self.0.with(|offered| {
             offered.try_reserve(1).map_err(|_| ErrorKind::BufferTooSmall)?;
             offered.push(Arc::clone(model));
             Ok(name_of(model))
         })
     }
 
-    /// The model that another thread offers.
-    ///
-    /// # Errors
-    ///
-    /// `invalid_argument` if nobody does.
-    pub fn take(name: usize) -> Result<Self> {
-        let model = OFFERED.with(|offered| {
+    fn find(&self, name: usize) -> Result<Arc<M>> {
+        self.0.with(|offered| {
             let found = offered.iter().find(|model| name_of(model) == name);
-            found.map(Arc::clone).ok_or(ErrorKind::InvalidArgument)
-        })?;
-        Ok(Self::of(EncoderModel::File { model, texts: TextRoom::default() }))
+            Ok(found.map(Arc::clone).ok_or(ErrorKind::InvalidArgument)?)
+        })
     }
 
-    /// Ends an offer. Nothing happens if there is none.
-    pub fn withdraw(name: usize) {
-        let ended = OFFERED.with(|offered| {
+    fn remove(&self, name: usize) {
+        let ended = self.0.with(|offered| {
             let place = offered.iter().position(|model| name_of(model) == name)?;
             Some(offered.swap_remove(place))
         });
@@ -60,6 +62,68 @@ impl Encoders {
 }
 
 /// What tells models apart that are there at the same time.
-fn name_of(model: &Held) -> usize {
+fn name_of<M>(model: &Arc<M>) -> usize {
     Arc::as_ptr(model).addr()
+}
+
+#[cfg(feature = "encoder-weights")]
+static ENCODERS: Offers<Opened> = Offers::new();
+
+#[cfg(feature = "encoder-weights")]
+#[wasm_bindgen]
+impl Encoders {
+    /// Lets other threads [`take`](Self::take) the model, by the name that is returned.
+    ///
+    /// # Errors
+    ///
+    /// `other_model` if the module has it for itself; `buffer_too_small` if there is no memory.
+    pub fn offer(&self) -> Result<usize> {
+        ENCODERS.add(self.model.held()?)
+    }
+
+    /// The model that another thread offers.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_argument` if nobody does.
+    pub fn take(name: usize) -> Result<Self> {
+        let model = ENCODERS.find(name)?;
+        Ok(Self::of(EncoderModel::File { model, texts: TextRoom::default() }))
+    }
+
+    /// Ends an offer. Nothing happens if there is none.
+    pub fn withdraw(name: usize) {
+        ENCODERS.remove(name);
+    }
+}
+
+#[cfg(feature = "embed")]
+static SENTENCES: Offers<Embedder<Vec<u8>>> = Offers::new();
+
+#[cfg(feature = "embed")]
+#[wasm_bindgen]
+impl Sentences {
+    /// Lets other threads [`take`](Self::take) the model, by the name that is returned.
+    ///
+    /// # Errors
+    ///
+    /// `other_model` if the module has it for itself; `buffer_too_small` if there is no memory.
+    pub fn offer(&self) -> Result<usize> {
+        SENTENCES.add(self.model.held()?)
+    }
+
+    /// The model that another thread offers.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_argument` if nobody does.
+    pub fn take(name: usize) -> Result<Self> {
+        let embedder = SENTENCES.find(name)?;
+        Ok(Self::of(SentenceModel::Bert { embedder, sessions: Sessions::default() }))
+    }
+
+    /// Ends an offer. Nothing happens if there is none.
+    pub fn withdraw(name: usize) {
+        SENTENCES.remove(name);
+    }
 }
