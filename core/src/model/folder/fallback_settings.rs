@@ -27,7 +27,8 @@ impl<'a> FallbackSettings<'a> {
     /// Reads the `tokenizer.json` of this model.
     pub(crate) fn read(root: &Object<'a>, model: BpeModel) -> Read<'a, Self> {
         if model.ignores_merges {
-            return Err(root.unsupported("ignore_merges", ONLY));
+            let settings = root.needed("model", root.object("model")?)?;
+            return Err(settings.unsupported("ignore_merges", ONLY));
         }
         let mark = normalizer(root)?;
         pre_tokenizer(root)?;
