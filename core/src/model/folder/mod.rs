@@ -58,3 +58,7 @@ pub(crate) mod word_settings;
 
 #[cfg(feature = "pipeline")]
 pub(crate) use token_id::token_id;
+
+#[cfg(test)]
+#[cfg(all(feature = "folder-models", feature = "pipeline"))]
+mod tests;
