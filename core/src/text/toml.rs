@@ -452,4 +452,26 @@ mod tests {
         deep[..4].copy_from_slice(b"a = ");
         assert!(Entries::new(core::str::from_utf8(&deep).unwrap()).next().unwrap().is_err());
     }
+
+    #[test]
+    fn every_escape_is_the_character_that_it_stands_for() {
+        let document = r#"a = "\b\t\n\f\r\e\"\\\u00e9\U0001F600""#;
+        assert_texts(document, ["\u{8}\t\n\u{c}\r\u{1b}\"\\\u{e9}\u{1F600}"]);
+        let Value::Text(text) = entries(document)[0].value else { panic!("a text") };
+        assert_eq!(std::format!("{text}"), "\u{8}\t\n\u{c}\r\u{1b}\"\\\u{e9}\u{1F600}");
+    }
+
+    #[test]
+    fn numbers_without_an_end_and_those_that_are_none_are_known() {
+        let found = entries("a = -inf\nb = +inf\nc = nan\nd = -nan\n");
+        assert_eq!(found[0].value, Value::Float(f64::NEG_INFINITY));
+        assert_eq!(found[1].value, Value::Float(f64::INFINITY));
+        for entry in &found[2..] {
+            assert!(matches!(entry.value, Value::Float(value) if value.is_nan()), "{}", entry.key);
+        }
+        // Longer than anything that means a number.
+        let digits = "1".repeat(65);
+        let document = std::format!("a = {digits}");
+        assert_eq!(entries(&document)[0].value, Value::Other(&digits));
+    }
 }

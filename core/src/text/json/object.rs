@@ -318,4 +318,32 @@ mod tests {
         assert_eq!((refusal.key, refusal.only), ("is_decoder", "only false is honoured"));
         members.finish(&[]).unwrap();
     }
+
+    #[test]
+    fn a_fault_is_told_with_its_name_and_what_would_be_taken() {
+        extern crate std;
+        let members = object(r#"{"layers": "x"}"#);
+        let fault = members.number("layers").unwrap_err();
+        let told = std::format!("`layers`: {}; a number is needed", fault.error);
+        assert_eq!(std::format!("{fault}"), told);
+        let fault = members.needed::<()>("heads", None).unwrap_err();
+        assert_eq!(std::format!("{fault}"), std::format!("`heads`: {}", fault.error));
+    }
+
+    #[test]
+    fn more_members_than_any_settings_have_are_refused() {
+        extern crate std;
+        let of = |count: usize| {
+            let members: std::vec::Vec<_> =
+                (0..count).map(|at| std::format!("\"m{at}\": {at}")).collect();
+            std::format!(" {{{}}}", members.join(", "))
+        };
+        let most = of(MOST_MEMBERS);
+        let members = Object::new(Value::parse(&most, 7).unwrap()).unwrap();
+        assert_eq!(members.integer("m255").unwrap(), Some(255));
+        assert_eq!(members.finish(&[]).unwrap_err().key, "m0");
+        let more = of(MOST_MEMBERS + 1);
+        let fault = Object::new(Value::parse(&more, 7).unwrap()).unwrap_err();
+        assert_eq!((fault.error.kind(), fault.error.offset()), (ErrorKind::OverLimit, Some(8)));
+    }
 }

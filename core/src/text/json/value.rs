@@ -257,4 +257,13 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn of_a_long_value_the_start_is_printed() {
+        extern crate std;
+        let text = std::format!("\"{}\"", "\u{e9}".repeat(100));
+        let printed = std::format!("{:?}", Value::parse(&text, 7).unwrap());
+        let start = std::format!("\"{}", "\u{e9}".repeat(79));
+        assert_eq!(printed, std::format!("Value {{ start: {start:?}, offset: 7 }}"));
+    }
 }

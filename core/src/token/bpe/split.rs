@@ -282,4 +282,12 @@ mod tests {
             ["I", "'LL", "\n  \n", " see", " ", "123", "45", "!!\n", "x", "\t", "\"y"]
         );
     }
+
+    #[test]
+    fn a_pattern_is_known_by_its_own_name() {
+        for pattern in [Pattern::Gpt2, Pattern::SmolLm, Pattern::Llama3, Pattern::Qwen2] {
+            assert_eq!(Pattern::from_name(pattern.name()), Some(pattern));
+        }
+        assert_eq!(Pattern::from_name("gpt-4"), None);
+    }
 }
