@@ -82,6 +82,8 @@ export class Engine<out G extends AnyGlue> {
   #glue: G | undefined;
   #locate: () => ModuleSource;
   #ready: Promise<this> | undefined;
+  /** Where it was said to be: also after it could not be loaded from there. */
+  #given: InitOptions["module_or_path"] | undefined;
   #memory: WebAssembly.Memory | undefined;
 
   /** `make` gives the glue, `locate` says where the module is unless `ready` is told otherwise. */
@@ -96,16 +98,17 @@ export class Engine<out G extends AnyGlue> {
 
   /** Loads the module; later calls wait for the first. After a failure the next call tries again. */
   ready(options?: InitOptions): Promise<this> {
-    this.#ready ??= this.#load(options).catch((error: unknown) => {
+    this.#given = options?.module_or_path ?? this.#given;
+    this.#ready ??= this.#load().catch((error: unknown) => {
       this.#ready = undefined;
       throw error;
     });
     return this.#ready;
   }
 
-  async #load(options?: InitOptions): Promise<this> {
+  async #load(): Promise<this> {
     try {
-      const given = await options?.module_or_path;
+      const given = await this.#given;
       const source = given ? await opened(given) : await this.#own();
       const { instance, module } = await instantiate(source, this.glue.imports());
       this.glue.start(instance, module);

@@ -35,6 +35,10 @@ export async function loadFolder(
   limits(options);
   const files = !isAddress(folder) ? picked(folder) : isLocal(folder) ? await local(folder) : remote(String(folder), options);
   const [, ...usual] = await Promise.all([engine.ready(), ...USUAL.map(async (path) => [path, await files.text(path)] as const)]);
+  if (usual.every(([, text]) => text === undefined)) {
+    const where = isAddress(folder) ? String(folder) : "what was picked";
+    throw new NanoembedError("missing_file", `${where} is no folder of a model: there is neither ${USUAL.join(", nor ")}`);
+  }
   const parts = new engine.glue.Folder();
   try {
     for (const [path, text] of usual) parts.put(path, text);

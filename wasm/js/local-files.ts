@@ -3,6 +3,7 @@ import { builtin } from "./node.js";
 
 interface Files {
   openAsBlob(path: string | URL): Promise<Blob>;
+  statSync(path: string | URL): { isDirectory(): boolean };
 }
 
 /** The address of a file or a folder in Node's file system. */
@@ -15,14 +16,18 @@ export function localUrl(address: string | URL): URL {
 
 /** A file that stays where it is; `undefined` if it is not there. */
 export async function localFile(address: string | URL): Promise<Blob | undefined> {
+  const { openAsBlob, statSync } = builtin<Files>("node:fs")!;
+  const url = localUrl(address);
   try {
-    return await builtin<Files>("node:fs")!.openAsBlob(localUrl(address));
+    const blob = await openAsBlob(url);
+    if (!statSync(url).isDirectory()) return blob;
   } catch (cause) {
     const { code } = cause as { code?: string };
     // So it is called, too, if it is not there.
     if (code === "ENOENT" || code === "ENOTDIR" || code === "ERR_INVALID_ARG_VALUE") return undefined;
     throw new NanoembedError("missing_file", `${String(address)} cannot be read: ${String(cause)}`, { cause });
   }
+  throw new NanoembedError("missing_file", `${url.pathname} is a folder: the address of a model's folder ends with /`);
 }
 
 /** A file that has to be there. */

@@ -9,13 +9,14 @@ import { NanoembedError, check } from "./errors.js";
 import { isFolder, type Folder } from "./folders.js";
 import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { bring } from "./load.js";
+import { isLocal } from "./node.js";
 import type { Platform } from "./platform.js";
-import { fromPlain } from "./protocol.js";
+import { fromPlain, type PlainRequest } from "./protocol.js";
 import { Held, RemoteCausal, RemoteReranker, RemoteSentences, RemoteWords, type Described } from "./remote.js";
 import type { SentenceModel } from "./sentences.js";
 import type { Sink } from "./sink.js";
 import { bodyOf, isAddress, type Source } from "./source.js";
-import { plain, Thread } from "./thread.js";
+import { keptByAll, plain, Thread } from "./thread.js";
 import type { WordOptions, WordVectors } from "./words.js";
 
 export interface WorkerOptions {
@@ -112,17 +113,22 @@ export class RemoteSink implements Sink {
 
   models(options: LoadOptions): Promise<Described[]> {
     const { duplicates, requantize } = options;
-    return this.all<Described>("model", () => [{ duplicates, requantize }]);
+    const asked = this.#threads.map(async (thread, at) =>
+      thread.keep<Described>("model", { handle: await this.#handles[at]!, args: [{ duplicates, requantize }] }));
+    return keptByAll(this.#threads, asked);
   }
 }
 
-/** Addresses count from the page, not from the worker's file. */
+/** Addresses count from the page, not from the worker's file; paths of Node are the same there. */
 const absolute = (source: Source): unknown =>
-  isAddress(source) ? new URL(source, globalThis.location?.href).href : source;
+  !isAddress(source) ? source : isLocal(source) ? String(source) : new URL(source, globalThis.location?.href).href;
 
 /** A source on its way to a worker, and what goes over with it. */
 function sent(source: Source): { source: unknown; transfer: Transferable[] } {
-  if (source instanceof Request) return { source: source.url, transfer: [] };
+  if (source instanceof Request) {
+    const { url, credentials, headers } = source;
+    return { source: { url, credentials, headers: [...headers] } satisfies PlainRequest, transfer: [] };
+  }
   const stream = source instanceof Response ? bodyOf(source) : source;
   return stream instanceof ReadableStream ? { source: stream, transfer: [stream] } : { source: absolute(source), transfer: [] };
 }
@@ -152,7 +158,8 @@ class Pool implements WorkerPool {
     options.signal?.throwIfAborted();
     if (isFolder(source)) return this.#folder(source, options);
     const remote = (threads: Thread[], isShared?: boolean) => new RemoteSink(threads, options.kind, isShared);
-    const sharing = this.#isShared && (await import("./sharing.js"));
+    // Where it cannot be loaded, each worker has a copy.
+    const sharing = this.#isShared && (await import("./sharing.js").catch(() => undefined));
     const sink = await bring(source, () => sharing ? new sharing.SharingSink(this.#threads, remote) : remote(this.#threads), options);
     const described = await sink.models(options);
     return this.#model(this.#threads, described);
@@ -165,9 +172,9 @@ class Pool implements WorkerPool {
     const asked = this.#threads.map((thread, at) => {
       // Progress is that of the first.
       const own = at === 0 ? onProgress : undefined;
-      return thread.ask<Described>("folder", { args: [source, plain({ ...options, onProgress: own })], signal, onProgress: own });
+      return thread.keep<Described>("folder", { args: [source, plain({ ...options, onProgress: own })], signal, onProgress: own });
     });
-    return this.#model(this.#threads, await Promise.all(asked));
+    return this.#model(this.#threads, await keptByAll(this.#threads, asked));
   }
 
   #model(threads: Thread[], described: Described[]): Model {
@@ -189,14 +196,14 @@ class Pool implements WorkerPool {
     const thread = this.#threads[0]!;
     const { signal } = options;
     const { source: file, transfer } = sent(source);
-    const described = await thread.ask<Described>("open", { args: [file, plain(options)], signal, transfer });
+    const described = await thread.keep<Described>("open", { args: [file, plain(options)], signal, transfer });
     return this.#model([thread], [described]) as WordVectors;
   }
 
   async inspect(source: Source, options: InspectOptions = {}): Promise<Inspection> {
     const thread = this.#threads[0]!;
     const { source: file, transfer } = sent(source);
-    const asked = thread.ask<FileSummary & { handle: number }>("inspect", {
+    const asked = thread.keep<FileSummary & { handle: number }>("inspect", {
       args: [file, plain(options)],
       signal: options.signal,
       transfer,
@@ -254,7 +261,8 @@ export function createPool(start: (isShared: boolean) => Worker, options: Worker
   const { workers = 1, create, share = globalThis.crossOriginIsolated && !create && !options.weights && !options.module_or_path } = options;
   // Memory can be shared in pages that are isolated, and where there are none.
   const isShared = share && workers > 1 && !!(globalThis.crossOriginIsolated ?? globalThis.SharedArrayBuffer);
-  check(Number.isInteger(workers) && workers >= 1, "there must be at least one worker");
+  check(Number.isInteger(workers) && workers >= 1, "workers must be a whole number, 1 at least");
+  check(create === undefined || typeof create === "function", "create must be a function that makes a worker");
   check(create !== undefined || typeof Worker === "function", "there are no workers here: say with `create` how to make one");
   const threads = Array.from({ length: workers }, () => {
     const thread = new Thread((create ?? start)(isShared));

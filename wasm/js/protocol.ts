@@ -9,6 +9,13 @@ export interface Question {
   args: unknown[];
 }
 
+/** A request as it goes to a worker. */
+export interface PlainRequest {
+  url: string;
+  credentials: RequestCredentials;
+  headers: [string, string][];
+}
+
 export type Answer =
   | { id: number; value: unknown }
   | { id: number; progress: unknown }

@@ -47,7 +47,7 @@ export class Held {
   dispose(): void {
     if (this.#isGone) return;
     this.#isGone = true;
-    for (const { thread, handle } of this.#held) thread.ask("dispose", { handle }).catch(() => {});
+    for (const { thread, handle } of this.#held) thread.drop(handle);
   }
 }
 
@@ -133,23 +133,28 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
     const all: Embeddings[] = [];
     let next = 0;
     let done = 0;
+    const failures: { at: number; reason: unknown }[] = [];
     // A worker has one part and the next one: what it was sent it will compute, whatever is said behind it.
     const lane = async () => {
       while (next < count) {
         const at = next++;
         const start = at * size;
         const part: PartOptions = { ...options, start: (options.start ?? 0) + start };
-        all[at] = await this.held.call<Embeddings>("embed", [texts.slice(start, start + size)], part);
-        done += all[at].tokens.length;
-        if (done > 0) onProgress?.({ done, total: texts.length });
+        try {
+          all[at] = await this.held.call<Embeddings>("embed", [texts.slice(start, start + size)], part);
+          done += all[at].tokens.length;
+          if (done > 0) onProgress?.({ done, total: texts.length });
+        } catch (reason) {
+          // After an error or an abort nothing more is sent.
+          next = count;
+          failures.push({ at, reason });
+        }
       }
     };
-    try {
-      await Promise.all(Array.from({ length: 2 * this.held.size }, lane));
-    } finally {
-      // After an error or an abort nothing more is sent.
-      next = count;
-    }
+    await Promise.all(Array.from({ length: 2 * this.held.size }, lane));
+    // What is wrong with the first text of those that are.
+    const [first] = failures.sort((a, b) => a.at - b.at);
+    if (first) throw first.reason;
     return all;
   }
 

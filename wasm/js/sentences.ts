@@ -153,6 +153,7 @@ const STREAM_TEXTS = 16;
 /** Puts a prompt before the texts that come; what it gives the caller has to put there. */
 function prompted(model: Sentences, names: readonly string[], { prompt, promptName, role }: PartOptions): string {
   check(prompt === undefined || promptName === undefined, "either prompt or promptName, not both");
+  check([prompt, promptName].every((text) => text === undefined || typeof text === "string"), "prompt and promptName must be strings");
   if (!model.set_prompt) {
     // Those that it has are empty.
     check(promptName === undefined || names.includes(promptName), `the model has no prompt "${promptName}"`);
@@ -215,6 +216,7 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
     const dims = truncateDim ?? this.dims;
     check(Array.isArray(texts), "texts must be a string or an array");
     check(["end", "error", undefined].includes(options.truncate), 'truncate must be "end" or "error"');
+    check(["default", "precise", undefined].includes(options.precision), 'precision must be "default" or "precise"');
     check(Number.isInteger(dims) && dims >= 1 && dims <= this.dims, `truncateDim must be 1 to ${this.dims}`);
     const limit = this.#limit(options);
     const data = room(options, texts.length * dims);
@@ -273,7 +275,8 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
   async tokenize(text: string, options: TokenizeOptions = {}): Promise<Tokens> {
     const model = this.open();
     const { maxTokens = 0xffff_ffff } = options;
-    check(maxTokens >= this.#least, `maxTokens must be ${this.#least} or more`);
+    check(typeof text === "string", "text must be a string");
+    check(Number.isInteger(maxTokens) && maxTokens >= this.#least, `maxTokens must be ${this.#least} or more`);
     return guarded(() => {
       const ids = model.tokenize(prompted(model, this.prompts, options) + text, maxTokens);
       const total = model.total();

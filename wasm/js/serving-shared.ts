@@ -51,7 +51,7 @@ export function sharing(modules: Modules, shared: SharedModules): Record<string,
   const sharers = new WeakSet<ModelSink>();
 
   /** A sink into memory that is shared, if a module for that runs the file. */
-  const sharingSink = (kind: Model["kind"] | undefined): ModelSink => {
+  const sharingSink = (wanted: Model["kind"] | undefined): ModelSink => {
     const shares = () => sharers.add(sink);
     // What a file turns out to be for later on.
     const own = <T>(run: () => T) => () => {
@@ -65,7 +65,7 @@ export function sharing(modules: Modules, shared: SharedModules): Record<string,
       weights: async () => encoding,
       encoders: own(ordinary.encoders),
       causal: own(ordinary.causal),
-    }, kind);
+    }, wanted);
     return sink;
   };
 

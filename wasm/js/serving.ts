@@ -5,7 +5,7 @@ import type { Folder } from "./folders.js";
 import { inspectWith, verifyWith, type InspectOptions, type Inspection } from "./inspection.js";
 import { ModelSink } from "./model-sink.js";
 import { runnersOf, type Modules } from "./modules.js";
-import { toPlain, type Answer, type Question } from "./protocol.js";
+import { toPlain, type Answer, type PlainRequest, type Question } from "./protocol.js";
 import type { Source } from "./source.js";
 import { openWith, type WordOptions } from "./words.js";
 
@@ -74,6 +74,12 @@ async function drained(pieces: AsyncGenerator<unknown, unknown>, tell: ((piece: 
   }
 }
 
+/** A source as the page had it. */
+function arrived(source: unknown): Source {
+  const { url, ...init } = source as Partial<PlainRequest>;
+  return init.credentials === undefined ? (source as Source) : new Request(url!, init);
+}
+
 type Options = Record<string, unknown> & { signal: AbortSignal; onProgress?: (progress: unknown) => void };
 
 /** The answer to a question. */
@@ -107,14 +113,14 @@ function answering(modules: Modules): Record<string, Answering> {
       return describe(await sink.model(options as LoadOptions));
     },
     folder: async ({ args: [folder] }, options) => describe(await folderOf(runners, folder as Folder, options)),
-    open: async ({ args: [source] }, options) => describe(await openWith(modules.words, source as Source, options as WordOptions)),
+    open: async ({ args: [source] }, options) => describe(await openWith(modules.words, arrived(source), options as WordOptions)),
     async inspect({ args: [source] }, options) {
-      const inspection = await inspectWith(modules.inspector, () => modules.values.ready(), source as Source, options as InspectOptions);
+      const inspection = await inspectWith(modules.inspector, () => modules.values.ready(), arrived(source), options as InspectOptions);
       const { values: _, ...summary } = inspection;
       return { ...summary, handle: keep(inspection) };
     },
     async verify({ args: [source] }, options) {
-      const verdict = await verifyWith(modules.inspector, source as Source, options);
+      const verdict = await verifyWith(modules.inspector, arrived(source), options);
       return verdict.ok ? verdict : { ...verdict, error: toPlain(verdict.error) };
     },
     call({ handle, args: [method, ...args] }, options) {

@@ -76,9 +76,21 @@ export class SharingSink implements Sink {
   }
 
   async models(options: LoadOptions): Promise<Described[]> {
-    const both = await Promise.all([this.#first.models(options), this.#rest?.models(options)]);
-    const [own] = both[0] as [Described];
-    return [own, ...(both[1] ?? await this.#taken(own.handle))];
+    const first = this.#first.models(options);
+    const rest = this.#rest?.models(options);
+    if (rest) {
+      // Where one fails, what the other has made is of no use.
+      rest.catch(() => first.then((all) => this.#drop(all, 0), () => {}));
+      first.catch(() => rest.then((all) => this.#drop(all, 1), () => {}));
+      return [...(await first), ...(await rest)];
+    }
+    const [own] = (await first) as [Described];
+    return [own, ...(await this.#taken(own.handle))];
+  }
+
+  /** Disposes of models in workers from the one at `start` on. */
+  #drop(models: Described[], start: number): void {
+    for (const [at, { handle }] of models.entries()) this.#threads[start + at]!.drop(handle);
   }
 
   /** The first worker's model in the others. What fails leaves none. */
@@ -91,11 +103,11 @@ export class SharingSink implements Sink {
       const failed = taken.find((one) => one.status === "rejected");
       if (!failed) return taken.map((one) => (one as PromiseFulfilledResult<Described>).value);
       for (const [at, one] of taken.entries()) {
-        if (one.status === "fulfilled") others[at]!.ask("dispose", { handle: one.value.handle }).catch(() => {});
+        if (one.status === "fulfilled") others[at]!.drop(one.value.handle);
       }
       throw failed.reason;
     } catch (error) {
-      first.ask("dispose", { handle }).catch(() => {});
+      first.drop(handle);
       throw error;
     }
   }

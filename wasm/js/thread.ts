@@ -1,5 +1,5 @@
 /** What is asked of a worker, and its answers. */
-import { NanoembedError } from "./errors.js";
+import { NanoembedError, check } from "./errors.js";
 import { fromPlain, type Answer, type Question } from "./protocol.js";
 
 interface Waiting {
@@ -16,6 +16,11 @@ export interface Ask {
   transfer?: Transferable[];
 }
 
+/** Something that a worker keeps. */
+interface Kept {
+  handle: number;
+}
+
 export class Thread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -27,7 +32,7 @@ export class Thread {
     worker.onmessage = ({ data }: MessageEvent<Answer>) => this.#hear(data);
     worker.onerror = (event) => {
       event.preventDefault();
-      this.end(new NanoembedError("worker_failed", `the worker failed: ${event.message ?? "its file could not be loaded"}`));
+      this.end(new NanoembedError("worker_failed", `the worker failed: ${event.message ?? "its file, worker-thread.js or shared-thread.js, could not be loaded"}`));
     };
   }
 
@@ -60,13 +65,27 @@ export class Thread {
     else waiting.resolve(answer.value);
   }
 
-  ask<T>(op: string, { handle, args = [], signal, onProgress, transfer = [] }: Ask = {}): Promise<T> {
-    if (this.#failed) return Promise.reject(this.#failed);
-    if (signal?.aborted) return Promise.reject(signal.reason as Error);
+  /** Asks for what the worker keeps under a handle. It is disposed of if nobody waits for it any more when it is there. */
+  keep<T extends Kept>(op: string, ask: Ask): Promise<T> {
+    return this.ask<T>(op, ask, ({ handle }) => this.drop(handle));
+  }
+
+  /** Disposes of something. */
+  drop(handle: number): void {
+    this.ask("dispose", { handle }).catch(() => {});
+  }
+
+  /** `unwanted` is given an answer that comes when the signal has ended the question. */
+  async ask<T>(op: string, { handle, args = [], signal, onProgress, transfer = [] }: Ask = {}, unwanted?: (value: T) => void): Promise<T> {
+    if (this.#failed) throw this.#failed;
+    check(signal === undefined || typeof signal.addEventListener === "function", "signal must be an AbortSignal");
+    signal?.throwIfAborted();
     this.#ids += 1;
     const id = this.#ids;
     return new Promise<T>((resolve, reject) => {
+      let isStopped = false;
       const stop = () => {
+        isStopped = true;
         this.#worker.postMessage({ id, op: "cancel", args: [] } satisfies Question);
         // Whatever comes of it is of no interest any more.
         reject(signal!.reason);
@@ -75,6 +94,7 @@ export class Thread {
       this.#waiting.set(id, {
         resolve(value) {
           settle();
+          if (isStopped) unwanted?.(value as T);
           resolve(value as T);
         },
         reject(error) {
@@ -100,6 +120,16 @@ export class Thread {
     this.#worker.terminate();
     for (const waiting of this.#waiting.values()) waiting.reject(this.#failed);
     this.#waiting.clear();
+  }
+}
+
+/** What each of the threads keeps; where one of them fails, the others have disposed of theirs. */
+export async function keptByAll<T extends Kept>(threads: Thread[], asked: Promise<T>[]): Promise<T[]> {
+  try {
+    return await Promise.all(asked);
+  } catch (error) {
+    for (const [at, one] of asked.entries()) one.then(({ handle }) => threads[at]!.drop(handle), () => {});
+    throw error;
   }
 }
 

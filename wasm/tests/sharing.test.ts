@@ -70,7 +70,8 @@ test("a model's memory is there for the next when all workers have disposed of i
     model.dispose();
     sizes.push(await shared.memoryBytes());
   }
-  expect(new Set(sizes.slice(1)).size).toBe(1);
+  // Scratch memory differs by how many texts each worker has had.
+  expect(Math.max(...sizes) - sizes[1]!).toBeLessThan(PADDING / 8);
   // Two at once have memory each.
   const [one, two] = [await shared.load(file), await shared.load(file)];
   expect(await shared.memoryBytes()).toBeGreaterThan(2 * PADDING);
@@ -144,4 +145,22 @@ test("workers that cannot share have a copy each", async () => {
   const open = pool(2, true);
   await open.load(file);
   expect(await open.memoryBytes()).toBeGreaterThan(2 * PADDING);
+});
+
+test("of several texts that are too long the first is named, whichever worker finds it", async () => {
+  const model = await pool(3, true).load(weightsOf("mpnet"), { kind: "sentences" });
+  const many = Array.from({ length: 60 }, (_, at) => (at < 8 ? "short" : "It rains. ".repeat(20 + at)));
+  for (let time = 0; time < 4; time += 1) {
+    const embedding = model.embed(many, { maxTokens: 16, truncate: "error" });
+    await expect(embedding).rejects.toMatchObject({ code: "too_many_tokens", message: expect.stringMatching(/^text 8 /) });
+  }
+});
+
+test("a signal that is none is refused, and nothing waits for it", async () => {
+  const workers = pool(2, false);
+  const model = await workers.load(weightsOf("mpnet"), { kind: "sentences" });
+  await expect(model.embed("It rains.", { signal: {} as AbortSignal })).rejects.toMatchObject({ code: "invalid_argument" });
+  const under = model.embed(texts);
+  workers.dispose();
+  await expect(under).rejects.toMatchObject({ code: "disposed" });
 });
