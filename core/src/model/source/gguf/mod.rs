@@ -106,12 +106,12 @@ pub fn gguf_model(file: &Gguf<'_>) -> Result<GgufModel> {
     }
 }
 
-/// An integer that is not negative.
 /// The id under a key.
 pub(super) fn gguf_id(file: &Gguf<'_>, key: &str) -> Option<u32> {
     file.value(key).and_then(unsigned)
 }
 
+/// An integer that is not negative.
 fn unsigned(value: Value<'_>) -> Option<u32> {
     match value {
         Value::Unsigned(number) => u32::try_from(number).ok(),
