@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { breathe } from "./breathe.js";
-import type { Glue, Reader } from "./engine.js";
+import type { Engine, Glue, Reader } from "./engine.js";
 import { check, guarded } from "./errors.js";
 import { Local } from "./local.js";
 import type { Platform } from "./platform.js";
@@ -133,7 +133,7 @@ export function wrapped(model: Encoders): SentenceModel | Reranker {
 
 /** The model of what a reader has read. */
 export function loadEncoder(
-  engine: { glue: EncoderFileGlue },
+  engine: Engine<EncoderFileGlue>,
   reader: Reader,
   format: string | undefined,
   options: SentenceOptions,

@@ -11,7 +11,9 @@ import type { Source } from "./source.js";
 import type { WordGlue, WordOptions, WordVectors } from "./words.js";
 
 /** A module that is loaded when it is needed. */
-export type Loadable<G extends Glue> = Pick<Engine<G>, "glue"> & { ready(options?: InitOptions): Promise<Engine<G>> };
+export interface Loadable<G extends Glue> {
+  ready(options?: InitOptions): Promise<Engine<G>>;
+}
 
 /** What runs models. Code that not every page needs is loaded when a file wants it. */
 export interface Runners {
@@ -41,7 +43,7 @@ export interface Runners {
 interface Encoding<G extends EncoderFileGlue> {
   engine: Loadable<G>;
   loadEncoder(
-    engine: { glue: EncoderFileGlue }, reader: Reader, format: string | undefined, options: LoadOptions,
+    engine: Engine<EncoderFileGlue>, reader: Reader, format: string | undefined, options: LoadOptions,
   ): SentenceModel | Reranker;
 }
 
@@ -211,27 +213,32 @@ export class ModelSink implements Sink {
     return this.#inner!.bytes();
   }
 
+  /** The module that the file is in so far. */
+  get engine(): Engine<Glue> | undefined {
+    return this.#inner?.engine;
+  }
+
   /** Makes the file that has arrived a model. */
   async model(options: LoadOptions): Promise<Model> {
     const runners = this.#runners;
     const inner = this.#inner!;
     const module = this.#module!;
-    const format = inner.format;
+    const { engine, format } = inner;
     if (module === "words") {
-      const { engine, loadWords } = await runners.words();
-      return loadWords(engine, inner.take(), options);
+      const { loadWords } = await runners.words();
+      return loadWords(engine as Engine<WordGlue>, inner.take(), options);
     }
     if (module === "causal") {
-      const { engine, loadCausal } = await runners.causal();
-      return loadCausal(engine, inner.take(), format);
+      const { loadCausal } = await runners.causal();
+      return loadCausal(engine as Engine<CausalGlue>, inner.take(), format);
     }
     if (module === "static") {
       const prompts = promptNames(inner.bytes());
-      return loadSentences(runners.static, inner.take(), format, options, { least: 1, prompts });
+      return loadSentences(engine as Engine<SentenceGlue>, inner.take(), format, options, { least: 1, prompts });
     }
-    if (module === "sentences") return loadSentences(runners.sentences, inner.take(), format, options);
-    const { engine, loadEncoder } = await runners[module]();
-    return ofKind(this.#wanted, loadEncoder(engine, inner.take(), format, options), format);
+    if (module === "sentences") return loadSentences(engine as Engine<SentenceGlue>, inner.take(), format, options);
+    const { loadEncoder } = await runners[module]();
+    return ofKind(this.#wanted, loadEncoder(engine as Engine<EncoderFileGlue>, inner.take(), format, options), format);
   }
 
   abort(): void {

@@ -111,11 +111,10 @@ export class RemoteSink implements Sink {
     this.all("abort").catch(() => {});
   }
 
-  models(options: LoadOptions): Promise<Described[]> {
-    const { duplicates, requantize } = options;
-    const asked = this.#threads.map(async (thread, at) =>
-      thread.keep<Described>("model", { handle: await this.#handles[at]!, args: [{ duplicates, requantize }] }));
-    return keptByAll(this.#threads, asked);
+  /** Each thread's model of the file that has arrived. */
+  models({ duplicates, requantize }: LoadOptions): Promise<Described>[] {
+    return this.#threads.map(async (thread, at) =>
+      thread.ask<Described>("model", { handle: await this.#handles[at]!, args: [{ duplicates, requantize }] }));
   }
 }
 
@@ -161,8 +160,7 @@ class Pool implements WorkerPool {
     // Where it cannot be loaded, each worker has a copy.
     const sharing = this.#isShared && (await import("./sharing.js").catch(() => undefined));
     const sink = await bring(source, () => sharing ? new sharing.SharingSink(this.#threads, remote) : remote(this.#threads), options);
-    const described = await sink.models(options);
-    return this.#model(this.#threads, described);
+    return this.#model(this.#threads, await keptByAll(this.#threads, sink.models(options)));
   }
 
   /** Every worker takes a folder's files for itself: from the browser's cache, if the server allows that. */

@@ -76,7 +76,7 @@ async function drained(pieces: AsyncGenerator<unknown, unknown>, tell: ((piece: 
 
 /** A source as the page had it. */
 function arrived(source: unknown): Source {
-  const { url, ...init } = source as Partial<PlainRequest>;
+  const { url, ...init } = (source ?? {}) as Partial<PlainRequest>;
   return init.credentials === undefined ? (source as Source) : new Request(url!, init);
 }
 

@@ -75,40 +75,21 @@ export class SharingSink implements Sink {
     this.#rest?.abort();
   }
 
-  async models(options: LoadOptions): Promise<Described[]> {
-    const first = this.#first.models(options);
-    const rest = this.#rest?.models(options);
-    if (rest) {
-      // Where one fails, what the other has made is of no use.
-      rest.catch(() => first.then((all) => this.#drop(all, 0), () => {}));
-      first.catch(() => rest.then((all) => this.#drop(all, 1), () => {}));
-      return [...(await first), ...(await rest)];
-    }
-    const [own] = (await first) as [Described];
-    return [own, ...(await this.#taken(own.handle))];
+  /** Each worker's model of the file that has arrived. */
+  models(options: LoadOptions): Promise<Described>[] {
+    const [own] = this.#first.models(options) as [Promise<Described>];
+    return [own, ...(this.#rest?.models(options) ?? this.#taken(own))];
   }
 
-  /** Disposes of models in workers from the one at `start` on. */
-  #drop(models: Described[], start: number): void {
-    for (const [at, { handle }] of models.entries()) this.#threads[start + at]!.drop(handle);
-  }
-
-  /** The first worker's model in the others. What fails leaves none. */
-  async #taken(handle: number): Promise<Described[]> {
+  /** The first worker's model in each of the others, when none of them needs the offer any more. */
+  #taken(own: Promise<Described>): Promise<Described>[] {
     const [first, ...others] = this.#threads as [Thread, ...Thread[]];
-    try {
-      const offer = await first.ask<unknown>("offer", { handle });
-      const taken = await Promise.allSettled(others.map((thread) => thread.ask<Described>("take", { args: [offer] })));
-      await first.ask("withdraw", { args: [offer] });
-      const failed = taken.find((one) => one.status === "rejected");
-      if (!failed) return taken.map((one) => (one as PromiseFulfilledResult<Described>).value);
-      for (const [at, one] of taken.entries()) {
-        if (one.status === "fulfilled") others[at]!.drop(one.value.handle);
-      }
-      throw failed.reason;
-    } catch (error) {
-      first.drop(handle);
-      throw error;
-    }
+    const offer = own.then(({ handle }) => first.ask<unknown>("offer", { handle }));
+    const taken = others.map(async (thread) => thread.ask<Described>("take", { args: [await offer] }));
+    const isOver = Promise.allSettled(taken).then(async () => first.ask("withdraw", { args: [await offer] }));
+    return taken.map(async (one) => {
+      await isOver;
+      return one;
+    });
   }
 }

@@ -16,12 +16,13 @@ export interface Sink {
 
 /** A sink into a module's memory: each piece is copied there once, and looked at there. */
 export class MemorySink<R extends Reader> implements Sink {
-  readonly #engine: Engine<Glue>;
+  /** The module whose memory the bytes are in. */
+  readonly engine: Engine<Glue>;
   #reader: R | undefined;
   #reserved = 0;
 
   constructor(engine: Engine<Glue>) {
-    this.#engine = engine;
+    this.engine = engine;
     this.#reader = new engine.glue.Reader(Purpose.Load, false, -1) as R;
   }
 
@@ -39,7 +40,7 @@ export class MemorySink<R extends Reader> implements Sink {
     const reader = this.#reader!;
     guarded(() => {
       const address = reader.room(piece.length);
-      this.#engine.view(address, piece.length).set(piece);
+      this.engine.view(address, piece.length).set(piece);
       reader.advance();
     }, () => this.format);
     // The header says how large the file is, where the server did not.
@@ -54,7 +55,7 @@ export class MemorySink<R extends Reader> implements Sink {
   bytes(): Uint8Array {
     const reader = this.#reader!;
     const length = reader.wanted();
-    return this.#engine.view(reader.room(0) - length, length);
+    return this.engine.view(reader.room(0) - length, length);
   }
 
   get format(): string | undefined {

@@ -32,7 +32,8 @@ export class Thread {
     worker.onmessage = ({ data }: MessageEvent<Answer>) => this.#hear(data);
     worker.onerror = (event) => {
       event.preventDefault();
-      this.end(new NanoembedError("worker_failed", `the worker failed: ${event.message ?? "its file, worker-thread.js or shared-thread.js, could not be loaded"}`));
+      const why = event.message ?? "its file, worker-thread.js or shared-thread.js, could not be loaded";
+      this.end(new NanoembedError("worker_failed", `the worker failed: ${why}`));
     };
   }
 
@@ -83,9 +84,7 @@ export class Thread {
     this.#ids += 1;
     const id = this.#ids;
     return new Promise<T>((resolve, reject) => {
-      let isStopped = false;
       const stop = () => {
-        isStopped = true;
         this.#worker.postMessage({ id, op: "cancel", args: [] } satisfies Question);
         // Whatever comes of it is of no interest any more.
         reject(signal!.reason);
@@ -94,7 +93,7 @@ export class Thread {
       this.#waiting.set(id, {
         resolve(value) {
           settle();
-          if (isStopped) unwanted?.(value as T);
+          if (signal?.aborted) unwanted?.(value as T);
           resolve(value as T);
         },
         reject(error) {
@@ -123,7 +122,7 @@ export class Thread {
   }
 }
 
-/** What each of the threads keeps; where one of them fails, the others have disposed of theirs. */
+/** What each of the threads keeps. Where one of them fails, the others dispose of theirs. */
 export async function keptByAll<T extends Kept>(threads: Thread[], asked: Promise<T>[]): Promise<T[]> {
   try {
     return await Promise.all(asked);

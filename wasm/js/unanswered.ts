@@ -22,7 +22,7 @@ async function sentence(url: string, cause: unknown): Promise<string> {
   if (parsed.origin === globalThis.location?.origin) return `${parsed.href} does not answer: ${String(cause)}`;
   // Whatever comes back may not be read, but it comes.
   const isThere = await fetch(parsed, { mode: "no-cors", method: "HEAD" }).then(() => true, () => false);
-  // Of an isolated page, nothing comes that does not allow that.
+  // To an isolated page nothing comes that does not allow it.
   if (!isThere && globalThis.crossOriginIsolated) {
     return `${parsed.href} does not answer, or does not allow this page to read it: the page is cross-origin isolated, ` +
       "so that the server has to send access-control-allow-origin (CORS)";
