@@ -254,6 +254,9 @@ fn what_a_weights_file_lacks_is_refused() {
     assert_eq!(open(MERGE_LINES, &[("pre_tokenizer", "other")]), ErrorKind::UnsupportedTokenizer);
     assert_eq!(open(MERGE_LINES, &[("num_layers", "2")]), ErrorKind::MissingTensor);
     assert_eq!(open(MERGE_LINES, &[("num_layers", "0")]), ErrorKind::BadMetadata);
+    assert_eq!(open(MERGE_LINES, &[("rope_theta", "ten thousand")]), ErrorKind::BadMetadata);
+    assert_eq!(open(MERGE_LINES, &[("norm_offset", "true")]), ErrorKind::BadMetadata);
+    assert_eq!(open(MERGE_LINES, &[("add_bos", "perhaps")]), ErrorKind::BadMetadata);
     assert_eq!(open(MERGE_LINES, &[("hidden_size", "8")]), ErrorKind::WrongShape);
     assert_eq!(open(MERGE_LINES, &[("architecture", "bert")]), ErrorKind::OtherModel);
 }

@@ -11,7 +11,7 @@ use nanoembed_core::model::{
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use nanoembed_tests::data;
 
-use WriteValue::{Bool, F32, Stored, Text, U32, U32s};
+use WriteValue::{Bool, F32, I32, Stored, Text, U32, U32s};
 
 /// A change: a key, `.` for the architecture before it, and its value; `None` takes the key away.
 type Change<'a> = (&'a str, Option<WriteValue<'a>>);
@@ -163,6 +163,17 @@ fn settings_that_change_nothing_here_are_taken_and_others_refused_where_they_sta
             U32s(&[96, 96]),
             "one value for all layers is honoured, not a list",
         ),
+        (".rope.freq_base", Text("10000"), "it is no number"),
+        (".rope.scaling.factor", Bool(true), "it is no number"),
+        (".rope.scaling.type", U32(1), "it is no text"),
+        ("tokenizer.ggml.pre", U32(1), "it is no text"),
+        ("tokenizer.ggml.add_bos_token", U32(1), "it is neither true nor false"),
+        ("tokenizer.ggml.add_eos_token", Text("true"), "it is neither true nor false"),
+        ("tokenizer.ggml.add_space_prefix", F32(1.0), "it is neither true nor false"),
+        ("tokenizer.ggml.bos_token_id", Text("1"), "it is no id of a token"),
+        ("tokenizer.ggml.eot_token_id", I32(-1), "it is no id of a token"),
+        ("tokenizer.ggml.fim_pad_token_id", F32(5.0), "it is no id of a token"),
+        ("tokenizer.ggml.padding_token_id", U32s(&[0]), "it is no id of a token"),
     ] {
         assert_eq!(refused("llama", &[(key, Some(value))]), reason, "{key} {value:?}");
     }
@@ -349,7 +360,8 @@ fn gemma_has_windows_in_some_layers_and_a_base_of_their_own() {
     }
     let numbers = window(&[sized(U32(32)), pattern(U32s(&[1, 0]))]).unwrap();
     assert_eq!([0, 1].map(|layer| numbers.is_in(layer)), [true, false]);
-    assert_eq!(refused("gemma3", &[sized(Text("32"))]), "it is no size");
+    assert_eq!(refused("gemma3", &[sized(F32(0.5))]), "it is no size");
+    assert_eq!(refused("gemma3", &[sized(Text("32"))]), "it is no number");
 
     // Positions are divided in the other layers alone.
     let linear = (".rope.scaling.factor", Some(F32(8.0)));

@@ -56,6 +56,12 @@ pub fn decimal(text: &str) -> Option<f64> {
     is_number.then_some(if is_negative { -value } else { value })
 }
 
+/// The same, and NaN for what is no number, which no setting may be.
+#[cfg(any(feature = "amb", feature = "embd"))]
+pub(crate) fn decimal_or_nan(text: &str) -> f64 {
+    decimal(text).unwrap_or(f64::NAN)
+}
+
 /// `value · 10^exponent`.
 fn scaled(mut value: f64, exponent: i32) -> f64 {
     let mut left = exponent.unsigned_abs();

@@ -111,8 +111,8 @@ impl<'a> Amb<'a> {
         })
     }
 
-    /// The elements of an array that is a member of the configuration, as far as they are not
-    /// arrays themselves; none if there is no such array.
+    /// The elements of an array that is a member of the configuration, up to the bracket of one that
+    /// is an array itself; none if there is no such array.
     pub fn config_elements(&self, key: &str) -> impl Iterator<Item = Token<'a>> + use<'a> {
         let config = self.layout.config;
         let array = self.config_value(key).ok().flatten();
@@ -123,7 +123,12 @@ impl<'a> Amb<'a> {
         });
         let offset = array.map_or(config.offset, |array| array.offset);
         let tokens = JsonTokens::new(bytes.unwrap_or_default(), offset).map_while(Result::ok);
-        tokens.skip(1).take_while(|token| !matches!(token.kind, Kind::BeginArray | Kind::EndArray))
+        let mut is_within = true;
+        tokens.skip(1).take_while(move |token| {
+            let goes_on = is_within && token.kind != Kind::EndArray;
+            is_within = token.kind != Kind::BeginArray;
+            goes_on
+        })
     }
 
     /// The first name that two members of the metadata or of the configuration share.

@@ -163,7 +163,20 @@ impl<'a> Embd<'a> {
     /// The value of a metadata key.
     #[must_use]
     pub fn metadata_value(&self, key: &str) -> Option<&'a str> {
-        self.metadata().find(|(known, _)| *known == key).map(|(_, value)| value)
+        self.metadata_entry(key).map(|(_, value)| value)
+    }
+
+    /// Where the entry of a metadata key begins in the file, and its value.
+    #[must_use]
+    pub fn metadata_entry(&self, key: &str) -> Option<(u64, &'a str)> {
+        let mut entries = self.metadata();
+        loop {
+            let offset = entries.offset;
+            let (known, value) = entries.next()?;
+            if known == key {
+                return Some((offset, value));
+            }
+        }
     }
 
     /// The tokens in the order of their ids.

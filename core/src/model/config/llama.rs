@@ -50,7 +50,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingMetadata`], or [`ErrorKind::BadMetadata`] for a value out of range.
+    /// [`ErrorKind::MissingMetadata`], or [`ErrorKind::BadMetadata`] for a value out of range, as is
+    /// what is no number (NaN).
     pub fn read(number: impl Fn(&str) -> Option<f64>, rope_pairs: RopePairs) -> Result<Self> {
         let bad = Error::without_offset(ErrorKind::BadMetadata);
         let size = |key: &str| {

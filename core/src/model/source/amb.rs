@@ -1,21 +1,26 @@
 //! A model's sizes in the words of an AMB configuration.
 
+use core::cell::Cell;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::SpecialRole;
 use crate::format::amb::{Amb, Tokenizer};
 use crate::model::config::{LlamaConfig, RopePairs};
-use crate::text::decimal::decimal;
-use crate::text::json::Kind;
+use crate::text::decimal::decimal_or_nan;
+use crate::text::json::{Kind, Token};
 use crate::token::{EndTokens, TextEnds};
 
 /// The sizes of the decoder in an `.amb` file.
 ///
 /// # Errors
 ///
-/// As [`LlamaConfig::read`].
+/// As [`LlamaConfig::read`]; [`ErrorKind::DuplicateName`] for a member that is there twice and
+/// [`ErrorKind::BadMetadata`] for an array or an object, where they stand.
 #[inline(never)] // so that it has its stack to itself
 pub fn amb_llama_config(amb: &Amb<'_>) -> Result<LlamaConfig> {
-    LlamaConfig::read(|key| amb_config_value(amb, key).and_then(decimal), RopePairs::Halves)
+    read_amb_config(amb, |value| {
+        LlamaConfig::read(|key| value(key).map(decimal_or_nan), RopePairs::Halves)
+    })
 }
 
 /// The tokens around texts: the configuration's `add_bos` and `add_eos` say whether those of the
@@ -24,31 +29,40 @@ pub fn amb_llama_config(amb: &Amb<'_>) -> Result<LlamaConfig> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BadVocabulary`] if more tokens end texts than in
+/// [`ErrorKind::DuplicateName`] for a member that is there twice; [`ErrorKind::BadMetadata`] if one
+/// is neither true nor false; [`ErrorKind::BadVocabulary`] if something else stands in the place of
+/// ids, if the section has no token that is put around texts, or if more tokens end texts than in
 /// any model.
 pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> Result<TextEnds> {
-    let is_set = |member: &str| {
-        let value = amb.config_value(member).ok().flatten();
-        value.is_some_and(|token| token.kind == Kind::Bool(true))
-    };
+    let [classify, separate] =
+        [SpecialRole::Classify, SpecialRole::Separate].map(|role| tokenizer.special(role));
     let mut end = EndTokens::NONE;
-    let usual = tokenizer.special(SpecialRole::Separate);
-    usual.map_or(Ok(()), |id| end.push(id))?;
-    let further = amb.config_elements("end_tokens");
-    further.filter_map(|id| id.spelling.parse().ok()).try_for_each(|id| end.push(id))?;
-    Ok(TextEnds {
-        begin: tokenizer.special(SpecialRole::Classify).filter(|_| is_set("add_bos")),
-        append: usual.filter(|_| is_set("add_eos")),
-        end,
-    })
+    separate.map_or(Ok(()), |id| end.push(id))?;
+    amb_ids(amb, "end_tokens")?.try_for_each(|id| end.push(id?))?;
+    let put = |member: &str, id: Option<u32>| {
+        let Some(token) = amb.config_value(member)? else { return Ok(None) };
+        match token.kind {
+            Kind::Bool(false) | Kind::Null => Ok(None),
+            Kind::Bool(true) if id.is_none() => {
+                Err(Error::new(token.offset, ErrorKind::BadVocabulary))
+            }
+            Kind::Bool(true) => Ok(id),
+            _ => Err(Error::new(token.offset, ErrorKind::BadMetadata)),
+        }
+    };
+    Ok(TextEnds { begin: put("add_bos", classify)?, append: put("add_eos", separate)?, end })
 }
 
-/// The ids of the tokens that are found in a text as they are: the configuration's `added_tokens`.
-pub(super) fn amb_added_tokens(amb: &Amb<'_>) -> impl Iterator<Item = Result<u32>> {
-    amb.config_elements("added_tokens").map(|token| {
-        let bad = |_| Error::new(token.offset, ErrorKind::BadVocabulary);
-        token.spelling.parse().map_err(bad)
-    })
+/// The ids in an array that is a member of the configuration; none where it is missing or null.
+pub(super) fn amb_ids(amb: &Amb<'_>, member: &str) -> Result<impl Iterator<Item = Result<u32>>> {
+    let bad = |token: &Token<'_>| Error::new(token.offset, ErrorKind::BadVocabulary);
+    if let Some(token) = amb.config_value(member)?
+        && !matches!(token.kind, Kind::BeginArray | Kind::Null)
+    {
+        return Err(bad(&token));
+    }
+    let elements = amb.config_elements(member);
+    Ok(elements.map(move |token| token.spelling.parse().map_err(|_| bad(&token))))
 }
 
 /// What an `.amb` file's configuration answers to a key of
@@ -67,6 +81,16 @@ pub(super) fn amb_added_tokens(amb: &Amb<'_>) -> impl Iterator<Item = Result<u32
 /// not there.
 #[must_use]
 pub fn amb_config_value<'a>(amb: &Amb<'a>, key: &str) -> Option<&'a str> {
+    amb_spelling(amb, key).ok().flatten()
+}
+
+/// The same, with what is wrong with a member; `None` where it is missing or null.
+///
+/// # Errors
+///
+/// [`ErrorKind::DuplicateName`] for a member that is there twice; [`ErrorKind::BadMetadata`] for an
+/// array or an object.
+pub(super) fn amb_spelling<'a>(amb: &Amb<'a>, key: &str) -> Result<Option<&'a str>> {
     let member = match key {
         "num_layers" => "n_layers",
         "num_attention_heads" => "n_heads",
@@ -75,7 +99,29 @@ pub fn amb_config_value<'a>(amb: &Amb<'a>, key: &str) -> Option<&'a str> {
         "max_position_emb" => "max_seq_len",
         other => other,
     };
-    let token = amb.config_value(member).ok().flatten()?;
-    let is_scalar = matches!(token.kind, Kind::String | Kind::Number | Kind::Bool(_));
-    is_scalar.then_some(token.spelling)
+    let Some(token) = amb.config_value(member)? else { return Ok(None) };
+    match token.kind {
+        Kind::Null => Ok(None),
+        Kind::String | Kind::Number | Kind::Bool(_) => Ok(Some(token.spelling)),
+        _ => Err(Error::new(token.offset, ErrorKind::BadMetadata)),
+    }
+}
+
+/// What `read` makes of the configuration, which it asks for its members.
+///
+/// # Errors
+///
+/// What is wrong with a member that was asked for; what `read` returns.
+pub(super) fn read_amb_config<'a, T>(
+    amb: &Amb<'a>,
+    read: impl FnOnce(&dyn Fn(&str) -> Option<&'a str>) -> Result<T>,
+) -> Result<T> {
+    let fault = Cell::new(None);
+    let found = read(&|key| {
+        amb_spelling(amb, key).unwrap_or_else(|error| {
+            fault.set(Some(error));
+            None
+        })
+    });
+    fault.get().map_or(found, Err)
 }

@@ -1,9 +1,10 @@
 //! A decoder in a `.weights` file: its sizes in the words of EMBD's metadata.
 
-use crate::error::Result;
+use super::byte_pairs::listed_ids;
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
 use crate::model::config::{LlamaConfig, RopePairs};
-use crate::text::decimal::decimal;
+use crate::text::decimal::decimal_or_nan;
 use crate::token::{EndTokens, TextEnds};
 
 /// The members of an AMB configuration that `.weights` files have under another key, as
@@ -43,7 +44,7 @@ pub fn embd_names_decoder(architecture: &str) -> bool {
 ///
 /// As [`LlamaConfig::read`].
 pub fn embd_llama_config(file: &Embd<'_>) -> Result<LlamaConfig> {
-    let number = |member: &str| file.metadata_value(embd_key(member)).and_then(decimal);
+    let number = |member: &str| file.metadata_value(embd_key(member)).map(decimal_or_nan);
     LlamaConfig::read(number, RopePairs::Halves)
 }
 
@@ -53,23 +54,32 @@ pub fn embd_llama_config(file: &Embd<'_>) -> Result<LlamaConfig> {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::BadVocabulary`](crate::ErrorKind::BadVocabulary) if more tokens end texts than in
-/// any model.
+/// [`ErrorKind::BadMetadata`] if one of them is neither true nor false;
+/// [`ErrorKind::BadVocabulary`] if something else stands in the place of ids, if there is none for
+/// a token that is put around texts, or if more tokens end texts than in any model.
 pub fn embd_text_ends(file: &Embd<'_>) -> Result<TextEnds> {
-    let id = |key| file.metadata_value(key)?.parse().ok();
-    let is_set = |key| file.metadata_value(key) == Some("true");
+    let (begin, usual) = (id(file, "bos_token_id")?, id(file, "eos_token_id")?);
     let mut end = EndTokens::NONE;
-    let usual = id("eos_token_id");
     usual.map_or(Ok(()), |id| end.push(id))?;
-    let mut further = file.metadata_value("end_tokens");
-    while let Some(ids) = further {
-        let (first, behind) = ids.split_once(' ').map_or((ids, None), |(a, b)| (a, Some(b)));
-        first.parse().map_or(Ok(()), |id| end.push(id))?;
-        further = behind;
+    let further = file.metadata_value("end_tokens").unwrap_or_default();
+    listed_ids(further).try_for_each(|id| end.push(id?))?;
+    let begin = put_around(file, "add_bos", begin)?;
+    Ok(TextEnds { begin, append: put_around(file, "add_eos", usual)?, end })
+}
+
+/// The id that a key has.
+fn id(file: &Embd<'_>, key: &str) -> Result<Option<u32>> {
+    let Some((offset, id)) = file.metadata_entry(key) else { return Ok(None) };
+    id.parse().map(Some).map_err(|_| Error::new(offset, ErrorKind::BadVocabulary))
+}
+
+/// The token, if the key says that it is put around texts.
+fn put_around(file: &Embd<'_>, key: &str, token: Option<u32>) -> Result<Option<u32>> {
+    let Some((offset, says)) = file.metadata_entry(key) else { return Ok(None) };
+    match says {
+        "false" => Ok(None),
+        "true" if token.is_some() => Ok(token),
+        "true" => Err(Error::new(offset, ErrorKind::BadVocabulary)),
+        _ => Err(Error::new(offset, ErrorKind::BadMetadata)),
     }
-    Ok(TextEnds {
-        begin: id("bos_token_id").filter(|_| is_set("add_bos")),
-        append: usual.filter(|_| is_set("add_eos")),
-        end,
-    })
 }

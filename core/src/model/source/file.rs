@@ -2,7 +2,7 @@
 //! its tokenizer are.
 
 #[cfg(feature = "amb")]
-use super::amb::{amb_config_value, amb_llama_config};
+use super::amb::{amb_config_value, amb_llama_config, read_amb_config};
 use super::byte_pairs::BpeSource;
 #[cfg(feature = "embd")]
 use super::embd::{embd_is_decoder, embd_llama_config};
@@ -115,7 +115,9 @@ impl<'a> ModelSource<'a> {
     ///
     /// # Errors
     ///
-    /// As [`BertConfig::from_metadata`]; [`ErrorKind::OtherModel`] if the model continues texts;
+    /// As [`BertConfig::from_metadata`]; of an `.amb` file [`ErrorKind::DuplicateName`] for a member
+    /// that is there twice and [`ErrorKind::BadMetadata`] for an array or an object, where they stand;
+    /// [`ErrorKind::OtherModel`] if the model continues texts;
     /// [`ErrorKind::UnsupportedArchitecture`] if the file
     /// [keeps the texts of a folder](Self::has_folder_texts).
     pub fn encoder_config(&self) -> Result<BertConfig> {
@@ -125,7 +127,7 @@ impl<'a> ModelSource<'a> {
                 Err(Error::without_offset(ErrorKind::UnsupportedArchitecture))
             }
             #[cfg(feature = "amb")]
-            Self::Amb(amb) => BertConfig::from_metadata(|key| amb_config_value(amb, key))
+            Self::Amb(amb) => read_amb_config(amb, |value| BertConfig::from_metadata(value))
                 .map_err(|error| if self.is_causal() { OTHER_MODEL } else { error }),
             #[cfg(feature = "embd")]
             Self::Embd(embd) if embd_is_decoder(embd) => Err(OTHER_MODEL),

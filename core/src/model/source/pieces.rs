@@ -3,7 +3,7 @@
 //! GGUF has the model as arrays: it is serialized into that memory.
 
 #[cfg(feature = "amb")]
-use super::amb::{amb_added_tokens, amb_text_ends};
+use super::amb::{amb_ids, amb_text_ends};
 #[cfg(feature = "embd")]
 use super::byte_pairs::listed_ids;
 #[cfg(feature = "embd")]
@@ -87,7 +87,7 @@ impl<'a> SentencePieceSource<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedTokenizer`] if
-    /// it is another one.
+    /// it is another one; as [`amb_text_ends`].
     #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let tokenizer = file.tokenizer().ok_or(MISSING)?;
@@ -104,7 +104,7 @@ impl<'a> SentencePieceSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without such a tensor.
+    /// [`ErrorKind::MissingVocabulary`] without such a tensor; as [`embd_text_ends`].
     #[cfg(feature = "embd")]
     pub fn embd(file: &Embd<'a>) -> Result<Self> {
         let model = file.tensor(SENTENCEPIECE).ok_or(MISSING)?;
@@ -235,7 +235,7 @@ impl<'a> SentencePieceSource<'a> {
     pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
         match &self.added {
             #[cfg(feature = "amb")]
-            Added::Amb(file) => amb_added_tokens(file).try_for_each(|id| added(id?)),
+            Added::Amb(file) => amb_ids(file, "added_tokens")?.try_for_each(|id| added(id?)),
             #[cfg(feature = "embd")]
             Added::Listed(ids) => listed_ids(ids).try_for_each(|id| added(id?)),
             #[cfg(feature = "gguf")]

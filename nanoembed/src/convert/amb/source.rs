@@ -41,8 +41,7 @@ impl AmbFile {
         if ModelSource::Amb(amb).has_folder_texts() {
             return Err(text_model_is_final(path, ".amb"));
         }
-        let config =
-            BertConfig::from_metadata(|key| amb_config_value(&amb, key)).map_err(failed)?;
+        let config = ModelSource::Amb(amb).encoder_config().map_err(failed)?;
         let names = tensor_names(config.layers, false);
         let mut tensors = Vec::new();
         for name in &names {
@@ -107,11 +106,6 @@ impl AmbFile {
 
     fn settings(&self, amb: &Amb<'_>) -> Settings {
         let config = &self.config;
-        let truth = |key| match amb_config_value(amb, key) {
-            Some("true") => Some(true),
-            Some("false") => Some(false),
-            _ => None,
-        };
         let license = amb.metadata_value("license").ok().flatten();
         Settings {
             hidden: config.hidden,
@@ -130,8 +124,8 @@ impl AmbFile {
             },
             normalize: config.normalize,
             do_lower_case: config.do_lower_case,
-            strip_accents: truth("strip_accents"),
-            split_ideographs: truth("split_ideographs").unwrap_or(true),
+            strip_accents: config.strip_accents,
+            split_ideographs: config.split_ideographs,
             max_tokens: config.max_tokens,
             license: license.map(|token| token.spelling.to_owned()),
             prompts: Prompts::of_model(&ModelSource::Amb(*amb)),

@@ -11,7 +11,7 @@ use crate::format::embd::{self, Embd};
 #[cfg(feature = "gguf")]
 use crate::format::gguf::{self, Gguf};
 #[cfg(feature = "amb")]
-use crate::model::source::amb::{amb_added_tokens, amb_config_value, amb_text_ends};
+use crate::model::source::amb::{amb_ids, amb_spelling, amb_text_ends};
 #[cfg(feature = "embd")]
 use crate::model::source::embd::embd_text_ends;
 #[cfg(feature = "gguf")]
@@ -85,7 +85,8 @@ impl<'a> BpeSource<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedTokenizer`] if
-    /// it is another one.
+    /// it is another one, or cuts texts in a way that is not known; [`ErrorKind::BadMetadata`] if
+    /// `ignore_merges` is neither true nor false; as [`amb_text_ends`].
     #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -93,9 +94,9 @@ impl<'a> BpeSource<'a> {
         if tokenizer.kind() != amb::TokenizerKind::Bpe {
             return Err(UNSUPPORTED);
         }
-        let of = |member: &str| amb_config_value(file, member);
-        let (pattern, ignores_merges) = own_rules(of("pre_tokenizer"), of("ignore_merges"))?;
-        let composes = composes(of("normalizer"))?;
+        let of = |member: &str| amb_spelling(file, member);
+        let (pattern, ignores_merges) = own_rules(of("pre_tokenizer")?, of("ignore_merges")?)?;
+        let composes = composes(of("normalizer")?)?;
         let amb::TokenEntries { bytes, offset, count } =
             tokenizer.token_entries().ok_or(missing)?;
         let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U16 };
@@ -131,7 +132,8 @@ impl<'a> BpeSource<'a> {
     ///
     /// [`ErrorKind::MissingVocabulary`] without tokens or merges; [`ErrorKind::UnsupportedTokenizer`]
     /// if texts are cut in a way that is not known; [`ErrorKind::BadVocabulary`] if the merges are
-    /// no text.
+    /// no text; [`ErrorKind::BadMetadata`] if `ignore_merges` is neither true nor false; as
+    /// [`embd_text_ends`].
     #[cfg(feature = "embd")]
     pub fn embd(file: &Embd<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -216,7 +218,7 @@ impl<'a> BpeSource<'a> {
     pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
         match &self.file {
             #[cfg(feature = "amb")]
-            File::Amb(file, _) => amb_added_tokens(file).try_for_each(|id| added(id?)),
+            File::Amb(file, _) => amb_ids(file, "added_tokens")?.try_for_each(|id| added(id?)),
             #[cfg(feature = "gguf")]
             File::Gguf(file) => {
                 let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
@@ -240,7 +242,12 @@ pub(in crate::model::source) fn listed_ids(ids: &str) -> impl Iterator<Item = Re
 #[cfg(any(feature = "amb", feature = "embd"))]
 fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern, bool)> {
     let known = PreTokenizer::from_name(name.unwrap_or("gpt-2")).ok_or(UNSUPPORTED)?;
-    let ignores = ignore_merges.map_or(known.ignores_merges, |value| value == "true");
+    let ignores = match ignore_merges {
+        None => known.ignores_merges,
+        Some("true") => true,
+        Some("false") => false,
+        Some(_) => return Err(Error::without_offset(ErrorKind::BadMetadata)),
+    };
     Ok((known.pattern, ignores))
 }
 

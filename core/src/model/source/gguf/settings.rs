@@ -1,7 +1,7 @@
 //! What the metadata of a GGUF file say of a decoder, read in one pass: each key of the model's
 //! architecture and of its tokenizer is *used*, *known to change nothing*, or *refused by name*.
 
-use super::{GgufModel, gguf_architecture, gguf_model};
+use super::{GgufModel, gguf_architecture, gguf_model, unsigned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -53,10 +53,18 @@ impl<'a> GgufRefusal<'a> {
 /// What becomes of a key.
 #[derive(Clone, Copy)]
 enum Rule {
-    /// It is read.
+    /// It is read, which may refuse it.
     Used,
     /// It is read, be it a list or not.
     List,
+    /// A number that is read.
+    Number,
+    /// A text that is read.
+    Word,
+    /// A truth value that is read.
+    Truth,
+    /// The id of a token, which is read.
+    Id,
     /// It changes no result.
     Irrelevant,
     /// Nothing is done with it; 0, `false` and an empty list ask for nothing.
@@ -67,37 +75,37 @@ enum Rule {
     Words(&'static [&'static str], &'static str),
 }
 
-use Rule::{Irrelevant, List, Off, One, Used, Words};
+use Rule::{Id, Irrelevant, List, Number, Off, One, Truth, Used, Word, Words};
 
 /// Keys behind the name of the architecture and a point.
 const ARCHITECTURE: &[(&str, Rule)] = &[
-    ("context_length", Used),
-    ("embedding_length", Used),
-    ("block_count", Used),
-    ("feed_forward_length", Used),
-    ("attention.head_count", Used),
-    ("attention.head_count_kv", Used),
-    ("attention.key_length", Used),
-    ("attention.value_length", Used),
-    ("attention.layer_norm_rms_epsilon", Used),
-    ("attention.sliding_window", Used),
-    ("attention.scale", Used),
-    ("pooling_type", Used),
-    ("rope.dimension_count", Used),
-    ("rope.freq_base", Used),
-    ("rope.freq_base_swa", Used),
-    ("rope.scale_linear", Used),
-    ("rope.scaling.type", Used),
-    ("rope.scaling.factor", Used),
-    ("rope.scaling.original_context_length", Used),
-    ("rope.scaling.attn_factor", Used),
-    ("rope.scaling.yarn_attn_factor", Used),
+    ("context_length", Number),
+    ("embedding_length", Number),
+    ("block_count", Number),
+    ("feed_forward_length", Number),
+    ("attention.head_count", Number),
+    ("attention.head_count_kv", Number),
+    ("attention.key_length", Number),
+    ("attention.value_length", Number),
+    ("attention.layer_norm_rms_epsilon", Number),
+    ("attention.sliding_window", Number),
+    ("attention.scale", Number),
+    ("pooling_type", Number),
+    ("rope.dimension_count", Number),
+    ("rope.freq_base", Number),
+    ("rope.freq_base_swa", Number),
+    ("rope.scale_linear", Number),
+    ("rope.scaling.type", Word),
+    ("rope.scaling.factor", Number),
+    ("rope.scaling.original_context_length", Number),
+    ("rope.scaling.attn_factor", Number),
+    ("rope.scaling.yarn_attn_factor", Number),
     ("rope.scaling.yarn_ext_factor", One),
-    ("rope.scaling.yarn_beta_fast", Used),
-    ("rope.scaling.yarn_beta_slow", Used),
+    ("rope.scaling.yarn_beta_fast", Number),
+    ("rope.scaling.yarn_beta_slow", Number),
     ("rope.scaling.yarn_log_multiplier", Off),
     ("rope.scaling.finetuned", Irrelevant),
-    ("vocab_size", Used),
+    ("vocab_size", Number),
     ("attention.layer_norm_epsilon", Irrelevant),
     // Where it is not read, a text is never longer than the window.
     ("attention.sliding_window_pattern", List),
@@ -124,24 +132,24 @@ const ARCHITECTURE: &[(&str, Rule)] = &[
 
 /// Keys behind `tokenizer.ggml.`.
 const TOKENIZER: &[(&str, Rule)] = &[
-    ("model", Used),
-    ("pre", Used),
-    ("tokens", Used),
-    ("token_type", Used),
-    ("merges", Used),
-    ("scores", Used),
-    ("bos_token_id", Used),
-    ("eos_token_id", Used),
-    ("eot_token_id", Used),
-    ("eom_token_id", Used),
-    ("fim_pad_token_id", Used),
-    ("fim_rep_token_id", Used),
-    ("fim_sep_token_id", Used),
-    ("add_bos_token", Used),
-    ("add_eos_token", Used),
-    ("add_space_prefix", Used),
-    ("remove_extra_whitespaces", Used),
-    ("padding_token_id", Used),
+    ("model", Word),
+    ("pre", Word),
+    ("tokens", List),
+    ("token_type", List),
+    ("merges", List),
+    ("scores", List),
+    ("bos_token_id", Id),
+    ("eos_token_id", Id),
+    ("eot_token_id", Id),
+    ("eom_token_id", Id),
+    ("fim_pad_token_id", Id),
+    ("fim_rep_token_id", Id),
+    ("fim_sep_token_id", Id),
+    ("add_bos_token", Truth),
+    ("add_eos_token", Truth),
+    ("add_space_prefix", Truth),
+    ("remove_extra_whitespaces", Truth),
+    ("padding_token_id", Id),
     ("unknown_token_id", Irrelevant),
     ("seperator_token_id", Irrelevant),
     ("separator_token_id", Irrelevant),
@@ -209,12 +217,17 @@ impl<'a> Settings<'a> {
             let refuse = |reason| GgufRefusal { offset, ..GgufRefusal::new(key, reason) };
             let known = rules.iter().zip(places).find(|((known, _), _)| *known == name);
             let ((_, rule), place) = known.ok_or_else(|| refuse(UNKNOWN))?;
-            let is_list = matches!(value, Value::Array { .. });
             match rule {
-                Used if is_list && core::ptr::eq(rules, ARCHITECTURE) => {
+                Number if matches!(value, Value::Array { .. }) => {
                     return Err(refuse("one value for all layers is honoured, not a list"));
                 }
-                Used | List => *place = offset,
+                Number if number(value).is_none() => return Err(refuse("it is no number")),
+                Word if text(value).is_none() => return Err(refuse("it is no text")),
+                Truth if !matches!(value, Value::Bool(_)) => {
+                    return Err(refuse("it is neither true nor false"));
+                }
+                Id if unsigned(value).is_none() => return Err(refuse("it is no id of a token")),
+                Used | List | Number | Word | Truth | Id => *place = offset,
                 Irrelevant => {}
                 Off if is_off(value) => {}
                 One if is_off(value) || number(value) == Some(1.0) => {}

@@ -113,7 +113,7 @@ pub fn gguf_text_ends(file: &Gguf<'_>) -> Result<TextEnds> {
     let pieces = is_pieces(&settings);
     let id = |key: &'static str, usual: u32| {
         let found = settings.of_tokenizer(key).and_then(unsigned);
-        let missing = || settings.refuse_tokenizer(key, "it is no id").error();
+        let missing = || GgufRefusal::missing(key).error();
         found.or_else(|| pieces.then_some(usual)).ok_or_else(missing)
     };
     let is_set = |key: &str, usual: bool| match settings.of_tokenizer(key) {

@@ -23,7 +23,7 @@ use crate::format::embd::TokenEntries;
 use crate::format::gguf::Gguf;
 use crate::model::config::BertConfig;
 #[cfg(feature = "amb")]
-use crate::model::source::amb::amb_config_value;
+use crate::model::source::amb::amb_spelling;
 #[cfg(feature = "folder-models")]
 use crate::text::json::{Read, Value};
 use crate::token::added_list::ADDED_TOKENS;
@@ -150,7 +150,8 @@ impl<'a> WordPieceSource<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] without tokens.
+    /// [`ErrorKind::MissingVocabulary`] without tokens; [`ErrorKind::DuplicateName`] and
+    /// [`ErrorKind::BadMetadata`] for a list of added tokens that is there twice or is no text.
     #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>, config: &BertConfig) -> Result<Self> {
         let tokenizer = file.tokenizer().ok_or(MISSING)?;
@@ -162,7 +163,7 @@ impl<'a> WordPieceSource<'a> {
             prefix: LengthPrefix::U16,
             special: SpecialRole::ALL.map(|role| tokenizer.special(role)),
             says_special: true,
-            added: Added::Listed(amb_config_value(file, ADDED_TOKENS).unwrap_or_default()),
+            added: Added::Listed(amb_spelling(file, ADDED_TOKENS)?.unwrap_or_default()),
             normalization: config.normalization(),
             vocabulary: config.vocabulary,
         })
