@@ -27,7 +27,7 @@ interface Failure {
   number(): number;
   code(): string;
   message(): string;
-  offset(): number;
+  offset(): number | undefined;
   free(): void;
 }
 
@@ -42,9 +42,9 @@ export function fromModule(thrown: unknown, format?: string): unknown {
   let message = failure.message();
   const details: { offset?: number; format?: string } = format === undefined ? {} : { format };
   // Errors of the caller (4xx) are about arguments, not about a place in the file.
-  if (String(failure.number())[0] !== "4") {
+  if (String(failure.number())[0] !== "4" && offset !== undefined) {
     details.offset = offset;
-    if (offset > 0) message = `byte ${offset}: ${message}`;
+    if (offset) message = `byte ${offset}: ${message}`;
   }
   failure.free();
   return new NanoembedError(code, message, details);

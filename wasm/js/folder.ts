@@ -1,7 +1,8 @@
 import { wrapped, type EncoderGlue, type Reranker } from "./encoders.js";
-import type { Engine } from "./engine.js";
+import type { Engine, Reader } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import { pathOf, type Folder } from "./folders.js";
+import { MAGIC_BYTES, familyOf } from "./formats.js";
 import { bring, mostBytes, type LoadOptions } from "./load.js";
 import { isLocal } from "./node.js";
 import type { SentenceModel } from "./sentences.js";
@@ -23,6 +24,17 @@ const USUAL = [
 
 /** Bytes of a text at most, as everywhere. */
 const MOST_TEXT_BYTES = 1 << 27;
+
+/** Says of a page that came in place of the weights that it is one. */
+class WeightsSink extends MemorySink<Reader> {
+  #isFirst = true;
+
+  override write(piece: Uint8Array): void {
+    if (this.#isFirst && piece.length >= MAGIC_BYTES) familyOf(piece);
+    this.#isFirst = false;
+    super.write(piece);
+  }
+}
 
 /** Loads the model in a folder: its texts, then its weights, each file in one piece of the module's memory. */
 export async function loadFolder(
@@ -57,7 +69,7 @@ export async function loadFolder(
       };
       // What the limit leaves to this file: it is one of all.
       const left = { ...options, limits: { maxBytes: most - before }, onProgress: tell };
-      const sink = await bring(files.source(path), () => new MemorySink(engine), left);
+      const sink = await bring(files.source(path), () => new WeightsSink(engine), left);
       before += last;
       guarded(() => parts.push(sink.take()), () => "safetensors");
     }

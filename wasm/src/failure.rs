@@ -65,11 +65,11 @@ impl Failure {
         self.texts().1.into()
     }
 
-    /// The byte of the file, 0 where there is none.
+    /// The byte of the file, if it is about one.
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "files are shorter than 2⁵³")]
-    pub fn offset(&self) -> f64 {
-        self.error.offset().unwrap_or(0) as f64
+    pub fn offset(&self) -> Option<f64> {
+        self.error.offset().map(|offset| offset as f64)
     }
 }
 
@@ -108,7 +108,10 @@ impl From<ModelFault> for Failure {
 impl From<FolderFault> for Failure {
     fn from(fault: FolderFault) -> Self {
         let FolderFault { file, error, key, only, .. } = fault;
-        let mut said = file;
+        // A setting's name says where it stands.
+        let place = error.offset().filter(|_| key.is_empty()).map(|offset| offset.to_string());
+        let (byte, place) = place.as_deref().map_or(("", ""), |place| (": byte ", place));
+        let mut said = file + byte + place;
         for (before, part) in [(": ", error.kind().message()), (": ", &*key), ("; ", only)] {
             if !part.is_empty() {
                 said.push_str(before);

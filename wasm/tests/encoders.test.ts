@@ -240,7 +240,18 @@ describe("folders that are not whole", () => {
   });
 
   test.each(["config.json", "tokenizer.json", "modules.json", "model.safetensors", "3_Dense/model.safetensors"])("with half of %s", async (part) => {
-    await expect(cut("embeddinggemma", part)).rejects.toMatchObject({ code: expect.stringMatching(/^(bad_json|unexpected_end|out_of_bounds)$/) });
+    await expect(cut("embeddinggemma", part)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(bad_json|unexpected_end|out_of_bounds)$/),
+      message: expect.stringMatching(new RegExp(`byte \\d+.*${part}|${part}: byte \\d+`)),
+    });
+  });
+
+  test("with a page in place of the weights", async () => {
+    const page = new TextEncoder().encode("<!doctype html><title>Not found</title>") as Uint8Array<ArrayBuffer>;
+    const folder = load(picked("mpnet", (path, bytes) => (path === "model.safetensors" ? page : bytes)));
+    await expect(folder).rejects.toMatchObject({
+      code: "unknown_format", message: expect.stringMatching(/web page.*model\.safetensors/),
+    });
   });
 
   test("with weights of another model", async () => {
