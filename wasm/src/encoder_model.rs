@@ -27,7 +27,6 @@ use crate::failure::{Failure, Result};
 #[cfg(feature = "encoder-weights")]
 use crate::held::{Held, held};
 use crate::reader::Reader;
-#[cfg(feature = "any-encoder")]
 use crate::requantize;
 use crate::waiting::Waiting;
 
@@ -83,9 +82,7 @@ impl EncoderModel {
         let file = reader.into_file(FORMATS)?;
         #[cfg(feature = "encoder-weights")]
         if EncoderFile::is_in(&file) {
-            if requantize == Some(true) {
-                return Err(ErrorKind::UnsupportedSetting.into());
-            }
+            requantize::refuse_if_wanted(requantize)?;
             return Ok(Self::File { model: held(Opened::open(file)?), texts: TextRoom::default() });
         }
         #[cfg(feature = "any-encoder")]

@@ -17,7 +17,7 @@ use wasm_bindgen::prelude::*;
 pub struct Failure {
     error: Error,
     /// What more can be said than the kind of the error does.
-    #[cfg(feature = "encoders")]
+    #[cfg(any(feature = "encoders", feature = "static"))]
     explanation: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Failure {
     /// One English sentence.
     #[must_use]
     pub fn message(&self) -> String {
-        #[cfg(feature = "encoders")]
+        #[cfg(any(feature = "encoders", feature = "static"))]
         if let Some(explanation) = &self.explanation {
             return explanation.clone();
         }
@@ -77,13 +77,13 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self {
             error,
-            #[cfg(feature = "encoders")]
+            #[cfg(any(feature = "encoders", feature = "static"))]
             explanation: None,
         }
     }
 }
 
-#[cfg(feature = "encoders")]
+#[cfg(any(feature = "encoders", feature = "static"))]
 impl Failure {
     /// An error with the sentence that people are to read.
     pub(crate) const fn explained(error: Error, explanation: String) -> Self {

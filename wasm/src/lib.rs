@@ -52,7 +52,7 @@ mod locked_allocator;
 pub mod reader;
 #[cfg(feature = "inspect")]
 pub mod report;
-#[cfg(any(feature = "embed", feature = "any-encoder"))]
+#[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
 mod requantize;
 #[cfg(feature = "scan")]
 pub mod scan;

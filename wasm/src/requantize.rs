@@ -1,6 +1,12 @@
 //! Whether a model is to be requantised.
 
-use nanoembed_core::error::Result;
+#[cfg(any(feature = "embed", feature = "any-encoder"))]
+use nanoembed_core::error::Result as CoreResult;
+#[cfg(any(feature = "encoder-weights", feature = "static"))]
+use nanoembed_core::{Error, ErrorKind};
+
+#[cfg(any(feature = "encoder-weights", feature = "static"))]
+use crate::failure::Failure;
 
 /// Requantises a model if that is `wanted`, or, where nothing is said, if it is in blocks of few
 /// bits.
@@ -9,14 +15,32 @@ use nanoembed_core::error::Result;
 ///
 /// As `requantize`, if that was asked for: there may be nothing in a model that could be, or no
 /// memory for it.
+#[cfg(any(feature = "embed", feature = "any-encoder"))]
 pub(crate) fn if_wanted(
     wanted: Option<bool>,
     is_grouped: bool,
-    requantize: impl FnOnce() -> Result<()>,
-) -> Result<()> {
+    requantize: impl FnOnce() -> CoreResult<()>,
+) -> CoreResult<()> {
     if !wanted.unwrap_or(is_grouped) {
         return Ok(());
     }
     let done = requantize();
     if wanted.is_some() { done } else { Ok(()) }
+}
+
+/// For models that are not requantised.
+///
+/// # Errors
+///
+/// `unsupported_setting` if it was asked for.
+#[cfg(any(feature = "encoder-weights", feature = "static"))]
+pub(crate) fn refuse_if_wanted(wanted: Option<bool>) -> Result<(), Failure> {
+    let says = "requantize: weights of such a model are used as they are in the file";
+    match wanted {
+        Some(true) => Err(Failure::explained(
+            Error::without_offset(ErrorKind::UnsupportedSetting),
+            says.into(),
+        )),
+        _ => Ok(()),
+    }
 }

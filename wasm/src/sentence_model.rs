@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 #[cfg(feature = "static")]
+#[cfg(any(not(feature = "embed"), all(feature = "shared", feature = "static")))]
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 #[cfg(feature = "embed")]
@@ -17,7 +18,6 @@ use crate::failure::Result;
 #[cfg(feature = "embed")]
 use crate::held::{Held, held};
 use crate::reader::Reader;
-#[cfg(feature = "embed")]
 use crate::requantize;
 #[cfg(feature = "embed")]
 use crate::sessions::{Sessions, precise};
@@ -40,9 +40,7 @@ impl SentenceModel {
     ) -> Result<Self> {
         #[cfg(feature = "static")]
         if let Some(table) = reader.take_table() {
-            if requantize == Some(true) {
-                return Err(ErrorKind::UnsupportedSetting.into());
-            }
+            requantize::refuse_if_wanted(requantize)?;
             return Ok(Self::Table(table.with_file(reader.into_file(&[Format::Embd])?)));
         }
         #[cfg(feature = "embed")]
