@@ -25,6 +25,7 @@ pub fn factor(e: u8) -> f32 {
 }
 
 /// Dequantises one group.
+#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))] // only its kernels do
 #[inline(always)]
 pub(super) fn dequantize_group<L: Lanes>(
     codes: &[u8; GROUP / 2],
