@@ -48,7 +48,7 @@ export default limits([
   ["JavaScript, word vectors only", "11.7 KB", closure("slim.js")],
   ["JavaScript, SemanticEmbedder beside the main entry", "2.5 KB", ["dist/semantic-embedder.js"]],
   ["JavaScript, worker entry, in the page", "10.9 KB", closure("worker.js")],
-  ["JavaScript, in a worker", "20 KB", closure("worker-thread.js")],
+  ["JavaScript, in a worker", "20.1 KB", closure("worker-thread.js")],
   ["JavaScript, in a worker that shares models", "21.5 KB", closure("shared-thread.js")],
   ["JavaScript, what a pool of such workers needs in the page", "1 KB", chunk("sharing")],
   ["JavaScript, search index beside the main entry", "10.5 KB", ["dist/search-index.js", chunk("scan")]],

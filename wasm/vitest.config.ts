@@ -1,12 +1,14 @@
 import { defineConfig } from "vitest/config";
 
+const globalSetup = "e2e/built-program.ts";
+
 export default defineConfig({
   test: {
     projects: [
       { test: { name: "unit", include: ["tests/**/*.test.ts"], testTimeout: 60_000, hookTimeout: 60_000 } },
       // One browser at a time.
-      { test: { name: "e2e", include: ["e2e/**/*.test.ts"], exclude: ["e2e/{runtimes,minilm,command-line}.test.ts"], testTimeout: 180_000, hookTimeout: 240_000, fileParallelism: false } },
-      { test: { name: "runtimes", include: ["e2e/{runtimes,minilm,command-line}.test.ts"], testTimeout: 300_000, hookTimeout: 600_000 } },
+      { test: { name: "e2e", globalSetup, include: ["e2e/**/*.test.ts"], exclude: ["e2e/{runtimes,minilm,command-line}.test.ts"], testTimeout: 180_000, hookTimeout: 240_000, fileParallelism: false } },
+      { test: { name: "runtimes", globalSetup, include: ["e2e/{runtimes,minilm,command-line}.test.ts"], testTimeout: 300_000, hookTimeout: 600_000 } },
     ],
   },
 });

@@ -1,4 +1,4 @@
-import { NanoembedError } from "./errors.js";
+import { NanoembedError, check } from "./errors.js";
 import type { Sink } from "./sink.js";
 import { pieces, unlessAborted, type Pieces } from "./source.js";
 
@@ -24,6 +24,7 @@ export function throughCache<S extends Sink>(
   fresh: () => Promise<S>,
   signal?: AbortSignal,
 ): Promise<S> {
+  check(kind === "cache-api" || kind === "opfs", "cache must be `cache-api` or `opfs`");
   return inTurn(`${kind} ${address}`, async () => {
     signal?.throwIfAborted();
     const kept = await recall(kind, address, signal);

@@ -3,7 +3,7 @@ import type { Sink } from "./sink.js";
 
 /** What compares a file that has arrived with `sha256-…`, as in `<script integrity>`; whether it can is known before. */
 export function comparing(integrity: string): (sink: Sink) => Promise<void> {
-  const wanted = /^sha256-([A-Za-z0-9+/]{43}=)$/.exec(integrity.trim());
+  const wanted = /^sha256-([A-Za-z0-9+/]{43}=)$/.exec(String(integrity).trim());
   if (!wanted) throw new NanoembedError("invalid_argument", "integrity must be `sha256-` and 44 characters of base64");
   const subtle = (globalThis.crypto as Crypto | undefined)?.subtle;
   if (!subtle) throw new NanoembedError("no_crypto", "SHA-256 can be checked on secure pages (https, localhost) only");

@@ -154,6 +154,8 @@ test("a module that never comes is waited for no longer than the caller wants", 
 test("a digest that is none is said before anything is fetched", async () => {
   const server = await serve((_, response) => void response.end(file));
   await expect(load(server.address, { integrity: "md5-x" })).rejects.toMatchObject({ code: "invalid_argument" });
+  await expect(load(server.address, { integrity: 5 as never })).rejects.toMatchObject({ code: "invalid_argument" });
+  await expect(load(server.address, { cache: "idb" as never })).rejects.toMatchObject({ code: "invalid_argument" });
   expect(server.requests).toBe(0);
 });
 
