@@ -1,6 +1,6 @@
 //! A decoder in a `.weights` file: its sizes in the words of EMBD's metadata.
 
-use super::byte_pairs::listed_ids;
+use super::lists::listed_ids;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
 use crate::model::config::{LlamaConfig, RopePairs};

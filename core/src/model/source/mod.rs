@@ -11,6 +11,8 @@ pub mod file;
 #[cfg(feature = "gguf")]
 pub mod gguf;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+mod lists;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod pieces;
 #[cfg(feature = "embd")]
 pub mod stored;

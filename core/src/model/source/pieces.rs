@@ -5,11 +5,11 @@
 #[cfg(feature = "amb")]
 use super::amb::{amb_ids, amb_text_ends};
 #[cfg(feature = "embd")]
-use super::byte_pairs::listed_ids;
-#[cfg(feature = "embd")]
 use super::embd::embd_text_ends;
 #[cfg(feature = "gguf")]
 use super::gguf::{GgufPieces, gguf_text_ends};
+#[cfg(feature = "embd")]
+use super::lists::listed_ids;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::format::amb::{Amb, TokenizerKind};

@@ -14,7 +14,6 @@ mod source;
 pub(in crate::model) use index::joined;
 pub use index::{BpeIndex, BpeMemory, BpeNeeds};
 pub use ready::FileBpe;
-pub(super) use source::listed_ids;
 pub use source::{BpeParts, BpeSource};
 
 use crate::error::{Error, ErrorKind};

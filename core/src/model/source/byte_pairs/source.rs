@@ -15,7 +15,8 @@ use crate::model::source::amb::{amb_ids, amb_spelling, amb_text_ends};
 #[cfg(feature = "embd")]
 use crate::model::source::embd::embd_text_ends;
 #[cfg(feature = "gguf")]
-use crate::model::source::gguf::{gguf_pre_tokenizer, gguf_text_ends};
+use crate::model::source::gguf::{gguf_pre_tokenizer, gguf_text_ends, unsigned};
+use crate::model::source::lists::{listed_ids, parts_of};
 use crate::token::bpe::{Pattern, PreTokenizer};
 use crate::token::{LengthPrefix, TextEnds};
 
@@ -232,12 +233,6 @@ impl<'a> BpeSource<'a> {
     }
 }
 
-/// Ids with spaces between.
-pub(in crate::model::source) fn listed_ids(ids: &str) -> impl Iterator<Item = Result<u32>> {
-    let ids = parts_of(ids, ' ').filter(|id| !id.is_empty());
-    ids.map(|id| id.parse().map_err(|_| BAD))
-}
-
 /// What `pre_tokenizer` and `ignore_merges` say in files of our own.
 #[cfg(any(feature = "amb", feature = "embd"))]
 fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern, bool)> {
@@ -259,27 +254,4 @@ fn composes(name: Option<&str>) -> Result<bool> {
         Some("nfc") => Ok(true),
         Some(_) => Err(UNSUPPORTED),
     }
-}
-
-#[cfg(feature = "gguf")]
-fn unsigned(value: Value<'_>) -> Option<u32> {
-    match value {
-        Value::Unsigned(number) => u32::try_from(number).ok(),
-        Value::Signed(number) => u32::try_from(number).ok(),
-        _ => None,
-    }
-}
-
-/// The parts of a text between characters. `str::split` could panic for all that the linker knows.
-fn parts_of(text: &str, between: char) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
-    core::iter::from_fn(move || {
-        let text = rest?;
-        let (part, behind) = match text.split_once(between) {
-            Some((part, behind)) => (part, Some(behind)),
-            None => (text, None),
-        };
-        rest = behind;
-        Some(part)
-    })
 }

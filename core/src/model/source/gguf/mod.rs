@@ -112,7 +112,7 @@ pub(super) fn gguf_id(file: &Gguf<'_>, key: &str) -> Option<u32> {
 }
 
 /// An integer that is not negative.
-fn unsigned(value: Value<'_>) -> Option<u32> {
+pub(super) fn unsigned(value: Value<'_>) -> Option<u32> {
     match value {
         Value::Unsigned(number) => u32::try_from(number).ok(),
         Value::Signed(number) => u32::try_from(number).ok(),
