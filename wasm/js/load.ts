@@ -29,12 +29,13 @@ export const mostBytes = (options: LoadOptions): number => options.limits?.maxBy
 export async function bring<S extends Sink>(source: Source, open: () => S, options: LoadOptions): Promise<S> {
   const { integrity } = options;
   const compare = integrity === undefined ? undefined : (await import("./integrity.js")).comparing(integrity);
+  const address = addressOf(source);
   const filled = async (from: Pieces, phase: "download" | "cache") => {
     try {
       return await fill(from, open(), phase, options, compare);
     } catch (error) {
       const { url, webkitRelativePath, name } = (source ?? {}) as Partial<Response & File>;
-      const where = addressOf(source) ?? (url || webkitRelativePath || name);
+      const where = address ?? (url || webkitRelativePath || name);
       // What is wrong at a place of the file; losing the connection says where itself.
       if (where && error instanceof NanoembedError && error.offset !== undefined && !error.message.includes(where)) {
         error.message += `: ${where}`;
@@ -43,7 +44,6 @@ export async function bring<S extends Sink>(source: Source, open: () => S, optio
     }
   };
   const fresh = async () => filled(await pieces(source, options), "download");
-  const address = options.cache ? addressOf(source) : undefined;
   if (!options.cache || address === undefined) return fresh();
   const { throughCache } = await import("./cache.js");
   const again = (kept: Pieces) => filled(kept, "cache");

@@ -1,7 +1,5 @@
 //! Whether a model is to be requantised.
 
-#[cfg(any(feature = "embed", feature = "any-encoder"))]
-use nanoembed_core::error::Result as CoreResult;
 #[cfg(any(feature = "encoder-weights", feature = "static"))]
 use nanoembed_core::{Error, ErrorKind};
 
@@ -16,11 +14,11 @@ use crate::failure::Failure;
 /// As `requantize`, if that was asked for: there may be nothing in a model that could be, or no
 /// memory for it.
 #[cfg(any(feature = "embed", feature = "any-encoder"))]
-pub(crate) fn if_wanted(
+pub(crate) fn if_wanted<E>(
     wanted: Option<bool>,
     is_grouped: bool,
-    requantize: impl FnOnce() -> CoreResult<()>,
-) -> CoreResult<()> {
+    requantize: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
     if !wanted.unwrap_or(is_grouped) {
         return Ok(());
     }

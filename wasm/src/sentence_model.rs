@@ -2,8 +2,7 @@
 
 use alloc::vec::Vec;
 
-#[cfg(feature = "static")]
-#[cfg(any(not(feature = "embed"), all(feature = "shared", feature = "static")))]
+#[cfg(all(feature = "static", any(not(feature = "embed"), feature = "shared")))]
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 #[cfg(feature = "embed")]

@@ -66,8 +66,8 @@ pub(crate) mod groups;
 pub mod hqq;
 pub mod int8;
 mod k_scales;
+// Only kernels of x86-64 use all of it.
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
-// only its kernels use all
 pub(crate) mod lanes;
 pub mod mxfp4;
 pub(crate) mod q2_k;
@@ -83,8 +83,8 @@ pub(crate) mod q8_0;
 pub(crate) mod q8_1;
 pub(crate) mod q8_k;
 mod view;
+// Only kernels of x86-64 use all of it.
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
-// only its kernels use all
 pub(crate) mod whole;
 
 use crate::error::{Error, ErrorKind, Result};

@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 
+use super::spellings::put_around;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::SpecialRole;
 use crate::format::amb::{Amb, Tokenizer};
@@ -41,14 +42,12 @@ pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> Result<TextEnd
     amb_ids(amb, "end_tokens")?.try_for_each(|id| end.push(id?))?;
     let put = |member: &str, id: Option<u32>| {
         let Some(token) = amb.config_value(member)? else { return Ok(None) };
-        match token.kind {
-            Kind::Bool(false) | Kind::Null => Ok(None),
-            Kind::Bool(true) if id.is_none() => {
-                Err(Error::new(token.offset, ErrorKind::BadVocabulary))
-            }
-            Kind::Bool(true) => Ok(id),
-            _ => Err(Error::new(token.offset, ErrorKind::BadMetadata)),
-        }
+        let says = match token.kind {
+            Kind::Bool(truth) => Some(truth),
+            Kind::Null => Some(false),
+            _ => None,
+        };
+        put_around(id, says, token.offset)
     };
     Ok(TextEnds { begin: put("add_bos", classify)?, append: put("add_eos", separate)?, end })
 }

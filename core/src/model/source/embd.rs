@@ -1,6 +1,6 @@
 //! A decoder in a `.weights` file: its sizes in the words of EMBD's metadata.
 
-use super::lists::listed_ids;
+use super::spellings::{listed_ids, put_around, truth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
 use crate::model::config::{LlamaConfig, RopePairs};
@@ -63,23 +63,15 @@ pub fn embd_text_ends(file: &Embd<'_>) -> Result<TextEnds> {
     usual.map_or(Ok(()), |id| end.push(id))?;
     let further = file.metadata_value("end_tokens").unwrap_or_default();
     listed_ids(further).try_for_each(|id| end.push(id?))?;
-    let begin = put_around(file, "add_bos", begin)?;
-    Ok(TextEnds { begin, append: put_around(file, "add_eos", usual)?, end })
+    let put = |key, id| match file.metadata_entry(key) {
+        Some((offset, says)) => put_around(id, truth(says), offset),
+        None => Ok(None),
+    };
+    Ok(TextEnds { begin: put("add_bos", begin)?, append: put("add_eos", usual)?, end })
 }
 
 /// The id that a key has.
 fn id(file: &Embd<'_>, key: &str) -> Result<Option<u32>> {
     let Some((offset, id)) = file.metadata_entry(key) else { return Ok(None) };
     id.parse().map(Some).map_err(|_| Error::new(offset, ErrorKind::BadVocabulary))
-}
-
-/// The token, if the key says that it is put around texts.
-fn put_around(file: &Embd<'_>, key: &str, token: Option<u32>) -> Result<Option<u32>> {
-    let Some((offset, says)) = file.metadata_entry(key) else { return Ok(None) };
-    match says {
-        "false" => Ok(None),
-        "true" if token.is_some() => Ok(token),
-        "true" => Err(Error::new(offset, ErrorKind::BadVocabulary)),
-        _ => Err(Error::new(offset, ErrorKind::BadMetadata)),
-    }
 }

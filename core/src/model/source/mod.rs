@@ -11,9 +11,9 @@ pub mod file;
 #[cfg(feature = "gguf")]
 pub mod gguf;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-mod lists;
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod pieces;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+mod spellings;
 #[cfg(feature = "embd")]
 pub mod stored;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]

@@ -9,7 +9,7 @@ use super::embd::embd_text_ends;
 #[cfg(feature = "gguf")]
 use super::gguf::{GgufPieces, gguf_text_ends};
 #[cfg(feature = "embd")]
-use super::lists::listed_ids;
+use super::spellings::listed_ids;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::format::amb::{Amb, TokenizerKind};

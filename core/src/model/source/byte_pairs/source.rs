@@ -16,7 +16,9 @@ use crate::model::source::amb::{amb_ids, amb_spelling, amb_text_ends};
 use crate::model::source::embd::embd_text_ends;
 #[cfg(feature = "gguf")]
 use crate::model::source::gguf::{gguf_pre_tokenizer, gguf_text_ends, unsigned};
-use crate::model::source::lists::{listed_ids, parts_of};
+#[cfg(any(feature = "amb", feature = "embd"))]
+use crate::model::source::spellings::truth;
+use crate::model::source::spellings::{listed_ids, parts_of};
 use crate::token::bpe::{Pattern, PreTokenizer};
 use crate::token::{LengthPrefix, TextEnds};
 
@@ -237,13 +239,9 @@ impl<'a> BpeSource<'a> {
 #[cfg(any(feature = "amb", feature = "embd"))]
 fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern, bool)> {
     let known = PreTokenizer::from_name(name.unwrap_or("gpt-2")).ok_or(UNSUPPORTED)?;
-    let ignores = match ignore_merges {
-        None => known.ignores_merges,
-        Some("true") => true,
-        Some("false") => false,
-        Some(_) => return Err(Error::without_offset(ErrorKind::BadMetadata)),
-    };
-    Ok((known.pattern, ignores))
+    let bad = Error::without_offset(ErrorKind::BadMetadata);
+    let says = |spelling| truth(spelling).ok_or(bad);
+    Ok((known.pattern, ignore_merges.map_or(Ok(known.ignores_merges), says)?))
 }
 
 /// What `normalizer` says in files of our own.
