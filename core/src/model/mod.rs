@@ -84,10 +84,10 @@ pub use folder::prompts::{FolderPrompt, FolderPrompts};
 pub(crate) use folder::{
     dense, masked, metaspace, module, pooling, prompts, step, token_id, truncation,
 };
+#[cfg(all(feature = "folder-models", feature = "amb"))]
+pub use folder_file::AmbFolder;
 #[cfg(feature = "folder-models")]
 pub use folder_file::FolderFile;
-#[cfg(all(feature = "folder-models", feature = "amb"))]
-pub use folder_file::{AmbFolder, AmbFolderMemory, AmbFolderNeeds, AmbFolderText};
 #[cfg(feature = "families")]
 pub use head::classifier::{Classifier, HeadNorm};
 #[cfg(feature = "families")]

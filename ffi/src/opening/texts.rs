@@ -3,9 +3,7 @@
 use nanoembed_core::event::Format;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::sniff;
-use nanoembed_core::model::{
-    AmbFolder, AmbFolderMemory, AmbFolderNeeds, AmbFolderText, FolderFile, ModelSource,
-};
+use nanoembed_core::model::{AmbFolder, FolderFile, ModelSource};
 
 use super::scratch::PassMemory;
 use crate::memory::Sum;
@@ -28,9 +26,7 @@ fn amb(source: &Bytes) -> Outcome<Option<Amb<'static>>> {
 pub(super) fn add_bytes(source: &Bytes, sum: &mut Sum) -> Outcome {
     // What is wrong with it is said when it is read.
     let Ok(Some(amb)) = amb(source) else { return Ok(()) };
-    let needs = AmbFolderNeeds::of(&amb).unwrap_or_default();
-    sum.add::<AmbFolderText<'_>>(needs.texts)?;
-    sum.add::<u8>(needs.bytes)
+    sum.add::<u8>(AmbFolder::bytes_needed(&amb).unwrap_or_default())
 }
 
 /// The file with its texts, if it is one.
@@ -40,8 +36,6 @@ pub(super) fn of_amb(
     memory: &mut PassMemory,
 ) -> Outcome<Option<FolderFile<'static>>> {
     let Some(amb) = amb(source)? else { return Ok(None) };
-    let needs = AmbFolderNeeds::of(&amb)?;
-    let texts = memory.rest.filled(needs.texts, AmbFolderText::default())?;
-    let bytes = memory.rest.filled(needs.bytes, 0)?;
-    Ok(Some(AmbFolder::open(amb, AmbFolderMemory { texts, bytes })?.into()))
+    let texts = memory.rest.filled(AmbFolder::bytes_needed(&amb)?, 0)?;
+    Ok(Some(AmbFolder::open(amb, texts)?.into()))
 }

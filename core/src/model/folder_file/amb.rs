@@ -1,5 +1,6 @@
 //! The texts of a folder in an `.amb` file: members of its configuration, as strings.
 
+use super::tokenizer::first_token;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::amb::Amb;
 use crate::text::json::{Kind, chars, unescape};
@@ -8,75 +9,43 @@ use crate::text::json::{Kind, chars, unescape};
 #[derive(Clone, Copy, Debug)]
 pub struct AmbFolder<'a> {
     file: Amb<'a>,
-    texts: &'a [AmbFolderText<'a>],
-}
-
-/// A text and its path in the folder.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AmbFolderText<'a> {
-    path: &'a str,
-    text: &'a str,
-}
-
-/// How many elements of each kind [`AmbFolder::open`] needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AmbFolderNeeds {
-    /// Texts.
-    pub texts: usize,
-    /// Bytes of these and of their paths.
-    pub bytes: usize,
-}
-
-/// Memory for the texts: as many elements of each kind as [`AmbFolderNeeds`] says.
-#[derive(Debug)]
-pub struct AmbFolderMemory<'a> {
-    /// Texts.
-    pub texts: &'a mut [AmbFolderText<'a>],
-    /// Bytes of these and of their paths.
-    pub bytes: &'a mut [u8],
+    /// Each text behind its path, and both behind their length, a `u32`.
+    texts: &'a [u8],
 }
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-impl AmbFolderNeeds {
-    /// What the texts of a file take.
+impl<'a> AmbFolder<'a> {
+    /// How many bytes of memory [`open`](Self::open) needs.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DuplicateName`] if there are two of one path.
-    pub fn of(file: &Amb<'_>) -> Result<Self> {
-        let mut needs = Self::default();
+    /// [`ErrorKind::DuplicateName`] if there are two texts of one path.
+    pub fn bytes_needed(file: &Amb<'_>) -> Result<usize> {
+        let mut needed = 0_usize;
         each(file, |path, text| {
-            needs.texts = needs.texts.saturating_add(1);
             for spelled in [path, text] {
-                let bytes: usize = chars(spelled).map(char::len_utf8).sum();
-                needs.bytes = needs.bytes.saturating_add(bytes);
+                needed = needed.saturating_add(bytes_of(spelled)).saturating_add(4);
             }
             Ok(())
         })?;
-        Ok(needs)
+        Ok(needed)
     }
-}
 
-impl<'a> AmbFolder<'a> {
     /// The texts of `file` in the memory lent.
     ///
     /// # Errors
     ///
-    /// As [`AmbFolderNeeds::of`]; [`ErrorKind::BufferTooSmall`] if there is less memory than it
-    /// says.
-    pub fn open(file: Amb<'a>, memory: AmbFolderMemory<'a>) -> Result<Self> {
-        let AmbFolderMemory { texts, bytes } = memory;
-        let (mut used, mut rest) = (0_usize, bytes);
+    /// As [`bytes_needed`](Self::bytes_needed); [`ErrorKind::BufferTooSmall`] if there is less
+    /// memory than it says.
+    pub fn open(file: Amb<'a>, memory: &'a mut [u8]) -> Result<Self> {
+        let texts = memory.get_mut(..Self::bytes_needed(&file)?).ok_or(TOO_SMALL)?;
+        let mut rest = &mut *texts;
         each(&file, |path, text| {
-            let place = texts.get_mut(used).ok_or(TOO_SMALL)?;
-            let path = without_escapes(path, &mut rest)?;
-            *place = AmbFolderText { path, text: without_escapes(text, &mut rest)? };
-            used = used.saturating_add(1);
-            Ok(())
+            put(path, &mut rest)?;
+            put(text, &mut rest)
         })?;
-        Ok(Self { file, texts: &*texts })
+        Ok(Self { file, texts })
     }
 
     pub(super) const fn file(&self) -> &Amb<'a> {
@@ -84,7 +53,15 @@ impl<'a> AmbFolder<'a> {
     }
 
     pub(super) fn text(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
-        self.texts.iter().find(|it| is_wanted(it.path)).map(|it| it.text)
+        let mut rest = self.texts;
+        loop {
+            let (path, behind) = first_token(rest, 4)?;
+            let (text, behind) = first_token(behind, 4)?;
+            if is_wanted(core::str::from_utf8(path).ok()?) {
+                return core::str::from_utf8(text).ok();
+            }
+            rest = behind;
+        }
     }
 }
 
@@ -104,10 +81,20 @@ fn each<'a>(file: &Amb<'a>, mut take: impl FnMut(&'a str, &'a str) -> Result<()>
     Ok(())
 }
 
-/// The text in front of `rest`, of which it is taken.
-fn without_escapes<'a>(spelled: &str, rest: &mut &'a mut [u8]) -> Result<&'a str> {
-    let bytes = chars(spelled).map(char::len_utf8).sum();
-    let (place, behind) = core::mem::take(rest).split_at_mut_checked(bytes).ok_or(TOO_SMALL)?;
-    *rest = behind;
-    unescape(spelled, place).ok_or(TOO_SMALL)
+/// Puts what JSON spells like this, behind its length, at the front of `rest`, which becomes what is
+/// behind it.
+fn put(spelled: &str, rest: &mut &mut [u8]) -> Result<()> {
+    let bytes = bytes_of(spelled);
+    let free = core::mem::take(rest);
+    let (length, free) = free.split_first_chunk_mut().ok_or(TOO_SMALL)?;
+    let (text, free) = free.split_at_mut_checked(bytes).ok_or(TOO_SMALL)?;
+    *length = u32::try_from(bytes).map_err(|_| TOO_SMALL)?.to_le_bytes();
+    unescape(spelled, text).ok_or(TOO_SMALL)?;
+    *rest = free;
+    Ok(())
+}
+
+/// How many bytes it has without escapes.
+fn bytes_of(spelled: &str) -> usize {
+    chars(spelled).map(char::len_utf8).sum()
 }

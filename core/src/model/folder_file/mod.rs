@@ -14,7 +14,7 @@ use crate::tensor::TensorView;
 use crate::text::json::Read;
 
 #[cfg(feature = "amb")]
-pub use self::amb::{AmbFolder, AmbFolderMemory, AmbFolderNeeds, AmbFolderText};
+pub use self::amb::AmbFolder;
 pub(in crate::model) use self::tokenizer::TokenizerSections;
 
 /// A file in memory that keeps the texts of a folder.
