@@ -47,13 +47,16 @@ impl<const N: usize> Panel<N> {
         let mut whole = u8x16_splat(0);
         for (index, place) in self.groups.iter_mut().enumerate().take(count) {
             // SAFETY: the caller's.
-            let (lines, (scales, minima)) =
-                unsafe { ([0, 1, 2, 3].map(|row| rows.codes(index, row)), rows.factors(index)) };
+            let (row, (scales, minima)) =
+                unsafe { (|row| rows.codes(index, row), rows.factors(index)) };
+            let (a, b, c, d) = (row(0), row(1), row(2), row(3));
             let mut all = u8x16_splat(0);
-            let codes = core::array::from_fn(|sixteen| {
-                let [a, b, c, d] = lines.map(|line| line[sixteen]);
+            let mut codes = [[all; 4]; N];
+            // Step by step: the compiler makes a loop of it unless it is to spare no code.
+            unroll_4!(N, sixteen => {
+                let [a, b, c, d] = [a[sixteen], b[sixteen], c[sixteen], d[sixteen]];
                 all = v128_or(all, v128_or(v128_or(a, b), v128_or(c, d)));
-                transpose([a, b, c, d])
+                codes[sixteen] = transpose([a, b, c, d]);
             });
             whole = v128_or(whole, all);
             let has_few_bits = !v128_any_true(u8x16_shr(all, 5));

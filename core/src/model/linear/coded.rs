@@ -22,12 +22,10 @@ impl<W: Weights + ?Sized> CodedRows<'_, W> {
     /// Dequantises as many rows as `values` holds.
     pub(super) fn read(&self, values: &mut [f32], tile: &mut [u8]) -> Result<()> {
         let (tensor, first) = self.tensor()?;
-        let done = match self.whole()? {
-            Some(mut bytes) => amb_block::dequantize(&tensor, first, values, &mut bytes),
-            None => {
-                let mut data = self.data(values.len(), tile);
-                amb_block::dequantize(&tensor, first, values, &mut data)
-            }
+        let done = if self.weights.borrows() {
+            amb_block::dequantize(&tensor, first, values, &mut self.whole()?)
+        } else {
+            amb_block::dequantize(&tensor, first, values, &mut self.data(values.len(), tile))
         };
         done.map_err(|error| self.placed(error))
     }
@@ -41,12 +39,10 @@ impl<W: Weights + ?Sized> CodedRows<'_, W> {
     ) -> Result<()> {
         let (tensor, first) = self.tensor()?;
         let place = (first, self.matrix.cols);
-        let done = match self.whole()? {
-            Some(mut bytes) => unpack_rows(&tensor, place, out, &mut bytes, unpack),
-            None => {
-                let mut data = self.data(out.codes.len(), tile);
-                unpack_rows(&tensor, place, out, &mut data, unpack)
-            }
+        let done = if self.weights.borrows() {
+            unpack_rows(&tensor, place, out, &mut self.whole()?, unpack)
+        } else {
+            unpack_rows(&tensor, place, out, &mut self.data(out.codes.len(), tile), unpack)
         };
         done.map_err(|error| self.placed(error))
     }
@@ -61,14 +57,11 @@ impl<W: Weights + ?Sized> CodedRows<'_, W> {
     }
 
     /// All data, where it can be borrowed.
-    fn whole(&self) -> Result<Option<&[u8]>> {
+    fn whole(&self) -> Result<&[u8]> {
         let Matrix { offset, bytes, .. } = *self.matrix;
-        if !self.weights.borrows() {
-            return Ok(None);
-        }
         let length = usize::try_from(bytes);
         let length = length.map_err(|_| Error::new(offset, ErrorKind::SizeOverflow))?;
-        self.weights.bytes(offset, length, &mut []).map(Some)
+        self.weights.bytes(offset, length, &mut [])
     }
 
     /// The data where it has to be read, of which `count` elements are wanted.
