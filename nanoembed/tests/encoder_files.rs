@@ -1,16 +1,16 @@
-//! Encoders in `.weights` files opened without the rest of the code: the ids and vectors of
-//! `AnyEncoder`, bit by bit, and what is refused.
+//! Encoders in `.weights` and `.amb` files opened without the rest of the code: the ids and vectors
+//! of `AnyEncoder`, bit by bit, and what is refused.
 
 use std::path::Path;
 
 use nanoembed::Silent;
-use nanoembed::convert::{Conversion, WeightType};
+use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::{FolderPrompt, InOrder};
 use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{AnyEncoder, EncoderFile, EncoderRoom, PipelineSession, TextRoom};
 
-/// Folders under `tests/data/models` whose `.weights` file keeps their texts.
+/// Folders under `tests/data/models` whose files keep their texts.
 const FOLDERS: [&str; 12] = [
     "bert_max_pool",
     "distilbert",
@@ -26,11 +26,12 @@ const FOLDERS: [&str; 12] = [
     "xlmr_bge_m3",
 ];
 
-fn converted(name: &str, weight_type: WeightType) -> Vec<u8> {
+fn converted(name: &str, target: ModelTarget, weight_type: WeightType) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/models").join(name);
     let out = tempfile::tempdir().unwrap();
-    let file = out.path().join("model.weights");
-    Conversion::new(folder, &file).weight_type(weight_type).run(&Silent).unwrap();
+    let file = out.path().join("model");
+    let conversion = Conversion::new(folder, &file).to(target).weight_type(weight_type);
+    conversion.run(&Silent).unwrap();
     std::fs::read(file).unwrap()
 }
 
@@ -48,8 +49,8 @@ fn texts() -> Vec<String> {
     texts.into_iter().map(String::from).chain(long).collect()
 }
 
-fn same_as_any_encoder(name: &str, weight_type: WeightType) {
-    let file = converted(name, weight_type);
+fn same_as_any_encoder(name: &str, target: ModelTarget, weight_type: WeightType) {
+    let file = converted(name, target, weight_type);
     let any = AnyEncoder::open(&file[..]).unwrap();
     let mut room = EncoderRoom::default();
     assert!(EncoderFile::is_in(&file), "{name}");
@@ -99,10 +100,14 @@ fn same_as_any_encoder(name: &str, weight_type: WeightType) {
 #[test]
 fn ids_and_vectors_are_those_of_any_encoder() {
     for name in FOLDERS {
-        same_as_any_encoder(name, WeightType::Int8);
+        same_as_any_encoder(name, ModelTarget::Weights, WeightType::Int8);
+        same_as_any_encoder(name, ModelTarget::Amb, WeightType::Int4block);
     }
-    same_as_any_encoder("xlmr_bge_m3", WeightType::F16);
-    same_as_any_encoder("embeddinggemma", WeightType::F32);
+    same_as_any_encoder("xlmr_bge_m3", ModelTarget::Weights, WeightType::F16);
+    same_as_any_encoder("embeddinggemma", ModelTarget::Weights, WeightType::F32);
+    for weight_type in [WeightType::F32, WeightType::Bf16, WeightType::Int8, WeightType::Adaptive] {
+        same_as_any_encoder("xlmr_bge_m3", ModelTarget::Amb, weight_type);
+    }
 }
 
 #[test]
@@ -114,13 +119,21 @@ fn what_needs_the_rest_of_the_code_is_refused() {
         kind
     };
     for name in ["xlmr_reranker", "model2vec_int8_mapped"] {
-        assert_eq!(is_refused(&converted(name, WeightType::F32)), ErrorKind::OtherModel, "{name}");
+        let file = converted(name, ModelTarget::Weights, WeightType::F32);
+        assert_eq!(is_refused(&file), ErrorKind::OtherModel, "{name}");
     }
+    let reranker = converted("xlmr_reranker", ModelTarget::Amb, WeightType::F32);
+    assert_eq!(is_refused(&reranker), ErrorKind::OtherModel);
+    let table = converted("model2vec_int8_mapped", ModelTarget::Amb, WeightType::F32);
+    assert_eq!(is_refused(&table), ErrorKind::UnsupportedArchitecture);
     let bert = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ffi/tests/data/small_bert.weights");
     assert_eq!(is_refused(&std::fs::read(bert).unwrap()), ErrorKind::OtherModel);
-    let file = converted("nomic_bert", WeightType::F32);
-    for end in [0, 4, 100, file.len() / 2] {
-        is_refused(&file[..end]);
+    let amb = converted("nomic_bert", ModelTarget::Amb, WeightType::F32);
+    let file = converted("nomic_bert", ModelTarget::Weights, WeightType::F32);
+    for file in [&amb, &file] {
+        for end in [0, 4, 100, file.len() / 2] {
+            is_refused(&file[..end]);
+        }
     }
     // A model of another kind than any here, which stands behind the decoder, with the checksum as
     // it was: opening does not look at that.

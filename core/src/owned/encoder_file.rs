@@ -1,4 +1,4 @@
-//! Encoders of all families in `.weights` files, in little code.
+//! Encoders of all families in `.weights` and `.amb` files, in little code.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,17 +7,17 @@ use super::embedder::without_names;
 use super::empty_texts::embed_nonempty;
 use super::{Prompt, Session, Tokenized};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::Mode;
-use crate::format::embd::Embd;
 use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::{filled, grow};
+#[cfg(feature = "amb")]
+use crate::model::AmbFolder;
 use crate::model::folder_tokenizer::{
     FolderTokenizer, FolderTokenizerMemory, FolderTokenizerNeeds, FolderTokenizerSource,
     TokenizingMemory, TokenizingNeeds,
 };
 use crate::model::{
-    Dense, FolderPrompt, Layer, Plan, Run, Transformer, TransformerMemory, TransformerSource,
-    Workspace,
+    Dense, FolderFile, FolderPrompt, Layer, ModelSource, Plan, Run, Transformer, TransformerMemory,
+    TransformerSource, Workspace,
 };
 use crate::text::json::{Fault, Read, chars};
 use crate::token::bpe::Merge;
@@ -28,7 +28,7 @@ use crate::token::{AddedToken, Encoded};
 /// Tokens that there is room for at least when a text is tokenised.
 const LEAST_TOKENS: usize = 128;
 
-/// An encoder of any family in a `.weights` file that keeps the texts of a folder.
+/// An encoder of any family in a `.weights` or `.amb` file that keeps the texts of a folder.
 ///
 /// It gives the ids and vectors of `AnyEncoder` in a fraction of the code, over the memory of an
 /// [`EncoderRoom`]. It refuses what needs the rest of that code: models that compare texts, and
@@ -60,6 +60,14 @@ pub struct EncoderFile<'a> {
 /// The memory that an [`EncoderFile`] lies in.
 #[derive(Debug, Default)]
 pub struct EncoderRoom {
+    /// The texts of an `.amb` file's folder.
+    texts: Vec<u8>,
+    model: ModelRoom,
+}
+
+/// The memory that the model lies in.
+#[derive(Debug, Default)]
+struct ModelRoom {
     text: Vec<u8>,
     samples: Vec<u32>,
     slots: Vec<u32>,
@@ -86,16 +94,14 @@ struct Parts<'a> {
     texts: FolderTokenizerSource<'a>,
 }
 
+const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
+
 impl<'a> Parts<'a> {
-    fn read(bytes: &'a [u8]) -> Read<'a, Self> {
-        let embd = Embd::parse(bytes, Mode::Lenient).map_err(Fault::of)?;
-        let other = Fault::of(Error::without_offset(ErrorKind::OtherModel));
-        if !TransformerSource::is_in(&embd) {
-            return Err(other);
-        }
-        let source = TransformerSource::read(embd, bytes)?;
+    fn read(bytes: &'a [u8], texts: &'a mut Vec<u8>) -> Read<'a, Self> {
+        let file = folder_file(bytes, texts).map_err(Fault::of)?;
+        let source = TransformerSource::read(file, bytes)?;
         if source.compares() {
-            return Err(other);
+            return Err(Fault::of(OTHER_MODEL));
         }
         // What embeds alone: the rest is code that is not needed.
         let (texts, _) = source.tokenizer_of_texts()?;
@@ -103,11 +109,28 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// The file, if it keeps the texts of a folder with a transformer; `texts` becomes the memory for
+/// them.
+fn folder_file<'a>(
+    bytes: &'a [u8],
+    #[cfg_attr(not(feature = "amb"), allow(unused_variables))] texts: &'a mut Vec<u8>,
+) -> Result<FolderFile<'a>> {
+    match ModelSource::parse(bytes)? {
+        ModelSource::Embd(embd) if TransformerSource::is_in(&embd) => Ok(embd.into()),
+        #[cfg(feature = "amb")]
+        source @ ModelSource::Amb(amb) if source.has_folder_texts() => {
+            *texts = filled(AmbFolder::bytes_needed(&amb)?, 0)?;
+            Ok(AmbFolder::open(amb, texts)?.into())
+        }
+        _ => Err(OTHER_MODEL),
+    }
+}
+
 impl EncoderFile<'_> {
     /// Whether the texts in a file are those of a model that this opens.
     #[must_use]
     pub fn is_in(bytes: &[u8]) -> bool {
-        Parts::read(bytes).is_ok_and(|Parts { source, .. }| {
+        Parts::read(bytes, &mut Vec::new()).is_ok_and(|Parts { source, .. }| {
             source.embedding_needs().is_ok() && source.plan(LEAST_TOKENS).is_ok()
         })
     }
@@ -121,7 +144,8 @@ impl<'a> EncoderFile<'a> {
     /// [`ErrorKind::OtherModel`] for models of other kinds; [`ErrorKind::UnsupportedSetting`] for a
     /// setting that is not done here; what is wrong with the file.
     pub fn open(bytes: &'a [u8], room: &'a mut EncoderRoom) -> Read<'a, Self> {
-        let Parts { source, texts } = Parts::read(bytes)?;
+        let EncoderRoom { texts, model: room } = room;
+        let Parts { source, texts } = Parts::read(bytes, texts)?;
         let (memory, floats) = room.lend(texts.needs(), &source).map_err(Fault::of)?;
         let tokenizer = texts.open(memory).map_err(Fault::of)?;
         let kernels = kernel::detect();
@@ -304,7 +328,7 @@ fn summaries<'a>(
     Ok(summaries)
 }
 
-impl EncoderRoom {
+impl ModelRoom {
     fn lend(
         &mut self,
         needs: FolderTokenizerNeeds,

@@ -7,7 +7,7 @@
 //! | the same of texts, as a Hugging Face folder describes the model | `TextModel` over weights from anywhere |
 //! | the same of texts, whatever the model and its files are | `AnyEncoder` |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
-//! | the same by a transformer, or a table, in a `.weights` file, in little code | `EncoderFile`, `TableFile` |
+//! | the same by a transformer in a `.weights` or `.amb` file, or by a table in a `.weights` file, in little code | `EncoderFile`, `TableFile` |
 //! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`]; [`Pipeline`] of a `tokenizer.json` |
 //! | the same, whatever the model is | `AnyTokenizer` |
 //!
