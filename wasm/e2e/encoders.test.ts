@@ -49,8 +49,8 @@ describe.each(complete)("%s", (name) => {
     model.dispose();
   });
 
-  test.runIf(SMALL.includes(name))("as a .weights file starts no module but its own, which gives what that for folders does, bit by bit", async () => {
-    const bytes = file("weights");
+  test.runIf(SMALL.includes(name)).each(["weights", "amb"])("as a .%s file starts no module but its own, which gives what that for folders does, bit by bit", async (ending) => {
+    const bytes = file(ending);
     const wasm = vi.spyOn(WebAssembly, "instantiate");
     const small = (await load(bytes)) as SentenceModel;
     const started = wasm.mock.calls.map(([source]) => (source as unknown as ArrayBuffer).byteLength);

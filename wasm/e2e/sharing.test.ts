@@ -50,8 +50,10 @@ let open: TestServer;
 let browser: Browser;
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), "nanoembed-"));
-  cli(["convert", "--quiet", "--type", "int8", join(root, "ffi/tests/data/small_bert.weights"), join(folder, "small.amb")]);
-  files["small.amb"] = new Uint8Array(readFileSync(join(folder, "small.amb")));
+  for (const [from, to] of [["ffi/tests/data/small_bert.weights", "small.amb"], ["tests/data/models/distilbert", "distilbert.amb"]] as const) {
+    cli(["convert", "--quiet", "--type", "int8", join(root, from), join(folder, to)]);
+    files[to] = new Uint8Array(readFileSync(join(folder, to)));
+  }
   rmSync(folder, { recursive: true });
   isolated = await serve({ "/dist/": dist }, files, ISOLATED);
   open = await serve({ "/dist/": dist }, files);
@@ -82,6 +84,7 @@ inBrowser("in Chromium", () => {
     ["distilbert.weights", "nanoembed-weights"],
     ["minilm.weights", "nanoembed"],
     ["small.amb", "nanoembed"],
+    ["distilbert.amb", "nanoembed-weights"],
   ])("workers of an isolated page share %s, bit by bit", async (file, module) => {
     const found = await find(isolated, file);
     expect(found.isIsolated).toBe(true);

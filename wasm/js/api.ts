@@ -25,7 +25,7 @@ export interface InitOptions extends Partial<BaseInitOptions> {
   causal?: ModuleSource | Promise<ModuleSource>;
   /** The module for encoders of all families, likewise. */
   encoders?: ModuleSource | Promise<ModuleSource>;
-  /** The module for encoders in `.weights` files, likewise. */
+  /** The module for encoders in `.weights` and AMB files, likewise. */
   weights?: ModuleSource | Promise<ModuleSource>;
   /** The module for encoders in GGUF files, likewise. */
   gguf?: ModuleSource | Promise<ModuleSource>;

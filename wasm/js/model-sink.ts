@@ -34,7 +34,7 @@ export interface Runners {
     engine: Engine<EncoderGlue>;
     loadFolder(engine: Engine<EncoderGlue>, folder: Folder, options: LoadOptions): Promise<SentenceModel | Reranker>;
   }>;
-  /** Those in `.weights` files. */
+  /** Those in `.weights` and AMB files. */
   weights(): Promise<Encoding<EncoderFileGlue>>;
   /** Those in GGUF files. */
   gguf(): Promise<Encoding<EncoderFileGlue>>;
@@ -91,12 +91,12 @@ export function ofKind<M extends Model>(wanted: Kind | undefined, model: M, form
  */
 function moduleFor(start: Uint8Array, family: Family): ModuleName | undefined {
   const text = beginning(start);
-  if (family === "embd") {
-    if (/architecture[^]{0,4}static/.test(text)) return "static";
-    // Those that compare texts, `…ForSequenceClassification`, need the large module.
-    if (/config\.json/.test(text) && !/ForSeq/.test(text)) return "weights";
-  }
-  return HINTS[family]?.test(text) ? encoderModule(family) : MODULES[family];
+  const hint = HINTS[family];
+  if (family === "embd" && /architecture[^]{0,4}static/.test(text)) return "static";
+  if (!hint?.test(text)) return MODULES[family];
+  // Those that compare texts, `…ForSequenceClassification`, and tables in AMB files need the large module.
+  const isSmall = hint === TEXTS && /config\.json/.test(text) && !/ForSeq|model2vec|StaticEmb/.test(text);
+  return isSmall ? "weights" : encoderModule(family);
 }
 
 const beginning = (start: Uint8Array) => new TextDecoder().decode(start.subarray(0, 1 << 16));

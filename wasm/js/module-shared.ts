@@ -12,7 +12,7 @@ type SharedEncoderGlue = EncoderFileGlue & { Encoders: ShareableClass<Encoders> 
 export interface SharedModules {
   /** Sentence models. */
   sentences: SharedEngine<SharedSentenceGlue>;
-  /** Encoders of all families in `.weights` files. */
+  /** Encoders of all families in `.weights` and AMB files. */
   weights: SharedEngine<SharedEncoderGlue>;
 }
 

@@ -23,7 +23,7 @@ export interface WorkerOptions {
   /** How many workers. Each holds the model once, unless they share it. Default 1. */
   workers?: number;
   /**
-   * Whether several workers share a model that embeds, of a `.weights` file or, if it is BERT, of an AMB file. Default: where the
+   * Whether several workers share a model that embeds, of a `.weights` or AMB file. Default: where the
    * page is cross-origin isolated, unless `create` or an address of a module for these says otherwise. With `create`, `true` says
    * that it makes workers of `nanoembed/shared-thread.js`. Where memory cannot be shared, each worker has a copy.
    */
@@ -41,7 +41,7 @@ export interface WorkerOptions {
   causal?: Exclude<ModuleSource, Platform<"Request"> | Platform<"Response">>;
   /** The module for encoders of all families, likewise. */
   encoders?: Exclude<ModuleSource, Platform<"Request"> | Platform<"Response">>;
-  /** The module for encoders in `.weights` files, likewise. */
+  /** The module for encoders in `.weights` and AMB files, likewise. */
   weights?: Exclude<ModuleSource, Platform<"Request"> | Platform<"Response">>;
   /** The module for encoders in GGUF files, likewise. */
   gguf?: Exclude<ModuleSource, Platform<"Request"> | Platform<"Response">>;

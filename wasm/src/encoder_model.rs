@@ -34,7 +34,7 @@ use crate::waiting::Waiting;
 const FORMATS: &[Format] = &[
     #[cfg(any(feature = "encoder-files", feature = "encoder-weights"))]
     Format::Embd,
-    #[cfg(feature = "encoder-files")]
+    #[cfg(any(feature = "encoder-files", feature = "encoder-weights"))]
     Format::Amb,
     #[cfg(feature = "encoder-gguf")]
     Format::Gguf,
@@ -46,7 +46,7 @@ pub(crate) enum EncoderModel {
     /// Of any file or folder.
     #[cfg(feature = "any-encoder")]
     Any { model: AnyEncoder<Vec<u8>>, texts: PipelineSession },
-    /// Of a `.weights` file, by less code.
+    /// Of a `.weights` or `.amb` file, by less code.
     #[cfg(feature = "encoder-weights")]
     File { model: Held<Opened>, texts: TextRoom },
 }

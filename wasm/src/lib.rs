@@ -11,10 +11,11 @@
 //!
 //! JavaScript owns every decision about sources, caches, workers and time. Features choose what a
 //! module can do: the package ships one for BERT, one for static models, one for encoders of all
-//! families, one for those in `.weights` files, one for those in GGUF files, one that continues
-//! texts, one for words, one that inspects, one that dequantises, which is loaded when somebody wants
-//! to see numbers, and one for search, which lies within the JavaScript that calls it; of those for
-//! BERT and `.weights` files a second one, for threads that share its memory.
+//! families, one for those in `.weights` and AMB files, one for those in GGUF files, one that
+//! continues texts, one for words, one that inspects, one that dequantises, which is loaded when
+//! somebody wants to see numbers, and one for search, which lies within the JavaScript that calls it;
+//! of those for BERT and for `.weights` and AMB files a second one, for threads that share its
+//! memory.
 
 #![cfg_attr(target_family = "wasm", no_std)]
 
