@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, Prefix};
-use nanoembed_core::owned::{AnyEncoder, PipelineSession};
+use nanoembed_core::owned::{AnyEncoder, EncoderFile, EncoderRoom, PipelineSession, TextRoom};
 
 use super::small::{Files, small_model};
 use crate::data;
@@ -16,13 +16,19 @@ const TEXT: &str = "Hello, w\u{f6}rld! [MASK] 12";
 const MOST_TOKENS: usize = 12;
 
 /// What a `.weights`, AMB or GGUF file holds opens and runs, or is refused with an error at a place
-/// that the file has.
+/// that the file has. What opens in little code is the same model.
 ///
 /// # Panics
 ///
 /// If a promise is broken.
 pub fn encoder(file: &[u8]) {
-    match AnyEncoder::open(file) {
+    let opened = AnyEncoder::open(file);
+    let mut room = EncoderRoom::default();
+    if let Ok(model) = EncoderFile::open(file, &mut room) {
+        let any = opened.as_ref().unwrap_or_else(|fault| panic!("opened in little code: {fault}"));
+        same(&model, any);
+    }
+    match opened {
         Ok(model) => run(&model),
         Err(fault) => {
             let at = fault.error().offset();
@@ -79,6 +85,33 @@ const SETTINGS: [&str; 8] = [
 /// A path that leads to nothing but a folder's own files.
 fn is_inside(path: &str) -> bool {
     !path.starts_with('/') && !path.contains('\\') && path.split('/').all(|part| part != "..")
+}
+
+/// Two ways to run a model give the same ids, the same vectors, and the same errors.
+fn same<B: AsRef<[u8]> + Sync>(model: &EncoderFile<'_>, any: &AnyEncoder<B>) {
+    let sizes = [model.dimensions(), model.usual_tokens(), model.positions()];
+    assert_eq!(sizes, [any.dimensions(), any.usual_tokens(), any.positions()]);
+    assert!(model.prompts().iter().eq(any.prompts().by_name.keys()));
+    let limit = any.usual_tokens().clamp(1, MOST_TOKENS);
+    let found = model.encode(TEXT, limit, &mut TextRoom::default());
+    let other = any.encode(TEXT, limit, &mut PipelineSession::default());
+    let kinds = [&found, &other].map(|it| it.as_ref().err().map(nanoembed_core::Error::kind));
+    assert_eq!(kinds[0], kinds[1]);
+    let (Ok(found), Ok(other)) = (found, other) else { return };
+    assert_eq!(found, other);
+    let plan = model.plan(found.ids.len());
+    assert_eq!(plan, any.plan(found.ids.len()));
+    let Ok(mut session) = model.session_for(plan) else { return };
+    let (ids, lengths) = (&found.ids, [found.ids.len()]);
+    let mut vectors = [0, 1].map(|_| vec![0.0_f32; model.dimensions()]);
+    let [one, two] = &mut vectors;
+    let results = [
+        model.embed(&mut session, ids, &lengths, 0, one),
+        any.embed(&mut session, &InOrder, ids, &lengths, 0, two),
+    ];
+    assert_eq!(results[0], results[1]);
+    let bits = vectors.map(|it| it.into_iter().map(f32::to_bits).collect::<Vec<_>>());
+    assert_eq!(bits[0], bits[1]);
 }
 
 /// Embeds, and compares if that is what the model does.
