@@ -209,6 +209,8 @@ pub fn uqff_seeds() -> Seeds {
 
 #[cfg(test)]
 mod tests {
+    use nanoembed_core::owned::{EncoderFile, TableFile};
+
     use super::*;
 
     #[test]
@@ -217,6 +219,14 @@ mod tests {
             let place = written(files);
             assert!(Encoder::open(place.path()).is_ok(), "{:?}", files[0].0);
         }
+    }
+
+    #[test]
+    fn some_honest_models_open_in_little_code() {
+        let seeds = family_seeds();
+        let opens = |is_open: fn(&[u8]) -> bool| seeds.iter().filter(|it| is_open(&it.1)).count();
+        assert!(opens(EncoderFile::is_in) > 20);
+        assert!(opens(|file| TableFile::open(file).is_ok()) > 0);
     }
 
     #[test]

@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use nanoembed_core::Error;
 use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, Prefix};
-use nanoembed_core::owned::{AnyEncoder, EncoderFile, EncoderRoom, PipelineSession, TextRoom};
+use nanoembed_core::owned::{
+    AnyEncoder, EncoderFile, EncoderRoom, PipelineSession, TableFile, TextRoom, Tokenized,
+};
 
 use super::small::{Files, small_model};
 use crate::data;
@@ -25,8 +28,10 @@ const MOST_TOKENS: usize = 12;
 pub fn encoder(file: &[u8]) {
     let opened = AnyEncoder::open(file);
     let mut room = EncoderRoom::default();
-    if let (Ok(model), Ok(any)) = (EncoderFile::open(file, &mut room), &opened) {
-        same(&model, any);
+    if let Ok(any) = &opened {
+        let small = EncoderFile::open(file, &mut room);
+        small.iter().for_each(|model| same(model, any));
+        TableFile::open(file).iter().for_each(|table| same_table(table, any));
     }
     match opened {
         Ok(model) => run(&model),
@@ -94,24 +99,52 @@ fn same<B: AsRef<[u8]> + Sync>(model: &EncoderFile<'_>, any: &AnyEncoder<B>) {
     assert!(model.prompts().iter().eq(any.prompts().by_name.keys()));
     let limit = any.usual_tokens().clamp(1, MOST_TOKENS);
     let found = model.encode(TEXT, limit, &mut TextRoom::default());
-    let other = any.encode(TEXT, limit, &mut PipelineSession::default());
-    let kinds = [&found, &other].map(|it| it.as_ref().err().map(nanoembed_core::Error::kind));
-    assert_eq!(kinds[0], kinds[1]);
-    let (Ok(found), Ok(other)) = (found, other) else { return };
-    assert_eq!(found, other);
+    let Some(found) = same_ids(found, any, limit) else { return };
     let plan = model.plan(found.ids.len());
     assert_eq!(plan, any.plan(found.ids.len()));
     let Ok(mut session) = model.session_for(plan) else { return };
     let (ids, lengths) = (&found.ids, [found.ids.len()]);
-    let mut vectors = [0, 1].map(|_| vec![0.0_f32; model.dimensions()]);
+    let mut vectors = [0, 1].map(|_| vec![0.0; model.dimensions()]);
     let [one, two] = &mut vectors;
     let results = [
         model.embed(&mut session, ids, &lengths, 0, one),
         any.embed(&mut session, &InOrder, ids, &lengths, 0, two),
     ];
     assert_eq!(results[0], results[1]);
-    let bits = vectors.map(|it| it.into_iter().map(f32::to_bits).collect::<Vec<_>>());
-    assert_eq!(bits[0], bits[1]);
+    assert_same_bits(vectors);
+}
+
+/// The same of a table.
+fn same_table<B: AsRef<[u8]> + Sync>(table: &TableFile<&[u8]>, any: &AnyEncoder<B>) {
+    assert_eq!(table.dimensions(), any.dimensions());
+    let found = table.tokenize(TEXT, MOST_TOKENS);
+    let Some(Tokenized { ids, .. }) = same_ids(found, any, MOST_TOKENS) else { return };
+    let Ok(mut session) = any.session_for(any.plan(ids.len())) else { return };
+    let lengths = [ids.len()];
+    let mut vectors = [0, 1].map(|_| vec![0.0; table.dimensions()]);
+    let [one, two] = &mut vectors;
+    let results = [
+        table.embed(&ids, &lengths, one),
+        any.embed(&mut session, &InOrder, &ids, &lengths, 0, two),
+    ];
+    assert_eq!(results[0], results[1]);
+    assert_same_bits(vectors);
+}
+
+/// The ids that both give.
+fn same_ids<B: AsRef<[u8]> + Sync>(
+    found: Result<Tokenized, Error>,
+    any: &AnyEncoder<B>,
+    limit: usize,
+) -> Option<Tokenized> {
+    let other = any.encode(TEXT, limit, &mut PipelineSession::default());
+    assert_eq!(found.as_ref().map_err(Error::kind), other.as_ref().map_err(Error::kind));
+    found.ok()
+}
+
+fn assert_same_bits(vectors: [Vec<f32>; 2]) {
+    let [one, two] = vectors.map(|it| it.into_iter().map(f32::to_bits).collect::<Vec<_>>());
+    assert_eq!(one, two);
 }
 
 /// Embeds, and compares if that is what the model does.
@@ -137,8 +170,7 @@ fn run<B: AsRef<[u8]> + Sync>(model: &AnyEncoder<B>) {
         .each_mut()
         .map(|out| model.embed(&mut session, &InOrder, &found.ids, &lengths, prompt.skipped, out));
     assert_eq!(results[0], results[1], "memory that was used before");
-    let bits = twice.map(|out| out.into_iter().map(f32::to_bits).collect::<Vec<_>>());
-    assert_eq!(bits[0], bits[1], "memory that was used before");
+    assert_same_bits(twice);
 }
 
 /// A complete folder of the test models, with few words.
