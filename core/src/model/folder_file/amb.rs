@@ -1,6 +1,6 @@
 //! The texts of a folder in an `.amb` file: members of its configuration, as strings.
 
-use super::tokenizer::first_token;
+use super::tokenizer::first_entry;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::amb::Amb;
 use crate::text::json::{Kind, chars, unescape};
@@ -55,8 +55,8 @@ impl<'a> AmbFolder<'a> {
     pub(super) fn text(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
         let mut rest = self.texts;
         loop {
-            let (path, behind) = first_token(rest, 4)?;
-            let (text, behind) = first_token(behind, 4)?;
+            let (path, behind) = first_entry(rest, 4)?;
+            let (text, behind) = first_entry(behind, 4)?;
             if is_wanted(core::str::from_utf8(path).ok()?) {
                 return core::str::from_utf8(text).ok();
             }

@@ -3,7 +3,7 @@
 //! behind theirs. Numbers are `u32`; a token is a `u16` length and its bytes, and what stands for a
 //! token or a merge beside it has 8 bytes.
 
-use super::tokenizer::{MISSING, TokenizerSections, first_token};
+use super::tokenizer::{MISSING, TokenizerSections, first_entry};
 use crate::error::{Error, ErrorKind};
 use crate::format::amb::{Amb, TokenizerKind};
 use crate::format::embd::TokenEntries;
@@ -26,7 +26,7 @@ fn taken_apart(payload: &[u8], start: u64) -> Option<TokenizerSections<'_>> {
     let (tokens, bytes) = count(rest)?;
     let mut rest = bytes;
     for _ in 0..tokens {
-        let (token, behind) = first_token(rest, 2)?;
+        let (token, behind) = first_entry(rest, 2)?;
         core::str::from_utf8(token).ok()?;
         rest = behind;
     }

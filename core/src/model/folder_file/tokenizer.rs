@@ -52,7 +52,7 @@ impl<'a> TokenizerSections<'a> {
         let mut left = count;
         core::iter::from_fn(move || {
             left = left.checked_sub(1)?;
-            let (token, rest) = first_token(bytes, length_bytes)?;
+            let (token, rest) = first_entry(bytes, length_bytes)?;
             bytes = rest;
             Some(token)
         })
@@ -60,7 +60,7 @@ impl<'a> TokenizerSections<'a> {
 }
 
 /// The first of these entries, and those behind it.
-pub(super) fn first_token(bytes: &[u8], length_bytes: u8) -> Option<(&[u8], &[u8])> {
+pub(super) fn first_entry(bytes: &[u8], length_bytes: u8) -> Option<(&[u8], &[u8])> {
     let (length, behind) = match length_bytes {
         2 => {
             let (length, behind) = bytes.split_first_chunk()?;
