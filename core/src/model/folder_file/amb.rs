@@ -25,7 +25,8 @@ impl<'a> AmbFolder<'a> {
         let mut needed = 0_usize;
         each(file, |path, text| {
             for spelled in [path, text] {
-                needed = needed.saturating_add(bytes_of(spelled)).saturating_add(4);
+                let bytes = chars(spelled).map(char::len_utf8).sum();
+                needed = needed.saturating_add(bytes).saturating_add(4);
             }
             Ok(())
         })?;
@@ -39,13 +40,14 @@ impl<'a> AmbFolder<'a> {
     /// As [`bytes_needed`](Self::bytes_needed); [`ErrorKind::BufferTooSmall`] if there is less
     /// memory than it says.
     pub fn open(file: Amb<'a>, memory: &'a mut [u8]) -> Result<Self> {
-        let texts = memory.get_mut(..Self::bytes_needed(&file)?).ok_or(TOO_SMALL)?;
-        let mut rest = &mut *texts;
+        let mut rest = &mut *memory;
         each(&file, |path, text| {
             put(path, &mut rest)?;
             put(text, &mut rest)
         })?;
-        Ok(Self { file, texts })
+        let unused = rest.len();
+        let used = memory.len().saturating_sub(unused);
+        Ok(Self { file, texts: memory.get(..used).unwrap_or_default() })
     }
 
     pub(super) const fn file(&self) -> &Amb<'a> {
@@ -84,17 +86,9 @@ fn each<'a>(file: &Amb<'a>, mut take: impl FnMut(&'a str, &'a str) -> Result<()>
 /// Puts what JSON spells like this, behind its length, at the front of `rest`, which becomes what is
 /// behind it.
 fn put(spelled: &str, rest: &mut &mut [u8]) -> Result<()> {
-    let bytes = bytes_of(spelled);
-    let free = core::mem::take(rest);
-    let (length, free) = free.split_first_chunk_mut().ok_or(TOO_SMALL)?;
-    let (text, free) = free.split_at_mut_checked(bytes).ok_or(TOO_SMALL)?;
+    let (length, free) = core::mem::take(rest).split_first_chunk_mut().ok_or(TOO_SMALL)?;
+    let bytes = unescape(spelled, free).ok_or(TOO_SMALL)?.len();
     *length = u32::try_from(bytes).map_err(|_| TOO_SMALL)?.to_le_bytes();
-    unescape(spelled, text).ok_or(TOO_SMALL)?;
-    *rest = free;
+    *rest = free.get_mut(bytes..).unwrap_or_default();
     Ok(())
-}
-
-/// How many bytes it has without escapes.
-fn bytes_of(spelled: &str) -> usize {
-    chars(spelled).map(char::len_utf8).sum()
 }
