@@ -47,12 +47,11 @@ impl<const N: usize> Panel<N> {
         let mut whole = u8x16_splat(0);
         for (index, place) in self.groups.iter_mut().enumerate().take(count) {
             // SAFETY: the caller's.
-            let (row, (scales, minima)) =
-                unsafe { (|row| rows.codes(index, row), rows.factors(index)) };
-            let (a, b, c, d) = (row(0), row(1), row(2), row(3));
+            let ([a, b, c, d], (scales, minima)) =
+                unsafe { ([0, 1, 2, 3].map(|row| rows.codes(index, row)), rows.factors(index)) };
             let mut all = u8x16_splat(0);
             let mut codes = [[all; 4]; N];
-            // Step by step: the compiler makes a loop of it unless it is to spare no code.
+            // Not a loop, which only some levels of optimisation would unroll.
             unroll_4!(N, sixteen => {
                 let [a, b, c, d] = [a[sixteen], b[sixteen], c[sixteen], d[sixteen]];
                 all = v128_or(all, v128_or(v128_or(a, b), v128_or(c, d)));
