@@ -27,11 +27,13 @@ const MOST_TOKENS: usize = 12;
 /// If a promise is broken.
 pub fn encoder(file: &[u8]) {
     let opened = AnyEncoder::open(file);
-    let mut room = EncoderRoom::default();
     if let Ok(any) = &opened {
-        let small = EncoderFile::open(file, &mut room);
-        small.iter().for_each(|model| same(model, any));
-        TableFile::open(file).iter().for_each(|table| same_table(table, any));
+        if let Ok(model) = EncoderFile::open(file, &mut EncoderRoom::default()) {
+            same(&model, any);
+        }
+        if let Ok(table) = TableFile::open(file) {
+            same_table(&table, any);
+        }
     }
     match opened {
         Ok(model) => run(&model),
