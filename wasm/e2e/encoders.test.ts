@@ -15,7 +15,7 @@ import { serve, type TestServer } from "./server.js";
 
 const TOLERANCE = 1e-5;
 
-/** What the module for `.weights` files runs. */
+/** What the module for `.weights` and AMB files runs. */
 const SMALL = complete.filter((name) => !/^(model2vec.*|.*reranker|cross_encoder|bert_cased.*)$/.test(name));
 
 /** What llama.cpp knows no architecture for, or pools otherwise. */

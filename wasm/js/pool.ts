@@ -23,9 +23,9 @@ export interface WorkerOptions {
   /** How many workers. Each holds the model once, unless they share it. Default 1. */
   workers?: number;
   /**
-   * Whether several workers share a model that embeds, of a `.weights` or AMB file. Default: where the
-   * page is cross-origin isolated, unless `create` or an address of a module for these says otherwise. With `create`, `true` says
-   * that it makes workers of `nanoembed/shared-thread.js`. Where memory cannot be shared, each worker has a copy.
+   * Whether several workers share a model that embeds, of a `.weights` or AMB file. Default: where the page is cross-origin
+   * isolated, unless `create` or an address of a module for these says otherwise. With `create`, `true` says that it makes
+   * workers of `nanoembed/shared-thread.js`. Where memory cannot be shared, each worker has a copy.
    */
   share?: boolean;
   /** Makes a worker, where the package's own file cannot be used. */

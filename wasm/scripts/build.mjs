@@ -29,7 +29,7 @@ const generated = join(here, "js", "generated");
  */
 const INLINE = "-C llvm-args=-inline-threshold=30";
 
-/** In a module that decodes no weights, also functions whose attribute asks for it only if they are small. */
+/** In a module that is to be small, also functions whose attribute asks for it only if they are small. */
 const INLINE_LESS = `${INLINE} -C llvm-args=-inlinehint-threshold=45`;
 
 /**
