@@ -29,7 +29,7 @@ pub use mutations::mutated;
 pub use pipeline::pipeline;
 pub use replay::replay;
 pub use sentencepiece::{sentencepiece, sentencepiece_seeds};
-pub use small::{Files, small_model};
+pub use small::{Files, small_model, small_uqff};
 pub use targets::{TARGETS, Target};
 pub use tokenizer::{tokenizer, tokenizer_seeds};
 pub use weights::{blob, blocks, container, gguf, json, weights};

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
 
 /// How many of the first tokens stay; added tokens all do.
@@ -46,6 +46,41 @@ pub fn small_model(mut files: Files) -> Files {
                 *bytes = json.to_string().into_bytes();
             }
             "model.safetensors" => *bytes = with_rows(bytes, rows, &ids),
+            _ => {}
+        }
+    }
+    files
+}
+
+/// A folder of UQFF shards with its first layer and the first of its tokens; its weights keep the
+/// rows of all.
+///
+/// # Panics
+///
+/// If `files` have no tokenizer or no settings.
+#[must_use]
+pub fn small_uqff(mut files: Files) -> Files {
+    files.retain(|(path, _)| !path.starts_with("expected."));
+    let mut tokenizer = read(&files, "tokenizer.json").expect("a tokenizer");
+    let mut config = read(&files, "config.json").expect("settings");
+    let (ids, _) = kept(&tokenizer);
+    shorten(&mut tokenizer, &ids);
+    renumber(&mut config, &ids);
+    config["num_hidden_layers"] = json!(1);
+    if let Some(types) = config["layer_types"].as_array_mut() {
+        types.truncate(1);
+    }
+    for (path, bytes) in &mut files {
+        match path.as_str() {
+            "tokenizer.json" => *bytes = tokenizer.to_string().into_bytes(),
+            "config.json" => *bytes = config.to_string().into_bytes(),
+            path if path.ends_with(".uqff") || path.ends_with(".safetensors") => {
+                *bytes = with_tensors(bytes, |name, tensor| {
+                    let layer =
+                        name.strip_prefix("layers.").and_then(|rest| rest.split('.').next());
+                    layer.is_none_or(|layer| layer == "0").then_some(tensor)
+                });
+            }
             _ => {}
         }
     }
@@ -184,25 +219,38 @@ fn base64(bytes: &[u8]) -> String {
 
 /// The rows that stay of every tensor that has as many as there were tokens.
 fn with_rows(file: &[u8], rows: u64, ids: &Ids) -> Vec<u8> {
-    let tensors = SafeTensors::deserialize(file).expect("safetensors");
-    let (_, header) = SafeTensors::read_metadata(file).expect("safetensors");
     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
     let mut kept: Vec<usize> = ids.keys().filter_map(|id| usize::try_from(*id).ok()).collect();
     kept.retain(|row| *row < rows);
     kept.sort_unstable();
-    let all = tensors.iter().map(|(name, tensor)| {
-        let mut shape = tensor.shape().to_vec();
-        let mut data = tensor.data().to_vec();
-        if shape.first() == Some(&rows) {
-            let row_bytes = data.len() / rows;
-            shape[0] = kept.len();
-            data =
-                kept.iter().flat_map(|row| data[row * row_bytes..][..row_bytes].to_vec()).collect();
+    with_tensors(file, |_, mut tensor| {
+        if tensor.shape.first() == Some(&rows) {
+            let row_bytes = tensor.data.len() / rows;
+            tensor.shape[0] = kept.len();
+            let row = |row: &usize| tensor.data[row * row_bytes..][..row_bytes].to_vec();
+            tensor.data = kept.iter().flat_map(row).collect();
         }
-        (name.to_owned(), tensor.dtype(), shape, data)
+        Some(tensor)
+    })
+}
+
+struct Tensor {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    data: Vec<u8>,
+}
+
+/// The file with what `change` makes of each tensor and its name.
+fn with_tensors(file: &[u8], change: impl Fn(&str, Tensor) -> Option<Tensor>) -> Vec<u8> {
+    let tensors = SafeTensors::deserialize(file).expect("safetensors");
+    let (_, header) = SafeTensors::read_metadata(file).expect("safetensors");
+    let changed = tensors.iter().filter_map(|(name, tensor)| {
+        let (dtype, shape) = (tensor.dtype(), tensor.shape().to_vec());
+        let tensor = change(name, Tensor { dtype, shape, data: tensor.data().to_vec() })?;
+        Some((name.to_owned(), tensor))
     });
-    let all: Vec<_> = all.collect();
-    let views = all.iter().map(|(name, dtype, shape, data)| {
+    let changed: Vec<(String, Tensor)> = changed.collect();
+    let views = changed.iter().map(|(name, Tensor { dtype, shape, data })| {
         (name, TensorView::new(*dtype, shape.clone(), data).expect("as many bytes as elements"))
     });
     safetensors::serialize(views, header.metadata().clone()).expect("safetensors")
