@@ -69,7 +69,7 @@ const PROGRAMS = {
   `, [true, true, 2, true, true, "AbortError"]],
   Orama: [`
     import { embeddingPlugin } from "nanoembed/orama";
-    import { create, getByID, insert, insertMultiple, search } from "@orama/orama";
+    import { create, getByID, insert, insertMultiple, search, update, upsert } from "@orama/orama";
     const db = create({ schema: { text: "string", embeddings: "vector[384]" }, plugins: [embeddingPlugin({ model, texts: ["text"] })] });
     await insert(db, { id: "0", text: texts[0] });
     await insertMultiple(db, texts.slice(1).map((text, at) => ({ id: String(at + 1), text })));
@@ -78,8 +78,15 @@ const PROGRAMS = {
     const found = await search(db, { mode: "vector", term: question, similarity: 0.3 });
     const hybrid = await search(db, { mode: "hybrid", term: question, similarity: 0.3 });
     const words = await search(db, { term: "cat" });
-    say(kept, found.hits[0].document.text, hybrid.hits[0].document.text, words.hits[0].document.text);
-  `, [true, "Bread is made of flour.", "Bread is made of flour.", "The cat sat on the mat."]],
+    const near0 = async (id) => near(getByID(db, id).embeddings, (await (await model).embed("Rockets fly.")).data);
+    const updated = await near0(await update(db, "0", { id: "0", text: "Rockets fly." }));
+    const upserted = await near0(await upsert(db, { id: "1", text: "Rockets fly." }));
+    const nested = create({ schema: { meta: { note: "string" }, embeddings: "vector[384]" }, plugins: [embeddingPlugin({ model, texts: ["meta.note"] })] });
+    await insertMultiple(nested, texts.map((note, at) => ({ id: String(at), meta: { note } })));
+    const inner = are(texts.map((_, at) => getByID(nested, String(at)).embeddings));
+    const without = await insert(nested, { meta: {} }).catch(({ code }) => code);
+    say(kept, found.hits[0].document.text, hybrid.hits[0].document.text, words.hits[0].document.text, updated, upserted, inner, without);
+  `, [true, "Bread is made of flour.", "Bread is made of flour.", "The cat sat on the mat.", true, true, true, "invalid_argument"]],
 } as const;
 
 test.for(Object.entries(PROGRAMS))("%s", ([name, [code, expected]], { skip }) => {

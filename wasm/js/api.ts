@@ -1,5 +1,6 @@
 // What the entries `.` and `./inline` have in common: the same functions over modules from different places.
 import type { CausalModel } from "./causal.js";
+import { unlessUnwanted } from "./dispose.js";
 import { memoryBytes, type InitOptions as BaseInitOptions, type ModuleSource } from "./engine.js";
 import type { Reranker } from "./encoders.js";
 import { isFolder, type Folder } from "./folders.js";
@@ -71,7 +72,7 @@ export async function init(runners: Runners, options: InitOptions = {}): Promise
 /** The model in a folder. */
 export async function folderOf(runners: Runners, folder: Folder, options: LoadOptions): Promise<SentenceModel | Reranker> {
   const { engine, loadFolder } = await runners.encoders();
-  return ofKind(options.kind, await loadFolder(engine, folder, options));
+  return unlessUnwanted(ofKind(options.kind, await loadFolder(engine, folder, options)), options.signal);
 }
 
 /** What only looks at files. */
@@ -91,7 +92,7 @@ export function api(runners: Runners, looking: () => Promise<Looking>): Api {
     const isStatic = module === "sentences" && NAMES_OF_STATIC.test(String(addressOf(source)));
     if (module && !isStatic) void engineOf(runners, module).then((engine) => engine.ready()).catch(() => {});
     const sink = await bring(source, () => new ModelSink(runners, kind), options);
-    return sink.model(options);
+    return unlessUnwanted(await sink.model(options), options.signal);
   }
   return {
     init: (options) => init(runners, options),

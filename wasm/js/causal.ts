@@ -4,7 +4,7 @@ import type { Engine, Glue, Reader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
 import { Local } from "./local.js";
 import type { Platform } from "./platform.js";
-import type { Tokens } from "./sentences.js";
+import { checkPrecision, type Tokens } from "./sentences.js";
 
 export interface GenerateOptions {
   /** Stops before the next token. */
@@ -145,6 +145,7 @@ class LocalCausal extends Local<Causal> implements CausalModel {
     if (typeof prompt !== "string") {
       throw new NanoembedError("invalid_argument", `the prompt is of type ${typeof prompt}, not string`);
     }
+    checkPrecision(options);
     const { temperature = 0.7, topK = 40, topP = 0.95, seed = 0, chat = false, precision } = options;
     const model = this.open();
     const ids = guarded(() => model.tokenize(chat ? `<|im_start|>user\n${prompt}<|im_end|>\n<|im_start|>assistant\n` : prompt));
@@ -169,6 +170,7 @@ class LocalCausal extends Local<Causal> implements CausalModel {
 
   async tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
     const model = this.open();
+    check(typeof text === "string", "text must be a string");
     const all = guarded(() => model.tokenize(text));
     const most = options.maxTokens ?? all.length;
     check(Number.isInteger(most) && most >= 0, "maxTokens must be a whole number");

@@ -1,3 +1,10 @@
 /** Polyfilled where it is missing: symbols are all that `using` needs. */
 export const disposeSymbol: typeof Symbol.dispose =
   (Symbol.dispose as typeof Symbol.dispose | undefined) ?? (Symbol.for("Symbol.dispose") as never);
+
+/** What was made, unless the signal ended the wish for it meanwhile: then it is disposed of. */
+export function unlessUnwanted<T extends { dispose(): void }>(made: T, signal: AbortSignal | undefined): T {
+  if (signal?.aborted) made.dispose();
+  signal?.throwIfAborted();
+  return made;
+}

@@ -5,7 +5,7 @@ import { check, guarded } from "./errors.js";
 import { Local } from "./local.js";
 import type { Platform } from "./platform.js";
 import { ranked } from "./ranking.js";
-import { LocalSentences, type SentenceModel, type SentenceOptions, type Sentences } from "./sentences.js";
+import { LocalSentences, checkPrecision, type SentenceModel, type SentenceOptions, type Sentences } from "./sentences.js";
 
 export interface RerankOptions {
   /** Stops between texts. */
@@ -102,14 +102,15 @@ class LocalReranker extends Local<Encoders> implements Reranker {
   }
 
   async score(query: string, texts: readonly string[], options: RerankOptions = {}): Promise<PairScore[]> {
-    const { signal, maxTokens = this.maxTokens, precision } = options;
+    const { signal, maxTokens = this.maxTokens, precision, start = 0 } = options as RerankOptions & { start?: number };
     signal?.throwIfAborted();
     this.open();
+    checkPrecision(options);
     check(typeof query === "string" && Array.isArray(texts), "the query must be a string and texts an array");
     check(Number.isInteger(maxTokens) && maxTokens >= 4 && maxTokens <= this.#positions, `maxTokens must be 4 to ${this.#positions}`);
     const found: PairScore[] = [];
     for (const [at, text] of texts.entries()) {
-      check(typeof text === "string", `text ${at} is of type ${typeof text}, not string`);
+      check(typeof text === "string", `text ${start + at} is of type ${typeof text}, not string`);
       if (at > 0) {
         await breathe();
         signal?.throwIfAborted();

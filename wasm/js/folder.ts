@@ -1,11 +1,11 @@
 import { wrapped, type EncoderGlue, type Reranker } from "./encoders.js";
 import type { Engine, Reader } from "./engine.js";
-import { NanoembedError, guarded } from "./errors.js";
+import { NanoembedError, check, guarded } from "./errors.js";
 import { pathOf, type Folder } from "./folders.js";
 import { MAGIC_BYTES, familyOf } from "./formats.js";
 import { bring, mostBytes, type LoadOptions } from "./load.js";
 import { isLocal } from "./node.js";
-import type { SentenceModel } from "./sentences.js";
+import type { SentenceModel, SentenceOptions } from "./sentences.js";
 import { MemorySink } from "./sink.js";
 import { bodyOf, fetched, isAddress, isPage, limits, read, sizeOf, type Progress, type Source } from "./source.js";
 
@@ -40,9 +40,10 @@ class WeightsSink extends MemorySink<Reader> {
 export async function loadFolder(
   engine: Engine<EncoderGlue>,
   folder: Folder,
-  options: LoadOptions,
+  options: LoadOptions & SentenceOptions,
 ): Promise<SentenceModel | Reranker> {
-  const { signal, onProgress } = options;
+  const { signal, onProgress, requantize } = options;
+  if (requantize) throw new NanoembedError("unsupported_setting", "requantize: the weights of a folder are used as they are in its files");
   const most = mostBytes(options);
   limits(options);
   const files = !isAddress(folder) ? picked(folder) : isLocal(folder) ? await local(folder) : remote(String(folder), options);
@@ -111,7 +112,11 @@ async function local(folder: string | URL): Promise<Files> {
 
 function picked(files: readonly File[] | FileList): Files {
   const all = new Map<string, File>();
-  for (const file of files) all.set(pathOf(file), file);
+  for (const file of files) {
+    const path = pathOf(file);
+    check(!all.has(path), `two files are called ${path}: they need their places, as \`webkitRelativePath\` or the name has them`);
+    all.set(path, file);
+  }
   return {
     text: (path) => textOf(path, all.get(path)),
     source(path) {

@@ -6,7 +6,8 @@ import { asConnectionError, limits, read, watch, type FetchOptions } from "./sou
 export function forwardOnly(stream: ReadableStream<Uint8Array>, size: number | undefined, options: FetchOptions): Parts {
   const { signal, stall } = limits(options);
   // Pieces with buffers of their own: some are kept while the next are read.
-  const iterator = read(stream.getReader(), signal);
+  const reader = stream.getReader();
+  const iterator = read(reader, signal);
   let rest: Uint8Array = new Uint8Array();
   let at = 0;
   return {
@@ -43,7 +44,8 @@ export function forwardOnly(stream: ReadableStream<Uint8Array>, size: number | u
       return whole;
     },
     close() {
-      void iterator.return(undefined);
+      // The iterator would hear of it behind the piece that it waits for.
+      void reader.cancel().catch(() => {});
     },
   };
 }

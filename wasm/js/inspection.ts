@@ -3,7 +3,7 @@ import { NanoembedError, fromModule, guarded } from "./errors.js";
 import { MAGIC_BYTES, familyOf, joined, type Family } from "./formats.js";
 import { parts, readIndex, startOf, type Parts } from "./parts.js";
 import type { Platform } from "./platform.js";
-import { pieces, unlessAborted, type FetchOptions, type Progress, type Source } from "./source.js";
+import { located, pieces, unlessAborted, type FetchOptions, type Progress, type Source } from "./source.js";
 
 /** A tensor as the file's index describes it. */
 export interface TensorInfo {
@@ -92,12 +92,13 @@ export async function inspectWith(
   source: Source,
   options: InspectOptions = {},
 ): Promise<Inspection> {
-  const file = await parts(source, options);
+  let file: Parts | undefined;
   try {
+    file = await parts(source, options);
     return await inspectParts(choose, numbers, file, options);
   } catch (error) {
-    file.close();
-    throw error;
+    file?.close();
+    throw located(error, source);
   }
 }
 

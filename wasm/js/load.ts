@@ -1,7 +1,7 @@
 import type { CacheKind } from "./cache.js";
 import { NanoembedError } from "./errors.js";
 import type { Sink } from "./sink.js";
-import { addressOf, pieces, unlessAborted, type FetchOptions, type Pieces, type Progress, type Source } from "./source.js";
+import { addressOf, located, pieces, unlessAborted, type FetchOptions, type Pieces, type Progress, type Source } from "./source.js";
 
 export interface LoadOptions extends FetchOptions {
   /** Is told of progress after every piece. */
@@ -34,13 +34,7 @@ export async function bring<S extends Sink>(source: Source, open: () => S, optio
     try {
       return await fill(from, open(), phase, options, compare);
     } catch (error) {
-      const { url, webkitRelativePath, name } = (source ?? {}) as Partial<Response & File>;
-      const where = address ?? (url || webkitRelativePath || name);
-      // What is wrong at a place of the file; losing the connection says where itself.
-      if (where && error instanceof NanoembedError && error.offset !== undefined && !error.message.includes(where)) {
-        error.message += `: ${where}`;
-      }
-      throw error;
+      throw located(error, source);
     }
   };
   const fresh = async () => filled(await pieces(source, options), "download");

@@ -2,7 +2,7 @@ import type { LoadOptions, Model } from "./api.js";
 import type { CausalGlue, CausalModel } from "./causal.js";
 import type { EncoderFileGlue, EncoderGlue, Reranker } from "./encoders.js";
 import type { Engine, Glue, InitOptions, ModelReader, Reader, SentenceReader } from "./engine.js";
-import { NanoembedError } from "./errors.js";
+import { NanoembedError, check } from "./errors.js";
 import type { Folder } from "./folders.js";
 import { MAGIC_BYTES, TELLING_BYTES, familyOf, joined, type Family } from "./formats.js";
 import { loadSentences, type SentenceGlue, type SentenceModel } from "./sentences.js";
@@ -224,6 +224,7 @@ export class ModelSink implements Sink {
     const inner = this.#inner!;
     const module = this.#module!;
     const { engine, format } = inner;
+    check([true, false, undefined].includes(options.requantize), "requantize must be true or false");
     if (module === "words") {
       const { loadWords } = await runners.words();
       return loadWords(engine as Engine<WordGlue>, inner.take(), options);

@@ -9,7 +9,7 @@ import type { SentenceModel } from "./sentences.js";
 export interface EmbeddingPluginOptions {
   /** A sentence model, or one that is still being loaded. */
   model: SentenceModel | Promise<SentenceModel>;
-  /** The properties whose texts make the vector, in this order. */
+  /** The properties whose texts make the vector, in this order; `meta.title` is one within another. A document needs one of them. */
   texts: readonly string[];
   /** The property that takes it: `vector[384]` in the schema, for a model of 384 dimensions. Default `embeddings`. */
   property?: string;
@@ -20,7 +20,6 @@ export interface EmbeddingPlugin {
   name: string;
   beforeInsert(db: unknown, id: string, document: unknown): Promise<void>;
   beforeInsertMultiple(): Promise<void>;
-  beforeUpdate(db: unknown, id: string, document: unknown): Promise<void>;
   beforeSearch(db: unknown, params: unknown): Promise<void>;
 }
 
@@ -31,19 +30,23 @@ interface Search {
   vector?: { property: string; value: number[] };
 }
 
+/** What is under a name, which may lead through other properties. */
+const within = (document: unknown, name: string): unknown =>
+  name.split(".").reduce((at, part) => (at as Record<string, unknown> | undefined)?.[part], document);
+
 /** The plugin. Documents that have a vector keep it, and so do questions. */
 export function embeddingPlugin({ model, texts, property = "embeddings" }: EmbeddingPluginOptions): EmbeddingPlugin {
   async function complete(_db: unknown, _id: string, given: unknown): Promise<void> {
     const document = given as Record<string, unknown>;
     if (document[property] !== undefined) return;
-    const text = texts.map((name) => document[name]).filter((part) => part !== undefined).join(" ");
-    const { data } = await (await model).embedDocuments([text]);
+    const parts = texts.map((name) => within(document, name)).filter((part) => part !== undefined);
+    check(parts.length > 0, `a document has none of the properties that make its vector: ${texts.join(", ")}`);
+    const { data } = await (await model).embedDocuments([parts.join(" ")]);
     document[property] = Array.from(data);
   }
   return {
     name: "nanoembed",
     beforeInsert: complete,
-    beforeUpdate: complete,
     // Orama waits for documents, inserted together, only where this is asynchronous.
     async beforeInsertMultiple() {},
     async beforeSearch(_db, params) {

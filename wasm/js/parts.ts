@@ -2,7 +2,8 @@ import type { Engine, Glue, PartsReader } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import { MAGIC_BYTES, joined } from "./formats.js";
 import {
-  asConnectionError, bodyOf, bytesOf, fileOf, isBytes, isStream, limits, pause, read, sizeOf, watch, type FetchOptions, type Source,
+  asConnectionError, bodyOf, bytesOf, checkAddress, fileOf, isBytes, isStream, limits, pause, read, sizeOf, unanswered, watch,
+  type FetchOptions, type Source,
 } from "./source.js";
 
 /** A file of which any part can be read. */
@@ -38,6 +39,7 @@ export async function parts(source: Source, options: FetchOptions = {}): Promise
     const isResponse = !isStream(source);
     return forward(isResponse ? bodyOf(source) : source, isResponse ? sizeOf(source) : undefined, options);
   }
+  checkAddress(source);
   return ranges(source as string | URL | Request, options);
 }
 
@@ -81,10 +83,12 @@ async function range(address: string | URL | Request, offset: number, length: nu
   const { signal, retries, stall } = limits(options);
   for (let left = retries; ; left--) {
     const watched = watch(signal, stall);
+    let isSilent = offset === 0;
     try {
       const request = new Request(address);
       request.headers.set("range", `bytes=${offset}-${offset + length - 1}`);
       const response = await fetch(request, { signal: watched.signal });
+      isSilent = false;
       if (response.status !== 206) {
         if (response.status !== 416) bodyOf(response);
         return { response };
@@ -98,6 +102,7 @@ async function range(address: string | URL | Request, offset: number, length: nu
       return { response, bytes: await bytesFrom(response, length, watched), size: Number(total[1]) };
     } catch (cause) {
       signal?.throwIfAborted();
+      if (isSilent && !watched.signal.aborted) throw await unanswered(address, cause);
       const error = asConnectionError(watched.signal.aborted ? watched.signal.reason : cause, offset);
       if (left === 0 || (error as NanoembedError).code === "http_status") throw error;
     } finally {

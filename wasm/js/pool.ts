@@ -2,7 +2,7 @@
 // What a page asks of workers that hold models.
 import type { Api, LoadOptions, Model } from "./api.js";
 import type { CausalModel } from "./causal.js";
-import { disposeSymbol } from "./dispose.js";
+import { disposeSymbol, unlessUnwanted } from "./dispose.js";
 import type { ModuleSource } from "./engine.js";
 import type { Reranker } from "./encoders.js";
 import { NanoembedError, check } from "./errors.js";
@@ -160,7 +160,7 @@ class Pool implements WorkerPool {
     // Where it cannot be loaded, each worker has a copy.
     const sharing = this.#isShared && (await import("./sharing.js").catch(() => undefined));
     const sink = await bring(source, () => sharing ? new sharing.SharingSink(this.#threads, remote) : remote(this.#threads), options);
-    return this.#model(this.#threads, await keptByAll(this.#threads, sink.models(options)));
+    return unlessUnwanted(this.#model(this.#threads, await keptByAll(this.#threads, sink.models(options))), options.signal);
   }
 
   /** Every worker takes a folder's files for itself: from the browser's cache, if the server allows that. */
@@ -172,7 +172,7 @@ class Pool implements WorkerPool {
       const own = at === 0 ? onProgress : undefined;
       return thread.keep<Described>("folder", { args: [source, plain({ ...options, onProgress: own })], signal, onProgress: own });
     });
-    return this.#model(this.#threads, await keptByAll(this.#threads, asked));
+    return unlessUnwanted(this.#model(this.#threads, await keptByAll(this.#threads, asked)), signal);
   }
 
   #model(threads: Thread[], described: Described[]): Model {

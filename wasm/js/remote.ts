@@ -5,7 +5,8 @@ import { disposeSymbol } from "./dispose.js";
 import type { PairScore, Ranked, RerankOptions, Reranker } from "./encoders.js";
 import { NanoembedError, check } from "./errors.js";
 import {
-  room, type EmbedOptions, type Embedding, type Embeddings, type PartOptions, type SentenceModel, type TokenizeOptions, type Tokens,
+  room, type EmbedOptions, type Embedding, type Embeddings, type PartOptions, type SentenceModel, type StreamOptions, type TokenizeOptions,
+  type Tokens,
 } from "./sentences.js";
 import { plain, type Ask, type Thread } from "./thread.js";
 import type { Neighbour, SearchOptions, WordVector, WordVectors } from "./words.js";
@@ -158,7 +159,7 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
     return all;
   }
 
-  async *embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
+  async *embedStream(texts: Iterable<string> | AsyncIterable<string>, options: StreamOptions = {}) {
     const { streamed } = await import("./streamed.js");
     yield* streamed(this, texts, 16 * this.held.size, options);
   }
@@ -184,9 +185,10 @@ export class RemoteReranker extends Remote implements Reranker {
     check(Array.isArray(texts), "texts must be an array");
     const size = Math.max(1, Math.ceil(texts.length / this.held.size));
     const parts = [];
-    for (let at = 0; at === 0 || at < texts.length; at += size) parts.push(texts.slice(at, at + size));
-    const found = await Promise.all(parts.map((part) => this.held.call<PairScore[]>("score", [query, part], options)));
-    return found.flat();
+    for (let start = 0; start === 0 || start < texts.length; start += size) {
+      parts.push(this.held.call<PairScore[]>("score", [query, texts.slice(start, start + size)], { ...options, start }));
+    }
+    return (await Promise.all(parts)).flat();
   }
 }
 

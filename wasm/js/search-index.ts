@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { breather } from "./breathe.js";
 import { NanoembedError, check } from "./errors.js";
 import type {
   AddOptions, AddProgress, IndexContents, IndexDocument, IndexHit, IndexOptions, IndexSearchOptions, SearchIndex,
@@ -14,7 +15,7 @@ import { decoding, encoding, type ModelMark, type Segment, type StoredDocument }
 import { closed, deleteSegments, SegmentLog } from "./segment-log.js";
 import type { EmbedOptions, SentenceModel } from "./sentences.js";
 import { inSlices } from "./slices.js";
-import { unlessAborted } from "./source.js";
+import { either, unlessAborted } from "./source.js";
 import { quantizeVectors, similarity } from "./vectors.js";
 
 export { NanoembedError } from "./errors.js";
@@ -59,7 +60,14 @@ export async function createIndex(options: IndexOptions): Promise<SearchIndex> {
     model, keepTexts, embedding, title: store === "memory" ? "the index" : `the index "${name}"`,
     mark: { name: modelName, dims, probe: [...data.subarray(0, PROBE_DIMS)] },
     makeRows: () => new Rows(dims, vectors === "binary"),
-    cut: (text) => passagesOf(text, { tokens: wanted, overlap, paragraphs }, async (part) => (await model.tokenize(part, { prompt: "" })).total + prompt),
+    cut(text, signal) {
+      const breathe = breather();
+      return passagesOf(text, { tokens: wanted, overlap, paragraphs }, async (part) => {
+        await breathe();
+        signal.throwIfAborted();
+        return (await model.tokenize(part, { prompt: "" })).total + prompt;
+      });
+    },
   });
   await index.open(store, name);
   return index;
@@ -80,7 +88,8 @@ interface Parts {
   title: string;
   mark: ModelMark;
   makeRows(): Rows;
-  cut(text: string): Promise<Place[]>;
+  /** The passages of a text; the signal ends it. */
+  cut(text: string, signal: AbortSignal): Promise<Place[]>;
 }
 
 /** A document, and the row of its first passage. */
@@ -131,7 +140,8 @@ class Index implements SearchIndex {
   }
 
   async #add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options: AddOptions): Promise<AddProgress> {
-    const { signal, onProgress } = options;
+    const { onProgress } = options;
+    const signal = either(this.#closing.signal, options.signal);
     check(typeof documents === "object" && documents !== null, SEVERAL);
     const all = isDocument(documents) ? [documents] : documents;
     check(Symbol.iterator in all || Symbol.asyncIterator in all, SEVERAL);
@@ -139,8 +149,8 @@ class Index implements SearchIndex {
     const waiting = new Map<string, Cut>();
     let [given, passages] = [0, 0];
     const keep = async () => {
-      const segment = await embedded([...waiting.values()], this.#parts, { ...options, signal: either(this.#closing.signal, signal) });
-      signal?.throwIfAborted();
+      const segment = await embedded([...waiting.values()], this.#parts, { ...options, signal });
+      signal.throwIfAborted();
       await this.#open().append(() => segment);
       done.documents += given;
       done.passages += segment.scales.length;
@@ -148,12 +158,10 @@ class Index implements SearchIndex {
       given = passages = 0;
       onProgress?.({ ...done });
     };
-    for await (const each of all) {
-      signal?.throwIfAborted();
-      this.#open();
+    for await (const each of unlessSilent(all, signal)) {
       const document = checked(each);
       const text = document.text!;
-      const places = await this.#parts.cut(text);
+      const places = await this.#parts.cut(text, signal);
       // Of several with one id the last one counts.
       waiting.delete(document.id);
       waiting.set(document.id, { document: { ...document, passages: places }, texts: places.map(([start, end]) => text.slice(start, end)) });
@@ -204,7 +212,7 @@ class Index implements SearchIndex {
     return this.#rows.search(query, k, allowed).map(({ row, score }) => {
       const { id, text, metadata, passages, first } = this.#owners[row]!;
       const [start, end] = passages[row - first]!;
-      return { id, score, start, end, text: text?.slice(start, end), metadata };
+      return { id, score, start, end, text: text?.slice(start, end), metadata: structuredClone(metadata) };
     });
   }
 
@@ -215,7 +223,7 @@ class Index implements SearchIndex {
   get(id: string): Promise<IndexDocument | undefined> {
     return this.#read(() => {
       const held = this.#held.get(id);
-      return held?.text === undefined ? undefined : { id, text: held.text, metadata: held.metadata };
+      return held?.text === undefined ? undefined : { id, text: held.text, metadata: structuredClone(held.metadata) };
     });
   }
 
@@ -223,7 +231,7 @@ class Index implements SearchIndex {
     return this.#read(() => {
       const { documents, codes, scales, model } = this.#whole();
       const passages = documents.flatMap(({ id, passages, text, metadata }) =>
-        passages.map(([start, end]) => ({ id, start, end, text: text?.slice(start, end), metadata })));
+        passages.map(([start, end]) => ({ id, start, end, text: text?.slice(start, end), metadata: structuredClone(metadata) })));
       return { passages, vectors: { kind: "int8", data: codes, scales, dims: model.dims } };
     });
   }
@@ -360,9 +368,26 @@ async function embedded(cut: readonly Cut[], { model, embedding, mark, keepTexts
   return { model: mark, removed: [], documents, scales: scales!, codes: codes as Int8Array };
 }
 
-/** Aborted as soon as one of both is; where browsers cannot do that, the work goes on, and nobody waits for it. */
-const either = (closing: AbortSignal, signal: AbortSignal | undefined): AbortSignal =>
-  signal ? (AbortSignal.any?.([closing, signal]) ?? signal) : closing;
+/** The documents as they come. The signal ends it, also where none comes; the source then hears that no more are wanted. */
+async function* unlessSilent(
+  documents: Iterable<IndexDocument> | AsyncIterable<IndexDocument>, signal: AbortSignal,
+): AsyncGenerator<IndexDocument, void, undefined> {
+  const { [Symbol.asyncIterator]: late, [Symbol.iterator]: early } = documents as AsyncIterable<IndexDocument> & Iterable<IndexDocument>;
+  const iterator = (late ?? early).call(documents);
+  let isOver = false;
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const { done, value } = await unlessAborted(iterator.next(), signal);
+      isOver = done === true;
+      if (isOver) return;
+      yield value as IndexDocument;
+    }
+  } finally {
+    // Not waited for: a source that is silent hears of it when it wakes.
+    if (!isOver) void Promise.resolve(iterator.return?.()).catch(() => {});
+  }
+}
 
 const isDocument = (given: object): given is IndexDocument => "id" in given && "text" in given;
 

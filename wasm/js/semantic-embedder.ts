@@ -13,7 +13,7 @@ import { load } from "./index.js";
 import type { Platform } from "./platform.js";
 import type { PartOptions, SentenceModel } from "./sentences.js";
 import { SharedModel } from "./shared-model.js";
-import { addressOf, unlessAborted, type Progress, type Source } from "./source.js";
+import { addressOf, either, unlessAborted, type Progress, type Source } from "./source.js";
 
 /** Whether an embedder can be made: at once, when something has been downloaded, or not at all. */
 export type Availability = "unavailable" | "downloadable" | "downloading" | "available";
@@ -161,7 +161,7 @@ export function semanticEmbedder({ model: source, loader = { load }, embeddingSp
       const stop = () => made.#end.abort(signal!.reason);
       if (signal?.aborted) stop();
       signal?.throwIfAborted();
-      signal?.addEventListener("abort", stop, { once: true });
+      signal?.addEventListener("abort", stop, { signal: made.#end.signal });
       return made;
     }
 
@@ -194,7 +194,7 @@ export function semanticEmbedder({ model: source, loader = { load }, embeddingSp
       const own = this.#end.signal;
       own.throwIfAborted();
       signal?.throwIfAborted();
-      return signal ? AbortSignal.any([own, signal]) : own;
+      return either(own, signal);
     }
 
     destroy(): void {

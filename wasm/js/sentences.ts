@@ -38,7 +38,8 @@ export interface SentenceOptions {
   /**
    * Whether weights are requantised when a file has arrived, to a byte each, beside the file: it takes about as long as a few
    * texts, less where the file says how, as AMB files that `nanoembed convert` writes, and texts are embedded faster from
-   * then on. Default: if the file has them in blocks of few bits.
+   * then on. Default: if the file has them in blocks of few bits. Not for folders, nor
+   * for `.weights` files of families other than BERT's.
    */
   requantize?: boolean;
 }
@@ -73,6 +74,9 @@ export interface StreamedEmbedding extends Embedding {
   text: string;
 }
 
+/** Each text comes with its vector, in a place of its own. */
+export type StreamOptions = Omit<EmbedOptions, "out" | "onProgress">;
+
 export type TokenizeOptions = Pick<EmbedOptions, "maxTokens" | "prompt" | "promptName">;
 
 export interface Tokens {
@@ -103,7 +107,7 @@ export interface SentenceModel {
   /** The vectors of any number of texts as they come, in their order. */
   embedStream(
     texts: Iterable<string> | AsyncIterable<string>,
-    options?: EmbedOptions,
+    options?: StreamOptions,
   ): AsyncGenerator<StreamedEmbedding, void, undefined>;
   /** The token ids of a text, special tokens included, cut to `maxTokens` if that is given. */
   tokenize(text: string, options?: TokenizeOptions): Promise<Tokens>;
@@ -135,6 +139,11 @@ const Before = { Usual: 0, Text: 1, Named: 2, Query: 3, Document: 4 } as const;
 export interface SentenceGlue extends Glue {
   Reader: new (purpose: number, strict: boolean, length: number) => SentenceReader;
   Sentences: new (reader: Reader, requantize?: boolean) => Sentences;
+}
+
+/** Refuses what is no precision. */
+export function checkPrecision({ precision }: Pick<EmbedOptions, "precision">): void {
+  check(["default", "precise", undefined].includes(precision), 'precision must be "default" or "precise"');
 }
 
 /** Options for some texts of many. */
@@ -216,7 +225,8 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
     const dims = truncateDim ?? this.dims;
     check(Array.isArray(texts), "texts must be a string or an array");
     check(["end", "error", undefined].includes(options.truncate), 'truncate must be "end" or "error"');
-    check(["default", "precise", undefined].includes(options.precision), 'precision must be "default" or "precise"');
+    checkPrecision(options);
+    check(["query", "document", undefined].includes(options.role), 'role must be "query" or "document"');
     check(Number.isInteger(dims) && dims >= 1 && dims <= this.dims, `truncateDim must be 1 to ${this.dims}`);
     const limit = this.#limit(options);
     const data = room(options, texts.length * dims);
@@ -267,7 +277,7 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
     return limit;
   }
 
-  async *embedStream(texts: Iterable<string> | AsyncIterable<string>, options: EmbedOptions = {}) {
+  async *embedStream(texts: Iterable<string> | AsyncIterable<string>, options: StreamOptions = {}) {
     const { streamed } = await import("./streamed.js");
     yield* streamed(this, texts, STREAM_TEXTS, options);
   }

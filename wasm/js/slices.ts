@@ -1,8 +1,5 @@
 // Long work in slices: a generator pauses wherever a slice may end.
-import { breathe } from "./breathe.js";
-
-/** Milliseconds until the page may draw and listen. */
-const SLICE = 8;
+import { SLICE, breathe } from "./breathe.js";
 
 /** Work that may be interrupted: what it gives counts for nothing, what it returns is the result. */
 export type Work<T> = Generator<void, T>;

@@ -61,6 +61,20 @@ export function addressOf(source: Source): string | undefined {
   return source instanceof Request ? source.url : undefined;
 }
 
+/** The error, which says what file it is about: what an argument is wrong with is none. */
+export function located(error: unknown, source: Source): unknown {
+  const { url, webkitRelativePath, name } = (source ?? {}) as Partial<Response & File>;
+  const where = addressOf(source) ?? (url || webkitRelativePath || name);
+  const isAbout = error instanceof NanoembedError && error.code !== "invalid_argument" && error.code !== "disposed";
+  if (where && isAbout && !error.message.includes(where)) error.message += `: ${where}`;
+  return error;
+}
+
+/** Refuses what is no source at all, where bytes, streams and others are looked at before. */
+export function checkAddress(source: Source): void {
+  check(addressOf(source) !== undefined, "the source is no address, response, stream, Blob or bytes");
+}
+
 /** The file of Node's file system that an address names, if it names one. */
 export async function fileOf(source: Source): Promise<Blob | undefined> {
   return isAddress(source) && isLocal(source) ? (await import("./local-files.js")).neededFile(source) : undefined;
@@ -81,7 +95,7 @@ export async function pieces(source: Source, options: FetchOptions = {}): Promis
   if (source instanceof Response) {
     return fromStream(bodyOf(source), sizeOf(source), options);
   }
-  check(addressOf(source) !== undefined, "the source is no address, response, stream, Blob or bytes");
+  checkAddress(source);
   const file = await fileOf(source);
   if (file) return fromStream(file.stream(), file.size, options);
   return download(source as string | URL | Request, options);
@@ -167,7 +181,7 @@ export async function fetched(address: string | URL | Request, signal?: AbortSig
 }
 
 /** Why an address has no answer, as far as can be told. */
-async function unanswered(address: string | URL | Request, cause: unknown): Promise<unknown> {
+export async function unanswered(address: string | URL | Request, cause: unknown): Promise<unknown> {
   const explained = await import("./unanswered.js").catch(() => undefined);
   return explained ? explained.unanswered(address, cause) : asConnectionError(cause, 0);
 }
@@ -292,6 +306,19 @@ async function attempt(
 
 export const pause = (milliseconds: number, signal?: AbortSignal) =>
   unlessAborted(new Promise((over) => setTimeout(over, milliseconds)), signal);
+
+/** Aborted as soon as one of both is. */
+export function either(one: AbortSignal, other: AbortSignal | undefined): AbortSignal {
+  if (!other) return one;
+  if (typeof AbortSignal.any === "function") return AbortSignal.any([one, other]);
+  // Browsers that run the modules, and have no such function.
+  const both = new AbortController();
+  for (const signal of [one, other]) {
+    if (signal.aborted) both.abort(signal.reason);
+    signal.addEventListener("abort", () => both.abort(signal.reason), { signal: both.signal });
+  }
+  return both.signal;
+}
 
 /** What becomes of `work`, which nobody waits for any more when the signal aborts. */
 export const unlessAborted = <T>(work: T | Promise<T>, signal?: AbortSignal) =>

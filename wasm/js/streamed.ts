@@ -1,6 +1,7 @@
 import { breathe } from "./breathe.js";
-import { NanoembedError } from "./errors.js";
-import type { EmbedOptions, PartOptions, SentenceModel, StreamedEmbedding } from "./sentences.js";
+import { NanoembedError, check } from "./errors.js";
+import type { EmbedOptions, PartOptions, SentenceModel, StreamOptions, StreamedEmbedding } from "./sentences.js";
+import { unlessAborted } from "./source.js";
 
 type Texts = Iterable<string> | AsyncIterable<string>;
 
@@ -9,12 +10,13 @@ export async function* streamed(
   model: SentenceModel,
   texts: Texts,
   size: number,
-  options: EmbedOptions,
+  options: StreamOptions,
 ): AsyncGenerator<StreamedEmbedding, void, undefined> {
-  const { out: _, onProgress: __, ...rest } = options;
+  const { out, onProgress } = options as EmbedOptions;
+  check(!out && !onProgress, "a stream takes neither out nor onProgress: each text comes with a vector of its own");
   let index = 0;
   for await (const batch of batches(texts, size, options.signal)) {
-    const part: PartOptions = { ...rest, start: index };
+    const part: PartOptions = { ...options, start: index };
     const { data, dims, tokens, truncated } = await model.embed(batch, part);
     for (const [at, text] of batch.entries()) {
       const vector = data.slice(at * dims, (at + 1) * dims);
@@ -26,17 +28,13 @@ export async function* streamed(
 async function* batches(texts: Texts, size: number, signal?: AbortSignal): AsyncGenerator<string[]> {
   signal?.throwIfAborted();
   const { iterator, late } = iteratorOf(texts);
-  const aborted = new Promise<never>((_, reject) => {
-    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => {});
   const next = async () => iterator.next();
   let coming = next();
   try {
     for (;;) {
       signal?.throwIfAborted();
       const batch: string[] = [];
-      let ready: IteratorResult<string> | void = await Promise.race([coming, aborted]);
+      let ready: IteratorResult<string> | void = await unlessAborted(coming, signal);
       while (ready && !ready.done) {
         batch.push(ready.value);
         coming = next();

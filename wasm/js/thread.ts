@@ -5,6 +5,8 @@ import { fromPlain, type Answer, type Question } from "./protocol.js";
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: unknown): void;
+  /** Ends the question; whatever comes of it is of no interest any more. */
+  end(reason: unknown): void;
   onProgress: ((progress: never) => void) | undefined;
 }
 
@@ -58,7 +60,11 @@ export class Thread {
     const waiting = this.#waiting.get(answer.id);
     if (!waiting) return;
     if ("progress" in answer) {
-      waiting.onProgress?.(answer.progress as never);
+      try {
+        waiting.onProgress?.(answer.progress as never);
+      } catch (error) {
+        waiting.end(error);
+      }
       return;
     }
     this.#waiting.delete(answer.id);
@@ -76,7 +82,7 @@ export class Thread {
     this.ask("dispose", { handle }).catch(() => {});
   }
 
-  /** `unwanted` is given an answer that comes when the signal has ended the question. */
+  /** `unwanted` is given an answer that comes when the signal, or `onProgress` by an error, has ended the question. */
   async ask<T>(op: string, { handle, args = [], signal, onProgress, transfer = [] }: Ask = {}, unwanted?: (value: T) => void): Promise<T> {
     if (this.#failed) throw this.#failed;
     check(signal === undefined || typeof signal.addEventListener === "function", "signal must be an AbortSignal");
@@ -84,22 +90,25 @@ export class Thread {
     this.#ids += 1;
     const id = this.#ids;
     return new Promise<T>((resolve, reject) => {
-      const stop = () => {
+      let isEnded = false;
+      const end = (reason: unknown) => {
+        isEnded = true;
         this.#worker.postMessage({ id, op: "cancel", args: [] } satisfies Question);
-        // Whatever comes of it is of no interest any more.
-        reject(signal!.reason);
+        reject(reason as Error);
       };
+      const stop = () => end(signal!.reason);
       const settle = () => signal?.removeEventListener("abort", stop);
       this.#waiting.set(id, {
         resolve(value) {
           settle();
-          if (signal?.aborted) unwanted?.(value as T);
+          if (isEnded) unwanted?.(value as T);
           resolve(value as T);
         },
         reject(error) {
           settle();
           reject(error as Error);
         },
+        end,
         onProgress,
       });
       signal?.addEventListener("abort", stop);

@@ -53,6 +53,7 @@ function bringScan(): void {
 export function topK(query: ArrayLike<number>, vectors: Float32Array | QuantizedVectors, k: number): Hit[] {
   const dims = query.length;
   check(dims > 0, "the query has no elements");
+  check(k >= 0 && (Number.isInteger(k) || k === Infinity), "k must be a whole number");
   const { codes, count, of } = scorer(query, vectors);
   const best: Hit[] = [];
   const few = codes && candidates?.(codes, vectors as QuantizedVectors, k);

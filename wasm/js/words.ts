@@ -4,7 +4,7 @@ import { NanoembedError, check, guarded } from "./errors.js";
 import { disposeSymbol } from "./dispose.js";
 import { parts, readIndex, type Parts } from "./parts.js";
 import type { Platform } from "./platform.js";
-import { unlessAborted, type FetchOptions, type Source } from "./source.js";
+import { located, unlessAborted, type FetchOptions, type Source } from "./source.js";
 
 /** The vector of a word. */
 export interface WordVector {
@@ -140,6 +140,7 @@ class LocalWords implements WordVectors {
 
   /** Reads what the vector of a word needs. */
   async #fetch(word: string, signal?: AbortSignal): Promise<void> {
+    check(typeof word === "string", "a word must be a string");
     signal?.throwIfAborted();
     const ranges = guarded(() => this.#open().missing(word), wordFormat);
     await this.#read(ranges, signal, (offset, bytes) => this.#open().insert(offset, bytes));
@@ -215,6 +216,7 @@ class LocalWords implements WordVectors {
   }
 
   async word(row: number): Promise<string> {
+    check(Number.isInteger(row) && row >= 0 && row < this.count, `row must be 0 to ${this.count - 1}`);
     return guarded(() => this.#open().word(row), wordFormat);
   }
 
@@ -257,9 +259,11 @@ async function exactly(file: Parts, offset: number, bytes: number, signal?: Abor
 /** Opens word vectors in a file that stays where it is: header and vocabulary are read, vectors when they are asked for. */
 export async function openWith(engine: Engine<WordGlue>, source: Source, options: WordOptions = {}): Promise<WordVectors> {
   await unlessAborted(engine.ready(), options.signal);
-  const file = await parts(source, options);
-  let reader: PartsReader | undefined = new engine.glue.Reader(Purpose.Open, false, file.size ?? -1);
+  let file: Parts | undefined;
+  let reader: PartsReader | undefined;
   try {
+    file = await parts(source, options);
+    reader = new engine.glue.Reader(Purpose.Open, false, file.size ?? -1);
     await readIndex(engine, reader, file, options.signal);
     const whole = reader;
     reader = undefined;
@@ -273,8 +277,8 @@ export async function openWith(engine: Engine<WordGlue>, source: Source, options
     }
   } catch (error) {
     reader?.free();
-    file.close();
-    throw error;
+    file?.close();
+    throw located(error, source);
   }
 }
 

@@ -211,3 +211,9 @@ test.skipIf(!real)("SmolLM2 says what llama.cpp says", async () => {
   const { ids } = await all(own, expected.prompt_text, { temperature: 0, maxTokens: expected.greedy.length });
   expect(ids).toEqual(expected.greedy);
 }, 300_000);
+
+test("what is no text and no precision is refused", async () => {
+  const refused = { code: "invalid_argument" };
+  for (const text of [5, undefined]) await expect(model.tokenize(text as never)).rejects.toMatchObject(refused);
+  await expect(model.generate("a", { precision: "precice" as never }).next()).rejects.toMatchObject(refused);
+});

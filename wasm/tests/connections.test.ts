@@ -166,3 +166,34 @@ test("a request's own signal ends its download", async () => {
   setTimeout(() => controller.abort(), 100);
   await expect(loading).rejects.toThrow("abort");
 });
+
+test.each([["inspect", inspect], ["open", open], ["load", load]])("%s says what address does not answer, and at once", async (_, read) => {
+  const { address } = await serve(() => {});
+  const [server] = servers;
+  server!.closeAllConnections();
+  await new Promise((closed) => server!.close(closed));
+  await expect(read(address)).rejects.toMatchObject({ code: "connection_lost", message: expect.stringMatching(/^http.*file does not answer: ECONNREFUSED$/) });
+});
+
+test.each([["inspect", inspect], ["open", open], ["load", load]])("%s refuses what is no source", async (_, read) => {
+  for (const source of [undefined, {}, 5]) await expect(read(source as never)).rejects.toMatchObject({ code: "invalid_argument" });
+});
+
+test.each([["inspect", inspect], ["open", open], ["load", load]])("%s says of what address nothing comes any more, and closes it", async (_, read) => {
+  const state = await serve((_, response) => {
+    response.writeHead(200, { "content-length": file.length });
+    response.write(file.subarray(0, 20));
+  });
+  await expect(read(state.address, { stall: 200, retries: 0 })).rejects.toMatchObject({ code: "timed_out", message: expect.stringContaining(state.address) });
+  await pause(300);
+  expect(state.open).toBe(0);
+});
+
+test("a file that is too large, another one than was meant or a page is told by its address", async () => {
+  const { address } = await serve((_, response) => response.end(file));
+  await expect(load(address, { limits: { maxBytes: 10 } })).rejects.toMatchObject({ code: "too_large", message: expect.stringContaining(address) });
+  const integrity = `sha256-${"A".repeat(43)}=`;
+  await expect(load(address, { integrity })).rejects.toMatchObject({ code: "integrity", message: expect.stringContaining(address) });
+  const { address: page } = await serve((_, response) => response.end("<!doctype html><title>Home</title>".padEnd(999)));
+  await expect(inspect(page)).rejects.toMatchObject({ message: expect.stringContaining(page) });
+});

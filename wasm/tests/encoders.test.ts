@@ -290,3 +290,26 @@ test("a folder of BERT with its vocabulary alone has the ids that it has with a 
     expect([...(await model.tokenize(text, { maxTokens: model.maxTokens, prompt: "" })).ids]).toEqual(ids);
   }
 });
+
+describe("folders that were picked", () => {
+  test("have files at different places, or are refused", async () => {
+    const files = picked("bert_max_pool").map((file) => new File([file], file.name));
+    const same = { code: "invalid_argument", message: expect.stringContaining("config.json") };
+    await expect(load(files, { kind: "sentences" })).rejects.toMatchObject(same);
+    await expect(load(files.reverse(), { kind: "sentences" })).rejects.toMatchObject(same);
+    const named = picked("bert_max_pool").map((file) => new File([file], file.webkitRelativePath.replace("bert_max_pool/", "")));
+    const { rows } = expected("bert_max_pool");
+    using model = await load(named, { kind: "sentences" });
+    expect(largestDifference((await model.embed(rows[0]!.text, { prompt: "" })).data, rows[0]!.values)).toBeLessThan(TOLERANCE);
+  });
+
+  test("have all that their list of modules names", async () => {
+    const files = picked("bert_max_pool", (path, bytes) => (path.startsWith("1_Pooling/") ? undefined : bytes));
+    await expect(load(files)).rejects.toMatchObject({ code: "missing_metadata", message: expect.stringContaining("1_Pooling/config.json") });
+  });
+
+  test("are not requantised", async () => {
+    const refused = { code: "unsupported_setting", message: expect.stringContaining("requantize") };
+    await expect(load(picked("mpnet"), { requantize: true })).rejects.toMatchObject(refused);
+  });
+});

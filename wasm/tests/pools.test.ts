@@ -103,7 +103,7 @@ test("a module is not taken from elsewhere when it is not where it was said to b
 
 test("what is no option is refused by its name", async () => {
   using model = await load(weightsOf("mpnet"), { kind: "sentences" });
-  for (const [name, value] of [["precision", "precice"], ["prompt", null], ["promptName", 5], ["truncate", "start"]] as const) {
+  for (const [name, value] of [["precision", "precice"], ["prompt", null], ["promptName", 5], ["truncate", "start"], ["role", "documents"]] as const) {
     await expect(model.embed("It rains.", { [name]: value })).rejects.toMatchObject({ code: "invalid_argument", message: expect.stringContaining(name) });
   }
   await expect(model.tokenize(5 as never)).rejects.toMatchObject({ code: "invalid_argument" });
@@ -116,4 +116,38 @@ test("an address without a model's folder is said to be that", async () => {
   await expect(load(address)).rejects.toMatchObject(missing);
   await expect(pool().load(address)).rejects.toMatchObject(missing);
   await expect(load(join(models, "mpnet"))).rejects.toMatchObject({ code: "missing_file", message: expect.stringMatching(/mpnet is a folder/) });
+});
+
+describe("as in the page", () => {
+  test("a text that is none is counted among all", async () => {
+    const texts = ["It rains.", "Bread.", "It snows.", 5] as string[];
+    const wrong = { code: "invalid_argument", message: expect.stringContaining("text 3") };
+    for (const api of [{ load }, pool()]) {
+      const model = await api.load(`${join(models, "cross_encoder")}/`, { kind: "reranker" });
+      await expect(model.score("How is the weather?", texts)).rejects.toMatchObject(wrong);
+      model.dispose();
+    }
+  });
+
+  test("an error of who is told of progress ends the call", async () => {
+    const broken = new Error("the page is gone");
+    const onProgress = () => { throw broken; };
+    for (const api of [{ load }, pool()]) {
+      const model = await api.load(weightsOf("mpnet"), { kind: "sentences" });
+      await expect(model.embed("It rains.", { onProgress })).rejects.toBe(broken);
+      await expect(model.embed(["It rains."], { onProgress })).rejects.toBe(broken);
+      expect((await model.embed("It rains.")).dims).toBe(model.dims);
+      model.dispose();
+    }
+  });
+
+  test("a model that is not wanted any more when it is there is not given", async () => {
+    for (const api of [{ load }, pool()]) {
+      for (const source of [weightsOf("mpnet"), `${join(models, "mpnet")}/`]) {
+        const stop = new AbortController();
+        const loading = api.load(source, { signal: stop.signal, onProgress: ({ phase }) => phase === "ready" && stop.abort() });
+        await expect(loading).rejects.toMatchObject({ name: "AbortError" });
+      }
+    }
+  });
 });

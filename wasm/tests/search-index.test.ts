@@ -1,5 +1,5 @@
 // The index in memory: what is found, how texts are cut, what is refused. That which browsers keep is in e2e/.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { load, topK, type SentenceModel } from "../dist/index.js";
 import { createIndex, type IndexDocument, type IndexOptions, type SearchIndex } from "../dist/search-index.js";
 import { passagesOf } from "../js/passages.js";
@@ -43,6 +43,43 @@ describe("an index", () => {
     index.close();
     await expect(index.search("x")).rejects.toMatchObject({ code: "disposed" });
     await expect(index.add(PETS)).rejects.toMatchObject({ code: "disposed" });
+  });
+
+  test("gives metadata that are the caller's", async () => {
+    const index = await open();
+    await index.add(PETS);
+    const [hit] = await index.search("cat", { k: 1 });
+    (hit!.metadata as { kind: string }).kind = "changed";
+    ((await index.contents()).passages[0]!.metadata as { kind: string }).kind = "changed";
+    ((await index.get("cat"))!.metadata as { kind: string }).kind = "changed";
+    expect(await index.get("cat")).toEqual(PETS[0]);
+    index.close();
+  });
+
+  test("hears a signal, and that it is closed, while its source is silent, and tells it", async () => {
+    const ended = vi.fn(() => Promise.resolve({ done: true as const, value: undefined }));
+    const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}), return: ended }) };
+    const index = await open();
+    const stop = new AbortController();
+    const adding = index.add(silent, { signal: stop.signal });
+    stop.abort();
+    await expect(adding).rejects.toMatchObject({ name: "AbortError" });
+    const other = index.add(silent);
+    index.close();
+    await expect(other).rejects.toMatchObject({ code: "disposed" });
+    expect(ended).toHaveBeenCalledTimes(2);
+  });
+
+  test("lets others run while it cuts a long text, and hears a signal", async () => {
+    const index = await open();
+    const stop = new AbortController();
+    const embedded = vi.spyOn(model, "embedDocuments");
+    setTimeout(() => stop.abort(), 20);
+    const adding = index.add({ id: "long", text: "All work and no play. ".repeat(50_000) }, { signal: stop.signal });
+    await expect(adding).rejects.toMatchObject({ name: "AbortError" });
+    expect(embedded).not.toHaveBeenCalled();
+    embedded.mockRestore();
+    index.close();
   });
 
   test("takes documents from anywhere, the last one of an id, and forgets what is removed", async () => {

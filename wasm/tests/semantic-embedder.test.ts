@@ -1,4 +1,5 @@
 // The API of browsers over tiny models, and what becomes of calls that are stopped.
+import { getEventListeners } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -171,4 +172,32 @@ test("install puts it where there is none, once", () => {
   expect(install({ model: "other" })).toBe(first);
   expect(Object.keys(globalThis)).not.toContain("SemanticEmbedder");
   delete place.SemanticEmbedder;
+});
+
+describe("a signal", () => {
+  test("is heard by browsers that cannot put two together", async () => {
+    const embedder = await SemanticEmbedder.create();
+    const any = vi.spyOn(AbortSignal, "any");
+    Object.defineProperty(AbortSignal, "any", { value: undefined, configurable: true, writable: true });
+    try {
+      const { signal } = new AbortController();
+      expect((await embedder.embed("Bread", { signal })).embeddings.length).toBe(1);
+      const stop = new AbortController();
+      const stopped = embedder.embed("Bread", { signal: stop.signal });
+      stop.abort();
+      await expect(stopped).rejects.toEqual(named("AbortError"));
+    } finally {
+      any.mockRestore();
+    }
+    expect(typeof AbortSignal.any).toBe("function");
+    embedder.destroy();
+  });
+
+  test("holds no embedder that was destroyed", async () => {
+    const { signal } = new AbortController();
+    const embedder = await SemanticEmbedder.create({ signal });
+    expect(getEventListeners(signal, "abort").length).toBe(1);
+    embedder.destroy();
+    expect(getEventListeners(signal, "abort").length).toBe(0);
+  });
 });

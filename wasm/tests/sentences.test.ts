@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { load, memoryBytes, similarity, type SentenceModel } from "../dist/index.js";
 import { bytes, floats, largestDifference, modelBytes, sentences } from "./files.js";
@@ -197,6 +198,16 @@ describe("options", () => {
     const failed = model.embedStream(failing());
     expect((await failed.next()).value).toMatchObject({ index: 0, text: "one" });
     await expect(failed.next()).rejects.toThrow("no more");
+  });
+
+  test("streams leave nothing at their signal, and take no place for vectors", async () => {
+    const { signal } = new AbortController();
+    for await (const _ of model.embedStream(["It rains.", "It snows."], { signal })) continue;
+    await new Promise((over) => setTimeout(over));
+    expect(getEventListeners(signal, "abort").length).toBe(0);
+    for (const options of [{ out: new Float32Array(384) }, { onProgress() {} }]) {
+      await expect(model.embedStream(["It rains."], options as object).next()).rejects.toMatchObject({ code: "invalid_argument" });
+    }
   });
 
   test("what is no text and no array of texts is refused", async () => {

@@ -140,3 +140,9 @@ describe("search in few bits", () => {
     expect(topK(new Float32Array(8), small, 3).map(({ score }) => Math.abs(score))).toEqual([0, 0, 0]);
   });
 });
+
+test("how many are wanted is a whole number, or all", () => {
+  const vectors = noise(40, 7);
+  expect(topK(vectors.subarray(0, 4), vectors, Infinity).length).toBe(10);
+  for (const k of [NaN, undefined, -1, 1.5]) expect(() => topK(vectors.subarray(0, 4), vectors, k as number)).toThrow(NanoembedError);
+});

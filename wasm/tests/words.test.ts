@@ -135,3 +135,13 @@ describe("a file that is larger than what is kept of it", () => {
     for (let at = 0; at < 500; at += 1) expect(await there.vector(`unseen${at}`)).toEqual(await here.vector(`unseen${at}`));
   });
 });
+
+test("what is no word and no row is refused", async () => {
+  using words = await load(file("fasttext.fifu"), { kind: "words" });
+  const refused = { code: "invalid_argument" };
+  for (const row of [NaN, undefined, -1, 1.5, words.count]) await expect(words.word(row as number)).rejects.toMatchObject(refused);
+  for (const word of [5, undefined]) {
+    await expect(words.vector(word as never)).rejects.toMatchObject(refused);
+    await expect(words.analogy("a", "b", word as never)).rejects.toMatchObject(refused);
+  }
+});
