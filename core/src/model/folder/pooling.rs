@@ -24,7 +24,7 @@ const WAYS: [(&str, &str, Way); 6] = [
 ];
 
 impl PoolingSettings {
-    /// The mean: what a module without a configuration does.
+    /// The mean: what models do that say nothing.
     pub(crate) const MEAN: Self =
         Self { ways: Ways::NONE.with(Way::Mean), leaves_out_prompt: false };
 

@@ -14,6 +14,9 @@ const FILE: &str = "modules.json";
 /// Where the pooling is where nothing says where it is.
 const USUAL_POOLING: &str = "1_Pooling";
 
+/// The settings of a module, in its folder.
+const CONFIG: &str = "config.json";
+
 /// A linear layer behind the pooling.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DenseModule<'a> {
@@ -49,7 +52,9 @@ impl<'a> Modules<'a> {
             normalize: false,
         };
         let Some(list) = value(file, "", FILE)? else {
-            let PoolingSettings { ways, leaves_out_prompt } = pooling(file, USUAL_POOLING)?;
+            let config = object(file, USUAL_POOLING, CONFIG)?;
+            let pooling = config.map_or(Ok(PoolingSettings::MEAN), |it| PoolingSettings::read(&it));
+            let PoolingSettings { ways, leaves_out_prompt } = pooling?;
             let modules = Self { pooling: ways, leaves_out_prompt, ..modules };
             return Ok(Self { are_listed: false, normalize: true, ..modules });
         };
@@ -94,13 +99,12 @@ impl<'a> Modules<'a> {
                 return Err(Fault { error, key: "type", only: "a table is no transformer" });
             }
             ModuleKind::Pooling => {
-                let PoolingSettings { ways, leaves_out_prompt } = pooling(file, folder)?;
+                let config = config_of(file, folder)?;
+                let PoolingSettings { ways, leaves_out_prompt } = PoolingSettings::read(&config)?;
                 (self.pooling, self.leaves_out_prompt) = (ways, leaves_out_prompt);
             }
             ModuleKind::Dense => {
-                let missing = fault(Error::new(0, ErrorKind::MissingMetadata), "config.json");
-                let config = object(file, folder, "config.json")?.ok_or(missing)?;
-                let settings = DenseSettings::read(&config)?;
+                let settings = DenseSettings::read(&config_of(file, folder)?)?;
                 let layer = DenseModule { folder, settings };
                 self.dense.push(layer).map_err(|_| refused("no model has as many modules"))?;
             }
@@ -112,10 +116,10 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// How the module in `folder` pools: by the mean if it has no configuration.
-fn pooling<'a>(file: &FolderFile<'a>, folder: &str) -> Read<'a, PoolingSettings> {
-    let config = object(file, folder, "config.json")?;
-    config.map_or(Ok(PoolingSettings::MEAN), |it| PoolingSettings::read(&it))
+/// The settings of the module in `folder`, which is listed and so has to have some.
+fn config_of<'a>(file: &FolderFile<'a>, folder: &str) -> Read<'a, Object<'a>> {
+    let missing = fault(Error::new(0, ErrorKind::MissingMetadata), CONFIG);
+    object(file, folder, CONFIG)?.ok_or(missing)
 }
 
 /// The folder of a module, as JSON spells it, without an end.

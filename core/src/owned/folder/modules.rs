@@ -20,6 +20,9 @@ const FILE: &str = "modules.json";
 /// Where the pooling is where nothing says where it is.
 const USUAL_POOLING: &str = "1_Pooling/";
 
+/// The settings of a module, in its folder.
+const CONFIG: &str = "config.json";
+
 /// The modules of a model, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -198,15 +201,20 @@ fn folder_of<'t>(module: &Module<'t>) -> Read<'t, String> {
     Ok(folder)
 }
 
+/// What is wrong where a module that is listed has no settings.
+fn no_config(path: &str) -> FolderFault {
+    FolderFault::new(path, Fault::of(Error::new(0, ErrorKind::MissingMetadata)))
+}
+
 impl PoolingModule {
-    /// The module in `folder`; the mean if it has no configuration.
+    /// The module in `folder`.
     fn read(texts: Texts<'_, '_>, folder: &str) -> FolderResult<Self> {
-        Ok(Self::find(texts, folder)?.unwrap_or_else(|| PoolingSettings::MEAN.into()))
+        Self::find(texts, folder)?.ok_or_else(|| no_config(&[folder, CONFIG].concat()))
     }
 
     /// The module in `folder`, if it has a configuration.
     fn find(texts: Texts<'_, '_>, folder: &str) -> FolderResult<Option<Self>> {
-        let path = [folder, "config.json"].concat();
+        let path = [folder, CONFIG].concat();
         object(texts, &path, |config| {
             Self::of(config).map_err(|fault| FolderFault::new(&path, fault))
         })
@@ -225,10 +233,10 @@ impl From<PoolingSettings> for PoolingModule {
 
 impl DenseModule {
     fn read(texts: Texts<'_, '_>, folder: String) -> FolderResult<Self> {
-        let path = [&*folder, "config.json"].concat();
+        let path = [&*folder, CONFIG].concat();
         let fault = |fault: Fault<'_>| FolderFault::new(&path, fault);
         let read = object(texts, &path, |config| Self::of(config, folder.clone()).map_err(fault))?;
-        read.ok_or_else(|| fault(Fault::of(Error::new(0, ErrorKind::MissingMetadata))))
+        read.ok_or_else(|| no_config(&path))
     }
 
     fn of<'t>(config: &Object<'t>, folder: String) -> Read<'t, Self> {
@@ -266,7 +274,8 @@ mod tests {
 
     #[test]
     fn modules_of_every_spelling_are_read_in_order() {
-        let files = [(FILE, LIST), ("2_Dense/config.json", DENSE)];
+        let mean = r#"{"pooling_mode_mean_tokens": true}"#;
+        let files = [(FILE, LIST), ("1_Pooling/config.json", mean), ("2_Dense/config.json", DENSE)];
         let modules = read(&files).unwrap().unwrap();
         assert_eq!((modules.base, modules.normalize), (Base::Transformer, true));
         assert_eq!(modules.pooling.unwrap().ways, [Way::Mean]);
@@ -334,8 +343,15 @@ mod tests {
         assert_eq!(one("Dense", "x").1, "type");
         assert!(read(&[(FILE, "{}")]).is_err() && read(&[(FILE, "[]")]).is_err());
         let config = r#"{"in_features": 0, "out_features": 4}"#;
-        let files = [(FILE, LIST), ("2_Dense/config.json", config)];
+        let pooling = ("1_Pooling/config.json", r#"{"pooling_mode": "cls"}"#);
+        let files = [(FILE, LIST), pooling, ("2_Dense/config.json", config)];
         assert_eq!(read(&files).unwrap_err().key, "in_features");
-        assert_eq!(read(&[(FILE, LIST)]).unwrap_err().file, "2_Dense/config.json");
+        for (files, missing) in [
+            (&[(FILE, LIST), pooling][..], "2_Dense/config.json"),
+            (&[(FILE, LIST), ("2_Dense/config.json", DENSE)], "1_Pooling/config.json"),
+        ] {
+            let fault = read(files).unwrap_err();
+            assert_eq!((&*fault.file, fault.error.kind()), (missing, ErrorKind::MissingMetadata));
+        }
     }
 }
