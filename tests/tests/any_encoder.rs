@@ -10,7 +10,7 @@ use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, FolderResult, Prefix};
 use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession};
 use nanoembed_core::{Error, ErrorKind};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn models() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/models")
@@ -183,6 +183,8 @@ fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
 #[test]
 fn a_folder_without_one_of_its_files_is_refused_with_the_files_name() {
     let fault = |path| Folder::named("xlmr_bge_m3").with(path, None).fault();
+    let (kind, file, _) = fault("1_Pooling/config.json");
+    assert_eq!((kind, &*file), (ErrorKind::MissingMetadata, "1_Pooling/config.json"));
     let (kind, file, _) = fault("tokenizer.json");
     assert_eq!((kind, &*file), (ErrorKind::MissingVocabulary, "tokenizer.json"));
     let (kind, file, _) = fault("config.json");
@@ -322,11 +324,89 @@ fn what_tokenizer_config_json_has_otherwise_is_refused_by_name() {
         ("roberta", "do_lower_case", true.into()),
         ("roberta", "truncation_side", "left".into()),
         ("roberta", "split_special_tokens", true.into()),
+        ("mpnet", "additional_special_tokens", vec!["th"].into()),
+        ("mpnet", "extra_special_tokens", json!({"image_token": "th"})),
+        ("mpnet", "mask_token", "th".into()),
+        ("xlmr_bge_m3", "eos_token", json!({"content": "\u{2581}the"})),
+        ("modernbert_mean", "bos_token", "th".into()),
+        ("mpnet", "added_tokens_decoder", json!({"700": {"content": "th", "special": true}})),
     ] {
         let (kind, file, key) = changed(folder, name, value);
         assert_eq!(
             (kind, &*file, &*key),
             (ErrorKind::UnsupportedSetting, "tokenizer_config.json", name)
         );
+    }
+}
+
+#[test]
+fn older_files_beside_tokenizer_config_json_count_where_it_lists_nothing() {
+    let named = r#"{"additional_special_tokens": ["th"]}"#;
+    for file in ["special_tokens_map.json", "added_tokens.json"] {
+        let text = if file.starts_with("added") { r#"{"th": 700}"# } else { named };
+        let opened = |decoder: Option<Value>| {
+            let folder = Folder::named("mpnet").with(file, Some(text.to_owned()));
+            let config = folder.text("tokenizer_config.json").unwrap().unwrap();
+            let mut config: Value = serde_json::from_str(&config).unwrap();
+            config.as_object_mut().unwrap().remove("added_tokens_decoder");
+            if let Some(decoder) = decoder {
+                config["added_tokens_decoder"] = decoder;
+            }
+            let folder = folder.with("tokenizer_config.json", Some(config.to_string()));
+            folder.open().map(drop).map_err(|fault| fault.error().kind())
+        };
+        assert_eq!(opened(None), Err(ErrorKind::UnsupportedSetting), "{file}");
+        assert_eq!(opened(Some(json!({}))), Ok(()), "{file}");
+    }
+}
+
+#[test]
+fn settings_of_modules_are_used_or_refused_by_name() {
+    const ENCODER: &str = "sentence_bert_config.json";
+    let other = r#"{"module_output_name": "token_embeddings"}"#;
+    for (file, text, key) in [
+        (ENCODER, r#"{"processing_kwargs": {"text": {"max_length": 4}}}"#, "processing_kwargs"),
+        (ENCODER, r#"{"model_kwargs": {"num_hidden_layers": 1}}"#, "model_kwargs"),
+        (ENCODER, r#"{"model_args": {"num_hidden_layers": 1}}"#, "model_args"),
+        (ENCODER, r#"{"module_output_name": "sentence_embedding"}"#, "module_output_name"),
+        (
+            ENCODER,
+            r#"{"modality_config": {"text": {"method": "forward", "method_output_name": ["hidden_states", 1]}}}"#,
+            "modality_config",
+        ),
+        ("2_Normalize/config.json", other, "module_output_name"),
+        ("2_Normalize/config.json", r#"{"odd": 1}"#, "odd"),
+    ] {
+        let found = Folder::named("mpnet").with(file, Some(text.to_owned())).fault();
+        assert_eq!(found, (ErrorKind::UnsupportedSetting, file.to_owned(), key.to_owned()));
+    }
+    let usual = r#"{"processing_kwargs": {"text": {"padding": true}}, "model_kwargs": {"torch_dtype": "bfloat16"},
+        "modality_config": {"text": {"method": "forward", "method_output_name": "last_hidden_state"}, "image": {}}}"#;
+    let opened = Folder::named("mpnet").with(ENCODER, Some(usual.to_owned())).open();
+    assert!(opened.is_ok());
+}
+
+#[test]
+fn a_text_is_as_long_as_the_tokenizers_settings_say_in_both_spellings() {
+    let tokens = |limit: &str| {
+        let config = Folder::named("mpnet").text("tokenizer_config.json").unwrap().unwrap();
+        let mut config: Value = serde_json::from_str(&config).unwrap();
+        config.as_object_mut().unwrap().remove("model_max_length");
+        let limit: Value = serde_json::from_str(limit).unwrap();
+        config.as_object_mut().unwrap().extend(limit.as_object().unwrap().clone());
+        let config = Some(config.to_string());
+        let silent = Folder::named("mpnet").with("sentence_bert_config.json", None);
+        silent.with("tokenizer_config.json", config).open().map(|model| model.usual_tokens())
+    };
+    let positions = tokens("{}").unwrap();
+    assert_eq!(tokens(r#"{"max_len": 16}"#).unwrap(), 16);
+    assert_eq!(tokens(r#"{"max_len": 16, "model_max_length": 24}"#).unwrap(), 24);
+    assert_eq!(tokens(r#"{"model_max_length": 1e30}"#).unwrap(), positions);
+    assert_eq!(
+        tokens(r#"{"model_max_length": 1000000000000000019884624838656}"#).unwrap(),
+        positions
+    );
+    for wrong in [r#"{"model_max_length": 4.5}"#, r#"{"model_max_length": "4"}"#] {
+        assert_eq!(tokens(wrong).err().unwrap().error().kind(), ErrorKind::BadMetadata);
     }
 }

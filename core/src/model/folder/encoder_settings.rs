@@ -1,7 +1,8 @@
 //! The settings of an encoder's module: how many tokens of a text it uses, and what is done to
 //! texts before its tokenizer.
 
-use crate::text::json::{Kind, Object, Read};
+use crate::error::{Error, ErrorKind};
+use crate::text::json::{Fault, Kind, Object, Read, Value, is};
 
 /// The names that the file of these settings has had.
 pub(crate) const FILES: [&str; 7] = [
@@ -15,17 +16,23 @@ pub(crate) const FILES: [&str; 7] = [
 ];
 
 /// Of these files: how the module is called and loaded.
-const IRRELEVANT: &[&str] = &[
-    "architecture",
-    "method_output_name",
-    "modality_config",
-    "model_kwargs",
-    "module_output_name",
-    "processing_kwargs",
-    "model_args",
-    "backend",
-    "unpad_inputs",
+const IRRELEVANT: &[&str] = &["architecture", "backend", "unpad_inputs"];
+
+/// How a model is loaded, which changes no result.
+const LOADING: &[&str] = &[
+    "add_pooling_layer",
+    "attn_implementation",
+    "device_map",
+    "dtype",
+    "low_cpu_mem_usage",
+    "revision",
+    "torch_dtype",
+    "trust_remote_code",
+    "use_safetensors",
 ];
+
+/// How texts are put together to be run.
+const BATCHING: &[&str] = &["padding", "return_tensors", "pad_to_multiple_of"];
 
 /// The settings of an encoder's module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,12 +65,56 @@ impl EncoderSettings {
                 value.kind() == Kind::BeginObject && value.members().count() == 0
             })?;
         }
+        for name in ["model_args", "model_kwargs"] {
+            settings.neutral(name, "it changes the model", |value| has_only(value, LOADING))?;
+        }
+        settings.neutral("processing_kwargs", "it changes what texts become", |value| {
+            value.kind() == Kind::BeginObject
+                && value.members().all(|(_, modality)| has_only(modality, BATCHING))
+        })?;
+        for (name, usual) in [
+            ("method_output_name", "last_hidden_state"),
+            ("module_output_name", "token_embeddings"),
+        ] {
+            settings.neutral(name, "only the usual output is taken", |it| it.is_text(usual))?;
+        }
+        settings.neutral(
+            "modality_config",
+            "only the usual output of texts is taken",
+            |value| value.member("text").is_none_or(is_usual),
+        )?;
         settings.finish(IRRELEVANT)?;
         Ok(Self { max_tokens, lower_case })
     }
 }
 
-/// `model_max_length` of a `tokenizer_config.json`, if it is a number that texts can have.
-pub(crate) fn tokenizer_limit(config: &Object<'_>) -> Option<u64> {
-    config.get("model_max_length").and_then(|limit| limit.as_u64())
+/// Whether it is an object with no other members than these.
+fn has_only(value: Value<'_>, names: &[&str]) -> bool {
+    value.kind() == Kind::BeginObject
+        && value.members().all(|(name, _)| names.iter().any(|known| is(name, known)))
+}
+
+/// Whether texts are run as everywhere: what the last layer makes of their tokens is taken.
+fn is_usual(texts: Value<'_>) -> bool {
+    texts.members().all(|(name, value)| {
+        is(name, "method") && value.is_text("forward")
+            || is(name, "method_output_name") && value.is_text("last_hidden_state")
+    })
+}
+
+/// `model_max_length` of a `tokenizer_config.json`, which older ones call `max_len`, if it is a
+/// number that texts can have.
+pub(crate) fn tokenizer_limit<'t>(config: &Object<'t>) -> Read<'t, Option<u64>> {
+    /// What is said for "no limit" is far more: 1e30 as a rule.
+    const NO_LIMIT: f64 = 1e15;
+    for name in ["model_max_length", "max_len"] {
+        let Some(limit) = config.get(name) else { continue };
+        let is_huge = limit.as_f64().is_some_and(|limit| limit >= NO_LIMIT);
+        if limit.as_u64().is_none() && !is_huge {
+            let error = Error::new(limit.offset(), ErrorKind::BadMetadata);
+            return Err(Fault { error, key: name, only: "a whole number is needed" });
+        }
+        return Ok(limit.as_u64());
+    }
+    Ok(None)
 }

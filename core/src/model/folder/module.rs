@@ -3,7 +3,7 @@
 //! The types have been spelled three ways: `sentence_transformers.models.Pooling`, since version 6
 //! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
 
-use crate::text::json::{Object, Read, Value, has_escapes};
+use crate::text::json::{Kind, Object, Read, Value, has_escapes};
 
 /// More modules than any model has.
 #[cfg(feature = "families")]
@@ -47,6 +47,18 @@ pub(crate) fn stays_within(path: &str) -> bool {
     !leaves && !has_escapes(path)
 }
 
+/// Refuses what the `config.json` of a module that scales vectors to length 1 says, if it is not
+/// what all of them do.
+#[cfg(feature = "families")]
+pub(crate) fn check_normalize<'t>(config: &Object<'t>) -> Read<'t, ()> {
+    for name in ["module_input_name", "module_output_name"] {
+        config.neutral(name, "only \"sentence_embedding\" is scaled", |value| {
+            value.is_text("sentence_embedding")
+        })?;
+    }
+    config.finish(&[])
+}
+
 /// A module as the list has it.
 pub(crate) struct Module<'t> {
     pub(crate) kind: ModuleKind,
@@ -77,7 +89,10 @@ impl<'t> Module<'t> {
         let kind = kind
             .ok_or_else(|| module.unsupported("type", "a module of this kind is not known here"))?;
         let path = module.text("path")?.unwrap_or_default();
-        module.finish(&["idx", "name", "kwargs"])?;
+        module.neutral("kwargs", "no module is called with more than texts", |names| {
+            names.kind() == Kind::BeginArray || names.members().next().is_none()
+        })?;
+        module.finish(&["idx", "name"])?;
         Ok(Self { kind, value: module.value(), path })
     }
 }

@@ -3,7 +3,9 @@
 use super::texts::{fault, object, value};
 use crate::error::{Error, ErrorKind};
 use crate::model::folder::dense::DenseSettings;
-use crate::model::folder::module::{MOST_MODULES, Module, ModuleKind, stays_within};
+use crate::model::folder::module::{
+    MOST_MODULES, Module, ModuleKind, check_normalize, stays_within,
+};
 use crate::model::folder::pooling::PoolingSettings;
 use crate::model::folder_file::FolderFile;
 use crate::model::head::ways::Ways;
@@ -108,7 +110,12 @@ impl<'a> Modules<'a> {
                 let layer = DenseModule { folder, settings };
                 self.dense.push(layer).map_err(|_| refused("no model has as many modules"))?;
             }
-            ModuleKind::Normalize => self.normalize = true,
+            ModuleKind::Normalize => {
+                if let Some(config) = object(file, folder, CONFIG)? {
+                    check_normalize(&config)?;
+                }
+                self.normalize = true;
+            }
             // It does nothing but in training.
             ModuleKind::Dropout => return Ok(last),
         }

@@ -110,8 +110,8 @@ impl<'a> TransformerSource<'a> {
         let compares = family.classifier.is_some() && !modules.are_listed;
         let settings = encoder_settings(&file, modules.folder)?;
         let tokenizer = object(&file, modules.folder, "tokenizer_config.json")?;
-        let tokenizer = tokenizer.and_then(|config| encoder_settings::tokenizer_limit(&config));
-        let max_tokens = settings.token_limit(tokenizer, family.config.positions);
+        let tokenizer = tokenizer.map(|it| encoder_settings::tokenizer_limit(&it)).transpose()?;
+        let max_tokens = settings.token_limit(tokenizer.flatten(), family.config.positions);
         let are_pooled = !modules.leaves_out_prompt;
         let prompts = object(&file, "", prompts::FILE)?;
         let prompts = match prompts {

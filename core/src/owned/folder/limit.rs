@@ -25,15 +25,16 @@ impl EncoderSettings {
     }
 }
 
-/// `model_max_length` of the `tokenizer_config.json` in the folder's `module`, which ends with `/`
+/// `model_max_length`, or `max_len`, of the `tokenizer_config.json` in the folder's `module`, which ends with `/`
 /// or is empty, if it is a number that texts can have.
 ///
 /// # Errors
 ///
 /// What is wrong with the file.
 pub fn tokenizer_limit(texts: Texts<'_, '_>, module: &str) -> FolderResult<Option<u64>> {
-    let limit = object(texts, &[module, "tokenizer_config.json"].concat(), |config| {
-        Ok(encoder_settings::tokenizer_limit(config))
+    let path = [module, "tokenizer_config.json"].concat();
+    let limit = object(texts, &path, |config| {
+        encoder_settings::tokenizer_limit(config).map_err(|fault| FolderFault::new(&path, fault))
     })?;
     Ok(limit.flatten())
 }

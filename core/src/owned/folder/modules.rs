@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::{FolderFault, FolderResult, Texts, json, object};
 use crate::error::{Error, ErrorKind};
 use crate::model::dense::DenseSettings;
-use crate::model::module::{MOST_MODULES, Module, ModuleKind, stays_within};
+use crate::model::module::{MOST_MODULES, Module, ModuleKind, check_normalize, stays_within};
 use crate::model::pooling::PoolingSettings;
 use crate::model::{DenseActivation, Way};
 use crate::text::json::{Fault, Kind, Object, Read, Value, chars};
@@ -150,7 +150,13 @@ impl Modules {
             K::Table => (self.base, self.folder) = (Base::Table, folder),
             K::Pooling => self.pooling = Some(PoolingModule::read(texts, &folder)?),
             K::Dense => self.dense.push(DenseModule::read(texts, folder)?),
-            K::Normalize => self.normalize = true,
+            K::Normalize => {
+                let path = [&*folder, CONFIG].concat();
+                object(texts, &path, |config| {
+                    check_normalize(config).map_err(|fault| FolderFault::new(&path, fault))
+                })?;
+                self.normalize = true;
+            }
             // It does nothing but in training.
             K::Dropout => return Ok(last),
         }

@@ -44,6 +44,11 @@ const ROLES: [(&str, &str); 5] = [
     ("mask_token", "[MASK]"),
 ];
 
+/// The keys of tokens with a role of any tokenizer, and those of further ones.
+const NAMED: [&str; 7] =
+    ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
+const FURTHER: [&str; 2] = ["additional_special_tokens", "extra_special_tokens"];
+
 /// Settings of BERT's tokenizer in Python, which does what `tokenizer.json` says as long as they are
 /// true.
 const BERT_STEPS: [&str; 3] = ["do_basic_tokenize", "do_word_tokenize", "do_subword_tokenize"];
@@ -74,7 +79,7 @@ impl FolderModel {
         let config = TokenizerConfig::read(texts, self.folder())?;
         match config.is_bert(self.family()) && TokenizerConfig::has_word_pieces(&text) {
             true => config.check_bert(texts, &pipeline)?,
-            false => config.check(&pipeline)?,
+            false => config.check(texts, &pipeline)?,
         }
         Ok(pipeline)
     }
@@ -155,12 +160,13 @@ impl TokenizerConfig {
     /// # Errors
     ///
     /// The setting.
-    pub fn check(&self, pipeline: &Pipeline) -> FolderResult<()> {
+    pub fn check(&self, texts: Texts<'_, '_>, pipeline: &Pipeline) -> FolderResult<()> {
         // Both have been parsed before.
         let file = Value::parse(pipeline.settings(), 0);
         let (Ok(config), Ok(file)) = (Value::parse(&self.text, 0), file) else { return Ok(()) };
         self.check_cuts(config)?;
         self.check_added(config, pipeline, file)?;
+        self.check_named(texts, config, file)?;
         let class = self.class.as_deref().unwrap_or(GENERAL_CLASSES[0]);
         if GENERAL_CLASSES.contains(&class) {
             return Ok(());
@@ -225,52 +231,80 @@ impl TokenizerConfig {
     }
 
     /// Tokens with a role are found in texts by transformers, and by `tokenizers` if they are added
-    /// ones.
+    /// ones: BERT's class has those that are not named, too.
     fn check_roles(
         &self,
         texts: Texts<'_, '_>,
         config: Value<'_>,
         file: Value<'_>,
     ) -> FolderResult<()> {
-        let added = file.member("added_tokens");
-        let added: BTreeSet<String> = added
-            .iter()
-            .flat_map(Value::items)
-            .filter_map(|token| token.member("content").and_then(spelled))
-            .collect();
-        let path = [&*self.folder, MAP].concat();
-        let fault = |error| FolderFault::new(&path, Fault::of(error));
-        let map = texts(&path).map_err(fault)?;
-        let map = map.as_deref().map(|text| Value::parse(text, 0)).transpose().map_err(fault)?;
+        let added = added_tokens(file);
+        let map = self.older(texts, config, MAP)?;
+        let map = map.as_deref().and_then(parsed);
         for (role, usual) in ROLES {
             let said = config.member(role).or_else(|| map.and_then(|map| map.member(role)));
-            let token = said.and_then(spelled).unwrap_or_else(|| usual.to_string());
-            if !added.contains(&token) {
+            if said.is_none() && !added.contains(usual) {
+                return Err(self.refuse(config, role, NOT_ADDED));
+            }
+        }
+        self.check_named(texts, config, file)
+    }
+
+    /// Tokens that this file names, or older ones beside it, are found in texts by transformers, and
+    /// by `tokenizers` if they are added ones.
+    fn check_named(
+        &self,
+        texts: Texts<'_, '_>,
+        config: Value<'_>,
+        file: Value<'_>,
+    ) -> FolderResult<()> {
+        let added = added_tokens(file);
+        let map = self.older(texts, config, MAP)?;
+        let map = map.as_deref().and_then(parsed);
+        for role in NAMED {
+            let said = config.member(role).or_else(|| map.and_then(|map| map.member(role)));
+            if said.and_then(spelled).is_some_and(|token| !added.contains(&token)) {
                 return Err(self.refuse(config, role, NOT_ADDED));
             }
         }
         for further in [Some(config), map].into_iter().flatten() {
-            let further = further.member("additional_special_tokens");
-            let mut tokens = further.iter().flat_map(Value::items).filter_map(spelled);
-            if tokens.any(|token| !added.contains(&token)) {
-                return Err(self.refuse(config, "additional_special_tokens", NOT_ADDED));
+            for name in FURTHER {
+                let Some(tokens) = further.member(name) else { continue };
+                let by_name = tokens.members().map(|(_, token)| token);
+                let mut tokens = tokens.items().chain(by_name).filter_map(spelled);
+                if tokens.any(|token| !added.contains(&token)) {
+                    return Err(self.refuse(config, name, NOT_ADDED));
+                }
             }
         }
-        if config.member("added_tokens_decoder").is_some() {
-            return Ok(());
-        }
-        let path = [&*self.folder, ADDED].concat();
-        let fault = |error| FolderFault::new(&path, Fault::of(error));
-        let Some(text) = texts(&path).map_err(fault)? else { return Ok(()) };
-        let words = Value::parse(&text, 0).map_err(fault)?;
-        let mut others = words.members().filter(|(word, _)| !added.contains(&written(word)));
-        match others.next() {
+        let words = self.older(texts, config, ADDED)?;
+        let words = words.as_deref().and_then(parsed);
+        let mut words = words.iter().flat_map(Value::members);
+        match words.find(|(word, _)| !added.contains(&written(word))) {
             None => Ok(()),
             Some((word, id)) => {
                 let error = Error::new(id.offset(), ErrorKind::UnsupportedSetting);
+                let path = [&*self.folder, ADDED].concat();
                 Err(FolderFault::new(&path, Fault { error, key: word, only: NOT_ADDED }))
             }
         }
+    }
+
+    /// An older file beside this one, which counts where this one does not list what is added.
+    fn older<'t>(
+        &self,
+        texts: Texts<'t, '_>,
+        config: Value<'_>,
+        file: &str,
+    ) -> FolderResult<Option<Cow<'t, str>>> {
+        if config.member("added_tokens_decoder").is_some() {
+            return Ok(None);
+        }
+        let path = [&*self.folder, file].concat();
+        let fault = |error| FolderFault::new(&path, Fault::of(error));
+        let text = texts(&path).map_err(fault)?;
+        text.as_deref().map(|text| Value::parse(text, 0)).transpose().map_err(fault)?;
+        Ok(text)
     }
 
     fn check_cuts(&self, config: Value<'_>) -> FolderResult<()> {
@@ -284,7 +318,7 @@ impl TokenizerConfig {
     }
 
     /// Tokens that this file adds have to be found as those of `tokenizer.json` are. Ids that are
-    /// those of other tokens there are remnants of another tokenizer, and mean nothing.
+    /// those of other tokens there are remnants of another tokenizer: it is the text that counts.
     fn check_added(
         &self,
         config: Value<'_>,
@@ -297,15 +331,17 @@ impl TokenizerConfig {
         for (id, token) in decoder.members() {
             let content = token.member("content").and_then(spelled).unwrap_or_default();
             let there = id.parse().ok().and_then(|id| pipeline.token(id));
-            if there.is_some_and(|there| there != content.as_bytes()) {
-                continue;
-            }
+            let is_remnant = there.is_some_and(|there| there != content.as_bytes());
             let same = |name: &str, other: Value<'_>| {
                 truth(token, name).unwrap_or(false) == truth(other, name).unwrap_or(false)
             };
             let is_same = |other: &Value<'_>| {
-                other.member("id").is_some_and(|known| known.spelling() == id)
-                    && RULES.iter().all(|name| same(name, *other))
+                let (known, text) = (other.member("id"), other.member("content"));
+                let is_it = match is_remnant {
+                    true => text.and_then(spelled).as_ref() == Some(&content),
+                    false => known.is_some_and(|known| known.spelling() == id),
+                };
+                is_it && RULES.iter().all(|name| same(name, *other))
             };
             if !known.iter().any(is_same) {
                 let only = "`tokenizer.json` has it not, or finds it in another way";
@@ -356,6 +392,18 @@ impl TokenizerConfig {
         let error = Error::new(at.offset(), ErrorKind::UnsupportedSetting);
         FolderFault::new(&[&*self.folder, CONFIG].concat(), Fault { error, key: name, only })
     }
+}
+
+/// What a text says that was found to be JSON.
+fn parsed(text: &str) -> Option<Value<'_>> {
+    Value::parse(text, 0).ok()
+}
+
+/// The tokens that a `tokenizer.json` adds to its vocabulary.
+fn added_tokens(file: Value<'_>) -> BTreeSet<String> {
+    let added = file.member("added_tokens");
+    let added = added.iter().flat_map(Value::items);
+    added.filter_map(|token| token.member("content").and_then(spelled)).collect()
 }
 
 fn truth(object: Value<'_>, name: &str) -> Option<bool> {

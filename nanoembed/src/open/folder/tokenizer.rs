@@ -25,8 +25,8 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, family: &str) -> Result<P
     };
     let pipeline =
         Pipeline::read(text).map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))?;
-    config.check(&pipeline).map_err(|fault| {
-        texts.explained(&fault).with_hint(
+    texts.read(|texts| config.check(texts, &pipeline)).map_err(|failure| {
+        failure.with_hint(
             "transformers and `tokenizers` give other ids for this folder; save the tokenizer again with `save_pretrained`",
         )
     })?;

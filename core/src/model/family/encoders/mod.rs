@@ -100,15 +100,12 @@ fn on_logits<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<DenseActivation
         let found = DenseActivation::of_torch(class);
         found.map(Some).ok_or_else(|| object.unsupported(name, ONLY))
     };
-    if let Some(old) = activation(settings.object, ON_LOGITS)? {
-        return Ok(Some(old));
-    }
-    match settings.object.object("sentence_transformers")? {
-        Some(own) => {
-            let found = activation(&own, "activation_fn")?;
-            own.finish(&["version"])?;
-            Ok(found)
-        }
-        None => Ok(None),
-    }
+    let old = activation(settings.object, ON_LOGITS)?;
+    let own = settings.object.object("sentence_transformers")?.map(|own| {
+        let found = activation(&own, "activation_fn")?;
+        own.finish(&["version"])?;
+        Ok(found)
+    });
+    // What newer ones say counts before that.
+    Ok(own.transpose()?.flatten().or(old))
 }

@@ -100,9 +100,11 @@ fn texts_are_as_long_as_the_first_setting_says() {
     assert_eq!(silent.token_limit(Some(64), 512), 64);
     assert_eq!(silent.token_limit(Some(0), 512), 512);
     assert_eq!(silent.token_limit(None, 512), 512);
-    let limit = |text| read(text, |config| Ok(tokenizer_limit(config)));
+    let limit = |text| read(text, tokenizer_limit);
     assert_eq!(limit(r#"{"model_max_length": 256}"#), Some(256));
     // What some programs write for "no limit".
     assert_eq!(limit(r#"{"model_max_length": 1e30}"#), None);
     assert_eq!(limit("{}"), None);
+    assert_eq!(limit(r#"{"max_len": 64}"#), Some(64));
+    assert_eq!(limit(r#"{"max_len": 64, "model_max_length": 32}"#), Some(32));
 }

@@ -61,14 +61,15 @@ impl TokenizerConfig {
                 token.finish(irrelevant::NONE)?;
             }
         }
-        let map_path = folder.join("special_tokens_map.json");
-        if let Some(value) = read_json(&map_path)? {
-            let map = Members::new(&value, name_of(&map_path))?;
-            // What both files say is as the first does.
-            named_tokens(&map, &mut roles, &mut further)?;
-            map.finish(irrelevant::NONE)?;
-        }
+        // Older files count where this one does not list what is added.
         if !is_said {
+            let map_path = folder.join("special_tokens_map.json");
+            if let Some(value) = read_json(&map_path)? {
+                let map = Members::new(&value, name_of(&map_path))?;
+                // What both files say is as the first does.
+                named_tokens(&map, &mut roles, &mut further)?;
+                map.finish(irrelevant::NONE)?;
+            }
             added_tokens_file(folder, &roles, &further, &mut added)?;
         }
         let limit = |name| config.get(name).and_then(Value::as_u64);
