@@ -185,7 +185,7 @@ pub(super) fn reduced(path: &str, text: &str) -> Option<String> {
         return Some(without_spaces(text));
     }
     let config = Value::parse(text, 0).ok()?;
-    let limit = config.member("model_max_length")?.as_u64()?;
+    let limit = config.member("model_max_length").or_else(|| config.member("max_len"))?.as_u64()?;
     Some(json!({"model_max_length": limit}).to_string())
 }
 
@@ -216,5 +216,7 @@ mod tests {
         assert_eq!(reduced("tokenizer_config.json", r#"{"a": 1}"#), None);
         let limit = reduced("x/tokenizer_config.json", r#"{"model_max_length": 64, "b": 2}"#);
         assert_eq!(limit.as_deref(), Some(r#"{"model_max_length":64}"#));
+        let older = reduced("tokenizer_config.json", r#"{"max_len": 32}"#);
+        assert_eq!(older.as_deref(), Some(r#"{"model_max_length":32}"#));
     }
 }
