@@ -15,7 +15,8 @@ import { decoding, encoding, type ModelMark, type Segment, type StoredDocument }
 import { closed, deleteSegments, SegmentLog } from "./segment-log.js";
 import type { EmbedOptions, SentenceModel } from "./sentences.js";
 import { inSlices } from "./slices.js";
-import { either, unlessAborted } from "./source.js";
+import { either } from "./signals.js";
+import { unlessAborted } from "./source.js";
 import { quantizeVectors, similarity } from "./vectors.js";
 
 export { NanoembedError } from "./errors.js";

@@ -13,7 +13,8 @@ import { load } from "./index.js";
 import type { Platform } from "./platform.js";
 import type { PartOptions, SentenceModel } from "./sentences.js";
 import { SharedModel } from "./shared-model.js";
-import { addressOf, either, unlessAborted, type Progress, type Source } from "./source.js";
+import { either } from "./signals.js";
+import { addressOf, unlessAborted, type Progress, type Source } from "./source.js";
 
 /** Whether an embedder can be made: at once, when something has been downloaded, or not at all. */
 export type Availability = "unavailable" | "downloadable" | "downloading" | "available";

@@ -166,7 +166,10 @@ impl TokenizerConfig {
         let (Ok(config), Ok(file)) = (Value::parse(&self.text, 0), file) else { return Ok(()) };
         self.check_cuts(config)?;
         self.check_added(config, pipeline, file)?;
-        self.check_named(texts, config, file)?;
+        let added = added_tokens(file);
+        self.check_named(texts, config, |token| {
+            added.contains(token) || pipeline.id(token).is_none() || is_control(token)
+        })?;
         let class = self.class.as_deref().unwrap_or(GENERAL_CLASSES[0]);
         if GENERAL_CLASSES.contains(&class) {
             return Ok(());
@@ -247,23 +250,22 @@ impl TokenizerConfig {
                 return Err(self.refuse(config, role, NOT_ADDED));
             }
         }
-        self.check_named(texts, config, file)
+        self.check_named(texts, config, |token| added.contains(token))
     }
 
     /// Tokens that this file names, or older ones beside it, are found in texts by transformers, and
-    /// by `tokenizers` if they are added ones.
+    /// by `tokenizers` if they are added ones: refuses those of which `is_found` is false.
     fn check_named(
         &self,
         texts: Texts<'_, '_>,
         config: Value<'_>,
-        file: Value<'_>,
+        is_found: impl Fn(&str) -> bool,
     ) -> FolderResult<()> {
-        let added = added_tokens(file);
         let map = self.older(texts, config, MAP)?;
         let map = map.as_deref().and_then(parsed);
         for role in NAMED {
             let said = config.member(role).or_else(|| map.and_then(|map| map.member(role)));
-            if said.and_then(spelled).is_some_and(|token| !added.contains(&token)) {
+            if said.and_then(spelled).is_some_and(|token| !is_found(&token)) {
                 return Err(self.refuse(config, role, NOT_ADDED));
             }
         }
@@ -272,7 +274,7 @@ impl TokenizerConfig {
                 let Some(tokens) = further.member(name) else { continue };
                 let by_name = tokens.members().map(|(_, token)| token);
                 let mut tokens = tokens.items().chain(by_name).filter_map(spelled);
-                if tokens.any(|token| !added.contains(&token)) {
+                if tokens.any(|token| !is_found(&token)) {
                     return Err(self.refuse(config, name, NOT_ADDED));
                 }
             }
@@ -280,7 +282,7 @@ impl TokenizerConfig {
         let words = self.older(texts, config, ADDED)?;
         let words = words.as_deref().and_then(parsed);
         let mut words = words.iter().flat_map(Value::members);
-        match words.find(|(word, _)| !added.contains(&written(word))) {
+        match words.find(|(word, _)| !is_found(&written(word))) {
             None => Ok(()),
             Some((word, id)) => {
                 let error = Error::new(id.offset(), ErrorKind::UnsupportedSetting);
@@ -318,7 +320,8 @@ impl TokenizerConfig {
     }
 
     /// Tokens that this file adds have to be found as those of `tokenizer.json` are. Ids that are
-    /// those of other tokens there are remnants of another tokenizer: it is the text that counts.
+    /// those of other tokens there are remnants of another tokenizer: what counts is whether texts are
+    /// made of them.
     fn check_added(
         &self,
         config: Value<'_>,
@@ -332,6 +335,9 @@ impl TokenizerConfig {
             let content = token.member("content").and_then(spelled).unwrap_or_default();
             let there = id.parse().ok().and_then(|id| pipeline.token(id));
             let is_remnant = there.is_some_and(|there| there != content.as_bytes());
+            if is_remnant && pipeline.id(&content).is_none() {
+                continue;
+            }
             let same = |name: &str, other: Value<'_>| {
                 truth(token, name).unwrap_or(false) == truth(other, name).unwrap_or(false)
             };
@@ -397,6 +403,13 @@ impl TokenizerConfig {
 /// What a text says that was found to be JSON.
 fn parsed(text: &str) -> Option<Value<'_>> {
     Value::parse(text, 0).ok()
+}
+
+/// Whether a token is of those that texts hold only where somebody spells it out, such as `<mask>`,
+/// which multilingual-e5-small has among its pieces alone.
+fn is_control(token: &str) -> bool {
+    let ends = |first, last| token.starts_with(first) && token.ends_with(last);
+    ends('<', '>') || ends('[', ']')
 }
 
 /// The tokens that a `tokenizer.json` adds to its vocabulary.
