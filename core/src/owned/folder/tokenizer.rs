@@ -167,7 +167,7 @@ impl TokenizerConfig {
         self.check_cuts(config)?;
         self.check_added(config, pipeline, file)?;
         let added = added_tokens(file);
-        self.check_named(texts, config, |token| {
+        self.check_named(texts, config, &|token| {
             added.contains(token) || pipeline.id(token).is_none() || is_control(token)
         })?;
         let class = self.class.as_deref().unwrap_or(GENERAL_CLASSES[0]);
@@ -250,7 +250,7 @@ impl TokenizerConfig {
                 return Err(self.refuse(config, role, NOT_ADDED));
             }
         }
-        self.check_named(texts, config, |token| added.contains(token))
+        self.check_named(texts, config, &|token| added.contains(token))
     }
 
     /// Tokens that this file names, or older ones beside it, are found in texts by transformers, and
@@ -259,7 +259,7 @@ impl TokenizerConfig {
         &self,
         texts: Texts<'_, '_>,
         config: Value<'_>,
-        is_found: impl Fn(&str) -> bool,
+        is_found: &dyn Fn(&str) -> bool,
     ) -> FolderResult<()> {
         let map = self.older(texts, config, MAP)?;
         let map = map.as_deref().and_then(parsed);
