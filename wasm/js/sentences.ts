@@ -38,8 +38,8 @@ export interface SentenceOptions {
   /**
    * Whether weights are requantised when a file has arrived, to a byte each, beside the file: it takes about as long as a few
    * texts, less where the file says how, as AMB files that `nanoembed convert` writes, and texts are embedded faster from
-   * then on. Default: if the file has them in blocks of few bits. Not for folders, nor
-   * for `.weights` files of families other than BERT's.
+   * then on. Default: if the file has them in blocks of few bits. Not for folders, nor for `.weights` files of families other
+   * than BERT's.
    */
   requantize?: boolean;
 }

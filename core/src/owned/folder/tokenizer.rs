@@ -167,7 +167,8 @@ impl TokenizerConfig {
         self.check_cuts(config)?;
         self.check_added(config, pipeline, file)?;
         let added = added_tokens(file);
-        self.check_named(texts, config, &|token| {
+        let map = self.older(texts, config, MAP)?;
+        self.check_named(texts, config, map.as_deref().and_then(parsed), &|token| {
             added.contains(token) || pipeline.id(token).is_none() || is_control(token)
         })?;
         let class = self.class.as_deref().unwrap_or(GENERAL_CLASSES[0]);
@@ -246,23 +247,23 @@ impl TokenizerConfig {
         let map = map.as_deref().and_then(parsed);
         for (role, usual) in ROLES {
             let said = config.member(role).or_else(|| map.and_then(|map| map.member(role)));
-            if said.is_none() && !added.contains(usual) {
+            if said.and_then(spelled).is_none() && !added.contains(usual) {
                 return Err(self.refuse(config, role, NOT_ADDED));
             }
         }
-        self.check_named(texts, config, &|token| added.contains(token))
+        self.check_named(texts, config, map, &|token| added.contains(token))
     }
 
     /// Tokens that this file names, or older ones beside it, are found in texts by transformers, and
-    /// by `tokenizers` if they are added ones: refuses those of which `is_found` is false.
+    /// by `tokenizers` if they are added ones: refuses those of which `is_found` is false. `map` is
+    /// what `special_tokens_map.json` says, if it counts.
     fn check_named(
         &self,
         texts: Texts<'_, '_>,
         config: Value<'_>,
+        map: Option<Value<'_>>,
         is_found: &dyn Fn(&str) -> bool,
     ) -> FolderResult<()> {
-        let map = self.older(texts, config, MAP)?;
-        let map = map.as_deref().and_then(parsed);
         for role in NAMED {
             let said = config.member(role).or_else(|| map.and_then(|map| map.member(role)));
             if said.and_then(spelled).is_some_and(|token| !is_found(&token)) {
