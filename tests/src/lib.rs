@@ -22,6 +22,7 @@
 //! * [`sentencepiece_reference`]: SentencePiece without regard to time.
 //! * [`wordpiece_reference`]: WordPiece without regard to time.
 //! * [`unicode_tables`]: generates core's character tables.
+//! * [`decomposed_tables`]: those of characters without their accents.
 //! * [`made_up_texts`]: texts of all scripts, for tokenizers.
 //! * [`pipeline_tables`]: generates core's tables of normalisation forms and grapheme clusters.
 //! * [`english`]: text for benchmarks.
@@ -37,6 +38,7 @@ pub mod checkpoint;
 pub mod contract;
 pub mod data;
 pub mod decoder;
+pub mod decomposed_tables;
 pub mod english;
 pub mod events;
 pub mod finalfusion;

@@ -262,17 +262,27 @@ fn decompositions(
     let _ = writeln!(text, "{line}\";");
 }
 
+/// The characters that two compose into, as places in the canonical decompositions: in the order of what they become.
 fn compositions(text: &mut String) {
-    let mut pairs = pairs();
-    pairs.sort_unstable();
-    let mut column = |doc: &str, name: &str, of: fn(&(char, char, char)) -> char| {
-        let codes: Vec<u32> = pairs.iter().map(|pair| u32::from(of(pair))).collect();
-        array(text, doc, name, "u32", &codes);
-    };
-    let doc = "The first ones of two characters that compose, in the order of both.";
-    column(doc, "COMPOSITION_FIRSTS", |pair| pair.0);
-    column("The second ones.", "COMPOSITION_SECONDS", |pair| pair.1);
-    column("What they become.", "COMPOSITIONS", |pair| pair.2);
+    let is_listed = |c: &char| !HANGUL.contains(&u32::from(*c)) && canonical(*c) != [*c];
+    let listed: Vec<char> = characters().filter(is_listed).collect();
+    let mut composed: Vec<(Vec<char>, char)> = pairs()
+        .into_iter()
+        .map(|(first, second, composed)| {
+            let whole = [canonical(first), vec![second]].concat();
+            assert_eq!(whole, canonical(composed), "{composed:?} has an order of its own");
+            (whole, composed)
+        })
+        .collect();
+    composed.sort_unstable();
+    assert!(composed.is_sorted_by(|a, b| a.0 < b.0), "two pairs have one decomposition");
+    let places: Vec<usize> = composed
+        .iter()
+        .map(|(_, c)| listed.binary_search(c).expect("what is composed decomposes"))
+        .collect();
+    let doc = "Characters that two compose into, by how many are before them among those that decompose, in the order of what \
+               they become.";
+    array(text, doc, "COMPOSITIONS", "u16", &places);
 }
 
 #[cfg(test)]

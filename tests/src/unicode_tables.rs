@@ -14,7 +14,7 @@
 //! this module's output, others compare the behaviour with unrelated crates and with `tokenizers`
 //! itself.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt::{Display, Write};
 
 use unicode_categories::UnicodeCategories;
@@ -29,21 +29,10 @@ const LEAF_BITS: u32 = 5;
 /// Leaves under one middle node, as a power of two.
 const MIDDLE_BITS: u32 = 5;
 
-/// Where the CJK compatibility ideographs of plane 2 lie: nearly all of them decompose to one
-/// character.
-const IDEOGRAPHS: std::ops::RangeInclusive<u32> = 0x2F800..=0x2FA1D;
-
-/// Where Hangul syllables lie, whose decomposition is arithmetic.
-const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
-
-/// A gap of up to this many code points does not end a range of decompositions: each costs two
-/// bytes, a range four.
-const LARGEST_GAP: u32 = 3;
-
 /// What happens to a character; the numbers are those of `Class` in `core/src/token/characters.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
-enum Class {
+pub(crate) enum Class {
     Letter = 0,
     Removed = 1,
     Space = 2,
@@ -66,14 +55,17 @@ enum Class {
 /// If the Unicode data has a property that the tables cannot express.
 #[must_use]
 pub fn generate() -> String {
-    let characters: Vec<Character> =
-        (0..CODE_POINTS).filter_map(char::from_u32).map(Character::new).collect();
+    let characters = characters();
     let mut text = String::from(HEAD);
     trie(&mut text, &characters);
-    decompositions(&mut text, &characters);
     lower_case(&mut text, &characters);
     combining_classes(&mut text, &characters);
     text
+}
+
+/// All of them.
+pub(crate) fn characters() -> Vec<Character> {
+    (0..CODE_POINTS).filter_map(char::from_u32).map(Character::new).collect()
 }
 
 const HEAD: &str = "\
@@ -84,11 +76,11 @@ const HEAD: &str = "\
 ";
 
 /// The properties of one character that matter here.
-struct Character {
-    code: u32,
-    class: Class,
+pub(crate) struct Character {
+    pub(crate) code: u32,
+    pub(crate) class: Class,
     /// The full canonical decomposition without its non-spacing marks.
-    kept: Vec<char>,
+    pub(crate) kept: Vec<char>,
     lower: Vec<char>,
     combining_class: u8,
 }
@@ -235,124 +227,6 @@ pub(crate) fn share<'a, T: Clone + Eq + std::hash::Hash + 'a>(
         })
         .collect();
     (indices, distinct)
-}
-
-/// Decompositions without non-spacing marks, of those characters that keep anything.
-fn decompositions(text: &mut String, characters: &[Character]) {
-    let mut short = BTreeMap::new();
-    let mut long = Vec::new();
-    let mut ideographs = vec![0_u16; (IDEOGRAPHS.end() - IDEOGRAPHS.start() + 1) as usize];
-    let mut second_plane = vec![0_u8; ideographs.len().div_ceil(8)];
-    for character in characters.iter().filter(|character| has_table_entry(character)) {
-        let code = character.code;
-        let first = u32::from(character.kept[0]);
-        if character.kept.len() == 1 && IDEOGRAPHS.contains(&code) {
-            let index = (code - IDEOGRAPHS.start()) as usize;
-            assert!(first >> 16 == 0 || first >> 16 == 2, "{code:x} goes to another plane");
-            ideographs[index] = (first & 0xFFFF) as u16;
-            second_plane[index / 8] |= u8::from(first >> 16 == 2) << (index % 8);
-            continue;
-        }
-        match (u16::try_from(code), u16::try_from(first)) {
-            (Ok(code), Ok(first)) if character.kept.len() == 1 => {
-                short.insert(code, first);
-            }
-            (code, _) => {
-                long.push(character);
-                if let Ok(code) = code {
-                    // 0 says: see the table of the long ones.
-                    short.insert(code, 0);
-                }
-            }
-        }
-    }
-    ranges(text, &short);
-    long_decompositions(text, &long);
-    let start = IDEOGRAPHS.start();
-    let _ = write!(
-        text,
-        "\n/// The first code point of `IDEOGRAPHS`.\npub(super) const IDEOGRAPHS_START: u32 = 0x{start:X};\n"
-    );
-    array(
-        text,
-        "Low 16 bits of the decompositions of CJK compatibility ideographs in plane 2.",
-        "IDEOGRAPHS",
-        "u16",
-        &ideographs,
-    );
-    array(
-        text,
-        "One bit for each of `IDEOGRAPHS`: whether its decomposition is itself in plane 2.",
-        "IDEOGRAPHS_IN_PLANE_2",
-        "u8",
-        &second_plane,
-    );
-}
-
-fn has_table_entry(character: &Character) -> bool {
-    !HANGUL.contains(&character.code)
-        && matches!(
-            character.class,
-            Class::PunctuationDecomposed
-                | Class::Decomposed
-                | Class::UpperDecomposed
-                | Class::IdeographDecomposed
-        )
-}
-
-fn ranges(text: &mut String, short: &BTreeMap<u16, u16>) {
-    let mut starts: Vec<(u16, u16)> = Vec::new();
-    let mut values: Vec<u16> = Vec::new();
-    let mut previous: Option<u16> = None;
-    for (&code, &value) in short {
-        match previous {
-            Some(last) if u32::from(code - last) <= LARGEST_GAP => {
-                values.extend((last + 1..code).map(|_| 0));
-            }
-            _ => starts.push((code, u16::try_from(values.len()).expect("few decompositions"))),
-        }
-        values.push(value);
-        previous = Some(code);
-    }
-    let starts: Vec<String> =
-        starts.iter().map(|(code, at)| format!("(0x{code:X}, {at})")).collect();
-    array(
-        text,
-        "Ranges of decomposing characters: the first one, and the index of its value.",
-        "DECOMPOSED_RANGES",
-        "(u16, u16)",
-        &starts,
-    );
-    array(
-        text,
-        "What is left of a decomposition without marks: one character, or 0 for those in `DECOMPOSED_LONG`.",
-        "DECOMPOSED",
-        "u16",
-        &values,
-    );
-}
-
-fn long_decompositions(text: &mut String, long: &[&Character]) {
-    let entries: Vec<String> = long
-        .iter()
-        .map(|character| {
-            let part = |index: usize| {
-                let part = character.kept.get(index).copied();
-                part.map_or_else(
-                    || "'\\0'".into(),
-                    |part| format!("'\\u{{{:X}}}'", u32::from(part)),
-                )
-            };
-            format!("(0x{:X}, [{}, {}, {}])", character.code, part(0), part(1), part(2))
-        })
-        .collect();
-    array(
-        text,
-        "Decompositions into several characters, or from or to one above U+FFFF; '\\0' is none.",
-        "DECOMPOSED_LONG",
-        "(u32, [char; 3])",
-        &entries,
-    );
 }
 
 /// Runs of upper-case characters with the same distance to their lower case. What lies between them

@@ -1,10 +1,8 @@
-//! What BERT's basic tokenisation does to one character: class, decomposition, lower case,
-//! combining class.
+//! What BERT's basic tokenisation does to one character: class, lower case, combining class.
 //!
 //! The tables are generated from the data that Hugging Face `tokenizers` 0.x uses, for its ids are
-//! the reference: general categories of Unicode 8.0, canonical decompositions of Unicode 9.0, lower
-//! case of Unicode 17.0. Characters newer than their table stay as they are. The tables take
-//! 15.8 kB; ASCII needs none of them.
+//! the reference: general categories of Unicode 8.0, lower case of Unicode 17.0. Characters newer
+//! than their table stay as they are. The tables take 10.2 kB; ASCII needs none of them.
 
 use super::tables;
 
@@ -92,58 +90,6 @@ pub(crate) fn is_punctuation_character(c: char) -> bool {
 /// The lowest `bits` bits of `value`.
 const fn low(value: u32, bits: u32) -> u32 {
     value & !(u32::MAX << bits)
-}
-
-/// The canonical decomposition of `c` without its non-spacing marks; `'\0'` fills up to three.
-///
-/// Only for characters whose class says that they decompose.
-pub(super) fn decomposed(c: char) -> [char; 3] {
-    let code = u32::from(c);
-    if let Some(jamo) = hangul(code) {
-        return jamo;
-    }
-    let single = u16::try_from(code).map_or_else(|_| ideograph(code), decomposed_below_10000);
-    if let Some(single) = single {
-        return [single, '\0', '\0'];
-    }
-    tables::DECOMPOSED_LONG
-        .binary_search_by_key(&code, |&(from, _)| from)
-        .ok()
-        .and_then(|at| tables::DECOMPOSED_LONG.get(at))
-        .map_or([c, '\0', '\0'], |&(_, parts)| parts)
-}
-
-fn decomposed_below_10000(code: u16) -> Option<char> {
-    let after = tables::DECOMPOSED_RANGES.partition_point(|&(start, _)| start <= code);
-    let &(start, index) = tables::DECOMPOSED_RANGES.get(after.checked_sub(1)?)?;
-    let at = usize::from(index).wrapping_add(usize::from(code.wrapping_sub(start)));
-    let value = *tables::DECOMPOSED.get(at)?;
-    if value == 0 { None } else { char::from_u32(u32::from(value)) }
-}
-
-fn ideograph(code: u32) -> Option<char> {
-    let index = code.checked_sub(tables::IDEOGRAPHS_START)? as usize;
-    let value = *tables::IDEOGRAPHS.get(index)?;
-    let bits = *tables::IDEOGRAPHS_IN_PLANE_2.get(index / 8)?;
-    let plane = u32::from(bits >> (index % 8) & 1) << 17;
-    char::from_u32(plane | u32::from(value))
-}
-
-/// Hangul syllables decompose by arithmetic (the Unicode Standard, section 3.12).
-fn hangul(code: u32) -> Option<[char; 3]> {
-    const SYLLABLES: u32 = 0xAC00;
-    const SYLLABLE_COUNT: u32 = 11_172;
-    const LEADING: u32 = 0x1100;
-    const VOWEL: u32 = 0x1161;
-    const TRAILING: u32 = 0x11A7;
-    const VOWEL_COUNT: u32 = 21;
-    const TRAILING_COUNT: u32 = 28;
-    let syllable = code.checked_sub(SYLLABLES).filter(|&index| index < SYLLABLE_COUNT)?;
-    let leading = LEADING.wrapping_add(syllable / (VOWEL_COUNT * TRAILING_COUNT));
-    let vowel = VOWEL.wrapping_add(syllable / TRAILING_COUNT % VOWEL_COUNT);
-    let trailing = syllable % TRAILING_COUNT;
-    let trailing = if trailing == 0 { 0 } else { TRAILING.wrapping_add(trailing) };
-    Some([char::from_u32(leading)?, char::from_u32(vowel)?, char::from_u32(trailing)?])
 }
 
 /// The lower case of `c`; of U+0130, the only one with two characters, the first (the second is

@@ -42,6 +42,10 @@ mod byte_set;
 mod characters;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod charsmap;
+#[cfg(not(all(target_family = "wasm", any(feature = "folder-models", feature = "pipeline"))))]
+mod decomposed;
+#[cfg(not(all(target_family = "wasm", any(feature = "folder-models", feature = "pipeline"))))]
+mod decomposed_tables;
 mod ends;
 pub(crate) mod heap_sort;
 mod ids;
@@ -66,6 +70,15 @@ mod word_characters;
 mod word_tables;
 pub mod wordpiece;
 pub mod words;
+
+// A download has one table of decompositions.
+#[cfg(not(all(
+    target_family = "wasm",
+    any(feature = "folder-models", feature = "pipeline")
+)))]
+use decomposed::without_marks;
+#[cfg(all(target_family = "wasm", any(feature = "folder-models", feature = "pipeline")))]
+use unicode::without_marks;
 
 pub use added::{AddedIndex, AddedMatch, AddedMatches, AddedRules, AddedTable, AddedToken};
 pub use bpe::Bpe;

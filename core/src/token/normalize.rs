@@ -8,6 +8,7 @@
 //! looks further, and the word under construction keeps it.
 
 use super::characters::{self, Class};
+use super::without_marks;
 
 /// Which steps of BERT's normalisation are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Normalization {
     }
 
     fn decompose(self, c: char) -> Mapped {
-        let parts = characters::decomposed(c);
+        let parts = without_marks(c);
         match parts {
             [single, '\0', _] => self.part(single),
             _ => Mapped::Several(parts),
@@ -123,6 +124,6 @@ impl Normalization {
 
 /// The only character of a decomposition that has no more.
 fn first(c: char) -> char {
-    let [first, ..] = characters::decomposed(c);
+    let [first, ..] = without_marks(c);
     first
 }

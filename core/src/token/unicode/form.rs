@@ -127,25 +127,39 @@ fn sort(held: &mut impl Held) {
 
 /// Calls `take` with what a character becomes.
 fn decompose(form: Form, c: char, mut take: impl FnMut(char, Properties)) {
+    let (few, text) = parts(form, c);
+    for part in few.into_iter().flatten().chain(text.chars()) {
+        take(part, Properties::of(part));
+    }
+}
+
+/// What a character becomes: these, and then a text.
+fn parts(form: Form, c: char) -> ([Option<char>; 3], &'static str) {
     let properties = Properties::of(c);
     let decomposes = match form.compatible {
         Some(_) => properties.decomposes_compatibly(),
         None => properties.decomposes(),
     };
     if !decomposes {
-        return take(c, properties);
+        return ([Some(c), None, None], "");
     }
-    if let Some(parts) = syllable(c) {
-        for part in parts.into_iter().flatten() {
-            take(part, Properties::of(part));
-        }
-        return;
+    if let Some(letters) = syllable(c) {
+        return (letters, "");
     }
-    let parts = form.compatible.and_then(|compatible| compatible.find(c));
-    let parts = parts.or_else(|| CANONICAL.find(c));
-    for part in parts.unwrap_or_default().chars() {
-        take(part, Properties::of(part));
-    }
+    let text = form.compatible.and_then(|compatible| compatible.find(c));
+    ([None; 3], text.or_else(|| CANONICAL.find(c)).unwrap_or_default())
+}
+
+/// The first three characters of the canonical decomposition of `c` that are no non-spacing marks;
+/// `'\0'` is none.
+#[cfg(any(test, target_family = "wasm"))]
+pub(in crate::token) fn without_marks(c: char) -> [char; 3] {
+    let mut kept = ['\0'; 3];
+    let (few, text) = parts(Form::NFC, c);
+    let kinds = few.into_iter().flatten().chain(text.chars());
+    let letters = kinds.filter(|part| !Properties::of(*part).is_non_spacing());
+    kept.iter_mut().zip(letters).for_each(|(place, letter)| *place = letter);
+    kept
 }
 
 /// Characters that decompose, and what they become.
@@ -192,12 +206,25 @@ impl Decompositions {
         if at >= first(after).unwrap_or(self.lengths.len()) {
             return None;
         }
+        self.text(at)
+    }
+
+    /// What the character becomes that has so many before it.
+    fn text(&self, at: usize) -> Option<&'static str> {
         let block = at / DECOMPOSITION_BLOCK;
         let before = self.lengths.get(block.checked_mul(DECOMPOSITION_BLOCK)?..at)?;
         let start = usize::from(*self.starts.get(block)?);
         let start = before.iter().fold(start, |sum, bytes| sum.saturating_add((*bytes).into()));
         let end = start.checked_add(usize::from(*self.lengths.get(at)?))?;
         self.parts.get(start..end)
+    }
+
+    /// The character that has so many before it.
+    fn character(&self, at: usize) -> Option<char> {
+        let after = self.firsts.partition_point(|first| usize::from(*first) <= at);
+        let run = after.checked_sub(1)?;
+        let within = at.checked_sub(usize::from(*self.firsts.get(run)?))?;
+        char::from_u32(self.runs.get(run)?.checked_add(u32::try_from(within).ok()?)?)
     }
 }
 
@@ -248,12 +275,16 @@ fn composed(first: char, second: char) -> Option<char> {
     {
         return char::from_u32(a.saturating_add(trailing));
     }
-    let start = tables::COMPOSITION_FIRSTS.partition_point(|first| *first < a);
-    let firsts = tables::COMPOSITION_FIRSTS.get(start..)?;
-    let seconds = tables::COMPOSITION_SECONDS.get(start..)?;
-    let count = firsts.iter().take_while(|first| **first == a).count();
-    let second = seconds.get(..count)?.iter().position(|second| *second == b)?;
-    tables::COMPOSITIONS.get(start.checked_add(second)?).and_then(|code| char::from_u32(*code))
+    if !Properties::of(second).composes() {
+        return None;
+    }
+    // Two characters compose into the one that has the decomposition of both.
+    let (few, text) = parts(Form::NFC, first);
+    let both = || few.into_iter().flatten().chain(text.chars()).chain([second]);
+    let text = |at: u16| CANONICAL.text(at.into()).unwrap_or_default().chars();
+    let before = tables::COMPOSITIONS.partition_point(|at| text(*at).lt(both()));
+    let at = tables::COMPOSITIONS.get(before).filter(|at| text(**at).eq(both()))?;
+    CANONICAL.character(usize::from(*at))
 }
 
 /// Composes what is held back: a mark with the last starter unless one of its own class or higher

@@ -13,6 +13,8 @@ mod form;
 mod tables;
 
 pub(crate) use cluster::Clusters;
+#[cfg(any(test, target_family = "wasm"))]
+pub(super) use form::without_marks;
 pub(crate) use form::{Form, Held, Output, write_form};
 use tables::LEVEL_BITS;
 
