@@ -74,7 +74,13 @@ impl Lent {
 
     /// All that is left but for less than [`ALIGN`] bytes, zeroed: a buffer.
     pub(crate) fn rest(&mut self) -> Outcome<&'static mut [u8]> {
-        self.filled(self.left / ALIGN * ALIGN, 0)
+        let bytes = self.left / ALIGN * ALIGN;
+        let place: *mut u8 = self.place(bytes)?;
+        // SAFETY: just taken, with room for as many bytes.
+        unsafe {
+            place.write_bytes(0, bytes);
+            Ok(core::slice::from_raw_parts_mut(place, bytes))
+        }
     }
 
     /// The place of the next `length` elements, which may hold anything.
