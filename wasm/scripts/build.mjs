@@ -15,6 +15,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { bundle, bundleTypes } from "./bundle.mjs";
 import { declaration, factory } from "./glue.mjs";
+import { rustFlags } from "./rust-flags.mjs";
 import { FAST, SMALL, wasmOptArguments } from "./wasm-opt.mjs";
 
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -115,10 +116,10 @@ async function buildWasm(variants) {
 async function compile({ name, features, target, flags = "", profile, isShared }) {
   const threads = isShared ? THREADS : { target: "", flags: "", env: {} };
   const instructions = `${target}${threads.target}`;
-  const RUSTFLAGS = [instructions && `-C target-feature=${instructions}`, flags, threads.flags].filter(Boolean).join(" ");
+  const told = [instructions && `-C target-feature=${instructions}`, flags, threads.flags].filter(Boolean).join(" ");
   await run("cargo", ["rustc", "--crate-type", "cdylib", "--quiet", "--locked", "-p", "nanoembed-wasm",
     "--target", "wasm32-unknown-unknown", "--profile", profile, "--no-default-features", "--features", features],
-  { env: { ...process.env, ...threads.env, RUSTFLAGS } });
+  { env: { ...process.env, ...threads.env, ...rustFlags(told) } });
   // The next variant takes the same place.
   const folder = join(targets, "npm", name);
   mkdirSync(folder, { recursive: true });
