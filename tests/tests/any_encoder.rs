@@ -320,6 +320,7 @@ fn what_tokenizer_config_json_has_otherwise_is_refused_by_name() {
         ("bert_cased", "additional_special_tokens", vec!["<new>"].into()),
         ("bert_cased", "do_basic_tokenize", false.into()),
         ("bert_cased", "never_split", vec!["word"].into()),
+        ("cross_encoder", "model_input_names", vec!["input_ids", "attention_mask"].into()),
         ("roberta", "add_prefix_space", true.into()),
         ("roberta", "do_lower_case", true.into()),
         ("roberta", "truncation_side", "left".into()),

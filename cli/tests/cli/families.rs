@@ -252,6 +252,31 @@ fn texts_are_ranked_for_people_and_pairs_may_lack_nothing() {
 }
 
 #[test]
+fn pairs_that_a_tokenizer_puts_together_otherwise_are_refused_by_name() {
+    let source = models().join("cross_encoder");
+    let folder = TempDir::new().unwrap();
+    let copy = |file: &str| std::fs::copy(source.join(file), folder.path().join(file)).unwrap();
+    for (file, pointer, value) in [
+        ("tokenizer_config.json", "/model_input_names", json!(["input_ids", "attention_mask"])),
+        ("tokenizer.json", "/post_processor/pair/3/Sequence/type_id", json!(0)),
+    ] {
+        for file in ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"]
+        {
+            copy(file);
+        }
+        let path = folder.path().join(file);
+        let mut json: Value =
+            serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let (parent, name) = pointer.rsplit_once('/').unwrap();
+        json.pointer_mut(parent).unwrap()[name] = value;
+        std::fs::write(&path, json.to_string()).unwrap();
+        let said = failure(&["rerank", "-m", folder.path().to_str().unwrap(), "a", "b"], b"", 1);
+        let setting = pointer.trim_start_matches('/').split('/').next().unwrap();
+        assert!(said.contains("error[208]") && said.contains(setting), "{said}");
+    }
+}
+
+#[test]
 fn families_that_are_not_run_are_refused_by_name() {
     let folder = TempDir::new().unwrap();
     for (kind, said) in [("albert", "albert"), ("deberta-v2", "deberta-v2"), ("t5", "t5")] {

@@ -87,6 +87,15 @@ impl FolderModel {
         }
     }
 
+    /// Whether the model compares two texts and is told which of them a token is of.
+    #[must_use]
+    pub const fn compares_by_types(&self) -> bool {
+        match &self.described {
+            Described::Transformer(model) => self.compares() && model.config.embedding.token_types,
+            Described::Table(_) => false,
+        }
+    }
+
     /// Whether the tokens of a prompt count in pooling.
     #[must_use]
     pub fn pools_prompt(&self) -> bool {

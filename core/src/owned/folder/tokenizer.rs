@@ -56,6 +56,8 @@ const BERT_STEPS: [&str; 3] = ["do_basic_tokenize", "do_word_tokenize", "do_subw
 const OTHERWISE: &str = "`tokenizer.json` has it otherwise";
 /// Said of BERT's setting in folders of multilingual models, whose tokenizer is none of BERT's.
 const UNIGRAM_OTHERWISE: &str = "the Unigram tokenizer of `tokenizer.json` has it otherwise";
+const UNTOLD: &str =
+    "`tokenizer.json` tells tokens of two texts apart, and the model would not be told";
 const NOT_ADDED: &str = "`tokenizer.json` has not this token among `added_tokens`, so programs differ in whether texts may hold it";
 
 impl FolderModel {
@@ -81,6 +83,9 @@ impl FolderModel {
             true => config.check_bert(texts, &pipeline)?,
             false => config.check(texts, &pipeline)?,
         }
+        if self.compares_by_types() {
+            config.check_pairs(&pipeline)?;
+        }
         Ok(pipeline)
     }
 
@@ -93,6 +98,9 @@ impl FolderModel {
         let pipeline = vocabulary::tokenizer(texts, self.folder(), &config.word_settings())?;
         if let Some(pipeline) = &pipeline {
             config.check_bert(texts, pipeline)?;
+            if self.compares_by_types() {
+                config.check_pairs(pipeline)?;
+            }
         }
         Ok(pipeline)
     }
@@ -185,6 +193,26 @@ impl TokenizerConfig {
         match CLASSES_WITH_ENDS.contains(&class) {
             true => self.check_ends(config, pipeline),
             false => Ok(()),
+        }
+    }
+
+    /// The same for a model that is to be told which of two texts a token is of.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub fn check_pairs(&self, pipeline: &Pipeline) -> FolderResult<()> {
+        let Ok(config) = Value::parse(&self.text, 0) else { return Ok(()) };
+        let Some(inputs) = config.member("model_input_names") else { return Ok(()) };
+        if inputs.items().any(|input| input.is_text("token_type_ids")) {
+            return Ok(());
+        }
+        let mut session = PipelineSession::default();
+        let pair = pipeline.encode_pair("a", "b", usize::MAX, &mut session);
+        let pair = pair.map_err(|error| self.fault_of_tokenizer(error))?;
+        match pair.types.iter().all(|kind| *kind == 0) {
+            true => Ok(()),
+            false => Err(self.refuse(config, "model_input_names", UNTOLD)),
         }
     }
 
@@ -373,8 +401,7 @@ impl TokenizerConfig {
     fn check_ends(&self, config: Value<'_>, pipeline: &Pipeline) -> FolderResult<()> {
         let mut session = PipelineSession::default();
         let ids = pipeline.encode("", usize::MAX, SpecialTokens::AsTokens, &mut session);
-        let path = [&*self.folder, FILE].concat();
-        let ids = ids.map_err(|error| FolderFault::new(&path, Fault::of(error)))?.ids;
+        let ids = ids.map_err(|error| self.fault_of_tokenizer(error))?.ids;
         let ends = [
             ("add_bos_token", "bos_token", ids.first()),
             ("add_eos_token", "eos_token", ids.last()),
@@ -388,6 +415,10 @@ impl TokenizerConfig {
             }
         }
         Ok(())
+    }
+
+    fn fault_of_tokenizer(&self, error: Error) -> FolderFault {
+        FolderFault::new(&[&*self.folder, FILE].concat(), Fault::of(error))
     }
 
     /// Refuses a setting, at its value if it is there.

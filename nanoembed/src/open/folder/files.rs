@@ -120,7 +120,7 @@ impl EncoderFolder {
     /// The tokenizer.
     pub(crate) fn pipeline(&self) -> Result<Pipeline> {
         let texts = FolderTexts::of(&self.own_folder);
-        tokenizer::read(&texts, &self.own_folder, self.model.family())
+        tokenizer::read(&texts, &self.own_folder, &self.model)
     }
 
     /// The names of classes.

@@ -4,8 +4,9 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use nanoembed_core::owned::folder::{FolderFault, TokenizerConfig};
-use nanoembed_core::owned::{AddedWord, Pipeline};
+use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::folder::{FolderFault, FolderModel, TokenizerConfig};
+use nanoembed_core::owned::{AddedWord, Pipeline, PipelineSession};
 use serde_json::json;
 
 use super::texts::FolderTexts;
@@ -14,23 +15,52 @@ use crate::error::{Error, Result, name_of};
 
 const FILE: &str = "tokenizer.json";
 
-/// Reads the tokenizer of the model in `folder`, which is one of this family.
-pub(super) fn read(texts: &FolderTexts, folder: &Path, family: &str) -> Result<Pipeline> {
+/// Reads the tokenizer of a model, which `folder` is the own folder of.
+pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> Result<Pipeline> {
     let text = texts.get(FILE)?;
     let config = texts.read(|texts| TokenizerConfig::read(texts, ""))?;
-    let is_bert =
-        || config.is_bert(family) && text.as_deref().is_some_and(TokenizerConfig::has_word_pieces);
-    let Some(text) = text.as_deref().filter(|_| !is_bert()) else {
-        return of_bert(&FolderTokenizer::read(folder)?, folder);
+    let is_bert = || {
+        config.is_bert(model.family())
+            && text.as_deref().is_some_and(TokenizerConfig::has_word_pieces)
     };
-    let pipeline =
-        Pipeline::read(text).map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))?;
-    texts.read(|texts| config.check(texts, &pipeline)).map_err(|failure| {
-        failure.with_hint(
-            "transformers and `tokenizers` give other ids for this folder; save the tokenizer again with `save_pretrained`",
-        )
-    })?;
+    let pipeline = match text.as_deref().filter(|_| !is_bert()) {
+        Some(text) => {
+            let pipeline = described(texts, text)?;
+            texts.read(|texts| config.check(texts, &pipeline)).map_err(|failure| {
+                failure.with_hint(
+                    "transformers and `tokenizers` give other ids for this folder; save the tokenizer again with `save_pretrained`",
+                )
+            })?;
+            pipeline
+        }
+        None => of_bert(&FolderTokenizer::read(folder)?, folder)?,
+    };
+    if model.compares_by_types() {
+        texts.read(|_| config.check_pairs(&pipeline))?;
+        if let Some(text) = text.as_deref().filter(|_| is_bert()) {
+            check_template(&described(texts, text)?, &pipeline)?;
+        }
+    }
     Ok(pipeline)
+}
+
+/// The tokenizer that a `tokenizer.json` describes.
+fn described(texts: &FolderTexts, text: &str) -> Result<Pipeline> {
+    Pipeline::read(text).map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))
+}
+
+/// Refuses another template for two texts than that of BERT's class, which is what runs.
+fn check_template(described: &Pipeline, pipeline: &Pipeline) -> Result<()> {
+    let pair = |of: &Pipeline| {
+        let pair = of.encode_pair("a", "b", usize::MAX, &mut PipelineSession::default());
+        pair.map(|pair| (pair.ids, pair.types))
+            .map_err(|error| Error::in_file(FILE.to_owned(), error))
+    };
+    if pair(described)? == pair(pipeline)? {
+        return Ok(());
+    }
+    let message = "`post_processor.pair` does not put [CLS] before two texts and [SEP] behind each, the second one of type 1; only that is honoured";
+    Err(Error::input(ErrorKind::UnsupportedSetting, message).at(FILE.to_owned()))
 }
 
 /// BERT's tokenizer as a pipeline.
