@@ -130,6 +130,10 @@ const SIZES: [(&str, &str); 6] = [
     ("vocab_size", "12"),
 ];
 
+/// The same sizes in the words of AMB.
+const CONFIG: &str = r#"{"architecture":"bert","n_layers":1,"n_heads":2,"n_embd":4,"n_vocab":12,
+"max_seq_len":8,"intermediate_size":4}"#;
+
 /// A BERT in a `.weights` file.
 pub(crate) fn bert() -> Vec<u8> {
     Tensors::of_bert().with_token_index().in_weights(&SIZES)
@@ -143,51 +147,54 @@ pub(crate) fn bert_in_amb() -> Vec<u8> {
         amb::TensorSpec { name, dtype: *dtype, shape: *shape, full_blocks: 0 }
     };
     let specs: Vec<_> = tensors.made.iter().map(spec).collect();
-    let plan = amb::Plan {
-        tokenizer: Some(amb::TokenizerSpec {
-            special: [Some(2), Some(3), Some(0), Some(1), Some(4)],
-            payload: amb::Payload::WordPiece(&TOKENS),
-        }),
-        ..amb::Plan::new(
-            r#"{"architecture":"bert","n_layers":1,"n_heads":2,"n_embd":4,"n_vocab":12,
-            "max_seq_len":8,"intermediate_size":4}"#,
-            &specs,
-        )
-    };
+    let plan = amb::Plan { tokenizer: Some(word_piece_spec()), ..amb::Plan::new(CONFIG, &specs) };
     let mut writer = amb::Writer::new(plan, Vec::new()).expect("a plan");
     tensors.made.iter().for_each(|it| writer.data(&it.data).expect("its data"));
     writer.finish().expect("a file")
 }
 
-/// What a folder says of a BERT of this class.
-fn config(class: &str) -> String {
-    format!(
-        r#"{{"model_type":"bert","architectures":["{class}"],"hidden_act":"gelu","hidden_size":{HIDDEN},
-        "intermediate_size":{INTERMEDIATE},"num_attention_heads":{HEADS},"num_hidden_layers":1,
-        "vocab_size":{},"max_position_embeddings":{POSITIONS},"type_vocab_size":2,
-        "id2label":{{"0":"LABEL_0"}}}}"#,
+/// A ModernBERT of one layer, which has fewer tensors than a BERT, in a file that keeps the texts of a
+/// folder: its configuration says `more`.
+fn modern(class: &str, more: &str, metadata: &[(&str, &str)], tensors: Tensors) -> Vec<u8> {
+    let config = format!(
+        r#"{{"model_type":"modernbert","architectures":["{class}"],"hidden_activation":"relu",
+        "hidden_size":{HIDDEN},"intermediate_size":{INTERMEDIATE},"num_attention_heads":1,
+        "num_hidden_layers":1,"vocab_size":{},"max_position_embeddings":{POSITIONS}{more}}}"#,
         TOKENS.len()
-    )
-}
-
-/// The same BERT in a file that keeps the texts of a folder, with a prompt for questions.
-pub(crate) fn with_prompts() -> Vec<u8> {
-    let prompts = r#"{"prompts":{"query":"dog ","document":"","long":"cat cat "}}"#;
-    let config = config("BertModel");
-    let mut metadata = SIZES.to_vec();
-    metadata.extend([("config.json", &*config), ("config_sentence_transformers.json", prompts)]);
-    Tensors::of_bert().with_tokenizer().in_weights(&metadata)
-}
-
-/// A BERT that compares two texts.
-pub(crate) fn cross_encoder() -> Vec<u8> {
-    let config = config("BertForSequenceClassification");
-    let mut metadata = SIZES.to_vec();
+    );
+    let mut metadata = metadata.to_vec();
     metadata.push(("config.json", &config));
-    let mut tensors = Tensors::of_bert().with_tokenizer();
-    tensors.linear("pooler.dense", HIDDEN, HIDDEN);
-    tensors.linear("classifier", 1, HIDDEN);
+    let mut tensors = tensors.with_tokenizer();
+    for (name, rows, cols) in [
+        ("embeddings.tok_embeddings", TOKENS.len(), HIDDEN),
+        ("layers.0.attn.Wqkv", 3 * HIDDEN, HIDDEN),
+        ("layers.0.attn.Wo", HIDDEN, HIDDEN),
+        ("layers.0.mlp.Wi", 2 * INTERMEDIATE, HIDDEN),
+        ("layers.0.mlp.Wo", HIDDEN, INTERMEDIATE),
+    ] {
+        tensors.floats(&format!("{name}.weight"), &[rows, cols], 0.0);
+    }
+    for name in ["embeddings.norm", "layers.0.mlp_norm", "final_norm"] {
+        tensors.floats(&format!("{name}.weight"), &[HIDDEN], 1.0);
+    }
     tensors.in_weights(&metadata)
+}
+
+/// A model of another family than BERT, with a prompt for questions.
+pub(crate) fn with_prompts() -> Vec<u8> {
+    let prompts = r#"{"prompts":{"query":"dog ","document":""}}"#;
+    let metadata = [("config_sentence_transformers.json", prompts)];
+    modern("ModernBertModel", "", &metadata, Tensors::default())
+}
+
+/// A model that compares two texts.
+pub(crate) fn cross_encoder() -> Vec<u8> {
+    let mut tensors = Tensors::default();
+    tensors.floats("head.dense.weight", &[HIDDEN, HIDDEN], 0.0);
+    tensors.floats("head.norm.weight", &[HIDDEN], 1.0);
+    tensors.linear("classifier", 1, HIDDEN);
+    let more = r#","id2label":{"0":"LABEL_0"}"#;
+    modern("ModernBertForSequenceClassification", more, &[], tensors)
 }
 
 /// A static model: a vector for each token.
@@ -237,6 +244,19 @@ pub(crate) fn decoder() -> Vec<u8> {
     let mut writer = gguf::Writer::new(plan, Vec::new()).expect("a plan");
     tensors.made.iter().for_each(|it| writer.data(&it.data).expect("its data"));
     writer.finish().expect("a file")
+}
+
+/// Word pieces in an `.amb` file without tensors.
+pub(crate) fn word_pieces() -> Vec<u8> {
+    let plan = amb::Plan { tokenizer: Some(word_piece_spec()), ..amb::Plan::new(CONFIG, &[]) };
+    amb::Writer::new(plan, Vec::new()).expect("a plan").finish().expect("a file")
+}
+
+fn word_piece_spec() -> amb::TokenizerSpec<'static> {
+    amb::TokenizerSpec {
+        special: [Some(2), Some(3), Some(0), Some(1), Some(4)],
+        payload: amb::Payload::WordPiece(&TOKENS),
+    }
 }
 
 /// Pairs of bytes to be merged, with tokens of their own, in a GGUF file without tensors.

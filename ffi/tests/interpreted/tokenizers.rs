@@ -86,7 +86,7 @@ fn spelled(
 
 #[test]
 fn word_pieces_need_no_scratch_memory() {
-    let file = models::bert();
+    let file = models::word_pieces();
     let Lent { tokenizer, .. } = &Lent::open(&file);
     let tokenizer = *tokenizer;
     assert_eq!(info(tokenizer).kind, NANOEMBED_TOKENIZER_WORDPIECE);

@@ -19,14 +19,14 @@ use crate::{Room, Stored, bits, in_memory, models, of};
 const SCRATCH_BYTES: usize = 512;
 
 /// Words in exactly the memory that is planned.
-struct Lent {
-    words: *mut nanoembed_words,
+pub(crate) struct Lent {
+    pub(crate) words: *mut nanoembed_words,
     plan: nanoembed_words_plan,
     _room: Room,
 }
 
 impl Lent {
-    fn open(source: &nanoembed_source, indexed: u32) -> Self {
+    pub(crate) fn open(source: &nanoembed_source, indexed: u32) -> Self {
         let options = nanoembed_words_options { indexed, seed: 3, ..Default::default() };
         let (mut plan, mut again) = (nanoembed_words_plan::default(), Default::default());
         let (scratch, mut words, none) = (Room::new(SCRATCH_BYTES), null_mut(), null_mut());
