@@ -5,14 +5,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::core_tables::HANGUL;
 use crate::unicode_tables::{Character, Class, array, characters};
 
 /// Where the CJK compatibility ideographs of plane 2 lie: nearly all of them decompose to one
 /// character.
 const IDEOGRAPHS: std::ops::RangeInclusive<u32> = 0x2F800..=0x2FA1D;
-
-/// Where Hangul syllables lie, whose decomposition is arithmetic.
-const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
 
 /// A gap of up to this many code points does not end a range of decompositions: each costs two
 /// bytes, a range four.
@@ -151,16 +149,4 @@ fn long_decompositions(text: &mut String, long: &[&Character]) {
         "(u32, [char; 3])",
         &entries,
     );
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_tables_in_core_are_the_generated_ones() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/decomposed_tables.rs");
-        assert!(
-            std::fs::read_to_string(path).expect("the tables") == super::generate(),
-            "run `cargo run -p nanoembed-tests --bin generate_unicode` and look at the difference"
-        );
-    }
 }

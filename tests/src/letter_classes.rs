@@ -90,12 +90,6 @@ mod tests {
     use super::ranges;
 
     #[test]
-    fn the_table_in_core_is_the_generated_one() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/bpe/letters.rs");
-        assert_eq!(std::fs::read_to_string(path).expect("the table"), super::generate());
-    }
-
-    #[test]
     fn every_code_point_is_of_its_class() {
         for (pattern, example) in [(r"\p{L}", 'x'), (r"\p{N}", '1'), (r"[^\s\p{L}\p{N}]", '!')] {
             let ranges = ranges(pattern);

@@ -21,6 +21,7 @@
 //! * [`vocabularies`]: small vocabularies, as files hold them.
 //! * [`sentencepiece_reference`]: SentencePiece without regard to time.
 //! * [`wordpiece_reference`]: WordPiece without regard to time.
+//! * [`core_tables`]: all of core's generated tables.
 //! * [`unicode_tables`]: generates core's character tables.
 //! * [`decomposed_tables`]: those of characters without their accents.
 //! * [`made_up_texts`]: texts of all scripts, for tokenizers.
@@ -36,6 +37,7 @@ pub mod amb;
 pub mod blocks;
 pub mod checkpoint;
 pub mod contract;
+pub mod core_tables;
 pub mod data;
 pub mod decoder;
 pub mod decomposed_tables;

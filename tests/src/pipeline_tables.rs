@@ -24,19 +24,14 @@ use unicode_normalization_alignments::char::{
 };
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::core_tables::{CODE_POINTS, HANGUL};
 use crate::unicode_tables::{array, share};
-
-/// One past the last code point.
-const CODE_POINTS: u32 = 0x11_0000;
 
 /// Code points in one leaf of a trie, and leaves under one middle node, as a power of two.
 const LEVEL_BITS: u32 = 5;
 
 /// Of every so many characters that decompose, it is said where what the first becomes starts.
 const DECOMPOSITION_BLOCK: usize = 16;
-
-/// Hangul syllables, which are decomposed and composed by arithmetic.
-const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
 
 /// The whole text of `core/src/token/unicode/tables.rs`.
 #[must_use]
@@ -209,6 +204,12 @@ fn combining_classes(text: &mut String) {
     array(text, doc, "COMBINING_CLASSES", "u32", &runs);
 }
 
+/// The characters that `decompose` changes, Hangul aside, and what they become.
+fn changed(decompose: impl Fn(char) -> Vec<char>) -> impl Iterator<Item = (char, Vec<char>)> {
+    let others = characters().filter(|c| !HANGUL.contains(&u32::from(*c)));
+    others.map(move |c| (c, decompose(c))).filter(|(c, becomes)| becomes[..] != [*c])
+}
+
 /// The characters that `decompose` changes, but for those that are left out, and what they become.
 ///
 /// They are stored as runs of characters, lengths of what they become, and every sixteenth end:
@@ -221,11 +222,7 @@ fn decompositions(
 ) {
     let (mut runs, mut firsts, mut next) = (Vec::new(), Vec::new(), None);
     let (mut lengths, mut starts, mut parts) = (Vec::new(), Vec::new(), String::new());
-    for c in characters().filter(|c| !HANGUL.contains(&u32::from(*c))) {
-        let becomes = decompose(c);
-        if becomes == [c] || is_left_out(c) {
-            continue;
-        }
+    for (c, becomes) in changed(decompose).filter(|(c, _)| !is_left_out(*c)) {
         let code = u32::from(c);
         if next.replace(code + 1) != Some(code) {
             runs.push(code);
@@ -264,8 +261,7 @@ fn decompositions(
 
 /// The characters that two compose into, as places in the canonical decompositions: in the order of what they become.
 fn compositions(text: &mut String) {
-    let is_listed = |c: &char| !HANGUL.contains(&u32::from(*c)) && canonical(*c) != [*c];
-    let listed: Vec<char> = characters().filter(is_listed).collect();
+    let listed: Vec<char> = changed(canonical).map(|(c, _)| c).collect();
     let mut composed: Vec<(Vec<char>, char)> = pairs()
         .into_iter()
         .map(|(first, second, composed)| {
@@ -283,16 +279,4 @@ fn compositions(text: &mut String) {
     let doc = "Characters that two compose into, by how many are before them among those that decompose, in the order of what \
                they become.";
     array(text, doc, "COMPOSITIONS", "u16", &places);
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_tables_in_core_are_the_generated_ones() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/unicode/tables.rs");
-        assert!(
-            std::fs::read_to_string(path).expect("the tables") == super::generate(),
-            "run `cargo run -p nanoembed-tests --bin generate_unicode` and look at the difference"
-        );
-    }
 }

@@ -21,8 +21,7 @@ use unicode_categories::UnicodeCategories;
 use unicode_normalization_alignments::UnicodeNormalization;
 use unicode_normalization_alignments::char::canonical_combining_class;
 
-/// One past the last code point.
-const CODE_POINTS: u32 = 0x11_0000;
+use crate::core_tables::CODE_POINTS;
 
 /// Code points in one leaf of the class trie, as a power of two.
 const LEAF_BITS: u32 = 5;

@@ -58,12 +58,3 @@ pub fn generate() -> String {
     text.push_str("];\n");
     text
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_table_in_core_is_the_generated_one() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/src/token/word_tables.rs");
-        assert_eq!(std::fs::read_to_string(path).expect("the table"), super::generate());
-    }
-}

@@ -4,15 +4,16 @@
 //! ([`unicode`](super::unicode)) are. These tables take 5.6 kB, and are faster.
 
 use super::decomposed_tables as tables;
+use super::hangul;
 
 /// The canonical decomposition of `c` without its non-spacing marks; `'\0'` fills up to three.
 ///
 /// Only for characters whose class says that they decompose.
 pub(super) fn without_marks(c: char) -> [char; 3] {
-    let code = u32::from(c);
-    if let Some(jamo) = hangul(code) {
-        return jamo;
+    if let Some(letters) = hangul::letters(c) {
+        return letters.map(Option::unwrap_or_default);
     }
+    let code = u32::from(c);
     let single = u16::try_from(code).map_or_else(|_| ideograph(code), decomposed_below_10000);
     if let Some(single) = single {
         return [single, '\0', '\0'];
@@ -38,23 +39,6 @@ fn ideograph(code: u32) -> Option<char> {
     let bits = *tables::IDEOGRAPHS_IN_PLANE_2.get(index / 8)?;
     let plane = u32::from(bits >> (index % 8) & 1) << 17;
     char::from_u32(plane | u32::from(value))
-}
-
-/// Hangul syllables decompose by arithmetic (the Unicode Standard, section 3.12).
-fn hangul(code: u32) -> Option<[char; 3]> {
-    const SYLLABLES: u32 = 0xAC00;
-    const SYLLABLE_COUNT: u32 = 11_172;
-    const LEADING: u32 = 0x1100;
-    const VOWEL: u32 = 0x1161;
-    const TRAILING: u32 = 0x11A7;
-    const VOWEL_COUNT: u32 = 21;
-    const TRAILING_COUNT: u32 = 28;
-    let syllable = code.checked_sub(SYLLABLES).filter(|&index| index < SYLLABLE_COUNT)?;
-    let leading = LEADING.wrapping_add(syllable / (VOWEL_COUNT * TRAILING_COUNT));
-    let vowel = VOWEL.wrapping_add(syllable / TRAILING_COUNT % VOWEL_COUNT);
-    let trailing = syllable % TRAILING_COUNT;
-    let trailing = if trailing == 0 { 0 } else { TRAILING.wrapping_add(trailing) };
-    Some([char::from_u32(leading)?, char::from_u32(vowel)?, char::from_u32(trailing)?])
 }
 
 #[cfg(all(test, any(feature = "folder-models", feature = "pipeline")))]

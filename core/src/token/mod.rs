@@ -47,6 +47,7 @@ mod decomposed;
 #[cfg(not(all(target_family = "wasm", any(feature = "folder-models", feature = "pipeline"))))]
 mod decomposed_tables;
 mod ends;
+mod hangul;
 pub(crate) mod heap_sort;
 mod ids;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]

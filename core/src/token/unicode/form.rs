@@ -6,6 +6,7 @@
 
 use super::tables::DECOMPOSITION_BLOCK;
 use super::{Properties, tables};
+use crate::token::hangul;
 
 /// A normalisation form.
 #[derive(Clone, Copy, Debug)]
@@ -127,26 +128,29 @@ fn sort(held: &mut impl Held) {
 
 /// Calls `take` with what a character becomes.
 fn decompose(form: Form, c: char, mut take: impl FnMut(char, Properties)) {
-    let (few, text) = parts(form, c);
+    let (few, text) = parts(form.compatible, c);
     for part in few.into_iter().flatten().chain(text.chars()) {
         take(part, Properties::of(part));
     }
 }
 
-/// What a character becomes: these, and then a text.
-fn parts(form: Form, c: char) -> ([Option<char>; 3], &'static str) {
+/// What a character becomes, canonically but for what is `compatible`: these, and then a text.
+fn parts(
+    compatible: Option<&'static Decompositions>,
+    c: char,
+) -> ([Option<char>; 3], &'static str) {
     let properties = Properties::of(c);
-    let decomposes = match form.compatible {
+    let decomposes = match compatible {
         Some(_) => properties.decomposes_compatibly(),
         None => properties.decomposes(),
     };
     if !decomposes {
         return ([Some(c), None, None], "");
     }
-    if let Some(letters) = syllable(c) {
+    if let Some(letters) = hangul::letters(c) {
         return (letters, "");
     }
-    let text = form.compatible.and_then(|compatible| compatible.find(c));
+    let text = compatible.and_then(|compatible| compatible.find(c));
     ([None; 3], text.or_else(|| CANONICAL.find(c)).unwrap_or_default())
 }
 
@@ -155,9 +159,9 @@ fn parts(form: Form, c: char) -> ([Option<char>; 3], &'static str) {
 #[cfg(any(test, target_family = "wasm"))]
 pub(in crate::token) fn without_marks(c: char) -> [char; 3] {
     let mut kept = ['\0'; 3];
-    let (few, text) = parts(Form::NFC, c);
-    let kinds = few.into_iter().flatten().chain(text.chars());
-    let letters = kinds.filter(|part| !Properties::of(*part).is_non_spacing());
+    let (few, text) = parts(None, c);
+    let all = few.into_iter().flatten().chain(text.chars());
+    let letters = all.filter(|part| !Properties::of(*part).is_non_spacing());
     kept.iter_mut().zip(letters).for_each(|(place, letter)| *place = letter);
     kept
 }
@@ -235,51 +239,16 @@ fn combining_class(c: char) -> u8 {
     run.map_or(0, |run| (run & 0xFF) as u8)
 }
 
-// Hangul syllables are composed by arithmetic (the Unicode Standard, section 3.12).
-const SYLLABLES: u32 = 0xAC00;
-const SYLLABLE_COUNT: u32 = 11_172;
-const LEADING: u32 = 0x1100;
-const LEADING_COUNT: u32 = 19;
-const VOWEL: u32 = 0x1161;
-const VOWEL_COUNT: u32 = 21;
-const TRAILING: u32 = 0x11A7;
-const TRAILING_COUNT: u32 = 28;
-
-fn syllable(c: char) -> Option<[Option<char>; 3]> {
-    let index = u32::from(c).checked_sub(SYLLABLES).filter(|index| *index < SYLLABLE_COUNT)?;
-    let (pair, trailing) = (index / TRAILING_COUNT, index % TRAILING_COUNT);
-    let letter = |first: u32, at: u32| char::from_u32(first.saturating_add(at));
-    Some([
-        letter(LEADING, pair / VOWEL_COUNT),
-        letter(VOWEL, pair % VOWEL_COUNT),
-        letter(TRAILING, trailing).filter(|_| trailing > 0),
-    ])
-}
-
 /// What two characters become, if they compose.
 fn composed(first: char, second: char) -> Option<char> {
-    let (a, b) = (u32::from(first), u32::from(second));
-    let within =
-        |code: u32, start: u32, count: u32| code.checked_sub(start).filter(|it| *it < count);
-    if let (Some(leading), Some(vowel)) =
-        (within(a, LEADING, LEADING_COUNT), within(b, VOWEL, VOWEL_COUNT))
-    {
-        let pair = leading.saturating_mul(VOWEL_COUNT).saturating_add(vowel);
-        return char::from_u32(SYLLABLES.saturating_add(pair.saturating_mul(TRAILING_COUNT)));
-    }
-    // Not the first of them, which stands for none.
-    if let (Some(index), Some(trailing)) =
-        (within(a, SYLLABLES, SYLLABLE_COUNT), within(b, TRAILING, TRAILING_COUNT))
-        && index % TRAILING_COUNT == 0
-        && trailing > 0
-    {
-        return char::from_u32(a.saturating_add(trailing));
+    if let Some(syllable) = hangul::composed(first, second) {
+        return Some(syllable);
     }
     if !Properties::of(second).composes() {
         return None;
     }
     // Two characters compose into the one that has the decomposition of both.
-    let (few, text) = parts(Form::NFC, first);
+    let (few, text) = parts(None, first);
     let both = || few.into_iter().flatten().chain(text.chars()).chain([second]);
     let text = |at: u16| CANONICAL.text(at.into()).unwrap_or_default().chars();
     let before = tables::COMPOSITIONS.partition_point(|at| text(*at).lt(both()));

@@ -15,15 +15,13 @@ use crate::error::{Error, Result, name_of};
 
 const FILE: &str = "tokenizer.json";
 
-/// Reads the tokenizer of a model, which `folder` is the own folder of.
+/// Reads the tokenizer of a model, whose own folder `folder` is.
 pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> Result<Pipeline> {
     let text = texts.get(FILE)?;
     let config = texts.read(|texts| TokenizerConfig::read(texts, ""))?;
-    let is_bert = || {
-        config.is_bert(model.family())
-            && text.as_deref().is_some_and(TokenizerConfig::has_word_pieces)
-    };
-    let pipeline = match text.as_deref().filter(|_| !is_bert()) {
+    let is_bert = config.is_bert(model.family())
+        && text.as_deref().is_some_and(TokenizerConfig::has_word_pieces);
+    let pipeline = match text.as_deref().filter(|_| !is_bert) {
         Some(text) => {
             let pipeline = described(texts, text)?;
             texts.read(|texts| config.check(texts, &pipeline)).map_err(|failure| {
@@ -37,7 +35,7 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
     };
     if model.compares_by_types() {
         texts.read(|_| config.check_pairs(&pipeline))?;
-        if let Some(text) = text.as_deref().filter(|_| is_bert()) {
+        if let Some(text) = text.as_deref().filter(|_| is_bert) {
             check_template(&described(texts, text)?, &pipeline)?;
         }
     }
