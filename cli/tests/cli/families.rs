@@ -251,28 +251,30 @@ fn texts_are_ranked_for_people_and_pairs_may_lack_nothing() {
     assert!(said.contains("embed"), "{said}");
 }
 
+/// A copy of a folder's model and tokenizer, to be changed.
+fn copied(name: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for file in ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"] {
+        std::fs::copy(models().join(name).join(file), folder.path().join(file)).unwrap();
+    }
+    folder
+}
+
 #[test]
 fn pairs_that_a_tokenizer_puts_together_otherwise_are_refused_by_name() {
-    let source = models().join("cross_encoder");
-    let folder = TempDir::new().unwrap();
-    let copy = |file: &str| std::fs::copy(source.join(file), folder.path().join(file)).unwrap();
-    for (file, pointer, value) in [
-        ("tokenizer_config.json", "/model_input_names", json!(["input_ids", "attention_mask"])),
-        ("tokenizer.json", "/post_processor/pair/3/Sequence/type_id", json!(0)),
+    for (file, setting, place, value) in [
+        ("tokenizer_config.json", "model_input_names", "", json!(["input_ids", "attention_mask"])),
+        ("tokenizer.json", "type_id", "/post_processor/pair/3/Sequence", json!(0)),
     ] {
-        for file in ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"]
-        {
-            copy(file);
-        }
+        let folder = copied("cross_encoder");
         let path = folder.path().join(file);
-        let mut json: Value =
-            serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let (parent, name) = pointer.rsplit_once('/').unwrap();
-        json.pointer_mut(parent).unwrap()[name] = value;
-        std::fs::write(&path, json.to_string()).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut changed: Value = serde_json::from_str(&text).unwrap();
+        changed.pointer_mut(place).unwrap()[setting] = value;
+        std::fs::write(&path, changed.to_string()).unwrap();
         let said = failure(&["rerank", "-m", folder.path().to_str().unwrap(), "a", "b"], b"", 1);
-        let setting = pointer.trim_start_matches('/').split('/').next().unwrap();
-        assert!(said.contains("error[208]") && said.contains(setting), "{said}");
+        let named = place.split('/').nth(1).unwrap_or(setting);
+        assert!(said.contains("error[208]") && said.contains(named), "{said}");
     }
 }
 
@@ -289,11 +291,7 @@ fn families_that_are_not_run_are_refused_by_name() {
 
 #[test]
 fn files_that_contradict_each_other_about_the_tokenizer_are_refused() {
-    let source = models().join("roberta");
-    let folder = TempDir::new().unwrap();
-    for file in ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"] {
-        std::fs::copy(source.join(file), folder.path().join(file)).unwrap();
-    }
+    let folder = copied("roberta");
     let path = folder.path().join("tokenizer_config.json");
     let config: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     let model = folder.path().to_str().unwrap();

@@ -1,0 +1,136 @@
+//! Tokens that files beside `tokenizer.json` name or add: whether that finds them in texts, too.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::config::TokenizerConfig;
+use super::said::{parsed, spelled, truth, written};
+use crate::error::{Error, ErrorKind};
+use crate::owned::Pipeline;
+use crate::owned::folder::{FolderFault, FolderResult, Texts};
+use crate::text::json::{Fault, Value};
+
+pub(super) const MAP: &str = "special_tokens_map.json";
+const ADDED: &str = "added_tokens.json";
+
+/// How a token that is added to a vocabulary is found, as both files say it.
+const RULES: [&str; 4] = ["single_word", "lstrip", "rstrip", "normalized"];
+
+/// The keys of tokens with a role of any tokenizer, and those of further ones.
+const NAMED: [&str; 7] =
+    ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
+const FURTHER: [&str; 2] = ["additional_special_tokens", "extra_special_tokens"];
+
+pub(super) const NOT_ADDED: &str = "`tokenizer.json` has not this token among `added_tokens`, so programs differ in whether texts may hold it";
+
+impl TokenizerConfig {
+    /// Tokens that this file names, or older ones beside it, are found in texts by transformers, and
+    /// by `tokenizers` if they are added ones: refuses those of which `is_found` is false. `map` is
+    /// what `special_tokens_map.json` says, if it counts.
+    pub(super) fn check_named(
+        &self,
+        texts: Texts<'_, '_>,
+        config: Value<'_>,
+        map: Option<Value<'_>>,
+        is_found: &dyn Fn(&str) -> bool,
+    ) -> FolderResult<()> {
+        for role in NAMED {
+            let said = config.member(role).or_else(|| map.and_then(|map| map.member(role)));
+            if said.and_then(spelled).is_some_and(|token| !is_found(&token)) {
+                return Err(self.refuse(config, role, NOT_ADDED));
+            }
+        }
+        for further in [Some(config), map].into_iter().flatten() {
+            for name in FURTHER {
+                let Some(tokens) = further.member(name) else { continue };
+                let by_name = tokens.members().map(|(_, token)| token);
+                let mut tokens = tokens.items().chain(by_name).filter_map(spelled);
+                if tokens.any(|token| !is_found(&token)) {
+                    return Err(self.refuse(config, name, NOT_ADDED));
+                }
+            }
+        }
+        let words = self.older(texts, config, ADDED)?;
+        let words = words.as_deref().and_then(parsed);
+        let mut words = words.iter().flat_map(Value::members);
+        match words.find(|(word, _)| !is_found(&written(word))) {
+            None => Ok(()),
+            Some((word, id)) => {
+                let error = Error::new(id.offset(), ErrorKind::UnsupportedSetting);
+                let path = [&*self.folder, ADDED].concat();
+                Err(FolderFault::new(&path, Fault { error, key: word, only: NOT_ADDED }))
+            }
+        }
+    }
+
+    /// An older file beside this one, which counts where this one does not list what is added.
+    pub(super) fn older<'t>(
+        &self,
+        texts: Texts<'t, '_>,
+        config: Value<'_>,
+        file: &str,
+    ) -> FolderResult<Option<Cow<'t, str>>> {
+        if config.member("added_tokens_decoder").is_some() {
+            return Ok(None);
+        }
+        let path = [&*self.folder, file].concat();
+        let fault = |error| FolderFault::new(&path, Fault::of(error));
+        let text = texts(&path).map_err(fault)?;
+        text.as_deref().map(|text| Value::parse(text, 0)).transpose().map_err(fault)?;
+        Ok(text)
+    }
+
+    /// Tokens that this file adds have to be found as those of `tokenizer.json` are. Ids that are
+    /// those of other tokens there are remnants of another tokenizer: what counts is whether texts are
+    /// made of them.
+    pub(super) fn check_added(
+        &self,
+        config: Value<'_>,
+        pipeline: &Pipeline,
+        file: Value<'_>,
+    ) -> FolderResult<()> {
+        let Some(decoder) = config.member("added_tokens_decoder") else { return Ok(()) };
+        let known: Vec<Value<'_>> =
+            file.member("added_tokens").iter().flat_map(Value::items).collect();
+        for (id, token) in decoder.members() {
+            let content = token.member("content").and_then(spelled).unwrap_or_default();
+            let there = id.parse().ok().and_then(|id| pipeline.token(id));
+            let is_remnant = there.is_some_and(|there| there != content.as_bytes());
+            if is_remnant && pipeline.id(&content).is_none() {
+                continue;
+            }
+            let same = |name: &str, other: Value<'_>| {
+                truth(token, name).unwrap_or(false) == truth(other, name).unwrap_or(false)
+            };
+            let is_same = |other: &Value<'_>| {
+                let (known, text) = (other.member("id"), other.member("content"));
+                let is_it = match is_remnant {
+                    true => text.and_then(spelled).as_ref() == Some(&content),
+                    false => known.is_some_and(|known| known.spelling() == id),
+                };
+                is_it && RULES.iter().all(|name| same(name, *other))
+            };
+            if !known.iter().any(is_same) {
+                let only = "`tokenizer.json` has it not, or finds it in another way";
+                return Err(self.refuse_value(token, "added_tokens_decoder", only));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a token is of those that texts hold only where somebody spells it out, such as `<mask>`,
+/// which multilingual-e5-small has among its pieces alone.
+pub(super) fn is_control(token: &str) -> bool {
+    let ends = |first, last| token.starts_with(first) && token.ends_with(last);
+    ends('<', '>') || ends('[', ']')
+}
+
+/// The tokens that a `tokenizer.json` adds to its vocabulary.
+pub(super) fn added_tokens(file: Value<'_>) -> BTreeSet<String> {
+    let added = file.member("added_tokens");
+    let added = added.iter().flat_map(Value::items);
+    added.filter_map(|token| token.member("content").and_then(spelled)).collect()
+}
