@@ -234,6 +234,7 @@ error_kinds! {
     307 BadVocabulary "bad_vocabulary" "the vocabulary's size, special tokens or index are at odds with its tokens";
     308 BadScale "bad_scale" "a quantised tensor's scale is missing, of another type, or not a finite number";
     309 MixedShards "mixed_shards" "the files are not all shards of one set, or not all of them are here";
+    310 NotFinite "not_finite" "the model gave numbers that are not finite: its weights are damaged, or too large for 32 bits";
 
     // 4xx: the caller.
     401 BufferTooSmall "buffer_too_small" "the buffer lent is too small";

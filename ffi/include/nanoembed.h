@@ -209,6 +209,9 @@
 // The files are not all shards of one set, or not all of them are here.
 #define NANOEMBED_MIXED_SHARDS 309
 
+// The model gave numbers that are not finite: its weights are damaged, or too large for 32 bits.
+#define NANOEMBED_NOT_FINITE 310
+
 // The buffer lent is too small.
 #define NANOEMBED_BUFFER_TOO_SMALL 401
 

@@ -39,7 +39,7 @@ pub(crate) enum Read<'c> {
 }
 
 impl Read<'_> {
-    const fn path(&self) -> &Path {
+    pub(crate) const fn path(&self) -> &Path {
         match self {
             Self::Model(path) | Self::Files(path) => path,
         }

@@ -40,7 +40,7 @@ pub(crate) struct Dequantize {
 
     /// Where to write: `.npy` for one tensor, `.safetensors` for all; `-` is stdout
     #[arg(long, short, value_name = "FILE")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
 
     /// What is written [default: by the ending of FILE; to stdout npy of one tensor, safetensors of
     /// all]

@@ -25,9 +25,12 @@ pub(crate) mod tokenize;
 pub(crate) mod vector;
 pub(crate) mod verify;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::slice;
 
 use clap::Subcommand;
+use nanoembed::files::new_file::keep_inputs;
 
 use crate::args::Cli;
 use crate::args::limits::{Read, each_file};
@@ -89,6 +92,43 @@ impl Command {
             Self::Completions(_) => Vec::new(),
         }
     }
+
+    /// Files of texts and words that it reads.
+    fn texts(&self) -> &[PathBuf] {
+        match self {
+            Self::Embed(command) => &command.input.files,
+            Self::Rerank(command) => &command.input.files,
+            Self::Tokenize(command) => &command.input.files,
+            Self::Select(command) => slice::from_ref(&command.words),
+            _ => &[],
+        }
+    }
+
+    /// The file that it writes, unless that may be the one it reads. Those whose output is more
+    /// than a file look for themselves.
+    fn writes(&self) -> Option<&Path> {
+        match self {
+            Self::Embed(command) => Some(&command.output),
+            Self::Rerank(command) => Some(&command.output.output),
+            Self::Tokenize(command) => Some(&command.output.output),
+            Self::Convert(command) => Some(&command.output),
+            Self::Quantize(command) => Some(&command.output),
+            Self::Dequantize(command) => Some(&command.output),
+            Self::Histogram(command) => Some(&command.output),
+            Self::Vector(command) => Some(&command.output),
+            Self::Select(command) => Some(&command.output),
+            Self::Reconstruct(command) => Some(&command.output),
+            Self::BucketToExplicit(command) => Some(&command.output),
+            _ => None,
+        }
+    }
+
+    /// Refuses to replace what it reads by what it makes of that.
+    fn keep_inputs(&self) -> Result<()> {
+        let reads = self.reads();
+        let inputs = reads.iter().map(Read::path).chain(self.texts().iter().map(PathBuf::as_path));
+        keep_inputs(inputs, self.writes().filter(|path| *path != Path::new("-")))
+    }
 }
 
 /// Runs the command that was asked for; the exit code is not always that of success: `verify` may
@@ -96,6 +136,7 @@ impl Command {
 pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
     let quiet = cli.quiet;
     cli.file_limit.check(&cli.command)?;
+    cli.command.keep_inputs()?;
     match cli.command {
         Command::Embed(command) => command.run(quiet),
         Command::Generate(command) => command.run(quiet),

@@ -25,7 +25,7 @@ pub(crate) struct Reconstruct {
 
     /// The `.fifu` file to write; `-` is stdout
     #[arg(value_name = "OUT")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
 
     #[command(flatten)]
     policy: PolicyArgs,

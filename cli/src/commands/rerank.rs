@@ -36,7 +36,7 @@ With `--format jsonl` every pair gives one line:
 several labels has `label`, `logits` and `scores` by label instead.")]
 pub(crate) struct Rerank {
     #[command(flatten)]
-    input: PairArgs,
+    pub(super) input: PairArgs,
 
     #[command(flatten)]
     pub(super) model: ModelArgs,
@@ -49,7 +49,7 @@ pub(crate) struct Rerank {
     sort: bool,
 
     #[command(flatten)]
-    output: LineArgs,
+    pub(super) output: LineArgs,
 }
 
 /// A line of JSON output.

@@ -31,11 +31,11 @@ pub(crate) struct Select {
 
     /// The `.fifu` file to write; `-` is stdout
     #[arg(value_name = "OUT")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
 
     /// The words, a line each; `-` is stdin
     #[arg(value_name = "WORDS", default_value = "-")]
-    words: PathBuf,
+    pub(super) words: PathBuf,
 
     /// Leave out words that have no vector instead of stopping there
     #[arg(long, short)]

@@ -36,7 +36,7 @@ where `id` stands if the input is JSON lines and has one. A line that `--on-erro
 has `null` for its ids. A blank line is an empty text. `--max-tokens 0` shows all of every text.")]
 pub(crate) struct Tokenize {
     #[command(flatten)]
-    input: InputArgs,
+    pub(super) input: InputArgs,
 
     #[command(flatten)]
     pub(super) model: ModelArgs,
@@ -45,7 +45,7 @@ pub(crate) struct Tokenize {
     prompts: PromptArgs,
 
     #[command(flatten)]
-    output: LineArgs,
+    pub(super) output: LineArgs,
 
     /// Write the tokens themselves instead of their ids; with jsonl beside them
     #[arg(long, help_heading = "Output")]

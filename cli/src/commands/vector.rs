@@ -53,7 +53,7 @@ pub(crate) struct Vector {
 
     /// Write to a file, which appears when it is complete; `-` is stdout
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
 
     /// How vectors are written [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to
     /// stdout]

@@ -28,7 +28,7 @@ pub(crate) struct PairArgs {
 
     /// Read texts from files, a line each; `-` is stdin
     #[arg(long = "file", short = 'f', value_name = "FILE", num_args = 1.., conflicts_with = "texts")]
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
     form: FormArgs,

@@ -15,7 +15,7 @@ use crate::error::Result;
 pub(crate) struct LineArgs {
     /// Write to a file, which appears when it is complete; `-` is stdout
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
-    output: PathBuf,
+    pub(crate) output: PathBuf,
 
     /// How results are written [default: by the ending of FILE, `.txt` or `.jsonl`; text to stdout]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]

@@ -251,13 +251,22 @@ fn texts_are_ranked_for_people_and_pairs_may_lack_nothing() {
     assert!(said.contains("embed"), "{said}");
 }
 
-/// A copy of a folder's model and tokenizer, to be changed.
-fn copied(name: &str) -> TempDir {
-    let folder = TempDir::new().unwrap();
-    for file in ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"] {
-        std::fs::copy(models().join(name).join(file), folder.path().join(file)).unwrap();
+/// A copy of a model's folder, to be changed.
+fn copied(folder: &Path) -> TempDir {
+    let copy = TempDir::new().unwrap();
+    copy_files(folder, copy.path());
+    copy
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in from.read_dir().unwrap().map(Result::unwrap) {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        match path.is_dir() {
+            true => copy_files(&path, &to),
+            false => drop(std::fs::copy(path, to).unwrap()),
+        }
     }
-    folder
 }
 
 #[test]
@@ -266,7 +275,7 @@ fn pairs_that_a_tokenizer_puts_together_otherwise_are_refused_by_name() {
         ("tokenizer_config.json", "model_input_names", "", json!(["input_ids", "attention_mask"])),
         ("tokenizer.json", "type_id", "/post_processor/pair/3/Sequence", json!(0)),
     ] {
-        let folder = copied("cross_encoder");
+        let folder = copied(&models().join("cross_encoder"));
         let path = folder.path().join(file);
         let text = std::fs::read_to_string(&path).unwrap();
         let mut changed: Value = serde_json::from_str(&text).unwrap();
@@ -291,7 +300,7 @@ fn families_that_are_not_run_are_refused_by_name() {
 
 #[test]
 fn files_that_contradict_each_other_about_the_tokenizer_are_refused() {
-    let folder = copied("roberta");
+    let folder = copied(&models().join("roberta"));
     let path = folder.path().join("tokenizer_config.json");
     let config: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     let model = folder.path().to_str().unwrap();
@@ -316,4 +325,31 @@ fn files_that_contradict_each_other_about_the_tokenizer_are_refused() {
     changed["added_tokens_decoder"] = json!({"9": {"content": "<new>"}});
     std::fs::write(&path, changed.to_string()).unwrap();
     stdout(&embed, "");
+}
+
+/// Every family, so that none gives numbers that are none.
+#[test]
+fn weights_that_are_no_numbers_give_no_vectors() {
+    for model in complete() {
+        let name = model.file_name().unwrap().to_str().unwrap();
+        let folder = copied(&model);
+        let weights = folder.path().join("model.safetensors");
+        let mut bytes = std::fs::read(&weights).unwrap();
+        let header = usize::try_from(u64::from_le_bytes(bytes[..8].try_into().unwrap())).unwrap();
+        let tensors: Value = serde_json::from_slice(&bytes[8..8 + header]).unwrap();
+        let is_float =
+            |it: &Value| it["dtype"].as_str().is_some_and(|it| it.starts_with(['F', 'B']));
+        for tensor in tensors.as_object().unwrap().values().filter(|it| is_float(it)) {
+            let end = |at: usize| usize::try_from(tensor["data_offsets"][at].as_u64().unwrap());
+            bytes[8 + header + end(0).unwrap()..8 + header + end(1).unwrap()].fill(0xff);
+        }
+        std::fs::write(&weights, &bytes).unwrap();
+        let path = folder.path().to_str().unwrap();
+        let is_ranked = name.contains("rerank") || name.contains("cross");
+        let said = match is_ranked {
+            true => failure(&["rerank", "-m", path, "question", "a"], b"", 1),
+            false => failure(&["embed", "-m", path, "a"], b"", 1),
+        };
+        assert!(said.contains("error[310]"), "{name}: {said}");
+    }
 }

@@ -213,3 +213,34 @@ fn what_killed_runs_left_is_removed_by_the_next() {
     embed_into(&model, &output);
     assert!(!fs::exists(&locked).unwrap());
 }
+
+#[test]
+fn what_is_read_is_not_replaced_by_what_is_made_of_it() {
+    let (tiny, model, _) = model_and_output();
+    let (texts, link, words) =
+        (tiny.join("texts.jsonl"), tiny.join("link.txt"), tiny.join("w.fifu"));
+    fs::write(&texts, "hello\nworld\n").unwrap();
+    symlink(&texts, &link).unwrap();
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../ffi/tests/data/words.fifu"), &words).unwrap();
+    let before = [&texts, &model, &words].map(|file| fs::read(file).unwrap());
+    for arguments in [
+        &["embed", "-m", &model, "-f", &texts, "-o", &texts][..],
+        &["embed", "-m", &model, "-f", &texts, "-o", &link],
+        &["embed", "-m", &model, "-f", &link, "-o", &texts],
+        &["embed", "-m", &model, "-o", &model, "--format", "jsonl", "hello"],
+        &["tokenize", "-m", &model, "-f", &texts, "-o", &texts],
+        &["select", &words, &words, &texts, "--ignore-unknown"],
+        &["select", &words, &texts, &texts, "--ignore-unknown"],
+        &["vector", &words, "-o", &words, "--format", "text", "one"],
+        &["quantize", &words, &words, "-t", "pq"],
+    ] {
+        let said = failure(arguments, b"", 2);
+        assert!(said.contains("is read, and would be overwritten"), "{arguments:?}: {said}");
+    }
+    assert_eq!([&texts, &model, &words].map(|file| fs::read(file).unwrap()), before);
+    // Devices lose nothing.
+    let arguments = ["embed", "-m", &model, "-f", "/dev/null", "-o", "/dev/null"];
+    nanoembed(&arguments).assert().success();
+    // Metadata may be changed where they lie, as its help says.
+    nanoembed(&["metadata", &words, "--set", "source=here", "-o", &words]).assert().success();
+}

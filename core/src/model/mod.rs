@@ -35,6 +35,7 @@
 mod block;
 pub mod config;
 mod family;
+mod finite;
 pub mod fixed;
 #[cfg(feature = "static-models")]
 mod folder;
@@ -82,7 +83,7 @@ pub use folder::encoder_settings::EncoderSettings;
 pub use folder::prompts::{FolderPrompt, FolderPrompts};
 #[cfg(feature = "pipeline")]
 pub(crate) use folder::{
-    dense, masked, metaspace, module, pooling, prompts, step, token_id, truncation,
+    dense, masked, metaspace, module, pooling, prompts, step, token_id, tokenizer_root, truncation,
 };
 #[cfg(all(feature = "folder-models", feature = "amb"))]
 pub use folder_file::AmbFolder;

@@ -114,6 +114,25 @@ impl NewFile {
     }
 }
 
+/// Refuses to replace files that are read by what is made of them. Devices have nothing to lose.
+pub fn keep_inputs<I: AsRef<Path>, O: AsRef<Path>>(
+    inputs: impl IntoIterator<Item = I>,
+    outputs: impl IntoIterator<Item = O>,
+) -> Result<()> {
+    let inputs = inputs.into_iter().filter_map(|input| input.as_ref().canonicalize().ok());
+    let inputs: Vec<PathBuf> = inputs.filter(|input| input.is_file()).collect();
+    let is_input =
+        |output: &O| output.as_ref().canonicalize().is_ok_and(|output| inputs.contains(&output));
+    match outputs.into_iter().find(is_input) {
+        Some(output) => {
+            let name = output.as_ref().display();
+            Err(Error::usage(format!("{name} is read, and would be overwritten"))
+                .with_hint("choose another name or folder for what is written"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Puts files that belong together in their places, the first last: whoever looks for the set
 /// begins with that. If the process ends in between, no first file is there, and nothing is taken
 /// for a set that is none.

@@ -63,7 +63,7 @@ pub(crate) struct Convert {
 
     /// The file to write; `-` is stdout
     #[arg(value_name = "OUT")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
 
     /// How the weights are stored
     #[arg(long = "type", short = 't', value_parser = choice::<WeightType>(), default_value = "f32", value_name = "TYPE")]

@@ -57,7 +57,7 @@ long as OUT.parquet is not complete, OUT.parquet.unfinished is what there is of 
 `--resume` goes on with.")]
 pub(crate) struct Embed {
     #[command(flatten)]
-    input: InputArgs,
+    pub(super) input: InputArgs,
 
     #[command(flatten)]
     pub(super) embedder: EmbedderArgs,
@@ -67,7 +67,7 @@ pub(crate) struct Embed {
 
     /// Write to a file, which appears when it is complete; `-` is stdout
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
 
     /// How embeddings are written [default: by the ending of FILE, such as `.txt`, `.jsonl`, `.npy`
     /// or `.parquet`; text to stdout]

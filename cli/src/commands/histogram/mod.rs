@@ -35,7 +35,7 @@ pub(crate) struct Histogram {
 
     /// Write to a file: a picture if its ending is `.svg`; `-` is stdout
     #[arg(long, short, value_name = "FILE", default_value = "-")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
 
     /// How it is shown [default: by the ending of FILE, `.svg`, `.txt` or `.jsonl`; text to stdout]
     #[arg(long, value_enum, value_name = "NAME")]

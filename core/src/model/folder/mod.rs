@@ -47,7 +47,7 @@ pub(crate) mod prompts;
 pub(crate) mod step;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 mod token_id;
-#[cfg(any(feature = "folder-models", feature = "embd"))]
+#[cfg(any(feature = "embd", feature = "pipeline"))]
 pub(crate) mod tokenizer_root;
 #[cfg(any(feature = "embd", feature = "pipeline"))]
 pub(crate) mod truncation;

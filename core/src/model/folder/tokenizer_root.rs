@@ -17,6 +17,7 @@ pub(crate) fn read(bytes: &[u8], offset: u64) -> Read<'_, Object<'_>> {
 
 /// The member `vocab` of a model whose tokens lie elsewhere in the file: their number is to be that
 /// of its `ids`.
+#[cfg(feature = "embd")]
 pub(crate) fn vocabulary<'t>(model: &Object<'t>, tokens: u32) -> Read<'t, Object<'t>> {
     let vocabulary = model.needed("vocab", model.object("vocab")?)?;
     number_of_tokens(&vocabulary, "ids", tokens)?;
@@ -31,6 +32,7 @@ pub(crate) fn check_whole_vocabulary<'t>(model: &Object<'t>, tokens: u32) -> Rea
     vocabulary.finish(&[])
 }
 
+#[cfg(feature = "embd")]
 fn number_of_tokens<'t>(vocabulary: &Object<'t>, name: &'static str, tokens: u32) -> Read<'t, ()> {
     let only = "each token of the file is to be one of its vocabulary";
     vocabulary.neutral(name, only, |it| it.as_u64() == Some(tokens.into()))?;

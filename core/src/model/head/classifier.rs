@@ -7,6 +7,7 @@ use super::dense::Dense;
 use super::ways::Way;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
+use crate::model::finite::check_finite;
 
 /// A head that classifies.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,8 @@ impl Classifier<'_> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`], [`ErrorKind::InvalidArgument`] if sizes do not fit.
+    /// [`ErrorKind::BufferTooSmall`], [`ErrorKind::InvalidArgument`] if sizes do not fit;
+    /// [`ErrorKind::NotFinite`].
     pub fn logits(
         &self,
         kernels: &Kernels,
@@ -57,7 +59,8 @@ impl Classifier<'_> {
         if let Some(HeadNorm { weight, bias, epsilon }) = self.norm {
             (kernels.add_layer_norm)(hidden, &[], weight, bias, epsilon);
         }
-        self.output.apply(kernels, hidden, out)
+        self.output.apply(kernels, hidden, out)?;
+        check_finite(out)
     }
 }
 

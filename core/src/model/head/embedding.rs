@@ -4,6 +4,7 @@ use super::dense::Dense;
 use super::ways::Ways;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels};
+use crate::model::finite::check_finite;
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
@@ -31,7 +32,7 @@ impl Embedding {
     /// # Errors
     ///
     /// [`ErrorKind::BufferTooSmall`] if it has not; [`ErrorKind::InvalidArgument`] if the layers do
-    /// not fit.
+    /// not fit; [`ErrorKind::NotFinite`].
     pub fn write<'d>(
         &self,
         kernels: &Kernels,
@@ -56,6 +57,6 @@ impl Embedding {
         if self.normalize {
             kernel::normalize(out);
         }
-        Ok(())
+        check_finite(out)
     }
 }

@@ -87,7 +87,7 @@ impl TableModel {
         let encoded = self.tokens(tokenizer, text, limit, &mut |id| {
             self.table.add(weights, kernels, &[id], (&mut *row, &mut *tile), out)
         })?;
-        TokenTable::finish(encoded.tokens, self.normalize, out);
+        TokenTable::finish(encoded.tokens, self.normalize, out)?;
         Ok(encoded)
     }
 
@@ -135,7 +135,7 @@ impl TableModel {
         let encoded = self.tokens_of(text, memory, &mut |id| {
             self.table.add(weights, kernels, &[id], (&mut *row, &mut *tile), out)
         })?;
-        TokenTable::finish(encoded.tokens, self.normalize, out);
+        TokenTable::finish(encoded.tokens, self.normalize, out)?;
         Ok(encoded)
     }
 

@@ -14,6 +14,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::root;
 use crate::kernel::{self, Kernels};
+use crate::model::finite::check_finite;
 use crate::model::parallel::InOrder;
 use crate::model::run::Run;
 use crate::model::weights::{Encoding, Matrix, Name, Weights};
@@ -133,7 +134,7 @@ impl TokenTable {
     ///
     /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::InvalidArgument`] if `out` or `row` is not one
     /// vector long; [`ErrorKind::WrongShape`] if the mapping names a row that is not there; and
-    /// what reading the weights may fail with.
+    /// what reading the weights may fail with; [`ErrorKind::NotFinite`].
     pub fn embed<W: Weights + ?Sized>(
         &self,
         weights: &W,
@@ -145,8 +146,7 @@ impl TokenTable {
     ) -> Result<()> {
         self.begin(row, out)?;
         self.add(weights, kernels, ids, (row, tile), out)?;
-        Self::finish(ids.len(), normalize, out);
-        Ok(())
+        Self::finish(ids.len(), normalize, out)
     }
 
     /// The embeddings of texts of so many tokens each, one after the other, as
@@ -212,13 +212,14 @@ impl TokenTable {
     }
 
     /// Makes the mean of the sum of `tokens` vectors.
-    pub(super) fn finish(tokens: usize, normalize: bool, out: &mut [f32]) {
+    pub(super) fn finish(tokens: usize, normalize: bool, out: &mut [f32]) -> Result<()> {
         #[allow(clippy::cast_precision_loss)] // texts have fewer than 2²⁴ tokens
         let count = tokens.max(1) as f32;
         kernel::scale(out, 1.0 / count);
         if normalize {
             kernel::scale(out, 1.0 / (root::sqrt_f64(square(out)) as f32 + LEAST_LENGTH));
         }
+        check_finite(out)
     }
 }
 

@@ -8,8 +8,9 @@ use core::ops::Range;
 use super::added::AddedVocabulary;
 use super::model::{self, Elsewhere, Model};
 use super::{Pipeline, added, decoder, normalizer, post, pre_tokenizer};
+use crate::model::tokenizer_root;
 use crate::model::truncation::truncation;
-use crate::text::json::{Fault, Object, Read, Value};
+use crate::text::json::Read;
 
 /// A tokenizer in parts, for files that keep its vocabulary elsewhere: see
 /// [`Pipeline::from_parts`].
@@ -76,11 +77,7 @@ impl Pipeline {
     }
 
     fn read_with<'t>(text: &'t str, elsewhere: Option<Elsewhere<'_>>) -> Read<'t, Self> {
-        let root = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
-        let version = root.needed("version", root.text("version")?)?;
-        if version != "1.0" {
-            return Err(root.unsupported("version", "only version 1.0 is known"));
-        }
+        let root = tokenizer_root::read(text.as_bytes(), 0)?;
         let truncation = truncation(&root)?;
         let normalizer = normalizer::read(root.get("normalizer"))?;
         let pre_tokenizer = pre_tokenizer::read(root.get("pre_tokenizer"))?;

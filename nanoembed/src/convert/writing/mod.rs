@@ -37,8 +37,9 @@ use crate::convert::quantizer::Spool;
 use crate::convert::quantizer::spool::Place;
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::Fallback;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files::mapped::Mapped;
+use crate::files::new_file::keep_inputs;
 use crate::progress::{Observer, Progress};
 
 pub use beside::residual;
@@ -63,23 +64,6 @@ pub struct Job<'j, 'a> {
     pub requantized: bool,
 }
 
-impl Job<'_, '_> {
-    /// Refuses to replace what the items are read from.
-    fn keep_inputs<'p>(&self, outputs: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
-        let inputs: Vec<PathBuf> =
-            self.inputs.iter().filter_map(|input| input.canonicalize().ok()).collect();
-        let is_input =
-            |output: &&PathBuf| output.canonicalize().is_ok_and(|output| inputs.contains(&output));
-        match outputs.into_iter().find(is_input) {
-            Some(output) => {
-                Err(Error::usage(format!("{} is read, and would be overwritten", output.display()))
-                    .with_hint("choose another name or folder for OUT"))
-            }
-            None => Ok(()),
-        }
-    }
-}
-
 /// A file that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -98,7 +82,7 @@ impl Writing {
         items: Vec<Item<'_>>,
         observer: &dyn Observer,
     ) -> Result<Vec<WrittenFile>> {
-        job.keep_inputs([&job.output.to_owned()])?;
+        keep_inputs(&job.inputs, [job.output])?;
         let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
         if let Some(family) = self.family(job)? {
             let progress = Progress::bytes(observer, "writing", total);

@@ -6,7 +6,7 @@ use super::{Job, Writing, to_safetensors};
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
-use crate::files::new_file::NewFile;
+use crate::files::new_file::{NewFile, keep_inputs};
 use crate::progress::Progress;
 
 /// Written, and still to be put in its place.
@@ -24,7 +24,7 @@ impl Residual {
         items: &[&Item<'_>],
     ) -> Result<Self> {
         let path = writing.residual_of(job.output);
-        job.keep_inputs([&path])?;
+        keep_inputs(&job.inputs, [&path])?;
         let mut file = to_safetensors::prepare(&path, items, &Progress::silent())?;
         if writing.residual.is_none() && path.is_file() {
             let there = Mapped::open(&path)?;

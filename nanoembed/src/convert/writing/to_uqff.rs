@@ -13,7 +13,7 @@ use crate::convert::layer_names::{Embedder, embedder, llama};
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::{Layers, Shards, report};
 use crate::error::{Error, Result};
-use crate::files::new_file::commit_set;
+use crate::files::new_file::{commit_set, keep_inputs};
 use crate::progress::Observer;
 use crate::stored::files::in_number_order;
 
@@ -57,7 +57,7 @@ pub(super) fn write(
     };
     let named_or_numbered = numbered.as_deref().map_or(Layers::Tensors(&layers), Layers::Blobs);
     let shards = Shards::new(job.output, &named_or_numbered, writing.shard_size)?;
-    job.keep_inputs(&shards.paths)?;
+    keep_inputs(&job.inputs, &shards.paths)?;
     let residual =
         (!rest.is_empty()).then(|| Residual::prepare(writing, job, &rest)).transpose()?;
     let mut files = shards.prepare()?;

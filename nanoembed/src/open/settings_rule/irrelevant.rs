@@ -85,8 +85,8 @@ pub const GENERATION_CONFIG: &[&str] = &[
 /// Of objects in which every member counts.
 pub const NONE: &[&str] = &[];
 
-/// Of a `tokenizer.json`: its version, how texts of a batch are made one length, and ids to text.
-pub const TOKENIZER_JSON: &[&str] = &["version", "padding", "decoder"];
+/// Of a `tokenizer.json`: how texts of a batch are made one length, and ids to text.
+pub const TOKENIZER_JSON: &[&str] = &["padding", "decoder"];
 
 /// Of `truncation` in a `tokenizer.json`: how long texts are is said elsewhere.
 pub const TRUNCATION: &[&str] = &["max_length", "strategy", "stride"];

@@ -12,6 +12,7 @@ use crate::model::block::layer::{Further, Layer};
 use crate::model::block::norm::{Norm, NormMemory};
 use crate::model::block::visible::Visible;
 use crate::model::config::{Config, FeedForward, Heads, Order};
+use crate::model::finite::check_finite;
 use crate::model::linear::{Linear, Rows};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
@@ -101,7 +102,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
     ///
     /// # Errors
     ///
-    /// As [`forward`](Self::forward).
+    /// As [`forward`](Self::forward), and [`ErrorKind::NotFinite`].
     pub fn embed<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -120,7 +121,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         let states = states.get(first * hidden..ids.len() * hidden).ok_or(TOO_SMALL)?;
         pieces(states, hidden).for_each(|state| kernel::add(out, state));
         kernel::normalize(out);
-        Ok(())
+        check_finite(out)
     }
 
     /// All layers; the hidden states are left in the memory.

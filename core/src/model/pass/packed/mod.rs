@@ -26,6 +26,7 @@ use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::Observer;
 use crate::model::config::{BertConfig, FAMILIES};
+use crate::model::finite::check_finite;
 use crate::model::head::pool::pool;
 use crate::model::parallel::Parallel;
 use crate::model::plan::Plan;
@@ -126,7 +127,7 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
     /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] for a text with more tokens
     /// than positions; [`ErrorKind::BufferTooSmall`] for one with more than the workspace was made
     /// for; [`ErrorKind::InvalidArgument`] for one without tokens, or if the lengths do not add up;
-    /// and what reading the weights may fail with.
+    /// [`ErrorKind::NotFinite`]; and what reading the weights may fail with.
     pub fn embed_batch<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -160,8 +161,9 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         self.check_texts(&texts, workspace.layout.tokens, out.len())?;
         let mut rows = out.chunks_exact_mut(self.config.hidden.max(1));
         self.pass(run, &texts, workspace, observe, &mut |_, states| {
-            pool(&self.config, states, rows.next().ok_or(TOO_SMALL)?);
-            Ok(())
+            let out = rows.next().ok_or(TOO_SMALL)?;
+            pool(&self.config, states, out);
+            check_finite(out)
         })
     }
 

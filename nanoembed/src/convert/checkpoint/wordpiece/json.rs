@@ -35,6 +35,7 @@ impl TokenizerJson {
     /// Reads `value`, which is the content of `path`.
     pub(super) fn read(value: &Value, path: &Path) -> Result<Self> {
         let file = Members::new(value, name_of(path))?;
+        file.neutral("version", &[json!("1.0")])?;
         let (unknown, tokens) = model(&file)?;
         let normalizer = normalizer(&file)?;
         pre_tokenizer(&file)?;
