@@ -88,6 +88,7 @@ pub use cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
 pub use encoder::precision;
 pub use encoder::{
     Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Role, Session, Vectors, cosine,
+    similarity,
 };
 pub use error::{Error, Kind, Result};
 #[doc(hidden)]
@@ -99,7 +100,7 @@ pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
 pub use open::limits::Limits;
-pub use open::prompts::Prefix;
+pub use open::prompts::{Prefix, Similarity};
 pub use progress::{Observer, Progress, Silent, Task, Unit};
 pub use tokenizer::{Tokenizer, TokenizerOptions, Tokens};
 pub use words::{Neighbour, Words};

@@ -169,7 +169,7 @@ pub(crate) struct EmbedderArgs {
 
     /// Compute in 32-bit floats throughout, also where weights are integers of 8 bits or fewer:
     /// slower, and a little nearer to the original model
-    #[arg(long)]
+    #[arg(long, conflicts_with = "requantize")]
     pub(crate) precise: bool,
 
     /// Code weights that are not stored as bytes as such when the model is opened, and compute in

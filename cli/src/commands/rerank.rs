@@ -88,6 +88,7 @@ impl Rerank {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.model.use_threads()?;
         let form = self.output.form()?;
+        self.input.form.check_kept(form == LineForm::Jsonl)?;
         if self.model.model.is_none() {
             return Err(Error::usage("the model built in embeds texts and does not compare them")
                 .with_hint("name a cross-encoder with `--model FOLDER`"));

@@ -70,6 +70,8 @@ struct Line<'a> {
 impl Tokenize {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.model.use_threads()?;
+        let form = self.output.form()?;
+        self.input.form().check_kept(form == LineForm::Jsonl)?;
         let is_sentencepiece = self.model.model.as_deref().is_some_and(is_model);
         let tokenizer =
             Tokenizer::options().open_source(self.model.open(quiet)?, is_sentencepiece)?;
@@ -82,17 +84,16 @@ impl Tokenize {
         let prompt = tokenizer.prompt(&self.prompts.prefix())?;
         let encode = |text: &String| tokenizer.encode(&format!("{prompt}{text}"), limit);
         let piece = |id| tokenizer.token(id).unwrap_or_default();
-        self.write(limits, encode, piece, quiet)
+        self.write((form, limits), encode, piece, quiet)
     }
 
     fn write(
         self,
-        limits: Option<Limits>,
+        (form, limits): (LineForm, Option<Limits>),
         encode: impl Fn(&String) -> Result<Tokens> + Sync,
         piece: impl Fn(u32) -> String,
         quiet: bool,
     ) -> Result<ExitCode> {
-        let form = self.output.form()?;
         let mut texts = self.input.clone().open(quiet)?;
         let mut lines = self.output.create()?;
         let mut reading = Reading::begin("tokenizing", texts.bytes(), quiet);

@@ -125,6 +125,15 @@ impl FormArgs {
         &self.keep
     }
 
+    /// Refuses `--keep` where results have no members. Lines of text, which have none themselves,
+    /// are refused when they are read.
+    pub(crate) fn check_kept(&self, is_json: bool) -> Result<()> {
+        if is_json || self.keep.is_empty() || self.line_format == LineFormat::Text {
+            return Ok(());
+        }
+        Err(Error::usage("--keep is for results that are JSON").with_hint("`--json` writes them"))
+    }
+
     /// Whether a member is wanted beside results.
     pub(super) fn keeps(&self, name: &str) -> bool {
         self.keep.iter().any(|kept| kept == name)
@@ -143,7 +152,6 @@ impl FormArgs {
 
 impl InputArgs {
     /// The form of texts.
-    #[cfg(feature = "parquet")]
     pub(crate) const fn form(&self) -> &FormArgs {
         &self.form
     }
@@ -204,9 +212,6 @@ impl InputArgs {
             }
             return Ok(Texts::given(texts));
         }
-        if !quiet && form.line_format == LineFormat::Text {
-            hint_at_json(&files);
-        }
         let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
         Ok(read_lines(files, reader, quiet))
     }
@@ -214,6 +219,9 @@ impl InputArgs {
 
 /// Starts to read the lines of files; says so where someone has to type them.
 pub(super) fn read_lines(files: Vec<PathBuf>, reader: Reader, quiet: bool) -> Texts {
+    if !quiet && reader.members.is_none() {
+        hint_at_json(&files);
+    }
     if !quiet && io::stdin().is_terminal() && files.iter().any(|file| file == Path::new("-")) {
         warn("reading texts from the terminal, one a line; Ctrl-D ends");
     }
@@ -230,7 +238,7 @@ fn hint_at_files(texts: &[String]) {
 }
 
 /// Someone who names a file of JSON lines hardly wants its braces embedded.
-fn hint_at_json(files: &[PathBuf]) {
+pub(crate) fn hint_at_json(files: &[PathBuf]) {
     let is_json = |file: &&PathBuf| {
         file.extension().is_some_and(|ending| ["jsonl", "ndjson"].iter().any(|it| ending == *it))
     };

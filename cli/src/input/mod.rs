@@ -14,9 +14,7 @@ mod lines;
 mod pairs;
 mod texts;
 
-#[cfg(feature = "parquet")]
-pub(crate) use arguments::OnError;
-pub(crate) use arguments::{FormArgs, InputArgs, LineFormat};
+pub(crate) use arguments::{FormArgs, InputArgs, LineFormat, OnError, hint_at_json};
 #[cfg(feature = "parquet")]
 pub(crate) use json_line::ID;
 pub(crate) use lines::Lines;

@@ -31,7 +31,7 @@ pub(crate) struct PairArgs {
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
-    form: FormArgs,
+    pub(crate) form: FormArgs,
 }
 
 /// Texts, and the question to each.

@@ -252,7 +252,7 @@ fn texts_are_ranked_for_people_and_pairs_may_lack_nothing() {
 }
 
 /// A copy of a model's folder, to be changed.
-fn copied(folder: &Path) -> TempDir {
+pub fn copied(folder: &Path) -> TempDir {
     let copy = TempDir::new().unwrap();
     copy_files(folder, copy.path());
     copy

@@ -207,3 +207,18 @@ fn several_files_are_searched_and_named() {
     assert_eq!(places[..2], [(a.clone(), 1), (b.clone(), 3)]);
     assert!(stdout(&["search", "-m", &model, &a, &b, "hello"], "").contains("b.txt:3"));
 }
+
+/// Text and arrays have no place for them.
+#[test]
+fn members_are_kept_in_json_alone() {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    let array = tiny.join("out.npy");
+    let kept = ["-m", &model, "-i", "jsonl", "--keep", "url"];
+    for command in [&["embed"][..], &["embed", "-o", &array], &["tokenize"]] {
+        let said = failure(&[command, &kept].concat(), b"{\"text\": \"cat\", \"url\": 1}\n", 2);
+        assert!(said.contains("--keep is for results that are JSON"), "{said}");
+    }
+    let said = failure(&["embed", "-m", &model, "--precise", "--requantize", "cat"], b"", 2);
+    assert!(said.contains("--requantize"), "{said}");
+}

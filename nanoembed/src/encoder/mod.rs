@@ -32,7 +32,7 @@ use rayon::ThreadPool;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::open::opened::Opened;
-use crate::open::prompts::{Prefix, Prompts};
+use crate::open::prompts::{Prefix, Prompts, Similarity};
 use crate::open::source::Source;
 use crate::open::text_source::TextSource;
 use backend::Backend;
@@ -43,7 +43,7 @@ pub use backend::Length;
 pub use options::{EncoderOptions, Pooling};
 pub use precision::Precision;
 pub use session::Session;
-pub use vectors::{Hit, Vectors, cosine};
+pub use vectors::{Hit, Vectors, cosine, similarity};
 
 /// A model that turns texts into embeddings: vectors that are alike where the texts' meanings are.
 ///
@@ -184,6 +184,13 @@ impl Encoder {
     #[must_use]
     pub fn model_name(&self) -> &str {
         self.0.source.name()
+    }
+
+    /// How the model's vectors are compared: by their cosine unless
+    /// `config_sentence_transformers.json` says another `similarity_fn_name`.
+    #[must_use]
+    pub fn similarity(&self) -> Similarity {
+        self.0.prompts.similarity()
     }
 
     /// How many tokens of a text are embedded.

@@ -2,6 +2,8 @@
 
 use std::slice::ChunksExact;
 
+use crate::open::prompts::Similarity;
+
 /// Embeddings of several texts: rows of as many numbers each.
 ///
 /// ```
@@ -93,12 +95,27 @@ impl Vectors {
 /// The cosine of the angle between two vectors; 0 if one of them has no length.
 #[must_use]
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    let dot = |a: &[f32], b: &[f32]| -> f64 {
-        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    similarity(Similarity::Cosine, a, b)
+}
+
+/// How alike two vectors are; the more, the more alike.
+#[must_use]
+pub fn similarity(measure: Similarity, a: &[f32], b: &[f32]) -> f32 {
+    let pairs = || a.iter().zip(b).map(|(a, b)| (f64::from(*a), f64::from(*b)));
+    let square = |of: &[f32]| of.iter().map(|it| f64::from(*it).powi(2)).sum::<f64>();
+    let dot = || pairs().map(|(a, b)| a * b).sum::<f64>();
+    let similarity = match measure {
+        Similarity::Dot => dot(),
+        Similarity::Euclidean => -pairs().map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
+        Similarity::Manhattan => -pairs().map(|(a, b)| (a - b).abs()).sum::<f64>(),
+        _ => {
+            let lengths = (square(a) * square(b)).sqrt();
+            if lengths > 0.0 { dot() / lengths } else { 0.0 }
+        }
     };
-    let lengths = (dot(a, a) * dot(b, b)).sqrt();
-    #[expect(clippy::cast_possible_truncation, reason = "within ±1")]
-    if lengths > 0.0 { (dot(a, b) / lengths) as f32 } else { 0.0 }
+    #[expect(clippy::cast_possible_truncation, reason = "vectors have this precision, too")]
+    let similarity = similarity as f32;
+    similarity
 }
 
 #[cfg(test)]
@@ -109,6 +126,15 @@ mod tests {
     fn a_vector_without_length_is_similar_to_nothing() {
         assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), 0.0);
         assert_eq!(cosine(&[2.0, 0.0], &[4.0, 0.0]), 1.0);
+    }
+
+    /// As `SimilarityFunction` of sentence-transformers has it.
+    #[test]
+    fn measures_are_greater_for_what_is_more_alike() {
+        let of = |measure| similarity(measure, &[1.0, 2.0], &[4.0, -2.0]);
+        assert_eq!(of(Similarity::Cosine), 0.0);
+        assert_eq!(similarity(Similarity::Dot, &[1.0, 2.0], &[4.0, 3.0]), 10.0);
+        assert_eq!((of(Similarity::Euclidean), of(Similarity::Manhattan)), (-5.0, -7.0));
     }
 
     #[test]

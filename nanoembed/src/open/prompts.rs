@@ -9,7 +9,7 @@ use nanoembed_core::owned::folder::{self, FolderModel, NoPrompt};
 use crate::error::{Error, Result};
 use crate::open::folder::texts::FolderTexts;
 
-pub use nanoembed_core::owned::folder::Prefix;
+pub use nanoembed_core::owned::folder::{Prefix, Similarity};
 
 /// The prompts of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,11 @@ impl Prompts {
     /// Whether a prompt's tokens count for the mean.
     pub const fn are_pooled(&self) -> bool {
         self.0.are_pooled
+    }
+
+    /// How vectors are compared.
+    pub const fn similarity(&self) -> Similarity {
+        self.0.similarity
     }
 
     /// Takes one of a file's keys and its value; answers whether it is about prompts.

@@ -93,6 +93,7 @@ impl Embed {
         if format == Format::Fvecs && self.dtype != Precision::F32 {
             return Err(Error::usage(format!("`.fvecs` has f32 only, not {}", self.dtype.name())));
         }
+        self.input.form().check_kept(format == Format::Jsonl || format.is_table())?;
         let reads_tables = self.input.tables()?.is_some();
         self.table.check(reads_tables, format)?;
         #[cfg(feature = "parquet")]

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
-use nanoembed::{Role, cosine};
+use nanoembed::{Role, Similarity, similarity};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::args::{EmbedderArgs, count, number};
 use crate::error::{Error, Result, name_of};
-use crate::input::{FormArgs, LineFormat, file_bytes};
+use crate::input::{FormArgs, LineFormat, OnError, file_bytes, hint_at_json};
 use crate::output::kept::kept;
 use crate::output::lines::Lines as Output;
 use crate::output::truncated::{Limits, Truncated, warn_of_question};
@@ -55,7 +55,8 @@ pub(crate) struct Search {
     #[arg(long, value_enum, default_value_t = Passage::Line, value_name = "UNIT")]
     by: Passage,
 
-    /// Leave out results below this similarity, -1 to 1
+    /// Leave out results below this similarity: a cosine, -1 to 1, unless the model says another
+    /// `similarity_fn_name`
     #[arg(long, value_name = "SIMILARITY", value_parser = number)]
     min: Option<f32>,
 
@@ -131,10 +132,12 @@ impl Search {
         if self.query.trim().is_empty() {
             return Err(Error::usage("the query is empty"));
         }
+        self.check_form()?;
         let encoder = self.embedder.open(quiet)?;
+        let measure = encoder.similarity();
         let reader = self.form.reader()?;
-        if self.form.line_format == LineFormat::Jsonl && self.by == Passage::Paragraph {
-            return Err(Error::usage("--by paragraph is for lines of text, not for JSON lines"));
+        if !quiet && self.form.line_format == LineFormat::Text {
+            hint_at_json(&self.files);
         }
         let (query, lengths) = encoder.embed_all_as(Role::Query, &[&self.query])?;
         if !quiet && lengths.iter().any(|length| length.truncated) {
@@ -160,7 +163,7 @@ impl Search {
                 truncated.count(&item, length.truncated);
                 reading.tokens += length.tokens as u64;
                 ordinal += 1;
-                let similarity = cosine(query.as_slice(), vector);
+                let similarity = similarity(measure, query.as_slice(), vector);
                 if self.min.is_none_or(|min| similarity >= min) {
                     let (file, kept) = (item.file.unwrap_or_default(), item.kept);
                     let found = Found { file, line: item.line, kept, text, similarity, ordinal };
@@ -174,7 +177,7 @@ impl Search {
         }
         reading.end();
         let found: Vec<Found> = best.into_sorted_vec().into_iter().map(|found| found.0).collect();
-        self.print(&found)?;
+        self.print(measure, &found)?;
         if !quiet {
             passages.warn();
             truncated.warn(Limits::of(&encoder));
@@ -195,7 +198,21 @@ impl Search {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn print(&self, found: &[Found]) -> Result<()> {
+    /// Refuses what means nothing for passages and results of this form.
+    fn check_form(&self) -> Result<()> {
+        if self.form.line_format == LineFormat::Jsonl && self.by == Passage::Paragraph {
+            return Err(Error::usage("--by paragraph is for lines of text, not for JSON lines"));
+        }
+        if self.form.on_error == OnError::Null {
+            return Err(Error::usage(
+                "--on-error null is for a result of every line, not the best",
+            )
+            .with_hint("`--on-error skip` leaves lines out that cannot be used"));
+        }
+        self.form.check_kept(self.json)
+    }
+
+    fn print(&self, measure: Similarity, found: &[Found]) -> Result<()> {
         if self.json {
             let mut lines = Output::stdout();
             for found in found {
@@ -214,6 +231,7 @@ impl Search {
         for found in found {
             let (line, Found { text, similarity, .. }) = (place(found), found);
             let color = match similarity {
+                _ if measure != Similarity::Cosine => AnsiColor::Green,
                 0.5.. => AnsiColor::Green,
                 0.3.. => AnsiColor::Yellow,
                 _ => AnsiColor::BrightBlack,

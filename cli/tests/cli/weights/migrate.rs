@@ -113,3 +113,23 @@ fn what_ggml_does_not_have_becomes_floats_of_the_same_value() {
         assert_eq!((&report["only_a"], &report["only_b"]), (&json!([]), &json!([])), "{ending}");
     }
 }
+
+/// What is said of a file of another format than the one that is written.
+#[test]
+fn options_that_would_change_nothing_are_refused() {
+    let model = SmallLlama::new();
+    let (gguf, again) = (model.join("x.gguf"), model.join("y.gguf"));
+    for option in [
+        &["--report"][..],
+        &["--shard-size", "1M"],
+        &["--residual", "r.safetensors"],
+        &["--names", "none.txt"],
+    ] {
+        let said = failure(&[&["migrate", &model.model(), &gguf], option].concat(), b"", 2);
+        assert!(said.contains(option[0]), "{said}");
+        assert!(!Path::new(&gguf).exists());
+    }
+    success(&["migrate", &model.model(), &gguf]);
+    let said = failure(&["migrate", &gguf, &again, "--config", "none.json"], b"", 2);
+    assert!(said.contains("--config"), "{said}");
+}

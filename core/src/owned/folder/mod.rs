@@ -15,6 +15,7 @@ mod description;
 mod limit;
 mod modules;
 mod prompts;
+mod similarity;
 mod tokenizer;
 mod vocabulary;
 #[cfg(feature = "safetensors")]
@@ -29,6 +30,7 @@ pub use description::{Described, FolderModel, Labels};
 pub use limit::{EncoderSettings, tokenizer_limit};
 pub use modules::{Base, DenseModule, Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, Prompts};
+pub use similarity::Similarity;
 pub use tokenizer::TokenizerConfig;
 #[cfg(feature = "safetensors")]
 pub use weights::{WEIGHTS, WEIGHTS_INDEX};

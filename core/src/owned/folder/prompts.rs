@@ -1,4 +1,5 @@
-//! Prompts: texts that a model wants before others, such as `query: `.
+//! Prompts: texts that a model wants before others, such as `query: `; and what else
+//! `config_sentence_transformers.json` says.
 //!
 //! | source | where |
 //! |---|---|
@@ -10,6 +11,7 @@
 //! | `prompt.NAME` | the prompt called NAME |
 //! | `default_prompt_name` | the one that stands before every text unless another is asked for |
 //! | `include_prompt` | `false` if the prompt's tokens are left out of the mean |
+//! | `similarity_fn_name` | how vectors are compared, if that is not by their cosine |
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -17,6 +19,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::similarity::{SIMILARITY, Similarity};
 use super::{FolderFault, FolderResult, Texts, object};
 #[cfg(feature = "gguf")]
 use crate::event;
@@ -44,11 +47,18 @@ pub struct Prompts {
     pub default: Option<String>,
     /// Whether a prompt's tokens count in pooling.
     pub are_pooled: bool,
+    /// How vectors are compared.
+    pub similarity: Similarity,
 }
 
 impl Default for Prompts {
     fn default() -> Self {
-        Self { by_name: BTreeMap::new(), default: None, are_pooled: true }
+        Self {
+            by_name: BTreeMap::new(),
+            default: None,
+            are_pooled: true,
+            similarity: Similarity::default(),
+        }
     }
 }
 
@@ -121,6 +131,7 @@ impl Prompts {
         if prompts.default.as_ref().is_some_and(|name| !prompts.by_name.contains_key(name)) {
             return Err(config.bad(DEFAULT, "it names none of the prompts"));
         }
+        prompts.similarity = Similarity::of(config)?;
         config.finish(IRRELEVANT)?;
         Ok(prompts)
     }
@@ -168,6 +179,8 @@ impl Prompts {
             self.default = Some(value.to_string());
         } else if key == POOLED {
             self.are_pooled = value != "false";
+        } else if key == SIMILARITY {
+            self.similarity = Similarity::named(value);
         } else {
             return false;
         }
@@ -186,6 +199,9 @@ impl Prompts {
         metadata.extend(default.map(|name| (DEFAULT.to_string(), name.clone())));
         if !self.are_pooled {
             metadata.push((POOLED.to_string(), "false".to_string()));
+        }
+        if self.similarity != Similarity::default() {
+            metadata.push((SIMILARITY.to_string(), self.similarity.name().to_string()));
         }
         metadata
     }
@@ -248,6 +264,7 @@ mod tests {
                 "default_prompt_name": "passage", "similarity_fn_name": "dot"}"#,
         );
         let prompts = prompts.unwrap();
+        assert_eq!(prompts.similarity, Similarity::Dot);
         assert_eq!(prompts.choose(&Prefix::Usual), Ok("p: "));
         assert_eq!(prompts.choose(&Prefix::Query), Ok("q: "));
         assert_eq!(prompts.choose(&Prefix::Document), Ok("p: "));
@@ -269,6 +286,7 @@ mod tests {
         assert_eq!(key(r#"{"default_prompt_name": "query"}"#), "default_prompt_name");
         assert_eq!(key(r#"{"prompts": {"query": 1}}"#), "prompts");
         assert_eq!(key(r#"{"prompts": []}"#), "prompts");
+        assert_eq!(key(r#"{"similarity_fn_name": "hamming"}"#), "similarity_fn_name");
         assert_eq!(key(r#"{"odd": 1}"#), "odd");
     }
 }

@@ -73,8 +73,8 @@ const OF_TOKENIZER: &[&str] = &[
     "eot_token_id",
     "token_type_count",
 ];
-/// Keys behind `nanoembed.` that are prompts.
-const OF_PROMPTS: [&str; 2] = ["prompt.", "default_prompt_name"];
+/// Keys behind `nanoembed.` that are prompts, or about vectors that are there.
+const OF_PROMPTS: [&str; 3] = ["prompt.", "default_prompt_name", "similarity_fn_name"];
 
 const UNKNOWN: &str = "it is not known here, so what it changes would be lost";
 const NUMBER: &str = "a number is needed here";

@@ -83,6 +83,7 @@ impl Writing {
         observer: &dyn Observer,
     ) -> Result<Vec<WrittenFile>> {
         keep_inputs(&job.inputs, [job.output])?;
+        self.refuse_unused_names(job.from, job.target)?;
         let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
         if let Some(family) = self.family(job)? {
             let progress = Progress::bytes(observer, "writing", total);

@@ -39,7 +39,7 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
     let names = writing.names.as_ref().map(|path| NamesFile::read(path)).transpose()?;
     let to_gguf = job.target == Target::Gguf;
     let from_gguf = job.from == Format::Gguf;
-    if writing.keep_names || from_gguf == to_gguf && to_gguf {
+    if writing.keep_names || from_gguf && to_gguf {
         return Ok(Plan { change: Change::None, llama: None, rotary: None, names });
     }
     if let Some(gguf) = job.gguf.as_ref().filter(|_| from_gguf) {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use nanoembed_core::event::Format;
+
 use crate::choice::choices;
 use crate::error::{Error, Result};
 use crate::stored::folder_weights::RESIDUAL;
@@ -147,7 +149,37 @@ impl Writing {
         if output == Path::new("-") && matches!(target, Target::Uqff12 | Target::Uqff02) {
             return Err(Error::usage("UQFF is written to files, not to stdout"));
         }
+        self.refuse_unused(target)?;
         Ok(target)
+    }
+
+    /// Refuses what would change nothing in a file of this format.
+    fn refuse_unused(&self, target: Target) -> Result<()> {
+        let is_uqff = matches!(target, Target::Uqff12 | Target::Uqff02);
+        let unused = [
+            ("shard_size", self.shard_size != SHARD_BYTES && !is_uqff, "UQFF"),
+            ("residual", self.residual.is_some() && !is_uqff, "UQFF"),
+            ("report", self.report && target != Target::Uqff12, "UQFF 1.2"),
+        ];
+        match unused.iter().find(|(_, is_unused, _)| *is_unused) {
+            Some((option, _, of)) => {
+                let message = format!("is for {of} files, and `{}` is written", target.name());
+                Err(Error::argument(option, message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses names and a configuration where they would change nothing in what is written.
+    pub(super) fn refuse_unused_names(&self, from: Format, target: Target) -> Result<()> {
+        let is_uqff = matches!(target, Target::Uqff12 | Target::Uqff02) || from == Format::Uqff;
+        if self.names.is_some() && !is_uqff {
+            return Err(Error::argument("names", "is for the layers of UQFF files"));
+        }
+        if self.config.is_some() && from == Format::Gguf && target == Target::Gguf {
+            return Err(Error::argument("config", "changes nothing: GGUF files say it themselves"));
+        }
+        Ok(())
     }
 
     /// Where the tensors go that are no layers of `output`.
