@@ -11,6 +11,7 @@ import type {
 import { missing, type IndexStore } from "./index-store.js";
 import { passagesOf, type Place } from "./passages.js";
 import { Rows } from "./index-rows.js";
+import { leave } from "./iterators.js";
 import { decoding, encoding, type ModelMark, type Segment, type StoredDocument } from "./segment.js";
 import { closed, deleteSegments, SegmentLog } from "./segment-log.js";
 import type { EmbedOptions, SentenceModel } from "./sentences.js";
@@ -385,8 +386,7 @@ async function* unlessSilent(
       yield value as IndexDocument;
     }
   } finally {
-    // Not waited for: a source that is silent hears of it when it wakes.
-    if (!isOver) void Promise.resolve(iterator.return?.()).catch(() => {});
+    if (!isOver) leave(iterator);
   }
 }
 

@@ -1,5 +1,6 @@
 import { breathe } from "./breathe.js";
 import { NanoembedError, check } from "./errors.js";
+import { leave } from "./iterators.js";
 import type { EmbedOptions, PartOptions, SentenceModel, StreamOptions, StreamedEmbedding } from "./sentences.js";
 import { unlessAborted } from "./source.js";
 
@@ -46,8 +47,7 @@ async function* batches(texts: Texts, size: number, signal?: AbortSignal): Async
       if (ready?.done) return;
     }
   } finally {
-    // Not waited for: a source that is silent does not hear of it before its next text.
-    void Promise.resolve(iterator.return?.()).catch(() => {});
+    leave(iterator);
   }
 }
 

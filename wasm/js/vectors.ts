@@ -35,6 +35,11 @@ export function similarity(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return lengths > 0 ? dot / lengths : 0;
 }
 
+/** Refuses what is no number of things to be found. */
+export function checkCount(k: number): void {
+  check(k >= 0 && (Number.isInteger(k) || k === Infinity), "k must be a whole number");
+}
+
 let candidates: typeof import("./scan.js").candidates | undefined;
 let scan: Promise<unknown> | undefined;
 
@@ -53,7 +58,7 @@ function bringScan(): void {
 export function topK(query: ArrayLike<number>, vectors: Float32Array | QuantizedVectors, k: number): Hit[] {
   const dims = query.length;
   check(dims > 0, "the query has no elements");
-  check(k >= 0 && (Number.isInteger(k) || k === Infinity), "k must be a whole number");
+  checkCount(k);
   const { codes, count, of } = scorer(query, vectors);
   const best: Hit[] = [];
   const few = codes && candidates?.(codes, vectors as QuantizedVectors, k);

@@ -5,6 +5,7 @@ import { disposeSymbol } from "./dispose.js";
 import { parts, readIndex, type Parts } from "./parts.js";
 import type { Platform } from "./platform.js";
 import { located, unlessAborted, type FetchOptions, type Source } from "./source.js";
+import { checkCount } from "./vectors.js";
 
 /** The vector of a word. */
 export interface WordVector {
@@ -189,7 +190,7 @@ class LocalWords implements WordVectors {
 
   async #search(query: Float32Array, skip: Uint32Array, options: SearchOptions): Promise<Neighbour[]> {
     const { k = 10, signal, onProgress } = options;
-    check(k >= 0 && (Number.isInteger(k) || k === Infinity), "k must be a whole number");
+    checkCount(k);
     const words = this.#open();
     guarded(() => words.begin_search(query, Math.min(k, this.count), skip), wordFormat);
     const tables = words.rows_at();

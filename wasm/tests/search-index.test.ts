@@ -127,6 +127,14 @@ describe("an index", () => {
     await expect((await open({ model: other })).import(await index.export())).rejects.toMatchObject({ code: "other_model", message: expect.stringMatching(/whose vectors are others/) });
   });
 
+  test("hears its signal, whatever its source throws when it is left", async () => {
+    const index = await open();
+    const next = () => ({ done: false, value: PETS[0]! });
+    const source = { [Symbol.iterator]: () => ({ next, return: () => { throw new Error("left"); } }) };
+    await expect(index.add(source, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+    index.close();
+  });
+
   test("says what is wrong with calls", async () => {
     const index = await open();
     for (const wrong of [3, "text", {}, [null], [{ id: 3, text: "x" }], [{ id: "a", text: 4 }], [{ id: "", text: "x" }], [{ id: "a", text: "x", metadata: 3n }]]) {
