@@ -76,8 +76,9 @@ async function drained(pieces: AsyncGenerator<unknown, unknown>, tell: ((piece: 
 
 /** A source as the page had it. */
 function arrived(source: unknown): Source {
-  const { url, ...init } = (source ?? {}) as Partial<PlainRequest>;
-  return init.credentials === undefined ? (source as Source) : new Request(url!, init);
+  // One by one: of bytes, the rest would be all of them.
+  const { url, credentials, headers } = (source ?? {}) as PlainRequest;
+  return credentials === undefined ? (source as Source) : new Request(url, { credentials, headers });
 }
 
 type Options = Record<string, unknown> & { signal: AbortSignal; onProgress?: (progress: unknown) => void };

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { load } from "../dist/index.js";
 import { createWorker, type WorkerOptions } from "../dist/worker.js";
-import { root } from "./files.js";
+import { modelBytes, root } from "./files.js";
 import { models } from "./folders.js";
 import { NodeWorker } from "./node-worker.js";
 import { weightsOf } from "./weights.js";
@@ -81,6 +81,12 @@ test("paths are those of the program", async () => {
   expect((await workers.load(`${join(models, "mpnet")}/`)).kind).toBe("sentences");
   expect((await workers.inspect(file)).format).toBe("embd");
   expect((await workers.verify(file)).ok).toBe(true);
+});
+
+test("bytes are looked at as they are, however many", async () => {
+  const workers = pool();
+  expect((await workers.inspect(modelBytes())).format).toBe("embd");
+  expect((await workers.verify(modelBytes())).ok).toBe(true);
 });
 
 test("a request goes to a worker with its headers", async () => {
