@@ -65,7 +65,7 @@ const PROGRAMS = {
     const scores = embeddings.map((one) => cosineSimilarity(one, embedding));
     const refused = await embed({ model: own, value: question, providerOptions: { nanoembed: { dimensions: 3 } }, maxRetries: 0 }).catch(({ message }) => message);
     const stopped = await embed({ model: own, value: question, abortSignal: AbortSignal.abort() }).catch(({ name }) => name);
-    say(are(embeddings), near(embedding, query), scores.indexOf(Math.max(...scores)), usage.tokens === documents.tokens.reduce((a, b) => a + b), refused.includes("has no dimensions"), stopped);
+    say(are(embeddings), near(embedding, query), scores.indexOf(Math.max(...scores)), usage.tokens === documents.tokens.reduce((a, b) => a + b), refused.includes("nanoembed.dimensions"), stopped);
   `, [true, true, 2, true, true, "AbortError"]],
   Orama: [`
     import { embeddingPlugin } from "nanoembed/orama";

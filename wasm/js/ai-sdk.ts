@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { check } from "./errors.js";
+import { checkNames } from "./errors.js";
 import type { Platform } from "./platform.js";
 import { rows } from "./rows.js";
 import type { EmbedOptions, PartOptions, SentenceModel } from "./sentences.js";
@@ -15,7 +15,9 @@ export interface NanoembedOptions
   role?: "query" | "document";
 }
 
-const OPTIONS: readonly string[] = ["maxTokens", "normalize", "prompt", "promptName", "role", "truncate", "truncateDim"];
+const OPTIONS = {
+  maxTokens: true, normalize: true, prompt: true, promptName: true, role: true, truncate: true, truncateDim: true,
+} satisfies Record<keyof NanoembedOptions, true>;
 
 /** What the AI SDK asks, as its interface of version 3 has it. */
 export interface EmbedCall {
@@ -35,7 +37,9 @@ export interface EmbeddingModel {
 }
 
 /** A sentence model for the AI SDK. It may still be loading. */
-export function embeddingModel(model: SentenceModel | Promise<SentenceModel>, { modelId = "sentences" } = {}): EmbeddingModel {
+export function embeddingModel(model: SentenceModel | Promise<SentenceModel>, settings: { modelId?: string } = {}): EmbeddingModel {
+  checkNames<"modelId">(settings, { modelId: true });
+  const { modelId = "sentences" } = settings;
   return {
     specificationVersion: "v3",
     provider: "nanoembed",
@@ -45,7 +49,7 @@ export function embeddingModel(model: SentenceModel | Promise<SentenceModel>, { 
     supportsParallelCalls: true,
     async doEmbed({ values, abortSignal, providerOptions }) {
       const options = providerOptions?.["nanoembed"] ?? {};
-      for (const name of Object.keys(options)) check(OPTIONS.includes(name), `providerOptions.nanoembed has no ${name}: ${OPTIONS.join(", ")}`);
+      checkNames(options, OPTIONS, "providerOptions.nanoembed.");
       const all = await (await model).embed(values, { ...options, ...(abortSignal && { signal: abortSignal }) } as PartOptions);
       return { embeddings: rows(all), usage: { tokens: all.tokens.reduce((sum, count) => sum + count, 0) }, warnings: [] };
     },

@@ -1,38 +1,19 @@
 // What the entries `.` and `./inline` have in common: the same functions over modules from different places.
 import type { CausalModel } from "./causal.js";
 import { unlessUnwanted } from "./dispose.js";
-import { memoryBytes, type InitOptions as BaseInitOptions, type ModuleSource } from "./engine.js";
+import { memoryBytes } from "./engine.js";
 import type { Reranker } from "./encoders.js";
+import { checkNames } from "./errors.js";
 import { isFolder, type Folder } from "./folders.js";
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
-import { bring, type LoadOptions as BaseOptions } from "./load.js";
+import { bring } from "./load.js";
 import { ModelSink, engineOf, ofKind, type ModuleName, type Runners } from "./model-sink.js";
-import type { SentenceModel, SentenceOptions } from "./sentences.js";
+import { checkLoadOptions, MODULES, type InitOptions, type LoadOptions, type Model } from "./options.js";
+import type { SentenceModel } from "./sentences.js";
 import { addressOf, type Source } from "./source.js";
 import type { WordOptions, WordVectors } from "./words.js";
 
-/** What a file can be loaded as. */
-export type Model = SentenceModel | Reranker | WordVectors | CausalModel;
-
-export interface LoadOptions extends BaseOptions, SentenceOptions, Pick<WordOptions, "duplicates"> {
-  /** What the file must hold. Without it the file decides, and the result's `kind` says what it was. */
-  kind?: Model["kind"];
-}
-
-export interface InitOptions extends Partial<BaseInitOptions> {
-  /** The module for word vectors: as `module_or_path`, which is that for sentence models. */
-  words?: ModuleSource | Promise<ModuleSource>;
-  /** The module for causal models, likewise. */
-  causal?: ModuleSource | Promise<ModuleSource>;
-  /** The module for encoders of all families, likewise. */
-  encoders?: ModuleSource | Promise<ModuleSource>;
-  /** The module for encoders in `.weights` and AMB files, likewise. */
-  weights?: ModuleSource | Promise<ModuleSource>;
-  /** The module for encoders in GGUF files, likewise. */
-  gguf?: ModuleSource | Promise<ModuleSource>;
-  /** The module for static models, likewise. */
-  static?: ModuleSource | Promise<ModuleSource>;
-}
+export type { InitOptions, LoadOptions, Model } from "./options.js";
 
 export interface Api {
   /**
@@ -63,6 +44,7 @@ export interface Api {
 
 /** Loads the modules that `options` names; without any, that for sentence models. */
 export async function init(runners: Runners, options: InitOptions = {}): Promise<void> {
+  checkNames(options, MODULES);
   const named = Object.entries({ sentences: options.module_or_path, ...options }) as [ModuleName, InitOptions["words"]][];
   const given = named.filter(([name, module]) => name in runners && module !== undefined);
   if (!given[0]) await runners.sentences.ready();
@@ -84,6 +66,7 @@ const NAMES_OF_STATIC = /(static|potion|model2vec|m2v)[^/]*$/i;
 /** Models come from `runners`; what only looks at files is loaded, code and module, when it is asked for. */
 export function api(runners: Runners, looking: () => Promise<Looking>): Api {
   async function load(source: Source | Folder, options: LoadOptions = {}) {
+    checkLoadOptions(options);
     options.signal?.throwIfAborted();
     if (isFolder(source)) return folderOf(runners, source, options);
     const { kind } = options;

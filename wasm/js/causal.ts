@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { breathe } from "./breathe.js";
 import type { Engine, Glue, Reader } from "./engine.js";
-import { NanoembedError, check, guarded } from "./errors.js";
+import { NanoembedError, check, checkNames, guarded } from "./errors.js";
 import { Local } from "./local.js";
 import type { Platform } from "./platform.js";
-import { checkPrecision, type Tokens } from "./sentences.js";
+import { checkPrecision, type TokenizeOptions, type Tokens } from "./sentences.js";
 
 export interface GenerateOptions {
   /** Stops before the next token. */
@@ -62,7 +62,7 @@ export interface CausalModel {
    */
   generate(prompt: string, options?: GenerateOptions): AsyncGenerator<GeneratedToken, Generated, undefined>;
   /** The token ids of a text, cut to `maxTokens` if that is given. */
-  tokenize(text: string, options?: { maxTokens?: number }): Promise<Tokens>;
+  tokenize(text: string, options?: Pick<TokenizeOptions, "signal" | "maxTokens">): Promise<Tokens>;
   /** Frees the model. */
   dispose(): void;
   [Symbol.dispose](): void;
@@ -115,6 +115,9 @@ class LocalCausal extends Local<Causal> implements CausalModel {
 
   async *generate(prompt: string, options: GenerateOptions = {}): AsyncGenerator<GeneratedToken, Generated, undefined> {
     const { signal } = options;
+    checkNames<keyof GenerateOptions>(options, {
+      signal: true, maxTokens: true, temperature: true, topK: true, topP: true, seed: true, chat: true, precision: true,
+    });
     signal?.throwIfAborted();
     const { generation, promptTokens, count } = this.#begin(prompt, options);
     let text = "";
@@ -168,7 +171,9 @@ class LocalCausal extends Local<Causal> implements CausalModel {
     return { generation, promptTokens, count };
   }
 
-  async tokenize(text: string, options: { maxTokens?: number } = {}): Promise<Tokens> {
+  async tokenize(text: string, options: Pick<TokenizeOptions, "signal" | "maxTokens"> = {}): Promise<Tokens> {
+    checkNames<"signal" | "maxTokens">(options, { signal: true, maxTokens: true });
+    options.signal?.throwIfAborted();
     const model = this.open();
     check(typeof text === "string", "text must be a string");
     const all = guarded(() => model.tokenize(text));

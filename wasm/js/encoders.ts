@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { breathe } from "./breathe.js";
 import type { Engine, Glue, Reader } from "./engine.js";
-import { check, guarded } from "./errors.js";
+import { check, checkNames, guarded } from "./errors.js";
 import { Local } from "./local.js";
 import type { Platform } from "./platform.js";
 import { ranked } from "./ranking.js";
@@ -103,6 +103,7 @@ class LocalReranker extends Local<Encoders> implements Reranker {
 
   async score(query: string, texts: readonly string[], options: RerankOptions = {}): Promise<PairScore[]> {
     const { signal, maxTokens = this.maxTokens, precision, start = 0 } = options as RerankOptions & { start?: number };
+    checkNames<keyof RerankOptions | "start">(options, { signal: true, maxTokens: true, precision: true, start: false });
     signal?.throwIfAborted();
     this.open();
     checkPrecision(options);

@@ -63,3 +63,20 @@ export function guarded<T>(run: () => T, format?: () => string | undefined): T {
 export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new NanoembedError("invalid_argument", message);
 }
+
+/** Refuses what is given in place of options, all of whose names would be missing. */
+export function checkIsObject(options: object): void {
+  check(typeof options === "object", "options must be an object");
+}
+
+/**
+ * Refuses options whose names are not `known`: they would be passed over without a word. The message lists those that are `true`;
+ * `false` are those of the package's own calls. A member that is undefined is none. `place` stands before the name.
+ */
+export function checkNames<Name extends string>(options: object, known: Record<Name, boolean>, place = ""): void {
+  checkIsObject(options);
+  const names = Object.keys(known) as Name[];
+  const [unknown] = Object.entries(options).find(([name, value]) => value !== undefined && !names.includes(name as Name)) ?? [];
+  const told = names.filter((name) => known[name]).join(", ");
+  check(unknown === undefined, `there is no option "${place}${unknown}"; the options are ${told}`);
+}

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ModuleSource } from "./engine.js";
+import { checkNames } from "./errors.js";
 import type { Family } from "./formats.js";
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import * as looking from "./looking.js";
@@ -29,7 +30,10 @@ export interface InitOptions {
 }
 
 /** Loads a module now. Otherwise the first call does, when the file has told its format. */
-export const init = ({ format, ...options }: InitOptions = {}): Promise<void> => initInspector(format, options);
+export async function init(options: InitOptions = {}): Promise<void> {
+  checkNames<keyof InitOptions>(options, { format: true, module_or_path: true });
+  await initInspector(options.format, options);
+}
 
 /** Reads header and index of a file in any format that is known here, and nothing else. */
 export const inspect = (source: Source, options?: InspectOptions): Promise<Inspection> =>

@@ -1,9 +1,9 @@
 import { Purpose, type AnyGlue, type Engine, type InspectGlue, type InspectReader } from "./engine.js";
-import { NanoembedError, fromModule, guarded } from "./errors.js";
+import { NanoembedError, checkNames, fromModule, guarded } from "./errors.js";
 import { MAGIC_BYTES, familyOf, joined, type Family } from "./formats.js";
 import { parts, readIndex, startOf, type Parts } from "./parts.js";
 import type { Platform } from "./platform.js";
-import { located, pieces, unlessAborted, type FetchOptions, type Progress, type Source } from "./source.js";
+import { FETCH, located, pieces, unlessAborted, type FetchOptions, type Progress, type Source } from "./source.js";
 
 /** A tensor as the file's index describes it. */
 export interface TensorInfo {
@@ -92,6 +92,7 @@ export async function inspectWith(
   source: Source,
   options: InspectOptions = {},
 ): Promise<Inspection> {
+  checkNames<keyof InspectOptions>(options, { ...FETCH, strict: true });
   let file: Parts | undefined;
   try {
     file = await parts(source, options);
@@ -150,8 +151,10 @@ async function valuesOf(
   file: Parts,
   summary: FileSummary,
   name: string,
-  { first = 0, count, signal }: Wanted,
+  wanted: Wanted,
 ): Promise<Float32Array> {
+  checkNames<keyof Wanted>(wanted, { first: true, count: true, signal: true });
+  const { first = 0, count, signal } = wanted;
   const engine = await unlessAborted(numbers(), signal);
   const tensor = summary.tensors.find((candidate) => candidate.name === name);
   if (summary.format === "uqff" && (!tensor || tensor.dtype === "u8" || summary.tensors.some((t) => t.name === `${layerOf(name)}.weight.format`))) {
@@ -160,21 +163,21 @@ async function valuesOf(
   }
   if (!tensor) throw new NanoembedError("missing_tensor", `there is no tensor ${name}`, { format: summary.format });
   const elements = tensor.shape.reduce((product, dim) => product * dim, 1);
-  const wanted = count ?? elements - first;
-  if (!(first >= 0 && wanted >= 0 && first + wanted <= elements)) {
+  const many = count ?? elements - first;
+  if (!(first >= 0 && many >= 0 && first + many <= elements)) {
     throw new NanoembedError("invalid_argument", `${name} has ${elements} elements`);
   }
   const block = engine.glue.block(tensor.dtype);
   const [blockElements, blockBytes] = [block >>> 16, block & 0xffff];
   if (block === 0) throw new NanoembedError("unsupported_dtype", `elements of type ${tensor.dtype} are not known`);
   const start = Math.floor(first / blockElements);
-  const end = Math.ceil((first + wanted) / blockElements);
+  const end = Math.ceil((first + many) / blockElements);
   const data = await file.read(tensor.offset + start * blockBytes, (end - start) * blockBytes, signal);
   const blocks = guarded(
     () => engine.glue.dequantize(tensor.dtype, data, (end - start) * blockElements),
     () => summary.format,
   );
-  const values = blocks.subarray(first - start * blockElements, first - start * blockElements + wanted);
+  const values = blocks.subarray(first - start * blockElements, first - start * blockElements + many);
   await scale(engine, file, summary, tensor, first, values, signal);
   return values;
 }
@@ -264,6 +267,7 @@ function layerValues(
 
 /** Looks at every byte of a file: structure, bounds, checksums, codes. Nothing is kept. */
 export async function verifyWith(choose: Choose, source: Source, options: VerifyOptions = {}): Promise<Verdict> {
+  checkNames<keyof VerifyOptions>(options, { ...FETCH, strict: true, onProgress: true });
   const file = await pieces(source, options);
   const total = file.size === undefined ? {} : { total: file.size };
   let start: Uint8Array = new Uint8Array();

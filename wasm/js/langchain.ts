@@ -4,6 +4,7 @@
  * @module
  */
 import { Embeddings, type EmbeddingsParams } from "@langchain/core/embeddings";
+import { checkNames } from "./errors.js";
 import { rows } from "./rows.js";
 import type { SentenceModel } from "./sentences.js";
 
@@ -18,6 +19,7 @@ export class NanoembedEmbeddings extends Embeddings {
 
   constructor({ model, ...params }: NanoembedEmbeddingsParams) {
     super(params);
+    checkNames<keyof NanoembedEmbeddingsParams>(params, { model: true, maxConcurrency: true, maxRetries: true, onFailedAttempt: true });
     this.#model = model;
   }
 

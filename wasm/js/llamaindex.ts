@@ -4,6 +4,7 @@
  * @module
  */
 import { BaseEmbedding } from "@llamaindex/core/embeddings";
+import { checkNames } from "./errors.js";
 import { rows } from "./rows.js";
 import type { SentenceModel } from "./sentences.js";
 
@@ -18,9 +19,10 @@ export class NanoembedEmbedding extends BaseEmbedding {
   readonly #model: SentenceModel | Promise<SentenceModel>;
 
   /** `model` may still be loading. */
-  constructor({ model }: { model: SentenceModel | Promise<SentenceModel> }) {
+  constructor(settings: { model: SentenceModel | Promise<SentenceModel> }) {
     super();
-    this.#model = model;
+    checkNames<"model">(settings, { model: true });
+    this.#model = settings.model;
   }
 
   async getTextEmbedding(text: string): Promise<number[]> {

@@ -1,7 +1,7 @@
 import type { CacheKind } from "./cache.js";
-import { NanoembedError } from "./errors.js";
+import { NanoembedError, checkNames } from "./errors.js";
 import type { Sink } from "./sink.js";
-import { addressOf, located, pieces, unlessAborted, type FetchOptions, type Pieces, type Progress, type Source } from "./source.js";
+import { FETCH, addressOf, located, pieces, unlessAborted, type FetchOptions, type Pieces, type Progress, type Source } from "./source.js";
 
 export interface LoadOptions extends FetchOptions {
   /** Is told of progress after every piece. */
@@ -20,6 +20,12 @@ export interface LoadOptions extends FetchOptions {
     /** Bytes of the file, or of all files of a folder that hold weights. Default 2 GB. */
     maxBytes?: number;
   };
+}
+
+/** Refuses options of `load` that are not known; the entry has some `more`. */
+export function checkLoad<More extends string>(options: LoadOptions, more: Record<More, true>): void {
+  checkNames<keyof LoadOptions | More>(options, { ...FETCH, onProgress: true, cache: true, integrity: true, limits: true, ...more });
+  checkNames<keyof NonNullable<LoadOptions["limits"]>>(options.limits ?? {}, { maxBytes: true }, "limits.");
 }
 
 /** How many bytes all files of a model may have. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { check } from "./errors.js";
+import { check, checkNames } from "./errors.js";
 import type { SentenceModel } from "./sentences.js";
 
 export interface EmbeddingPluginOptions {
@@ -35,7 +35,9 @@ const within = (document: unknown, name: string): unknown =>
   name.split(".").reduce((at, part) => (at as Record<string, unknown> | undefined)?.[part], document);
 
 /** The plugin. Documents that have a vector keep it, and so do questions. */
-export function embeddingPlugin({ model, texts, property = "embeddings" }: EmbeddingPluginOptions): EmbeddingPlugin {
+export function embeddingPlugin(options: EmbeddingPluginOptions): EmbeddingPlugin {
+  const { model, texts, property = "embeddings" } = options;
+  checkNames<keyof EmbeddingPluginOptions>(options, { model: true, texts: true, property: true });
   async function complete(_db: unknown, _id: string, given: unknown): Promise<void> {
     const document = given as Record<string, unknown>;
     if (document[property] !== undefined) return;

@@ -3,6 +3,7 @@ declare module "@langchain/core/embeddings" {
   export interface EmbeddingsParams {
     maxConcurrency?: number;
     maxRetries?: number;
+    onFailedAttempt?: (error: unknown) => unknown;
   }
   export abstract class Embeddings {
     constructor(params: EmbeddingsParams);

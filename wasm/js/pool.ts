@@ -1,15 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // What a page asks of workers that hold models.
-import type { Api, LoadOptions, Model } from "./api.js";
+import type { Api } from "./api.js";
 import type { CausalModel } from "./causal.js";
 import { disposeSymbol, unlessUnwanted } from "./dispose.js";
 import type { ModuleSource } from "./engine.js";
 import type { Reranker } from "./encoders.js";
-import { NanoembedError, check } from "./errors.js";
+import { NanoembedError, check, checkNames } from "./errors.js";
 import { isFolder, type Folder } from "./folders.js";
 import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
 import { bring } from "./load.js";
 import { isLocal } from "./node.js";
+import { checkLoadOptions, MODULES, type LoadOptions, type Model } from "./options.js";
 import type { Platform } from "./platform.js";
 import { fromPlain, type PlainRequest } from "./protocol.js";
 import { Held, RemoteCausal, RemoteReranker, RemoteSentences, RemoteWords, type Described } from "./remote.js";
@@ -154,6 +155,7 @@ class Pool implements WorkerPool {
   load(source: Source, options: LoadOptions & { kind: "causal" }): Promise<CausalModel>;
   load(source: Source | Folder, options?: LoadOptions): Promise<Model>;
   async load(source: Source | Folder, options: LoadOptions = {}): Promise<Model> {
+    checkLoadOptions(options);
     options.signal?.throwIfAborted();
     if (isFolder(source)) return this.#folder(source, options);
     const remote = (threads: Thread[], isShared?: boolean) => new RemoteSink(threads, options.kind, isShared);
@@ -210,7 +212,7 @@ class Pool implements WorkerPool {
     const held = new Held([thread], [handle]);
     const inspection: Inspection = {
       ...summary,
-      values: (name, wanted = {}) => held.call("values", [name, rest(wanted)], { signal: wanted.signal }),
+      values: (name, wanted = {}) => held.call("values", [name], wanted),
     };
     dropped.register(inspection.values, held);
     return inspection;
@@ -238,10 +240,6 @@ class Pool implements WorkerPool {
   }
 }
 
-function rest({ first, count }: { first?: number; count?: number }) {
-  return { ...(first === undefined ? {} : { first }), ...(count === undefined ? {} : { count }) };
-}
-
 /** A worker whose code is a text. */
 export function workerOf(code: string, options?: { type: "module" }): Worker {
   const address = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
@@ -251,11 +249,9 @@ export function workerOf(code: string, options?: { type: "module" }): Worker {
   return worker;
 }
 
-/** The options that say where a module is. */
-const MODULES = ["module_or_path", "words", "causal", "encoders", "weights", "gguf", "static"] as const;
-
 /** Workers that `start` starts, of which those that share models have other code, or `create` of the options. */
 export function createPool(start: (isShared: boolean) => Worker, options: WorkerOptions = {}): WorkerPool {
+  checkNames<keyof WorkerOptions>(options, { ...MODULES, workers: true, share: true, create: true });
   const { workers = 1, create, share = globalThis.crossOriginIsolated && !create && !options.weights && !options.module_or_path } = options;
   // Memory can be shared in pages that are isolated, and where there are none.
   const isShared = share && workers > 1 && !!(globalThis.crossOriginIsolated ?? globalThis.SharedArrayBuffer);
@@ -265,7 +261,7 @@ export function createPool(start: (isShared: boolean) => Worker, options: Worker
   const threads = Array.from({ length: workers }, () => {
     const thread = new Thread((create ?? start)(isShared));
     thread.watch().catch(() => {});
-    for (const name of MODULES) {
+    for (const name of Object.keys(MODULES) as (keyof typeof MODULES)[]) {
       const module = options[name];
       if (module !== undefined) thread.ask("init", { args: [{ [name]: absolute(module as Source) }] }).catch(() => {});
     }

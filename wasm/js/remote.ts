@@ -37,11 +37,11 @@ export class Held {
     return this.#held.length;
   }
 
-  /** Asks the thread with the least to do. */
-  call<T>(method: string, args: unknown[], options: object): Promise<T> {
-    if (this.#isGone) return Promise.reject(new NanoembedError("disposed", "this was disposed of"));
+  /** Asks the thread with the least to do. `tell` gets what comes piece by piece. */
+  async call<T>(method: string, args: unknown[], options: object, tell?: (piece: never) => void): Promise<T> {
+    if (this.#isGone) throw new NanoembedError("disposed", "this was disposed of");
     const least = this.#held.reduce((a, b) => (b.thread.load < a.thread.load ? b : a));
-    const { signal, onProgress } = options as Ask;
+    const { signal, onProgress = tell } = options as Ask;
     return least.thread.ask<T>("call", { handle: least.handle, args: [method, ...args, plain(options)], signal, onProgress });
   }
 
@@ -105,17 +105,17 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   embed(texts: string | readonly string[], options?: EmbedOptions): Promise<Embedding | Embeddings>;
-  async embed(texts: string | readonly string[], options: EmbedOptions = {}): Promise<Embedding | Embeddings> {
+  async embed(texts: string | readonly string[], { out, ...options }: EmbedOptions = {}): Promise<Embedding | Embeddings> {
     if (typeof texts === "string") {
       const one = await this.held.call<Embedding>("embed", [texts], options);
-      if (!options.out) return one;
-      const data = room(options, one.dims);
+      if (!out) return one;
+      const data = room(out, one.dims);
       data.set(one.data);
       return { ...one, data };
     }
     const all = await this.#parts(texts, options);
     const { dims } = all[0]!;
-    const data = room(options, texts.length * dims);
+    const data = room(out, texts.length * dims);
     let at = 0;
     for (const part of all) {
       data.set(part.data, at);
@@ -244,7 +244,7 @@ export class RemoteCausal extends RemoteTexts implements CausalModel {
     if (options.signal?.aborted) pass();
     options.signal?.addEventListener("abort", pass);
     let isOver = false;
-    const asked = this.held.call<Generated>("generate", [prompt], { ...options, signal: stop.signal, onProgress: tell });
+    const asked = this.held.call<Generated>("generate", [prompt], { ...options, signal: stop.signal }, tell);
     const settled = () => {
       isOver = true;
       wake();

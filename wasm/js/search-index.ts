@@ -4,12 +4,12 @@
  * @module
  */
 import { breather } from "./breathe.js";
-import { NanoembedError, check } from "./errors.js";
+import { NanoembedError, check, checkNames } from "./errors.js";
 import type {
   AddOptions, AddProgress, IndexContents, IndexDocument, IndexHit, IndexOptions, IndexSearchOptions, SearchIndex,
 } from "./indexed.js";
 import { missing, type IndexStore } from "./index-store.js";
-import { passagesOf, type Place } from "./passages.js";
+import { passagesOf, type ChunkOptions, type Place } from "./passages.js";
 import { Rows } from "./index-rows.js";
 import { leave } from "./iterators.js";
 import { decoding, encoding, type ModelMark, type Segment, type StoredDocument } from "./segment.js";
@@ -44,6 +44,10 @@ const MOST_DEAD = 4096;
  */
 export async function createIndex(options: IndexOptions): Promise<SearchIndex> {
   const { model, store = "memory", name = "default", vectors = "int8", keepTexts = true, truncateDim, modelName = "" } = options;
+  checkNames<keyof IndexOptions>(options, {
+    model: true, store: true, name: true, vectors: true, modelName: true, chunk: true, keepTexts: true, truncateDim: true,
+  });
+  checkNames<keyof ChunkOptions>(options.chunk ?? {}, { tokens: true, overlap: true, paragraphs: true }, "chunk.");
   check(["memory", "indexeddb", "opfs"].includes(store), 'store must be "memory", "indexeddb" or "opfs"');
   check(["int8", "binary"].includes(vectors), 'vectors must be "int8" or "binary"');
   check(typeof name === "string" && name !== "", "name must be a string with characters");
@@ -143,6 +147,7 @@ class Index implements SearchIndex {
 
   async #add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options: AddOptions): Promise<AddProgress> {
     const { onProgress } = options;
+    checkNames<keyof AddOptions>(options, { signal: true, onProgress: true, onEmbedded: true });
     const signal = either(this.#closing.signal, options.signal);
     check(typeof documents === "object" && documents !== null, SEVERAL);
     const all = isDocument(documents) ? [documents] : documents;
@@ -195,6 +200,7 @@ class Index implements SearchIndex {
 
   async #search(question: string | Float32Array, options: IndexSearchOptions): Promise<IndexHit[]> {
     const { k = 10, filter, signal } = options;
+    checkNames<keyof IndexSearchOptions>(options, { k: true, filter: true, signal: true });
     check(Number.isInteger(k) && k >= 1, "k must be 1 or more");
     const log = this.#open();
     const { model, mark, embedding } = this.#parts;

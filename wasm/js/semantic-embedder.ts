@@ -7,7 +7,7 @@
 import type { Api, LoadOptions } from "./api.js";
 import { breathe } from "./breathe.js";
 import { DownloadMonitor } from "./download-monitor.js";
-import { NanoembedError, check } from "./errors.js";
+import { NanoembedError, check, checkNames } from "./errors.js";
 import { isFolder, type Folder } from "./folders.js";
 import { load } from "./index.js";
 import type { Platform } from "./platform.js";
@@ -108,7 +108,11 @@ const wasActivated = () => globalThis.navigator?.userActivation?.hasBeenActive ?
 const key = Symbol("create");
 
 /** A class as browsers are to have it, over a model. */
-export function semanticEmbedder({ model: source, loader = { load }, embeddingSpace, options = {} }: EmbedderOptions): SemanticEmbedderConstructor {
+export function semanticEmbedder(settings: EmbedderOptions): SemanticEmbedderConstructor {
+  const { model: source, loader = { load }, embeddingSpace, options = {} } = settings;
+  checkNames<keyof EmbedderOptions>(settings, { model: true, loader: true, embeddingSpace: true, options: true });
+  checkNames<keyof NonNullable<EmbedderOptions["options"]>>(
+    options, { cache: true, integrity: true, limits: true, requantize: true, retries: true, stall: true }, "options.");
   check(source !== undefined, "which model? It is the first thing that is asked of you");
   const given = source as Source;
   /** Where it is fetched from; a folder's files are not kept. */

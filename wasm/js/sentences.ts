@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { breathe } from "./breathe.js";
 import type { Glue, Reader, SentenceReader } from "./engine.js";
-import { NanoembedError, check, guarded } from "./errors.js";
+import { NanoembedError, check, checkNames, guarded } from "./errors.js";
 import { Local } from "./local.js";
 import type { Platform } from "./platform.js";
 
@@ -27,6 +27,12 @@ export interface EmbedOptions {
   /** Is told how many of several texts have their vectors. */
   onProgress?: (progress: EmbedProgress) => void;
 }
+
+/** The names of these options. */
+export const EMBED = {
+  signal: true, truncate: true, maxTokens: true, truncateDim: true, normalize: true, prompt: true, promptName: true, precision: true,
+  out: true, onProgress: true,
+} satisfies Record<keyof EmbedOptions, true>;
 
 export interface EmbedProgress {
   done: number;
@@ -77,7 +83,7 @@ export interface StreamedEmbedding extends Embedding {
 /** Each text comes with its vector, in a place of its own. */
 export type StreamOptions = Omit<EmbedOptions, "out" | "onProgress">;
 
-export type TokenizeOptions = Pick<EmbedOptions, "maxTokens" | "prompt" | "promptName">;
+export type TokenizeOptions = Pick<EmbedOptions, "signal" | "maxTokens" | "prompt" | "promptName">;
 
 export interface Tokens {
   ids: Uint32Array;
@@ -220,6 +226,7 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
   /** Texts of several calls alternate, batch by batch: a question does not wait for what was asked before it. */
   async #embed(texts: readonly string[], options: PartOptions): Promise<Embeddings> {
     const { signal, truncateDim, normalize = truncateDim !== undefined, onProgress, start = 0 } = options;
+    checkNames<keyof PartOptions>(options, { ...EMBED, start: false, role: false });
     signal?.throwIfAborted();
     this.open();
     const dims = truncateDim ?? this.dims;
@@ -229,7 +236,7 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
     check(["query", "document", undefined].includes(options.role), 'role must be "query" or "document"');
     check(Number.isInteger(dims) && dims >= 1 && dims <= this.dims, `truncateDim must be 1 to ${this.dims}`);
     const limit = this.#limit(options);
-    const data = room(options, texts.length * dims);
+    const data = room(options.out, texts.length * dims);
     const tokens: number[] = [];
     const truncated: boolean[] = [];
     let next = 0;
@@ -283,8 +290,10 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
   }
 
   async tokenize(text: string, options: TokenizeOptions = {}): Promise<Tokens> {
+    const { signal, maxTokens = 0xffff_ffff } = options;
+    checkNames<keyof TokenizeOptions>(options, { signal: true, maxTokens: true, prompt: true, promptName: true });
+    signal?.throwIfAborted();
     const model = this.open();
-    const { maxTokens = 0xffff_ffff } = options;
     check(typeof text === "string", "text must be a string");
     check(Number.isInteger(maxTokens) && maxTokens >= this.#least, `maxTokens must be ${this.#least} or more`);
     return guarded(() => {
@@ -308,7 +317,7 @@ export function loadSentences(
 }
 
 /** Where the caller wants so many elements, or a new place for them. */
-export function room({ out }: EmbedOptions, elements: number): Float32Array {
+export function room(out: Float32Array | undefined, elements: number): Float32Array {
   check(!out || out.length >= elements, `out has ${out?.length} elements, ${elements} are needed`);
   return out?.subarray(0, elements) ?? new Float32Array(elements);
 }

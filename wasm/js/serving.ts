@@ -66,11 +66,11 @@ function inParts(handle: number, run: () => unknown): Promise<unknown> {
 }
 
 /** Tells what comes piece by piece, and gives what is returned at the end. */
-async function drained(pieces: AsyncGenerator<unknown, unknown>, tell: ((piece: unknown) => void) | undefined): Promise<unknown> {
+async function drained(pieces: AsyncGenerator<unknown, unknown>, tell: Tell): Promise<unknown> {
   for (;;) {
     const { done, value } = await pieces.next();
     if (done) return value;
-    tell?.(value);
+    tell(value);
   }
 }
 
@@ -81,10 +81,12 @@ function arrived(source: unknown): Source {
   return credentials === undefined ? (source as Source) : new Request(url, { credentials, headers });
 }
 
-type Options = Record<string, unknown> & { signal: AbortSignal; onProgress?: (progress: unknown) => void };
+type Tell = (piece: unknown) => void;
 
-/** The answer to a question. */
-export type Answering = (question: Question, options: Options) => unknown;
+type Options = Record<string, unknown> & { signal: AbortSignal; onProgress?: Tell };
+
+/** The answer to a question. `tell` says what comes of it before. */
+export type Answering = (question: Question, options: Options, tell: Tell) => unknown;
 
 /** The answers to questions, by what they ask. */
 function answering(modules: Modules): Record<string, Answering> {
@@ -124,12 +126,12 @@ function answering(modules: Modules): Record<string, Answering> {
       const verdict = await verifyWith(modules.inspector, arrived(source), options);
       return verdict.ok ? verdict : { ...verdict, error: toPlain(verdict.error) };
     },
-    call({ handle, args: [method, ...args] }, options) {
+    call({ handle, args: [method, ...args] }, options, tell) {
       const thing = things.get(handle!) as unknown as Record<string, (...args: unknown[]) => unknown>;
       const run = () => thing[method as string]!(...args, options);
       const result = options["start"] === undefined ? run() : inParts(handle!, run);
       const isIterable = typeof result === "object" && result !== null && Symbol.asyncIterator in result;
-      return isIterable ? drained(result as AsyncGenerator<unknown, unknown>, options.onProgress) : result;
+      return isIterable ? drained(result as AsyncGenerator<unknown, unknown>, tell) : result;
     },
     memory: memoryBytes,
     dispose({ handle }) {
@@ -154,10 +156,10 @@ async function answer(answers: Record<string, Answering>, question: Question): P
   const last = question.args[question.args.length - 1] as { wantsProgress?: boolean } | undefined;
   const { wantsProgress, ...given } = typeof last === "object" && last !== null && "wantsProgress" in last ? last : {};
   if (wantsProgress !== undefined) question.args.pop();
-  const onProgress = (progress: unknown) => scope.postMessage({ id, progress }, []);
-  const options: Options = { ...given, signal: abort.signal, ...(wantsProgress ? { onProgress } : {}) };
+  const tell: Tell = (progress) => scope.postMessage({ id, progress }, []);
+  const options: Options = { ...given, signal: abort.signal, ...(wantsProgress ? { onProgress: tell } : {}) };
   try {
-    const value = await answers[op]!(question, options);
+    const value = await answers[op]!(question, options, tell);
     scope.postMessage({ id, value }, buffers(value));
   } catch (error) {
     scope.postMessage({ id, error: toPlain(error) }, []);

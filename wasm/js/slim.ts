@@ -4,8 +4,8 @@
  * @module
  */
 import type { InitOptions } from "./engine.js";
-import { NanoembedError } from "./errors.js";
-import { bring, type LoadOptions as BaseOptions } from "./load.js";
+import { NanoembedError, checkNames } from "./errors.js";
+import { bring, checkLoad, type LoadOptions as BaseOptions } from "./load.js";
 import { slim } from "./module-slim.js";
 import { MemorySink } from "./sink.js";
 import { unlessAborted, type Source } from "./source.js";
@@ -21,10 +21,14 @@ export type { Neighbour, SearchOptions, WordOptions, WordVector, WordVectors } f
 export interface LoadOptions extends BaseOptions, Pick<WordOptions, "duplicates"> {}
 
 /** Loads the module now, or from elsewhere than the package's own file. Otherwise the first call does. */
-export const init = async (options?: InitOptions): Promise<void> => void (await slim.ready(options));
+export async function init(options?: InitOptions): Promise<void> {
+  checkNames<keyof InitOptions>(options ?? {}, { module_or_path: true });
+  await slim.ready(options);
+}
 
 /** Loads word vectors into memory. */
 export async function load(source: Source, options: LoadOptions = {}): Promise<WordVectors> {
+  checkLoad(options, { duplicates: true });
   options.signal?.throwIfAborted();
   await unlessAborted(slim.ready(), options.signal);
   const sink = await bring(source, () => new MemorySink(slim), options);

@@ -33,6 +33,9 @@ export interface FetchOptions {
   stall?: number;
 }
 
+/** The names of these options. */
+export const FETCH = { signal: true, retries: true, stall: true } satisfies Record<keyof FetchOptions, true>;
+
 /** The pieces of a file in order, and what is known of its size. */
 export interface Pieces extends AsyncIterable<Uint8Array> {
   readonly size: number | undefined;

@@ -1,7 +1,7 @@
 import { breathe } from "./breathe.js";
-import { NanoembedError, check } from "./errors.js";
+import { NanoembedError, check, checkNames } from "./errors.js";
 import { leave } from "./iterators.js";
-import type { EmbedOptions, PartOptions, SentenceModel, StreamOptions, StreamedEmbedding } from "./sentences.js";
+import { EMBED, type EmbedOptions, type PartOptions, type SentenceModel, type StreamOptions, type StreamedEmbedding } from "./sentences.js";
 import { unlessAborted } from "./source.js";
 
 type Texts = Iterable<string> | AsyncIterable<string>;
@@ -15,6 +15,7 @@ export async function* streamed(
 ): AsyncGenerator<StreamedEmbedding, void, undefined> {
   const { out, onProgress } = options as EmbedOptions;
   check(!out && !onProgress, "a stream takes neither out nor onProgress: each text comes with a vector of its own");
+  checkNames<Exclude<keyof PartOptions, "start">>(options, { ...EMBED, out: false, onProgress: false, role: false });
   let index = 0;
   for await (const batch of batches(texts, size, options.signal)) {
     const part: PartOptions = { ...options, start: index };

@@ -1,5 +1,5 @@
 /** What is asked of a worker, and its answers. */
-import { NanoembedError, check } from "./errors.js";
+import { NanoembedError, check, checkIsObject } from "./errors.js";
 import { fromPlain, type Answer, type Question } from "./protocol.js";
 
 interface Waiting {
@@ -143,6 +143,7 @@ export async function keptByAll<T extends Kept>(threads: Thread[], asked: Promis
 
 /** What a question carries of options, signals and callbacks being carried otherwise. */
 export function plain<T extends object>(options: T): Record<string, unknown> {
-  const { signal, onProgress, out, ...rest } = options as T & Record<"signal" | "onProgress" | "out", unknown>;
+  checkIsObject(options);
+  const { signal, onProgress, ...rest } = options as T & Record<"signal" | "onProgress", unknown>;
   return { ...rest, wantsProgress: onProgress !== undefined };
 }

@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { Purpose, type Engine, type Glue, type PartsReader, type Reader } from "./engine.js";
-import { NanoembedError, check, guarded } from "./errors.js";
+import { NanoembedError, check, checkNames, guarded } from "./errors.js";
 import { disposeSymbol } from "./dispose.js";
 import { parts, readIndex, type Parts } from "./parts.js";
 import type { Platform } from "./platform.js";
-import { located, unlessAborted, type FetchOptions, type Source } from "./source.js";
+import { FETCH, located, unlessAborted, type FetchOptions, type Source } from "./source.js";
 import { checkCount } from "./vectors.js";
 
 /** The vector of a word. */
@@ -127,7 +127,10 @@ class LocalWords implements WordVectors {
   }
 
   vector(word: string, options: { signal?: AbortSignal } = {}): Promise<WordVector | undefined> {
-    return this.#inTurn(() => this.#vector(word, options.signal));
+    return this.#inTurn(() => {
+      checkNames<"signal">(options, { signal: true });
+      return this.#vector(word, options.signal);
+    });
   }
 
   async #vector(word: string, signal?: AbortSignal): Promise<WordVector | undefined> {
@@ -171,6 +174,7 @@ class LocalWords implements WordVectors {
 
   similar(query: string | Float32Array, options: SearchOptions = {}): Promise<Neighbour[]> {
     return this.#inTurn(async () => {
+      checkSearch(options);
       if (typeof query !== "string") return this.#search(unit(query), new Uint32Array(), options);
       const found = await this.#vector(query, options.signal);
       if (!found) return [];
@@ -181,6 +185,7 @@ class LocalWords implements WordVectors {
 
   analogy(a: string, b: string, c: string, options: SearchOptions = {}): Promise<Neighbour[]> {
     return this.#inTurn(async () => {
+      checkSearch(options);
       for (const word of [a, b, c]) await this.#fetch(word, options.signal);
       const words = this.#open();
       const query = guarded(() => words.analogy(a, b, c), wordFormat);
@@ -190,7 +195,6 @@ class LocalWords implements WordVectors {
 
   async #search(query: Float32Array, skip: Uint32Array, options: SearchOptions): Promise<Neighbour[]> {
     const { k = 10, signal, onProgress } = options;
-    checkCount(k);
     const words = this.#open();
     guarded(() => words.begin_search(query, Math.min(k, this.count), skip), wordFormat);
     const tables = words.rows_at();
@@ -233,6 +237,12 @@ class LocalWords implements WordVectors {
   }
 }
 
+function checkSearch(options: SearchOptions): void {
+  const { k = 0 } = options;
+  checkNames<keyof SearchOptions>(options, { k: true, signal: true, onProgress: true });
+  checkCount(k);
+}
+
 /** Ranges, sorted, with neighbours put together. */
 function joined(ranges: Float64Array): { offset: number; end: number }[] {
   const sorted: { offset: number; end: number }[] = [];
@@ -259,6 +269,7 @@ async function exactly(file: Parts, offset: number, bytes: number, signal?: Abor
 
 /** Opens word vectors in a file that stays where it is: header and vocabulary are read, vectors when they are asked for. */
 export async function openWith(engine: Engine<WordGlue>, source: Source, options: WordOptions = {}): Promise<WordVectors> {
+  checkNames<keyof WordOptions>(options, { ...FETCH, duplicates: true });
   await unlessAborted(engine.ready(), options.signal);
   let file: Parts | undefined;
   let reader: PartsReader | undefined;

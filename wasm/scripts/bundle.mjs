@@ -13,7 +13,7 @@ const chunks = {
   unanswered: ["unanswered.ts"],
   "local-files": ["local-files.ts"],
   // What all but the inspector need.
-  models: ["load.ts", "local.ts", "sentences.ts", "vectors.ts", "folders.ts", "iterators.ts"],
+  models: ["load.ts", "options.ts", "local.ts", "sentences.ts", "vectors.ts", "folders.ts", "iterators.ts"],
   // What orders texts for models that compare, here and in workers.
   ranking: ["ranking.ts"],
   // What pools of workers that share models need beside pools.

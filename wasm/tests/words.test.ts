@@ -67,7 +67,7 @@ describe.each(Object.entries(ways))("a file %s", (_, get) => {
       expect(ten![at]!.score).toBeCloseTo(score, 5);
     });
     expect((await words.similar(vector, { k: Infinity })).length).toBe(words.count);
-    for (const k of [-1, 1.5, NaN]) await expect(words.similar(vector, { k })).rejects.toMatchObject({ code: "invalid_argument" });
+    for (const k of [-1, 1.5, NaN, null as never]) await expect(words.similar(vector, { k })).rejects.toMatchObject({ code: "invalid_argument" });
   });
 
   test("words that nothing is known of have no neighbours", async () => {
