@@ -1,6 +1,13 @@
 //! Encoders from `.weights`, AMB and GGUF files through C: the vectors of Rust's own `Embedder`, bit
 //! for bit, in exactly the memory that was planned.
 
+mod support {
+    pub(crate) mod embed;
+    pub(crate) mod lent;
+    pub(crate) mod memory;
+    pub(crate) mod source;
+}
+
 use std::ptr::null_mut;
 
 use nanoembed_core::ErrorKind;
@@ -10,12 +17,13 @@ use nanoembed_core::format::embd::{self, Embd};
 use nanoembed_core::owned::Embedder;
 use nanoembed_core::tensor::TensorSpec;
 use nanoembed_ffi::decoder_model::*;
-use nanoembed_ffi::embed::*;
 use nanoembed_ffi::model::*;
-use nanoembed_ffi::source::*;
 use nanoembed_ffi::status::*;
-use nanoembed_ffi::tokenized::nanoembed_tokenized;
 use serde_json::json;
+
+use crate::support::embed::vector;
+use crate::support::lent::{Lent, Planned};
+use crate::support::source::in_memory;
 
 const TEXTS: [&str; 5] =
     ["hello world", "How do I reset my password?", "", "über café 12 x", "[SEP]"];
@@ -25,74 +33,17 @@ const MEAN: &[u8] = include_bytes!("../../tests/data/cases/gguf-mean/model.gguf"
 const CASED: &[u8] = include_bytes!("../../tests/data/cases/gguf-cased/model.gguf");
 const LLAMA: &[u8] = include_bytes!("data/small_llama.gguf");
 
-fn in_memory(file: &[u8]) -> nanoembed_source {
-    let (data, length) = (file.as_ptr(), file.len() as u64);
-    nanoembed_source { data, length, read_at: None, context: null_mut(), ..Default::default() }
-}
-
-/// Memory as `malloc` gives it.
-fn memory(bytes: usize) -> Vec<u128> {
-    vec![0; bytes.div_ceil(16)]
-}
-
 /// The vectors of all texts, from a model and a workspace in lent memory.
 fn vectors(
     file: &[u8],
     options: &nanoembed_model_options,
 ) -> Result<Vec<Vec<f32>>, nanoembed_status> {
-    let source = in_memory(file);
-    let check = |status| if status == NANOEMBED_OK { Ok(()) } else { Err(status) };
-    let mut bytes = 0;
-    // SAFETY: the source is there, and outlives the call.
-    check(unsafe { nanoembed_plan_scratch(&source, &mut bytes, null_mut()) })?;
-    let mut scratch = memory(bytes);
-    let at = scratch.as_mut_ptr().cast::<u8>();
-    // SAFETY: everything is there, with its true sizes, and outlives the handles.
-    unsafe {
-        let mut plan = nanoembed_plan::default();
-        check(nanoembed_plan_model(&source, options, at, bytes, &mut plan, null_mut()))?;
-        let mut for_model = memory(plan.model_bytes);
-        let mut model = null_mut();
-        for less in [1, 0] {
-            let (place, size) = (for_model.as_mut_ptr().cast::<u8>(), plan.model_bytes - less);
-            let init = nanoembed_model_init(
-                &source,
-                options,
-                place,
-                size,
-                at,
-                bytes,
-                &mut model,
-                null_mut(),
-            );
-            match less {
-                0 => check(init)?,
-                _ => assert_eq!(init, u32::from(ErrorKind::BufferTooSmall.code())),
-            }
-        }
-        let mut for_workspace = memory(plan.workspace_bytes);
-        let place = for_workspace.as_mut_ptr().cast::<u8>();
-        let mut workspace = null_mut();
-        check(nanoembed_workspace_init(model, place, plan.workspace_bytes, &mut workspace))?;
-        TEXTS
-            .iter()
-            .map(|text| {
-                let mut vector = vec![0.0; plan.dimensions as usize];
-                let mut tokenized = nanoembed_tokenized::default();
-                check(nanoembed_embed_text(
-                    model,
-                    workspace,
-                    text.as_ptr().cast(),
-                    text.len(),
-                    vector.as_mut_ptr(),
-                    vector.len(),
-                    &mut tokenized,
-                    null_mut(),
-                ))?;
-                Ok(vector)
-            })
-            .collect()
-    }
+    let lent = Planned::new(&in_memory(file), options)
+        .and_then(Planned::open)
+        .map_err(|error| error.status)?;
+    let Lent { model, workspace, plan, .. } = lent;
+    let dimensions = plan.dimensions as usize;
+    TEXTS.iter().map(|text| Ok(vector(model, workspace, dimensions, text)?.0)).collect()
 }
 
 fn bits(vectors: &[Vec<f32>]) -> Vec<Vec<u32>> {

@@ -1,52 +1,50 @@
 //! A model that wants a prompt before every text, which C callers would have to know of.
 
+mod support {
+    pub(crate) mod lent;
+    pub(crate) mod memory;
+    pub(crate) mod source;
+}
+
 use std::ptr::null_mut;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::Embedder;
+use nanoembed_ffi::embed::nanoembed_embed_ids;
 use nanoembed_ffi::model::*;
-use nanoembed_ffi::source::*;
 use nanoembed_ffi::status::*;
+
+use crate::support::lent::{Lent, Planned};
+use crate::support::source::in_memory;
 
 /// Of `tests/data/cases/default-prompt`.
 static FILE: &[u8] = include_bytes!("data/default_prompt.weights");
 
-fn open(vocabulary: nanoembed_vocabulary) -> (nanoembed_status, u32) {
-    let source = nanoembed_source {
-        data: FILE.as_ptr(),
-        length: FILE.len() as u64,
-        read_at: None,
-        context: null_mut(),
-        ..Default::default()
-    };
+fn open(vocabulary: nanoembed_vocabulary) -> Result<Lent, nanoembed_status> {
+    let source = in_memory(FILE);
     let options = nanoembed_model_options { vocabulary, ..Default::default() };
-    let (mut plan, mut info) = (nanoembed_plan::default(), nanoembed_model_info::default());
-    let (mut model, mut bytes) = (null_mut(), 0);
-    // SAFETY: the file is static, all else lies here.
-    unsafe {
-        assert_eq!(nanoembed_plan_scratch(&source, &mut bytes, null_mut()), NANOEMBED_OK);
-        let mut scratch = vec![0_u128; bytes.div_ceil(16)];
-        let at = scratch.as_mut_ptr().cast::<u8>();
-        let planned = nanoembed_plan_model(&source, &options, at, bytes, &mut plan, null_mut());
-        assert_eq!(planned, NANOEMBED_OK);
-        let mut memory = vec![0_u128; plan.model_bytes.div_ceil(16)];
-        let (place, size) = (memory.as_mut_ptr().cast::<u8>(), plan.model_bytes);
-        let none = null_mut();
-        let status =
-            nanoembed_model_init(&source, &options, place, size, at, bytes, &mut model, none);
-        if status == NANOEMBED_OK {
-            assert_eq!(nanoembed_model_get_info(model, &mut info), NANOEMBED_OK);
-        }
-        (status, info.has_tokenizer)
-    }
+    let planned = Planned::new(&source, &options).expect("it is planned");
+    planned.open().map_err(|error| error.status)
 }
 
 #[test]
 fn in_lent_memory_a_model_with_a_default_prompt_takes_token_ids_alone() {
     let unsupported = nanoembed_status::from(ErrorKind::UnsupportedSetting.code());
-    assert_eq!(open(NANOEMBED_VOCABULARY_AUTO), (unsupported, 0));
-    assert_eq!(open(NANOEMBED_VOCABULARY_INDEXED), (unsupported, 0));
-    assert_eq!(open(NANOEMBED_VOCABULARY_NONE), (NANOEMBED_OK, 0));
+    for vocabulary in [NANOEMBED_VOCABULARY_AUTO, NANOEMBED_VOCABULARY_INDEXED] {
+        assert_eq!(open(vocabulary).err(), Some(unsupported), "{vocabulary}");
+    }
+    let lent = open(NANOEMBED_VOCABULARY_NONE).expect("a model");
+    let (ids, mut vector) = ([1, 2], vec![f32::NAN; lent.plan.dimensions as usize]);
+    let mut info = nanoembed_model_info::default();
+    // SAFETY: handles are good, and the rest lies here.
+    unsafe {
+        let Lent { model, workspace, .. } = lent;
+        let (out, room, none) = (vector.as_mut_ptr(), vector.len(), null_mut());
+        let embedded = nanoembed_embed_ids(model, workspace, ids.as_ptr(), 2, out, room, none);
+        assert_eq!(embedded, NANOEMBED_OK);
+        assert_eq!(nanoembed_model_get_info(model, &mut info), NANOEMBED_OK);
+    }
+    assert_eq!(info.has_tokenizer, 0);
 }
 
 #[test]

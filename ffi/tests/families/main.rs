@@ -5,18 +5,25 @@ mod generated;
 mod opened;
 mod pairs;
 mod prompts;
+#[path = "../support"]
+mod support {
+    pub(crate) mod embed;
+    pub(crate) mod errors;
+    pub(crate) mod lent;
+    pub(crate) mod memory;
+    pub(crate) mod source;
+    pub(crate) mod tokenize;
+}
 mod tokenizers;
-
-use std::ptr::null_mut;
 
 use nanoembed::convert::WeightType;
 use nanoembed_core::ErrorKind;
 use nanoembed_ffi::model::*;
-use nanoembed_ffi::source::*;
-use nanoembed_ffi::status::*;
 
 use crate::generated::{TEXTS, generated};
 use crate::opened::*;
+use crate::support::lent::scratch_bytes;
+use crate::support::source::in_memory;
 
 #[test]
 fn vectors_are_those_of_models_on_the_heap_bit_for_bit() {
@@ -65,7 +72,10 @@ fn weights_of_few_bits_in_amb_are_those_of_the_heap() {
 #[test]
 fn what_opens_on_the_heap_alone_is_refused() {
     let unsupported = u32::from(ErrorKind::UnsupportedArchitecture.code());
-    let refused = |file: &[u8]| lent(file, NANOEMBED_VOCABULARY_AUTO).err().map(|it| it.status);
+    let refused = |file: &[u8]| {
+        assert!(scratch_bytes(&in_memory(file)).is_ok());
+        lent(file, NANOEMBED_VOCABULARY_AUTO).err().map(|it| it.status)
+    };
     // A static model in `.amb`, and another family than BERT in GGUF.
     for (ending, model) in [("amb", "model2vec_unigram_f16"), ("gguf", "nomic_bert")] {
         let file = std::fs::read(converted_to(ending, model, WeightType::F32)).expect("made");
@@ -121,24 +131,12 @@ fn damage(ending: &str, name: &str) {
     let path = converted_to(ending, name, WeightType::Int8);
     let mut file = std::fs::read(&path).expect("it was made");
     for cut in (0..file.len()).step_by(file.len() / 31) {
-        assert!(lent_or_not(&file[..cut]).is_err(), "{cut}");
+        assert!(lent(&file[..cut], NANOEMBED_VOCABULARY_AUTO).is_err(), "{cut}");
     }
     let end = file.len();
     for at in (0..end.min(8192)).step_by(97).chain((8192..end).step_by(end / 61)) {
         file[at] ^= 0x15;
-        let _ = lent_or_not(&file);
+        let _ = lent(&file, NANOEMBED_VOCABULARY_AUTO);
         file[at] ^= 0x15;
-    }
-}
-
-/// As [`lent`], of a file whose header may be wrong, too.
-fn lent_or_not(file: &[u8]) -> Result<(), nanoembed_status> {
-    let (data, length) = (file.as_ptr(), file.len() as u64);
-    let source = nanoembed_source { data, length, ..Default::default() };
-    let mut bytes = 0;
-    // SAFETY: everything is there.
-    match unsafe { nanoembed_plan_scratch(&source, &mut bytes, null_mut()) } {
-        NANOEMBED_OK => lent(file, NANOEMBED_VOCABULARY_AUTO).map(|_| ()).map_err(|it| it.status),
-        status => Err(status),
     }
 }

@@ -32,7 +32,7 @@ fn a_bert_in_memory_is_that_of_rust() {
 #[test]
 fn a_bert_behind_a_callback_is_that_of_rust() {
     let file = models::bert();
-    let stored = Stored { file: &file, most: 500 };
+    let stored = Stored::new(&file, 500);
     let lent = Lent::of(&stored.source());
     assert_ne!(lent.plan.tile_bytes, 0);
     assert_same(&lent, &file);
@@ -56,7 +56,7 @@ fn without_a_vocabulary_ids_give_the_vector_of_their_text() {
     let file = models::table();
     let vocabulary = NANOEMBED_VOCABULARY_NONE;
     let options = nanoembed_model_options { vocabulary, ..Default::default() };
-    let lent = Lent::open(&in_memory(&file), &options).expect("a model");
+    let lent = Lent::open(&in_memory(&file), &options);
     assert_eq!(of_ids(&lent, &[10, 9]), Lent::of(&in_memory(&file)).vector("dog cat"));
     assert_eq!(of_ids(&lent, &[TOKENS.len() as u32]), Err(of(ErrorKind::TokenOutOfRange)));
     assert_eq!(lent.ids("cat"), Err(of(ErrorKind::MissingVocabulary)));
@@ -219,7 +219,7 @@ fn a_cross_encoder_scores_pairs_and_embeds_nothing() {
 fn texts_are_cut_to_the_tokens_that_are_asked_for() {
     let file = models::table();
     let options = nanoembed_model_options { tokens: 3, ..Default::default() };
-    let lent = Lent::open(&in_memory(&file), &options).expect("a model");
+    let lent = Lent::open(&in_memory(&file), &options);
     assert_eq!(lent.ids("cat dog ! a"), Ok(vec![9, 10, 11]));
     assert_eq!(lent.vector("cat dog ! a"), lent.vector("cat dog !"));
     let mut info = nanoembed_model_info::default();

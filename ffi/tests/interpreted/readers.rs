@@ -111,7 +111,7 @@ fn pushed(
 
 /// A file says the same in every way, and ends.
 fn assert_same(file: &[u8], format: nanoembed_format) -> Seen {
-    let stored = Stored { file, most: 50 };
+    let stored = Stored::new(file, 50);
     let mut seen = Seen::default();
     assert_eq!(pushed(file, format, 13, &mut seen), NANOEMBED_OK);
     assert_eq!(pulled(&in_memory(file), format), seen);
@@ -194,7 +194,7 @@ fn verified(
 #[test]
 fn the_checksums_of_a_file_tell_a_changed_byte() {
     let mut file = models::table();
-    let stored = Stored { file: &file, most: 4000 };
+    let stored = Stored::new(&file, 4000);
     let whole = (NANOEMBED_OK, 1, 0);
     assert_eq!(verified(&in_memory(&file), Some(on_progress)), whole);
     assert_eq!(verified(&stored.source(), Some(on_progress)), whole);

@@ -40,7 +40,7 @@ fn blocks_of_a_tensor_are_read_a_tile_at_a_time() {
     let codes: Vec<u8> = (0..32).collect();
     let block = [&[0x00, 0x38][..], &codes].concat();
     let file = [&[7][..], &block, &block].concat();
-    let (stored, mut tile) = (Stored { file: &file, most: 10 }, [0; 34]);
+    let (stored, mut tile) = (Stored::new(&file, 10), [0; 34]);
     let mut tensor = nanoembed_tensor {
         dtype: dtype(c"q8_0"),
         dimension_count: 1,

@@ -39,7 +39,7 @@ fn threads_share_a_model_with_a_workspace_each() {
 #[test]
 fn threads_share_words_behind_a_callback() {
     let file = models::words();
-    let stored = Stored { file: &file, most: 100 };
+    let stored = Stored::new(&file, 100);
     let lent = words::Lent::open(&stored.source(), 1);
     let shared = &Shared(lent.words);
     let find = move |word: &'static str| {

@@ -22,17 +22,13 @@ impl Lent {
     fn open(file: &[u8]) -> Self {
         let (source, mut plan) = (in_memory(file), nanoembed_tokenizer_plan::default());
         let (mut tokenizer, none) = (null_mut(), null_mut());
+        // SAFETY: everything is there.
+        let planned = unsafe { nanoembed_plan_tokenizer(&source, &mut plan, none) };
+        assert_eq!(planned, NANOEMBED_OK);
         // SAFETY: everything is there, with its true sizes, and outlives the handle.
-        let room = unsafe {
-            assert_eq!(nanoembed_plan_tokenizer(&source, &mut plan, none), NANOEMBED_OK);
-            let room = Room::new(plan.tokenizer_bytes);
-            let (place, size, out) = (room.start, room.bytes(), &mut tokenizer);
-            let less = nanoembed_tokenizer_init(&source, place, size - 1, out, none);
-            assert_eq!(less, of(ErrorKind::BufferTooSmall));
-            let made = nanoembed_tokenizer_init(&source, place, size, out, none);
-            assert_eq!(made, NANOEMBED_OK);
-            room
-        };
+        let room = Room::exactly(plan.tokenizer_bytes, |place, size| unsafe {
+            nanoembed_tokenizer_init(&source, place, size, &mut tokenizer, none)
+        });
         Self { tokenizer, _room: room }
     }
 }

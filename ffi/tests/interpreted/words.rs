@@ -31,20 +31,15 @@ impl Lent {
         let (mut plan, mut again) = (nanoembed_words_plan::default(), Default::default());
         let (scratch, mut words, none) = (Room::new(SCRATCH_BYTES), null_mut(), null_mut());
         let (at, bytes) = (scratch.start, scratch.bytes());
-        // SAFETY: everything is there, with its true sizes, and outlives the handle.
-        let room = unsafe {
-            let status = nanoembed_plan_words(source, &options, at, bytes, &mut plan, none);
-            assert_eq!(status, NANOEMBED_OK);
-            let room = Room::new(plan.words_bytes);
-            let (place, size, out) = (room.start, room.bytes(), &mut words);
-            let less = size - 1;
-            let status = nanoembed_words_init(source, &options, place, less, at, bytes, out, none);
-            assert_eq!(status, of(ErrorKind::BufferTooSmall));
-            let status = nanoembed_words_init(source, &options, place, size, at, bytes, out, none);
-            assert_eq!(status, NANOEMBED_OK);
-            assert_eq!(nanoembed_words_get_plan(words, &mut again), NANOEMBED_OK);
-            room
-        };
+        // SAFETY: everything is there, with its true sizes.
+        let planned = unsafe { nanoembed_plan_words(source, &options, at, bytes, &mut plan, none) };
+        assert_eq!(planned, NANOEMBED_OK);
+        // SAFETY: as before, and the memory outlives the handle.
+        let room = Room::exactly(plan.words_bytes, |place, size| unsafe {
+            nanoembed_words_init(source, &options, place, size, at, bytes, &mut words, none)
+        });
+        // SAFETY: the handle is good.
+        assert_eq!(unsafe { nanoembed_words_get_plan(words, &mut again) }, NANOEMBED_OK);
         assert_eq!((again.words, again.rows), (WORDS.len() as u32, WORDS.len() as u64 + 2));
         assert_eq!(again.similar_bytes, plan.similar_bytes);
         Self { words, plan, _room: room }
@@ -162,14 +157,14 @@ fn words_in_memory_are_those_of_rust_with_an_index_and_without() {
 #[test]
 fn words_behind_a_callback_are_those_of_rust() {
     let file = models::words();
-    let stored = Stored { file: &file, most: 100 };
+    let stored = Stored::new(&file, 100);
     assert_same(&Lent::open(&stored.source(), 1), &file);
 }
 
 #[test]
 fn quantized_words_are_those_of_rust() {
     let file = models::quantized_words();
-    let stored = Stored { file: &file, most: 100 };
+    let stored = Stored::new(&file, 100);
     let lent = Lent::open(&stored.source(), 0);
     assert_eq!(lent.plan.vector_floats, COLS);
     assert_same(&lent, &file);
@@ -180,7 +175,7 @@ fn quantized_words_are_those_of_rust() {
 #[test]
 fn man_is_to_king_as_woman_is_to_queen() {
     let file = models::words();
-    let stored = Stored { file: &file, most: 100 };
+    let stored = Stored::new(&file, 100);
     for source in [in_memory(&file), stored.source()] {
         let lent = Lent::open(&source, 0);
         let (status, query, rows) = lent.analogy(["man", "king", "woman"]);
