@@ -1,6 +1,10 @@
 //! What C says with a decoder is what Rust says with it: the same bits of logits, the same tokens.
 
-use std::ptr::null_mut;
+mod support {
+    pub(crate) mod memory;
+    pub(crate) mod session;
+    pub(crate) mod source;
+}
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::Gguf;
@@ -12,8 +16,10 @@ use nanoembed_core::model::{Run, SliceWeights, gguf_llama_config};
 use nanoembed_core::top::Scored;
 use nanoembed_ffi::decoder_model::*;
 use nanoembed_ffi::session::*;
-use nanoembed_ffi::source::*;
 use nanoembed_ffi::status::*;
+
+use crate::support::session::{LentSession, fed};
+use crate::support::source::in_memory;
 
 static FILE: &[u8] = include_bytes!("data/small_llama.gguf");
 const PROMPT: [u32; 8] = [3, 1, 4, 1, 5, 9, 2, 6];
@@ -58,44 +64,20 @@ fn rust(sampling: Sampling, seed: u64) -> Said {
 }
 
 fn c(sampling: &nanoembed_sampling) -> Said {
-    let source = nanoembed_source {
-        data: FILE.as_ptr(),
-        length: FILE.len() as u64,
-        read_at: None,
-        context: null_mut(),
-        ..Default::default()
-    };
     let options = nanoembed_decoder_options {
         positions: POSITIONS as u32,
         tokens_at_once: TOKENS_AT_ONCE as u32,
         ..Default::default()
     };
     let (mut said, mut all) = (Vec::new(), Vec::new());
-    // SAFETY: pointers to what lives here, with the lengths that it has.
+    let lent = LentSession::open(&in_memory(FILE), &options);
+    let LentSession { decoder, session, vocabulary, .. } = lent;
+    let mut next = PROMPT.to_vec();
+    // SAFETY: handles are good, and the rest lies here.
     unsafe {
-        let mut plan = nanoembed_decoder_plan::default();
-        assert_eq!(nanoembed_plan_decoder(&source, &options, &mut plan, null_mut()), NANOEMBED_OK);
-        let (mut model, mut work) = (
-            vec![0_u128; plan.decoder_bytes.div_ceil(16)],
-            vec![0_u128; plan.session_bytes.div_ceil(16)],
-        );
-        let (mut decoder, mut session) = (null_mut(), null_mut());
-        let (memory, size) = (model.as_mut_ptr().cast(), plan.decoder_bytes);
-        let status =
-            nanoembed_decoder_init(&source, &options, memory, size, &mut decoder, null_mut());
-        assert_eq!(status, NANOEMBED_OK);
-        let (memory, size) = (work.as_mut_ptr().cast(), plan.session_bytes);
-        assert_eq!(nanoembed_session_init(decoder, memory, size, &mut session), NANOEMBED_OK);
         assert_eq!(nanoembed_session_set_sampling(session, sampling), NANOEMBED_OK);
-        let mut next = PROMPT.to_vec();
         for _ in 0..TOKENS {
-            let (ids, count) = (next.as_ptr(), next.len());
-            let status = nanoembed_session_feed(decoder, session, ids, count, null_mut());
-            assert_eq!(status, NANOEMBED_OK);
-            let mut logits = vec![0.0; plan.vocabulary as usize];
-            let (out, room) = (logits.as_mut_ptr(), logits.len());
-            assert_eq!(nanoembed_session_logits(session, out, room), NANOEMBED_OK);
-            all.push(bits(&logits));
+            all.push(fed(decoder, session, &next, vocabulary).expect("logits"));
             let mut id = 0;
             assert_eq!(nanoembed_session_sample(session, &mut id), NANOEMBED_OK);
             next = vec![id];

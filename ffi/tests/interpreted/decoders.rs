@@ -13,7 +13,8 @@ use nanoembed_ffi::owned::*;
 use nanoembed_ffi::session::*;
 use nanoembed_ffi::status::*;
 
-use crate::{Room, bits, in_memory, models, of};
+use crate::support::session::{LentSession, fed};
+use crate::{bits, in_memory, models, of};
 
 const VOCABULARY: usize = 6;
 const PROMPT: [u32; 3] = [3, 1, 4];
@@ -41,54 +42,19 @@ fn by_rust(file: &[u8], further: u32) -> [Vec<u32>; 2] {
     })
 }
 
-/// Takes tokens through the model, and answers the bits of the logits behind them.
-fn fed(
-    decoder: *const nanoembed_decoder,
-    session: *mut nanoembed_session,
-    ids: &[u32],
-) -> Result<Vec<u32>, nanoembed_status> {
-    let mut logits = [f32::NAN; VOCABULARY];
-    // SAFETY: handles are good, and the rest lies here.
-    unsafe {
-        match nanoembed_session_feed(decoder, session, ids.as_ptr(), ids.len(), null_mut()) {
-            NANOEMBED_OK => {}
-            status => return Err(status),
-        }
-        let (out, room) = (logits.as_mut_ptr(), logits.len());
-        assert_eq!(nanoembed_session_logits(session, out, room), NANOEMBED_OK);
-    }
-    Ok(bits(&logits))
-}
-
 #[test]
 fn a_session_in_lent_memory_says_what_rust_says() {
     let file = models::decoder();
-    let (source, options, none) = (in_memory(&file), options(), null_mut());
-    let (mut plan, mut id) = (nanoembed_decoder_plan::default(), 0);
-    let (mut decoder, mut session) = (null_mut(), null_mut());
-    // SAFETY: everything is there, with its true sizes, and outlives the handles.
+    let lent = LentSession::open(&in_memory(&file), &options());
+    assert_eq!(lent.vocabulary, VOCABULARY);
+    let (decoder, session, mut id) = (lent.decoder, lent.session, 0);
+    // SAFETY: handles are good, and the rest lies here.
     unsafe {
-        assert_eq!(nanoembed_plan_decoder(&source, &options, &mut plan, none), NANOEMBED_OK);
-        let rooms = [plan.decoder_bytes, plan.session_bytes].map(Room::new);
-        for (less, expected) in [(1, of(ErrorKind::BufferTooSmall)), (0, NANOEMBED_OK)] {
-            let [first, second] = &rooms;
-            let (place, size, out) = (first.start, first.bytes() - less, &mut decoder);
-            let status = nanoembed_decoder_init(&source, &options, place, size, out, none);
-            assert_eq!(status, expected);
-            if less == 0 {
-                let less = second.bytes() - 1;
-                let refused = nanoembed_session_init(decoder, second.start, less, &mut session);
-                assert_eq!(refused, of(ErrorKind::BufferTooSmall));
-                let size = second.bytes();
-                let made = nanoembed_session_init(decoder, second.start, size, &mut session);
-                assert_eq!(made, NANOEMBED_OK);
-            }
-        }
         let nothing = nanoembed_session_sample(session, &mut id);
         assert_eq!(nothing, of(ErrorKind::InvalidArgument));
-        let behind = fed(decoder, session, &PROMPT).expect("logits");
+        let behind = fed(decoder, session, &PROMPT, VOCABULARY).expect("logits");
         assert_eq!(nanoembed_session_sample(session, &mut id), NANOEMBED_OK);
-        let further = fed(decoder, session, &[id]).expect("logits");
+        let further = fed(decoder, session, &[id], VOCABULARY).expect("logits");
         let expected = by_rust(&file, id);
         assert_eq!(expected[0], behind);
         let likeliest = |(at, logit): &(u32, &u32)| (f32::from_bits(**logit), u32::MAX - at);
@@ -101,8 +67,8 @@ fn a_session_in_lent_memory_says_what_rust_says() {
         // Another continuation of the same prompt.
         assert_eq!(nanoembed_session_truncate(session, 3), NANOEMBED_OK);
         assert_eq!(nanoembed_session_length(session), 3);
-        assert_eq!(fed(decoder, session, &[id]), Ok(further));
-        assert_eq!(fed(decoder, session, &[0, 0]), Err(of(ErrorKind::TooManyTokens)));
+        assert_eq!(fed(decoder, session, &[id], VOCABULARY), Ok(further));
+        assert_eq!(fed(decoder, session, &[0, 0], VOCABULARY), Err(of(ErrorKind::TooManyTokens)));
         assert_eq!(nanoembed_session_length(session), 4);
     }
 }
@@ -127,7 +93,7 @@ fn sessions_on_the_heap_choose_by_their_seed() {
             let (mut session, mut id) = (null_mut(), 0);
             assert_eq!(nanoembed_session_new(decoder, &mut session), NANOEMBED_OK);
             assert_eq!(nanoembed_session_set_sampling(session, &sampling), NANOEMBED_OK);
-            fed(decoder, session, &PROMPT).expect("logits");
+            fed(decoder, session, &PROMPT, VOCABULARY).expect("logits");
             assert_eq!(nanoembed_session_sample(session, &mut id), NANOEMBED_OK);
             chosen.push(id);
             nanoembed_session_free(session);

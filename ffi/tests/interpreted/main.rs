@@ -15,6 +15,7 @@ mod support {
     pub(crate) mod embed;
     pub(crate) mod lent;
     pub(crate) mod memory;
+    pub(crate) mod session;
     pub(crate) mod source;
     pub(crate) mod stored;
     pub(crate) mod tokenize;
