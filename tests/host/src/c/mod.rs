@@ -4,17 +4,21 @@ mod causal;
 mod memory;
 mod model;
 mod reading;
+#[path = "../../../../ffi/tests/support"]
+mod support {
+    pub(crate) mod source;
+    pub(crate) mod stored;
+}
 mod tokenizer;
 mod words;
 
-use std::ffi::c_void;
-
 use nanoembed_core::ErrorKind;
-use nanoembed_ffi::source::{
-    nanoembed_source, nanoembed_source_from_buffer, nanoembed_source_from_callback,
-};
+use nanoembed_ffi::source::nanoembed_source;
 use nanoembed_ffi::status::{NANOEMBED_NO_OFFSET, NANOEMBED_OK, nanoembed_error, nanoembed_status};
 use nanoembed_tests::data;
+
+use support::source::in_memory;
+use support::stored::Stored;
 
 /// What tokenizers and models get.
 const TEXT: &str = "Hello, w\u{f6}rld! [MASK] 12";
@@ -51,65 +55,19 @@ struct Source<'f> {
     inner: nanoembed_source,
     /// What the callback gets.
     #[allow(dead_code, reason = "the source has a pointer to it")]
-    storage: Box<Storage>,
-}
-
-/// Storage that gives few bytes at a time, and fails at one place.
-struct Storage {
-    start: *const u8,
-    length: usize,
-    most: usize,
-    fails_at: u64,
+    stored: Box<Stored<'f>>,
 }
 
 impl<'f> Source<'f> {
-    /// The lowest bit of `place` is set for a file behind a callback; the others say how it reads.
+    /// The lowest bit of `place` is set for a file behind a callback; the others say how it reads:
+    /// few bytes at a time, and failing at one place.
     fn new(file: &'f [u8], place: u8) -> Self {
-        let fails = place & 2 != 0;
-        let storage = Box::new(Storage {
-            start: file.as_ptr(),
-            length: file.len(),
-            most: 1 + usize::from(place >> 2) * 16,
-            fails_at: if fails { file.len() as u64 * u64::from(place >> 2) / 64 } else { u64::MAX },
-        });
-        let mut inner = nanoembed_source::default();
-        let status = if place & 1 == 0 {
-            // SAFETY: the file lives longer than the source.
-            unsafe { nanoembed_source_from_buffer(file.as_ptr(), file.len(), &raw mut inner) }
-        } else {
-            let context = (&raw const *storage).cast_mut().cast::<c_void>();
-            let length = file.len() as u64;
-            // SAFETY: the callback reads within what `context` says.
-            unsafe {
-                nanoembed_source_from_callback(Some(read_at), context, length, &raw mut inner)
-            }
-        };
-        assert_eq!(status, NANOEMBED_OK);
-        Self { file, inner, storage }
+        let (is_stored, fails, rest) = (place & 1 != 0, place & 2 != 0, place >> 2);
+        let mut stored = Box::new(Stored::new(file, 1 + usize::from(rest) * 16));
+        stored.fails_at = if fails { file.len() as u64 * u64::from(rest) / 64 } else { u64::MAX };
+        let inner = if is_stored { stored.source() } else { in_memory(file) };
+        Self { file, inner, stored }
     }
-}
-
-/// Reads from [`Storage`].
-unsafe extern "C" fn read_at(
-    context: *mut c_void,
-    offset: u64,
-    destination: *mut u8,
-    length: usize,
-    read: *mut usize,
-) -> i32 {
-    // SAFETY: what was given with the callback, which lives as long as the source.
-    let storage = unsafe { &*context.cast::<Storage>() };
-    if offset >= storage.fails_at {
-        return 1;
-    }
-    let at = usize::try_from(offset).unwrap_or(usize::MAX).min(storage.length);
-    let count = length.min(storage.length - at).min(storage.most);
-    // SAFETY: within the file, and within what the library lends for it.
-    unsafe {
-        destination.copy_from_nonoverlapping(storage.start.add(at), count);
-        read.write(count);
-    }
-    0
 }
 
 /// What a call answers, with an error that is looked at.
