@@ -80,13 +80,14 @@ impl HostedModel {
     ) -> Outcome<Self> {
         let texts = |path: &str| host_file::read_text(&folder.join(path));
         let model = FolderModel::read(&texts).map_err(|why| fault(why.into(), name))?;
-        let paths = model.weight_files(&texts).map_err(|why| fault(why.into(), name))?;
+        let paths = model.weight_files(&texts, &|path| folder.join(path).exists());
+        let paths = paths.map_err(|why| fault(why.into(), name))?;
         let (mut files, mut bytes) = (Vec::new(), 0_u64);
         for path in paths {
-            let file = host_file::map(&folder.join(path))?;
+            let file = host_file::map(&folder.join(&path))?;
             bytes = bytes.saturating_add(file.len() as u64);
             limits.check_files(bytes)?;
-            files.push(Data::Mapped(file));
+            files.push((path, Data::Mapped(file)));
         }
         let opened = AnyEncoder::open_folder(&texts, files);
         Self::of(opened.map_err(|why| fault(why, name))?, tokens, limits)

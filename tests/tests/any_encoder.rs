@@ -10,6 +10,8 @@ use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, FolderResult, Prefix};
 use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession};
 use nanoembed_core::{Error, ErrorKind};
+use safetensors::SafeTensors;
+use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 fn models() -> PathBuf {
@@ -54,10 +56,15 @@ impl Folder {
         Ok(text.map(Cow::Owned))
     }
 
-    fn weights(&self) -> FolderResult<Vec<Vec<u8>>> {
+    fn weights(&self) -> FolderResult<Vec<(String, Vec<u8>)>> {
         let texts = |path: &str| self.text(path);
-        let paths = FolderModel::read(&texts)?.weight_files(&texts)?;
-        Ok(paths.iter().map(|path| fs::read(self.path.join(path)).unwrap()).collect())
+        let is_there = |path: &str| self.path.join(path).exists();
+        let paths = FolderModel::read(&texts)?.weight_files(&texts, &is_there)?;
+        let read = |path: String| {
+            let bytes = fs::read(self.path.join(&path)).unwrap();
+            (path, bytes)
+        };
+        Ok(paths.into_iter().map(read).collect())
     }
 
     fn open(&self) -> Result<AnyEncoder<Vec<u8>>, ModelFault> {
@@ -269,12 +276,18 @@ fn weights_that_are_cut_or_not_there_are_refused() {
     let texts = |path: &str| folder.text(path);
     let files = folder.weights().unwrap();
     assert_eq!(files.len(), 3);
-    let error = AnyEncoder::open_folder(&texts, files[..2].to_vec()).unwrap_err();
-    assert_eq!(error.error().kind(), ErrorKind::InvalidArgument);
+    match AnyEncoder::open_folder(&texts, files[..2].to_vec()).unwrap_err() {
+        ModelFault::Tensor(fault) => {
+            assert_eq!(fault.error.kind(), ErrorKind::MissingTensor);
+            assert!(fault.tensor.starts_with("3_Dense/"), "{fault}");
+        }
+        fault => panic!("{fault}"),
+    }
     for (at, name) in ["model.safetensors", "2_Dense/model.safetensors"].iter().enumerate() {
-        for length in (0..files[at].len()).step_by(files[at].len() / 37) {
+        let bytes = files[at].1.len();
+        for length in (0..bytes).step_by(bytes / 37) {
             let mut cut = files.clone();
-            cut[at].truncate(length);
+            cut[at].1.truncate(length);
             match AnyEncoder::open_folder(&texts, cut).unwrap_err() {
                 ModelFault::Text(fault) => assert_eq!(fault.file, *name),
                 fault => panic!("{fault}"),
@@ -285,21 +298,62 @@ fn weights_that_are_cut_or_not_there_are_refused() {
 
 #[test]
 fn parts_are_those_that_the_index_names() {
-    let files = |index: &str| {
+    let files_beside = |index: &str, single: bool| {
         let folder =
             Folder::named("mpnet").with("model.safetensors.index.json", Some(index.to_owned()));
         let texts = |path: &str| folder.text(path);
-        FolderModel::read(&texts).unwrap().weight_files(&texts)
+        let is_there = |path: &str| single && path == "model.safetensors";
+        FolderModel::read(&texts).unwrap().weight_files(&texts, &is_there)
     };
-    let found = files(
-        r#"{"metadata": {}, "weight_map": {"b": "m-2.safetensors", "a": "m-1.safetensors", "c": "m-2.safetensors"}}"#,
-    );
-    assert_eq!(found.unwrap(), ["m-1.safetensors", "m-2.safetensors"]);
+    let files = |index: &str| files_beside(index, false);
+    let index = r#"{"metadata": {}, "weight_map": {"b": "m-2.safetensors", "a": "m-1.safetensors", "c": "m-2.safetensors"}}"#;
+    assert_eq!(files(index).unwrap(), ["m-1.safetensors", "m-2.safetensors"]);
+    // One file that holds all weights counts before an index, as in transformers.
+    assert_eq!(files_beside(index, true).unwrap(), ["model.safetensors"]);
     for wrong in
         [r#"{"weight_map": {"a": "../m.safetensors"}}"#, "{}", r#"{"weight_map": {"a": 1}}"#]
     {
         let fault = files(wrong).unwrap_err();
         assert_eq!((&*fault.file, &*fault.key), ("model.safetensors.index.json", "weight_map"));
+    }
+}
+
+/// A safetensors file whose tensors are those of `file` that `change` keeps, as it has them.
+fn with_tensors(
+    file: &[u8],
+    change: impl Fn(&str, Vec<usize>, Vec<u8>) -> Option<(Vec<usize>, Vec<u8>)>,
+) -> Vec<u8> {
+    let tensors = SafeTensors::deserialize(file).unwrap();
+    let tensors = tensors.iter().filter_map(|(name, view)| {
+        let (shape, data) = change(name, view.shape().to_vec(), view.data().to_vec())?;
+        Some((name.to_owned(), (view.dtype(), shape, data)))
+    });
+    let tensors: BTreeMap<_, _> = tensors.collect();
+    let views = tensors.iter().map(|(name, (dtype, shape, data))| {
+        (name, TensorView::new(*dtype, shape.clone(), data).unwrap())
+    });
+    safetensors::serialize(views, None).unwrap()
+}
+
+#[test]
+fn a_tensor_that_two_files_have_is_refused() {
+    let folder = Folder::named("mpnet");
+    let texts = |path: &str| folder.text(path);
+    let file = folder.weights().unwrap().remove(0).1;
+    let part = |has: fn(&str) -> bool| {
+        with_tensors(&file, |name, shape, data| has(name).then_some((shape, data)))
+    };
+    let open = |first: Vec<u8>, second: Vec<u8>| {
+        AnyEncoder::open_folder(&texts, [("a".to_owned(), first), ("b".to_owned(), second)])
+    };
+    let layers = part(|name| name.contains("layer."));
+    let others = part(|name| !name.contains("layer."));
+    open(layers.clone(), others).unwrap();
+    match open(layers, file.clone()).unwrap_err() {
+        ModelFault::Text(fault) => {
+            assert_eq!((&*fault.file, fault.error.kind()), ("b", ErrorKind::DuplicateName));
+        }
+        fault => panic!("{fault}"),
     }
 }
 

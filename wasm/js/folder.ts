@@ -13,6 +13,8 @@ import { bodyOf, fetched, isAddress, isPage, limits, read, sizeOf, type Progress
 interface Files {
   /** A text; nothing if it is not there. */
   text(path: string): Promise<string | undefined>;
+  /** Whether a file of weights is there. */
+  has(path: string): Promise<boolean>;
   source(path: string): Source;
 }
 
@@ -58,7 +60,9 @@ export async function loadFolder(
     for (;;) {
       const path = guarded(() => parts.wanted());
       if (path === undefined) break;
-      parts.put(path, await files.text(path));
+      // Where there is an index, it is asked whether the weights are in one file all the same.
+      const isWeights = path.endsWith(".safetensors");
+      parts.put(path, isWeights ? ((await files.has(path)) ? "" : undefined) : await files.text(path));
       signal?.throwIfAborted();
     }
     let before = 0;
@@ -72,7 +76,7 @@ export async function loadFolder(
       const left = { ...options, limits: { maxBytes: most - before }, onProgress: tell };
       const sink = await bring(files.source(path), () => new WeightsSink(engine), left);
       before += last;
-      guarded(() => parts.push(sink.take()), () => "safetensors");
+      guarded(() => parts.push(path, sink.take()), () => "safetensors");
     }
     onProgress?.({ loaded: before, total: before, phase: "ready" });
   } catch (error) {
@@ -85,13 +89,22 @@ export async function loadFolder(
 function remote(folder: string, options: LoadOptions): Files {
   const base = new URL(folder, globalThis.location?.href);
   const source = (path: string) => new URL(path, base);
+  const left = (response: Response) => void response.body?.cancel().catch(() => {});
+  // What is not there is a page of its own on some servers, with 200.
+  const isMissing = (response: Response) =>
+    response.status === 404 || response.status === 410 || (response.ok && isPage(response));
   return {
     source,
+    async has(path) {
+      // Signed addresses that servers lead to may take no HEAD.
+      const response = await fetched(source(path), options.signal);
+      left(response);
+      return !isMissing(response);
+    },
     async text(path) {
       const response = await fetched(source(path), options.signal);
-      // What is not there is a page of its own on some servers, with 200.
-      if (response.status === 404 || response.status === 410 || (response.ok && isPage(response))) {
-        void response.body?.cancel().catch(() => {});
+      if (isMissing(response)) {
+        left(response);
         return undefined;
       }
       const text = await bodyText(path, response, options.signal);
@@ -106,6 +119,7 @@ async function local(folder: string | URL): Promise<Files> {
   const source = (path: string) => new URL(path, base);
   return {
     source,
+    has: async (path) => (await localFile(source(path))) !== undefined,
     text: async (path) => textOf(path, await localFile(source(path))),
   };
 }
@@ -118,6 +132,7 @@ function picked(files: readonly File[] | FileList): Files {
     all.set(path, file);
   }
   return {
+    has: async (path) => all.has(path),
     text: (path) => textOf(path, all.get(path)),
     source(path) {
       const file = all.get(path);

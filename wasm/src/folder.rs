@@ -22,7 +22,8 @@ use crate::reader::Reader;
 pub struct Folder {
     /// Texts by their paths; `None` for those that are not there.
     texts: BTreeMap<String, Option<String>>,
-    weights: Vec<Vec<u8>>,
+    /// Files of weights with their paths.
+    weights: Vec<(String, Vec<u8>)>,
 }
 
 #[wasm_bindgen]
@@ -34,29 +35,36 @@ impl Folder {
         Self::default()
     }
 
-    /// Adds the text at a path, or that there is none.
+    /// Adds the text at a path, or that there is none. Of a safetensors file any text says that it is
+    /// there.
     pub fn put(&mut self, path: String, text: Option<String>) {
         self.texts.insert(path, text);
     }
 
-    /// The path of a text that is wanted; nothing if all are there.
+    /// The path of a text that is wanted, or of a safetensors file of which it is asked whether it is
+    /// there; nothing if all is known.
     ///
     /// # Errors
     ///
     /// What is wrong with a text that is there.
     pub fn wanted(&self) -> Result<Option<String>> {
         let wanted = RefCell::new(None);
-        let texts = |path: &str| match self.texts.get(path) {
-            Some(text) => Ok(text.as_deref().map(Cow::Borrowed)),
-            None => {
+        let known = |path: &str| {
+            let known = self.texts.get(path);
+            if known.is_none() {
                 wanted.borrow_mut().get_or_insert_with(|| String::from(path));
-                Err(Error::without_offset(ErrorKind::ReadFailed))
             }
+            known
         };
+        let texts = |path: &str| match known(path) {
+            Some(text) => Ok(text.as_deref().map(Cow::Borrowed)),
+            None => Err(Error::without_offset(ErrorKind::ReadFailed)),
+        };
+        let is_there = |path: &str| known(path).is_some_and(Option::is_some);
         let read = || -> FolderResult<()> {
             let model = FolderModel::read(&texts)?;
             model.prompts(&texts)?;
-            model.weight_files(&texts)?;
+            model.weight_files(&texts, &is_there)?;
             model.tokenizer(&texts)?;
             Ok(())
         };
@@ -74,16 +82,17 @@ impl Folder {
     /// What is wrong with the texts.
     pub fn files(&self) -> Result<Vec<String>> {
         let texts = |path: &str| self.text(path);
-        Ok(FolderModel::read(&texts)?.weight_files(&texts)?)
+        let is_there = |path: &str| self.texts.get(path).is_some_and(Option::is_some);
+        Ok(FolderModel::read(&texts)?.weight_files(&texts, &is_there)?)
     }
 
-    /// Adds the next of the weights.
+    /// Adds the weights at a path.
     ///
     /// # Errors
     ///
     /// `unknown_format` if it is no safetensors file.
-    pub fn push(&mut self, reader: Reader) -> Result<()> {
-        self.weights.push(reader.into_file(&[Format::Safetensors])?);
+    pub fn push(&mut self, path: String, reader: Reader) -> Result<()> {
+        self.weights.push((path, reader.into_file(&[Format::Safetensors])?));
         Ok(())
     }
 }

@@ -144,6 +144,7 @@ describe("folders by their address", () => {
           response.on("close", () => { isClosed = true; });
           return more();
         }
+        if (mode === "both" && path.endsWith("safetensors.index.json")) return response.end(JSON.stringify({ weight_map: { any: "odd.safetensors" } }));
         const isSharded = mode === "sharded" && path.endsWith("safetensors.index.json");
         if (isSharded) return response.end(JSON.stringify({ weight_map: { any: "model.safetensors" } }));
         response.end(readFileSync(join(models, path)));
@@ -158,7 +159,7 @@ describe("folders by their address", () => {
   });
   afterAll(() => void server.close());
 
-  test.each(["plain", "pages", "sharded"])("%s", async (mode) => {
+  test.each(["plain", "pages", "sharded", "both"])("%s", async (mode) => {
     const phases: string[] = [];
     let last = 0;
     using model = await load(`${base}/${mode}/embeddinggemma/`, {

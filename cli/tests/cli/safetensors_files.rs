@@ -130,6 +130,16 @@ fn parts_are_those_of_the_index_whatever_they_are_called() {
 }
 
 #[test]
+fn one_file_with_all_weights_counts_before_an_index() {
+    let whole = TinyModel::new();
+    let embed = |path: &Path| stdout(&["embed", "-m", path.to_str().unwrap(), "hello world"], "");
+    let model = in_parts(["a.safetensors", "b.safetensors"]);
+    fs::write(model.join("a.safetensors"), b"nothing that is read").unwrap();
+    fs::copy(whole.join("model.safetensors"), model.join("model.safetensors")).unwrap();
+    assert_eq!(embed(model.path()), embed(whole.path()));
+}
+
+#[test]
 fn an_index_that_leads_out_of_the_folder_or_nowhere_is_refused() {
     let commands = |model: &TinyModel, words: &str| {
         let (folder, out) = (model.path().to_str().unwrap(), model.join("o.weights"));

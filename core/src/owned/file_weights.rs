@@ -51,7 +51,7 @@ impl<B: AsRef<[u8]>> FileWeights<B> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file.
+    /// What is wrong with the file; [`ErrorKind::DuplicateName`] at a tensor that another file has.
     #[cfg(feature = "safetensors")]
     pub(super) fn push_safetensors(&mut self, prefix: &str, file: B) -> Result<()> {
         /// Bytes of the header that describe a tensor, at least.
@@ -64,7 +64,10 @@ impl<B: AsRef<[u8]>> FileWeights<B> {
         let start = self.end();
         for tensor in file_of_tensors.tensors() {
             let header = tensor.header();
-            let name = prefix.chars().chain(chars(header.name)).collect();
+            let name: String = prefix.chars().chain(chars(header.name)).collect();
+            if self.tensors.contains_key(&name) {
+                return Err(Error::new(header.offset, ErrorKind::DuplicateName));
+            }
             self.add(name, start, header);
         }
         self.push(file);

@@ -15,8 +15,8 @@ pub const RESIDUAL: &str = "residual.safetensors";
 /// Weights that only Python reads.
 pub const PICKLE: &str = "pytorch_model.bin";
 
-/// The safetensors files of `folder`: the one that holds all weights, or the parts that its index
-/// names; `None` if there is neither.
+/// The safetensors files of `folder`: [the one that holds all weights](WEIGHTS), or the parts that
+/// its index names; `None` if there is neither.
 pub fn safetensors_in(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
     let single = folder.join(WEIGHTS);
     if single.exists() { Ok(Some(vec![single])) } else { indexed_parts(folder) }

@@ -69,8 +69,12 @@ pub fn folder(input: &[u8]) {
         })
     };
     let Ok(described) = FolderModel::read(&texts) else { return };
-    let Ok(paths) = described.weight_files(&texts) else { return };
-    let files: Vec<&[u8]> = paths.iter().map(|path| model.bytes(path)).collect();
+    // The weights lie in one file, which is taken for a part, too.
+    let Ok(paths) = described.weight_files(&texts, &|_| false) else { return };
+    let files = paths.into_iter().map(|path| {
+        let bytes = model.bytes(&path);
+        (path, bytes)
+    });
     match AnyEncoder::open_folder(&texts, files) {
         Ok(model) => run(&model),
         Err(fault) => assert!(!fault.to_string().is_empty()),
@@ -229,8 +233,11 @@ mod tests {
         for model in models() {
             let texts = |path: &str| Ok(model.text(path).map(Cow::Borrowed));
             let described = FolderModel::read(&texts).unwrap();
-            let paths = described.weight_files(&texts).unwrap();
-            let files: Vec<&[u8]> = paths.iter().map(|path| model.bytes(path)).collect();
+            let paths = described.weight_files(&texts, &|_| false).unwrap();
+            let files = paths.into_iter().map(|path| {
+                let bytes = model.bytes(&path);
+                (path, bytes)
+            });
             let opened = AnyEncoder::open_folder(&texts, files);
             run(&opened.unwrap_or_else(|fault| panic!("{}: {fault}", model.name)));
         }

@@ -1,8 +1,9 @@
 //! Models are opened: their texts are read, and the weights found.
 
-use super::{AnyEncoder, ModelFault, TextSource};
 #[cfg(feature = "safetensors")]
-use crate::error::{Error, ErrorKind};
+use alloc::string::String;
+
+use super::{AnyEncoder, ModelFault, TextSource};
 use crate::model::ModelSource;
 use crate::owned::embedder::Parts;
 use crate::owned::folder::Prompts;
@@ -39,24 +40,20 @@ impl<B: AsRef<[u8]> + Sync> AnyEncoder<B> {
 #[cfg(feature = "safetensors")]
 impl<B: AsRef<[u8]> + Sync> AnyEncoder<B> {
     /// The model in a Hugging Face folder: its texts, and the files that
-    /// [`FolderModel::weight_files`] names, in that order.
+    /// [`FolderModel::weight_files`] names, with their paths.
     ///
     /// # Errors
     ///
-    /// What is wrong with the texts or the weights; [`ErrorKind::InvalidArgument`] if there are not
-    /// as many files.
+    /// What is wrong with the texts or the weights.
     pub fn open_folder(
         texts: Texts<'_, '_>,
-        files: impl IntoIterator<Item = B>,
+        files: impl IntoIterator<Item = (String, B)>,
     ) -> Result<Self, ModelFault> {
         let model = FolderModel::read(texts)?;
         let prompts = model.prompts(texts)?;
         let (pipeline, labels) = (model.tokenizer(texts)?, model.labels(texts)?);
-        let paths = model.weight_files(texts)?;
         let mut weights = FileWeights::default();
-        let mut files = files.into_iter();
-        for path in paths {
-            let file = files.next().ok_or(Error::without_offset(ErrorKind::InvalidArgument))?;
+        for (path, file) in files {
             let pushed = weights.push_safetensors(model.tensor_prefix(&path), file);
             pushed.map_err(|error| FolderFault::new(&path, Fault::of(error)))?;
         }

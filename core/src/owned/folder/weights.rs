@@ -7,23 +7,33 @@ use alloc::vec::Vec;
 use super::{FolderFault, FolderModel, FolderResult, Texts, object};
 use crate::text::json::chars;
 
-/// The file that holds all weights, where they are in one.
+/// The file that holds all weights, where they are in one. Where there is an index, too, this file
+/// counts, as in transformers.
 pub const WEIGHTS: &str = "model.safetensors";
 
 /// The file that says which files hold the weights, where they are several.
 pub const WEIGHTS_INDEX: &str = "model.safetensors.index.json";
 
 impl FolderModel {
-    /// The paths of the safetensors files that hold the weights: one, or the parts that
-    /// `model.safetensors.index.json` names, and one for each Dense module.
+    /// The paths of the safetensors files that hold the weights: [one](WEIGHTS), or the parts that
+    /// [`model.safetensors.index.json`](WEIGHTS_INDEX) names, and one for each Dense module.
+    /// `is_there` says whether a file is in the folder; it is asked only where there is an index.
     ///
     /// # Errors
     ///
     /// What is wrong with the index; it names files beside it alone.
-    pub fn weight_files(&self, texts: Texts<'_, '_>) -> FolderResult<Vec<String>> {
+    pub fn weight_files(
+        &self,
+        texts: Texts<'_, '_>,
+        is_there: &dyn Fn(&str) -> bool,
+    ) -> FolderResult<Vec<String>> {
         let folder = self.folder();
+        let single = [folder, WEIGHTS].concat();
         let path = [folder, WEIGHTS_INDEX].concat();
         let parts = object(texts, &path, |index| {
+            if is_there(&single) {
+                return Ok(None);
+            }
             let fault = |fault| FolderFault::new(&path, fault);
             let map = index.object("weight_map").map_err(fault)?;
             let map = index.needed("weight_map", map).map_err(fault)?;
@@ -37,11 +47,11 @@ impl FolderModel {
                 }
                 parts.insert([folder, &file].concat());
             }
-            Ok(parts)
+            Ok(Some(parts))
         })?;
-        let mut files: Vec<String> = match parts {
+        let mut files: Vec<String> = match parts.flatten() {
             Some(parts) => parts.into_iter().collect(),
-            None => Vec::from([[folder, WEIGHTS].concat()]),
+            None => Vec::from([single]),
         };
         let dense = self.modules.iter().flat_map(|modules| &modules.dense);
         files.extend(dense.map(|module| [&*module.folder, WEIGHTS].concat()));
