@@ -358,6 +358,21 @@ fn a_tensor_that_two_files_have_is_refused() {
 }
 
 #[test]
+fn an_adapter_beside_the_weights_is_refused_by_name() {
+    let adapter = || Some(r#"{"peft_type": "LORA", "r": 8, "target_modules": ["query"]}"#.into());
+    for name in ["mpnet", "cross_encoder"] {
+        let (kind, file, _) = Folder::named(name).with("adapter_config.json", adapter()).fault();
+        assert_eq!((kind, &*file), (ErrorKind::UnsupportedSetting, "adapter_config.json"));
+    }
+    // Who reads tables of vectors does not look for it.
+    let table = Folder::named("model2vec_int8_mapped").with("adapter_config.json", adapter());
+    table.open().unwrap();
+    // What lies in another folder than the model is not about it.
+    let elsewhere = Folder::named("mpnet").with("1_Pooling/adapter_config.json", adapter());
+    elsewhere.open().unwrap();
+}
+
+#[test]
 fn what_tokenizer_config_json_has_otherwise_is_refused_by_name() {
     let changed = |folder: &str, name: &str, value: Value| {
         let folder = Folder::named(folder);

@@ -22,6 +22,7 @@ interface Files {
 const USUAL = [
   "config.json", "tokenizer.json", "tokenizer_config.json", "modules.json", "sentence_bert_config.json",
   "1_Pooling/config.json", "config_sentence_transformers.json", "model.safetensors.index.json",
+  "adapter_config.json",
 ];
 
 /** Bytes of a text at most, as everywhere. */

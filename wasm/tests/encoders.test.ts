@@ -145,6 +145,7 @@ describe("folders by their address", () => {
           return more();
         }
         if (mode === "both" && path.endsWith("safetensors.index.json")) return response.end(JSON.stringify({ weight_map: { any: "odd.safetensors" } }));
+        if (mode === "adapted" && path.endsWith("adapter_config.json")) return response.end('{"peft_type": "LORA"}');
         const isSharded = mode === "sharded" && path.endsWith("safetensors.index.json");
         if (isSharded) return response.end(JSON.stringify({ weight_map: { any: "model.safetensors" } }));
         response.end(readFileSync(join(models, path)));
@@ -174,6 +175,12 @@ describe("folders by their address", () => {
     const [{ text, values }] = expected("embeddinggemma").rows as [{ text: string; values: Float32Array }];
     expect(largestDifference((await model.embed(text, { prompt: "" })).data, values)).toBeLessThan(TOLERANCE);
     expect(asked).toContain("embeddinggemma/2_Dense/config.json");
+  });
+
+  test("are refused when there is an adapter beside the weights", async () => {
+    await expect(load(`${base}/adapted/mpnet/`)).rejects.toMatchObject({
+      code: "unsupported_setting", message: expect.stringContaining("adapter_config.json"),
+    });
   });
 
   test("are refused when a text does not end, whatever the server says of its size", async () => {

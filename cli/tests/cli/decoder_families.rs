@@ -74,6 +74,20 @@ fn families_generate_as_llama_cpp_does_and_so_does_what_they_become() {
 }
 
 #[test]
+fn an_adapter_beside_the_weights_is_refused_by_name() {
+    let folder = FAMILIES[1].folder(json!({}));
+    let adapter = json!({"peft_type": "LORA", "r": 8}).to_string();
+    fs::write(folder.path().join("adapter_config.json"), adapter).unwrap();
+    let out = folder.path().join("o.weights");
+    for arguments in
+        [&generation(text(folder.path()))[..], &["convert", text(folder.path()), text(&out)]]
+    {
+        let said = failure(arguments, b"", 1);
+        assert!(said.contains("error[208]") && said.contains("adapter_config.json"), "{said}");
+    }
+}
+
+#[test]
 fn weights_may_lie_in_parts() {
     let family = &FAMILIES[1];
     let folder = family.folder(json!({}));

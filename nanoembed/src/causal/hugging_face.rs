@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::DecoderFamily;
 use nanoembed_core::model::llama::{Biases, LlamaConfig, is_decoder_tensor_of};
+use nanoembed_core::owned::folder::refuse_adapter;
 use serde_json::Value;
 
 use super::config;
@@ -19,6 +20,7 @@ use crate::convert::checkpoint::settings::{read_json, read_json_text};
 use crate::convert::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Error, Result, name_of};
 use crate::open::folder::json_text::JsonText;
+use crate::open::folder::texts::FolderTexts;
 
 /// What a folder says of a decoder.
 pub struct DecoderSettings {
@@ -43,6 +45,7 @@ impl DecoderSettings {
         if family.has_encoders() && is_encoder(folder, &config) {
             return Ok(None);
         }
+        FolderTexts::of(folder).read(|texts| refuse_adapter(texts, ""))?;
         config::read_text(&JsonText::new(&path, text), |read| {
             Ok(Some(Self {
                 folder: folder.to_owned(),

@@ -11,7 +11,7 @@ use nanoembed_core::tensor::{Encoding, Weight};
 
 use super::layer_names::{NamesFile, Numbered};
 use super::targets::Item;
-use super::writing::{Job, Target, Writing, WrittenFile, residual};
+use super::writing::{Job, Target, Writing, WrittenFile, check_adapter, residual};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
 use crate::stored::{Contents, FileSet, Values};
@@ -186,7 +186,9 @@ fn open(inputs: &[PathBuf], target: Target, observer: &dyn Observer) -> Result<V
         if sets.iter().any(|set| set.iter().any(|(path, _)| path == input)) {
             continue;
         }
-        sets.push(FileSet::open(input)?);
+        let set = FileSet::open(input)?;
+        check_adapter(&set)?;
+        sets.push(set);
     }
     let uqff = sets.iter().find(|set| set.format() == Some(Format::Uqff));
     let alone = !sets.iter().any(|set| set.format() == Some(Format::Safetensors));

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::{
     Base, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts, json,
-    tokenizer_limit,
+    refuse_adapter, tokenizer_limit,
 };
 use crate::error::{Error, ErrorKind};
 use crate::model::masked::refuse_masked;
@@ -48,7 +48,7 @@ impl FolderModel {
     ///
     /// What is wrong with a file; [`ErrorKind::MissingMetadata`] without `config.json`;
     /// [`ErrorKind::UnsupportedSetting`] for a model that fills gaps in texts without
-    /// `modules.json`.
+    /// `modules.json`, and for an adapter beside the weights.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
         let modules = Modules::read(texts)?;
         let folder = modules.as_ref().map(|modules| &*modules.folder).unwrap_or_default();
@@ -56,6 +56,9 @@ impl FolderModel {
         let settings = EncoderSettings::read(texts, folder)?;
         let tokenizer_limit = tokenizer_limit(texts, folder)?;
         let is_table = matches!(described, Described::Table(_));
+        if !is_table {
+            refuse_adapter(texts, folder)?;
+        }
         let modules = modules.filter(|modules| !(is_table && modules.are_assumed));
         Ok(Self { modules, described, settings, tokenizer_limit })
     }

@@ -6,11 +6,13 @@
 //! | `sentence_bert_config.json` and its like, `tokenizer_config.json` | how many tokens are used |
 //! | `config.json` | the transformer, or the table of vectors |
 //! | `config_sentence_transformers.json` | prompts |
+//! | `adapter_config.json` | whether there is an adapter, which is refused |
 //! | `tokenizer.json`, or BERT's `vocab.txt`, and what `tokenizer_config.json` says beside it | the tokenizer |
 //! | `model.safetensors.index.json` | which files hold the weights |
 //!
 //! Where texts come from is the caller's: a folder, an archive, a page that fetched them.
 
+mod adapter;
 mod description;
 mod limit;
 mod modules;
@@ -26,6 +28,7 @@ use alloc::string::{String, ToString as _};
 use core::fmt;
 
 pub use crate::model::TableSettings;
+pub use adapter::refuse_adapter;
 pub use description::{Described, FolderModel, Labels};
 pub use limit::{EncoderSettings, tokenizer_limit};
 pub use modules::{Base, DenseModule, Modules, PoolingModule};

@@ -4,13 +4,14 @@ use std::path::{Component, Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
-use nanoembed_core::owned::folder::WEIGHTS;
+use nanoembed_core::owned::folder::{WEIGHTS, refuse_adapter};
 use serde_json::Value;
 
 use super::{Job, Target, WrittenFile, size_of};
 use crate::convert::layer_names::embedder;
 use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
+use crate::open::folder::texts::FolderTexts;
 use crate::progress::Observer;
 use crate::stored::FileSet;
 use crate::stored::folder_weights::{PICKLE, RESIDUAL};
@@ -63,6 +64,16 @@ pub fn residual(set: &FileSet, target: Target, observer: &dyn Observer) -> Resul
     }
     observer.note(&format!("taking {} too", residual.display()));
     FileSet::open(&residual).map(Some)
+}
+
+/// Refuses weights of Hugging Face with an adapter beside them, which the output would be without.
+pub fn check_adapter(set: &FileSet) -> Result<()> {
+    match set.format() {
+        Some(Format::Safetensors | Format::Uqff) => {
+            FolderTexts::of(&set.folder()).read(|texts| refuse_adapter(texts, ""))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Copies what is in the source's folder and not yet in that of the output, so that the output is a
