@@ -192,13 +192,14 @@ impl EncoderModel {
             #[cfg(feature = "encoder-weights")]
             Self::File { model, .. } => {
                 let model = model.borrow_dependent();
-                let usual = || model.named_prompt(FolderPrompt::Usual);
+                // As `Prompts::choose_for` has it.
+                let of_role = |role| model.named_prompt(role).or(Some(String::new()));
                 let chosen = match before {
-                    Before::Usual => usual(),
+                    Before::Usual => model.named_prompt(FolderPrompt::Usual),
                     Before::Text => return Ok(text),
                     Before::Named => model.named_prompt(FolderPrompt::Named(&text)),
-                    Before::Query => model.named_prompt(FolderPrompt::Query).or_else(usual),
-                    Before::Document => model.named_prompt(FolderPrompt::Document).or_else(usual),
+                    Before::Query => of_role(FolderPrompt::Query),
+                    Before::Document => of_role(FolderPrompt::Document),
                 };
                 chosen.ok_or_else(|| self.lacks(&["no prompt \"", &text, "\""]))
             }

@@ -27,9 +27,9 @@ pub enum Before {
     Text,
     /// The model's prompt of a name.
     Named,
-    /// The model's prompt for questions, or else the default.
+    /// The model's prompt for questions, if it has one.
     Query,
-    /// The model's prompt for texts that answer questions, or else the default.
+    /// The model's prompt for texts that answer questions, if it has one.
     Document,
 }
 

@@ -106,6 +106,17 @@ describe("prompts", () => {
     await expect(model.embed("x", { promptName: "query", prompt: "" })).rejects.toMatchObject({ code: "invalid_argument" });
   });
 
+  test("of a role that has none are nothing, whatever the default is", async () => {
+    const settings = { prompts: { query: "q: ", Clustering: "c: " }, default_prompt_name: "Clustering" };
+    const change = (path: string, bytes: Uint8Array<ArrayBuffer>) =>
+      path === "config_sentence_transformers.json" ? new TextEncoder().encode(JSON.stringify(settings)) as Uint8Array<ArrayBuffer> : bytes;
+    using own = await load(picked("embeddinggemma", change), { kind: "sentences" });
+    const [plain, clustering] = [await own.embed("x", { prompt: "" }), await own.embed("x", { prompt: "c: " })];
+    expect(await own.embed("x")).toEqual(clustering);
+    expect((await own.embedDocuments(["x"])).data).toEqual(plain.data);
+    expect(await own.embedQuery("x")).toEqual(await own.embed("x", { prompt: "q: " }));
+  });
+
   test("of models without any are nothing, or given", async () => {
     using plain = await load(modelBytes(), { kind: "sentences" });
     const [alone, before] = [await plain.embed("query: hello"), await plain.embed("hello", { prompt: "query: " })];

@@ -96,6 +96,48 @@ fn word_vectors_of_every_form_are_inspected_and_verified() {
 }
 
 #[test]
+fn a_default_prompt_is_for_texts_without_a_role() {
+    let (tiny, from) = (TinyModel::new(), "cases/default-prompt/model");
+    for name in std::fs::read_dir(data(from)).unwrap().map(|entry| entry.unwrap()) {
+        if name.file_type().unwrap().is_file() {
+            std::fs::copy(name.path(), tiny.path().join(name.file_name())).unwrap();
+        }
+    }
+    let settings = tiny.join("config_sentence_transformers.json");
+    let folder = tiny.path().to_str().unwrap().to_owned();
+    let embedded = |text: &str, prompt: &str| {
+        let vector = stdout(&["embed", "-m", &folder, "--prompt", prompt, text], "");
+        vector.split_whitespace().map(|it| it.parse().unwrap()).collect::<Vec<f64>>()
+    };
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let similarity =
+        |a: Vec<f64>, b: Vec<f64>| product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt();
+    let found = || {
+        let found = stdout(&["search", "-m", &folder, "-", "hello", "--json"], "hello hello\n");
+        objects(&found)[0]["similarity"].as_f64().unwrap()
+    };
+    for (prompts, of_query, of_document) in [
+        (r#"{"query": "query: "}, "default_prompt_name": "query""#, "query: ", ""),
+        (r#"{"sts": "query: "}, "default_prompt_name": "sts""#, "", ""),
+        (
+            r#"{"sts": "query: ", "passage": "passage: "}, "default_prompt_name": "sts""#,
+            "",
+            "passage: ",
+        ),
+    ] {
+        std::fs::write(&settings, format!("{{\"prompts\": {prompts}}}")).unwrap();
+        let expected =
+            similarity(embedded("hello", of_query), embedded("hello hello", of_document));
+        assert!((found() - expected).abs() < 1e-5, "{prompts}: {} {expected}", found());
+        let usual = similarity(embedded("hello", "query: "), embedded("hello hello", "query: "));
+        assert!((found() - usual).abs() > 1e-4, "{prompts} makes a difference");
+        // Texts without a role have it.
+        let alone = stdout(&["embed", "-m", &folder, "hello"], "");
+        assert_eq!(alone, stdout(&["embed", "-m", &folder, "--prompt", "query: ", "hello"], ""));
+    }
+}
+
+#[test]
 fn the_default_prompt_goes_with_the_model_into_every_file_and_every_host() {
     let folder = data("cases/default-prompt/model");
     let expected = stdout(&["tokenize", "-m", &folder, "hello"], "");

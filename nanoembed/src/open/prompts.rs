@@ -74,8 +74,8 @@ impl Prompts {
             .with_hint("`--prompt \"\"` embeds texts without one")
     }
 
-    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`
-    /// if the model has one.
+    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`,
+    /// and none if the model has none for it.
     pub fn choose_for(&self, role: &Prefix, wanted: &Prefix) -> Result<String> {
         let chosen = self.0.choose_for(role, wanted);
         chosen.map(str::to_owned).map_err(|missing| self.refuse(missing))

@@ -9,8 +9,10 @@ pub(crate) const FILE: &str = "config_sentence_transformers.json";
 pub(crate) const PROMPTS: &str = "prompts";
 /// The member with the name of the one that stands before every text.
 pub(crate) const DEFAULT: &str = "default_prompt_name";
-/// Of the file: versions, and how who has two embeddings compares them.
-pub(crate) const IRRELEVANT: &[&str] = &["__version__", "model_type", "similarity_fn_name"];
+/// Of the file: versions, packages that are to be installed, and how who has two embeddings compares
+/// them.
+pub(crate) const IRRELEVANT: &[&str] =
+    &["__version__", "model_type", "requirements", "similarity_fn_name"];
 
 /// What prompts for texts that answer questions are called.
 pub(crate) const DOCUMENT: [&str; 3] = ["document", "passage", "corpus"];

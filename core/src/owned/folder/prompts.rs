@@ -223,19 +223,21 @@ impl Prompts {
         }
     }
 
-    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`
-    /// if the model has one.
+    /// The same as [`choose`](Self::choose), but where nothing is asked for, the prompt for `role`,
+    /// and none if the model has none for it: its default prompt is for texts without a role, as in
+    /// sentence-transformers.
     ///
     /// # Errors
     ///
-    /// As [`choose`](Self::choose).
+    /// As [`choose`](Self::choose) of what is asked for.
     pub fn choose_for<'p>(
         &'p self,
         role: &'p Prefix,
         wanted: &'p Prefix,
     ) -> Result<&'p str, NoPrompt<'p>> {
-        match self.choose(role) {
-            Ok(prompt) if *wanted == Prefix::Usual => Ok(prompt),
+        match (role, wanted) {
+            (Prefix::Usual, _) => self.choose(wanted),
+            (_, Prefix::Usual) => Ok(self.choose(role).unwrap_or_default()),
             _ => self.choose(wanted),
         }
     }
@@ -281,8 +283,30 @@ mod tests {
     }
 
     #[test]
+    fn a_role_without_a_prompt_has_none_whatever_the_default_is() {
+        let prompts = |text: &str| read(text).unwrap();
+        let of_queries =
+            prompts(r#"{"prompts": {"query": "q: "}, "default_prompt_name": "query"}"#);
+        assert_eq!(of_queries.choose_for(&Prefix::Query, &Prefix::Usual), Ok("q: "));
+        assert_eq!(of_queries.choose_for(&Prefix::Document, &Prefix::Usual), Ok(""));
+        assert_eq!(of_queries.choose_for(&Prefix::Usual, &Prefix::Usual), Ok("q: "));
+        let own = Prefix::Text("x: ".into());
+        assert_eq!(of_queries.choose_for(&Prefix::Document, &own), Ok("x: "));
+        let other = prompts(r#"{"prompts": {"sts": "s: "}, "default_prompt_name": "sts"}"#);
+        for role in [Prefix::Query, Prefix::Document] {
+            assert_eq!(other.choose_for(&role, &Prefix::Usual), Ok(""));
+        }
+        let aliased = prompts(
+            r#"{"prompts": {"sts": "s: ", "passage": "p: "}, "default_prompt_name": "sts"}"#,
+        );
+        assert_eq!(aliased.choose_for(&Prefix::Document, &Prefix::Usual), Ok("p: "));
+    }
+
+    #[test]
     fn what_is_not_known_is_refused_by_name() {
         let key = |text: &str| read(text).unwrap_err().key;
+        // Which packages are to be installed changes no result.
+        read(r#"{"requirements": {"transformers": ">=5.15"}, "__version__": {}}"#).unwrap();
         assert_eq!(key(r#"{"default_prompt_name": "query"}"#), "default_prompt_name");
         assert_eq!(key(r#"{"prompts": {"query": 1}}"#), "prompts");
         assert_eq!(key(r#"{"prompts": []}"#), "prompts");
