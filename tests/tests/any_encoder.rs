@@ -373,6 +373,44 @@ fn an_adapter_beside_the_weights_is_refused_by_name() {
 }
 
 #[test]
+fn a_head_with_other_classes_than_the_settings_name_is_refused() {
+    let with = |changes: &[(&str, Value)]| {
+        let folder = Folder::named("cross_encoder");
+        let mut config: Value =
+            serde_json::from_str(&folder.text("config.json").unwrap().unwrap()).unwrap();
+        for (name, value) in changes {
+            config[name] = value.clone();
+        }
+        folder.with("config.json", Some(config.to_string()))
+    };
+    let names = |count: usize| {
+        let names = (0..count).map(|at| (at.to_string(), Value::from(format!("LABEL_{at}"))));
+        Value::Object(names.collect())
+    };
+    let absent = Value::Null;
+    with(&[("num_labels", 1.into())]).open().unwrap();
+    with(&[("num_labels", 1.into()), ("id2label", absent.clone())]).open().unwrap();
+    for wrong in [
+        with(&[("id2label", names(3))]),
+        with(&[("num_labels", 3.into()), ("id2label", absent.clone())]),
+        with(&[("num_labels", 3.into()), ("id2label", names(3))]),
+        // Two is what transformers takes it for.
+        with(&[("id2label", absent)]),
+    ] {
+        match wrong.open().unwrap_err() {
+            ModelFault::Tensor(fault) => {
+                assert_eq!(fault.error.kind(), ErrorKind::WrongShape);
+                assert_eq!(fault.tensor, "classifier.weight");
+            }
+            fault => panic!("{fault}"),
+        }
+    }
+    let contradiction = with(&[("num_labels", 3.into())]).fault();
+    let expected = (ErrorKind::UnsupportedSetting, "config.json".into(), "num_labels".into());
+    assert_eq!(contradiction, expected);
+}
+
+#[test]
 fn what_tokenizer_config_json_has_otherwise_is_refused_by_name() {
     let changed = |folder: &str, name: &str, value: Value| {
         let folder = Folder::named(folder);

@@ -45,6 +45,7 @@ impl Head {
         let fits = hidden.fits(width, width)
             && output.fits(output.weight.rows, width)
             && norm.as_ref().is_none_or(is_norm);
+        model.check_labels(output.weight.rows, output.weight.offset)?;
         if fits { Ok(Self { model: *model, hidden, norm, output }) } else { Err(WRONG_SHAPE) }
     }
 

@@ -121,7 +121,13 @@ pub(super) fn open(
     family: &FamilyModel,
     weights: &impl Weights,
 ) -> Result<TextEncoder> {
-    TextEncoder::open(weights, family, recipe(model.modules.as_ref(), weights)?)
+    let encoder = TextEncoder::open(weights, family, recipe(model.modules.as_ref(), weights)?)?;
+    if let Some(classifier) = family.classifier.filter(|_| model.compares()) {
+        // Asked for again: it is the tensor at fault.
+        let output = weights.header(&[classifier.output, ".weight"].concat());
+        classifier.check_labels(encoder.labels(), output.map_or(0, |output| output.offset))?;
+    }
+    Ok(encoder)
 }
 
 /// What stands behind the transformer. Where nothing says it, it is the mean, at length 1.

@@ -21,7 +21,10 @@ pub use bert::NAMES as BERT_NAMES;
 pub use model::{Biases, ClassifierModel, FamilyModel};
 pub use prefix::Prefixed;
 
+use model::USUAL_LABELS;
+
 use crate::error::{Error, ErrorKind};
+use crate::limit::Limit;
 use crate::model::family::settings::{IRRELEVANT, Settings};
 use crate::model::head::dense::DenseActivation;
 use crate::text::json::{Fault, Object, Read, Value};
@@ -86,7 +89,23 @@ fn classifier<'t>(
         let only = "classifiers of this family are not known here";
         return Err(settings.object.unsupported("architectures", only));
     };
-    Ok(Some(ClassifierModel { on_logits: on_logits(settings)?, ..classifier }))
+    let (labels, on_logits) = (labels(settings)?, on_logits(settings)?);
+    Ok(Some(ClassifierModel { labels, on_logits, ..classifier }))
+}
+
+/// How many classes a model tells apart. Versions of transformers differ in which of the two members
+/// counts where they contradict each other.
+fn labels<'t>(settings: &Settings<'_, 't>) -> Read<'t, usize> {
+    const NUMBER: &str = "num_labels";
+    let names = settings.object.object("id2label")?;
+    let named = names.map(|names| names.value().members().count());
+    match (named, settings.limited(NUMBER, Limit::SIZE)?) {
+        (Some(named), Some(number)) if named != number => {
+            let only = "`id2label` has another number of classes";
+            Err(settings.object.unsupported(NUMBER, only))
+        }
+        (named, number) => Ok(named.or(number).unwrap_or(USUAL_LABELS)),
+    }
 }
 
 /// What older cross-encoders call what they make of logits.

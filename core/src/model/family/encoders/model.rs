@@ -103,6 +103,9 @@ impl FamilyModel {
     }
 }
 
+/// Classes of a model whose settings do not say how many it tells apart, as transformers has it.
+pub(super) const USUAL_LABELS: usize = 2;
+
 /// A head that classifies, and what its layers are called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -117,6 +120,8 @@ pub struct ClassifierModel {
     pub norm: Option<&'static str>,
     /// The layer that makes logits.
     pub output: &'static str,
+    /// How many classes its settings say it tells apart.
+    pub labels: usize,
     /// What a cross-encoder makes of a logit, if its file says so; otherwise a sigmoid where there
     /// is one class.
     pub on_logits: Option<DenseActivation>,
@@ -133,6 +138,12 @@ impl ClassifierModel {
         }
     }
 
+    /// Refuses a head with another number of rows than there are classes, at the `offset` of its
+    /// weight.
+    pub(crate) fn check_labels(&self, rows: usize, offset: u64) -> Result<()> {
+        if rows == self.labels { Ok(()) } else { Err(Error::new(offset, ErrorKind::WrongShape)) }
+    }
+
     /// That of BERT: the first token's vector through the pooler.
     pub(super) const BERT: Self = Self {
         pooling: Way::First,
@@ -140,6 +151,7 @@ impl ClassifierModel {
         activation: DenseActivation::Tanh,
         norm: None,
         output: "classifier",
+        labels: USUAL_LABELS,
         on_logits: None,
     };
     /// That of RoBERTa.
