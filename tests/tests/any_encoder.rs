@@ -411,6 +411,47 @@ fn a_head_with_other_classes_than_the_settings_name_is_refused() {
 }
 
 #[test]
+fn a_table_without_a_row_for_each_token_is_refused() {
+    let folder = Folder::named("model2vec_unigram_f16");
+    let texts = |path: &str| folder.text(path);
+    let file = folder.weights().unwrap().remove(0).1;
+    let with_rows = |less: usize| {
+        let cut = with_tensors(&file, |_, shape, mut data| {
+            let rows = shape[0] - less;
+            data.truncate(data.len() / shape[0] * rows);
+            Some((vec![rows, shape[1]], data))
+        });
+        AnyEncoder::open_folder(&texts, [("model.safetensors".to_owned(), cut)])
+    };
+    with_rows(0).unwrap();
+    match with_rows(1).unwrap_err() {
+        ModelFault::Tensor(fault) => {
+            assert_eq!(fault.error.kind(), ErrorKind::WrongShape);
+            assert_eq!(fault.tensor, "embeddings");
+        }
+        fault => panic!("{fault}"),
+    }
+}
+
+#[test]
+fn a_table_whose_files_contradict_each_other_of_lengths_is_refused_by_name() {
+    let table = r#"{"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}"#;
+    let normalize = r#"{"idx": 1, "name": "1", "path": "1_Normalize", "type": "sentence_transformers.models.Normalize"}"#;
+    let (with, without) = (format!("[{table}, {normalize}]"), format!("[{table}]"));
+    let open = |name: &str, modules: Option<&str>| {
+        Folder::named(name).with("modules.json", modules.map(str::to_owned))
+    };
+    for (name, right, wrong) in
+        [("model2vec_int8_mapped", &with, &without), ("model2vec_unigram_f16", &without, &with)]
+    {
+        open(name, Some(right)).open().unwrap();
+        open(name, None).open().unwrap();
+        let expected = (ErrorKind::UnsupportedSetting, "config.json".into(), "normalize".into());
+        assert_eq!(open(name, Some(wrong)).fault(), expected);
+    }
+}
+
+#[test]
 fn what_tokenizer_config_json_has_otherwise_is_refused_by_name() {
     let changed = |folder: &str, name: &str, value: Value| {
         let folder = Folder::named(folder);

@@ -89,28 +89,40 @@ impl<'a> WordSettings<'a> {
         both.ok_or(Fault { error: missing, key: "post_processor", only: ends::ONLY })
     }
 
-    /// The ids of the added tokens, of which a tokenizer has places for five. Which of them stands
-    /// for which role does not matter: nothing is put around texts.
+    /// Checks the added tokens as far as their spelling goes: five of them at most, one of which is
+    /// the unknown one.
+    pub(crate) fn check_added(&self) -> Read<'a, ()> {
+        let (mut free, mut is_unknown_added) = (4_u8, false);
+        for value in self.added.items() {
+            if chars(content(value)?.1).eq(chars(self.unknown)) {
+                is_unknown_added = true;
+                continue;
+            }
+            let many = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
+            let only = "five tokens may be added here";
+            free = free.checked_sub(1).ok_or(Fault { error: many, key: "added_tokens", only })?;
+        }
+        if is_unknown_added {
+            return Ok(());
+        }
+        let error = Error::new(self.added.offset(), ErrorKind::UnsupportedSetting);
+        Err(Fault { error, key: "added_tokens", only: "the unknown token is to be one of them" })
+    }
+
+    /// The ids of the added tokens, which are [checked](Self::check_added): a tokenizer has places for
+    /// five. Which of them stands for which role does not matter: nothing is put around texts.
     pub(crate) fn special(&self, vocabulary: &impl Vocabulary) -> Read<'a, SpecialIds> {
         let bad = Fault::of(Error::new(self.offset, ErrorKind::BadVocabulary));
         let unknown = find(vocabulary, self.unknown)?.ok_or(bad)?;
         let mut others = [None; 4];
         let mut free = others.iter_mut();
-        let mut is_unknown_added = false;
         for value in self.added.items() {
             let id = added(vocabulary, value)?;
-            is_unknown_added |= id == unknown;
-            if id == unknown {
-                continue;
+            if id != unknown
+                && let Some(place) = free.next()
+            {
+                *place = Some(id);
             }
-            let many = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
-            let only = "five tokens may be added here";
-            *free.next().ok_or(Fault { error: many, key: "added_tokens", only })? = Some(id);
-        }
-        if !is_unknown_added {
-            let error = Error::new(self.added.offset(), ErrorKind::UnsupportedSetting);
-            let only = "the unknown token is to be one of them";
-            return Err(Fault { error, key: "added_tokens", only });
         }
         let [pad, mask, classify, separate] = others;
         let (classify, separate) = (classify.unwrap_or(unknown), separate.unwrap_or(unknown));
@@ -152,14 +164,20 @@ fn model<'a>(root: &Object<'a>, tokens: u32) -> Read<'a, (&'a str, bool)> {
     Ok((unknown, count.is_some_and(|count| count < tokens.into())))
 }
 
-/// The id of an added token, which the vocabulary has and which a text spells as it is.
-fn added<'a>(vocabulary: &impl Vocabulary, value: Value<'a>) -> Read<'a, u32> {
+/// An added token, which a text spells as it is, and its spelling.
+fn content(value: Value<'_>) -> Read<'_, (Object<'_>, &str)> {
     let token = Object::new(value)?;
     for rule in ["lstrip", "rstrip", "single_word", "normalized"] {
         token.neutral(rule, "only false is done here", |it| it.as_bool() == Some(false))?;
     }
     token.finish(&["id", "special", "content"])?;
     let content = token.needed("content", token.text("content")?)?;
+    Ok((token, content))
+}
+
+/// The id of an added token, which the vocabulary has.
+fn added<'a>(vocabulary: &impl Vocabulary, value: Value<'a>) -> Read<'a, u32> {
+    let (token, content) = content(value)?;
     let only = "added tokens are to be in the vocabulary";
     find(vocabulary, content)?.ok_or_else(|| token.unsupported("content", only))
 }

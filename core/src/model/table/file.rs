@@ -87,18 +87,18 @@ impl<'a> TableSource<'a> {
         words: impl FnOnce(Object<'a>, u32) -> Read<'a, Option<WordSettings<'a>>>,
     ) -> Read<'a, Self> {
         let modules = modules(&file)?;
+        let listed = modules.is_listed.then_some(modules.normalize);
         let settings = match text(&file, modules.folder, "config.json") {
-            None if modules.is_listed => TableSettings::default(),
+            None if modules.is_listed => TableSettings::without_config(modules.normalize),
             None => return Err(missing("config.json", ErrorKind::MissingMetadata)),
             Some(config) => {
                 let config = Value::parse(config, 0).map_err(Fault::of)?;
                 if !modules.is_listed && !TableSettings::are_in(config) {
                     return Err(missing("config.json", ErrorKind::UnsupportedArchitecture));
                 }
-                TableSettings::read(config)?
+                TableSettings::read(config, listed)?
             }
         };
-        let normalize = settings.normalize || modules.normalize;
         check_texts(&file)?;
         let entries = file.token_entries();
         let entries = entries.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
@@ -107,7 +107,8 @@ impl<'a> TableSource<'a> {
         let root = tokenizer_root::read(tokenizer.data(), tokenizer.header().offset)?;
         let settings = settings.with_truncation(truncation(&root)?);
         let words = words(root, entries.count)?;
-        Ok(Self { file, entries, settings: TableSettings { normalize, ..settings }, words })
+        words.map_or(Ok(()), |words| words.check_added())?;
+        Ok(Self { file, entries, settings, words })
     }
 
     /// Refuses a file that has prompts, which are put before texts when somebody asks for it. Those
@@ -202,14 +203,13 @@ impl<'a> TableSource<'a> {
     ///
     /// # Errors
     ///
-    /// As [`TokenTable::open`], and [`ErrorKind::BadVocabulary`] for tokens that are not UTF-8 or
-    /// have no row.
+    /// As [`TokenTable::open`]; [`ErrorKind::WrongShape`] for a table without a row for one of the
+    /// tokens; [`ErrorKind::BadVocabulary`] for tokens that are not UTF-8.
     pub fn model(&self) -> Read<'a, TableModel> {
-        let table = TokenTable::open(&|name| self.header(name)).map_err(Fault::of)?;
+        let find = |name: &str| self.header(name);
+        let table = TokenTable::open(&find).map_err(Fault::of)?;
+        table.check_tokens(self.entries.count, &find).map_err(Fault::of)?;
         let bad = Error::new(self.entries.offset, ErrorKind::BadVocabulary);
-        if (table.tokens() as u64) < u64::from(self.entries.count) {
-            return Err(Fault::of(bad));
-        }
         let median = match self.settings.drops_unknown {
             true => Some(self.median_characters().ok_or(Fault::of(bad))?),
             false => None,

@@ -115,6 +115,21 @@ impl TokenTable {
         self.tokens
     }
 
+    /// Refuses a table that lacks a row for one of so many tokens, which texts would ask for later, at
+    /// the tensor that is too short: the last one that `find` is asked for.
+    pub(crate) fn check_tokens<'h>(
+        &self,
+        count: u32,
+        find: &dyn Fn(&str) -> Option<TensorHeader<'h>>,
+    ) -> Result<()> {
+        if self.tokens as u64 >= u64::from(count) {
+            return Ok(());
+        }
+        let mut names = [MAPPING, WEIGHTS].into_iter().chain(TABLES);
+        let offset = names.find_map(find).map_or(0, |header| header.offset);
+        Err(Error::new(offset, ErrorKind::WrongShape))
+    }
+
     /// Bytes of the largest piece that is read at once, for sources that do not
     /// [borrow](Weights::borrows).
     #[must_use]

@@ -24,6 +24,9 @@ const IRRELEVANT: &[&str] = &[
     "dtype",
 ];
 
+/// The member that says whether vectors are brought to length 1.
+const NORMALIZE: &str = "normalize";
+
 /// Tokens of a text that Model2Vec uses unless its configuration says otherwise.
 const USUAL_TOKENS: u64 = 512;
 
@@ -39,7 +42,7 @@ pub struct TableSettings {
     pub drops_unknown: bool,
     /// How many tokens of a text are used; `None` for all.
     pub max_tokens: Option<u64>,
-    /// Whether the result is brought to length 1, beside what `modules.json` says.
+    /// Whether the result is brought to length 1.
     pub normalize: bool,
 }
 
@@ -61,24 +64,37 @@ impl TableSettings {
         }
     }
 
-    /// Reads a `config.json`.
+    /// Those of a table without a `config.json` of its own, whose vectors `modules.json` has brought to
+    /// length 1 or not.
+    #[must_use]
+    pub fn without_config(normalize: bool) -> Self {
+        Self { normalize, ..Self::default() }
+    }
+
+    /// Reads a `config.json`. `listed` says whether `modules.json`, if there is one, lists a module
+    /// that brings vectors to length 1.
     ///
     /// # Errors
     ///
-    /// A member that is not what it has to be, or not known.
-    pub fn read<'t>(config: Value<'t>) -> Read<'t, Self> {
+    /// A member that is not what it has to be, or not known; `normalize` where `modules.json` says
+    /// something else: Model2Vec would go by the one, sentence-transformers by the other.
+    pub fn read<'t>(config: Value<'t>, listed: Option<bool>) -> Read<'t, Self> {
         let is_own = Self::are_in(config);
         let config = Object::new(config)?;
         config.text("model_type")?;
         if !is_own {
             // What lies beside a `StaticEmbedding` is another library's business.
-            return Ok(Self::default());
+            return Ok(Self::without_config(listed.unwrap_or(false)));
         }
         // Since version 0.10 no number stands there for no limit.
         let is_unlimited = config.value().member("max_length").is_some_and(|it| it.is_null());
         let limit = config.integer("max_length")?.unwrap_or(USUAL_TOKENS);
         let max_tokens = (!is_unlimited).then_some(limit);
-        let normalize = config.truth("normalize")?.unwrap_or(false);
+        let said = config.truth(NORMALIZE)?;
+        if said.zip(listed).is_some_and(|(said, listed)| said != listed) {
+            return Err(config.unsupported(NORMALIZE, "`modules.json` says something else"));
+        }
+        let normalize = said.or(listed).unwrap_or(false);
         config.neutral("pooling", "only \"mean\" is done", |way| way.is_text("mean"))?;
         config.finish(IRRELEVANT)?;
         Ok(Self { drops_unknown: true, max_tokens, normalize })
@@ -94,7 +110,7 @@ mod tests {
         let read = |text: &str| {
             let value = Value::parse(text, 0).unwrap();
             let is_in = TableSettings::are_in(value);
-            (is_in, TableSettings::read(value).map_err(|fault| fault.only))
+            (is_in, TableSettings::read(value, None).map_err(|fault| fault.only))
         };
         let (is_in, settings) = read(r#"{"model_type": "model2vec", "normalize": true}"#);
         let expected =
@@ -112,5 +128,26 @@ mod tests {
         let (_, refused) = read(r#"{"model_type": "model2vec", "pooling": "max"}"#);
         assert_eq!(refused, Err("only \"mean\" is done"));
         assert!(read(r#"{"model_type": "model2vec", "odd": 1}"#).1.is_err());
+    }
+
+    #[test]
+    fn both_files_say_the_same_of_lengths_or_one_is_refused_by_name() {
+        let read = |text: &str, listed| {
+            let settings = TableSettings::read(Value::parse(text, 0).unwrap(), listed);
+            settings.map(|it| it.normalize).map_err(|fault| assert_eq!(fault.key, "normalize"))
+        };
+        let said = [
+            r#"{"model_type": "model2vec", "normalize": false}"#,
+            r#"{"model_type": "model2vec", "normalize": true}"#,
+        ];
+        for (normalize, text) in [false, true].into_iter().zip(said) {
+            assert_eq!(read(text, None), Ok(normalize));
+            assert_eq!(read(text, Some(normalize)), Ok(normalize));
+            assert_eq!(read(text, Some(!normalize)), Err(()));
+            // Where one file says nothing, the other counts.
+            for silent in [r#"{"model_type": "model2vec"}"#, r#"{"normalize": 1}"#] {
+                assert_eq!(read(silent, Some(normalize)), Ok(normalize));
+            }
+        }
     }
 }

@@ -154,10 +154,11 @@ fn described(
     modules: Option<&Modules>,
 ) -> FolderResult<Described> {
     let is_table = modules.is_some_and(|modules| modules.base == Base::Table);
+    let listed = modules.filter(|modules| !modules.are_assumed).map(|modules| modules.normalize);
     let read = json(texts, path, |config| {
         let fault = |fault: Fault<'_>| FolderFault::new(path, fault);
         if is_table || TableSettings::are_in(config) {
-            return TableSettings::read(config).map(Described::Table).map_err(fault);
+            return TableSettings::read(config, listed).map(Described::Table).map_err(fault);
         }
         if modules.is_none_or(|modules| modules.are_assumed) {
             refuse_masked(config).map_err(fault)?;
@@ -167,7 +168,10 @@ fn described(
     })?;
     match read {
         Some(described) => Ok(described),
-        None if is_table => Ok(Described::Table(TableSettings::default())),
+        None if is_table => {
+            let normalize = listed.unwrap_or(false);
+            Ok(Described::Table(TableSettings::without_config(normalize)))
+        }
         None => {
             let missing = Error::without_offset(ErrorKind::MissingMetadata);
             Err(FolderFault::new(path, Fault::of(missing)))

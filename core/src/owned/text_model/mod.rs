@@ -71,11 +71,10 @@ impl<W: Weights + Sync> TextModel<W> {
                 Ok((Self::Transformer(Box::new(model)), found))
             }
             Described::Table(settings) => {
-                let table = table::open(model, &asked).map_err(|error| asked.fault(error))?;
+                let table = table::open(model, &asked, tokenizer.pipeline().count());
+                let table = table.map_err(|error| asked.fault(error))?;
                 let found = asked.into_found();
-                let normalize = settings.normalize
-                    || model.modules.as_ref().is_some_and(|modules| modules.normalize);
-                let model = StaticModel::of(weights, table, tokenizer, normalize);
+                let model = StaticModel::of(weights, table, tokenizer, settings.normalize);
                 Ok((Self::Static(Box::new(model)), found))
             }
         }

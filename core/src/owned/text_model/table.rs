@@ -58,10 +58,13 @@ impl<W: Weights> StaticModel<W> {
     }
 }
 
-/// The table, which no Dense module can follow.
-pub(super) fn open(model: &FolderModel, weights: &impl Weights) -> Result<TokenTable> {
+/// The table, which has a row for each of so many tokens, and which no Dense module can follow.
+pub(super) fn open(model: &FolderModel, weights: &impl Weights, count: u32) -> Result<TokenTable> {
     if model.modules.as_ref().is_some_and(|modules| !modules.dense.is_empty()) {
         return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
     }
-    TokenTable::open(&|name| weights.header(name))
+    let find = |name: &str| weights.header(name);
+    let table = TokenTable::open(&find)?;
+    table.check_tokens(count, &find)?;
+    Ok(table)
 }
