@@ -234,6 +234,28 @@ fn what_a_file_asks_for_and_is_not_done_is_refused_by_name() {
 }
 
 #[test]
+fn a_factor_without_a_kind_of_scaling_is_linear_as_in_llama_cpp() {
+    let out = TempDir::new().unwrap();
+    for (family, architecture) in [("jina_v3", "jina-bert-v3"), ("eurobert", "eurobert")] {
+        let model = out.path().join("m.gguf");
+        let whole = written(&models().join(family), &model);
+        let of = |key: &str| format!("{architecture}.rope.scaling.{key}");
+        let (kind, factor) = (of("type"), of("factor"));
+        let embedded = |keys: &[(&str, WriteValue<'_>)]| {
+            std::fs::write(&model, changed(&whole, |_| true, keys)).unwrap();
+            run(&["embed", "--precise"], &model, &[], "{\"text\": \"a b c d e f\"}\n")
+        };
+        let by_four = (factor.as_str(), WriteValue::F32(4.0));
+        let kind = |name: &'static str| (kind.as_str(), WriteValue::Text(name));
+        let (plain, divided) = (embedded(&[]), embedded(&[kind("linear"), by_four]));
+        assert_ne!(plain, divided, "{family}");
+        assert_eq!(embedded(&[by_four]), divided, "{family}");
+        assert_eq!(embedded(&[kind("none"), by_four]), plain, "{family}");
+        assert_eq!(embedded(&[(&factor, WriteValue::F32(0.0))]), plain, "{family}");
+    }
+}
+
+#[test]
 fn convert_writes_the_same_file_as_migrate() {
     let folder = models().join("distilbert");
     let out = TempDir::new().unwrap();

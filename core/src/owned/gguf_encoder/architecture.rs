@@ -16,7 +16,7 @@ use crate::event::Value;
 use crate::kernel::root;
 use crate::limit::Limit;
 use crate::model::config::Rope;
-use crate::model::source::gguf::{LISTED, listed_window};
+use crate::model::source::gguf::{LISTED, listed_window, position_divisor};
 use crate::model::{
     Activation, Attention, Biases, Config, Embedding, FamilyModel, FeedForward, GgufRefusal, Heads,
     Mask, Names, Order, Rotary, Window,
@@ -201,25 +201,28 @@ fn turned<'a>(keys: &Keys<'a>, config: Config) -> Outcome<'a, Config> {
     if dimensions != size || !size.is_multiple_of(2) {
         return Err(keys.refuse("rope.dimension_count", "only whole heads are turned"));
     }
-    let factor = || keys.positive("rope.scaling.factor");
-    let divisor = match keys.text("rope.scaling.type")? {
-        None | Some("none") => {
-            keys.known(&["rope.scaling.factor"]);
-            1.0
-        }
-        Some("linear") => factor()?.unwrap_or(1.0),
-        Some(_) => {
-            return Err(keys.refuse("rope.scaling.type", "only none and linear are honoured"));
-        }
-    };
     let base = keys.positive("rope.freq_base")?.unwrap_or(BASE);
     let mut rope = Rope::new(dimensions, base, config.positions);
-    rope.position_divisor = divisor;
+    rope.position_divisor = divisor(keys)?;
     Ok(Config {
         embedding: Embedding { positions: None, ..config.embedding },
         rotary: Some(Rotary { global: rope, local: rope }),
         ..config
     })
+}
+
+/// What positions are divided by.
+fn divisor<'a>(keys: &Keys<'a>) -> Outcome<'a, f32> {
+    const KIND: &str = "rope.scaling.type";
+    const FACTOR: &str = "rope.scaling.factor";
+    let found = position_divisor(keys.text(KIND)?, keys.number(FACTOR)?);
+    let found = found.ok_or_else(|| keys.refuse(KIND, "only none and linear are honoured"))?;
+    #[allow(clippy::cast_possible_truncation)] // models are not this precise
+    let divisor = found as f32;
+    match divisor.is_finite() && divisor > 0.0 {
+        true => Ok(divisor),
+        false => Err(keys.refuse(FACTOR, "a positive number is needed here")),
+    }
 }
 
 /// Which layers see all tokens: one of so many, the first or the last of each turn.

@@ -1,6 +1,7 @@
 //! A decoder's sizes in the words of GGUF's metadata.
 
 use super::decoder_family::{biases, complete, has_windows, local_rope};
+use super::scaling::position_divisor;
 use super::settings::{GgufRefusal, Settings, check_tensors};
 use super::tokenizer::check_tokenizer;
 use super::{gguf_architecture, value_of};
@@ -160,12 +161,12 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Settings<'a>, config: &LlamaConfig) -> O
         return Err(GgufRefusal::missing("rope.freq_base"));
     };
     let mut attention = number("rope.scaling.attn_factor").unwrap_or(1.0);
-    let factor = number("rope.scaling.factor").or(number("rope.scale_linear")).unwrap_or(1.0);
-    match settings.text("rope.scaling.type") {
-        Some("none") => {}
+    let said = number("rope.scaling.factor").or(number("rope.scale_linear"));
+    let (kind, factor) = (settings.text("rope.scaling.type"), said.unwrap_or(1.0));
+    match (position_divisor(kind, said), kind) {
         #[allow(clippy::cast_possible_truncation)] // models are not this precise
-        None | Some("linear") => rope.position_divisor = factor as f32,
-        Some("yarn") => {
+        (Some(divisor), _) => rope.position_divisor = divisor as f32,
+        (None, Some("yarn")) => {
             #[allow(clippy::cast_precision_loss)] // far below 2²⁴
             let yarn = YarnSettings {
                 factor,
@@ -186,7 +187,7 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Settings<'a>, config: &LlamaConfig) -> O
                 return Err(settings.refuse("rope.scaling.yarn_attn_factor", reason));
             }
         }
-        Some("longrope") => {
+        (None, Some("longrope")) => {
             if factor != 1.0 {
                 let reason = "beside longrope it is not honoured";
                 return Err(settings.refuse("rope.scaling.factor", reason));
@@ -196,7 +197,7 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Settings<'a>, config: &LlamaConfig) -> O
                 return Err(settings.refuse("rope.scaling.type", reason));
             }
         }
-        Some(_) => {
+        (None, _) => {
             let reason = "only none, linear, yarn and longrope are honoured";
             return Err(settings.refuse("rope.scaling.type", reason));
         }
