@@ -8,6 +8,7 @@
 //! * [`finalfusion`]: finalfusion files rewritten, made up, and opened.
 //! * [`formats`]: the table of formats that generic suites loop over.
 //! * [`hostile`]: files made wrong on purpose.
+//! * [`changed`]: test files with other keys and tensors than they have.
 //! * [`blocks`]: the published model with its matrices in ggml's blocks.
 //! * [`schemes`]: quantisation schemes as a table.
 //! * [`supply`]: the packages of others that the project is made of.
@@ -35,6 +36,7 @@
 pub mod agreement;
 pub mod amb;
 pub mod blocks;
+pub mod changed;
 pub mod checkpoint;
 pub mod contract;
 pub mod core_tables;

@@ -10,6 +10,7 @@ use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, FolderResult, Prefix};
 use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession};
 use nanoembed_core::{Error, ErrorKind};
+use nanoembed_tests::changed::{self, Ones};
 use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
@@ -558,4 +559,43 @@ fn a_text_is_as_long_as_the_tokenizers_settings_say_in_both_spellings() {
     for wrong in [r#"{"model_max_length": 4.5}"#, r#"{"model_max_length": "4"}"#] {
         assert_eq!(tokens(wrong).err().unwrap().error().kind(), ErrorKind::BadMetadata);
     }
+}
+
+/// Opens a folder of which one file of weights is without some tensors and has vectors more:
+/// answers the error and the tensor that is at fault.
+fn opened(
+    folder: &Folder,
+    file: usize,
+    gone: &[&str],
+    vectors: &[Ones<'_>],
+) -> Result<(), (ErrorKind, String)> {
+    let mut files = folder.weights().unwrap();
+    files[file] = changed::safetensors(&files[file], gone, vectors);
+    match AnyEncoder::open_folder(&|path: &str| folder.text(path), files) {
+        Ok(_) => Ok(()),
+        Err(ModelFault::Tensor(fault)) => Err((fault.error.kind(), fault.tensor)),
+        Err(fault) => panic!("{fault}"),
+    }
+}
+
+#[test]
+fn the_first_layer_lacks_a_norm_in_modern_bert_alone() {
+    for folder in complete() {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let tensor = match name {
+            "embeddinggemma" | "eurobert" | "qwen3_embedding" => "layers.0.input_layernorm.weight",
+            "bert_cased" => "encoder.layer.0.attention.output.LayerNorm.weight",
+            "nomic_bert" => "encoder.layers.0.norm1.weight",
+            _ => continue,
+        };
+        let found = opened(&Folder::of(&folder), 0, &[tensor], &[]).unwrap_err();
+        assert_eq!(found.0, ErrorKind::MissingTensor, "{name}");
+    }
+    // Its code builds none there, and would not use one.
+    let modern = Folder::named("modernbert_reranker");
+    let norm = "model.layers.0.attn_norm.weight";
+    let refused = Err((ErrorKind::UnsupportedSetting, norm.to_owned()));
+    assert_eq!(opened(&modern, 0, &[], &[(norm, 48)]), refused);
+    let second = "model.layers.1.attn_norm.weight";
+    assert_eq!(opened(&modern, 0, &[second], &[]).unwrap_err().0, ErrorKind::MissingTensor);
 }

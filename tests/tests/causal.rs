@@ -5,7 +5,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{Activations, LlamaPlan, Output};
 use nanoembed_core::owned::CausalModel;
 use nanoembed_core::token::SpecialTokens;
-use nanoembed_tests::data;
+use nanoembed_tests::{changed, data};
 
 fn texts() -> Vec<serde_json::Value> {
     let json: serde_json::Value = serde_json::from_slice(&data::read("llama/tiny.json")).unwrap();
@@ -56,4 +56,14 @@ fn a_file_that_is_cut_or_of_another_kind_is_refused() {
     assert_eq!(kind("llama/tiny.json"), ErrorKind::UnknownFormat);
     assert_eq!(kind("gguf/small.gguf"), ErrorKind::UnsupportedArchitecture);
     assert_eq!(kind("amb/wordpiece.amb"), ErrorKind::MissingMetadata);
+}
+
+#[test]
+fn a_file_without_a_norm_of_the_first_layer_is_refused() {
+    let file = data::read("llama/tiny.gguf");
+    for norm in ["blk.0.attn_norm.weight", "blk.0.ffn_norm.weight", "output_norm.weight"] {
+        let file = changed::gguf(&file, &[norm], &[], &[]);
+        let kind = CausalModel::open(file).map(drop).map_err(|error| error.kind());
+        assert_eq!(kind, Err(ErrorKind::MissingTensor), "{norm}");
+    }
 }

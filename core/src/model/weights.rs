@@ -184,6 +184,19 @@ impl Matrix {
     }
 }
 
+/// What is found of a tensor that the model's settings say there is, or say there is not.
+///
+/// # Errors
+///
+/// [`ErrorKind::MissingTensor`] and, where it lies, [`ErrorKind::UnsupportedSetting`].
+pub(crate) fn as_said(found: Option<Matrix>, is_said: bool) -> Result<Option<Matrix>> {
+    match (found, is_said) {
+        (None, true) => Err(Error::without_offset(ErrorKind::MissingTensor)),
+        (Some(matrix), false) => Err(Error::new(matrix.offset, ErrorKind::UnsupportedSetting)),
+        (found, _) => Ok(found),
+    }
+}
+
 /// A source of tensors.
 pub trait Weights {
     /// Where the tensor called `name` lies; `None` if there is no such tensor.

@@ -70,6 +70,7 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         it.embedding.token_types = false;
         it.attention.window = window(3, 0);
         it.order = Order::Pre;
+        it.first_norm = false;
         it.final_norm = true;
     });
     let gemma = with(gated(llama, Activation::GeluTanh), |it| {

@@ -47,6 +47,9 @@ pub struct Config {
     pub epsilon: f32,
     /// The feed-forward layer.
     pub feed_forward: FeedForward,
+    /// Whether the first layer has the norm before its attention, as all others: ModernBERT's takes
+    /// the embeddings as they are.
+    pub first_norm: bool,
     /// Whether a norm follows the last layer.
     pub final_norm: bool,
 }
@@ -140,7 +143,7 @@ pub enum Mask {
 pub enum Order {
     /// Behind each residual sum.
     Post,
-    /// Before attention and feed-forward layer; a layer may lack the first.
+    /// Before attention and feed-forward layer.
     Pre,
     /// As `Pre`, and what comes out is normed before it is added.
     Sandwich,
@@ -198,6 +201,7 @@ impl Config {
         norm: NormKind::Layer,
         epsilon: 1e-12,
         feed_forward: FeedForward::Plain(Activation::Gelu),
+        first_norm: true,
         final_norm: false,
     };
 

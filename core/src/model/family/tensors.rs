@@ -8,7 +8,7 @@ use crate::model::block::observation::LayerInput;
 use crate::model::config::{BertConfig, Config, FAMILIES, FeedForward, NormKind, Order};
 use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Encoder;
-use crate::model::weights::{Matrix, Name, Weights};
+use crate::model::weights::{Matrix, Name, Weights, as_said};
 
 /// What a tensor is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -217,14 +217,13 @@ impl Names {
         Ok(Norm { weight, bias })
     }
 
-    /// Finds the tensors of a layer, as the settings say which there are. Biases may be missing, and
-    /// so may the first norm of models that norm before the attention. What is found is written
-    /// where it stays: a layer is large for a small stack.
+    /// Finds the tensors of a layer, as the settings say which there are. Biases may be missing.
+    /// What is found is written where it stays: a layer is large for a small stack.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`]
-    /// answers.
+    /// answers; [`ErrorKind::UnsupportedSetting`] for a first norm that the model does not have.
     pub(super) fn locate(
         &self,
         into: &mut Layer,
@@ -280,8 +279,10 @@ impl Names {
                 }
             },
         }
-        if config.order != Order::Pre || layer > 0 || has(Tensor::AttentionNorm)? {
+        if config.first_norm || layer > 0 {
             norm(&mut into.attention_norm, Tensor::AttentionNorm, hidden)?;
+        } else {
+            as_said(self.find(weights, (Tensor::AttentionNorm, ".weight"), layer)?, false)?;
         }
         if let Some(further) = into.further.first_mut() {
             if config.order == Order::Sandwich {

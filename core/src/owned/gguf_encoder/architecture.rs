@@ -84,6 +84,7 @@ fn modern_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
         embedding: Embedding { token_types: false, ..config.embedding },
         order: Order::Pre,
         feed_forward: FeedForward::Gated(activation),
+        first_norm: false,
         final_norm: true,
         ..config
     };

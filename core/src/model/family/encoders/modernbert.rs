@@ -61,6 +61,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         order: Order::Pre,
         epsilon: settings.positive("norm_eps")?.unwrap_or(1e-5),
         feed_forward: FeedForward::Gated(activation),
+        first_norm: false,
         final_norm: true,
         ..sized
     };

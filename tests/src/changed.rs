@@ -1,0 +1,67 @@
+//! Files of the tests with other keys and tensors than they have.
+
+use nanoembed_core::event::Mode;
+use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
+use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
+use safetensors::tensor::{SafeTensors, TensorView, serialize};
+
+/// A vector that a file has beside its own tensors: its name and how many ones are in it.
+pub type Ones<'a> = (&'a str, usize);
+
+fn ones(count: usize) -> Vec<u8> {
+    [1.0_f32.to_le_bytes()].repeat(count).concat()
+}
+
+/// A GGUF file without the keys and tensors of `gone`, with these keys in place of its own, and
+/// these vectors behind its tensors.
+///
+/// # Panics
+///
+/// If it is no GGUF file.
+#[must_use]
+pub fn gguf(
+    bytes: &[u8],
+    gone: &[&str],
+    keys: &[(&str, WriteValue<'_>)],
+    vectors: &[Ones<'_>],
+) -> Vec<u8> {
+    let file = Gguf::parse(bytes, Mode::Strict).expect("a GGUF file");
+    let stays = |key: &&str| !gone.contains(key) && keys.iter().all(|(changed, _)| changed != key);
+    let own = file.metadata().map(|(key, _)| key).filter(stays);
+    let stored = |key| (key, WriteValue::Stored(file.stored_value(key).expect("a value")));
+    let metadata: Vec<(&str, WriteValue<'_>)> =
+        own.map(stored).chain(keys.iter().copied()).collect();
+    let own = file.tensors().filter(|tensor| !gone.contains(&tensor.header().name));
+    let own = own.map(|tensor| {
+        let header = tensor.header();
+        let spec = TensorSpec { name: header.name, dtype: header.dtype, shape: header.shape };
+        (spec, tensor.data().to_vec())
+    });
+    let more = vectors.iter().map(|(name, count)| {
+        let shape = Shape::new(&[*count as u64]).expect("a shape");
+        (TensorSpec { name, dtype: Dtype::F32, shape }, ones(*count))
+    });
+    let (specs, contents): (Vec<_>, Vec<_>) = own.chain(more).unzip();
+    let plan = Plan { metadata: &metadata, ..Plan::new(&specs) };
+    let mut writer = Writer::new(plan, Vec::new()).expect("a plan");
+    contents.iter().for_each(|content| writer.data(content).expect("a tensor"));
+    writer.finish().expect("a file")
+}
+
+/// A safetensors file without the tensors of `gone`, and with these vectors.
+///
+/// # Panics
+///
+/// If it is no safetensors file.
+#[must_use]
+pub fn safetensors(bytes: &[u8], gone: &[&str], vectors: &[Ones<'_>]) -> Vec<u8> {
+    let file = SafeTensors::deserialize(bytes).expect("a safetensors file");
+    let mut tensors = file.tensors();
+    tensors.retain(|(name, _)| !gone.contains(&name.as_str()));
+    let contents: Vec<Vec<u8>> = vectors.iter().map(|(_, count)| ones(*count)).collect();
+    for ((name, count), content) in vectors.iter().zip(&contents) {
+        let view = TensorView::new(safetensors::Dtype::F32, vec![*count], content);
+        tensors.push(((*name).to_owned(), view.expect("a tensor")));
+    }
+    serialize(tensors, None).expect("a file")
+}
