@@ -143,7 +143,9 @@ impl Checkpoint {
         };
         let dense = modules.dense.iter().map(|module| {
             let file = File::read(&self.folder.join(&module.folder).join("model.safetensors"));
-            file.with(|weights| DenseLayer::read(&weights, "linear", module.activation))
+            file.with(|weights| {
+                DenseLayer::read(&weights, "linear", module.bias, module.activation)
+            })
         });
         Recipe {
             pooling: modules

@@ -599,3 +599,45 @@ fn the_first_layer_lacks_a_norm_in_modern_bert_alone() {
     let second = "model.layers.1.attn_norm.weight";
     assert_eq!(opened(&modern, 0, &[second], &[]).unwrap_err().0, ErrorKind::MissingTensor);
 }
+
+#[test]
+fn biases_are_those_that_the_settings_say() {
+    let with = |name: &str, tensor: &str, elements| {
+        let found = opened(&Folder::named(name), 0, &[], &[(tensor, elements)]);
+        assert_eq!(found, Err((ErrorKind::UnsupportedSetting, tensor.to_owned())), "{name}");
+    };
+    with("qwen3_embedding", "layers.0.self_attn.q_proj.bias", 64);
+    with("qwen3_embedding", "layers.2.self_attn.o_proj.bias", 48);
+    with("qwen3_embedding", "layers.1.mlp.down_proj.bias", 48);
+    with("eurobert", "layers.0.self_attn.v_proj.bias", 48);
+    with("embeddinggemma", "norm.bias", 48);
+    with("nomic_bert", "encoder.layers.1.attn.Wqkv.bias", 144);
+    with("gte", "encoder.layer.0.mlp.up_gate_proj.bias", 192);
+    with("modernbert_reranker", "model.layers.0.attn.Wqkv.bias", 144);
+    with("modernbert_reranker", "model.final_norm.bias", 48);
+    with("modernbert_reranker", "head.dense.bias", 48);
+    with("modernbert_reranker", "head.norm.bias", 48);
+    let found = opened(&Folder::named("embeddinggemma"), 1, &[], &[("linear.bias", 96)]);
+    let in_dense = Err((ErrorKind::UnsupportedSetting, "2_Dense/linear.bias".to_owned()));
+    assert_eq!(found, in_dense);
+    let dense = Folder::named("bert_cased").text("2_Dense/config.json").unwrap().unwrap();
+    let mut dense: Value = serde_json::from_str(&dense).unwrap();
+    assert_eq!(opened(&Folder::named("bert_cased"), 1, &[], &[]), Ok(()));
+    dense["bias"] = false.into();
+    let folder = Folder::named("bert_cased").with("2_Dense/config.json", Some(dense.to_string()));
+    assert_eq!(opened(&folder, 1, &[], &[]), in_dense);
+    assert_eq!(opened(&folder, 1, &["linear.bias"], &[]), Ok(()));
+
+    let without = |name: &str, file, tensor: &str| {
+        let found = opened(&Folder::named(name), file, &[tensor], &[]).unwrap_err();
+        assert_eq!(found.0, ErrorKind::MissingTensor, "{name} {tensor}");
+    };
+    without("bert_cased", 1, "linear.bias");
+    without("roberta", 0, "embeddings.LayerNorm.bias");
+    without("nomic_bert", 0, "emb_ln.bias");
+    without("modernbert_mean", 0, "final_norm.bias");
+    without("modernbert_mean", 0, "layers.0.mlp.Wi.bias");
+    without("cross_encoder", 0, "bert.pooler.dense.bias");
+    without("cross_encoder", 0, "classifier.bias");
+    without("modernbert_reranker", 0, "classifier.bias");
+}

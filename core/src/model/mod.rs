@@ -136,4 +136,6 @@ pub use table::{TableModel, TableSource};
 pub use table::{TableSettings, TokenTable};
 #[cfg(feature = "folder-models")]
 pub use transformer::{Transformer, TransformerMemory, TransformerNeeds, TransformerSource};
+#[cfg(feature = "families")]
+pub(crate) use weights::as_said;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

@@ -9,7 +9,7 @@ use crate::limit::filled;
 use crate::model::{
     Batch, BertConfig, Classifier, ClassifierModel, Config, Dense, DenseActivation, Encoder,
     FamilyModel, HeadNorm, Layer, Matrix, Observer, Parallel, Plan, Prefixed, Run, TextEmbedding,
-    Ways, Weights, Workspace,
+    Ways, Weights, Workspace, as_said,
 };
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
@@ -42,19 +42,20 @@ pub struct DenseLayer {
 }
 
 impl DenseLayer {
-    /// The layer called `name` (`linear` in a Dense module's own file), whose bias may be missing.
+    /// The layer called `name` (`linear` in a Dense module's own file), with a bias or without.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`], and what reading the weights may
-    /// fail with.
+    /// fail with; [`ErrorKind::UnsupportedSetting`] for a bias that the layer does not have.
     pub fn read(
         weights: &(impl Weights + ?Sized),
         name: &str,
+        has_bias: bool,
         activation: DenseActivation,
     ) -> Result<Self> {
         let matrix = find(weights, name, ".weight")?.ok_or(MISSING)?;
-        let bias = match find(weights, name, ".bias")? {
+        let bias = match as_said(find(weights, name, ".bias")?, has_bias)? {
             Some(bias) => vector(weights, &bias, matrix.rows)?,
             None => filled(matrix.rows, 0.0)?,
         };
@@ -115,19 +116,19 @@ impl OwnedClassifier {
         model: ClassifierModel,
         width: usize,
     ) -> Result<Self> {
-        let layer = |name, activation| match find(weights, name, ".weight")? {
-            Some(_) => DenseLayer::read(weights, name, activation),
-            None => DenseLayer::read(beside, name, activation),
+        let layer = |name, has_bias, activation| match find(weights, name, ".weight")? {
+            Some(_) => DenseLayer::read(weights, name, has_bias, activation),
+            None => DenseLayer::read(beside, name, has_bias, activation),
         };
-        let hidden = layer(model.hidden, model.activation)?;
-        let output = layer(model.output, DenseActivation::Identity)?;
+        let hidden = layer(model.hidden, model.hidden_bias, model.activation)?;
+        let output = layer(model.output, true, DenseActivation::Identity)?;
         if (hidden.inputs, hidden.outputs(), output.inputs) != (width, width, width) {
             return Err(Error::without_offset(ErrorKind::WrongShape));
         }
         let norm = match model.norm {
             Some(name) => {
                 let weight = find(beside, name, ".weight")?.ok_or(MISSING)?;
-                let bias = match find(beside, name, ".bias")? {
+                let bias = match as_said(find(beside, name, ".bias")?, model.norm_bias)? {
                     Some(bias) => vector(beside, &bias, width)?,
                     None => filled(width, 0.0)?,
                 };

@@ -33,13 +33,14 @@ impl Head {
         among: &(impl Weights + ?Sized),
         beside: &(impl Weights + ?Sized),
     ) -> Result<Self> {
-        let layer = |name| match matrix(among, name, ".weight")? {
-            Some(_) => Linear::find(|kind| matrix(among, name, kind)),
-            None => Linear::find(|kind| matrix(beside, name, kind)),
+        let layer = |name, has_bias| match matrix(among, name, ".weight")? {
+            Some(_) => Linear::find(has_bias, |kind| matrix(among, name, kind)),
+            None => Linear::find(has_bias, |kind| matrix(beside, name, kind)),
         };
-        let (hidden, output) = (layer(model.hidden)?, layer(model.output)?);
-        let norm = model.norm.map(|name| Linear::find(|kind| matrix(beside, name, kind)));
-        let norm = norm.transpose()?;
+        let (hidden, output) =
+            (layer(model.hidden, model.hidden_bias)?, layer(model.output, true)?);
+        let norm = |name| Linear::find(model.norm_bias, |kind| matrix(beside, name, kind));
+        let norm = model.norm.map(norm).transpose()?;
         let is_vector = |it: &Matrix| (it.rows, it.cols) == (1, width);
         let is_norm = |it: &Linear| is_vector(&it.weight) && it.bias.as_ref().is_none_or(is_vector);
         let fits = hidden.fits(width, width)

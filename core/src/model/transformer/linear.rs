@@ -4,7 +4,7 @@ use super::{MISSING, TOO_LARGE, TOO_SMALL};
 use crate::error::Result;
 use crate::model::head::dense::{Dense, DenseActivation};
 use crate::model::run::Run;
-use crate::model::weights::{Matrix, Weights};
+use crate::model::weights::{Matrix, Weights, as_said};
 
 /// Where the weight and the bias of a layer lie.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +15,12 @@ pub(super) struct Linear {
 
 impl Linear {
     /// The layer whose tensors `find` finds by what their names end with.
-    pub(super) fn find(find: impl Fn(&str) -> Result<Option<Matrix>>) -> Result<Self> {
-        Ok(Self { weight: find(".weight")?.ok_or(MISSING)?, bias: find(".bias")? })
+    pub(super) fn find(
+        has_bias: bool,
+        find: impl Fn(&str) -> Result<Option<Matrix>>,
+    ) -> Result<Self> {
+        let weight = find(".weight")?.ok_or(MISSING)?;
+        Ok(Self { weight, bias: as_said(find(".bias")?, has_bias)? })
     }
 
     /// Whether it makes so many outputs of so many inputs.

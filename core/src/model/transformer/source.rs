@@ -5,7 +5,7 @@ use super::linear::Linear;
 use super::model::Transformer;
 use super::modules::{DenseModule, Modules};
 use super::texts::{fault, object, value};
-use super::{MISSING, TOO_LARGE, TOO_SMALL, WRONG_SHAPE};
+use super::{TOO_LARGE, TOO_SMALL, WRONG_SHAPE};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
 use crate::kernel::Kernels;
@@ -340,7 +340,7 @@ impl<'a> TransformerSource<'a> {
     /// Where the weight and the bias of a layer behind the pooling lie.
     fn linear(&self, layer: &DenseModule<'_>) -> Result<Linear> {
         let DenseModule { folder, settings } = layer;
-        let found = Linear::find(|kind| {
+        let found = Linear::find(settings.bias, |kind| {
             let mut name = Name::new("");
             let mut room = [0; 4];
             chars(folder).for_each(|c| name.push(utf8(c, &mut room)));
@@ -348,9 +348,6 @@ impl<'a> TransformerSource<'a> {
             name.push(kind);
             self.weights().matrix(name.as_str())
         })?;
-        if settings.bias && found.bias.is_none() {
-            return Err(MISSING);
-        }
         let fits = found.fits(settings.outputs, settings.inputs);
         if fits { Ok(found) } else { Err(WRONG_SHAPE) }
     }

@@ -142,10 +142,7 @@ fn recipe(modules: Option<&Modules>, weights: &impl Weights) -> Result<Recipe> {
 
 fn dense_layer(module: &DenseModule, weights: &impl Weights) -> Result<DenseLayer> {
     let name = [&*module.folder, "linear"].concat();
-    if module.bias && weights.matrix(&[&*name, ".bias"].concat())?.is_none() {
-        return Err(Error::without_offset(ErrorKind::MissingTensor));
-    }
-    let layer = DenseLayer::read(weights, &name, module.activation)?;
+    let layer = DenseLayer::read(weights, &name, module.bias, module.activation)?;
     if (layer.inputs, layer.bias.len()) != (module.inputs, module.outputs) {
         return Err(Error::without_offset(ErrorKind::WrongShape));
     }

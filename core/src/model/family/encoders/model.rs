@@ -1,6 +1,6 @@
 //! What a `config.json` says of an encoder.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::kernel::Kernels;
 use crate::model::config::Config;
 use crate::model::family::planning;
@@ -8,7 +8,7 @@ use crate::model::family::tensors::{Names, Tensor};
 use crate::model::head::dense::DenseActivation;
 use crate::model::head::ways::Way;
 use crate::model::plan::Plan;
-use crate::model::weights::Weights;
+use crate::model::weights::{Weights, as_said};
 
 /// An encoder as its `config.json` describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,11 +20,23 @@ pub struct FamilyModel {
     pub config: Config,
     /// What its tensors are called, behind a prefix that the file decides.
     pub names: &'static Names,
-    /// Which of its layers must have biases; others may.
+    /// Which of its parts have biases; others have none.
     pub biases: Biases,
     /// The head on top of it, if it classifies.
     pub classifier: Option<ClassifierModel>,
 }
+
+/// All norms.
+const NORMS: &[Tensor] = &[
+    Tensor::EmbeddingNorm,
+    Tensor::AttentionNorm,
+    Tensor::QueryNorm,
+    Tensor::KeyNorm,
+    Tensor::AttentionEndNorm,
+    Tensor::FeedForwardNorm,
+    Tensor::FeedForwardEndNorm,
+    Tensor::Norm,
+];
 
 /// Which parts of a model have biases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,18 +60,16 @@ impl Biases {
     pub const NONE: Self =
         Self { attention: false, output: false, up: false, down: false, norms: false };
 
-    /// Which tensors of a layer these are.
-    fn tensors(self) -> impl Iterator<Item = Tensor> {
+    /// The tensors of each part, and whether they have biases.
+    const fn parts(self) -> [(bool, &'static [Tensor]); 5] {
         let Self { attention, output, up, down, norms } = self;
-        let kinds: [(bool, &[Tensor]); 5] = [
+        [
             (attention, &[Tensor::Query, Tensor::Key, Tensor::Value, Tensor::QueryKeyValue]),
             (output, &[Tensor::AttentionOutput]),
             (up, &[Tensor::Up, Tensor::Gate, Tensor::UpGate, Tensor::GateUp]),
             (down, &[Tensor::Down]),
-            (norms, &[Tensor::AttentionNorm, Tensor::FeedForwardNorm]),
-        ];
-        let kinds = kinds.into_iter().filter(|(has, _)| *has);
-        kinds.flat_map(|(_, tensors)| tensors.iter().copied())
+            (norms, NORMS),
+        ]
     }
 }
 
@@ -85,17 +95,22 @@ impl FamilyModel {
         planning::summaries(self.config.layers, locate, kernels)
     }
 
-    /// Looks whether all biases are there that the model needs.
+    /// Looks whether those biases are there that the model has, and no others: models that have
+    /// none would not use them.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingTensor`], and what [`Weights::matrix`] answers.
+    /// [`ErrorKind::MissingTensor`](crate::ErrorKind::MissingTensor) and
+    /// [`ErrorKind::UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting), with the bias asked
+    /// for last; what [`Weights::matrix`] answers.
     pub fn check_biases(&self, weights: &(impl Weights + ?Sized)) -> Result<()> {
         for layer in 0..self.config.layers {
-            for tensor in self.biases.tensors() {
-                let find = |kind| self.names.find(weights, (tensor, kind), layer);
-                if find(".weight")?.is_some() && find(".bias")?.is_none() {
-                    return Err(Error::without_offset(ErrorKind::MissingTensor));
+            for (has_bias, tensors) in self.biases.parts() {
+                for tensor in tensors {
+                    let find = |kind| self.names.find(weights, (*tensor, kind), layer);
+                    if find(".weight")?.is_some() {
+                        as_said(find(".bias")?, has_bias)?;
+                    }
                 }
             }
         }
@@ -114,10 +129,14 @@ pub struct ClassifierModel {
     pub pooling: Way,
     /// The first layer: `.weight` or `.bias` follows.
     pub hidden: &'static str,
+    /// Whether that has a bias; the layer that makes logits always has one.
+    pub hidden_bias: bool,
     /// What that does to its output.
     pub activation: DenseActivation,
     /// The norm behind it.
     pub norm: Option<&'static str>,
+    /// Whether that has a bias.
+    pub norm_bias: bool,
     /// The layer that makes logits.
     pub output: &'static str,
     /// How many classes its settings say it tells apart.
@@ -148,8 +167,10 @@ impl ClassifierModel {
     pub(super) const BERT: Self = Self {
         pooling: Way::First,
         hidden: "pooler.dense",
+        hidden_bias: true,
         activation: DenseActivation::Tanh,
         norm: None,
+        norm_bias: true,
         output: "classifier",
         labels: USUAL_LABELS,
         on_logits: None,

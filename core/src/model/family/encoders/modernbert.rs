@@ -136,8 +136,11 @@ fn classifier<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<ClassifierMode
     Ok(Some(ClassifierModel {
         pooling,
         hidden: "head.dense",
+        // `classifier_bias` is about this layer.
+        hidden_bias: false,
         activation: DenseActivation::Gelu,
         norm: Some("head.norm"),
+        norm_bias: settings.truth("norm_bias", false)?,
         ..ClassifierModel::BERT
     }))
 }

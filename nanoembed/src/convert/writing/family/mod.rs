@@ -160,7 +160,7 @@ impl Recipe {
                 return Err(refuse(message.into()));
             }
             let name = format!("{}linear", module.folder);
-            DenseLayer::read(&weights, &name, module.activation)
+            DenseLayer::read(&weights, &name, module.bias, module.activation)
                 .map_err(|error| Error::in_file(folder.name(), error))
         });
         let dense: Vec<DenseLayer> = dense.collect::<Result<_>>()?;
