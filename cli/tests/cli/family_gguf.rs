@@ -6,7 +6,7 @@ use std::path::Path;
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
-use nanoembed_core::tensor::TensorSpec;
+use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -38,21 +38,38 @@ pub fn changed(
     keep: impl Fn(&str) -> bool,
     more: &[(&str, WriteValue<'_>)],
 ) -> Vec<u8> {
+    with_vector(bytes, keep, more, None)
+}
+
+/// Changes the keys of a file, and adds a vector of ones.
+fn with_vector(
+    bytes: &[u8],
+    keep: impl Fn(&str) -> bool,
+    more: &[(&str, WriteValue<'_>)],
+    vector: Option<(&str, usize)>,
+) -> Vec<u8> {
     let file = Gguf::parse(bytes, Mode::Strict).unwrap();
     let keys = file.metadata().map(|(key, _)| key).filter(|key| keep(key));
     let mut metadata: Vec<(&str, WriteValue<'_>)> =
         keys.map(|key| (key, WriteValue::Stored(file.stored_value(key).unwrap()))).collect();
     metadata.extend_from_slice(more);
-    let specs: Vec<TensorSpec<'_>> = file
+    let mut specs: Vec<TensorSpec<'_>> = file
         .tensors()
         .map(|tensor| {
             let header = tensor.header();
             TensorSpec { name: header.name, dtype: header.dtype, shape: header.shape }
         })
         .collect();
+    specs.extend(vector.map(|(name, elements)| {
+        let shape = Shape::new(&[elements as u64]).unwrap();
+        TensorSpec { name, dtype: Dtype::F32, shape }
+    }));
     let plan = Plan { metadata: &metadata, tensors: &specs, alignment: 32 };
     let mut writer = Writer::new(plan, Vec::new()).unwrap();
     file.tensors().for_each(|tensor| writer.data(tensor.data()).unwrap());
+    if let Some((_, elements)) = vector {
+        writer.data(&[1.0_f32.to_le_bytes()].repeat(elements).concat()).unwrap();
+    }
     writer.finish().unwrap()
 }
 
@@ -231,6 +248,34 @@ fn what_a_file_asks_for_and_is_not_done_is_refused_by_name() {
     let pre = "tokenizer.ggml.pre";
     let unknown = [(pre, WriteValue::Text("of_tomorrow"))];
     refused(changed(&qwen, |key| key != pre, &unknown), "of_tomorrow");
+}
+
+#[test]
+fn tensors_that_a_family_does_not_use_are_refused_by_name() {
+    let out = TempDir::new().unwrap();
+    let model = out.path().join("m.gguf");
+    let refused = |bytes: &[u8], name: &str, elements: usize, said: &str| {
+        let all = |_: &str| true;
+        let file = with_vector(bytes, all, &[], Some((name, elements)));
+        std::fs::write(&model, file).unwrap();
+        let found = failure(&["embed", "-m", model.to_str().unwrap(), "a"], b"", 1);
+        assert!(found.contains(&format!("`{name}`")) && found.contains(said), "{found}");
+    };
+    let unused = "no model that is known here uses such a tensor";
+    let eurobert = written(&models().join("eurobert"), &model);
+    refused(&eurobert, "blk.0.attn_q_norm.weight", 12, unused);
+    refused(&eurobert, "blk.0.post_attention_norm.weight", 48, unused);
+    refused(&eurobert, "token_embd_norm.weight", 48, unused);
+    refused(&eurobert, "blk.0.attn_q.bias", 48, "there is no tensor");
+    let jina = written(&models().join("jina_v3"), &model);
+    refused(&jina, "blk.0.ffn_gate.weight", 48, unused);
+    refused(&jina, "blk.0.attn_q.weight", 48, unused);
+    refused(&jina, "position_embd.weight", 48, unused);
+    refused(&jina, "token_embd.bias", 48, unused);
+    refused(&jina, "blk.token_embd.weight", 48, unused);
+    let roberta = written(&models().join("roberta"), &model);
+    refused(&roberta, "blk.0.ffn_gate.weight", 48, unused);
+    refused(&roberta, "cls.weight", 48, unused);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 
+use crate::tiny_model::TinyModel;
 use crate::{failure, nanoembed, objects, stdout, tiny_gguf};
 
 /// ggml's types as PyPI's `gguf` 0.17 has them: number, name, elements of a block, its bytes.
@@ -310,4 +311,17 @@ fn a_file_that_is_cut_short_is_called_so_by_every_command() {
             assert!(said.contains("cut short"), "{arguments:?} of {length}: {said}");
         }
     }
+}
+
+/// What a file says of itself is no setting, and unknown settings are refused.
+#[test]
+fn what_a_weights_file_says_of_itself_goes_along_and_changes_nothing() {
+    let model = TinyModel::new();
+    let file = model.converted("m.weights", &["--metadata", "source=a test"]);
+    let migrated = format!("{file}.gguf");
+    stdout(&["migrate", &file, &migrated, "-q"], "");
+    let inspected = objects(&stdout(&["inspect", "--json", &migrated], "")).remove(0);
+    assert_eq!(inspected["metadata"]["nanoembed.metadata.source"], "a test");
+    let of = |model: &str| stdout(&["embed", "-m", model, "a b"], "");
+    assert_eq!(of(&migrated), of(&file));
 }

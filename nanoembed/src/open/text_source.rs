@@ -1,5 +1,6 @@
 //! A model of texts, wherever its texts and its weights lie: in a folder or in one file.
 
+use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::{ModelSource, gguf_architecture};
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
 use nanoembed_core::owned::{self, AnyEncoder, ModelFault, Pipeline, TextModel, TextTokenizer};
@@ -117,10 +118,7 @@ impl<'f> NamedFile<'f> {
         self.text.each_tensor(&mut |name, header| weights.add(name, start, header));
         let opened = TextModel::open(self.text.model(), weights, self.pipeline()?);
         opened.map_err(|fault| match &self.source {
-            ModelSource::Gguf(file) => {
-                let architecture = gguf_architecture(file).unwrap_or_default();
-                asked::failure(&format!("{} ({architecture})", self.name), &fault)
-            }
+            ModelSource::Gguf(file) => asked::failure(&with_architecture(&self.name, file), &fault),
             _ => asked::failure(&self.name, &fault),
         })
     }
@@ -136,6 +134,11 @@ impl<'f> NamedFile<'f> {
     }
 }
 
+/// What a GGUF file is called in errors, with the architecture of its model.
+fn with_architecture(name: &str, file: &Gguf<'_>) -> String {
+    format!("{name} ({})", gguf_architecture(file).unwrap_or_default())
+}
+
 /// Why there is no model of texts in a file, in words.
 fn refusal(name: &str, bytes: &[u8], source: &ModelSource<'_>, fault: &ModelFault) -> Error {
     match (fault, source) {
@@ -147,7 +150,8 @@ fn refusal(name: &str, bytes: &[u8], source: &ModelSource<'_>, fault: &ModelFaul
             explained(fault, text, &format!("{name}: {}", fault.file))
         }
         (ModelFault::Key { error, key, reason }, ModelSource::Gguf(file)) => {
-            Error::input(error.kind(), refusal_message(file, *error, key, reason)).at(name)
+            let message = refusal_message(file, *error, key, reason);
+            Error::input(error.kind(), message).at(with_architecture(name, file))
         }
         (fault, _) => stored_failure(name, bytes, fault.error()),
     }

@@ -5,7 +5,8 @@ use nanoembed_core::event::{Format, Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::{
-    GgufSetting, gguf_architecture, gguf_bert_setting_at_fault, gguf_is_known_encoder, gguf_refusal,
+    GgufSetting, gguf_architecture, gguf_bert_setting_at_fault, gguf_bert_tensor_at_fault,
+    gguf_is_known_encoder, gguf_refusal,
 };
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -47,10 +48,14 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
     Some(match error.kind() {
         ErrorKind::UnsupportedSetting | ErrorKind::MissingMetadata => {
             let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
-            if gguf_architecture(&gguf) == Some("bert") {
-                return Some((setting_message(gguf_bert_setting_at_fault(&gguf)?), None));
+            let is_bert = gguf_architecture(&gguf) == Some("bert");
+            if is_bert && let Some(setting) = gguf_bert_setting_at_fault(&gguf) {
+                return Some((setting_message(setting), None));
             }
-            let refusal = gguf_refusal(&gguf)?;
+            let refusal = match is_bert {
+                true => gguf_bert_tensor_at_fault(&gguf)?,
+                false => gguf_refusal(&gguf)?,
+            };
             (refusal_message(&gguf, refusal.error(), refusal.name, refusal.reason), None)
         }
         ErrorKind::UnsupportedVersion => (

@@ -81,6 +81,25 @@ impl Tensor {
             _ => None,
         }
     }
+
+    /// Whether models of these settings have such a tensor, or may have.
+    pub(crate) const fn is_in(self, config: &Config) -> bool {
+        match self {
+            Self::Positions => config.embedding.positions.is_some(),
+            Self::TokenTypes => config.embedding.token_types,
+            Self::RelativeBias => config.relative.is_some(),
+            Self::EmbeddingNorm => config.embedding.norm,
+            Self::Norm => config.final_norm,
+            Self::QueryNorm | Self::KeyNorm => config.attention.query_key_norm,
+            Self::AttentionEndNorm | Self::FeedForwardEndNorm => {
+                matches!(config.order, Order::Sandwich)
+            }
+            Self::Gate | Self::GateUp | Self::UpGate => {
+                matches!(config.feed_forward, FeedForward::Gated(_))
+            }
+            _ => true,
+        }
+    }
 }
 
 /// What a family calls its tensors: `.weight` or `.bias` follows.

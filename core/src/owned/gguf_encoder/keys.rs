@@ -9,6 +9,7 @@ use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::limit::Limit;
 use crate::model::GgufRefusal;
+use crate::model::source::gguf::FURTHER;
 
 /// A result that says which key or tensor is at fault.
 pub(super) type Outcome<'a, T> = Result<T, GgufRefusal<'a>>;
@@ -73,8 +74,8 @@ const OF_TOKENIZER: &[&str] = &[
     "eot_token_id",
     "token_type_count",
 ];
-/// Keys behind `nanoembed.` that are prompts, or about vectors that are there.
-const OF_PROMPTS: [&str; 3] = ["prompt.", "default_prompt_name", "similarity_fn_name"];
+/// What keys behind `nanoembed.` begin with that are prompts, about vectors that are there, or what a file said of itself.
+const OF_OWN: [&str; 4] = ["prompt.", "default_prompt_name", "similarity_fn_name", FURTHER];
 
 const UNKNOWN: &str = "it is not known here, so what it changes would be lost";
 const NUMBER: &str = "a number is needed here";
@@ -226,7 +227,7 @@ impl<'a> Keys<'a> {
             return !OF_ARCHITECTURE.contains(&own);
         }
         if let Some(own) = behind(OWN) {
-            return !OF_PROMPTS.iter().any(|prompt| own.starts_with(prompt));
+            return !OF_OWN.iter().any(|known| own.starts_with(known));
         }
         if let Some(own) = behind("tokenizer.ggml.") {
             return !OF_TOKENIZER.contains(&own);

@@ -89,7 +89,7 @@ impl GgufEncoder {
         let family = architecture::read(&keys).ok_or(unsupported)??;
         let modules = modules(&keys)?;
         let max_tokens = max_tokens(&keys, family.config.positions)?;
-        names::check(file, family.names, family.config.layers)?;
+        names::check(file, family.names, &family.config)?;
         let tokenizer = tokenizer::read(&keys)?;
         keys.finish()?;
         if tokenizer.count() as usize > family.config.vocabulary {

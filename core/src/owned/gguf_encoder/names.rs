@@ -2,7 +2,7 @@
 //! stand.
 
 use crate::format::gguf::Gguf;
-use crate::model::{GgufRefusal, Names, Tensor};
+use crate::model::{Config, GgufRefusal, Names, Tensor};
 
 /// Those of models with norms behind the residual sums.
 pub(super) const POST: Names = Names {
@@ -52,31 +52,46 @@ pub(super) const PRE: Names = Names {
 /// Tensors that are used by other names, or by models that continue texts alone.
 const OTHERS: [&str; 3] = ["dense_2.weight", "dense_3.weight", "output.weight"];
 
-/// Refuses tensors that a model of so many layers would not use: with them another one is meant.
+/// Refuses tensors that a model of these settings would not use: with them another one is meant.
 pub(super) fn check<'a>(
     file: &Gguf<'a>,
     names: &Names,
-    layers: usize,
+    config: &Config,
 ) -> Result<(), GgufRefusal<'a>> {
-    let is_known = |name: &str| {
-        let part = name.strip_suffix(".weight").or_else(|| name.strip_suffix(".bias"));
-        let Some(part) = part else { return false };
-        let known = |part: &str| names.tensors.iter().any(|(_, known)| *known == part);
-        match part.strip_prefix(names.layers) {
-            Some(rest) => {
-                let (number, _) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
-                let is_in = number.parse::<usize>().is_ok_and(|number| number < layers);
-                is_in && known(rest.trim_start_matches(|c: char| c.is_ascii_digit()))
-            }
-            None => known(part) || OTHERS.contains(&name),
-        }
-    };
-    match file.tensors().find(|tensor| !is_known(tensor.header().name)) {
+    match file.tensors().find(|tensor| !is_used(file, names, config, tensor.header().name)) {
         Some(tensor) => {
             let header = tensor.header();
-            let reason = "no model that is known here uses such a tensor";
-            Err(GgufRefusal::at(header.name, header.offset, reason))
+            Err(GgufRefusal::of_tensor(header.name, header.offset))
         }
         None => Ok(()),
     }
+}
+
+fn is_used(file: &Gguf<'_>, names: &Names, config: &Config, name: &str) -> bool {
+    let (part, is_bias) = match (name.strip_suffix(".weight"), name.strip_suffix(".bias")) {
+        (Some(part), _) => (part, false),
+        (None, Some(part)) => (part, true),
+        (None, None) => return false,
+    };
+    let (layer, part) = match part.strip_prefix(names.layers) {
+        Some(rest) => rest.split_at(rest.find('.').unwrap_or(rest.len())),
+        None => ("", part),
+    };
+    let is_of_layer = !layer.is_empty();
+    if is_of_layer && !layer.parse::<usize>().is_ok_and(|layer| layer < config.layers) {
+        return false;
+    }
+    let Some((tensor, _)) = names.tensors.iter().find(|(_, known)| *known == part) else {
+        return OTHERS.contains(&name);
+    };
+    let is_fused = || {
+        let fused = [names.layers, layer, ".attn_qkv.weight"].concat();
+        file.tensor(&fused).is_some()
+    };
+    let is_lost = match tensor {
+        Tensor::Embeddings | Tensor::Positions | Tensor::TokenTypes => is_bias,
+        Tensor::Query | Tensor::Key | Tensor::Value => is_fused(),
+        _ => false,
+    };
+    part.starts_with('.') == is_of_layer && tensor.is_in(config) && !is_lost
 }

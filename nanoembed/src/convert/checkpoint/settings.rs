@@ -111,6 +111,13 @@ impl Settings {
     /// The metadata of a `.weights` file: the keys that the specification requires and those that
     /// this project adds.
     pub fn metadata(&self) -> Vec<(String, String)> {
+        let mut metadata = self.own_metadata();
+        metadata.extend(self.further.iter().cloned());
+        metadata
+    }
+
+    /// The same without what the source says beyond these settings.
+    pub fn own_metadata(&self) -> Vec<(String, String)> {
         let mut metadata: Vec<(String, String)> = [
             ("embedding_dim", self.hidden),
             ("vocab_size", self.vocabulary),
@@ -138,7 +145,6 @@ impl Settings {
             add("license", license.clone());
         }
         metadata.extend(self.prompts.metadata());
-        metadata.extend(self.further.iter().cloned());
         metadata
     }
 }

@@ -212,10 +212,14 @@ impl Encoder {
             "pooling" | "do_lower_case" | "license" => true,
             _ => false,
         };
-        for (key, value) in settings.metadata() {
+        for (key, value) in settings.own_metadata() {
             if !usual(&key, &value) {
                 metadata.text(format!("nanoembed.{key}"), value);
             }
+        }
+        // What changes no embedding.
+        for (key, value) in &settings.further {
+            metadata.text(format!("nanoembed.metadata.{key}"), &**value);
         }
     }
 

@@ -90,20 +90,9 @@ pub fn is_decoder_tensor_of(name: &str, config: &Config, biases: Biases) -> bool
     let is_layer = layer.parse::<usize>().is_ok_and(|layer| layer < config.layers);
     let is_known = |(tensor, known): &(Tensor, &str)| {
         let is_bias = part.strip_suffix(".bias") == Some(known);
-        is_weight(part, known) && has(config, *tensor) || is_bias && biases.has(*tensor)
+        is_weight(part, known) && tensor.is_in(config) || is_bias && biases.has(*tensor)
     };
     is_layer && (is_table || names.tensors.iter().any(is_known))
-}
-
-/// Whether models of these settings have a tensor, or may have.
-const fn has(config: &Config, tensor: Tensor) -> bool {
-    match tensor {
-        Tensor::QueryNorm | Tensor::KeyNorm => config.attention.query_key_norm,
-        Tensor::AttentionEndNorm | Tensor::FeedForwardEndNorm => {
-            matches!(config.order, Order::Sandwich)
-        }
-        _ => true,
-    }
 }
 
 fn is_weight(name: &str, known: &str) -> bool {

@@ -1,11 +1,11 @@
 //! A BERT encoder in the words of GGUF, as llama.cpp's converter writes them.
 
+use super::encoder_tensors::gguf_bert_tensor_at_fault;
 use super::{ENCODER, GgufModel, gguf_model, value_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::model::config::BertConfig;
-use crate::model::weights::Name;
 
 /// The sizes of the encoder in a GGUF file of the architecture `bert`.
 ///
@@ -17,7 +17,6 @@ use crate::model::weights::Name;
 /// | `num_attention_heads`, `layer_norm_eps` | `attention.head_count`, `attention.layer_norm_epsilon` |
 /// | `intermediate_size` | `feed_forward_length` |
 /// | `pooling` | `pooling_type`: 1 is the mean, 2 the first token |
-///
 /// | `do_lower_case` | `tokenizer.ggml.normalizer.lowercase`, without an architecture before it |
 ///
 /// What llama.cpp has no key for stands under `nanoembed.` and the key, such as
@@ -26,7 +25,9 @@ use crate::model::weights::Name;
 ///
 /// # Errors
 ///
-/// As [`gguf_model`]; [`ErrorKind::UnsupportedArchitecture`] for decoders too; otherwise as
+/// As [`gguf_model`]; [`ErrorKind::UnsupportedArchitecture`] for decoders too;
+/// [`ErrorKind::UnsupportedSetting`] for what [`gguf_bert_setting_at_fault`] or
+/// [`gguf_bert_tensor_at_fault`] name; otherwise as
 /// [`BertConfig::from_metadata`].
 pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
     if gguf_model(file)? != GgufModel::Encoder {
@@ -35,38 +36,68 @@ pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
     if gguf_bert_setting_at_fault(file).is_some() {
         return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
     }
-    BertConfig::from_values(|asked| {
-        let key = match asked {
-            "vocab_size" => return Some(Value::Unsigned(file.tokens().count() as u64)),
-            "pooling" => {
-                let pooling = match value_of(file, ENCODER, "pooling_type")? {
-                    // Without pooling there is a vector for each token, of which the mean is an
-                    // embedding.
-                    Value::Unsigned(0 | 1) => "mean",
-                    Value::Unsigned(2) => "cls",
-                    _ => "unknown",
-                };
-                return Some(Value::Text(pooling));
-            }
-            "num_layers" => "block_count",
-            "hidden_size" => "embedding_length",
-            "max_position_emb" | "max_tokens" => "context_length",
-            "num_attention_heads" => "attention.head_count",
-            "layer_norm_eps" => "attention.layer_norm_epsilon",
-            "intermediate_size" => "feed_forward_length",
-            "do_lower_case" => return file.value("tokenizer.ggml.normalizer.lowercase"),
-            "strip_accents" => {
-                return file.value("tokenizer.ggml.normalizer.strip_accents").or(own(file, asked));
-            }
-            other => return own(file, other),
-        };
-        let theirs = value_of(file, ENCODER, key);
-        match asked {
-            "max_tokens" => own(file, asked).or(theirs),
-            _ => theirs,
+    if let Some(refusal) = gguf_bert_tensor_at_fault(file) {
+        return Err(refusal.error());
+    }
+    BertConfig::from_values(|asked| match place(asked) {
+        Place::Tokens => Some(Value::Unsigned(file.tokens().count() as u64)),
+        Place::Pooling => {
+            let pooling = match value_of(file, ENCODER, "pooling_type")? {
+                // Without pooling there is a vector for each token, of which the mean is an
+                // embedding.
+                Value::Unsigned(0 | 1) => "mean",
+                Value::Unsigned(2) => "cls",
+                _ => "unknown",
+            };
+            Some(Value::Text(pooling))
         }
+        Place::Architecture(key) => value_of(file, ENCODER, key),
+        Place::Tokenizer(key) => file.value(key),
+        Place::Own => own(file, asked),
+        Place::OwnOr(key) => own(file, asked).or(value_of(file, ENCODER, key)),
+        Place::TokenizerOrOwn(key) => file.value(key).or(own(file, asked)),
     })
 }
+
+/// Where a setting of [`BertConfig`] stands.
+enum Place {
+    /// It is the number of tokens.
+    Tokens,
+    /// Behind the architecture's name, as a number of llama.cpp's.
+    Pooling,
+    /// Behind the architecture's name.
+    Architecture(&'static str),
+    /// Under this key of the tokenizer.
+    Tokenizer(&'static str),
+    /// Behind this project's name.
+    Own,
+    /// The same, or behind the architecture's name.
+    OwnOr(&'static str),
+    /// Under this key of the tokenizer, or behind this project's name.
+    TokenizerOrOwn(&'static str),
+}
+
+/// Where the setting stands that [`BertConfig::from_values`] asks for by this key.
+fn place(asked: &str) -> Place {
+    match asked {
+        "vocab_size" => Place::Tokens,
+        "pooling" => Place::Pooling,
+        "num_layers" => Place::Architecture("block_count"),
+        "hidden_size" => Place::Architecture("embedding_length"),
+        "max_position_emb" => Place::Architecture("context_length"),
+        "num_attention_heads" => Place::Architecture("attention.head_count"),
+        "layer_norm_eps" => Place::Architecture("attention.layer_norm_epsilon"),
+        "intermediate_size" => Place::Architecture("feed_forward_length"),
+        "do_lower_case" => Place::Tokenizer("tokenizer.ggml.normalizer.lowercase"),
+        "strip_accents" => Place::TokenizerOrOwn("tokenizer.ggml.normalizer.strip_accents"),
+        "max_tokens" => Place::OwnOr("context_length"),
+        _ => Place::Own,
+    }
+}
+
+/// Behind this project's name, before what a file that was converted said of itself: it is for
+/// people.
+pub(crate) const FURTHER: &str = "metadata.";
 
 /// What is said under a key of this project's own.
 fn own<'a>(file: &Gguf<'a>, key: &str) -> Option<Value<'a>> {
@@ -94,6 +125,7 @@ pub fn gguf_bert_setting_at_fault<'a>(file: &Gguf<'a>) -> Option<GgufSetting<'a>
         let judged = match key.split_once('.')? {
             ("bert", key) => judge_model_setting(key, value, heads),
             ("tokenizer", key) => judge_tokenizer_setting(key, value),
+            ("nanoembed", key) => judge_own_setting(key, value),
             _ => Judged::Honoured,
         };
         match judged {
@@ -138,6 +170,23 @@ fn judge_model_setting(key: &str, value: Value<'_>, heads: Option<Value<'_>>) ->
     }
 }
 
+/// Of this project's own keys those are used that [`place`] finds there, and those of prompts.
+fn judge_own_setting(key: &str, value: Value<'_>) -> Judged {
+    let is_text = matches!(value, Value::Text(_));
+    let is_own = matches!(place(key), Place::Own | Place::OwnOr(_) | Place::TokenizerOrOwn(_));
+    match key {
+        "hidden_act" => Judged::honoured_if(value == Value::Text("gelu")),
+        "include_prompt" => Judged::honoured_if(is_text || matches!(value, Value::Bool(_))),
+        "wordpiece_added_tokens" | "default_prompt_name" | "similarity_fn_name" => {
+            Judged::honoured_if(is_text)
+        }
+        _ if key.starts_with("prompt.") => Judged::honoured_if(is_text),
+        _ if key.starts_with(FURTHER) => Judged::Honoured,
+        _ if is_own && BertConfig::KEYS.contains(&key) => Judged::Honoured,
+        _ => Judged::Unknown,
+    }
+}
+
 fn judge_tokenizer_setting(key: &str, value: Value<'_>) -> Judged {
     let Some(key) = key.strip_prefix("ggml.") else {
         // Copies of what is said here, for other programs, and templates of chats.
@@ -169,75 +218,5 @@ fn judge_tokenizer_setting(key: &str, value: Value<'_>) -> Judged {
         | "normalizer.strip_accents" => Judged::Honoured,
         "add_bos_token" | "add_eos_token" | "add_sep_token" => Judged::honoured_if(is(true)),
         _ => Judged::Unknown,
-    }
-}
-
-/// What GGUF calls the parts of an encoder, and what Hugging Face does; `.weight` or `.bias`
-/// follows.
-const PARTS: [(&str, &str); 12] = [
-    ("embeddings.word_embeddings", "token_embd"),
-    ("embeddings.position_embeddings", "position_embd"),
-    ("embeddings.token_type_embeddings", "token_types"),
-    ("embeddings.LayerNorm", "token_embd_norm"),
-    ("attention.self.query", "attn_q"),
-    ("attention.self.key", "attn_k"),
-    ("attention.self.value", "attn_v"),
-    ("attention.output.dense", "attn_output"),
-    ("attention.output.LayerNorm", "attn_output_norm"),
-    ("intermediate.dense", "ffn_up"),
-    ("output.dense", "ffn_down"),
-    ("output.LayerNorm", "layer_output_norm"),
-];
-
-/// Calls `found` with GGUF's name of the tensor that Hugging Face calls `name`; `None` if it is not
-/// one of an encoder.
-pub fn gguf_bert_tensor<T>(name: &str, found: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-    // `rsplit_once` could panic for all that the linker knows.
-    let dot = name.bytes().rposition(|byte| byte == b'.')?;
-    let (part, kind) = (name.get(..dot)?, name.get(dot.saturating_add(1)..)?);
-    let (layer, part) = match part.strip_prefix("encoder.layer.") {
-        Some(part) => {
-            let (layer, part) = part.split_once('.')?;
-            (Some(layer), part)
-        }
-        None => (None, part),
-    };
-    let (_, renamed) = PARTS.into_iter().find(|(known, _)| *known == part)?;
-    let mut name = Name::new("");
-    if let Some(layer) = layer {
-        ["blk.", layer, "."].into_iter().for_each(|text| name.push(text));
-    }
-    [renamed, ".", kind].into_iter().for_each(|text| name.push(text));
-    found(name.as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    extern crate std;
-
-    use std::string::String;
-
-    use super::*;
-
-    fn renamed(name: &str) -> Option<String> {
-        gguf_bert_tensor(name, |name| Some(name.into()))
-    }
-
-    #[test]
-    fn tensors_are_called_as_llama_cpp_does() {
-        let names = [
-            ("embeddings.word_embeddings.weight", "token_embd.weight"),
-            ("embeddings.LayerNorm.bias", "token_embd_norm.bias"),
-            ("encoder.layer.0.attention.self.query.weight", "blk.0.attn_q.weight"),
-            ("encoder.layer.11.output.LayerNorm.bias", "blk.11.layer_output_norm.bias"),
-        ];
-        for (ours, theirs) in names {
-            assert_eq!(renamed(ours).as_deref(), Some(theirs));
-        }
-        for none in
-            ["pooler.dense.weight", "encoder.layer.0.weight", "encoder.layer.", "weight", ""]
-        {
-            assert_eq!(renamed(none), None, "{none}");
-        }
     }
 }

@@ -4,6 +4,7 @@
 mod decoder;
 mod decoder_family;
 mod encoder;
+mod encoder_tensors;
 mod pieces;
 mod scaling;
 mod settings;
@@ -11,7 +12,9 @@ mod tokenizer;
 mod windows;
 
 pub use decoder::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
-pub use encoder::{GgufSetting, gguf_bert_config, gguf_bert_setting_at_fault, gguf_bert_tensor};
+pub(crate) use encoder::FURTHER;
+pub use encoder::{GgufSetting, gguf_bert_config, gguf_bert_setting_at_fault};
+pub use encoder_tensors::{gguf_bert_tensor, gguf_bert_tensor_at_fault};
 pub use pieces::GgufPieces;
 pub(crate) use scaling::position_divisor;
 pub use settings::GgufRefusal;

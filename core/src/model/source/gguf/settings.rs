@@ -44,6 +44,12 @@ impl<'a> GgufRefusal<'a> {
         Self { kind, ..self }
     }
 
+    /// Refuses a tensor that the model would not use.
+    pub(crate) const fn of_tensor(name: &'a str, offset: u64) -> Self {
+        let reason = "no model that is known here uses such a tensor";
+        Self { offset, ..Self::new(name, reason) }
+    }
+
     pub(crate) const fn missing(name: &'a str) -> Self {
         let reason = "it is missing, and there is no usual value";
         Self { name, offset: 0, reason, kind: ErrorKind::MissingMetadata }
@@ -324,8 +330,7 @@ pub(super) fn check_tensors<'a>(
     match tensors.find(|tensor| !is_decoder_tensor_of(tensor.header().name, config, biases)) {
         Some(tensor) => {
             let header = tensor.header();
-            let reason = "no model that is known here uses such a tensor";
-            Err(GgufRefusal { offset: header.offset, ..GgufRefusal::new(header.name, reason) })
+            Err(GgufRefusal::of_tensor(header.name, header.offset))
         }
         None => Ok(()),
     }
