@@ -94,23 +94,11 @@ fn what_is_not_done_without_a_heap_is_refused_by_name() {
 #[test]
 fn what_planning_can_tell_of_added_tokens_is_refused_by_it() {
     let planned = |file: &[u8]| {
-        let source = nanoembed_source {
-            data: file.as_ptr(),
-            length: file.len() as u64,
-            ..Default::default()
-        };
-        let (mut plan, mut error) = (nanoembed_plan::default(), nanoembed_error::default());
-        let (options, mut bytes) = (nanoembed_model_options::default(), 0);
-        // SAFETY: everything is there, with its true sizes.
-        unsafe {
-            assert_eq!(nanoembed_plan_scratch(&source, &mut bytes, &mut error), NANOEMBED_OK);
-            let mut scratch = memory(bytes);
-            let at = scratch.as_mut_ptr().cast::<u8>();
-            nanoembed_plan_model(&source, &options, at, bytes, &mut plan, &mut error)
-        }
+        let (source, options) = (in_memory(file), nanoembed_model_options::default());
+        Planned::new(&source, &options).map(drop).map_err(|error| error.status)
     };
-    assert_eq!(planned(FILE), NANOEMBED_OK);
+    assert_eq!(planned(FILE), Ok(()));
     // The unknown token is none of them, or one stands for its text in another way.
-    assert_eq!(planned(&changed("[UNK]\",\"single", "[UNX]\",\"single")), 208);
-    assert_eq!(planned(&changed("\"lstrip\":false", "\"lstrip\":true ")), 208);
+    assert_eq!(planned(&changed("[UNK]\",\"single", "[UNX]\",\"single")), Err(208));
+    assert_eq!(planned(&changed("\"lstrip\":false", "\"lstrip\":true ")), Err(208));
 }

@@ -489,6 +489,33 @@ fn what_tokenizer_config_json_has_otherwise_is_refused_by_name() {
     }
 }
 
+/// BERT's class does these by itself, whatever the file says.
+#[test]
+fn what_tokenizer_json_has_otherwise_than_berts_class_is_refused_by_name() {
+    let changed = |place: &str, value: Value| {
+        let folder = Folder::named("bert_cased");
+        let text = folder.text("tokenizer.json").unwrap().unwrap();
+        let mut file: Value = serde_json::from_str(&text).unwrap();
+        *file.pointer_mut(place).unwrap() = value;
+        folder.with("tokenizer.json", Some(file.to_string())).fault()
+    };
+    let (begin, end) = ("/post_processor/special_tokens/[CLS]", "/post_processor/single/2");
+    let another = json!({"id": "[CLS]", "ids": [4], "tokens": ["[MASK]"]});
+    for (place, value, name) in [
+        ("/normalizer/clean_text", json!(false), "tokenizer_class"),
+        ("/pre_tokenizer", json!({"type": "WhitespaceSplit"}), "tokenizer_class"),
+        (begin, another, "cls_token"),
+        (end, json!({"SpecialToken": {"id": "[CLS]", "type_id": 0}}), "sep_token"),
+        ("/post_processor", Value::Null, "cls_token"),
+    ] {
+        let (kind, file, key) = changed(place, value);
+        assert_eq!(
+            (kind, &*file, &*key),
+            (ErrorKind::UnsupportedSetting, "tokenizer_config.json", name)
+        );
+    }
+}
+
 #[test]
 fn older_files_beside_tokenizer_config_json_count_where_it_lists_nothing() {
     let named = r#"{"additional_special_tokens": ["th"]}"#;
@@ -570,7 +597,7 @@ fn opened(
     vectors: &[Ones<'_>],
 ) -> Result<(), (ErrorKind, String)> {
     let mut files = folder.weights().unwrap();
-    files[file] = changed::safetensors(&files[file], gone, vectors);
+    files[file].1 = changed::safetensors(&files[file].1, gone, vectors);
     match AnyEncoder::open_folder(&|path: &str| folder.text(path), files) {
         Ok(_) => Ok(()),
         Err(ModelFault::Tensor(fault)) => Err((fault.error.kind(), fault.tensor)),

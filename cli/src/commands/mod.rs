@@ -104,21 +104,17 @@ impl Command {
         }
     }
 
-    /// The file that it writes, unless that may be the one it reads. Those whose output is more
-    /// than a file look for themselves.
+    /// The file that it writes, if what it makes does not stand for what it reads: a file may be
+    /// converted where it lies.
     fn writes(&self) -> Option<&Path> {
         match self {
             Self::Embed(command) => Some(&command.output),
             Self::Rerank(command) => Some(&command.output.output),
             Self::Tokenize(command) => Some(&command.output.output),
-            Self::Convert(command) => Some(&command.output),
-            Self::Quantize(command) => Some(&command.output),
             Self::Dequantize(command) => Some(&command.output),
             Self::Histogram(command) => Some(&command.output),
             Self::Vector(command) => Some(&command.output),
             Self::Select(command) => Some(&command.output),
-            Self::Reconstruct(command) => Some(&command.output),
-            Self::BucketToExplicit(command) => Some(&command.output),
             _ => None,
         }
     }

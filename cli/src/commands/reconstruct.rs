@@ -25,7 +25,7 @@ pub(crate) struct Reconstruct {
 
     /// The `.fifu` file to write; `-` is stdout
     #[arg(value_name = "OUT")]
-    pub(super) output: PathBuf,
+    output: PathBuf,
 
     #[command(flatten)]
     policy: PolicyArgs,

@@ -353,3 +353,32 @@ fn weights_that_are_no_numbers_give_no_vectors() {
         assert!(said.contains("error[310]"), "{name}: {said}");
     }
 }
+
+/// BERT's class goes by the token, tokenizers by the id.
+#[test]
+fn ends_of_texts_with_ids_of_other_tokens_are_refused() {
+    let folder = copied(&models().join("bert_cased"));
+    let path = folder.path().join("tokenizer.json");
+    let mut file: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for post in [
+        json!({"type": "BertProcessing", "sep": ["[SEP]", 5], "cls": ["[CLS]", 6]}),
+        json!({
+            "type": "TemplateProcessing",
+            "single": [
+                {"SpecialToken": {"id": "[CLS]", "type_id": 0}},
+                {"Sequence": {"id": "A", "type_id": 0}},
+                {"SpecialToken": {"id": "[SEP]", "type_id": 0}},
+            ],
+            "pair": [],
+            "special_tokens": {
+                "[CLS]": {"id": "[CLS]", "ids": [6], "tokens": ["[CLS]"]},
+                "[SEP]": {"id": "[SEP]", "ids": [5], "tokens": ["[SEP]"]},
+            },
+        }),
+    ] {
+        file["post_processor"] = post;
+        std::fs::write(&path, file.to_string()).unwrap();
+        let said = failure(&["embed", "-m", folder.path().to_str().unwrap(), "a"], b"", 1);
+        assert!(said.contains("tokenizer.json"), "{said}");
+    }
+}

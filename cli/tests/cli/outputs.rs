@@ -232,7 +232,6 @@ fn what_is_read_is_not_replaced_by_what_is_made_of_it() {
         &["select", &words, &words, &texts, "--ignore-unknown"],
         &["select", &words, &texts, &texts, "--ignore-unknown"],
         &["vector", &words, "-o", &words, "--format", "text", "one"],
-        &["quantize", &words, &words, "-t", "pq"],
     ] {
         let said = failure(arguments, b"", 2);
         assert!(said.contains("is read, and would be overwritten"), "{arguments:?}: {said}");

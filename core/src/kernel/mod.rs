@@ -55,6 +55,7 @@ macro_rules! unroll_4 {
 mod arm_dsp;
 pub(crate) mod blocks;
 pub(crate) mod dequantize;
+pub(crate) mod finite;
 pub(crate) mod fixed;
 pub(crate) mod groups;
 pub(crate) mod integer;

@@ -35,7 +35,6 @@
 mod block;
 pub mod config;
 mod family;
-mod finite;
 pub mod fixed;
 #[cfg(feature = "static-models")]
 mod folder;

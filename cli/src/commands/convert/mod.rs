@@ -63,7 +63,7 @@ pub(crate) struct Convert {
 
     /// The file to write; `-` is stdout
     #[arg(value_name = "OUT")]
-    pub(super) output: PathBuf,
+    output: PathBuf,
 
     /// How the weights are stored
     #[arg(long = "type", short = 't', value_parser = choice::<WeightType>(), default_value = "f32", value_name = "TYPE")]

@@ -60,7 +60,7 @@ pub(crate) struct Quantize {
 
     /// The file to write; `-` is stdout
     #[arg(value_name = "OUT")]
-    pub(super) output: PathBuf,
+    pub(crate) output: PathBuf,
 
     /// How numbers are stored
     #[arg(long = "type", short = 't', value_enum, value_name = "TYPE")]

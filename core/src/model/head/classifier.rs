@@ -7,7 +7,7 @@ use super::dense::Dense;
 use super::ways::Way;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
-use crate::model::finite::check_finite;
+use crate::kernel::finite::check_finite;
 
 /// A head that classifies.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use super::dense::Dense;
 use super::ways::Ways;
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::finite::check_finite;
 use crate::kernel::{self, Kernels};
-use crate::model::finite::check_finite;
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 

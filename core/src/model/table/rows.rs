@@ -12,9 +12,9 @@
 //! | `weights`, optional | `[tokens]` | F64, F32, F16 or BF16: by what a token's row is multiplied |
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::finite::check_finite;
 use crate::kernel::root;
 use crate::kernel::{self, Kernels};
-use crate::model::finite::check_finite;
 use crate::model::parallel::InOrder;
 use crate::model::run::Run;
 use crate::model::weights::{Encoding, Matrix, Name, Weights};

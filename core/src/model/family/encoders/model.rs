@@ -1,6 +1,6 @@
 //! What a `config.json` says of an encoder.
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::model::config::Config;
 use crate::model::family::planning;

@@ -1,11 +1,14 @@
 //! BERT's own class of transformers, which sets the normaliser and names special tokens.
 
+use alloc::string::String;
+
 use super::added::{MAP, NOT_ADDED, added_tokens};
 use super::config::{OTHERWISE, ROLES, TokenizerConfig};
 use super::said::{parsed, spelled, truth};
-use crate::owned::Pipeline;
 use crate::owned::folder::{FolderResult, Texts};
+use crate::owned::{Pipeline, PipelineSession};
 use crate::text::json::Value;
+use crate::token::SpecialTokens;
 
 /// Settings of BERT's tokenizer in Python, which does what `tokenizer.json` says as long as they are
 /// true.
@@ -28,7 +31,46 @@ impl TokenizerConfig {
             return Err(self.refuse(config, "never_split", "no words are kept from being split"));
         }
         self.check_normalizer(config, file)?;
-        self.check_roles(texts, config, file)
+        self.check_words(config, file)?;
+        let map = self.older(texts, config, MAP)?;
+        let map = map.as_deref().and_then(parsed);
+        self.check_ends_of(config, map, pipeline)?;
+        self.check_roles(texts, config, file, map)
+    }
+
+    /// BERT's class cleans texts and splits words as BERT does, whatever `tokenizer.json` says.
+    fn check_words(&self, config: Value<'_>, file: Value<'_>) -> FolderResult<()> {
+        let cleans = file.member("normalizer").and_then(|step| truth(step, "clean_text"));
+        let split = file.member("pre_tokenizer").and_then(|step| step.member("type"));
+        if cleans != Some(false) && split.is_some_and(|kind| kind.is_text("BertPreTokenizer")) {
+            return Ok(());
+        }
+        let only = "`tokenizer.json` cleans or splits texts otherwise than this class";
+        Err(self.refuse(config, "tokenizer_class", only))
+    }
+
+    /// Its texts stand between the tokens that are named, which `tokenizer.json` may name otherwise.
+    fn check_ends_of(
+        &self,
+        config: Value<'_>,
+        map: Option<Value<'_>>,
+        pipeline: &Pipeline,
+    ) -> FolderResult<()> {
+        let mut session = PipelineSession::default();
+        let ends = pipeline.encode("", usize::MAX, SpecialTokens::AsTokens, &mut session);
+        let ends = ends.map_err(|error| self.fault_of_tokenizer(error))?.ids;
+        let named = |role, usual: &str| {
+            let said = role_of(config, map, role);
+            pipeline.id(said.as_deref().unwrap_or(usual))
+        };
+        let [cls, sep] = [("cls_token", "[CLS]"), ("sep_token", "[SEP]")]
+            .map(|(role, usual)| (role, named(role, usual)));
+        for ((role, id), end) in [(cls, ends.first()), (sep, ends.get(1))] {
+            if ends.len() != 2 || end.copied() != id {
+                return Err(self.refuse(config, role, OTHERWISE));
+            }
+        }
+        Ok(())
     }
 
     /// BERT's class takes what is not said for its default.
@@ -65,16 +107,19 @@ impl TokenizerConfig {
         texts: Texts<'_, '_>,
         config: Value<'_>,
         file: Value<'_>,
+        map: Option<Value<'_>>,
     ) -> FolderResult<()> {
         let added = added_tokens(file);
-        let map = self.older(texts, config, MAP)?;
-        let map = map.as_deref().and_then(parsed);
         for (role, usual) in ROLES {
-            let said = config.member(role).or_else(|| map.and_then(|map| map.member(role)));
-            if said.and_then(spelled).is_none() && !added.contains(usual) {
+            if role_of(config, map, role).is_none() && !added.contains(usual) {
                 return Err(self.refuse(config, role, NOT_ADDED));
             }
         }
         self.check_named(texts, config, map, &|token| added.contains(token))
     }
+}
+
+/// The token that has a role by `tokenizer_config.json`, or by the older map beside it.
+fn role_of(config: Value<'_>, map: Option<Value<'_>>, role: &str) -> Option<String> {
+    config.member(role).or_else(|| map.and_then(|map| map.member(role))).and_then(spelled)
 }

@@ -117,7 +117,7 @@ impl TokenizerConfig {
         Ok(())
     }
 
-    fn fault_of_tokenizer(&self, error: Error) -> FolderFault {
+    pub(super) fn fault_of_tokenizer(&self, error: Error) -> FolderFault {
         FolderFault::new(&[&*self.folder, FILE].concat(), Fault::of(error))
     }
 }

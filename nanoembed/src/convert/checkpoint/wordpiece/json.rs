@@ -39,7 +39,7 @@ impl TokenizerJson {
         let (unknown, tokens) = model(&file)?;
         let normalizer = normalizer(&file)?;
         pre_tokenizer(&file)?;
-        let ends = post_processor(&file)?;
+        let ends = post_processor(&file, &tokens)?;
         truncation(&file)?;
         let mut added = AddedTokens::default();
         for token in file.each("added_tokens")? {
@@ -120,11 +120,16 @@ fn pre_tokenizer(file: &Members<'_>) -> Result<()> {
 }
 
 /// The tokens that a text of its own has around it.
-fn post_processor(file: &Members<'_>) -> Result<[String; 2]> {
+fn post_processor(file: &Members<'_>, tokens: &BTreeMap<u32, Vec<u8>>) -> Result<[String; 2]> {
     let only = "only one token before and one behind a text is done here";
     let section = file.nested("post_processor")?;
     let section =
         section.ok_or_else(|| unsupported("post_processor", "null", only).at(file.file()))?;
+    // The id counts for tokenizers, the token for transformers.
+    let is_of = |id: Option<&Value>, token: &str| {
+        let id = id.and_then(Value::as_u64).and_then(|id| u32::try_from(id).ok());
+        id.is_some_and(|id| tokens.get(&id).is_none_or(|known| known == token.as_bytes()))
+    };
     match type_of(&section)?.as_str() {
         "TemplateProcessing" => {
             let spelled = |part: &Value, pointer: &str| {
@@ -145,8 +150,10 @@ fn post_processor(file: &Members<'_>) -> Result<[String; 2]> {
             let (begin, end) = ends.ok_or_else(|| section.unsupported("single", only))?;
             for name in [&begin, &end] {
                 let token = section.get("special_tokens").and_then(|all| all.get(name));
-                let tokens = token.and_then(|token| token.get("tokens"));
-                if tokens != Some(&json!([name])) {
+                let one = |of| token.and_then(|token| token.get(of));
+                let ids = one("ids").and_then(Value::as_array).map(Vec::as_slice);
+                let has_its_id = matches!(ids, Some([id]) if is_of(Some(id), name));
+                if one("tokens") != Some(&json!([name])) || !has_its_id {
                     return Err(section.unsupported("special_tokens", only));
                 }
             }
@@ -157,8 +164,9 @@ fn post_processor(file: &Members<'_>) -> Result<[String; 2]> {
         }
         "BertProcessing" => {
             let token = |name: &str| {
-                let token = section.items(name)?.first().and_then(Value::as_str);
-                let token = token.map(str::to_owned);
+                let items = section.items(name)?;
+                let token = items.first().and_then(Value::as_str);
+                let token = token.filter(|token| is_of(items.get(1), token)).map(str::to_owned);
                 token.ok_or_else(|| section.bad(name, "is not a token and its id"))
             };
             let ends = [token("cls")?, token("sep")?];
