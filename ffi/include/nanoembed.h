@@ -451,17 +451,19 @@ typedef struct nanoembed_model_options {
   uint32_t size;
   // Tokens that a workspace has room for: the longest text, or several short ones together;
   // longer texts are truncated. 0 for as many as the model uses (256 unless its file says
-  // otherwise).
+  // otherwise). 2 to 32768; `nanoembed_model_open` also takes as many as the model has positions
+  // if these are more, and 1 for a table.
   uint32_t tokens;
   // Bytes of weights that are read at a time from storage; 0 for the least. More means fewer,
-  // larger reads.
+  // larger reads. Without meaning where the file is in memory.
   uint32_t tile_bytes;
   // How the model computes.
   nanoembed_activations activations;
   // How tokens are found.
   nanoembed_vocabulary vocabulary;
   // Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer
-  // take less memory, and weights in storage are read again for each block.
+  // take less memory, and weights in storage are read again for each block. Without meaning for
+  // tables, which have no such layers.
   uint32_t block_tokens;
 } nanoembed_model_options;
 
@@ -1563,7 +1565,13 @@ void nanoembed_source_close(struct nanoembed_source *source);
 // As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
 //
 // In a file in memory that may be a model of any family, with any tokenizer, with prompts, and one
-// that compares texts; such models are to be used with workspaces of `nanoembed_workspace_new`.
+// that compares texts; such models have memory of their own, and are to be used with workspaces of
+// `nanoembed_workspace_new`. Of the options they honour `activations` but for
+// `NANOEMBED_ACTIVATIONS_FIXED`, `block_tokens`, and `vocabulary` but for
+// `NANOEMBED_VOCABULARY_IN_FILE`; these two are `NANOEMBED_INVALID_ARGUMENT`, with the name of the
+// option. With `NANOEMBED_VOCABULARY_NONE` their file must have a tokenizer all the same.
+// `tile_bytes` is for storage, and has no meaning for them. Texts are embedded one by one: of
+// `tokens`, no more than the model's positions are used.
 //
 // As `nanoembed_model_init`.
 NANOEMBED_CHECK nanoembed_status nanoembed_model_new(const struct nanoembed_source *source,
@@ -1572,8 +1580,8 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_new(const struct nanoembed_sour
                                      struct nanoembed_error *error);
 
 // Opens the model at `path`, which is a `.weights`, `.amb` or GGUF file or a folder of Hugging
-// Face, and keeps what it maps; to be freed by `nanoembed_model_free`. Otherwise as
-// `nanoembed_model_new`.
+// Face, and keeps what it maps; to be freed by `nanoembed_model_free`. It always has memory of its
+// own, with the options as `nanoembed_model_new` says of such models.
 //
 // `path` is NULL or ends with a zero, `options` is what its type says, `model` points to memory for
 // a pointer.

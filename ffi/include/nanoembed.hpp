@@ -253,7 +253,7 @@ public:
     }
 
     /// The model at a path: a file, or a folder of Hugging Face. What asks for more than the limits
-    /// is refused.
+    /// is refused, as are options that such models do not honour: see `nanoembed_model_new`.
     static result<model> open(const char *path, nanoembed_model_options options = {},
                               nanoembed_limits limits = {}) {
         options.size = sizeof options;

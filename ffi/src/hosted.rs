@@ -6,14 +6,20 @@ use std::vec::Vec;
 
 use memmap2::Mmap;
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::{Batch, InOrder};
+use nanoembed_core::model::{Batch, InOrder, Plan};
 use nanoembed_core::owned::folder::{FolderModel, Prefix};
 use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession, Prompt, Session, Tokenized};
 use nanoembed_core::token::Encoded;
 
 use crate::host_file;
 use crate::limits::nanoembed_limits;
-use crate::status::{Failure, INVALID, Outcome, invalid};
+use crate::model::{
+    NANOEMBED_ACTIVATIONS_AUTO, NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_ACTIVATIONS_FLOAT,
+    NANOEMBED_VOCABULARY_AUTO, NANOEMBED_VOCABULARY_INDEXED, NANOEMBED_VOCABULARY_NONE,
+    nanoembed_model_options,
+};
+use crate::opening::{MOST_TOKENS, quantizes};
+use crate::status::{Failure, INVALID, Outcome, TOO_SMALL, invalid};
 
 /// A file of a model: the caller's, or one that is mapped for it.
 #[derive(Debug)]
@@ -35,8 +41,17 @@ impl AsRef<[u8]> for Data {
 #[derive(Debug)]
 pub(crate) struct HostedModel {
     encoder: AnyEncoder<Data>,
-    /// Tokens of a text that are used.
-    limit: usize,
+    /// How the longest text is computed, of as many tokens as are used.
+    plan: Plan,
+    /// Whether texts are tokenised; else they come as token ids.
+    tokenizes: bool,
+}
+
+/// How a model is to be opened, and what it may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) options: &'a nanoembed_model_options,
+    pub(crate) limits: &'a nanoembed_limits,
 }
 
 /// What one thread embeds with.
@@ -50,34 +65,21 @@ pub(crate) struct HostedSession {
 }
 
 impl HostedModel {
-    /// The model in a file, for texts of up to `tokens` tokens. What is at fault, if that has a
-    /// name, goes to `name`.
-    pub(crate) fn open(
-        file: Data,
-        (tokens, limits): (u32, &nanoembed_limits),
-        name: &mut String,
-    ) -> Outcome<Self> {
-        limits.check_files(file.as_ref().len() as u64)?;
-        Self::of(AnyEncoder::open(file).map_err(|why| fault(why, name))?, tokens, limits)
+    /// The model in a file. What is at fault, if that has a name, goes to `name`.
+    pub(crate) fn open(file: Data, asked: Asked<'_>, name: &mut String) -> Outcome<Self> {
+        asked.limits.check_files(file.as_ref().len() as u64)?;
+        Self::of(AnyEncoder::open(file).map_err(|why| fault(why, name))?, asked)
     }
 
     /// The model at a path, which is a file or a folder.
-    pub(crate) fn open_path(
-        path: &Path,
-        bounds: (u32, &nanoembed_limits),
-        name: &mut String,
-    ) -> Outcome<Self> {
+    pub(crate) fn open_path(path: &Path, asked: Asked<'_>, name: &mut String) -> Outcome<Self> {
         match path.is_dir() {
-            true => Self::open_folder(path, bounds, name),
-            false => Self::open(Data::Mapped(host_file::map(path)?), bounds, name),
+            true => Self::open_folder(path, asked, name),
+            false => Self::open(Data::Mapped(host_file::map(path)?), asked, name),
         }
     }
 
-    fn open_folder(
-        folder: &Path,
-        (tokens, limits): (u32, &nanoembed_limits),
-        name: &mut String,
-    ) -> Outcome<Self> {
+    fn open_folder(folder: &Path, asked: Asked<'_>, name: &mut String) -> Outcome<Self> {
         let texts = |path: &str| host_file::read_text(&folder.join(path));
         let model = FolderModel::read(&texts).map_err(|why| fault(why.into(), name))?;
         let paths = model.weight_files(&texts, &|path| folder.join(path).exists());
@@ -86,28 +88,39 @@ impl HostedModel {
         for path in paths {
             let file = host_file::map(&folder.join(&path))?;
             bytes = bytes.saturating_add(file.len() as u64);
-            limits.check_files(bytes)?;
+            asked.limits.check_files(bytes)?;
             files.push((path, Data::Mapped(file)));
         }
         let opened = AnyEncoder::open_folder(&texts, files);
-        Self::of(opened.map_err(|why| fault(why, name))?, tokens, limits)
+        Self::of(opened.map_err(|why| fault(why, name))?, asked)
     }
 
-    fn of(encoder: AnyEncoder<Data>, tokens: u32, limits: &nanoembed_limits) -> Outcome<Self> {
-        let usual = encoder.usual_tokens();
-        let limit = match tokens as usize {
-            0 => usual,
-            tokens if tokens < encoder.least_tokens() => return Err(invalid("tokens")),
-            tokens => tokens.min(encoder.positions()),
+    /// Every way of opening ends here, so that no option is passed over: `tile_bytes` alone has no
+    /// meaning, as files lie in memory.
+    fn of(encoder: AnyEncoder<Data>, Asked { options, limits }: Asked<'_>) -> Outcome<Self> {
+        let tokenizes = match options.vocabulary {
+            NANOEMBED_VOCABULARY_AUTO | NANOEMBED_VOCABULARY_INDEXED => true,
+            NANOEMBED_VOCABULARY_NONE => false,
+            _ => return Err(invalid("vocabulary")),
         };
-        let model = Self { encoder, limit };
+        let made_for = encoder.plan(limit(&encoder, options.tokens)?);
+        let quantized = quantizes_in(&encoder, options, made_for.quantized)?;
+        let block = options.block_tokens as usize;
+        let plan = Plan { quantized, block, ..made_for };
+        let model = Self { encoder, plan, tokenizes };
         limits.check_workspace(model.session_bytes()?)?;
         Ok(model)
     }
 
+    /// How a text of so many tokens is computed.
+    fn plan(&self, tokens: usize) -> Plan {
+        let Plan { quantized, block, .. } = self.plan;
+        Plan { quantized, block, ..self.encoder.plan(tokens) }
+    }
+
     /// Bytes of scratch memory that the longest text takes.
     pub(crate) fn session_bytes(&self) -> Outcome<usize> {
-        Ok(self.encoder.session_bytes(self.encoder.plan(self.limit))?)
+        Ok(self.encoder.session_bytes(self.plan)?)
     }
 
     pub(crate) fn dimensions(&self) -> usize {
@@ -122,8 +135,17 @@ impl HostedModel {
         self.encoder.positions()
     }
 
+    /// Tokens of a text that are used.
     pub(crate) const fn limit(&self) -> usize {
-        self.limit
+        self.plan.tokens
+    }
+
+    pub(crate) const fn tokenizes(&self) -> bool {
+        self.tokenizes
+    }
+
+    pub(crate) const fn quantized(&self) -> bool {
+        self.plan.quantized
     }
 
     /// The prompt that stands before texts.
@@ -141,6 +163,7 @@ impl HostedModel {
         text: &str,
         limit: usize,
     ) -> Outcome<(Tokenized, usize)> {
+        self.check_tokenizes()?;
         if session.prompt.is_none() {
             self.set_prompt(session, &Prefix::Usual)?;
         }
@@ -155,7 +178,7 @@ impl HostedModel {
         text: &str,
         ids: &mut [u32],
     ) -> Outcome<Encoded> {
-        let (found, _) = self.encode(session, text, self.limit.min(ids.len()))?;
+        let (found, _) = self.encode(session, text, self.limit().min(ids.len()))?;
         for (place, id) in ids.iter_mut().zip(&found.ids) {
             *place = *id;
         }
@@ -171,7 +194,7 @@ impl HostedModel {
         if self.encoder.compares() {
             return Err(ErrorKind::OtherModel.into());
         }
-        let (found, skipped) = self.encode(session, text, self.limit)?;
+        let (found, skipped) = self.encode(session, text, self.limit())?;
         self.embed(session, &found.ids, skipped, out)?;
         Ok(encoded(&found))
     }
@@ -184,6 +207,12 @@ impl HostedModel {
     ) -> Outcome {
         if ids.is_empty() {
             return Err(INVALID);
+        }
+        // As in lent memory, a workspace has room for no more than was asked for; what no model of
+        // this kind could take is told below.
+        let is_possible = !self.encoder.is_table() && ids.len() <= self.positions();
+        if is_possible && ids.len() > self.limit() {
+            return Err(TOO_SMALL);
         }
         self.embed(session, ids, 0, out)
     }
@@ -209,7 +238,8 @@ impl HostedModel {
     ) -> Outcome<f32> {
         let classes = self.encoder.classes().filter(|it| it.labels().len() == 1);
         let classes = classes.ok_or(ErrorKind::OtherModel)?;
-        let pair = self.encoder.encode_pair(query, document, self.limit, &mut session.tokens)?;
+        self.check_tokenizes()?;
+        let pair = self.encoder.encode_pair(query, document, self.limit(), &mut session.tokens)?;
         let (ids, types) = (&pair.ids[..], &pair.types[..]);
         let room = self.session(session, ids.len())?;
         let mut logits = [0.0];
@@ -217,6 +247,10 @@ impl HostedModel {
         self.encoder.classify(room, &InOrder, &texts, &mut logits)?;
         classes.score(&mut logits);
         Ok(logits[0])
+    }
+
+    fn check_tokenizes(&self) -> Outcome {
+        if self.tokenizes { Ok(()) } else { Err(ErrorKind::MissingVocabulary.into()) }
     }
 
     /// The scratch memory for so many tokens, which grows with the longest text.
@@ -230,10 +264,38 @@ impl HostedModel {
             Some(kept) => kept,
             None => {
                 session.room = tokens;
-                self.encoder.session_for(self.encoder.plan(tokens))?
+                self.encoder.session_for(self.plan(tokens))?
             }
         };
         Ok(session.session.insert(made))
+    }
+}
+
+/// Tokens of a text that are used. Texts are not computed together: room for more than one of them
+/// may have is not taken.
+fn limit(encoder: &AnyEncoder<Data>, tokens: u32) -> Outcome<usize> {
+    let (least, positions) = (encoder.least_tokens(), encoder.positions());
+    match tokens as usize {
+        0 => Ok(encoder.usual_tokens()),
+        tokens if tokens < least || tokens > positions.max(MOST_TOKENS as usize) => {
+            Err(invalid("tokens"))
+        }
+        tokens => Ok(tokens.min(positions)),
+    }
+}
+
+/// Whether activations are quantised. Integers alone are for models in lent memory, and a table
+/// has no activations.
+fn quantizes_in(
+    encoder: &AnyEncoder<Data>,
+    options: &nanoembed_model_options,
+    made_for: bool,
+) -> Outcome<bool> {
+    match options.activations {
+        NANOEMBED_ACTIVATIONS_AUTO | NANOEMBED_ACTIVATIONS_FLOAT if encoder.is_table() => Ok(false),
+        NANOEMBED_ACTIVATIONS_FIXED => Err(invalid("activations")),
+        _ if encoder.is_table() => Err(invalid("activations")),
+        asked => quantizes(asked, made_for),
     }
 }
 

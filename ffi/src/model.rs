@@ -61,17 +61,19 @@ pub struct nanoembed_model_options {
     pub size: u32,
     /// Tokens that a workspace has room for: the longest text, or several short ones together;
     /// longer texts are truncated. 0 for as many as the model uses (256 unless its file says
-    /// otherwise).
+    /// otherwise). 2 to 32768; `nanoembed_model_open` also takes as many as the model has positions
+    /// if these are more, and 1 for a table.
     pub tokens: u32,
     /// Bytes of weights that are read at a time from storage; 0 for the least. More means fewer,
-    /// larger reads.
+    /// larger reads. Without meaning where the file is in memory.
     pub tile_bytes: u32,
     /// How the model computes.
     pub activations: nanoembed_activations,
     /// How tokens are found.
     pub vocabulary: nanoembed_vocabulary,
     /// Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer
-    /// take less memory, and weights in storage are read again for each block.
+    /// take less memory, and weights in storage are read again for each block. Without meaning for
+    /// tables, which have no such layers.
     pub block_tokens: u32,
 }
 
@@ -218,8 +220,9 @@ impl Kind {
                 dimensions: number(hosted.dimensions()),
                 positions: number(hosted.positions()),
                 max_tokens: number(hosted.max_tokens()),
-                has_tokenizer: 1,
+                has_tokenizer: hosted.tokenizes().into(),
                 workspace_tokens: number(hosted.limit()),
+                quantized: hosted.quantized().into(),
                 ..nanoembed_model_info::default()
             },
         }

@@ -15,7 +15,7 @@ use crate::decoder_model::{
     nanoembed_decoder_options, nanoembed_decoder_plan, nanoembed_plan_decoder,
 };
 use crate::embed::{nanoembed_workspace, nanoembed_workspace_init};
-use crate::hosted::{Data, HostedModel};
+use crate::hosted::{Asked, Data, HostedModel};
 use crate::limits::nanoembed_limits;
 use crate::memory::ALIGN;
 use crate::model::{
@@ -137,7 +137,13 @@ fn check(status: nanoembed_status) -> Result<(), nanoembed_status> {
 /// As `nanoembed_model_init`, in memory from the heap; to be freed by `nanoembed_model_free`.
 ///
 /// In a file in memory that may be a model of any family, with any tokenizer, with prompts, and one
-/// that compares texts; such models are to be used with workspaces of `nanoembed_workspace_new`.
+/// that compares texts; such models have memory of their own, and are to be used with workspaces of
+/// `nanoembed_workspace_new`. Of the options they honour `activations` but for
+/// `NANOEMBED_ACTIVATIONS_FIXED`, `block_tokens`, and `vocabulary` but for
+/// `NANOEMBED_VOCABULARY_IN_FILE`; these two are `NANOEMBED_INVALID_ARGUMENT`, with the name of the
+/// option. With `NANOEMBED_VOCABULARY_NONE` their file must have a tokenizer all the same.
+/// `tile_bytes` is for storage, and has no meaning for them. Texts are embedded one by one: of
+/// `tokens`, no more than the model's positions are used.
 ///
 /// # Safety
 ///
@@ -164,12 +170,9 @@ pub unsafe extern "C" fn nanoembed_model_new(
         // SAFETY: the caller's promise.
         let (source, options, out) =
             unsafe { (Bytes::new(source)?, versioned::given(options)?, pointer::out(model)?) };
-        if options.vocabulary == NANOEMBED_VOCABULARY_NONE {
-            return Err(Failure::here(lent));
-        }
         let file = source.memory().ok_or(Failure::here(lent))?;
-        let bounds = (options.tokens, &nanoembed_limits::default());
-        out.write(hosted(HostedModel::open(Data::Lent(file), bounds, &mut name)?)?);
+        let asked = Asked { options: &options, limits: &nanoembed_limits::default() };
+        out.write(hosted(HostedModel::open(Data::Lent(file), asked, &mut name)?)?);
         Ok(())
     };
     match make() {
@@ -239,8 +242,8 @@ fn hosted(model: HostedModel) -> Outcome<*mut nanoembed_model> {
 }
 
 /// Opens the model at `path`, which is a `.weights`, `.amb` or GGUF file or a folder of Hugging
-/// Face, and keeps what it maps; to be freed by `nanoembed_model_free`. Otherwise as
-/// `nanoembed_model_new`.
+/// Face, and keeps what it maps; to be freed by `nanoembed_model_free`. It always has memory of its
+/// own, with the options as `nanoembed_model_new` says of such models.
 ///
 /// # Safety
 ///
@@ -278,8 +281,8 @@ pub unsafe extern "C" fn nanoembed_model_open_within(
             let (options, limits) = (versioned::given(options)?, versioned::given(limits)?);
             (pointer::path(path)?, options, limits, pointer::out(model)?)
         };
-        let bounds = (options.tokens, &limits);
-        out.write(hosted(HostedModel::open_path(path, bounds, &mut name)?)?);
+        let asked = Asked { options: &options, limits: &limits };
+        out.write(hosted(HostedModel::open_path(path, asked, &mut name)?)?);
         Ok(())
     };
     let outcome = make();

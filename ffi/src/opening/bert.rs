@@ -334,7 +334,7 @@ fn plan(
 }
 
 /// Whether activations are quantised, in a model that was made for it or not.
-pub(super) fn quantizes(activations: nanoembed_activations, made_for: bool) -> Outcome<bool> {
+pub(crate) fn quantizes(activations: nanoembed_activations, made_for: bool) -> Outcome<bool> {
     Ok(match activations {
         NANOEMBED_ACTIVATIONS_AUTO => made_for,
         NANOEMBED_ACTIVATIONS_FLOAT => false,

@@ -11,6 +11,8 @@ mod table;
 mod texts;
 mod vocabulary;
 
+#[cfg(feature = "std")]
+pub(crate) use bert::quantizes;
 pub(crate) use scratch::scratch_bytes;
 
 use core::mem::MaybeUninit;
@@ -46,7 +48,7 @@ use crate::status::{Outcome, invalid};
 use crate::versioned;
 
 /// More tokens than any model uses at once.
-const MOST_TOKENS: u32 = 1 << 15;
+pub(crate) const MOST_TOKENS: u32 = 1 << 15;
 
 /// What is known of a file before there is memory for the model. It lies in the scratch memory.
 pub(crate) enum Opening {

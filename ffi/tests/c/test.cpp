@@ -58,6 +58,13 @@ int main(int count, char **arguments) {
     nanoembed_model_options odd{};
     odd.tokens = 1;
     CHECK(nanoembed::model::open(nanoembed::source::buffer(bytes.data(), bytes.size()), odd).error().at_fault() == "tokens");
+    CHECK(nanoembed::model::open(arguments[1], odd).error().at_fault() == "tokens");
+    odd.tokens = 0;
+    odd.activations = NANOEMBED_ACTIVATIONS_FIXED; // by path, models have memory of their own
+    CHECK(nanoembed::model::open(arguments[1], odd).error().at_fault() == "activations");
+    odd.activations = NANOEMBED_ACTIVATIONS_FLOAT;
+    const auto in_floats = nanoembed::model::open(arguments[1], odd);
+    CHECK(in_floats && in_floats->info().quantized == 0 && nanoembed::model::open(arguments[1])->info().quantized == 1);
     const auto mapped = nanoembed::mapped_file::open(arguments[1]);
     CHECK(mapped && mapped->bytes().size() == bytes.size() && *nanoembed::verify(*mapped));
     CHECK(!nanoembed::mapped_file::open("no/such/file"));
