@@ -12,7 +12,6 @@ Nothing is downloaded: a name is a path, or the model that the package brings al
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any
 
 from . import _native
@@ -21,6 +20,7 @@ from ._encode import Encoding
 from ._keywords import before_texts
 from ._limits import Limits
 from ._model import Model
+from ._results import Embedded
 from ._texts import Texts
 
 __all__ = ["BUILT_IN", "SentenceTransformer", "util"]
@@ -30,7 +30,11 @@ BUILT_IN = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
 
 
 class SentenceTransformer(Model):
-    """:class:`~nanoembed.Model` with the constructor and methods of sentence-transformers."""
+    """:class:`~nanoembed.Model` with the constructor and methods of sentence-transformers.
+
+    ``truncate_dim`` is how many numbers of each vector are kept, by whichever method, unless a call
+    says otherwise.
+    """
 
     def __init__(
         self,
@@ -78,10 +82,22 @@ class SentenceTransformer(Model):
         before = before_texts(None, prompt_name, prompt, usual="document")
         return self._encode(sentences, before, Encoding(**keywords))
 
-    def _encode(self, sentences: Texts, before: _native.Before, encoding: Encoding) -> Any:
-        if encoding.truncate_dim is None:
-            encoding = replace(encoding, truncate_dim=self.truncate_dim)
-        return super()._encode(sentences, before, encoding)
+    def _embed(
+        self,
+        texts: Texts,
+        before: _native.Before,
+        truncate_dim: int | None = None,
+        *arguments: Any,
+        **keywords: Any,
+    ) -> Embedded:
+        if truncate_dim is None:
+            truncate_dim = self.truncate_dim
+        return super()._embed(texts, before, truncate_dim, *arguments, **keywords)
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        return super().dimensions if self.truncate_dim is None else self.truncate_dim
 
     @property
     def max_seq_length(self) -> int:
@@ -90,7 +106,7 @@ class SentenceTransformer(Model):
 
     def get_sentence_embedding_dimension(self) -> int:
         """How many numbers a vector has."""
-        return self.truncate_dim or self.dimensions
+        return self.dimensions
 
     def get_embedding_dimension(self) -> int:
         """How many numbers a vector has."""

@@ -57,6 +57,13 @@ def test_one_import_replaces_sentence_transformers(model):
     assert other.similarity(other.encode(TEXTS), other.encode(TEXTS)).shape == (2, 2)
     cut = pickle.loads(pickle.dumps(SentenceTransformer("all-MiniLM-L6-v2", truncate_dim=16)))
     assert cut.encode(TEXTS).shape == (2, 16)
+    for vectors in (
+        cut.embed(TEXTS), cut.embed_documents(TEXTS), cut.embed_queries(TEXTS), cut.encode_query(TEXTS)
+    ):
+        assert np.array_equal(vectors, model.embed(TEXTS, truncate_dim=16))
+    assert np.array_equal(cut.embed(TEXTS[0]), cut.embed_query(TEXTS[0]))
+    assert cut.embed(TEXTS, truncate_dim=32).shape == (2, 32)
+    assert cut.dimensions == cut.get_sentence_embedding_dimension() == cut.embed("a").shape[0]
     with pytest.raises(FileNotFoundError, match="nothing is downloaded"):
         SentenceTransformer("BAAI/bge-m3")
     with pytest.raises(ValueError, match="device"):
