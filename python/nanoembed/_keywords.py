@@ -37,6 +37,8 @@ class EmbeddingOne(Prompted, total=False):
     truncate_dim: int | None
     normalize: bool
     dtype: Dtype
+    on_error: OnError
+    progress: Progress
 
 
 class Embedding(EmbeddingOne, total=False):
@@ -44,8 +46,6 @@ class Embedding(EmbeddingOne, total=False):
 
     out: npt.NDArray[Any] | None
     to: Family | None
-    on_error: OnError
-    progress: Progress
 
 
 def before_texts(

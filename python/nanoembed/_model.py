@@ -178,7 +178,15 @@ class Model:
             if details or out is not None or to is not None:
                 raise TypeError("details, out and to are for several texts: put it into a list")
             texts = [texts]
-            found = self._embed(texts, before, truncate_dim, normalize, dtype, on_error=on_error)
+            found = self._embed(
+                texts,
+                before,
+                truncate_dim,
+                normalize,
+                dtype,
+                on_error=on_error,
+                progress=progress,
+            )
             return found.vectors[0]
         embedded = self._embed(
             texts, before, truncate_dim, normalize, dtype, out, to, on_error, progress
@@ -290,7 +298,8 @@ class Model:
     ) -> Any:
         """The token ids of texts as they are embedded; ``None`` for a row without a text.
 
-        :param max_tokens: how many are kept; ``None`` as many as the model uses, 0 all.
+        :param max_tokens: how many are kept; ``None`` as many as this model embeds, see
+            :attr:`max_tokens`, 0 all.
         """
         found = self._native.tokenize(
             _texts.lowered([texts] if isinstance(texts, str) else texts),

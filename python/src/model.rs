@@ -19,11 +19,16 @@ use crate::texts::{OK, Policy, Row, TRUNCATED, Texts};
 use crate::threads::Chosen;
 use crate::watch::watched;
 
+/// Tokens of a text that a model that continues texts embeds, unless more are asked for.
+const TOKENS_OF_DECODERS: usize = 512;
+
 /// A model of texts.
 #[pyclass(frozen, module = "nanoembed._native")]
 pub(crate) struct Model {
     origin: Origin,
     options: ModelOptions,
+    /// As it was asked for.
+    max_tokens: Option<usize>,
     limits: Limits,
     opened: Opened,
     threads: Chosen,
@@ -64,19 +69,22 @@ impl Before {
             (None, None) => Ok(None),
             (None, Some("query")) => Ok(Some(Prefix::Query)),
             (None, Some("document")) => Ok(Some(Prefix::Document)),
-            (None, Some(other)) => {
-                Err(PyValueError::new_err(format!("as_={other:?} is not query or document")))
-            }
+            (None, Some(other)) => Err(not_a_role(other)),
         }
     }
 
-    fn role(&self) -> Role {
+    fn role(&self) -> PyResult<Role> {
         match self.usual_role.as_deref() {
-            Some("query") => Role::Query,
-            Some("document") => Role::Document,
-            _ => Role::Text,
+            None => Ok(Role::Text),
+            Some("query") => Ok(Role::Query),
+            Some("document") => Ok(Role::Document),
+            Some(other) => Err(not_a_role(other)),
         }
     }
+}
+
+fn not_a_role(other: &str) -> PyErr {
+    PyValueError::new_err(format!("as_={other:?} is not query or document"))
 }
 
 /// What became of texts: their vectors if they are not in the caller's memory, a status for each,
@@ -121,7 +129,8 @@ impl Model {
         });
         let opened = opened.or_exception(py)?;
         let (pooled, tokenizer) = Default::default();
-        let model = Self { origin, options, limits, opened, threads, pooled, tokenizer };
+        let model =
+            Self { origin, options, max_tokens, limits, opened, threads, pooled, tokenizer };
         if matches!(model.opened, Opened::Words(_)) {
             return Err(PyTypeError::new_err("the file has word vectors: WordVectors opens it"));
         }
@@ -183,7 +192,7 @@ impl Model {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Embedded<'py>> {
         let encoder = self.encoder_for(py, &before, truncate_dim, normalize)?;
-        let precision = precision(dtype)?;
+        let (precision, role) = (precision(dtype)?, before.role()?);
         let texts = Texts::of(texts, Policy { strict, nulls })?;
         let rows = texts.rows()?;
         let given: Vec<&str> = rows.iter().filter_map(|row| row.ok()).collect();
@@ -203,7 +212,7 @@ impl Model {
                 }
             };
             let width = encoder.dimensions();
-            encoder.embed_parts(before.role(), &given, observer, |vectors, lengths| {
+            encoder.embed_parts(role, &given, observer, |vectors, lengths| {
                 for (vector, length) in vectors.chunks_exact(width).zip(lengths) {
                     skip(&mut writer, &mut status, &mut tokens);
                     writer.push(vector);
@@ -239,6 +248,7 @@ impl Model {
         let tokenizer = self.tokenizer(py)?;
         let prompt = tokenizer.prompt(&before.prefix()?.unwrap_or_default()).or_exception(py)?;
         let limit = match max_tokens {
+            None => Some(self.embedded_tokens(py)?),
             Some(0) => None,
             asked => tokenizer.limit(asked).or_exception(py)?,
         };
@@ -352,6 +362,19 @@ impl Model {
         let opened = py.detach(|| pool.install(open)).or_exception(py)?;
         // Another thread may have been faster, with the same.
         Ok(cell.get_or_init(|| opened))
+    }
+
+    /// Tokens of a text that are embedded or compared. A model that continues texts is not opened
+    /// once more for that, which takes memory.
+    fn embedded_tokens(&self, py: Python<'_>) -> PyResult<usize> {
+        let Opened::Generator(generator) = &self.opened else { return self.max_tokens(py) };
+        let positions = generator.positions();
+        match self.max_tokens {
+            None => Ok(TOKENS_OF_DECODERS.min(positions)),
+            Some(asked) if (1..=positions).contains(&asked) => Ok(asked),
+            // Refuses what no text can have.
+            Some(_) => self.max_tokens(py),
+        }
     }
 
     fn encoder_for(

@@ -20,6 +20,7 @@ MODELS = ROOT / "tests/data/models"
 SMALL_F32 = MODELS / "bert_cased_st6"
 PROMPTED = ROOT / "ffi/tests/data/default_prompt.weights"
 RERANKER = MODELS / "xlmr_reranker"
+TABLE = ROOT / "ffi/tests/data/small_table.weights"
 DECODER = ROOT / "tests/data/llama/tiny.gguf"
 WORDS = ROOT / "ffi/tests/data/words.fifu"
 

@@ -7,7 +7,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
-from conftest import PROMPTED, SMALL_F32, TEXTS, by_program
+from conftest import DECODER, PROMPTED, RERANKER, SMALL_F32, TABLE, TEXTS, by_program
 
 import nanoembed
 
@@ -247,10 +247,45 @@ def test_tokens_are_those_of_the_command_line(model):
     assert model.tokenize(["a", None], on_error="null")[1] is None
 
 
+@pytest.mark.parametrize("path", [None, SMALL_F32, TABLE, DECODER])
+@pytest.mark.parametrize("max_tokens", [None, 16])
+def test_tokens_are_as_many_as_are_embedded(path, max_tokens):
+    model = nanoembed.Model(path, max_tokens=max_tokens)
+    texts = [*TEXTS[:5], "The weather is lovely today. " * 200]
+    found = model.embed(texts, details=True)
+    tokens = model.tokenize(texts)
+    assert [len(it.ids) for it in tokens] == found.tokens.tolist()
+    assert [it.truncated for it in tokens] == (found.status == nanoembed.Status.TRUNCATED).tolist()
+    assert max_tokens is None or len(tokens[-1].ids) == max_tokens and tokens[-1].truncated
+    whole = model.tokenize(texts[-1], max_tokens=0)
+    assert len(whole.ids) > 1000 and not whole.truncated
+
+
+def test_tokens_that_no_text_can_have_are_refused():
+    decoder = nanoembed.Model(DECODER, max_tokens=10**9)
+    with pytest.raises(nanoembed.NanoembedError, match="max_tokens"):
+        decoder.tokenize("Once")
+    reranker = nanoembed.Model(RERANKER, max_tokens=8)
+    assert len(reranker.tokenize("Where is Berlin, and how do I get there?").ids) == 8
+
+
+def test_a_role_that_there_is_not_is_refused(model):
+    from nanoembed._tables import Columns, with_vectors
+
+    table = pyarrow.table({"text": ["a"]})
+    with pytest.raises(ValueError, match='as_="queries"'):
+        with_vectors(model, table, Columns(as_="queries"))
+    with pytest.raises(ValueError, match='as_="queries"'):
+        model.embed("a", as_="queries")
+
+
 def test_progress_is_told(model):
     seen = []
     model.embed(TEXTS, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (len(TEXTS), len(TEXTS))
+    seen.clear()
+    model.embed("one", progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (1, 1)
 
     def stop(done, total):
         raise RuntimeError("enough")

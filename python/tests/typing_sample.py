@@ -15,7 +15,7 @@ from nanoembed.sentence_transformers import SentenceTransformer
 from nanoembed.txtai import transform
 
 model = nanoembed.Model(Path("model.weights"), threads=2)
-one: npt.NDArray[np.float32] = model.embed("a text", prompt_name="query")
+one: npt.NDArray[np.float32] = model.embed("a text", prompt_name="query", progress=True)
 several: npt.NDArray[np.int8] = model.embed(["a", "b"], dtype="int8", on_error="null")
 details = model.embed(["a", None], details=True, on_error="null")
 assert_type(details, nanoembed.Embedded)
