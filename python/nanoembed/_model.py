@@ -320,8 +320,10 @@ class Model:
     ) -> list[Ranked]:
         """The ``k`` texts that answer ``query`` best, the best first, by a cross-encoder such as
         bge-reranker; ``None`` all of them."""
+        if k is not None and k < 0:
+            raise ValueError(f"k={k} is no number of texts")
         found = self._native.rerank(query, _texts.lowered(texts), progress=watcher(progress))
-        return [Ranked(*ranked) for ranked in (found if k is None else found[: max(k, 0)])]
+        return [Ranked(*ranked) for ranked in found[:k]]
 
     def predict(
         self, pairs: Sequence[tuple[str, str]], *, progress: Progress = None
@@ -355,12 +357,15 @@ class Model:
         :param top_p: consider only the likeliest tokens that together have this probability.
         :param seed: the same seed gives the same text.
         :param special_tokens: take special tokens that the text spells as such: for templates that
-            are filled in, never for what others have written.
+            are filled in, never for what others have written; refused for messages, which have
+            those of their template.
         """
         text = prompt if isinstance(prompt, str) else None
         messages = None
         if not isinstance(prompt, str):
-            messages = [(message["role"], message["content"]) for message in prompt]
+            if special_tokens:
+                raise ValueError("special_tokens is for a text: messages have their template's")
+            messages = [_role_and_content(message) for message in prompt]
         return self._native.generate(
             {
                 "template": text if special_tokens else None,
@@ -433,6 +438,22 @@ class Model:
         if is_one:
             return rows[0]
         return rows if encoding.convert_to_numpy else list(rows)
+
+
+def _role_and_content(message: Mapping[str, str]) -> tuple[str, str]:
+    others = sorted(set(message) - {"role", "content"})
+    if others:
+        raise ValueError(f"a message has a role and content, and no {', '.join(others)}")
+    return message["role"], message["content"]
+
+
+def given_or_opened(model: Model | Any, options: Mapping[str, Any]) -> Model:
+    """A model that is given, or what it is opened with; options are for one that is opened."""
+    if not isinstance(model, Model):
+        return Model(model, **options)
+    if options:
+        raise TypeError(f"{', '.join(options)}: the model has been opened already")
+    return model
 
 
 def _reopened(kind: type[Model], source: Any, options: dict[str, Any]) -> Model:

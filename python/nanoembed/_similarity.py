@@ -24,8 +24,13 @@ def similarity(a: Any, b: Any, *, dimensions: int | None = None) -> npt.NDArray[
         raise ValueError(f"vectors of {a.shape[1]} and {b.shape[1]} elements cannot be compared")
     if (a.dtype == np.uint8) != (b.dtype == np.uint8):
         raise TypeError("binary vectors (uint8) are compared with such only")
+    if a.dtype != np.uint8 and dimensions is not None:
+        raise ValueError("dimensions is for binary vectors (uint8)")
     if a.dtype == np.uint8:
-        bits = a.shape[1] * 8 if dimensions is None else dimensions
+        most = a.shape[1] * 8
+        bits = most if dimensions is None else dimensions
+        if not 0 < bits <= most:
+            raise ValueError(f"dimensions={bits}: these vectors have {most} bits")
         left, right = _signs(a, bits), _signs(b, bits)
         differing = (bits - left @ right.T) / 2
         found: npt.NDArray[np.float32] = np.cos(np.pi * differing / bits).astype(np.float32)

@@ -37,6 +37,9 @@ def semantic_search(
 
     :param query_chunk_size: for how many questions there are scores in memory at a time.
     """
+    for name, count in (("query_chunk_size", query_chunk_size), ("top_k", top_k)):
+        if count < 1:
+            raise ValueError(f"{name}={count} is not 1 or more")
     queries = np.atleast_2d(np.asarray(query_embeddings))
     corpus = np.atleast_2d(np.asarray(corpus_embeddings))
     found: list[list[dict[str, int | float]]] = []

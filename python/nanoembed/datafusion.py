@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow  # type: ignore[import-untyped, unused-ignore]
 from datafusion import SessionContext, udf
 
-from ._model import Model
+from ._model import Model, given_or_opened
 
 
 def register(context: SessionContext, model: Model | Any = None, **options: Any) -> None:
@@ -37,7 +37,7 @@ def register(context: SessionContext, model: Model | Any = None, **options: Any)
 
     :param model: a :class:`~nanoembed.Model`, or what one is opened with, as are ``options``.
     """
-    opened = model if isinstance(model, Model) else Model(model, **options)
+    opened = given_or_opened(model, options)
     vector = pyarrow.list_(pyarrow.field("item", pyarrow.float32()), opened.dimensions)
     text, number = pyarrow.string_view(), pyarrow.float32()
 

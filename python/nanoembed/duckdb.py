@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from ._model import Model
+from ._model import Model, given_or_opened
 
 
 def register(
@@ -34,7 +34,7 @@ def register(
 
     :param model: a :class:`~nanoembed.Model`, or what one is opened with, as are ``options``.
     """
-    opened = model if isinstance(model, Model) else Model(model, **options)
+    opened = given_or_opened(model, options)
     kind = duckdb.dtype(f"FLOAT[{opened.dimensions}]")
 
     # Without types, as DuckDB has one function of a name: their argument may be of any type.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._model import Model
+from ._model import Model, given_or_opened
 
 if TYPE_CHECKING:
 
@@ -29,7 +29,7 @@ class NanoembedEmbeddings(Embeddings):
     """LangChain's ``Embeddings`` by a :class:`~nanoembed.Model`, or one opened with ``options``."""
 
     def __init__(self, model: Model | Any = None, **options: Any) -> None:
-        self.model = model if isinstance(model, Model) else Model(model, **options)
+        self.model = given_or_opened(model, options)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """A vector for each text, as lists of floats."""

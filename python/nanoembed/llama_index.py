@@ -11,7 +11,7 @@ from typing import Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
-from ._model import Model
+from ._model import Model, given_or_opened
 
 
 class NanoembedEmbedding(BaseEmbedding):
@@ -22,7 +22,7 @@ class NanoembedEmbedding(BaseEmbedding):
 
     def __init__(self, model: Model | Any = None, **options: Any) -> None:
         super().__init__(model_name="nanoembed", embed_batch_size=1024)
-        self._model = model if isinstance(model, Model) else Model(model, **options)
+        self._model = given_or_opened(model, options)
 
     @classmethod
     def class_name(cls) -> str:

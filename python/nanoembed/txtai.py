@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._model import Model
+from ._model import Model, given_or_opened
 
 
 def transform(
@@ -23,7 +23,7 @@ def transform(
 
     :param model: a :class:`~nanoembed.Model`, or what one is opened with, as are ``options``.
     """
-    opened = model if isinstance(model, Model) else Model(model, **options)
+    opened = given_or_opened(model, options)
 
     def embed(texts: list[str]) -> npt.NDArray[np.float32]:
         vectors: npt.NDArray[np.float32] = opened.embed(texts, normalize=True, to="numpy")

@@ -85,6 +85,9 @@ def test_util_ranks_as_that_of_sentence_transformers(model):
         assert all(abs(hit["score"] - row[hit["corpus_id"]]) < 1e-5 for hit in hits)
     [[best]] = util.semantic_search(queries[0], corpus, top_k=1, score_function=util.dot_score)
     assert best["corpus_id"] == 0
+    for wrong in ({"top_k": -1}, {"query_chunk_size": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            util.semantic_search(queries, corpus, **wrong)
 
 
 def test_langchain_takes_lists_of_floats(model):
@@ -94,6 +97,17 @@ def test_langchain_takes_lists_of_floats(model):
     found = embeddings.embed_documents(TEXTS)
     assert found == model.embed(TEXTS).tolist()
     assert embeddings.embed_query(TEXTS[0]) == found[0] and type(found[0][0]) is float
+
+
+@pytest.mark.parametrize(
+    "place", ["langchain.NanoembedEmbeddings", "txtai.transform", "duckdb.register", "datafusion.register"]
+)
+def test_options_are_not_for_a_model_that_is_open(place, model):
+    module, function = place.split(".")
+    function = getattr(pytest.importorskip(f"nanoembed.{module}"), function)
+    before = [None] if place.endswith(".register") else []
+    with pytest.raises(TypeError, match="max_tokens.*opened already"):
+        function(*before, model, max_tokens=8)
 
 
 @installed("langchain_core")

@@ -124,6 +124,11 @@ def test_a_continuation_is_an_iterator():
     )
     with pytest.raises(ValueError, match="role"):
         model.generate([{"role": "wizard", "content": "hi"}])
+    hi = {"role": "user", "content": "hi"}
+    with pytest.raises(ValueError, match="special_tokens"):
+        model.generate([hi], special_tokens=True)
+    with pytest.raises(ValueError, match="no images, name"):
+        model.generate([{**hi, "name": "Ann", "images": []}])
     with pytest.raises(nanoembed.ArgumentError):
         model.generate("Once", max_tokens=10**6)
     del model

@@ -79,7 +79,9 @@ def test_texts_are_ranked_by_a_cross_encoder():
     assert [it.index for it in ranked] == [line["index"] for line in by_score]
     for it, line in zip(ranked, by_score):
         assert abs(it.score - line["score"]) < 1e-6
-    assert model.rerank(query, texts, k=1) == ranked[:1]
+    assert model.rerank(query, texts, k=1) == ranked[:1] and model.rerank(query, texts, k=0) == []
+    with pytest.raises(ValueError, match="k=-1"):
+        model.rerank(query, texts, k=-1)
     scores = model.predict([(query, text) for text in texts])
     assert scores.shape == (3,)
     assert np.allclose(scores[[it.index for it in ranked]], [it.score for it in ranked])
@@ -103,3 +105,8 @@ def test_similarity_takes_all_forms():
         nanoembed.similarity(a, np.zeros(3))
     with pytest.raises(TypeError, match="binary"):
         nanoembed.similarity(bits, np.zeros((1, 1)))
+    with pytest.raises(ValueError, match="dimensions is for binary"):
+        nanoembed.similarity(a, b, dimensions=1)
+    for wrong in (0, 9):
+        with pytest.raises(ValueError, match="8 bits"):
+            nanoembed.similarity(bits, bits, dimensions=wrong)
