@@ -64,12 +64,15 @@ class Model:
             for.
         :param precise: compute in 32-bit floats throughout: slower, a little nearer to the original
             model.
-        :param requantize: code weights as bytes when the model is opened, and compute in integers.
+        :param requantize: code weights as bytes when the model is opened, and compute in integers;
+            excludes ``precise``.
         :param limits: how much the file may take; ``None`` is 1 TiB of files and 16 GiB of scratch
             memory a thread.
         :raises FileMissing: there is no such file; other failures are :class:`StorageError`.
         :raises ModelError: something is wrong with the file or the model in it.
         """
+        if precise and requantize:
+            raise ValueError("precise and requantize exclude each other")
         self._path: str | None = None
         self._data: bytes | None = None
         if isinstance(path_or_bytes, (bytes, bytearray, memoryview)):

@@ -70,6 +70,8 @@ def embed_parquet(
     :param workers: how many files are embedded at a time, on ``threads`` CPUs each.
     :returns: how many rows were embedded now.
     """
+    if workers < 1:
+        raise ValueError(f"workers={workers} embed nothing")
     import ray
 
     folder = Path(target)
@@ -85,7 +87,7 @@ def embed_parquet(
     running: list[Any] = []
     rows = 0
     while waiting or running:
-        while waiting and len(running) < max(workers, 1):
+        while waiting and len(running) < workers:
             running.append(task.remote(path, threads, *waiting.pop(0), columns))
         done, running = ray.wait(running)
         rows += sum(ray.get(done))

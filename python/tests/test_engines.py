@@ -251,6 +251,13 @@ def test_a_worker_does_not_import_pandas(tmp_path):
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+def test_no_workers_embed_nothing(tmp_path):
+    from nanoembed.ray import embed_parquet
+
+    with pytest.raises(ValueError, match="workers=0"):
+        embed_parquet(tmp_path, tmp_path / "vectors", workers=0)
+
+
 @installed("ray")
 @pytest.mark.filterwarnings("default")
 def test_ray_embeds_files_and_skips_those_that_are_there(model, tmp_path):

@@ -48,6 +48,11 @@ def test_what_takes_more_than_the_limits_is_refused_by_their_names():
         next(nanoembed.Model(DECODER, limits=few).generate("Once", max_tokens=1))
 
 
+def test_arguments_that_contradict_each_other_are_refused():
+    with pytest.raises(ValueError, match="precise and requantize"):
+        nanoembed.Model(precise=True, requantize=True)
+
+
 def test_limits_are_those_of_the_library_and_are_numbers_of_bytes():
     assert nanoembed.Limits() == nanoembed.Limits(file_bytes=1 << 40, session_bytes=1 << 34)
     with pytest.raises(TypeError):
