@@ -68,7 +68,7 @@ export interface FolderParts {
   put(path: string, text?: string): void;
   wanted(): string | undefined;
   files(): string[];
-  push(reader: Reader): void;
+  push(path: string, reader: Reader): void;
   free(): void;
 }
 
