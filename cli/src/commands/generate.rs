@@ -77,7 +77,8 @@ pub(crate) struct Generate {
     #[arg(long)]
     precise: bool,
 
-    /// Put PROMPT as a question in the ChatML form that instruction-tuned models know
+    /// Put PROMPT as a question in the ChatML form, if the model has its tokens `<|im_start|>` and
+    /// `<|im_end|>`
     #[arg(long)]
     chat: bool,
 

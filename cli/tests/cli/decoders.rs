@@ -192,3 +192,23 @@ fn keys_of_gguf_that_are_not_known_are_refused_by_name() {
         assert!(error.contains(to), "{error}");
     }
 }
+
+#[test]
+fn messages_are_refused_for_models_without_the_tokens_around_them() {
+    let model = case("llama-llama3-scaling").join("model");
+    let settings = ["--chat", "--max-tokens", "1", "-q"];
+    let error =
+        failure(&[&["generate", "-m", text(&model), "Hello"], &settings[..]].concat(), b"", 2);
+    assert!(error.contains("<|im_start|>") && error.contains("--chat"), "{error}");
+    let (folder, _) = crate::byte_pairs::folder("smollm", false, json!({}));
+    let path = folder.path().join("tokenizer.json");
+    let mut tokenizer: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let model = text(folder.path());
+    let arguments = [&["generate", "-m", model, "Hello"], &settings[..]].concat();
+    stdout(&arguments, "");
+    let added = tokenizer["added_tokens"].as_array_mut().unwrap();
+    added.iter_mut().find(|it| it["content"] == "<|im_end|>").unwrap()["content"] = json!("<|e|>");
+    fs::write(&path, tokenizer.to_string()).unwrap();
+    let error = failure(&arguments, b"", 2);
+    assert!(error.contains("<|im_end|>"), "{error}");
+}

@@ -140,13 +140,13 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// [`Kind::Usage`](crate::Kind::Usage) if the prompt has no tokens or is too long; if memory is
-    /// refused.
+    /// [`Kind::Usage`](crate::Kind::Usage) if the prompt has no tokens or is too long, or if it is of
+    /// messages and the model lacks the tokens around them; if memory is refused.
     pub fn generate(&self, prompt: Prompt<'_>, sampling: Sampling) -> Result<Pieces<'_>> {
         let causal = &self.0.causal;
         let model = causal.model();
         let failed = |error| causal.failure(error);
-        let ids = prompt.encode(&model.tokenizer).map_err(failed)?;
+        let ids = prompt.encode(causal)?;
         if ids.is_empty() {
             return Err(Error::usage(
                 "the prompt is empty, and the model has no token to begin with",

@@ -4,7 +4,9 @@ use nanoembed_core::Error as CoreError;
 use nanoembed_core::owned::TokenSession;
 use nanoembed_core::token::SpecialTokens::{self, AsText, AsTokens};
 
+use crate::causal::model::Causal;
 use crate::causal::tokenizer::Tokenizer;
+use crate::error::{Error, Result};
 
 /// What is to be continued.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +17,9 @@ pub enum Prompt<'a> {
     /// A text in which special tokens are spelled: a prompt template that is filled in. Never what
     /// others have written, who could end their turn.
     WithSpecialTokens(&'a str),
-    /// Messages in the ChatML form that instruction-tuned models know; the model answers.
+    /// Messages in the ChatML form, which models know that have its tokens `<|im_start|>` and
+    /// `<|im_end|>`; the model answers. Others have forms of their own, which a caller fills in:
+    /// [`WithSpecialTokens`](Self::WithSpecialTokens).
     Chat(&'a [Message<'a>]),
 }
 
@@ -54,13 +58,37 @@ const BEGIN: &str = "<|im_start|>";
 const END: &str = "<|im_end|>";
 
 impl Prompt<'_> {
-    pub(super) fn encode(self, tokenizer: &Tokenizer<'_>) -> Result<Vec<u32>, CoreError> {
-        match self {
+    /// The ids of the prompt for a model.
+    pub(super) fn encode(self, causal: &Causal) -> Result<Vec<u32>> {
+        let tokenizer = &causal.model().tokenizer;
+        let ids = match self {
             Self::Text(text) => encode(tokenizer, text, AsText),
             Self::WithSpecialTokens(text) => encode(tokenizer, text, AsTokens),
-            Self::Chat(messages) => chat(tokenizer, messages),
+            Self::Chat(messages) => {
+                check_markers(causal)?;
+                chat(tokenizer, messages)
+            }
+        };
+        ids.map_err(|error| causal.failure(error))
+    }
+}
+
+/// Refuses messages for a model that would read the letters of the tokens around them.
+fn check_markers(causal: &Causal) -> Result<()> {
+    let tokenizer = &causal.model().tokenizer;
+    let ends = tokenizer.ends();
+    let around = [ends.begin, ends.append].iter().flatten().count();
+    for marker in [BEGIN, END] {
+        let ids = encode(tokenizer, marker, AsTokens).map_err(|error| causal.failure(error))?;
+        if ids.len() != around.saturating_add(1) {
+            let message =
+                format!("there is no token {marker}, so messages cannot be put in the ChatML form");
+            return Err(Error::usage(message).at(causal.name()).with_hint(
+                "the model's own chat format can be given as a text: PROMPT without `--chat`",
+            ));
         }
     }
+    Ok(())
 }
 
 fn encode(
