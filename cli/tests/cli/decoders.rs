@@ -212,3 +212,15 @@ fn messages_are_refused_for_models_without_the_tokens_around_them() {
     let error = failure(&arguments, b"", 2);
     assert!(error.contains("<|im_end|>"), "{error}");
 }
+
+#[test]
+fn decoders_whose_folder_says_how_they_embed_are_not_embedded_otherwise() {
+    let folder = folder("llama-llama3-scaling", |_| ());
+    let model = text(folder.path());
+    let embed = ["embed", "a text", "-m", model];
+    stdout(&embed, "");
+    fs::write(folder.path().join("modules.json"), "[]").unwrap();
+    let error = failure(&embed, b"", 1);
+    assert!(error.contains("modules.json") && error.contains("[208]"), "{error}");
+    assert_eq!(generated(folder.path()), expected("llama-llama3-scaling"));
+}

@@ -16,6 +16,9 @@ use crate::open::prompts::Prompts;
 use crate::stored::files::{folder_of, is_uqff_name};
 use crate::stored::{ModelFiles, Values};
 
+/// What sentence-transformers says of an embedding model.
+const MODULES: &str = "modules.json";
+
 /// The open files of a decoder.
 pub struct Bundle {
     folder: PathBuf,
@@ -54,6 +57,17 @@ impl Bundle {
     /// The prompts that the folder has.
     pub fn prompts(&self) -> Result<Prompts> {
         Prompts::of_decoder(&self.folder)
+    }
+
+    /// Refuses to embed as the folder's `modules.json` says: that is done for encoders alone.
+    pub(crate) fn check_embeds(&self) -> Result<()> {
+        if !self.folder.join(MODULES).exists() {
+            return Ok(());
+        }
+        let message = "how this model embeds is not done here for decoders: modules, pooling and the most tokens";
+        Err(Error::input(ErrorKind::UnsupportedSetting, message)
+            .at(self.folder.join(MODULES).display())
+            .with_hint("`nanoembed generate` runs it; folders of Qwen and Gemma embed by theirs"))
     }
 
     /// Where tensors should come from that are not there.

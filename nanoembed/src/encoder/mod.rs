@@ -250,7 +250,7 @@ fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
 /// The model in what was opened, ready to run as `options` say.
 fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
     if opened.is_causal() {
-        return Ok(Box::new(CausalEncoder::of(opened.causal()?, options)?));
+        return Ok(Box::new(CausalEncoder::of(opened.causal_to_embed()?, options)?));
     }
     if options.pooling.is_some() {
         let message = "is for decoders; an encoder's file says its own";

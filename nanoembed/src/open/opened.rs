@@ -124,6 +124,14 @@ impl Opened {
         })
     }
 
+    /// The model that continues texts, to embed by it.
+    pub(crate) fn causal_to_embed(self) -> Result<Causal> {
+        if let Parsed::Bundle(bundle) = &self.parsed {
+            bundle.check_embeds()?;
+        }
+        self.causal()
+    }
+
     /// The model that continues texts.
     pub(crate) fn causal(self) -> Result<Causal> {
         let failed = |error| self.source.failure(error);
