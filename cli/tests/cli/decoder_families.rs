@@ -388,3 +388,23 @@ fn folders_of_encoders_are_no_decoders() {
     fs::write(folder.path().join("modules.json"), "[]").unwrap();
     failure(&generation(text(folder.path())), b"", 1);
 }
+
+#[test]
+fn a_model_without_its_output_layer_embeds_but_does_not_generate() {
+    let family = &FAMILIES[0];
+    for is_tied in [Some(true), Some(false), None] {
+        let folder = family.folder(json!({}));
+        let mut config = (family.config)();
+        let members = config.as_object_mut().unwrap();
+        members.remove("tie_word_embeddings");
+        members.extend(is_tied.map(|is_tied| ("tie_word_embeddings".to_owned(), json!(is_tied))));
+        fs::write(folder.path().join("config.json"), config.to_string()).unwrap();
+        stdout(&["embed", "a text", "-m", text(folder.path())], "");
+        if is_tied == Some(true) {
+            assert_eq!(generated(folder.path()), json!(family.generated));
+        } else {
+            let error = failure(&generation(text(folder.path())), b"", 1);
+            assert!(error.contains("lm_head.weight"), "{error}");
+        }
+    }
+}

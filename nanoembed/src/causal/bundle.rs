@@ -7,7 +7,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 
 use super::hugging_face::DecoderSettings;
-use super::model::Found;
+use super::model::{CausalModel, Found};
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
 use crate::convert::checkpoint::hugging_face::is_safetensors;
@@ -18,6 +18,9 @@ use crate::stored::{ModelFiles, Values};
 
 /// What sentence-transformers says of an embedding model.
 const MODULES: &str = "modules.json";
+
+/// The output layer.
+const OUTPUT: &str = "lm_head.weight";
 
 /// The open files of a decoder.
 pub struct Bundle {
@@ -70,6 +73,18 @@ impl Bundle {
             .with_hint("`nanoembed generate` runs it; folders of Qwen and Gemma embed by theirs"))
     }
 
+    /// Refuses to continue texts without an output layer, which the table of embeddings is only if
+    /// the settings say so.
+    pub(crate) fn check_output(&self, model: &CausalModel<'_>) -> Result<()> {
+        if self.settings.is_tied() || model.weights().has(OUTPUT) {
+            return Ok(());
+        }
+        let message = format!(
+            "there is no tensor `{OUTPUT}`, and `tie_word_embeddings` does not say that the table of embeddings is the output layer"
+        );
+        Err(Error::input(ErrorKind::MissingTensor, message).at(self.settings.path().display()))
+    }
+
     /// Where tensors should come from that are not there.
     pub(crate) fn where_from(&self) -> &'static str {
         if self.files.lacks_residual() {
@@ -102,7 +117,7 @@ impl Bundle {
                 .check_tensors(contents.tensors.iter().map(|tensor| tensor.name.as_str()))?;
             let skips_output = self.settings.is_tied() && contents.format == Format::Safetensors;
             for tensor in &contents.tensors {
-                let is_copy = skips_output && tensor.name == "lm_head.weight";
+                let is_copy = skips_output && tensor.name == OUTPUT;
                 let start = starts.get(tensor.file).filter(|_| !is_copy);
                 if let (Some(start), Values::Weight(weight)) = (start, &tensor.values) {
                     weights.add_weight(&tensor.name, (*start, tensor.offset), weight);

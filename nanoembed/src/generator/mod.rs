@@ -90,7 +90,7 @@ impl GeneratorOptions {
         let path = &*literal(path.as_ref());
         let causal = match self.memory {
             Some(_) => memory::open_stored(path, &self.limits)?,
-            None => Opened::within(Source::open(path)?, &self.limits)?.causal()?,
+            None => Opened::within(Source::open(path)?, &self.limits)?.causal_to_generate()?,
         };
         Ok(Generator(Arc::new(Inner { causal, options: self })))
     }
@@ -121,7 +121,7 @@ impl Generator {
     }
 
     pub(crate) fn with(opened: Opened, options: GeneratorOptions) -> Result<Self> {
-        Ok(Self(Arc::new(Inner { causal: opened.causal()?, options })))
+        Ok(Self(Arc::new(Inner { causal: opened.causal_to_generate()?, options })))
     }
 
     /// Options to open a model with.

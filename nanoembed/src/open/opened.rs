@@ -132,6 +132,19 @@ impl Opened {
         self.causal()
     }
 
+    /// The model that continues texts, to continue them.
+    pub(crate) fn causal_to_generate(self) -> Result<Causal> {
+        let bundle = match self.parsed {
+            Parsed::Bundle(bundle) => Some(bundle),
+            _ => None,
+        };
+        let causal = self.causal()?;
+        if let Some(bundle) = bundle {
+            bundle.check_output(causal.model())?;
+        }
+        Ok(causal)
+    }
+
     /// The model that continues texts.
     pub(crate) fn causal(self) -> Result<Causal> {
         let failed = |error| self.source.failure(error);
