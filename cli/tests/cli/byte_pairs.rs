@@ -41,9 +41,16 @@ pub fn folder(name: &str, begins: bool, further: Value) -> (TempDir, Value) {
     let vocabulary = tokens.iter().zip(0..).filter(|(token, _)| !is_added(token));
     let vocabulary: serde_json::Map<_, _> =
         vocabulary.map(|(token, id)| (token.as_str().unwrap().to_owned(), json!(id))).collect();
-    let begin = json!({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": added[0][0], "type_id": 0}}]});
+    let first = [json!({"SpecialToken": {"id": added[0][0], "type_id": 0}})];
+    let text = |id: &str| json!({"Sequence": {"id": id, "type_id": 0}});
+    let begin = json!({
+        "type": "TemplateProcessing",
+        "single": [first[0], text("A")],
+        "pair": [first[0], text("A"), text("B")],
+        "special_tokens": {added[0][0].as_str().unwrap(): {"id": added[0][0], "ids": [added[0][1]], "tokens": [added[0][0]]}},
+    });
     let file = json!({
-        "added_tokens": added.iter().map(|it| json!({"id": it[1], "content": it[0], "special": true})).collect::<Value>(),
+        "added_tokens": added.iter().map(|it| json!({"id": it[1], "content": it[0], "special": true, "normalized": false, "single_word": false, "lstrip": false, "rstrip": false})).collect::<Value>(),
         "normalizer": null,
         "pre_tokenizer": pattern(name),
         "post_processor": if begins { begin } else { Value::Null },

@@ -198,12 +198,20 @@ fn added_tokens_that_the_model_has_no_vectors_for_are_left_out_of_gguf() {
 #[test]
 fn merges_that_are_not_sentence_pieces_are_refused() {
     type Change = fn(&mut Value);
-    let changes: [(&str, Change); 5] = [
-        ("do not follow each other", |it| {
+    let changes: [(&str, Change); 6] = [
+        ("merged twice", |it| {
             let merges = it["model"]["merges"].as_array_mut().unwrap();
-            let first = merges.remove(0);
-            merges.push(first.clone());
-            merges.insert(0, first);
+            merges.push(merges[0].clone());
+        }),
+        ("do not follow each other", |it| {
+            // Of the two ways to a piece of three characters one is the last merge of all.
+            let merges = it["model"]["merges"].as_array_mut().unwrap();
+            let whole = |pair: &Value| {
+                format!("{}{}", pair[0].as_str().unwrap(), pair[1].as_str().unwrap())
+            };
+            let at = (1..merges.len()).find(|at| whole(&merges[*at]) == whole(&merges[*at - 1]));
+            let merge = merges.remove(at.unwrap());
+            merges.push(merge);
         }),
         ("are not merged", |it| {
             // Of the two ways to a piece of three characters one is taken away.
@@ -284,8 +292,11 @@ fn the_token_behind_texts_is_kept_where_it_ends_them_and_refused_elsewhere() {
             {"Sequence": {"id": "A", "type_id": 0}},
             {"SpecialToken": {"id": end["content"], "type_id": 0}},
         ],
-        "pair": [],
-        "special_tokens": {},
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {
+            end["content"].as_str().unwrap():
+                {"id": end["content"], "ids": [end["id"]], "tokens": [end["content"]]},
+        },
     });
     fs::write(&path, tokenizer.to_string()).unwrap();
     let out = TempDir::new().unwrap();

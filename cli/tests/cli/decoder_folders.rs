@@ -237,8 +237,12 @@ impl Family {
         let mut tokenizer = read("tokenizer.json");
         let mut settings = read("tokenizer_config.json");
         // An embedding model's puts a token behind texts.
-        settings["add_eos_token"] = json!(false);
         if from.join("tokenizer.model").exists() {
+            settings["add_eos_token"] = json!(false);
+            for template in ["single", "pair"] {
+                let items = tokenizer["post_processor"][template].as_array_mut().unwrap();
+                items.retain(|item| item["SpecialToken"]["id"] != "<eos>");
+            }
             fs::copy(from.join("tokenizer.model"), folder.join("tokenizer.model")).unwrap();
         } else {
             tokenizer["post_processor"] = Value::Null;

@@ -8,6 +8,7 @@ mod contract;
 mod convert;
 mod decoder_families;
 mod decoder_folders;
+mod decoder_tokenizers;
 mod decoders;
 mod default_model;
 mod documented;

@@ -68,7 +68,7 @@ impl Forms {
             .collect();
         let added: Vec<Value> = added
             .iter()
-            .map(|id| json!({"id": id, "content": tokens[*id as usize], "special": true}))
+            .map(|id| json!({"id": id, "content": tokens[*id as usize], "special": true, "normalized": false, "single_word": false, "lstrip": false, "rstrip": false}))
             .collect();
         let tokenizer = json!({
             "added_tokens": added, "normalizer": null, "post_processor": null,

@@ -9,7 +9,7 @@ use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::sentencepiece::{
     CachedWord, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
 };
-use crate::token::{AddedIndex, AddedTable, AddedToken, SpecialTokens};
+use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens};
 
 /// A tokenizer by a serialized `ModelProto` whose bytes `B` holds: a slice, a `Vec`, a mapped file.
 #[derive(Clone, Debug)]
@@ -81,12 +81,28 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
     ///
     /// As [`SentencePiece::added_token`] and [`AddedIndex::build`].
     pub fn with_added(self, added: &[u32]) -> Result<Self> {
+        self.with_added_by(added, |_| AddedRules::default())
+    }
+
+    /// The same by the `rules` of each.
+    ///
+    /// # Errors
+    ///
+    /// As [`with_added`](Self::with_added).
+    pub fn with_added_by(self, added: &[u32], rules: impl Fn(u32) -> AddedRules) -> Result<Self> {
         let mut tokens = reserved(added.len())?;
         for id in added {
-            tokens.push(self.tokenizer().added_token(*id)?);
+            tokens.push(self.tokenizer().added_token_with(*id, rules(*id))?);
         }
         let added_index = AddedIndex::build(self.model(), &mut tokens)?;
         Ok(Self { added: tokens, added_index, ..self })
+    }
+
+    /// An added piece that is not found by its spelling alone.
+    #[must_use]
+    pub fn ruled(&self) -> Option<u32> {
+        let is_ruled = |token: &&AddedToken| token.rules() != AddedRules::default();
+        self.added.iter().find(is_ruled).map(AddedToken::id)
     }
 
     fn added(&self) -> AddedTable<'_> {

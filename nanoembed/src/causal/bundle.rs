@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
+use nanoembed_core::owned::folder::TokenizerConfig;
 
 use super::hugging_face::DecoderSettings;
 use super::model::{CausalModel, Found};
@@ -12,6 +13,7 @@ use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
 use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Error, Result, name_of};
+use crate::open::folder::texts::FolderTexts;
 use crate::open::prompts::Prompts;
 use crate::stored::files::{folder_of, is_uqff_name};
 use crate::stored::{ModelFiles, Values};
@@ -62,10 +64,12 @@ impl Bundle {
         Prompts::of_decoder(&self.folder)
     }
 
-    /// Refuses to embed as the folder's `modules.json` says: that is done for encoders alone.
+    /// Refuses to embed as the folder's `modules.json` says, and to cut texts elsewhere than at
+    /// their ends: that is done for encoders alone.
     pub(crate) fn check_embeds(&self) -> Result<()> {
         if !self.folder.join(MODULES).exists() {
-            return Ok(());
+            let texts = FolderTexts::of(&self.folder);
+            return texts.read(|texts| TokenizerConfig::read(texts, "")?.check_truncation());
         }
         let message = "how this model embeds is not done here for decoders: modules, pooling and the most tokens";
         Err(Error::input(ErrorKind::UnsupportedSetting, message)

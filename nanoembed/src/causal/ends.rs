@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `generation_config.json` | which tokens end a text, before `config.json` |
 //! | `config.json` | the same, and which token begins one |
-//! | `tokenizer_config.json` | whether they are put around every text, before the template of `tokenizer.json` |
+//! | `tokenizer_config.json` | whether they are put around every text; where there is a `tokenizer.json`, its template says so |
 
 use std::path::Path;
 
@@ -24,11 +24,12 @@ pub(super) struct FolderEnds {
     pub(super) begin: Option<u32>,
     /// The tokens that end a text.
     pub(super) end: EndTokens,
-    /// Whether the tokenizer puts a token before every text; `None` if nothing says so.
+    /// Whether the tokenizer of a SentencePiece model puts a token before every text; `None` if
+    /// nothing says so.
     pub(super) adds_begin: Option<bool>,
     /// The same behind every text.
     pub(super) adds_end: Option<bool>,
-    /// How the tokens that the tokenizer puts around texts are spelled.
+    /// How the tokens that it puts around texts are spelled.
     pub(super) begin_token: Option<String>,
     pub(super) end_token: Option<String>,
 }
@@ -49,9 +50,7 @@ impl FolderEnds {
         });
         members.finish(irrelevant::GENERATION_CONFIG)?;
         let tokenizer = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
-        // Qwen's tokenizers go by their templates, whatever is said here.
-        let is_qwen = matches!(family, DecoderFamily::Qwen2 | DecoderFamily::Qwen3);
-        let truth = |key: &str| tokenizer.get(key).and_then(Value::as_bool).filter(|_| !is_qwen);
+        let truth = |key: &str| tokenizer.get(key).and_then(Value::as_bool);
         // A token is spelled, or an object that spells it.
         let token = |key: &str| {
             let value = tokenizer.get(key)?;

@@ -1,7 +1,7 @@
 //! What a Hugging Face folder says of a decoder: its sizes by `config.json`,
-//! its tokenizer by `tokenizer.model` (SentencePiece) or `tokenizer.json` (byte-level BPE).
+//! its tensors, its tokenizer.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
@@ -13,12 +13,12 @@ use serde_json::Value;
 use super::config;
 use super::divisors::{self, LONG};
 use super::ends::FolderEnds;
-use super::tokenizer::{AddedTokens, Around, Tokenizer, Written as _, of_hugging_face};
-use super::tokenizer_json::TokenizerJson;
+use super::folder_tokenizer;
+use super::tokenizer::{Tokenizer, Written as _};
 use crate::convert::checkpoint::hugging_face::Folder;
-use crate::convert::checkpoint::settings::{read_json, read_json_text};
+use crate::convert::checkpoint::settings::read_json_text;
 use crate::convert::checkpoint::tensor::{Elements, Tensor};
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Result};
 use crate::open::folder::json_text::JsonText;
 use crate::open::folder::texts::FolderTexts;
 
@@ -158,40 +158,10 @@ impl DecoderSettings {
         Ok(tensors)
     }
 
-    /// The tokenizer by `tokenizer.model`, with the tokens that `tokenizer_config.json` adds, or by
-    /// `tokenizer.json`.
+    /// The tokenizer of the folder.
     pub fn tokenizer(&self) -> Result<Tokenizer<'static>> {
-        let path = self.folder.join("tokenizer.model");
-        let by_json = self.folder.join("tokenizer.json");
         let ends = FolderEnds::of(&self.folder, &self.path, (&self.config, self.family))?;
-        if !path.exists() && by_json.exists() {
-            let json = TokenizerJson::new(&by_json, read_json(&by_json)?.unwrap_or_default());
-            return json.tokenizer(&ends);
-        }
-        let model = crate::files::whole_file::read(&path).map_err(|error| {
-            Error::reading(path.display(), &error).with_hint(
-                "a decoder's folder has its tokenizer in `tokenizer.model` or `tokenizer.json`: put one there, as the model was published with it",
-            )
-        })?;
-        let settings = read_json(&self.folder.join("tokenizer_config.json"))?;
-        let settings = settings.unwrap_or_default();
-        let mut tokens = BTreeMap::new();
-        let added = settings.get("added_tokens_decoder").and_then(Value::as_object);
-        for (id, token) in added.into_iter().flatten() {
-            let content = token.get("content").and_then(Value::as_str);
-            if let (Ok(id), Some(content)) = (id.parse::<u32>(), content) {
-                tokens.insert(id, content.to_owned());
-            }
-        }
-        // As the tokenizer of Llama does.
-        let (adds_begin, adds_end) = (ends.adds_begin != Some(false), ends.adds_end == Some(true));
-        let added = AddedTokens {
-            tokens,
-            begin: Around { spelled: ends.begin_token, usual: ends.begin, is_put: adds_begin },
-            append: Around { spelled: ends.end_token, usual: ends.end.first(), is_put: adds_end },
-            end: ends.end,
-        };
-        of_hugging_face(model, added).map_err(|error| Error::in_file(name_of(&path), error))
+        folder_tokenizer::read(&self.folder, ends, self.sizes.vocabulary)
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `hugging_face`, `gguf` | sizes and tensors in the words of these |
 //! | `config` | a `config.json`, and the same as the configuration of an `.amb` file |
 //! | `divisors` | how a folder's model divides rotary frequencies |
+//! | `folder_tokenizer` | the tokenizer of a folder |
 //! | `ends` | the tokens around texts, by a folder's files |
 //! | `tokenizer`, `byte_pairs`, `tokenizer_json`, `model_proto` | texts to ids and back |
 
@@ -20,6 +21,7 @@ pub(crate) mod config;
 pub mod conversion;
 pub(crate) mod divisors;
 mod ends;
+mod folder_tokenizer;
 pub mod gguf;
 pub mod hugging_face;
 pub mod memory;

@@ -7,7 +7,7 @@ use nanoembed_core::format::amb::{Payload, TokenizerSpec};
 pub use nanoembed_core::owned::{Continuation, Tokenizer};
 use nanoembed_core::owned::{SentencePieceModel, Spelling};
 use nanoembed_core::token::sentencepiece::{SentencePiece, Spec};
-use nanoembed_core::token::{EndTokens, TextEnds, bpe};
+use nanoembed_core::token::{AddedRules, EndTokens, TextEnds, bpe};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::json;
 
@@ -17,6 +17,8 @@ use super::model_proto;
 pub struct AddedTokens {
     /// Added tokens, which a text spells literally, by id.
     pub tokens: BTreeMap<u32, String>,
+    /// By what rules some of them are found.
+    pub rules: BTreeMap<u32, AddedRules>,
     /// The token that begins texts.
     pub begin: Around,
     /// The token behind texts. It need not be one of those that end what is generated.
@@ -51,7 +53,7 @@ pub fn of_hugging_face(
     model: Vec<u8>,
     added: AddedTokens,
 ) -> Result<Tokenizer<'static>, CoreError> {
-    let AddedTokens { tokens, begin, append, mut end } = added;
+    let AddedTokens { tokens, rules, begin, append, mut end } = added;
     let pieces_before = Spec::read(&model, 0)?.pieces();
     let model = model_proto::with_added(model, pieces_before, &tokens)?;
     let model = SentencePieceModel::open(model, 0)?;
@@ -66,7 +68,8 @@ pub fn of_hugging_face(
         append: appended.filter(|_| append.is_put),
         end,
     };
-    Tokenizer::from_pieces(model, tokens.into_keys().collect(), begins, ends)
+    let rules = |id: u32| rules.get(&id).copied().unwrap_or_default();
+    Tokenizer::from_ruled_pieces(model, (tokens.into_keys().collect(), rules), begins, ends)
 }
 
 /// What files that are written say of a tokenizer.
@@ -79,8 +82,8 @@ pub trait Written {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedTokenizer`] if another one is put behind texts, for which files have
-    /// no place.
+    /// [`ErrorKind::UnsupportedTokenizer`] if another one is put behind texts, or an added token
+    /// takes white space with it: files have no place for either.
     fn end_ids(&self) -> crate::Result<Vec<u32>>;
 
     /// How byte-level BPE cuts texts into words, and whether it takes whole words before merges;
@@ -115,6 +118,15 @@ impl Written for Tokenizer<'_> {
     }
 
     fn end_ids(&self) -> crate::Result<Vec<u32>> {
+        if let Spelling::SentencePiece(model, _) = self.spelling()
+            && let Some(id) = model.ruled()
+        {
+            let token = self.token(id).unwrap_or_default();
+            let message = format!(
+                "the added token {token:?} has `lstrip`, `rstrip` or `single_word`, for which the file has no place"
+            );
+            return Err(crate::Error::input(ErrorKind::UnsupportedTokenizer, message));
+        }
         let TextEnds { append, end, .. } = *self.ends();
         match append.filter(|append| !end.contains(*append)) {
             Some(append) => {

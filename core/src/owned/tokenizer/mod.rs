@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::model::ModelSource;
 use crate::model::tokenizer::TokenizerSource;
 use crate::token::sentencepiece;
-use crate::token::{SentencePiece, SpecialTokens, TextEnds, bpe};
+use crate::token::{AddedRules, SentencePiece, SpecialTokens, TextEnds, bpe};
 
 /// How texts become ids, and what they begin and end with, over a file that lives as long as `'f`.
 ///
@@ -107,7 +107,21 @@ impl<'f> Tokenizer<'f> {
         begin: Option<u32>,
         ends: TextEnds,
     ) -> Result<Self> {
-        let model = Box::new(model.with_added(&added)?);
+        Self::from_ruled_pieces(model, (added, |_| AddedRules::default()), begin, ends)
+    }
+
+    /// The same, where each of those is found by its `rules`.
+    ///
+    /// # Errors
+    ///
+    /// As [`SentencePieceModel::with_added`].
+    pub fn from_ruled_pieces(
+        model: SentencePieceModel<Vec<u8>>,
+        (added, rules): (Vec<u32>, impl Fn(u32) -> AddedRules),
+        begin: Option<u32>,
+        ends: TextEnds,
+    ) -> Result<Self> {
+        let model = Box::new(model.with_added_by(&added, rules)?);
         Ok(Self { spelling: Spelling::SentencePiece(model, added), begin, ends })
     }
 

@@ -190,11 +190,20 @@ impl<'a> SentencePiece<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadVocabulary`] if there is no such piece; as [`AddedToken::within`].
+    /// As [`added_token_with`](Self::added_token_with).
     pub fn added_token(&self, id: u32) -> Result<AddedToken> {
+        self.added_token_with(id, AddedRules::default())
+    }
+
+    /// The same by rules.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if there is no such piece; as [`AddedToken::within`].
+    pub fn added_token_with(&self, id: u32, rules: AddedRules) -> Result<AddedToken> {
         let missing = Error::without_offset(ErrorKind::BadVocabulary);
         let piece = self.pieces.get(id as usize).ok_or(missing)?;
-        AddedToken::within(self.model, piece.spelling(self.model), id, AddedRules::default())
+        AddedToken::within(self.model, piece.spelling(self.model), id, rules)
     }
 
     /// How likely a piece is: the logarithm of its probability, or what merges it earlier than

@@ -1,9 +1,10 @@
 //! Byte-level BPE, and SentencePiece that merges, from a `tokenizer.json` of Hugging Face
 //! `tokenizers`.
 
+mod checks;
 mod pieces;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
@@ -45,7 +46,7 @@ impl<'p> TokenizerJson<'p> {
         let composes = self.composes()?;
         let added = self.added()?;
         let tokens = self.tokens(&added)?;
-        let around = self.around(ends, &added)?;
+        let around = self.around(ends)?;
         let parts = Parts {
             pattern: self.pattern()?,
             tokens,
@@ -245,26 +246,22 @@ impl<'p> TokenizerJson<'p> {
             _ => None,
         };
         let bad = |merge: &Value| self.bad(format!("{merge} is no merge"));
-        merges.map(|merge| pair(merge).ok_or_else(|| bad(merge))).collect()
+        let merges = merges.map(|merge| pair(merge).ok_or_else(|| bad(merge)));
+        let merges = merges.collect::<Result<Vec<_>>>()?;
+        // `tokenizers` takes the last one, others the first one.
+        let mut seen = HashSet::with_capacity(merges.len());
+        match merges.iter().find(|pair| !seen.insert(*pair)) {
+            Some((left, right)) => {
+                Err(self.unsupported(format!("{left:?} and {right:?} are merged twice")))
+            }
+            None => Ok(merges),
+        }
     }
 
-    /// The tokens around texts: by the folder's other files where they say so, else by the template
-    /// of a single text.
-    fn around(&self, ends: &FolderEnds, added: &BTreeMap<u32, String>) -> Result<TextEnds> {
-        let mut around = TextEnds { end: ends.end, ..TextEnds::default() };
-        if ends.adds_begin.is_none() && ends.adds_end.is_none() {
-            [around.begin, around.append] = self.template()?;
-            return Ok(around);
-        }
-        let id = |token: &Option<String>| {
-            let token = token.as_ref()?;
-            let found = added.iter().find(|(_, spelled)| *spelled == token).map(|(id, _)| *id);
-            found.or_else(|| self.id(self.at("/model/vocab")?.get(token)?))
-        };
-        // Without a token of that role nothing is added, as in `transformers`.
-        around.begin = id(&ends.begin_token).filter(|_| ends.adds_begin == Some(true));
-        around.append = id(&ends.end_token).filter(|_| ends.adds_end == Some(true));
-        Ok(around)
+    /// The tokens around texts, by the template of a single text.
+    fn around(&self, ends: &FolderEnds) -> Result<TextEnds> {
+        let [begin, append] = self.template()?;
+        Ok(TextEnds { begin, append, end: ends.end })
     }
 
     /// What the template of a single text puts before and behind it.
@@ -287,11 +284,13 @@ impl<'p> TokenizerJson<'p> {
     fn template_of(&self, step: &Value) -> Result<[Option<u32>; 2]> {
         let own =
             || self.unsupported("its template puts more than one token before or behind".into());
+        let no_text = || self.unsupported("its template has not one place for the text".into());
         let mut around = [None, None];
         let mut behind = 0;
         for item in step.get("single").and_then(Value::as_array).into_iter().flatten() {
             let Some(token) = item.pointer("/SpecialToken/id").and_then(Value::as_str) else {
-                behind += 1;
+                let is_text = item.pointer("/Sequence/id").is_some_and(|id| id == "A");
+                behind += if is_text { 1 } else { 2 };
                 continue;
             };
             let place = around.get_mut(behind).ok_or_else(own)?;
@@ -300,7 +299,7 @@ impl<'p> TokenizerJson<'p> {
                 return Err(own());
             }
         }
-        if behind > 1 { Err(own()) } else { Ok(around) }
+        if behind == 1 { Ok(around) } else { Err(no_text()) }
     }
 
     /// The id of a token of a template, which has ids of its own for its tokens.

@@ -36,7 +36,7 @@ impl TokenizerJson<'_> {
         let ranks = self.ranks()?;
         let unknown = self.at("/model/unk_token").and_then(Value::as_str);
         let id_of = |token: Option<u32>| token.and_then(|id| tokens.get(usize::try_from(id).ok()?));
-        let around = self.around(ends, &added)?;
+        let around = self.around(ends)?;
         let begin = around.begin.or(ends.begin);
         let mut model = ModelProto::new(&ModelSettings {
             algorithm: Algorithm::Bpe,
@@ -70,6 +70,7 @@ impl TokenizerJson<'_> {
             |usual, put: Option<u32>| Around { usual, is_put: put.is_some(), spelled: None };
         let added = AddedTokens {
             tokens: added,
+            rules: BTreeMap::new(),
             begin: token(begin, around.begin),
             append: token(around.append, around.append),
             end: around.end,

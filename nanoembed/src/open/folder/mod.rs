@@ -12,4 +12,4 @@ pub(crate) mod asked;
 pub(crate) mod files;
 pub(crate) mod json_text;
 pub(crate) mod texts;
-mod tokenizer;
+pub(crate) mod tokenizer;

@@ -15,6 +15,9 @@ use crate::error::{Error, Result, name_of};
 
 const FILE: &str = "tokenizer.json";
 
+/// What helps against files that contradict each other.
+pub(crate) const SAVE_AGAIN: &str = "transformers and `tokenizers` give other ids for this folder; save the tokenizer again with `save_pretrained`";
+
 /// Reads the tokenizer of a model, whose own folder `folder` is.
 pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> Result<Pipeline> {
     let text = texts.get(FILE)?;
@@ -24,11 +27,9 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
     let pipeline = match text.as_deref().filter(|_| !is_bert) {
         Some(text) => {
             let pipeline = described(texts, text)?;
-            texts.read(|texts| config.check(texts, &pipeline)).map_err(|failure| {
-                failure.with_hint(
-                    "transformers and `tokenizers` give other ids for this folder; save the tokenizer again with `save_pretrained`",
-                )
-            })?;
+            texts
+                .read(|texts| config.check(texts, &pipeline))
+                .map_err(|failure| failure.with_hint(SAVE_AGAIN))?;
             pipeline
         }
         None => of_bert(&FolderTokenizer::read(folder)?, folder)?,
@@ -43,7 +44,7 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
 }
 
 /// The tokenizer that a `tokenizer.json` describes.
-fn described(texts: &FolderTexts, text: &str) -> Result<Pipeline> {
+pub(crate) fn described(texts: &FolderTexts, text: &str) -> Result<Pipeline> {
     Pipeline::read(text).map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))
 }
 

@@ -20,7 +20,8 @@ impl TokenizerConfig {
     pub(super) fn check_bert(&self, texts: Texts<'_, '_>, pipeline: &Pipeline) -> FolderResult<()> {
         let file = Value::parse(pipeline.settings(), 0);
         let (Ok(config), Ok(file)) = (Value::parse(&self.text, 0), file) else { return Ok(()) };
-        self.check_cuts(config)?;
+        self.check_truncation()?;
+        self.check_split(config)?;
         self.check_added(config, pipeline, file)?;
         for name in BERT_STEPS {
             if truth(config, name) == Some(false) {

@@ -29,10 +29,20 @@ impl TokenizerConfig {
     ///
     /// The setting.
     pub fn check(&self, texts: Texts<'_, '_>, pipeline: &Pipeline) -> FolderResult<()> {
+        self.check_truncation()?;
+        self.check_whole(texts, pipeline)
+    }
+
+    /// The same for texts that are not cut: those that models continue.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub fn check_whole(&self, texts: Texts<'_, '_>, pipeline: &Pipeline) -> FolderResult<()> {
         // Both have been parsed before.
         let file = Value::parse(pipeline.settings(), 0);
         let (Ok(config), Ok(file)) = (Value::parse(&self.text, 0), file) else { return Ok(()) };
-        self.check_cuts(config)?;
+        self.check_split(config)?;
         self.check_added(config, pipeline, file)?;
         let added = added_tokens(file);
         let map = self.older(texts, config, MAP)?;
@@ -76,14 +86,49 @@ impl TokenizerConfig {
         }
     }
 
-    pub(super) fn check_cuts(&self, config: Value<'_>) -> FolderResult<()> {
-        if truth(config, "split_special_tokens") == Some(true) {
-            return Err(self.refuse(config, "split_special_tokens", "only false is honoured"));
+    /// Refuses what transformers would do otherwise than a SentencePiece model, which puts a space
+    /// before texts if `has_prefix`. Tokens that the folder names are found in texts if `is_found`.
+    ///
+    /// # Errors
+    ///
+    /// The setting.
+    pub fn check_pieces(
+        &self,
+        texts: Texts<'_, '_>,
+        has_prefix: bool,
+        is_found: &dyn Fn(&str) -> bool,
+    ) -> FolderResult<()> {
+        let Ok(config) = Value::parse(&self.text, 0) else { return Ok(()) };
+        self.check_split(config)?;
+        if has_prefix && truth(config, "add_prefix_space") == Some(false) {
+            let only = "`tokenizer.model` puts a space before texts";
+            return Err(self.refuse(config, "add_prefix_space", only));
         }
+        let map = self.older(texts, config, MAP)?;
+        self.check_named(texts, config, map.as_deref().and_then(parsed), is_found)
+    }
+
+    /// Refuses to cut texts elsewhere than at their ends.
+    ///
+    /// # Errors
+    ///
+    /// The setting.
+    pub fn check_truncation(&self) -> FolderResult<()> {
+        let Ok(config) = Value::parse(&self.text, 0) else { return Ok(()) };
         if config.member("truncation_side").is_some_and(|side| !side.is_text("right")) {
             return Err(self.refuse(config, "truncation_side", "only \"right\" is honoured"));
         }
         Ok(())
+    }
+
+    /// Refuses to read special tokens as text.
+    pub(super) fn check_split(&self, config: Value<'_>) -> FolderResult<()> {
+        match truth(config, "split_special_tokens") {
+            Some(true) => {
+                Err(self.refuse(config, "split_special_tokens", "only false is honoured"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_case(&self, config: Value<'_>, file: Value<'_>) -> FolderResult<()> {

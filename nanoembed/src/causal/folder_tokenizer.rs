@@ -1,0 +1,102 @@
+//! The tokenizer of a decoder's folder: by `tokenizer.model` (SentencePiece) and the tokens that
+//! files beside it add, or by `tokenizer.json`.
+//!
+//! Where transformers would do otherwise than these say, the folder is refused.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use nanoembed_core::owned::Tokenizer;
+use nanoembed_core::owned::folder::TokenizerConfig;
+use nanoembed_core::token::AddedRules;
+use serde_json::Value;
+
+use super::ends::FolderEnds;
+use super::tokenizer::{AddedTokens, Around, of_hugging_face};
+use super::tokenizer_json::TokenizerJson;
+use crate::convert::checkpoint::settings::{read_json, read_json_text};
+use crate::error::{Error, Result, name_of};
+use crate::open::folder::texts::FolderTexts;
+use crate::open::folder::tokenizer::{SAVE_AGAIN, described};
+
+/// Reads it; the model has vectors for so many tokens.
+pub(super) fn read(folder: &Path, ends: FolderEnds, rows: usize) -> Result<Tokenizer<'static>> {
+    let texts = FolderTexts::of(folder);
+    let config = texts.read(|texts| TokenizerConfig::read(texts, ""))?;
+    let by_json = folder.join("tokenizer.json");
+    if !folder.join("tokenizer.model").exists()
+        && let Some((value, text)) = read_json_text(&by_json)?
+    {
+        let json = TokenizerJson::new(&by_json, value);
+        let tokenizer = json.tokenizer(&ends)?;
+        let pipeline = described(&texts, &text)?;
+        let checked = texts.read(|texts| config.check_whole(texts, &pipeline));
+        checked.map_err(|failure| failure.with_hint(SAVE_AGAIN))?;
+        json.check_ids(&tokenizer, &pipeline)?;
+        return Ok(tokenizer);
+    }
+    let tokenizer = by_model(folder, ends)?;
+    let pieces = tokenizer.pieces();
+    let is_added = |token: &str| {
+        tokenizer.added().iter().any(|id| tokenizer.token(*id).is_some_and(|it| it == token))
+    };
+    let is_piece = |token: &str| (0..).map_while(|id| tokenizer.token(id)).any(|it| it == token);
+    // Others get the next ids, which the model may have vectors for.
+    let is_full = tokenizer.count() >= rows;
+    let is_found = |token: &str| is_added(token) || is_piece(token) || is_full;
+    let has_prefix = pieces.is_some_and(|pieces| pieces.spec().add_dummy_prefix);
+    texts.read(|texts| config.check_pieces(texts, has_prefix, &is_found))?;
+    Ok(tokenizer)
+}
+
+/// The tokenizer by `tokenizer.model`.
+fn by_model(folder: &Path, ends: FolderEnds) -> Result<Tokenizer<'static>> {
+    let path = folder.join("tokenizer.model");
+    let model = crate::files::whole_file::read(&path).map_err(|error| {
+        Error::reading(path.display(), &error).with_hint(
+            "a decoder's folder has its tokenizer in `tokenizer.model` or `tokenizer.json`: put one there, as the model was published with it",
+        )
+    })?;
+    let (tokens, rules) = added(folder)?;
+    // As the tokenizer of Llama does.
+    let (adds_begin, adds_end) = (ends.adds_begin != Some(false), ends.adds_end == Some(true));
+    let added = AddedTokens {
+        tokens,
+        rules,
+        begin: Around { spelled: ends.begin_token, usual: ends.begin, is_put: adds_begin },
+        append: Around { spelled: ends.end_token, usual: ends.end.first(), is_put: adds_end },
+        end: ends.end,
+    };
+    of_hugging_face(model, added).map_err(|error| Error::in_file(name_of(&path), error))
+}
+
+/// The tokens that files beside a model add, and by what rules some of them are found: those of
+/// `tokenizer_config.json`, or those of the older `added_tokens.json`.
+fn added(folder: &Path) -> Result<(BTreeMap<u32, String>, BTreeMap<u32, AddedRules>)> {
+    let settings = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
+    let (mut tokens, mut rules) = (BTreeMap::new(), BTreeMap::new());
+    let Some(added) = settings.get("added_tokens_decoder").and_then(Value::as_object) else {
+        let older = read_json(&folder.join("added_tokens.json"))?.unwrap_or_default();
+        for (content, id) in older.as_object().into_iter().flatten() {
+            if let Some(id) = id.as_u64().and_then(|id| u32::try_from(id).ok()) {
+                tokens.insert(id, content.clone());
+            }
+        }
+        return Ok((tokens, rules));
+    };
+    for (id, token) in added {
+        let content = token.get("content").and_then(Value::as_str);
+        let (Ok(id), Some(content)) = (id.parse::<u32>(), content) else { continue };
+        let is = |rule: &str| token.get(rule) == Some(&Value::Bool(true));
+        tokens.insert(id, content.to_owned());
+        rules.insert(
+            id,
+            AddedRules {
+                strips_before: is("lstrip"),
+                strips_behind: is("rstrip"),
+                single_word: is("single_word"),
+            },
+        );
+    }
+    Ok((tokens, rules))
+}
