@@ -151,6 +151,9 @@ class LocalCausal extends Local<Causal> implements CausalModel {
     checkPrecision(options);
     const { temperature = 0.7, topK = 40, topP = 0.95, seed = 0, chat = false, precision } = options;
     const model = this.open();
+    const length = (text: string) => guarded(() => model.tokenize(text)).length;
+    check(!chat || length("<|im_start|><|im_end|>") === length("") + 2,
+      "chat is for models with the tokens of ChatML, which this one has not: write the prompt in its own format");
     const ids = guarded(() => model.tokenize(chat ? `<|im_start|>user\n${prompt}<|im_end|>\n<|im_start|>assistant\n` : prompt));
     if (ids.length === 0) {
       throw new NanoembedError("invalid_argument", "the prompt is empty, and the model has no token to begin with");

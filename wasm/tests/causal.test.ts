@@ -86,6 +86,11 @@ describe("options", () => {
     const form = "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n";
     const [chat, plain] = [await all(model, "Hello", { chat: true, maxTokens: 5 }), await all(model, form, { maxTokens: 5 })];
     expect(chat).toEqual(plain);
+    const renamed = Buffer.from(Buffer.from(file()).toString("latin1").replaceAll("<|im_end|>", "<|im_ent|>"), "latin1");
+    const without = await load(renamed, { kind: "causal" });
+    await expect(all(without, "Hello", { chat: true, maxTokens: 2 })).rejects.toMatchObject({ code: "invalid_argument" });
+    await all(without, "Hello", { maxTokens: 2 });
+    without.dispose();
   });
 
   test("what cannot be is refused", async () => {
