@@ -18,8 +18,8 @@ impl<B: AsRef<[u8]> + Sync> AnyEncoder<B> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it; [`ErrorKind::OtherModel`] if it continues
-    /// texts; [`ErrorKind::UnknownFormat`] for files of other formats.
+    /// What is wrong with the file or the model in it; [`ErrorKind::OtherModel`](crate::ErrorKind::OtherModel) if it continues
+    /// texts; [`ErrorKind::UnknownFormat`](crate::ErrorKind::UnknownFormat) for files of other formats.
     pub fn open(file: B) -> Result<Self, ModelFault> {
         let source = ModelSource::parse(file.as_ref())?;
         let Some(text) = TextSource::read(source)? else {
