@@ -1,6 +1,11 @@
 //! Models of every family through C, from their folders: the ids and vectors that these expect,
 //! with their prompts, and the scores of pairs.
 
+mod support {
+    pub(crate) mod errors;
+    pub(crate) mod handles;
+}
+
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
@@ -16,6 +21,9 @@ use nanoembed_ffi::source::*;
 use nanoembed_ffi::source_file::nanoembed_source_from_file;
 use nanoembed_ffi::status::*;
 use nanoembed_ffi::tokenized::nanoembed_tokenized;
+
+use crate::support::errors::name;
+use crate::support::handles::Handles;
 
 /// Folders whose weights are there, with what they expect: those of models that compare texts, or
 /// those of models that embed them.
@@ -34,39 +42,8 @@ fn folders(compare: bool) -> Vec<(PathBuf, serde_json::Value)> {
     expected.filter(is_one).collect()
 }
 
-struct Handles {
-    model: *mut nanoembed_model,
-    workspace: *mut nanoembed_workspace,
-}
-
-impl Drop for Handles {
-    fn drop(&mut self) {
-        // SAFETY: made by the functions that these belong to.
-        unsafe {
-            nanoembed_workspace_free(self.workspace);
-            nanoembed_model_free(self.model);
-        }
-    }
-}
-
 fn open(path: &Path, tokens: u32) -> Result<Handles, (nanoembed_status, String)> {
-    let path = CString::new(path.to_str().expect("UTF-8")).expect("no zeros");
-    let (mut model, mut workspace, mut error) = (null_mut(), null_mut(), Default::default());
-    // SAFETY: everything is there.
-    unsafe {
-        let options = nanoembed_model_options { tokens, ..Default::default() };
-        let status = nanoembed_model_open(path.as_ptr(), &options, &mut model, &mut error);
-        if status != NANOEMBED_OK {
-            return Err((status, name(&error)));
-        }
-        assert_eq!(nanoembed_workspace_new(model, &mut workspace), NANOEMBED_OK);
-    }
-    Ok(Handles { model, workspace })
-}
-
-fn name(error: &nanoembed_error) -> String {
-    let bytes: Vec<u8> = error.name.iter().map(|c| c.cast_unsigned()).collect();
-    String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
+    Handles::at(path, &nanoembed_model_options { tokens, ..Default::default() })
 }
 
 #[test]

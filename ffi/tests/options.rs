@@ -3,10 +3,10 @@
 mod support {
     pub(crate) mod embed;
     pub(crate) mod errors;
+    pub(crate) mod handles;
     pub(crate) mod source;
 }
 
-use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,43 +21,12 @@ use nanoembed_ffi::score::nanoembed_score;
 use nanoembed_ffi::status::*;
 
 use crate::support::embed::vector;
-use crate::support::errors::name;
+use crate::support::handles::Handles;
 use crate::support::source::in_memory;
 
 const TEXT: &str = "How do I reset my password?";
 
-struct Handles {
-    model: *mut nanoembed_model,
-    workspace: *mut nanoembed_workspace,
-}
-
-impl Drop for Handles {
-    fn drop(&mut self) {
-        // SAFETY: made by the functions that these belong to.
-        unsafe {
-            nanoembed_workspace_free(self.workspace);
-            nanoembed_model_free(self.model);
-        }
-    }
-}
-
 impl Handles {
-    /// A model that a call opened, with a workspace; else its status, and the name that is at fault.
-    fn of(
-        open: impl FnOnce(*mut *mut nanoembed_model, *mut nanoembed_error) -> nanoembed_status,
-    ) -> Result<Self, (nanoembed_status, String)> {
-        let (mut model, mut workspace, mut error) = (null_mut(), null_mut(), Default::default());
-        match open(&mut model, &mut error) {
-            NANOEMBED_OK => {
-                // SAFETY: the model has been opened.
-                let made = unsafe { nanoembed_workspace_new(model, &mut workspace) };
-                assert_eq!(made, NANOEMBED_OK);
-                Ok(Self { model, workspace })
-            }
-            status => Err((status, name(&error))),
-        }
-    }
-
     fn info(&self) -> nanoembed_model_info {
         let mut info = nanoembed_model_info::default();
         // SAFETY: the handle is good, and there is room.
@@ -79,18 +48,6 @@ impl Handles {
             nanoembed_embed_ids(model, workspace, at, count, out.as_mut_ptr(), room, null_mut())
         }
     }
-}
-
-/// What lies at a path, opened by it.
-fn open(
-    path: &Path,
-    options: &nanoembed_model_options,
-) -> Result<Handles, (nanoembed_status, String)> {
-    let path = CString::new(path.to_str().expect("UTF-8")).expect("no zeros");
-    // SAFETY: everything is there.
-    Handles::of(|model, error| unsafe {
-        nanoembed_model_open(path.as_ptr(), options, model, error)
-    })
 }
 
 /// The model in a file in memory, which outlives it.
@@ -140,18 +97,18 @@ fn what_a_model_cannot_do_is_refused_by_the_option_s_name() {
     let folder = here("../tests/data/models/cross_encoder");
     for path in [&bert, &table, &gguf, &family, &folder] {
         for (options, name) in &refused {
-            let found = open(path, options).err();
+            let found = Handles::at(path, options).err();
             assert_eq!(found, invalid(name), "{}: {options:?}", path.display());
         }
-        let found = open(path, &with(|it| it.tokens = 1)).err();
+        let found = Handles::at(path, &with(|it| it.tokens = 1)).err();
         assert_eq!(found, if path == &table { None } else { invalid("tokens") });
         if path != &table {
-            let found = open(path, &with(|it| it.tokens = 70_000)).err();
+            let found = Handles::at(path, &with(|it| it.tokens = 70_000)).err();
             assert_eq!(found, invalid("tokens"), "{}", path.display());
         }
     }
     let quantized = with(|it| it.activations = NANOEMBED_ACTIVATIONS_QUANTIZED);
-    assert_eq!(open(&table, &quantized).err(), invalid("activations"));
+    assert_eq!(Handles::at(&table, &quantized).err(), invalid("activations"));
 
     // What needs memory of its own in memory, too.
     for path in [gguf, family] {
@@ -182,7 +139,7 @@ fn a_path_is_computed_as_the_same_file_in_memory() {
                 it.activations = activations;
                 it.block_tokens = 3;
             });
-            let by_path = open(path, &options).expect("it opens");
+            let by_path = Handles::at(path, &options).expect("it opens");
             let in_memory = new(&file, &options).expect("it opens");
             let vector = by_path.vector().expect("a vector");
             assert_eq!(
@@ -211,7 +168,7 @@ fn activations_of_other_families_are_those_that_are_asked_for() {
         let [float, quantized] = [NANOEMBED_ACTIVATIONS_FLOAT, NANOEMBED_ACTIVATIONS_QUANTIZED]
             .map(|activations| {
                 let model =
-                    open(&path, &with(|it| it.activations = activations)).expect("it opens");
+                    Handles::at(&path, &with(|it| it.activations = activations)).expect("it opens");
                 let is_quantized = activations == NANOEMBED_ACTIVATIONS_QUANTIZED;
                 assert_eq!(model.info().quantized, u32::from(is_quantized), "{folder}");
                 model.vector().expect("a vector")
@@ -224,7 +181,8 @@ fn activations_of_other_families_are_those_that_are_asked_for() {
 fn a_block_of_tokens_takes_less_memory() {
     let path = here("../models/all-MiniLM-L6-v2.int8.weights");
     let bytes = [0, 8].map(|block_tokens| {
-        let model = open(&path, &with(|it| it.block_tokens = block_tokens)).expect("it opens");
+        let model =
+            Handles::at(&path, &with(|it| it.block_tokens = block_tokens)).expect("it opens");
         // SAFETY: the handle is good.
         unsafe { nanoembed_workspace_bytes(model.model) }
     });
@@ -238,16 +196,20 @@ fn without_a_vocabulary_texts_come_as_ids() {
     let table = here("tests/data/small_table.weights");
     let gguf = converted("nomic_bert", "gguf", WeightType::F32);
     for path in [here("tests/data/small_bert.weights"), table, gguf.clone()] {
-        let model = open(&path, &options).expect("it opens");
+        let model = Handles::at(&path, &options).expect("it opens");
         assert_eq!(model.info().has_tokenizer, 0, "{}", path.display());
         assert_eq!((model.vector(), model.of_ids(3)), (Err(missing), NANOEMBED_OK));
-        assert_eq!(open(&path, &Default::default()).map(|it| it.info().has_tokenizer), Ok(1));
+        assert_eq!(
+            Handles::at(&path, &Default::default()).map(|it| it.info().has_tokenizer),
+            Ok(1)
+        );
     }
     let file = std::fs::read(&gguf).expect("a file");
     let model = new(&file, &options).expect("it opens");
     assert_eq!((model.vector(), model.of_ids(3)), (Err(missing), NANOEMBED_OK));
 
-    let pairs = open(&here("../tests/data/models/cross_encoder"), &options).expect("it opens");
+    let pairs =
+        Handles::at(&here("../tests/data/models/cross_encoder"), &options).expect("it opens");
     let (text, mut score) = (TEXT.as_ptr().cast(), 0.0);
     let (model, workspace, bytes) = (pairs.model, pairs.workspace, TEXT.len());
     // SAFETY: handles are good, and the rest lies here.
@@ -260,14 +222,14 @@ fn without_a_vocabulary_texts_come_as_ids() {
 #[test]
 fn a_workspace_has_room_for_as_many_tokens_as_were_asked_for() {
     let path = here("tests/data/small_bert.weights");
-    let positions = open(&path, &Default::default()).expect("it opens").info().positions;
+    let positions = Handles::at(&path, &Default::default()).expect("it opens").info().positions;
     // Texts are not packed: more than one text may have is never used.
-    let most = open(&path, &with(|it| it.tokens = 5000)).expect("it opens");
+    let most = Handles::at(&path, &with(|it| it.tokens = 5000)).expect("it opens");
     assert_eq!(most.info().workspace_tokens, positions);
     assert_eq!(most.of_ids(positions as usize), NANOEMBED_OK);
     let too_many = u32::from(ErrorKind::TooManyTokens.code());
     assert_eq!(most.of_ids(positions as usize + 1), too_many);
-    let few = open(&path, &with(|it| it.tokens = 8)).expect("it opens");
+    let few = Handles::at(&path, &with(|it| it.tokens = 8)).expect("it opens");
     let too_small = u32::from(ErrorKind::BufferTooSmall.code());
     assert_eq!([7, 8, 9].map(|count| few.of_ids(count)), [NANOEMBED_OK, NANOEMBED_OK, too_small]);
 }

@@ -65,3 +65,26 @@ pub fn safetensors(bytes: &[u8], gone: &[&str], vectors: &[Ones<'_>]) -> Vec<u8>
     }
     serialize(tensors, None).expect("a file")
 }
+
+/// A safetensors file with the shape and the bytes that `change` makes of those of each tensor, and
+/// without those of which it makes nothing.
+///
+/// # Panics
+///
+/// If it is no safetensors file.
+#[must_use]
+pub fn each_tensor(
+    bytes: &[u8],
+    change: impl Fn(&str, Vec<usize>, Vec<u8>) -> Option<(Vec<usize>, Vec<u8>)>,
+) -> Vec<u8> {
+    let file = SafeTensors::deserialize(bytes).expect("a safetensors file");
+    let changed = file.iter().filter_map(|(name, view)| {
+        let (shape, data) = change(name, view.shape().to_vec(), view.data().to_vec())?;
+        Some((name, view.dtype(), shape, data))
+    });
+    let changed: Vec<_> = changed.collect();
+    let views = changed.iter().map(|(name, dtype, shape, data)| {
+        (*name, TensorView::new(*dtype, shape.clone(), data).expect("a tensor"))
+    });
+    serialize(views, None).expect("a file")
+}

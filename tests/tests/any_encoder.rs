@@ -11,8 +11,6 @@ use nanoembed_core::owned::folder::{FolderModel, FolderResult, Prefix};
 use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession};
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::changed::{self, Ones};
-use safetensors::SafeTensors;
-use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 fn models() -> PathBuf {
@@ -319,30 +317,13 @@ fn parts_are_those_that_the_index_names() {
     }
 }
 
-/// A safetensors file whose tensors are those of `file` that `change` keeps, as it has them.
-fn with_tensors(
-    file: &[u8],
-    change: impl Fn(&str, Vec<usize>, Vec<u8>) -> Option<(Vec<usize>, Vec<u8>)>,
-) -> Vec<u8> {
-    let tensors = SafeTensors::deserialize(file).unwrap();
-    let tensors = tensors.iter().filter_map(|(name, view)| {
-        let (shape, data) = change(name, view.shape().to_vec(), view.data().to_vec())?;
-        Some((name.to_owned(), (view.dtype(), shape, data)))
-    });
-    let tensors: BTreeMap<_, _> = tensors.collect();
-    let views = tensors.iter().map(|(name, (dtype, shape, data))| {
-        (name, TensorView::new(*dtype, shape.clone(), data).unwrap())
-    });
-    safetensors::serialize(views, None).unwrap()
-}
-
 #[test]
 fn a_tensor_that_two_files_have_is_refused() {
     let folder = Folder::named("mpnet");
     let texts = |path: &str| folder.text(path);
     let file = folder.weights().unwrap().remove(0).1;
     let part = |has: fn(&str) -> bool| {
-        with_tensors(&file, |name, shape, data| has(name).then_some((shape, data)))
+        changed::each_tensor(&file, |name, shape, data| has(name).then_some((shape, data)))
     };
     let open = |first: Vec<u8>, second: Vec<u8>| {
         AnyEncoder::open_folder(&texts, [("a".to_owned(), first), ("b".to_owned(), second)])
@@ -417,7 +398,7 @@ fn a_table_without_a_row_for_each_token_is_refused() {
     let texts = |path: &str| folder.text(path);
     let file = folder.weights().unwrap().remove(0).1;
     let with_rows = |less: usize| {
-        let cut = with_tensors(&file, |_, shape, mut data| {
+        let cut = changed::each_tensor(&file, |_, shape, mut data| {
             let rows = shape[0] - less;
             data.truncate(data.len() / shape[0] * rows);
             Some((vec![rows, shape[1]], data))

@@ -74,7 +74,8 @@ const OF_TOKENIZER: &[&str] = &[
     "eot_token_id",
     "token_type_count",
 ];
-/// What keys behind `nanoembed.` begin with that are prompts, about vectors that are there, or what a file said of itself.
+/// What keys behind `nanoembed.` begin with that are prompts, about vectors that are there, or what
+/// a file said of itself.
 const OF_OWN: [&str; 4] = ["prompt.", "default_prompt_name", "similarity_fn_name", FURTHER];
 
 const UNKNOWN: &str = "it is not known here, so what it changes would be lost";
