@@ -6,13 +6,14 @@ mod support {
     pub(crate) mod source;
 }
 
+use nanoembed_core::describe::gguf::gguf_llama_config;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::kernel;
 use nanoembed_core::model::llama::{
     Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output, Sampler, Sampling,
 };
-use nanoembed_core::model::{Run, SliceWeights, gguf_llama_config};
+use nanoembed_core::model::{Run, SliceWeights};
 use nanoembed_core::top::Scored;
 use nanoembed_ffi::decoder_model::*;
 use nanoembed_ffi::session::*;

@@ -1,6 +1,7 @@
 //! Decoders of the Llama family from `.amb` and GGUF files, ready to run.
 
 use nanoembed_core::Error;
+use nanoembed_core::describe::gguf::gguf_llama_config;
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::gguf::Gguf;
@@ -9,7 +10,7 @@ use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaConfig, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
-use nanoembed_core::model::{Run, SliceWeights, Weights, amb_llama_config, gguf_llama_config};
+use nanoembed_core::model::{Run, SliceWeights, Weights, amb_llama_config};
 use nanoembed_core::tensor::TensorHeader;
 
 /// A model over the bytes of its file, with memory for one text.

@@ -3,12 +3,13 @@
 
 use std::cell::Cell;
 
+use nanoembed_core::describe::gguf::gguf_llama_config;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::{MERGES, Plan, Vocabulary, Writer};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output, RopePairs};
 use nanoembed_core::model::stored::StoredWeights;
-use nanoembed_core::model::{Encoding, Matrix, SliceWeights, Weights, gguf_llama_config};
+use nanoembed_core::model::{Encoding, Matrix, SliceWeights, Weights};
 use nanoembed_core::owned::{CausalModel, Decoder};
 use nanoembed_core::quant;
 use nanoembed_core::read::ReadAt;

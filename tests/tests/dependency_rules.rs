@@ -64,8 +64,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("token/", &["bytes", "error", "event", "limit", "text"]),
     ("words/", &["bytes", "error", "format", "kernel", "read", "subword", "top"]),
     (
+        "describe/",
+        &["error", "event", "format", "kernel", "limit", "model", "tensor", "text", "token"],
+    ),
+    (
         "model/",
         &[
+            "describe",
             "error", "event", "format", "kernel", "limit", "quant", "read", "tensor", "text",
             "token", "top",
         ],
@@ -73,6 +78,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "owned/",
         &[
+            "describe",
             "error", "event", "format", "kernel", "limit", "model", "sink", "tensor", "text",
             "token",
         ],
@@ -172,6 +178,7 @@ const MODEL: &[(&str, &[&str])] = &[
     (
         "source/",
         &[
+            "describe",
             "event",
             "format",
             "limit",
@@ -245,12 +252,32 @@ fn passes_and_blocks_of_a_model_know_neither_families_nor_formats() {
 }
 
 #[test]
-fn no_circles_run_through_the_files_of_models_and_kernels() {
+fn what_describes_models_knows_nothing_that_opens_or_runs_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
     let tree = SourceTree::read(&root);
-    for folder in ["model", "kernel"] {
+    let below = ["config", "family", "head", "weights", "mod"].map(|it| format!("model/{it}"));
+    let namings = tree.namings();
+    let described = namings.iter().filter(|(file, _)| file.starts_with("describe/"));
+    let mut files = 0;
+    for (file, named) in described {
+        files += 1;
+        for other in named.iter().filter(|other| other.starts_with("model/")) {
+            let is_below = below.iter().any(|it| {
+                other.strip_prefix(it).is_some_and(|rest| rest.starts_with(['/', '.']))
+            });
+            assert!(is_below, "{file} names {other}");
+        }
+    }
+    assert!(files > 5, "{files} files");
+}
+
+#[test]
+fn no_circles_run_through_the_files_of_descriptions_models_and_kernels() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
+    let tree = SourceTree::read(&root);
+    for (folder, files) in [("describe", 10), ("model", 30), ("kernel", 30)] {
         let named = tree.namings().iter().filter(|it| it.0.starts_with(folder)).count();
-        assert!(named > 30, "{folder} has {named} files");
+        assert!(named > files, "{folder} has {named} files");
         assert_eq!(tree.circles(folder), [], "files that name each other");
     }
 }

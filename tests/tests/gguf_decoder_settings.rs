@@ -2,12 +2,11 @@
 //! name, where it stands. Expectations are what llama.cpp computes from the same keys.
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::gguf::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
 use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
-use nanoembed_core::model::{
-    Activation, FeedForward, Order, Window, gguf_llama_config, gguf_pools_last_token, gguf_refusal,
-};
+use nanoembed_core::model::{Activation, FeedForward, Order, Window};
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use nanoembed_tests::data;
 

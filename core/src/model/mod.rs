@@ -34,7 +34,7 @@
 
 mod block;
 pub mod config;
-mod family;
+pub(crate) mod family;
 pub mod fixed;
 #[cfg(feature = "static-models")]
 mod folder;
@@ -112,13 +112,6 @@ pub use source::embd::{
 };
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use source::file::ModelSource;
-#[cfg(feature = "gguf")]
-pub use source::gguf::{
-    GgufModel, GgufRefusal, GgufSetting, gguf_architecture, gguf_bert_config,
-    gguf_bert_setting_at_fault, gguf_bert_tensor, gguf_bert_tensor_at_fault, gguf_is_encoder,
-    gguf_is_known_encoder, gguf_llama_config, gguf_model, gguf_pools_last_token,
-    gguf_pre_tokenizer, gguf_refusal, gguf_text_ends,
-};
 #[cfg(feature = "embd")]
 pub use source::stored;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]

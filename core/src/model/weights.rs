@@ -302,22 +302,22 @@ const MAX_NAME_BYTES: usize = 128;
 
 /// A tensor's name being put together; what does not fit is cut, so that it is not found.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Name(heapless::String<MAX_NAME_BYTES>);
+pub(crate) struct Name(heapless::String<MAX_NAME_BYTES>);
 
 impl Name {
-    pub(super) fn new(start: &str) -> Self {
+    pub(crate) fn new(start: &str) -> Self {
         let mut name = Self::default();
         name.push(start);
         name
     }
 
-    pub(super) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         if self.0.push_str(text).is_err() {
             self.0.clear();
         }
     }
 
-    pub(super) fn push_number(&mut self, mut number: usize) {
+    pub(crate) fn push_number(&mut self, mut number: usize) {
         let mut digits = [b'0'; 20];
         let mut length = 0;
         for digit in digits.iter_mut().rev() {
@@ -332,7 +332,7 @@ impl Name {
         self.push(core::str::from_utf8(digits).unwrap_or_default());
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         self.0.as_str()
     }
 }

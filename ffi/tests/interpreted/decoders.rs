@@ -3,10 +3,11 @@
 use std::ptr::null_mut;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::gguf::gguf_llama_config;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::model::SliceWeights;
 use nanoembed_core::model::llama::{LlamaPlan, Output};
-use nanoembed_core::model::{SliceWeights, gguf_llama_config};
 use nanoembed_core::owned::Decoder;
 use nanoembed_ffi::decoder_model::*;
 use nanoembed_ffi::owned::*;

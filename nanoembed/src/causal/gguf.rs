@@ -3,11 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use nanoembed_core::describe::gguf::{gguf_llama_config, gguf_model};
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::model::llama::{LlamaConfig, Rope, RopePairs};
-use nanoembed_core::model::{ModelSource, gguf_llama_config, gguf_model};
 use nanoembed_core::quant;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 

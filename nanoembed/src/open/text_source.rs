@@ -1,7 +1,8 @@
 //! A model of texts, wherever its texts and its weights lie: in a folder or in one file.
 
+use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::model::{ModelSource, gguf_architecture};
+use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
 use nanoembed_core::owned::{self, AnyEncoder, ModelFault, Pipeline, TextModel, TextTokenizer};
 

@@ -1,13 +1,13 @@
 //! What the core says of a file, with the name of what it is about: which type, which architecture,
 //! which version.
 
-use nanoembed_core::event::{Format, Mode, Value};
-use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::format::sniff;
-use nanoembed_core::model::{
+use nanoembed_core::describe::gguf::{
     GgufSetting, gguf_architecture, gguf_bert_setting_at_fault, gguf_bert_tensor_at_fault,
     gguf_is_known_encoder, gguf_refusal,
 };
+use nanoembed_core::event::{Format, Mode, Value};
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::format::sniff;
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 

@@ -304,7 +304,7 @@ impl Config {
     }
 
     /// The factor of scores.
-    pub(in crate::model) fn score_scale(&self) -> f32 {
+    pub(crate) fn score_scale(&self) -> f32 {
         #[allow(clippy::cast_precision_loss)] // heads are small
         let usual = || 1.0 / root::sqrt_f32(self.heads.size as f32);
         match self.attention.scale {

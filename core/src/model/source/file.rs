@@ -6,14 +6,14 @@ use super::amb::{amb_config_value, amb_llama_config, read_amb_config};
 use super::byte_pairs::BpeSource;
 #[cfg(feature = "embd")]
 use super::embd::{embd_is_decoder, embd_llama_config};
-#[cfg(feature = "gguf")]
-use super::gguf::{
-    GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_id, gguf_is_encoder,
-    gguf_is_known_encoder, gguf_llama_config, gguf_model, gguf_pools_last_token,
-};
 use super::pieces::SentencePieceSource;
 use super::tokenizer::{TokenizerKind, TokenizerSource};
 use super::word_pieces::WordPieceSource;
+#[cfg(feature = "gguf")]
+use crate::describe::gguf::{
+    GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_id, gguf_is_encoder,
+    gguf_is_known_encoder, gguf_llama_config, gguf_model, gguf_pools_last_token,
+};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::event::SpecialRole;

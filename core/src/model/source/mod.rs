@@ -8,8 +8,6 @@ pub mod byte_pairs;
 pub mod embd;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod file;
-#[cfg(feature = "gguf")]
-pub mod gguf;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod pieces;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]

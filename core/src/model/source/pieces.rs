@@ -6,10 +6,10 @@
 use super::amb::{amb_ids, amb_text_ends};
 #[cfg(feature = "embd")]
 use super::embd::embd_text_ends;
-#[cfg(feature = "gguf")]
-use super::gguf::{GgufPieces, gguf_text_ends};
 #[cfg(feature = "embd")]
 use super::spellings::listed_ids;
+#[cfg(feature = "gguf")]
+use crate::describe::gguf::{GgufPieces, gguf_text_ends};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::format::amb::{Amb, TokenizerKind};

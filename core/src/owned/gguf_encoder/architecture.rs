@@ -12,14 +12,15 @@
 
 use super::keys::{Keys, Outcome};
 use super::names::{POST, PRE};
+use crate::describe::gguf::GgufRefusal;
+use crate::describe::gguf::{LISTED, listed_window, position_divisor};
 use crate::event::Value;
 use crate::kernel::root;
 use crate::limit::Limit;
 use crate::model::config::Rope;
-use crate::model::source::gguf::{LISTED, listed_window, position_divisor};
 use crate::model::{
-    Activation, Attention, Biases, Config, Embedding, FamilyModel, FeedForward, GgufRefusal, Heads,
-    Mask, Names, Order, Rotary, Window,
+    Activation, Attention, Biases, Config, Embedding, FamilyModel, FeedForward, Heads, Mask, Names,
+    Order, Rotary, Window,
 };
 
 /// The base of rotary frequencies, unless the file says another.

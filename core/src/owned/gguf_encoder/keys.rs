@@ -4,12 +4,12 @@
 use alloc::collections::BTreeMap;
 use core::cell::Cell;
 
+use crate::describe::gguf::FURTHER;
+use crate::describe::gguf::GgufRefusal;
 use crate::error::Error;
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::limit::Limit;
-use crate::model::GgufRefusal;
-use crate::model::source::gguf::FURTHER;
 
 /// A result that says which key or tensor is at fault.
 pub(super) type Outcome<'a, T> = Result<T, GgufRefusal<'a>>;

@@ -19,11 +19,12 @@ pub use self::keys::GgufFault;
 use self::keys::{Keys, Outcome};
 use super::Pipeline;
 use super::folder::{DenseModule, Described, EncoderSettings, FolderModel, Modules, PoolingModule};
+use crate::describe::gguf::{GgufRefusal, gguf_architecture, gguf_is_encoder};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::limit::Limit;
-use crate::model::{DenseActivation, GgufRefusal, Way, gguf_architecture, gguf_is_encoder};
+use crate::model::{DenseActivation, Way};
 
 /// An encoder in a GGUF file: all but its weights.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! What GGUF calls the tensors of encoders: the same for all architectures, but for where norms
 //! stand.
 
+use crate::describe::gguf::GgufRefusal;
 use crate::format::gguf::Gguf;
-use crate::model::{Config, GgufRefusal, Names, Tensor};
+use crate::model::{Config, Names, Tensor};
 
 /// Those of models with norms behind the residual sums.
 pub(super) const POST: Names = Names {

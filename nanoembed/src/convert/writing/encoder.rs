@@ -6,10 +6,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use nanoembed_core::describe::gguf::gguf_bert_tensor;
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{ModelSource, embd_is_decoder, gguf_bert_tensor};
+use nanoembed_core::model::{ModelSource, embd_is_decoder};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::Value;
 

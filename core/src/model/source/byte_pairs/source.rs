@@ -1,6 +1,8 @@
 //! What files say of their tokenizers.
 
 use super::BAD;
+#[cfg(feature = "gguf")]
+use crate::describe::gguf::{gguf_pre_tokenizer, gguf_text_ends, unsigned};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "gguf")]
 use crate::event::Value;
@@ -14,8 +16,6 @@ use crate::format::gguf::{self, Gguf};
 use crate::model::source::amb::{amb_ids, amb_spelling, amb_text_ends};
 #[cfg(feature = "embd")]
 use crate::model::source::embd::embd_text_ends;
-#[cfg(feature = "gguf")]
-use crate::model::source::gguf::{gguf_pre_tokenizer, gguf_text_ends, unsigned};
 #[cfg(any(feature = "amb", feature = "embd"))]
 use crate::model::source::spellings::truth;
 use crate::model::source::spellings::{listed_ids, parts_of};

@@ -22,10 +22,10 @@ use alloc::vec::Vec;
 
 use self::vocabulary::Vocabulary;
 use super::keys::{GgufFault, Keys, Outcome};
+use crate::describe::gguf::GgufRefusal;
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::Limit;
-use crate::model::GgufRefusal;
 use crate::owned::Pipeline;
 use crate::owned::tokenizer_json::Ends;
 

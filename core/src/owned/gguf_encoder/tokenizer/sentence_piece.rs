@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use super::vocabulary::{AddedRules, Kind, Vocabulary};
 use super::{Parts, ends, id, is_absent, merges, named};
+use crate::describe::gguf::GgufRefusal;
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::reserved;
-use crate::model::GgufRefusal;
 use crate::owned::base64;
 use crate::owned::gguf_encoder::keys::{GgufFault, Keys};
 use crate::owned::tokenizer_json::{Settings, quoted};

@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use super::vocabulary::{AddedRules, Kind, Vocabulary};
 use super::{Parts, id};
-use crate::model::GgufRefusal;
+use crate::describe::gguf::GgufRefusal;
 use crate::owned::gguf_encoder::keys::{Keys, Outcome};
 use crate::owned::tokenizer_json::{WordPieces, word_pieces};
 

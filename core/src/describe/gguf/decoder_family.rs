@@ -122,7 +122,7 @@ fn window<'a>(
             // As in llama.cpp, 0 leaves all layers with a window, and 1 none.
             Some(0) => Ok(Some(Window::all_but(reach, 0, 0))),
             Some(1) => Ok(None),
-            Some(every) => Ok(Some(Window::all_but(reach, every, every - 1))),
+            Some(every) => Ok(Some(Window::all_but(reach, every, every.saturating_sub(1)))),
             None => refuse(LISTED),
         },
     }

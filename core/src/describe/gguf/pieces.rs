@@ -134,14 +134,14 @@ impl<'a> GgufPieces<'a> {
     /// spelled.
     fn each(&self, mut piece: impl FnMut(&[u8], f32, PieceKind)) -> Result<()> {
         let file = &self.file;
-        let mut searches = 0;
+        let mut searches = 0_usize;
         for ((token, score), kind) in file.tokens().zip(scores(file)?).zip(kinds(file)?) {
             let (score, kind) = (score?, kind?);
             let mut room = [0; MAX_ESCAPED_BYTES];
             let is_searched = kind == PieceKind::UserDefined && searches < MAX_SEARCHES;
             let escaped = is_searched.then(|| escaped(token, &mut room)).flatten();
             let escaped = escaped.filter(|escaped| {
-                searches += 1;
+                searches = searches.saturating_add(1);
                 !file.tokens().any(|token| token == *escaped)
             });
             piece(escaped.unwrap_or(token), score, kind);

@@ -112,12 +112,12 @@ pub fn gguf_model(file: &Gguf<'_>) -> Result<GgufModel> {
 }
 
 /// The id under a key.
-pub(super) fn gguf_id(file: &Gguf<'_>, key: &str) -> Option<u32> {
+pub(crate) fn gguf_id(file: &Gguf<'_>, key: &str) -> Option<u32> {
     file.value(key).and_then(unsigned)
 }
 
 /// An integer that is not negative.
-pub(super) fn unsigned(value: Value<'_>) -> Option<u32> {
+pub(crate) fn unsigned(value: Value<'_>) -> Option<u32> {
     match value {
         Value::Unsigned(number) => u32::try_from(number).ok(),
         Value::Signed(number) => u32::try_from(number).ok(),
