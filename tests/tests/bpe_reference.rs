@@ -1,7 +1,7 @@
 //! Byte-level BPE against Hugging Face `tokenizers`: see `tools/bpe_reference.py`.
 
 use nanoembed_core::token::bpe::merge::{Join, Word, merge};
-use nanoembed_core::token::bpe::{Bpe, Decoder, Merge, MergeTable, Pattern, Scratch};
+use nanoembed_core::token::bpe::{Bpe, Decoder, Merge, MergeTable, Pattern, PreTokenizer, Scratch};
 use nanoembed_core::token::{
     AddedRules, AddedTable, AddedToken, Entries, HashVocabulary, LengthPrefix, Vocabulary,
 };
@@ -122,7 +122,7 @@ fn check(name: &str, reference: &Reference, pattern: Pattern) {
 #[test]
 fn ids_and_texts_are_those_of_hugging_face() {
     for name in ["gpt-2", "smollm", "llama-bpe"] {
-        check(name, &reference(name), Pattern::from_name(name).unwrap());
+        check(name, &reference(name), PreTokenizer::from_name(name).unwrap().pattern);
     }
 }
 

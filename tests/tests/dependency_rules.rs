@@ -70,17 +70,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "model/",
         &[
-            "describe",
-            "error", "event", "format", "kernel", "limit", "quant", "read", "tensor", "text",
-            "token", "top",
+            "describe", "error", "event", "format", "kernel", "limit", "quant", "read", "tensor",
+            "text", "token", "top",
         ],
     ),
     (
         "owned/",
         &[
-            "describe",
-            "error", "event", "format", "kernel", "limit", "model", "sink", "tensor", "text",
-            "token",
+            "describe", "error", "event", "format", "kernel", "limit", "model", "sink", "tensor",
+            "text", "token",
         ],
     ),
 ];
@@ -262,9 +260,9 @@ fn what_describes_models_knows_nothing_that_opens_or_runs_them() {
     for (file, named) in described {
         files += 1;
         for other in named.iter().filter(|other| other.starts_with("model/")) {
-            let is_below = below.iter().any(|it| {
-                other.strip_prefix(it).is_some_and(|rest| rest.starts_with(['/', '.']))
-            });
+            let is_below = below
+                .iter()
+                .any(|it| other.strip_prefix(it).is_some_and(|rest| rest.starts_with(['/', '.'])));
             assert!(is_below, "{file} names {other}");
         }
     }

@@ -24,6 +24,7 @@ pub(crate) use windows::{LISTED, listed_window};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
+use crate::token::sentencepiece::PieceKind;
 
 /// The architecture of encoders.
 const ENCODER: &str = "bert";
@@ -123,4 +124,9 @@ pub(crate) fn unsigned(value: Value<'_>) -> Option<u32> {
         Value::Signed(number) => u32::try_from(number).ok(),
         _ => None,
     }
+}
+
+/// The type of a token by its number, which is the one that SentencePiece has for it.
+pub(crate) fn token_type(value: Value<'_>) -> Option<PieceKind> {
+    unsigned(value).map(u64::from).and_then(PieceKind::from_code)
 }

@@ -1,6 +1,6 @@
 //! The SentencePiece model of a GGUF file, whose pieces, scores and types are three arrays.
 
-use super::unsigned;
+use super::{token_type, unsigned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -177,6 +177,5 @@ fn scores<'a>(file: &Gguf<'a>) -> Result<impl Iterator<Item = Result<f32>> + use
 
 fn kinds<'a>(file: &Gguf<'a>) -> Result<impl Iterator<Item = Result<PieceKind>> + use<'a>> {
     let kinds = file.elements("tokenizer.ggml.token_type").ok_or(BAD)?;
-    let kind = |value| unsigned(value).map(u64::from).and_then(PieceKind::from_code).ok_or(BAD);
-    Ok(kinds.map(kind))
+    Ok(kinds.map(|value| token_type(value).ok_or(BAD)))
 }

@@ -1,11 +1,12 @@
 //! A decoder's tokenizer in the words of GGUF: how it cuts texts, and the tokens around them.
 
 use super::settings::{GgufRefusal, Settings};
-use super::unsigned;
+use super::{token_type, unsigned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::token::bpe::PreTokenizer;
+use crate::token::sentencepiece::PieceKind;
 use crate::token::{EndTokens, TextEnds};
 
 /// The keys of tokens that end a text, the usual one first. Of those that are for the middle of
@@ -35,9 +36,6 @@ const END_NAMES: [&[u8]; 12] = [
     b"<end_of_utterance>",
     b"</s>",
 ];
-
-/// The type of control tokens.
-const CONTROL: u32 = 3;
 
 /// Ids that SentencePiece models have unless the file says otherwise.
 const USUAL_BEGIN: u32 = 1;
@@ -142,7 +140,7 @@ fn end_tokens(file: &Gguf<'_>, settings: &Settings<'_>, end: &mut EndTokens) -> 
     }
     let Some(types) = file.elements("tokenizer.ggml.token_type") else { return Ok(()) };
     for ((id, token), kind) in (0..).zip(file.tokens()).zip(types) {
-        if unsigned(kind) == Some(CONTROL) && END_NAMES.contains(&token) {
+        if token_type(kind) == Some(PieceKind::Control) && END_NAMES.contains(&token) {
             end.push(id)?;
         }
     }

@@ -26,19 +26,8 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// The pattern that `tokenizer.ggml.pre` names so.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "gpt-2" | "gpt2" => Some(Self::Gpt2),
-            "smollm" => Some(Self::SmolLm),
-            "llama3" | "llama-v3" | "llama-bpe" => Some(Self::Llama3),
-            "qwen2" => Some(Self::Qwen2),
-            _ => None,
-        }
-    }
-
-    /// The name that [`from_name`](Self::from_name) knows.
+    /// The name that GGUF files have for it under `tokenizer.ggml.pre`, and files of this project's
+    /// own under `pre_tokenizer`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,10 +37,24 @@ impl Pattern {
             Self::Qwen2 => "qwen2",
         }
     }
+
+    /// The pattern of an expression in a `tokenizer.json`.
+    #[must_use]
+    pub fn from_expression(expression: &str) -> Option<Self> {
+        let found = EXPRESSIONS.iter().find(|(known, _)| *known == expression);
+        found.map(|(_, pattern)| *pattern)
+    }
+
+    /// The expression of the pattern in a `tokenizer.json`; `None` if it takes several steps.
+    #[must_use]
+    pub fn expression(self) -> Option<&'static str> {
+        let found = EXPRESSIONS.iter().find(|(_, pattern)| *pattern == self);
+        found.map(|(expression, _)| *expression)
+    }
 }
 
-/// The expressions that `tokenizer.json` files say the patterns by.
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+/// The expressions that `tokenizer.json` files say the patterns by; the first one of a pattern is
+/// the usual one.
 pub(crate) const EXPRESSIONS: &[(&str, Pattern)] = &[
     (r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Pattern::Gpt2),
     (r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+", Pattern::Gpt2),
@@ -284,10 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_known_by_its_own_name() {
-        for pattern in [Pattern::Gpt2, Pattern::SmolLm, Pattern::Llama3, Pattern::Qwen2] {
-            assert_eq!(Pattern::from_name(pattern.name()), Some(pattern));
+    fn a_pattern_is_known_by_its_expression() {
+        for pattern in [Pattern::Gpt2, Pattern::Llama3, Pattern::Qwen2] {
+            let expression = pattern.expression().unwrap();
+            assert_eq!(Pattern::from_expression(expression), Some(pattern));
         }
-        assert_eq!(Pattern::from_name("gpt-4"), None);
+        assert_eq!(Pattern::SmolLm.expression(), None);
+        assert_eq!(Pattern::from_expression("x+"), None);
     }
 }

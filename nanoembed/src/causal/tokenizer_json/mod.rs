@@ -19,12 +19,6 @@ use super::ends::FolderEnds;
 use super::tokenizer::Tokenizer;
 use crate::error::{Error, Result, name_of};
 
-/// Llama 3's pattern, as its file spells it.
-const LLAMA_3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-
-/// Qwen 2's, as its file spells it.
-const QWEN_2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-
 /// A parsed file.
 pub struct TokenizerJson<'p> {
     path: &'p Path,
@@ -160,8 +154,12 @@ impl<'p> TokenizerJson<'p> {
             {
                 Ok(Pattern::SmolLm)
             }
-            ([split], false) if cuts_by(split, LLAMA_3) => Ok(Pattern::Llama3),
-            ([split], false) if cuts_by(split, QWEN_2) => Ok(Pattern::Qwen2),
+            ([split], false) => {
+                let cuts = |pattern: &Pattern| {
+                    pattern.expression().is_some_and(|expression| cuts_by(split, expression))
+                };
+                [Pattern::Llama3, Pattern::Qwen2].into_iter().find(cuts).ok_or_else(own)
+            }
             _ => Err(own()),
         }
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::token::SentencePiece;
-use nanoembed_core::token::bpe::Pattern;
-use nanoembed_core::token::sentencepiece::Algorithm;
+use nanoembed_core::token::bpe::PreTokenizer;
+use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
 use serde_json::Value;
 
 use super::encoder::model_type;
@@ -19,11 +19,6 @@ use crate::error::{Error, Result, name_of};
 
 /// What helps where the tokenizer cannot be written.
 const HINT: &str = "`--like ORIGINAL.gguf` takes the tokenizer from a GGUF file of the model; `--keep-names` writes the tensors alone, which no program runs";
-
-const NORMAL: i32 = 1;
-const CONTROL: i32 = 3;
-const USER_DEFINED: i32 = 4;
-const UNUSED: i32 = 5;
 
 /// The score of tokens that are found as they are, and of those that no text has.
 const ADDED_SCORE: f32 = -1000.0;
@@ -90,11 +85,11 @@ type Written = std::result::Result<(), String>;
 struct Tokens {
     spellings: Vec<Vec<u8>>,
     scores: Vec<f32>,
-    kinds: Vec<i32>,
+    kinds: Vec<PieceKind>,
 }
 
 impl Tokens {
-    fn push(&mut self, spelling: Vec<u8>, score: f32, kind: i32) {
+    fn push(&mut self, spelling: Vec<u8>, score: f32, kind: PieceKind) {
         self.spellings.push(spelling);
         self.scores.push(score);
         self.kinds.push(kind);
@@ -105,9 +100,12 @@ impl Tokens {
     fn write(mut self, metadata: &mut Metadata, rows: Option<usize>, has_scores: bool) -> Written {
         let rows = rows.unwrap_or(self.spellings.len());
         for id in self.spellings.len()..rows {
-            self.push(format!("[PAD{id}]").into_bytes(), ADDED_SCORE, UNUSED);
+            self.push(format!("[PAD{id}]").into_bytes(), ADDED_SCORE, PieceKind::Unused);
         }
-        let is_added = |kind: &i32| [CONTROL, USER_DEFINED, UNUSED].contains(kind);
+        let is_added = |kind: &PieceKind| {
+            use PieceKind::{Control, Unused, UserDefined};
+            [Control, UserDefined, Unused].contains(kind)
+        };
         if !self.kinds.iter().skip(rows).all(is_added) {
             let tokens = self.kinds.len();
             return Err(format!("it has {tokens} tokens, and the model {rows} vectors for them"));
@@ -119,7 +117,7 @@ impl Tokens {
         if has_scores {
             metadata.add("tokenizer.ggml.scores", OwnValue::F32s(self.scores));
         }
-        metadata.add("tokenizer.ggml.token_type", OwnValue::I32s(self.kinds));
+        metadata.add("tokenizer.ggml.token_type", OwnValue::token_types(&self.kinds));
         Ok(())
     }
 }
@@ -148,13 +146,13 @@ fn sentence_pieces(
         let (spelling, kind) = pieces.piece(id).ok_or("a piece is no text")?;
         let score = pieces.score(id).unwrap_or(ADDED_SCORE);
         if !tokenizer.added().contains(&id) {
-            tokens.push(spelling.into(), score, i32::try_from(kind.code()).unwrap_or(NORMAL));
+            tokens.push(spelling.into(), score, kind);
         } else if special.get(&u64::from(id)).copied().unwrap_or(true) {
-            tokens.push(spelling.into(), ADDED_SCORE, CONTROL);
+            tokens.push(spelling.into(), ADDED_SCORE, PieceKind::Control);
         } else {
             // Texts are searched for these before their spaces are replaced.
             let spelling = spelling.replace('▁', " ");
-            tokens.push(spelling.into(), ADDED_SCORE, USER_DEFINED);
+            tokens.push(spelling.into(), ADDED_SCORE, PieceKind::UserDefined);
         }
     }
     metadata.text("tokenizer.ggml.model", "llama");
@@ -174,29 +172,25 @@ fn byte_pairs(
 ) -> Written {
     let pre = match tokenizer.pattern() {
         // llama.cpp does not bring texts into the form NFC for it, either.
-        Some((Pattern::Qwen2, false)) => "qwen2",
-        Some((Pattern::Llama3, true)) => "llama-bpe",
-        Some((Pattern::Gpt2, false)) => "gpt-2",
-        Some((Pattern::SmolLm, false)) => "smollm",
-        Some((pattern, ignores)) => {
+        Some((pattern, ignores)) => PreTokenizer::name(pattern, ignores).ok_or_else(|| {
             let whole = if ignores { "takes" } else { "does not take" };
-            return Err(format!(
+            format!(
                 "it cuts texts as {} and {whole} whole words before merges, which no `tokenizer.ggml.pre` does",
                 pattern.name()
-            ));
-        }
+            )
+        })?,
         None => return Err("its way to cut texts is not known".into()),
     };
     let (merges, spellings) = tokenizer.borrowed();
     let mut tokens = Tokens::default();
     for spelling in spellings {
-        tokens.push(spelling.to_vec(), 0.0, NORMAL);
+        tokens.push(spelling.to_vec(), 0.0, PieceKind::Normal);
     }
     for id in tokenizer.added() {
         let is_special = special.get(&u64::from(*id)).copied().unwrap_or(true);
         let kind = usize::try_from(*id).ok().and_then(|id| tokens.kinds.get_mut(id));
         if let Some(kind) = kind {
-            *kind = if is_special { CONTROL } else { USER_DEFINED };
+            *kind = if is_special { PieceKind::Control } else { PieceKind::UserDefined };
         }
     }
     metadata.text("tokenizer.ggml.model", "gpt2");

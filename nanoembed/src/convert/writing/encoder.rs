@@ -11,6 +11,7 @@ use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::model::{ModelSource, embd_is_decoder};
+use nanoembed_core::token::sentencepiece::PieceKind;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::Value;
 
@@ -32,11 +33,6 @@ pub(super) struct Encoder {
     vocabulary: Vocabulary,
     name: String,
 }
-
-/// Types of tokens.
-const NORMAL: i32 = 1;
-const CONTROL: i32 = 3;
-const UNUSED: i32 = 5;
 
 /// The keys of the special tokens, in the order of their roles. GGUF spells the separator's with
 /// one `a` too few.
@@ -231,17 +227,19 @@ impl Encoder {
         let (mut spelled, mut kinds) = (Vec::new(), Vec::new());
         for (id, token) in (0_u32..).zip(tokens) {
             let (token, kind) = match token.strip_prefix(b"##") {
-                _ if special.contains(&id) => (token.clone(), CONTROL),
+                _ if special.contains(&id) => (token.clone(), PieceKind::Control),
                 // Tokens must differ from each other.
-                _ if token.is_empty() => (format!("[no token {id}]").into_bytes(), UNUSED),
-                Some(rest) if !rest.is_empty() => (rest.to_vec(), NORMAL),
-                _ => ([PHANTOM.as_bytes(), token].concat(), NORMAL),
+                _ if token.is_empty() => {
+                    (format!("[no token {id}]").into_bytes(), PieceKind::Unused)
+                }
+                Some(rest) if !rest.is_empty() => (rest.to_vec(), PieceKind::Normal),
+                _ => ([PHANTOM.as_bytes(), token].concat(), PieceKind::Normal),
             };
             spelled.push(token);
             kinds.push(kind);
         }
         metadata.add("tokenizer.ggml.tokens", OwnValue::Texts(spelled));
-        metadata.add("tokenizer.ggml.token_type", OwnValue::I32s(kinds));
+        metadata.add("tokenizer.ggml.token_type", OwnValue::token_types(&kinds));
         let [_, _, classify, separate, _] = *special;
         // llama.cpp begins and ends texts with what it calls BOS and the separator.
         metadata.id("tokenizer.ggml.bos_token_id", Some(classify));

@@ -2,6 +2,7 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::gguf::WriteValue;
+use nanoembed_core::token::sentencepiece::PieceKind;
 
 use crate::error::{Error, Result};
 
@@ -16,6 +17,14 @@ pub(super) enum OwnValue {
     I32s(Vec<i32>),
     F32s(Vec<f32>),
     Bytes(Vec<u8>),
+}
+
+impl OwnValue {
+    /// The types of tokens.
+    pub(super) fn token_types(types: &[PieceKind]) -> Self {
+        let code = |kind: &PieceKind| i32::try_from(kind.code()).unwrap_or_default();
+        Self::I32s(types.iter().map(code).collect())
+    }
 }
 
 /// Keys and values, in the order of the file.

@@ -2,7 +2,7 @@
 
 use super::BAD;
 #[cfg(feature = "gguf")]
-use crate::describe::gguf::{gguf_pre_tokenizer, gguf_text_ends, unsigned};
+use crate::describe::gguf::{gguf_pre_tokenizer, gguf_text_ends, token_type};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "gguf")]
 use crate::event::Value;
@@ -20,6 +20,8 @@ use crate::model::source::embd::embd_text_ends;
 use crate::model::source::spellings::truth;
 use crate::model::source::spellings::{listed_ids, parts_of};
 use crate::token::bpe::{Pattern, PreTokenizer};
+#[cfg(feature = "gguf")]
+use crate::token::sentencepiece::PieceKind;
 use crate::token::{LengthPrefix, TextEnds};
 
 #[cfg(any(feature = "amb", feature = "embd"))]
@@ -225,9 +227,11 @@ impl<'a> BpeSource<'a> {
             #[cfg(feature = "gguf")]
             File::Gguf(file) => {
                 let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
-                // Control and user-defined tokens.
-                let mut wanted =
-                    (0..).zip(types).filter(|(_, kind)| matches!(unsigned(*kind), Some(3 | 4)));
+                let is_added = |(_, kind): &(u32, _)| {
+                    let kind = token_type(*kind);
+                    matches!(kind, Some(PieceKind::Control | PieceKind::UserDefined))
+                };
+                let mut wanted = (0..).zip(types).filter(is_added);
                 wanted.try_for_each(|(id, _)| added(id))
             }
             File::Text { added: ids, .. } => listed_ids(ids).try_for_each(|id| added(id?)),

@@ -3,12 +3,9 @@
 //! llama.cpp puts `▁` before what begins a word instead of `##` before what goes on with one, and
 //! leaves control tokens and what is in brackets as they are.
 
-use crate::event::Value;
+use crate::describe::gguf::token_type;
 use crate::format::gguf::Gguf;
-
-/// GGUF's types of tokens that are found as they are.
-const CONTROL: i64 = 3;
-const USER_DEFINED: i64 = 4;
+use crate::token::sentencepiece::PieceKind;
 
 /// A token, as WordPiece spells it.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +35,8 @@ pub(super) fn gguf_tokens<'a>(
 ) -> impl Iterator<Item = GgufToken<'a>> {
     let mut types = gguf.elements("tokenizer.ggml.token_type").into_iter().flatten();
     (0..).zip(gguf.tokens()).map(move |(id, token)| {
-        let kind = types.next();
-        let is_control = kind == Some(Value::Signed(CONTROL));
+        let kind = types.next().and_then(token_type);
+        let is_control = kind == Some(PieceKind::Control);
         let is_bracketed = token.len() > 2 && token.starts_with(b"[") && token.ends_with(b"]");
         let (before, rest): (&[u8], _) = match token.strip_prefix("▁".as_bytes()) {
             Some(word) => (b"", word),
@@ -48,8 +45,8 @@ pub(super) fn gguf_tokens<'a>(
         };
         let kind = match kind {
             _ if special.contains(&Some(id)) => GgufKind::Usual,
-            Some(Value::Signed(CONTROL)) => GgufKind::AddedAsWritten,
-            Some(Value::Signed(USER_DEFINED)) => GgufKind::AddedNormalized,
+            Some(PieceKind::Control) => GgufKind::AddedAsWritten,
+            Some(PieceKind::UserDefined) => GgufKind::AddedNormalized,
             _ => GgufKind::Usual,
         };
         GgufToken { id, before, rest, kind }

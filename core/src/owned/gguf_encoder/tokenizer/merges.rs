@@ -5,11 +5,12 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::vocabulary::{Kind, Vocabulary};
+use super::vocabulary::Vocabulary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::limit::{Limit, reserve};
+use crate::token::sentencepiece::PieceKind;
 
 const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 
@@ -54,7 +55,7 @@ pub(super) fn of_scores(vocabulary: &Vocabulary) -> Result<Vec<(u32, u32)>> {
     let index = index(tokens);
     let mut merges: Vec<Merge> = Vec::new();
     for (id, token) in tokens.iter().enumerate() {
-        let is_piece = matches!(vocabulary.kind(id), Kind::Normal | Kind::UserDefined);
+        let is_piece = matches!(vocabulary.kind(id), PieceKind::Normal | PieceKind::UserDefined);
         let Some(score) = scores.get(id).filter(|_| is_piece) else { continue };
         // There are as many ways to halve a piece as it is long.
         Limit::ADDED_TOKEN_BYTES.check_len(token.len())?;

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::vocabulary::{AddedRules, Kind, Vocabulary};
+use super::vocabulary::{AddedRules, Vocabulary};
 use super::{Parts, ends, id, is_absent, merges, named};
 use crate::describe::gguf::GgufRefusal;
 use crate::error::{Error, ErrorKind};
@@ -13,6 +13,7 @@ use crate::limit::reserved;
 use crate::owned::base64;
 use crate::owned::gguf_encoder::keys::{GgufFault, Keys};
 use crate::owned::tokenizer_json::{Settings, quoted};
+use crate::token::sentencepiece::PieceKind;
 
 const CHARSMAP: &str = "tokenizer.ggml.precompiled_charsmap";
 const PREFIX: &str = "tokenizer.ggml.add_space_prefix";
@@ -35,7 +36,7 @@ pub(super) fn unigram<'a>(
     }
     // The least score counts, and is that of a piece.
     for (id, score) in vocabulary.scores.iter_mut().enumerate() {
-        if vocabulary.kinds.get(id) == Some(&Kind::Unused) {
+        if vocabulary.kinds.get(id) == Some(&PieceKind::Unused) {
             *score = 0.0;
         }
     }
@@ -58,7 +59,7 @@ pub(super) fn unigram<'a>(
     };
     let ends = ends(keys, vocabulary, (false, true))?;
     let mask = id(keys, "tokenizer.ggml.mask_token_id", vocabulary)?;
-    let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == Kind::Unknown);
+    let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == PieceKind::Unknown);
     let unknown = id(keys, UNKNOWN, vocabulary)?.or(by_kind().map(|id| id as u32));
     let unknown = unknown.ok_or_else(|| GgufRefusal::missing(UNKNOWN))?;
     Ok(Parts {
@@ -83,7 +84,7 @@ pub(super) fn byte_pairs<'a>(
     vocabulary.drop_unused();
     // Those that were added have spaces where the vocabulary has what stands for them.
     for (token, kind) in vocabulary.tokens.iter_mut().zip(&vocabulary.kinds) {
-        if *kind == Kind::UserDefined {
+        if *kind == PieceKind::UserDefined {
             *token = token.replace(' ', "▁");
         }
     }
@@ -107,7 +108,7 @@ pub(super) fn byte_pairs<'a>(
     };
     let ends = ends(keys, vocabulary, (true, false))?;
     id(keys, "tokenizer.ggml.mask_token_id", vocabulary)?;
-    let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == Kind::Unknown);
+    let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == PieceKind::Unknown);
     let unknown = id(keys, UNKNOWN, vocabulary)?.or(by_kind().map(|id| id as u32));
     let unknown = unknown.and_then(|id| vocabulary.named(id));
     let unknown = unknown.map_or_else(|| String::from("null"), |(_, token)| quoted(token));

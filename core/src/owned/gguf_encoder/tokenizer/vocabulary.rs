@@ -3,27 +3,18 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::describe::gguf::{token_type, unsigned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::limit::{Limit, reserved};
 use crate::owned::tokenizer_json::Added;
-
-/// What a token is there for, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Normal,
-    Unknown,
-    Control,
-    UserDefined,
-    Unused,
-    Byte,
-}
+use crate::token::sentencepiece::PieceKind;
 
 /// The tokens by their ids.
 pub(super) struct Vocabulary {
     pub(super) tokens: Vec<String>,
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<PieceKind>,
     /// Empty if the file has none.
     pub(super) scores: Vec<f64>,
 }
@@ -45,7 +36,7 @@ impl Vocabulary {
         for kind in file.elements("tokenizer.ggml.token_type").into_iter().flatten().take(count) {
             kinds.push(kind_of(kind).ok_or(BAD)?);
         }
-        kinds.resize(count, Kind::Normal);
+        kinds.resize(count, PieceKind::Normal);
         let mut scores = Vec::new();
         if let Some(found) = file.elements("tokenizer.ggml.scores") {
             scores = reserved(count)?;
@@ -62,8 +53,8 @@ impl Vocabulary {
         Ok(Self { tokens, kinds, scores })
     }
 
-    pub(super) fn kind(&self, id: usize) -> Kind {
-        self.kinds.get(id).copied().unwrap_or(Kind::Normal)
+    pub(super) fn kind(&self, id: usize) -> PieceKind {
+        self.kinds.get(id).copied().unwrap_or(PieceKind::Normal)
     }
 
     /// The token of an id.
@@ -74,7 +65,7 @@ impl Vocabulary {
     /// Takes out what only fills a table up: such ids have no token.
     pub(super) fn drop_unused(&mut self) {
         for (token, kind) in self.tokens.iter_mut().zip(&self.kinds) {
-            if *kind == Kind::Unused {
+            if *kind == PieceKind::Unused {
                 token.clear();
             }
         }
@@ -85,8 +76,8 @@ impl Vocabulary {
         let mut added = Vec::new();
         for (id, token) in self.tokens.iter().enumerate() {
             let is_special = match self.kind(id) {
-                Kind::Control | Kind::Unknown => true,
-                Kind::UserDefined => false,
+                PieceKind::Control | PieceKind::Unknown => true,
+                PieceKind::UserDefined => false,
                 _ => continue,
             };
             let id = id as u32;
@@ -111,20 +102,11 @@ pub(super) struct AddedRules {
     pub(super) strips_before: Option<u32>,
 }
 
-fn kind_of(value: Value<'_>) -> Option<Kind> {
-    let number = match value {
-        Value::Unsigned(number) => number,
-        Value::Signed(number) => u64::try_from(number).ok()?,
-        _ => return None,
-    };
-    match number {
-        0 | 1 => Some(Kind::Normal),
-        2 => Some(Kind::Unknown),
-        3 => Some(Kind::Control),
-        4 => Some(Kind::UserDefined),
-        5 => Some(Kind::Unused),
-        6 => Some(Kind::Byte),
-        _ => None,
+/// Tokens of the type 0, which nobody has said anything of, are normal ones.
+fn kind_of(value: Value<'_>) -> Option<PieceKind> {
+    match unsigned(value)? {
+        0 => Some(PieceKind::Normal),
+        _ => token_type(value),
     }
 }
 

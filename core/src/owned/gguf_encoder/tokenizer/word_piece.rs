@@ -3,11 +3,12 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::vocabulary::{AddedRules, Kind, Vocabulary};
+use super::vocabulary::{AddedRules, Vocabulary};
 use super::{Parts, id};
 use crate::describe::gguf::GgufRefusal;
 use crate::owned::gguf_encoder::keys::{Keys, Outcome};
 use crate::owned::tokenizer_json::{WordPieces, word_pieces};
+use crate::token::sentencepiece::PieceKind;
 
 /// Before what begins a word.
 const WORD: char = '▁';
@@ -25,8 +26,8 @@ pub(super) fn read<'a>(keys: &Keys<'a>, vocabulary: &mut Vocabulary) -> Outcome<
         "tokenizer.ggml.remove_extra_whitespaces",
     ]);
     for (id, token) in vocabulary.tokens.iter_mut().enumerate() {
-        let kind = vocabulary.kinds.get(id).copied().unwrap_or(Kind::Normal);
-        if token.is_empty() || matches!(kind, Kind::Control | Kind::Unknown) {
+        let kind = vocabulary.kinds.get(id).copied().unwrap_or(PieceKind::Normal);
+        if token.is_empty() || matches!(kind, PieceKind::Control | PieceKind::Unknown) {
             continue;
         }
         *token = match token.strip_prefix(WORD) {

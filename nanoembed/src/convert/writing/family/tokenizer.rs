@@ -7,25 +7,16 @@
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::Tensor;
 use nanoembed_core::owned::{Pipeline, PipelineParts, base64};
+use nanoembed_core::token::bpe::{Pattern, PreTokenizer};
+use nanoembed_core::token::sentencepiece::PieceKind;
 use serde_json::Value;
 
 use super::{Family, Prepared};
 use crate::convert::writing::metadata::{Metadata, OwnValue};
 use crate::error::{Error, Result};
 
-/// Types of tokens.
-const NORMAL: i32 = 1;
-const UNKNOWN: i32 = 2;
-const CONTROL: i32 = 3;
-const USER_DEFINED: i32 = 4;
-const UNUSED: i32 = 5;
-const BYTE: i32 = 6;
-
 /// What stands for a space in pieces.
 const SPACE: &str = "▁";
-
-const LLAMA_3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-const QWEN_2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 /// What GGUF has a word for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +83,7 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
     }
     ends(metadata, &family.tokenizer, &settings, &kind)?;
     metadata.add("tokenizer.ggml.tokens", OwnValue::Texts(table.tokens));
-    metadata.add("tokenizer.ggml.token_type", OwnValue::I32s(table.kinds));
+    metadata.add("tokenizer.ggml.token_type", OwnValue::token_types(&table.kinds));
     let own = if leaves_out { settings.to_string() } else { parts.settings.to_owned() };
     metadata.text("nanoembed.tokenizer", own);
     Ok(())
@@ -194,14 +185,14 @@ fn byte_level(
         return None;
     }
     let ignores_merges = model["ignore_merges"] == true;
-    let pre = match (pattern, splits, composes, ignores_merges) {
-        (None, true, false, false) if is_roberta => "roberta-bpe",
-        (None, true, false, false) => "gpt-2",
-        (None, true, true, false) => "modern-bert",
-        (Some(LLAMA_3), false, false, true) => "llama-bpe",
-        (Some(QWEN_2), false, true, false) => "qwen2",
+    let pattern = match (pattern, splits) {
+        (None, true) => Pattern::Gpt2,
+        (Some(expression), false) => Pattern::from_expression(expression)?,
         _ => return None,
     };
+    let pre = PreTokenizer::encoder_name(pattern, ignores_merges, composes)?;
+    // It has a name of its own there, which means the same.
+    let pre = if is_roberta && pre == Pattern::Gpt2.name() { "roberta-bpe" } else { pre };
     Some(Kind::ByteLevel(pre))
 }
 
@@ -218,7 +209,7 @@ fn pieces(normalizer: &[&Value], words: &[&Value]) -> Option<Kind> {
 /// The tokens of all ids.
 struct Table {
     tokens: Vec<Vec<u8>>,
-    kinds: Vec<i32>,
+    kinds: Vec<PieceKind>,
 }
 
 impl Table {
@@ -243,20 +234,22 @@ impl Table {
         for id in 0..count {
             let Some(token) = tokenizer.token(id) else {
                 table.tokens.push(format!("[PAD{id}]").into_bytes());
-                table.kinds.push(UNUSED);
+                table.kinds.push(PieceKind::Unused);
                 continue;
             };
             let token = String::from_utf8_lossy(token).into_owned();
             let is_unknown = tokenizer.unknown() == Some(id);
             let (token, of_kind) = match (is_special.get(&id), kind) {
-                (_, Kind::Unigram { .. } | Kind::Pieces) if is_unknown => (token, UNKNOWN),
-                (Some(true), _) => (token, CONTROL),
-                (Some(false), Kind::Pieces) => (token.replace(SPACE, " "), USER_DEFINED),
-                (Some(false), Kind::WordPiece { .. }) => (phantom(&token), USER_DEFINED),
-                (Some(false), _) => (token, USER_DEFINED),
-                (None, Kind::WordPiece { .. }) => (phantom(&token), NORMAL),
-                (None, Kind::Pieces) if is_byte(&token) => (token, BYTE),
-                (None, _) => (token, NORMAL),
+                (_, Kind::Unigram { .. } | Kind::Pieces) if is_unknown => {
+                    (token, PieceKind::Unknown)
+                }
+                (Some(true), _) => (token, PieceKind::Control),
+                (Some(false), Kind::Pieces) => (token.replace(SPACE, " "), PieceKind::UserDefined),
+                (Some(false), Kind::WordPiece { .. }) => (phantom(&token), PieceKind::UserDefined),
+                (Some(false), _) => (token, PieceKind::UserDefined),
+                (None, Kind::WordPiece { .. }) => (phantom(&token), PieceKind::Normal),
+                (None, Kind::Pieces) if is_byte(&token) => (token, PieceKind::Byte),
+                (None, _) => (token, PieceKind::Normal),
             };
             table.tokens.push(token.into_bytes());
             table.kinds.push(of_kind);
