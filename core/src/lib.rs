@@ -147,6 +147,7 @@ extern crate std;
 mod bytes;
 #[cfg(any(feature = "amb", feature = "embd"))]
 mod crc32;
+pub mod describe;
 pub mod error;
 pub mod event;
 pub mod format;

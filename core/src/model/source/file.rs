@@ -14,6 +14,8 @@ use super::gguf::{
 use super::pieces::SentencePieceSource;
 use super::tokenizer::{TokenizerKind, TokenizerSource};
 use super::word_pieces::WordPieceSource;
+#[cfg(any(feature = "amb", feature = "embd"))]
+use crate::describe::folder::{CONFIG, MODULES};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::event::SpecialRole;
@@ -85,7 +87,7 @@ impl<'a> ModelSource<'a> {
     #[must_use]
     pub fn has_folder_texts(&self) -> bool {
         #[cfg(any(feature = "amb", feature = "embd"))]
-        let mut paths = ["config.json", "modules.json"].into_iter();
+        let mut paths = [CONFIG, MODULES].into_iter();
         match self {
             #[cfg(feature = "amb")]
             Self::Amb(amb) => paths.any(|path| amb_config_value(amb, path).is_some()),
