@@ -71,7 +71,7 @@ pub use family::encoders::{
     BERT_NAMES, Biases, ClassifierModel, FamilyModel, Prefixed, read_config,
 };
 #[cfg(feature = "families")]
-pub use family::settings::{IRRELEVANT as IRRELEVANT_SETTINGS, RotaryScaling, RotarySettings};
+pub use family::settings::{RotaryScaling, RotarySettings, irrelevant};
 pub use family::tensors::{Names, Tensor};
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "pipeline")]
