@@ -1,6 +1,6 @@
 //! The prompt that is chosen for a workspace in lent memory.
 
-use nanoembed_core::model::{FolderPrompt, FolderPrompts};
+use nanoembed_core::describe::folder::{FolderPrompt, FolderPrompts};
 use nanoembed_core::text::json::unescape;
 
 use crate::memory::LentSlice;

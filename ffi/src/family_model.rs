@@ -3,9 +3,10 @@
 use core::mem::size_of_val;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::kernel::{Kernels, RowSummary};
 use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
-use nanoembed_core::model::{Config, FolderPrompts, Layer, Plan, Run, Transformer, Workspace};
+use nanoembed_core::model::{Config, Layer, Plan, Run, Transformer, Workspace};
 use nanoembed_core::token::Encoded;
 
 use crate::chosen::{self, Chosen, Prompt};

@@ -3,7 +3,7 @@
 use core::mem::{MaybeUninit, size_of};
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::FolderPrompts;
+use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::model::folder_tokenizer::{
     FolderTokenizerMemory, FolderTokenizerNeeds, FolderTokenizerSource, TokenizingMemory,
     TokenizingNeeds,

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 #[cfg(feature = "std")]
 use std::string::String;
 
-use nanoembed_core::model::FolderPrompt;
+use nanoembed_core::describe::folder::FolderPrompt;
 #[cfg(feature = "std")]
 use nanoembed_core::owned::folder::Prefix;
 

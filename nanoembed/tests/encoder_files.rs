@@ -6,7 +6,8 @@ use std::path::Path;
 use nanoembed::Silent;
 use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::{FolderPrompt, InOrder};
+use nanoembed_core::describe::folder::FolderPrompt;
+use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{AnyEncoder, EncoderFile, EncoderRoom, PipelineSession, TextRoom};
 

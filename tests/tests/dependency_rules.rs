@@ -168,7 +168,7 @@ const MODEL: &[(&str, &[&str])] = &[
         ],
     ),
     ("folder/", &["limit", "model/head", "text", "token"]),
-    ("folder_file/", &["format", "text"]),
+    ("folder_file/", &["describe", "format", "text"]),
     (
         "folder_tokenizer/",
         &["format", "model/folder", "model/folder_file", "model/source", "text", "token"],
@@ -191,6 +191,7 @@ const MODEL: &[(&str, &[&str])] = &[
     (
         "table/",
         &[
+            "describe",
             "format",
             "model/folder",
             "model/folder_file",
@@ -206,6 +207,7 @@ const MODEL: &[(&str, &[&str])] = &[
     (
         "transformer/",
         &[
+            "describe",
             "format",
             "model/block",
             "model/config",

@@ -5,9 +5,9 @@ use alloc::string::String;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
-use nanoembed_core::event::Format;
 #[cfg(feature = "encoder-weights")]
-use nanoembed_core::model::FolderPrompt;
+use nanoembed_core::describe::folder::FolderPrompt;
+use nanoembed_core::event::Format;
 #[cfg(feature = "any-encoder")]
 use nanoembed_core::model::InOrder;
 use nanoembed_core::model::{Batch, Plan};

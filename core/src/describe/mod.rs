@@ -1,9 +1,12 @@
-//! Descriptions of models: the code that reads what files say of the model in them. It sees formats
-//! and the parts of a model; nothing that runs a model sees it.
+//! Descriptions of models: the only code that reads what files state about the model in them, as
+//! plain data. It sees formats and the parts of a model; nothing that runs a model sees it, and
+//! nothing here allocates.
 //!
 //! | part | reads |
 //! |---|---|
+//! | [`folder`] | the texts of a Hugging Face folder, wherever they are kept |
 //! | `gguf` | keys and tensor names of GGUF files |
 
+pub mod folder;
 #[cfg(feature = "gguf")]
 pub mod gguf;

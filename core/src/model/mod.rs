@@ -17,7 +17,7 @@
 //!    [`Names`] for any other ([`Encoder::of_family`]).
 //! 8. `source` knows what each format says of settings, tensors and tokenizers: a [`ModelSource`]
 //!    answers for files in memory, [`stored`] for `.weights` files behind random access.
-//! 9. `folder` reads what the texts of a Hugging Face folder say; `folder_tokenizer`, `table` and
+//! 9. `folder` reads the tokenizer of a Hugging Face folder; `folder_tokenizer`, `table` and
 //!    `transformer` open the tokenizers and models of files that keep such texts, [`FolderFile`]s.
 //!
 //! [`fixed`] runs BERT in integers alone.
@@ -71,19 +71,11 @@ pub use family::encoders::{
     BERT_NAMES, Biases, ClassifierModel, FamilyModel, Prefixed, read_config,
 };
 #[cfg(feature = "families")]
-pub use family::settings::{IRRELEVANT as IRRELEVANT_SETTINGS, RotaryScaling, RotarySettings};
+pub use family::settings::{RotaryScaling, RotarySettings, irrelevant};
 pub use family::tensors::{Names, Tensor};
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "pipeline")]
-pub(crate) use folder::encoder_settings;
-#[cfg(feature = "families")]
-pub use folder::encoder_settings::EncoderSettings;
-#[cfg(feature = "folder-models")]
-pub use folder::prompts::{FolderPrompt, FolderPrompts};
-#[cfg(feature = "pipeline")]
-pub(crate) use folder::{
-    dense, masked, metaspace, module, pooling, prompts, step, token_id, tokenizer_root, truncation,
-};
+pub(crate) use folder::{metaspace, step, token_id, tokenizer_root, truncation};
 #[cfg(all(feature = "folder-models", feature = "amb"))]
 pub use folder_file::AmbFolder;
 #[cfg(feature = "folder-models")]
@@ -120,12 +112,12 @@ pub use source::tokenizer;
 pub use source::word_pieces::{
     WordPieceIndex, WordPieceMemory, WordPieceNeeds, WordPieceSource, WordPieceTables,
 };
+#[cfg(feature = "static-models")]
+pub use table::TokenTable;
 #[cfg(feature = "pipeline")]
 pub(crate) use table::cut;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table::{TableModel, TableSource};
-#[cfg(feature = "static-models")]
-pub use table::{TableSettings, TokenTable};
 #[cfg(feature = "folder-models")]
 pub use transformer::{Transformer, TransformerMemory, TransformerNeeds, TransformerSource};
 #[cfg(feature = "families")]

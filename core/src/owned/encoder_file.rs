@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::embedder::without_names;
 use super::empty_texts::embed_nonempty;
 use super::{Prompt, Session, Tokenized};
+use crate::describe::folder::FolderPrompt;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::{filled, grow};
@@ -16,7 +17,7 @@ use crate::model::folder_tokenizer::{
     TokenizingMemory, TokenizingNeeds,
 };
 use crate::model::{
-    Dense, FolderFile, FolderPrompt, Layer, ModelSource, Plan, Run, Transformer, TransformerMemory,
+    Dense, FolderFile, Layer, ModelSource, Plan, Run, Transformer, TransformerMemory,
     TransformerSource, Workspace,
 };
 use crate::text::json::{Fault, Read, chars};
@@ -176,7 +177,7 @@ impl<'a> EncoderFile<'a> {
     #[must_use]
     pub fn prompts(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for name in self.source.prompts().names() {
+        for (name, _) in self.source.prompts().all() {
             let name: String = chars(name).collect();
             if let Err(place) = names.binary_search(&name) {
                 names.insert(place, name);

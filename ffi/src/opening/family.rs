@@ -2,10 +2,11 @@
 
 use core::mem::MaybeUninit;
 
+use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::kernel::{self, RowSummary};
 use nanoembed_core::model::folder_tokenizer::{FolderTokenizerSource, TokenizingNeeds};
 use nanoembed_core::model::{
-    Dense, FolderFile, FolderPrompts, Layer, Plan, TransformerMemory, TransformerSource, Workspace,
+    Dense, FolderFile, Layer, Plan, TransformerMemory, TransformerSource, Workspace,
 };
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::{Error, ErrorKind};

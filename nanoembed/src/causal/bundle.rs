@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
-use nanoembed_core::owned::folder::TokenizerConfig;
+use nanoembed_core::owned::folder::{MODULES, TokenizerConfig};
 
 use super::hugging_face::DecoderSettings;
 use super::model::{CausalModel, Found};
@@ -17,9 +17,6 @@ use crate::open::folder::texts::FolderTexts;
 use crate::open::prompts::Prompts;
 use crate::stored::files::{folder_of, is_uqff_name};
 use crate::stored::{ModelFiles, Values};
-
-/// What sentence-transformers says of an embedding model.
-const MODULES: &str = "modules.json";
 
 /// The output layer.
 const OUTPUT: &str = "lm_head.weight";

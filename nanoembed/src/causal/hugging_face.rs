@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::DecoderFamily;
 use nanoembed_core::model::llama::{Biases, LlamaConfig, is_decoder_tensor_of};
-use nanoembed_core::owned::folder::refuse_adapter;
+use nanoembed_core::owned::folder::{MODULES, refuse_adapter};
 use serde_json::Value;
 
 use super::config;
@@ -168,5 +168,5 @@ impl DecoderSettings {
 /// Whether a folder of a family that has both holds an encoder.
 fn is_encoder(folder: &Path, config: &Value) -> bool {
     let sees_all = config.get("use_bidirectional_attention") == Some(&Value::Bool(true));
-    sees_all || folder.join("modules.json").exists()
+    sees_all || folder.join(MODULES).exists()
 }

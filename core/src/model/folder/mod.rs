@@ -1,13 +1,7 @@
-//! What the texts of a Hugging Face folder say, read where they are spelled: nothing here allocates.
-//! Where the texts come from, and what becomes of what they say, is up to others.
+//! The tokenizer of a Hugging Face folder, read where its texts are spelled: nothing here allocates.
 //!
 //! | part | what it is |
 //! |---|---|
-//! | `module` | a module of `modules.json` |
-//! | `pooling`, `dense` | the `config.json` of such modules |
-//! | `encoder_settings` | `sentence_bert_config.json` and its like |
-//! | `prompts` | `config_sentence_transformers.json` |
-//! | `masked` | models whose embeddings would be made by a head that is not run |
 //! | `tokenizer_root` | `tokenizer.json` as a whole |
 //! | `truncation` | what it says of long texts |
 //! | `word_settings` | `tokenizer.json`, if it is BERT's tokenizer |
@@ -22,27 +16,16 @@
 
 #[cfg(feature = "folder-models")]
 pub(crate) mod bpe_model;
-#[cfg(feature = "families")]
-pub(crate) mod dense;
-#[cfg(feature = "families")]
-pub(crate) mod encoder_settings;
 #[cfg(feature = "folder-models")]
 pub(crate) mod ends;
 #[cfg(feature = "folder-models")]
 pub(crate) mod fallback_settings;
-#[cfg(feature = "families")]
-pub(crate) mod masked;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod metaspace;
-pub(crate) mod module;
 #[cfg(feature = "folder-models")]
 pub(crate) mod pair_settings;
 #[cfg(feature = "folder-models")]
 pub(crate) mod pair_template;
-#[cfg(feature = "families")]
-pub(crate) mod pooling;
-#[cfg(feature = "families")]
-pub(crate) mod prompts;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod step;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]

@@ -1,6 +1,7 @@
 //! The texts of a folder in an `.amb` file: members of its configuration, as strings.
 
 use super::tokenizer::first_entry;
+use crate::describe::folder::{TextPath, Texts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::amb::Amb;
 use crate::text::json::{Kind, chars, unescape};
@@ -53,17 +54,19 @@ impl<'a> AmbFolder<'a> {
     pub(super) const fn file(&self) -> &Amb<'a> {
         &self.file
     }
+}
 
-    pub(super) fn text(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
+impl<'a> Texts<'a> for AmbFolder<'a> {
+    fn text(&self, wanted: TextPath<'_>) -> Result<Option<&'a str>> {
         let mut rest = self.texts;
-        loop {
-            let (path, behind) = first_entry(rest, 4)?;
-            let (text, behind) = first_entry(behind, 4)?;
-            if is_wanted(core::str::from_utf8(path).ok()?) {
-                return core::str::from_utf8(text).ok();
+        while let Some((path, behind)) = first_entry(rest, 4) {
+            let Some((text, behind)) = first_entry(behind, 4) else { break };
+            if core::str::from_utf8(path).is_ok_and(|path| wanted.is(path)) {
+                return Ok(core::str::from_utf8(text).ok());
             }
             rest = behind;
         }
+        Ok(None)
     }
 }
 

@@ -9,6 +9,8 @@ mod amb;
 mod section;
 mod tokenizer;
 
+use crate::describe::folder::{TextPath, Texts};
+use crate::error::Result;
 use crate::format::embd::Embd;
 use crate::tensor::TensorView;
 use crate::text::json::Read;
@@ -42,17 +44,6 @@ impl<'a> From<AmbFolder<'a>> for FolderFile<'a> {
 }
 
 impl<'a> FolderFile<'a> {
-    /// The text whose path is the one that is wanted.
-    pub(in crate::model) fn text(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&'a str> {
-        match self {
-            Self::Embd(file) => {
-                file.metadata().find(|(path, _)| is_wanted(path)).map(|(_, text)| text)
-            }
-            #[cfg(feature = "amb")]
-            Self::Amb(file) => file.text(is_wanted),
-        }
-    }
-
     /// The tokenizer.
     ///
     /// # Errors
@@ -74,6 +65,16 @@ impl<'a> FolderFile<'a> {
             Self::Embd(file) => file.tensor(name),
             #[cfg(feature = "amb")]
             Self::Amb(file) => file.file().tensor(name),
+        }
+    }
+}
+
+impl<'a> Texts<'a> for FolderFile<'a> {
+    fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>> {
+        match self {
+            Self::Embd(file) => file.text(path),
+            #[cfg(feature = "amb")]
+            Self::Amb(file) => file.text(path),
         }
     }
 }

@@ -9,6 +9,8 @@ use super::embd::{embd_is_decoder, embd_llama_config};
 use super::pieces::SentencePieceSource;
 use super::tokenizer::{TokenizerKind, TokenizerSource};
 use super::word_pieces::WordPieceSource;
+#[cfg(any(feature = "amb", feature = "embd"))]
+use crate::describe::folder::{CONFIG, MODULES};
 #[cfg(feature = "gguf")]
 use crate::describe::gguf::{
     GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_id, gguf_is_encoder,
@@ -85,7 +87,7 @@ impl<'a> ModelSource<'a> {
     #[must_use]
     pub fn has_folder_texts(&self) -> bool {
         #[cfg(any(feature = "amb", feature = "embd"))]
-        let mut paths = ["config.json", "modules.json"].into_iter();
+        let mut paths = [CONFIG, MODULES].into_iter();
         match self {
             #[cfg(feature = "amb")]
             Self::Amb(amb) => paths.any(|path| amb_config_value(amb, path).is_some()),

@@ -2,10 +2,12 @@
 
 use super::model::TableModel;
 use super::rows::TokenTable;
-use super::settings::TableSettings;
+use crate::describe::folder::{
+    Base, CONFIG, CONFIG_SENTENCE_TRANSFORMERS, MODULES, Modules, TableSettings, TextFault,
+    TextPath, Texts as _, described_table,
+};
 use crate::error::{Error, ErrorKind};
 use crate::format::embd::{Embd, TokenEntries};
-use crate::model::folder::module::{Module, ModuleKind};
 use crate::model::folder::tokenizer_root;
 use crate::model::folder::truncation::truncation;
 use crate::model::folder::word_settings::WordSettings;
@@ -13,15 +15,13 @@ use crate::model::folder::word_settings::WordSettings;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::stored::{TokenIndex, TokenPlaces};
 use crate::tensor::TensorHeader;
-use crate::text::json::{Fault, Kind, Object, Read, Value};
+use crate::text::json::{Fault, Object, Read, Value};
 use crate::token::{LengthPrefix, Normalization, SpecialIds, Vocabulary};
 
 /// The tensor with the settings of the tokenizer.
 const TOKENIZER: &str = "tokenizer.json";
 /// What the metadata calls such a model.
 const STATIC: &str = "static";
-/// The text with the prompts.
-const PROMPTS: &str = "config_sentence_transformers.json";
 
 /// Endings of the texts of the encoder's module and its tokenizer, which a table does not use.
 const UNUSED: [&str; 3] = ["_config.json", "sentence_bert_config.json", "tokenizer_config.json"];
@@ -86,19 +86,7 @@ impl<'a> TableSource<'a> {
         file: Embd<'a>,
         words: impl FnOnce(Object<'a>, u32) -> Read<'a, Option<WordSettings<'a>>>,
     ) -> Read<'a, Self> {
-        let modules = modules(&file)?;
-        let listed = modules.is_listed.then_some(modules.normalize);
-        let settings = match text(&file, modules.folder, "config.json") {
-            None if modules.is_listed => TableSettings::without_config(modules.normalize),
-            None => return Err(missing("config.json", ErrorKind::MissingMetadata)),
-            Some(config) => {
-                let config = Value::parse(config, 0).map_err(Fault::of)?;
-                if !modules.is_listed && !TableSettings::are_in(config) {
-                    return Err(missing("config.json", ErrorKind::UnsupportedArchitecture));
-                }
-                TableSettings::read(config, listed)?
-            }
-        };
+        let settings = settings(&file)?;
         check_texts(&file)?;
         let entries = file.token_entries();
         let entries = entries.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
@@ -119,7 +107,8 @@ impl<'a> TableSource<'a> {
     /// [`ErrorKind::UnsupportedSetting`] at the first prompt that is not empty.
     #[cfg(feature = "alloc")]
     pub(crate) fn check_prompts(&self) -> Read<'a, ()> {
-        let texts = self.file.metadata().filter(|(path, _)| path.ends_with(PROMPTS));
+        let texts =
+            self.file.metadata().filter(|(path, _)| path.ends_with(CONFIG_SENTENCE_TRANSFORMERS));
         for (_, text) in texts {
             let config = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
             let prompts = config.object("prompts")?;
@@ -250,40 +239,34 @@ impl<'a> TableSource<'a> {
     }
 }
 
-/// What `modules.json` says.
-struct TableModules<'a> {
-    is_listed: bool,
-    /// The folder of the table, without an end.
-    folder: &'a str,
-    normalize: bool,
+/// The settings of a table without any other module than those that scale its vectors.
+fn settings<'a>(file: &Embd<'a>) -> Read<'a, TableSettings> {
+    let modules = Modules::read(file).map_err(TextFault::of_setting)?;
+    check_modules(&modules)?;
+    let path = TextPath { folder: modules.folder, name: CONFIG };
+    let config = file.text(path).map_err(Fault::of)?;
+    let config = config.map(|config| Value::parse(config, 0).map_err(Fault::of)).transpose()?;
+    let settings = described_table(path, config, &modules).map_err(TextFault::of_setting)?;
+    settings.ok_or(missing(
+        CONFIG,
+        match config {
+            Some(_) => ErrorKind::UnsupportedArchitecture,
+            None => ErrorKind::MissingMetadata,
+        },
+    ))
 }
 
-fn modules<'a>(file: &Embd<'a>) -> Read<'a, TableModules<'a>> {
-    let mut modules = TableModules { is_listed: false, folder: "", normalize: false };
-    let Some(list) = file.metadata_value("modules.json") else { return Ok(modules) };
-    let list = Value::parse(list, 0).map_err(Fault::of)?;
-    let bad = |only| Fault { error: list.bad(), key: "modules.json", only };
-    if list.kind() != Kind::BeginArray {
-        return Err(bad("a list of modules is needed"));
+/// Rejects modules that are not done for tables here.
+fn check_modules<'a>(modules: &Modules<'a>) -> Read<'a, ()> {
+    let is_table = modules.base == Base::Table;
+    #[cfg(feature = "families")]
+    let is_table = is_table && modules.pooling.is_none() && modules.dense.is_empty();
+    if is_table || !modules.are_listed() {
+        return Ok(());
     }
-    for item in list.items() {
-        let module = Module::read(&Object::new(item)?)?;
-        match module.kind {
-            ModuleKind::Table if !modules.is_listed => {
-                modules.is_listed = true;
-                let path = module.path.trim_end_matches('/');
-                modules.folder = if path == "." { "" } else { path };
-            }
-            ModuleKind::Normalize if modules.is_listed => modules.normalize = true,
-            ModuleKind::Dropout if modules.is_listed => {}
-            _ => {
-                let error = Error::new(module.value.offset(), ErrorKind::UnsupportedSetting);
-                let only = "only a table and what brings its vectors to length 1 are done here";
-                return Err(Fault { error, key: "type", only });
-            }
-        }
-    }
-    if modules.is_listed { Ok(modules) } else { Err(bad("there is no table of vectors")) }
+    let error = Error::new(0, ErrorKind::UnsupportedSetting);
+    let only = "only a table and what brings its vectors to length 1 are done here";
+    Err(Fault { error, key: "type", only })
 }
 
 /// Refuses a prompt before every text, and texts that are not known.
@@ -292,12 +275,12 @@ fn check_texts<'a>(file: &Embd<'a>) -> Read<'a, ()> {
         let slash = path.bytes().rposition(|byte| byte == b'/');
         let name = path.get(slash.map_or(0, |slash| slash.saturating_add(1))..).unwrap_or_default();
         match name {
-            PROMPTS => {
+            CONFIG_SENTENCE_TRANSFORMERS => {
                 let prompts = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
                 let only = "no prompt is put before texts here";
                 prompts.neutral("default_prompt_name", only, |_| false)?;
             }
-            "config.json" | "modules.json" => {}
+            CONFIG | MODULES => {}
             // Not a file of the folder: what who wrote this one says of it.
             name if !name.as_bytes().contains(&b'.') => {}
             name if UNUSED.iter().any(|unused| name.ends_with(unused)) => {}
@@ -308,15 +291,6 @@ fn check_texts<'a>(file: &Embd<'a>) -> Read<'a, ()> {
         }
     }
     Ok(())
-}
-
-/// The text of a file of the folder's module.
-fn text<'a>(file: &Embd<'a>, folder: &str, name: &str) -> Option<&'a str> {
-    let is_it = |path: &str| match folder {
-        "" => path == name,
-        folder => path.strip_prefix(folder).and_then(|it| it.strip_prefix('/')) == Some(name),
-    };
-    file.metadata().find(|(path, _)| is_it(path)).map(|(_, text)| text)
 }
 
 const fn missing(key: &'static str, kind: ErrorKind) -> Fault<'static> {

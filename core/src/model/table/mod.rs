@@ -3,7 +3,6 @@
 //! | part | what it is |
 //! |---|---|
 //! | `rows` | the table: tokens to a vector |
-//! | `settings` | `config.json` of such a model |
 //! | `file` | what a `.weights` file says of its table |
 //! | `cut` | how much of a text counts |
 //! | `model` | texts to vectors |
@@ -17,7 +16,6 @@ mod file;
 #[cfg(feature = "embd")]
 mod model;
 mod rows;
-mod settings;
 
 #[cfg(any(feature = "embd", feature = "pipeline"))]
 pub(crate) use cut::cut;
@@ -26,4 +24,3 @@ pub use file::TableSource;
 #[cfg(feature = "embd")]
 pub use model::TableModel;
 pub use rows::TokenTable;
-pub use settings::TableSettings;

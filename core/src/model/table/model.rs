@@ -2,7 +2,7 @@
 
 use super::cut::cut;
 use super::rows::TokenTable;
-use super::settings::TableSettings;
+use crate::describe::folder::TableSettings;
 use crate::error::Result;
 use crate::kernel::Kernels;
 #[cfg(feature = "folder-models")]

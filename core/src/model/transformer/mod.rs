@@ -3,8 +3,6 @@
 //!
 //! | part | what it is |
 //! |---|---|
-//! | `texts` | the texts of the folder in a file |
-//! | `modules` | `modules.json`: what stands behind the transformer |
 //! | `source` | what a file says of its model, and how much memory that takes |
 //! | `linear`, `classes` | what stands behind the transformer, out of the file |
 //! | `model` | tokens to vectors, or to the score of a pair |
@@ -15,9 +13,7 @@
 mod classes;
 mod linear;
 mod model;
-mod modules;
 mod source;
-mod texts;
 
 pub use model::Transformer;
 pub use source::{TransformerMemory, TransformerNeeds, TransformerSource};

@@ -3,33 +3,31 @@
 use super::classes::Head;
 use super::linear::Linear;
 use super::model::Transformer;
-use super::modules::{DenseModule, Modules};
-use super::texts::{fault, object, value};
 use super::{TOO_LARGE, TOO_SMALL, WRONG_SHAPE};
+use crate::describe::folder::{
+    CONFIG, CONFIG_SENTENCE_TRANSFORMERS, DenseModule, Description, FolderPrompts, Kind, MODULES,
+    Modules, TextFault, TextPath, Texts as _,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::config::{BertConfig, Config};
-use crate::model::family::encoders::{FamilyModel, Prefixed, read_config};
-use crate::model::folder::encoder_settings::{self, EncoderSettings};
-use crate::model::folder::masked::refuse_masked;
+use crate::model::family::encoders::{FamilyModel, Prefixed};
 use crate::model::folder::pair_template::PairTemplate;
-use crate::model::folder::prompts::{self, FolderPrompts};
 use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::head::dense::Dense;
 use crate::model::head::embedding::Embedding;
+use crate::model::head::ways::Ways;
 use crate::model::pass::packed::Encoder;
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::source::embd::embd_is_decoder;
-use crate::model::table::{TableSettings, TableSource};
+use crate::model::table::TableSource;
 use crate::model::weights::{Name, SliceWeights, Weights};
 use crate::text::character::utf8;
-use crate::text::json::{Fault, Object, Read, Value, chars};
-
-const CONFIG: &str = "config.json";
+use crate::text::json::{Fault, Read, Value, chars};
 
 /// A file in memory that keeps the texts of a folder, with a transformer that embeds.
 ///
@@ -85,7 +83,7 @@ impl<'a> TransformerSource<'a> {
     /// Whether a `.weights` file keeps the texts of a folder with a transformer.
     #[must_use]
     pub fn is_in(file: &Embd<'a>) -> bool {
-        let has_texts = [CONFIG, "modules.json"].iter().any(|it| file.metadata_value(it).is_some());
+        let has_texts = [CONFIG, MODULES].iter().any(|it| file.metadata_value(it).is_some());
         has_texts && !TableSource::is_in(file) && !embd_is_decoder(file)
     }
 
@@ -96,28 +94,16 @@ impl<'a> TransformerSource<'a> {
     /// What is wrong with a text.
     pub fn read(file: impl Into<FolderFile<'a>>, bytes: &'a [u8]) -> Read<'a, Self> {
         let file = file.into();
-        let modules = Modules::read(&file)?;
-        let config = value(&file, modules.folder, CONFIG)?;
-        let config = config.ok_or(fault(Error::new(0, ErrorKind::MissingMetadata), CONFIG))?;
-        if TableSettings::are_in(config) {
-            let error = Error::new(config.offset(), ErrorKind::UnsupportedArchitecture);
+        let described = Description::read(&file).map_err(TextFault::of_setting)?;
+        let compares = described.compares();
+        let Description { modules, kind, settings, tokenizer_limit, .. } = described;
+        let Kind::Transformer(family) = kind else {
+            let error = Error::new(0, ErrorKind::UnsupportedArchitecture);
             return Err(fault(error, "model_type"));
-        }
-        if !modules.are_listed {
-            refuse_masked(config)?;
-        }
-        let family = read_config(config)?;
-        let compares = family.classifier.is_some() && !modules.are_listed;
-        let settings = encoder_settings(&file, modules.folder)?;
-        let tokenizer = object(&file, modules.folder, "tokenizer_config.json")?;
-        let tokenizer = tokenizer.map(|it| encoder_settings::tokenizer_limit(&it)).transpose()?;
-        let max_tokens = settings.token_limit(tokenizer.flatten(), family.config.positions);
-        let are_pooled = !modules.leaves_out_prompt;
-        let prompts = object(&file, "", prompts::FILE)?;
-        let prompts = match prompts {
-            Some(config) => FolderPrompts::read(&config, are_pooled)?,
-            None => FolderPrompts::none(are_pooled),
         };
+        let max_tokens = settings.token_limit(tokenizer_limit, family.config.positions);
+        let prompts = FolderPrompts::read(&file, modules.pool_prompt());
+        let prompts = prompts.map_err(TextFault::of_setting)?;
         let asks_of_texts = settings.lower_case.then_some("do_lower_case");
         Ok(Self { file, bytes, family, modules, compares, max_tokens, prompts, asks_of_texts })
     }
@@ -135,7 +121,9 @@ impl<'a> TransformerSource<'a> {
         match &self.file {
             FolderFile::Embd(_) => None,
             #[cfg(feature = "amb")]
-            FolderFile::Amb(_) => self.file.text(|path| path == prompts::FILE),
+            FolderFile::Amb(file) => {
+                file.text(TextPath::own(CONFIG_SENTENCE_TRANSFORMERS)).unwrap_or_default()
+            }
         }
     }
 
@@ -145,8 +133,8 @@ impl<'a> TransformerSource<'a> {
     ///
     /// What is wrong with the text.
     pub fn prompts_in<'t>(&self, text: &'t str) -> Read<'t, FolderPrompts<'t>> {
-        let config = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
-        FolderPrompts::read(&config, !self.modules.leaves_out_prompt)
+        let prompts = FolderPrompts::read_text(text, self.modules.pool_prompt());
+        prompts.map_err(TextFault::of_setting)
     }
 
     /// What may stand before texts.
@@ -184,9 +172,10 @@ impl<'a> TransformerSource<'a> {
         outputs.fold(self.embedding().pooled(), usize::max).saturating_mul(2)
     }
 
-    const fn embedding(&self) -> Embedding {
-        let Modules { pooling, normalize, .. } = self.modules;
-        Embedding { width: self.family.config.hidden, pooling, normalize }
+    fn embedding(&self) -> Embedding {
+        let Modules { pooling, normalize, .. } = &self.modules;
+        let pooling = pooling.map_or(Ways::NONE, |pooling| pooling.ways);
+        Embedding { width: self.family.config.hidden, pooling, normalize: *normalize }
     }
 
     /// How the model was made to run, for texts of so many tokens. Says also what is missing.
@@ -339,7 +328,7 @@ impl<'a> TransformerSource<'a> {
 
     /// Where the weight and the bias of a layer behind the pooling lie.
     fn linear(&self, layer: &DenseModule<'_>) -> Result<Linear> {
-        let DenseModule { folder, settings } = layer;
+        let DenseModule { folder, settings, .. } = layer;
         let found = Linear::find(settings.bias, |kind| {
             let mut name = Name::new("");
             let mut room = [0; 4];
@@ -362,11 +351,9 @@ impl<'a> TransformerSource<'a> {
     }
 }
 
-fn encoder_settings<'a>(file: &FolderFile<'a>, folder: &str) -> Read<'a, EncoderSettings> {
-    for name in encoder_settings::FILES {
-        if let Some(settings) = object(file, folder, name)? {
-            return EncoderSettings::of(&settings);
-        }
-    }
-    Ok(EncoderSettings::default())
+/// A fault of the setting called `key`.
+const fn fault(error: Error, key: &'static str) -> Fault<'static> {
+    let mut fault = Fault::of(error);
+    fault.key = key;
+    fault
 }

@@ -6,16 +6,16 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::loaded::read;
 use super::{
-    Base, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts, json,
-    refuse_adapter, tokenizer_limit,
+    CONFIG, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts,
 };
-use crate::error::{Error, ErrorKind};
-use crate::model::masked::refuse_masked;
-use crate::model::{FamilyModel, read_config};
+use crate::describe::folder as describe;
+use crate::describe::folder::{Description, Kind};
+#[cfg(doc)]
+use crate::error::ErrorKind;
+use crate::model::FamilyModel;
 use crate::text::json::{Fault, Value, chars};
-
-const CONFIG: &str = "config.json";
 
 /// A model that embeds texts or compares them, as the texts of its folder describe it.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,17 +50,20 @@ impl FolderModel {
     /// [`ErrorKind::UnsupportedSetting`] for a model that fills gaps in texts without
     /// `modules.json`, and for an adapter beside the weights.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
-        let modules = Modules::read(texts)?;
-        let folder = modules.as_ref().map(|modules| &*modules.folder).unwrap_or_default();
-        let described = described(texts, &[folder, CONFIG].concat(), modules.as_ref())?;
-        let settings = EncoderSettings::read(texts, folder)?;
-        let tokenizer_limit = tokenizer_limit(texts, folder)?;
-        let is_table = matches!(described, Described::Table(_));
-        if !is_table {
-            refuse_adapter(texts, folder)?;
-        }
-        let modules = modules.filter(|modules| !(is_table && modules.are_assumed));
-        Ok(Self { modules, described, settings, tokenizer_limit })
+        read(texts, &|texts| Description::read(texts).map(Self::of))
+    }
+
+    fn of(description: Description<'_>) -> Self {
+        let Description { modules, kind, settings, tokenizer_limit, .. } = description;
+        let modules = Modules::of(&modules);
+        let (modules, described) = match kind {
+            Kind::Transformer(family) => (modules, Described::Transformer(Box::new(family))),
+            Kind::Table(table) => {
+                let listed = modules.filter(|modules| !modules.are_assumed);
+                (listed, Described::Table(table))
+            }
+        };
+        Self { modules, described, settings, tokenizer_limit }
     }
 
     /// The folder of the model itself: empty, or ending with `/`.
@@ -122,16 +125,12 @@ impl FolderModel {
     ///
     /// What is wrong with the file.
     pub fn labels(&self, texts: Texts<'_, '_>) -> FolderResult<Labels> {
-        let labels = json(texts, &[self.folder(), CONFIG].concat(), |config| {
-            let mut by_id = BTreeMap::new();
-            for (id, name) in config.member("id2label").iter().flat_map(Value::members) {
-                if let (Ok(id), Some(name)) = (id.parse(), name.as_text()) {
-                    by_id.insert(id, chars(name).collect());
-                }
-            }
-            Ok(Labels(by_id))
-        })?;
-        Ok(labels.unwrap_or_default())
+        let path = [self.folder(), CONFIG].concat();
+        let fault = |error| FolderFault::new(&path, Fault::of(error));
+        let Some(text) = texts(&path).map_err(fault)? else { return Ok(Labels::default()) };
+        let config = Value::parse(&text, 0).map_err(fault)?;
+        let labels = describe::labels(config).map(|(id, name)| (id, chars(name).collect()));
+        Ok(Labels(labels.collect()))
     }
 }
 
@@ -148,33 +147,13 @@ impl Labels {
     }
 }
 
-fn described(
-    texts: Texts<'_, '_>,
-    path: &str,
-    modules: Option<&Modules>,
-) -> FolderResult<Described> {
-    let is_table = modules.is_some_and(|modules| modules.base == Base::Table);
-    let listed = modules.filter(|modules| !modules.are_assumed).map(|modules| modules.normalize);
-    let read = json(texts, path, |config| {
-        let fault = |fault: Fault<'_>| FolderFault::new(path, fault);
-        if is_table || TableSettings::are_in(config) {
-            return TableSettings::read(config, listed).map(Described::Table).map_err(fault);
-        }
-        if modules.is_none_or(|modules| modules.are_assumed) {
-            refuse_masked(config).map_err(fault)?;
-        }
-        let model = read_config(config).map_err(fault)?;
-        Ok(Described::Transformer(Box::new(model)))
-    })?;
-    match read {
-        Some(described) => Ok(described),
-        None if is_table => {
-            let normalize = listed.unwrap_or(false);
-            Ok(Described::Table(TableSettings::without_config(normalize)))
-        }
-        None => {
-            let missing = Error::without_offset(ErrorKind::MissingMetadata);
-            Err(FolderFault::new(path, Fault::of(missing)))
-        }
-    }
+/// Rejects a transformer with an adapter in the same `folder`, which ends with `/` or is empty.
+///
+/// # Errors
+///
+/// [`ErrorKind::UnsupportedSetting`] at the adapter's settings.
+pub fn refuse_adapter(texts: Texts<'_, '_>, folder: &str) -> FolderResult<()> {
+    let within = |path: &str| texts(&[folder, path].concat());
+    read(&within, &|texts| describe::refuse_adapter(texts))
+        .map_err(|fault| FolderFault { file: [folder, &fault.file].concat(), ..fault })
 }

@@ -12,12 +12,10 @@
 //!
 //! Where texts come from is the caller's: a folder, an archive, a page that fetched them.
 
-mod adapter;
 mod description;
-mod limit;
+mod loaded;
 mod modules;
 mod prompts;
-mod similarity;
 mod tokenizer;
 mod vocabulary;
 #[cfg(feature = "safetensors")]
@@ -27,19 +25,20 @@ use alloc::borrow::Cow;
 use alloc::string::{String, ToString as _};
 use core::fmt;
 
-pub use crate::model::TableSettings;
-pub use adapter::refuse_adapter;
-pub use description::{Described, FolderModel, Labels};
-pub use limit::{EncoderSettings, tokenizer_limit};
-pub use modules::{Base, DenseModule, Modules, PoolingModule};
+pub use crate::describe::folder::{
+    Base, CONFIG, EncoderSettings, MODULES, Similarity, TableSettings,
+};
+pub use description::{Described, FolderModel, Labels, refuse_adapter};
+pub use modules::{DenseModule, Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, Prompts};
-pub use similarity::Similarity;
 pub use tokenizer::TokenizerConfig;
 #[cfg(feature = "safetensors")]
 pub use weights::{WEIGHTS, WEIGHTS_INDEX};
 
 use crate::error::{Error, Result};
-use crate::text::json::{Fault, Object, Value};
+use crate::text::json::Fault;
+#[cfg(feature = "safetensors")]
+use crate::text::json::{Object, Value};
 
 /// The texts of a folder by their paths within it, such as `1_Pooling/config.json`; `None` for
 /// files that are not there, an error for those that cannot be read.
@@ -66,6 +65,11 @@ impl FolderFault {
         let Fault { error, key, only } = fault;
         Self { file: path.to_string(), error, key: key.to_string(), only }
     }
+
+    /// An error of the file at `path` as a whole.
+    pub(super) fn of_file(path: String, error: Error) -> Self {
+        Self { file: path, error, key: String::new(), only: "" }
+    }
 }
 
 impl fmt::Display for FolderFault {
@@ -78,25 +82,16 @@ impl fmt::Display for FolderFault {
 /// A result that says which file of the folder is at fault.
 pub type FolderResult<T> = core::result::Result<T, FolderFault>;
 
-/// What `read` makes of the JSON text at `path`; `None` if there is none.
-pub(super) fn json<R>(
-    texts: Texts<'_, '_>,
-    path: &str,
-    read: impl FnOnce(Value<'_>) -> FolderResult<R>,
-) -> FolderResult<Option<R>> {
-    let fault = |error| FolderFault::new(path, Fault::of(error));
-    let Some(text) = texts(path).map_err(fault)? else { return Ok(None) };
-    read(Value::parse(&text, 0).map_err(fault)?).map(Some)
-}
-
-/// What `read` makes of the object at `path`; `None` if there is none.
+/// The result of `read` on the object at `path`; `None` if there is none.
+#[cfg(feature = "safetensors")]
 pub(super) fn object<R>(
     texts: Texts<'_, '_>,
     path: &str,
     read: impl FnOnce(&Object<'_>) -> FolderResult<R>,
 ) -> FolderResult<Option<R>> {
-    json(texts, path, |value| {
-        let object = Object::new(value).map_err(|fault| FolderFault::new(path, fault))?;
-        read(&object)
-    })
+    let fault = |fault| FolderFault::new(path, fault);
+    let Some(text) = texts(path).map_err(|error| fault(Fault::of(error)))? else { return Ok(None) };
+    let value = Value::parse(&text, 0).map_err(|error| fault(Fault::of(error)))?;
+    let object = Object::new(value).map_err(fault)?;
+    read(&object).map(Some)
 }

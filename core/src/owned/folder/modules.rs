@@ -1,27 +1,13 @@
-//! `modules.json`: what stands behind the transformer, as sentence-transformers writes it. Without
-//! it, the pooling alone may be there.
-//!
-//! The types have been spelled three ways: `sentence_transformers.models.Pooling`, since version 6
-//! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
+//! The modules of a model, with memory of their own.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{FolderFault, FolderResult, Texts, json, object};
-use crate::error::{Error, ErrorKind};
-use crate::model::dense::DenseSettings;
-use crate::model::module::{MOST_MODULES, Module, ModuleKind, check_normalize, stays_within};
-use crate::model::pooling::PoolingSettings;
+use super::loaded::{folder, read};
+use super::{FolderResult, Texts};
+use crate::describe::folder as describe;
+use crate::describe::folder::{Base, DenseSettings, Origin, PoolingSettings};
 use crate::model::{DenseActivation, Way};
-use crate::text::json::{Fault, Kind, Object, Read, Value, chars};
-
-const FILE: &str = "modules.json";
-
-/// Where the pooling is where nothing says where it is.
-const USUAL_POOLING: &str = "1_Pooling/";
-
-/// The settings of a module, in its folder.
-const CONFIG: &str = "config.json";
 
 /// The modules of a model, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,17 +25,6 @@ pub struct Modules {
     pub dense: Vec<DenseModule>,
     /// Whether the result is brought to length 1.
     pub normalize: bool,
-}
-
-/// What makes vectors of tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Base {
-    /// A transformer.
-    #[default]
-    Transformer,
-    /// A table with a row for each token.
-    Table,
 }
 
 /// How the tokens' vectors become one.
@@ -87,16 +62,7 @@ impl Modules {
     ///
     /// What is wrong with a file; modules and settings that are not known are refused by name.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Option<Self>> {
-        if let Some(listed) = json(texts, FILE, |list| Self::of(texts, list))? {
-            return Ok(Some(listed));
-        }
-        let pooling = PoolingModule::find(texts, USUAL_POOLING)?;
-        Ok(pooling.map(|pooling| Self {
-            are_assumed: true,
-            pooling: Some(pooling),
-            normalize: true,
-            ..Self::default()
-        }))
+        read(texts, &|texts| describe::Modules::read(texts).map(|modules| Self::of(&modules)))
     }
 
     /// The folders of all modules, each with `/` at its end; that of the pooling where nothing lists
@@ -106,128 +72,26 @@ impl Modules {
     ///
     /// What is wrong with `modules.json`.
     pub fn folders(texts: Texts<'_, '_>) -> FolderResult<Vec<String>> {
-        let listed = json(texts, FILE, |list| {
-            check_list(list)?;
-            list.items().map(|item| folder_of(&module(item)?).map_err(in_list)).collect()
-        })?;
-        let mut folders: Vec<String> = listed.unwrap_or_else(|| [USUAL_POOLING.into()].into());
-        folders.retain(|folder| !folder.is_empty());
-        Ok(folders)
-    }
-
-    fn of(texts: Texts<'_, '_>, list: Value<'_>) -> FolderResult<Self> {
-        check_list(list)?;
-        let mut modules = Self::default();
-        let mut last = None;
-        for item in list.items() {
-            last = modules.add(texts, module(item)?, last)?;
-        }
-        let is_whole = modules.pooling.is_some() || modules.base == Base::Table;
-        if last.is_none() || !is_whole {
-            let only = "a model without a module that pools makes no embedding of a text";
-            return Err(wrong_list(list, ErrorKind::UnsupportedSetting, only));
-        }
-        Ok(modules)
-    }
-
-    /// Adds a module behind those before, of which `last` is the last one; answers which is now.
-    fn add(
-        &mut self,
-        texts: Texts<'_, '_>,
-        module: Module<'_>,
-        last: Option<ModuleKind>,
-    ) -> FolderResult<Option<ModuleKind>> {
-        use ModuleKind as K;
-        let folder = folder_of(&module).map_err(in_list)?;
-        let Module { kind, value, .. } = module;
-        if !kind.may_follow(last) {
-            let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
-            let only = "the module stands in an unusual place";
-            return Err(in_list(Fault { error, key: "type", only }));
-        }
-        match kind {
-            K::Transformer => self.folder = folder,
-            K::Table => (self.base, self.folder) = (Base::Table, folder),
-            K::Pooling => self.pooling = Some(PoolingModule::read(texts, &folder)?),
-            K::Dense => self.dense.push(DenseModule::read(texts, folder)?),
-            K::Normalize => {
-                let path = [&*folder, CONFIG].concat();
-                object(texts, &path, |config| {
-                    check_normalize(config).map_err(|fault| FolderFault::new(&path, fault))
-                })?;
-                self.normalize = true;
-            }
-            // It does nothing but in training.
-            K::Dropout => return Ok(last),
-        }
-        Ok(Some(kind))
-    }
-}
-
-/// What is wrong with `modules.json`.
-fn in_list(fault: Fault<'_>) -> FolderFault {
-    FolderFault::new(FILE, fault)
-}
-
-/// What is wrong with the list as a whole.
-fn wrong_list(list: Value<'_>, kind: ErrorKind, only: &'static str) -> FolderFault {
-    in_list(Fault { error: Error::new(list.offset(), kind), key: "", only })
-}
-
-fn check_list(list: Value<'_>) -> FolderResult<()> {
-    if list.kind() != Kind::BeginArray {
-        return Err(wrong_list(list, ErrorKind::BadMetadata, "a list of modules is needed"));
-    }
-    if list.items().count() > MOST_MODULES {
-        return Err(wrong_list(list, ErrorKind::OverLimit, "no model has as many modules"));
-    }
-    Ok(())
-}
-
-fn module<'t>(item: Value<'t>) -> FolderResult<Module<'t>> {
-    Object::new(item).and_then(|module| Module::read(&module)).map_err(in_list)
-}
-
-/// A path within the folder, as it stands before the names of files: empty, or ending with `/`.
-fn folder_of<'t>(module: &Module<'t>) -> Read<'t, String> {
-    let mut folder: String = chars(module.path).collect();
-    while folder.ends_with('/') {
-        folder.pop();
-    }
-    if !stays_within(&folder) {
-        let error = module.value.member("path").map_or(module.value, |path| path).bad();
-        return Err(Fault { error, key: "path", only: "a path within the folder is needed" });
-    }
-    if folder == "." {
-        folder.clear();
-    }
-    if !folder.is_empty() {
-        folder.push('/');
-    }
-    Ok(folder)
-}
-
-/// What is wrong where a module that is listed has no settings.
-fn no_config(path: &str) -> FolderFault {
-    FolderFault::new(path, Fault::of(Error::new(0, ErrorKind::MissingMetadata)))
-}
-
-impl PoolingModule {
-    /// The module in `folder`.
-    fn read(texts: Texts<'_, '_>, folder: &str) -> FolderResult<Self> {
-        Self::find(texts, folder)?.ok_or_else(|| no_config(&[folder, CONFIG].concat()))
-    }
-
-    /// The module in `folder`, if it has a configuration.
-    fn find(texts: Texts<'_, '_>, folder: &str) -> FolderResult<Option<Self>> {
-        let path = [folder, CONFIG].concat();
-        object(texts, &path, |config| {
-            Self::of(config).map_err(|fault| FolderFault::new(&path, fault))
+        read(texts, &|texts| {
+            let folders = describe::Modules::folders(texts)?;
+            Ok(folders.iter().map(|spelled| folder(spelled)).collect())
         })
     }
 
-    fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
-        PoolingSettings::read(config).map(Self::from)
+    /// A copy of `modules`; `None` if no text describes them.
+    pub(super) fn of(modules: &describe::Modules<'_>) -> Option<Self> {
+        Some(Self {
+            are_assumed: match modules.origin {
+                Origin::List => false,
+                Origin::Pooling => true,
+                Origin::Nothing => return None,
+            },
+            base: modules.base,
+            folder: folder(modules.folder),
+            pooling: modules.pooling.map(PoolingModule::from),
+            dense: modules.dense.iter().map(DenseModule::from).collect(),
+            normalize: modules.normalize,
+        })
     }
 }
 
@@ -237,17 +101,10 @@ impl From<PoolingSettings> for PoolingModule {
     }
 }
 
-impl DenseModule {
-    fn read(texts: Texts<'_, '_>, folder: String) -> FolderResult<Self> {
-        let path = [&*folder, CONFIG].concat();
-        let fault = |fault: Fault<'_>| FolderFault::new(&path, fault);
-        let read = object(texts, &path, |config| Self::of(config, folder.clone()).map_err(fault))?;
-        read.ok_or_else(|| no_config(&path))
-    }
-
-    fn of<'t>(config: &Object<'t>, folder: String) -> Read<'t, Self> {
-        let DenseSettings { inputs, outputs, bias, activation } = DenseSettings::read(config)?;
-        Ok(Self { folder, inputs, outputs, bias, activation })
+impl From<&describe::DenseModule<'_>> for DenseModule {
+    fn from(module: &describe::DenseModule<'_>) -> Self {
+        let DenseSettings { inputs, outputs, bias, activation } = module.settings;
+        Self { folder: folder(module.folder), inputs, outputs, bias, activation }
     }
 }
 
@@ -256,7 +113,9 @@ mod tests {
     use alloc::borrow::Cow;
 
     use super::*;
+    use crate::error::ErrorKind;
 
+    const FILE: &str = describe::MODULES;
     const LIST: &str = r#"[
         {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
         {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.sentence_transformer.modules.pooling.Pooling"},

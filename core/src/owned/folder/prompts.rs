@@ -19,16 +19,16 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::similarity::{SIMILARITY, Similarity};
-use super::{FolderFault, FolderResult, Texts, object};
+use super::loaded::read;
+use super::{FolderResult, Similarity, Texts};
+use crate::describe::folder::{DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SIMILARITY};
 #[cfg(feature = "gguf")]
 use crate::event;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 use crate::model::ModelSource;
-use crate::model::prompts::{DEFAULT, DOCUMENT, FILE, IRRELEVANT, PROMPTS, QUERY};
 #[cfg(feature = "amb")]
 use crate::text::json::Value;
-use crate::text::json::{Fault, Object, Read, chars};
+use crate::text::json::chars;
 
 const PROMPT: &str = "prompt.";
 const POOLED: &str = "include_prompt";
@@ -108,32 +108,17 @@ impl Prompts {
     ///
     /// What is wrong with the file.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
-        let read = object(texts, FILE, |config| {
-            Self::of(config).map_err(|fault: Fault<'_>| FolderFault::new(FILE, fault))
-        });
-        read.map(Option::unwrap_or_default)
+        read(texts, &|texts| FolderPrompts::read(texts, true).map(|prompts| Self::of(&prompts)))
     }
 
-    fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
-        let mut prompts = Self::default();
-        if let Some(named) = config.object(PROMPTS)? {
-            for (name, prompt) in named.value().members() {
-                let text = match prompt.is_null() {
-                    true => "",
-                    false => prompt
-                        .as_text()
-                        .ok_or_else(|| config.bad(PROMPTS, "each of them has to be a text"))?,
-                };
-                prompts.by_name.insert(chars(name).collect(), chars(text).collect());
-            }
+    fn of(prompts: &FolderPrompts<'_>) -> Self {
+        let by_name = prompts.all().map(|(name, text)| (written(name), written(text)));
+        Self {
+            by_name: by_name.collect(),
+            default: prompts.default_name().map(written),
+            are_pooled: prompts.are_pooled,
+            similarity: prompts.similarity,
         }
-        prompts.default = config.text(DEFAULT)?.map(|name| chars(name).collect());
-        if prompts.default.as_ref().is_some_and(|name| !prompts.by_name.contains_key(name)) {
-            return Err(config.bad(DEFAULT, "it names none of the prompts"));
-        }
-        prompts.similarity = Similarity::of(config)?;
-        config.finish(IRRELEVANT)?;
-        Ok(prompts)
     }
 
     /// Those that a file has under keys of its own.
@@ -175,7 +160,7 @@ impl Prompts {
     pub fn take(&mut self, key: &str, value: &str) -> bool {
         if let Some(name) = key.strip_prefix(PROMPT) {
             self.by_name.insert(name.to_string(), value.to_string());
-        } else if key == DEFAULT {
+        } else if key == DEFAULT_PROMPT {
             self.default = Some(value.to_string());
         } else if key == POOLED {
             self.are_pooled = value != "false";
@@ -196,7 +181,7 @@ impl Prompts {
         // An empty one is none, and readers that know no prompts refuse a file that names one.
         let is_text = |name: &&String| self.by_name.get(*name).is_none_or(|text| !text.is_empty());
         let default = self.default.iter().filter(is_text);
-        metadata.extend(default.map(|name| (DEFAULT.to_string(), name.clone())));
+        metadata.extend(default.map(|name| (DEFAULT_PROMPT.to_string(), name.clone())));
         if !self.are_pooled {
             metadata.push((POOLED.to_string(), "false".to_string()));
         }
@@ -244,7 +229,6 @@ impl Prompts {
 }
 
 /// A spelling with its escapes resolved.
-#[cfg(feature = "amb")]
 fn written(spelling: &str) -> String {
     chars(spelling).collect()
 }
@@ -254,6 +238,7 @@ mod tests {
     use alloc::borrow::Cow;
 
     use super::*;
+    use crate::describe::folder::CONFIG_SENTENCE_TRANSFORMERS as FILE;
 
     fn read(text: &str) -> FolderResult<Prompts> {
         Prompts::read(&|path: &str| Ok((path == FILE).then_some(Cow::Borrowed(text))))

@@ -22,3 +22,7 @@ pub use object::{Fault, Object, Read};
 pub use spelling::{chars, has_escapes, is, number_f64, number_u64, unescape};
 pub use tokens::{Token, Tokens};
 pub use value::Value;
+
+#[cfg(test)]
+#[cfg(feature = "families")]
+pub(crate) mod tests;

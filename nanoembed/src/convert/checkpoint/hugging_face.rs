@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
-use nanoembed_core::owned::folder::WEIGHTS;
+use nanoembed_core::owned::folder::{CONFIG, MODULES, WEIGHTS};
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::text::json::chars;
 
@@ -219,13 +219,13 @@ impl Folder {
     /// When the newest of the files that matter was changed.
     pub fn modified(&self) -> Option<SystemTime> {
         let settings = [
-            "config.json",
+            CONFIG,
             "vocab.txt",
             "tokenizer.json",
             "tokenizer_config.json",
             "special_tokens_map.json",
             "added_tokens.json",
-            "modules.json",
+            MODULES,
             "1_Pooling/config.json",
             "sentence_bert_config.json",
             "config_sentence_transformers.json",

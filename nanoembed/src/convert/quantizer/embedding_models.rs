@@ -2,7 +2,7 @@
 //! EmbeddingGemma and Qwen3-Embedding.
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::folder::{Described, FolderModel};
+use nanoembed_core::owned::folder::{Described, FolderModel, MODULES};
 
 use crate::causal::hugging_face::DecoderSettings;
 use crate::error::{Error, Result, name_of};
@@ -24,7 +24,7 @@ pub(super) fn check(set: &FileSet) -> Result<()> {
             Err(Error::input(ErrorKind::UnsupportedArchitecture, message).at(name_of(&folder)))
         }
         Ok(_) => Ok(()),
-        Err(failure) if folder.join("modules.json").is_file() => Err(failure),
+        Err(failure) if folder.join(MODULES).is_file() => Err(failure),
         // Weights of a model that is not for embeddings.
         Err(_) => Ok(()),
     }

@@ -1,11 +1,9 @@
 //! What a model has beside its weights, where the weights' format does not hold it.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
-use nanoembed_core::owned::folder::{WEIGHTS, refuse_adapter};
-use serde_json::Value;
+use nanoembed_core::owned::folder::{MODULES, Modules, WEIGHTS, refuse_adapter};
 
 use super::{Job, Target, WrittenFile, size_of};
 use crate::convert::layer_names::embedder;
@@ -36,14 +34,8 @@ const SETTINGS: [&str; 16] = [
     "1_Pooling/config.json",
 ];
 
-/// What stands behind the transformer, and in which folders.
-const MODULES: &str = "modules.json";
-
 /// What a module's folder has.
 const MODULE_FILES: [&str; 3] = ["config.json", WEIGHTS, PICKLE];
-
-/// More modules than any model has.
-const MOST_MODULES: usize = 16;
 
 /// The tensors beside a UQFF file, for a target that has all tensors in one file, or that puts more
 /// of them beside.
@@ -112,21 +104,11 @@ pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<Wr
 
 /// The files of the modules behind the transformer, by their paths within the model's folder.
 fn of_modules(folder: &Path) -> Result<Vec<PathBuf>> {
-    let list = folder.join(MODULES);
-    let text = whole_file::read_text(&list).unwrap_or_default();
-    let modules: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
-    let mut files = Vec::new();
-    for module in modules.iter().take(MOST_MODULES) {
-        let path = module.get("path").and_then(Value::as_str).map(Path::new);
-        // The first module is the transformer, whose weights are those that are written.
-        let Some(path) = path.filter(|path| !path.as_os_str().is_empty()) else { continue };
-        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
-            let message = format!("the module `{}` lies outside of the folder", path.display());
-            return Err(Error::input(ErrorKind::BadMetadata, message).at(name_of(&list)));
-        }
-        files.extend(MODULE_FILES.iter().map(|name| path.join(name)));
-    }
-    Ok(files)
+    // The first module is the transformer, whose weights are those that are written.
+    let folders = FolderTexts::of(folder).read(|texts| Modules::folders(texts))?;
+    let files =
+        folders.iter().flat_map(|folder| MODULE_FILES.map(|name| Path::new(folder).join(name)));
+    Ok(files.collect())
 }
 
 #[cfg(test)]
@@ -144,7 +126,7 @@ mod tests {
         let files = files_of(r#"[{"path": ""}, {"path": "2_Dense"}, {"no": "path"}]"#).unwrap();
         assert_eq!(files.len(), MODULE_FILES.len());
         assert!(files.contains(&Path::new("2_Dense").join("model.safetensors")));
-        assert!(files_of("no list").unwrap().is_empty());
+        assert!(files_of("no list").is_err() && files_of("{}").is_err());
     }
 
     #[test]

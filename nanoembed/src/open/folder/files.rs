@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nanoembed_core::owned::folder::{FolderModel, Labels, WEIGHTS};
+use nanoembed_core::owned::folder::{CONFIG, FolderModel, Labels, MODULES, WEIGHTS};
 use nanoembed_core::owned::{Pipeline, TextModel};
 
 use super::asked;
@@ -15,8 +15,6 @@ use crate::open::prompts::Prompts;
 use crate::stored::files::folder_of;
 use crate::stored::folder_weights::only_pickle;
 use crate::stored::{ModelFiles, Stored, Values};
-
-const CONFIG: &str = "config.json";
 
 /// A folder with a model that embeds texts or compares them.
 pub(crate) struct EncoderFolder {
@@ -84,7 +82,7 @@ impl EncoderFolder {
         let of_weights = self.dense.iter().map(|(_, files)| files).chain([&self.files]);
         let of_weights = of_weights.filter_map(ModelFiles::modified);
         let folder = self.texts.path();
-        let texts = ["config.json", "tokenizer.json", "modules.json"].into_iter();
+        let texts = [CONFIG, "tokenizer.json", MODULES].into_iter();
         let texts = texts.filter_map(|name| folder.join(name).metadata().ok()?.modified().ok());
         of_weights.chain(texts).max()
     }

@@ -1,14 +1,13 @@
 //! The rule for settings in files: each is *used*, *known to be irrelevant*, or *refused by name*.
 //!
 //! A reader asks for the settings that it honours, [`Members`] remembers which. When it is done,
-//! what the file has beyond these must be in the list of the [`irrelevant`] ones for its kind; the
+//! what the file has beyond these must be in the list of the irrelevant ones for its kind; the
 //! rest is refused, because nobody knows what it changes.
 //!
 //! Files that models are run from, and folders of models of texts, are read by core, whose
 //! [`Object`](nanoembed_core::text::json::Object) has the same rule in stable codes and offsets;
 //! here are folders that are converted, with messages that show values.
 
-pub mod irrelevant;
 mod members;
 
 use std::fmt::Display;
@@ -18,6 +17,7 @@ use nanoembed_core::ErrorKind;
 use crate::error::Error;
 
 pub use members::Members;
+pub use nanoembed_core::model::irrelevant;
 
 /// Refuses a setting that no list has.
 fn unknown(name: impl Display) -> Error {

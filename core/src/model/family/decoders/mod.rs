@@ -1,6 +1,6 @@
 //! Decoders of all families by their `config.json`.
 //!
-//! Every member of the file is used, listed in [`IRRELEVANT`] or here, or refused by name.
+//! Every member of the file is used, listed in [`irrelevant::CONFIG`] or here, or refused by name.
 
 mod family;
 mod gemma;
@@ -9,7 +9,7 @@ mod llama;
 pub use family::DecoderFamily;
 
 use super::llama::Biases;
-use super::settings::{IRRELEVANT, RotarySettings, Settings};
+use super::settings::{RotarySettings, Settings, irrelevant};
 use crate::error::{Error, ErrorKind};
 use crate::model::config::Config;
 use crate::text::json::{Fault, Object, Read, Value};
@@ -74,7 +74,7 @@ pub fn read_decoder_config<'t>(config: Value<'t>) -> Read<'t, DecoderModel<'t>> 
     // The tokens around texts are read apart.
     settings.known(&["bos_token_id", "eos_token_id"]);
     settings.known(OF_DECODERS);
-    object.finish(IRRELEVANT)?;
+    object.finish(irrelevant::CONFIG)?;
     Ok(read)
 }
 

@@ -1,7 +1,7 @@
 //! Encoders of all families by their `config.json`: each file here says what the settings of one
 //! family mean, and what its tensors are called.
 //!
-//! Every member of the file is used, listed in [`IRRELEVANT`], or refused by name.
+//! Every member of the file is used, listed in [`irrelevant::CONFIG`], or refused by name.
 
 mod bert;
 mod distilbert;
@@ -25,7 +25,7 @@ use model::USUAL_LABELS;
 
 use crate::error::{Error, ErrorKind};
 use crate::limit::Limit;
-use crate::model::family::settings::{IRRELEVANT, Settings};
+use crate::model::family::settings::{Settings, irrelevant};
 use crate::model::head::dense::DenseActivation;
 use crate::text::json::{Fault, Object, Read, Value};
 
@@ -73,7 +73,7 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
     let found = FamilyModel { family: name, ..read(&settings)? };
     let classifier = classifier(&settings, &found)?;
     settings.known(&[ON_LOGITS]);
-    object.finish(IRRELEVANT)?;
+    object.finish(irrelevant::CONFIG)?;
     Ok(FamilyModel { classifier, ..found })
 }
 

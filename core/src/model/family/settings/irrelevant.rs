@@ -1,8 +1,8 @@
-//! Settings that are known and change nothing in what is computed here.
+//! Settings that are known and change nothing in what is computed here, by the kind of file.
 
 /// Of any model's `config.json`: how it was made, trained and stored, and what heads and generation
 /// make of it.
-pub const IRRELEVANT: &[&str] = &[
+pub const CONFIG: &[&str] = &[
     // Where it comes from and by what it was written.
     "_name_or_path",
     "name_or_path",
@@ -136,3 +136,164 @@ pub const IRRELEVANT: &[&str] = &[
     "cls_token_id",
     "unk_token_id",
 ];
+
+/// Of a `generation_config.json`: ways to choose the next token, and bookkeeping. Which tokens
+/// begin and end a text is not among them.
+pub const GENERATION_CONFIG: &[&str] = &[
+    "_commit_hash",
+    "_from_auto",
+    "_from_model_config",
+    "_from_pipeline",
+    "assistant_confidence_threshold",
+    "assistant_early_exit",
+    "assistant_ensemble_weight",
+    "assistant_lookbehind",
+    "bad_words_ids",
+    "begin_suppress_tokens",
+    "cache_config",
+    "cache_implementation",
+    "chat_format",
+    "compile_config",
+    "constraints",
+    "continuous_batching_config",
+    "decoder_start_token_id",
+    "disable_compile",
+    "diversity_penalty",
+    "do_sample",
+    "dola_layers",
+    "early_stopping",
+    "encoder_no_repeat_ngram_size",
+    "encoder_repetition_penalty",
+    "epsilon_cutoff",
+    "eta_cutoff",
+    "exponential_decay_length_penalty",
+    "force_words_ids",
+    "forced_bos_token_id",
+    "forced_decoder_ids",
+    "forced_eos_token_id",
+    "generation_kwargs",
+    "guidance_scale",
+    "is_assistant",
+    "length_penalty",
+    "low_memory",
+    "max_cache_len",
+    "max_length",
+    "max_matching_ngram_size",
+    "max_new_tokens",
+    "max_time",
+    "max_window_size",
+    "min_length",
+    "min_new_tokens",
+    "min_p",
+    "no_repeat_ngram_size",
+    "num_assistant_tokens",
+    "num_assistant_tokens_schedule",
+    "num_beam_groups",
+    "num_beams",
+    "num_return_sequences",
+    "output_attentions",
+    "output_hidden_states",
+    "output_logits",
+    "output_scores",
+    "pad_token_id",
+    "penalty_alpha",
+    "prefill_chunk_size",
+    "prompt_lookup_num_tokens",
+    "remove_invalid_values",
+    "renormalize_logits",
+    "repetition_penalty",
+    "return_dict_in_generate",
+    "return_legacy_cache",
+    "sequence_bias",
+    "suppress_tokens",
+    "target_lookbehind",
+    "temperature",
+    "token_healing",
+    "top_h",
+    "top_k",
+    "top_p",
+    "transformers_version",
+    "trust_remote_code",
+    "typical_p",
+    "use_cache",
+    "watermarking_config",
+];
+
+/// Of objects in which every member counts.
+pub const NONE: &[&str] = &[];
+
+/// Of a `tokenizer.json`: how texts of a batch are made one length, and ids to text.
+pub const TOKENIZER_JSON: &[&str] = &["padding", "decoder"];
+
+/// Of `truncation` in a `tokenizer.json`: how long texts are is said elsewhere.
+pub const TRUNCATION: &[&str] = &["max_length", "strategy", "stride"];
+
+/// Of a WordPiece model's `tokenizer_config.json`: where files lie, how batches are padded, how ids
+/// become text.
+pub const TOKENIZER_CONFIG: &[&str] = &[
+    "_commit_hash",
+    "backend",
+    "cache_dir",
+    "chat_template",
+    "clean_up_tokenization",
+    "clean_up_tokenization_spaces",
+    "device_map",
+    "from_slow",
+    "full_tokenizer_file",
+    "init_inputs",
+    "is_local",
+    "legacy",
+    "local_files_only",
+    "max_length",
+    "model_input_names",
+    "model_specific_special_tokens",
+    "name_or_path",
+    "pad_to_multiple_of",
+    "pad_token_type_id",
+    "padding",
+    "padding_side",
+    "processor_class",
+    "return_token_type_ids",
+    "revision",
+    "sp_model_kwargs",
+    "special_tokens_map_file",
+    "stride",
+    "token",
+    "tokenizer_file",
+    "tokenizer_type",
+    "transformers_version",
+    "truncation",
+    "truncation_strategy",
+    "trust_remote_code",
+    "use_auth_token",
+    "use_fast",
+    "verbose",
+    "vocab_file",
+    "vocab_size",
+];
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::format;
+
+    use super::*;
+    use crate::text::json::{Object, Value};
+
+    #[test]
+    fn every_listed_member_passes_and_an_invented_one_is_refused_by_name() {
+        for list in [CONFIG, GENERATION_CONFIG, TOKENIZER_JSON, TRUNCATION, TOKENIZER_CONFIG] {
+            let members: std::vec::Vec<_> =
+                list.iter().map(|name| format!("\"{name}\": \"any\"")).collect();
+            let text = format!("{{{}}}", members.join(", "));
+            let object = Object::new(Value::parse(&text, 0).unwrap()).unwrap();
+            let once = |name: &str| list.iter().filter(|it| **it == name).count() == 1;
+            assert!(list.iter().all(|name| once(name)), "a name is listed twice");
+            object.finish(list).unwrap();
+            let odd = text.replacen('{', "{\"attention_of_mine\": 1, ", 1);
+            let object = Object::new(Value::parse(&odd, 0).unwrap()).unwrap();
+            assert_eq!(object.finish(list).unwrap_err().key, "attention_of_mine");
+        }
+    }
+}

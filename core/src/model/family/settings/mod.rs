@@ -2,12 +2,11 @@
 
 mod gemma;
 mod heads;
-mod irrelevant;
+pub mod irrelevant;
 mod llama;
 mod rotary;
 mod windows;
 
-pub use irrelevant::IRRELEVANT;
 pub use rotary::{RotaryScaling, RotarySettings};
 
 pub(super) use gemma::Gemma;

@@ -19,7 +19,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::model::{DenseActivation, FamilyModel, Way};
-use nanoembed_core::owned::folder::Described;
+use nanoembed_core::owned::folder::{Described, MODULES};
 use nanoembed_core::owned::{DenseLayer, Pipeline};
 
 use self::architecture::Architecture;
@@ -60,7 +60,7 @@ impl Family {
         }
         let folder = if job.folder.as_os_str().is_empty() { Path::new(".") } else { &job.folder };
         let Some(kind) = model_type(&folder.join("config.json"))? else { return Ok(None) };
-        if !Architecture::may_have(&kind, folder.join("modules.json").exists()) {
+        if !Architecture::may_have(&kind, folder.join(MODULES).exists()) {
             return Ok(None);
         }
         // It may be called as it likes.

@@ -1,26 +1,31 @@
-//! `config_sentence_transformers.json`: the prompts of a model.
+//! `config_sentence_transformers.json`: the prompts of a model, and how its vectors are compared.
 
-#[cfg(feature = "folder-models")]
+#[cfg(feature = "families")]
+use super::similarity::Similarity;
+#[cfg(feature = "families")]
+use super::texts::{ReadText, TextPath, Texts};
+#[cfg(feature = "families")]
 use crate::text::json::{Object, Read, Value, chars, is};
 
 /// The file.
-pub(crate) const FILE: &str = "config_sentence_transformers.json";
+pub const CONFIG_SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
 /// The member with prompts by their names.
-pub(crate) const PROMPTS: &str = "prompts";
+#[cfg(feature = "families")]
+const PROMPTS: &str = "prompts";
 /// The member with the name of the one that stands before every text.
-pub(crate) const DEFAULT: &str = "default_prompt_name";
-/// Of the file: versions, packages that are to be installed, and how who has two embeddings compares
-/// them.
-pub(crate) const IRRELEVANT: &[&str] =
-    &["__version__", "model_type", "requirements", "similarity_fn_name"];
+#[cfg(feature = "families")]
+pub const DEFAULT_PROMPT: &str = "default_prompt_name";
+/// Members that change nothing here: versions, and packages that are to be installed.
+#[cfg(feature = "families")]
+const IRRELEVANT: &[&str] = &["__version__", "model_type", "requirements"];
 
-/// What prompts for texts that answer questions are called.
-pub(crate) const DOCUMENT: [&str; 3] = ["document", "passage", "corpus"];
-/// What the prompt for questions is called.
-pub(crate) const QUERY: &str = "query";
+/// The names of prompts for texts that answer questions.
+pub const DOCUMENT: [&str; 3] = ["document", "passage", "corpus"];
+/// The name of the prompt for questions.
+pub const QUERY: &str = "query";
 
 /// The prompts of a model, where they are spelled.
-#[cfg(feature = "folder-models")]
+#[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct FolderPrompts<'a> {
@@ -28,10 +33,12 @@ pub struct FolderPrompts<'a> {
     default: Option<&'a str>,
     /// Whether a prompt's tokens count in pooling.
     pub are_pooled: bool,
+    /// How vectors are compared.
+    pub similarity: Similarity,
 }
 
 /// Which prompt is asked for.
-#[cfg(feature = "folder-models")]
+#[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FolderPrompt<'n> {
@@ -45,29 +52,58 @@ pub enum FolderPrompt<'n> {
     Named(&'n str),
 }
 
-#[cfg(feature = "folder-models")]
+#[cfg(feature = "families")]
 impl<'a> FolderPrompts<'a> {
-    /// No prompts.
-    pub(crate) const fn none(are_pooled: bool) -> Self {
-        Self { by_name: None, default: None, are_pooled }
+    /// Reads the prompts of a model; none if there is no such text. `are_pooled` is what its pooling
+    /// does with their tokens.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub fn read(texts: &dyn Texts<'a>, are_pooled: bool) -> ReadText<'a, Self> {
+        let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
+        match path.text(texts)? {
+            Some(text) => Self::read_text(text, are_pooled),
+            None => {
+                let similarity = Similarity::default();
+                Ok(Self { by_name: None, default: None, are_pooled, similarity })
+            }
+        }
     }
 
-    /// Reads the file's members.
-    pub(crate) fn read(config: &Object<'a>, are_pooled: bool) -> Read<'a, Self> {
+    /// Reads the prompts that the text of the file has.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub fn read_text(text: &'a str, are_pooled: bool) -> ReadText<'a, Self> {
+        let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
+        path.object(text, |config| Self::of(config, are_pooled))
+    }
+
+    fn of(config: &Object<'a>, are_pooled: bool) -> Read<'a, Self> {
         let by_name = config.object(PROMPTS)?.map(|prompts| prompts.value());
         for (_, prompt) in by_name.iter().flat_map(Value::members) {
             if prompt.as_text().is_none() && !prompt.is_null() {
                 return Err(config.bad(PROMPTS, "each of them has to be a text"));
             }
         }
-        let default = config.text(DEFAULT)?;
-        config.finish(IRRELEVANT)?;
-        let prompts = Self { by_name, default, are_pooled };
+        let default = config.text(DEFAULT_PROMPT)?;
+        let similarity = Similarity::default();
+        let prompts = Self { by_name, default, are_pooled, similarity };
         let is_there = |default: &str| prompts.named(|name| chars(default).eq(chars(name)));
-        match default.is_none_or(|default| is_there(default).is_some()) {
-            true => Ok(prompts),
-            false => Err(config.bad(DEFAULT, "it names none of the prompts")),
+        if default.is_some_and(|default| is_there(default).is_none()) {
+            return Err(config.bad(DEFAULT_PROMPT, "it names none of the prompts"));
         }
+        let similarity = Similarity::of(config)?;
+        config.finish(IRRELEVANT)?;
+        Ok(Self { similarity, ..prompts })
+    }
+
+    /// The name of the prompt that stands before every text, as JSON spells it.
+    #[must_use]
+    pub const fn default_name(&self) -> Option<&'a str> {
+        self.default
     }
 
     /// The prompt that is asked for, as JSON spells it; `None` if the model does not have it. Where
@@ -86,34 +122,32 @@ impl<'a> FolderPrompts<'a> {
         }
     }
 
-    /// The names of the prompts, as JSON spells them, in the order of the file.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
-        self.by_name.into_iter().flat_map(|prompts| prompts.members().map(|(name, _)| name))
+    /// The prompts with their names, as JSON spells both, in the order of the file; a name that is
+    /// there twice has the last.
+    pub fn all(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let prompts = self.by_name.into_iter().flat_map(|prompts| prompts.members());
+        prompts.map(|(name, prompt)| (name, prompt.as_text().unwrap_or_default()))
     }
 
     /// Bytes that suffice for any of the prompts.
     #[must_use]
     pub fn longest(&self) -> usize {
-        let prompts = self.by_name.iter().flat_map(Value::members);
-        prompts.filter_map(|(_, prompt)| prompt.as_text()).map(str::len).max().unwrap_or(0)
+        self.all().map(|(_, prompt)| prompt.len()).max().unwrap_or(0)
     }
 
     /// The last one of whose name this holds.
     fn named(&self, is_it: impl Fn(&str) -> bool) -> Option<&'a str> {
-        let prompts = self.by_name.iter().flat_map(Value::members);
-        let found = prompts.filter(|(name, _)| is_it(name)).last();
-        found.map(|(_, prompt)| prompt.as_text().unwrap_or_default())
+        self.all().filter(|(name, _)| is_it(name)).last().map(|(_, prompt)| prompt)
     }
 }
 
 #[cfg(test)]
-#[cfg(feature = "folder-models")]
+#[cfg(feature = "families")]
 mod tests {
     use super::*;
 
     fn read(text: &str) -> Read<'_, FolderPrompts<'_>> {
-        FolderPrompts::read(&Object::new(Value::parse(text, 0).unwrap())?, true)
+        FolderPrompts::read_text(text, true).map_err(|fault| fault.fault)
     }
 
     #[test]

@@ -6,12 +6,11 @@
 use crate::text::json::{Kind, Object, Read, Value, has_escapes};
 
 /// More modules than any model has.
-#[cfg(feature = "families")]
-pub(crate) const MOST_MODULES: usize = 16;
+pub(super) const MOST_MODULES: usize = 16;
 
 /// What a module does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ModuleKind {
+pub(super) enum ModuleKind {
     Transformer,
     /// A table with a row for each token.
     Table,
@@ -21,10 +20,9 @@ pub(crate) enum ModuleKind {
     Dropout,
 }
 
-#[cfg(feature = "families")]
 impl ModuleKind {
     /// Whether models have such a module behind the one of the kind `last`, or as their first.
-    pub(crate) const fn may_follow(self, last: Option<Self>) -> bool {
+    pub(super) const fn may_follow(self, last: Option<Self>) -> bool {
         matches!(
             (self, last),
             (Self::Transformer | Self::Table, None)
@@ -39,9 +37,8 @@ impl ModuleKind {
     }
 }
 
-/// Whether a module's path stays within the folder.
-#[cfg(feature = "families")]
-pub(crate) fn stays_within(path: &str) -> bool {
+/// Returns true if a module's path stays within the folder.
+pub(super) fn stays_within(path: &str) -> bool {
     let mut parts = path.as_bytes().split(|byte| *byte == b'/');
     let leaves = path.starts_with('/') || parts.any(|part| part == b"..");
     !leaves && !has_escapes(path)
@@ -50,7 +47,7 @@ pub(crate) fn stays_within(path: &str) -> bool {
 /// Refuses what the `config.json` of a module that scales vectors to length 1 says, if it is not
 /// what all of them do.
 #[cfg(feature = "families")]
-pub(crate) fn check_normalize<'t>(config: &Object<'t>) -> Read<'t, ()> {
+pub(super) fn check_normalize<'t>(config: &Object<'t>) -> Read<'t, ()> {
     for name in ["module_input_name", "module_output_name"] {
         config.neutral(name, "only \"sentence_embedding\" is scaled", |value| {
             value.is_text("sentence_embedding")
@@ -60,15 +57,15 @@ pub(crate) fn check_normalize<'t>(config: &Object<'t>) -> Read<'t, ()> {
 }
 
 /// A module as the list has it.
-pub(crate) struct Module<'t> {
-    pub(crate) kind: ModuleKind,
-    pub(crate) value: Value<'t>,
+pub(super) struct Module<'t> {
+    pub(super) kind: ModuleKind,
+    pub(super) value: Value<'t>,
     /// Its folder, as it is spelled.
-    pub(crate) path: &'t str,
+    pub(super) path: &'t str,
 }
 
 impl<'t> Module<'t> {
-    pub(crate) fn read(module: &Object<'t>) -> Read<'t, Self> {
+    pub(super) fn read(module: &Object<'t>) -> Read<'t, Self> {
         let kind = module.text("type")?;
         let kind = module.needed("type", kind)?;
         // By bytes: `rsplit_once` may panic, as the compiler sees it.

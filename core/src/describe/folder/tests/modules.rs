@@ -2,13 +2,14 @@
 
 use std::format;
 
-use super::super::dense::DenseSettings;
-use super::super::encoder_settings::{EncoderSettings, tokenizer_limit};
-use super::super::masked::refuse_masked;
-use super::super::module::{Module, ModuleKind, stays_within};
-use super::super::pooling::PoolingSettings;
-use super::{check, read, std};
+use super::std;
+use crate::describe::folder::dense::DenseSettings;
+use crate::describe::folder::encoder_settings::{EncoderSettings, tokenizer_limit};
+use crate::describe::folder::masked::refuse_masked;
+use crate::describe::folder::module::{Module, ModuleKind, stays_within};
+use crate::describe::folder::pooling::PoolingSettings;
 use crate::error::ErrorKind::{BadMetadata, MissingMetadata, UnsupportedSetting};
+use crate::text::json::tests::{check, read};
 
 #[test]
 fn modules_are_refused_where_they_differ() {

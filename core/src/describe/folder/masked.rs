@@ -5,7 +5,7 @@ use crate::text::json::{Fault, Read, Value};
 
 /// Refuses a model that fills gaps in texts where nothing says how an embedding would be made of it:
 /// of some, as SPLADE, it is made of what the head says, which is not run here.
-pub(crate) fn refuse_masked(config: Value<'_>) -> Read<'_, ()> {
+pub(super) fn refuse_masked(config: Value<'_>) -> Read<'_, ()> {
     let architectures = config.member("architectures").into_iter().flat_map(|list| list.items());
     let mut masked =
         architectures.filter(|it| it.as_text().is_some_and(|name| name.ends_with("ForMaskedLM")));

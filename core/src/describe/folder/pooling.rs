@@ -1,15 +1,16 @@
 //! The `config.json` of a module that pools.
 
-use crate::model::head::ways::{Way, Ways};
+use crate::model::{Way, Ways};
 use crate::text::json::{Kind, Object, Read, Value, is};
 
 /// How the tokens' vectors become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PoolingSettings {
+#[non_exhaustive]
+pub struct PoolingSettings {
     /// One way, or several whose results stand one behind the other.
-    pub(crate) ways: Ways,
+    pub ways: Ways,
     /// Whether the tokens of a prompt are left out.
-    pub(crate) leaves_out_prompt: bool,
+    pub leaves_out_prompt: bool,
 }
 
 /// The ways of pooling by the switches of older configurations, whose vectors stand in this order,
@@ -25,10 +26,9 @@ const WAYS: [(&str, &str, Way); 6] = [
 
 impl PoolingSettings {
     /// The mean: what models do that say nothing.
-    pub(crate) const MEAN: Self =
-        Self { ways: Ways::NONE.with(Way::Mean), leaves_out_prompt: false };
+    pub const MEAN: Self = Self { ways: Ways::NONE.with(Way::Mean), leaves_out_prompt: false };
 
-    pub(crate) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
+    pub(super) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let mut ways = Ways::NONE;
         for (switch, _, way) in WAYS {
             if config.truth(switch)?.unwrap_or(false) {

@@ -1,24 +1,25 @@
 //! The `config.json` of a module with a linear layer.
 
 use crate::limit::Limit;
-use crate::model::head::dense::DenseActivation;
+use crate::model::DenseActivation;
 use crate::text::json::{Object, Read};
 
 /// A linear layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DenseSettings {
+#[non_exhaustive]
+pub struct DenseSettings {
     /// Elements of its input.
-    pub(crate) inputs: usize,
+    pub inputs: usize,
     /// Elements of its output.
-    pub(crate) outputs: usize,
+    pub outputs: usize,
     /// Whether it has a bias.
-    pub(crate) bias: bool,
+    pub bias: bool,
     /// What is applied to its output.
-    pub(crate) activation: DenseActivation,
+    pub activation: DenseActivation,
 }
 
 impl DenseSettings {
-    pub(crate) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
+    pub(super) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let size = |name: &'static str| {
             let size = config.integer(name)?;
             let size = config.needed(name, size)?;

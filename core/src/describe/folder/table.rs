@@ -1,5 +1,7 @@
 //! `config.json` of a model that is a table with a vector for each token.
 
+use super::modules::{Base, Modules};
+use super::texts::{ReadText, TextPath};
 use crate::text::json::{Object, Read, Value};
 
 /// Members that say how the table was made, or what it is in itself.
@@ -98,6 +100,29 @@ impl TableSettings {
         config.neutral("pooling", "only \"mean\" is done", |way| way.is_text("mean"))?;
         config.finish(IRRELEVANT)?;
         Ok(Self { drops_unknown: true, max_tokens, normalize })
+    }
+}
+
+/// The settings of a table that `config`, the text at `path`, and the modules of a model describe;
+/// `None` for other models.
+///
+/// # Errors
+///
+/// As [`TableSettings::read`].
+pub fn described_table<'a>(
+    path: TextPath<'a>,
+    config: Option<Value<'a>>,
+    modules: &Modules<'a>,
+) -> ReadText<'a, Option<TableSettings>> {
+    let is_listed = modules.base == Base::Table;
+    let listed = modules.are_listed().then_some(modules.normalize);
+    match config {
+        None if is_listed => Ok(Some(TableSettings::without_config(modules.normalize))),
+        Some(config) if is_listed || TableSettings::are_in(config) => {
+            let settings = TableSettings::read(config, listed);
+            settings.map(Some).map_err(|fault| path.fault(fault))
+        }
+        _ => Ok(None),
     }
 }
 

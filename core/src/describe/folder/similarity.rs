@@ -3,7 +3,7 @@
 use crate::text::json::{Object, Read, is};
 
 /// The key in `config_sentence_transformers.json`, and in the metadata of files made of such folders.
-pub(super) const SIMILARITY: &str = "similarity_fn_name";
+pub const SIMILARITY: &str = "similarity_fn_name";
 
 /// What is compared of two vectors; the more, the more alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,9 @@ impl Similarity {
         })
     }
 
-    pub(super) fn named(name: &str) -> Self {
+    /// The measure of this name; the cosine for names that are not known.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
         Self::ALL.into_iter().find(|known| known.name() == name).unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Kind, Object, Read, Value, is};
 
 /// The names that the file of these settings has had.
-pub(crate) const FILES: [&str; 7] = [
+pub(super) const FILES: [&str; 7] = [
     "sentence_bert_config.json",
     "sentence_roberta_config.json",
     "sentence_distilbert_config.json",
@@ -54,7 +54,7 @@ impl EncoderSettings {
         said.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(positions).min(positions)
     }
 
-    pub(crate) fn of<'t>(settings: &Object<'t>) -> Read<'t, Self> {
+    pub(super) fn of<'t>(settings: &Object<'t>) -> Read<'t, Self> {
         let max_tokens = settings.integer("max_seq_length")?.filter(|limit| *limit > 0);
         let lower_case = settings.truth("do_lower_case")?.unwrap_or(false);
         settings.neutral("transformer_task", "only \"feature-extraction\" is done", |task| {
@@ -104,7 +104,7 @@ fn is_usual(texts: Value<'_>) -> bool {
 
 /// `model_max_length` of a `tokenizer_config.json`, which older ones call `max_len`, if it is a
 /// number that texts can have.
-pub(crate) fn tokenizer_limit<'t>(config: &Object<'t>) -> Read<'t, Option<u64>> {
+pub(super) fn tokenizer_limit<'t>(config: &Object<'t>) -> Read<'t, Option<u64>> {
     /// What is said for "no limit" is far more: 1e30 as a rule.
     const NO_LIMIT: f64 = 1e15;
     for name in ["model_max_length", "max_len"] {

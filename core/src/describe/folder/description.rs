@@ -1,0 +1,123 @@
+//! A model that embeds texts or compares them.
+
+use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
+use super::masked::refuse_masked;
+use super::modules::Modules;
+use super::table::{TableSettings, described_table};
+use super::texts::{ReadText, TextPath, Texts};
+use super::{CONFIG, Origin};
+use crate::error::{Error, ErrorKind};
+use crate::model::{FamilyModel, read_config};
+use crate::text::json::{Fault, Value};
+
+/// The settings of a tokenizer beside its file.
+const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+
+/// The file that says how an adapter, as peft saves it, changes the model beside it.
+const ADAPTER: &str = "adapter_config.json";
+
+/// A model as the texts of its folder describe it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Description<'a> {
+    /// What follows the transformer.
+    pub modules: Modules<'a>,
+    /// What the model itself is.
+    pub kind: Kind,
+    /// The settings of the encoder's module.
+    pub settings: EncoderSettings,
+    /// `model_max_length` of the tokenizer.
+    pub tokenizer_limit: Option<u64>,
+}
+
+/// What a model is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(clippy::large_enum_variant, reason = "there is one of it, and no heap")]
+pub enum Kind {
+    /// An encoder.
+    Transformer(FamilyModel),
+    /// A table with a vector for each token.
+    Table(TableSettings),
+}
+
+impl<'a> Description<'a> {
+    /// Reads `modules.json`, `config.json` and the limits of a text's tokens.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a text; [`ErrorKind::MissingMetadata`] without `config.json`;
+    /// [`ErrorKind::UnsupportedSetting`] for a model that fills gaps in texts without
+    /// `modules.json`, and for a transformer with an adapter beside its weights.
+    pub fn read(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
+        let modules = Modules::read(texts)?;
+        // All are asked for before one is read, as a source may be asked again from the start.
+        let folder = modules.folder;
+        let at = |name| TextPath { folder, name };
+        let config = at(CONFIG).text(texts)?;
+        let mut settings = None;
+        for name in encoder_settings::FILES {
+            if let Some(text) = at(name).text(texts)? {
+                settings = Some((at(name), text));
+                break;
+            }
+        }
+        let tokenizer = at(TOKENIZER_CONFIG).text(texts)?;
+        let adapter = at(ADAPTER).text(texts)?;
+
+        let kind = described(at(CONFIG), config, &modules)?;
+        let settings = settings.map(|(path, text)| path.object(text, EncoderSettings::of));
+        let limit = tokenizer.map(|text| at(TOKENIZER_CONFIG).object(text, tokenizer_limit));
+        let settings = settings.transpose()?.unwrap_or_default();
+        let tokenizer_limit = limit.transpose()?.flatten();
+        if adapter.is_some() && matches!(kind, Kind::Transformer(_)) {
+            return Err(at(ADAPTER).fault(REFUSED_ADAPTER));
+        }
+        Ok(Self { modules, kind, settings, tokenizer_limit })
+    }
+
+    /// Returns true if the model compares two texts and embeds none.
+    #[must_use]
+    pub const fn compares(&self) -> bool {
+        match &self.kind {
+            Kind::Transformer(family) => family.classifier.is_some() && !self.modules.are_listed(),
+            Kind::Table(_) => false,
+        }
+    }
+}
+
+const REFUSED_ADAPTER: Fault<'static> = {
+    let mut fault = Fault::of(Error::new(0, ErrorKind::UnsupportedSetting));
+    fault.only = "adapters are not applied: merge it into the weights";
+    fault
+};
+
+/// Rejects an adapter beside the weights.
+///
+/// # Errors
+///
+/// [`ErrorKind::UnsupportedSetting`] at the adapter's settings.
+pub fn refuse_adapter<'a>(texts: &dyn Texts<'a>) -> ReadText<'a, ()> {
+    let path = TextPath::own(ADAPTER);
+    path.text(texts)?.map_or(Ok(()), |_| Err(path.fault(REFUSED_ADAPTER)))
+}
+
+/// The model that `config.json` describes, if it is there.
+fn described<'a>(
+    path: TextPath<'a>,
+    text: Option<&'a str>,
+    modules: &Modules<'a>,
+) -> ReadText<'a, Kind> {
+    let config = text.map(|text| path.value(text)).transpose()?;
+    if let Some(settings) = described_table(path, config, modules)? {
+        return Ok(Kind::Table(settings));
+    }
+    let read = |config: Value<'a>| {
+        if modules.origin != Origin::List {
+            refuse_masked(config)?;
+        }
+        read_config(config).map(Kind::Transformer)
+    };
+    let config = config.ok_or(path.missing())?;
+    read(config).map_err(|fault| path.fault(fault))
+}

@@ -1,0 +1,259 @@
+//! `modules.json`: the modules that follow the transformer, as sentence-transformers writes it.
+//! Without it, the pooling alone may be there.
+
+#[cfg(feature = "families")]
+use super::dense::DenseSettings;
+#[cfg(feature = "families")]
+use super::module::check_normalize;
+use super::module::{MOST_MODULES, Module, ModuleKind, stays_within};
+#[cfg(feature = "families")]
+use super::pooling::PoolingSettings;
+use super::texts::{ReadText, TextPath, Texts};
+use super::{CONFIG, MODULES};
+use crate::error::{Error, ErrorKind};
+use crate::text::json::{Fault, Kind, Object, Read, Value};
+
+/// The folder of the pooling where nothing lists the modules.
+#[cfg(feature = "families")]
+const USUAL_POOLING: &str = "1_Pooling";
+
+const LIST: TextPath<'static> = TextPath::own(MODULES);
+
+/// The modules of a model.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Modules<'a> {
+    /// The text that describes them.
+    pub origin: Origin,
+    /// What the first module is.
+    pub base: Base,
+    /// The folder of the first module, as JSON spells it, without `/` at its end.
+    pub folder: &'a str,
+    /// How the tokens' vectors become one; `None` for a table.
+    #[cfg(feature = "families")]
+    pub pooling: Option<PoolingSettings>,
+    /// Dense layers after the pooling.
+    #[cfg(feature = "families")]
+    pub dense: heapless::Vec<DenseModule<'a>, MOST_MODULES>,
+    /// True if the result is scaled to length 1.
+    pub normalize: bool,
+}
+
+/// The text that describes the modules of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `modules.json`.
+    List,
+    /// The pooling's `config.json` at its usual place; vectors have length 1.
+    Pooling,
+    /// None: the mean, at length 1.
+    Nothing,
+}
+
+/// The module that makes vectors of tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Base {
+    /// A transformer.
+    #[default]
+    Transformer,
+    /// A table with a row for each token.
+    Table,
+}
+
+/// A dense layer.
+#[cfg(feature = "families")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DenseModule<'a> {
+    /// Its folder, as JSON spells it, without `/` at its end: the weights are in `model.safetensors`
+    /// there, as `linear.weight` and `linear.bias`.
+    pub folder: &'a str,
+    /// Its settings.
+    pub settings: DenseSettings,
+}
+
+impl<'a> Modules<'a> {
+    /// Reads `modules.json` and the settings of each module.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a text; modules and settings that are not known are refused by name.
+    pub fn read(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
+        let Some(text) = LIST.text(texts)? else { return Self::assumed(texts) };
+        let list = LIST.value(text)?;
+        check_list(list)?;
+        let mut modules = Self { origin: Origin::List, ..Self::NONE };
+        let mut last = None;
+        for item in list.items() {
+            last = modules.add(texts, &module(item)?, last)?;
+        }
+        if last.is_none() || !modules.are_whole() {
+            let only = "a model without a module that pools makes no embedding of a text";
+            return Err(wrong_list(list, ErrorKind::UnsupportedSetting, only));
+        }
+        Ok(modules)
+    }
+
+    /// The folders of all modules that have one of their own, whatever they do, as JSON spells them,
+    /// without `/` at their end; that of the pooling where nothing lists the modules.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with `modules.json`.
+    #[cfg(feature = "families")]
+    pub fn folders(texts: &dyn Texts<'a>) -> ReadText<'a, heapless::Vec<&'a str, MOST_MODULES>> {
+        let mut folders = heapless::Vec::new();
+        let mut add = |folder: &'a str| {
+            // As many as there are modules.
+            let _ = if folder.is_empty() { Ok(()) } else { folders.push(folder) };
+        };
+        let Some(text) = LIST.text(texts)? else {
+            add(USUAL_POOLING);
+            return Ok(folders);
+        };
+        let list = LIST.value(text)?;
+        check_list(list)?;
+        for item in list.items() {
+            let path =
+                Object::new(item).and_then(|it| it.text("path")).map(Option::unwrap_or_default);
+            add(path.and_then(|path| folder(item, path)).map_err(|fault| LIST.fault(fault))?);
+        }
+        Ok(folders)
+    }
+
+    const NONE: Self = Self {
+        origin: Origin::Nothing,
+        base: Base::Transformer,
+        folder: "",
+        #[cfg(feature = "families")]
+        pooling: None,
+        #[cfg(feature = "families")]
+        dense: heapless::Vec::new(),
+        normalize: false,
+    };
+
+    /// What models do without `modules.json`.
+    fn assumed(
+        #[cfg_attr(not(feature = "families"), allow(unused_variables))] texts: &dyn Texts<'a>,
+    ) -> ReadText<'a, Self> {
+        #[cfg(feature = "families")]
+        {
+            let path = TextPath { folder: USUAL_POOLING, name: CONFIG };
+            let (origin, pooling) = match path.text(texts)? {
+                Some(text) => (Origin::Pooling, path.object(text, PoolingSettings::read)?),
+                None => (Origin::Nothing, PoolingSettings::MEAN),
+            };
+            Ok(Self { origin, pooling: Some(pooling), normalize: true, ..Self::NONE })
+        }
+        #[cfg(not(feature = "families"))]
+        Ok(Self { normalize: true, ..Self::NONE })
+    }
+
+    /// Returns true if they make a vector of a text.
+    const fn are_whole(&self) -> bool {
+        #[cfg(feature = "families")]
+        let pools = self.pooling.is_some();
+        #[cfg(not(feature = "families"))]
+        let pools = true;
+        pools || matches!(self.base, Base::Table)
+    }
+
+    /// Returns true if `modules.json` lists them.
+    #[must_use]
+    pub const fn are_listed(&self) -> bool {
+        matches!(self.origin, Origin::List)
+    }
+
+    /// Returns true if the tokens of a prompt count in pooling.
+    #[cfg(feature = "families")]
+    #[must_use]
+    pub fn pool_prompt(&self) -> bool {
+        !self.pooling.is_some_and(|pooling| pooling.leaves_out_prompt)
+    }
+
+    /// Adds a module after those before, of which `last` is the last one, and returns which is now.
+    fn add(
+        &mut self,
+        #[cfg_attr(not(feature = "families"), allow(unused_variables))] texts: &dyn Texts<'a>,
+        module: &Module<'a>,
+        last: Option<ModuleKind>,
+    ) -> ReadText<'a, Option<ModuleKind>> {
+        use ModuleKind as K;
+        let folder = folder(module.value, module.path).map_err(|fault| LIST.fault(fault))?;
+        if !module.kind.may_follow(last) {
+            return Err(misplaced(module, "the module stands in an unusual place"));
+        }
+        #[cfg(feature = "families")]
+        let path = TextPath { folder, name: CONFIG };
+        match module.kind {
+            K::Transformer => self.folder = folder,
+            K::Table => (self.base, self.folder) = (Base::Table, folder),
+            #[cfg(feature = "families")]
+            K::Pooling => {
+                let text = path.text(texts)?.ok_or(path.missing())?;
+                self.pooling = Some(path.object(text, PoolingSettings::read)?);
+            }
+            #[cfg(feature = "families")]
+            K::Dense => {
+                let text = path.text(texts)?.ok_or(path.missing())?;
+                let layer =
+                    DenseModule { folder, settings: path.object(text, DenseSettings::read)? };
+                // As many as there are modules.
+                let _ = self.dense.push(layer);
+            }
+            #[cfg(not(feature = "families"))]
+            K::Pooling | K::Dense => {
+                return Err(misplaced(module, "the build leaves out modules of this kind"));
+            }
+            K::Normalize => {
+                #[cfg(feature = "families")]
+                if let Some(text) = path.text(texts)? {
+                    path.object(text, check_normalize)?;
+                }
+                self.normalize = true;
+            }
+            // It does nothing but in training.
+            K::Dropout => return Ok(last),
+        }
+        Ok(Some(module.kind))
+    }
+}
+
+fn misplaced<'a>(module: &Module<'a>, only: &'static str) -> super::TextFault<'a> {
+    let error = Error::new(module.value.offset(), ErrorKind::UnsupportedSetting);
+    LIST.fault(Fault { error, key: "type", only })
+}
+
+/// An error of the list as a whole.
+const fn wrong_list<'a>(
+    list: Value<'a>,
+    kind: ErrorKind,
+    only: &'static str,
+) -> super::TextFault<'a> {
+    LIST.fault(Fault { error: Error::new(list.offset(), kind), key: "", only })
+}
+
+fn check_list(list: Value<'_>) -> ReadText<'_, ()> {
+    if list.kind() != Kind::BeginArray {
+        return Err(wrong_list(list, ErrorKind::BadMetadata, "a list of modules is needed"));
+    }
+    if list.items().count() > MOST_MODULES {
+        return Err(wrong_list(list, ErrorKind::OverLimit, "no model has as many modules"));
+    }
+    Ok(())
+}
+
+fn module(item: Value<'_>) -> ReadText<'_, Module<'_>> {
+    Object::new(item).and_then(|module| Module::read(&module)).map_err(|fault| LIST.fault(fault))
+}
+
+/// The folder of a module that says this of its `path`, without `/` at its end.
+fn folder<'a>(module: Value<'a>, path: &'a str) -> Read<'a, &'a str> {
+    let folder = path.trim_end_matches('/');
+    if !stays_within(folder) {
+        let error = module.member("path").unwrap_or(module).bad();
+        return Err(Fault { error, key: "path", only: "a path within the folder is needed" });
+    }
+    Ok(if folder == "." { "" } else { folder })
+}

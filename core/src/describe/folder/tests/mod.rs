@@ -1,0 +1,5 @@
+//! Settings of folders that are refused.
+
+extern crate std;
+
+mod modules;

@@ -1,0 +1,111 @@
+//! Texts by their names, and what is wrong with them.
+
+use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "embd")]
+use crate::format::embd::Embd;
+use crate::text::json::{Fault, Object, Value, is};
+
+/// The texts of a folder.
+pub trait Texts<'a> {
+    /// The text at `path`; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be read.
+    fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>>;
+}
+
+/// Where a text is in its folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPath<'p> {
+    /// The folder of its module as JSON spells it, without `/` at its end; empty for the model's own.
+    pub folder: &'p str,
+    /// The file's name.
+    pub name: &'static str,
+}
+
+/// An error in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextFault<'a> {
+    /// The text.
+    pub path: TextPath<'a>,
+    /// The error and the setting at fault.
+    pub fault: Fault<'a>,
+}
+
+/// A result that names the text at fault.
+pub type ReadText<'a, T> = core::result::Result<T, TextFault<'a>>;
+
+impl<'p> TextPath<'p> {
+    /// The text called `name` in the model's own folder.
+    #[must_use]
+    pub const fn own(name: &'static str) -> Self {
+        Self { folder: "", name }
+    }
+
+    /// Returns true if `path`, with `/` between its parts, is this one.
+    #[must_use]
+    pub fn is(&self, path: &str) -> bool {
+        match path.strip_suffix(self.name) {
+            Some("") => self.folder.is_empty(),
+            Some(before) => before.strip_suffix('/').is_some_and(|it| is(self.folder, it)),
+            None => false,
+        }
+    }
+
+    pub(super) const fn fault(self, fault: Fault<'p>) -> TextFault<'p> {
+        TextFault { path: self, fault }
+    }
+
+    pub(super) const fn error(self, error: Error) -> TextFault<'p> {
+        self.fault(Fault::of(error))
+    }
+
+    /// That there is no such text.
+    pub(super) const fn missing(self) -> TextFault<'p> {
+        self.error(Error::new(0, ErrorKind::MissingMetadata))
+    }
+
+    /// The text itself.
+    pub(super) fn text(self, texts: &dyn Texts<'p>) -> ReadText<'p, Option<&'p str>> {
+        texts.text(self).map_err(|error| self.error(error))
+    }
+
+    /// The value that a text of this path spells.
+    pub(super) fn value(self, text: &'p str) -> ReadText<'p, Value<'p>> {
+        Value::parse(text, 0).map_err(|error| self.error(error))
+    }
+
+    /// The result of `read` on the object that a text of this path spells.
+    pub(super) fn object<R>(
+        self,
+        text: &'p str,
+        read: impl FnOnce(&Object<'p>) -> core::result::Result<R, Fault<'p>>,
+    ) -> ReadText<'p, R> {
+        let object = Object::new(self.value(text)?);
+        object.and_then(|object| read(&object)).map_err(|fault| self.fault(fault))
+    }
+}
+
+impl<'a> TextFault<'a> {
+    /// The fault of a setting, for callers that do not name the file: where no setting is at fault,
+    /// that is the file itself.
+    #[must_use]
+    pub const fn of_setting(self) -> Fault<'a> {
+        let is_json = matches!(
+            self.fault.error.kind(),
+            ErrorKind::BadJson | ErrorKind::InvalidUtf8 | ErrorKind::TooDeep
+        );
+        match self.fault {
+            fault if is_json || !fault.key.is_empty() => fault,
+            fault => Fault { key: self.path.name, ..fault },
+        }
+    }
+}
+
+#[cfg(feature = "embd")]
+impl<'a> Texts<'a> for Embd<'a> {
+    fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>> {
+        Ok(self.metadata().find(|(known, _)| path.is(known)).map(|(_, text)| text))
+    }
+}
