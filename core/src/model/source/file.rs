@@ -14,6 +14,7 @@ use super::gguf::{
 use super::pieces::SentencePieceSource;
 use super::tokenizer::{TokenizerKind, TokenizerSource};
 use super::word_pieces::WordPieceSource;
+use crate::describe::BertConfig;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::event::SpecialRole;
@@ -27,7 +28,7 @@ use crate::format::embd::{self, Embd};
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::format::sniff;
-use crate::model::config::{BertConfig, LlamaConfig};
+use crate::model::config::LlamaConfig;
 use crate::tensor::TensorHeader;
 
 const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
