@@ -59,10 +59,11 @@
 //!
 //! ```
 //! # #[cfg(feature = "embd")] {
+//! use nanoembed_core::describe::BertConfig;
 //! use nanoembed_core::event::Mode;
 //! use nanoembed_core::format::embd::{Decoder, Embd};
 //! use nanoembed_core::kernel;
-//! use nanoembed_core::model::{Bert, BertConfig, Layer, Run, SliceWeights, Workspace};
+//! use nanoembed_core::model::{Batch, Encoder, Layer, Run, SliceWeights, Workspace};
 //! use nanoembed_core::token::{Entries, HashVocabulary, LengthPrefix, SpecialIds, WordPiece};
 //!
 //! # let path = "../ffi/tests/data/small_bert.weights";
@@ -71,7 +72,8 @@
 //! let embd = Embd::parse_with(Decoder::<128>::new(Mode::Lenient), file)?;
 //! let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
 //! let weights = SliceWeights::new(file, |name: &str| embd.tensor(name).map(|it| *it.header()));
-//! let bert = Bert::open(&weights, config, [Layer::EMPTY; 8])?;
+//! let layers = [Layer::EMPTY; 8];
+//! let encoder = Encoder::open(&weights, config.transformer, config.embedding(), layers)?;
 //!
 //! // The tokenizer: a hash table over the tokens in the file.
 //! let entries = embd.token_entries().ok_or("no vocabulary")?;
@@ -85,13 +87,14 @@
 //! let length = tokenizer.encode("How do I reset my password?", &mut ids)?.tokens;
 //!
 //! // The embedding, with scratch memory for 32 tokens.
-//! let plan = bert.plan(32);
+//! let plan = encoder.plan(32);
 //! let (mut floats, mut bytes) = ([0.0; 16_384], [0; 16_384]);
 //! let mut workspace = Workspace::new(&config, &plan, &mut floats, &mut bytes)?;
 //! let mut vector = [0.0; 64];
 //! let vector = &mut vector[..config.hidden];
 //! let kernels = kernel::detect();
-//! bert.embed(&Run::new(&weights, &kernels), &ids[..length], &mut workspace, vector)?;
+//! let text = Batch::new(&ids[..length], &[length]);
+//! encoder.embed(&Run::new(&weights, &kernels), &text, &mut workspace, &mut [], vector)?;
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

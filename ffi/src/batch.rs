@@ -198,7 +198,7 @@ fn embed_packs(
     row_status: &mut [nanoembed_row_status],
 ) -> Outcome {
     let nanoembed_workspace { scratch, ids, lengths, .. } = workspace;
-    let (dimensions, most) = (bert.bert.config().hidden, bert.most());
+    let (dimensions, most) = (bert.encoder.config().hidden, bert.most());
     let mut pack = Pack::default();
     let mut flush = |pack: &mut Pack, ids: &[u32], lengths: &[usize], next: usize| -> Outcome {
         let rows = pack.first * dimensions..(pack.first + pack.texts) * dimensions;

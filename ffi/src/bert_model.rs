@@ -2,7 +2,7 @@
 
 use nanoembed_core::kernel::{Kernels, RowSummary};
 use nanoembed_core::model::{
-    Bert, BertConfig, FixedMemory, FixedNeeds, Layer, Plan, Run, Workspace,
+    Batch, Config, Encoder, FixedMemory, FixedNeeds, Layer, Plan, Run, Workspace,
 };
 
 use crate::embed::{Scratch, Sizes};
@@ -13,10 +13,12 @@ use crate::status::{INVALID, Outcome, TOO_SMALL};
 /// A BERT encoder.
 #[derive(Debug)]
 pub(crate) struct BertModel {
-    pub(crate) bert: Bert<LentSlice<Layer>>,
+    pub(crate) encoder: Encoder<LentSlice<Layer>>,
     pub(crate) kernels: Kernels,
     pub(crate) summaries: &'static [RowSummary],
     pub(crate) plan: Plan,
+    /// Tokens of a text that the model was made to use.
+    pub(crate) max_tokens: usize,
     /// Whether everything is computed in integers.
     pub(crate) fixed: bool,
 }
@@ -25,7 +27,7 @@ pub(crate) struct BertModel {
 pub(crate) const FIXED: bool = cfg!(feature = "fixed");
 
 /// What a workspace takes.
-pub(crate) fn sizes(config: &BertConfig, plan: &Plan, fixed: bool) -> Outcome<Sizes> {
+pub(crate) fn sizes(config: &Config, plan: &Plan, fixed: bool) -> Outcome<Sizes> {
     // A text has two tokens at least.
     let (ids, texts) = (plan.tokens, plan.tokens / 2);
     if fixed && FIXED {
@@ -40,12 +42,12 @@ pub(crate) fn sizes(config: &BertConfig, plan: &Plan, fixed: bool) -> Outcome<Si
 
 impl BertModel {
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
-        sizes(self.bert.config(), &self.plan, self.fixed)
+        sizes(self.encoder.config(), &self.plan, self.fixed)
     }
 
     /// Tokens of one text.
     pub(crate) fn most(&self) -> usize {
-        self.bert.config().positions.min(self.plan.tokens)
+        self.encoder.config().positions.min(self.plan.tokens)
     }
 
     /// Embeds texts of which the tokens are known, `hidden` floats each.
@@ -61,10 +63,11 @@ impl BertModel {
         if self.fixed && FIXED {
             return self.run_fixed(source, (words.0, codes.0, bytes.0), ids, lengths, out);
         }
-        let config = self.bert.config();
+        let config = self.encoder.config();
         let mut workspace = Workspace::new(config, &self.plan, floats.0, bytes.0)?;
         let run = Run { summaries: self.summaries, ..Run::new(source, &self.kernels) };
-        Ok(self.bert.embed_batch(&run, ids, lengths, &mut workspace, out)?)
+        let texts = Batch::new(ids, lengths);
+        Ok(self.encoder.embed(&run, &texts, &mut workspace, &mut [], out)?)
     }
 
     /// The same in integers; only the results are converted.
@@ -76,15 +79,15 @@ impl BertModel {
         lengths: &[usize],
         out: &mut [f32],
     ) -> Outcome {
-        let config = self.bert.config();
+        let config = self.encoder.config();
         let (vector, words) = words.split_at_mut_checked(config.hidden).ok_or(TOO_SMALL)?;
-        let one = if config.normalize { 1 << 30 } else { 1 << 16 };
+        let one = if self.encoder.embedding.normalize { 1 << 30 } else { 1 << 16 };
         let mut rest = ids;
         for (length, out) in lengths.iter().zip(out.chunks_exact_mut(config.hidden.max(1))) {
             let (ids, behind) = rest.split_at_checked(*length).ok_or(INVALID)?;
             rest = behind;
             let memory = FixedMemory { words: &mut *words, codes: &mut *codes, bytes: &mut *bytes };
-            self.bert.embed_fixed(source, &self.plan, ids, memory, vector)?;
+            self.encoder.embed_fixed(source, &self.plan, ids, memory, vector)?;
             for (to, from) in out.iter_mut().zip(&*vector) {
                 *to = *from as f32 / one as f32;
             }

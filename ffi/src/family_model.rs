@@ -6,7 +6,9 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::kernel::{Kernels, RowSummary};
 use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
-use nanoembed_core::model::{Config, Layer, Plan, Run, Transformer, Workspace};
+use nanoembed_core::model::{
+    Batch, Config, CrossEncoder, Dense, Encoder, Layer, Plan, Run, Workspace,
+};
 use nanoembed_core::token::Encoded;
 
 use crate::chosen::{self, Chosen, Prompt};
@@ -20,11 +22,11 @@ use crate::status::{Outcome, TOO_SMALL};
 /// A transformer with what stands behind it.
 #[derive(Debug)]
 pub(crate) struct FamilyModel {
-    pub(crate) transformer: Transformer<'static, LentSlice<Layer>>,
+    pub(crate) kind: FamilyKind,
     pub(crate) kernels: Kernels,
     pub(crate) summaries: &'static [RowSummary],
     pub(crate) plan: Plan,
-    /// Floats of what becomes of a text's states.
+    /// Floats of scratch memory that the head takes.
     pub(crate) room: usize,
     /// Tokens of a text that the model was made to use.
     pub(crate) max_tokens: usize,
@@ -32,6 +34,31 @@ pub(crate) struct FamilyModel {
     pub(crate) tokenizing: TokenizingNeeds,
     /// What may stand before texts.
     pub(crate) prompts: FolderPrompts<'static>,
+}
+
+/// A transformer with its head.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // in memory that is lent
+pub(crate) enum FamilyKind {
+    Encoder(Encoder<LentSlice<Layer>, &'static mut [Dense<'static>]>),
+    CrossEncoder(CrossEncoder<'static, LentSlice<Layer>>),
+}
+
+impl FamilyKind {
+    pub(crate) const fn config(&self) -> &Config {
+        match self {
+            Self::Encoder(model) => model.config(),
+            Self::CrossEncoder(model) => model.config(),
+        }
+    }
+
+    /// Elements of an embedding; 0 for a model that compares texts.
+    pub(crate) fn dimensions(&self) -> usize {
+        match self {
+            Self::Encoder(model) => model.dimensions(),
+            Self::CrossEncoder(_) => 0,
+        }
+    }
 }
 
 /// What a workspace takes. A text is tokenised in the memory that its embedding is computed in
@@ -56,13 +83,13 @@ pub(crate) fn sizes(
 impl FamilyModel {
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
         let texts = (&self.tokenizing, &self.prompts);
-        let compares = self.transformer.labels() > 0;
-        sizes(self.transformer.config(), &self.plan, self.room, texts, compares)
+        let compares = matches!(self.kind, FamilyKind::CrossEncoder(_));
+        sizes(self.kind.config(), &self.plan, self.room, texts, compares)
     }
 
     /// Tokens of one text.
     pub(crate) fn most(&self) -> usize {
-        self.transformer.config().positions.min(self.plan.tokens)
+        self.kind.config().positions.min(self.plan.tokens)
     }
 
     /// Chooses what stands before texts.
@@ -113,10 +140,14 @@ impl FamilyModel {
     ) -> Outcome {
         let Scratch { floats, bytes, .. } = scratch;
         let (room, floats) = floats.0.split_at_mut_checked(self.room).ok_or(TOO_SMALL)?;
-        let config = self.transformer.config();
-        let mut workspace = Workspace::new(config, &self.plan, floats, bytes.0)?;
+        let FamilyKind::Encoder(model) = &self.kind else {
+            return Err(ErrorKind::OtherModel.into());
+        };
+        let mut workspace = Workspace::new(model.config(), &self.plan, floats, bytes.0)?;
         let run = Run { summaries: self.summaries, ..Run::new(source, &self.kernels) };
-        Ok(self.transformer.embed(&run, (ids, skipped), &mut workspace, room, out)?)
+        let lengths = [ids.len()];
+        let text = Batch { skipped, ..Batch::new(ids, &lengths) };
+        Ok(model.embed(&run, &text, &mut workspace, room, out)?)
     }
 
     /// How well a document answers a query.
@@ -128,7 +159,10 @@ impl FamilyModel {
         (query, document): (&str, &str),
         ids: &mut [u32],
     ) -> Outcome<f32> {
-        if self.transformer.labels() != 1 {
+        let FamilyKind::CrossEncoder(model) = &self.kind else {
+            return Err(ErrorKind::OtherModel.into());
+        };
+        if model.labels() != 1 {
             return Err(ErrorKind::OtherModel.into());
         }
         let Tokenizer::Folder(tokenizer) = tokenizer else {
@@ -140,10 +174,10 @@ impl FamilyModel {
         let found = tokenizer.encode_pair([query, document], (&mut *ids, &mut *types), memory)?;
         let pair = ids.get(..found.tokens).zip(types.get(..found.tokens)).ok_or(TOO_SMALL)?;
         let (room, floats) = floats.0.split_at_mut_checked(self.room).ok_or(TOO_SMALL)?;
-        let mut workspace = Workspace::new(self.transformer.config(), &self.plan, floats, bytes)?;
+        let mut workspace = Workspace::new(model.config(), &self.plan, floats, bytes)?;
         let run = Run { summaries: self.summaries, ..Run::new(source, &self.kernels) };
         let mut score = [0.0];
-        self.transformer.classify(&run, pair, &mut workspace, room, &mut score)?;
+        model.classify(&run, pair, &mut workspace, room, &mut score)?;
         let [score] = score;
         Ok(score)
     }

@@ -243,7 +243,8 @@ impl HostedModel {
         let (ids, types) = (&pair.ids[..], &pair.types[..]);
         let room = self.session(session, ids.len())?;
         let mut logits = [0.0];
-        let texts = Batch { ids, types, lengths: &[ids.len()] };
+        let lengths = [ids.len()];
+        let texts = Batch { types, ..Batch::new(ids, &lengths) };
         self.encoder.classify(room, &InOrder, &texts, &mut logits)?;
         classes.score(&mut logits);
         Ok(logits[0])

@@ -166,9 +166,9 @@ impl Kind {
     pub(crate) fn dimensions(&self) -> usize {
         match self {
             #[cfg(feature = "bert")]
-            Self::Bert(bert) => bert.bert.config().hidden,
+            Self::Bert(bert) => bert.encoder.config().hidden,
             #[cfg(feature = "families")]
-            Self::Family(family) => family.transformer.dimensions(),
+            Self::Family(family) => family.kind.dimensions(),
             #[cfg(feature = "static-models")]
             Self::Table(table) => table.dimensions(),
             #[cfg(feature = "std")]
@@ -194,18 +194,18 @@ impl Kind {
         match self {
             #[cfg(feature = "bert")]
             Self::Bert(bert) => {
-                let config = bert.bert.config();
+                let config = bert.encoder.config();
                 nanoembed_model_info {
                     dimensions: number(config.hidden),
-                    max_tokens: number(config.max_tokens),
+                    max_tokens: number(bert.max_tokens),
                     ..of_transformer(config, &bert.plan)
                 }
             }
             #[cfg(feature = "families")]
             Self::Family(family) => nanoembed_model_info {
-                dimensions: number(family.transformer.dimensions()),
+                dimensions: number(family.kind.dimensions()),
                 max_tokens: number(family.max_tokens),
-                ..of_transformer(family.transformer.config(), &family.plan)
+                ..of_transformer(family.kind.config(), &family.plan)
             },
             #[cfg(feature = "static-models")]
             Self::Table(table) => nanoembed_model_info {

@@ -57,7 +57,7 @@ fn states(file: &[u8], kernels: Kernels) -> Option<Vec<u32>> {
     let plan = model.plan(ids.len());
     let mut session = model.session_for(plan).unwrap();
     let mut bits = Vec::new();
-    let texts = Batch { ids: &ids, types: &[], lengths: &lengths };
+    let texts = Batch::new(&ids, &lengths);
     let mut keep = |_, states: &[f32]| {
         assert!(states.iter().all(|x| x.is_finite()));
         bits.extend(states.iter().map(|x| x.to_bits()));

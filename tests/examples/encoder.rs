@@ -13,7 +13,7 @@ use std::time::Instant;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::{Bert, Layer, Run, SliceWeights, Weights, Workspace};
+use nanoembed_core::model::{Batch, Encoder, Layer, Run, SliceWeights, Weights, Workspace};
 use nanoembed_core::tensor::Dtype;
 use nanoembed_tests::blocks;
 use nanoembed_tests::data::{DEFAULT_MODEL, published_model};
@@ -49,10 +49,16 @@ fn measure(
     quantized: bool,
 ) {
     let config = config();
-    let bert = Bert::open(weights, config, vec![Layer::EMPTY; config.layers]).expect("a model");
+    let encoder = Encoder::open(
+        weights,
+        config.transformer,
+        config.embedding(),
+        vec![Layer::EMPTY; config.layers],
+    )
+    .expect("a model");
     let mut line = format!("{:12} {name:8}", kernels.name);
     for &(texts, tokens) in sizes {
-        let mut plan = bert.plan(tokens.max(256));
+        let mut plan = encoder.plan(tokens.max(256));
         plan.quantized &= quantized;
         let needs = Workspace::needs(&config, &plan).expect("a plan");
         let (mut floats, mut bytes) = (vec![0.0; needs.floats], vec![0; needs.bytes]);
@@ -63,7 +69,8 @@ fn measure(
         let mut out = vec![0.0; texts * config.hidden];
         let run = Run::new(weights, kernels);
         let ms = least_ms(|| {
-            bert.embed_batch(&run, &ids, &lengths, &mut workspace, &mut out).expect("vectors");
+            let batch = Batch::new(&ids, &lengths);
+            encoder.embed(&run, &batch, &mut workspace, &mut [], &mut out).expect("vectors");
         });
         line += &format!("  {texts}x{tokens}: {ms:7.2}");
     }

@@ -1,7 +1,7 @@
 //! Running a model over the reference sentences, and how near that comes to the reference.
 
 use nanoembed_core::kernel::{Kernels, RowSummary};
-use nanoembed_core::model::{Bert, Layer, Run, Weights, Workspace};
+use nanoembed_core::model::{Batch, Encoder, Layer, Run, Weights, Workspace};
 
 use crate::minilm::{WIDTH, config, cosine, references, sentences};
 
@@ -34,8 +34,10 @@ pub fn embed(
     precise: bool,
 ) -> Vec<f32> {
     let config = config();
-    let bert = Bert::open(weights, config, vec![Layer::EMPTY; config.layers]).expect("the model");
-    let mut plan = bert.plan(most_tokens);
+    let layers = vec![Layer::EMPTY; config.layers];
+    let encoder =
+        Encoder::open(weights, config.transformer, config.embedding(), layers).expect("the model");
+    let mut plan = encoder.plan(most_tokens);
     plan.quantized &= !precise;
     let needs = Workspace::needs(&config, &plan).expect("the model");
     let (mut floats, mut bytes) = (vec![0.0; needs.floats], vec![0; needs.bytes]);
@@ -44,10 +46,13 @@ pub fn embed(
     let texts: Vec<_> = sentences.iter().map(|s| s.truncated(most_tokens)).collect();
     let lengths: Vec<_> = texts.iter().map(Vec::len).collect();
     let mut out = vec![0.0; sentences.len() * WIDTH];
-    let mut summaries = vec![RowSummary::EMPTY; bert.summaries(kernels)];
-    bert.summarize(weights, kernels, &mut [], &mut summaries).expect("weights in memory");
+    let mut summaries = vec![RowSummary::EMPTY; encoder.transformer.summaries(kernels)];
+    let transformer = &encoder.transformer;
+    transformer.summarize(weights, kernels, &mut [], &mut summaries).expect("weights in memory");
     let run = Run { summaries: &summaries, ..Run::new(weights, kernels) };
-    bert.embed_batch(&run, &texts.concat(), &lengths, &mut workspace, &mut out).expect("the model");
+    let ids = texts.concat();
+    let batch = Batch::new(&ids, &lengths);
+    encoder.embed(&run, &batch, &mut workspace, &mut [], &mut out).expect("the model");
     out
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use nanoembed_core::model::BertConfig;
+use nanoembed_core::describe::BertConfig;
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 use serde_json::Value;
 

@@ -4,7 +4,8 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::{Error, ErrorKind};
 
-use nanoembed_core::model::{BertConfig, amb_config_value, amb_llama_config};
+use nanoembed_core::describe::BertConfig;
+use nanoembed_core::model::{amb_config_value, amb_llama_config};
 use nanoembed_tests::formats::FORMATS;
 use nanoembed_tests::fuzz::sources_agree;
 

@@ -165,7 +165,7 @@ fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
             assert_eq!(pair.ids, ids(&row["ids"]), "{folder:?}");
             let mut session = model.session_for(model.plan(pair.ids.len())).unwrap();
             let lengths = [pair.ids.len()];
-            let batch = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
+            let batch = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
             let mut found = [0.0];
             model.classify(&mut session, &InOrder, &batch, &mut found).unwrap();
             assert!(farthest(&found, expected) < 1e-5, "{folder:?}");

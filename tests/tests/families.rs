@@ -49,7 +49,7 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
                         let types: Vec<u8> =
                             texts.iter().flat_map(|text| &text.types).copied().collect();
                         let lengths: Vec<usize> = texts.iter().map(|text| text.ids.len()).collect();
-                        let texts = Batch { ids: &ids, types: &types, lengths: &lengths };
+                        let texts = Batch { types: &types, ..Batch::new(&ids, &lengths) };
                         let mut found = vec![f32::NAN; values.len()];
                         if encoder.labels() > 0 {
                             encoder.classify(&weights, &mut session, &InOrder, &texts, &mut found)
@@ -211,7 +211,7 @@ fn texts_that_do_not_fit_the_model_are_refused() {
         let encoder = TextEncoder::open(&weights, &model, recipe).unwrap();
         let mut session = encoder.session(64, 1).unwrap();
         let mut classify = |ids: &[u32], types: &[u8], lengths: &[usize], out: usize| {
-            let texts = Batch { ids, types, lengths };
+            let texts = Batch { types, ..Batch::new(ids, lengths) };
             let mut out = vec![0.0; out];
             encoder
                 .classify(&weights, &mut session, &InOrder, &texts, &mut out)
@@ -228,7 +228,7 @@ fn texts_that_do_not_fit_the_model_are_refused() {
         assert_eq!(classify(&[2, 900, 3], &[], &[3], 1), Err(ErrorKind::TokenOutOfRange));
         assert_eq!(classify(&[2; 65], &[], &[65], 1), Err(ErrorKind::TooManyTokens));
         let mut session = encoder.session(8, 1).unwrap();
-        let texts = Batch { ids: &[2, 5, 3, 2, 3], types: &[], lengths: &[3, 2] };
+        let texts = Batch::new(&[2, 5, 3, 2, 3], &[3, 2]);
         let mut embed = |skipped: &[usize]| {
             let mut out = vec![0.0; 96];
             let result = encoder.embed(&weights, &mut session, &InOrder, &texts, skipped, &mut out);
@@ -365,7 +365,7 @@ fn texts_that_grow_give_what_transformers_computed_of_them_as_a_whole() {
         file.with(|weights| {
             let weights = &weights;
             let layers = vec![LlamaLayer::EMPTY; config.layers];
-            let llama = Llama::of_family(weights, config, model.names, layers).unwrap();
+            let llama = Llama::from_family(weights, config, model.names, layers).unwrap();
             for text in folder.expected() {
                 let tokens = text.ids.len();
                 let mut cache = vec![f32::NAN; Cache::floats_needed(&config, tokens).unwrap()];

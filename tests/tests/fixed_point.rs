@@ -1,9 +1,10 @@
 //! The encoder in integers alone against the reference embeddings, on the reference sentences and
 //! the default model.
 
+use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{Bert, BertConfig, FixedMemory, FixedNeeds, Layer, Plan, SliceWeights};
+use nanoembed_core::model::{Encoder, FixedMemory, FixedNeeds, Layer, Plan, SliceWeights, Weights};
 use nanoembed_core::tensor::{Dtype, TensorHeader};
 use nanoembed_tests::data::DEFAULT_MODEL;
 use nanoembed_tests::minilm::{self, WIDTH};
@@ -11,6 +12,11 @@ use nanoembed_tests::minilm::{self, WIDTH};
 fn cosine(a: &[f64], b: &[f64]) -> f64 {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+fn encoder(weights: &impl Weights, config: &BertConfig) -> Encoder<Vec<Layer>> {
+    let layers = vec![Layer::EMPTY; config.layers];
+    Encoder::open(weights, config.transformer, config.embedding(), layers).expect("tensors")
 }
 
 /// The nearest other vector.
@@ -27,7 +33,7 @@ fn integers_embed_as_floats_do() {
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key)).expect("sizes");
     let weights =
         SliceWeights::new(&file, |name: &str| embd.tensor(name).map(|tensor| *tensor.header()));
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers]).expect("tensors");
+    let encoder = encoder(&weights, &config);
     let plan = Plan { block: 32, ..Plan::new(256) };
     let needs = FixedNeeds::new(&config, &plan).expect("sizes");
     let (mut words, mut codes) = (vec![0; needs.words], vec![0; needs.codes]);
@@ -42,7 +48,7 @@ fn integers_embed_as_floats_do() {
         let mut out = [0; WIDTH];
         let ids = sentence.truncated(256);
         let memory = FixedMemory { words: &mut words, codes: &mut codes, bytes: &mut [] };
-        bert.embed_fixed(&weights, &plan, &ids, memory, &mut out).expect("an embedding");
+        encoder.embed_fixed(&weights, &plan, &ids, memory, &mut out).expect("an embedding");
         found.push(out.iter().map(|&x| f64::from(x) / f64::from(1 << 30)).collect::<Vec<_>>());
         let row =
             reference.as_chunks::<4>().0.chunks_exact(WIDTH).nth(sentence.row).expect("a row");
@@ -93,14 +99,13 @@ fn numbers_made_to_overflow_do_not() {
         let config = BertConfig::from_metadata(|key| embd.metadata_value(key)).expect("sizes");
         let weights =
             SliceWeights::new(&file, |name: &str| embd.tensor(name).map(|tensor| *tensor.header()));
-        let bert =
-            Bert::open(&weights, config, vec![Layer::EMPTY; config.layers]).expect("tensors");
+        let encoder = encoder(&weights, &config);
         let plan = Plan::new(4);
         let needs = FixedNeeds::new(&config, &plan).expect("sizes");
         let (mut words, mut codes) = (vec![0; needs.words], vec![0; needs.codes]);
         let memory = FixedMemory { words: &mut words, codes: &mut codes, bytes: &mut [] };
         let mut out = [0; WIDTH];
-        bert.embed_fixed(&weights, &plan, &[101, 7592, 102], memory, &mut out).expect("numbers");
+        encoder.embed_fixed(&weights, &plan, &[101, 7592, 102], memory, &mut out).expect("numbers");
         assert!(out.iter().all(|x| x.unsigned_abs() <= 1 << 30), "{ending}");
     }
 }
@@ -113,14 +118,16 @@ fn a_word_of_memory_less_is_too_little() {
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key)).expect("sizes");
     let weights =
         SliceWeights::new(&file, |name: &str| embd.tensor(name).map(|tensor| *tensor.header()));
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers]).expect("tensors");
+    let encoder = encoder(&weights, &config);
     let plan = Plan::new(8);
     let needs = FixedNeeds::new(&config, &plan).expect("sizes");
     let mut out = vec![0; config.hidden];
     let mut embed = |words: usize, codes: usize| {
         let (mut words, mut codes) = (vec![0; words], vec![0; codes]);
         let memory = FixedMemory { words: &mut words, codes: &mut codes, bytes: &mut [] };
-        bert.embed_fixed(&weights, &plan, &[2, 3], memory, &mut out).map_err(|error| error.code())
+        encoder
+            .embed_fixed(&weights, &plan, &[2, 3], memory, &mut out)
+            .map_err(|error| error.code())
     };
     assert_eq!(embed(needs.words - 1, needs.codes), Err(401));
     assert_eq!(embed(needs.words, needs.codes - 1), Err(401));

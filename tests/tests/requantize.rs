@@ -6,7 +6,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
-use nanoembed_core::model::{Bert, InOrder, Layer, LayerInput, Run, SliceWeights};
+use nanoembed_core::model::{InOrder, Layer, LayerInput, Run, SliceWeights, Transformer};
 use nanoembed_core::owned::Embedder;
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::agreement::{Agreement, compare};
@@ -151,7 +151,8 @@ fn too_little_room_is_refused() {
         SliceWeights::new(&IN_BLOCKS, |name| amb.tensor(name).map(|tensor| *tensor.header()));
     let kernels = kernel::detect();
     let run = Run::new(&weights, &kernels);
-    let open = || Bert::open(&weights, config(), vec![Layer::EMPTY; config().layers]).unwrap();
+    let open =
+        || Transformer::open(&weights, *config(), vec![Layer::EMPTY; config().layers]).unwrap();
     let (floats, bytes) = (open().requantizing_floats(), open().requantized_bytes());
     let mut rms = vec![1.0; config().scaled_columns()];
     let (mut scratch, mut memory) = (vec![0.0; floats], vec![0; bytes]);

@@ -5,7 +5,7 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::kernel::{self, Kernels, RowSummary};
 use nanoembed_core::model::stored::StoredWeights;
-use nanoembed_core::model::{Bert, Layer, SliceWeights, Weights, summaries};
+use nanoembed_core::model::{Layer, SliceWeights, Transformer, Weights, summaries};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_tests::data::DEFAULT_MODEL;
 use nanoembed_tests::minilm::config;
@@ -14,8 +14,8 @@ use nanoembed_tests::minilm::config;
 /// columns.
 const SUMMARIES: usize = 6 * (4 * 384 + 1536 + 4 * 384);
 
-fn open(weights: &impl Weights) -> Bert<Vec<Layer>> {
-    Bert::open(weights, config(), vec![Layer::EMPTY; config().layers]).unwrap()
+fn open(weights: &impl Weights) -> Transformer<Vec<Layer>> {
+    Transformer::open(weights, *config(), vec![Layer::EMPTY; config().layers]).unwrap()
 }
 
 /// A table that wants summaries.

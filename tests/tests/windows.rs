@@ -28,7 +28,8 @@ fn multiplications(every: usize, tokens: usize) -> usize {
         let encoder = encoder.with_kernels(&weights, kernels).unwrap();
         let mut session = encoder.session(tokens, 1).unwrap();
         let ids: Vec<u32> = (0..tokens).map(|i| (i % 900) as u32).collect();
-        let texts = Batch { ids: &ids, types: &[], lengths: &[tokens] };
+        let lengths = [tokens];
+        let texts = Batch::new(&ids, &lengths);
         MULTIPLICATIONS.store(0, Ordering::Relaxed);
         encoder.states(&weights, &mut session, &InOrder, &texts, &mut |_, _| Ok(())).unwrap();
     });
@@ -73,7 +74,8 @@ fn any_list_of_layers_says_which_have_a_window() {
             let rows = case["rows"].as_array().unwrap();
             for (row, vector) in rows.iter().zip(case["vectors"].as_array().unwrap()) {
                 let ids = &texts[usize::try_from(row.as_u64().unwrap()).unwrap()].ids;
-                let texts = Batch { ids, types: &[], lengths: &[ids.len()] };
+                let lengths = [ids.len()];
+                let texts = Batch::new(ids, &lengths);
                 let mut found = vec![f32::NAN; encoder.dimensions()];
                 encoder.embed(&weights, &mut session, &InOrder, &texts, &[], &mut found).unwrap();
                 let apart = found.iter().zip(vector.as_array().unwrap());

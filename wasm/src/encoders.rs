@@ -184,7 +184,7 @@ impl Encoders {
         let mut logits = filled(self.model.classes()?, 0.0)?;
         let pair = self.model.tokenize_pair(first, second, limit)?;
         let lengths = [pair.ids.len()];
-        let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
+        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
         let plan = precise(self.model.plan(in_steps(pair.ids.len())), is_precise);
         self.sessions.with(
             plan,

@@ -4,9 +4,13 @@
 //!
 //! | part | reads |
 //! |---|---|
+//! | `bert` | the metadata of `.weights` and `.amb` files with a BERT encoder |
 //! | [`folder`] | the texts of a Hugging Face folder, wherever they are kept |
 //! | `gguf` | keys and tensor names of GGUF files |
 
+mod bert;
 pub mod folder;
 #[cfg(feature = "gguf")]
 pub mod gguf;
+
+pub use bert::BertConfig;

@@ -9,12 +9,12 @@
 //! 3. `linear` is one linear layer over any weights: floats, groups, codes.
 //! 4. `block` has the pieces of a transformer's block: attention and who sees whom, positions,
 //!    norms, activations.
-//! 5. `pass` takes tokens through all layers: many texts at once ([`Encoder`]), or one text that
+//! 5. `pass` takes tokens through all layers: many texts at once ([`Transformer`]), or one text that
 //!    grows ([`Llama`](llama::Llama)). Both run on the same blocks. [`workspace`] is the scratch
 //!    memory: how much a model needs is known exactly before.
 //! 6. `head` makes something of hidden states: one vector ([`pool`]), or the next token.
 //! 7. `family` knows what is called how: BERT ([`Bert::open`], [`check()`]), Llama, and a table of
-//!    [`Names`] for any other ([`Encoder::of_family`]).
+//!    [`Names`] for any other ([`Transformer::from_family`]).
 //! 8. `source` knows what each format says of settings, tensors and tokenizers: a [`ModelSource`]
 //!    answers for files in memory, [`stored`] for `.weights` files behind random access.
 //! 9. `folder` reads the tokenizer of a Hugging Face folder; `folder_tokenizer`, `table` and
@@ -34,6 +34,7 @@
 
 mod block;
 pub mod config;
+mod encoder;
 pub(crate) mod family;
 pub mod fixed;
 #[cfg(feature = "static-models")]
@@ -60,9 +61,10 @@ pub mod weights;
 pub use block::layer::Layer;
 pub use block::observation::{LayerInput, Observation, Observer};
 pub use config::{
-    Activation, Attention, BertConfig, Config, Embedding, FeedForward, Heads, LayerSet, Mask,
-    NormKind, Order, Pooling, RelativeBuckets, Rotary, Window, WindowLayers,
+    Activation, Attention, Config, Embedding, FeedForward, Heads, LayerSet, Mask, NormKind, Order,
+    RelativeBuckets, Rotary, Window, WindowLayers,
 };
+pub use encoder::Encoder;
 pub use family::bert::{Finding, check, plan, summaries};
 #[cfg(feature = "families")]
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
@@ -82,16 +84,12 @@ pub use folder_file::AmbFolder;
 pub use folder_file::FolderFile;
 #[cfg(feature = "families")]
 pub use head::classifier::{Classifier, HeadNorm};
-#[cfg(feature = "families")]
 pub use head::dense::{Dense, DenseActivation};
-#[cfg(feature = "families")]
 pub use head::embedding::Embedding as TextEmbedding;
-pub use head::pool;
-#[cfg(feature = "families")]
 pub use head::ways::{Way, Ways};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use pass::packed::workspace::Workspace;
-pub use pass::packed::{Batch, Bert, Encoder, requantize, workspace};
+pub use pass::packed::{Batch, Transformer, requantize, workspace};
 #[cfg(feature = "alloc")]
 pub(crate) use plan::ALIGNMENT;
 pub use plan::{Needs, Plan};
@@ -119,7 +117,7 @@ pub(crate) use table::cut;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table::{TableModel, TableSource};
 #[cfg(feature = "folder-models")]
-pub use transformer::{Transformer, TransformerMemory, TransformerNeeds, TransformerSource};
+pub use transformer::{CrossEncoder, TransformerMemory, TransformerNeeds, TransformerSource};
 #[cfg(feature = "families")]
 pub(crate) use weights::as_said;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

@@ -8,6 +8,7 @@ use super::requantize::Memory;
 use super::session::Session;
 use super::tokenized::Tokenized;
 use super::vocabulary::VocabularyIndex;
+use crate::describe::BertConfig;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "embd")]
 use crate::event::Mode;
@@ -16,8 +17,8 @@ use crate::format::embd::Embd;
 use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::filled;
 use crate::model::{
-    Bert, BertConfig, InOrder, Layer, Matrix, ModelSource, Observer, Parallel, Plan, Run,
-    SliceWeights, Weights, Workspace,
+    Batch, Encoder, InOrder, Layer, Matrix, ModelSource, Observer, Parallel, Plan, Run,
+    SliceWeights, Transformer, Weights, Workspace,
 };
 use crate::tensor::TensorHeader;
 use crate::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary as _};
@@ -53,7 +54,8 @@ use crate::token::{Entries, HashVocabulary, WordPiece};
 #[derive(Clone, Debug)]
 pub struct Embedder<B> {
     pub(super) file: B,
-    pub(super) bert: Bert<Vec<Layer>>,
+    pub(super) config: BertConfig,
+    pub(super) encoder: Encoder<Vec<Layer>>,
     pub(super) kernels: Kernels,
     pub(super) summaries: Vec<RowSummary>,
     /// Where the scales of activation columns lie, if the file has any.
@@ -67,7 +69,8 @@ pub struct Embedder<B> {
 
 /// All of an [`Embedder`] that its file's bytes say.
 pub(super) struct Parts {
-    bert: Bert<Vec<Layer>>,
+    config: BertConfig,
+    encoder: Encoder<Vec<Layer>>,
     kernels: Kernels,
     summaries: Vec<RowSummary>,
     column_scales: Option<Matrix>,
@@ -78,12 +81,13 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn of(bytes: &[u8], source: &ModelSource<'_>) -> Result<Self> {
         let config = source.encoder_config()?;
-        let Model { bert, column_scales } = open(bytes, source, config)?;
+        let Model { encoder, column_scales } = open(bytes, source, &config)?;
         let vocabulary = VocabularyIndex::new(&source.word_pieces(&config)?)?;
         let default_prompt = prompt(source);
         let kernels = kernel::detect();
-        let summaries = summarize(&Memory::default().with(bytes), &bert, &kernels)?;
-        Ok(Self { bert, kernels, summaries, column_scales, vocabulary, default_prompt })
+        let weights = Memory::default();
+        let summaries = summarize(&weights.with(bytes), &encoder.transformer, &kernels)?;
+        Ok(Self { config, encoder, kernels, summaries, column_scales, vocabulary, default_prompt })
     }
 }
 
@@ -119,9 +123,19 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     }
 
     pub(super) fn of(file: B, parts: Parts) -> Self {
-        let Parts { bert, kernels, summaries, column_scales, vocabulary, default_prompt } = parts;
-        let memory = Memory::default();
-        Self { file, bert, kernels, summaries, column_scales, memory, vocabulary, default_prompt }
+        let Parts { config, encoder, kernels, summaries, column_scales, vocabulary, .. } = parts;
+        let (memory, default_prompt) = (Memory::default(), parts.default_prompt);
+        Self {
+            file,
+            config,
+            encoder,
+            kernels,
+            summaries,
+            column_scales,
+            memory,
+            vocabulary,
+            default_prompt,
+        }
     }
 
     /// Runs on this table of kernels instead of the fastest one.
@@ -130,15 +144,16 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     ///
     /// [`ErrorKind::OutOfBounds`] if the file has become shorter since it was opened.
     pub fn with_kernels(self, kernels: Kernels) -> Result<Self> {
-        let Self { file, bert, memory, .. } = &self;
-        let summaries = summarize(&memory.with(file.as_ref()), bert, &kernels)?;
+        let Self { file, encoder, memory, .. } = &self;
+        let transformer = &encoder.transformer;
+        let summaries = summarize(&memory.with(file.as_ref()), transformer, &kernels)?;
         Ok(Self { kernels, summaries, ..self })
     }
 
     /// The model's sizes.
     #[must_use]
     pub const fn config(&self) -> &BertConfig {
-        self.bert.config()
+        &self.config
     }
 
     /// The kernels that the model runs on.
@@ -243,10 +258,10 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         Ok(vector)
     }
 
-    /// How the model was made to run: see [`Bert::plan`].
+    /// How the model was made to run: see [`Transformer::plan`].
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
-        self.bert.plan(tokens)
+        self.encoder.plan(tokens)
     }
 
     /// The scratch memory of one thread, for texts (or packs of short texts) of up to `tokens`
@@ -286,11 +301,11 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     }
 
     /// The embeddings of tokenised texts, `hidden` elements each, into `out`: see
-    /// [`Bert::embed_batch`].
+    /// [`Encoder::embed`].
     ///
     /// # Errors
     ///
-    /// As [`Bert::embed_batch`].
+    /// As [`Encoder::embed`].
     pub fn embed<P: Parallel + ?Sized>(
         &self,
         session: &mut Session,
@@ -303,11 +318,11 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     }
 
     /// As [`embed`](Self::embed), and shows `observe` the inputs of every linear layer: see
-    /// [`Bert::embed_observed`].
+    /// [`Encoder::embed_observed`].
     ///
     /// # Errors
     ///
-    /// As [`Bert::embed_batch`].
+    /// As [`Encoder::embed`].
     pub fn embed_observed<P: Parallel + ?Sized>(
         &self,
         session: &mut Session,
@@ -322,7 +337,8 @@ impl<B: AsRef<[u8]>> Embedder<B> {
         let Self { kernels, summaries, .. } = self;
         let weights = &self.memory.with(self.file.as_ref());
         let run = Run { weights, kernels, summaries, parallel };
-        self.bert.embed_observed(&run, ids, lengths, &mut workspace, out, observe)
+        let texts = Batch::new(ids, lengths);
+        self.encoder.embed_observed(&run, &texts, &mut workspace, &mut [], out, observe)
     }
 }
 
@@ -334,10 +350,10 @@ pub(super) fn without_names(file: &[u8]) -> impl Weights + Sync {
 /// What the kernels need to know of the weights.
 pub(super) fn summarize(
     weights: &impl Weights,
-    bert: &Bert<Vec<Layer>>,
+    transformer: &Transformer<Vec<Layer>>,
     kernels: &Kernels,
 ) -> Result<Vec<RowSummary>> {
-    let mut summaries = filled(bert.summaries(kernels), RowSummary::EMPTY)?;
-    bert.summarize(weights, kernels, &mut [], &mut summaries)?;
+    let mut summaries = filled(transformer.summaries(kernels), RowSummary::EMPTY)?;
+    transformer.summarize(weights, kernels, &mut [], &mut summaries)?;
     Ok(summaries)
 }

@@ -17,7 +17,7 @@ use crate::model::folder_tokenizer::{
     TokenizingMemory, TokenizingNeeds,
 };
 use crate::model::{
-    Dense, FolderFile, Layer, ModelSource, Plan, Run, Transformer, TransformerMemory,
+    Batch, Dense, Encoder, FolderFile, Layer, ModelSource, Plan, Run, TransformerMemory,
     TransformerSource, Workspace,
 };
 use crate::text::json::{Fault, Read, chars};
@@ -53,7 +53,7 @@ pub struct EncoderFile<'a> {
     source: TransformerSource<'a>,
     texts: FolderTokenizerSource<'a>,
     tokenizer: FolderTokenizer<'a>,
-    model: Transformer<'a, Vec<Layer>, Vec<Dense<'a>>>,
+    model: Encoder<Vec<Layer>, Vec<Dense<'a>>>,
     kernels: Kernels,
     summaries: Vec<RowSummary>,
 }
@@ -157,7 +157,7 @@ impl<'a> EncoderFile<'a> {
 
     /// Elements of an embedding.
     #[must_use]
-    pub const fn dimensions(&self) -> usize {
+    pub fn dimensions(&self) -> usize {
         self.model.dimensions()
     }
 
@@ -258,7 +258,7 @@ impl<'a> EncoderFile<'a> {
         }
     }
 
-    /// How the model was made to run: see [`Encoder::plan`](crate::model::Encoder::plan).
+    /// How the model was made to run: see [`Transformer::plan`](crate::model::Transformer::plan).
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
         self.model.plan(tokens)
@@ -281,7 +281,7 @@ impl<'a> EncoderFile<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Transformer::embed_texts`].
+    /// As [`Encoder::embed`].
     pub fn embed(
         &self,
         session: &mut Session,
@@ -292,11 +292,12 @@ impl<'a> EncoderFile<'a> {
     ) -> Result<()> {
         let weights = without_names(self.bytes);
         let run = Run { summaries: &self.summaries, ..Run::new(&weights, &self.kernels) };
-        let mut room = filled(self.source.room(), 0.0)?;
+        let mut room = filled(self.source.scratch(), 0.0)?;
         embed_nonempty(lengths, self.dimensions(), out, |lengths, out| {
             let Session { plan, floats, bytes } = session;
             let mut workspace = Workspace::new(self.model.config(), plan, floats, bytes)?;
-            self.model.embed_texts(&run, (ids, lengths, skipped), &mut workspace, &mut room, out)
+            let texts = Batch { skipped, ..Batch::new(ids, lengths) };
+            self.model.embed(&run, &texts, &mut workspace, &mut room, out)
         })
     }
 }
@@ -306,26 +307,22 @@ fn model<'a>(
     kernels: &Kernels,
     bytes: &'a [u8],
     floats: &'a mut [f32],
-) -> Result<Transformer<'a, Vec<Layer>, Vec<Dense<'a>>>> {
+) -> Result<Encoder<Vec<Layer>, Vec<Dense<'a>>>> {
     let needs = source.embedding_needs()?;
     let layers = filled(needs.layers, Layer::EMPTY)?;
     let dense = filled(needs.dense, Dense::EMPTY)?;
-    source.open_embedding(
-        &without_names(bytes),
-        kernels,
-        TransformerMemory { layers, dense, floats },
-    )
+    source.open(&without_names(bytes), kernels, TransformerMemory { layers, dense, floats })
 }
 
 /// What the kernels need to know of the weights.
 fn summaries<'a>(
     source: &TransformerSource<'a>,
-    model: &Transformer<'a, Vec<Layer>, Vec<Dense<'a>>>,
+    model: &Encoder<Vec<Layer>, Vec<Dense<'a>>>,
     kernels: &Kernels,
     bytes: &[u8],
 ) -> Result<Vec<RowSummary>> {
     let mut summaries = filled(source.summaries(kernels)?, RowSummary::EMPTY)?;
-    model.summarize(&without_names(bytes), kernels, &mut [], &mut summaries)?;
+    model.transformer.summarize(&without_names(bytes), kernels, &mut [], &mut summaries)?;
     Ok(summaries)
 }
 

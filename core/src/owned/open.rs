@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::prompt::default_prompt;
+use crate::describe::BertConfig;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "gguf")]
 use crate::event::Value;
@@ -15,14 +16,14 @@ use crate::limit::filled;
 #[cfg(feature = "amb")]
 use crate::model::amb_config_value;
 use crate::model::requantize::COLUMN_SCALES;
-use crate::model::{Bert, BertConfig, Layer, Matrix, ModelSource, SliceWeights, Weights as _};
+use crate::model::{Encoder, Layer, Matrix, ModelSource, SliceWeights, Weights as _};
 use crate::tensor::TensorHeader;
 #[cfg(feature = "amb")]
 use crate::text::json::unescape;
 
 /// What is found of a model by the names of its tensors.
 pub(super) struct Model {
-    pub(super) bert: Bert<Vec<Layer>>,
+    pub(super) encoder: Encoder<Vec<Layer>>,
     /// See [`COLUMN_SCALES`].
     pub(super) column_scales: Option<Matrix>,
 }
@@ -32,7 +33,7 @@ pub(super) struct Model {
 type Find<'f, 'h> = &'f dyn Fn(&str) -> Option<TensorHeader<'h>>;
 
 /// The model whose tensors `find` knows.
-fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -> Result<Model> {
+fn open_model(bytes: &[u8], config: &BertConfig, find: Find<'_, '_>) -> Result<Model> {
     let weights = SliceWeights::new(bytes, find);
     let column_scales = weights.matrix(COLUMN_SCALES)?;
     if let Some(scales) = column_scales
@@ -40,12 +41,13 @@ fn open_model(bytes: &[u8], config: BertConfig, find: Find<'_, '_>) -> Result<Mo
     {
         return Err(Error::new(scales.offset, ErrorKind::WrongShape));
     }
-    let bert = Bert::open(&weights, config, filled(config.layers, Layer::EMPTY)?)?;
-    Ok(Model { bert, column_scales })
+    let layers = filled(config.layers, Layer::EMPTY)?;
+    let encoder = Encoder::open(&weights, config.transformer, config.embedding(), layers)?;
+    Ok(Model { encoder, column_scales })
 }
 
 /// The encoder in a file.
-pub(super) fn open(bytes: &[u8], source: &ModelSource<'_>, config: BertConfig) -> Result<Model> {
+pub(super) fn open(bytes: &[u8], source: &ModelSource<'_>, config: &BertConfig) -> Result<Model> {
     open_model(bytes, config, &|name| source.encoder_tensor(name))
 }
 

@@ -64,13 +64,13 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// [`ErrorKind::BufferTooSmall`] if there is not enough memory, [`ErrorKind::BadScale`] if a
     /// scale is 0 or no number, or the model computes what is none. The embedder is then as it was.
     pub fn requantize(&mut self) -> Result<()> {
-        let mut bert = self.bert.clone();
-        let bytes = bert.requantized_bytes();
+        let mut transformer = self.encoder.transformer.clone();
+        let bytes = transformer.requantized_bytes();
         if bytes == 0 || !self.memory.bytes.is_empty() {
             return Ok(());
         }
         let mut memory = Memory::new(bytes)?;
-        let mut scratch = filled(bert.requantizing_floats(), 0.0)?;
+        let mut scratch = filled(transformer.requantizing_floats(), 0.0)?;
         // Of the same type as what is run with, whose code would be there twice.
         let none = Memory::default();
         let weights = none.with(self.file.as_ref());
@@ -83,14 +83,15 @@ impl<B: AsRef<[u8]>> Embedder<B> {
             }
             None => {
                 let mut columns = self.observe()?;
-                bert.column_scales(&run, &mut columns, &mut scratch)?;
+                transformer.column_scales(&run, &mut columns, &mut scratch)?;
                 columns
             }
         };
         let room = memory.bytes.get_mut(memory.start..).unwrap_or_default();
-        bert.requantize(&run, &columns, &mut scratch, room)?;
-        self.summaries = summarize(&memory.with(self.file.as_ref()), &bert, &self.kernels)?;
-        (self.bert, self.memory) = (bert, memory);
+        transformer.requantize(&run, &columns, &mut scratch, room)?;
+        let bytes = self.file.as_ref();
+        self.summaries = summarize(&memory.with(bytes), &transformer, &self.kernels)?;
+        (self.encoder.transformer, self.memory) = (transformer, memory);
         Ok(())
     }
 

@@ -7,9 +7,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::filled;
 use crate::model::{
-    Batch, BertConfig, Classifier, ClassifierModel, Config, Dense, DenseActivation, Encoder,
-    FamilyModel, HeadNorm, Layer, Matrix, Observer, Parallel, Plan, Prefixed, Run, TextEmbedding,
-    Ways, Weights, Workspace, as_said,
+    Batch, Classifier, ClassifierModel, Config, Dense, DenseActivation, FamilyModel, HeadNorm,
+    Layer, Matrix, Observer, Parallel, Plan, Prefixed, Run, TextEmbedding, Transformer, Ways,
+    Weights, Workspace, as_said,
 };
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
@@ -156,7 +156,7 @@ impl OwnedClassifier {
 /// Immutable: several threads may use one, each with a [`Session`] of its own.
 #[derive(Clone, Debug)]
 pub struct TextEncoder {
-    encoder: Encoder<Vec<Layer>>,
+    encoder: Transformer<Vec<Layer>>,
     kernels: Kernels,
     summaries: Vec<RowSummary>,
     recipe: Recipe,
@@ -168,7 +168,7 @@ impl TextEncoder {
     ///
     /// # Errors
     ///
-    /// As [`Encoder::of_family`]; [`ErrorKind::WrongShape`] if layers of the recipe or the head do
+    /// As [`Transformer::from_family`]; [`ErrorKind::WrongShape`] if layers of the recipe or the head do
     /// not fit; what reading the weights may fail with.
     pub fn open<W: Weights + ?Sized>(
         weights: &W,
@@ -187,7 +187,7 @@ impl TextEncoder {
         let named = Prefixed::new(weights, names)?;
         model.check_biases(&named)?;
         let layers = filled(config.layers, Layer::EMPTY)?;
-        let encoder = Encoder::of_family(&named, BertConfig::of(config), names, layers)?;
+        let encoder = Transformer::from_family(&named, config, names, layers)?;
         let classifier = model
             .classifier
             .map(|classifier| OwnedClassifier::read(&named, weights, classifier, config.hidden));
@@ -233,7 +233,7 @@ impl TextEncoder {
     /// What the transformer is.
     #[must_use]
     pub const fn config(&self) -> &Config {
-        &self.encoder.config().transformer
+        self.encoder.config()
     }
 
     /// What follows it.
@@ -265,7 +265,7 @@ impl TextEncoder {
         self.classifier.as_ref().map_or(0, |classifier| classifier.output.outputs())
     }
 
-    /// How the model was made to run: see [`Encoder::plan`].
+    /// How the model was made to run: see [`Transformer::plan`].
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
         self.encoder.plan(tokens)
@@ -302,11 +302,11 @@ impl TextEncoder {
     }
 
     /// Shows `each` the number of each text and the hidden states of its tokens: see
-    /// [`Encoder::states`].
+    /// [`Transformer::states`].
     ///
     /// # Errors
     ///
-    /// As [`Encoder::states`].
+    /// As [`Transformer::states`].
     pub fn states<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         weights: &W,
@@ -322,7 +322,7 @@ impl TextEncoder {
     ///
     /// # Errors
     ///
-    /// As [`Encoder::states`].
+    /// As [`Transformer::states`].
     pub fn states_observed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         weights: &W,
@@ -346,7 +346,7 @@ impl TextEncoder {
     ///
     /// # Errors
     ///
-    /// As [`Encoder::states`]; [`ErrorKind::InvalidArgument`] if the recipe does not pool, or
+    /// As [`Transformer::states`]; [`ErrorKind::InvalidArgument`] if the recipe does not pool, or
     /// `skipped` or `out` have not the right length.
     pub fn embed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
@@ -366,15 +366,17 @@ impl TextEncoder {
             return Err(INVALID);
         }
         let widest = self.recipe.dense.iter().map(DenseLayer::outputs).fold(pooled, usize::max);
-        let (mut from, mut to) = (filled(widest, 0.0)?, filled(widest, 0.0)?);
+        let mut scratch = filled(widest.saturating_mul(2), 0.0)?;
+        let mut layers = filled(self.recipe.dense.len(), Dense::EMPTY)?;
+        let borrowed = self.recipe.dense.iter().map(DenseLayer::borrowed);
+        layers.iter_mut().zip(borrowed).for_each(|(to, layer)| *to = layer);
         let Recipe { pooling, normalize, .. } = self.recipe;
         let embedding = TextEmbedding { width: self.config().hidden, pooling, normalize };
         let mut rows = out.chunks_exact_mut(dimensions);
         self.states(weights, session, parallel, texts, &mut |text, states| {
             let skipped = skipped.get(text).copied().unwrap_or(0);
-            let layers = self.recipe.dense.iter().map(DenseLayer::borrowed);
             let row = rows.next().ok_or(TOO_SMALL)?;
-            embedding.write(&self.kernels, layers, (states, skipped), (&mut from, &mut to), row)
+            embedding.write(&self.kernels, &layers, (states, skipped), &mut scratch, row)
         })
     }
 
@@ -382,7 +384,7 @@ impl TextEncoder {
     ///
     /// # Errors
     ///
-    /// As [`Encoder::states`]; [`ErrorKind::InvalidArgument`] if the model does not classify or
+    /// As [`Transformer::states`]; [`ErrorKind::InvalidArgument`] if the model does not classify or
     /// `out` has not the right length.
     pub fn classify<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,

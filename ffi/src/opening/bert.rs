@@ -2,6 +2,7 @@
 
 use core::mem::MaybeUninit;
 
+use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::Decode;
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use nanoembed_core::event::Format;
@@ -11,7 +12,7 @@ use nanoembed_core::kernel::{self, Kernels, RowSummary};
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::stored::{Contents, StoredWeights, TensorPlace};
-use nanoembed_core::model::{Bert, BertConfig, Layer, Needs, Plan, Weights, Workspace};
+use nanoembed_core::model::{Encoder, Layer, Needs, Plan, Transformer, Weights, Workspace};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::token::{SpecialIds, Vocabulary, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
@@ -144,17 +145,23 @@ impl BertOpening {
         let layers = LentSlice(lent.filled(self.config.layers, Layer::EMPTY)?);
         let (plan, fixed) = (self.plan, self.fixed);
         let kind = kind.write(Kind::Bert(BertModel {
-            bert: Bert::unlocated(self.config, layers),
+            encoder: Encoder {
+                transformer: Transformer::unlocated(self.config.transformer, layers),
+                embedding: self.config.embedding(),
+                dense: [],
+            },
             kernels: kernel::detect(),
             summaries: &[],
             plan,
+            max_tokens: self.config.max_tokens,
             fixed,
         }));
         #[allow(irrefutable_let_patterns)] // in builds for BERT alone
-        if let Kind::Bert(BertModel { bert, kernels, summaries, .. }) = kind {
-            bert.locate(&self.weights())?;
+        if let Kind::Bert(BertModel { encoder, kernels, summaries, .. }) = kind {
+            let transformer = &mut encoder.transformer;
+            transformer.locate(&self.weights())?;
             if kernels.summarize_row.is_some() {
-                *summaries = self.summarize(bert, kernels, lent)?;
+                *summaries = self.summarize(transformer, kernels, lent)?;
             }
         }
         Ok(())
@@ -201,13 +208,13 @@ impl BertOpening {
 
     fn summarize(
         &self,
-        bert: &Bert<LentSlice<Layer>>,
+        transformer: &Transformer<LentSlice<Layer>>,
         kernels: &Kernels,
         lent: &mut Lent,
     ) -> Outcome<&'static [RowSummary]> {
         let summaries = lent.filled(self.summaries()?, RowSummary::EMPTY)?;
         if !summaries.is_empty() {
-            bert.summarize(&self.source, kernels, &mut [], summaries)?;
+            transformer.summarize(&self.source, kernels, &mut [], summaries)?;
         }
         Ok(summaries)
     }

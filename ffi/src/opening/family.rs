@@ -15,7 +15,7 @@ use super::Opened;
 use super::bert::quantizes;
 use super::scratch::PassMemory;
 use crate::embed::Sizes;
-use crate::family_model::{FamilyModel, sizes};
+use crate::family_model::{FamilyKind, FamilyModel, sizes};
 use crate::folder_tokenizer;
 use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::model::{
@@ -100,15 +100,25 @@ impl FamilyOpening {
             dense: lent.filled(needs.dense, Dense::EMPTY)?,
             floats: lent.filled(needs.floats, 0.0)?,
         };
-        let transformer = file.open(source, &kernels, memory)?;
+        let kind = match file.compares() {
+            true => {
+                let model = file.open_cross_encoder(source, &kernels, memory)?;
+                FamilyKind::CrossEncoder(model)
+            }
+            false => FamilyKind::Encoder(file.open(source, &kernels, memory)?),
+        };
         let summaries = lent.filled(self.summaries()?, RowSummary::EMPTY)?;
         if !summaries.is_empty() {
+            let transformer = match &kind {
+                FamilyKind::Encoder(model) => &model.transformer,
+                FamilyKind::CrossEncoder(model) => &model.transformer,
+            };
             transformer.summarize(source, &kernels, &mut [], summaries)?;
         }
-        let (room, max_tokens, tokenizing) = (file.room(), file.max_tokens(), self.tokenizing());
+        let (room, max_tokens, tokenizing) = (file.scratch(), file.max_tokens(), self.tokenizing());
         let (plan, prompts) = (*plan, self.prompts(lent)?);
         into.write(Kind::Family(FamilyModel {
-            transformer,
+            kind,
             kernels,
             summaries,
             plan,
@@ -145,7 +155,7 @@ impl FamilyOpening {
     fn sizes(&self) -> Outcome<Sizes> {
         let Self { file, plan, .. } = self;
         let texts = (&self.tokenizing(), file.prompts());
-        sizes(file.config(), plan, file.room(), texts, file.compares())
+        sizes(file.config(), plan, file.scratch(), texts, file.compares())
     }
 
     /// What kernels want to know of the weights.

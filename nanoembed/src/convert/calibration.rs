@@ -183,7 +183,8 @@ fn observe_text(model: &TransformerModel<ModelWeights<'_>>, text: &str) -> Resul
         return Ok(Sums::default());
     }
     let mut session = model.session_for(Plan { quantized: false, ..Plan::new(ids.len()) })?;
-    let texts = Batch { ids: &ids, types: &[], lengths: &[ids.len()] };
+    let lengths = [ids.len()];
+    let texts = Batch::new(&ids, &lengths);
     observed(encoder.config(), ids.len(), |see| {
         let mut check = |_, states: &[f32]| check_finite(states);
         let weights = model.weights();

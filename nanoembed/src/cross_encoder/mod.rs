@@ -246,7 +246,7 @@ impl CrossEncoder {
         let pair = scratch.lend(encode)?;
         let mut logits = vec![0.0; classes.labels().len()];
         let lengths = [pair.ids.len()];
-        let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
+        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
         sessions.borrow(
             || model.session_for(Plan { jobs: 1, ..model.plan(*max_tokens) }),
             |session| model.classify(session, &InOrder, &texts, &mut logits),

@@ -1,10 +1,11 @@
 //! Whether a file holds a model that can be run: metadata, tensors, vocabulary, and how they fit
 //! together.
 
+use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::SpecialRole;
 use nanoembed_core::format::embd::{Embd, LinearLayout, SORTED_IDS, TOKEN_OFFSETS};
 use nanoembed_core::model::{
-    BertConfig, ModelSource, SliceWeights, Weights, check, embd_is_decoder, embd_llama_config,
+    ModelSource, SliceWeights, Weights, check, embd_is_decoder, embd_llama_config,
 };
 use nanoembed_core::owned::Decoder;
 use nanoembed_core::tensor::Dtype;

@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 
 use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed::{Encoder, Generator, Silent};
+use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{Bert, BertConfig, FixedMemory, FixedNeeds, Layer, Plan, SliceWeights};
+use nanoembed_core::model::{self, FixedMemory, FixedNeeds, Layer, Plan, SliceWeights};
 use nanoembed_tests::data;
 use nanoembed_tests::fuzz::{Files, small_model, small_uqff};
 use serde_json::Value;
@@ -77,7 +78,7 @@ pub fn fixed_seeds() -> Seeds {
     write("model.safetensors", file("model.safetensors"));
     write("vocab.txt", tokens.join("\n").as_bytes());
     let model = converted(place.path(), ModelTarget::Weights, WeightType::Int8);
-    vec![("bert".to_owned(), model.expect("a model"))]
+    vec![("encoder".to_owned(), model.expect("a model"))]
 }
 
 /// What a `.weights` file holds embeds in integers alone, or is refused; with memory that was used
@@ -96,7 +97,13 @@ fn embedded(file: &[u8]) -> Option<Vec<i32>> {
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key)).ok()?;
     let find = |name: &str| embd.tensor(name).map(|tensor| *tensor.header());
     let weights = SliceWeights::new(file, find);
-    let bert = Bert::open(&weights, config, vec![Layer::EMPTY; config.layers]).ok()?;
+    let encoder = model::Encoder::open(
+        &weights,
+        config.transformer,
+        config.embedding(),
+        vec![Layer::EMPTY; config.layers],
+    )
+    .ok()?;
     let plan = Plan::new(4);
     let needs = FixedNeeds::new(&config, &plan).ok()?;
     if needs.words.saturating_add(needs.codes) > MOST_MEMORY / 4 {
@@ -106,7 +113,7 @@ fn embedded(file: &[u8]) -> Option<Vec<i32>> {
     let mut twice = [0, 1].map(|_| vec![0; config.hidden]);
     let results = twice.each_mut().map(|out| {
         let memory = FixedMemory { words: &mut words, codes: &mut codes, bytes: &mut [] };
-        bert.embed_fixed(&weights, &plan, &[1, 0, 2], memory, out)
+        encoder.embed_fixed(&weights, &plan, &[1, 0, 2], memory, out)
     });
     assert_eq!(results[0], results[1], "memory that was used before");
     results[0].ok()?;

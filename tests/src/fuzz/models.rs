@@ -162,7 +162,7 @@ fn run<B: AsRef<[u8]> + Sync>(model: &AnyEncoder<B>) {
     if let Some(classes) = model.classes() {
         let Ok(pair) = model.encode_pair(TEXT, TEXT, limit, &mut tokens) else { return };
         let lengths = [pair.ids.len()];
-        let texts = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
+        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
         let mut logits = vec![0.0; classes.labels().len()];
         let Ok(mut session) = model.session_for(model.plan(pair.ids.len())) else { return };
         let _ = model.classify(&mut session, &InOrder, &texts, &mut logits);

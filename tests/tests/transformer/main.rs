@@ -67,7 +67,7 @@ fn texts_that_grow_are_what_whole_texts_are() {
         let kernels = kernel::detect();
         let weights = SliceWeights::new(&model.file, |name: &str| model.find(name));
         let layers = vec![Layer::EMPTY; LAYERS];
-        let llama = Llama::of_family(&weights, config, &NAMES, layers).unwrap();
+        let llama = Llama::from_family(&weights, config, &NAMES, layers).unwrap();
         let mut cache = vec![0.0; Cache::floats_needed(&config, 41).unwrap()];
         let mut cache = Cache::new(&config, 41, &mut cache).unwrap();
         let plan = LlamaPlan::new(7, 41);

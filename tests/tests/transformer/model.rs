@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use nanoembed_core::error::Result;
 use nanoembed_core::kernel::Kernels;
 use nanoembed_core::model::{
-    BertConfig, Config, Encoder, FeedForward, Job, Layer, Names, NormKind, Parallel, Parts, Plan,
-    Pooling, Run, SliceWeights, Tensor, Workspace,
+    Batch, Config, Encoder, FeedForward, Job, Layer, Names, NormKind, Parallel, Parts, Plan, Run,
+    SliceWeights, Tensor, TextEmbedding, Transformer, Way, Workspace,
 };
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 
@@ -165,25 +165,13 @@ impl Model {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, header)| *header)
     }
 
-    fn settings(&self) -> BertConfig {
-        let read = |key: &str| {
-            Some(match key {
-                "num_layers" | "num_attention_heads" | "max_position_emb" => "4",
-                "hidden_size" | "intermediate_size" | "vocab_size" => "8",
-                "normalize" => "false",
-                _ => return None,
-            })
-        };
-        let mut settings = BertConfig::from_metadata(read).unwrap();
-        settings.transformer = self.config;
-        settings.pooling = Pooling::Last;
-        settings
-    }
-
     fn encoder(&self) -> Encoder<Vec<Layer>> {
         let weights = SliceWeights::new(&self.file, |name: &str| self.find(name));
         let layers = vec![Layer::EMPTY; LAYERS];
-        Encoder::of_family(&weights, self.settings(), &NAMES, layers).unwrap()
+        let transformer = Transformer::from_family(&weights, self.config, &NAMES, layers).unwrap();
+        let embedding =
+            TextEmbedding { width: HIDDEN, pooling: Way::Last.into(), normalize: false };
+        Encoder { transformer, embedding, dense: [] }
     }
 
     /// The vectors of the last tokens of some texts.
@@ -198,7 +186,9 @@ impl Model {
             Workspace::new(encoder.config(), &plan, &mut floats, &mut bytes).unwrap();
         let run = Run { parallel: &Jobs(jobs), ..run(&weights, kernels, jobs) };
         let mut out = vec![0.0; LENGTHS.len() * HIDDEN];
-        encoder.embed_batch(&run, &ids(), &LENGTHS, &mut workspace, &mut out).unwrap();
+        let ids = ids();
+        let batch = Batch::new(&ids, &LENGTHS);
+        encoder.embed(&run, &batch, &mut workspace, &mut [], &mut out).unwrap();
         out
     }
 }

@@ -2,10 +2,10 @@
 
 use super::encoder_tensors::gguf_bert_tensor_at_fault;
 use super::{ENCODER, GgufModel, gguf_model, value_of};
+use crate::describe::BertConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
-use crate::model::config::BertConfig;
 
 /// The sizes of the encoder in a GGUF file of the architecture `bert`.
 ///

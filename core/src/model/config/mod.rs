@@ -1,6 +1,5 @@
 //! What a model is, as data: sizes and settings, without names or files.
 
-mod bert;
 mod families;
 mod layer_set;
 mod llama;
@@ -8,7 +7,6 @@ pub mod rope;
 mod transformer;
 mod window;
 
-pub use bert::{BertConfig, Pooling};
 pub(super) use families::FAMILIES;
 pub use layer_set::LayerSet;
 pub use llama::{LISTED_LAYERS, LlamaConfig};

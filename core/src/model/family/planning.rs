@@ -6,7 +6,7 @@ use crate::model::block::layer::Layer;
 use crate::model::linear::summaries;
 use crate::model::plan::Plan;
 
-/// What [`Encoder::plan`](crate::model::Encoder::plan) says of `layers` layers, which `locate` finds
+/// What [`Transformer::plan`](crate::model::Transformer::plan) says of `layers` layers, which `locate` finds
 /// by their numbers.
 pub(super) fn plan(
     layers: usize,
@@ -23,7 +23,7 @@ pub(super) fn plan(
     Ok(Plan { quantized: grouped || calibrated, grouped, ..Plan::new(tokens) })
 }
 
-/// What [`Encoder::summaries`](crate::model::Encoder::summaries) says of them.
+/// What [`Transformer::summaries`](crate::model::Transformer::summaries) says of them.
 pub(super) fn summaries(
     layers: usize,
     locate: impl Fn(&mut Layer, usize) -> Result<()>,

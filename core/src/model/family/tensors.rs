@@ -5,9 +5,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::LayerInput;
-use crate::model::config::{BertConfig, Config, FAMILIES, FeedForward, NormKind, Order};
+use crate::model::config::{Config, FAMILIES, FeedForward, NormKind, Order};
 use crate::model::linear::{Linear, Rows};
-use crate::model::pass::packed::Encoder;
+use crate::model::pass::packed::Transformer;
 use crate::model::weights::{Matrix, Name, Weights, as_said};
 
 /// What a tensor is for.
@@ -341,7 +341,7 @@ fn of_shape(matrix: Matrix, rows: usize, cols: usize) -> Result<Matrix> {
     if fits { Ok(matrix) } else { Err(Error::new(matrix.offset, ErrorKind::WrongShape)) }
 }
 
-impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
+impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Transformer<L> {
     /// Finds the tensors of an encoder of any settings under the names of its family. `layers` must
     /// have room for `config.layers`.
     ///
@@ -350,9 +350,9 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
     /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`]
     /// answers; [`ErrorKind::BufferTooSmall`] if `layers` is too short;
     /// [`ErrorKind::UnsupportedArchitecture`] for settings that are not compiled in.
-    pub fn of_family(
+    pub fn from_family(
         weights: &(impl Weights + ?Sized),
-        config: BertConfig,
+        config: Config,
         names: &Names,
         mut layers: L,
     ) -> Result<Self> {
@@ -365,7 +365,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
             names.locate(slot, weights, &config, index)?;
         }
         Layer::number_summaries(slots);
-        let Config { hidden, vocabulary, embedding, .. } = *config;
+        let Config { hidden, vocabulary, embedding, .. } = config;
         let table = |is_there: bool, tensor, least| {
             if !is_there {
                 return Ok(Matrix::EMPTY);
@@ -412,12 +412,11 @@ mod tests {
         let weights = SliceWeights::new(&[], |_| None::<TensorHeader<'static>>);
         let expected =
             if FAMILIES { ErrorKind::MissingTensor } else { ErrorKind::UnsupportedArchitecture };
-        let one = |key: &str| (!["pooling", "layer_norm_eps"].contains(&key)).then_some("1");
-        let mut config = BertConfig::from_metadata(one).unwrap();
-        config.transformer.feed_forward = FeedForward::Gated(Activation::Silu);
-        let encoder = Encoder::of_family(&weights, config, &names, [Layer::EMPTY; 1]);
+        let feed_forward = FeedForward::Gated(Activation::Silu);
+        let config = Config { layers: 1, feed_forward, ..Config::BERT };
+        let encoder = Transformer::from_family(&weights, config, &names, [Layer::EMPTY; 1]);
         assert_eq!(encoder.err().map(|error| error.kind()), Some(expected));
-        let decoder = Llama::of_family(&weights, Config::LLAMA, &names, [Layer::EMPTY; 0]);
+        let decoder = Llama::from_family(&weights, Config::LLAMA, &names, [Layer::EMPTY; 0]);
         assert_eq!(decoder.err().map(|error| error.kind()), Some(expected));
     }
 }

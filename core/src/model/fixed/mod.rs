@@ -14,9 +14,11 @@ pub use self::memory::{FixedMemory, FixedNeeds};
 use self::run::{Output, Run, Staging};
 use super::block::layer::Layer;
 use super::block::norm::Norm;
-use super::config::{Config, FAMILIES, Pooling};
+use super::config::{Config, FAMILIES};
+use super::encoder::Encoder;
+use super::head::ways::{Way, Ways};
 use super::parallel::split_off;
-use super::pass::packed::Bert;
+use super::pass::packed::Transformer;
 use super::plan::Plan;
 use super::weights::Weights;
 use crate::error::{Error, ErrorKind, Result};
@@ -25,8 +27,8 @@ use crate::kernel::fixed::{self, Factor};
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 
-impl<L: AsRef<[Layer]> + Sync> Bert<L> {
-    /// The embedding of one text into `out`, `hidden` numbers with 30 bits behind the point if the
+impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
+    /// The embedding of one text into `out`, `hidden` elements with 30 bits behind the point if the
     /// model normalises, else 16.
     ///
     /// # Errors
@@ -41,21 +43,27 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         memory: FixedMemory<'_>,
         out: &mut [i32],
     ) -> Result<()> {
-        let sizes = Sizes::new(&self.config, plan).ok_or(INVALID)?;
+        let sizes = Sizes::new(self.config(), plan).ok_or(INVALID)?;
         let error = |kind| Err(Error::without_offset(kind));
-        if FAMILIES && (!self.config.is_bert() || self.config.pooling == Pooling::Last) {
+        let first = match self.embedding.pooling {
+            pooling if pooling == Ways::from(Way::Mean) => false,
+            pooling if pooling == Ways::from(Way::First) => true,
+            _ => return error(ErrorKind::UnsupportedArchitecture),
+        };
+        let model = &self.transformer;
+        if FAMILIES && !model.config.is_bert() {
             return error(ErrorKind::UnsupportedArchitecture);
         }
-        if ids.is_empty() || out.len() != self.config.hidden {
+        if ids.is_empty() || out.len() != model.config.hidden {
             return Err(INVALID);
         }
-        if ids.len() > self.config.positions {
+        if ids.len() > model.config.positions {
             return error(ErrorKind::TooManyTokens);
         }
         if ids.len() > sizes.tokens {
             return Err(TOO_SMALL);
         }
-        if ids.iter().any(|&id| id as usize >= self.config.vocabulary) {
+        if ids.iter().any(|&id| id as usize >= model.config.vocabulary) {
             return error(ErrorKind::TokenOutOfRange);
         }
         let FixedMemory { mut words, codes, bytes } = memory;
@@ -76,19 +84,25 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
             tile: bytes.get_mut(..sizes.tile).ok_or(TOO_SMALL)?,
         };
         let run = Run(weights);
-        self.fixed_embeddings(&run, ids, hidden, &mut staging)?;
-        for layer in self.layers.as_ref().iter().take(self.config.layers) {
-            self.fixed_attention(&run, layer, (hidden, context), words, &mut staging)?;
+        model.fixed_embeddings(&run, ids, hidden, &mut staging)?;
+        for layer in model.layers.as_ref().iter().take(model.config.layers) {
+            model.fixed_attention(&run, layer, (hidden, context), words, &mut staging)?;
             let rows = sizes.block * sizes.hidden;
             for (hidden, context) in hidden.chunks_mut(rows.max(1)).zip(context.chunks(rows.max(1)))
             {
-                self.fixed_block(&run, layer, (hidden, context), words, &mut staging)?;
+                model.fixed_block(&run, layer, (hidden, context), words, &mut staging)?;
             }
         }
-        self.fixed_pool(hidden, out);
+        let tokens = if first { 1 } else { ids.len() };
+        pool(hidden, tokens, out);
+        if self.embedding.normalize {
+            fixed::normalize(out);
+        }
         Ok(())
     }
+}
 
+impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
     fn fixed_embeddings<W: Weights + ?Sized>(
         &self,
         run: &Run<'_, W>,
@@ -188,7 +202,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         mut part: &mut [i32],
         staging: &mut Staging<'_>,
     ) -> Result<()> {
-        let Config { hidden: width, intermediate, .. } = self.config.transformer;
+        let Config { hidden: width, intermediate, .. } = self.config;
         let tokens = hidden.len() / width.max(1);
         let sum = split_off(&mut part, tokens * width).ok_or(TOO_SMALL)?;
         let wide = part.get_mut(..tokens * intermediate).ok_or(TOO_SMALL)?;
@@ -204,22 +218,15 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
         add(hidden, sum);
         self.fixed_norm(run, &layer.feed_forward_norm, hidden, staging)
     }
+}
 
-    fn fixed_pool(&self, hidden: &[i32], out: &mut [i32]) {
-        let width = self.config.hidden;
-        let count = match self.config.pooling {
-            Pooling::Mean => hidden.len() / width.max(1),
-            Pooling::Cls | Pooling::Last => 1,
-        };
-        for (element, out) in out.iter_mut().enumerate() {
-            let column =
-                hidden.get(element..).unwrap_or_default().iter().step_by(width).take(count);
-            let sum: i64 = column.map(|&x| i64::from(x)).sum();
-            // The mean of 32-bit numbers is one.
-            *out = (sum / count.max(1) as i64) as i32;
-        }
-        if self.config.normalize {
-            fixed::normalize(out);
-        }
+/// Writes the mean of the first `tokens` rows of `hidden` to `out`.
+fn pool(hidden: &[i32], tokens: usize, out: &mut [i32]) {
+    let width = out.len();
+    for (element, out) in out.iter_mut().enumerate() {
+        let column = hidden.get(element..).unwrap_or_default().iter().step_by(width).take(tokens);
+        let sum: i64 = column.map(|&x| i64::from(x)).sum();
+        // The mean of 32-bit integers fits 32 bits.
+        *out = (sum / tokens.max(1) as i64) as i32;
     }
 }

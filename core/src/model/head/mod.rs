@@ -2,11 +2,7 @@
 
 #[cfg(feature = "families")]
 pub mod classifier;
-#[cfg(feature = "families")]
 pub mod dense;
-#[cfg(feature = "families")]
 pub mod embedding;
-pub mod pool;
 pub mod sample;
-#[cfg(feature = "families")]
 pub mod ways;

@@ -9,6 +9,7 @@ use super::embd::{embd_is_decoder, embd_llama_config};
 use super::pieces::SentencePieceSource;
 use super::tokenizer::{TokenizerKind, TokenizerSource};
 use super::word_pieces::WordPieceSource;
+use crate::describe::BertConfig;
 #[cfg(any(feature = "amb", feature = "embd"))]
 use crate::describe::folder::{CONFIG, MODULES};
 #[cfg(feature = "gguf")]
@@ -29,7 +30,7 @@ use crate::format::embd::{self, Embd};
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::format::sniff;
-use crate::model::config::{BertConfig, LlamaConfig};
+use crate::model::config::LlamaConfig;
 use crate::tensor::TensorHeader;
 
 const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);

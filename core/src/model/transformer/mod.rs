@@ -5,21 +5,22 @@
 //! |---|---|
 //! | `source` | what a file says of its model, and how much memory that takes |
 //! | `linear`, `classes` | what stands behind the transformer, out of the file |
-//! | `model` | tokens to vectors, or to the score of a pair |
+//! | `cross_encoder` | tokens of a pair to its scores |
 //!
 //! `docs/models.md` has the layout of these files. Nothing here allocates, and the vectors are those
 //! of `owned::TextEncoder`, bit for bit.
 
 mod classes;
+mod cross_encoder;
 mod linear;
-mod model;
 mod source;
 
-pub use model::Transformer;
+pub use cross_encoder::CrossEncoder;
 pub use source::{TransformerMemory, TransformerNeeds, TransformerSource};
 
 use crate::error::{Error, ErrorKind};
 
+const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 const WRONG_SHAPE: Error = Error::without_offset(ErrorKind::WrongShape);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);

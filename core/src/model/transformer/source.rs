@@ -2,8 +2,7 @@
 
 use super::classes::Head;
 use super::linear::Linear;
-use super::model::Transformer;
-use super::{TOO_LARGE, TOO_SMALL, WRONG_SHAPE};
+use super::{CrossEncoder, OTHER_MODEL, TOO_LARGE, TOO_SMALL, WRONG_SHAPE};
 use crate::describe::folder::{
     CONFIG, CONFIG_SENTENCE_TRANSFORMERS, DenseModule, Description, FolderPrompts, Kind, MODULES,
     Modules, TextFault, TextPath, Texts as _,
@@ -12,7 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
-use crate::model::config::{BertConfig, Config};
+use crate::model::config::Config;
+use crate::model::encoder::Encoder;
 use crate::model::family::encoders::{FamilyModel, Prefixed};
 use crate::model::folder::pair_template::PairTemplate;
 use crate::model::folder_file::FolderFile;
@@ -20,7 +20,7 @@ use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::head::dense::Dense;
 use crate::model::head::embedding::Embedding;
 use crate::model::head::ways::Ways;
-use crate::model::pass::packed::Encoder;
+use crate::model::pass::packed::Transformer;
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::source::embd::embd_is_decoder;
@@ -165,9 +165,12 @@ impl<'a> TransformerSource<'a> {
         last.map_or(self.embedding().pooled(), |layer| layer.settings.outputs)
     }
 
-    /// Floats of the room that [`Transformer::embed`] or [`Transformer::classify`] takes.
+    /// Floats of scratch memory that [`Encoder::embed`] or [`CrossEncoder::classify`] takes.
     #[must_use]
-    pub fn room(&self) -> usize {
+    pub fn scratch(&self) -> usize {
+        if !self.compares && self.modules.dense.is_empty() {
+            return 0;
+        }
         let outputs = self.modules.dense.iter().map(|layer| layer.settings.outputs);
         outputs.fold(self.embedding().pooled(), usize::max).saturating_mul(2)
     }
@@ -182,7 +185,7 @@ impl<'a> TransformerSource<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Encoder::of_family`].
+    /// As [`Transformer::from_family`].
     pub fn plan(&self, tokens: usize) -> Result<Plan> {
         self.named(|named| {
             self.family.check_biases(named)?;
@@ -229,52 +232,30 @@ impl<'a> TransformerSource<'a> {
         Ok(TransformerNeeds { layers, dense, floats })
     }
 
-    /// The model in the memory lent; `weights` are the file.
+    /// The model in the memory lent, if it embeds texts; `weights` are the file.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if it is less than [`needs`](Self::needs) says; as
-    /// [`Encoder::of_family`] and [`needs`](Self::needs); what reading the weights may fail with.
+    /// [`ErrorKind::OtherModel`] if it [compares](Self::compares) texts;
+    /// [`ErrorKind::BufferTooSmall`] if the memory is less than [`needs`](Self::needs) says; as
+    /// [`Transformer::from_family`] and [`needs`](Self::needs); what reading the weights may fail
+    /// with.
     pub fn open<'m, L, D>(
         &self,
         weights: &(impl Weights + ?Sized),
         kernels: &Kernels,
-        mut memory: TransformerMemory<'m, L, D>,
-    ) -> Result<Transformer<'m, L, D>>
-    where
-        L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
-        D: AsRef<[Dense<'m>]> + AsMut<[Dense<'m>]>,
-    {
-        let run = Run::new(weights, kernels);
-        let head = self.head()?;
-        let floats = head.map_or(Ok(0), |head| head.floats())?;
-        let own = memory.floats.len().checked_sub(floats).ok_or(TOO_SMALL)?;
-        let floats = core::mem::take(&mut memory.floats);
-        let (own, mut floats) = floats.split_at_mut_checked(own).ok_or(TOO_SMALL)?;
-        let epsilon = self.family.config.epsilon;
-        let classes = head.map(|head| head.read(&run, epsilon, &mut floats)).transpose()?;
-        let memory = TransformerMemory { floats: own, ..memory };
-        Ok(Transformer { classes, ..self.open_embedding(weights, kernels, memory)? })
-    }
-
-    /// The same without a head that compares texts.
-    pub(crate) fn open_embedding<'m, L, D>(
-        &self,
-        weights: &(impl Weights + ?Sized),
-        kernels: &Kernels,
         memory: TransformerMemory<'m, L, D>,
-    ) -> Result<Transformer<'m, L, D>>
+    ) -> Result<Encoder<L, D>>
     where
         L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
         D: AsRef<[Dense<'m>]> + AsMut<[Dense<'m>]>,
     {
+        if self.compares {
+            return Err(OTHER_MODEL);
+        }
         let run = Run::new(weights, kernels);
         let TransformerMemory { layers, mut dense, mut floats } = memory;
-        let FamilyModel { config, names, .. } = self.family;
-        let encoder = self.named(|named| {
-            self.family.check_biases(named)?;
-            Encoder::of_family(named, BertConfig::of(config), names, layers)
-        })?;
+        let transformer = self.transformer(layers)?;
         let slots = dense.as_mut();
         if slots.len() != self.modules.dense.len() {
             return Err(TOO_SMALL);
@@ -282,8 +263,39 @@ impl<'a> TransformerSource<'a> {
         for (slot, layer) in slots.iter_mut().zip(&self.modules.dense) {
             *slot = self.linear(layer)?.read(&run, layer.settings.activation, &mut floats)?;
         }
-        let (embedding, dimensions) = (self.embedding(), self.dimensions());
-        Ok(Transformer { encoder, dense, embedding, dimensions, classes: None })
+        Ok(Encoder { transformer, embedding: self.embedding(), dense })
+    }
+
+    /// As [`open`](Self::open), if it [compares](Self::compares) texts.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open); [`ErrorKind::OtherModel`] if it embeds texts.
+    pub fn open_cross_encoder<'m, L, D>(
+        &self,
+        weights: &(impl Weights + ?Sized),
+        kernels: &Kernels,
+        memory: TransformerMemory<'m, L, D>,
+    ) -> Result<CrossEncoder<'m, L>>
+    where
+        L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
+    {
+        let run = Run::new(weights, kernels);
+        let TransformerMemory { layers, mut floats, .. } = memory;
+        let head = self.head()?.ok_or(OTHER_MODEL)?;
+        let classes = head.read(&run, self.family.config.epsilon, &mut floats)?;
+        Ok(CrossEncoder { transformer: self.transformer(layers)?, classes })
+    }
+
+    fn transformer<L>(&self, layers: L) -> Result<Transformer<L>>
+    where
+        L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
+    {
+        let FamilyModel { config, names, .. } = self.family;
+        self.named(|named| {
+            self.family.check_biases(named)?;
+            Transformer::from_family(named, config, names, layers)
+        })
     }
 
     /// The tokenizer, if it is one that is done without a heap.

@@ -149,7 +149,7 @@ impl<W: Weights + Sync> TextModel<W> {
     ) -> Result<()> {
         match self {
             Self::Transformer(model) => {
-                let texts = Batch { ids, types: &[], lengths };
+                let texts = Batch::new(ids, lengths);
                 model.embed(session, parallel, &texts, skipped, out)
             }
             Self::Static(_) if skipped > 0 => {

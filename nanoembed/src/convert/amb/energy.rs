@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use nanoembed_core::Error as CoreError;
+use nanoembed_core::describe::BertConfig;
 use nanoembed_core::kernel::{self, Kernels, Multiply, Table};
 use nanoembed_core::limit;
-use nanoembed_core::model::{Batch, BertConfig, Config, InOrder, Observer as Seen, Plan};
+use nanoembed_core::model::{Batch, Config, InOrder, Observer as Seen, Plan};
 use nanoembed_core::owned::{Embedder, PipelineSession, Session, TransformerModel};
 use rayon::prelude::*;
 
@@ -141,7 +142,8 @@ pub fn measure_texts(
         left = left.saturating_sub(ids.len());
         let plan = Plan { quantized: false, ..Plan::new(ids.len()) };
         let mut session = model.session_for(plan).map_err(failed)?;
-        let texts = Batch { ids: &ids, types: &[], lengths: &[ids.len()] };
+        let lengths = [ids.len()];
+        let texts = Batch::new(&ids, &lengths);
         collect(encoder.config(), (&sums, &kernels), |see| {
             let mut each = |_, _: &[f32]| Ok(());
             let weights = model.weights();

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::amb::{Amb, CHECKSUM, TokenizerKind};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
-use nanoembed_core::model::{BertConfig, ModelSource, Pooling, amb_config_value};
+use nanoembed_core::model::{ModelSource, amb_config_value};
 use nanoembed_core::owned::ADDED_TOKENS;
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
@@ -117,11 +118,7 @@ impl AmbFile {
             layer_norm_eps: amb_config_value(amb, "layer_norm_eps")
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(1e-12),
-            pooling: match config.pooling {
-                Pooling::Mean => "mean".into(),
-                Pooling::Cls => "cls".into(),
-                Pooling::Last => "last".into(),
-            },
+            pooling: config.pooling_name().into(),
             normalize: config.normalize,
             do_lower_case: config.do_lower_case,
             strip_accents: config.strip_accents,

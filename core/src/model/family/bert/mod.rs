@@ -9,8 +9,8 @@ use super::planning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
-use crate::model::config::{BertConfig, Config};
-use crate::model::pass::packed::Bert;
+use crate::model::config::Config;
+use crate::model::pass::packed::Transformer;
 use crate::model::plan::Plan;
 use crate::model::weights::Weights;
 
@@ -56,29 +56,29 @@ impl Layer {
     }
 }
 
-/// What [`Bert::plan`] says of a model of these sizes, before there is memory for its layers.
+/// What [`Transformer::plan`] says of a model of these sizes, before there is memory for its layers.
 ///
 /// # Errors
 ///
-/// As [`Bert::open`].
-pub fn plan(weights: &(impl Weights + ?Sized), config: &BertConfig, tokens: usize) -> Result<Plan> {
+/// As [`Transformer::open`].
+pub fn plan(weights: &(impl Weights + ?Sized), config: &Config, tokens: usize) -> Result<Plan> {
     planning::plan(config.layers, |layer, index| layer.locate(weights, config, index), tokens)
 }
 
-/// What [`Bert::summaries`] says of a model of these sizes, before there is memory for its layers.
+/// What [`Transformer::summaries`] says of a model of these sizes, before there is memory for its layers.
 ///
 /// # Errors
 ///
-/// As [`Bert::open`].
+/// As [`Transformer::open`].
 pub fn summaries(
     weights: &(impl Weights + ?Sized),
-    config: &BertConfig,
+    config: &Config,
     kernels: &Kernels,
 ) -> Result<usize> {
     planning::summaries(config.layers, |layer, index| layer.locate(weights, config, index), kernels)
 }
 
-impl<L: AsRef<[Layer]> + Sync> Bert<L> {
+impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
     /// Finds the tensors of a model of these sizes. `layers` must have room for `config.layers`.
     ///
     /// Nothing but the index is read; [`check`] reports all findings where this stops at
@@ -88,7 +88,7 @@ impl<L: AsRef<[Layer]> + Sync> Bert<L> {
     ///
     /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`], [`ErrorKind::TransposedWeights`],
     /// [`ErrorKind::BadScale`]; [`ErrorKind::BufferTooSmall`] if `layers` is too short.
-    pub fn open(weights: &(impl Weights + ?Sized), config: BertConfig, layers: L) -> Result<Self>
+    pub fn open(weights: &(impl Weights + ?Sized), config: Config, layers: L) -> Result<Self>
     where
         L: AsMut<[Layer]>,
     {

@@ -74,18 +74,18 @@ impl Biases {
 }
 
 impl FamilyModel {
-    /// What [`Encoder::plan`](crate::model::Encoder::plan) says of the model whose tensors `weights`
+    /// What [`Transformer::plan`](crate::model::Transformer::plan) says of the model whose tensors `weights`
     /// has under the names of its family, before there is memory for its layers.
     ///
     /// # Errors
     ///
-    /// As [`Encoder::of_family`](crate::model::Encoder::of_family).
+    /// As [`Transformer::from_family`](crate::model::Transformer::from_family).
     pub fn plan(&self, weights: &(impl Weights + ?Sized), tokens: usize) -> Result<Plan> {
         let locate = |layer: &mut _, index| self.names.locate(layer, weights, &self.config, index);
         planning::plan(self.config.layers, locate, tokens)
     }
 
-    /// What [`Encoder::summaries`](crate::model::Encoder::summaries) says of it.
+    /// What [`Transformer::summaries`](crate::model::Transformer::summaries) says of it.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Llama<L> {
     /// answers; [`ErrorKind::BufferTooSmall`] if `layers` has not enough room;
     /// [`ErrorKind::UnsupportedArchitecture`] for settings that are not compiled in.
     pub fn open(weights: &(impl Weights + ?Sized), config: LlamaConfig, layers: L) -> Result<Self> {
-        Self::of_family(weights, config, names::detect(weights, &config)?, layers)
+        Self::from_family(weights, config, names::detect(weights, &config)?, layers)
     }
 
     /// The same under the names of another family.
@@ -32,7 +32,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Llama<L> {
     /// # Errors
     ///
     /// As [`open`](Self::open).
-    pub fn of_family(
+    pub fn from_family(
         weights: &(impl Weights + ?Sized),
         config: LlamaConfig,
         names: &Names,

@@ -11,7 +11,7 @@
 use super::layout::Layout;
 use super::positions::{Angles, Biases, relative_biases};
 use super::workspace::Workspace;
-use super::{Batch, Encoder};
+use super::{Batch, Transformer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, even_size, pieces, pieces_mut};
 use crate::kernel::{self, Strides, Table};
@@ -29,7 +29,7 @@ use crate::model::weights::Weights;
 
 /// A pack of texts on its way through a model.
 pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
-    model: &'a Encoder<L>,
+    model: &'a Transformer<L>,
     run: &'a Run<'a, W, P>,
     observe: &'a Observer<'a>,
     layout: &'a Layout,
@@ -77,17 +77,17 @@ where
     /// Runs all layers over texts of these lengths; the last hidden states are left in the
     /// workspace.
     pub(super) fn run(
-        model: &'a Encoder<L>,
+        model: &'a Transformer<L>,
         run: &'a Run<'a, W, P>,
         observe: &'a Observer<'a>,
         texts: &Batch<'a>,
         workspace: &mut Workspace<'_>,
     ) -> Result<()> {
-        let Batch { ids, types, lengths } = *texts;
+        let Batch { ids, types, lengths, .. } = *texts;
         let tokens = ids.len();
         let Workspace { layout, hidden, context, normed, angles, relative, codes, floats, bytes } =
             workspace;
-        let config = &model.config.transformer;
+        let config = &model.config;
         let hidden = hidden.get_mut(..tokens * config.hidden).ok_or(TOO_SMALL)?;
         let width = if FAMILIES { config.heads.width() } else { config.hidden };
         let context = context.get_mut(..tokens * width).ok_or(TOO_SMALL)?;
@@ -220,7 +220,7 @@ where
     ) -> Result<()> {
         let Part { index: job, output, floats, bytes } = part;
         let (mut staging, mut floats, bytes) = self.layout.staging(floats, bytes)?;
-        let config = &self.model.config.transformer;
+        let config = &self.model.config;
         let (tokens, size, sharing) = (self.tokens, config.head(), config.sharing());
         let key_stride = self.layout.key_stride;
         let together = self.layout.heads_together();
@@ -283,7 +283,7 @@ where
         (vectors, stride): (&mut [f32], usize),
         staging: &mut Staging<'_>,
     ) -> Result<()> {
-        let config = &self.model.config.transformer;
+        let config = &self.model.config;
         if config.has_query_key_norm() {
             self.norm(norm, vectors, &[], staging)?;
         }
@@ -349,7 +349,7 @@ where
 
     /// Copies the context of the tokens from `first` on, stored head by head, to rows.
     fn gather(&self, context: &[f32], first: usize, out: &mut [f32]) {
-        let Config { hidden, ref heads, .. } = self.model.config.transformer;
+        let Config { hidden, ref heads, .. } = self.model.config;
         let (size, width) = (heads.size, if FAMILIES { heads.width() } else { hidden });
         for (head, context) in context.chunks_exact((self.tokens * size).max(1)).enumerate() {
             let rows = context.chunks_exact(size.max(1)).skip(first);
@@ -384,7 +384,7 @@ where
         mut floats: &mut [f32],
     ) -> Result<()> {
         let Self { pass, layer: (_, layer), .. } = self;
-        let config = &pass.model.config.transformer;
+        let config = &pass.model.config;
         let Config { hidden: width, intermediate, .. } = *config;
         let tokens = hidden.len() / width.max(1);
         let sum = split_off(&mut floats, tokens * width).ok_or(TOO_SMALL)?;

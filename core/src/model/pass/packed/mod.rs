@@ -1,5 +1,4 @@
-//! Encoders: embeddings, layers of any settings, pooling; many texts at once, without a memory of
-//! them.
+//! Transformers over whole texts, many at once and without a cache.
 //!
 //! One pass of a layer goes over the data twice, each time in parts that a host may run on several
 //! threads:
@@ -22,26 +21,21 @@ pub mod workspace;
 use self::forward::Pass;
 use self::workspace::Workspace;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::finite::check_finite;
 use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::Observer;
-use crate::model::config::{BertConfig, FAMILIES};
-use crate::model::head::pool::pool;
+use crate::model::config::{Config, FAMILIES};
 use crate::model::parallel::Parallel;
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
 
-/// An encoder of the family that a build knows always.
-pub type Bert<L> = Encoder<L>;
-
-/// An encoder: its sizes, and where its tensors lie in the file.
+/// A transformer without a head: its sizes, and where its tensors lie in the file.
 ///
 /// `L` holds one [`Layer`] per layer: a slice, an array or a `Vec`.
 #[derive(Clone, Copy, Debug)]
-pub struct Encoder<L> {
-    pub(in crate::model) config: BertConfig,
+pub struct Transformer<L> {
+    pub(in crate::model) config: Config,
     pub(in crate::model) word: Matrix,
     pub(in crate::model) position: Matrix,
     pub(in crate::model) token_type: Matrix,
@@ -62,14 +56,23 @@ pub struct Batch<'a> {
     pub types: &'a [u8],
     /// How many tokens each text has.
     pub lengths: &'a [usize],
+    /// How many of each text's first tokens, those of a prompt, do not count in pooling.
+    pub skipped: usize,
 }
 
-const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+impl<'a> Batch<'a> {
+    /// Texts of so many tokens each, all of which count in pooling and are of the first type.
+    #[must_use]
+    pub const fn new(ids: &'a [u32], lengths: &'a [usize]) -> Self {
+        Self { ids, types: &[], lengths, skipped: 0 }
+    }
+}
+
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 
-impl<L> Encoder<L> {
-    /// An encoder of these sizes of which nothing is found yet.
-    pub const fn unlocated(config: BertConfig, layers: L) -> Self {
+impl<L> Transformer<L> {
+    /// A transformer of these sizes whose tensors are not located yet.
+    pub const fn unlocated(config: Config, layers: L) -> Self {
         Self {
             config,
             word: Matrix::EMPTY,
@@ -83,10 +86,10 @@ impl<L> Encoder<L> {
     }
 }
 
-impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
+impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
     /// The model's sizes.
     #[must_use]
-    pub const fn config(&self) -> &BertConfig {
+    pub const fn config(&self) -> &Config {
         &self.config
     }
 
@@ -101,82 +104,18 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         Plan { quantized, grouped, ..Plan::new(tokens) }
     }
 
-    /// The embedding of one text, into `out` of `hidden` elements.
+    /// Calls `each` with the number of each text and the hidden states of its tokens, `[tokens,
+    /// hidden]`, one text after the other, and `observe` with the input of every linear layer.
     ///
-    /// # Errors
-    ///
-    /// As [`embed_batch`](Self::embed_batch).
-    pub fn embed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
-        &self,
-        run: &Run<'_, W, P>,
-        ids: &[u32],
-        workspace: &mut Workspace<'_>,
-        out: &mut [f32],
-    ) -> Result<()> {
-        self.embed_batch(run, ids, &[ids.len()], workspace, out)
-    }
-
-    /// The embeddings of several texts, one row of `hidden` elements each, into `out`.
-    ///
-    /// `ids` holds the token ids of all texts (special tokens included) one after the other,
-    /// `lengths` how many each has. As many texts as the workspace has room for are computed
-    /// together.
+    /// As many texts as the workspace holds are computed together.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] for a text with more tokens
     /// than positions; [`ErrorKind::BufferTooSmall`] for one with more than the workspace was made
-    /// for; [`ErrorKind::InvalidArgument`] for one without tokens, or if the lengths do not add up;
-    /// [`ErrorKind::NotFinite`]; and what reading the weights may fail with.
-    pub fn embed_batch<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
-        &self,
-        run: &Run<'_, W, P>,
-        ids: &[u32],
-        lengths: &[usize],
-        workspace: &mut Workspace<'_>,
-        out: &mut [f32],
-    ) -> Result<()> {
-        self.embed_observed(run, ids, lengths, workspace, out, &|_| {})
-    }
-
-    /// As [`embed_batch`](Self::embed_batch), showing `observe` what every linear layer is applied
-    /// to.
-    ///
-    /// Meant for calibration: what the activations of a float model look like decides how its
-    /// weights are quantised.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed_batch`](Self::embed_batch).
-    pub fn embed_observed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
-        &self,
-        run: &Run<'_, W, P>,
-        ids: &[u32],
-        lengths: &[usize],
-        workspace: &mut Workspace<'_>,
-        out: &mut [f32],
-        observe: &Observer<'_>,
-    ) -> Result<()> {
-        let texts = Batch { ids, types: &[], lengths };
-        self.check_texts(&texts, workspace.layout.tokens, out.len())?;
-        let mut rows = out.chunks_exact_mut(self.config.hidden.max(1));
-        self.pass(run, &texts, workspace, observe, &mut |_, states| {
-            let out = rows.next().ok_or(TOO_SMALL)?;
-            pool(&self.config, states, out);
-            check_finite(out)
-        })
-    }
-
-    /// Shows `each` the number of each text and the hidden states of its tokens, `[tokens,
-    /// hidden]`, one text after the other: what heads of any kind are made of; and `observe` what
-    /// every linear layer is applied to.
-    ///
-    /// # Errors
-    ///
-    /// As [`embed_batch`](Self::embed_batch), the first error of `each`, and
-    /// [`ErrorKind::InvalidArgument`] if there are not as many types as ids, or types that the
-    /// model does not have.
-    #[cfg(feature = "families")]
+    /// for; [`ErrorKind::InvalidArgument`] for one without tokens, if the lengths do not add up, if
+    /// there are not as many types as ids, or for types that the model does not have; the first
+    /// error of `each`, and what reading the weights may fail with.
     pub fn states<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -185,17 +124,17 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         each: &mut dyn FnMut(usize, &[f32]) -> Result<()>,
         observe: &Observer<'_>,
     ) -> Result<()> {
-        let Batch { ids, lengths, .. } = *texts;
-        let types = if self.token_type.rows > 1 { texts.types } else { &[] };
-        let has_types =
-            |types: &[u8]| types.iter().all(|it| usize::from(*it) < self.token_type.rows);
-        if !types.is_empty() && (types.len() != ids.len() || !has_types(types)) {
+        let mut texts = *texts;
+        if !FAMILIES || self.token_type.rows <= 1 {
+            texts.types = &[];
+        }
+        let has_type = |it: &u8| usize::from(*it) < self.token_type.rows;
+        let Batch { ids, types, .. } = texts;
+        if !types.is_empty() && (types.len() != ids.len() || !types.iter().all(has_type)) {
             return Err(INVALID);
         }
-        let texts = Batch { types, ..*texts };
-        let rows = lengths.len().saturating_mul(self.config.hidden);
-        self.check_texts(&texts, workspace.layout.tokens, rows)?;
-        self.pass(run, &texts, workspace, observe, &mut |text, states| each(text, states))
+        self.check_texts(&texts, workspace.layout.tokens)?;
+        self.pass(run, &texts, workspace, observe, each)
     }
 
     /// Takes texts through the model, as many at a time as there is room for.
@@ -205,9 +144,9 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         texts: &Batch<'_>,
         workspace: &mut Workspace<'_>,
         observe: &Observer<'_>,
-        each: &mut impl FnMut(usize, &[f32]) -> Result<()>,
+        each: &mut dyn FnMut(usize, &[f32]) -> Result<()>,
     ) -> Result<()> {
-        let Batch { mut ids, mut types, mut lengths } = *texts;
+        let Batch { mut ids, mut types, mut lengths, .. } = *texts;
         let mut number = 0;
         while !lengths.is_empty() {
             let (texts, tokens) = pack(lengths, workspace.layout.tokens);
@@ -217,7 +156,7 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
                 true => types.split_at_checked(tokens).ok_or(INVALID)?,
                 false => (types, types),
             };
-            let these = Batch { ids: these, types: these_types, lengths: these_lengths };
+            let these = Batch { types: these_types, ..Batch::new(these, these_lengths) };
             Pass::run(self, run, observe, &these, workspace)?;
             let mut hidden = &*workspace.hidden;
             for length in these_lengths {
@@ -232,7 +171,7 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         Ok(())
     }
 
-    fn check_texts(&self, texts: &Batch<'_>, room: usize, out: usize) -> Result<()> {
+    fn check_texts(&self, texts: &Batch<'_>, room: usize) -> Result<()> {
         let Batch { ids, lengths, .. } = *texts;
         let error = |kind| Err(Error::without_offset(kind));
         let mut total = 0_usize;
@@ -248,7 +187,7 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
             }
             total = total.saturating_add(length);
         }
-        if total != ids.len() || lengths.len().checked_mul(self.config.hidden) != Some(out) {
+        if total != ids.len() {
             return error(ErrorKind::InvalidArgument);
         }
         if ids.iter().any(|&id| id as usize >= self.config.vocabulary) {

@@ -1,6 +1,6 @@
 //! What positions do to queries, keys and scores, brought in once for a pass.
 
-use super::Encoder;
+use super::Transformer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::pieces_mut;
 use crate::model::config::{Config, FAMILIES};
@@ -57,13 +57,13 @@ impl<'a> Biases<'a> {
 
 /// Brings in what is added to scores, for distances in texts of up to `longest` tokens.
 pub(super) fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
-    model: &Encoder<L>,
+    model: &Transformer<L>,
     run: &Run<'_, W, P>,
     longest: usize,
     memory: &'a mut [f32],
     staging: &mut Staging<'_>,
 ) -> Result<Biases<'a>> {
-    let config = &model.config.transformer;
+    let config = &model.config;
     let Some(relative) = config.relative() else { return Ok(Biases { all: &[], size: 0 }) };
     let (heads, size) = (config.heads.query, 2 * longest);
     let all = memory.get_mut(..heads * size).ok_or(TOO_SMALL)?;

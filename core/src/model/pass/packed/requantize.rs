@@ -4,13 +4,13 @@
 //!
 //! Activations are quantised, too, so they have to be evened out as in a model that was
 //! [calibrated](crate::quant::int8): the file has the scales of their columns, or they
-//! [follow](Encoder::column_scales) from [observing](Encoder::embed_observed) the model as it is.
+//! [follow](Transformer::column_scales) from [observing](Transformer::embed_observed) the model as it is.
 
 use core::ops::Range;
 
 pub use crate::model::linear::requantize::Requantized;
 
-use super::Encoder;
+use super::Transformer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::observation::LayerInput;
@@ -115,7 +115,7 @@ impl Layer {
     }
 }
 
-impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Encoder<L> {
+impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Transformer<L> {
     /// How many bytes [`requantize`](Self::requantize) needs at most, about one for each weight: 0
     /// if there is nothing to requantise, `usize::MAX` if they are more than addresses.
     #[must_use]
@@ -134,7 +134,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Encoder<L> {
     /// [`column_scales`](Self::column_scales) need.
     #[must_use]
     pub const fn requantizing_floats(&self) -> usize {
-        self.config.transformer.widest().saturating_mul(2)
+        self.config.widest().saturating_mul(2)
     }
 
     /// Makes the scales of the activations' [columns](LayerInput::columns) of their root mean

@@ -1,13 +1,13 @@
 //! What kernels want to know of a model's 8-bit weights: how much it is, and where it goes.
 
-use super::Encoder;
+use super::Transformer;
 use crate::error::Result;
 use crate::kernel::{Kernels, RowSummary};
 use crate::model::block::layer::Layer;
 use crate::model::linear::summaries;
 use crate::model::weights::Weights;
 
-impl<L: AsRef<[Layer]>> Encoder<L> {
+impl<L: AsRef<[Layer]>> Transformer<L> {
     fn layers(&self) -> impl Iterator<Item = &Layer> {
         self.layers.as_ref().iter().take(self.config.layers)
     }

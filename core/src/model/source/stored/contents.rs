@@ -1,9 +1,9 @@
 //! What one pass over the file tells.
 
 use super::tokens::{TokenIndex, TokenPlaces};
+use crate::describe::BertConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Format, SpecialRole};
-use crate::model::config::BertConfig;
 use crate::read::{ReadAt, Seek};
 use crate::tensor::{Dtype, Shape, TensorHeader, identity};
 use crate::token::{LengthPrefix, SpecialIds};

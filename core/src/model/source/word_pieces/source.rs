@@ -8,6 +8,7 @@ use super::given::Added;
 use super::in_json::TokenInJson;
 use super::index::{WordPieceIndex, WordPieceTables};
 use super::{BAD, TOO_SMALL};
+use crate::describe::BertConfig;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "gguf")]
 use crate::event;
@@ -21,7 +22,6 @@ use crate::format::embd::Embd;
 use crate::format::embd::TokenEntries;
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
-use crate::model::config::BertConfig;
 #[cfg(feature = "amb")]
 use crate::model::source::amb::amb_spelling;
 #[cfg(feature = "folder-models")]

@@ -1,25 +1,13 @@
-//! The sizes and habits of a BERT model, from a file's metadata.
+//! The settings of a BERT encoder, from a file's metadata.
 
 use core::ops::Deref;
 
-use super::transformer::{Config, Heads};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::limit::Limit;
+use crate::model::{Config, Heads, TextEmbedding, Way};
 use crate::text::fraction::fraction;
 use crate::token::Normalization;
-
-/// How the vectors of the tokens become one vector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Pooling {
-    /// The mean over all tokens of the text.
-    #[default]
-    Mean,
-    /// The vector of the first token (`[CLS]`).
-    Cls,
-    /// The vector of the last token.
-    Last,
-}
 
 /// A BERT encoder: its transformer, how its output is made an embedding, and what its tokenizer
 /// does.
@@ -28,8 +16,8 @@ pub enum Pooling {
 pub struct BertConfig {
     /// The sizes and settings of the transformer, which are the configuration's own too.
     pub transformer: Config,
-    /// How the tokens' vectors become one.
-    pub pooling: Pooling,
+    /// The pooling mode: the mean, or the first token.
+    pub pooling: Way,
     /// Whether the embedding is scaled to length 1.
     pub normalize: bool,
     /// Whether the tokenizer makes letters lower case.
@@ -56,22 +44,6 @@ impl Deref for BertConfig {
 }
 
 impl BertConfig {
-    /// The settings of an encoder whose pooling and tokenizer are others' business.
-    #[cfg(feature = "families")]
-    pub(crate) const fn of(transformer: Config) -> Self {
-        Self {
-            transformer,
-            pooling: Pooling::Mean,
-            normalize: false,
-            do_lower_case: false,
-            strip_accents: None,
-            split_ideographs: false,
-            max_tokens: transformer.positions,
-            has_added_tokens: false,
-            has_default_prompt: false,
-        }
-    }
-
     /// Every key that [`from_metadata`](Self::from_metadata) asks for.
     pub const KEYS: [&'static str; 16] = [
         "num_layers",
@@ -92,7 +64,23 @@ impl BertConfig {
         "default_prompt_name",
     ];
 
-    /// What the model's tokenizer does to texts before it looks for words.
+    /// The value of the key `pooling`.
+    #[must_use]
+    pub const fn pooling_name(&self) -> &'static str {
+        match self.pooling {
+            Way::First => "cls",
+            _ => "mean",
+        }
+    }
+
+    /// How hidden states become an embedding.
+    #[must_use]
+    pub fn embedding(&self) -> TextEmbedding {
+        let Self { transformer, pooling, normalize, .. } = *self;
+        TextEmbedding { width: transformer.hidden, pooling: pooling.into(), normalize }
+    }
+
+    /// The normalisation that the model's tokenizer applies to texts.
     #[must_use]
     pub const fn normalization(&self) -> Normalization {
         let usual = Normalization::new(self.do_lower_case, self.strip_accents);
@@ -167,8 +155,8 @@ impl BertConfig {
             Some(_) => number("max_tokens", Limit::SIZE)?,
         };
         let pooling = match value("pooling") {
-            None | Some(Value::Text("mean")) => Pooling::Mean,
-            Some(Value::Text("cls")) => Pooling::Cls,
+            None | Some(Value::Text("mean")) => Way::Mean,
+            Some(Value::Text("cls")) => Way::First,
             Some(_) => return Err(("pooling", ErrorKind::BadMetadata)),
         };
         let head = hidden.checked_div(heads).unwrap_or(0);
@@ -245,7 +233,7 @@ mod tests {
     fn the_required_keys_suffice() {
         let config = read(&[]).unwrap();
         assert_eq!((config.layers, config.head(), config.max_tokens), (6, 32, 256));
-        assert_eq!((config.epsilon, config.pooling), (1e-12, Pooling::Mean));
+        assert_eq!((config.epsilon, config.pooling), (1e-12, Way::Mean));
         assert!(config.normalize && config.do_lower_case);
     }
 

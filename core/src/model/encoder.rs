@@ -1,0 +1,131 @@
+//! Encoders: a transformer and the head that makes one vector of a text's hidden states.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::block::layer::Layer;
+use crate::model::block::observation::Observer;
+use crate::model::config::Config;
+use crate::model::head::dense::Dense;
+use crate::model::head::embedding::Embedding;
+use crate::model::parallel::Parallel;
+use crate::model::pass::packed::workspace::Workspace;
+use crate::model::pass::packed::{Batch, Transformer};
+use crate::model::plan::Plan;
+use crate::model::run::Run;
+use crate::model::weights::Weights;
+
+const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+
+/// A transformer that embeds texts.
+///
+/// `L` holds one [`Layer`] per layer, `D` the linear layers after the pooling: a slice, an array or
+/// a `Vec`.
+#[derive(Clone, Copy, Debug)]
+pub struct Encoder<L, D = [Dense<'static>; 0]> {
+    /// The transformer.
+    pub transformer: Transformer<L>,
+    /// How hidden states become one vector.
+    pub embedding: Embedding,
+    /// Linear layers after the pooling, in order.
+    pub dense: D,
+}
+
+impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
+    /// Locates the tensors of a BERT encoder in `weights`; `layers` holds `config.layers` elements
+    /// or more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transformer::open`].
+    pub fn open(
+        weights: &(impl Weights + ?Sized),
+        config: Config,
+        embedding: Embedding,
+        layers: L,
+    ) -> Result<Self> {
+        let transformer = Transformer::open(weights, config, layers)?;
+        Ok(Self { transformer, embedding, dense: [] })
+    }
+}
+
+impl<'m, L: AsRef<[Layer]> + Sync, D: AsRef<[Dense<'m>]>> Encoder<L, D> {
+    /// The transformer's sizes and settings.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        self.transformer.config()
+    }
+
+    /// Elements of an embedding.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        let last = self.dense.as_ref().last();
+        last.map_or(self.embedding.pooled(), |layer| layer.bias.len())
+    }
+
+    /// Floats of scratch memory that [`embed`](Self::embed) takes: none without linear layers.
+    #[must_use]
+    pub fn scratch(&self) -> usize {
+        let layers = self.dense.as_ref();
+        if layers.is_empty() {
+            return 0;
+        }
+        let outputs = layers.iter().map(|layer| layer.bias.len());
+        outputs.fold(self.embedding.pooled(), usize::max).saturating_mul(2)
+    }
+
+    /// How the model was made to run: see [`Transformer::plan`].
+    #[must_use]
+    pub fn plan(&self, tokens: usize) -> Plan {
+        self.transformer.plan(tokens)
+    }
+
+    /// The embeddings of texts, [`dimensions`](Self::dimensions) elements each, into `out`, with
+    /// [`scratch`](Self::scratch) floats of scratch memory. As many texts as the workspace holds
+    /// are computed together.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transformer::states`]; [`ErrorKind::BufferTooSmall`] if there is less scratch memory;
+    /// [`ErrorKind::InvalidArgument`] if `out` has another length.
+    pub fn embed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        texts: &Batch<'_>,
+        workspace: &mut Workspace<'_>,
+        scratch: &mut [f32],
+        out: &mut [f32],
+    ) -> Result<()> {
+        self.embed_observed(run, texts, workspace, scratch, out, &|_| {})
+    }
+
+    /// As [`embed`](Self::embed), and shows `observe` the input of every linear layer of the
+    /// transformer.
+    ///
+    /// Calibration uses it: how weights are quantised depends on a float model's activations.
+    ///
+    /// # Errors
+    ///
+    /// As [`embed`](Self::embed).
+    pub fn embed_observed<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
+        &self,
+        run: &Run<'_, W, P>,
+        texts: &Batch<'_>,
+        workspace: &mut Workspace<'_>,
+        scratch: &mut [f32],
+        out: &mut [f32],
+        observe: &Observer<'_>,
+    ) -> Result<()> {
+        let Batch { lengths, skipped, .. } = *texts;
+        let dimensions = self.dimensions();
+        if dimensions == 0 || lengths.len().checked_mul(dimensions) != Some(out.len()) {
+            return Err(INVALID);
+        }
+        let mut rows = out.chunks_exact_mut(dimensions).zip(lengths);
+        let mut each = |_, states: &[f32]| {
+            let (row, length) = rows.next().ok_or(TOO_SMALL)?;
+            let states = (states, skipped.min(*length));
+            self.embedding.write(run.kernels, self.dense.as_ref(), states, scratch, row)
+        };
+        self.transformer.states(run, texts, workspace, &mut each, observe)
+    }
+}
