@@ -1,10 +1,10 @@
 //! Tensors: their types, and their elements as floats.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 
 use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::model::Weights;
-use nanoembed_core::tensor::{Dtype, MAX_DIMS, Opaque, TensorHeader};
+use nanoembed_core::tensor::{Dtype, MAX_DIMS, TensorHeader};
 
 use crate::memory::number;
 use crate::pointer;
@@ -21,73 +21,45 @@ const _: () = assert!(MAX_DIMS == NANOEMBED_MAX_DIMENSIONS);
 /// library knows.
 pub type nanoembed_dtype = u32;
 
-/// The types in the order of their numbers, which count from 1 and never change: new types go to
-/// the end.
-const DTYPES: [(Dtype, &CStr); 48] = [
-    (Dtype::F64, c"f64"),
-    (Dtype::F32, c"f32"),
-    (Dtype::F16, c"f16"),
-    (Dtype::BF16, c"bf16"),
-    (Dtype::F8E4M3, c"f8_e4m3"),
-    (Dtype::F8E5M2, c"f8_e5m2"),
-    (Dtype::F8E8M0, c"f8_e8m0"),
-    (Dtype::I64, c"i64"),
-    (Dtype::I32, c"i32"),
-    (Dtype::I16, c"i16"),
-    (Dtype::I8, c"i8"),
-    (Dtype::U64, c"u64"),
-    (Dtype::U32, c"u32"),
-    (Dtype::U16, c"u16"),
-    (Dtype::U8, c"u8"),
-    (Dtype::Bool, c"bool"),
-    (Dtype::Q4_0, c"q4_0"),
-    (Dtype::Q4_1, c"q4_1"),
-    (Dtype::Q5_0, c"q5_0"),
-    (Dtype::Q5_1, c"q5_1"),
-    (Dtype::Q8_0, c"q8_0"),
-    (Dtype::Q8_1, c"q8_1"),
-    (Dtype::Q2K, c"q2_k"),
-    (Dtype::Q3K, c"q3_k"),
-    (Dtype::Q4K, c"q4_k"),
-    (Dtype::Q5K, c"q5_k"),
-    (Dtype::Q6K, c"q6_k"),
-    (Dtype::Q8K, c"q8_k"),
-    (Dtype::Opaque(Opaque::Iq1S), c"iq1_s"),
-    (Dtype::Opaque(Opaque::Iq1M), c"iq1_m"),
-    (Dtype::Opaque(Opaque::Iq2Xxs), c"iq2_xxs"),
-    (Dtype::Opaque(Opaque::Iq2Xs), c"iq2_xs"),
-    (Dtype::Opaque(Opaque::Iq2S), c"iq2_s"),
-    (Dtype::Opaque(Opaque::Iq3Xxs), c"iq3_xxs"),
-    (Dtype::Opaque(Opaque::Iq3S), c"iq3_s"),
-    (Dtype::Opaque(Opaque::Iq4Nl), c"iq4_nl"),
-    (Dtype::Opaque(Opaque::Iq4Xs), c"iq4_xs"),
-    (Dtype::Opaque(Opaque::Tq1_0), c"tq1_0"),
-    (Dtype::Opaque(Opaque::Tq2_0), c"tq2_0"),
-    (Dtype::Opaque(Opaque::Mxfp4), c"mxfp4"),
-    (Dtype::Opaque(Opaque::Nvfp4), c"nvfp4"),
-    (Dtype::Opaque(Opaque::Q1_0), c"q1_0"),
-    (Dtype::Opaque(Opaque::C64), c"c64"),
-    (Dtype::Opaque(Opaque::F8E4M3Fnuz), c"f8_e4m3fnuz"),
-    (Dtype::Opaque(Opaque::F8E5M2Fnuz), c"f8_e5m2fnuz"),
-    (Dtype::Opaque(Opaque::F6E2M3), c"f6_e2m3"),
-    (Dtype::Opaque(Opaque::F6E3M2), c"f6_e3m2"),
-    (Dtype::Opaque(Opaque::F4), c"f4"),
-];
+/// The longest name of a type, and the zero behind it.
+const NAME_BYTES: usize = 16;
 
-fn dtype_of(number: nanoembed_dtype) -> Option<(Dtype, &'static CStr)> {
-    let at = usize::try_from(number).ok()?.checked_sub(1)?;
-    DTYPES.get(at).copied()
+/// The names of the types for C, in the order of their numbers: those of [`Dtype::ALL`], which
+/// count from 1 and never change.
+static NAMES: [[u8; NAME_BYTES]; Dtype::ALL.len()] = {
+    let mut names = [[0; NAME_BYTES]; Dtype::ALL.len()];
+    let mut number = 0;
+    while number < Dtype::ALL.len() {
+        let name = Dtype::ALL[number].name().as_bytes();
+        assert!(name.len() < NAME_BYTES, "a longer name");
+        let mut at = 0;
+        while at < name.len() {
+            names[number][at] = name[at];
+            at += 1;
+        }
+        number += 1;
+    }
+    names
+};
+
+fn index(number: nanoembed_dtype) -> Option<usize> {
+    usize::try_from(number).ok()?.checked_sub(1)
+}
+
+fn dtype_from_number(number: nanoembed_dtype) -> Option<Dtype> {
+    Dtype::ALL.get(index(number)?).copied()
 }
 
 fn number_of(dtype: Dtype) -> nanoembed_dtype {
-    DTYPES.iter().zip(1..).find(|((known, _), _)| *known == dtype).map_or(0, |(_, number)| number)
+    Dtype::ALL.iter().zip(1..).find(|(known, _)| **known == dtype).map_or(0, |(_, number)| number)
 }
 
 /// The name of a type, for example `q4_k`, or `unknown`. Types are numbered from 1 without gaps.
 /// Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn nanoembed_dtype_name(dtype: nanoembed_dtype) -> *const c_char {
-    dtype_of(dtype).map_or(c"unknown", |(_, name)| name).as_ptr()
+    let name = index(dtype).and_then(|index| NAMES.get(index));
+    name.map_or(c"unknown".as_ptr(), |name| name.as_ptr().cast())
 }
 
 /// What a file says of a tensor.
@@ -141,7 +113,7 @@ pub unsafe extern "C" fn nanoembed_dequantize(
     count: usize,
 ) -> nanoembed_status {
     let make = || -> Outcome {
-        let (dtype, _) = dtype_of(dtype).ok_or(INVALID)?;
+        let dtype = dtype_from_number(dtype).ok_or(INVALID)?;
         // SAFETY: the caller's promise.
         let (data, out) =
             unsafe { (pointer::slice(data, bytes)?, pointer::slice_mut(out, count)?) };
@@ -192,7 +164,7 @@ fn tensor_floats(
     tile: &mut [u8],
     out: &mut [f32],
 ) -> Outcome {
-    let (dtype, _) = dtype_of(tensor.dtype).ok_or(INVALID)?;
+    let dtype = dtype_from_number(tensor.dtype).ok_or(INVALID)?;
     // None of these types has blocks of no size; the compiler does not know.
     let (block, block_bytes) = (dtype.block_elements().max(1), dtype.block_bytes().max(1));
     let blocks = tensor.bytes / block_bytes as u64;

@@ -18,7 +18,7 @@ use nanoembed_core::model::SliceWeights;
 use nanoembed_tests::agreement::{Agreement, compare, embed};
 use nanoembed_tests::data::published_model;
 use nanoembed_tests::minilm::Safetensors;
-use nanoembed_tests::schemes::{SCHEMES, Scheme};
+use nanoembed_tests::schemes::{Scheme, schemes};
 use plotters::prelude::*;
 
 const MOST_TOKENS: usize = 256;
@@ -46,8 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let model = Safetensors::read(&file);
     let mut lines = Vec::new();
-    for (name, scheme) in SCHEMES {
-        let line = measure(name, *scheme, &model);
+    for (name, scheme) in schemes() {
+        let line = measure(&name, scheme, &model);
         println!(
             "{:12} {:6.1} MB {:5.2} bits  mean {:.6}  least {:.6}  same neighbour {}",
             line.name,

@@ -1,9 +1,10 @@
 //! Quantisation schemes as a table: how each stores a matrix, and what comes back.
 
 use nanoembed_core::quant::{
-    afq, dequantize, dequantize_weight, f8q8, fp8, hqq, int8, int8::CodeRange, mxfp4, quantize,
+    afq, dequantize, dequantize_weight, f8q8, fp8, has_quantizer, hqq, int8, int8::CodeRange,
+    mxfp4, quantize,
 };
-use nanoembed_core::tensor::{Afq, Dtype, Encoding, Floats, Hqq, Shape, Weight};
+use nanoembed_core::tensor::{Afq, Dtype, DtypeKind, Encoding, Floats, Hqq, Shape, Weight};
 
 /// How matrices are stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,29 +26,54 @@ pub enum Scheme {
     Int8,
 }
 
-/// All schemes under the names of the command line.
-pub const SCHEMES: &[(&str, Scheme)] = &[
-    ("f32", Scheme::Plain(Dtype::F32, Dtype::F32)),
-    ("f16", Scheme::Plain(Dtype::F16, Dtype::F16)),
-    ("bf16", Scheme::Plain(Dtype::BF16, Dtype::BF16)),
+/// The schemes of several arrays, under the names of the command line.
+const ARRAYS: [(&str, Scheme); 11] = [
     ("int8", Scheme::Int8),
-    ("q8_0", Scheme::Plain(Dtype::Q8_0, Dtype::Q8_0)),
     ("hqq8", Scheme::Hqq(8)),
     ("afq8", Scheme::Afq(8)),
     ("f8q8", Scheme::F8q8),
     ("fp8", Scheme::Fp8),
-    ("q6k + q8_0", Scheme::Plain(Dtype::Q6K, Dtype::Q8_0)),
     ("afq6", Scheme::Afq(6)),
-    ("q5_0", Scheme::Plain(Dtype::Q5_0, Dtype::Q5_0)),
-    ("q4k + q4_0", Scheme::Plain(Dtype::Q4K, Dtype::Q4_0)),
-    ("q4_1", Scheme::Plain(Dtype::Q4_1, Dtype::Q4_1)),
-    ("q4_0", Scheme::Plain(Dtype::Q4_0, Dtype::Q4_0)),
     ("hqq4", Scheme::Hqq(4)),
     ("afq4", Scheme::Afq(4)),
     ("mxfp4", Scheme::Mxfp4),
     ("afq3", Scheme::Afq(3)),
     ("afq2", Scheme::Afq(2)),
 ];
+
+/// All schemes under the names of the command line: every type that is quantised to as elements or
+/// blocks, then those of several arrays.
+#[must_use]
+pub fn schemes() -> Vec<(String, Scheme)> {
+    let plain = written(DtypeKind::Number).chain(written(DtypeKind::Blocks)).map(|dtype| {
+        let other = for_short_rows(dtype);
+        let name = |dtype: Dtype| dtype.name().replace("_k", "k");
+        let name = match other == dtype {
+            true => name(dtype),
+            false => format!("{} + {}", name(dtype), name(other)),
+        };
+        (name, Scheme::Plain(dtype, other))
+    });
+    plain.chain(ARRAYS.map(|(name, scheme)| (name.to_owned(), scheme))).collect()
+}
+
+/// The types of a kind that values are quantised to.
+pub fn written(kind: DtypeKind) -> impl Iterator<Item = Dtype> {
+    Dtype::ALL.iter().copied().filter(move |dtype| dtype.kind() == kind && has_quantizer(*dtype))
+}
+
+/// The type for rows that are no whole blocks of 256: that of blocks of 32 with as many bits or as
+/// few more as there are.
+fn for_short_rows(dtype: Dtype) -> Dtype {
+    let bits = |dtype: Dtype| dtype.block_bytes() * 256 / dtype.block_elements();
+    if dtype.block_elements() <= 32 {
+        return dtype;
+    }
+    written(DtypeKind::Blocks)
+        .filter(|other| other.block_elements() == 32 && bits(*other) >= bits(dtype))
+        .min_by_key(|other| bits(*other))
+        .unwrap_or(Dtype::F16)
+}
 
 impl Scheme {
     /// Quantises rows of `cols` values and dequantises them again; with the bytes that they take

@@ -18,7 +18,7 @@ use crate::failure::{Failure, Result};
 #[wasm_bindgen]
 #[must_use]
 pub fn block(dtype: &str) -> u32 {
-    let block = dtype_of(dtype).and_then(|dtype| {
+    let block = Dtype::from_name(dtype).and_then(|dtype| {
         let elements = u16::try_from(dtype.block_elements()).ok()?;
         let bytes = u16::try_from(dtype.block_bytes()).ok()?;
         Some(u32::from(elements) << 16 | u32::from(bytes))
@@ -33,9 +33,10 @@ pub fn block(dtype: &str) -> u32 {
 /// `unsupported_dtype`, or `invalid_argument` if there are fewer.
 #[wasm_bindgen]
 pub fn dequantize(dtype: &str, data: &[u8], count: usize) -> Result<Vec<f32>> {
-    let dtype = dtype_of(dtype).ok_or(ErrorKind::UnsupportedDtype)?;
-    // No type has more than 3 elements in a byte, so that memory is bounded by what was given.
-    if count > data.len().saturating_mul(4) {
+    let dtype = Dtype::from_name(dtype).ok_or(ErrorKind::UnsupportedDtype)?;
+    // Memory is bounded by the bytes that were given.
+    let blocks = data.len().checked_div(dtype.block_bytes()).unwrap_or(0);
+    if count > blocks.saturating_mul(dtype.block_elements()) {
         return Err(ErrorKind::InvalidArgument.into());
     }
     let mut out = filled(count, 0.0)?;
@@ -78,7 +79,3 @@ pub fn dequantize_layer(file: &[u8], name: &str, first: usize, count: usize) -> 
 
 /// How many tensors a file with one layer may have.
 const MAX_TENSORS: usize = 64;
-
-fn dtype_of(name: &str) -> Option<Dtype> {
-    Dtype::ALL.iter().copied().find(|dtype| dtype.name() == name)
-}

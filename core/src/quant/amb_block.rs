@@ -88,7 +88,7 @@ pub fn fit(values: &[f32], weights: ColumnWeights<'_>, bits: CodeBits, scales: S
     best
 }
 
-/// What the nearest code to `value` on a scale is worth.
+/// The value of the code that is nearest to `value` under `scale`.
 #[must_use]
 pub fn round_to(value: f32, scale: f32, bits: CodeBits) -> f32 {
     nearest(value * super::block::reciprocal(scale), lowest(bits)) * scale

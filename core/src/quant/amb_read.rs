@@ -176,7 +176,8 @@ pub(super) fn each_run<B: Bytes>(
     Ok(())
 }
 
-/// Whether the block is in full precision, and how many from it on are what it is, at most `most`.
+/// Returns true if the block is in full precision, and the number of blocks from it on, at most
+/// `most`, that are stored in the same way.
 fn alike(data: &mut impl Bytes, block: u64, most: u64) -> Result<(bool, u64)> {
     let mut full = None;
     let mut count = 0;

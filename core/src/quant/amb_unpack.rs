@@ -19,10 +19,11 @@ pub const GROUP_COLS: usize = 32;
 /// code its type's magnitude is added, 8 to those of 4 bits.
 pub type UnpackCodes = fn(CodeBits, &[u8], &mut [u8]);
 
-/// What is added to the codes that halves become.
+/// The offset of the codes that halves become.
 const HALVES_OFFSET: f32 = 64.0;
 
-/// Whether rows of `cols` elements can be unpacked: blocks are whole groups, and rows whole blocks.
+/// Returns true if rows of `cols` elements can be unpacked: each block is a whole number of groups,
+/// each row a whole number of blocks.
 #[must_use]
 pub const fn has_groups(codes: &ScaledCodes, cols: usize) -> bool {
     let block = codes.block as usize;

@@ -1,75 +1,83 @@
-//! Rows of blocks as codes without sign, and a scale and a minimum for each group: what products
-//! with quantised activations take.
+//! Rows of blocks as unsigned codes, and a scale and a minimum for each group: the operands of
+//! products with quantised activations.
 //!
 //! Every block layout of few bits is affine in its groups: `x = scale · code + minimum`. Signed
 //! codes get their offset added, and the minimum takes it off again.
 
-use super::{q2_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0};
+use super::ggml::{self, layouts};
 use crate::tensor::Dtype;
 
 /// A constant, so that nothing of what was left out is linked.
 const BUILT_IN: bool = cfg!(feature = "blocks-ggml");
-
-/// How many elements share a scale; `None` for types that are not unpacked here.
-#[must_use]
-pub const fn group_elements(dtype: Dtype) -> Option<usize> {
-    match dtype {
-        _ if !BUILT_IN => None,
-        Dtype::Q4_0 | Dtype::Q4_1 | Dtype::Q5_0 | Dtype::Q5_1 | Dtype::Q8_0 => Some(32),
-        Dtype::Q4K | Dtype::Q5K => Some(32),
-        Dtype::Q2K | Dtype::Q6K => Some(16),
-        _ => None,
-    }
-}
-
-/// What was added to signed codes to make them unsigned; `None` for types that have a minimum of
-/// their own.
-const fn offset(dtype: Dtype) -> Option<u8> {
-    match dtype {
-        Dtype::Q4_0 => Some(8),
-        Dtype::Q5_0 => Some(16),
-        Dtype::Q8_0 => Some(128),
-        Dtype::Q6K => Some(32),
-        _ => None,
-    }
-}
 
 /// Makes f32 of codes: `(codes, offset, group, factors, out)` to `scale · (code − offset) +
 /// minimum`, a scale and a minimum for each `group` elements. Kernels have it for the instructions
 /// of a CPU.
 pub type Affine<'a> = &'a dyn Fn(&[u8], u8, usize, &[(f32, f32)], &mut [f32]);
 
-/// Dequantises whole blocks as [`dequantize`](super::dequantize) does, to the same bits, by
-/// `affine`; false if `dtype` is not unpacked here.
-pub fn dequantize_blocks(dtype: Dtype, data: &[u8], out: &mut [f32], affine: Affine<'_>) -> bool {
-    match dtype {
-        _ if !BUILT_IN => return false,
-        Dtype::Q4_0 => pieces(dtype, data, out, affine, q4_0::unpack_block),
-        Dtype::Q4_1 => pieces(dtype, data, out, affine, q4_1::unpack_block),
-        Dtype::Q5_0 => pieces(dtype, data, out, affine, q5_0::unpack_block),
-        Dtype::Q5_1 => pieces(dtype, data, out, affine, q5_1::unpack_block),
-        Dtype::Q8_0 => pieces(dtype, data, out, affine, q8_0::unpack_block),
-        Dtype::Q2K => pieces(dtype, data, out, affine, q2_k::unpack_block),
-        Dtype::Q4K => pieces(dtype, data, out, affine, q4_k::unpack_block),
-        Dtype::Q5K => pieces(dtype, data, out, affine, q5_k::unpack_block),
-        Dtype::Q6K => pieces(dtype, data, out, affine, q6_k::unpack_block),
-        _ => return false,
-    }
-    true
+macro_rules! functions {
+    ($(
+        $dtype:ident $layout:ident
+        $(groups($unpack:ident, $group:literal, $offset:expr))? $(=> $quantize:ident)?;
+    )+) => {
+        /// How many elements share a scale; `None` for types that are not unpacked here.
+        #[must_use]
+        pub const fn group_elements(dtype: Dtype) -> Option<usize> {
+            match dtype {
+                _ if !BUILT_IN => None,
+                $($(Dtype::$dtype => Some($group),)?)+
+                _ => None,
+            }
+        }
+
+        /// Dequantises whole blocks as [`dequantize`](super::dequantize) does, to the same bits, by
+        /// `affine`; false if `dtype` is not unpacked here.
+        pub fn dequantize_blocks(
+            dtype: Dtype,
+            data: &[u8],
+            out: &mut [f32],
+            affine: Affine<'_>,
+        ) -> bool {
+            match dtype {
+                _ if !BUILT_IN => return false,
+                $($(Dtype::$dtype => {
+                    pieces($offset, data, out, affine, ggml::$layout::$unpack);
+                })?)+
+                _ => return false,
+            }
+            true
+        }
+
+        /// Unpacks rows of `cols` elements, as many as `data` has and `out` holds; false if `dtype`
+        /// is not unpacked here.
+        pub fn unpack_rows(
+            dtype: Dtype,
+            data: &[u8],
+            cols: usize,
+            out: &mut Unpacked<'_>,
+        ) -> bool {
+            match dtype {
+                _ if !BUILT_IN => return false,
+                $($(Dtype::$dtype => rows(data, cols, out, ggml::$layout::$unpack),)?)+
+                _ => return false,
+            }
+            true
+        }
+    };
 }
+layouts!(functions);
 
 /// Elements that are unpacked at a time.
 const PIECE: usize = 512;
 
 #[inline]
 fn pieces<const B: usize, const E: usize, const G: usize>(
-    dtype: Dtype,
+    offset: Option<u8>,
     data: &[u8],
     out: &mut [f32],
     affine: Affine<'_>,
     unpack: impl Fn(&[u8; B], &mut [u8; E], &mut [(f32, f32); G]),
 ) {
-    let offset = offset(dtype);
     let mut codes = [0; PIECE];
     let mut factors = [(0.0, 0.0); PIECE / 16];
     let pieces = data.as_chunks::<B>().0.chunks(PIECE / E).zip(out.chunks_mut(PIECE / E * E));
@@ -98,25 +106,6 @@ pub struct Unpacked<'a> {
     pub minima: &'a mut [f32],
     /// At least the number of rows.
     pub stride: usize,
-}
-
-/// Unpacks rows of `cols` elements, as many as `data` has and `out` holds; false if `dtype` is not
-/// unpacked here.
-pub fn unpack_rows(dtype: Dtype, data: &[u8], cols: usize, out: &mut Unpacked<'_>) -> bool {
-    match dtype {
-        _ if !BUILT_IN => return false,
-        Dtype::Q4_0 => rows(data, cols, out, q4_0::unpack_block),
-        Dtype::Q4_1 => rows(data, cols, out, q4_1::unpack_block),
-        Dtype::Q5_0 => rows(data, cols, out, q5_0::unpack_block),
-        Dtype::Q5_1 => rows(data, cols, out, q5_1::unpack_block),
-        Dtype::Q8_0 => rows(data, cols, out, q8_0::unpack_block),
-        Dtype::Q2K => rows(data, cols, out, q2_k::unpack_block),
-        Dtype::Q4K => rows(data, cols, out, q4_k::unpack_block),
-        Dtype::Q5K => rows(data, cols, out, q5_k::unpack_block),
-        Dtype::Q6K => rows(data, cols, out, q6_k::unpack_block),
-        _ => return false,
-    }
-    true
 }
 
 /// Blocks of `B` bytes, `E` elements and `G` groups.

@@ -60,7 +60,7 @@ pub(super) fn dequantize(
     Some(())
 }
 
-/// What [`quantize`] fills, for a weight of `elements` elements in groups of `group_size` along
+/// The arrays that [`quantize`] fills, for a weight of `elements` elements in groups of `group_size` along
 /// axis 0.
 #[derive(Debug)]
 pub struct Output<'o> {

@@ -8,8 +8,7 @@
 //! | groups of columns | activations are quantised at run time to 7 bits, a scale for each token and group: an outlier costs its group its precision, not the whole row |
 //! | column scales | some columns of the activations are always large. Dividing them by a constant and multiplying the weights by it changes nothing in exact numbers, and evens out what has to be quantised (SmoothQuant, Xiao et al. 2022; AWQ, Lin et al. 2023) |
 //!
-//! What the activations look like is measured by running the float model over some texts
-//! ([`add_squares`]).
+//! The activations are measured by running the float model over some texts ([`add_squares`]).
 
 use super::block::round_even;
 

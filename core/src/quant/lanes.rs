@@ -1,4 +1,4 @@
-//! What dequantising is made of, sixteen elements at a time.
+//! The operations of dequantising, sixteen elements at a time.
 //!
 //! The layouts are written once over [`Lanes`]. With [`Scalar`] they are the reference; kernels
 //! have lanes in vector instructions, which compute the same bits: every operation on floats rounds

@@ -16,18 +16,6 @@
 //!
 //! | layout | elements | bytes | `x =` |
 //! |---|---|---|---|
-//! | Q4_0 | 32 | 18 | `d (q − 8)` |
-//! | Q4_1 | 32 | 20 | `d q + m` |
-//! | Q5_0 | 32 | 22 | `d (q − 16)` |
-//! | Q5_1 | 32 | 24 | `d q + m` |
-//! | Q8_0 | 32 | 34 | `d q` |
-//! | Q8_1 | 32 | 36 | `d q` |
-//! | Q2_K | 256 | 84 | `d s q − dmin m` |
-//! | Q3_K | 256 | 110 | `d (s − 32) (q − 4)` |
-//! | Q4_K | 256 | 144 | `d s q − dmin m` |
-//! | Q5_K | 256 | 176 | `d s q − dmin m` |
-//! | Q6_K | 256 | 210 | `d s (q − 32)` |
-//! | Q8_K | 256 | 292 | `d q` |
 //! | [`hqq`] | a group | | `(q − zero) scale` |
 //! | [`fp8`] | 1 | 1 | `e4m3(q) scale` |
 //! | [`afq`] | a group | | `q scale + bias` |
@@ -36,9 +24,9 @@
 //! | [`amb_block`], [`adaptive`] | any | | `q scale`, or an IEEE half |
 //! | [`int8`] | a group | | `q scale[row][group] column_scale[col]` |
 //!
-//! The first twelve are ggml's, as in its `ggml-common.h`: `d`, `m` and `dmin` are IEEE halves (an
-//! f32 in Q8_K). Each layout is a file with its dequantiser, written over `lanes` of sixteen
-//! elements, and its quantiser if there is one.
+//! The blocks of ggml are in `ggml`, the types of [`Dtype`] that are plain numbers in `number`:
+//! a row of functions for each. Each block layout is a file with its dequantiser, written over
+//! `lanes` of sixteen elements, and its quantiser if there is one.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -65,30 +53,18 @@ mod ggml;
 pub(crate) mod groups;
 pub mod hqq;
 pub mod int8;
-mod k_scales;
 // Only kernels of x86-64 use all of it.
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
 pub(crate) mod lanes;
 pub mod mxfp4;
-pub(crate) mod q2_k;
-pub(crate) mod q3_k;
-pub(crate) mod q4_0;
-pub(crate) mod q4_1;
-pub(crate) mod q4_k;
-pub(crate) mod q5_0;
-pub(crate) mod q5_1;
-pub(crate) mod q5_k;
-pub(crate) mod q6_k;
-pub(crate) mod q8_0;
-pub(crate) mod q8_1;
-pub(crate) mod q8_k;
+mod number;
 mod view;
 // Only kernels of x86-64 use all of it.
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
 pub(crate) mod whole;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{Dtype, Encoding, Weight};
+use crate::tensor::{Dtype, DtypeKind, Encoding, Weight};
 pub use column_weights::ColumnWeights;
 
 /// Insides that only this project's tests and benchmarks use; they may change in any version.
@@ -105,18 +81,32 @@ pub mod unstable {
 }
 use lanes::Scalar;
 
-/// Whether `dtype` is among the types that were built in: families that cargo features left out can
-/// neither be run nor dequantised.
+/// Returns true if this build reads the values of `dtype`: types of families that cargo features
+/// left out can neither be run nor dequantised.
 #[must_use]
 pub const fn supports(dtype: Dtype) -> bool {
-    match dtype {
-        Dtype::Opaque(_) => false,
-        Dtype::Scaled(_) => cfg!(feature = "scaled-codes"),
-        dtype if dtype.is_block() => cfg!(feature = "blocks-ggml"),
-        Dtype::F8E4M3 => cfg!(feature = "fp8"),
-        _ => true,
+    match dtype.kind() {
+        DtypeKind::Number => true,
+        DtypeKind::Fp8 => cfg!(feature = "fp8"),
+        DtypeKind::Blocks => cfg!(feature = "blocks-ggml"),
+        DtypeKind::Scaled => cfg!(feature = "scaled-codes"),
+        DtypeKind::Opaque => false,
     }
 }
+
+/// Returns true if [`quantize`] writes `dtype` in this build.
+#[must_use]
+pub const fn has_quantizer(dtype: Dtype) -> bool {
+    supports(dtype)
+        && match dtype.kind() {
+            DtypeKind::Number => number::has_quantizer(dtype),
+            DtypeKind::Fp8 => true,
+            DtypeKind::Blocks => ggml::has_quantizer(dtype),
+            DtypeKind::Scaled | DtypeKind::Opaque => false,
+        }
+}
+
+const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedDtype);
 
 /// Converts the elements from `first` on to f32, as many as `out` holds, of `data` stored as
 /// elements or blocks of `dtype`.
@@ -124,35 +114,21 @@ pub const fn supports(dtype: Dtype) -> bool {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] if there are fewer elements than `first + out.len()`;
-/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (powers of two, FP8
-/// E5M2, scaled codes), those of which only the size is known, and those that cargo features left
-/// out.
+/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (scaled codes, see
+/// [`dequantize_weight`]), those of which only name and size are known, and those that cargo
+/// features left out.
 pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> Result<()> {
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // wider types round
-    let done = match dtype {
-        Dtype::F64 => block::elements(data, first, out, |b| f64::from_le_bytes(b) as f32),
-        Dtype::F32 => block::elements(data, first, out, f32::from_le_bytes),
-        Dtype::F16 => block::elements(data, first, out, float16::f16_to_f32),
-        Dtype::BF16 => block::elements(data, first, out, float16::bf16_to_f32),
-        Dtype::F8E4M3 if cfg!(feature = "fp8") => {
+    match dtype.kind() {
+        DtypeKind::Number => number::dequantize(dtype, data, first, out),
+        DtypeKind::Fp8 if cfg!(feature = "fp8") => {
             block::elements(data, first, out, |[b]| fp8::decode(b))
+                .ok_or(Error::without_offset(ErrorKind::InvalidArgument))
         }
-        Dtype::I64 => block::elements(data, first, out, |b| i64::from_le_bytes(b) as f32),
-        Dtype::I32 => block::elements(data, first, out, |b| i32::from_le_bytes(b) as f32),
-        Dtype::I16 => block::elements(data, first, out, |b| f32::from(i16::from_le_bytes(b))),
-        Dtype::I8 => block::elements(data, first, out, |b| f32::from(i8::from_le_bytes(b))),
-        Dtype::U64 => block::elements(data, first, out, |b| u64::from_le_bytes(b) as f32),
-        Dtype::U32 => block::elements(data, first, out, |b| u32::from_le_bytes(b) as f32),
-        Dtype::U16 => block::elements(data, first, out, |b| f32::from(u16::from_le_bytes(b))),
-        Dtype::U8 | Dtype::Bool => block::elements(data, first, out, |[b]| f32::from(b)),
-        // Where the scales of codes lie depends on how many elements there are: see
-        // `dequantize_weight`.
-        Dtype::F8E4M3 | Dtype::F8E5M2 | Dtype::F8E8M0 | Dtype::Scaled(_) | Dtype::Opaque(_) => {
-            return Err(Error::without_offset(ErrorKind::UnsupportedDtype));
+        DtypeKind::Blocks if cfg!(feature = "blocks-ggml") => {
+            ggml::dequantize(dtype, data, first, out)
         }
-        block => return ggml::dequantize(block, data, first, out),
-    };
-    done.ok_or(Error::without_offset(ErrorKind::InvalidArgument))
+        _ => Err(UNSUPPORTED),
+    }
 }
 
 /// Dequantises the elements of `weight` from `first` on, in row-major order, as many as `out`
@@ -189,7 +165,7 @@ pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> 
         Encoding::Mxfp4 { codes, scales } if cfg!(feature = "mxfp4") => {
             mxfp4::dequantize(codes, scales, first, out)
         }
-        _ => return Err(Error::without_offset(ErrorKind::UnsupportedDtype)),
+        _ => return Err(UNSUPPORTED),
     };
     done.ok_or(Error::without_offset(ErrorKind::InvalidArgument))
 }
@@ -205,20 +181,15 @@ pub fn quantize(dtype: Dtype, values: &[f32], out: &mut [u8]) -> Result<()> {
     if dtype.data_bytes(values.len() as u64) != Some(out.len() as u64) {
         return Err(Error::without_offset(ErrorKind::InvalidArgument));
     }
-    match dtype {
-        Dtype::F32 => block::encode(values, out, |&[x]| x.to_le_bytes()),
-        Dtype::F16 => block::encode(values, out, |&[x]| half::f16::from_f32(x).to_le_bytes()),
-        Dtype::BF16 => block::encode(values, out, |&[x]| half::bf16::from_f32(x).to_le_bytes()),
-        Dtype::F8E4M3 => block::encode(values, out, |&[x]| [fp8::encode(x)]),
-        Dtype::Q4_0 => block::encode(values, out, q4_0::quantize_block),
-        Dtype::Q4_1 => block::encode(values, out, q4_1::quantize_block),
-        Dtype::Q5_0 => block::encode(values, out, q5_0::quantize_block),
-        Dtype::Q8_0 => block::encode(values, out, q8_0::quantize_block),
-        Dtype::Q4K => block::encode(values, out, q4_k::quantize_block),
-        Dtype::Q6K => block::encode(values, out, q6_k::quantize_block),
-        _ => return Err(Error::without_offset(ErrorKind::UnsupportedDtype)),
+    match dtype.kind() {
+        DtypeKind::Number => number::quantize(dtype, values, out),
+        DtypeKind::Fp8 if cfg!(feature = "fp8") => {
+            block::encode(values, out, |&[x]| [fp8::encode(x)]);
+            Ok(())
+        }
+        DtypeKind::Blocks if cfg!(feature = "blocks-ggml") => ggml::quantize(dtype, values, out),
+        _ => Err(UNSUPPORTED),
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -232,10 +203,11 @@ mod tests {
             let data = [0; 292];
             let data = if dtype.is_block() { &data[..dtype.block_bytes()] } else { &data };
             let mut out = [1.0; 32];
-            let built_in = match dtype {
-                Dtype::F8E5M2 | Dtype::F8E8M0 => false,
-                Dtype::F8E4M3 => cfg!(feature = "fp8"),
-                _ => !dtype.is_block() || cfg!(feature = "blocks-ggml"),
+            let built_in = match dtype.kind() {
+                DtypeKind::Number => true,
+                DtypeKind::Fp8 => cfg!(feature = "fp8"),
+                DtypeKind::Blocks => cfg!(feature = "blocks-ggml"),
+                DtypeKind::Scaled | DtypeKind::Opaque => false,
             };
             let expected = if built_in { Ok(()) } else { Err(ErrorKind::UnsupportedDtype) };
             let result = dequantize(dtype, data, 0, &mut out);

@@ -1,17 +1,19 @@
 //! Whole blocks, with the lanes of some CPU.
 
+use super::ggml::{self, layouts};
 use super::lanes::{LANES, Lanes};
-use super::{f8q8, mxfp4, q2_k, q3_k, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k, q6_k, q8_0, q8_1, q8_k};
-use crate::tensor::{Dtype, Encoding};
+use super::{f8q8, mxfp4};
+use crate::tensor::{Dtype, DtypeKind, Encoding};
 
-/// How many elements [`dequantize`] takes together: a block, or as many lanes; `None` for encodings
-/// that it leaves.
+/// The number of elements that [`dequantize`] converts together: a block, or as many as there are
+/// lanes; `None` for encodings that it does not convert.
 #[must_use]
 pub const fn step(encoding: &Encoding<'_>) -> Option<usize> {
     match encoding {
         Encoding::Plain { dtype: Dtype::F16 | Dtype::BF16, .. } => Some(LANES),
-        Encoding::Plain { dtype: Dtype::Scaled(_), .. } => None,
-        Encoding::Plain { dtype, .. } if dtype.is_block() && super::supports(*dtype) => {
+        Encoding::Plain { dtype, .. }
+            if matches!(dtype.kind(), DtypeKind::Blocks) && super::supports(*dtype) =>
+        {
             Some(dtype.block_elements())
         }
         Encoding::F8q8 { .. } if cfg!(feature = "f8q8") => Some(f8q8::BLOCK_ELEMENTS),
@@ -20,8 +22,8 @@ pub const fn step(encoding: &Encoding<'_>) -> Option<usize> {
     }
 }
 
-/// What is stored from the step on that begins with element `first`; `None` if `first` is no
-/// multiple of a [`step`], or beyond the end.
+/// The part of `encoding` that begins with element `first`; `None` if `first` is no multiple of a
+/// [`step`], or beyond the end.
 #[must_use]
 pub fn from<'a>(encoding: &Encoding<'a>, first: usize) -> Option<Encoding<'a>> {
     let step = step(encoding)?;
@@ -78,23 +80,22 @@ pub fn dequantize<L: Lanes>(encoding: &Encoding<'_>, out: &mut [f32]) -> usize {
         }};
     }
     match *encoding {
-        Encoding::Plain { dtype, data } => match dtype {
-            Dtype::F16 => halves!(data, halves),
-            Dtype::BF16 => halves!(data, bfloats),
-            Dtype::Q4_0 => blocks!(q4_0, data),
-            Dtype::Q4_1 => blocks!(q4_1, data),
-            Dtype::Q5_0 => blocks!(q5_0, data),
-            Dtype::Q5_1 => blocks!(q5_1, data),
-            Dtype::Q8_0 => blocks!(q8_0, data),
-            Dtype::Q8_1 => blocks!(q8_1, data),
-            Dtype::Q2K => blocks!(q2_k, data),
-            Dtype::Q3K => blocks!(q3_k, data),
-            Dtype::Q4K => blocks!(q4_k, data),
-            Dtype::Q5K => blocks!(q5_k, data),
-            Dtype::Q6K => blocks!(q6_k, data),
-            Dtype::Q8K => blocks!(q8_k, data),
-            _ => 0,
-        },
+        Encoding::Plain { dtype, data } => {
+            macro_rules! plain {
+                ($($dtype:ident $layout:ident $(groups $groups:tt)? $(=> $quantize:ident)?;)+) => {
+                    match dtype {
+                        Dtype::F16 => halves!(data, halves),
+                        Dtype::BF16 => halves!(data, bfloats),
+                        $(Dtype::$dtype => {
+                            use ggml::$layout;
+                            blocks!($layout, data)
+                        })+
+                        _ => 0,
+                    }
+                };
+            }
+            layouts!(plain)
+        }
         Encoding::F8q8 { blocks } => blocks!(f8q8, blocks),
         Encoding::Mxfp4 { codes, scales } => {
             let codes = codes.as_chunks().0.iter().zip(scales);

@@ -1,156 +1,253 @@
 //! Data types of tensor elements, and of the blocks that quantised tensors are made of.
+//!
+//! All types are rows of one table in this file; the functions that read and write their values are
+//! rows of the tables in [`quant`](crate::quant).
 
-use super::{Arrangement, Opaque, ScaledCodes};
+use super::{Arrangement, ScaledCodes};
 
-/// The type of a tensor's elements, all little-endian.
-///
-/// Most types store one element after the other. The block types (ggml's) store a fixed number of
-/// elements together, so that an element has no bytes of its own: sizes are asked of
-/// [`data_bytes`](Self::data_bytes).
+/// What the values of a type are, and with it the part of the library that reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Dtype {
-    /// IEEE 754 double precision.
-    F64,
-    /// IEEE 754 single precision.
-    F32,
-    /// IEEE 754 half precision.
-    F16,
-    /// The upper half of an IEEE 754 single.
-    BF16,
-    /// 8-bit float with 4 exponent bits: no infinities, largest value 448.
-    F8E4M3,
-    /// 8-bit float with 5 exponent bits: the upper half of an IEEE 754 half.
-    F8E5M2,
-    /// 8-bit power of two, the scale of MX formats.
-    F8E8M0,
-    /// Signed 64-bit integer.
-    I64,
-    /// Signed 32-bit integer.
-    I32,
-    /// Signed 16-bit integer.
-    I16,
-    /// Signed 8-bit integer.
-    I8,
-    /// Unsigned 64-bit integer.
-    U64,
-    /// Unsigned 32-bit integer.
-    U32,
-    /// Unsigned 16-bit integer.
-    U16,
-    /// Unsigned 8-bit integer.
-    U8,
-    /// A byte that is 0 or 1.
-    Bool,
-    /// ggml blocks of 32 elements in 18 bytes: 4 bits, a scale.
-    Q4_0,
-    /// ggml blocks of 32 elements in 20 bytes: 4 bits, a scale and a minimum.
-    Q4_1,
-    /// ggml blocks of 32 elements in 22 bytes: 5 bits, a scale.
-    Q5_0,
-    /// ggml blocks of 32 elements in 24 bytes: 5 bits, a scale and a minimum.
-    Q5_1,
-    /// ggml blocks of 32 elements in 34 bytes: 8 bits, a scale.
-    Q8_0,
-    /// ggml blocks of 32 elements in 36 bytes: 8 bits, a scale and a sum.
-    Q8_1,
-    /// ggml blocks of 256 elements in 84 bytes: 2 bits, sixteen scales and minima.
-    Q2K,
-    /// ggml blocks of 256 elements in 110 bytes: 3 bits, sixteen scales.
-    Q3K,
-    /// ggml blocks of 256 elements in 144 bytes: 4 bits, eight scales and minima.
-    Q4K,
-    /// ggml blocks of 256 elements in 176 bytes: 5 bits, eight scales and minima.
-    Q5K,
-    /// ggml blocks of 256 elements in 210 bytes: 6 bits, sixteen scales.
-    Q6K,
-    /// ggml blocks of 256 elements in 292 bytes: 8 bits, an f32 scale and sixteen sums.
-    Q8K,
-    /// Integer codes under scales, as AMB stores them, in blocks over the flattened tensor.
-    Scaled(ScaledCodes),
-    /// A type of which only name and size are known here.
-    Opaque(Opaque),
+pub enum DtypeKind {
+    /// Numbers of whole bytes.
+    Number,
+    /// 8-bit floats (feature `fp8`).
+    Fp8,
+    /// Blocks as ggml defines them (feature `blocks-ggml`).
+    Blocks,
+    /// Integer codes under scales, as AMB stores them (feature `scaled-codes`).
+    Scaled,
+    /// Known by name and size only: files with such tensors are listed, checked and copied;
+    /// computing with them and dequantising them is refused.
+    Opaque,
+}
+
+/// Declares the types by their rows: description, variant, name, elements and bytes of a block,
+/// kind, and ggml's number where ggml has the type.
+///
+/// Every column becomes a `match` of its own, so that a build links only the columns that it uses.
+macro_rules! dtypes {
+    ($(
+        $(#[doc = $description:literal])+
+        $variant:ident $name:literal $elements:literal $bytes:literal
+        $kind:ident $(ggml $number:literal)?;
+    )+) => {
+        /// The type of a tensor's elements, all little-endian.
+        ///
+        /// Most types store one element after the other. Block types store a fixed number of
+        /// elements together, so that an element has no bytes of its own:
+        /// [`data_bytes`](Self::data_bytes) has the sizes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Dtype {
+            $(
+                $(#[doc = $description])+
+                #[doc = concat!(
+                    "(`", $name, "`; elements stored together: ", $elements, ", their bytes: ",
+                    $bytes, ")."
+                )]
+                $variant,
+            )+
+            /// Integer codes under scales, as AMB stores them, in blocks over the flattened tensor.
+            Scaled(ScaledCodes),
+        }
+
+        impl Dtype {
+            /// Every type but [`Scaled`](Self::Scaled), of which there are many.
+            ///
+            /// New types are added at the end: the interface for C numbers types by their place.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name in machine-readable output and in options.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                    Self::Scaled(codes) => codes.name(),
+                }
+            }
+
+            /// A line for people, such as `ggml: 4 bits, a scale for 32 elements`.
+            #[must_use]
+            pub const fn description(self) -> &'static str {
+                match self {
+                    $(Self::$variant => concat!($($description),+).trim_ascii(),)+
+                    Self::Scaled(_) => "AMB: integer codes under scales",
+                }
+            }
+
+            /// The number of elements that are stored together: 1, or that of a block (0 for one
+            /// that holds the whole tensor).
+            #[must_use]
+            pub const fn block_elements(self) -> usize {
+                match self {
+                    $(Self::$variant => $elements,)+
+                    Self::Scaled(codes) => codes.block as usize,
+                }
+            }
+
+            /// The size of a block in bytes, which for most types is that of one element; 0 for
+            /// scaled codes, whose blocks may lie in parts.
+            #[must_use]
+            pub const fn block_bytes(self) -> usize {
+                match self {
+                    $(Self::$variant => $bytes,)+
+                    Self::Scaled(_) => 0,
+                }
+            }
+
+            /// What the values are.
+            #[must_use]
+            pub const fn kind(self) -> DtypeKind {
+                match self {
+                    $(Self::$variant => DtypeKind::$kind,)+
+                    Self::Scaled(_) => DtypeKind::Scaled,
+                }
+            }
+
+            /// ggml's number of the type, as GGUF and UQFF store it; `None` for types that ggml
+            /// does not have.
+            #[must_use]
+            pub const fn ggml_number(self) -> Option<u32> {
+                match self {
+                    $($(Self::$variant => Some($number),)?)+
+                    _ => None,
+                }
+            }
+
+            /// The type with this number in ggml; `None` for a number that ggml has removed, or
+            /// that is not known here.
+            #[must_use]
+            pub const fn from_ggml_number(number: u32) -> Option<Self> {
+                match number {
+                    $($($number => Some(Self::$variant),)?)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+dtypes! {
+    // variant name     elements bytes kind ggml's number
+    /// 64-bit floats
+    F64        "f64"           1   8 Number ggml 28;
+    /// 32-bit floats
+    F32        "f32"           1   4 Number ggml 0;
+    /// 16-bit floats
+    F16        "f16"           1   2 Number ggml 1;
+    /// 16-bit floats with the range of f32
+    BF16       "bf16"          1   2 Number ggml 30;
+    /// 8-bit floats with 4 exponent bits: no infinities, largest value 448
+    F8E4M3     "f8_e4m3"       1   1 Fp8;
+    /// 8-bit floats with 5 exponent bits: the upper half of a 16-bit float
+    F8E5M2     "f8_e5m2"       1   1 Opaque;
+    /// 8-bit powers of two, the scales of MX formats
+    F8E8M0     "f8_e8m0"       1   1 Opaque;
+    /// Signed 64-bit integers
+    I64        "i64"           1   8 Number ggml 27;
+    /// Signed 32-bit integers
+    I32        "i32"           1   4 Number ggml 26;
+    /// Signed 16-bit integers
+    I16        "i16"           1   2 Number ggml 25;
+    /// Signed 8-bit integers
+    I8         "i8"            1   1 Number ggml 24;
+    /// Unsigned 64-bit integers
+    U64        "u64"           1   8 Number;
+    /// Unsigned 32-bit integers
+    U32        "u32"           1   4 Number;
+    /// Unsigned 16-bit integers
+    U16        "u16"           1   2 Number;
+    /// Unsigned 8-bit integers
+    U8         "u8"            1   1 Number;
+    /// Bytes that are 0 or 1
+    Bool       "bool"          1   1 Number;
+    /// ggml: 4 bits, a scale for 32 elements
+    Q4_0       "q4_0"         32  18 Blocks ggml 2;
+    /// ggml: 4 bits, a scale and a minimum for 32 elements
+    Q4_1       "q4_1"         32  20 Blocks ggml 3;
+    /// ggml: 5 bits, a scale for 32 elements
+    Q5_0       "q5_0"         32  22 Blocks ggml 6;
+    /// ggml: 5 bits, a scale and a minimum for 32 elements
+    Q5_1       "q5_1"         32  24 Blocks ggml 7;
+    /// ggml: 8 bits, a scale for 32 elements
+    Q8_0       "q8_0"         32  34 Blocks ggml 8;
+    /// ggml: 8 bits, a scale and a sum for 32 elements
+    Q8_1       "q8_1"         32  36 Blocks ggml 9;
+    /// ggml: 2 bits in blocks of 256 elements, sixteen scales and minima
+    Q2K        "q2_k"        256  84 Blocks ggml 10;
+    /// ggml: 3 bits in blocks of 256 elements, sixteen scales
+    Q3K        "q3_k"        256 110 Blocks ggml 11;
+    /// ggml: 4 bits in blocks of 256 elements, eight scales and minima
+    Q4K        "q4_k"        256 144 Blocks ggml 12;
+    /// ggml: 5 bits in blocks of 256 elements, eight scales and minima
+    Q5K        "q5_k"        256 176 Blocks ggml 13;
+    /// ggml: 6 bits in blocks of 256 elements, sixteen scales
+    Q6K        "q6_k"        256 210 Blocks ggml 14;
+    /// ggml: 8 bits in blocks of 256 elements, an f32 scale and sixteen sums
+    Q8K        "q8_k"        256 292 Blocks ggml 15;
+    /// ggml: grid indices, 1.56 bits
+    Iq1S       "iq1_s"       256  50 Opaque ggml 19;
+    /// ggml: grid indices, 1.75 bits
+    Iq1M       "iq1_m"       256  56 Opaque ggml 29;
+    /// ggml: grid indices, 2.06 bits
+    Iq2Xxs     "iq2_xxs"     256  66 Opaque ggml 16;
+    /// ggml: grid indices, 2.31 bits
+    Iq2Xs      "iq2_xs"      256  74 Opaque ggml 17;
+    /// ggml: grid indices, 2.56 bits
+    Iq2S       "iq2_s"       256  82 Opaque ggml 22;
+    /// ggml: grid indices, 3.06 bits
+    Iq3Xxs     "iq3_xxs"     256  98 Opaque ggml 18;
+    /// ggml: grid indices, 3.44 bits
+    Iq3S       "iq3_s"       256 110 Opaque ggml 21;
+    /// ggml: 4-bit indices into a table, a scale for 32 elements
+    Iq4Nl      "iq4_nl"       32  18 Opaque ggml 20;
+    /// ggml: 4-bit indices into a table in blocks of 256 elements, eight scales
+    Iq4Xs      "iq4_xs"      256 136 Opaque ggml 23;
+    /// ggml: ternary digits, five a byte, a scale for 256 elements
+    Tq1_0      "tq1_0"       256  54 Opaque ggml 34;
+    /// ggml: ternary digits, four a byte, a scale for 256 elements
+    Tq2_0      "tq2_0"       256  66 Opaque ggml 35;
+    /// ggml: 4-bit floats, a power of two for 32 elements
+    Mxfp4      "mxfp4"        32  17 Opaque ggml 39;
+    /// ggml: 4-bit floats, an 8-bit scale for 16 elements
+    Nvfp4      "nvfp4"        64  36 Opaque ggml 40;
+    /// ggml: signs, a scale for 128 elements
+    Q1_0       "q1_0"        128  18 Opaque ggml 41;
+    /// Two singles, the real and the imaginary part
+    C64        "c64"           1   8 Opaque;
+    /// 8-bit floats with 4 exponent bits: neither infinities nor a negative zero
+    F8E4M3Fnuz "f8_e4m3fnuz"   1   1 Opaque;
+    /// 8-bit floats with 5 exponent bits: neither infinities nor a negative zero
+    F8E5M2Fnuz "f8_e5m2fnuz"   1   1 Opaque;
+    /// 6-bit floats with 2 exponent bits
+    F6E2M3     "f6_e2m3"       4   3 Opaque;
+    /// 6-bit floats with 3 exponent bits
+    F6E3M2     "f6_e3m2"       4   3 Opaque;
+    /// 4-bit floats
+    F4         "f4"            2   1 Opaque;
 }
 
 impl Dtype {
-    /// Every type whose values are read but [`Scaled`](Self::Scaled), of which there are many.
-    pub const ALL: &'static [Self] = &[
-        Self::F64,
-        Self::F32,
-        Self::F16,
-        Self::BF16,
-        Self::F8E4M3,
-        Self::F8E5M2,
-        Self::F8E8M0,
-        Self::I64,
-        Self::I32,
-        Self::I16,
-        Self::I8,
-        Self::U64,
-        Self::U32,
-        Self::U16,
-        Self::U8,
-        Self::Bool,
-        Self::Q4_0,
-        Self::Q4_1,
-        Self::Q5_0,
-        Self::Q5_1,
-        Self::Q8_0,
-        Self::Q8_1,
-        Self::Q2K,
-        Self::Q3K,
-        Self::Q4K,
-        Self::Q5K,
-        Self::Q6K,
-        Self::Q8K,
-    ];
-
-    /// The number of elements that are stored together: 1, or that of a block (0 for one that holds
-    /// the whole tensor).
+    /// The type of this name, as [`name`](Self::name) spells it; scaled codes are not found by
+    /// their names.
     #[must_use]
-    pub const fn block_elements(self) -> usize {
-        match self {
-            Self::Q4_0 | Self::Q4_1 | Self::Q5_0 | Self::Q5_1 | Self::Q8_0 | Self::Q8_1 => 32,
-            Self::Q2K | Self::Q3K | Self::Q4K | Self::Q5K | Self::Q6K | Self::Q8K => 256,
-            Self::Scaled(codes) => codes.block as usize,
-            Self::Opaque(opaque) => opaque.block_elements(),
-            _ => 1,
-        }
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|dtype| dtype.name() == name)
     }
 
-    /// The size of a block in bytes, which for most types is that of one element; 0 for scaled
-    /// codes, whose blocks may lie in parts.
-    #[must_use]
-    pub const fn block_bytes(self) -> usize {
-        match self {
-            Self::F64 | Self::I64 | Self::U64 => 8,
-            Self::F32 | Self::I32 | Self::U32 => 4,
-            Self::F16 | Self::BF16 | Self::I16 | Self::U16 => 2,
-            Self::F8E4M3 | Self::F8E5M2 | Self::F8E8M0 | Self::I8 | Self::U8 | Self::Bool => 1,
-            Self::Q4_0 => 18,
-            Self::Q4_1 => 20,
-            Self::Q5_0 => 22,
-            Self::Q5_1 => 24,
-            Self::Q8_0 => 34,
-            Self::Q8_1 => 36,
-            Self::Q2K => 84,
-            Self::Q3K => 110,
-            Self::Q4K => 144,
-            Self::Q5K => 176,
-            Self::Q6K => 210,
-            Self::Q8K => 292,
-            Self::Scaled(_) => 0,
-            Self::Opaque(opaque) => opaque.block_bytes(),
-        }
-    }
-
-    /// What the length of a row must be a multiple of: blocks do not go from one row to the next.
+    /// The number by which the length of a row must be divisible: no block continues in the next
+    /// row.
     #[must_use]
     pub const fn row_multiple(self) -> u64 {
-        match self {
-            Self::Opaque(opaque) if opaque.is_packed_across_rows() => 1,
-            _ => self.block_elements() as u64,
-        }
+        if self.is_packed_across_rows() { 1 } else { self.block_elements() as u64 }
+    }
+
+    /// True for the floats of fewer than eight bits, which are safetensors': their tensors fill
+    /// whole bytes, but a row may end inside a byte.
+    #[must_use]
+    pub const fn is_packed_across_rows(self) -> bool {
+        matches!(self, Self::F4 | Self::F6E2M3 | Self::F6E3M2)
     }
 
     /// The size of one element in bytes; `None` for block types, whose elements have no bytes of
@@ -160,7 +257,7 @@ impl Dtype {
         if self.is_block() { None } else { Some(self.block_bytes()) }
     }
 
-    /// Whether elements are stored in blocks.
+    /// True for types that store elements in blocks.
     #[must_use]
     pub const fn is_block(self) -> bool {
         self.block_elements() > 1 || matches!(self, Self::Scaled(_))
@@ -182,43 +279,6 @@ impl Dtype {
             _ => None,
         }
     }
-
-    /// The type's name in machine-readable output, as in command-line options.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F64 => "f64",
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::BF16 => "bf16",
-            Self::F8E4M3 => "f8_e4m3",
-            Self::F8E5M2 => "f8_e5m2",
-            Self::F8E8M0 => "f8_e8m0",
-            Self::I64 => "i64",
-            Self::I32 => "i32",
-            Self::I16 => "i16",
-            Self::I8 => "i8",
-            Self::U64 => "u64",
-            Self::U32 => "u32",
-            Self::U16 => "u16",
-            Self::U8 => "u8",
-            Self::Bool => "bool",
-            Self::Q4_0 => "q4_0",
-            Self::Q4_1 => "q4_1",
-            Self::Q5_0 => "q5_0",
-            Self::Q5_1 => "q5_1",
-            Self::Q8_0 => "q8_0",
-            Self::Q8_1 => "q8_1",
-            Self::Q2K => "q2_k",
-            Self::Q3K => "q3_k",
-            Self::Q4K => "q4_k",
-            Self::Q5K => "q5_k",
-            Self::Q6K => "q6_k",
-            Self::Q8K => "q8_k",
-            Self::Scaled(codes) => codes.name(),
-            Self::Opaque(opaque) => opaque.name(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -237,5 +297,25 @@ mod tests {
         for dtype in Dtype::ALL {
             assert_eq!(dtype.element_bytes().is_none(), dtype.is_block());
         }
+    }
+
+    #[test]
+    fn names_and_numbers_lead_back_to_their_types() {
+        for &dtype in Dtype::ALL {
+            assert_eq!(Dtype::from_name(dtype.name()), Some(dtype));
+            if let Some(number) = dtype.ggml_number() {
+                assert_eq!(Dtype::from_ggml_number(number), Some(dtype));
+            }
+        }
+    }
+
+    #[test]
+    fn tensors_of_small_floats_fill_whole_bytes_and_rows_need_not() {
+        assert_eq!(Dtype::F4.data_bytes(6), Some(3));
+        assert_eq!(Dtype::F4.data_bytes(5), None);
+        assert_eq!(Dtype::F6E2M3.data_bytes(8), Some(6));
+        assert_eq!(Dtype::F6E3M2.data_bytes(6), None);
+        assert_eq!(Dtype::F4.row_multiple(), 1);
+        assert_eq!(Dtype::Iq4Xs.row_multiple(), 256);
     }
 }

@@ -2,15 +2,13 @@
 
 mod dtype;
 pub(crate) mod identity;
-mod opaque;
 mod scaled;
 mod shape;
 mod spec;
 mod view;
 mod weight;
 
-pub use dtype::Dtype;
-pub use opaque::Opaque;
+pub use dtype::{Dtype, DtypeKind};
 pub use scaled::{Arrangement, CodeBits, Places, ScaleType, ScaledCodes};
 pub use shape::{MAX_DIMS, Shape};
 pub use spec::TensorSpec;

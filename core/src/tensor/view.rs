@@ -2,7 +2,7 @@
 
 use super::{Dtype, Shape};
 
-/// What a file says of one tensor.
+/// The description of one tensor in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TensorHeader<'a> {
     /// The name, unique in the file.

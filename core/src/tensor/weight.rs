@@ -70,7 +70,7 @@ pub struct Hqq<'a> {
     pub group_size: u32,
     /// 0 or 1.
     pub axis: u8,
-    /// Whether groups have scales of their own.
+    /// True if each group has its own scale.
     pub channel_wise: bool,
     /// The packed codes: bytes, or little-endian 32-bit words for 3 bits.
     pub codes: &'a [u8],
@@ -144,7 +144,8 @@ impl Hqq<'_> {
         if self.scales.dtype == self.zeros.dtype { Ok(()) } else { Err(ErrorKind::BadDtype) }
     }
 
-    /// Whether there is one scale or zero for all groups, as there may be if not channel-wise.
+    /// Returns true if `floats`, scales or zeros, is one number for all groups, which is allowed if
+    /// the weight is not channel-wise.
     #[must_use]
     pub const fn is_shared(&self, floats: &Floats<'_>) -> bool {
         !self.channel_wise && floats.data.len() == floats.dtype.block_bytes()

@@ -61,7 +61,7 @@ struct Machine {
     in_memory: Option<InMemory>,
 }
 
-/// What is known of a file in memory in place of what a decoder keeps.
+/// The state of decoding a file in memory, in place of the lists that a [`Decoder`] keeps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InMemory {
     /// Keys and names of tensors that are still to be compared with each other.
@@ -71,7 +71,7 @@ pub(super) struct InMemory {
     end: u64,
 }
 
-/// What a decoder keeps.
+/// The lists that a decoder keeps, to find duplicates and overlaps.
 struct Kept<'k> {
     keys: &'k mut VecView<u64>,
     names: &'k mut VecView<u64>,
@@ -126,7 +126,7 @@ impl Decoder<0, 0> {
         Self::over(Machine::new(Mode::Lenient, DEFAULT_MAX_TENSORS, Some(in_memory)))
     }
 
-    /// What is to be compared.
+    /// The keys and names that are still to be compared.
     pub(super) fn compared(&self) -> InMemory {
         self.machine.in_memory.unwrap_or_default()
     }
@@ -203,7 +203,7 @@ impl Machine {
         }
     }
 
-    /// Whether the padding behind the data may be missing: if there is no data, and in lenient
+    /// Returns true if the padding after the data may be missing: without data, and in lenient
     /// mode.
     fn may_end(&self) -> bool {
         self.counts.tensors == 0 || self.mode == Mode::Lenient

@@ -8,7 +8,7 @@ use crate::bytes::{
 };
 use crate::error::ErrorKind;
 use crate::event::Value;
-use crate::tensor::{Dtype, Opaque, Shape, TensorHeader};
+use crate::tensor::{Dtype, Shape, TensorHeader};
 
 /// The first four bytes.
 pub const MAGIC: &[u8; 4] = b"GGUF";
@@ -137,7 +137,7 @@ fn value_type(input: &[u8]) -> Parse<'_, Type> {
     map_res(le_u32, |code| known(code).ok_or(ErrorKind::BadField))(input)
 }
 
-/// What a pair's value is: one value, or an array whose elements follow.
+/// The value of a pair: one value, or the head of an array whose elements follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum PairValue<'a> {
     One { value: Value<'a>, kind: Type },
@@ -186,59 +186,27 @@ pub(super) fn value(kind: Type) -> impl Fn(&[u8]) -> Parse<'_, Value<'_>> {
     }
 }
 
-const DTYPES: [(u32, Dtype); 34] = [
-    (0, Dtype::F32),
-    (1, Dtype::F16),
-    (2, Dtype::Q4_0),
-    (3, Dtype::Q4_1),
-    (6, Dtype::Q5_0),
-    (7, Dtype::Q5_1),
-    (8, Dtype::Q8_0),
-    (9, Dtype::Q8_1),
-    (10, Dtype::Q2K),
-    (11, Dtype::Q3K),
-    (12, Dtype::Q4K),
-    (13, Dtype::Q5K),
-    (14, Dtype::Q6K),
-    (15, Dtype::Q8K),
-    (16, Dtype::Opaque(Opaque::Iq2Xxs)),
-    (17, Dtype::Opaque(Opaque::Iq2Xs)),
-    (18, Dtype::Opaque(Opaque::Iq3Xxs)),
-    (19, Dtype::Opaque(Opaque::Iq1S)),
-    (20, Dtype::Opaque(Opaque::Iq4Nl)),
-    (21, Dtype::Opaque(Opaque::Iq3S)),
-    (22, Dtype::Opaque(Opaque::Iq2S)),
-    (23, Dtype::Opaque(Opaque::Iq4Xs)),
-    (24, Dtype::I8),
-    (25, Dtype::I16),
-    (26, Dtype::I32),
-    (27, Dtype::I64),
-    (28, Dtype::F64),
-    (29, Dtype::Opaque(Opaque::Iq1M)),
-    (30, Dtype::BF16),
-    (34, Dtype::Opaque(Opaque::Tq1_0)),
-    (35, Dtype::Opaque(Opaque::Tq2_0)),
-    (39, Dtype::Opaque(Opaque::Mxfp4)),
-    (40, Dtype::Opaque(Opaque::Nvfp4)),
-    (41, Dtype::Opaque(Opaque::Q1_0)),
-];
-
-/// The number of the newest type that ggml defines; those below it that are not above it once had
-/// and has removed.
-const NEWEST_DTYPE: u32 = 41;
+/// The number of the newest type of ggml that is known here; ggml once had those below it that are
+/// no types, and has removed them.
+const NEWEST_DTYPE: u32 = {
+    let (mut newest, mut rest) = (0, Dtype::ALL);
+    while let [dtype, behind @ ..] = rest {
+        if let Some(number) = dtype.ggml_number()
+            && number > newest
+        {
+            newest = number;
+        }
+        rest = behind;
+    }
+    newest
+};
 
 fn dtype(input: &[u8]) -> Parse<'_, Dtype> {
-    map_res(le_u32, |code| match DTYPES.iter().find(|(known, _)| *known == code) {
-        Some((_, dtype)) => Ok(*dtype),
-        None if code <= NEWEST_DTYPE => Err(ErrorKind::RemovedDtype),
+    map_res(le_u32, |number| match Dtype::from_ggml_number(number) {
+        Some(dtype) => Ok(dtype),
+        None if number <= NEWEST_DTYPE => Err(ErrorKind::RemovedDtype),
         None => Err(ErrorKind::BadDtype),
     })(input)
-}
-
-/// The number of `dtype` in the format; `None` for types that it does not have.
-#[must_use]
-pub fn code_of(dtype: Dtype) -> Option<u32> {
-    DTYPES.iter().find(|(_, known)| *known == dtype).map(|(code, _)| *code)
 }
 
 /// A tensor's description: its header, with the offset relative to the data, and how far behind the

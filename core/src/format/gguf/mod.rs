@@ -27,7 +27,7 @@ mod write;
 
 pub use crate::tensor::TensorSpec;
 pub use decoder::{DEFAULT_MAX_TENSORS, Decoder};
-pub use grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_ITEM_BYTES, code_of};
+pub use grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_ITEM_BYTES};
 pub use view::{Elements, Gguf, Metadata, Split, Tensors, TokenEntries};
 pub use write::{Plan, WriteValue, Writer};
 

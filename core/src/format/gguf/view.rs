@@ -35,7 +35,7 @@ impl<'a> Gguf<'a> {
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// The errors of the [`Decoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
         match mode {
             Mode::Strict => Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes),
@@ -47,7 +47,7 @@ impl<'a> Gguf<'a> {
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// The errors of the [`Decoder`].
     #[inline(never)] // so that others are without the decoder's stack
     pub fn parse_with<const TENSORS: usize>(
         mut decoder: Decoder<TENSORS>,
@@ -255,7 +255,7 @@ const SPLIT_NUMBER_KEY: &str = "split.no";
 const SPLIT_COUNT_KEY: &str = "split.count";
 const SPLIT_TENSORS_KEY: &str = "split.tensors.count";
 
-/// What a part says of the model that was split, as llama.cpp's `gguf-split` writes it.
+/// The place of a part in a model that was split, as llama.cpp's `gguf-split` writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Split {

@@ -3,7 +3,7 @@
 
 use super::ALIGNMENT_KEY;
 use super::decoder::{DEFAULT_MAX_TENSORS, MAX_PAIRS};
-use super::grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_NAME_BYTES, MAX_STRING_BYTES, code_of};
+use super::grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_NAME_BYTES, MAX_STRING_BYTES};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
 use crate::tensor::TensorSpec;
@@ -140,7 +140,7 @@ impl Plan<'_> {
             for dim in dims.iter().rev() {
                 sink.write(&dim.to_le_bytes())?;
             }
-            sink.write(&code_of(tensor.dtype).ok_or(unsupported)?.to_le_bytes())?;
+            sink.write(&tensor.dtype.ggml_number().ok_or(unsupported)?.to_le_bytes())?;
             sink.write(&offset.to_le_bytes())?;
             offset = self.align(offset + tensor_bytes(tensor)?)?;
         }

@@ -1,33 +1,40 @@
 //! The members of a tensor's description.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{Dtype, MAX_DIMS, Opaque, Shape, TensorHeader};
+use crate::tensor::{Dtype, MAX_DIMS, Shape, TensorHeader};
 use crate::text::json;
 
-const DTYPES: [(&str, Dtype); 22] = [
-    ("BOOL", Dtype::Bool),
-    ("U8", Dtype::U8),
-    ("I8", Dtype::I8),
-    ("F8_E5M2", Dtype::F8E5M2),
-    ("F8_E4M3", Dtype::F8E4M3),
-    ("F8_E8M0", Dtype::F8E8M0),
-    ("I16", Dtype::I16),
-    ("U16", Dtype::U16),
-    ("F16", Dtype::F16),
-    ("BF16", Dtype::BF16),
-    ("I32", Dtype::I32),
-    ("U32", Dtype::U32),
-    ("F32", Dtype::F32),
-    ("F64", Dtype::F64),
-    ("I64", Dtype::I64),
+/// The format's types under their names, in the order in which the reference writes their tensors.
+pub(crate) const DTYPES: [(&str, Dtype); 22] = [
     ("U64", Dtype::U64),
-    ("C64", Dtype::Opaque(Opaque::C64)),
-    ("F4", Dtype::Opaque(Opaque::F4)),
-    ("F6_E2M3", Dtype::Opaque(Opaque::F6E2M3)),
-    ("F6_E3M2", Dtype::Opaque(Opaque::F6E3M2)),
-    ("F8_E5M2FNUZ", Dtype::Opaque(Opaque::F8E5M2Fnuz)),
-    ("F8_E4M3FNUZ", Dtype::Opaque(Opaque::F8E4M3Fnuz)),
+    ("I64", Dtype::I64),
+    ("F64", Dtype::F64),
+    ("C64", Dtype::C64),
+    ("F32", Dtype::F32),
+    ("U32", Dtype::U32),
+    ("I32", Dtype::I32),
+    ("BF16", Dtype::BF16),
+    ("F16", Dtype::F16),
+    ("U16", Dtype::U16),
+    ("I16", Dtype::I16),
+    ("F8_E5M2FNUZ", Dtype::F8E5M2Fnuz),
+    ("F8_E4M3FNUZ", Dtype::F8E4M3Fnuz),
+    ("F8_E8M0", Dtype::F8E8M0),
+    ("F8_E4M3", Dtype::F8E4M3),
+    ("F8_E5M2", Dtype::F8E5M2),
+    ("I8", Dtype::I8),
+    ("U8", Dtype::U8),
+    ("F6_E3M2", Dtype::F6E3M2),
+    ("F6_E2M3", Dtype::F6E2M3),
+    ("F4", Dtype::F4),
+    ("BOOL", Dtype::Bool),
 ];
+
+/// The place of `dtype` in the order of the reference's files; `None` for block types.
+#[must_use]
+pub(super) fn rank(dtype: Dtype) -> Option<usize> {
+    DTYPES.iter().position(|(_, known)| *known == dtype)
+}
 
 /// The type that the format calls `name`.
 #[must_use]

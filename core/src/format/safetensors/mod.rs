@@ -17,7 +17,7 @@
 
 mod decoder;
 pub(crate) mod entry;
-mod fields;
+pub(crate) mod fields;
 pub(crate) mod view;
 #[allow(
     clippy::arithmetic_side_effects,

@@ -4,46 +4,19 @@
 use core::cmp::Ordering;
 
 use super::decoder::MAX_METADATA_ENTRIES;
-use super::fields::dtype_name;
+use super::fields::{dtype_name, rank};
 use super::{LENGTH_BYTES, METADATA};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
 use crate::tensor::identity::check_unique;
-use crate::tensor::{Dtype, Opaque, Shape, TensorSpec};
+use crate::tensor::{Dtype, Shape, TensorSpec};
 
 /// The order of tensors in files of the reference writer: by falling size of the elements, then by
 /// the name of the type in the reference's list, then by name.
 #[must_use]
 pub fn order(left: &TensorSpec<'_>, right: &TensorSpec<'_>) -> Ordering {
-    let rank = |spec: &TensorSpec<'_>| RANKS.iter().position(|dtype| *dtype == spec.dtype);
-    rank(left).cmp(&rank(right)).then_with(|| left.name.cmp(right.name))
+    rank(left.dtype).cmp(&rank(right.dtype)).then_with(|| left.name.cmp(right.name))
 }
-
-/// The reference sorts by its own enumeration of types, the last one first.
-pub(crate) const RANKS: [Dtype; 22] = [
-    Dtype::U64,
-    Dtype::I64,
-    Dtype::F64,
-    Dtype::Opaque(Opaque::C64),
-    Dtype::F32,
-    Dtype::U32,
-    Dtype::I32,
-    Dtype::BF16,
-    Dtype::F16,
-    Dtype::U16,
-    Dtype::I16,
-    Dtype::Opaque(Opaque::F8E5M2Fnuz),
-    Dtype::Opaque(Opaque::F8E4M3Fnuz),
-    Dtype::F8E8M0,
-    Dtype::F8E4M3,
-    Dtype::F8E5M2,
-    Dtype::I8,
-    Dtype::U8,
-    Dtype::Opaque(Opaque::F6E3M2),
-    Dtype::Opaque(Opaque::F6E2M3),
-    Dtype::Opaque(Opaque::F4),
-    Dtype::Bool,
-];
 
 /// All that a file holds but the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -55,34 +55,24 @@ impl LayerFormat {
     }
 }
 
-const GGML: [(u32, Dtype); 15] = [
-    (0, Dtype::F32),
-    (1, Dtype::F16),
-    (2, Dtype::Q4_0),
-    (3, Dtype::Q4_1),
-    (6, Dtype::Q5_0),
-    (7, Dtype::Q5_1),
-    (8, Dtype::Q8_0),
-    (9, Dtype::Q8_1),
-    (10, Dtype::Q2K),
-    (11, Dtype::Q3K),
-    (12, Dtype::Q4K),
-    (13, Dtype::Q5K),
-    (14, Dtype::Q6K),
-    (15, Dtype::Q8K),
-    (30, Dtype::BF16),
-];
-
-/// The ggml type of this number, as UQFF knows them.
-#[must_use]
-pub fn ggml_dtype(code: u32) -> Option<Dtype> {
-    GGML.iter().find(|(known, _)| *known == code).map(|(_, dtype)| *dtype)
+/// True for ggml's numbers of the types that mistral.rs has in UQFF: those up to Q8_K, and BF16.
+const fn is_known(number: u32) -> bool {
+    matches!(number, 0..=15 | 30)
 }
 
-/// The ggml number of a type.
+/// The ggml type of this number, if UQFF has it.
 #[must_use]
-pub fn ggml_code(dtype: Dtype) -> Option<u32> {
-    GGML.iter().find(|(_, known)| *known == dtype).map(|(code, _)| *code)
+pub const fn ggml_dtype(number: u32) -> Option<Dtype> {
+    if is_known(number) { Dtype::from_ggml_number(number) } else { None }
+}
+
+/// ggml's number of a type; `None` for types that UQFF does not have.
+#[must_use]
+pub const fn ggml_number(dtype: Dtype) -> Option<u32> {
+    match dtype.ggml_number() {
+        Some(number) if is_known(number) => Some(number),
+        _ => None,
+    }
 }
 
 const TENSOR: [Dtype; 10] = [

@@ -37,7 +37,7 @@ mod view;
 )]
 mod write;
 
-pub use codes::{LayerFormat, ggml_code, ggml_dtype};
+pub use codes::{LayerFormat, ggml_dtype, ggml_number};
 pub use decoder::{Decoder, Generation};
 pub use detect::is_uqff;
 pub use layer::{Extra, Layer};

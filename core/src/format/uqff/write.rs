@@ -1,10 +1,11 @@
 //! Writing both generations, without memory: everything is known from the layers, which borrow
 //! their data.
 
-use super::codes::{FP8_CODE, LayerFormat, ggml_code, tensor_code};
+use super::codes::{FP8_CODE, LayerFormat, ggml_number, tensor_code};
 use super::layer::Layer;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::safetensors::write::{Header, Length, RANKS, WriteHeader, write_header};
+use crate::format::safetensors::fields::DTYPES;
+use crate::format::safetensors::write::{Header, Length, WriteHeader, write_header};
 use crate::sink::Sink;
 use crate::tensor::identity::{check_distinct, check_unique};
 use crate::tensor::{Dtype, Encoding, Shape, Weight};
@@ -49,7 +50,7 @@ pub fn write_blob(layer: &Layer<'_>, sink: &mut impl Sink) -> Result<()> {
             let unsupported = Error::without_offset(ErrorKind::UnsupportedDtype);
             sink.write(&word(data.len() as u64)?)?;
             sink.write(&[has_bias])?;
-            sink.write(&ggml_code(dtype).ok_or(unsupported)?.to_le_bytes())?;
+            sink.write(&ggml_number(dtype).ok_or(unsupported)?.to_le_bytes())?;
             dims(weight.shape(), sink)?;
             sink.write(data)?;
         }
@@ -288,7 +289,7 @@ impl TensorFile<'_, '_> {
         &self,
         mut take: impl FnMut([&str; 2], Dtype, &Shape, &[u8]) -> Result<()>,
     ) -> Result<()> {
-        for wanted in RANKS {
+        for (_, wanted) in DTYPES {
             if wanted == Dtype::U32 && self.is_first {
                 for (name, number) in TENSOR_VERSION {
                     take([name, ""], wanted, &Shape::SCALAR, &number.to_le_bytes())?;
@@ -319,7 +320,7 @@ fn each_tensor(
     if let (LayerFormat::Gguf, Encoding::Plain { dtype, data }) = (layer.format, *weight.encoding())
     {
         let unsupported = Error::without_offset(ErrorKind::UnsupportedDtype);
-        let code = ggml_code(dtype).ok_or(unsupported)?;
+        let code = ggml_number(dtype).ok_or(unsupported)?;
         let flat = Shape::new(&[data.len() as u64]).ok_or(invalid())?;
         take(".weight", Dtype::U8, &flat, data)?;
         take(".weight.dtype", Dtype::U32, scalar, &code.to_le_bytes())?;

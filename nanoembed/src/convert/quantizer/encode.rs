@@ -7,7 +7,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
 use super::spool::{Place, Spool};
-use super::types::{HQQ_GROUP, QuantType};
+use super::types::{HQQ_GROUP, QuantType, Scheme};
 use crate::error::{Error, Result};
 
 /// A quantised weight: its arrays in the order of its form, and the parameters that belong to them.
@@ -117,20 +117,16 @@ pub fn encode(
 fn arrays(values: &[f32], shape: &Shape, to: QuantType) -> std::result::Result<Arrays, CoreError> {
     let refused = CoreError::without_offset(ErrorKind::InvalidArgument);
     let row = shape.dims().last().copied().and_then(|row| usize::try_from(row).ok()).unwrap_or(1);
-    if let Some(dtype) = to.dtype() {
-        let data = plain(values, dtype)?;
-        return Ok(Arrays { form: Form::Plain(dtype), arrays: vec![data] });
-    }
-    if let Some(bits) = to.afq_bits() {
-        return affine(values, row, bits).ok_or(refused);
-    }
-    let (form, arrays) = match to {
-        QuantType::Fp8 => {
+    let (form, arrays) = match to.scheme() {
+        Scheme::Plain(dtype) => (Form::Plain(dtype), vec![plain(values, dtype)?]),
+        Scheme::Afq { bits } => return affine(values, row, bits).ok_or(refused),
+        Scheme::Hqq { bits } => return half_quadratic(values, bits).ok_or(refused),
+        Scheme::Fp8 => {
             let mut data = vec![0; values.len()];
             let scale = fp8::quantize(values, &mut data).ok_or(refused)?;
             (Form::Fp8 { scale }, vec![data])
         }
-        QuantType::F8q8 => {
+        Scheme::F8q8 => {
             let mut blocks =
                 vec![0; values.len().div_ceil(f8q8::BLOCK_ELEMENTS) * f8q8::BLOCK_BYTES];
             let parts = blocks.par_chunks_mut(PIECE_BLOCKS * f8q8::BLOCK_BYTES);
@@ -140,7 +136,7 @@ fn arrays(values: &[f32], shape: &Shape, to: QuantType) -> std::result::Result<A
                 .ok_or(refused)?;
             (Form::F8q8, vec![blocks])
         }
-        QuantType::Mxfp4 => {
+        Scheme::Mxfp4 => {
             let group = usize::try_from(MXFP4_GROUP).unwrap_or(32);
             let (mut codes, mut scales) =
                 (vec![0; values.len() / 2], vec![0; values.len() / group]);
@@ -153,8 +149,6 @@ fn arrays(values: &[f32], shape: &Shape, to: QuantType) -> std::result::Result<A
                 .ok_or(refused)?;
             (Form::Mxfp4, vec![codes, scales])
         }
-        QuantType::Hqq8 => return half_quadratic(values, 8).ok_or(refused),
-        _ => return half_quadratic(values, 4).ok_or(refused),
     };
     Ok(Arrays { form, arrays })
 }
@@ -270,15 +264,18 @@ mod tests {
     fn every_type_comes_back_within_what_its_bits_allow() {
         let (values, shape) = values();
         for &to in QuantType::ALL {
-            let bits: i32 = match to {
-                QuantType::F32 => 23,
-                QuantType::F16 | QuantType::Bf16 | QuantType::Afq8 | QuantType::Hqq8 => 8,
-                QuantType::Q8_0 | QuantType::F8q8 => 7,
-                QuantType::Q6k | QuantType::Afq6 => 5,
-                QuantType::Afq3 => 2,
-                QuantType::Afq2 => 1,
-                QuantType::Mxfp4 => 2,
-                _ => 3,
+            // Bits that are right; those of blocks follow from their size, which has the scales.
+            let bits: i32 = match to.scheme() {
+                Scheme::Plain(Dtype::F32) => 23,
+                Scheme::Plain(Dtype::F16 | Dtype::BF16) => 8,
+                Scheme::Plain(dtype) => {
+                    (dtype.block_bytes() * 8 / dtype.block_elements()) as i32 - 1
+                }
+                Scheme::Hqq { bits: 8 } | Scheme::Afq { bits: 8 } => 8,
+                Scheme::F8q8 => 7,
+                Scheme::Hqq { bits } | Scheme::Afq { bits } => i32::from(bits) - 1,
+                Scheme::Fp8 => 3,
+                Scheme::Mxfp4 => 2,
             };
             let mut spool = Spool::new().unwrap();
             let (encoded, loss) = encode(&values, shape, to, &mut spool).unwrap();
@@ -292,7 +289,7 @@ mod tests {
 
     /// The scale of FP8 is no array.
     fn fp8_scale(to: QuantType) -> u64 {
-        if to == QuantType::Fp8 { 4 } else { 0 }
+        if to.scheme() == Scheme::Fp8 { 4 } else { 0 }
     }
 
     #[test]
@@ -311,10 +308,11 @@ mod tests {
     #[test]
     fn shapes_that_do_not_suit_are_told() {
         let shape = |dims: &[u64]| Shape::new(dims).unwrap();
-        assert!(QuantType::Q4k.suits(&shape(&[2, 384])).unwrap_err().contains("256"));
-        assert!(QuantType::Afq4.suits(&shape(&[2, 33])).is_err());
-        assert!(QuantType::Hqq4.suits(&shape(&[2, 4, 64])).is_err());
-        assert!(QuantType::Fp8.suits(&shape(&[3, 5])).is_ok());
+        let named = |name: &str| name.parse::<QuantType>().unwrap();
+        assert!(named("q4k").suits(&shape(&[2, 384])).unwrap_err().contains("256"));
+        assert!(named("afq4").suits(&shape(&[2, 33])).is_err());
+        assert!(named("hqq4").suits(&shape(&[2, 4, 64])).is_err());
+        assert!(named("fp8").suits(&shape(&[3, 5])).is_ok());
         assert!(QuantType::F16.suits(&shape(&[])).is_ok());
     }
 }

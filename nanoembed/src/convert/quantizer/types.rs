@@ -1,91 +1,124 @@
 //! The types that weights are quantised to, and what each of them can hold.
 
-use nanoembed_core::tensor::{Dtype, Shape};
+use std::str::FromStr;
 
-use crate::choice::choices;
+use nanoembed_core::quant::has_quantizer;
+use nanoembed_core::tensor::{Dtype, DtypeKind, Shape};
 
-choices! {
-    /// A type of weights.
-    #[non_exhaustive]
-    pub enum QuantType {
-        /// 32-bit floats
-        F32 = "f32",
-        /// 16-bit floats
-        F16 = "f16",
-        /// 16-bit floats with the range of f32
-        Bf16 = "bf16",
-        /// ggml: 8 bits, a scale for 32 elements
-        Q8_0 = "q8_0",
-        /// ggml: 5 bits, a scale for 32 elements
-        Q5_0 = "q5_0",
-        /// ggml: 4 bits, a scale for 32 elements
-        Q4_0 = "q4_0",
-        /// ggml: 4 bits, a scale and a minimum for 32 elements
-        Q4_1 = "q4_1",
-        /// ggml: 6 bits in blocks of 256 elements
-        Q6k = "q6k" | "q6_k",
-        /// ggml: 4 bits in blocks of 256 elements
-        Q4k = "q4k" | "q4_k",
-        /// Half-quadratic: 8 bits, groups of 64
-        Hqq8 = "hqq8",
-        /// Half-quadratic: 4 bits, groups of 64
-        Hqq4 = "hqq4",
-        /// Affine: 8 bits
-        Afq8 = "afq8",
-        /// Affine: 6 bits
-        Afq6 = "afq6",
-        /// Affine: 4 bits
-        Afq4 = "afq4",
-        /// Affine: 3 bits
-        Afq3 = "afq3",
-        /// Affine: 2 bits
-        Afq2 = "afq2",
-        /// 8-bit floats under one scale
-        Fp8 = "fp8",
-        /// Signed bytes, an 8-bit float for 32 elements
-        F8q8 = "f8q8",
-        /// 4-bit floats, a power of two for 32 elements
-        Mxfp4 = "mxfp4",
-    }
+use crate::choice::Choice;
+use crate::error::Error;
+
+/// A type of weights; [`FromStr`] takes its name, such as `q4k` or `afq6`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuantType(Scheme);
+
+/// How a type stores weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Elements or blocks of one type.
+    Plain(Dtype),
+    /// Half-quadratic, groups of [`HQQ_GROUP`].
+    Hqq { bits: u8 },
+    /// Affine, groups of 64 or 32.
+    Afq { bits: u8 },
+    /// 8-bit floats under one scale.
+    Fp8,
+    /// Signed bytes under 8-bit floats.
+    F8q8,
+    /// 4-bit floats under powers of two.
+    Mxfp4,
 }
+
+/// The schemes of several arrays, their names and descriptions.
+const ARRAYS: [(Scheme, &str, &str); 10] = [
+    (Scheme::Hqq { bits: 8 }, "hqq8", "Half-quadratic: 8 bits, groups of 64"),
+    (Scheme::Hqq { bits: 4 }, "hqq4", "Half-quadratic: 4 bits, groups of 64"),
+    (Scheme::Afq { bits: 8 }, "afq8", "Affine: 8 bits"),
+    (Scheme::Afq { bits: 6 }, "afq6", "Affine: 6 bits"),
+    (Scheme::Afq { bits: 4 }, "afq4", "Affine: 4 bits"),
+    (Scheme::Afq { bits: 3 }, "afq3", "Affine: 3 bits"),
+    (Scheme::Afq { bits: 2 }, "afq2", "Affine: 2 bits"),
+    (Scheme::Fp8, "fp8", "8-bit floats under one scale"),
+    (Scheme::F8q8, "f8q8", "Signed bytes, an 8-bit float for 32 elements"),
+    (Scheme::Mxfp4, "mxfp4", "4-bit floats, a power of two for 32 elements"),
+];
+
+/// Returns true for types whose elements or blocks are all there is to a weight.
+const fn is_plain(dtype: Dtype) -> bool {
+    has_quantizer(dtype) && matches!(dtype.kind(), DtypeKind::Number | DtypeKind::Blocks)
+}
+
+const PLAIN_COUNT: usize = {
+    let (mut count, mut index) = (0, 0);
+    while index < Dtype::ALL.len() {
+        if is_plain(Dtype::ALL[index]) {
+            count += 1;
+        }
+        index += 1;
+    }
+    count
+};
+
+const ALL: [QuantType; PLAIN_COUNT + ARRAYS.len()] = {
+    let mut all = [QuantType::F32; PLAIN_COUNT + ARRAYS.len()];
+    let (mut count, mut index) = (0, 0);
+    while index < Dtype::ALL.len() {
+        if is_plain(Dtype::ALL[index]) {
+            all[count] = QuantType(Scheme::Plain(Dtype::ALL[index]));
+            count += 1;
+        }
+        index += 1;
+    }
+    let mut array = 0;
+    while array < ARRAYS.len() {
+        all[count + array] = QuantType(ARRAYS[array].0);
+        array += 1;
+    }
+    all
+};
 
 /// Elements in a group of HQQ, as the reference has them.
 pub const HQQ_GROUP: u64 = 64;
 
 impl QuantType {
+    /// 32-bit floats.
+    pub const F32: Self = Self(Scheme::Plain(Dtype::F32));
+    /// 16-bit floats.
+    pub const F16: Self = Self(Scheme::Plain(Dtype::F16));
+    /// 16-bit floats with the range of f32.
+    pub const BF16: Self = Self(Scheme::Plain(Dtype::BF16));
+    /// ggml: 8 bits, a scale for 32 elements.
+    pub const Q8_0: Self = Self(Scheme::Plain(Dtype::Q8_0));
+
+    /// How weights are stored.
+    pub(super) const fn scheme(self) -> Scheme {
+        self.0
+    }
+
+    /// The name, as it is spelled in options and files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Scheme::Plain(Dtype::Q6K) => "q6k",
+            Scheme::Plain(Dtype::Q4K) => "q4k",
+            Scheme::Plain(dtype) => dtype.name(),
+            scheme => row(scheme).map_or("", |row| row.1),
+        }
+    }
+
     /// The type of elements or blocks, if that is all there is to the type.
     pub const fn dtype(self) -> Option<Dtype> {
-        Some(match self {
-            Self::F32 => Dtype::F32,
-            Self::F16 => Dtype::F16,
-            Self::Bf16 => Dtype::BF16,
-            Self::Q8_0 => Dtype::Q8_0,
-            Self::Q5_0 => Dtype::Q5_0,
-            Self::Q4_0 => Dtype::Q4_0,
-            Self::Q4_1 => Dtype::Q4_1,
-            Self::Q6k => Dtype::Q6K,
-            Self::Q4k => Dtype::Q4K,
-            _ => return None,
-        })
+        match self.0 {
+            Scheme::Plain(dtype) => Some(dtype),
+            _ => None,
+        }
     }
 
-    /// Bits of a code, of the affine types.
-    pub const fn afq_bits(self) -> Option<u8> {
-        Some(match self {
-            Self::Afq8 => 8,
-            Self::Afq6 => 6,
-            Self::Afq4 => 4,
-            Self::Afq3 => 3,
-            Self::Afq2 => 2,
-            _ => return None,
-        })
-    }
-
-    /// Whether a weight of this shape can be stored in this type; if not, why.
+    /// Rejects shapes that the type cannot store, with the reason.
     pub fn suits(self, shape: &Shape) -> Result<(), String> {
         let row = shape.dims().last().copied().unwrap_or(1);
-        let block = match self {
-            Self::Hqq8 | Self::Hqq4 => {
+        let block = match self.0 {
+            Scheme::Hqq { .. } => {
                 let elements = shape.elements().unwrap_or(1);
                 if shape.dims().len() != 2 {
                     return Err("HQQ wants two dimensions".into());
@@ -96,17 +129,71 @@ impl QuantType {
                     Err(format!("{elements} elements are no whole groups of {HQQ_GROUP}"))
                 };
             }
-            Self::Fp8 | Self::F8q8 if shape.dims().len() != 2 => {
+            Scheme::Fp8 | Scheme::F8q8 if shape.dims().len() != 2 => {
                 return Err("this type wants two dimensions".into());
             }
-            Self::Mxfp4 => 32,
-            _ if self.afq_bits().is_some() => 32,
-            _ => self.dtype().map_or(1, |dtype| dtype.block_elements() as u64),
+            Scheme::Fp8 | Scheme::F8q8 => 1,
+            Scheme::Mxfp4 | Scheme::Afq { .. } => 32,
+            Scheme::Plain(dtype) => dtype.block_elements() as u64,
         };
         if row.is_multiple_of(block) {
             Ok(())
         } else {
             Err(format!("rows of {row} elements are no whole blocks of {block}"))
         }
+    }
+}
+
+fn row(scheme: Scheme) -> Option<&'static (Scheme, &'static str, &'static str)> {
+    ARRAYS.iter().find(|(known, ..)| *known == scheme)
+}
+
+impl Choice for QuantType {
+    const ALL: &'static [Self] = &ALL;
+
+    fn name(self) -> &'static str {
+        Self::name(self)
+    }
+
+    fn aliases(self) -> &'static [&'static str] {
+        match self.0 {
+            Scheme::Plain(Dtype::Q6K) => &["q6_k"],
+            Scheme::Plain(Dtype::Q4K) => &["q4_k"],
+            _ => &[],
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self.0 {
+            Scheme::Plain(dtype) => dtype.description(),
+            scheme => row(scheme).map_or("", |row| row.2),
+        }
+    }
+}
+
+impl FromStr for QuantType {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::from_name(name).ok_or_else(|| {
+            let names: Vec<_> = ALL.iter().map(|known| known.name()).collect();
+            Error::usage(format!("there is no {name:?} among {names:?}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_and_alias_leads_back_to_its_type_and_is_described() {
+        for known in ALL {
+            for name in [&[known.name()], known.aliases()].concat() {
+                assert_eq!(name.parse::<QuantType>().unwrap(), known, "{name}");
+            }
+            assert!(!known.name().is_empty() && !known.description().is_empty());
+        }
+        assert!("q2_k".parse::<QuantType>().unwrap_err().message().contains("q4k"));
     }
 }

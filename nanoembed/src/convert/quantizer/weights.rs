@@ -206,7 +206,7 @@ impl Quantization {
 
     /// Refuses types that the target cannot hold, before any work is done.
     fn check(&self, target: Target) -> Result<()> {
-        let floats = matches!(self.to_type, QuantType::F32 | QuantType::F16 | QuantType::Bf16);
+        let floats = matches!(self.to_type, QuantType::F32 | QuantType::F16 | QuantType::BF16);
         let holds = match target {
             Target::Safetensors => floats,
             Target::Gguf => self.to_type.dtype().is_some(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, Value};
-use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue, code_of};
+use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue};
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
 use super::encoder::{Encoder, model_type};
@@ -229,7 +229,7 @@ fn unknown_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Error> {
 
 /// Whether GGUF has the type of an item.
 fn holds(item: &Item<'_>) -> bool {
-    item.dtype().is_some_and(|dtype| code_of(dtype).is_some())
+    item.dtype().and_then(Dtype::ggml_number).is_some()
 }
 
 /// The tensors of `like` in its order, from `items`.

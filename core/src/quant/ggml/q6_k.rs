@@ -7,14 +7,15 @@
 //! | 192 | 16 | `scales`, signed bytes |
 //! | 208 | 2 | `d`, IEEE half |
 
-use super::block::{code, extreme, reciprocal, round_even};
-use super::float16::{f16_to_f32, round_f16};
-use super::lanes::{Codes, Lanes};
+use crate::quant::block::{code, extreme, reciprocal, round_even};
+use crate::quant::float16::{f16_to_f32, round_f16};
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 256;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q6K.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 210;
+pub const BLOCK_BYTES: usize = Dtype::Q6K.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]

@@ -6,14 +6,15 @@
 //! | 2 | 2 | `m`, IEEE half |
 //! | 4 | 16 | `qs`: element `i < 16` in the low half of byte `i`, element `i + 16` in the high half |
 
-use super::block::{code, range, reciprocal};
-use super::float16::{f16_to_f32, round_f16};
-use super::lanes::{Codes, Lanes};
+use crate::quant::block::{code, range, reciprocal};
+use crate::quant::float16::{f16_to_f32, round_f16};
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 32;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q4_1.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 20;
+pub const BLOCK_BYTES: usize = Dtype::Q4_1.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]

@@ -6,12 +6,13 @@
 //! | 2 | 2 | `s = d Σ q`, for products; not used here |
 //! | 4 | 32 | `qs`, signed bytes |
 
-use super::lanes::{Codes, Lanes};
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 32;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q8_1.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 36;
+pub const BLOCK_BYTES: usize = Dtype::Q8_1.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]

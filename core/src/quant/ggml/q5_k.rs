@@ -8,14 +8,15 @@
 //! | 16 | 32 | `qh`: bit `k` of byte `l` is the fifth bit of element `32 k + l` |
 //! | 48 | 128 | `qs`: element `32 k + l` in byte `32 (k / 2) + l`, in the low half if `k` is even |
 
-use super::float16::f16_to_f32;
 use super::k_scales;
-use super::lanes::{Codes, Lanes};
+use crate::quant::float16::f16_to_f32;
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 256;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q5K.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 176;
+pub const BLOCK_BYTES: usize = Dtype::Q5K.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]

@@ -7,13 +7,14 @@
 //! | 80 | 2 | `d`, IEEE half |
 //! | 82 | 2 | `dmin`, IEEE half |
 
-use super::float16::f16_to_f32;
-use super::lanes::{Codes, Lanes};
+use crate::quant::float16::f16_to_f32;
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 256;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q2K.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 84;
+pub const BLOCK_BYTES: usize = Dtype::Q2K.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]

@@ -7,12 +7,13 @@
 //! | 96 | 12 | `scales`: sixteen of 6 bits; the lower four of scale `t` in the half bytes `t % 8`, the upper two in bytes 8–11 |
 //! | 108 | 2 | `d`, IEEE half |
 
-use super::lanes::{Codes, Lanes};
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 256;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q3K.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 110;
+pub const BLOCK_BYTES: usize = Dtype::Q3K.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]

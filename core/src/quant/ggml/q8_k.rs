@@ -6,12 +6,13 @@
 //! | 4 | 256 | `qs`, signed bytes |
 //! | 260 | 32 | `bsums`, i16 sums of each 16 `qs`, for products; not used here |
 
-use super::lanes::{Codes, Lanes};
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 256;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q8K.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 292;
+pub const BLOCK_BYTES: usize = Dtype::Q8K.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]

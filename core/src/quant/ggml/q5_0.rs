@@ -6,14 +6,15 @@
 //! | 2 | 4 | `qh`: the fifth bit of element `i` is bit `i` of this little-endian word |
 //! | 6 | 16 | `qs`: element `i < 16` in the low half of byte `i`, element `i + 16` in the high half |
 
-use super::block::{code, extreme, reciprocal};
-use super::float16::{f16_to_f32, round_f16};
-use super::lanes::{Codes, Lanes};
+use crate::quant::block::{code, extreme, reciprocal};
+use crate::quant::float16::{f16_to_f32, round_f16};
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 32;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q5_0.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 22;
+pub const BLOCK_BYTES: usize = Dtype::Q5_0.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]

@@ -7,15 +7,16 @@
 //! | 4 | 12 | `scales`: eight scales and minima of 6 bits |
 //! | 16 | 128 | `qs`: element `32 k + l` in byte `32 (k / 2) + l`, in the low half if `k` is even |
 
-use super::block::{code, range, reciprocal, round_even};
-use super::float16::{f16_to_f32, round_f16};
 use super::k_scales;
-use super::lanes::{Codes, Lanes};
+use crate::quant::block::{code, range, reciprocal, round_even};
+use crate::quant::float16::{f16_to_f32, round_f16};
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 256;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q4K.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 144;
+pub const BLOCK_BYTES: usize = Dtype::Q4K.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]

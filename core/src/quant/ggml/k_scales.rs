@@ -6,7 +6,7 @@
 //! | `4 + k` | minimum `k` | upper two bits of minimum `k + 4` |
 //! | `8 + k` | low half: lower four bits of scale `k + 4`; high half: those of minimum `k + 4` | |
 
-use super::lanes::{Codes, Factors, Lanes};
+use crate::quant::lanes::{Codes, Factors, Lanes};
 
 /// Scale and minimum of each of the eight sub-blocks.
 #[inline]

@@ -5,14 +5,15 @@
 //! | 0 | 2 | `d`, IEEE half |
 //! | 2 | 16 | `qs`: element `i < 16` in the low half of byte `i`, element `i + 16` in the high half |
 
-use super::block::{code, extreme, reciprocal};
-use super::float16::{f16_to_f32, round_f16};
-use super::lanes::{Codes, Lanes};
+use crate::quant::block::{code, extreme, reciprocal};
+use crate::quant::float16::{f16_to_f32, round_f16};
+use crate::quant::lanes::{Codes, Lanes};
+use crate::tensor::Dtype;
 
 /// Elements of a block.
-pub const BLOCK_ELEMENTS: usize = 32;
+pub const BLOCK_ELEMENTS: usize = Dtype::Q4_0.block_elements();
 /// Bytes of a block.
-pub const BLOCK_BYTES: usize = 18;
+pub const BLOCK_BYTES: usize = Dtype::Q4_0.block_bytes();
 
 /// Dequantises one block.
 #[inline(always)]
