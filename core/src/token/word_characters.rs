@@ -3,14 +3,17 @@
 
 use super::word_tables::{BLOCKS, DISTANCES};
 
-/// Whether a character is part of words (`\w`).
+/// True if `c` is part of words (`\w`).
 pub(crate) fn is_word_character(c: char) -> bool {
     let code = u32::from(c);
-    let block = BLOCKS.partition_point(|(first, _)| *first <= code).checked_sub(1);
-    let Some((first, start)) = block.and_then(|block| BLOCKS.get(block)) else { return false };
+    let after = BLOCKS.partition_point(|(first, _)| *first <= code);
+    let block = after.checked_sub(1).and_then(|block| BLOCKS.get(block));
+    let Some((first, start)) = block else { return false };
+    // The next block's distances count from its own first change.
+    let end = BLOCKS.get(after).map_or(DISTANCES.len(), |(_, start)| usize::from(*start));
     let (mut change, mut is_word) = (*first, true);
     let (mut distance, mut shift) = (0_u32, 0_u32);
-    for byte in DISTANCES.get(usize::from(*start)..).unwrap_or_default() {
+    for byte in DISTANCES.get(usize::from(*start)..end).unwrap_or_default() {
         distance |= u32::from(byte & 0x7f).wrapping_shl(shift);
         if byte & 0x80 != 0 {
             shift = shift.saturating_add(7);

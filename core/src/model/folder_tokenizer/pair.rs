@@ -25,8 +25,8 @@ impl FolderTokenizer<'_> {
         let [first, second] = texts;
         let most = ids.len().min(types.len());
         let room = most.checked_sub(template.added()).ok_or(TOO_SMALL)?;
-        let first_tokens = self.count(first, most, memory.again())?;
-        let second_tokens = self.count(second, most, memory.again())?;
+        let first_tokens = self.count(first, memory.again())?;
+        let second_tokens = self.count(second, memory.again())?;
         let kept = longest_first(first_tokens, second_tokens, room);
         let mut places = ids.iter_mut().zip(types);
         let mut tokens = 0_usize;
@@ -47,13 +47,11 @@ impl FolderTokenizer<'_> {
         Ok(Encoded::new(tokens, all, all > tokens))
     }
 
-    /// How many tokens a text has, up to the piece with which there are `most`: beyond that
-    /// `tokenizers` does not count, and which of two long texts is the longer one depends on it.
-    fn count(&self, text: &str, most: usize, memory: TokenizingMemory<'_>) -> Result<usize> {
-        let (mut count, mut is_full) = (0_usize, false);
-        self.each(&[text], memory, &mut |id| match id {
-            Some(_) if !is_full => count = count.saturating_add(1),
-            _ => is_full |= count >= most,
+    /// The number of tokens of a whole text.
+    fn count(&self, text: &str, memory: TokenizingMemory<'_>) -> Result<usize> {
+        let mut count = 0_usize;
+        self.each(&[text], memory, &mut |id| {
+            count = count.saturating_add(usize::from(id.is_some()));
         })?;
         Ok(count)
     }

@@ -100,9 +100,6 @@ pub struct PipelineSession {
     second: Vec<u32>,
 }
 
-/// The most tokens that are asked for, if there is no limit.
-const ALL: usize = usize::MAX;
-
 impl Pipeline {
     /// One more than the highest id.
     #[must_use]
@@ -158,7 +155,7 @@ impl Pipeline {
         let room = room.ok_or(Error::without_offset(ErrorKind::InvalidArgument))?;
         let mut found = core::mem::take(&mut session.ids);
         found.clear();
-        let encoded = self.encode_into(text, ALL, special, session, &mut found);
+        let encoded = self.encode_into(text, special, session, &mut found);
         let total = found.len() + around;
         let kept = found.len().min(room);
         let mut ids = Vec::with_capacity(kept + around);
@@ -186,7 +183,7 @@ impl Pipeline {
         session: &mut PipelineSession,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
-        self.encode_into(text, ALL, special, session, ids)
+        self.encode_into(text, special, session, ids)
     }
 
     /// The ids and types of two texts with what the post-processor puts around and between them.
@@ -210,12 +207,10 @@ impl Pipeline {
         let mut texts = (core::mem::take(&mut session.ids), core::mem::take(&mut session.second));
         texts.0.clear();
         texts.1.clear();
-        // Beyond the limit `tokenizers` does not count on, and which of two long texts is the
-        // longer one depends on it.
         let special = SpecialTokens::AsTokens;
         let encoded = self
-            .encode_into(first, max_tokens, special, session, &mut texts.0)
-            .and_then(|()| self.encode_into(second, max_tokens, special, session, &mut texts.1));
+            .encode_into(first, special, session, &mut texts.0)
+            .and_then(|()| self.encode_into(second, special, session, &mut texts.1));
         let kept = longest_first(texts.0.len(), texts.1.len(), room);
         let mut pair = TokenizedPair {
             ids: Vec::with_capacity(kept.0 + kept.1 + around),
@@ -249,17 +244,14 @@ impl Pipeline {
         decoder::decode(self.decoder.as_deref(), tokens)
     }
 
-    /// Writes the ids of `text` behind `ids` until there are `most`, then those of the piece that
-    /// is at hand.
+    /// Writes the ids of `text` behind `ids`.
     fn encode_into(
         &self,
         text: &str,
-        most: usize,
         special: SpecialTokens,
         session: &mut PipelineSession,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
-        let most = ids.len().saturating_add(most);
         let added = &self.added;
         added.parts(&added.written, text, special, &mut |part| match part {
             Part::Added(id) => {
@@ -268,17 +260,16 @@ impl Pipeline {
             }
             Part::Plain(place) => {
                 session.text.set(&text[place.clone()], place.start);
-                self.encode_part(most, special, session, ids)
+                self.encode_part(special, session, ids)
             }
         })?;
         Ok(())
     }
 
-    /// The same of the text in `session`, in which no tokens are found as they are written; answers
-    /// whether there are fewer than `most`.
+    /// The same of the text in `session`, in which no tokens are found as they are written. Returns
+    /// true, as the text goes on.
     fn encode_part(
         &self,
-        most: usize,
         special: SpecialTokens,
         session: &mut PipelineSession,
         ids: &mut Vec<u32>,
@@ -298,9 +289,6 @@ impl Pipeline {
             pieces.cut(&self.pre_tokenizer, text, piece)?;
             for piece in pieces.iter(text) {
                 self.model.encode(&self.tokens, piece, model, ids)?;
-                if ids.len() >= most {
-                    return Ok(false);
-                }
             }
             Ok(true)
         };
