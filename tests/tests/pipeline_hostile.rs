@@ -192,6 +192,82 @@ fn a_text_that_grows_beyond_measure_is_refused() {
     assert_eq!(encode("b", 1), Ok(1));
 }
 
+/// Each step is within what one may make of a text; all together make 30⁷ bytes of a letter.
+#[test]
+fn what_all_steps_together_make_of_a_text_is_bounded_and_not_what_each_makes() {
+    let encode = |steps: Vec<Value>, member: &str, text: &str| {
+        let sequence = match member {
+            "/normalizer" => json!({"type": "Sequence", "normalizers": steps}),
+            _ => json!({"type": "Sequence", "pretokenizers": steps}),
+        };
+        let pipeline = with(member, sequence);
+        let pipeline = Pipeline::read(&pipeline).expect("a tokenizer");
+        let mut session = PipelineSession::default();
+        let found = pipeline.encode(text, usize::MAX, SpecialTokens::AsTokens, &mut session);
+        found.map(|found| found.ids.len()).map_err(|error| error.kind())
+    };
+    let replace = |by: &str| json!({"type": "Replace", "pattern": {"String": "a"}, "content": by});
+    let thirty = replace(&"a".repeat(30));
+    assert!(encode(vec![thirty.clone()], "/normalizer", "a").is_ok());
+    assert!(encode(vec![thirty.clone(); 2], "/normalizer", "a").is_ok());
+    for text in ["a", "aaaa", "b<s>a<s>a"] {
+        let found = encode(vec![thirty.clone(); 7], "/normalizer", text);
+        assert_eq!(found, Err(ErrorKind::OverLimit), "{text}");
+    }
+    // What grows only on its way counts, too.
+    let mut there_and_back = vec![thirty.clone(); 7];
+    there_and_back.push(replace(""));
+    assert_eq!(encode(there_and_back, "/normalizer", "a"), Err(ErrorKind::OverLimit));
+    // Parts of a text between added tokens share what it may become.
+    let phrase = replace(&"b".repeat(600));
+    assert!(encode(vec![phrase.clone()], "/normalizer", "<s>a<s>").is_ok());
+    let found = encode(vec![phrase], "/normalizer", &"<s>a".repeat(100));
+    assert_eq!(found, Err(ErrorKind::OverLimit));
+    // Bytes beyond ASCII become two each time that they are spelled in GPT-2's alphabet.
+    let level = json!({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false});
+    let found = encode(vec![level; 40], "/pre_tokenizer", "é");
+    assert_eq!(found, Err(ErrorKind::OverLimit));
+}
+
+#[test]
+fn characters_that_become_much_by_the_usual_steps_are_within_the_bound() {
+    let steps = |form: &str| {
+        json!({"type": "Sequence", "normalizers": [
+            {"type": form}, {"type": "Lowercase"}, {"type": "Replace", "pattern": {"String": " "}, "content": "\u{2581}"}
+        ]})
+    };
+    for form in ["NFC", "NFD", "NFKC", "NFKD"] {
+        let mut pipeline: Value = serde_json::from_str(&with("/normalizer", steps(form))).unwrap();
+        pipeline["pre_tokenizer"] = json!({"type": "Sequence", "pretokenizers": [
+            {"type": "Metaspace", "replacement": "\u{2581}", "prepend_scheme": "always", "split": true},
+            {"type": "ByteLevel", "add_prefix_space": true, "use_regex": false}
+        ]});
+        let pipeline = pipeline.to_string();
+        let pipeline = Pipeline::read(&pipeline).expect("a tokenizer");
+        for c in ["\u{fdfa}", "\u{1f82}", "\u{3316}", "\u{ac01}", "\u{1d160}"] {
+            let mut session = PipelineSession::default();
+            let text = c.repeat(10_000);
+            let found = pipeline.encode(&text, 4, SpecialTokens::AsTokens, &mut session);
+            assert!(found.is_ok(), "{form} of {c:?}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_decoder_makes_of_tokens_is_bounded() {
+    let replace = json!({"type": "Replace", "pattern": {"String": "a"}, "content": "a".repeat(30)});
+    let decode = |steps: usize| {
+        let decoders = json!({"type": "Sequence", "decoders": vec![replace.clone(); steps]});
+        let pipeline = with("/decoder", decoders);
+        let pipeline = Pipeline::read(&pipeline).expect("a tokenizer");
+        let a = pipeline.id("a").expect("an id");
+        pipeline.decode(&[a], false).map(|text| text.len()).map_err(|error| error.kind())
+    };
+    assert_eq!(decode(1), Ok(30));
+    assert_eq!(decode(2), Ok(900));
+    assert_eq!(decode(7), Err(ErrorKind::OverLimit));
+}
+
 #[test]
 fn texts_of_a_megabyte_of_one_thing_are_read_through() {
     // Work that grew with the square of the text would take hours.
@@ -243,7 +319,7 @@ fn a_tokenizer_is_the_same_when_it_is_put_together_from_its_parts() {
         let path = folder.expect("a folder").path().join("tokenizer.json");
         let Ok(json) = std::fs::read_to_string(&path) else { continue };
         let whole = Pipeline::read(&json).expect("a tokenizer");
-        let parts = whole.parts();
+        let parts = whole.parts().expect("memory");
         assert!(parts.settings.len() < json.len(), "the vocabulary is not cut out");
         // A file may keep the added tokens with the others.
         let mut tokens = parts.tokens.clone();

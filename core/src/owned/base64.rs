@@ -5,8 +5,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+#[cfg(feature = "gguf")]
+use crate::error::Result;
 use crate::limit::filled;
+#[cfg(feature = "gguf")]
+use crate::limit::write;
 use crate::text::base64;
+#[cfg(feature = "gguf")]
+use crate::text::character::utf8;
 
 /// The digits by what they stand for.
 #[cfg(feature = "gguf")]
@@ -14,18 +20,19 @@ const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 /// The text that stands for `bytes`.
 #[cfg(feature = "gguf")]
-pub(super) fn encode(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
+pub(super) fn encode(bytes: &[u8]) -> Result<String> {
+    let mut out = String::new();
     for group in bytes.chunks(3) {
         let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
         let bits = bits << (8 * (3 - group.len()));
         for digit in 0..4 {
             let six = bits >> (18 - 6 * digit) & 63;
             let is_there = digit <= group.len();
-            out.push(if is_there { char::from(DIGITS[six as usize]) } else { '=' });
+            let digit = if is_there { char::from(DIGITS[six as usize]) } else { '=' };
+            write(&mut out, utf8(digit, &mut [0; 4]))?;
         }
     }
-    out
+    Ok(out)
 }
 
 /// The bytes that `text` stands for; `None` if it is not written so.
@@ -48,7 +55,7 @@ mod tests {
             [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob")]
         {
             assert_eq!(decode(text).unwrap(), bytes.as_bytes());
-            assert_eq!(encode(bytes.as_bytes()), text);
+            assert_eq!(encode(bytes.as_bytes()).unwrap(), text);
         }
     }
 }

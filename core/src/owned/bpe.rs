@@ -7,7 +7,9 @@ use alloc::vec::Vec;
 #[cfg(feature = "pipeline")]
 use super::pipeline::compose;
 use crate::error::{ErrorKind, Result};
-use crate::limit::{filled, reserved};
+#[cfg(feature = "pipeline")]
+use crate::limit::write;
+use crate::limit::{filled, push};
 use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::bpe::{Merge, Pattern, Scratch};
@@ -48,11 +50,8 @@ impl BpeTokenizer {
             merge_slots: &mut merge_slots,
             added: &mut added,
         })?;
-        let mut added_ids = reserved(added.len())?;
-        source.each_added(|id| {
-            added_ids.push(id);
-            Ok(())
-        })?;
+        let mut added_ids = Vec::new();
+        source.each_added(|id| push(&mut added_ids, id))?;
         Ok(Self { index, samples, slots, merges, merge_slots, added, added_ids })
     }
 
@@ -150,11 +149,11 @@ fn composed<'t>(bpe: &FileBpe<'_>, text: &'t str) -> Result<Cow<'t, str>> {
     let mut whole = alloc::string::String::new();
     let mut done = 0;
     for found in bpe.added().matches(text) {
-        compose(text.get(done..found.start).unwrap_or_default(), &mut whole);
-        whole.push_str(text.get(found.start..found.end).unwrap_or_default());
+        compose(text.get(done..found.start).unwrap_or_default(), &mut whole)?;
+        write(&mut whole, text.get(found.start..found.end).unwrap_or_default())?;
         done = found.end;
     }
-    compose(text.get(done..).unwrap_or_default(), &mut whole);
+    compose(text.get(done..).unwrap_or_default(), &mut whole)?;
     Ok(Cow::Owned(whole))
 }
 

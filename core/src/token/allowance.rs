@@ -1,39 +1,44 @@
-//! How much a step may make of a text: what a file says becomes of a character may be as long as the
-//! file.
+//! How much all steps together may make of a text: what a file says becomes of a character may be as
+//! long as the file, and each of many steps may do the same again.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::Limit;
 
-/// Bytes that may become of a text.
+/// Bytes that may become of a text. Parts of the text share it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance(usize);
 
 impl Allowance {
     /// What may become of `text`.
     pub(crate) const fn of(text: &str) -> Self {
-        Self(text.len().saturating_mul(Limit::EXPANSION.most).saturating_add(1024))
+        Self::of_bytes(text.len())
     }
 
-    /// Refuses a text that has grown beyond it.
+    /// What may become of a text of so many bytes.
+    pub(crate) const fn of_bytes(bytes: usize) -> Self {
+        let most = bytes.saturating_mul(Limit::EXPANSION.most);
+        Self(most.saturating_add(Limit::SHORT_EXPANSION.most))
+    }
+
+    /// Takes what has become of a part of the text.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OverLimit`].
-    #[cfg(feature = "pipeline")]
-    pub(crate) const fn check(self, grown: &str) -> Result<()> {
-        self.check_bytes(grown.len())
-    }
-
-    /// As [`check`](Self::check), of so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::OverLimit`].
-    pub(crate) const fn check_bytes(self, grown: usize) -> Result<()> {
-        if grown > self.0 {
-            return Err(Error::without_offset(ErrorKind::OverLimit));
+    /// [`ErrorKind::OverLimit`] if less is left.
+    pub(crate) const fn take(&mut self, bytes: usize) -> Result<()> {
+        match self.0.checked_sub(bytes) {
+            Some(left) => {
+                self.0 = left;
+                Ok(())
+            }
+            None => Err(Error::without_offset(ErrorKind::OverLimit)),
         }
-        Ok(())
+    }
+
+    /// The bytes that are left.
+    #[cfg(feature = "pipeline")]
+    pub(crate) const fn left(self) -> usize {
+        self.0
     }
 }
 
@@ -43,19 +48,10 @@ mod tests {
 
     #[test]
     fn a_text_may_grow_to_its_allowance_and_no_further() {
-        let allowance = Allowance::of("abc");
-        let most = 3 * 32 + 1024;
-        assert_eq!(allowance.check_bytes(most), Ok(()));
-        let refused = Err(Error::without_offset(ErrorKind::OverLimit));
-        assert_eq!(allowance.check_bytes(most + 1), refused);
-    }
-
-    #[cfg(feature = "pipeline")]
-    #[test]
-    fn a_text_is_as_long_as_its_bytes() {
-        let allowance = Allowance(3);
-        assert_eq!(allowance.check("abc"), Ok(()));
-        let refused = Err(Error::without_offset(ErrorKind::OverLimit));
-        assert_eq!(allowance.check("\u{e9}\u{e9}"), refused);
+        let mut allowance = Allowance::of("abc");
+        assert_eq!(allowance.take(3 * 32), Ok(()));
+        assert_eq!(allowance.take(1024), Ok(()));
+        assert_eq!(allowance.take(0), Ok(()));
+        assert_eq!(allowance.take(1), Err(Error::without_offset(ErrorKind::OverLimit)));
     }
 }

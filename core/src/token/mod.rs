@@ -35,7 +35,6 @@ pub mod added_list;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod added_parts;
 pub mod added_words;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod allowance;
 pub mod bpe;
 mod byte_set;

@@ -22,6 +22,11 @@ impl Normalizer<'_> {
     ///
     /// [`OverLimit`](crate::ErrorKind::OverLimit) if that is far longer than the text; what `take` answers.
     pub(super) fn each(&self, text: &str, take: &mut dyn FnMut(char) -> Result<()>) -> Result<()> {
+        let mut allowance = Allowance::of(text);
+        let take = &mut |c: char| {
+            allowance.take(c.len_utf8())?;
+            take(c)
+        };
         let [strips_start, strips_end] = self.strips;
         let end = if strips_end { self.end(text)? } else { usize::MAX };
         let (mut at, mut has_begun) = (0_usize, !strips_start);
@@ -54,14 +59,13 @@ impl Normalizer<'_> {
     /// Calls `take` with what the rules make of `text`.
     fn mapped(&self, text: &str, take: &mut dyn FnMut(char) -> Result<()>) -> Result<()> {
         let Some(rules) = &self.rules else { return text.chars().try_for_each(take) };
-        let allowance = Allowance::of(text);
-        let mut grown = 0_usize;
+        let mut allowance = Allowance::of(text);
         rules.each(text, |mapped| match mapped {
             Mapped::Plain(part) | Mapped::Part(part) => {
-                grown = grown.saturating_add(part.len());
+                allowance.take(part.len())?;
                 part.chars().try_for_each(&mut *take)
             }
-            Mapped::End(_) => allowance.check_bytes(grown),
+            Mapped::End(_) => Ok(()),
         })
     }
 

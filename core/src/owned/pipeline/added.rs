@@ -5,10 +5,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::normalizer::Normalizer;
+use super::normalizer::{self, Held, Normalizer};
 use super::settings::{at, string, truth};
-use super::text::Text;
+use super::text::{Allowance, Text};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{append, push, reserved};
 use crate::text::json::{Fault, Object, Read, Value};
 use crate::token::added_parts::Part;
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens};
@@ -58,7 +59,7 @@ pub(super) fn read<'t>(root: &Object<'t>) -> Read<'t, Vec<Entry<'t>>> {
     let mut entries = Vec::new();
     for value in root.items("added_tokens")? {
         let token = Object::new(value)?;
-        entries.push(Entry {
+        let entry = Entry {
             value,
             content: token.needed("content", string(&token, "content")?)?,
             rules: AddedRules {
@@ -68,7 +69,8 @@ pub(super) fn read<'t>(root: &Object<'t>) -> Read<'t, Vec<Entry<'t>>> {
             },
             is_normalized: truth(&token, "normalized")?,
             is_special: truth(&token, "special")?,
-        });
+        };
+        push(&mut entries, entry).map_err(|error| at(value, "added_tokens", error))?;
         // `tokenizers` does not use it either: a token that the model has keeps that id, others
         // get the next one that is free.
         token.needed("id", token.integer("id")?)?;
@@ -80,53 +82,46 @@ pub(super) fn read<'t>(root: &Object<'t>) -> Read<'t, Vec<Entry<'t>>> {
 impl AddedVocabulary {
     /// Numbers the tokens: `find` knows those of the model, of which there are `count`.
     pub(super) fn new<'t>(
-        entries: &[Entry<'t>],
+        mut entries: Vec<Entry<'t>>,
         normalizer: &[Normalizer],
         count: usize,
         find: impl Fn(&str) -> Option<u32>,
     ) -> Read<'t, Self> {
         let mut next = count as u32;
-        let mut by_content = alloc::collections::BTreeMap::new();
-        for entry in entries.iter().filter(|entry| !entry.content.is_empty()) {
-            let of = |error| at(entry.value, "content", error);
-            let known = by_content.get(entry.content.as_str()).map(|(id, _, _)| *id);
-            let id = known.or_else(|| find(&entry.content)).unwrap_or_else(|| {
+        let mut vocabulary = Self::default();
+        let mut all = reserved(entries.len()).map_err(Fault::of)?;
+        for twins in twins(&entries).map_err(Fault::of)? {
+            // Of a token that is there twice the last counts.
+            let entry = &mut entries[twins.last];
+            let content = core::mem::take(&mut entry.content);
+            let id = find(&content).unwrap_or_else(|| {
                 next += 1;
                 next - 1
             });
-            let normalized = if entry.is_normalized {
-                normalized(normalizer, &entry.content).map_err(of)?
-            } else {
-                entry.content.clone()
+            let of = |error| at(entry.value, "content", error);
+            let normalized = match entry.is_normalized {
+                true => Some(normalized(normalizer, &content).map_err(of)?),
+                false => None,
             };
             // It would be found between any two characters.
-            if normalized.is_empty() {
+            if normalized.as_ref().is_some_and(String::is_empty) {
                 return Err(of(Error::without_offset(ErrorKind::UnsupportedSetting)));
             }
-            let was_special = by_content
-                .get(entry.content.as_str())
-                .is_some_and(|(_, _, token): &(u32, &Entry<'t>, Added)| token.is_special);
-            let token = Added {
-                id,
-                content: entry.content.clone(),
-                normalized: Some(normalized).filter(|it| *it != entry.content),
-                is_special: entry.is_special || was_special,
-            };
-            // Of a token that is there twice the last counts.
-            by_content.insert(entry.content.as_str(), (id, entry, token));
+            let normalized = normalized.filter(|it| *it != content);
+            all.push((twins.last, Added { id, content, normalized, is_special: twins.is_special }));
         }
-        let mut vocabulary = Self::default();
-        let mut all: Vec<_> = by_content.into_values().collect();
-        all.sort_unstable_by_key(|(id, _, _)| *id);
-        for (_, entry, token) in all {
+        all.sort_unstable_by_key(|(_, token)| token.id);
+        for (entry, token) in all {
+            let entry = &entries[entry];
             let spelling = token.normalized.as_deref().unwrap_or(&token.content);
             let table = match entry.is_normalized {
                 true => &mut vocabulary.normalized,
                 false => &mut vocabulary.written,
             };
-            let added = table.add(spelling, token.id, entry.rules);
+            let added = table
+                .add(spelling, token.id, entry.rules)
+                .and_then(|()| push(&mut vocabulary.tokens, token));
             added.map_err(|error| at(entry.value, "content", error))?;
-            vocabulary.tokens.push(token);
         }
         vocabulary.written.sort().map_err(Fault::of)?;
         vocabulary.normalized.sort().map_err(Fault::of)?;
@@ -185,9 +180,8 @@ impl AddedVocabulary {
 impl Table {
     fn add(&mut self, spelling: &str, id: u32, rules: AddedRules) -> Result<()> {
         let token = AddedToken::new(self.spellings.len(), spelling.len(), id, rules)?;
-        self.spellings.extend_from_slice(spelling.as_bytes());
-        self.tokens.push(token);
-        Ok(())
+        append(&mut self.spellings, spelling.as_bytes())?;
+        push(&mut self.tokens, token)
     }
 
     fn sort(&mut self) -> Result<()> {
@@ -207,14 +201,40 @@ impl Table {
     }
 }
 
+/// Entries of the same content.
+#[derive(Clone, Copy)]
+struct Twins {
+    first: usize,
+    last: usize,
+    is_special: bool,
+}
+
+/// The entries with a content, those of the same one together, in the order of the first ones.
+fn twins(entries: &[Entry<'_>]) -> Result<Vec<Twins>> {
+    let mut all: Vec<Twins> = reserved(entries.len())?;
+    for (place, entry) in entries.iter().enumerate() {
+        if !entry.content.is_empty() {
+            all.push(Twins { first: place, last: place, is_special: entry.is_special });
+        }
+    }
+    let content = |twins: &Twins| entries[twins.first].content.as_str();
+    all.sort_unstable_by(|a, b| content(a).cmp(content(b)).then(a.first.cmp(&b.first)));
+    all.dedup_by(|later, kept| {
+        let is_twin = content(later) == content(kept);
+        if is_twin {
+            kept.last = later.last;
+            kept.is_special |= later.is_special;
+        }
+        is_twin
+    });
+    all.sort_unstable_by_key(|twins| twins.first);
+    Ok(all)
+}
+
 /// What the normaliser makes of a token's content.
 fn normalized(normalizer: &[Normalizer], content: &str) -> Result<String> {
-    let (mut text, mut next, mut held) = (Text::default(), Text::default(), Vec::new());
-    text.set(content, 0);
-    for step in normalizer {
-        next.clear();
-        step.run(&text, &mut next, &mut held)?;
-        core::mem::swap(&mut text, &mut next);
-    }
-    Ok(text.string)
+    let (mut text, mut next, mut held) = (Text::default(), Text::default(), Held::default());
+    text.set(content, 0, Allowance::of(content).left())?;
+    normalizer::run(normalizer, &mut text, &mut next, &mut held)?;
+    Ok(text.into_string())
 }

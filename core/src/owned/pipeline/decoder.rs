@@ -1,14 +1,14 @@
 //! Decoders: steps that make text of tokens.
 
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::normalizer::{Replace, read_replace};
 use super::pre_tokenizer::{Metaspace, Prepends};
-use super::settings::{character, each_step, kind, refused, string, truth};
-use crate::error::{Error, ErrorKind, Result};
-use crate::limit::Limit;
+use super::settings::{at, character, each_step, kind, refused, string, truth};
+use super::text::{Allowance, Text};
+use crate::error::Result;
+use crate::limit::{Growing, append, push};
 use crate::text::json::{Object, Read, Value};
 use crate::token::bpe::alphabet;
 
@@ -29,61 +29,131 @@ pub(super) enum Decoder {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::OverLimit`] if a step makes far more of the tokens than they were.
-pub(super) fn decode(decoder: Option<&[Decoder]>, mut tokens: Vec<String>) -> Result<String> {
-    let Some(steps) = decoder else { return Ok(tokens.join(" ")) };
-    let length = |tokens: &[String]| tokens.iter().map(String::len).fold(0, usize::saturating_add);
-    let most = length(&tokens).saturating_mul(Limit::EXPANSION.most).saturating_add(1024);
-    for step in steps {
-        tokens = step.run(tokens);
-        if length(&tokens) > most {
-            return Err(Error::without_offset(ErrorKind::OverLimit));
+/// [`ErrorKind::OverLimit`](crate::ErrorKind::OverLimit) if the steps make far more of the tokens
+/// than they were; [`ErrorKind::NoMemory`](crate::ErrorKind::NoMemory).
+pub(super) fn decode<'t>(
+    decoder: Option<&[Decoder]>,
+    tokens: impl Iterator<Item = &'t str>,
+) -> Result<String> {
+    let mut from = Strings::default();
+    from.clear(usize::MAX);
+    for (index, token) in tokens.enumerate() {
+        if decoder.is_none() && index > 0 {
+            from.text.push(' ');
         }
+        from.text.push_str(token);
+        from.end();
     }
-    Ok(tokens.concat())
+    from.check()?;
+    let most = Allowance::of(from.text.as_str()).left();
+    let mut to = Strings::default();
+    for step in decoder.unwrap_or_default() {
+        to.clear(most);
+        step.run(&from, &mut to)?;
+        to.check()?;
+        core::mem::swap(&mut from, &mut to);
+    }
+    Ok(from.text.into_string())
+}
+
+/// Tokens, one behind the other.
+#[derive(Debug, Default)]
+struct Strings {
+    text: Text,
+    ends: Growing<usize>,
+}
+
+impl Strings {
+    fn clear(&mut self, most: usize) {
+        self.text.clear(most);
+        self.ends.clear();
+    }
+
+    /// What was written since the last one is a token.
+    fn end(&mut self) {
+        self.ends.push(self.text.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let mut start = 0;
+        self.ends
+            .iter()
+            .map(move |end| &self.text.as_str()[core::mem::replace(&mut start, *end)..*end])
+    }
+
+    fn check(&self) -> Result<()> {
+        self.text.check()?;
+        self.ends.check()
+    }
 }
 
 impl Decoder {
-    fn run(&self, tokens: Vec<String>) -> Vec<String> {
-        let each = |write: &dyn Fn(usize, &str) -> String| {
-            tokens.iter().enumerate().map(|(index, token)| write(index, token)).collect()
-        };
+    /// Writes what becomes of the tokens `from` into `to`, which is empty.
+    fn run(&self, from: &Strings, to: &mut Strings) -> Result<()> {
         match self {
-            Self::WordPiece { prefix, cleans } => each(&|index, token| {
-                let joined = match token.strip_prefix(prefix.as_str()) {
-                    _ if index == 0 => String::from(token),
-                    Some(rest) => String::from(rest),
-                    None => [" ", token].concat(),
-                };
-                if *cleans { clean(joined) } else { joined }
-            }),
-            Self::Metaspace(metaspace) => each(&|index, token| {
-                let drops = index == 0 && metaspace.prepends != Prepends::Never;
-                let space = |c| if c == metaspace.replacement { ' ' } else { c };
-                let kept = token.chars().filter(|c| !(drops && *c == metaspace.replacement));
-                kept.map(space).collect()
-            }),
-            Self::ByteLevel => vec![byte_level(&tokens)],
-            Self::ByteFallback => byte_fallback(tokens),
-            Self::Fuse => vec![tokens.concat()],
-            Self::Replace(replace) => each(&|_, token| {
-                let mut replaced = String::new();
-                replace.apply(token, &mut replaced);
-                replaced
-            }),
-            Self::Strip { content, start, stop } => {
-                each(&|_, token| strip(token, *content, *start, *stop))
+            Self::ByteLevel => byte_level(from, to)?,
+            Self::ByteFallback => byte_fallback(from, to)?,
+            Self::Fuse => {
+                to.text.push_str(from.text.as_str());
+                to.end();
             }
-            Self::Bpe { suffix } => each(&|index, token| {
-                let is_last = index + 1 == tokens.len();
-                token.replace(suffix.as_str(), if is_last { "" } else { " " })
-            }),
+            _ => {
+                for (index, token) in from.iter().enumerate() {
+                    let is_last = index + 1 == from.ends.len();
+                    self.write(token, index == 0, is_last, &mut to.text)?;
+                    to.end();
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// Writes what becomes of one token.
+    fn write(&self, token: &str, is_first: bool, is_last: bool, to: &mut Text) -> Result<()> {
+        match self {
+            Self::WordPiece { prefix, cleans } => {
+                let parts = match token.strip_prefix(prefix.as_str()) {
+                    _ if is_first => ["", token],
+                    Some(rest) => ["", rest],
+                    None => [" ", token],
+                };
+                if *cleans {
+                    return clean(parts, to);
+                }
+                parts.iter().for_each(|part| to.push_str(part));
+            }
+            Self::Metaspace(metaspace) => {
+                let drops = is_first && metaspace.prepends != Prepends::Never;
+                let kept = token.chars().filter(|c| !(drops && *c == metaspace.replacement));
+                kept.for_each(|c| to.push(if c == metaspace.replacement { ' ' } else { c }));
+            }
+            Self::Replace(replace) => replace.apply(token, to),
+            Self::Strip { content, start, stop } => {
+                to.push_str(strip(token, *content, *start, *stop));
+            }
+            Self::Bpe { suffix } => {
+                replace_all(token, suffix, if is_last { "" } else { " " }, to);
+            }
+            // These take all tokens together.
+            Self::ByteLevel | Self::ByteFallback | Self::Fuse => {}
+        }
+        Ok(())
     }
 }
 
-/// English without spaces where there are none.
-fn clean(text: String) -> String {
+/// Writes `text` with `by` in place of every `wanted`.
+fn replace_all(text: &str, wanted: &str, by: &str, to: &mut Text) {
+    let mut from = 0;
+    for (at, found) in text.match_indices(wanted) {
+        to.push_str(&text[from..at]);
+        to.push_str(by);
+        from = at + found.len();
+    }
+    to.push_str(&text[from..]);
+}
+
+/// Writes English without spaces where there are none.
+fn clean(parts: [&str; 2], to: &mut Text) -> Result<()> {
     const SPACED: [(&str, &str); 11] = [
         (" .", "."),
         (" ?", "?"),
@@ -97,60 +167,86 @@ fn clean(text: String) -> String {
         (" 've", "'ve"),
         (" 're", "'re"),
     ];
-    SPACED.iter().fold(text, |text, (from, to)| text.replace(from, to))
+    let (mut text, mut next) = (Text::default(), Text::default());
+    text.clear(usize::MAX);
+    parts.iter().for_each(|part| text.push_str(part));
+    for (spaced, plain) in SPACED {
+        if text.as_str().contains(spaced) {
+            next.clear(usize::MAX);
+            replace_all(text.as_str(), spaced, plain, &mut next);
+            core::mem::swap(&mut text, &mut next);
+        }
+        text.check()?;
+    }
+    to.push_str(text.as_str());
+    Ok(())
 }
 
-/// The bytes that tokens in GPT-2's alphabet stand for. A token with other characters stands for
-/// itself.
-fn byte_level(tokens: &[String]) -> String {
+/// Writes the bytes that tokens in GPT-2's alphabet stand for. A token with other characters stands
+/// for itself.
+fn byte_level(from: &Strings, to: &mut Strings) -> Result<()> {
     let mut bytes = Vec::new();
-    for token in tokens {
+    for token in from.iter() {
         let before = bytes.len();
         for c in token.chars() {
             let Some(byte) = alphabet::byte(c) else {
                 bytes.truncate(before);
-                bytes.extend_from_slice(token.as_bytes());
+                append(&mut bytes, token.as_bytes())?;
                 break;
             };
-            bytes.push(byte);
+            push(&mut bytes, byte)?;
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    for chunk in bytes.utf8_chunks() {
+        to.text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            to.text.push('\u{FFFD}');
+        }
+    }
+    to.end();
+    Ok(())
 }
 
 /// Makes text of tokens such as `<0xE2>`, as many as are in a row; one U+FFFD for each if they are
 /// none.
-fn byte_fallback(tokens: Vec<String>) -> Vec<String> {
-    let (mut out, mut bytes) = (Vec::new(), Vec::new());
-    let give = |bytes: &mut Vec<u8>, out: &mut Vec<String>| {
+fn byte_fallback(from: &Strings, to: &mut Strings) -> Result<()> {
+    let mut bytes = Vec::new();
+    let give = |bytes: &mut Vec<u8>, to: &mut Strings| {
         match core::str::from_utf8(bytes) {
-            Ok(text) if !bytes.is_empty() => out.push(text.into()),
+            Ok(text) if !bytes.is_empty() => {
+                to.text.push_str(text);
+                to.end();
+            }
             Ok(_) => {}
-            Err(_) => out.extend(bytes.iter().map(|_| String::from("\u{FFFD}"))),
+            Err(_) => bytes.iter().for_each(|_| {
+                to.text.push('\u{FFFD}');
+                to.end();
+            }),
         }
         bytes.clear();
     };
-    for token in tokens {
+    for token in from.iter() {
         let digits = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
         let byte = digits.filter(|digits| digits.len() == 2);
         match byte.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => bytes.push(byte),
+            Some(byte) => push(&mut bytes, byte)?,
             None => {
-                give(&mut bytes, &mut out);
-                out.push(token);
+                give(&mut bytes, to);
+                to.text.push_str(token);
+                to.end();
             }
         }
     }
-    give(&mut bytes, &mut out);
-    out
+    give(&mut bytes, to);
+    Ok(())
 }
 
 /// A token without up to so many characters at its ends that are `content`.
-fn strip(token: &str, content: char, start: usize, stop: usize) -> String {
+fn strip(token: &str, content: char, start: usize, stop: usize) -> &str {
     let first = token.chars().take(start).take_while(|c| *c == content).count();
     let last = token.chars().rev().take(stop).take_while(|c| *c == content).count();
-    let kept = token.chars().count().saturating_sub(last);
-    token.chars().take(kept).skip(first).collect()
+    let bytes = content.len_utf8();
+    token.get(first * bytes..token.len() - last * bytes).unwrap_or_default()
 }
 
 /// Reads the member `decoder`.
@@ -160,8 +256,7 @@ pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, Option<Vec<Decoder>>> {
     }
     let mut steps = Vec::new();
     each_step(value, "decoders", &mut |step| {
-        steps.push(one(step)?);
-        Ok(())
+        push(&mut steps, one(step)?).map_err(|error| at(step, "decoder", error))
     })?;
     Ok(Some(steps))
 }

@@ -28,6 +28,9 @@ use alloc::vec::Vec;
 
 use super::{Tokenized, TokenizedPair};
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+use crate::limit::write;
+use crate::limit::{append, grow, push, reserved};
 use crate::token::SpecialTokens;
 use crate::token::added_parts::Part;
 use crate::token::longest_first::longest_first;
@@ -40,13 +43,19 @@ use normalizer::{Held, Normalizer};
 pub use parts::PipelineParts;
 use post::{Content, PostProcessor};
 use pre_tokenizer::{Piece, Pieces, PreTokenizer};
-use text::Text;
+use text::{Allowance, Text};
 use tokens::TokenStrings;
 
 /// Writes `text` in Unicode's form NFC behind `out`.
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-pub(super) fn compose(text: &str, out: &mut String) {
-    write_form(Form::NFC, text, &mut Vec::new(), out, |_| true);
+pub(super) fn compose(text: &str, out: &mut String) -> Result<()> {
+    let mut written = Text::default();
+    written.clear(usize::MAX);
+    let mut held = Held::default();
+    write_form(Form::NFC, text, &mut held, &mut written, |_| true);
+    held.check()?;
+    written.check()?;
+    write(out, written.as_str())
 }
 
 /// A tokenizer.
@@ -158,17 +167,20 @@ impl Pipeline {
         let encoded = self.encode_into(text, special, session, &mut found);
         let total = found.len() + around;
         let kept = found.len().min(room);
-        let mut ids = Vec::with_capacity(kept + around);
-        for item in items {
-            match &item.content {
-                Content::First => ids.extend_from_slice(&found[..kept]),
-                Content::Special(special) => ids.extend_from_slice(special),
-                Content::Second => {}
+        let put_around = encoded.and_then(|()| {
+            let mut ids = reserved(kept + around)?;
+            for item in items {
+                match &item.content {
+                    Content::First => append(&mut ids, &found[..kept])?,
+                    Content::Special(special) => append(&mut ids, special)?,
+                    Content::Second => {}
+                }
             }
-        }
+            Ok(ids)
+        });
         let truncated = kept < found.len();
         session.ids = found;
-        encoded.map(|()| Tokenized { ids, total, truncated })
+        put_around.map(|ids| Tokenized { ids, total, truncated })
     }
 
     /// Writes the ids of `text` alone behind `ids`.
@@ -211,22 +223,26 @@ impl Pipeline {
         let encoded = self
             .encode_into(first, special, session, &mut texts.0)
             .and_then(|()| self.encode_into(second, special, session, &mut texts.1));
-        let kept = longest_first(texts.0.len(), texts.1.len(), room);
-        let mut pair = TokenizedPair {
-            ids: Vec::with_capacity(kept.0 + kept.1 + around),
-            types: Vec::with_capacity(kept.0 + kept.1 + around),
-            truncated: kept != (texts.0.len(), texts.1.len()),
-        };
-        for item in items {
-            pair.ids.extend_from_slice(match &item.content {
-                Content::First => &texts.0[..kept.0],
-                Content::Second => &texts.1[..kept.1],
-                Content::Special(special) => special,
-            });
-            pair.types.resize(pair.ids.len(), item.kind);
-        }
+        let put_around = encoded.and_then(|()| {
+            let kept = longest_first(texts.0.len(), texts.1.len(), room);
+            let mut pair = TokenizedPair {
+                ids: reserved(kept.0 + kept.1 + around)?,
+                types: reserved(kept.0 + kept.1 + around)?,
+                truncated: kept != (texts.0.len(), texts.1.len()),
+            };
+            for item in items {
+                let ids = match &item.content {
+                    Content::First => &texts.0[..kept.0],
+                    Content::Second => &texts.1[..kept.1],
+                    Content::Special(special) => special,
+                };
+                append(&mut pair.ids, ids)?;
+                grow(&mut pair.types, pair.ids.len(), item.kind)?;
+            }
+            Ok(pair)
+        });
         (session.ids, session.second) = texts;
-        encoded.map(|()| pair)
+        put_around
     }
 
     /// The text of `ids`; of those without a token nothing. Special tokens are left out if
@@ -240,8 +256,7 @@ impl Pipeline {
         let token = |id: &u32| self.added.for_decoder(*id).or_else(|| own(*id));
         let tokens = ids.iter().filter_map(token);
         let tokens = tokens.filter(|(_, is_special)| !(skip_special && *is_special));
-        let tokens = tokens.map(|(token, _)| String::from(token)).collect();
-        decoder::decode(self.decoder.as_deref(), tokens)
+        decoder::decode(self.decoder.as_deref(), tokens.map(|(token, _)| token))
     }
 
     /// Writes the ids of `text` behind `ids`.
@@ -252,53 +267,44 @@ impl Pipeline {
         session: &mut PipelineSession,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
+        let mut allowance = Allowance::of(text);
         let added = &self.added;
         added.parts(&added.written, text, special, &mut |part| match part {
-            Part::Added(id) => {
-                ids.push(id);
-                Ok(true)
-            }
+            Part::Added(id) => push(ids, id).map(|()| true),
             Part::Plain(place) => {
-                session.text.set(&text[place.clone()], place.start);
-                self.encode_part(special, session, ids)
+                session.text.set(&text[place.clone()], place.start, allowance.left())?;
+                self.encode_part(special, session, &mut allowance, ids).map(|()| true)
             }
         })?;
         Ok(())
     }
 
-    /// The same of the text in `session`, in which no tokens are found as they are written. Returns
-    /// true, as the text goes on.
+    /// The same of the text in `session`, in which no tokens are found as they are written. What
+    /// becomes of it is taken from `allowance`.
     fn encode_part(
         &self,
         special: SpecialTokens,
         session: &mut PipelineSession,
+        allowance: &mut Allowance,
         ids: &mut Vec<u32>,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let PipelineSession { text, next_text, held, pieces, model, .. } = session;
-        for step in self.normalizer.iter() {
-            if step.leaves(&text.string) {
-                continue;
-            }
-            next_text.clear();
-            step.run(text, next_text, held)?;
-            core::mem::swap(text, next_text);
-        }
+        let normalized = normalizer::run(&self.normalizer, text, next_text, held)?;
         let text = &*text;
+        let mut left = *allowance;
         let mut encode = |place: core::ops::Range<usize>, ids: &mut Vec<u32>| {
             let piece = Piece { start: place.start, end: place.end };
-            pieces.cut(&self.pre_tokenizer, text, piece)?;
+            left.take(pieces.cut(&self.pre_tokenizer, text, piece, left.left())?)?;
             for piece in pieces.iter(text) {
                 self.model.encode(&self.tokens, piece, model, ids)?;
             }
             Ok(true)
         };
         let added = &self.added;
-        added.parts(&added.normalized, &text.string, special, &mut |part| match part {
-            Part::Added(id) => {
-                ids.push(id);
-                Ok(true)
-            }
+        added.parts(&added.normalized, text.as_str(), special, &mut |part| match part {
+            Part::Added(id) => push(ids, id).map(|()| true),
             Part::Plain(place) => encode(place, ids),
-        })
+        })?;
+        allowance.take(normalized.max(allowance.left() - left.left()))
     }
 }

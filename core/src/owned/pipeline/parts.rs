@@ -1,6 +1,5 @@
 //! Reading a `tokenizer.json`, and taking it apart for files that keep the vocabulary elsewhere.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -8,9 +7,11 @@ use core::ops::Range;
 use super::added::AddedVocabulary;
 use super::model::{self, Elsewhere, Model};
 use super::{Pipeline, added, decoder, normalizer, post, pre_tokenizer};
+use crate::error::Result;
+use crate::limit::{collected, copied, formatted, push, write};
 use crate::model::tokenizer_root;
 use crate::model::truncation::truncation;
-use crate::text::json::Read;
+use crate::text::json::{Fault, Read};
 
 /// A tokenizer in parts, for files that keep its vocabulary elsewhere: see
 /// [`Pipeline::from_parts`].
@@ -59,21 +60,25 @@ impl Pipeline {
 
     /// What [`from_parts`](Self::from_parts) takes.
     #[must_use]
-    pub fn parts(&self) -> PipelineParts<'_> {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn parts(&self) -> Result<PipelineParts<'_>> {
         let tokens =
             (0..self.tokens.len() as u32).map(|id| self.tokens.get(id).unwrap_or_default());
-        PipelineParts {
+        Ok(PipelineParts {
             settings: &self.settings,
-            tokens: tokens.collect(),
+            tokens: collected(tokens)?,
             scores: match &self.model {
-                Model::Unigram(model) => Some(model.scores.to_vec()),
+                Model::Unigram(model) => Some(model.scores.to_vec()?),
                 _ => None,
             },
             merges: match &self.model {
-                Model::Bpe(model) => model.pairs(),
+                Model::Bpe(model) => model.pairs()?,
                 _ => Vec::new(),
             },
-        }
+        })
     }
 
     fn read_with<'t>(text: &'t str, elsewhere: Option<Elsewhere<'_>>) -> Read<'t, Self> {
@@ -88,11 +93,12 @@ impl Pipeline {
         root.finish(&["padding"])?;
         let read = model::read(model, elsewhere)?;
         let find = |token: &str| read.model.find(&read.tokens, token);
-        let added = AddedVocabulary::new(&entries, &normalizer, read.count, find)?;
+        let added = AddedVocabulary::new(entries, &normalizer, read.count, find)?;
         let settings = match elsewhere {
-            Some(_) => String::from(text),
+            Some(_) => copied(text),
             None => without(text, &read.large, read.count),
         };
+        let settings = settings.map_err(Fault::of)?;
         let model::ReadModel { model, tokens, .. } = read;
         let pipeline = Self {
             tokens,
@@ -124,22 +130,23 @@ impl Pipeline {
 }
 
 /// The text with numbers in place of the vocabulary and the merges.
-fn without(text: &str, large: &[(Range<u64>, usize)], count: usize) -> String {
+fn without(text: &str, large: &[(Range<u64>, usize)], count: usize) -> Result<String> {
     let mut places: Vec<(Range<usize>, String)> = Vec::new();
     for (index, (range, length)) in large.iter().enumerate() {
         let range = range.start as usize..range.end as usize;
-        places.push(match index {
-            0 => (range, format!(r#"{{"ids": {length}, "count": {count}}}"#)),
-            _ => (range, format!("{length}")),
-        });
+        let number = match index {
+            0 => formatted(format_args!(r#"{{"ids": {length}, "count": {count}}}"#))?,
+            _ => formatted(format_args!("{length}"))?,
+        };
+        push(&mut places, (range, number))?;
     }
-    places.sort_by_key(|(range, _)| range.start);
+    places.sort_unstable_by_key(|(range, _)| range.start);
     let (mut settings, mut from) = (String::new(), 0);
     for (range, number) in places {
-        settings.push_str(&text[from..range.start]);
-        settings.push_str(&number);
+        write(&mut settings, &text[from..range.start])?;
+        write(&mut settings, &number)?;
         from = range.end;
     }
-    settings.push_str(&text[from..]);
-    settings
+    write(&mut settings, &text[from..])?;
+    Ok(settings)
 }

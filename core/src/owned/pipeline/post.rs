@@ -1,12 +1,12 @@
 //! Post-processors: what is put around one text, or around and between two.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
-use super::settings::{at, each_step, kind, refused, string, unescaped};
-use crate::error::{Error, ErrorKind};
+use super::settings::{at, each_step, kind, one_of, refused, string, unescaped};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{collected, extend, push};
 use crate::model::token_id;
-use crate::text::json::{Kind, Object, Read, Value};
+use crate::text::json::{Fault, Kind, Object, Read, Value};
 
 /// What is written for one text, and for two.
 #[derive(Clone, Debug)]
@@ -34,13 +34,28 @@ const fn item(content: Content, kind: u8) -> Item {
     Item { content, kind }
 }
 
-impl Default for PostProcessor {
+impl PostProcessor {
     /// Nothing is added.
-    fn default() -> Self {
-        Self {
-            single: vec![item(Content::First, 0)],
-            pair: vec![item(Content::First, 0), item(Content::Second, 1)],
-        }
+    fn none() -> Result<Self> {
+        Ok(Self {
+            single: one_of(item(Content::First, 0))?,
+            pair: collected([item(Content::First, 0), item(Content::Second, 1)])?,
+        })
+    }
+
+    /// `[CLS] A [SEP] B [SEP]`, as BERT's.
+    fn bert(start: u32, end: u32) -> Result<Self> {
+        let mut pair = around(start, end, Content::First)?;
+        let behind = [item(Content::Second, 1), item(Content::Special(one_of(end)?), 1)];
+        extend(&mut pair, behind)?;
+        Ok(Self { single: around(start, end, Content::First)?, pair })
+    }
+
+    /// `<s> A </s></s> B </s>`, as RoBERTa's.
+    fn roberta(start: u32, end: u32) -> Result<Self> {
+        let mut pair = around(start, end, Content::First)?;
+        extend(&mut pair, around(end, end, Content::Second)?)?;
+        Ok(Self { single: around(start, end, Content::First)?, pair })
     }
 }
 
@@ -64,31 +79,29 @@ pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, PostProcessor> {
         read = processor.or(read.take());
         Ok(())
     })?;
-    Ok(read.unwrap_or_default())
+    match (read, value) {
+        (Some(read), _) => Ok(read),
+        (None, value) => PostProcessor::none().map_err(|error| match value {
+            Some(value) => at(value, "post_processor", error),
+            None => Fault::of(error),
+        }),
+    }
 }
 
 /// One processor; `None` if it adds no tokens.
 fn one(value: Value<'_>) -> Read<'_, Option<PostProcessor>> {
     let step = Object::new(value)?;
+    let of = |error| at(value, "post_processor", error);
     let read = match kind(&step)? {
         "TemplateProcessing" => template(&step)?,
         "BertProcessing" => {
             let (start, end) = (token_id(&step, "cls")?, token_id(&step, "sep")?);
-            PostProcessor {
-                single: around(start, &[end], Content::First),
-                pair: [
-                    around(start, &[end], Content::First),
-                    vec![item(Content::Second, 1), item(Content::Special(vec![end]), 1)],
-                ]
-                .concat(),
-            }
+            PostProcessor::bert(start, end).map_err(of)?
         }
         "RobertaProcessing" => {
             let (start, end) = (token_id(&step, "cls")?, token_id(&step, "sep")?);
             step.finish(&["trim_offsets", "add_prefix_space"])?;
-            let single = around(start, &[end], Content::First);
-            let pair = [single.clone(), around(end, &[end], Content::Second)].concat();
-            return Ok(Some(PostProcessor { single, pair }));
+            return PostProcessor::roberta(start, end).map(Some).map_err(of);
         }
         "ByteLevel" => {
             step.finish(&["add_prefix_space", "trim_offsets", "use_regex"])?;
@@ -100,9 +113,9 @@ fn one(value: Value<'_>) -> Read<'_, Option<PostProcessor>> {
     Ok(Some(read))
 }
 
-fn around(start: u32, end: &[u32], content: Content) -> Vec<Item> {
-    let special = |ids: &[u32]| item(Content::Special(ids.to_vec()), 0);
-    vec![special(&[start]), item(content, 0), special(end)]
+fn around(start: u32, end: u32, content: Content) -> Result<Vec<Item>> {
+    let special = |id| Ok(item(Content::Special(one_of(id)?), 0));
+    collected([special(start)?, item(content, 0), special(end)?])
 }
 
 fn template<'t>(step: &Object<'t>) -> Read<'t, PostProcessor> {
@@ -120,7 +133,12 @@ fn items<'t>(step: &Object<'t>, name: &'static str, special: Value<'t>) -> Read<
     if list.kind() != Kind::BeginArray {
         return Err(step.bad(name, "a list is needed"));
     }
-    list.items().map(|value| one_item(name, value, special)).collect()
+    let mut items = Vec::new();
+    for value in list.items() {
+        let item = one_item(name, value, special)?;
+        push(&mut items, item).map_err(|error| at(value, name, error))?;
+    }
+    Ok(items)
 }
 
 fn one_item<'t>(name: &'static str, value: Value<'t>, special: Value<'t>) -> Read<'t, Item> {
@@ -149,15 +167,17 @@ fn one_item<'t>(name: &'static str, value: Value<'t>, special: Value<'t>) -> Rea
 /// The ids of a token that a template names.
 fn special_ids<'t>(id: &str, special: Value<'t>, place: Value<'t>) -> Read<'t, Vec<u32>> {
     let missing = Error::new(place.offset(), ErrorKind::MissingMetadata);
-    let token = special.member(&unescaped(id)).ok_or_else(|| at(place, "id", missing))?;
+    let id = unescaped(id).map_err(|error| at(place, "id", error))?;
+    let token = special.member(&id).ok_or_else(|| at(place, "id", missing))?;
     let token = Object::new(token)?;
     string(&token, "id")?;
     let list = token.needed("ids", token.get("ids"))?;
-    let ids = list.items().map(|id| {
-        let id_of = id.as_u64().and_then(|id| u32::try_from(id).ok());
-        id_of.ok_or_else(|| at(id, "ids", id.bad()))
-    });
-    let ids = ids.collect::<Read<'t, Vec<u32>>>()?;
+    let mut ids = Vec::new();
+    for id in list.items() {
+        let number = id.as_u64().and_then(|id| u32::try_from(id).ok());
+        let number = number.ok_or_else(|| at(id, "ids", id.bad()))?;
+        push(&mut ids, number).map_err(|error| at(id, "ids", error))?;
+    }
     if list.kind() != Kind::BeginArray {
         return Err(token.bad("ids", "a list is needed"));
     }

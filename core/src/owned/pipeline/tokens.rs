@@ -4,7 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::{Limit, reserve, reserved};
+use crate::limit::{Limit, copied, push, reserved, write};
+use crate::text::character::utf8;
 use crate::text::json::{chars, has_escapes};
 use crate::token::vocabulary::{Comparison, Tokens};
 
@@ -28,7 +29,9 @@ impl TokenStrings {
     /// Adds the token of the next id, as JSON spells it.
     pub(super) fn push_spelled(&mut self, spelling: &str) -> Result<()> {
         if has_escapes(spelling) {
-            self.strings.extend(chars(spelling));
+            for c in chars(spelling) {
+                write(&mut self.strings, utf8(c, &mut [0; 4]))?;
+            }
             self.end()
         } else {
             self.push(spelling)
@@ -37,19 +40,14 @@ impl TokenStrings {
 
     /// Adds the token of the next id.
     pub(super) fn push(&mut self, token: &str) -> Result<()> {
-        self.strings.push_str(token);
+        write(&mut self.strings, token)?;
         self.end()
     }
 
     fn end(&mut self) -> Result<()> {
         let large = |_| Error::without_offset(ErrorKind::SizeOverflow);
         let end = self.strings.len().try_into().map_err(large)?;
-        if self.ends.len() == self.ends.capacity() {
-            let more = self.ends.len().max(16);
-            reserve(&mut self.ends, more)?;
-        }
-        self.ends.push(end);
-        Ok(())
+        push(&mut self.ends, end)
     }
 
     /// One more than the highest id.
@@ -76,10 +74,14 @@ impl TokenStrings {
         (0..self.ends.len() as u32).filter_map(|id| Some((id, self.get(id)?)))
     }
 
-    /// Makes memory that is not needed free.
+    /// Makes memory that is not needed free. `shrink_to_fit` would end the process where the
+    /// allocator moves what stays and has no memory for it.
     pub(super) fn shrink(&mut self) {
-        self.strings.shrink_to_fit();
-        self.ends.shrink_to_fit();
+        if self.strings.len() < self.strings.capacity()
+            && let Ok(strings) = copied(&self.strings)
+        {
+            self.strings = strings;
+        }
     }
 }
 

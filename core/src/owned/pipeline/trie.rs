@@ -16,7 +16,7 @@ use core::str::Chars;
 use super::tokens::TokenStrings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::prefetch;
-use crate::limit::{filled, reserved};
+use crate::limit::{filled, push, reserved};
 
 /// A place in a trie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,10 +109,10 @@ impl Trie {
                     return Err(Error::without_offset(ErrorKind::OverLimit));
                 }
                 let mut rest = token.chars();
-                growing.extend(rest.next().map(|c| {
+                if let Some(c) = rest.next() {
                     let (edge, home) = trie.ahead(Node::ROOT, c);
-                    Growing { id, rest, edge, home }
-                }));
+                    push(&mut growing, Growing { id, rest, edge, home })?;
+                }
             }
             if growing.is_empty() {
                 return Ok(Some(trie));

@@ -8,7 +8,7 @@ use super::rules::Rules;
 use super::spec::Spec;
 use super::trie::{Kind, Trie};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::Limit;
+use crate::token::allowance::Allowance;
 use crate::token::byte_set::ByteSet;
 
 /// What spaces become.
@@ -101,15 +101,6 @@ impl Output for Length {
     }
 }
 
-/// What a text of so many bytes may become: much more than compatibility decompositions make of any
-/// character.
-const fn most_of(bytes: usize) -> usize {
-    bytes.saturating_mul(Limit::EXPANSION.most).saturating_add(SHORTEST)
-}
-
-/// What the shortest texts may become, which a rule may replace by a phrase.
-const SHORTEST: usize = 1024;
-
 /// The way of a model.
 pub(super) struct Normalizer<'m> {
     pub(super) spec: &'m Spec,
@@ -171,11 +162,10 @@ impl Normalizer<'_> {
             out.push(self.space())?;
         }
         let mut after_space = removes;
-        let mut allowed = most_of(text.len());
+        let mut allowance = Allowance::of(text);
         while let Some((mut becomes, used)) = self.next(rest) {
             rest = rest.get(used..).unwrap_or_default();
-            let over = Error::without_offset(ErrorKind::OverLimit);
-            allowed = allowed.checked_sub(becomes.len()).ok_or(over)?;
+            allowance.take(becomes.len())?;
             while let Some(shorter) = becomes.strip_prefix(b" ").filter(|_| after_space) {
                 becomes = shorter;
             }

@@ -54,7 +54,7 @@ impl Conversion {
         observer: &dyn Observer,
     ) -> Result<Written> {
         let beside = &checkpoint.beside;
-        let payload = beside.payload();
+        let payload = beside.payload()?;
         let mut metadata = vec![
             ("name".to_owned(), name.unwrap_or_else(|| "model".into())),
             ("version".to_owned(), "1.0.0".to_owned()),

@@ -43,13 +43,13 @@ impl Conversion {
         let TextCheckpoint { beside, naming, .. } = checkpoint;
         let created_at = iso_8601(self.created.or(checkpoint.modified));
         let metadata = self.weights_metadata((name, None), beside.metadata(), created_at);
-        let tokens = beside.tokens();
+        let tokens = beside.tokens()?;
         let source = Source {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors(),
             naming: *naming,
             vocabulary: Some(beside.vocabulary(&tokens)),
-            further: beside.further(),
+            further: beside.further()?,
         };
         let calibration = match folder.transformer()? {
             Some(model) if self.weight_type == WeightType::Int8 => {

@@ -32,7 +32,7 @@ const SPACE: char = '\u{2581}';
 
 impl<'p> Vocabulary<'p> {
     pub(super) fn of(pipeline: &'p Pipeline) -> Result<Self> {
-        let parts = pipeline.parts();
+        let parts = pipeline.parts().map_err(|error| Error::in_file("tokenizer.json", error))?;
         let settings = Value::parse(parts.settings, 0)
             .map_err(|error| Error::in_file("tokenizer.json", error))?;
         let by_token = (0..).zip(&parts.tokens).filter(|(_, token)| !token.is_empty());

@@ -2,7 +2,9 @@
 
 use nanoembed_core::format::embd;
 use nanoembed_core::model::embd_names_decoder;
-use nanoembed_core::owned::{Pipeline, TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES};
+use nanoembed_core::owned::{
+    Pipeline, PipelineParts, TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES,
+};
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::text::json::Value;
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -11,6 +13,7 @@ use serde_json::{Map, json};
 use crate::convert::checkpoint::tensor::{OwnedTensor, Tensor};
 use crate::convert::naming::Naming;
 use crate::convert::weights_file::{Further, index};
+use crate::error::Error;
 
 /// All that a model has beside its weights.
 pub(crate) struct Beside {
@@ -57,14 +60,26 @@ impl Beside {
         embd::Vocabulary { tokens, special: [self.pipeline.unknown().unwrap_or(0); 5] }
     }
 
+    fn parts(&self) -> Result<PipelineParts<'_>, Error> {
+        self.pipeline.parts().map_err(|error| Error::in_file("tokenizer.json", error))
+    }
+
     /// The tokens of the vocabulary.
-    pub(crate) fn tokens(&self) -> Vec<&[u8]> {
-        self.pipeline.parts().tokens.into_iter().map(str::as_bytes).collect()
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(crate) fn tokens(&self) -> Result<Vec<&[u8]>, Error> {
+        Ok(self.parts()?.tokens.into_iter().map(str::as_bytes).collect())
     }
 
     /// The tensors of a `.weights` file that no model computes with.
-    pub(crate) fn further(&self) -> Vec<Further> {
-        let parts = self.pipeline.parts();
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(crate) fn further(&self) -> Result<Vec<Further>, Error> {
+        let parts = self.parts()?;
         let mut further = vec![Further {
             name: TOKENIZER,
             dtype: Dtype::U8,
@@ -89,7 +104,7 @@ impl Beside {
             let bytes = mapping.iter().flat_map(|row| row.to_le_bytes()).collect();
             further.push(Further { name: "mapping", dtype: Dtype::U32, bytes });
         }
-        further
+        Ok(further)
     }
 
     /// The table of a static model with a row for each token, for files that have no integers to
@@ -125,8 +140,12 @@ impl Beside {
     }
 
     /// The payload of the tokenizer section of an `.amb` file.
-    pub(crate) fn payload(&self) -> Vec<u8> {
-        let parts = self.pipeline.parts();
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(crate) fn payload(&self) -> Result<Vec<u8>, Error> {
+        let parts = self.parts()?;
         let mut payload = Vec::new();
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes();
         payload.extend(count(parts.settings.len()));
@@ -141,7 +160,7 @@ impl Beside {
         payload.extend(scores.iter().flat_map(|score| score.to_le_bytes()));
         payload.extend(count(parts.merges.len()));
         payload.extend(merge_bytes(&parts.merges));
-        payload
+        Ok(payload)
     }
 }
 

@@ -150,6 +150,6 @@ fn charsmap<'a>(keys: &Keys<'a>) -> Result<String, GgufFault<'a>> {
             _ => return Err(bad().into()),
         });
     }
-    let spelled = base64::encode(&bytes);
+    let spelled = base64::encode(&bytes)?;
     Ok(format!(r#"{{"type":"Precompiled","precompiled_charsmap":"{spelled}"}}"#))
 }

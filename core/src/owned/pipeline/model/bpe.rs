@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{byte_ids, no_unknown};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::{filled, grow};
+use crate::limit::{collected, extend, filled, grow, push, write};
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::text::character::utf8;
 use crate::token::bpe::merge::{Candidate, Merge, MergeTable, Symbol, Word, merge};
@@ -82,12 +82,10 @@ impl Bpe {
             settings,
         };
         let mut room = [0; 4];
-        bpe.low = (0..LOW)
-            .filter_map(char::from_u32)
-            .map(|c| bpe.find(tokens, utf8(c, &mut room)))
-            .collect();
+        let low = (0..LOW).filter_map(char::from_u32);
+        bpe.low = collected(low.map(|c| bpe.find(tokens, utf8(c, &mut room))))?;
         if bpe.settings.byte_fallback {
-            bpe.bytes = byte_ids(|token| bpe.find(tokens, token));
+            bpe.bytes = byte_ids(|token| bpe.find(tokens, token))?;
         }
         bpe.unknown = match &bpe.settings.unknown {
             None => Unknown::Dropped,
@@ -122,9 +120,11 @@ impl Bpe {
         for (rank, &(left, right)) in pairs.iter().enumerate() {
             let bad = (rank, Error::without_offset(ErrorKind::BadVocabulary));
             joined.clear();
-            joined.push_str(tokens.get(left).ok_or(bad)?);
             let right_token = tokens.get(right).ok_or(bad)?;
-            joined.push_str(right_token.get(self.settings.prefix.len()..).ok_or(bad)?);
+            let behind = right_token.get(self.settings.prefix.len()..).ok_or(bad)?;
+            write(&mut joined, tokens.get(left).ok_or(bad)?)
+                .and_then(|()| write(&mut joined, behind))
+                .map_err(|error| (rank, error))?;
             let merged = self.find(tokens, &joined).ok_or(bad)?;
             merges.push(Merge { left, right, merged });
         }
@@ -142,7 +142,7 @@ impl Bpe {
         if !(0..).zip(&self.merges).any(is_twice) {
             return Ok(());
         }
-        let mut order: Vec<u32> = (0..self.merges.len() as u32).collect();
+        let mut order: Vec<u32> = collected(0..self.merges.len() as u32)?;
         let pair = |rank: u32| {
             let merge = self.merges[rank as usize];
             (merge.left, merge.right, rank)
@@ -152,7 +152,7 @@ impl Bpe {
         for pairs in order.windows(2) {
             let (a, b) = (pair(pairs[0]), pair(pairs[1]));
             if (a.0, a.1) == (b.0, b.1) {
-                dead.push(pairs[0]);
+                push(&mut dead, pairs[0])?;
             }
         }
         for rank in dead {
@@ -172,9 +172,9 @@ impl Bpe {
     }
 
     /// The pairs in the order of their ranks, those left out that a later one has replaced.
-    pub(in crate::owned::pipeline) fn pairs(&self) -> Vec<(u32, u32)> {
+    pub(in crate::owned::pipeline) fn pairs(&self) -> Result<Vec<(u32, u32)>> {
         let live = self.merges.iter().filter(|merge| merge.left != u32::MAX);
-        live.map(|merge| (merge.left, merge.right)).collect()
+        collected(live.map(|merge| (merge.left, merge.right)))
     }
 
     /// The id of a token.
@@ -193,8 +193,7 @@ impl Bpe {
         if self.settings.ignores_merges
             && let Some(id) = self.find(tokens, piece)
         {
-            ids.push(id);
-            return Ok(());
+            return push(ids, id);
         }
         let BpeScratch { affixed, parts, symbols, heap } = scratch;
         parts.clear();
@@ -203,8 +202,7 @@ impl Bpe {
         grow(heap, parts.len().saturating_mul(3), Candidate::default())?;
         let mut word = Word { symbols: &mut symbols[..], heap: &mut heap[..] };
         let table = MergeTable::resume(&self.merges, &self.merge_slots, self.longest_probe);
-        ids.extend(merge(&mut &table, parts.iter().copied(), &mut word)?);
-        Ok(())
+        extend(ids, merge(&mut &table, parts.iter().copied(), &mut word)?)
     }
 
     /// Writes the ids of the characters of `piece` behind `parts`.
@@ -221,24 +219,30 @@ impl Bpe {
             let is_last = at + c.len_utf8() == piece.len();
             let is_plain = (at == 0 || prefix.is_empty()) && (!is_last || suffix.is_empty());
             let known = self.low.get(c as usize).filter(|_| is_plain);
-            let id = known.copied().unwrap_or_else(|| {
+            let id = if let Some(known) = known {
+                *known
+            } else {
+                let mut room = [0; 4];
+                let parts = [
+                    if at == 0 { "" } else { prefix },
+                    utf8(c, &mut room),
+                    if is_last { suffix } else { "" },
+                ];
                 affixed.clear();
-                affixed.push_str(if at == 0 { "" } else { prefix });
-                affixed.push(c);
-                affixed.push_str(if is_last { suffix } else { "" });
+                parts.iter().try_for_each(|part| write(affixed, part))?;
                 self.find(tokens, affixed)
-            });
+            };
             if let Some(id) = id {
-                parts.extend(unknown.take());
-                parts.push(id);
+                extend(parts, unknown.take())?;
+                push(parts, id)?;
                 continue;
             }
             if known.is_some() {
                 affixed.clear();
-                affixed.push(c);
+                write(affixed, utf8(c, &mut [0; 4]))?;
             }
             // What is unknown before them stays behind bytes: so it is in `tokenizers`.
-            if self.give_bytes(affixed, parts) {
+            if self.give_bytes(affixed, parts)? {
                 continue;
             }
             let id = match self.unknown {
@@ -247,19 +251,18 @@ impl Bpe {
                 Unknown::Token(id) => id,
             };
             let before = unknown.replace(id);
-            parts.extend(before.filter(|_| !fuses_unknown));
+            extend(parts, before.filter(|_| !fuses_unknown))?;
         }
-        parts.extend(unknown);
-        Ok(())
+        extend(parts, unknown)
     }
 
     /// Writes the tokens of the bytes of `text`, if all of them have one.
-    fn give_bytes(&self, text: &str, parts: &mut Vec<u32>) -> bool {
+    fn give_bytes(&self, text: &str, parts: &mut Vec<u32>) -> Result<bool> {
         let of = |byte: u8| self.bytes.get(usize::from(byte)).copied().flatten();
         let is_whole = text.bytes().all(|byte| of(byte).is_some());
         if is_whole {
-            parts.extend(text.bytes().filter_map(of));
+            extend(parts, text.bytes().filter_map(of))?;
         }
-        is_whole
+        Ok(is_whole)
     }
 }

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::tokens::TokenStrings;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::collected;
 use crate::token::sentencepiece::byte_token;
 pub(super) use bpe::{Bpe, BpeScratch};
 pub(super) use read::{Elsewhere, ReadModel, read};
@@ -76,7 +77,7 @@ const fn no_unknown() -> Error {
 }
 
 /// The ids of the tokens of all bytes, where there are such tokens.
-fn byte_ids(find: impl Fn(&str) -> Option<u32>) -> Vec<Option<u32>> {
+fn byte_ids(find: impl Fn(&str) -> Option<u32>) -> Result<Vec<Option<u32>>> {
     let of = |byte| core::str::from_utf8(&byte_token(byte)).ok().and_then(&find);
-    (0..=u8::MAX).map(of).collect()
+    collected((0..=u8::MAX).map(of))
 }

@@ -5,11 +5,12 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::{Bpe, Model, Unigram, WordPiece, bpe, word_piece};
-use crate::error::{Error, ErrorKind};
-use crate::limit::{Limit, filled, reserved};
-use crate::owned::pipeline::settings::{at, kind, refused, string};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{Limit, collected, filled, reserved, write};
+use crate::owned::pipeline::settings::{at, kind, one_of, refused, string};
 use crate::owned::pipeline::tokens::TokenStrings;
-use crate::text::json::{Kind, Object, Read, Value};
+use crate::text::character::utf8;
+use crate::text::json::{Kind, Object, Read, Value, chars};
 
 /// A model and what else its member says.
 pub(in crate::owned::pipeline) struct ReadModel {
@@ -154,7 +155,7 @@ impl<'t> Vocabulary<'t> {
             value,
             is_named: false,
             tokens: core::mem::take(tokens),
-            scores: scores.to_vec(),
+            scores: collected(scores.iter().copied()).map_err(of)?,
             count: count.ok_or_else(|| of(bad))?,
         })
     }
@@ -192,7 +193,7 @@ fn word_piece<'t>(model: &Object<'t>, vocabulary: Vocabulary<'t>) -> Read<'t, Re
     let of = |error| at(vocabulary.value, "vocab", error);
     let read = WordPiece::new(&vocabulary.tokens, &settings).map_err(of)?;
     vocabulary.refuse_twins(|token| read.trie.find(token))?;
-    let large = [vocabulary.place()].into();
+    let large = one_of(vocabulary.place()).map_err(of)?;
     let Vocabulary { tokens, count, .. } = vocabulary;
     Ok(ReadModel { model: Model::WordPiece(read), tokens, count, large })
 }
@@ -210,9 +211,10 @@ fn unigram<'t>(model: &Object<'t>, vocabulary: Vocabulary<'t>) -> Read<'t, ReadM
         }
     };
     let byte_fallback = model.truth("byte_fallback")?.unwrap_or(false);
-    let large = [vocabulary.place()].into();
-    let Vocabulary { value, tokens, scores, count, .. } = vocabulary;
+    let value = vocabulary.value;
     let of = |error| at(value, "vocab", error);
+    let large = one_of(vocabulary.place()).map_err(of)?;
+    let Vocabulary { tokens, scores, count, .. } = vocabulary;
     let read = Unigram::new(&tokens, scores, unknown, byte_fallback).map_err(of)?;
     Ok(ReadModel { model: Model::Unigram(read), tokens, count, large })
 }
@@ -249,7 +251,7 @@ fn bpe<'t>(
         let place = lines(list).nth(rank).unwrap_or(list);
         at(place, "merges", Error::new(place.offset(), error.kind()))
     })?;
-    let large = [vocabulary.place(), (range(list), merges.len())].into();
+    let large = collected([vocabulary.place(), (range(list), merges.len())]).map_err(of)?;
     let Vocabulary { tokens, count, .. } = vocabulary;
     Ok(ReadModel { model: Model::Bpe(read), tokens, count, large })
 }
@@ -275,12 +277,12 @@ fn merges_of<'t>(
     for line in lines(list) {
         let pair = match line.as_text() {
             Some(spelling) => {
-                unescape(spelling, &mut room);
+                unescape(spelling, &mut room).map_err(of)?;
                 let (left, right) = room.split_once(' ').unwrap_or_default();
                 let is_pair = !right.contains(' ');
                 find(left).zip(find(right)).filter(|_| is_pair)
             }
-            None => pair_of(line, &mut room, &find),
+            None => pair_of(line, &mut room, &find).map_err(of)?,
         };
         let bad = || at(line, "merges", Error::new(line.offset(), ErrorKind::BadVocabulary));
         pairs.push(pair.ok_or_else(bad)?);
@@ -292,17 +294,18 @@ fn pair_of(
     line: Value<'_>,
     room: &mut String,
     find: impl Fn(&str) -> Option<u32>,
-) -> Option<(u32, u32)> {
+) -> Result<Option<(u32, u32)>> {
     let mut items = line.items();
     let mut id = || {
-        unescape(items.next()?.as_text()?, room);
-        find(room)
+        let Some(spelling) = items.next().and_then(|item| item.as_text()) else { return Ok(None) };
+        unescape(spelling, room)?;
+        Ok(find(room))
     };
-    let pair = (id()?, id()?);
-    items.next().is_none().then_some(pair)
+    let pair = id()?.zip(id()?);
+    Ok(pair.filter(|_| items.next().is_none()))
 }
 
-fn unescape(spelling: &str, out: &mut String) {
+fn unescape(spelling: &str, out: &mut String) -> Result<()> {
     out.clear();
-    out.extend(crate::text::json::chars(spelling));
+    chars(spelling).try_for_each(|c| write(out, utf8(c, &mut [0; 4])))
 }

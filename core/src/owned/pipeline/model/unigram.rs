@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::{byte_ids, no_unknown};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::{grow, reserved};
+use crate::limit::{collected, extend, grow, push, reserved};
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::owned::pipeline::trie::{Node, Trie};
 
@@ -51,10 +51,10 @@ impl Scores {
     }
 
     /// All of them, in the order of their ids.
-    pub(in crate::owned::pipeline) fn to_vec(&self) -> Vec<f64> {
+    pub(in crate::owned::pipeline) fn to_vec(&self) -> Result<Vec<f64>> {
         match self {
-            Self::Single(scores) => scores.iter().map(|score| f64::from(*score)).collect(),
-            Self::Double(scores) => scores.clone(),
+            Self::Single(scores) => collected(scores.iter().map(|score| f64::from(*score))),
+            Self::Double(scores) => collected(scores.iter().copied()),
         }
     }
 }
@@ -85,7 +85,7 @@ impl Unigram {
             .iter()
             .copied()
             .fold(f64::INFINITY, |least, score| if score < least { score } else { least });
-        let bytes = if byte_fallback { byte_ids(|token| trie.find(token)) } else { Vec::new() };
+        let bytes = if byte_fallback { byte_ids(|token| trie.find(token))? } else { Vec::new() };
         let scores = Scores::new(scores)?;
         Ok(Self { trie, unknown, scores, unknown_score: least - UNKNOWN_PENALTY, bytes })
     }
@@ -148,7 +148,7 @@ impl Unigram {
             next = steps[end].start;
             let is_unknown = |id| Some(id) == self.unknown;
             if !is_unknown(id) {
-                ids.push(id);
+                push(ids, id)?;
                 start = end;
                 continue;
             }
@@ -164,16 +164,14 @@ impl Unigram {
 
     fn give_unknown(&self, run: &str, ids: &mut Vec<u32>) -> Result<()> {
         if let Some(id) = self.trie.find(run) {
-            ids.push(id);
-            return Ok(());
+            return push(ids, id);
         }
         let of = |byte: u8| self.bytes.get(usize::from(byte)).copied().flatten();
         if run.bytes().all(|byte| of(byte).is_some()) {
-            ids.extend(run.bytes().filter_map(of));
+            extend(ids, run.bytes().filter_map(of))
         } else {
-            ids.push(self.unknown.ok_or(no_unknown())?);
+            push(ids, self.unknown.ok_or(no_unknown())?)
         }
-        Ok(())
     }
 }
 

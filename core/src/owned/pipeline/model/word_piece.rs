@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::no_unknown;
 use crate::error::Result;
+use crate::limit::push;
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::owned::pipeline::trie::{Node, Trie};
 
@@ -38,24 +39,25 @@ impl WordPiece {
         let before = ids.len();
         let is_short =
             piece.len() <= self.most_characters || piece.chars().count() <= self.most_characters;
-        if !is_short || self.spell(piece, ids).is_none() {
-            ids.truncate(before);
-            ids.push(self.unknown.ok_or(no_unknown())?);
+        if is_short && self.spell(piece, ids)? {
+            return Ok(());
         }
-        Ok(())
+        ids.truncate(before);
+        push(ids, self.unknown.ok_or(no_unknown())?)
     }
 
-    /// Writes the tokens that spell `piece`; `None` if it cannot be spelt.
-    fn spell(&self, piece: &str, ids: &mut Vec<u32>) -> Option<()> {
+    /// Writes the tokens that spell `piece`; answers whether it can be spelt.
+    fn spell(&self, piece: &str, ids: &mut Vec<u32>) -> Result<bool> {
         let mut rest = piece;
         let mut start = Some(Node::ROOT);
         while !rest.is_empty() {
-            let (id, length) = self.longest(start?, rest)?;
-            ids.push(id);
+            let longest = start.and_then(|start| self.longest(start, rest));
+            let Some((id, length)) = longest else { return Ok(false) };
+            push(ids, id)?;
             rest = &rest[length..];
             start = self.continuing;
         }
-        Some(())
+        Ok(true)
     }
 
     /// The longest token from `node` on that `text` starts with, and its length there.

@@ -15,15 +15,15 @@ pub(in crate::owned::pipeline) struct Bert {
 
 impl Bert {
     pub(super) fn run(self, text: &Text, out: &mut Text) {
-        let mut rest = text.string.as_str();
+        let mut rest = text.as_str();
         while let Some(c) = rest.chars().next() {
-            let at = text.string.len() - rest.len();
+            let at = text.len() - rest.len();
             let plain = rest.bytes().take_while(|byte| matches!(byte, b' '..=b'~')).count();
             if plain > 0 {
                 if at < text.first {
-                    out.first = out.string.len() + plain.min(text.first - at);
+                    out.first = out.len() + plain.min(text.first - at);
                 }
-                out.string.push_str(&rest[..plain]);
+                out.push_str(&rest[..plain]);
                 rest = &rest[plain..];
                 continue;
             }
@@ -34,9 +34,8 @@ impl Bert {
     }
 
     fn write(self, c: char, out: &mut Text) {
-        let out = &mut out.string;
         if self.sets_ideographs_apart && is_ideograph(c) {
-            out.extend([' ', c, ' ']);
+            [' ', c, ' '].into_iter().for_each(|c| out.push(c));
         } else if !self.cleans {
             out.push(c);
         } else if !is_control(c) {

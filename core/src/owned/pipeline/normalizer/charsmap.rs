@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::owned::base64;
-use crate::owned::pipeline::text::{Allowance, Text};
+use crate::owned::pipeline::text::Text;
 use crate::token::charsmap::{self, Mapped};
 
 /// The rules.
@@ -31,26 +31,25 @@ impl Charsmap {
         let Some(rules) = charsmap::Charsmap::resume(&self.blob, self.changes) else {
             return Ok(());
         };
-        let allowance = Allowance::of(&text.string);
         let mut at = 0;
-        rules.each(&text.string, |mapped| {
+        rules.each(text.as_str(), |mapped| {
             match mapped {
                 Mapped::Plain(plain) => {
                     if at < text.first {
-                        out.first = out.string.len() + plain.len().min(text.first - at);
+                        out.first = out.len() + plain.len().min(text.first - at);
                     }
-                    out.string.push_str(plain);
+                    out.push_str(plain);
                     at += plain.len();
                 }
-                Mapped::Part(part) => out.string.push_str(part),
+                Mapped::Part(part) => out.push_str(part),
                 Mapped::End(bytes) => {
                     // Something that is removed at the very start moves the alignment of what
                     // follows.
                     if at < text.first || text.first > 0 && out.first == 0 {
-                        out.first = out.string.len();
+                        out.first = out.len();
                     }
-                    allowance.check(&out.string)?;
                     at += bytes;
+                    out.check()?;
                 }
             }
             Ok(())

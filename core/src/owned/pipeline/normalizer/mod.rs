@@ -2,19 +2,20 @@
 
 mod bert;
 mod charsmap;
+mod held;
 mod pattern;
 mod read;
 mod replace;
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
-use super::text::{Allowance, Text};
+use super::text::Text;
 use crate::error::Result;
 use crate::token::bpe::alphabet;
-use crate::token::unicode::{self, Form, Output, Properties, write_form};
+use crate::token::unicode::{Form, Output, Properties, write_form};
 use bert::Bert;
 use charsmap::Charsmap;
+pub(super) use held::Held;
 pub(super) use pattern::Pattern;
 pub(super) use read::{read, read_pattern, read_replace};
 pub(super) use replace::Replace;
@@ -39,26 +40,32 @@ pub(super) enum Normalizer {
     ByteLevel,
 }
 
-/// Memory for characters whose order is not settled.
-pub(super) type Held = Vec<(u8, char)>;
-
-impl unicode::Held for Held {
-    #[cfg_attr(target_family = "wasm", inline)]
-    fn hold(&mut self, class: u8, c: char) {
-        self.push((class, c));
+/// Lets all `steps` make what they do of `text`; `next` and `held` are memory for that. Answers how
+/// many bytes there were at most.
+///
+/// # Errors
+///
+/// As [`Text::check`].
+pub(super) fn run(
+    steps: &[Normalizer],
+    text: &mut Text,
+    next: &mut Text,
+    held: &mut Held,
+) -> Result<usize> {
+    let mut longest = text.len();
+    for step in steps {
+        if step.leaves(text.as_str()) {
+            continue;
+        }
+        next.clear(text.most());
+        step.run(text, next, held)?;
+        core::mem::swap(text, next);
+        longest = longest.max(text.len());
     }
-
-    fn keep(&mut self, length: usize) {
-        self.truncate(length);
-    }
-
-    #[cfg_attr(target_family = "wasm", inline)]
-    fn sort(&mut self, start: usize) {
-        self.get_mut(start..).unwrap_or_default().sort_by_key(|(class, _)| *class);
-    }
+    Ok(longest)
 }
 
-impl Output for String {
+impl Output for Text {
     #[cfg_attr(target_family = "wasm", inline)]
     fn character(&mut self, c: char) {
         self.push(c);
@@ -72,7 +79,7 @@ impl Output for String {
 
 impl Normalizer {
     /// Whether a quick look at `text` shows that it would stay as it is.
-    pub(super) fn leaves(&self, text: &str) -> bool {
+    fn leaves(&self, text: &str) -> bool {
         match self {
             Self::Form(form) => form.has(text),
             Self::WithoutAccents | Self::StripAccents => text.is_ascii(),
@@ -84,13 +91,13 @@ impl Normalizer {
     ///
     /// # Errors
     ///
-    /// [`OverLimit`](crate::ErrorKind::OverLimit) if that is far longer than the text.
-    pub(super) fn run(&self, text: &Text, out: &mut Text, held: &mut Held) -> Result<()> {
+    /// As [`Text::check`].
+    fn run(&self, text: &Text, out: &mut Text, held: &mut Held) -> Result<()> {
         match self {
             Self::Bert(bert) => bert.run(text, out),
-            Self::Form(form) => write_in(*form, text, out, held, |_| true),
+            Self::Form(form) => write_in(*form, text, out, held, |_| true)?,
             Self::WithoutAccents => {
-                write_in(Form::NFD, text, out, held, |c| !Properties::of(c).is_non_spacing());
+                write_in(Form::NFD, text, out, held, |c| !Properties::of(c).is_non_spacing())?;
             }
             Self::Lowercase => lowercase(text, out),
             Self::StripAccents => map(text, out, |c| {
@@ -103,7 +110,7 @@ impl Normalizer {
             Self::Nmt => map(text, out, nmt),
             Self::ByteLevel => byte_level(text, out),
         }
-        Allowance::of(&text.string).check(&out.string)
+        out.check()
     }
 }
 
@@ -114,55 +121,58 @@ fn write_in(
     out: &mut Text,
     held: &mut Held,
     keep: impl Fn(char) -> bool + Copy,
-) {
+) -> Result<()> {
+    held.clear();
+    let mut first = 0;
     if text.first > 0 {
-        let first = text.string.get(..text.first).unwrap_or_default();
-        write_form(form, first, held, &mut out.string, keep);
-        out.first = out.string.len();
-        out.string.clear();
+        write_form(form, text.as_str().get(..text.first).unwrap_or_default(), held, out, keep);
+        first = out.len();
+        out.clear(out.most());
     }
-    write_form(form, &text.string, held, &mut out.string, keep);
+    write_form(form, text.as_str(), held, out, keep);
+    out.first = first;
+    held.check()
 }
 
 /// Writes what becomes of every character, each of which becomes one or nothing.
 fn map(text: &Text, out: &mut Text, becomes: impl Fn(char) -> Option<char>) {
-    for (at, c) in text.string.char_indices() {
-        out.string.extend(becomes(c));
+    for (at, c) in text.as_str().char_indices() {
+        becomes(c).into_iter().for_each(|c| out.push(c));
         out.comes_from(text, at);
     }
 }
 
 fn lowercase(text: &Text, out: &mut Text) {
-    if text.string.is_ascii() {
-        out.string.push_str(&text.string);
-        out.string.make_ascii_lowercase();
+    if text.as_str().is_ascii() {
+        out.push_str(text.as_str());
+        out.make_ascii_lowercase();
         out.first = text.first;
         return;
     }
-    for (at, c) in text.string.char_indices() {
+    for (at, c) in text.as_str().char_indices() {
         if c.is_ascii() {
-            out.string.push(c.to_ascii_lowercase());
+            out.push(c.to_ascii_lowercase());
         } else {
-            out.string.extend(c.to_lowercase());
+            c.to_lowercase().for_each(|c| out.push(c));
         }
         out.comes_from(text, at);
     }
 }
 
 fn strip(text: &Text, out: &mut Text, left: bool, right: bool) {
-    let all = text.string.as_str();
+    let all = text.as_str();
     let kept = if left { all.trim_start() } else { all };
     out.first = text.first.saturating_sub(all.len() - kept.len());
     let kept = if right { kept.trim_end() } else { kept };
-    out.string.push_str(kept);
+    out.push_str(kept);
     out.first = out.first.min(kept.len());
 }
 
 fn prepend(text: &Text, out: &mut Text, prefix: &str) {
-    if !text.string.is_empty() {
-        out.string.push_str(prefix);
+    if !text.as_str().is_empty() {
+        out.push_str(prefix);
     }
-    out.string.push_str(&text.string);
+    out.push_str(text.as_str());
     out.first = if text.first > 0 { text.first + prefix.len() } else { 0 };
 }
 
@@ -186,8 +196,8 @@ fn nmt(c: char) -> Option<char> {
 }
 
 fn byte_level(text: &Text, out: &mut Text) {
-    for (at, byte) in text.string.bytes().enumerate() {
-        out.string.push(alphabet::character(byte));
+    for (at, byte) in text.as_str().bytes().enumerate() {
+        out.push(alphabet::character(byte));
         out.comes_from(text, at);
     }
 }

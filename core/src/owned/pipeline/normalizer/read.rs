@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Bert, Charsmap, Normalizer, Pattern, Replace};
+use crate::limit::push;
 use crate::owned::pipeline::settings::{at, each_step, kind, refused, string, truth, unescaped};
 use crate::text::json::{Object, Read, Value, has_escapes};
 use crate::token::unicode::Form;
@@ -10,20 +11,17 @@ use crate::token::unicode::Form;
 /// The steps of a normaliser.
 pub(in crate::owned::pipeline) fn read(value: Option<Value<'_>>) -> Read<'_, Vec<Normalizer>> {
     let mut steps = Vec::new();
-    each_step(value, "normalizers", &mut |step| {
-        steps.extend(one(step)?);
-        Ok(())
-    })?;
+    each_step(value, "normalizers", &mut |step| one(step, &mut steps))?;
     Ok(steps)
 }
 
-fn one(value: Value<'_>) -> Read<'_, Vec<Normalizer>> {
+fn one<'t>(value: Value<'t>, steps: &mut Vec<Normalizer>) -> Read<'t, ()> {
+    let mut add = |step| push(steps, step).map_err(|error| at(value, "normalizer", error));
     let step = Object::new(value)?;
     let read = match kind(&step)? {
         "BertNormalizer" => {
-            let steps = bert(&step)?;
-            step.finish(&[])?;
-            return Ok(steps);
+            bert(&step, &mut add)?;
+            return step.finish(&[]);
         }
         "NFC" => Normalizer::Form(Form::NFC),
         "NFD" => Normalizer::Form(Form::NFD),
@@ -43,20 +41,20 @@ fn one(value: Value<'_>) -> Read<'_, Vec<Normalizer>> {
         _ => return Err(refused(value, "no such normaliser is known")),
     };
     step.finish(&[])?;
-    Ok([read].into())
+    add(read)
 }
 
-fn bert<'t>(step: &Object<'t>) -> Read<'t, Vec<Normalizer>> {
+fn bert<'t>(step: &Object<'t>, add: &mut dyn FnMut(Normalizer) -> Read<'t, ()>) -> Read<'t, ()> {
     let lowercases = truth(step, "lowercase")?;
     let strips_accents = step.truth("strip_accents")?.unwrap_or(lowercases);
-    let bert = Bert {
+    add(Normalizer::Bert(Bert {
         cleans: truth(step, "clean_text")?,
         sets_ideographs_apart: truth(step, "handle_chinese_chars")?,
-    };
-    let mut steps: Vec<Normalizer> = [Normalizer::Bert(bert)].into();
-    steps.extend(strips_accents.then_some(Normalizer::WithoutAccents));
-    steps.extend(lowercases.then_some(Normalizer::Lowercase));
-    Ok(steps)
+    }))?;
+    if strips_accents {
+        add(Normalizer::WithoutAccents)?;
+    }
+    if lowercases { add(Normalizer::Lowercase) } else { Ok(()) }
 }
 
 fn precompiled<'t>(step: &Object<'t>) -> Read<'t, Charsmap> {
@@ -66,7 +64,7 @@ fn precompiled<'t>(step: &Object<'t>) -> Read<'t, Charsmap> {
     // Base64 has no escapes but `\/`.
     let decoded = match has_escapes(spelling) {
         false => Charsmap::decode(spelling),
-        true => Charsmap::decode(&unescaped(spelling)),
+        true => unescaped(spelling).and_then(|text| Charsmap::decode(&text)),
     };
     decoded.map_err(|error| at(value, NAME, error))
 }

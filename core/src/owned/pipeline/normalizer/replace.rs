@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::Pattern;
 use crate::error::Result;
-use crate::owned::pipeline::text::{Allowance, Text};
+use crate::owned::pipeline::text::Text;
 
 /// What is replaced by what.
 #[derive(Clone, Debug)]
@@ -15,33 +15,32 @@ pub(in crate::owned::pipeline) struct Replace {
 
 impl Replace {
     pub(super) fn run(&self, text: &Text, out: &mut Text) -> Result<()> {
-        let allowance = Allowance::of(&text.string);
         let mut from = 0;
-        while let Some((start, end)) = self.pattern.find(&text.string, from) {
+        while let Some((start, end)) = self.pattern.find(text.as_str(), from) {
             self.copy(text, from..start, out);
-            out.string.push_str(&self.content);
+            out.push_str(&self.content);
             // What it becomes counts as the last character of what was found.
-            let last = text.string[start..end].chars().next_back().map_or(0, char::len_utf8);
+            let last = text.as_str()[start..end].chars().next_back().map_or(0, char::len_utf8);
             if !self.content.is_empty() {
                 out.comes_from(text, end - last);
             }
-            allowance.check(&out.string)?;
+            out.check()?;
             from = end;
         }
-        self.copy(text, from..text.string.len(), out);
+        self.copy(text, from..text.len(), out);
         Ok(())
     }
 
     fn copy(&self, text: &Text, part: core::ops::Range<usize>, out: &mut Text) {
-        let start = out.string.len();
+        let start = out.len();
         if part.start < text.first {
             out.first = start + text.first.min(part.end) - part.start;
         }
-        out.string.push_str(&text.string[part]);
+        out.push_str(&text.as_str()[part]);
     }
 
     /// The same for a decoder.
-    pub(in crate::owned::pipeline) fn apply(&self, text: &str, out: &mut String) {
+    pub(in crate::owned::pipeline) fn apply(&self, text: &str, out: &mut Text) {
         let mut from = 0;
         while let Some((start, end)) = self.pattern.find(text, from) {
             out.push_str(&text[from..start]);

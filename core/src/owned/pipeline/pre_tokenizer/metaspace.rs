@@ -1,17 +1,15 @@
 //! Metaspace: spaces become `▁`, one is put in front, and pieces begin with one.
 
-use alloc::vec::Vec;
-
-use super::Piece;
 use super::split::{Behavior, Cuts};
+use super::{Piece, PieceList};
 pub(in crate::owned::pipeline) use crate::model::metaspace::{Metaspace, Prepends};
 use crate::owned::pipeline::text::Text;
 
 impl Metaspace {
     /// Rewrites a piece of a text and cuts it.
-    pub(super) fn write(self, text: &Text, piece: Piece, to: &mut Text, out: &mut Vec<Piece>) {
-        let part = &text.string[piece.start..piece.end];
-        let start = to.string.len();
+    pub(super) fn write(self, text: &Text, piece: Piece, to: &mut Text, out: &mut PieceList) {
+        let part = &text.as_str()[piece.start..piece.end];
+        let start = to.len();
         let is_marked = part.starts_with([' ', self.replacement]);
         let is_first = piece.start < text.first;
         let prepends = match self.prepends {
@@ -20,16 +18,16 @@ impl Metaspace {
             Prepends::Always => true,
         };
         if prepends && !is_marked && !part.is_empty() {
-            to.string.push(self.replacement);
+            to.push(self.replacement);
         }
         for (at, c) in part.char_indices() {
-            to.string.push(if c == ' ' { self.replacement } else { c });
+            to.push(if c == ' ' { self.replacement } else { c });
             to.comes_from(text, piece.start + at);
         }
-        let whole = Piece { start, end: to.string.len() };
+        let whole = Piece { start, end: to.len() };
         if self.splits {
             let behavior = Behavior::MergedWithNext;
-            let text = &to.string[start..];
+            let text = &to.as_str()[start..];
             Cuts::new(whole, behavior, out).at_characters(text, |c| c == self.replacement);
         } else {
             out.push(whole);

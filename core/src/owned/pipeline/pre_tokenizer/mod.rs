@@ -4,12 +4,10 @@ mod metaspace;
 mod read;
 mod split;
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 use super::normalizer::Pattern;
-use super::text::{Allowance, Text};
+use super::text::Text;
 use crate::error::Result;
+use crate::limit::Growing;
 use crate::token::bpe::alphabet;
 use crate::token::bpe::split::{self as words, first_word};
 use crate::token::{is_punctuation_character, is_word_character};
@@ -24,7 +22,7 @@ pub(super) enum PreTokenizer {
     Whitespace,
     WhitespaceSplit,
     Metaspace(Metaspace),
-    ByteLevel { adds_space: bool, splits: bool },
+    ByteLevel(ByteLevel),
     Split { at: SplitAt, behavior: Behavior, inverted: bool },
     Digits { alone: bool },
     Punctuation(Behavior),
@@ -52,64 +50,76 @@ pub(super) struct Piece {
     pub(super) end: usize,
 }
 
+/// Pieces that steps add to.
+pub(super) type PieceList = Growing<Piece>;
+
 /// The pieces of a text on its way through the steps.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Pieces {
     /// The text that the pieces are parts of, once a step has rewritten it.
     rewritten: Text,
     is_rewritten: bool,
-    pieces: Vec<Piece>,
+    pieces: PieceList,
     next_text: Text,
-    next: Vec<Piece>,
+    next: PieceList,
+    /// A piece behind a space.
+    spaced: Text,
 }
 
 impl Pieces {
-    /// Cuts `piece` of `text` as `steps` have it.
+    /// Cuts `piece` of `text` as `steps` have it, which make at most so many bytes of it. Answers
+    /// how many there were at most.
     ///
     /// # Errors
     ///
-    /// [`OverLimit`](crate::ErrorKind::OverLimit) if a step makes far more of the text than it was.
-    pub(super) fn cut(&mut self, steps: &[PreTokenizer], text: &Text, piece: Piece) -> Result<()> {
+    /// As [`Text::check`].
+    pub(super) fn cut(
+        &mut self,
+        steps: &[PreTokenizer],
+        text: &Text,
+        piece: Piece,
+        most: usize,
+    ) -> Result<usize> {
         self.is_rewritten = false;
         self.pieces.clear();
         self.pieces.push(piece);
-        let allowance = Allowance::of(&text.string[piece.start..piece.end]);
+        let mut longest = piece.end - piece.start;
         for step in steps {
             self.next.clear();
-            let rewritten = core::mem::take(&mut self.rewritten);
-            let from = if self.is_rewritten { &rewritten } else { text };
+            let from = if self.is_rewritten { &self.rewritten } else { text };
             if step.rewrites() {
-                self.next_text.clear();
-                step.rewrite(from, &self.pieces, &mut self.next_text, &mut self.next);
-                allowance.check(&self.next_text.string)?;
-                self.rewritten = core::mem::replace(&mut self.next_text, rewritten);
+                self.next_text.clear(most);
+                let (spaced, to) = (&mut self.spaced, &mut self.next_text);
+                step.rewrite(from, &self.pieces, spaced, to, &mut self.next)?;
+                longest = longest.max(self.next_text.len());
+                core::mem::swap(&mut self.rewritten, &mut self.next_text);
                 self.is_rewritten = true;
             } else {
-                for piece in &self.pieces {
-                    step.split(&from.string, *piece, &mut self.next);
+                for piece in self.pieces.iter() {
+                    step.split(from.as_str(), *piece, &mut self.next);
                 }
-                self.rewritten = rewritten;
             }
             core::mem::swap(&mut self.pieces, &mut self.next);
         }
-        Ok(())
+        self.pieces.check()?;
+        Ok(longest)
     }
 
     /// The pieces, which are not empty, of what `text` has become.
     pub(super) fn iter<'p>(&'p self, text: &'p Text) -> impl Iterator<Item = &'p str> {
         let text = if self.is_rewritten { &self.rewritten } else { text };
-        let pieces = self.pieces.iter().map(|piece| &text.string[piece.start..piece.end]);
+        let pieces = self.pieces.iter().map(|piece| &text.as_str()[piece.start..piece.end]);
         pieces.filter(|piece| !piece.is_empty())
     }
 }
 
 impl PreTokenizer {
     const fn rewrites(&self) -> bool {
-        matches!(self, Self::Metaspace(_) | Self::ByteLevel { .. })
+        matches!(self, Self::Metaspace(_) | Self::ByteLevel(_))
     }
 
     /// Cuts one piece of a text.
-    fn split(&self, text: &str, piece: Piece, out: &mut Vec<Piece>) {
+    fn split(&self, text: &str, piece: Piece, out: &mut PieceList) {
         let part = &text[piece.start..piece.end];
         match self {
             Self::Bert => bert(part, piece.start, out),
@@ -144,26 +154,32 @@ impl PreTokenizer {
                 cuts.finish();
             }
             // These rewrite the text.
-            Self::Metaspace(_) | Self::ByteLevel { .. } => out.push(piece),
+            Self::Metaspace(_) | Self::ByteLevel(_) => out.push(piece),
         }
     }
 
     /// Rewrites the pieces of a text.
-    fn rewrite(&self, text: &Text, pieces: &[Piece], to: &mut Text, out: &mut Vec<Piece>) {
+    fn rewrite(
+        &self,
+        text: &Text,
+        pieces: &[Piece],
+        spaced: &mut Text,
+        to: &mut Text,
+        out: &mut PieceList,
+    ) -> Result<()> {
         for piece in pieces {
             match self {
                 Self::Metaspace(metaspace) => metaspace.write(text, *piece, to, out),
-                Self::ByteLevel { adds_space, splits } => {
-                    byte_level(text, *piece, *adds_space, *splits, to, out);
-                }
+                Self::ByteLevel(level) => level.write(text, *piece, spaced, to, out)?,
                 _ => {}
             }
         }
+        to.check()
     }
 }
 
 /// Cuts at white space, which is removed, and makes each punctuation character a piece.
-fn bert(part: &str, offset: usize, out: &mut Vec<Piece>) {
+fn bert(part: &str, offset: usize, out: &mut PieceList) {
     let mut start = 0;
     let mut push = |start: usize, end: usize| {
         if start < end {
@@ -185,7 +201,7 @@ fn bert(part: &str, offset: usize, out: &mut Vec<Piece>) {
 }
 
 /// The matches of `\w+|[^\w\s]+`.
-fn words_and_symbols(part: &str, offset: usize, out: &mut Vec<Piece>) {
+fn words_and_symbols(part: &str, offset: usize, out: &mut PieceList) {
     let class = |c: char| match c {
         c if c.is_ascii_alphanumeric() || c == '_' => 1,
         c if c.is_whitespace() => 0,
@@ -218,39 +234,45 @@ fn each_word(pattern: words::Pattern, part: &str, mut take: impl FnMut(usize, us
     }
 }
 
-/// Writes a piece in GPT-2's alphabet, cut into GPT-2's words if it is to be.
-fn byte_level(
-    text: &Text,
-    piece: Piece,
+/// Writing a piece in GPT-2's alphabet, cut into GPT-2's words if it is to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ByteLevel {
     adds_space: bool,
     splits: bool,
-    to: &mut Text,
-    out: &mut Vec<Piece>,
-) {
-    let part = &text.string[piece.start..piece.end];
-    let spaced;
-    let added = usize::from(adds_space && !part.starts_with(' '));
-    let whole = if added == 1 {
-        let mut text = String::with_capacity(part.len() + 1);
-        text.push(' ');
-        text.push_str(part);
-        spaced = text;
-        &*spaced
-    } else {
-        part
-    };
-    let mut write = |start: usize, end: usize| {
-        let from = to.string.len();
-        for (at, byte) in (start..).zip(whole[start..end].bytes()) {
-            to.string.push(alphabet::character(byte));
-            to.comes_from(text, piece.start + at.saturating_sub(added));
+}
+
+impl ByteLevel {
+    fn write(
+        self,
+        text: &Text,
+        piece: Piece,
+        spaced: &mut Text,
+        to: &mut Text,
+        out: &mut PieceList,
+    ) -> Result<()> {
+        let part = &text.as_str()[piece.start..piece.end];
+        let added = usize::from(self.adds_space && !part.starts_with(' '));
+        spaced.clear(part.len() + 1);
+        if added == 1 {
+            spaced.push(' ');
+            spaced.push_str(part);
+            spaced.check()?;
         }
-        out.push(Piece { start: from, end: to.string.len() });
-    };
-    if splits {
-        each_word(words::Pattern::Gpt2, whole, write);
-    } else {
-        write(0, whole.len());
+        let whole = if added == 1 { spaced.as_str() } else { part };
+        let mut write = |start: usize, end: usize| {
+            let from = to.len();
+            for (at, byte) in (start..).zip(whole[start..end].bytes()) {
+                to.push(alphabet::character(byte));
+                to.comes_from(text, piece.start + at.saturating_sub(added));
+            }
+            out.push(Piece { start: from, end: to.len() });
+        };
+        if self.splits {
+            each_word(words::Pattern::Gpt2, whole, write);
+        } else {
+            write(0, whole.len());
+        }
+        Ok(())
     }
 }
 

@@ -3,9 +3,10 @@
 use alloc::vec::Vec;
 
 use super::split::Behavior;
-use super::{Metaspace, PreTokenizer, SplitAt};
+use super::{ByteLevel, Metaspace, PreTokenizer, SplitAt};
+use crate::limit::push;
 use crate::owned::pipeline::normalizer::{Pattern, read_pattern};
-use crate::owned::pipeline::settings::{character, each_step, kind, refused, truth};
+use crate::owned::pipeline::settings::{at, character, each_step, kind, refused, truth};
 use crate::text::json::{Object, Read, Value};
 use crate::token::bpe::split::EXPRESSIONS;
 
@@ -13,8 +14,7 @@ use crate::token::bpe::split::EXPRESSIONS;
 pub(in crate::owned::pipeline) fn read(value: Option<Value<'_>>) -> Read<'_, Vec<PreTokenizer>> {
     let mut steps = Vec::new();
     each_step(value, "pretokenizers", &mut |step| {
-        steps.push(one(step)?);
-        Ok(())
+        push(&mut steps, one(step)?).map_err(|error| at(step, "pre_tokenizer", error))
     })?;
     Ok(steps)
 }
@@ -30,7 +30,7 @@ fn one(value: Value<'_>) -> Read<'_, PreTokenizer> {
             let splits = step.truth("use_regex")?.unwrap_or(true);
             let adds_space = truth(&step, "add_prefix_space")?;
             step.finish(&["trim_offsets"])?;
-            return Ok(PreTokenizer::ByteLevel { adds_space, splits });
+            return Ok(PreTokenizer::ByteLevel(ByteLevel { adds_space, splits }));
         }
         "Split" => PreTokenizer::Split {
             at: read_pattern(&step, of_regex)?,

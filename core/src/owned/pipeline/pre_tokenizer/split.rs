@@ -1,8 +1,6 @@
 //! What becomes of what a text is cut at.
 
-use alloc::vec::Vec;
-
-use super::Piece;
+use super::{Piece, PieceList};
 
 /// What becomes of what a text is cut at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +32,7 @@ impl Behavior {
 
 /// Pieces that are made of the parts of a text, which are told from the first to the last.
 pub(super) struct Cuts<'o> {
-    out: &'o mut Vec<Piece>,
+    out: &'o mut PieceList,
     offset: usize,
     /// Pieces that were there before.
     before: usize,
@@ -46,7 +44,7 @@ pub(super) struct Cuts<'o> {
 }
 
 impl<'o> Cuts<'o> {
-    pub(super) fn new(piece: Piece, behavior: Behavior, out: &'o mut Vec<Piece>) -> Self {
+    pub(super) fn new(piece: Piece, behavior: Behavior, out: &'o mut PieceList) -> Self {
         let before = out.len();
         Self { out, offset: piece.start, before, behavior, was_cut: false, held: None }
     }
@@ -94,7 +92,7 @@ impl<'o> Cuts<'o> {
     fn merge_with_next(&mut self, part: Piece, is_cut: bool) {
         let held = self.held.take();
         if is_cut {
-            self.out.extend(held);
+            held.into_iter().for_each(|held| self.out.push(held));
             self.held = Some(part);
         } else {
             let start = held.map_or(part.start, |held| held.start);
@@ -104,6 +102,6 @@ impl<'o> Cuts<'o> {
 
     /// Declares that there are no more parts.
     pub(super) fn finish(self) {
-        self.out.extend(self.held);
+        self.held.into_iter().for_each(|held| self.out.push(held));
     }
 }

@@ -29,7 +29,7 @@ enum Kind {
 
 /// Whether a tokenizer is WordPiece.
 pub(super) fn is_word_piece(tokenizer: &Pipeline) -> bool {
-    let settings = settings(tokenizer.parts().settings);
+    let settings = settings(tokenizer.settings());
     settings["model"]["type"] == "WordPiece"
 }
 
@@ -40,7 +40,8 @@ fn settings(text: &str) -> Value {
 
 /// Adds the tokenizer of `family`, whose tensors are `tensors`.
 pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'_>) -> Result<()> {
-    let parts = family.tokenizer.parts();
+    let parts =
+        family.tokenizer.parts().map_err(|error| Error::in_file("tokenizer.json", error))?;
     let mut settings = settings(parts.settings);
     let leaves_out = leave_out(&mut settings, &family.tokenizer, tensors.rows);
     let is_roberta = matches!(family.model.family, "roberta" | "camembert");
@@ -224,7 +225,8 @@ impl Table {
             }
         }
         let count = u32::try_from(rows).unwrap_or(u32::MAX);
-        let own = tokenizer.parts().tokens.len();
+        let parts = tokenizer.parts().map_err(|error| Error::in_file("tokenizer.json", error))?;
+        let own = parts.tokens.len();
         if own > rows {
             let message =
                 format!("the tokenizer has {own} tokens, but there are only {rows} word vectors");

@@ -6,16 +6,20 @@
 //!    is read.
 //! 2. A number that nothing in the file bounds, such as a model's layers, is checked against a
 //!    [`Limit`] before it is used. [`Limit::ALL`] lists them.
-//! 3. With feature `alloc`, memory as large as a file asks for comes from `reserved`, `filled`
-//!    and `grow`, which answer [`NoMemory`](ErrorKind::NoMemory) where the allocator has none.
+//! 3. With feature `alloc`, memory for what a file or a text says comes from the functions of
+//!    `memory`, which answer [`NoMemory`](ErrorKind::NoMemory) where the allocator has none.
 
 #[cfg(feature = "alloc")]
-use alloc::vec;
-#[cfg(feature = "alloc")]
-use alloc::vec::Vec;
+mod memory;
+
 use core::fmt;
 
 use crate::error::{Error, ErrorKind, Result};
+#[cfg(feature = "alloc")]
+pub use memory::{
+    Boxed, Growing, append, collected, copied, extend, filled, formatted, grow, joined, push,
+    reserve, reserved, spelled, write,
+};
 
 /// The most of one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,8 +56,12 @@ limits! {
     SPARE_IDS = 1 << 10, "ids without a token";
     /// Bytes of a token that is found in a text before anything else happens to it.
     ADDED_TOKEN_BYTES = 1 << 10, "bytes of an added token";
-    /// Characters that one step of normalisation makes of one character of a text.
+    /// Bytes that all steps of normalisation together make of one byte of a text, beside
+    /// [`SHORT_EXPANSION`](Self::SHORT_EXPANSION). The character that NFKC makes most of, U+FDFA,
+    /// becomes eleven times as long, and 24 times where spaces and bytes are spelled out, too.
     EXPANSION = 32, "bytes for one byte of a text";
+    /// Bytes that become of a text however short it is, which a rule may replace by a phrase.
+    SHORT_EXPANSION = 1 << 10, "bytes for the shortest text";
     /// Bytes of a file beside the weights, which is read whole. The largest tokenizers that are
     /// known have some 40 MB.
     SETTINGS_BYTES = 1 << 27, "bytes of a file of settings, a vocabulary or a tokenizer";
@@ -103,64 +111,6 @@ impl Limit {
             tokens.saturating_mul(Self::IDS_A_TOKEN.most).saturating_add(Self::SPARE_IDS.most);
         if ids < Self::TOKENS.most { ids } else { Self::TOKENS.most }
     }
-}
-
-/// Bytes from which on memory comes from the system rather than from what was used before.
-#[cfg(feature = "alloc")]
-const LARGE: usize = 1 << 17;
-
-/// An empty `Vec` with room for `count` elements.
-///
-/// # Errors
-///
-/// [`ErrorKind::NoMemory`] if there is not as much memory.
-#[cfg(feature = "alloc")]
-pub fn reserved<T>(count: usize) -> Result<Vec<T>> {
-    let mut memory = Vec::new();
-    reserve(&mut memory, count)?;
-    Ok(memory)
-}
-
-/// `count` times `value`.
-///
-/// # Errors
-///
-/// [`ErrorKind::NoMemory`] if there is not as much memory.
-#[cfg(feature = "alloc")]
-pub fn filled<T: Clone>(count: usize, value: T) -> Result<Vec<T>> {
-    let mut memory = reserved(count)?;
-    if count.saturating_mul(size_of::<T>()) > LARGE {
-        // There is as much memory; zeros that the system hands out need not be written.
-        drop(memory);
-        return Ok(vec![value; count]);
-    }
-    memory.resize(count, value);
-    Ok(memory)
-}
-
-/// Makes room for exactly `more` elements.
-///
-/// # Errors
-///
-/// [`ErrorKind::NoMemory`] if there is not as much memory.
-#[cfg(feature = "alloc")]
-pub fn reserve<T>(memory: &mut Vec<T>, more: usize) -> Result<()> {
-    let none = |_| Error::without_offset(ErrorKind::NoMemory);
-    memory.try_reserve_exact(more).map_err(none)
-}
-
-/// Makes `memory` as long as `length` with copies of `value`; longer memory stays as it is.
-///
-/// # Errors
-///
-/// [`ErrorKind::NoMemory`] if there is not as much memory.
-#[cfg(feature = "alloc")]
-pub fn grow<T: Clone>(memory: &mut Vec<T>, length: usize, value: T) -> Result<()> {
-    if let Some(more) = length.checked_sub(memory.len()) {
-        reserve(memory, more)?;
-        memory.resize(length, value);
-    }
-    Ok(())
 }
 
 #[cfg(test)]
