@@ -3,13 +3,12 @@
 use super::texts::{fault, object, value};
 use crate::error::{Error, ErrorKind};
 use crate::model::folder::dense::DenseSettings;
-use crate::model::folder::module::{
-    MOST_MODULES, Module, ModuleKind, check_normalize, stays_within,
-};
+use crate::model::folder::module::{MOST_MODULES, Module, ModuleKind, check_normalize};
 use crate::model::folder::pooling::PoolingSettings;
 use crate::model::folder_file::FolderFile;
 use crate::model::head::ways::Ways;
 use crate::text::json::{Fault, Kind, Object, Read};
+use crate::text::path::stays_within;
 
 const FILE: &str = "modules.json";
 

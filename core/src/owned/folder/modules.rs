@@ -10,10 +10,11 @@ use alloc::vec::Vec;
 use super::{FolderFault, FolderResult, Texts, json, object};
 use crate::error::{Error, ErrorKind};
 use crate::model::dense::DenseSettings;
-use crate::model::module::{MOST_MODULES, Module, ModuleKind, check_normalize, stays_within};
+use crate::model::module::{MOST_MODULES, Module, ModuleKind, check_normalize};
 use crate::model::pooling::PoolingSettings;
 use crate::model::{DenseActivation, Way};
 use crate::text::json::{Fault, Kind, Object, Read, Value, chars};
+use crate::text::path::stays_within;
 
 const FILE: &str = "modules.json";
 

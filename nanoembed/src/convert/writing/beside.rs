@@ -1,10 +1,11 @@
 //! What a model has beside its weights, where the weights' format does not hold it.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::owned::folder::{WEIGHTS, refuse_adapter};
+use nanoembed_core::text::path::stays_within;
 use serde_json::Value;
 
 use super::{Job, Target, WrittenFile, size_of};
@@ -117,14 +118,14 @@ fn of_modules(folder: &Path) -> Result<Vec<PathBuf>> {
     let modules: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
     let mut files = Vec::new();
     for module in modules.iter().take(MOST_MODULES) {
-        let path = module.get("path").and_then(Value::as_str).map(Path::new);
+        let path = module.get("path").and_then(Value::as_str);
         // The first module is the transformer, whose weights are those that are written.
-        let Some(path) = path.filter(|path| !path.as_os_str().is_empty()) else { continue };
-        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
-            let message = format!("the module `{}` lies outside of the folder", path.display());
+        let Some(path) = path.filter(|path| !path.is_empty()) else { continue };
+        if !stays_within(path) {
+            let message = format!("the module `{path}` lies outside of the folder");
             return Err(Error::input(ErrorKind::BadMetadata, message).at(name_of(&list)));
         }
-        files.extend(MODULE_FILES.iter().map(|name| path.join(name)));
+        files.extend(MODULE_FILES.iter().map(|name| Path::new(path).join(name)));
     }
     Ok(files)
 }
