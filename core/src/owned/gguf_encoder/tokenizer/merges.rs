@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::vocabulary::Vocabulary;
+use crate::describe::gguf::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -27,7 +28,7 @@ fn index(tokens: &[String]) -> BTreeMap<&str, u32> {
 pub(super) fn listed(file: &Gguf<'_>, tokens: &[String]) -> Result<Vec<(u32, u32)>> {
     let index = index(tokens);
     let mut pairs = Vec::new();
-    for merge in file.elements("tokenizer.ggml.merges").into_iter().flatten() {
+    for merge in file.elements(Key::Merges.name()).into_iter().flatten() {
         let Value::Text(merge) = merge else { return Err(BAD) };
         let (left, right) = merge.split_once(' ').ok_or(BAD)?;
         let pair = index.get(left).zip(index.get(right)).ok_or(BAD)?;
