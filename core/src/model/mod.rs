@@ -65,16 +65,16 @@ pub use config::{
     RelativeBuckets, Rotary, Window, WindowLayers,
 };
 pub use encoder::Encoder;
-pub use family::bert::{Finding, check, plan, summaries};
+pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
 #[cfg(feature = "families")]
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
 #[cfg(feature = "families")]
-pub use family::encoders::{
-    BERT_NAMES, Biases, ClassifierModel, FamilyModel, Prefixed, read_config,
-};
+pub use family::encoders::{Biases, ClassifierModel, FamilyModel, Prefixed, read_config};
+pub use family::gguf_names;
+pub use family::llama::hugging_face as decoder_names;
 #[cfg(feature = "families")]
 pub use family::settings::{RotaryScaling, RotarySettings, irrelevant};
-pub use family::tensors::{Names, Tensor};
+pub use family::tensors::{Names, Tensor, TensorName};
 pub use fixed::{FixedMemory, FixedNeeds};
 #[cfg(feature = "pipeline")]
 pub(crate) use folder::{metaspace, step, token_id, tokenizer_root, truncation};

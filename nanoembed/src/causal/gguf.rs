@@ -3,20 +3,23 @@
 
 use std::path::{Path, PathBuf};
 
-use nanoembed_core::describe::gguf::{gguf_llama_config, gguf_model};
+use nanoembed_core::describe::gguf::{
+    GgufArchitecture, Key, gguf_architecture, gguf_llama_config, gguf_model,
+};
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::model::ModelSource;
+use nanoembed_core::model::gguf_names::DECODER;
 use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::model::llama::{LlamaConfig, Rope, RopePairs};
+use nanoembed_core::model::{DecoderFamily, ModelSource, Names, decoder_names};
 use nanoembed_core::quant;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::config;
-use super::divisors::{DIVISORS, LONG, SHORT};
+use super::divisors::DIVISORS;
 use super::tokenizer::{Tokenizer, Written as _};
 use crate::convert::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
-use crate::convert::layer_names::llama::{Norms, hugging_face_name, norms_of};
+use crate::convert::layer_names::llama::{order_of, translated};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::stored::{explained, gguf_parts};
@@ -51,16 +54,16 @@ impl GgufFile {
     }
 
     pub fn model_name(&self) -> Option<String> {
-        self.text("general.name")
+        self.text(Key::Name.name())
     }
 
     /// Words about the model's origin.
     pub fn metadata(&self) -> Vec<(String, String)> {
         let named = [
-            ("family", "general.architecture"),
+            ("family", Key::Architecture.name()),
             ("creator", "general.organization"),
             ("description", "general.description"),
-            ("license", "general.license"),
+            ("license", Key::License.name()),
             ("version", "general.version"),
         ];
         let of = |(name, key): (&str, &str)| Some((name.to_owned(), self.text(key)?));
@@ -76,12 +79,8 @@ impl GgufFile {
     pub fn config(&self, tokenizer: &Tokenizer<'_>) -> Result<serde_json::Value> {
         let file = self.parse()?;
         let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
-        let architecture = self.text("general.architecture").unwrap_or_default();
-        let architecture = match architecture.as_str() {
-            "phi3" => "phi",
-            "qwen3" | "gemma3" => &architecture,
-            _ => "llama",
-        };
+        let family = architecture(&file).and_then(GgufArchitecture::decoder_family);
+        let architecture = family.map_or("llama", DecoderFamily::architecture);
         let has_long_factors = file.tensor("rope_factors_long.weight").is_some();
         let members = config::members(&config, architecture, has_long_factors);
         let mut members = members.map_err(|kind| self.failure(CoreError::without_offset(kind)))?;
@@ -100,13 +99,12 @@ impl GgufFile {
         let file = self.parse()?;
         let config = gguf_llama_config(&file).map_err(|error| self.failure(error))?;
         let rope = self.rope(&config)?;
-        let architecture = self.text("general.architecture").unwrap_or_default();
-        let norms = norms_of(&architecture);
+        let names = decoder_names(order_of(architecture(&file)));
         let mut tensors = Vec::new();
         for view in file.tensors() {
             let header = view.header();
             let fail = |kind| self.failure(CoreError::new(header.offset, kind));
-            let Some(name) = renamed(header.name, norms) else { continue };
+            let Some(name) = renamed(header.name, names) else { continue };
             let shape = sizes(&header.shape).map_err(fail)?;
             let mut values = limit::filled(shape.iter().product(), 0.0_f32)
                 .map_err(|error| fail(error.kind()))?;
@@ -146,19 +144,14 @@ fn put_yarn(tensors: &mut Vec<OwnedTensor>, yarn: &Yarn, pairs: usize) {
     tensors.push(OwnedTensor { name: DIVISORS.into(), shape: vec![pairs], data });
 }
 
+/// The architecture of a file.
+fn architecture(file: &Gguf<'_>) -> Option<GgufArchitecture> {
+    gguf_architecture(file).and_then(GgufArchitecture::from_name)
+}
+
 /// What Hugging Face calls a tensor; `None` for those that are not part of the model.
-fn renamed(name: &str, norms: Norms) -> Option<String> {
-    Some(match name {
-        "rope_freqs.weight" => DIVISORS.into(),
-        "rope_factors_short.weight" => SHORT.into(),
-        "rope_factors_long.weight" => LONG.into(),
-        _ => match name.strip_prefix("blk.").and_then(|inside| inside.split_once('.')) {
-            Some((layer, "attn_qkv.weight")) => {
-                format!("model.layers.{layer}.self_attn.qkv_proj.weight")
-            }
-            _ => return hugging_face_name(name, norms),
-        },
-    })
+fn renamed(name: &str, names: &Names) -> Option<String> {
+    translated(name, &DECODER, names)
 }
 
 /// Rows of queries or keys, of which neighbours are turned together, in the order in which halves

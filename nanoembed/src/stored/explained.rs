@@ -2,8 +2,8 @@
 //! which version.
 
 use nanoembed_core::describe::gguf::{
-    GgufSetting, gguf_architecture, gguf_bert_setting_at_fault, gguf_bert_tensor_at_fault,
-    gguf_is_known_encoder, gguf_refusal,
+    GgufArchitecture, GgufSetting, Key, gguf_architecture, gguf_bert_setting_at_fault,
+    gguf_bert_tensor_at_fault, gguf_is_known_encoder, gguf_refusal,
 };
 use nanoembed_core::event::{Format, Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
@@ -48,7 +48,7 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
     Some(match error.kind() {
         ErrorKind::UnsupportedSetting | ErrorKind::MissingMetadata => {
             let gguf = Gguf::parse(file, Mode::Lenient).ok()?;
-            let is_bert = gguf_architecture(&gguf) == Some("bert");
+            let is_bert = gguf_architecture(&gguf) == Some(GgufArchitecture::Bert.name());
             if is_bert && let Some(setting) = gguf_bert_setting_at_fault(&gguf) {
                 return Some((setting_message(setting), None));
             }
@@ -95,9 +95,13 @@ fn message(file: &[u8], error: CoreError) -> Option<(String, Option<&'static str
                     ),
                 ));
             }
-            let message = format!(
-                "the model's architecture is `{name}`; known are `bert`, `eurobert`, `gemma-embedding`, `gemma3`, `jina-bert-v3`, `llama`, `mistral`, `modern-bert`, `nomic-bert`, `phi3`, `qwen2` and `qwen3`"
-            );
+            let mut known: Vec<String> =
+                GgufArchitecture::names().map(|known| format!("`{known}`")).collect();
+            known.sort();
+            let last = known.pop().unwrap_or_default();
+            let known = known.join(", ");
+            let message =
+                format!("the model's architecture is `{name}`; known are {known} and {last}");
             (message, None)
         }
         ErrorKind::SplitFile => {
@@ -154,7 +158,7 @@ fn setting_message(setting: GgufSetting<'_>) -> String {
     let GgufSetting { key, value, is_known, .. } = setting;
     let value = spelled(value).unwrap_or_else(|| "of several values".to_owned());
     match (key, is_known) {
-        ("tokenizer.ggml.model", _) => {
+        (key, _) if key == Key::TokenizerModel.name() => {
             let kind = match value.as_str() {
                 "\"t5\"" => "t5 (Unigram, SentencePiece)",
                 "\"llama\"" => "llama (SentencePiece)",

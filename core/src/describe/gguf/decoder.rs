@@ -1,15 +1,17 @@
 //! A decoder's sizes in the words of GGUF's metadata.
 
 use super::decoder_family::{biases, complete, has_windows, local_rope};
+use super::key::Key;
+use super::refusal::{GgufRefusal, Outcome};
 use super::scaling::position_divisor;
-use super::settings::{GgufRefusal, Settings, check_tensors};
 use super::tokenizer::check_tokenizer;
-use super::{gguf_architecture, value_of};
+use super::{GgufArchitecture, Keys, gguf_architecture, value_of};
 use crate::error::Result;
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::model::config::rope::{Yarn, YarnSettings};
-use crate::model::config::{Activation, FeedForward, LlamaConfig, Rope, RopePairs, Rotary};
+use crate::model::config::{Activation, Config, FeedForward, LlamaConfig, Rope, RopePairs, Rotary};
+use crate::model::family::llama::{Biases, is_decoder_tensor_of};
 
 /// The sizes of the decoder in a GGUF file; keys stand behind the name of the architecture.
 ///
@@ -46,19 +48,17 @@ pub fn gguf_refusal<'a>(file: &Gguf<'a>) -> Option<GgufRefusal<'a>> {
     config(file).ok()?.err()
 }
 
-type Outcome<'a, T> = core::result::Result<T, GgufRefusal<'a>>;
-
 fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
-    let mut settings = Settings::unread(file)?;
-    if let Err(refusal) = settings.read().and_then(|()| check_tokenizer(&settings)) {
+    let mut settings = Keys::of_decoder(file)?;
+    if let Err(refusal) = settings.read_decoder().and_then(|()| check_tokenizer(&settings)) {
         return Ok(Err(refusal));
     }
     for key in [
-        "embedding_length",
-        "block_count",
-        "attention.head_count",
-        "context_length",
-        "feed_forward_length",
+        Key::EmbeddingLength,
+        Key::BlockCount,
+        Key::HeadCount,
+        Key::ContextLength,
+        Key::FeedForwardLength,
     ] {
         if settings.number(key).is_none() {
             return Ok(Err(settings.refuse(key, "a number is needed here")));
@@ -69,34 +69,37 @@ fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
         let key = match member {
             "n_vocab" => {
                 let tokens = file.tokens().count() as f64;
-                return settings.number("vocab_size").filter(|_| tokens == 0.0).or(Some(tokens));
+                return settings
+                    .number(Key::VocabularySize)
+                    .filter(|_| tokens == 0.0)
+                    .or(Some(tokens));
             }
             "max_seq_len" => {
                 // Beyond its window a token would see less than here.
-                let window = settings.number("attention.sliding_window");
+                let window = settings.number(Key::SlidingWindow);
                 let has_some = has_windows(settings.architecture);
                 let window = window.filter(|it| *it > 0.0 && !has_some);
-                let positions = settings.number("context_length")?;
+                let positions = settings.number(Key::ContextLength)?;
                 return Some(window.map_or(positions, |window| window.min(positions)));
             }
-            "n_embd" => "embedding_length",
-            "n_layers" => "block_count",
-            "n_heads" => "attention.head_count",
-            "n_kv_heads" => "attention.head_count_kv",
-            "head_dim" => "attention.key_length",
-            "intermediate_size" => "feed_forward_length",
-            "rms_norm_eps" => "attention.layer_norm_rms_epsilon",
-            "rope_freq_base" => "rope.freq_base",
-            "rope_dimensions" => "rope.dimension_count",
-            "rope_original_positions" => "rope.scaling.original_context_length",
+            "n_embd" => Key::EmbeddingLength,
+            "n_layers" => Key::BlockCount,
+            "n_heads" => Key::HeadCount,
+            "n_kv_heads" => Key::HeadCountKv,
+            "head_dim" => Key::KeyLength,
+            "intermediate_size" => Key::FeedForwardLength,
+            "rms_norm_eps" => Key::RmsNormEpsilon,
+            "rope_freq_base" => Key::RopeBase,
+            "rope_dimensions" => Key::RopeDimensions,
+            "rope_original_positions" => Key::RopeOriginalLength,
             _ => return None,
         };
         settings.number(key)
     };
     // Only Llama's queries and keys were put in another order for GGUF.
-    let is_llama = settings.architecture == "llama";
+    let is_llama = settings.architecture == GgufArchitecture::Llama.name();
     let pairs = if is_llama { RopePairs::Neighbours } else { RopePairs::Halves };
-    let config = match complete(file, &settings, LlamaConfig::read(read, pairs)?) {
+    let config = match complete(&settings, LlamaConfig::read(read, pairs)?) {
         Ok(config) => config,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -110,59 +113,72 @@ fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
 }
 
 /// Refuses sizes of which only the usual ones are done.
-fn check<'a>(settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
+fn check<'a>(settings: &Keys<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
     check_activation(settings, config)?;
     #[allow(clippy::cast_precision_loss)] // heads are small
     let head = config.head() as f64;
-    if settings.number("attention.value_length").is_some_and(|length| length != head) {
+    if settings.number(Key::ValueLength).is_some_and(|length| length != head) {
         let reason = "only values as long as keys are honoured";
-        return Err(settings.refuse("attention.value_length", reason));
+        return Err(settings.refuse(Key::ValueLength, reason));
     }
     let usual = f64::from(config.score_scale());
-    let scale = settings.number("attention.scale").unwrap_or(0.0);
+    let scale = settings.number(Key::AttentionScale).unwrap_or(0.0);
     if scale != 0.0 && (scale / usual - 1.0).abs() > 1e-6 {
-        return Err(settings.refuse("attention.scale", "only 1 / √key_length is honoured"));
+        return Err(settings.refuse(Key::AttentionScale, "only 1 / √key_length is honoured"));
     }
-    if !matches!(settings.number("pooling_type"), None | Some(0.0 | 1.0 | 3.0)) {
+    if !matches!(settings.number(Key::PoolingType), None | Some(0.0 | 1.0 | 3.0)) {
         let reason = "only the mean (1) and the last token (3) are honoured";
-        return Err(settings.refuse("pooling_type", reason));
+        return Err(settings.refuse(Key::PoolingType, reason));
     }
     let turns_parts = config.rotary.is_some_and(|Rotary { global: rope, .. }| {
         rope.pairs == RopePairs::Neighbours && rope.dimensions != config.head()
     });
     if turns_parts {
         let reason = "of this architecture only models that turn whole heads are known";
-        return Err(settings.refuse("rope.dimension_count", reason));
+        return Err(settings.refuse(Key::RopeDimensions, reason));
     }
     Ok(())
 }
 
 /// Refuses another activation than the architecture has.
-fn check_activation<'a>(settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
-    const KEY: &str = "hidden_activation";
+fn check_activation<'a>(settings: &Keys<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
+    const KEY: Key = Key::HiddenActivation;
     let (words, reason): (&[&str], _) = match config.feed_forward {
         FeedForward::Gated(Activation::GeluTanh) => {
             (&["gelu_pytorch_tanh", "gelu_tanh"], "only `gelu_pytorch_tanh` is honoured")
         }
         _ => (&["silu", "swiglu"], "only `silu` is honoured"),
     };
-    match settings.setting(KEY) {
-        Some((_, value)) if !words.iter().any(|word| value == Value::Text(word)) => {
+    match settings.value(KEY) {
+        Some(value) if !words.iter().any(|word| value == Value::Text(word)) => {
             Err(settings.refuse(KEY, reason))
         }
         _ => Ok(()),
     }
 }
 
+/// Refuses tensors that a decoder of these settings would not use: with them another model is
+/// meant.
+fn check_tensors<'a>(file: &Gguf<'a>, config: &Config, biases: Biases) -> Outcome<'a, ()> {
+    let mut tensors = file.tensors();
+    match tensors.find(|tensor| !is_decoder_tensor_of(tensor.header().name, config, biases)) {
+        Some(tensor) => {
+            let header = tensor.header();
+            Err(GgufRefusal::of_tensor(header.name, header.offset))
+        }
+        None => Ok(()),
+    }
+}
+
 /// How positions turn heads, as llama.cpp takes the keys.
-fn rope<'a>(file: &Gguf<'a>, settings: &Settings<'a>, config: &LlamaConfig) -> Outcome<'a, Rope> {
+fn rope<'a>(file: &Gguf<'a>, settings: &Keys<'a>, config: &LlamaConfig) -> Outcome<'a, Rope> {
     let number = |key| settings.number(key).filter(|number| *number != 0.0);
     let Some(Rotary { global: mut rope, .. }) = config.rotary else {
-        return Err(GgufRefusal::missing("rope.freq_base"));
+        return Err(GgufRefusal::missing(Key::RopeBase.name()));
     };
-    let mut attention = number("rope.scaling.attn_factor").unwrap_or(1.0);
-    let said = number("rope.scaling.factor").or(number("rope.scale_linear"));
-    let (kind, factor) = (settings.text("rope.scaling.type"), said.unwrap_or(1.0));
+    let mut attention = number(Key::RopeAttentionFactor).unwrap_or(1.0);
+    let said = number(Key::RopeScalingFactor).or(number(Key::RopeScale));
+    let (kind, factor) = (settings.word(Key::RopeScalingType), said.unwrap_or(1.0));
     match (position_divisor(kind, said), kind) {
         #[allow(clippy::cast_possible_truncation)] // models are not this precise
         (Some(divisor), _) => rope.position_divisor = divisor as f32,
@@ -171,35 +187,35 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Settings<'a>, config: &LlamaConfig) -> O
             let yarn = YarnSettings {
                 factor,
                 original_positions: rope.original_positions as f64,
-                beta_fast: number("rope.scaling.yarn_beta_fast").unwrap_or(32.0),
-                beta_slow: number("rope.scaling.yarn_beta_slow").unwrap_or(1.0),
+                beta_fast: number(Key::YarnBetaFast).unwrap_or(32.0),
+                beta_slow: number(Key::YarnBetaSlow).unwrap_or(1.0),
                 truncate: true,
             };
             let found = Yarn::new(&yarn, rope.dimensions, rope.base);
-            let bad = || settings.refuse("rope.scaling.type", "its numbers make no sense");
+            let bad = || settings.refuse(Key::RopeScalingType, "its numbers make no sense");
             rope.yarn = Some(found.ok_or_else(bad)?);
             let usual = Yarn::attention_factor(factor, 1.0);
             attention *= usual;
             // Readers do not agree on what it replaces.
-            let own = number("rope.scaling.yarn_attn_factor").unwrap_or(usual);
+            let own = number(Key::YarnAttentionFactor).unwrap_or(usual);
             if own != 1.0 && (own / usual - 1.0).abs() > 1e-4 {
                 let reason = "only 1 and the usual factor of YaRN are honoured";
-                return Err(settings.refuse("rope.scaling.yarn_attn_factor", reason));
+                return Err(settings.refuse(Key::YarnAttentionFactor, reason));
             }
         }
         (None, Some("longrope")) => {
             if factor != 1.0 {
                 let reason = "beside longrope it is not honoured";
-                return Err(settings.refuse("rope.scaling.factor", reason));
+                return Err(settings.refuse(Key::RopeScalingFactor, reason));
             }
             if file.tensor("rope_factors_short.weight").is_none() {
                 let reason = "the factors of longrope are not in the file";
-                return Err(settings.refuse("rope.scaling.type", reason));
+                return Err(settings.refuse(Key::RopeScalingType, reason));
             }
         }
         (None, _) => {
             let reason = "only none, linear, yarn and longrope are honoured";
-            return Err(settings.refuse("rope.scaling.type", reason));
+            return Err(settings.refuse(Key::RopeScalingType, reason));
         }
     }
     #[allow(clippy::cast_possible_truncation)] // models are not this precise
@@ -210,13 +226,13 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Settings<'a>, config: &LlamaConfig) -> O
     if good(rope.position_divisor) && good(rope.attention_factor) {
         Ok(rope)
     } else {
-        Err(settings.refuse("rope.scaling.factor", "it makes no sense"))
+        Err(settings.refuse(Key::RopeScalingFactor, "it makes no sense"))
     }
 }
 
 /// Whether the file says that its embeddings are the last token's hidden state (`pooling_type` 3).
 #[must_use]
 pub fn gguf_pools_last_token(file: &Gguf<'_>) -> bool {
-    let pooling = gguf_architecture(file).and_then(|name| value_of(file, name, "pooling_type"));
+    let pooling = gguf_architecture(file).and_then(|name| value_of(file, name, Key::PoolingType));
     pooling == Some(Value::Unsigned(3))
 }

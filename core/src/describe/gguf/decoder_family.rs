@@ -8,10 +8,12 @@
 //! | `qwen3` | the same; queries and keys are normed |
 //! | `gemma3` | the same; embeddings are scaled, what layers add is normed, GELU, windows with a base of their own |
 
-use super::settings::{GgufRefusal, Settings};
+use super::GgufArchitecture;
+use super::key::Key;
+use super::keys::Keys;
+use super::refusal::GgufRefusal;
 use super::windows::{LISTED, listed_window};
 use crate::event::Value;
-use crate::format::gguf::Gguf;
 use crate::kernel::root;
 use crate::model::config::{
     Activation, Attention, Config, Embedding, FeedForward, Order, Rope, Rotary, Window,
@@ -25,41 +27,35 @@ const PATTERN: usize = 6;
 /// The base of the rotary frequencies in Gemma's layers with a window.
 const LOCAL_BASE: f32 = 10_000.0;
 
-const WINDOW: &str = "attention.sliding_window";
-const WINDOW_PATTERN: &str = "attention.sliding_window_pattern";
+const WINDOW: Key = Key::SlidingWindow;
+const WINDOW_PATTERN: Key = Key::SlidingWindowPattern;
 
 /// Whether some layers have a window beyond which texts may go on.
 pub(super) fn has_windows(architecture: &str) -> bool {
-    architecture == "gemma3"
+    architecture == GgufArchitecture::Gemma3.name()
 }
 
 /// Which layers may have biases.
 pub(super) fn biases(architecture: &str) -> Biases {
-    match architecture {
-        "llama" => Biases::ALL,
+    match GgufArchitecture::from_name(architecture) {
+        Some(GgufArchitecture::Llama) => Biases::ALL,
         _ => Biases { query_key_value: true, ..Biases::NONE },
     }
 }
 
 /// `config`, which is Llama's, with what the architecture does otherwise.
-pub(super) fn complete<'a>(
-    file: &Gguf<'a>,
-    settings: &Settings<'a>,
-    config: Config,
-) -> Result<Config, GgufRefusal<'a>> {
+pub(super) fn complete<'a>(settings: &Keys<'a>, config: Config) -> Result<Config, GgufRefusal<'a>> {
     let with_norms = Attention { query_key_norm: true, ..config.attention };
-    match settings.architecture {
-        "qwen3" => Ok(Config { attention: with_norms, ..config }),
-        "gemma3" => gemma(file, settings, Config { attention: with_norms, ..config }),
+    match GgufArchitecture::from_name(settings.architecture) {
+        Some(GgufArchitecture::Qwen3) => Ok(Config { attention: with_norms, ..config }),
+        Some(GgufArchitecture::Gemma3) => {
+            gemma(settings, Config { attention: with_norms, ..config })
+        }
         _ => Ok(config),
     }
 }
 
-fn gemma<'a>(
-    file: &Gguf<'a>,
-    settings: &Settings<'a>,
-    config: Config,
-) -> Result<Config, GgufRefusal<'a>> {
+fn gemma<'a>(settings: &Keys<'a>, config: Config) -> Result<Config, GgufRefusal<'a>> {
     #[allow(clippy::cast_precision_loss)] // at most 2²⁴
     let root = |size: usize| root::sqrt_f32(size as f32);
     let scored = match config.layers {
@@ -67,7 +63,7 @@ fn gemma<'a>(
         _ => config.heads.size,
     };
     let attention = Attention {
-        window: window(file, settings, config.layers)?,
+        window: window(settings, config.layers)?,
         scale: Some(1.0 / root(scored)),
         ..config.attention
     };
@@ -82,7 +78,7 @@ fn gemma<'a>(
 
 /// How layers with a window turn heads: their positions are not divided.
 pub(super) fn local_rope<'a>(
-    settings: &Settings<'a>,
+    settings: &Keys<'a>,
     config: &Config,
     global: Rope,
 ) -> Result<Rotary, GgufRefusal<'a>> {
@@ -91,31 +87,27 @@ pub(super) fn local_rope<'a>(
     }
     if global.yarn.is_some() || global.attention_factor != 1.0 {
         let reason = "of this architecture only none and linear are honoured";
-        return Err(settings.refuse("rope.scaling.type", reason));
+        return Err(settings.refuse(Key::RopeScalingType, reason));
     }
     #[allow(clippy::cast_possible_truncation)] // models are not this precise
-    let base = settings.number("rope.freq_base_swa").map_or(LOCAL_BASE, |base| base as f32);
+    let base = settings.number(Key::RopeLocalBase).map_or(LOCAL_BASE, |base| base as f32);
     if !(base.is_finite() && base > 0.0) {
-        return Err(settings.refuse("rope.freq_base_swa", "a positive number is needed"));
+        return Err(settings.refuse(Key::RopeLocalBase, "a positive number is needed"));
     }
     Ok(Rotary { global, local: Rope { base, position_divisor: 1.0, ..global } })
 }
 
 /// The window of most layers; which have one is told by a number or for each layer.
-fn window<'a>(
-    file: &Gguf<'a>,
-    settings: &Settings<'a>,
-    layers: usize,
-) -> Result<Option<Window>, GgufRefusal<'a>> {
-    let Some((_, size)) = settings.setting(WINDOW) else { return Ok(None) };
+fn window<'a>(settings: &Keys<'a>, layers: usize) -> Result<Option<Window>, GgufRefusal<'a>> {
+    let Some(size) = settings.value(WINDOW) else { return Ok(None) };
     let Some(size) = whole(size) else { return Err(settings.refuse(WINDOW, "it is no size")) };
     let Some(reach) = size.checked_sub(1) else { return Ok(None) };
     let usual = Window::all_but(reach, PATTERN, PATTERN - 1);
     let refuse = |reason| Err(settings.refuse(WINDOW_PATTERN, reason));
-    let Some((key, value)) = settings.setting(WINDOW_PATTERN) else { return Ok(Some(usual)) };
+    let Some(value) = settings.value(WINDOW_PATTERN) else { return Ok(Some(usual)) };
     match value {
         Value::Array { .. } => {
-            let listed = listed_window(file, key, reach, layers);
+            let listed = listed_window(settings, reach, layers);
             listed.map_or_else(|| refuse(LISTED), Ok)
         }
         value => match whole(value) {
@@ -129,5 +121,5 @@ fn window<'a>(
 }
 
 fn whole(value: Value<'_>) -> Option<usize> {
-    super::unsigned(value).and_then(|number| usize::try_from(number).ok())
+    super::value::unsigned(value).and_then(|number| usize::try_from(number).ok())
 }

@@ -1,6 +1,7 @@
 //! The SentencePiece model of a GGUF file, whose pieces, scores and types are three arrays.
 
-use super::{token_type, unsigned};
+use super::key::Key;
+use super::value::{token_type, unsigned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -100,12 +101,12 @@ impl<'a> GgufPieces<'a> {
     /// [`ErrorKind::BadVocabulary`] for scores that are no numbers and types that are not known.
     pub fn write(&self, out: &mut Output<'_>) -> Result<()> {
         let file = &self.file;
-        let truth = |key: &str, usual: bool| match file.value(key) {
+        let truth = |key: Key, usual: bool| match file.value(key.name()) {
             Some(Value::Bool(value)) => value,
             _ => usual,
         };
-        let named = |key: &str| {
-            let id = unsigned(file.value(key)?)?;
+        let named = |key: Key| {
+            let id = unsigned(file.value(key.name())?)?;
             file.tokens().nth(id as usize)
         };
         let mut byte_fallback = false;
@@ -116,13 +117,9 @@ impl<'a> GgufPieces<'a> {
             algorithm: Algorithm::Bpe,
             byte_fallback,
             whitespace_as_suffix: false,
-            add_dummy_prefix: truth("tokenizer.ggml.add_space_prefix", true),
-            remove_extra_whitespaces: truth("tokenizer.ggml.remove_extra_whitespaces", false),
-            names: [
-                named("tokenizer.ggml.bos_token_id"),
-                named("tokenizer.ggml.eos_token_id"),
-                named("tokenizer.ggml.padding_token_id"),
-            ],
+            add_dummy_prefix: truth(Key::AddsSpace, true),
+            remove_extra_whitespaces: truth(Key::RemovesSpaces, false),
+            names: [named(Key::BeginId), named(Key::EndId), named(Key::PaddingId)],
             rules: &[],
         };
         write_settings(&settings, out);
@@ -167,7 +164,7 @@ fn escaped<'r>(token: &[u8], room: &'r mut [u8; MAX_ESCAPED_BYTES]) -> Option<&'
 }
 
 fn scores<'a>(file: &Gguf<'a>) -> Result<impl Iterator<Item = Result<f32>> + use<'a>> {
-    let scores = file.elements("tokenizer.ggml.scores").ok_or(BAD)?;
+    let scores = file.elements(Key::Scores.name()).ok_or(BAD)?;
     #[expect(clippy::cast_possible_truncation, reason = "scores are f32")]
     Ok(scores.map(|value| match value {
         Value::Float(score) => Ok(score as f32),
@@ -176,6 +173,6 @@ fn scores<'a>(file: &Gguf<'a>) -> Result<impl Iterator<Item = Result<f32>> + use
 }
 
 fn kinds<'a>(file: &Gguf<'a>) -> Result<impl Iterator<Item = Result<PieceKind>> + use<'a>> {
-    let kinds = file.elements("tokenizer.ggml.token_type").ok_or(BAD)?;
+    let kinds = file.elements(Key::TokenTypes.name()).ok_or(BAD)?;
     Ok(kinds.map(|value| token_type(value).ok_or(BAD)))
 }

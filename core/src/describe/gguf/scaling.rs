@@ -3,7 +3,7 @@
 /// What positions are divided by, of a file that says this kind of scaling and this factor: `None`
 /// for the kinds that are more than a division. As in llama.cpp, a factor without a kind is a
 /// linear one, and 0 is none.
-pub(crate) fn position_divisor(kind: Option<&str>, factor: Option<f64>) -> Option<f64> {
+pub(super) fn position_divisor(kind: Option<&str>, factor: Option<f64>) -> Option<f64> {
     match kind {
         Some("none") => Some(1.0),
         None | Some("linear") => Some(factor.filter(|factor| *factor != 0.0).unwrap_or(1.0)),

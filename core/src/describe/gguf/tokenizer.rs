@@ -1,7 +1,9 @@
 //! A decoder's tokenizer in the words of GGUF: how it cuts texts, and the tokens around them.
 
-use super::settings::{GgufRefusal, Settings};
-use super::{token_type, unsigned};
+use super::key::Key;
+use super::keys::Keys;
+use super::refusal::GgufRefusal;
+use super::value::{token_type, unsigned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -11,13 +13,13 @@ use crate::token::{EndTokens, TextEnds};
 
 /// The keys of tokens that end a text, the usual one first. Of those that are for the middle of
 /// code, three do in llama.cpp.
-const END_KEYS: [&str; 6] = [
-    "eos_token_id",
-    "eot_token_id",
-    "eom_token_id",
-    "fim_pad_token_id",
-    "fim_rep_token_id",
-    "fim_sep_token_id",
+const END_KEYS: [Key; 6] = [
+    Key::EndId,
+    Key::EndOfTurnId,
+    Key::EndOfMessageId,
+    Key::FimPadId,
+    Key::FimRepositoryId,
+    Key::FimSeparatorId,
 ];
 
 /// Control tokens that end a text in llama.cpp whatever the keys say: many files of chat models
@@ -52,41 +54,41 @@ pub fn gguf_pre_tokenizer(file: &Gguf<'_>) -> Result<PreTokenizer> {
     if file.token_entries().is_none() {
         return Err(Error::without_offset(ErrorKind::MissingVocabulary));
     }
-    let mut settings = Settings::unread(file)?;
+    let mut settings = Keys::of_decoder(file)?;
     check(&mut settings)?;
     pre_tokenizer(&settings).ok_or(Error::without_offset(ErrorKind::UnsupportedTokenizer))
 }
 
-fn check(settings: &mut Settings<'_>) -> Result<()> {
-    settings.read().map_err(|refusal| refusal.error())?;
+fn check(settings: &mut Keys<'_>) -> Result<()> {
+    settings.read_decoder().map_err(|refusal| refusal.error())?;
     check_tokenizer(settings).map_err(|refusal| refusal.error())
 }
 
-fn pre_tokenizer(settings: &Settings<'_>) -> Option<PreTokenizer> {
-    match settings.of_tokenizer("pre")? {
+fn pre_tokenizer(settings: &Keys<'_>) -> Option<PreTokenizer> {
+    match settings.value(Key::TokenizerPre)? {
         Value::Text(name) if !is_pieces(settings) => PreTokenizer::from_name(name),
         _ => None,
     }
 }
 
-fn is_pieces(settings: &Settings<'_>) -> bool {
-    settings.of_tokenizer("model") == Some(Value::Text("llama"))
+fn is_pieces(settings: &Keys<'_>) -> bool {
+    settings.value(Key::TokenizerModel) == Some(Value::Text("llama"))
 }
 
 /// Refuses tokenizers that are not known here.
 pub(super) fn check_tokenizer<'a>(
-    settings: &Settings<'a>,
+    settings: &Keys<'a>,
 ) -> core::result::Result<(), GgufRefusal<'a>> {
-    let refuse = |key, reason| Err(settings.refuse_tokenizer(key, reason));
-    match settings.of_tokenizer("model") {
+    let refuse = |key, reason| Err(settings.refuse(key, reason));
+    match settings.value(Key::TokenizerModel) {
         Some(Value::Text("llama")) => Ok(()),
         Some(Value::Text("gpt2")) if pre_tokenizer(settings).is_some() => Ok(()),
         Some(Value::Text("gpt2")) => refuse(
-            "tokenizer.ggml.pre",
+            Key::TokenizerPre,
             "this way to cut texts into words is not known; known are those of GPT-2, SmolLM, Llama 3 and Qwen 2",
         ),
         Some(_) => refuse(
-            "tokenizer.ggml.model",
+            Key::TokenizerModel,
             "this kind of tokenizer is not known; known are `gpt2` (byte-level BPE) and `llama` (SentencePiece)",
         ),
         // A model without a tokenizer may be run by ids.
@@ -106,15 +108,15 @@ pub(super) fn check_tokenizer<'a>(
 /// [`ErrorKind::BadVocabulary`] if more tokens end texts than in any model.
 #[inline(never)] // so that it has its stack to itself
 pub fn gguf_text_ends(file: &Gguf<'_>) -> Result<TextEnds> {
-    let mut settings = Settings::unread(file)?;
+    let mut settings = Keys::of_decoder(file)?;
     check(&mut settings)?;
     let pieces = is_pieces(&settings);
-    let id = |key: &'static str, usual: u32| {
-        let found = settings.of_tokenizer(key).and_then(unsigned);
-        let missing = || GgufRefusal::missing(key).error();
+    let id = |key: Key, usual: u32| {
+        let found = settings.value(key).and_then(unsigned);
+        let missing = || GgufRefusal::missing(key.name()).error();
         found.or_else(|| pieces.then_some(usual)).ok_or_else(missing)
     };
-    let is_set = |key: &str, usual: bool| match settings.of_tokenizer(key) {
+    let is_set = |key: Key, usual: bool| match settings.value(key) {
         Some(Value::Bool(value)) => value,
         _ => usual,
     };
@@ -124,21 +126,21 @@ pub fn gguf_text_ends(file: &Gguf<'_>) -> Result<TextEnds> {
         ends.end.push(id(END_KEYS[0], USUAL_END)?)?;
     }
     end_tokens(file, &settings, &mut ends.end)?;
-    if is_set("add_bos_token", adds) {
-        ends.begin = Some(id("bos_token_id", USUAL_BEGIN)?);
+    if is_set(Key::AddsBegin, adds) {
+        ends.begin = Some(id(Key::BeginId, USUAL_BEGIN)?);
     }
-    if is_set("add_eos_token", false) {
+    if is_set(Key::AddsEnd, false) {
         ends.append = Some(id(END_KEYS[0], USUAL_END)?);
     }
     Ok(ends)
 }
 
 /// Adds the tokens that keys or their names say end a text.
-fn end_tokens(file: &Gguf<'_>, settings: &Settings<'_>, end: &mut EndTokens) -> Result<()> {
+fn end_tokens(file: &Gguf<'_>, settings: &Keys<'_>, end: &mut EndTokens) -> Result<()> {
     for key in END_KEYS {
-        settings.of_tokenizer(key).and_then(unsigned).map_or(Ok(()), |id| end.push(id))?;
+        settings.value(key).and_then(unsigned).map_or(Ok(()), |id| end.push(id))?;
     }
-    let Some(types) = file.elements("tokenizer.ggml.token_type") else { return Ok(()) };
+    let Some(types) = file.elements(Key::TokenTypes.name()) else { return Ok(()) };
     for ((id, token), kind) in (0..).zip(file.tokens()).zip(types) {
         if token_type(kind) == Some(PieceKind::Control) && END_NAMES.contains(&token) {
             end.push(id)?;

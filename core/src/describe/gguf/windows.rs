@@ -1,21 +1,22 @@
 //! Which layers of a model in a GGUF file have a window, where the file says it layer by layer.
 
+use super::key::Key;
+use super::keys::Keys;
 use crate::event::Value;
-use crate::format::gguf::Gguf;
 use crate::model::config::{LayerSet, Window};
 
 /// What is refused about other values.
-pub(crate) const LISTED: &str = "a number, or whether each layer has a window, is honoured";
+pub(super) const LISTED: &str = "a number, or whether each layer has a window, is honoured";
 
-/// The window of `reach` in the layers of which the array under `key` says so, or in none; outside
+/// The window of `reach` in the layers of which the list of the file says so, or in none; outside
 /// `None` if it does not say it of each of `layers`.
-pub(crate) fn listed_window(
-    file: &Gguf<'_>,
-    key: &str,
+pub(super) fn listed_window(
+    settings: &Keys<'_>,
     reach: usize,
     layers: usize,
 ) -> Option<Option<Window>> {
-    let listed = || file.elements(key).into_iter().flatten().map(has_window);
+    let key = settings.spelled(Key::SlidingWindowPattern)?;
+    let listed = || settings.file.elements(key).into_iter().flatten().map(has_window);
     let is_whole = listed().take(layers.saturating_add(1)).count() == layers;
     if !is_whole || listed().any(|has_window| has_window.is_none()) {
         return None;
@@ -27,6 +28,8 @@ pub(crate) fn listed_window(
 fn has_window(value: Value<'_>) -> Option<bool> {
     match value {
         Value::Bool(truth) => Some(truth),
-        number => super::unsigned(number).filter(|number| *number <= 1).map(|number| number == 1),
+        number => {
+            super::value::unsigned(number).filter(|number| *number <= 1).map(|number| number == 1)
+        }
     }
 }

@@ -6,6 +6,7 @@ pub mod bert;
 pub mod decoders;
 #[cfg(feature = "families")]
 pub mod encoders;
+pub mod gguf_names;
 pub mod llama;
 mod planning;
 #[cfg(feature = "families")]

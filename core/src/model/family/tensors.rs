@@ -82,6 +82,11 @@ impl Tensor {
         }
     }
 
+    /// Returns true for tables of vectors, which have no biases.
+    pub(crate) const fn is_table(self) -> bool {
+        matches!(self, Self::Embeddings | Self::Positions | Self::TokenTypes)
+    }
+
     /// Whether models of these settings have such a tensor, or may have.
     pub(crate) const fn is_in(self, config: &Config) -> bool {
         match self {
@@ -110,6 +115,17 @@ pub struct Names {
     /// Names by what they are for. Those that begin with a point follow the number of a layer. A
     /// tensor that no model of the family has is not listed.
     pub tensors: &'static [(Tensor, &'static str)],
+}
+
+/// The parts of a tensor's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorName<'n> {
+    /// What it is for.
+    pub tensor: Tensor,
+    /// The number of its layer, as it is spelled; `None` outside layers.
+    pub layer: Option<&'n str>,
+    /// What follows with a point before it: `.weight` or `.bias`.
+    pub kind: &'n str,
 }
 
 /// Hugging Face's names of a model like Llama, with a prefix, and those that only some models have.
@@ -151,8 +167,38 @@ pub(super) use {llama_names, sandwich_names};
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 
 impl Names {
-    fn name_of(&self, tensor: Tensor) -> Option<&'static str> {
+    /// The name of a tensor, behind the number of its layer if it begins with a point.
+    #[must_use]
+    pub fn name_of(&self, tensor: Tensor) -> Option<&'static str> {
         self.tensors.iter().find(|(known, _)| *known == tensor).map(|(_, name)| *name)
+    }
+
+    /// The parts of the name of a tensor: `None` for names that are not listed.
+    #[must_use]
+    pub fn parts<'n>(&self, name: &'n str) -> Option<TensorName<'n>> {
+        // `rsplit_once` could panic for all that the linker knows.
+        let dot = name.bytes().rposition(|byte| byte == b'.')?;
+        let (part, kind) = (name.get(..dot)?, name.get(dot..)?);
+        let (layer, part) = match part.strip_prefix(self.layers) {
+            Some(rest) => {
+                let (layer, part) = rest.split_at_checked(rest.find('.')?)?;
+                (Some(layer), part)
+            }
+            None => (None, part),
+        };
+        let (tensor, _) = self.tensors.iter().find(|(_, known)| *known == part)?;
+        let is_of_layer = part.starts_with('.');
+        (is_of_layer == layer.is_some()).then_some(TensorName { tensor: *tensor, layer, kind })
+    }
+
+    /// Calls `put` with the pieces of a tensor's name here; `None` if it has none.
+    pub fn spell(&self, name: &TensorName<'_>, put: &mut dyn FnMut(&str)) -> Option<()> {
+        let own = self.name_of(name.tensor)?;
+        if own.starts_with('.') {
+            [self.layers, name.layer?].into_iter().for_each(&mut *put);
+        }
+        [own, name.kind].into_iter().for_each(put);
+        Some(())
     }
 
     /// Where the tensor called `name` meets activations: the layer, and which of its inputs; `None`

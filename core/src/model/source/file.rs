@@ -14,8 +14,8 @@ use crate::describe::BertConfig;
 use crate::describe::folder::{CONFIG, MODULES};
 #[cfg(feature = "gguf")]
 use crate::describe::gguf::{
-    GgufModel, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_id, gguf_is_encoder,
-    gguf_is_known_encoder, gguf_llama_config, gguf_model, gguf_pools_last_token,
+    GgufModel, Key, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_id,
+    gguf_is_encoder, gguf_is_known_encoder, gguf_llama_config, gguf_model, gguf_pools_last_token,
 };
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
@@ -295,7 +295,7 @@ impl<'a> ModelSource<'a> {
             #[cfg(feature = "embd")]
             Self::Embd(embd) => embd.metadata_value("bos_token_id")?.parse().ok(),
             #[cfg(feature = "gguf")]
-            Self::Gguf(gguf) => gguf_id(gguf, "tokenizer.ggml.bos_token_id"),
+            Self::Gguf(gguf) => gguf_id(gguf, Key::BeginId),
         }
     }
 
@@ -322,7 +322,7 @@ impl<'a> ModelSource<'a> {
             #[cfg(feature = "embd")]
             Self::Embd(_) => TokenizerKind::WordPiece,
             #[cfg(feature = "gguf")]
-            Self::Gguf(gguf) => match gguf.value("tokenizer.ggml.model") {
+            Self::Gguf(gguf) => match gguf.value(Key::TokenizerModel.name()) {
                 Some(Value::Text("bert")) => TokenizerKind::WordPiece,
                 Some(Value::Text("llama")) => TokenizerKind::SentencePiece,
                 // What is none of these is refused there.

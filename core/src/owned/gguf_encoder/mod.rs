@@ -1,30 +1,24 @@
 //! Encoders of all families in GGUF files, as llama.cpp's converter writes them.
 //!
-//! | file | role |
-//! |---|---|
-//! | `keys` | the metadata, and which of its keys were asked for |
-//! | `architecture` | what the transformer is |
-//! | `names` | what its tensors are called |
-//! | `tokenizer` | the tokenizer |
+//! What they are is read by `describe::gguf`.
 
-mod architecture;
-mod keys;
-mod names;
+mod fault;
 mod tokenizer;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-pub use self::keys::GgufFault;
-use self::keys::{Keys, Outcome};
+pub use self::fault::GgufFault;
 use super::Pipeline;
 use super::folder::{DenseModule, Described, EncoderSettings, FolderModel, Modules, PoolingModule};
-use crate::describe::gguf::{GgufRefusal, gguf_architecture, gguf_is_encoder};
+use crate::describe::gguf::{
+    GgufArchitecture, Key, Keys, Recipe, check_tensors, gguf_architecture, gguf_is_encoder,
+    read_encoder, tensor_name,
+};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
-use crate::limit::Limit;
-use crate::model::{DenseActivation, Way};
+use crate::model::DenseActivation;
 
 /// An encoder in a GGUF file: all but its weights.
 #[derive(Clone, Debug)]
@@ -34,35 +28,6 @@ pub struct GgufEncoder {
     pub model: FolderModel,
     /// Its tokenizer.
     pub tokenizer: Pipeline,
-}
-
-/// Dense layers behind the pooling, which stand in folders of their own elsewhere.
-const DENSE: [Dense; 2] = [
-    Dense {
-        tensor: "dense_2.weight",
-        folder: "2_Dense/",
-        name: "2_Dense/linear.weight",
-        inputs: "dense_2_feat_in",
-        outputs: "dense_2_feat_out",
-    },
-    Dense {
-        tensor: "dense_3.weight",
-        folder: "3_Dense/",
-        name: "3_Dense/linear.weight",
-        inputs: "dense_3_feat_in",
-        outputs: "dense_3_feat_out",
-    },
-];
-
-/// What a dense layer is called.
-struct Dense {
-    tensor: &'static str,
-    folder: &'static str,
-    /// The name of the tensor behind its folder.
-    name: &'static str,
-    /// The keys of its sizes.
-    inputs: &'static str,
-    outputs: &'static str,
 }
 
 impl GgufEncoder {
@@ -86,21 +51,20 @@ impl GgufEncoder {
         }
         let unsupported = Error::without_offset(ErrorKind::UnsupportedArchitecture);
         let architecture = gguf_architecture(file).ok_or(unsupported)?;
-        let keys = Keys::read(*file, architecture);
-        let family = architecture::read(&keys).ok_or(unsupported)??;
-        let modules = modules(&keys)?;
-        let max_tokens = max_tokens(&keys, family.config.positions)?;
-        names::check(file, family.names, &family.config)?;
+        let keys = Keys::of_encoder(*file, architecture);
+        let family = read_encoder(&keys).ok_or(unsupported)??;
+        let recipe = Recipe::read(&keys, family.config.positions)?;
+        check_tensors(file, family.names, &family.config)?;
         let tokenizer = tokenizer::read(&keys)?;
         keys.finish()?;
         if tokenizer.count() as usize > family.config.vocabulary {
             return Err(Error::without_offset(ErrorKind::BadVocabulary).into());
         }
         let model = FolderModel {
-            modules: Some(modules),
+            modules: Some(modules(&recipe)),
             described: Described::Transformer(Box::new(family)),
             settings: EncoderSettings::default(),
-            tokenizer_limit: Some(max_tokens as u64),
+            tokenizer_limit: Some(recipe.max_tokens as u64),
         };
         Ok(Self { model, tokenizer })
     }
@@ -108,88 +72,36 @@ impl GgufEncoder {
     /// What the model calls the tensor that the file calls `name`.
     #[must_use]
     pub fn tensor_name(name: &str) -> &str {
-        let dense = DENSE.iter().find(|dense| dense.tensor == name);
-        dense.map_or(name, |dense| dense.name)
+        tensor_name(name)
     }
 }
 
 /// Whether a file has a BERT whose tokenizer is WordPiece, with the tensors that BERT has: DistilBERT
 /// has no token types, and queries, keys and values may lie in one.
 fn is_plain_bert(file: &Gguf<'_>) -> bool {
-    let is = |key, text| file.value(key) == Some(Value::Text(text));
-    let is_bert = is("general.architecture", "bert");
-    let own = file.value("nanoembed.tokenizer").is_some();
-    let tokenizer = file.value("tokenizer.ggml.model");
+    let is_bert = gguf_architecture(file) == Some(GgufArchitecture::Bert.name());
+    let own = file.value(Key::OwnTokenizer.name()).is_some();
+    let tokenizer = file.value(Key::TokenizerModel.name());
     let has = |name| file.tensor(name).is_some();
     let is_distilled = has("position_embd.weight") && !has("token_types.weight");
     let is_other = own || is_distilled || has("blk.0.attn_qkv.weight");
     is_bert && !is_other && !matches!(tokenizer, Some(Value::Text("t5" | "gpt2" | "llama")))
 }
 
-/// What stands behind the transformer.
-fn modules<'a>(keys: &Keys<'a>) -> Outcome<'a, Modules> {
-    let leaves_out_prompt = keys.truth("nanoembed.include_prompt")? == Some(false);
-    let ways = Vec::from([pooling(keys)?]);
-    Ok(Modules {
-        pooling: Some(PoolingModule { ways, leaves_out_prompt }),
-        dense: dense(keys)?,
-        normalize: keys.truth("nanoembed.normalize")?.unwrap_or(true),
+/// What follows the transformer, as a folder's modules.
+fn modules(recipe: &Recipe) -> Modules {
+    let dense = recipe.dense.iter().map(|layer| DenseModule {
+        folder: layer.folder.into(),
+        inputs: layer.inputs,
+        outputs: layer.outputs,
+        bias: false,
+        activation: DenseActivation::Identity,
+    });
+    let ways = Vec::from([recipe.pooling]);
+    Modules {
+        pooling: Some(PoolingModule { ways, leaves_out_prompt: recipe.leaves_out_prompt }),
+        dense: dense.collect(),
+        normalize: recipe.normalize,
         ..Modules::default()
-    })
-}
-
-fn pooling<'a>(keys: &Keys<'a>) -> Outcome<'a, Way> {
-    const KEY: &str = "pooling_type";
-    match keys.size(KEY, Limit::SIZE)? {
-        // Without pooling there is a vector for each token, of which the mean is an embedding.
-        None | Some(0 | 1) => Ok(Way::Mean),
-        Some(2) => Ok(Way::First),
-        Some(3) => Ok(Way::Last),
-        Some(_) => {
-            let only = "only the mean (1), the first (2) and the last token (3) are honoured";
-            Err(keys.refuse(KEY, only))
-        }
     }
-}
-
-fn max_tokens<'a>(keys: &Keys<'a>, positions: usize) -> Outcome<'a, usize> {
-    const KEY: &str = "nanoembed.max_tokens";
-    match keys.size(KEY, Limit::SIZE)? {
-        None => Ok(positions),
-        Some(tokens) if (1..=positions).contains(&tokens) => Ok(tokens),
-        Some(_) => Err(keys.refuse(KEY, "the model has not as many positions")),
-    }
-}
-
-/// The dense layers that the file has, which stand behind the pooling of EmbeddingGemma.
-fn dense<'a>(keys: &Keys<'a>) -> Outcome<'a, Vec<DenseModule>> {
-    let mut modules = Vec::new();
-    for Dense { tensor, folder, inputs, outputs, .. } in DENSE {
-        let said = [keys.size(inputs, Limit::SIZE)?, keys.size(outputs, Limit::SIZE)?];
-        let found = keys.file.tensor(tensor);
-        let Some(header) = found.as_ref().map(|tensor| *tensor.header()) else {
-            match said {
-                [None | Some(0), None | Some(0)] => continue,
-                _ => return Err(GgufRefusal::missing(tensor)),
-            }
-        };
-        let refuse = |reason| Err(GgufRefusal::at(header.name, header.offset, reason));
-        if keys.architecture != "gemma-embedding" {
-            return refuse("dense layers are known behind `gemma-embedding` alone");
-        }
-        let size = |size: Option<u64>| Limit::SIZE.check(size.unwrap_or(0)).unwrap_or(0);
-        let sizes = [size(header.shape.cols()), size(Some(header.shape.rows()))];
-        if said.iter().zip(sizes).any(|(said, size)| said.is_some_and(|said| said != size)) {
-            return refuse("it has other sizes than the file says");
-        }
-        let [inputs, outputs] = sizes;
-        modules.push(DenseModule {
-            folder: folder.into(),
-            inputs,
-            outputs,
-            bias: false,
-            activation: DenseActivation::Identity,
-        });
-    }
-    Ok(modules)
 }

@@ -12,7 +12,7 @@ use nanoembed_core::owned::folder::FolderFault;
 use nanoembed_core::tensor::Shape;
 use nanoembed_core::text::json::{Fault, Value};
 
-use super::llama::PER_LAYER;
+use super::llama::{PARTS, layer_part, layer_place};
 use crate::error::{Error, Result, name_of};
 use crate::open::folder::texts::FolderTexts;
 use crate::stored::files::folder_of;
@@ -62,14 +62,14 @@ impl Embedder {
 
     /// How many layers UQFF 0.x numbers.
     pub fn numbered(&self) -> u64 {
-        self.0.layers as u64 * PER_LAYER.len() as u64
+        self.0.layers as u64 * PARTS.len() as u64
     }
 
     /// The name of a layer of UQFF 0.x.
     pub fn name(&self, number: u32) -> Option<String> {
         let number = usize::try_from(number).ok()?;
-        let (suffix, _) = PER_LAYER.get(number % PER_LAYER.len())?;
-        let layer = number / PER_LAYER.len();
+        let suffix = layer_part(number % PARTS.len())?;
+        let layer = number / PARTS.len();
         (layer < self.0.layers).then(|| format!("{LAYERS}{layer}.{suffix}"))
     }
 
@@ -77,15 +77,15 @@ impl Embedder {
     pub fn number(&self, name: &str) -> Option<u32> {
         let (layer, suffix) = name.strip_prefix(LAYERS)?.split_once('.')?;
         let layer: usize = layer.parse().ok().filter(|layer| *layer < self.0.layers)?;
-        let place = PER_LAYER.iter().position(|(known, _)| *known == suffix)?;
-        u32::try_from(layer * PER_LAYER.len() + place).ok()
+        let place = layer_place(suffix)?;
+        u32::try_from(layer * PARTS.len() + place).ok()
     }
 
     /// Refuses a layer of UQFF 0.x whose shape is not the one that the model has at its number.
     pub fn check_shape(&self, number: u32, shape: &Shape) -> Result<()> {
         let Config { hidden, intermediate, heads, .. } = *self.0;
         let (query, key) = (heads.query * heads.size, heads.key_value * heads.size);
-        let expected = match usize::try_from(number).map(|number| number % PER_LAYER.len()) {
+        let expected = match usize::try_from(number).map(|number| number % PARTS.len()) {
             Ok(0) => [query, hidden],
             Ok(1 | 2) => [key, hidden],
             Ok(3) => [hidden, query],

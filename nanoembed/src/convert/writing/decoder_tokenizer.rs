@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::gguf::Key;
 use nanoembed_core::token::SentencePiece;
 use nanoembed_core::token::bpe::PreTokenizer;
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
@@ -113,11 +114,11 @@ impl Tokens {
         self.spellings.truncate(rows);
         self.scores.truncate(rows);
         self.kinds.truncate(rows);
-        metadata.add("tokenizer.ggml.tokens", OwnValue::Texts(self.spellings));
+        metadata.add(Key::Tokens, OwnValue::Texts(self.spellings));
         if has_scores {
-            metadata.add("tokenizer.ggml.scores", OwnValue::F32s(self.scores));
+            metadata.add(Key::Scores, OwnValue::F32s(self.scores));
         }
-        metadata.add("tokenizer.ggml.token_type", OwnValue::token_types(&self.kinds));
+        metadata.add(Key::TokenTypes, OwnValue::token_types(&self.kinds));
         Ok(())
     }
 }
@@ -155,12 +156,12 @@ fn sentence_pieces(
             tokens.push(spelling.into(), ADDED_SCORE, PieceKind::UserDefined);
         }
     }
-    metadata.text("tokenizer.ggml.model", "llama");
-    metadata.text("tokenizer.ggml.pre", "default");
+    metadata.text(Key::TokenizerModel, "llama");
+    metadata.text(Key::TokenizerPre, "default");
     tokens.write(metadata, rows, true)?;
-    metadata.add("tokenizer.ggml.add_space_prefix", OwnValue::Bool(spec.add_dummy_prefix));
-    metadata.id("tokenizer.ggml.unknown_token_id", pieces.unknown());
-    metadata.id("tokenizer.ggml.padding_token_id", pieces.padding());
+    metadata.add(Key::AddsSpace, OwnValue::Bool(spec.add_dummy_prefix));
+    metadata.id(Key::UnknownId, pieces.unknown());
+    metadata.id(Key::PaddingId, pieces.padding());
     Ok(())
 }
 
@@ -193,30 +194,26 @@ fn byte_pairs(
             *kind = if is_special { PieceKind::Control } else { PieceKind::UserDefined };
         }
     }
-    metadata.text("tokenizer.ggml.model", "gpt2");
-    metadata.text("tokenizer.ggml.pre", pre);
+    metadata.text(Key::TokenizerModel, "gpt2");
+    metadata.text(Key::TokenizerPre, pre);
     tokens.write(metadata, rows, false)?;
     let merges = merges.iter().map(|(left, right)| format!("{left} {right}").into_bytes());
-    metadata.add("tokenizer.ggml.merges", OwnValue::Texts(merges.collect()));
+    metadata.add(Key::Merges, OwnValue::Texts(merges.collect()));
     Ok(())
 }
 
 /// The tokens around texts, and those that end one.
 fn ends(metadata: &mut Metadata, tokenizer: &Tokenizer<'_>) -> Written {
-    const END_KEYS: [&str; 3] = [
-        "tokenizer.ggml.eos_token_id",
-        "tokenizer.ggml.eot_token_id",
-        "tokenizer.ggml.eom_token_id",
-    ];
+    const END_KEYS: [Key; 3] = [Key::EndId, Key::EndOfTurnId, Key::EndOfMessageId];
     let (ends, ids) = (tokenizer.ends(), tokenizer.end_ids().map_err(|error| error.to_string())?);
     if ids.len() > END_KEYS.len() {
         return Err(format!("{} tokens end its texts, for which there are three keys", ids.len()));
     }
-    metadata.id("tokenizer.ggml.bos_token_id", tokenizer.begin());
+    metadata.id(Key::BeginId, tokenizer.begin());
     for (key, id) in END_KEYS.into_iter().zip(ids) {
         metadata.id(key, Some(id));
     }
-    metadata.add("tokenizer.ggml.add_bos_token", OwnValue::Bool(ends.begin.is_some()));
-    metadata.add("tokenizer.ggml.add_eos_token", OwnValue::Bool(ends.append.is_some()));
+    metadata.add(Key::AddsBegin, OwnValue::Bool(ends.begin.is_some()));
+    metadata.add(Key::AddsEnd, OwnValue::Bool(ends.append.is_some()));
     Ok(())
 }

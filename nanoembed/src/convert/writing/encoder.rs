@@ -6,11 +6,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use nanoembed_core::describe::gguf::gguf_bert_tensor;
+use nanoembed_core::describe::gguf::{GgufArchitecture, Key, gguf_bert_tensor, gguf_pooling_type};
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{ModelSource, embd_is_decoder};
+use nanoembed_core::model::{ModelSource, Way, embd_is_decoder};
 use nanoembed_core::token::sentencepiece::PieceKind;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::Value;
@@ -34,15 +34,9 @@ pub(super) struct Encoder {
     name: String,
 }
 
-/// The keys of the special tokens, in the order of their roles. GGUF spells the separator's with
-/// one `a` too few.
-const SPECIAL_KEYS: [&str; 5] = [
-    "tokenizer.ggml.padding_token_id",
-    "tokenizer.ggml.unknown_token_id",
-    "tokenizer.ggml.cls_token_id",
-    "tokenizer.ggml.seperator_token_id",
-    "tokenizer.ggml.mask_token_id",
-];
+/// The keys of the special tokens, in the order of their roles.
+const SPECIAL_KEYS: [Key; 5] =
+    [Key::PaddingId, Key::UnknownId, Key::ClassifyId, Key::SeparatorId, Key::MaskId];
 
 impl Encoder {
     /// The encoder that the job is about; `None` if it is about another model.
@@ -168,32 +162,28 @@ impl Encoder {
     /// All that the file says of the model, which has so many types of tokens, and its tokenizer.
     pub(super) fn metadata(&self, token_types: u64) -> Result<Metadata> {
         let settings = &self.settings;
-        let mut metadata = Metadata::default();
-        metadata.text("general.architecture", "bert");
-        metadata.text("general.type", "model");
-        metadata.text("general.name", &*self.name);
+        let mut metadata = Metadata::new(GgufArchitecture::Bert);
+        metadata.text(Key::Type, "model");
+        metadata.text(Key::Name, &*self.name);
         if let Some(license) = &settings.license {
-            metadata.text("general.license", &**license);
+            metadata.text(Key::License, &**license);
         }
         for (key, size) in [
-            ("bert.block_count", settings.layers),
-            ("bert.context_length", settings.positions),
-            ("bert.embedding_length", settings.hidden),
-            ("bert.feed_forward_length", settings.intermediate),
-            ("bert.attention.head_count", settings.heads),
+            (Key::BlockCount, settings.layers),
+            (Key::ContextLength, settings.positions),
+            (Key::EmbeddingLength, settings.hidden),
+            (Key::FeedForwardLength, settings.intermediate),
+            (Key::HeadCount, settings.heads),
         ] {
-            let size = u32::try_from(size)
-                .map_err(|_| Error::input(ErrorKind::SizeOverflow, format!("{key} is {size}")))?;
-            metadata.add(key, OwnValue::U32(size));
+            metadata.size(key, size)?;
         }
-        let epsilon = OwnValue::F32(settings.layer_norm_eps);
-        metadata.add("bert.attention.layer_norm_epsilon", epsilon);
-        metadata.add("bert.attention.causal", OwnValue::Bool(false));
-        let pooling = if settings.pooling == "cls" { 2 } else { 1 };
-        metadata.add("bert.pooling_type", OwnValue::U32(pooling));
+        metadata.add(Key::LayerNormEpsilon, OwnValue::F32(settings.layer_norm_eps));
+        metadata.add(Key::Causal, OwnValue::Bool(false));
+        let pooling = if settings.pooling == "cls" { Way::First } else { Way::Mean };
+        metadata.add(Key::PoolingType, OwnValue::U32(gguf_pooling_type(pooling).unwrap_or(0)));
         self.own_settings(&mut metadata);
         let token_types = u32::try_from(token_types).unwrap_or(u32::MAX);
-        metadata.add("tokenizer.ggml.token_type_count", OwnValue::U32(token_types));
+        metadata.add(Key::TokenTypeCount, OwnValue::U32(token_types));
         self.tokenizer(&mut metadata);
         Ok(metadata)
     }
@@ -211,19 +201,20 @@ impl Encoder {
         };
         for (key, value) in settings.own_metadata() {
             if !usual(&key, &value) {
-                metadata.text(format!("nanoembed.{key}"), value);
+                metadata.further(format!("nanoembed.{key}"), OwnValue::Text(value));
             }
         }
         // What changes no embedding.
         for (key, value) in &settings.further {
-            metadata.text(format!("nanoembed.metadata.{key}"), &**value);
+            let value = OwnValue::Text(value.clone());
+            metadata.further(format!("nanoembed.metadata.{key}"), value);
         }
     }
 
     fn tokenizer(&self, metadata: &mut Metadata) {
         let Vocabulary { tokens, special, .. } = &self.vocabulary;
-        metadata.text("tokenizer.ggml.model", "bert");
-        metadata.text("tokenizer.ggml.pre", "default");
+        metadata.text(Key::TokenizerModel, "bert");
+        metadata.text(Key::TokenizerPre, "default");
         let (mut spelled, mut kinds) = (Vec::new(), Vec::new());
         for (id, token) in (0_u32..).zip(tokens) {
             let (token, kind) = match token.strip_prefix(b"##") {
@@ -238,17 +229,17 @@ impl Encoder {
             spelled.push(token);
             kinds.push(kind);
         }
-        metadata.add("tokenizer.ggml.tokens", OwnValue::Texts(spelled));
-        metadata.add("tokenizer.ggml.token_type", OwnValue::token_types(&kinds));
+        metadata.add(Key::Tokens, OwnValue::Texts(spelled));
+        metadata.add(Key::TokenTypes, OwnValue::token_types(&kinds));
         let [_, _, classify, separate, _] = *special;
         // llama.cpp begins and ends texts with what it calls BOS and the separator.
-        metadata.id("tokenizer.ggml.bos_token_id", Some(classify));
-        metadata.id("tokenizer.ggml.eos_token_id", Some(separate));
+        metadata.id(Key::BeginId, Some(classify));
+        metadata.id(Key::EndId, Some(separate));
         for (key, id) in SPECIAL_KEYS.into_iter().zip(special) {
             metadata.id(key, Some(*id));
         }
         let lower = self.settings.do_lower_case;
-        metadata.add("tokenizer.ggml.normalizer.lowercase", OwnValue::Bool(lower));
+        metadata.add(Key::LowerCase, OwnValue::Bool(lower));
     }
 }
 

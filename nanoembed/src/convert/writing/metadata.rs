@@ -1,6 +1,7 @@
 //! Metadata of a GGUF file that is made up here, not copied from another.
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::gguf::{GgufArchitecture, GgufValue, Key, PutKey};
 use nanoembed_core::format::gguf::WriteValue;
 use nanoembed_core::token::sentencepiece::PieceKind;
 
@@ -28,28 +29,76 @@ impl OwnValue {
 }
 
 /// Keys and values, in the order of the file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Metadata(Vec<(String, OwnValue)>);
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Metadata {
+    architecture: GgufArchitecture,
+    pairs: Vec<(String, OwnValue)>,
+}
 
 impl Metadata {
-    pub(super) fn add(&mut self, key: impl Into<String>, value: OwnValue) {
-        self.0.push((key.into(), value));
+    /// The metadata of a model of this architecture, whose name it begins with.
+    pub(super) fn new(architecture: GgufArchitecture) -> Self {
+        let mut metadata = Self { architecture, pairs: Vec::new() };
+        metadata.text(Key::Architecture, architecture.name());
+        metadata
     }
 
-    pub(super) fn text(&mut self, key: impl Into<String>, value: impl Into<String>) {
+    pub(super) fn add(&mut self, key: Key, value: OwnValue) {
+        self.further(self.spelled(key), value);
+    }
+
+    /// Adds a key that is not in the table.
+    pub(super) fn further(&mut self, key: String, value: OwnValue) {
+        self.pairs.push((key, value));
+    }
+
+    /// The key as it is written.
+    fn spelled(&self, key: Key) -> String {
+        match key.is_of_model() {
+            true => format!("{}.{}", self.architecture.name(), key.name()),
+            false => key.name().to_owned(),
+        }
+    }
+
+    pub(super) fn text(&mut self, key: Key, value: impl Into<String>) {
         self.add(key, OwnValue::Text(value.into()));
     }
 
     /// Adds a size, which GGUF holds in 32 bits.
-    pub(super) fn size(&mut self, key: String, size: usize) -> Result<()> {
-        let large = |_| Error::input(ErrorKind::SizeOverflow, format!("{key} is {size}"));
+    pub(super) fn size(&mut self, key: Key, size: usize) -> Result<()> {
+        let large =
+            |_| Error::input(ErrorKind::SizeOverflow, format!("{} is {size}", self.spelled(key)));
         let value = OwnValue::U32(u32::try_from(size).map_err(large)?);
         self.add(key, value);
         Ok(())
     }
 
+    /// Adds a value of any type.
+    pub(super) fn put(&mut self, key: Key, value: GgufValue) -> Result<()> {
+        let value = match value {
+            GgufValue::Size(size) => return self.size(key, size),
+            GgufValue::Float(number) => OwnValue::F32(number),
+            GgufValue::Truth(truth) => OwnValue::Bool(truth),
+            GgufValue::Text(text) => OwnValue::Text(text.to_owned()),
+            _ => return Err(Error::input(ErrorKind::UnsupportedSetting, self.spelled(key))),
+        };
+        self.add(key, value);
+        Ok(())
+    }
+
+    /// Adds all that `describe` puts.
+    pub(super) fn put_all(&mut self, describe: impl FnOnce(PutKey<'_>)) -> Result<()> {
+        let mut outcome = Ok(());
+        describe(&mut |key, value| {
+            if outcome.is_ok() {
+                outcome = self.put(key, value);
+            }
+        });
+        outcome
+    }
+
     /// Adds a token's id, if there is one.
-    pub(super) fn id(&mut self, key: &str, id: Option<u32>) {
+    pub(super) fn id(&mut self, key: Key, id: Option<u32>) {
         if let Some(id) = id {
             self.add(key, OwnValue::U32(id));
         }
@@ -57,7 +106,7 @@ impl Metadata {
 
     /// The texts of arrays, as [`values`](Self::values) borrows them.
     pub(super) fn texts(&self) -> Vec<Vec<&[u8]>> {
-        let texts = self.0.iter().map(|(_, value)| match value {
+        let texts = self.pairs.iter().map(|(_, value)| match value {
             OwnValue::Texts(texts) => texts.iter().map(Vec::as_slice).collect(),
             _ => Vec::new(),
         });
@@ -79,7 +128,7 @@ impl Metadata {
             OwnValue::F32s(values) => WriteValue::F32s(values),
             OwnValue::Bytes(values) => WriteValue::U8s(values),
         };
-        let pairs = self.0.iter().zip(texts);
+        let pairs = self.pairs.iter().zip(texts);
         pairs.map(|((key, own), texts)| (key.clone(), value((own, texts)))).collect()
     }
 }

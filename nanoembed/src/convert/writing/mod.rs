@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `options` | what can be said of the file that is written |
 //! | `names` | from the names and row orders of one format to those of another |
-//! | `rotary` | what GGUF says of rotary positions |
+//! | `decoder_keys` | what GGUF says of decoder_keys positions |
 //! | `windows` | what it says of windows, and of the factor of scores |
 //! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
 //! | `encoder`, `decoder_tokenizer`, `metadata` | what a GGUF file says of a model and its tokenizer |
@@ -14,6 +14,7 @@
 //! | `residual` | the tensors beside a UQFF file |
 
 mod beside;
+mod decoder_keys;
 mod decoder_tokenizer;
 mod encoder;
 mod family;
@@ -21,7 +22,6 @@ mod metadata;
 pub mod names;
 mod options;
 mod residual;
-mod rotary;
 mod to_gguf;
 mod to_safetensors;
 mod to_uqff;

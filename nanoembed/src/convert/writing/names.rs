@@ -7,7 +7,7 @@ use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
-use super::rotary::GgufRotary;
+use super::decoder_keys::DecoderKeys;
 use super::{Changed, Job, Places, Target, Writing, spooled};
 use crate::convert::layer_names::rows::{To, reorder};
 use crate::convert::layer_names::{Llama, NamesFile};
@@ -22,8 +22,8 @@ pub struct Plan {
     change: Change,
     /// The model, where it is known.
     pub(super) llama: Option<Llama>,
-    /// How it turns heads, where GGUF is to say so by a `config.json`.
-    pub(super) rotary: Option<GgufRotary>,
+    /// What GGUF says of it by a `config.json`.
+    pub(super) keys: Option<DecoderKeys>,
     pub(super) names: Option<NamesFile>,
 }
 
@@ -40,13 +40,13 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
     let to_gguf = job.target == Target::Gguf;
     let from_gguf = job.from == Format::Gguf;
     if writing.keep_names || from_gguf && to_gguf {
-        return Ok(Plan { change: Change::None, llama: None, rotary: None, names });
+        return Ok(Plan { change: Change::None, llama: None, keys: None, names });
     }
     if let Some(gguf) = job.gguf.as_ref().filter(|_| from_gguf) {
         let llama = Llama::of_gguf(gguf, &job.source)
             .map_err(|failure| failure.with_hint("`--keep-names` keeps the names of GGUF"))?;
         let (change, llama) = (Change::ToHuggingFace, Some(llama));
-        return Ok(Plan { change, llama, rotary: None, names });
+        return Ok(Plan { change, llama, keys: None, names });
     }
     let llama = known_model(writing, job)?;
     let like_llama = items.iter().any(|item| item.name.starts_with("model.layers."));
@@ -65,15 +65,15 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
         .at(&job.source)
         .with_hint("name the model's config.json with `--config`, or a GGUF file of it with `--like`; `--keep-names` leaves all as it is"));
     }
-    let mut rotary = None;
-    if let (Some(llama), None, true) = (&llama, &writing.like, to_gguf) {
+    let mut keys = None;
+    if llama.is_some() && writing.like.is_none() && to_gguf {
         let config = config_path(writing, job);
-        rotary = Some(GgufRotary::of_config(&config, llama.architecture)?);
+        keys = Some(DecoderKeys::of_config(&config)?);
     }
     if let (Some(llama), Change::ToGgml) = (&llama, change) {
         refuse_nameless(llama, items, &job.source)?;
     }
-    Ok(Plan { change, llama, rotary, names })
+    Ok(Plan { change, llama, keys, names })
 }
 
 /// Refuses tensors of layers that GGUF has no name for: its readers would not find them, and run

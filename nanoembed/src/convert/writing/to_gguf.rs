@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::gguf::Key;
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue};
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
@@ -11,7 +12,6 @@ use super::encoder::{Encoder, model_type};
 use super::family::{Family, Prepared};
 use super::metadata::Metadata;
 use super::names::{Plan, is_table};
-use super::rotary::GgufRotary;
 use super::{Job, Writing, WrittenFile, decoder_tokenizer, size_of};
 use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, Spool, encode};
@@ -44,9 +44,9 @@ pub(super) fn write(
     let encoded = as_floats(&items, wants_float, &mut spool)?;
     let spooled = spool.finish()?;
     let mut held = held(items, &encoded, &spooled, observer)?;
-    if let Some(rotary) = &plan.rotary {
-        held.retain(|item| !is_table(&item.name) && !rotary.has(&item.name));
-        held.extend(rotary.tensors()?);
+    if let Some(keys) = &plan.keys {
+        held.retain(|item| !is_table(&item.name) && !keys.has(&item.name));
+        held.extend(keys.tensors()?);
     }
     let like = writing.like.as_ref().map(|path| Mapped::open(path)).transpose()?;
     let like = match (&like, &writing.like) {
@@ -60,7 +60,7 @@ pub(super) fn write(
         held = chosen(like, &held)?;
     }
     let source = like.or(job.gguf);
-    let mut own = Metadata::default();
+    let mut own = None;
     let mut metadata: Vec<(String, WriteValue<'_>)> = Vec::new();
     let mut alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
     match (&source, &plan.llama) {
@@ -86,10 +86,12 @@ pub(super) fn write(
                         "`--like ORIGINAL.gguf` takes all settings from a GGUF file of the model",
                     ));
             }
-            metadata.extend(llama.metadata());
-            let rotary = plan.rotary.as_ref().map(GgufRotary::metadata).unwrap_or_default();
-            metadata.extend(rotary);
-            decoder_tokenizer::add(&mut own, writing, job, llama.vocabulary())?;
+            let mut described = Metadata::new(llama.architecture);
+            if let Some(keys) = &plan.keys {
+                keys.add(&mut described)?;
+            }
+            decoder_tokenizer::add(&mut described, writing, job, llama.vocabulary())?;
+            own = Some(described);
         }
         // Tensors alone, as was asked for.
         (None, None) if writing.keep_names => {
@@ -97,16 +99,39 @@ pub(super) fn write(
                 "{} has the tensors alone, without settings and tokenizer: no program runs it",
                 job.output.display()
             ));
-            metadata.push(("general.architecture".into(), WriteValue::Text("unknown")));
+            metadata.push((Key::Architecture.name().into(), WriteValue::Text("unknown")));
         }
         (None, None) => return Err(unknown_model(writing, job)?),
     }
-    let texts = own.texts();
-    metadata.extend(own.values(&texts));
+    let texts = own.as_ref().map(Metadata::texts).unwrap_or_default();
+    metadata.extend(own.iter().flat_map(|own| own.values(&texts)));
+    write_whole(job, &metadata, alignment.max(8), &held, progress)
+}
+
+/// Writes a file with these keys and tensors.
+fn write_whole(
+    job: &Job<'_, '_>,
+    metadata: &[(String, WriteValue<'_>)],
+    alignment: u32,
+    held: &[Item<'_>],
+    progress: &Progress<'_>,
+) -> Result<Vec<WrittenFile>> {
     let borrowed: Vec<(&str, WriteValue<'_>)> =
         metadata.iter().map(|(key, value)| (key.as_str(), *value)).collect();
-    write_file(job.output, &borrowed, alignment.max(8), &held, progress)?;
+    write_file(job.output, &borrowed, alignment, held, progress)?;
     Ok(vec![size_of(job.output)])
+}
+
+/// Writes a file of an encoder.
+fn write_described(
+    job: &Job<'_, '_>,
+    metadata: &Metadata,
+    held: &[Item<'_>],
+    progress: &Progress<'_>,
+) -> Result<Vec<WrittenFile>> {
+    let texts = metadata.texts();
+    let alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
+    write_whole(job, &metadata.values(&texts), alignment, held, progress)
 }
 
 /// Writes an encoder, whose items have GGUF's names.
@@ -126,13 +151,7 @@ pub(super) fn write_encoder(
     let held = held(items, &encoded, &spooled, observer)?;
     let types = held.iter().find(|item| item.name == TOKEN_TYPES);
     let metadata = encoder.metadata(types.map_or(0, |types| types.weight.shape().rows()))?;
-    let texts = metadata.texts();
-    let metadata = metadata.values(&texts);
-    let borrowed: Vec<(&str, WriteValue<'_>)> =
-        metadata.iter().map(|(key, value)| (key.as_str(), *value)).collect();
-    let alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
-    write_file(job.output, &borrowed, alignment, &held, progress)?;
-    Ok(vec![size_of(job.output)])
+    write_described(job, &metadata, &held, progress)
 }
 
 /// Writes an encoder of any family.
@@ -160,13 +179,7 @@ pub(super) fn write_family(
     for (name, layer) in dense {
         held.push(Item::new(name, layer.weight(&spooled)?));
     }
-    let texts = metadata.texts();
-    let metadata = metadata.values(&texts);
-    let borrowed: Vec<(&str, WriteValue<'_>)> =
-        metadata.iter().map(|(key, value)| (key.as_str(), *value)).collect();
-    let alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
-    write_file(job.output, &borrowed, alignment, &held, progress)?;
-    Ok(vec![size_of(job.output)])
+    write_described(job, &metadata, &held, progress)
 }
 
 /// The table of the types of tokens.

@@ -2,7 +2,7 @@
 //! llama.cpp writes it, as far as llama.cpp computes the same.
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::format::gguf::WriteValue;
+use nanoembed_core::describe::gguf::{GgufValue, Key};
 use nanoembed_core::model::{DecoderFamily, DecoderModel, WindowLayers};
 
 use crate::error::{Error, Result};
@@ -12,11 +12,11 @@ const PATTERN: usize = 6;
 /// It takes models of so many layers for Gemma 3 27B, whose scores have another factor.
 const LAYERS_OF_27B: usize = 62;
 
-/// The keys behind the name of the architecture.
-pub(super) fn keys(model: &DecoderModel<'_>) -> Result<Vec<(String, WriteValue<'static>)>> {
-    const WINDOW: &str = "attention.sliding_window";
+/// The keys of a decoder's windows.
+pub(super) fn keys(model: &DecoderModel<'_>) -> Result<Vec<(Key, GgufValue)>> {
+    const WINDOW: Key = Key::SlidingWindow;
     check_scores(model)?;
-    let size = |size: usize| WriteValue::U32(u32::try_from(size).unwrap_or(u32::MAX));
+    let size = GgufValue::Size;
     let mut keys = Vec::new();
     if let Some(limit) = model.limit {
         keys.push((WINDOW, size(limit)));
@@ -31,13 +31,13 @@ pub(super) fn keys(model: &DecoderModel<'_>) -> Result<Vec<(String, WriteValue<'
             }
         };
         if every != PATTERN {
-            keys.push(("attention.sliding_window_pattern", size(every)));
+            keys.push((Key::SlidingWindowPattern, size(every)));
         }
     }
     if let (DecoderFamily::Gemma3, Some(rotary)) = (model.family, model.config.rotary) {
-        keys.push(("rope.freq_base_swa", WriteValue::F32(rotary.local.base)));
+        keys.push((Key::RopeLocalBase, GgufValue::Float(rotary.local.base)));
     }
-    Ok(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    Ok(keys)
 }
 
 /// GGUF has no key for Gemma's factor of scores: llama.cpp goes by the sizes.

@@ -1,5 +1,6 @@
 //! GGUF files: metadata, tokenizer and tensors.
 
+use nanoembed_core::describe::gguf::Key;
 use nanoembed_core::event::{Mode, Value as Stored};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -55,7 +56,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
     let gguf = parts.first().ok_or_else(missing)?;
     let tokens = gguf.tokens().count();
     let tokenizer = (tokens > 0).then(|| {
-        let kind = match gguf.value("tokenizer.ggml.model") {
+        let kind = match gguf.value(Key::TokenizerModel.name()) {
             Some(Stored::Text(kind)) => kind.to_owned(),
             _ => "unknown".into(),
         };

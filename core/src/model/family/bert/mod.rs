@@ -2,7 +2,7 @@
 
 mod names;
 
-pub use names::{Finding, check};
+pub use names::{Finding, NAMES, check};
 
 use self::names::{EmbeddingTensor, LayerTensor, locate};
 use super::planning;

@@ -2,7 +2,27 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::config::Config;
+use crate::model::family::tensors::{Names, Tensor};
 use crate::model::weights::{Encoding, Matrix, Name, Weights};
+
+/// What BERT's tensors are called, and those of families that took them over.
+pub const NAMES: Names = Names {
+    layers: "encoder.layer.",
+    tensors: &[
+        (Tensor::Embeddings, "embeddings.word_embeddings"),
+        (Tensor::Positions, "embeddings.position_embeddings"),
+        (Tensor::TokenTypes, "embeddings.token_type_embeddings"),
+        (Tensor::EmbeddingNorm, "embeddings.LayerNorm"),
+        (Tensor::Query, ".attention.self.query"),
+        (Tensor::Key, ".attention.self.key"),
+        (Tensor::Value, ".attention.self.value"),
+        (Tensor::AttentionOutput, ".attention.output.dense"),
+        (Tensor::AttentionNorm, ".attention.output.LayerNorm"),
+        (Tensor::Up, ".intermediate.dense"),
+        (Tensor::Down, ".output.dense"),
+        (Tensor::FeedForwardNorm, ".output.LayerNorm"),
+    ],
+};
 
 /// Something wrong with one tensor of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]

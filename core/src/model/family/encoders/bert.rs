@@ -2,28 +2,9 @@
 
 use super::model::{Biases, ClassifierModel, FamilyModel};
 use crate::model::config::{Activation, Config, FeedForward};
+use crate::model::family::bert::NAMES;
 use crate::model::family::settings::{OF_BERT, Settings, SizeNames};
-use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::Read;
-
-/// What BERT's tensors are called, and those of families that took them over.
-pub const NAMES: Names = Names {
-    layers: "encoder.layer.",
-    tensors: &[
-        (Tensor::Embeddings, "embeddings.word_embeddings"),
-        (Tensor::Positions, "embeddings.position_embeddings"),
-        (Tensor::TokenTypes, "embeddings.token_type_embeddings"),
-        (Tensor::EmbeddingNorm, "embeddings.LayerNorm"),
-        (Tensor::Query, ".attention.self.query"),
-        (Tensor::Key, ".attention.self.key"),
-        (Tensor::Value, ".attention.self.value"),
-        (Tensor::AttentionOutput, ".attention.output.dense"),
-        (Tensor::AttentionNorm, ".attention.output.LayerNorm"),
-        (Tensor::Up, ".intermediate.dense"),
-        (Tensor::Down, ".output.dense"),
-        (Tensor::FeedForwardNorm, ".output.LayerNorm"),
-    ],
-};
 
 const ACTIVATIONS: &str = "only gelu, gelu_new and relu are honoured";
 

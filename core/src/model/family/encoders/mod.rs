@@ -17,7 +17,6 @@ mod prefix;
 mod qwen;
 mod roberta;
 
-pub use bert::NAMES as BERT_NAMES;
 pub use model::{Biases, ClassifierModel, FamilyModel};
 pub use prefix::Prefixed;
 

@@ -60,6 +60,13 @@ impl Biases {
     pub const NONE: Self =
         Self { attention: false, output: false, up: false, down: false, norms: false };
 
+    /// Returns true if such tensors have biases.
+    #[must_use]
+    pub fn has(self, tensor: Tensor) -> bool {
+        let mut parts = self.parts().into_iter();
+        parts.any(|(has_bias, tensors)| has_bias && tensors.contains(&tensor))
+    }
+
     /// The tensors of each part, and whether they have biases.
     const fn parts(self) -> [(bool, &'static [Tensor]); 5] {
         let Self { attention, output, up, down, norms } = self;

@@ -1,8 +1,9 @@
 //! RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions begin behind that of padding.
 
-use super::bert::{NAMES, bert_like};
+use super::bert::bert_like;
 use super::model::{Biases, ClassifierModel, FamilyModel};
 use crate::model::config::{Config, Embedding};
+use crate::model::family::bert::NAMES;
 use crate::model::family::settings::Settings;
 use crate::text::json::Read;
 

@@ -4,7 +4,7 @@ mod biases;
 mod names;
 
 pub use biases::Biases;
-pub use names::{is_decoder_tensor, is_decoder_tensor_of};
+pub use names::{hugging_face, is_decoder_tensor, is_decoder_tensor_of};
 
 use super::tensors::{Names, Tensor};
 use crate::error::{Error, ErrorKind, Result};

@@ -3,6 +3,7 @@
 use super::Biases;
 use crate::error::Result;
 use crate::model::config::{Config, Order};
+use crate::model::family::gguf_names::DECODER;
 use crate::model::family::tensors::{Names, Tensor, llama_names, sandwich_names};
 use crate::model::weights::Weights;
 
@@ -25,41 +26,16 @@ const SANDWICH: Names = sandwich_names!(
     [(Tensor::Output, "lm_head"), (Tensor::Frequencies, "model.rope_freqs")]
 );
 
-const GGUF: Names = Names {
-    layers: "blk.",
-    tensors: &[
-        (Tensor::Embeddings, "token_embd"),
-        (Tensor::Norm, "output_norm"),
-        (Tensor::Output, "output"),
-        (Tensor::Frequencies, "rope_freqs"),
-        (Tensor::ShortFactors, "rope_factors_short"),
-        (Tensor::LongFactors, "rope_factors_long"),
-        (Tensor::AttentionNorm, ".attn_norm"),
-        (Tensor::Query, ".attn_q"),
-        (Tensor::Key, ".attn_k"),
-        (Tensor::Value, ".attn_v"),
-        (Tensor::QueryKeyValue, ".attn_qkv"),
-        (Tensor::QueryNorm, ".attn_q_norm"),
-        (Tensor::KeyNorm, ".attn_k_norm"),
-        (Tensor::AttentionOutput, ".attn_output"),
-        (Tensor::AttentionEndNorm, ".post_attention_norm"),
-        (Tensor::FeedForwardNorm, ".ffn_norm"),
-        (Tensor::Gate, ".ffn_gate"),
-        (Tensor::Up, ".ffn_up"),
-        (Tensor::GateUp, ".ffn_gate_up"),
-        (Tensor::Down, ".ffn_down"),
-        (Tensor::FeedForwardEndNorm, ".post_ffw_norm"),
-    ],
-};
-
 /// Whose names a file has, told by the name of the embeddings.
 pub(super) fn detect(weights: &(impl Weights + ?Sized), config: &Config) -> Result<&'static Names> {
-    let is_gguf = GGUF.find(weights, (Tensor::Embeddings, ".weight"), 0)?.is_some();
-    Ok(if is_gguf { &GGUF } else { hugging_face(config) })
+    let is_gguf = DECODER.find(weights, (Tensor::Embeddings, ".weight"), 0)?.is_some();
+    Ok(if is_gguf { &DECODER } else { hugging_face(config.order) })
 }
 
-const fn hugging_face(config: &Config) -> &'static Names {
-    if matches!(config.order, Order::Sandwich) { &SANDWICH } else { &HUGGING_FACE }
+/// The names of Hugging Face in decoders whose norms stand there.
+#[must_use]
+pub const fn hugging_face(order: Order) -> &'static Names {
+    if matches!(order, Order::Sandwich) { &SANDWICH } else { &HUGGING_FACE }
 }
 
 /// Whether a tensor that is called so is one of a decoder's, of a file that has no encoder under
@@ -80,10 +56,11 @@ pub fn is_decoder_tensor_of(name: &str, config: &Config, biases: Biases) -> bool
         (Some(rest), _) => (Some(rest), false),
         (None, rest) => (rest, true),
     };
-    let names = if gguf { &GGUF } else { hugging_face(config) };
+    let names = if gguf { &DECODER } else { hugging_face(config.order) };
     let Some(inside) = inside else {
-        let mut all = [&HUGGING_FACE, &GGUF].into_iter().flat_map(|names| names.tensors);
-        return is_table || all.any(|(_, known)| is_weight(name, known));
+        let mut all = [&HUGGING_FACE, &DECODER].into_iter().flat_map(|names| names.tensors);
+        return is_table
+            || all.any(|(tensor, known)| is_weight(name, known) && tensor.is_in(config));
     };
     let digits = inside.find('.').unwrap_or(inside.len());
     let Some((layer, part)) = inside.split_at_checked(digits) else { return false };

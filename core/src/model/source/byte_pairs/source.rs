@@ -2,7 +2,7 @@
 
 use super::BAD;
 #[cfg(feature = "gguf")]
-use crate::describe::gguf::{gguf_pre_tokenizer, gguf_text_ends, token_type};
+use crate::describe::gguf::{Key, gguf_pre_tokenizer, gguf_text_ends, token_type};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "gguf")]
 use crate::event::Value;
@@ -195,7 +195,7 @@ impl<'a> BpeSource<'a> {
             }
             #[cfg(feature = "gguf")]
             File::Gguf(file) => {
-                let mut merges = file.elements("tokenizer.ggml.merges").into_iter().flatten();
+                let mut merges = file.elements(Key::Merges.name()).into_iter().flatten();
                 merges.try_for_each(|pair| match pair {
                     Value::Text(pair) => {
                         let (left, right) = pair.split_once(' ').ok_or(BAD)?;
@@ -226,7 +226,7 @@ impl<'a> BpeSource<'a> {
             File::Amb(file, _) => amb_ids(file, "added_tokens")?.try_for_each(|id| added(id?)),
             #[cfg(feature = "gguf")]
             File::Gguf(file) => {
-                let types = file.elements("tokenizer.ggml.token_type").into_iter().flatten();
+                let types = file.elements(Key::TokenTypes.name()).into_iter().flatten();
                 let is_added = |(_, kind): &(u32, _)| {
                     let kind = token_type(*kind);
                     matches!(kind, Some(PieceKind::Control | PieceKind::UserDefined))

@@ -3,7 +3,7 @@
 //! llama.cpp puts `▁` before what begins a word instead of `##` before what goes on with one, and
 //! leaves control tokens and what is in brackets as they are.
 
-use crate::describe::gguf::token_type;
+use crate::describe::gguf::{Key, token_type};
 use crate::format::gguf::Gguf;
 use crate::token::sentencepiece::PieceKind;
 
@@ -33,7 +33,7 @@ pub(super) fn gguf_tokens<'a>(
     gguf: &Gguf<'a>,
     special: [Option<u32>; 5],
 ) -> impl Iterator<Item = GgufToken<'a>> {
-    let mut types = gguf.elements("tokenizer.ggml.token_type").into_iter().flatten();
+    let mut types = gguf.elements(Key::TokenTypes.name()).into_iter().flatten();
     (0..).zip(gguf.tokens()).map(move |(id, token)| {
         let kind = types.next().and_then(token_type);
         let is_control = kind == Some(PieceKind::Control);

@@ -9,6 +9,8 @@ use super::in_json::TokenInJson;
 use super::index::{WordPieceIndex, WordPieceTables};
 use super::{BAD, TOO_SMALL};
 use crate::describe::BertConfig;
+#[cfg(feature = "gguf")]
+use crate::describe::gguf::{Key, gguf_id};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "gguf")]
 use crate::event;
@@ -176,19 +178,14 @@ impl<'a> WordPieceSource<'a> {
     /// [`ErrorKind::MissingVocabulary`] without such a tokenizer.
     #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>, config: &BertConfig) -> Result<Self> {
-        if file.value("tokenizer.ggml.model") != Some(event::Value::Text("bert")) {
+        if file.value(Key::TokenizerModel.name()) != Some(event::Value::Text("bert")) {
             return Err(MISSING);
         }
-        let id = |key| match file.value(key) {
-            Some(event::Value::Unsigned(id)) => u32::try_from(id).ok(),
-            _ => None,
-        };
-        let classify = id("tokenizer.ggml.cls_token_id").or(id("tokenizer.ggml.bos_token_id"));
-        // GGUF spells the separator's key with one `a` too few.
-        let separate =
-            id("tokenizer.ggml.seperator_token_id").or(id("tokenizer.ggml.eos_token_id"));
-        let unknown = id("tokenizer.ggml.unknown_token_id");
-        let added = match file.value("nanoembed.wordpiece_added_tokens") {
+        let id = |key| gguf_id(file, key);
+        let classify = id(Key::ClassifyId).or(id(Key::BeginId));
+        let separate = id(Key::SeparatorId).or(id(Key::EndId));
+        let unknown = id(Key::UnknownId);
+        let added = match file.value(Key::OwnAddedTokens.name()) {
             Some(event::Value::Text(text)) => text,
             _ => "",
         };
@@ -198,13 +195,7 @@ impl<'a> WordPieceSource<'a> {
             // What GGUF counts fits the file, whose tokens are more than a byte each.
             count: u32::try_from(config.vocabulary).unwrap_or(u32::MAX),
             prefix: LengthPrefix::U16,
-            special: [
-                id("tokenizer.ggml.padding_token_id"),
-                unknown,
-                classify,
-                separate,
-                id("tokenizer.ggml.mask_token_id"),
-            ],
+            special: [id(Key::PaddingId), unknown, classify, separate, id(Key::MaskId)],
             says_special: unknown.and(classify).and(separate).is_some(),
             added: Added::Listed(added),
             normalization: config.normalization(),

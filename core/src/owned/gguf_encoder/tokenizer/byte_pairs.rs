@@ -5,11 +5,12 @@ use alloc::string::String;
 
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{Parts, ends, id, merges, named};
-use crate::owned::gguf_encoder::keys::{GgufFault, Keys};
+use crate::describe::gguf::{Key, Keys};
+use crate::owned::gguf_encoder::GgufFault;
 use crate::owned::tokenizer_json::{Settings, quoted};
 use crate::token::bpe::{Pattern, PreTokenizer};
 
-const PRE: &str = "tokenizer.ggml.pre";
+const PRE: Key = Key::TokenizerPre;
 
 pub(super) fn read<'a>(
     keys: &Keys<'a>,
@@ -23,26 +24,22 @@ pub(super) fn read<'a>(
         return Err(keys.refuse(PRE, known).into());
     };
     keys.known(&[
-        "tokenizer.ggml.merges",
-        "tokenizer.ggml.scores",
-        "tokenizer.ggml.unknown_token_id",
-        "tokenizer.ggml.remove_extra_whitespaces",
+        Key::Merges,
+        Key::Scores,
+        Key::UnknownId,
+        Key::RemovesSpaces,
         // Case and accents of such models are said by WordPiece's keys alone.
-        "tokenizer.ggml.normalizer.lowercase",
-        "tokenizer.ggml.normalizer.strip_accents",
+        Key::LowerCase,
+        Key::StripAccents,
     ]);
-    for key in [
-        "tokenizer.ggml.add_space_prefix",
-        "tokenizer.ggml.normalizer.lowercase",
-        "tokenizer.ggml.normalizer.strip_accents",
-    ] {
+    for key in [Key::AddsSpace, Key::LowerCase, Key::StripAccents] {
         if keys.truth(key)? == Some(true) {
             return Err(keys.refuse(key, "only false is honoured").into());
         }
     }
     let vocabulary = &*vocabulary;
     let merges = merges::listed(&keys.file, &vocabulary.tokens)?;
-    let mask = id(keys, "tokenizer.ggml.mask_token_id", vocabulary)?;
+    let mask = id(keys, Key::MaskId, vocabulary)?;
     let ends = ends(keys, vocabulary, (adds_begin, false))?;
     let byte_level = |splits: bool| {
         format!(

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::vocabulary::Vocabulary;
+use crate::describe::gguf::Key;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -34,7 +35,7 @@ impl<'t> Index<'t> {
 pub(super) fn listed(file: &Gguf<'_>, tokens: &[String]) -> Result<Vec<(u32, u32)>> {
     let index = Index::new(tokens)?;
     let mut pairs = Vec::new();
-    for merge in file.elements("tokenizer.ggml.merges").into_iter().flatten() {
+    for merge in file.elements(Key::Merges.name()).into_iter().flatten() {
         let Value::Text(merge) = merge else { return Err(BAD) };
         let (left, right) = merge.split_once(' ').ok_or(BAD)?;
         let pair = index.get(left).zip(index.get(right)).ok_or(BAD)?;

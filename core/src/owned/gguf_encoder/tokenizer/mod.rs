@@ -21,16 +21,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::vocabulary::Vocabulary;
-use super::keys::{GgufFault, Keys, Outcome};
-use crate::describe::gguf::GgufRefusal;
+use super::GgufFault;
+use crate::describe::gguf::{GgufRefusal, Key, Keys, Outcome};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::{Limit, collected};
 use crate::owned::Pipeline;
 use crate::owned::tokenizer_json::Ends;
 
-const MODEL: &str = "tokenizer.ggml.model";
-const OWN: &str = "nanoembed.tokenizer";
+const MODEL: Key = Key::TokenizerModel;
+const OWN: Key = Key::OwnTokenizer;
 
 /// A vocabulary, what is merged, and the settings of models of its kind.
 struct Parts {
@@ -41,7 +41,7 @@ struct Parts {
 /// Reads the tokenizer.
 pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
     let mut vocabulary = Vocabulary::read(&keys.file)?;
-    keys.known(&["tokenizer.ggml.tokens", "tokenizer.ggml.token_type"]);
+    keys.known(&[Key::Tokens, Key::TokenTypes]);
     let parts = match keys.text(MODEL)? {
         Some("bert") => word_piece::read(keys, &mut vocabulary)?,
         Some("t5") => sentence_piece::unigram(keys, &mut vocabulary)?,
@@ -69,7 +69,7 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
 }
 
 /// The id under a key of `tokenizer.ggml.`, if it is one of the vocabulary.
-fn id<'a>(keys: &Keys<'a>, key: &'static str, vocabulary: &Vocabulary) -> Outcome<'a, Option<u32>> {
+fn id<'a>(keys: &Keys<'a>, key: Key, vocabulary: &Vocabulary) -> Outcome<'a, Option<u32>> {
     let id = keys.size(key, Limit::TOKENS)?;
     match id {
         // llama.cpp does without those beyond.
@@ -84,21 +84,21 @@ fn ends<'a>(
     vocabulary: &Vocabulary,
     usual: (bool, bool),
 ) -> Outcome<'a, [Option<u32>; 2]> {
-    let begin = id(keys, "tokenizer.ggml.bos_token_id", vocabulary)?;
-    let end = id(keys, "tokenizer.ggml.eos_token_id", vocabulary)?;
-    let adds_begin = keys.truth("tokenizer.ggml.add_bos_token")?.unwrap_or(usual.0);
-    let adds_end = keys.truth("tokenizer.ggml.add_eos_token")?.unwrap_or(usual.1);
-    keys.known(&["tokenizer.ggml.padding_token_id", "tokenizer.ggml.cls_token_id"]);
-    keys.known(&["tokenizer.ggml.seperator_token_id"]);
-    let missing = |key| {
+    let begin = id(keys, Key::BeginId, vocabulary)?;
+    let end = id(keys, Key::EndId, vocabulary)?;
+    let adds_begin = keys.truth(Key::AddsBegin)?.unwrap_or(usual.0);
+    let adds_end = keys.truth(Key::AddsEnd)?.unwrap_or(usual.1);
+    keys.known(&[Key::PaddingId, Key::ClassifyId]);
+    keys.known(&[Key::SeparatorId]);
+    let missing = |key: Key| {
         let reason = "it is missing, and a tokenizer of this kind (`t5`, `gpt2` or `llama`) puts it around texts";
-        Err(GgufRefusal::at(key, 0, reason).of_kind(ErrorKind::MissingMetadata))
+        Err(GgufRefusal::at(key.name(), 0, reason).of_kind(ErrorKind::MissingMetadata))
     };
     if adds_begin && begin.is_none() {
-        return missing("tokenizer.ggml.bos_token_id");
+        return missing(Key::BeginId);
     }
     if adds_end && end.is_none() {
-        return missing("tokenizer.ggml.eos_token_id");
+        return missing(Key::EndId);
     }
     Ok([begin.filter(|_| adds_begin), end.filter(|_| adds_end)])
 }

@@ -6,22 +6,22 @@ use alloc::vec::Vec;
 
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{Parts, ends, id, is_absent, merges, named};
-use crate::describe::gguf::GgufRefusal;
+use crate::describe::gguf::{GgufRefusal, Key, Keys};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::reserved;
 use crate::owned::base64;
-use crate::owned::gguf_encoder::keys::{GgufFault, Keys};
+use crate::owned::gguf_encoder::GgufFault;
 use crate::owned::tokenizer_json::{Settings, quoted};
 use crate::token::sentencepiece::PieceKind;
 
-const CHARSMAP: &str = "tokenizer.ggml.precompiled_charsmap";
-const PREFIX: &str = "tokenizer.ggml.add_space_prefix";
-const EXTRA_SPACES: &str = "tokenizer.ggml.remove_extra_whitespaces";
-const UNKNOWN: &str = "tokenizer.ggml.unknown_token_id";
+const CHARSMAP: Key = Key::Charsmap;
+const PREFIX: Key = Key::AddsSpace;
+const EXTRA_SPACES: Key = Key::RemovesSpaces;
+const UNKNOWN: Key = Key::UnknownId;
 
 /// Keys of other kinds of tokenizers, and of merges that scores say here.
-const OTHERS: [&str; 3] = ["tokenizer.ggml.pre", "tokenizer.ggml.scores", "tokenizer.ggml.merges"];
+const OTHERS: [Key; 3] = [Key::TokenizerPre, Key::Scores, Key::Merges];
 
 const DECODER: &str =
     r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":true}"#;
@@ -32,7 +32,7 @@ pub(super) fn unigram<'a>(
 ) -> Result<Parts, GgufFault<'a>> {
     vocabulary.drop_unused();
     if vocabulary.scores.is_empty() {
-        return Err(GgufRefusal::missing("tokenizer.ggml.scores").into());
+        return Err(GgufRefusal::missing(Key::Scores.name()).into());
     }
     // The least score counts, and is that of a piece.
     for (id, score) in vocabulary.scores.iter_mut().enumerate() {
@@ -58,10 +58,10 @@ pub(super) fn unigram<'a>(
         false => metaspace(false),
     };
     let ends = ends(keys, vocabulary, (false, true))?;
-    let mask = id(keys, "tokenizer.ggml.mask_token_id", vocabulary)?;
+    let mask = id(keys, Key::MaskId, vocabulary)?;
     let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == PieceKind::Unknown);
     let unknown = id(keys, UNKNOWN, vocabulary)?.or(by_kind().map(|id| id as u32));
-    let unknown = unknown.ok_or_else(|| GgufRefusal::missing(UNKNOWN))?;
+    let unknown = unknown.ok_or_else(|| GgufRefusal::missing(UNKNOWN.name()))?;
     Ok(Parts {
         settings: Settings {
             added: vocabulary.added(AddedRules { normalizes: false, strips_before: mask }),
@@ -107,7 +107,7 @@ pub(super) fn byte_pairs<'a>(
         ),
     };
     let ends = ends(keys, vocabulary, (true, false))?;
-    id(keys, "tokenizer.ggml.mask_token_id", vocabulary)?;
+    id(keys, Key::MaskId, vocabulary)?;
     let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == PieceKind::Unknown);
     let unknown = id(keys, UNKNOWN, vocabulary)?.or(by_kind().map(|id| id as u32));
     let unknown = unknown.and_then(|id| vocabulary.named(id));
@@ -142,7 +142,7 @@ fn charsmap<'a>(keys: &Keys<'a>) -> Result<String, GgufFault<'a>> {
     };
     // As many as the file has, whose list was read already.
     bytes.append(&mut reserved(count)?);
-    for value in keys.file.elements(CHARSMAP).into_iter().flatten() {
+    for value in keys.file.elements(CHARSMAP.name()).into_iter().flatten() {
         bytes.push(match value {
             Value::Unsigned(byte) => u8::try_from(byte).map_err(|_| bad())?,
             #[allow(clippy::cast_sign_loss)] // llama.cpp takes signed bytes too

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::describe::gguf::{token_type, unsigned};
+use crate::describe::gguf::{Key, token_type, unsigned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -33,12 +33,12 @@ impl Vocabulary {
             push(&mut tokens, copied(token)?)?;
         }
         let mut kinds = reserved(count)?;
-        for kind in file.elements("tokenizer.ggml.token_type").into_iter().flatten().take(count) {
+        for kind in file.elements(Key::TokenTypes.name()).into_iter().flatten().take(count) {
             push(&mut kinds, kind_of(kind).ok_or(BAD)?)?;
         }
         grow(&mut kinds, count, PieceKind::Normal)?;
         let mut scores = Vec::new();
-        if let Some(found) = file.elements("tokenizer.ggml.scores") {
+        if let Some(found) = file.elements(Key::Scores.name()) {
             scores = reserved(count)?;
             for score in found.take(count) {
                 scores.push(number(score).filter(|score| score.is_finite()).ok_or(BAD)?);

@@ -2,9 +2,9 @@
 
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{Parts, id};
-use crate::describe::gguf::GgufRefusal;
+use crate::describe::gguf::{GgufRefusal, Key, Keys};
 use crate::limit::{copied, joined};
-use crate::owned::gguf_encoder::keys::{GgufFault, Keys};
+use crate::owned::gguf_encoder::GgufFault;
 use crate::owned::tokenizer_json::{WordPieces, word_pieces};
 use crate::token::sentencepiece::PieceKind;
 
@@ -18,13 +18,13 @@ pub(super) fn read<'a>(
     vocabulary.drop_unused();
     vocabulary.scores.clear();
     keys.known(&[
-        "tokenizer.ggml.pre",
-        "tokenizer.ggml.scores",
-        "tokenizer.ggml.merges",
-        "tokenizer.ggml.padding_token_id",
-        "tokenizer.ggml.mask_token_id",
-        "tokenizer.ggml.add_space_prefix",
-        "tokenizer.ggml.remove_extra_whitespaces",
+        Key::TokenizerPre,
+        Key::Scores,
+        Key::Merges,
+        Key::PaddingId,
+        Key::MaskId,
+        Key::AddsSpace,
+        Key::RemovesSpaces,
     ]);
     for (id, token) in vocabulary.tokens.iter_mut().enumerate() {
         let kind = vocabulary.kinds.get(id).copied().unwrap_or(PieceKind::Normal);
@@ -37,29 +37,25 @@ pub(super) fn read<'a>(
         };
     }
     let vocabulary = &*vocabulary;
-    let [begin, cls] = [
-        id(keys, "tokenizer.ggml.bos_token_id", vocabulary)?,
-        id(keys, "tokenizer.ggml.cls_token_id", vocabulary)?,
-    ];
+    let [begin, cls] =
+        [id(keys, Key::BeginId, vocabulary)?, id(keys, Key::ClassifyId, vocabulary)?];
     // GGUF spells the separator's key with one `a` too few.
-    let [end, separator] = [
-        id(keys, "tokenizer.ggml.eos_token_id", vocabulary)?,
-        id(keys, "tokenizer.ggml.seperator_token_id", vocabulary)?,
-    ];
-    for key in ["tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token"] {
+    let [end, separator] =
+        [id(keys, Key::EndId, vocabulary)?, id(keys, Key::SeparatorId, vocabulary)?];
+    for key in [Key::AddsBegin, Key::AddsEnd] {
         if keys.truth(key)? == Some(false) {
             return Err(keys.refuse(key, "only true is honoured").into());
         }
     }
-    let unknown = id(keys, "tokenizer.ggml.unknown_token_id", vocabulary)?;
-    let needed = |id: Option<u32>, key| {
-        id.and_then(|id| vocabulary.named(id)).ok_or_else(|| GgufRefusal::missing(key))
+    let unknown = id(keys, Key::UnknownId, vocabulary)?;
+    let needed = |id: Option<u32>, key: Key| {
+        id.and_then(|id| vocabulary.named(id)).ok_or_else(|| GgufRefusal::missing(key.name()))
     };
-    let begin = needed(cls.or(begin), "tokenizer.ggml.cls_token_id")?;
-    let end = needed(separator.or(end), "tokenizer.ggml.seperator_token_id")?;
-    let (_, unknown) = needed(unknown, "tokenizer.ggml.unknown_token_id")?;
-    let lowercase = keys.truth("tokenizer.ggml.normalizer.lowercase")?.unwrap_or(true);
-    let strips_accents = keys.truth("tokenizer.ggml.normalizer.strip_accents")?;
+    let begin = needed(cls.or(begin), Key::ClassifyId)?;
+    let end = needed(separator.or(end), Key::SeparatorId)?;
+    let (_, unknown) = needed(unknown, Key::UnknownId)?;
+    let lowercase = keys.truth(Key::LowerCase)?.unwrap_or(true);
+    let strips_accents = keys.truth(Key::StripAccents)?;
     Ok(Parts {
         settings: word_pieces(WordPieces {
             added: vocabulary.added(AddedRules::default()),

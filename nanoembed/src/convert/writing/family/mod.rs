@@ -17,12 +17,14 @@ mod tokenizer;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::gguf::{
+    GgufArchitecture, GgufDense, Key, gguf_encoder_keys, gguf_pooling_type,
+};
 use nanoembed_core::event::Format;
-use nanoembed_core::model::{DenseActivation, FamilyModel, Way};
+use nanoembed_core::model::{DenseActivation, FamilyModel};
 use nanoembed_core::owned::folder::{Described, MODULES};
 use nanoembed_core::owned::{DenseLayer, Pipeline};
 
-use self::architecture::Architecture;
 use super::encoder::model_type;
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
@@ -35,7 +37,7 @@ pub(super) use self::tensors::Prepared;
 /// An encoder on its way into a GGUF file.
 pub(super) struct Family {
     model: FamilyModel,
-    architecture: Architecture,
+    architecture: GgufArchitecture,
     tokenizer: Pipeline,
     recipe: Recipe,
     max_tokens: usize,
@@ -60,7 +62,7 @@ impl Family {
         }
         let folder = if job.folder.as_os_str().is_empty() { Path::new(".") } else { &job.folder };
         let Some(kind) = model_type(&folder.join("config.json"))? else { return Ok(None) };
-        if !Architecture::may_have(&kind, folder.join(MODULES).exists()) {
+        if !architecture::may_have(&kind, folder.join(MODULES).exists()) {
             return Ok(None);
         }
         // It may be called as it likes.
@@ -87,7 +89,7 @@ impl Family {
         if is_plain && recipe.dense.is_empty() && architecture::is_plain_bert(&model.config) {
             return Ok(None);
         }
-        let architecture = Architecture::of(model, &refuse)?;
+        let architecture = architecture::of(model, &refuse)?;
         let whole = path.canonicalize().ok();
         let name = whole.as_deref().and_then(Path::file_name);
         Ok(Some(Self {
@@ -105,34 +107,29 @@ impl Family {
 
     /// All that the file says of the model, whose tensors are `tensors`.
     pub(super) fn metadata(&self, tensors: &Prepared<'_>) -> Result<Metadata> {
-        let mut metadata = Metadata::default();
         let Self { architecture, model, recipe, .. } = self;
-        let of = |key: &str| format!("{}.{key}", architecture.name);
-        metadata.text("general.architecture", architecture.name);
-        metadata.text("general.type", "model");
-        metadata.text("general.name", &*self.name);
-        architecture.add(&mut metadata, &model.config)?;
-        metadata.add(of("pooling_type"), OwnValue::U32(recipe.pooling));
-        for (name, layer) in DENSE.iter().zip(&recipe.dense) {
-            metadata.size(of(&format!("{name}_feat_in")), layer.inputs)?;
-            metadata.size(of(&format!("{name}_feat_out")), layer.bias.len())?;
+        let mut metadata = Metadata::new(*architecture);
+        metadata.text(Key::Type, "model");
+        metadata.text(Key::Name, &*self.name);
+        metadata.put_all(|put| gguf_encoder_keys(*architecture, &model.config, put))?;
+        metadata.add(Key::PoolingType, OwnValue::U32(recipe.pooling));
+        for (dense, layer) in GgufDense::layers().iter().zip(&recipe.dense) {
+            metadata.size(dense.inputs, layer.inputs)?;
+            metadata.size(dense.outputs, layer.bias.len())?;
         }
         if !recipe.normalize {
-            metadata.add("nanoembed.normalize", OwnValue::Bool(false));
+            metadata.add(Key::OwnNormalize, OwnValue::Bool(false));
         }
         if self.max_tokens != model.config.positions {
-            metadata.size("nanoembed.max_tokens".to_owned(), self.max_tokens)?;
+            metadata.size(Key::OwnMaxTokens, self.max_tokens)?;
         }
         for (key, value) in self.prompts.metadata() {
-            metadata.text(format!("nanoembed.{key}"), value);
+            metadata.further(format!("nanoembed.{key}"), OwnValue::Text(value));
         }
         tokenizer::add(&mut metadata, self, tensors)?;
         Ok(metadata)
     }
 }
-
-/// What GGUF calls dense layers, the first first.
-const DENSE: [&str; 2] = ["dense_2", "dense_3"];
 
 impl Recipe {
     fn of(
@@ -145,14 +142,13 @@ impl Recipe {
         };
         let ways = modules.pooling.iter().flat_map(|pooling| &pooling.ways);
         let pooling = match ways.collect::<Vec<_>>().as_slice() {
-            [Way::Mean] => 1,
-            [Way::First] => 2,
-            [Way::Last] => 3,
-            _ => {
-                let message = "GGUF has no word for the model's pooling; it has some for the mean, the first and the last token";
-                return Err(refuse(message.into()));
-            }
+            [way] => gguf_pooling_type(**way),
+            _ => None,
         };
+        let pooling = pooling.ok_or_else(|| {
+            let message = "GGUF has no word for the model's pooling; it has some for the mean, the first and the last token";
+            refuse(message.into())
+        })?;
         let weights = folder.weights()?;
         let dense = modules.dense.iter().map(|module| {
             if module.activation != DenseActivation::Identity || module.bias {

@@ -10,11 +10,12 @@
 use std::collections::HashMap;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::gguf::GgufDense;
+use nanoembed_core::model::gguf_names::{POST, PRE};
 use nanoembed_core::model::{FamilyModel, NormKind, Order, Tensor};
 use nanoembed_core::tensor::{Dtype, Shape};
 
-use super::architecture::Biases;
-use super::{DENSE, Family};
+use super::Family;
 use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, Spool, encode};
 use crate::convert::targets::Item;
@@ -75,10 +76,11 @@ impl Family {
                 prepared.left_out.push(item.name);
                 continue;
             };
-            if named.is_bias && !self.may_have_bias(named.tensor) {
+            if named.is_bias && !self.architecture.biases().has(named.tensor) {
                 let message = format!(
                     "the model has the bias `{}`, and llama.cpp computes none there in models of the architecture `{}`",
-                    item.name, self.architecture.name
+                    item.name,
+                    self.architecture.name()
                 );
                 return Err(refuse(ErrorKind::UnsupportedSetting, message));
             }
@@ -104,24 +106,13 @@ impl Family {
                 format!("the table of tokens has {rows} rows, and config.json says {vocabulary}");
             return Err(refuse(ErrorKind::WrongShape, message));
         }
-        for (name, layer) in DENSE.iter().zip(&self.recipe.dense) {
+        for (dense, layer) in GgufDense::layers().iter().zip(&self.recipe.dense) {
             let dims = [layer.bias.len() as u64, layer.inputs as u64];
-            let shape = Shape::new(&dims).ok_or_else(|| missing(name))?;
+            let shape = Shape::new(&dims).ok_or_else(|| missing(dense.tensor))?;
             let (encoded, _) = encode(&layer.weight, shape, QuantType::F32, spool)?;
-            prepared.dense.push((format!("{name}.weight"), encoded));
+            prepared.dense.push((dense.tensor.to_owned(), encoded));
         }
         Ok(prepared)
-    }
-
-    fn may_have_bias(&self, tensor: Tensor) -> bool {
-        match self.architecture.biases {
-            Biases::All => true,
-            Biases::OfNorms => matches!(
-                tensor,
-                Tensor::EmbeddingNorm | Tensor::AttentionNorm | Tensor::FeedForwardNorm
-            ),
-            Biases::None => false,
-        }
     }
 
     /// The values of a tensor that is not written as it is.
@@ -195,48 +186,27 @@ fn names(model: &FamilyModel) -> HashMap<String, Named> {
     let mut names = HashMap::new();
     for (tensor, own) in model.names.tensors {
         let Some(name) = gguf_name(*tensor, model) else { continue };
+        let layers = if own.starts_with('.') { model.config.layers } else { 1 };
         for (kind, is_bias) in [(".weight", false), (".bias", true)] {
-            if own.starts_with('.') {
-                for layer in 0..model.config.layers {
-                    let key = format!("{}{layer}{own}{kind}", model.names.layers);
-                    let name = format!("blk.{layer}.{name}{kind}");
-                    names.insert(key, Named { tensor: *tensor, name, is_bias });
-                }
-            } else {
-                let named = Named { tensor: *tensor, name: format!("{name}{kind}"), is_bias };
-                names.insert(format!("{own}{kind}"), named);
+            for layer in 0..layers {
+                let (before, after) = match own.starts_with('.') {
+                    true => (format!("{}{layer}", model.names.layers), format!("blk.{layer}")),
+                    false => Default::default(),
+                };
+                let name = format!("{after}{name}{kind}");
+                names.insert(
+                    format!("{before}{own}{kind}"),
+                    Named { tensor: *tensor, name, is_bias },
+                );
             }
         }
     }
     names
 }
 
-/// What GGUF calls a tensor.
+/// The name of a tensor in GGUF, behind the number of its layer if it begins with a point.
 fn gguf_name(tensor: Tensor, model: &FamilyModel) -> Option<&'static str> {
-    let is_post = model.config.order == Order::Post;
-    Some(match tensor {
-        Tensor::Embeddings => "token_embd",
-        Tensor::Positions => "position_embd",
-        Tensor::TokenTypes => "token_types",
-        Tensor::EmbeddingNorm => "token_embd_norm",
-        Tensor::Norm => "output_norm",
-        Tensor::AttentionNorm if is_post => "attn_output_norm",
-        Tensor::AttentionNorm => "attn_norm",
-        Tensor::QueryKeyValue => "attn_qkv",
-        Tensor::Query => "attn_q",
-        Tensor::Key => "attn_k",
-        Tensor::Value => "attn_v",
-        Tensor::QueryNorm => "attn_q_norm",
-        Tensor::KeyNorm => "attn_k_norm",
-        Tensor::AttentionOutput => "attn_output",
-        Tensor::AttentionEndNorm => "post_attention_norm",
-        Tensor::FeedForwardNorm if is_post => "layer_output_norm",
-        Tensor::FeedForwardNorm => "ffn_norm",
-        Tensor::Gate => "ffn_gate",
-        // Both in one, the gate first.
-        Tensor::Up | Tensor::GateUp => "ffn_up",
-        Tensor::Down => "ffn_down",
-        Tensor::FeedForwardEndNorm => "post_ffw_norm",
-        _ => return None,
-    })
+    let names = if model.config.order == Order::Post { &POST } else { &PRE };
+    // Of gate and up in one, the gate is the first.
+    names.name_of(if tensor == Tensor::GateUp { Tensor::Up } else { tensor })
 }

@@ -5,6 +5,7 @@
 //! them, such as how a text is normalised.
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::gguf::Key;
 use nanoembed_core::model::Tensor;
 use nanoembed_core::owned::{Pipeline, PipelineParts, base64};
 use nanoembed_core::token::bpe::{Pattern, PreTokenizer};
@@ -49,44 +50,44 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
     let table = Table::of(&family.tokenizer, &settings, &kind, tensors.rows)?;
     match &kind {
         Kind::WordPiece { lowercase, strips_accents } => {
-            metadata.text("tokenizer.ggml.model", "bert");
-            metadata.text("tokenizer.ggml.pre", "jina-v2-en");
-            metadata.add("tokenizer.ggml.normalizer.lowercase", OwnValue::Bool(*lowercase));
-            let key = "tokenizer.ggml.normalizer.strip_accents";
+            metadata.text(Key::TokenizerModel, "bert");
+            metadata.text(Key::TokenizerPre, "jina-v2-en");
+            metadata.add(Key::LowerCase, OwnValue::Bool(*lowercase));
+            let key = Key::StripAccents;
             metadata.add(key, OwnValue::Bool(*strips_accents));
         }
         Kind::Unigram { charsmap, adds_prefix } => {
-            metadata.text("tokenizer.ggml.model", "t5");
-            metadata.text("tokenizer.ggml.pre", "default");
-            metadata.add("tokenizer.ggml.scores", OwnValue::F32s(table.scores(&parts)));
-            metadata.add("tokenizer.ggml.add_space_prefix", OwnValue::Bool(*adds_prefix));
-            metadata.add("tokenizer.ggml.remove_extra_whitespaces", OwnValue::Bool(true));
+            metadata.text(Key::TokenizerModel, "t5");
+            metadata.text(Key::TokenizerPre, "default");
+            metadata.add(Key::Scores, OwnValue::F32s(table.scores(&parts)));
+            metadata.add(Key::AddsSpace, OwnValue::Bool(*adds_prefix));
+            metadata.add(Key::RemovesSpaces, OwnValue::Bool(true));
             if !charsmap.is_empty() {
-                let key = "tokenizer.ggml.precompiled_charsmap";
+                let key = Key::Charsmap;
                 metadata.add(key, OwnValue::Bytes(charsmap.clone()));
             }
         }
         Kind::ByteLevel(pre) => {
-            metadata.text("tokenizer.ggml.model", "gpt2");
-            metadata.text("tokenizer.ggml.pre", *pre);
-            metadata.add("tokenizer.ggml.merges", OwnValue::Texts(merges(&parts)));
+            metadata.text(Key::TokenizerModel, "gpt2");
+            metadata.text(Key::TokenizerPre, *pre);
+            metadata.add(Key::Merges, OwnValue::Texts(merges(&parts)));
         }
         Kind::Pieces => {
-            metadata.text("tokenizer.ggml.model", "llama");
-            metadata.text("tokenizer.ggml.pre", "default");
-            metadata.add("tokenizer.ggml.scores", OwnValue::F32s(table.ranks(&parts)));
-            metadata.add("tokenizer.ggml.add_space_prefix", OwnValue::Bool(false));
+            metadata.text(Key::TokenizerModel, "llama");
+            metadata.text(Key::TokenizerPre, "default");
+            metadata.add(Key::Scores, OwnValue::F32s(table.ranks(&parts)));
+            metadata.add(Key::AddsSpace, OwnValue::Bool(false));
         }
     }
     let types = u32::try_from(tensors.types.max(1)).unwrap_or(u32::MAX);
     if family.model.names.tensors.iter().any(|(tensor, _)| *tensor == Tensor::AttentionNorm) {
-        metadata.add("tokenizer.ggml.token_type_count", OwnValue::U32(types));
+        metadata.add(Key::TokenTypeCount, OwnValue::U32(types));
     }
     ends(metadata, &family.tokenizer, &settings, &kind)?;
-    metadata.add("tokenizer.ggml.tokens", OwnValue::Texts(table.tokens));
-    metadata.add("tokenizer.ggml.token_type", OwnValue::token_types(&table.kinds));
+    metadata.add(Key::Tokens, OwnValue::Texts(table.tokens));
+    metadata.add(Key::TokenTypes, OwnValue::token_types(&table.kinds));
     let own = if leaves_out { settings.to_string() } else { parts.settings.to_owned() };
-    metadata.text("nanoembed.tokenizer", own);
+    metadata.text(Key::OwnTokenizer, own);
     Ok(())
 }
 
@@ -327,20 +328,20 @@ fn ends(
         let message = "GGUF has words for one token before and one behind texts, and the model's tokenizer.json has others";
         Error::input(ErrorKind::UnsupportedTokenizer, message)
     })?;
-    metadata.id("tokenizer.ggml.bos_token_id", begin);
-    metadata.id("tokenizer.ggml.eos_token_id", end);
-    metadata.add("tokenizer.ggml.add_bos_token", OwnValue::Bool(begin.is_some()));
-    metadata.add("tokenizer.ggml.add_eos_token", OwnValue::Bool(end.is_some()));
+    metadata.id(Key::BeginId, begin);
+    metadata.id(Key::EndId, end);
+    metadata.add(Key::AddsBegin, OwnValue::Bool(begin.is_some()));
+    metadata.add(Key::AddsEnd, OwnValue::Bool(end.is_some()));
     if matches!(kind, Kind::WordPiece { .. }) {
-        metadata.id("tokenizer.ggml.cls_token_id", begin);
+        metadata.id(Key::ClassifyId, begin);
         // GGUF spells the key with one `a` too few.
-        metadata.id("tokenizer.ggml.seperator_token_id", end);
+        metadata.id(Key::SeparatorId, end);
     }
     let named = |names: &[&str]| names.iter().find_map(|name| tokenizer.id(name));
     let unknown = tokenizer.unknown().or_else(|| named(&["[UNK]", "<unk>"]));
-    metadata.id("tokenizer.ggml.unknown_token_id", unknown);
-    metadata.id("tokenizer.ggml.padding_token_id", named(&["[PAD]", "<pad>"]));
-    metadata.id("tokenizer.ggml.mask_token_id", named(&["[MASK]", "<mask>", "<|mask|>"]));
+    metadata.id(Key::UnknownId, unknown);
+    metadata.id(Key::PaddingId, named(&["[PAD]", "<pad>"]));
+    metadata.id(Key::MaskId, named(&["[MASK]", "<mask>", "<|mask|>"]));
     Ok(())
 }
 

@@ -10,75 +10,87 @@
 //! | `eurobert` | Llama that sees both ways |
 //! | `qwen3` | Llama with norms of queries and keys |
 
-use super::keys::{Keys, Outcome};
-use super::names::{POST, PRE};
-use crate::describe::gguf::GgufRefusal;
-use crate::describe::gguf::{LISTED, listed_window, position_divisor};
+use super::GgufArchitecture;
+use super::key::Key;
+use super::keys::Keys;
+use super::refusal::{GgufRefusal, Outcome};
+use super::scaling::position_divisor;
+use super::windows::{LISTED, listed_window};
 use crate::event::Value;
 use crate::kernel::root;
 use crate::limit::Limit;
 use crate::model::config::Rope;
+use crate::model::gguf_names::{POST, PRE};
 use crate::model::{
-    Activation, Attention, Biases, Config, Embedding, FamilyModel, FeedForward, Heads, Mask, Names,
-    Order, Rotary, Window,
+    Activation, Attention, Config, Embedding, FamilyModel, FeedForward, Heads, Mask, Order, Rotary,
+    Window,
 };
 
 /// The base of rotary frequencies, unless the file says another.
 const BASE: f32 = 10_000.0;
 
-const SWA: &str = "attention.sliding_window";
-const PATTERN: &str = "attention.sliding_window_pattern";
-const LAYER_EPSILON: &str = "attention.layer_norm_epsilon";
-const RMS_EPSILON: &str = "attention.layer_norm_rms_epsilon";
+const SWA: Key = Key::SlidingWindow;
+const PATTERN: Key = Key::SlidingWindowPattern;
+const LAYER_EPSILON: Key = Key::LayerNormEpsilon;
+const RMS_EPSILON: Key = Key::RmsNormEpsilon;
 
 /// The model of an architecture that is known; `None` for others.
-pub(super) fn read<'a>(keys: &Keys<'a>) -> Option<Outcome<'a, FamilyModel>> {
-    let read = match keys.architecture {
-        "bert" => bert,
-        "nomic-bert" => nomic_bert,
-        "jina-bert-v3" => jina_bert,
-        "modern-bert" => modern_bert,
-        "gemma-embedding" => gemma,
-        "eurobert" => eurobert,
-        "qwen3" => qwen,
+pub(crate) fn read<'a>(keys: &Keys<'a>) -> Option<Outcome<'a, FamilyModel>> {
+    let architecture = GgufArchitecture::from_name(keys.architecture)?;
+    let read = match architecture {
+        GgufArchitecture::Bert => bert,
+        GgufArchitecture::NomicBert => nomic_bert,
+        GgufArchitecture::JinaBertV3 => jina_bert,
+        GgufArchitecture::ModernBert => modern_bert,
+        GgufArchitecture::GemmaEmbedding => gemma,
+        GgufArchitecture::EuroBert => eurobert,
+        GgufArchitecture::Qwen3 => qwen,
         _ => return None,
     };
-    Some(read(keys))
+    Some(read(keys).map(|(family, config)| FamilyModel {
+        family,
+        config,
+        names: if config.order == Order::Post { &POST } else { &PRE },
+        biases: architecture.biases(),
+        classifier: None,
+    }))
 }
 
-fn bert<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
+/// The `model_type` of a model and what its transformer is.
+type Family = (&'static str, Config);
+
+fn bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     let config = like_bert(keys)?;
-    let activation = match keys.text("nanoembed.hidden_act")? {
+    let activation = match keys.text(Key::OwnActivation)? {
         None | Some("gelu") => Activation::Gelu,
         Some("gelu_new") => Activation::GeluTanh,
         Some(_) => {
             let only = "only gelu and gelu_new are honoured";
-            return Err(keys.refuse("nanoembed.hidden_act", only));
+            return Err(keys.refuse(Key::OwnActivation, only));
         }
     };
     let feed_forward = FeedForward::Plain(activation);
-    Ok(model("bert", Config { feed_forward, ..config }, &POST, Biases::ALL))
+    Ok(("bert", Config { feed_forward, ..config }))
 }
 
-fn nomic_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
+fn nomic_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     let config = turned(keys, like_bert(keys)?)?;
     let feed_forward = FeedForward::Gated(Activation::Silu);
-    let biases = Biases { norms: true, ..Biases::NONE };
-    Ok(model("nomic_bert", Config { feed_forward, ..config }, &POST, biases))
+    Ok(("nomic_bert", Config { feed_forward, ..config }))
 }
 
-fn jina_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
+fn jina_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     let config = turned(keys, like_bert(keys)?)?;
-    Ok(model("jina_embeddings_v3", config, &POST, Biases::ALL))
+    Ok(("jina_embeddings_v3", config))
 }
 
-fn modern_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
+fn modern_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     let config = turned(keys, like_bert(keys)?)?;
-    let activation = match keys.text("hidden_activation")? {
+    let activation = match keys.text(Key::HiddenActivation)? {
         None | Some("gelu") => Activation::Gelu,
         Some("silu") => Activation::Silu,
         Some(_) => {
-            return Err(keys.refuse("hidden_activation", "only gelu and silu are honoured"));
+            return Err(keys.refuse(Key::HiddenActivation, "only gelu and silu are honoured"));
         }
     };
     let config = Config {
@@ -94,10 +106,10 @@ fn modern_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
         Some(size) => windowed(keys, config, size, Turn { every: 3, is_first: true })?,
         None => config,
     };
-    Ok(model("modernbert", config, &PRE, Biases::NONE))
+    Ok(("modernbert", config))
 }
 
-fn gemma<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
+fn gemma<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     let config = like_llama(keys, Mask::Full)?;
     #[allow(clippy::cast_precision_loss)] // at most 2²⁴
     let scale = root::sqrt_f32(config.hidden as f32);
@@ -110,30 +122,21 @@ fn gemma<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
     };
     let window = keys.needed(SWA, Limit::SIZE)?;
     let config = windowed(keys, config, window, Turn { every: 6, is_first: false })?;
-    Ok(model("gemma3_text", config, &PRE, Biases::NONE))
+    Ok(("gemma3_text", config))
 }
 
-fn eurobert<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
-    Ok(model("eurobert", like_llama(keys, Mask::Full)?, &PRE, Biases::NONE))
+fn eurobert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
+    Ok(("eurobert", like_llama(keys, Mask::Full)?))
 }
 
-fn qwen<'a>(keys: &Keys<'a>) -> Outcome<'a, FamilyModel> {
-    let mask = match keys.truth("attention.causal")? {
+fn qwen<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
+    let mask = match keys.truth(Key::Causal)? {
         Some(false) => Mask::Full,
         _ => Mask::Causal,
     };
     let config = like_llama(keys, mask)?;
     let attention = Attention { query_key_norm: true, ..config.attention };
-    Ok(model("qwen3", Config { attention, ..config }, &PRE, Biases::NONE))
-}
-
-const fn model(
-    family: &'static str,
-    config: Config,
-    names: &'static Names,
-    biases: Biases,
-) -> FamilyModel {
-    FamilyModel { family, config, names, biases, classifier: None }
+    Ok(("qwen3", Config { attention, ..config }))
 }
 
 /// The settings of BERT and what is made of it, with a table of positions.
@@ -147,7 +150,7 @@ fn like_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Config> {
 
 /// The settings of Llama and what is made of it.
 fn like_llama<'a>(keys: &Keys<'a>, mask: Mask) -> Outcome<'a, Config> {
-    if mask == Mask::Full && keys.architecture != "qwen3" {
+    if mask == Mask::Full && keys.architecture != GgufArchitecture::Qwen3.name() {
         sees_both_ways(keys)?;
     }
     let epsilon = epsilon(keys, RMS_EPSILON)?;
@@ -156,41 +159,41 @@ fn like_llama<'a>(keys: &Keys<'a>, mask: Mask) -> Outcome<'a, Config> {
 }
 
 fn sees_both_ways<'a>(keys: &Keys<'a>) -> Outcome<'a, ()> {
-    match keys.truth("attention.causal")? {
-        Some(true) => Err(keys.refuse("attention.causal", "only false is honoured")),
+    match keys.truth(Key::Causal)? {
+        Some(true) => Err(keys.refuse(Key::Causal, "only false is honoured")),
         _ => Ok(()),
     }
 }
 
-fn epsilon<'a>(keys: &Keys<'a>, key: &'static str) -> Outcome<'a, f32> {
-    keys.positive(key)?.ok_or(GgufRefusal::missing(key))
+fn epsilon<'a>(keys: &Keys<'a>, key: Key) -> Outcome<'a, f32> {
+    keys.positive(key)?.ok_or(GgufRefusal::missing(key.name()))
 }
 
 /// `config` with the sizes of the model.
 fn sized<'a>(keys: &Keys<'a>, config: Config) -> Outcome<'a, Config> {
-    let hidden = keys.needed("embedding_length", Limit::SIZE)?;
-    let query = keys.needed("attention.head_count", Limit::SIZE)?;
-    let key_value = keys.size("attention.head_count_kv", Limit::SIZE)?.unwrap_or(query);
+    let hidden = keys.needed(Key::EmbeddingLength, Limit::SIZE)?;
+    let query = keys.needed(Key::HeadCount, Limit::SIZE)?;
+    let key_value = keys.size(Key::HeadCountKv, Limit::SIZE)?.unwrap_or(query);
     let usual = hidden.checked_div(query).unwrap_or(0);
-    let size = keys.size("attention.key_length", Limit::SIZE)?.unwrap_or(usual);
+    let size = keys.size(Key::KeyLength, Limit::SIZE)?.unwrap_or(usual);
     let heads = Heads { query, key_value, size };
     if size == 0 || heads.width() > Limit::SIZE.most || query.checked_rem(key_value) != Some(0) {
-        return Err(keys.refuse("attention.head_count", "it does not fit the other sizes"));
+        return Err(keys.refuse(Key::HeadCount, "it does not fit the other sizes"));
     }
-    if keys.size("attention.value_length", Limit::SIZE)?.is_some_and(|length| length != size) {
+    if keys.size(Key::ValueLength, Limit::SIZE)?.is_some_and(|length| length != size) {
         let only = "only values as long as keys are honoured";
-        return Err(keys.refuse("attention.value_length", only));
+        return Err(keys.refuse(Key::ValueLength, only));
     }
-    let scale = keys.positive("attention.scale")?;
+    let scale = keys.positive(Key::AttentionScale)?;
     let rows = keys.file.tensor("token_embd.weight").map_or(0, |it| it.header().shape.rows());
     let missing = || GgufRefusal::missing("token_embd.weight");
     Ok(Config {
-        layers: keys.needed("block_count", Limit::LAYERS)?,
+        layers: keys.needed(Key::BlockCount, Limit::LAYERS)?,
         heads,
         hidden,
-        intermediate: keys.needed("feed_forward_length", Limit::SIZE)?,
+        intermediate: keys.needed(Key::FeedForwardLength, Limit::SIZE)?,
         vocabulary: Limit::SIZE.check(rows).ok().filter(|rows| *rows > 0).ok_or_else(missing)?,
-        positions: keys.needed("context_length", Limit::SIZE)?,
+        positions: keys.needed(Key::ContextLength, Limit::SIZE)?,
         attention: Attention { scale, ..config.attention },
         ..config
     })
@@ -199,11 +202,11 @@ fn sized<'a>(keys: &Keys<'a>, config: Config) -> Outcome<'a, Config> {
 /// `config` with rotary positions instead of a table.
 fn turned<'a>(keys: &Keys<'a>, config: Config) -> Outcome<'a, Config> {
     let size = config.heads.size;
-    let dimensions = keys.size("rope.dimension_count", Limit::SIZE)?.unwrap_or(size);
+    let dimensions = keys.size(Key::RopeDimensions, Limit::SIZE)?.unwrap_or(size);
     if dimensions != size || !size.is_multiple_of(2) {
-        return Err(keys.refuse("rope.dimension_count", "only whole heads are turned"));
+        return Err(keys.refuse(Key::RopeDimensions, "only whole heads are turned"));
     }
-    let base = keys.positive("rope.freq_base")?.unwrap_or(BASE);
+    let base = keys.positive(Key::RopeBase)?.unwrap_or(BASE);
     let mut rope = Rope::new(dimensions, base, config.positions);
     rope.position_divisor = divisor(keys)?;
     Ok(Config {
@@ -215,9 +218,9 @@ fn turned<'a>(keys: &Keys<'a>, config: Config) -> Outcome<'a, Config> {
 
 /// What positions are divided by.
 fn divisor<'a>(keys: &Keys<'a>) -> Outcome<'a, f32> {
-    const KIND: &str = "rope.scaling.type";
-    const FACTOR: &str = "rope.scaling.factor";
-    let found = position_divisor(keys.text(KIND)?, keys.number(FACTOR)?);
+    const KIND: Key = Key::RopeScalingType;
+    const FACTOR: Key = Key::RopeScalingFactor;
+    let found = position_divisor(keys.text(KIND)?, keys.float(FACTOR)?);
     let found = found.ok_or_else(|| keys.refuse(KIND, "only none and linear are honoured"))?;
     #[allow(clippy::cast_possible_truncation)] // models are not this precise
     let divisor = found as f32;
@@ -239,9 +242,7 @@ fn windowed<'a>(keys: &Keys<'a>, config: Config, size: usize, usual: Turn) -> Ou
     let reach = size / 2;
     let window = match keys.value(PATTERN) {
         Some(Value::Array { .. }) => {
-            let key = [keys.architecture, ".", PATTERN].concat();
-            listed_window(&keys.file, &key, reach, config.layers)
-                .ok_or_else(|| keys.refuse(PATTERN, LISTED))?
+            listed_window(keys, reach, config.layers).ok_or_else(|| keys.refuse(PATTERN, LISTED))?
         }
         _ => {
             let every = keys.size(PATTERN, Limit::LAYERS)?.unwrap_or(usual.every);
@@ -249,7 +250,7 @@ fn windowed<'a>(keys: &Keys<'a>, config: Config, size: usize, usual: Turn) -> Ou
             Some(Window::all_but(reach, every, first))
         }
     };
-    let local_base = keys.positive("rope.freq_base_swa")?.unwrap_or(BASE);
+    let local_base = keys.positive(Key::RopeLocalBase)?.unwrap_or(BASE);
     let rotary = config.rotary.map(|Rotary { global, .. }| {
         let local = Rope { base: local_base, position_divisor: 1.0, ..global };
         Rotary { global, local }

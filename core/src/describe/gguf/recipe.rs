@@ -1,0 +1,146 @@
+//! What follows the transformer of an encoder in a GGUF file.
+
+use super::GgufArchitecture;
+use super::key::Key;
+use super::keys::Keys;
+use super::refusal::{GgufRefusal, Outcome};
+use crate::limit::Limit;
+use crate::model::Way;
+
+/// The pooling that `pooling_type` says by a number.
+const POOLING: [(u32, Way); 3] = [(1, Way::Mean), (2, Way::First), (3, Way::Last)];
+
+/// Dense layers after the pooling, which stand in folders of their own elsewhere.
+const DENSE: [GgufDense; 2] = [
+    GgufDense {
+        tensor: "dense_2.weight",
+        folder: "2_Dense/",
+        name: "2_Dense/linear.weight",
+        inputs: Key::Dense2Inputs,
+        outputs: Key::Dense2Outputs,
+    },
+    GgufDense {
+        tensor: "dense_3.weight",
+        folder: "3_Dense/",
+        name: "3_Dense/linear.weight",
+        inputs: Key::Dense3Inputs,
+        outputs: Key::Dense3Outputs,
+    },
+];
+
+/// The names of a dense layer, and the keys of its sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GgufDense {
+    /// Its tensor.
+    pub tensor: &'static str,
+    /// Its folder in models of sentence-transformers.
+    pub folder: &'static str,
+    /// Its tensor there.
+    pub name: &'static str,
+    /// The key of the number of inputs.
+    pub inputs: Key,
+    /// The key of the number of outputs.
+    pub outputs: Key,
+}
+
+impl GgufDense {
+    /// The dense layers that a file may have, in their order.
+    #[must_use]
+    pub const fn layers() -> &'static [Self; 2] {
+        &DENSE
+    }
+}
+
+/// What follows a transformer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Recipe {
+    pub(crate) pooling: Way,
+    /// The tokens of a prompt are left out of the pooling.
+    pub(crate) leaves_out_prompt: bool,
+    /// Dense layers after the pooling, without biases and activations.
+    pub(crate) dense: heapless::Vec<SizedDense, 2>,
+    pub(crate) normalize: bool,
+    pub(crate) max_tokens: usize,
+}
+
+/// A dense layer of a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SizedDense {
+    pub(crate) folder: &'static str,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+}
+
+impl Recipe {
+    /// What a file says of a model with so many positions.
+    pub(crate) fn read<'a>(keys: &Keys<'a>, positions: usize) -> Outcome<'a, Self> {
+        let leaves_out_prompt = keys.truth(Key::OwnIncludePrompt)? == Some(false);
+        let pooling = pooling(keys)?;
+        let dense = dense(keys)?;
+        let normalize = keys.truth(Key::OwnNormalize)?.unwrap_or(true);
+        let max_tokens = max_tokens(keys, positions)?;
+        Ok(Self { pooling, leaves_out_prompt, dense, normalize, max_tokens })
+    }
+}
+
+/// What other files call the tensor that the file calls `name`.
+pub(crate) fn tensor_name(name: &str) -> &str {
+    let dense = DENSE.iter().find(|dense| dense.tensor == name);
+    dense.map_or(name, |dense| dense.name)
+}
+
+/// The number that stands for a pooling; `None` if GGUF has none.
+#[must_use]
+pub fn gguf_pooling_type(pooling: Way) -> Option<u32> {
+    POOLING.iter().find(|(_, known)| *known == pooling).map(|(number, _)| *number)
+}
+
+fn pooling<'a>(keys: &Keys<'a>) -> Outcome<'a, Way> {
+    // Without pooling there is a vector for each token, of which the mean is an embedding.
+    let Some(number) = keys.size(Key::PoolingType, Limit::SIZE)?.filter(|number| *number > 0)
+    else {
+        return Ok(Way::Mean);
+    };
+    let found = POOLING.iter().find(|(known, _)| u32::try_from(number) == Ok(*known));
+    found.map(|(_, way)| *way).ok_or_else(|| {
+        let only = "only the mean (1), the first (2) and the last token (3) are honoured";
+        keys.refuse(Key::PoolingType, only)
+    })
+}
+
+fn max_tokens<'a>(keys: &Keys<'a>, positions: usize) -> Outcome<'a, usize> {
+    match keys.size(Key::OwnMaxTokens, Limit::SIZE)? {
+        None => Ok(positions),
+        Some(tokens) if (1..=positions).contains(&tokens) => Ok(tokens),
+        Some(_) => Err(keys.refuse(Key::OwnMaxTokens, "the model has not as many positions")),
+    }
+}
+
+/// The dense layers that the file has, which follow the pooling of EmbeddingGemma.
+fn dense<'a>(keys: &Keys<'a>) -> Outcome<'a, heapless::Vec<SizedDense, 2>> {
+    let mut layers = heapless::Vec::new();
+    for GgufDense { tensor, folder, inputs, outputs, .. } in DENSE {
+        let said = [keys.size(inputs, Limit::SIZE)?, keys.size(outputs, Limit::SIZE)?];
+        let found = keys.file.tensor(tensor);
+        let Some(header) = found.as_ref().map(|tensor| *tensor.header()) else {
+            match said {
+                [None | Some(0), None | Some(0)] => continue,
+                _ => return Err(GgufRefusal::missing(tensor)),
+            }
+        };
+        let refuse = |reason| Err(GgufRefusal::at(header.name, header.offset, reason));
+        if keys.architecture != GgufArchitecture::GemmaEmbedding.name() {
+            return refuse("dense layers are known behind `gemma-embedding` alone");
+        }
+        let size = |size: Option<u64>| Limit::SIZE.check(size.unwrap_or(0)).unwrap_or(0);
+        let sizes = [size(header.shape.cols()), size(Some(header.shape.rows()))];
+        if said.iter().zip(sizes).any(|(said, size)| said.is_some_and(|said| said != size)) {
+            return refuse("it has other sizes than the file says");
+        }
+        let [inputs, outputs] = sizes;
+        // There are no more than the table has.
+        let _ = layers.push(SizedDense { folder, inputs, outputs });
+    }
+    Ok(layers)
+}

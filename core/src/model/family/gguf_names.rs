@@ -1,0 +1,62 @@
+//! The names of tensors in GGUF files, as llama.cpp has them: one for each role, but for norms, whose
+//! names tell where in a layer they stand.
+
+use super::tensors::{Names, Tensor};
+
+/// The names of all models, and those that only some have.
+macro_rules! gguf_names {
+    ($($further:expr),* $(,)?) => {
+        Names {
+            layers: "blk.",
+            tensors: &[
+                (Tensor::Embeddings, "token_embd"),
+                (Tensor::EmbeddingNorm, "token_embd_norm"),
+                (Tensor::Query, ".attn_q"),
+                (Tensor::Key, ".attn_k"),
+                (Tensor::Value, ".attn_v"),
+                (Tensor::QueryKeyValue, ".attn_qkv"),
+                (Tensor::AttentionOutput, ".attn_output"),
+                (Tensor::Gate, ".ffn_gate"),
+                (Tensor::Up, ".ffn_up"),
+                (Tensor::Down, ".ffn_down"),
+                $($further,)*
+            ],
+        }
+    };
+}
+
+/// The same with norms before attention and feed-forward layer.
+macro_rules! pre_names {
+    ($($further:expr),* $(,)?) => {
+        gguf_names!(
+            (Tensor::Norm, "output_norm"),
+            (Tensor::AttentionNorm, ".attn_norm"),
+            (Tensor::QueryNorm, ".attn_q_norm"),
+            (Tensor::KeyNorm, ".attn_k_norm"),
+            (Tensor::AttentionEndNorm, ".post_attention_norm"),
+            (Tensor::FeedForwardNorm, ".ffn_norm"),
+            (Tensor::FeedForwardEndNorm, ".post_ffw_norm"),
+            $($further,)*
+        )
+    };
+}
+
+/// The names in encoders with norms after the residual sums.
+pub const POST: Names = gguf_names!(
+    (Tensor::Positions, "position_embd"),
+    (Tensor::TokenTypes, "token_types"),
+    (Tensor::AttentionNorm, ".attn_output_norm"),
+    (Tensor::FeedForwardNorm, ".layer_output_norm"),
+);
+
+/// The names in encoders with norms before attention and feed-forward layer.
+pub const PRE: Names = pre_names!();
+
+/// The names in decoders.
+pub const DECODER: Names = pre_names!(
+    (Tensor::Output, "output"),
+    (Tensor::Frequencies, "rope_freqs"),
+    (Tensor::ShortFactors, "rope_factors_short"),
+    (Tensor::LongFactors, "rope_factors_long"),
+    (Tensor::GateUp, ".ffn_gate_up"),
+);

@@ -1,0 +1,110 @@
+//! What GGUF says of a decoder by its `config.json`: as `convert_hf_to_gguf.py` of llama.cpp writes
+//! it.
+
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::gguf::{GgufValue, Key, gguf_decoder_keys};
+use nanoembed_core::model::gguf_names::DECODER;
+use nanoembed_core::model::llama::rope::Yarn;
+use nanoembed_core::model::{RotaryScaling, RotarySettings, decoder_names};
+use nanoembed_core::tensor::{Dtype, Encoding, Shape, Weight};
+
+use super::metadata::Metadata;
+use super::windows;
+use crate::causal::config;
+use crate::causal::divisors;
+use crate::convert::layer_names::llama::translated;
+use crate::convert::targets::Item;
+use crate::error::{Error, Result, name_of};
+
+/// The keys of a decoder, and the tensors about its rotary positions.
+pub(super) struct DecoderKeys {
+    keys: Vec<(Key, GgufValue)>,
+    tensors: Vec<(String, Vec<u8>)>,
+}
+
+impl DecoderKeys {
+    /// Reads a `config.json`.
+    pub(super) fn of_config(path: &Path) -> Result<Self> {
+        config::read(path, |model| {
+            let mut keys = Vec::new();
+            gguf_decoder_keys(&model.config, &mut |key, value| keys.push((key, value)));
+            let of_windows = windows::keys(model).map_err(|failure| failure.at(name_of(path)))?;
+            keys.extend(rotary(&model.rotary).map_err(|failure| failure.at(name_of(path)))?);
+            keys.extend(of_windows);
+            let stored = match model.rotary.scaling {
+                // GGUF says its settings, and readers compute them.
+                RotaryScaling::Yarn(_) => Vec::new(),
+                _ => divisors::stored(&model.rotary),
+            };
+            let names = decoder_names(model.config.order);
+            let named = |(name, values): (&str, Vec<u8>)| {
+                Some((translated(name, names, &DECODER)?, values))
+            };
+            Ok(Self { keys, tensors: stored.into_iter().filter_map(named).collect() })
+        })
+    }
+
+    /// Adds the keys.
+    pub(super) fn add(&self, metadata: &mut Metadata) -> Result<()> {
+        self.keys.iter().try_for_each(|(key, value)| metadata.put(*key, *value))
+    }
+
+    /// Whether a tensor of this name is replaced by what the settings say.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tensors.iter().any(|(own, _)| own == name)
+    }
+
+    pub(super) fn tensors(&self) -> Result<Vec<Item<'_>>> {
+        let items = self.tensors.iter().map(|(name, data)| {
+            let shape = Shape::new(&[data.len() as u64 / 4]);
+            let shape = shape.ok_or(ErrorKind::WrongShape)?;
+            let weight = Weight::new(shape, Encoding::Plain { dtype: Dtype::F32, data })?;
+            Ok(Item::new(name.clone(), weight))
+        });
+        let items: std::result::Result<_, ErrorKind> = items.collect();
+        items.map_err(|kind| Error::input(kind, kind.message()))
+    }
+}
+
+/// How positions turn heads.
+fn rotary(rotary: &RotarySettings<'_>) -> Result<Vec<(Key, GgufValue)>> {
+    #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
+    let float = |value: f64| GgufValue::Float(value as f32);
+    let mut keys = vec![
+        (Key::RopeDimensions, GgufValue::Size(rotary.dimensions)),
+        (Key::RopeBase, GgufValue::Float(rotary.base)),
+    ];
+    let original = (Key::RopeOriginalLength, GgufValue::Size(rotary.original_positions));
+    let kind = |name| (Key::RopeScalingType, GgufValue::Text(name));
+    let mut attention = rotary.attention_factor;
+    match &rotary.scaling {
+        RotaryScaling::None | RotaryScaling::Llama3(_) => {}
+        RotaryScaling::Linear(factor) => {
+            keys.extend([kind("linear"), (Key::RopeScalingFactor, GgufValue::Float(*factor))]);
+        }
+        RotaryScaling::Yarn(yarn) if !yarn.truncate => {
+            let message = "GGUF has no key for the `truncate` of YaRN in `rope_scaling`";
+            return Err(Error::input(ErrorKind::UnsupportedSetting, message));
+        }
+        RotaryScaling::Yarn(yarn) => {
+            keys.extend([kind("yarn"), (Key::RopeScalingFactor, float(yarn.factor)), original]);
+            for (key, value, usual) in [
+                (Key::YarnBetaFast, yarn.beta_fast, 32.0),
+                (Key::YarnBetaSlow, yarn.beta_slow, 1.0),
+            ] {
+                if value != usual {
+                    keys.push((key, float(value)));
+                }
+            }
+            // Readers multiply with the usual one.
+            attention /= Yarn::attention_factor(yarn.factor, 1.0);
+        }
+        RotaryScaling::Long(_) => keys.extend([kind("longrope"), original]),
+    }
+    if attention != 1.0 {
+        keys.push((Key::RopeAttentionFactor, float(attention)));
+    }
+    Ok(keys)
+}
