@@ -309,9 +309,10 @@ fn parts_are_those_that_the_index_names() {
     assert_eq!(files(index).unwrap(), ["m-1.safetensors", "m-2.safetensors"]);
     // One file that holds all weights counts before an index, as in transformers.
     assert_eq!(files_beside(index, true).unwrap(), ["model.safetensors"]);
-    for wrong in
-        [r#"{"weight_map": {"a": "../m.safetensors"}}"#, "{}", r#"{"weight_map": {"a": 1}}"#]
-    {
+    let leaving = ["../m", "http:m", "file:m", "C:m", "..\\\\m", "\\tm", "a/m", "//host/m"];
+    let leaving = leaving.map(|name| format!(r#"{{"weight_map": {{"a": "{name}.safetensors"}}}}"#));
+    let wrong = leaving.iter().map(String::as_str).chain(["{}", r#"{"weight_map": {"a": 1}}"#]);
+    for wrong in wrong {
         let fault = files(wrong).unwrap_err();
         assert_eq!((&*fault.file, &*fault.key), ("model.safetensors.index.json", "weight_map"));
     }

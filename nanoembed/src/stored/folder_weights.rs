@@ -1,9 +1,10 @@
 //! The files that a folder's weights lie in.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::{WEIGHTS, WEIGHTS_INDEX};
+use nanoembed_core::text::path::is_file_name;
 use serde_json::Value;
 
 use crate::convert::checkpoint::settings::read_json;
@@ -43,7 +44,7 @@ fn indexed_parts(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
     let map = map.ok_or_else(|| refuse("there is no `weight_map` of tensors and files".into()))?;
     let mut names = Vec::new();
     for (tensor, file) in map {
-        let name = file.as_str().filter(|name| is_plain(name));
+        let name = file.as_str().filter(|name| is_file_name(name));
         names.push(name.ok_or_else(|| {
             refuse(format!(
                 "the file of `{tensor}` is {file}, which is no name of a file in this folder"
@@ -62,27 +63,4 @@ fn indexed_parts(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
         }
     });
     parts.collect::<Result<_>>().map(Some)
-}
-
-/// Whether `name` names a file of the folder itself, on any system.
-fn is_plain(name: &str) -> bool {
-    let mut components = Path::new(name).components();
-    let is_one =
-        matches!((components.next(), components.next()), (Some(Component::Normal(_)), None));
-    is_one && !name.contains(['/', '\\', ':', '\0'])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_of_the_folder_itself_are_plain() {
-        assert!(is_plain("model-00001-of-00002.safetensors"));
-        assert!(is_plain("..model"));
-        for other in ["", ".", "..", "/dev/zero", "../a", "a/b", "a/", "./a", "a\\b", "C:a", "a\0"]
-        {
-            assert!(!is_plain(other), "{other:?}");
-        }
-    }
 }

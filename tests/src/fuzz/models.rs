@@ -95,7 +95,8 @@ const SETTINGS: [&str; 8] = [
 
 /// A path that leads to nothing but a folder's own files.
 fn is_inside(path: &str) -> bool {
-    !path.starts_with('/') && !path.contains('\\') && path.split('/').all(|part| part != "..")
+    let is_special = |letter: char| letter.is_control() || letter == '\\' || letter == ':';
+    !path.starts_with('/') && !path.contains(is_special) && path.split('/').all(|part| part != "..")
 }
 
 /// Two ways to run a model give the same ids, the same vectors, and the same errors.

@@ -3,7 +3,7 @@
 //! The types have been spelled three ways: `sentence_transformers.models.Pooling`, since version 6
 //! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
 
-use crate::text::json::{Kind, Object, Read, Value, has_escapes};
+use crate::text::json::{Kind, Object, Read, Value};
 
 /// More modules than any model has.
 pub(super) const MOST_MODULES: usize = 16;
@@ -35,13 +35,6 @@ impl ModuleKind {
                 | (Self::Dropout, Some(_))
         )
     }
-}
-
-/// Returns true if a module's path stays within the folder.
-pub(super) fn stays_within(path: &str) -> bool {
-    let mut parts = path.as_bytes().split(|byte| *byte == b'/');
-    let leaves = path.starts_with('/') || parts.any(|part| part == b"..");
-    !leaves && !has_escapes(path)
 }
 
 /// Refuses what the `config.json` of a module that scales vectors to length 1 says, if it is not

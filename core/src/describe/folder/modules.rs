@@ -5,13 +5,14 @@
 use super::dense::DenseSettings;
 #[cfg(feature = "families")]
 use super::module::check_normalize;
-use super::module::{MOST_MODULES, Module, ModuleKind, stays_within};
+use super::module::{MOST_MODULES, Module, ModuleKind};
 #[cfg(feature = "families")]
 use super::pooling::PoolingSettings;
 use super::texts::{ReadText, TextPath, Texts};
 use super::{CONFIG, MODULES};
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Kind, Object, Read, Value};
+use crate::text::path::stays_within;
 
 /// The folder of the pooling where nothing lists the modules.
 #[cfg(feature = "families")]

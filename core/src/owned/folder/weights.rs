@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::{FolderFault, FolderModel, FolderResult, Texts, object};
 use crate::text::json::chars;
+use crate::text::path::is_file_name;
 
 /// The file that holds all weights, where they are in one. Where there is an index, too, this file
 /// counts, as in transformers.
@@ -41,7 +42,7 @@ impl FolderModel {
             for (_, file) in map.value().members() {
                 let file: String =
                     file.as_text().map(|name| chars(name).collect()).unwrap_or_default();
-                if !file.ends_with(".safetensors") || file.contains(['/', '\\']) {
+                if !file.ends_with(".safetensors") || !is_file_name(&file) {
                     let only = "each of its files has to be a safetensors file beside it";
                     return Err(fault(index.bad("weight_map", only)));
                 }
