@@ -21,9 +21,9 @@ export function throughCache<S extends Sink>(
   kind: CacheKind,
   address: string,
   again: (kept: Pieces) => Promise<S>,
-  fresh: () => Promise<S>,
+  fresh: () => Promise<S | undefined>,
   signal?: AbortSignal,
-): Promise<S> {
+): Promise<S | undefined> {
   check(kind === "cache-api" || kind === "opfs", "cache must be `cache-api` or `opfs`");
   return inTurn(`${kind} ${address}`, async () => {
     signal?.throwIfAborted();
@@ -37,13 +37,13 @@ export function throughCache<S extends Sink>(
       }
     }
     const sink = await fresh();
-    await keep(kind, address, (await sink.bytes()) as Uint8Array<ArrayBuffer>);
+    if (sink) await keep(kind, address, (await sink.bytes()) as Uint8Array<ArrayBuffer>);
     return sink;
   }, signal);
 }
 
 /** Brings one file after the other of those that are kept in the same place. */
-function inTurn<S extends Sink>(key: string, bring: () => Promise<S>, signal?: AbortSignal): Promise<S> {
+function inTurn<S extends Sink | undefined>(key: string, bring: () => Promise<S>, signal?: AbortSignal): Promise<S> {
   const before = underWay.get(key);
   const own = before ? before.then(bring) : bring();
   const settled = own.catch(() => {}).then(() => {
@@ -51,7 +51,7 @@ function inTurn<S extends Sink>(key: string, bring: () => Promise<S>, signal?: A
   });
   underWay.set(key, settled);
   // Nobody takes what arrives after an abort.
-  own.then((sink) => signal?.aborted && sink.abort()).catch(() => {});
+  own.then((sink) => signal?.aborted && sink?.abort()).catch(() => {});
   return unlessAborted(own, signal);
 }
 

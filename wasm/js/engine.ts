@@ -1,7 +1,7 @@
 import { NanoembedError } from "./errors.js";
 import { builtin } from "./node.js";
 import type { CompiledModule, Platform } from "./platform.js";
-import { isPage } from "./source.js";
+import { begun, end, isPage, read, type Attempt } from "./source.js";
 
 /** Where a module can come from instead of the package's own file. */
 export type ModuleSource =
@@ -164,9 +164,25 @@ async function opened(source: ModuleSource): Promise<Opened> {
   const files = address.startsWith("file:")
     ? builtin<{ readFile(path: URL): Promise<Uint8Array<ArrayBuffer>> }>("node:fs/promises") : undefined;
   if (files) return files.readFile(new URL(address));
-  const found = address || source instanceof Request ? await fetch(source as string | URL | Request) : (source as Opened);
-  if (!(found instanceof Response) || (found.ok && !isPage(found))) return found;
+  const first = address || source instanceof Request ? await begun(source as string | URL | Request, {}) : undefined;
+  const found = first?.response ?? (source as Opened);
+  if (!(found instanceof Response)) return found;
+  if (found.ok && !isPage(found)) {
+    if (first) void arrived(first);
+    return found;
+  }
+  if (first) end(first);
   throw new Error(`${found.url} ${isPage(found) ? "is a web page" : `answered ${found.status}`}`);
+}
+
+/** Watches an answer as it arrives, while it is compiled. */
+async function arrived(first: Attempt): Promise<void> {
+  try {
+    for await (const _ of read(first.response.clone().body!.getReader(), first));
+  } catch {
+    // Whoever reads the answer itself hears of it.
+  }
+  first.done();
 }
 
 // (module (func (export "f") (result i32) i8x16.splat(−1) · i8x16.splat(1), relaxed, + 0, lane 0)): −4 where the

@@ -3,19 +3,21 @@ import type { Engine, Reader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
 import { pathOf, type Folder } from "./folders.js";
 import { MAGIC_BYTES, familyOf } from "./formats.js";
-import { bring, mostBytes, type LoadOptions } from "./load.js";
+import { allowanceOf, bring, bringIfThere, type LoadOptions } from "./load.js";
 import { isLocal } from "./node.js";
 import type { SentenceModel, SentenceOptions } from "./sentences.js";
-import { MemorySink } from "./sink.js";
-import { bodyOf, fetched, isAddress, isPage, limits, read, sizeOf, type Progress, type Source } from "./source.js";
+import { either } from "./signals.js";
+import { MemorySink, type Sink } from "./sink.js";
+import {
+  begun, end, following, isAddress, isPage, limits, pieces, unlessAborted, type FetchOptions, type Pieces, type Progress, type Source,
+} from "./source.js";
 
 /** Where the files of a folder come from. */
 interface Files {
-  /** A text; nothing if it is not there. */
-  text(path: string): Promise<string | undefined>;
-  /** Whether a file of weights is there. */
-  has(path: string): Promise<boolean>;
-  source(path: string): Source;
+  /** Where a file is; nothing if it is not among those that were picked. */
+  source(path: string): Source | undefined;
+  /** The bytes of a file; nothing if it is not there. */
+  begin(path: string, options: FetchOptions): Promise<Pieces | undefined>;
 }
 
 /** Texts that most folders have: they are fetched at once. What else is wanted, the module asks for. */
@@ -39,18 +41,84 @@ class WeightsSink extends MemorySink<Reader> {
   }
 }
 
+/** Makes a text of what arrives. */
+class TextSink implements Sink {
+  readonly #decoder = new TextDecoder();
+  #text = "";
+  #bytes = 0;
+
+  reserve(bytes: number): void {
+    if (bytes > MOST_TEXT_BYTES) throw new NanoembedError("too_large", `a text has more than ${MOST_TEXT_BYTES} bytes`);
+  }
+
+  write(piece: Uint8Array): void {
+    this.#bytes += piece.length;
+    this.reserve(this.#bytes);
+    this.#text += this.#decoder.decode(piece, { stream: true });
+  }
+
+  finish(): void {
+    this.#text += this.#decoder.decode();
+  }
+
+  /** The text; nothing if it is a page that some servers have in place of files that are not there. */
+  get text(): string | undefined {
+    return /^\s*<(?:!doctype|html)/i.test(this.#text) ? undefined : this.#text;
+  }
+
+  bytes(): Uint8Array {
+    return new TextEncoder().encode(this.#text);
+  }
+
+  abort(): void {
+    this.#text = "";
+  }
+}
+
 /** Loads the model in a folder: its texts, then its weights, each file in one piece of the module's memory. */
 export async function loadFolder(
   engine: Engine<EncoderGlue>,
   folder: Folder,
   options: LoadOptions & SentenceOptions,
 ): Promise<SentenceModel | Reranker> {
-  const { signal, onProgress, requantize } = options;
-  if (requantize) throw new NanoembedError("unsupported_setting", "requantize: the weights of a folder are used as they are in its files");
-  const most = mostBytes(options);
+  if (options.requantize) throw new NanoembedError("unsupported_setting", "requantize: the weights of a folder are used as they are in its files");
   limits(options);
-  const files = !isAddress(folder) ? picked(folder) : isLocal(folder) ? await local(folder) : remote(String(folder), options);
-  const [, ...usual] = await Promise.all([engine.ready(), ...USUAL.map(async (path) => [path, await files.text(path)] as const)]);
+  // What is under way ends with whatever fails.
+  const failed = new AbortController();
+  try {
+    return await brought(engine, folder, options, failed.signal);
+  } catch (error) {
+    failed.abort();
+    throw error;
+  }
+}
+
+async function brought(
+  engine: Engine<EncoderGlue>,
+  folder: Folder,
+  options: LoadOptions,
+  failed: AbortSignal,
+): Promise<SentenceModel | Reranker> {
+  const { onProgress, retries, stall, signal = new AbortController().signal } = options;
+  // Each file has a signal of its own: Node warns of one that many listen to.
+  const fetching = () => ({
+    signal: either(failed, signal), ...(retries !== undefined && { retries }), ...(stall !== undefined && { stall }),
+  });
+  const allowance = allowanceOf(options, "the folder");
+  const files = !isAddress(folder) ? picked(folder) : isLocal(folder) ? await local(folder) : remote(folder);
+  const text = async (path: string) => {
+    const own = fetching();
+    const sink = await bringIfThere(files.source(path), () => files.begin(path, own), () => new TextSink(), { ...own, allowance });
+    return sink?.text;
+  };
+  // Signed addresses that servers lead to may take no HEAD.
+  const has = async (path: string) => {
+    const file = await files.begin(path, fetching());
+    file?.close?.();
+    return file !== undefined;
+  };
+  const texts = Promise.all(USUAL.map(async (path) => [path, await text(path)] as const));
+  const [usual] = await Promise.all([texts, unlessAborted(engine.ready(), signal)]);
   if (usual.every(([, text]) => text === undefined)) {
     const where = isAddress(folder) ? String(folder) : "what was picked";
     throw new NanoembedError("missing_file", `${where} is no folder of a model: there is neither ${USUAL.join(", nor ")}`);
@@ -63,8 +131,8 @@ export async function loadFolder(
       if (path === undefined) break;
       // Where there is an index, it is asked whether the weights are in one file all the same.
       const isWeights = path.endsWith(".safetensors");
-      parts.put(path, isWeights ? ((await files.has(path)) ? "" : undefined) : await files.text(path));
-      signal?.throwIfAborted();
+      parts.put(path, isWeights ? ((await has(path)) ? "" : undefined) : await text(path));
+      signal.throwIfAborted();
     }
     let before = 0;
     for (const path of guarded(() => parts.files())) {
@@ -73,9 +141,9 @@ export async function loadFolder(
         last = loaded;
         if (phase !== "ready") onProgress?.({ loaded: before + loaded, phase });
       };
-      // What the limit leaves to this file: it is one of all.
-      const left = { ...options, limits: { maxBytes: most - before }, onProgress: tell };
-      const sink = await bring(files.source(path), () => new WeightsSink(engine), left);
+      const source = files.source(path);
+      if (!source) throw new NanoembedError("missing_file", `${path} is not among the files of the folder: it holds the weights`);
+      const sink = await bring(source, () => new WeightsSink(engine, allowance.left), { ...options, ...fetching(), allowance, onProgress: tell });
       before += last;
       guarded(() => parts.push(path, sink.take()), () => "safetensors");
     }
@@ -87,29 +155,36 @@ export async function loadFolder(
   return wrapped(guarded(() => engine.glue.Encoders.of_folder(parts), () => "safetensors"));
 }
 
-function remote(folder: string, options: LoadOptions): Files {
-  const base = new URL(folder, globalThis.location?.href);
-  const source = (path: string) => new URL(path, base);
-  const left = (response: Response) => void response.body?.cancel().catch(() => {});
-  // What is not there is a page of its own on some servers, with 200.
-  const isMissing = (response: Response) =>
-    response.status === 404 || response.status === 410 || (response.ok && isPage(response));
+/**
+ * The address of a file of a folder. Files name others, and whoever made them may have wanted to lead elsewhere: a name is only ever
+ * one within the folder, whatever it would mean as an address.
+ */
+export function addressWithin(folder: URL, path: string): URL {
+  const inner = new URL(`./${path.split("/").map(encodeURIComponent).join("/")}`, folder);
+  if (inner.href.startsWith(new URL(".", folder).href)) return inner;
+  throw new NanoembedError("bad_metadata", `"${path}" is no path within the folder ${folder.href}`);
+}
+
+/** Redirects are followed: the server that the caller has named may send to others for its files, as hubs do. Names may not. */
+function remote(folder: string | URL): Files {
+  let base: URL;
+  try {
+    base = new URL(folder, globalThis.location?.href);
+    addressWithin(base, "config.json");
+  } catch (cause) {
+    throw new NanoembedError("invalid_argument", `${String(folder)} is no address of a folder`, { cause });
+  }
+  const source = (path: string) => addressWithin(base, path);
   return {
     source,
-    async has(path) {
-      // Signed addresses that servers lead to may take no HEAD.
-      const response = await fetched(source(path), options.signal);
-      left(response);
-      return !isMissing(response);
-    },
-    async text(path) {
-      const response = await fetched(source(path), options.signal);
-      if (isMissing(response)) {
-        left(response);
-        return undefined;
-      }
-      const text = await bodyText(path, response, options.signal);
-      return /^\s*<(?:!doctype|html)/i.test(text) ? undefined : text;
+    async begin(path, options) {
+      const address = source(path);
+      const first = await begun(address, options);
+      const { status, ok } = first.response;
+      // What is not there is a page of its own on some servers, with 200.
+      if (status !== 404 && status !== 410 && !(ok && isPage(first.response))) return following(first, address, options);
+      end(first);
+      return undefined;
     },
   };
 }
@@ -117,11 +192,13 @@ function remote(folder: string, options: LoadOptions): Files {
 async function local(folder: string | URL): Promise<Files> {
   const { localFile, localUrl } = await import("./local-files.js");
   const base = localUrl(folder);
-  const source = (path: string) => new URL(path, base);
+  const source = (path: string) => addressWithin(base, path);
   return {
     source,
-    has: async (path) => (await localFile(source(path))) !== undefined,
-    text: async (path) => textOf(path, await localFile(source(path))),
+    async begin(path, options) {
+      const file = await localFile(source(path));
+      return file && pieces(file, options);
+    },
   };
 }
 
@@ -133,35 +210,10 @@ function picked(files: readonly File[] | FileList): Files {
     all.set(path, file);
   }
   return {
-    has: async (path) => all.has(path),
-    text: (path) => textOf(path, all.get(path)),
-    source(path) {
+    source: (path) => all.get(path),
+    async begin(path, options) {
       const file = all.get(path);
-      if (file) return file;
-      throw new NanoembedError("missing_file", `${path} is not among the files of the folder: it holds the weights`);
+      return file && pieces(file, options);
     },
   };
 }
-
-/** The text of an answer, which is refused as soon as it is known to be too large: a server need not say how large it is. */
-async function bodyText(path: string, response: Response, signal: AbortSignal | undefined): Promise<string> {
-  const decoder = new TextDecoder();
-  let bytes = sizeOf(response) ?? 0;
-  let text = "";
-  let arrived = 0;
-  for await (const piece of read(bodyOf(response).getReader(), signal)) {
-    arrived += piece.length;
-    bytes = Math.max(bytes, arrived);
-    if (bytes > MOST_TEXT_BYTES) throw tooLarge(path);
-    text += decoder.decode(piece, { stream: true });
-  }
-  return text + decoder.decode();
-}
-
-/** The text in a file, if that is there. */
-async function textOf(path: string, file: Blob | undefined): Promise<string | undefined> {
-  if (file && file.size > MOST_TEXT_BYTES) throw tooLarge(path);
-  return file?.text();
-}
-
-const tooLarge = (path: string) => new NanoembedError("too_large", `${path} has more than ${MOST_TEXT_BYTES} bytes`);

@@ -1,13 +1,14 @@
 import { NanoembedError } from "./errors.js";
-import type { Parts } from "./parts.js";
-import { asConnectionError, limits, read, watch, type FetchOptions } from "./source.js";
+import { within, type Parts } from "./parts.js";
+import { limits, read, type FetchOptions } from "./source.js";
 
 /** The parts of a stream in their order: what lies between them is passed over. */
 export function forwardOnly(stream: ReadableStream<Uint8Array>, size: number | undefined, options: FetchOptions): Parts {
   const { signal, stall } = limits(options);
   // Pieces with buffers of their own: some are kept while the next are read.
   const reader = stream.getReader();
-  const iterator = read(reader, signal);
+  // Each piece is waited for where it is asked for: a timer for all of them would keep a program from its end.
+  const iterator = read(reader, { signal: signal ?? new AbortController().signal, alive() {}, rest() {} });
   let rest: Uint8Array = new Uint8Array();
   let at = 0;
   return {
@@ -18,7 +19,7 @@ export function forwardOnly(stream: ReadableStream<Uint8Array>, size: number | u
       let length = 0;
       while (length < bytes) {
         if (rest.length === 0) {
-          const next = await within(iterator.next(), stall, at);
+          const next = await within(iterator.next(), stall);
           if (next.done) break;
           rest = next.value;
         }
@@ -48,16 +49,4 @@ export function forwardOnly(stream: ReadableStream<Uint8Array>, size: number | u
       void reader.cancel().catch(() => {});
     },
   };
-}
-
-/** What `promise` becomes, unless that takes longer than `stall` milliseconds. */
-async function within<T>(promise: Promise<T>, stall: number, offset: number): Promise<T> {
-  const watched = watch(undefined, stall);
-  const stalled = new Promise<never>((_, reject) =>
-    watched.signal.addEventListener("abort", () => reject(asConnectionError(watched.signal.reason, offset))));
-  try {
-    return await Promise.race([promise, stalled]);
-  } finally {
-    watched.done();
-  }
 }

@@ -15,9 +15,12 @@ export interface LoadOptions extends FetchOptions {
   cache?: CacheKind | false;
   /** What the file's SHA-256 must be, as in `<script integrity>`: `"sha256-…"`. The format's own checksums are always checked. */
   integrity?: string;
-  /** What a stranger's file may take: what is larger is refused (`too_large`) before it has been taken into memory. */
+  /** What a stranger's file or folder may take: what is larger is refused (`too_large`) before it has been taken into memory. */
   limits?: {
-    /** Bytes of the file, or of all files of a folder that hold weights. Default 2 GB. */
+    /**
+     * Bytes of the file, or of all files of a folder, its texts included: counted as they arrive, and after they are decompressed.
+     * Default 2 GB.
+     */
     maxBytes?: number;
   };
 }
@@ -31,22 +34,45 @@ export function checkLoad<More extends string>(options: LoadOptions, more: Recor
 /** How many bytes all files of a model may have. */
 export const mostBytes = (options: LoadOptions): number => options.limits?.maxBytes ?? 2e9;
 
+/** The bytes that may still come: of a file, or of all files of a folder, which arrive side by side. */
+export interface Allowance {
+  /** What may have so many, for messages. */
+  readonly of: string;
+  readonly most: number;
+  left: number;
+}
+
+/** All that `options` allow. */
+export const allowanceOf = (options: LoadOptions, of: string): Allowance => ({ of, most: mostBytes(options), left: mostBytes(options) });
+
+/** How a file is brought. */
+interface Bringing extends LoadOptions {
+  /** What it may take, where it is one of several. */
+  allowance?: Allowance;
+}
+
 /** Brings a file into a sink, from a cache if it is there. Aborts the sink if anything goes wrong. */
-export async function bring<S extends Sink>(source: Source, open: () => S, options: LoadOptions): Promise<S> {
+export const bring = async <S extends Sink>(source: Source, open: () => S, options: Bringing): Promise<S> =>
+  (await bringIfThere(source, () => pieces(source, options), open, options))!;
+
+/** The same of a file that may be missing: `begin` gives its bytes then, or nothing. */
+export async function bringIfThere<S extends Sink>(
+  source: Source | undefined,
+  begin: () => Promise<Pieces | undefined>,
+  open: () => S,
+  options: Bringing,
+): Promise<S | undefined> {
   const { integrity } = options;
   const compare = integrity === undefined ? undefined : (await import("./integrity.js")).comparing(integrity);
   const address = addressOf(source);
-  const filled = async (from: Pieces, phase: "download" | "cache") => {
-    try {
-      return await fill(from, open(), phase, options, compare);
-    } catch (error) {
-      throw located(error, source);
-    }
-  };
-  const fresh = async () => filled(await pieces(source, options), "download");
+  const filled = async (from: Pieces, phase: "download" | "cache") => fill(from, open(), phase, options, compare);
+  const explained = <T>(brought: Promise<T>) => brought.catch((error: unknown) => {
+    throw located(error, source);
+  });
+  const fresh = () => explained(begin().then((from) => from && filled(from, "download")));
   if (!options.cache || address === undefined) return fresh();
   const { throughCache } = await import("./cache.js");
-  const again = (kept: Pieces) => filled(kept, "cache");
+  const again = (kept: Pieces) => explained(filled(kept, "cache"));
   return throughCache(options.cache, address, again, fresh, options.signal);
 }
 
@@ -54,22 +80,24 @@ async function fill<S extends Sink>(
   source: Pieces,
   sink: S,
   phase: "download" | "cache",
-  options: LoadOptions,
+  options: Bringing,
   compare: ((sink: Sink) => Promise<void>) | undefined,
 ): Promise<S> {
-  const { signal, onProgress } = options;
-  const most = mostBytes(options);
-  const tooLarge = () => new NanoembedError("too_large", `the file has more than ${most} bytes`);
+  const { signal, onProgress, allowance = allowanceOf(options, "the file") } = options;
+  const check = (bytes: number) => {
+    if (!(bytes <= allowance.left)) throw new NanoembedError("too_large", `${allowance.of} has more than ${allowance.most} bytes`);
+  };
   const total = source.size;
   let loaded = 0;
   try {
-    if (!((total ?? 0) <= most)) throw tooLarge();
+    check(total ?? 0);
     if (total !== undefined) await sink.reserve(total);
     onProgress?.({ loaded, total, phase });
     for await (const piece of source) {
       signal?.throwIfAborted();
+      check(piece.length);
+      allowance.left -= piece.length;
       loaded += piece.length;
-      if (!(loaded <= most)) throw tooLarge();
       // A piece may have to wait for the module that takes it.
       await unlessAborted(sink.write(piece), signal);
       onProgress?.({ loaded, total, phase });
@@ -83,6 +111,7 @@ async function fill<S extends Sink>(
   } catch (error) {
     source.close?.();
     sink.abort();
+    allowance.left += loaded;
     throw error;
   }
 }

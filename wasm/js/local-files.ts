@@ -3,7 +3,7 @@ import { builtin } from "./node.js";
 
 interface Files {
   openAsBlob(path: string | URL): Promise<Blob>;
-  statSync(path: string | URL): { isDirectory(): boolean };
+  statSync(path: string | URL): { isDirectory(): boolean; isFile(): boolean };
 }
 
 /** The address of a file or a folder in Node's file system. */
@@ -18,16 +18,20 @@ export function localUrl(address: string | URL): URL {
 export async function localFile(address: string | URL): Promise<Blob | undefined> {
   const { openAsBlob, statSync } = builtin<Files>("node:fs")!;
   const url = localUrl(address);
+  let isFolder: boolean;
   try {
-    const blob = await openAsBlob(url);
-    if (!statSync(url).isDirectory()) return blob;
+    const there = statSync(url);
+    // Pipes and devices would be waited for where nobody can stop it.
+    if (there.isFile()) return await openAsBlob(url);
+    isFolder = there.isDirectory();
   } catch (cause) {
     const { code } = cause as { code?: string };
     // So it is called, too, if it is not there.
     if (code === "ENOENT" || code === "ENOTDIR" || code === "ERR_INVALID_ARG_VALUE") return undefined;
     throw new NanoembedError("missing_file", `${String(address)} cannot be read: ${String(cause)}`, { cause });
   }
-  throw new NanoembedError("missing_file", `${url.pathname} is a folder: the address of a model's folder ends with /`);
+  const why = isFolder ? "a folder: the address of a model's folder ends with /" : "no regular file";
+  throw new NanoembedError("missing_file", `${url.pathname} is ${why}`);
 }
 
 /** A file that has to be there. */

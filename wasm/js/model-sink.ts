@@ -118,6 +118,7 @@ function promptNames(file: Uint8Array): string[] {
  */
 export class ModelSink implements Sink {
   readonly #runners: Runners;
+  readonly #most: number;
   readonly #wanted: Kind | undefined;
   #inner: MemorySink<Reader> | undefined;
   #module: ModuleName | undefined;
@@ -126,8 +127,10 @@ export class ModelSink implements Sink {
   #size = 0;
   #isOver = false;
 
-  constructor(runners: Runners, wanted?: Kind) {
+  /** `most` is how many bytes the file may have, `wanted` what it has to hold. */
+  constructor(runners: Runners, most: number, wanted?: Kind) {
     this.#runners = runners;
+    this.#most = most;
     this.#wanted = wanted;
   }
 
@@ -188,7 +191,7 @@ export class ModelSink implements Sink {
   async #open(name: ModuleName): Promise<void> {
     const engine = await (await engineOf(this.#runners, name)).ready();
     if (this.#isOver) throw new DOMException("aborted", "AbortError");
-    this.#inner = new MemorySink(engine);
+    this.#inner = new MemorySink(engine, this.#most);
   }
 
   /** Now it is known what runs the file: that module has to be for what is wanted. */

@@ -2,8 +2,8 @@ import type { Engine, Glue, PartsReader } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import { MAGIC_BYTES, joined } from "./formats.js";
 import {
-  asConnectionError, bodyOf, bytesOf, checkAddress, fileOf, isBytes, isStream, limits, pause, read, sizeOf, unanswered, watch,
-  type FetchOptions, type Source,
+  asConnectionError, begun, bodyOf, bytesOf, checkAddress, fileOf, isBytes, isStream, limits, pause, read, sizeOf, unanswered, unlessAborted, watch,
+  type FetchOptions, type Source, type Watch,
 } from "./source.js";
 
 /** A file of which any part can be read. */
@@ -29,9 +29,10 @@ export async function parts(source: Source, options: FetchOptions = {}): Promise
   }
   const file = source instanceof Blob ? source : await fileOf(source);
   if (file) {
+    const { stall } = limits(options);
     return {
       size: file.size,
-      read: async (offset, length) => new Uint8Array(await file.slice(offset, offset + length).arrayBuffer()),
+      read: async (offset, length) => new Uint8Array(await within(file.slice(offset, offset + length).arrayBuffer(), stall)),
       close() {},
     };
   }
@@ -45,6 +46,16 @@ export async function parts(source: Source, options: FetchOptions = {}): Promise
 
 async function forward(stream: ReadableStream<Uint8Array>, size: number | undefined, options: FetchOptions): Promise<Parts> {
   return (await import("./forward-only.js")).forwardOnly(stream, size, options);
+}
+
+/** What becomes of `work`, unless that takes longer than `stall` milliseconds. */
+export async function within<T>(work: Promise<T>, stall: number): Promise<T> {
+  const watched = watch(undefined, stall);
+  try {
+    return await unlessAborted(work, watched.signal);
+  } finally {
+    watched.done();
+  }
 }
 
 /** How much of a file the first range request asks for. */
@@ -97,7 +108,9 @@ async function range(address: string | URL | Request, offset: number, length: nu
       if (!total) {
         // Another origin's server has to expose this header, or nobody knows where the file ends.
         void response.body?.cancel();
-        return { response: await fetch(new Request(address), signal ? { signal } : {}) };
+        const whole = await begun(address, options);
+        whole.done();
+        return whole;
       }
       return { response, bytes: await bytesFrom(response, length, watched), size: Number(total[1]) };
     } catch (cause) {
@@ -113,13 +126,14 @@ async function range(address: string | URL | Request, offset: number, length: nu
 }
 
 /** The body, at most as long as was asked for. */
-async function bytesFrom(response: Response, most: number, watched: ReturnType<typeof watch>): Promise<Uint8Array> {
+async function bytesFrom(response: Response, most: number, watched: Watch): Promise<Uint8Array> {
   const bytes = new Uint8Array(most);
   let length = 0;
-  for await (const piece of read(bodyOf(response).getReader(), watched.signal)) {
-    watched.alive();
+  for await (const piece of read(bodyOf(response).getReader(), watched)) {
     bytes.set(piece.subarray(0, most - length), length);
-    length = Math.min(most, length + piece.length);
+    length += piece.length;
+    // An answer to another question, which need not end.
+    if (length > most) return bytes;
   }
   return bytes.subarray(0, length);
 }

@@ -8,7 +8,7 @@ import type { Reranker } from "./encoders.js";
 import { NanoembedError, check, checkNames } from "./errors.js";
 import { isFolder, type Folder } from "./folders.js";
 import type { FileSummary, InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
-import { bring } from "./load.js";
+import { bring, mostBytes } from "./load.js";
 import { isLocal } from "./node.js";
 import { checkLoadOptions, MODULES, type LoadOptions, type Model } from "./options.js";
 import type { Platform } from "./platform.js";
@@ -70,9 +70,10 @@ export class RemoteSink implements Sink {
   #handles: Promise<number>[];
   #sent: Promise<unknown>[] = [];
 
-  constructor(threads: Thread[], kind: Model["kind"] | undefined, isShared?: boolean) {
+  constructor(threads: Thread[], options: LoadOptions, isShared?: boolean) {
     this.#threads = threads;
-    this.#handles = threads.map((thread) => thread.ask<number>("begin", { args: [kind, isShared] }));
+    const args = [mostBytes(options), options.kind, isShared];
+    this.#handles = threads.map((thread) => thread.ask<number>("begin", { args }));
     for (const handle of this.#handles) handle.catch(() => {});
   }
 
@@ -158,7 +159,7 @@ class Pool implements WorkerPool {
     checkLoadOptions(options);
     options.signal?.throwIfAborted();
     if (isFolder(source)) return this.#folder(source, options);
-    const remote = (threads: Thread[], isShared?: boolean) => new RemoteSink(threads, options.kind, isShared);
+    const remote = (threads: Thread[], isShared?: boolean) => new RemoteSink(threads, options, isShared);
     // Where it cannot be loaded, each worker has a copy.
     const sharing = this.#isShared && (await import("./sharing.js").catch(() => undefined));
     const sink = await bring(source, () => sharing ? new sharing.SharingSink(this.#threads, remote) : remote(this.#threads), options);

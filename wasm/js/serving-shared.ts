@@ -36,7 +36,8 @@ export function sharing(modules: Modules, shared: SharedModules): Record<string,
   const inside = (handle: number) => (things.get(handle) as unknown as Local<Shareable & { free(): void }>).open();
 
   return {
-    begin: ({ args: [kind, isShared] }) => begin(new ModelSink(isShared ? sharers : ordinary, kind as Model["kind"] | undefined)),
+    begin: ({ args: [most, kind, isShared] }) =>
+      begin(new ModelSink(isShared ? sharers : ordinary, most as number, kind as Model["kind"] | undefined)),
     shares: ({ handle }) => inTurn(handle!, ({ engine }) => engine instanceof SharedEngine),
     offer({ handle }): Offer {
       const model = inside(handle!);

@@ -100,7 +100,7 @@ function answering(modules: Modules): Record<string, Answering> {
         return new Promise(() => {});
       });
     }),
-    begin: ({ args: [kind] }) => begin(new ModelSink(runners, kind as Model["kind"] | undefined)),
+    begin: ({ args: [most, kind] }) => begin(new ModelSink(runners, most as number, kind as Model["kind"] | undefined)),
     shares: () => false,
     reserve: ({ handle, args: [bytes] }) => inTurn(handle!, (sink) => sink.reserve(bytes as number)),
     write: ({ handle, args: [piece] }) => inTurn(handle!, (sink) => sink.write(piece as Uint8Array)),

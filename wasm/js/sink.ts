@@ -1,5 +1,5 @@
 import { Purpose, type Engine, type Glue, type Reader } from "./engine.js";
-import { guarded } from "./errors.js";
+import { NanoembedError, guarded } from "./errors.js";
 
 /** Takes the bytes of a file as they come. */
 export interface Sink {
@@ -19,10 +19,13 @@ export class MemorySink<R extends Reader> implements Sink {
   /** The module whose memory the bytes are in. */
   readonly engine: Engine<Glue>;
   #reader: R | undefined;
+  readonly #most: number;
   #reserved = 0;
 
-  constructor(engine: Engine<Glue>) {
+  /** `most` is how many bytes the file may have. */
+  constructor(engine: Engine<Glue>, most: number) {
     this.engine = engine;
+    this.#most = most;
     this.#reader = new engine.glue.Reader(Purpose.Load, false, -1) as R;
   }
 
@@ -45,6 +48,7 @@ export class MemorySink<R extends Reader> implements Sink {
     }, () => this.format);
     // The header says how large the file is, where the server did not.
     const size = reader.file_bytes();
+    if (size > this.#most) throw new NanoembedError("too_large", `the file says that it has ${size} bytes: more than ${this.#most}`);
     if (size > this.#reserved && size < 2 ** 31) this.reserve(size);
   }
 

@@ -5,7 +5,7 @@
  */
 import type { InitOptions } from "./engine.js";
 import { NanoembedError, checkNames } from "./errors.js";
-import { bring, checkLoad, type LoadOptions as BaseOptions } from "./load.js";
+import { bring, checkLoad, mostBytes, type LoadOptions as BaseOptions } from "./load.js";
 import { slim } from "./module-slim.js";
 import { MemorySink } from "./sink.js";
 import { unlessAborted, type Source } from "./source.js";
@@ -31,7 +31,7 @@ export async function load(source: Source, options: LoadOptions = {}): Promise<W
   checkLoad(options, { duplicates: true });
   options.signal?.throwIfAborted();
   await unlessAborted(slim.ready(), options.signal);
-  const sink = await bring(source, () => new MemorySink(slim), options);
+  const sink = await bring(source, () => new MemorySink(slim, mostBytes(options)), options);
   if (sink.format !== "finalfusion") {
     sink.abort();
     throw new NanoembedError("wrong_kind", "the file holds no word vectors");

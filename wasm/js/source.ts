@@ -29,7 +29,7 @@ export interface FetchOptions {
   signal?: Platform<"AbortSignal">;
   /** How often a broken connection is taken up again where it broke, if the server can do that. Default 3. */
   retries?: number;
-  /** After how many milliseconds without a byte a connection counts as broken. Default 30,000. */
+  /** After how many milliseconds without a byte a connection, stream or file counts as broken. Default 30,000. */
   stall?: number;
 }
 
@@ -58,17 +58,17 @@ export const bytesOf = (source: ArrayBuffer | ArrayBufferView): Uint8Array =>
 export const isAddress = (source: unknown): source is string | URL => typeof source === "string" || source instanceof URL;
 
 /** The address of a source that can be fetched again. */
-export function addressOf(source: Source): string | undefined {
+export function addressOf(source: Source | undefined): string | undefined {
   if (typeof source === "string") return source;
   if (source instanceof URL) return source.href;
   return source instanceof Request ? source.url : undefined;
 }
 
 /** The error, which says what file it is about: what an argument is wrong with is none. */
-export function located(error: unknown, source: Source): unknown {
+export function located(error: unknown, source: Source | undefined): unknown {
   const { url, webkitRelativePath, name } = (source ?? {}) as Partial<Response & File>;
   const where = addressOf(source) ?? (url || webkitRelativePath || name);
-  const isAbout = error instanceof NanoembedError && error.code !== "invalid_argument" && error.code !== "disposed";
+  const isAbout = error instanceof NanoembedError && !["invalid_argument", "disposed", "missing_file"].includes(error.code);
   if (where && isAbout && !error.message.includes(where)) error.message += `: ${where}`;
   return error;
 }
@@ -109,8 +109,18 @@ async function* cut(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += step) yield bytes.subarray(start, start + step);
 }
 
-function fromStream(stream: ReadableStream<Uint8Array>, size: number | undefined, { signal }: FetchOptions): Pieces {
-  return { size, [Symbol.asyncIterator]: () => read(reads(stream), signal) };
+/** What comes from a stream, which is waited for no longer than `stall`, wherever its bytes come from. */
+function fromStream(stream: ReadableStream<Uint8Array>, size: number | undefined, options: FetchOptions): Pieces {
+  const { signal, stall } = limits(options);
+  async function* all() {
+    const watched = watch(signal, stall);
+    try {
+      yield* read(reads(stream), watched);
+    } finally {
+      watched.done();
+    }
+  }
+  return { size, close: () => void stream.cancel().catch(() => {}), [Symbol.asyncIterator]: all };
 }
 
 /** As much as a read of a stream of bytes may bring. */
@@ -140,18 +150,24 @@ function reads(stream: ReadableStream<Uint8Array>): Reads {
   };
 }
 
-export async function* read(reader: Reads, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-  const stop = () => void reader.cancel(signal?.reason).catch(() => {});
-  signal?.addEventListener("abort", stop);
+/** The pieces that a reader gives. Only the time in which one is waited for counts as silence, not that of whoever takes them. */
+export async function* read(reader: Reads, { signal, alive, rest }: Omit<Watch, "done">): AsyncGenerator<Uint8Array> {
+  const stop = () => void reader.cancel(signal.reason).catch(() => {});
+  signal.addEventListener("abort", stop);
   try {
     for (;;) {
+      signal.throwIfAborted();
+      alive();
       const { done, value } = await reader.read();
-      signal?.throwIfAborted();
+      rest();
+      signal.throwIfAborted();
       if (done || !value) return;
       yield value;
     }
+  } catch (broken) {
+    throw signal.aborted ? signal.reason : broken;
   } finally {
-    signal?.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", stop);
     stop();
   }
 }
@@ -173,26 +189,33 @@ export function sizeOf(response: Response): number | undefined {
 /** Whether the body is a web page, which no model is. */
 export const isPage = (response: Response): boolean => /^text\/html\b/.test(response.headers.get("content-type") ?? "");
 
-/** An answer of any kind, or an error that says why there is none. */
-export async function fetched(address: string | URL | Request, signal?: AbortSignal): Promise<Response> {
-  try {
-    return await fetch(address, signal ? { signal } : {});
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw await unanswered(address, error);
-  }
-}
-
 /** Why an address has no answer, as far as can be told. */
 export async function unanswered(address: string | URL | Request, cause: unknown): Promise<unknown> {
   const explained = await import("./unanswered.js").catch(() => undefined);
   return explained ? explained.unanswered(address, cause) : asConnectionError(cause, 0);
 }
 
-/** Fetches, and takes broken connections up again with a range request if the file is still the same. */
-async function download(address: string | URL | Request, options: FetchOptions): Promise<Pieces> {
+/** Fetches the file at an address. */
+const download = async (address: string | URL | Request, options: FetchOptions): Promise<Pieces> =>
+  following(await begun(address, options), address, options);
+
+/** The beginning of an answer, of any status. */
+export function begun(address: string | URL | Request, options: FetchOptions): Promise<Attempt> {
+  const { signal = (address as Request).signal, stall } = limits(options);
+  return attempt(address, 0, undefined, signal, stall);
+}
+
+/** Ends a connection whose bytes nobody wants. */
+export function end({ response, done }: Attempt): void {
+  done();
+  void response.body?.cancel().catch(() => {});
+}
+
+/** What follows of a file; broken connections are taken up again with a range request if the file is still the same. */
+export function following(first: Attempt, address: string | URL | Request, options: FetchOptions): Pieces {
   const { signal = (address as Request).signal, retries, stall } = limits(options);
-  const first = await attempt(address, 0, undefined, signal, stall);
+  if (!first.response.ok) end(first);
+  bodyOf(first.response);
   const size = sizeOf(first.response);
   // A weak tag does not promise the same bytes.
   const etag = first.response.headers.get("etag") ?? "";
@@ -203,10 +226,9 @@ async function download(address: string | URL | Request, options: FetchOptions):
     let offset = 0;
     let left = retries;
     for (;;) {
-      const { response, signal: own, alive, done } = current;
+      const { response, done } = current;
       try {
-        for await (const piece of read(reads(bodyOf(response)), own)) {
-          alive();
+        for await (const piece of read(reads(bodyOf(response)), current)) {
           offset += piece.length;
           yield piece;
         }
@@ -214,8 +236,7 @@ async function download(address: string | URL | Request, options: FetchOptions):
         throw new NanoembedError("source_changed", `the connection ended after ${offset} of ${size} bytes`);
       } catch (broken) {
         signal?.throwIfAborted();
-        const cause = own.aborted ? own.reason : broken;
-        if (!canResume || left === 0) throw asConnectionError(cause, offset);
+        if (!canResume || left === 0) throw asConnectionError(broken, offset);
         for (;;) {
           await pause((1 << (retries - left)) * 250, signal);
           left -= 1;
@@ -232,11 +253,7 @@ async function download(address: string | URL | Request, options: FetchOptions):
       }
     }
   }
-  const close = () => {
-    first.done();
-    void first.response.body?.cancel().catch(() => {});
-  };
-  return { size, close, [Symbol.asyncIterator]: all };
+  return { size, close: () => end(first), [Symbol.asyncIterator]: all };
 }
 
 /** How patient the caller is. */
@@ -245,8 +262,19 @@ export function limits({ signal, retries = 3, stall = 30_000 }: FetchOptions) {
   return { signal, retries, stall };
 }
 
+/** Ends what is waited for when nothing comes. */
+export interface Watch {
+  /** Aborted by the caller's own signal, or by silence. */
+  readonly signal: AbortSignal;
+  /** Something came: silence counts anew. */
+  alive(): void;
+  /** Nothing is waited for until `alive` is called. */
+  rest(): void;
+  done(): void;
+}
+
 /** A signal that follows `signal`, and aborts when nobody has called `alive` for `stall` milliseconds. */
-export function watch(signal: AbortSignal | undefined, stall: number) {
+export function watch(signal: AbortSignal | undefined, stall: number): Watch {
   const own = new AbortController();
   const pass = () => own.abort(signal?.reason);
   if (signal?.aborted) pass();
@@ -259,6 +287,7 @@ export function watch(signal: AbortSignal | undefined, stall: number) {
   return {
     signal: own.signal,
     alive: () => { quiet = 0; },
+    rest: () => { quiet = -Infinity; },
     done: () => {
       clearInterval(timer);
       signal?.removeEventListener("abort", pass);
@@ -271,7 +300,7 @@ export function asConnectionError(cause: unknown, offset: number): unknown {
   return new NanoembedError("connection_lost", `the connection broke after ${offset} bytes: ${cause}`, { offset, cause });
 }
 
-interface Attempt extends ReturnType<typeof watch> {
+export interface Attempt extends Watch {
   response: Response;
 }
 
@@ -283,28 +312,31 @@ async function attempt(
   stall: number,
 ): Promise<Attempt> {
   const watched = watch(signal, stall);
+  let response: Response | undefined;
   try {
     const request = new Request(address);
     // `if-range` would have other origins asked first whether it may be sent, which most of them refuse.
     if (offset > 0) request.headers.set("range", `bytes=${offset}-`);
-    const response = await fetch(request, { signal: watched.signal });
-    if (!response.ok) bodyOf(response);
-    if (offset > 0) {
-      const range = response.headers.get("content-range") ?? "";
-      const isSame = etag === undefined || response.headers.get("etag") === etag;
-      if (response.status !== 206 || !isSame || !range.startsWith(`bytes ${offset}-`)) {
-        void response.body?.cancel();
-        throw new NanoembedError("source_changed", "the file changed meanwhile", { offset });
-      }
-    }
+    response = await fetch(request, { signal: watched.signal });
+    if (offset > 0) checkRest(response, offset, etag);
     return { response, ...watched };
   } catch (error) {
     watched.done();
+    void response?.body?.cancel().catch(() => {});
     signal?.throwIfAborted();
     const isSilent = offset === 0 && !watched.signal.aborted && !(error instanceof NanoembedError);
     if (isSilent) throw await unanswered(address, error);
     throw asConnectionError(watched.signal.aborted ? watched.signal.reason : error, offset);
   }
+}
+
+/** Refuses an answer that is not the rest of the same file. */
+function checkRest(response: Response, offset: number, etag: string | undefined): void {
+  bodyOf(response);
+  const range = response.headers.get("content-range") ?? "";
+  const isSame = etag === undefined || response.headers.get("etag") === etag;
+  if (response.status === 206 && isSame && range.startsWith(`bytes ${offset}-`)) return;
+  throw new NanoembedError("source_changed", "the file changed meanwhile", { offset });
 }
 
 export const pause = (milliseconds: number, signal?: AbortSignal) =>

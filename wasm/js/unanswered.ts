@@ -6,6 +6,9 @@ export async function unanswered(address: string | URL | Request, cause: unknown
   return new NanoembedError("connection_lost", await sentence(url, cause), { offset: 0, cause });
 }
 
+/** For how long a server is asked whether it is there. */
+const PROBE_MILLISECONDS = 5_000;
+
 async function sentence(url: string, cause: unknown): Promise<string> {
   let parsed: URL;
   try {
@@ -21,7 +24,7 @@ async function sentence(url: string, cause: unknown): Promise<string> {
   if (globalThis.navigator?.onLine === false) return `${parsed.href} cannot be fetched: there is no network`;
   if (parsed.origin === globalThis.location?.origin) return `${parsed.href} does not answer: ${String(cause)}`;
   // Whatever comes back may not be read, but it comes.
-  const isThere = await fetch(parsed, { mode: "no-cors", method: "HEAD" }).then(() => true, () => false);
+  const isThere = await fetch(parsed, { mode: "no-cors", method: "HEAD", signal: AbortSignal.timeout(PROBE_MILLISECONDS) }).then(() => true, () => false);
   // To an isolated page nothing comes that does not allow it.
   if (!isThere && globalThis.crossOriginIsolated) {
     return `${parsed.href} does not answer, or does not allow this page to read it: the page is cross-origin isolated, ` +
