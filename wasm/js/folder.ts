@@ -3,6 +3,7 @@ import type { Engine, Reader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
 import { pathOf, type Folder } from "./folders.js";
 import { MAGIC_BYTES, familyOf } from "./formats.js";
+import { NEWER_NODE, isOldNode } from "./left-behind.js";
 import { allowanceOf, bring, bringIfThere, type LoadOptions } from "./load.js";
 import { isLocal } from "./node.js";
 import type { SentenceModel, SentenceOptions } from "./sentences.js";
@@ -172,7 +173,8 @@ function remote(folder: string | URL): Files {
     base = new URL(folder, globalThis.location?.href);
     addressWithin(base, "config.json");
   } catch (cause) {
-    throw new NanoembedError("invalid_argument", `${String(folder)} is no address of a folder`, { cause });
+    const why = isOldNode() ? `: ${NEWER_NODE}` : "";
+    throw new NanoembedError("invalid_argument", `${String(folder)} is no address of a folder${why}`, { cause });
   }
   const source = (path: string) => addressWithin(base, path);
   return {

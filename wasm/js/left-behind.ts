@@ -29,7 +29,17 @@ const REMEDY =
   "the package's .wasm files have to lie beside its JavaScript, where esbuild and Rollup do not put them: copy them there from " +
   "node_modules/nanoembed/dist, or import nanoembed/inline, which needs none, or say with init() where they are";
 
+/** Whether this is a Node that gives none of its own modules to code which runs in browsers, too: files cannot be read in it. */
+export function isOldNode(): boolean {
+  const { process } = globalThis as { process?: { versions?: { node?: string }; getBuiltinModule?: unknown } };
+  return process?.versions?.node !== undefined && process.getBuiltinModule === undefined;
+}
+
+/** What is said in such a Node. */
+export const NEWER_NODE = "nanoembed reads files in Node 20.16, 22.3 and later";
+
 /** Throws why a module was not found, and says what to do about it. */
 export function withRemedy(cause: unknown): never {
-  throw new Error(`${String(cause)}: ${REMEDY}`, { cause });
+  // Of an old Node the cause says it.
+  throw new Error(isOldNode() ? String(cause) : `${String(cause)}: ${REMEDY}`, { cause });
 }

@@ -1,4 +1,5 @@
 import { NanoembedError } from "./errors.js";
+import { NEWER_NODE, isOldNode } from "./left-behind.js";
 
 /** Why a request has no answer: browsers do not tell a server that is not there from one that does not let this page read. */
 export async function unanswered(address: string | URL | Request, cause: unknown): Promise<NanoembedError> {
@@ -14,11 +15,11 @@ async function sentence(url: string, cause: unknown): Promise<string> {
   try {
     parsed = new URL(url, globalThis.location?.href);
   } catch {
-    return `"${url}" is no address: give a whole one, or the file's bytes`;
+    return `"${url}" is no address: ${isOldNode() ? NEWER_NODE : "give a whole one, or the file's bytes"}`;
   }
   // Node says it itself.
   const inner = (cause as { cause?: { code?: string; message?: string } } | undefined)?.cause;
-  if (parsed.protocol === "file:") return `${parsed.href} cannot be fetched: read the file and give its bytes`;
+  if (parsed.protocol === "file:") return `${parsed.href} cannot be fetched: ${isOldNode() ? NEWER_NODE : "read the file and give its bytes"}`;
   const why = inner?.code ?? inner?.message;
   if (why) return `${parsed.href} does not answer: ${why}`;
   if (globalThis.navigator?.onLine === false) return `${parsed.href} cannot be fetched: there is no network`;

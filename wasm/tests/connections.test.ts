@@ -1,4 +1,5 @@
 // Connections that break in ways that a page cannot see: what is still waited for, and what stays open.
+import { execFileSync } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
@@ -196,4 +197,16 @@ test("a file that is too large, another one than was meant or a page is told by 
   await expect(load(address, { integrity })).rejects.toMatchObject({ code: "integrity", message: expect.stringContaining(address) });
   const { address: page } = await serve((_, response) => response.end("<!doctype html><title>Home</title>".padEnd(999)));
   await expect(inspect(page)).rejects.toMatchObject({ message: expect.stringContaining(page) });
+});
+
+test("a Node that is too old to read files is told which one is not", () => {
+  const program = `
+    process.getBuiltinModule = undefined;
+    const { load } = await import(${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)});
+    const sources = ["model.weights", "folder/", new TextEncoder().encode("FiFu".padEnd(99, "\\0"))];
+    for (const source of sources) console.log(await load(source).catch(({ message }) => message));
+  `;
+  const said = execFileSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" }).trim().split("\n");
+  expect(said).toHaveLength(3);
+  for (const line of said) expect(line).toContain("Node 20.16, 22.3 and later");
 });
