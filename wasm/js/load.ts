@@ -1,7 +1,7 @@
 import type { CacheKind } from "./cache.js";
 import { NanoembedError, checkNames } from "./errors.js";
 import type { Sink } from "./sink.js";
-import { FETCH, addressOf, located, pieces, unlessAborted, type FetchOptions, type Pieces, type Progress, type Source } from "./source.js";
+import { FETCH, addressOf, located, pause, pieces, unlessAborted, type FetchOptions, type Pieces, type Progress, type Source } from "./source.js";
 
 export interface LoadOptions extends FetchOptions {
   /** Is told of progress after every piece. */
@@ -62,14 +62,24 @@ export async function bringIfThere<S extends Sink>(
   open: () => S,
   options: Bringing,
 ): Promise<S | undefined> {
-  const { integrity } = options;
+  const { integrity, retries = 3 } = options;
   const compare = integrity === undefined ? undefined : (await import("./integrity.js")).comparing(integrity);
   const address = addressOf(source);
   const filled = async (from: Pieces, phase: "download" | "cache") => fill(from, open(), phase, options, compare);
   const explained = <T>(brought: Promise<T>) => brought.catch((error: unknown) => {
     throw located(error, source);
   });
-  const fresh = () => explained(begin().then((from) => from && filled(from, "download")));
+  const tried = async (left: number): Promise<S | undefined> => {
+    const from = await begin();
+    try {
+      return from && (await filled(from, "download"));
+    } catch (error) {
+      if (!from?.beginsAgain || left === 0 || !/^(connection_lost|timed_out)$/.test((error as NanoembedError).code)) throw error;
+    }
+    await pause((1 << (retries - left)) * 250, options.signal);
+    return tried(left - 1);
+  };
+  const fresh = () => explained(tried(retries));
   if (!options.cache || address === undefined) return fresh();
   const { throughCache } = await import("./cache.js");
   const again = (kept: Pieces) => explained(filled(kept, "cache"));

@@ -27,7 +27,7 @@ export interface Progress {
 export interface FetchOptions {
   /** Stops everything and frees what was there. */
   signal?: Platform<"AbortSignal">;
-  /** How often a broken connection is taken up again where it broke, if the server can do that. Default 3. */
+  /** How often a broken connection is taken up again: where it broke, if the server can do that, or else from the start. Default 3. */
   retries?: number;
   /** After how many milliseconds without a byte a connection, stream or file counts as broken. Default 30,000. */
   stall?: number;
@@ -39,6 +39,8 @@ export const FETCH = { signal: true, retries: true, stall: true } satisfies Reco
 /** The pieces of a file in order, and what is known of its size. */
 export interface Pieces extends AsyncIterable<Uint8Array> {
   readonly size: number | undefined;
+  /** Whether a broken connection is not taken up where it broke, so that the file has to be begun again. */
+  readonly beginsAgain?: boolean;
   /** Ends what was opened and never read. */
   close?(): void;
 }
@@ -228,12 +230,16 @@ export function following(first: Attempt, address: string | URL | Request, optio
     for (;;) {
       const { response, done } = current;
       try {
+        // A server that knows no ranges sends from the start again.
+        let passed = response === first.response || response.status === 206 ? 0 : offset;
         for await (const piece of read(reads(bodyOf(response)), current)) {
-          offset += piece.length;
-          yield piece;
+          const rest = piece.subarray(Math.min(passed, piece.length));
+          passed -= piece.length - rest.length;
+          offset += rest.length;
+          if (rest.length > 0) yield rest;
         }
         if (size === undefined || offset >= size) return;
-        throw new NanoembedError("source_changed", `the connection ended after ${offset} of ${size} bytes`);
+        throw new NanoembedError("connection_lost", `the connection ended after ${offset} of ${size} bytes`);
       } catch (broken) {
         signal?.throwIfAborted();
         if (!canResume || left === 0) throw asConnectionError(broken, offset);
@@ -253,7 +259,7 @@ export function following(first: Attempt, address: string | URL | Request, optio
       }
     }
   }
-  return { size, close: () => end(first), [Symbol.asyncIterator]: all };
+  return { size, beginsAgain: !canResume, close: () => end(first), [Symbol.asyncIterator]: all };
 }
 
 /** How patient the caller is. */
@@ -335,7 +341,7 @@ function checkRest(response: Response, offset: number, etag: string | undefined)
   bodyOf(response);
   const range = response.headers.get("content-range") ?? "";
   const isSame = etag === undefined || response.headers.get("etag") === etag;
-  if (response.status === 206 && isSame && range.startsWith(`bytes ${offset}-`)) return;
+  if (isSame && (response.status === 200 || range.startsWith(`bytes ${offset}-`))) return;
   throw new NanoembedError("source_changed", "the file changed meanwhile", { offset });
 }
 

@@ -210,3 +210,31 @@ test("a Node that is too old to read files is told which one is not", () => {
   expect(said).toHaveLength(3);
   for (const line of said) expect(line).toContain("Node 20.16, 22.3 and later");
 });
+
+test.each([undefined, 'W/"weak"'])("a file with the tag %s is begun again where its connection breaks", async (tag) => {
+  const server = await serve((request, response) => {
+    expect(request.headers.range).toBeUndefined();
+    response.writeHead(200, { "content-length": file.length, ...(tag && { etag: tag }) });
+    if (server.requests < 3) response.write(file.subarray(0, file.length >> 1), () => setTimeout(() => response.destroy(), 20));
+    else response.end(file);
+  });
+  using words = await load(server.address, { kind: "words" });
+  using whole = await load(file, { kind: "words" });
+  expect([words.count, server.requests]).toEqual([whole.count, 3]);
+  await expect(load((await serve((_, response) => {
+    response.writeHead(200, { "content-length": file.length });
+    response.write(file.subarray(0, 10), () => response.destroy());
+  })).address, { kind: "words", retries: 1 })).rejects.toMatchObject({ code: "connection_lost" });
+});
+
+test("of a server that knows no ranges what was there is passed over, if the file is the same", async () => {
+  const serveWhole = (second: string) => serve((request, response, start) => {
+    if (start === 0) return silentAfterResuming(request, response, start);
+    response.writeHead(200, { etag: second, "content-length": file.length }).end(file);
+  });
+  const same = await serveWhole(etag);
+  using words = await load(same.address, { kind: "words" });
+  using whole = await load(file, { kind: "words" });
+  expect([words.count, same.requests]).toEqual([whole.count, 2]);
+  await expect(load((await serveWhole('"two"')).address, { kind: "words" })).rejects.toMatchObject({ code: "source_changed" });
+});
