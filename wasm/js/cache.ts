@@ -10,6 +10,13 @@ const NAME = "nanoembed";
 /** Errors that say nothing of a copy. */
 const CALLERS = ["invalid_argument", "too_large", "no_crypto", "module_not_loaded"];
 
+/** Whether an error may be that of a copy: damaged, or of another version than what is there now. */
+export const blamesCopy = (error: unknown): boolean => error instanceof NanoembedError && !CALLERS.includes(error.code);
+
+export function checkKind(kind: CacheKind): void {
+  check(kind === "cache-api" || kind === "opfs", "cache must be `cache-api` or `opfs`");
+}
+
 /** What is under way, by where it will be kept. */
 const underWay = new Map<string, Promise<unknown>>();
 
@@ -24,7 +31,7 @@ export function throughCache<S extends Sink>(
   fresh: () => Promise<S | undefined>,
   signal?: AbortSignal,
 ): Promise<S | undefined> {
-  check(kind === "cache-api" || kind === "opfs", "cache must be `cache-api` or `opfs`");
+  checkKind(kind);
   return inTurn(`${kind} ${address}`, async () => {
     signal?.throwIfAborted();
     const kept = await recall(kind, address, signal);
@@ -32,8 +39,8 @@ export function throughCache<S extends Sink>(
       try {
         return await again(kept);
       } catch (error) {
-        if (!(error instanceof NanoembedError) || CALLERS.includes(error.code)) throw error;
-        // The copy is damaged, or the file is another by now: what there is now takes its place, once that is loaded.
+        if (!blamesCopy(error)) throw error;
+        // What there is now takes its place, once that is loaded.
       }
     }
     const sink = await fresh();
@@ -56,7 +63,7 @@ function inTurn<S extends Sink | undefined>(key: string, bring: () => Promise<S>
 }
 
 /** The kept copy of `address`; `undefined` if there is none, or the store cannot be used. */
-async function recall(kind: CacheKind, address: string, signal?: AbortSignal): Promise<Pieces | undefined> {
+export async function recall(kind: CacheKind, address: string, signal?: AbortSignal): Promise<Pieces | undefined> {
   try {
     if (kind === "opfs") {
       const handle = await (await folder()).getFileHandle(await fileName(address));
@@ -79,7 +86,7 @@ export async function isKept(kind: CacheKind, address: string): Promise<boolean>
 }
 
 /** Keeps a copy. A store that is full or forbidden is no reason to fail: the answer says whether it worked. */
-async function keep(kind: CacheKind, address: string, bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
+export async function keep(kind: CacheKind, address: string, bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
   try {
     const blob = new Blob([bytes]);
     if (kind === "opfs") {

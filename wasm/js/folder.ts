@@ -21,6 +21,9 @@ interface Files {
   begin(path: string, options: FetchOptions): Promise<Pieces | undefined>;
 }
 
+/** The texts of a folder by their paths; nothing for those that are not there. */
+export type FolderTexts = Map<string, string | undefined>;
+
 /** Texts that most folders have: they are fetched at once. What else is wanted, the module asks for. */
 const USUAL = [
   "config.json", "tokenizer.json", "tokenizer_config.json", "modules.json", "sentence_bert_config.json",
@@ -85,19 +88,25 @@ export async function loadFolder(
   if (options.requantize) throw new NanoembedError("unsupported_setting", "requantize: the weights of a folder are used as they are in its files");
   limits(options);
   // What is under way ends with whatever fails.
-  const failed = new AbortController();
-  try {
-    return await brought(engine, folder, options, failed.signal);
-  } catch (error) {
-    failed.abort();
-    throw error;
-  }
+  const attempt = async (texts: FolderTexts) => {
+    const failed = new AbortController();
+    try {
+      return await brought(engine, folder, options, texts, failed.signal);
+    } catch (error) {
+      failed.abort();
+      throw error;
+    }
+  };
+  if (!options.cache || !isAddress(folder) || isLocal(folder)) return attempt(new Map());
+  const { throughKeptTexts } = await import("./kept-texts.js");
+  return throughKeptTexts(options.cache, String(folder), attempt, options.signal);
 }
 
 async function brought(
   engine: Engine<EncoderGlue>,
   folder: Folder,
   options: LoadOptions,
+  texts: FolderTexts,
   failed: AbortSignal,
 ): Promise<SentenceModel | Reranker> {
   const { onProgress, retries, stall, signal = new AbortController().signal } = options;
@@ -106,20 +115,26 @@ async function brought(
     signal: either(failed, signal), ...(retries !== undefined && { retries }), ...(stall !== undefined && { stall }),
   });
   const allowance = allowanceOf(options, "the folder");
+  for (const kept of texts.values()) allowance.left -= kept?.length ?? 0;
   const files = !isAddress(folder) ? picked(folder) : isLocal(folder) ? await local(folder) : remote(folder);
-  const text = async (path: string) => {
+  const fetchedText = async (path: string) => {
     const own = fetching();
     const sink = await bringIfThere(files.source(path), () => files.begin(path, own), () => new TextSink(), { ...own, allowance });
     return sink?.text;
   };
   // Signed addresses that servers lead to may take no HEAD.
-  const has = async (path: string) => {
+  const presence = async (path: string) => {
     const file = await files.begin(path, fetching());
     file?.close?.();
-    return file !== undefined;
+    return file && "";
   };
-  const texts = Promise.all(USUAL.map(async (path) => [path, await text(path)] as const));
-  const [usual] = await Promise.all([texts, unlessAborted(engine.ready(), signal)]);
+  /** A text; of weights any says that they are there. */
+  const text = async (path: string) => {
+    if (!texts.has(path)) texts.set(path, await (path.endsWith(".safetensors") ? presence : fetchedText)(path));
+    return texts.get(path);
+  };
+  const taken = Promise.all(USUAL.map(async (path) => [path, await text(path)] as const));
+  const [usual] = await Promise.all([taken, unlessAborted(engine.ready(), signal)]);
   if (usual.every(([, text]) => text === undefined)) {
     const where = isAddress(folder) ? String(folder) : "what was picked";
     throw new NanoembedError("missing_file", `${where} is no folder of a model: there is neither ${USUAL.join(", nor ")}`);
@@ -131,8 +146,7 @@ async function brought(
       const path = guarded(() => parts.wanted());
       if (path === undefined) break;
       // Where there is an index, it is asked whether the weights are in one file all the same.
-      const isWeights = path.endsWith(".safetensors");
-      parts.put(path, isWeights ? ((await has(path)) ? "" : undefined) : await text(path));
+      parts.put(path, await text(path));
       signal.throwIfAborted();
     }
     let before = 0;

@@ -8,7 +8,7 @@ import type { Api, LoadOptions } from "./api.js";
 import { breathe } from "./breathe.js";
 import { DownloadMonitor } from "./download-monitor.js";
 import { NanoembedError, check, checkNames } from "./errors.js";
-import { isFolder, type Folder } from "./folders.js";
+import type { Folder } from "./folders.js";
 import { load } from "./index.js";
 import type { Platform } from "./platform.js";
 import type { PartOptions, SentenceModel } from "./sentences.js";
@@ -115,9 +115,9 @@ export function semanticEmbedder(settings: EmbedderOptions): SemanticEmbedderCon
     options, { cache: true, integrity: true, limits: true, requantize: true, retries: true, stall: true }, "options.");
   check(source !== undefined, "which model? It is the first thing that is asked of you");
   const given = source as Source;
-  /** Where it is fetched from; a folder's files are not kept. */
+  /** Where it is fetched from. */
   const address = addressOf(given);
-  const keeps = address !== undefined && !isFolder(given) && typeof caches !== "undefined";
+  const keeps = address !== undefined && typeof caches !== "undefined";
   const { cache = keeps ? "cache-api" : false, ...others } = options;
   const shared = new SharedModel<SentenceModel>((hooks) => loader.load(source, { kind: "sentences", ...others, cache, ...hooks }));
   const space = embeddingSpace ?? address ?? "nanoembed";
