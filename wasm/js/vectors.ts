@@ -60,19 +60,23 @@ export function topK(query: ArrayLike<number>, vectors: Float32Array | Quantized
   check(dims > 0, "the query has no elements");
   checkCount(k);
   const { codes, count, of } = scorer(query, vectors);
-  const best: Hit[] = [];
+  let best: Hit[] = [];
+  // What a vector has to score more than, once there are enough.
+  let bar: number | undefined;
+  // Equal scores stay in the order of the vectors.
+  const sorted = () => best.sort((a, b) => b.score - a.score).slice(0, k);
   const few = codes && candidates?.(codes, vectors as QuantizedVectors, k);
   for (let at = 0; at < (few?.length ?? count); at += 1) {
     const index = few?.[at] ?? at;
     const value = of(index);
     if (Number.isNaN(value) || k < 1) continue;
-    if (best.length >= k && value <= best[best.length - 1]!.score) continue;
-    let place = best.length;
-    while (place > 0 && best[place - 1]!.score < value) place -= 1;
-    best.splice(place, 0, { index, score: value });
-    if (best.length > k) best.pop();
+    if (bar !== undefined && value <= bar) continue;
+    best.push({ index, score: value });
+    if (best.length < 2 * k) continue;
+    best = sorted();
+    bar = best[best.length - 1]!.score;
   }
-  return best;
+  return sorted();
 }
 
 /** How many vectors there are, what one scores, and the query as it is compared with vectors in few bits. */

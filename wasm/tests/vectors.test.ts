@@ -146,3 +146,14 @@ test("how many are wanted is a whole number, or all", () => {
   expect(topK(vectors.subarray(0, 4), vectors, Infinity).length).toBe(10);
   for (const k of [NaN, undefined, -1, 1.5]) expect(() => topK(vectors.subarray(0, 4), vectors, k as number)).toThrow(NanoembedError);
 });
+
+test("all of many vectors are found in order, whatever order they have", () => {
+  const count = 200_000;
+  const vectors = Float32Array.from({ length: count }, (_, at) => Math.floor(at / 2) / count);
+  const all = topK([1], vectors, count);
+  const expected = [...vectors.keys()].sort((a, b) => vectors[b]! - vectors[a]! || a - b);
+  expect(all.map(({ index }) => index)).toEqual(expected);
+  for (const k of [Infinity, count - 1, 1000, 3, 1, 0]) {
+    expect(topK([1], vectors, k).map(({ index }) => index)).toEqual(expected.slice(0, k));
+  }
+});
