@@ -2,6 +2,7 @@
 import type { CausalModel } from "./causal.js";
 import type { Reranker } from "./encoders.js";
 import type { InitOptions as BaseInitOptions, ModuleSource } from "./engine.js";
+import { check } from "./errors.js";
 import { checkLoad, type LoadOptions as BaseOptions } from "./load.js";
 import type { SentenceModel, SentenceOptions } from "./sentences.js";
 import type { WordOptions, WordVectors } from "./words.js";
@@ -14,9 +15,15 @@ export interface LoadOptions extends BaseOptions, SentenceOptions, Pick<WordOpti
   kind?: Model["kind"];
 }
 
-/** Refuses options that are not known. */
-export const checkLoadOptions = (options: LoadOptions): void =>
+/** The kinds of models. */
+const KINDS = { sentences: true, reranker: true, words: true, causal: true } satisfies Record<Model["kind"], true>;
+
+/** Refuses options, and a kind, that are not known. */
+export function checkLoadOptions(options: LoadOptions): void {
   checkLoad<Exclude<keyof LoadOptions, keyof BaseOptions>>(options, { kind: true, requantize: true, duplicates: true });
+  const { kind } = options;
+  check(kind === undefined || Object.hasOwn(KINDS, kind), `there is no kind "${kind}"; the kinds are ${Object.keys(KINDS).join(", ")}`);
+}
 
 export interface InitOptions extends Partial<BaseInitOptions> {
   /** The module for word vectors: as `module_or_path`, which is that for sentence models. */

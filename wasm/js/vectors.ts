@@ -124,6 +124,9 @@ function dot(query: ArrayLike<number>, data: ArrayLike<number>, start: number): 
 export function quantizeVectors(vectors: Float32Array, dims: number, kind: "int8" | "binary"): QuantizedVectors {
   check(dims > 0 && vectors.length % dims === 0, `${vectors.length} numbers are no whole number of vectors of ${dims}`);
   const count = vectors.length / dims;
+  // Codes would say nothing of it: NaN would be 0.
+  const wrong = vectors.findIndex((value) => !Number.isFinite(value));
+  check(wrong < 0, `vector ${Math.floor(wrong / dims)} has an element that is no finite number: ${vectors[wrong]}`);
   bringScan();
   if (kind === "binary") {
     const bytes = Math.ceil(dims / 8);

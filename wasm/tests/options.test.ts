@@ -123,6 +123,20 @@ test.each<[string, Call]>([
   ["embeddingPlugin", [(options: object) => embeddingPlugin({ model: {} as never, texts: [], ...options }), "property"]],
 ])("%s refuses what it does not know", (_, call) => expectRefused(call));
 
+test("a kind that there is not is told, with those that there are", async () => {
+  const pool = createWorker({ create });
+  try {
+    for (const kind of ["sentence", "toString", ""]) {
+      const message = `there is no kind "${kind}"; the kinds are sentences, reranker, words, causal`;
+      for (const api of [main, pool]) {
+        await expect(api.load(modelBytes(), { kind: kind as never })).rejects.toMatchObject({ code: "invalid_argument", message });
+      }
+    }
+  } finally {
+    pool.dispose();
+  }
+});
+
 test("options within others are told with their place", async () => {
   await expectRefused([(options) => semanticEmbedder({ model: "x", options }), "cache"], "options.");
   const asked = (nanoembed: never) => embeddingModel({} as never).doEmbed({ values: [], providerOptions: { nanoembed } });

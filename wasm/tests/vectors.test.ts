@@ -147,6 +147,15 @@ test("how many are wanted is a whole number, or all", () => {
   for (const k of [NaN, undefined, -1, 1.5]) expect(() => topK(vectors.subarray(0, 4), vectors, k as number)).toThrow(NanoembedError);
 });
 
+test("vectors that are not finite are not quantised, whatever they would become", () => {
+  for (const odd of [Number.NaN, Infinity, -Infinity]) {
+    for (const kind of ["int8", "binary"] as const) {
+      expect(() => quantizeVectors(Float32Array.of(1, 2, 3, odd), 2, kind)).toThrow(/vector 1 .*no finite number/);
+    }
+    expect(() => topK([odd, 1], quantizeVectors(Float32Array.of(1, 2), 2, "binary"), 1)).toThrow(NanoembedError);
+  }
+});
+
 test("all of many vectors are found in order, whatever order they have", () => {
   const count = 200_000;
   const vectors = Float32Array.from({ length: count }, (_, at) => Math.floor(at / 2) / count);
