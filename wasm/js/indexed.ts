@@ -26,13 +26,13 @@ export interface IndexOptions {
   truncateDim?: number;
 }
 
-/** What is searched. */
-export interface IndexDocument {
+/** What is searched. `Metadata` is what your documents have of it. */
+export interface IndexDocument<Metadata = any> {
   /** A document that is added under an id that is there takes its place. */
   id: string;
   text: string;
   /** What JSON can say. */
-  metadata?: unknown;
+  metadata?: Metadata | undefined;
 }
 
 export interface AddOptions extends Pick<EmbedOptions, "signal"> {
@@ -48,15 +48,15 @@ export interface AddProgress {
   passages: number;
 }
 
-export interface IndexSearchOptions extends Pick<EmbedOptions, "signal"> {
+export interface IndexSearchOptions<Metadata = any> extends Pick<EmbedOptions, "signal"> {
   /** How many passages are wanted. Default: 10. */
   k?: number;
   /** Which documents may be found. */
-  filter?: (document: { id: string; metadata: unknown }) => boolean;
+  filter?: (document: { id: string; metadata: Metadata | undefined }) => boolean;
 }
 
 /** A part of a document. */
-export interface IndexPassage {
+export interface IndexPassage<Metadata = any> {
   /** The document's. */
   id: string;
   /** Where the passage lies in the document: `text.slice(start, end)`. */
@@ -64,23 +64,23 @@ export interface IndexPassage {
   end: number;
   /** What it says, if texts are kept. */
   text: string | undefined;
-  metadata: unknown;
+  metadata: Metadata | undefined;
 }
 
 /** A passage that was found. */
-export interface IndexHit extends IndexPassage {
+export interface IndexHit<Metadata = any> extends IndexPassage<Metadata> {
   /** The dot product of question and passage: for vectors of length 1, the cosine of the angle between them. */
   score: number;
 }
 
 /** What is in an index. */
-export interface IndexContents {
-  passages: IndexPassage[];
+export interface IndexContents<Metadata = any> {
+  passages: IndexPassage<Metadata>[];
   vectors: QuantizedVectors;
 }
 
 /** Documents in passages, and their vectors. */
-export interface SearchIndex {
+export interface SearchIndex<Metadata = any> {
   /** How many documents there are. */
   readonly documents: number;
   /** How many passages they have. */
@@ -92,17 +92,19 @@ export interface SearchIndex {
    *
    * @throws NanoembedError `quota_exceeded` if the browser has no more room
    */
-  add(documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>, options?: AddOptions): Promise<AddProgress>;
+  add(
+    documents: IndexDocument<Metadata> | Iterable<IndexDocument<Metadata>> | AsyncIterable<IndexDocument<Metadata>>, options?: AddOptions,
+  ): Promise<AddProgress>;
   /** Removes documents; gives how many of them there were. */
   remove(ids: string | readonly string[]): Promise<number>;
   /** The passages nearest to a question, or to its vector, the best first. */
-  search(question: string | Float32Array, options?: IndexSearchOptions): Promise<IndexHit[]>;
+  search(question: string | Float32Array, options?: IndexSearchOptions<Metadata>): Promise<IndexHit<Metadata>[]>;
   /** Whether there is a document of that id. */
   has(id: string): Promise<boolean>;
   /** A document, if there is one and its text is kept. */
-  get(id: string): Promise<IndexDocument | undefined>;
+  get(id: string): Promise<IndexDocument<Metadata> | undefined>;
   /** All passages, and their vectors in the same order, as `topK` takes them. */
-  contents(): Promise<IndexContents>;
+  contents(): Promise<IndexContents<Metadata>>;
   /** The documents' ids, in the order in which they were added. */
   ids(): Promise<string[]>;
   /** All of it, for `import`. */

@@ -38,11 +38,11 @@ const TOGETHER = 256;
 const MOST_DEAD = 4096;
 
 /**
- * Opens an index, with what is kept of it.
+ * Opens an index, with what is kept of it. `Metadata` is what its documents have; nothing compares it with what is kept.
  *
  * @throws NanoembedError `other_model` if it was made with another model, `store_unavailable` where nothing can be kept
  */
-export async function createIndex(options: IndexOptions): Promise<SearchIndex> {
+export async function createIndex<Metadata = any>(options: IndexOptions): Promise<SearchIndex<Metadata>> {
   const { model, store = "memory", name = "default", vectors = "int8", keepTexts = true, truncateDim, modelName = "" } = options;
   checkNames<keyof IndexOptions>(options, {
     model: true, store: true, name: true, vectors: true, modelName: true, chunk: true, keepTexts: true, truncateDim: true,

@@ -51,6 +51,16 @@ export async function use(bytes: Uint8Array, init: InitOptions, workers: WorkerO
   const index = await createIndex({ model, store: "opfs", chunk: { tokens: 64 } });
   await index.add({ id: "x", text: "x", metadata: { year: 1 } }, { onProgress: ({ documents }) => documents });
   const hits: IndexHit[] = await index.search("x", { k: 3, filter: ({ metadata }) => metadata !== undefined });
+  // README's filter, and one of documents whose metadata have a type.
+  await index.search("x", { k: 5, filter: ({ metadata }) => metadata?.year > 2000 });
+  const dated = await createIndex<{ year: number }>({ model });
+  await dated.add([{ id: "x", text: "x", metadata: { year: 1 } }, { id: "y", text: "y" }]);
+  const [hit] = await dated.search("x", { filter: ({ metadata }) => (metadata?.year ?? 0) > 2000 });
+  const year: number | undefined = hit?.metadata?.year;
+  // @ts-expect-error
+  await dated.add({ id: "x", text: "x", metadata: { yaer: year } });
+  // @ts-expect-error
+  await dated.search("x", { filter: ({ metadata }) => metadata?.yaer === 1 });
   await index.import(await index.export());
   await deleteIndex("opfs");
   const embedder = await install({ model: bytes }).create();
