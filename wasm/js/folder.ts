@@ -98,7 +98,7 @@ export async function loadFolder(
     }
   };
   if (!options.cache || !isAddress(folder) || isLocal(folder)) return attempt(new Map());
-  const { throughKeptTexts } = await import("./kept-texts.js");
+  const { throughKeptTexts } = await import("./text-copies.js");
   return throughKeptTexts(options.cache, String(folder), attempt, options.signal);
 }
 

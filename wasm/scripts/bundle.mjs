@@ -10,7 +10,9 @@ import { minify } from "terser";
 const chunks = {
   // What every entry needs.
   common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "breathe.ts", "sink.ts", "node.ts", "vite.ts"],
-  unanswered: ["unanswered.ts"],
+  unanswered: ["unanswered.ts", "left-behind.ts"],
+  // What the index and folders need.
+  signals: ["signals.ts"],
   "local-files": ["local-files.ts"],
   // What all but the inspector need.
   models: ["load.ts", "options.ts", "local.ts", "sentences.ts", "vectors.ts", "folders.ts", "iterators.ts"],
