@@ -150,11 +150,13 @@ async function brought(
       signal.throwIfAborted();
     }
     let before = 0;
-    for (const path of guarded(() => parts.files())) {
+    const paths = guarded(() => parts.files());
+    const all = onProgress && paths.length > 1 ? await sizeOfAll(paths, (path) => files.begin(path, fetching())) : undefined;
+    for (const path of paths) {
       let last = 0;
-      const tell = ({ loaded, phase }: Progress) => {
+      const tell = ({ loaded, total, phase }: Progress) => {
         last = loaded;
-        if (phase !== "ready") onProgress?.({ loaded: before + loaded, phase });
+        if (phase !== "ready") onProgress?.({ loaded: before + loaded, total: paths.length > 1 ? all : total, phase });
       };
       const source = files.source(path);
       if (!source) throw new NanoembedError("missing_file", `${path} is not among the files of the folder: it holds the weights`);
@@ -168,6 +170,16 @@ async function brought(
     throw error;
   }
   return wrapped(guarded(() => engine.glue.Encoders.of_folder(parts), () => "safetensors"));
+}
+
+/** How many bytes files have together, where that is known: of those that are kept there may be no network to ask. */
+async function sizeOfAll(paths: string[], begin: (path: string) => Promise<Pieces | undefined>): Promise<number | undefined> {
+  const sizes = await Promise.all(paths.map(async (path) => {
+    const file = await begin(path).catch(() => undefined);
+    file?.close?.();
+    return file?.size;
+  }));
+  return sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
 }
 
 /**

@@ -173,16 +173,19 @@ describe("folders by their address", () => {
 
   test.each(["plain", "pages", "sharded", "both"])("%s", async (mode) => {
     const phases: string[] = [];
+    const totals = new Set<number | undefined>();
     let last = 0;
     using model = await load(`${base}/${mode}/embeddinggemma/`, {
       kind: "sentences",
-      onProgress: ({ loaded, phase }) => {
+      onProgress: ({ loaded, total, phase }) => {
+        totals.add(total);
         expect(loaded).toBeGreaterThanOrEqual(last);
         last = loaded;
         if (phases.at(-1) !== phase) phases.push(phase);
       },
     });
     expect(phases).toEqual(["download", "ready"]);
+    expect([...totals]).toEqual([last]);
     const [{ text, values }] = expected("embeddinggemma").rows as [{ text: string; values: Float32Array }];
     expect(largestDifference((await model.embed(text, { prompt: "" })).data, values)).toBeLessThan(TOLERANCE);
     expect(asked).toContain("embeddinggemma/2_Dense/config.json");
