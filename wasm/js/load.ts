@@ -45,6 +45,9 @@ export interface Allowance {
 /** All that `options` allow. */
 export const allowanceOf = (options: LoadOptions, of: string): Allowance => ({ of, most: mostBytes(options), left: mostBytes(options) });
 
+/** What may be the name of a model on a hub: of its owner and its own. */
+const HUB_NAME = /^[\w.-]+\/(?!.*\.[a-z]+$)[\w.-]+$/;
+
 /** How a file is brought. */
 interface Bringing extends LoadOptions {
   /** What it may take, where it is one of several. */
@@ -66,7 +69,8 @@ export async function bringIfThere<S extends Sink>(
   const compare = integrity === undefined ? undefined : (await import("./integrity.js")).comparing(integrity);
   const address = addressOf(source);
   const filled = async (from: Pieces, phase: "download" | "cache") => fill(from, open(), phase, options, compare);
-  const explained = <T>(brought: Promise<T>) => brought.catch((error: unknown) => {
+  const explained = <T>(brought: Promise<T>) => brought.catch(async (error: unknown) => {
+    if (address && HUB_NAME.test(address)) (await import("./unanswered.js").catch(() => undefined))?.hintAtHub(error, address);
     throw located(error, source);
   });
   const tried = async (left: number): Promise<S | undefined> => {

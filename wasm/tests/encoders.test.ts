@@ -237,6 +237,9 @@ test("folders and files are read where they lie, by path or file: URL", async ()
     expect((await inspect(source)).format).toBe("finalfusion");
   }
   await expect(load("nowhere/x.weights")).rejects.toMatchObject({ code: "missing_file", message: expect.stringContaining("nowhere/x.weights") });
+  const hint = "load its folder: https://huggingface.co/intfloat/multilingual-e5-small-v1.5/resolve/main/";
+  await expect(load("intfloat/multilingual-e5-small-v1.5")).rejects.toMatchObject({ code: "missing_file", message: expect.stringContaining(hint) });
+  await expect(load("nowhere/x.weights")).rejects.not.toMatchObject({ message: expect.stringContaining("huggingface") });
   await expect(load("nowhere/")).rejects.toMatchObject({ message: expect.stringContaining("config.json") });
 });
 
