@@ -37,12 +37,15 @@ pub(crate) fn read_text(path: &Path) -> Result<Option<Cow<'static, str>>, Error>
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(failed)?,
     };
-    let limit = Limit::SETTINGS_BYTES;
-    limit.check(file.metadata().map_err(failed)?.len())?;
+    let told = file.metadata().map_err(failed)?.len();
+    Limit::SETTINGS_BYTES.check(told)?;
+    if told == 0 {
+        // Files of `/proc` have bytes all the same, or wait for some.
+        return Err(Error::new(0, ErrorKind::UnexpectedEnd));
+    }
     let mut bytes = Vec::new();
     // It may grow while it is read.
-    file.take(limit.most as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-    limit.check_len(bytes.len())?;
+    file.take(told).read_to_end(&mut bytes).map_err(failed)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         Error::new(error.utf8_error().valid_up_to() as u64, ErrorKind::InvalidUtf8)
     })?;

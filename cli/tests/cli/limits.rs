@@ -122,3 +122,41 @@ fn a_limit_of_files_is_no_promise_about_stdin() {
     let said = failure(&["inspect", "x", "--max-file-bytes", "much"], b"", 2);
     assert!(said.contains("a size such as 500M or 10G"), "{said}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_tells_no_length_is_refused_and_not_waited_for() {
+    let folder = TempDir::new().unwrap();
+    let link = folder.path().join("link.safetensors");
+    std::os::unix::fs::symlink("/proc/self/pagemap", &link).unwrap();
+    let link = link.to_str().unwrap();
+    let bert = path("tests/data/models/bert_cased");
+    let copy = folder.path().join("model");
+    fs::create_dir(&copy).unwrap();
+    for file in fs::read_dir(&bert).unwrap().map(|file| file.unwrap().path()) {
+        if file.is_file() {
+            fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
+        }
+    }
+    fs::remove_file(copy.join("tokenizer.json")).unwrap();
+    std::os::unix::fs::symlink("/proc/self/status", copy.join("tokenizer.json")).unwrap();
+    let copy = copy.to_str().unwrap();
+    for arguments in [
+        &["inspect", "/proc/self/pagemap"][..],
+        &["inspect", "/proc/kmsg"],
+        &["inspect", link],
+        &["verify", link],
+        &["convert", link, "out.fifu"],
+        &["similar", "/proc/self/status", "a"],
+        &["embed", "-m", link, "a"],
+        &["embed", "-m", copy, "a"],
+    ] {
+        let (code, said) = limited(arguments, 1 << 20);
+        // Not everybody may open the messages of the kernel.
+        if said.contains("permission denied") {
+            continue;
+        }
+        assert_eq!(code, Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("does not tell the length"), "{arguments:?}: {said}");
+    }
+}

@@ -53,12 +53,12 @@ impl Mapped {
         Self::of(whole_file::open(path)?)
     }
 
-    /// The content of an open file.
-    pub fn of(mut file: File) -> io::Result<Self> {
+    /// The content of an open file: as many bytes as it tells, as checks of its length hold for those.
+    pub fn of(file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        if !metadata.is_file() || metadata.len() <= READ_UP_TO || !CAN_MAP {
+        if metadata.len() <= READ_UP_TO || !CAN_MAP {
             let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes)?;
+            file.take(metadata.len()).read_to_end(&mut bytes)?;
             return Ok(Self::Read(bytes));
         }
         // SAFETY: the map is read-only and private to this process. If another program writes to

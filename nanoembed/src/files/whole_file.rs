@@ -1,9 +1,10 @@
-//! Files that are opened because something names them: regular ones, as a device has no end and a
-//! pipe may never say anything.
+//! Files that are opened because something names them: regular ones that tell their length. A device
+//! has no end, a pipe may never say anything, and files of `/proc` and of some file systems in user
+//! space have bytes although they tell a length of 0: no limit could be checked before they are read.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
@@ -16,6 +17,8 @@ use crate::error::Error;
 pub enum Refused {
     /// A device, a pipe, a socket.
     NotRegular,
+    /// Bytes, or the promise of some, in a file whose length is told as 0.
+    NoLength,
     /// Longer than a limit.
     TooLong(Exceeded),
 }
@@ -24,6 +27,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotRegular => f.write_str("this is no regular file"),
+            Self::NoLength => f.write_str("the system does not tell the length of this file"),
             Self::TooLong(exceeded) => exceeded.fmt(f),
         }
     }
@@ -43,22 +47,56 @@ impl Refused {
         let refused = error.get_ref()?.downcast_ref::<Self>()?;
         Some(match refused {
             Self::NotRegular => Error::bad_input(refused.to_string()),
+            Self::NoLength => Error::bad_input(refused.to_string())
+                .with_hint("copy its content into a file on a disk, and name that"),
             Self::TooLong(_) => Error::input(ErrorKind::OverLimit, refused.to_string()),
         })
     }
 }
 
-/// Opens a regular file; whether it is one is asked first, as opening a pipe waits for who writes
-/// to it.
+/// Opens a regular file that tells its length. No more bytes than that are to be read of it, so a
+/// limit that the length keeps is kept.
 pub fn open(path: &Path) -> io::Result<File> {
-    let there = path.metadata()?;
+    // Asked first, as opening a device may do something, and again, as it may be another by then.
+    check_regular(&path.metadata()?)?;
+    let mut file = reading().open(path)?;
+    let there = file.metadata()?;
+    check_regular(&there)?;
+    if there.len() == 0 {
+        check_empty(&mut file)?;
+    }
+    Ok(file)
+}
+
+fn check_regular(there: &Metadata) -> io::Result<()> {
     if there.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !there.is_file() {
         return Err(Refused::NotRegular.into());
     }
-    File::open(path)
+    Ok(())
+}
+
+/// Refuses a file that has bytes, waits for some, or cannot be asked.
+fn check_empty(file: &mut File) -> io::Result<()> {
+    match file.read(&mut [0]) {
+        Ok(0) => file.rewind(),
+        _ => Err(Refused::NoLength.into()),
+    }
+}
+
+/// Options that open a file without waiting for anybody: pipes, and files of `/proc` that have
+/// nothing to say yet.
+pub(crate) fn reading() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        libc::O_NONBLOCK | libc::O_NOCTTY,
+    );
+    options
 }
 
 /// The bytes of a regular file within [`Limit::SETTINGS_BYTES`].
@@ -86,6 +124,23 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 mod tests {
     use super::*;
     use crate::error::Kind;
+
+    #[test]
+    fn files_that_tell_no_length_are_refused_and_empty_ones_are_not() {
+        let empty = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(read(empty.path()).unwrap(), b"");
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/proc/self/status", &link).unwrap();
+        for path in [Path::new("/proc/self/status"), &link].map(Path::to_owned) {
+            // Only Linux has it.
+            if path.exists() {
+                let refused = Refused::of(&open(&path).unwrap_err()).unwrap();
+                let message = "the system does not tell the length of this file";
+                assert_eq!(refused.to_string(), message);
+            }
+        }
+    }
 
     #[test]
     fn devices_and_files_beyond_the_limit_are_refused() {

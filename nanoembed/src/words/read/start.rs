@@ -30,7 +30,8 @@ impl<'f> Start<'f> {
             } else {
                 let file = crate::files::whole_file::open(path)?;
                 let bytes = file.metadata()?.len();
-                (Box::new(file), Some(bytes))
+                // What is added while it is read is beyond the length that limits are checked by.
+                (Box::new(file.take(bytes)), Some(bytes))
             };
             let mut head = Vec::new();
             rest.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
