@@ -268,3 +268,56 @@ fn a_table_goes_through_a_pipe() {
     let said = failure(&[&arguments[..], &["--resume"]].concat(), b"", 2);
     assert!(said.contains("--resume"), "{said}");
 }
+
+/// Embeds a hostile table within an address space of so many kilobytes; the exit code, and stderr.
+#[cfg(all(feature = "parquet", target_os = "linux"))]
+fn within(kilobytes: u32, model: &str, name: &str) -> (Option<i32>, String) {
+    let input = format!("{}/../tests/data/hostile/{name}", env!("CARGO_MANIFEST_DIR"));
+    let limits = format!("ulimit -v {kilobytes} && exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &limits, env!("CARGO_BIN_EXE_nanoembed"), "embed", "--threads", "1"]);
+    command.args(["-m", model, "-f", &input, "-o", &format!("{model}.parquet")]);
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(all(feature = "parquet", target_os = "linux"))]
+#[test]
+fn tables_take_memory_in_proportion_and_panics_have_no_text() {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    let (code, said) = within(400_000, &model, "brotli.parquet");
+    assert!(code == Some(1) && said.starts_with("error[209]: "), "{said}");
+    let (code, said) = within(700_000, &model, "dictionary.parquet");
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = within(400_000, &model, "panic.arrow");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.starts_with("error[603]: ") && !said.contains("panick"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[cfg(all(feature = "parquet", unix))]
+#[test]
+fn unfinished_files_of_somebody_else_are_not_written_to() {
+    let tiny = TinyModel::new();
+    let (_, start) = many(&tiny);
+    let (out, precious) = (tiny.join("out.parquet"), tiny.join("precious"));
+    std::fs::write(&precious, "precious").unwrap();
+    for ending in ["unfinished", "unfinished.groups"] {
+        let place = format!("{out}.{ending}");
+        let link: fn(&str, &str) -> _ = |from, to| std::os::unix::fs::symlink(from, to);
+        let hard_link: fn(&str, &str) -> _ = |from, to| std::fs::hard_link(from, to);
+        let pipe: fn(&str, &str) -> _ = |_, to| Command::new("mkfifo").arg(to).status().map(|_| ());
+        for make in [link, hard_link, pipe] {
+            make(&precious, &place).unwrap();
+            let refused = start(&out).output().unwrap();
+            let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert!(
+                refused.status.code() == Some(1) && said.contains("no file of its own"),
+                "{said}"
+            );
+            assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+            std::fs::remove_file(&place).unwrap();
+        }
+    }
+}

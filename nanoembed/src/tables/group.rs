@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 
+use super::row_bytes::row_bytes;
 use super::rows::{RowSource, Rows};
 use super::text::TextColumn;
 use crate::error::{Error, Result};
@@ -14,6 +15,22 @@ pub(super) const GROUP_ROWS: usize = 4096;
 
 /// A group ends with the row that brings its texts to so many bytes.
 const GROUP_BYTES: usize = 16 << 20;
+
+/// The same of all columns together: what is beside texts may be much longer than they are.
+const GROUP_MEMORY: usize = 1 << 27;
+
+/// Bytes of the rows of a group so far.
+#[derive(Default)]
+struct Taken {
+    texts: usize,
+    columns: usize,
+}
+
+impl Taken {
+    const fn is_full(&self) -> bool {
+        self.texts >= GROUP_BYTES || self.columns >= GROUP_MEMORY
+    }
+}
 
 /// Where some rows of a group come from.
 #[derive(Debug)]
@@ -37,9 +54,9 @@ impl Group {
     /// The next rows of `source`; `None` at the end. Where a group ends is told by the rows alone,
     /// however they come.
     pub(super) fn next(source: &mut dyn RowSource, text_column: usize) -> Result<Option<Self>> {
-        let (mut count, mut bytes) = (0, 0);
+        let (mut count, mut bytes) = (0, Taken::default());
         let (mut batches, mut errors, mut origins) = (Vec::new(), Vec::new(), Vec::new());
-        while count < GROUP_ROWS && bytes < GROUP_BYTES {
+        while count < GROUP_ROWS && !bytes.is_full() {
             let Some(mut rows) = source.next_rows()? else { break };
             let fitting = fitting(&rows, text_column, GROUP_ROWS - count, &mut bytes)?;
             let mut taken = rows.take(fitting);
@@ -81,15 +98,16 @@ impl Group {
     }
 }
 
-/// How many of `rows` a group takes that has room for so many and has `bytes` of texts.
-fn fitting(rows: &Rows, text_column: usize, room: usize, bytes: &mut usize) -> Result<usize> {
+/// How many of `rows` a group takes that has room for so many and has `bytes`.
+fn fitting(rows: &Rows, text_column: usize, room: usize, bytes: &mut Taken) -> Result<usize> {
     let column = rows.batch.columns().get(text_column);
     let texts = column.and_then(TextColumn::of);
     let texts = texts.ok_or_else(|| Error::bad_input("no texts").at(&rows.name))?;
     let most = rows.len().min(room);
     for row in 0..most {
-        *bytes = bytes.saturating_add(texts.len_of(row));
-        if *bytes >= GROUP_BYTES {
+        bytes.texts = bytes.texts.saturating_add(texts.len_of(row));
+        bytes.columns = bytes.columns.saturating_add(row_bytes(&rows.batch, row));
+        if bytes.is_full() {
             return Ok(row + 1);
         }
     }

@@ -185,11 +185,15 @@ impl Tables {
         };
         self.next_file += 1;
         let skip = usize::try_from(row).unwrap_or(usize::MAX);
-        let batches: Box<dyn Batches> = match kind {
-            Kind::Parquet => Box::new(ParquetFile::open(path)?.raw(self.column)?.batches(skip)?),
-            Kind::IpcFile => Box::new(IpcTable::file(path, Some(self.column))?),
-            Kind::IpcStream => Box::new(IpcTable::stream(path, Some(self.column))?),
+        let column = self.column;
+        let open = || -> Result<Box<dyn Batches>> {
+            Ok(match kind {
+                Kind::Parquet => Box::new(ParquetFile::open(path)?.raw(column)?.batches(skip)),
+                Kind::IpcFile => Box::new(IpcTable::file(path, Some(column))?),
+                Kind::IpcStream => Box::new(IpcTable::stream(path, Some(column))?),
+            })
         };
+        let batches = guarded(name, open)?;
         Ok(Some(Current { batches, name: Arc::clone(name), row }))
     }
 }

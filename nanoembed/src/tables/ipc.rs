@@ -18,6 +18,7 @@ use nanoembed_core::ErrorKind;
 use super::input::Batches;
 use super::ipc_message::Place;
 use super::raw_text::raw_schema;
+use super::row_group_memory::allowed;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 
@@ -25,7 +26,7 @@ use crate::files::mapped::Mapped;
 const TRAILER_BYTES: usize = 10;
 
 /// The most bytes that a batch's compressed buffers may have together without compression, those of
-/// all dictionaries included: what a column of strings can hold.
+/// all dictionaries included: what a column of strings can hold. A small file may have fewer.
 const UNPACKED_BYTES: u64 = 1 << 31;
 
 /// A mapped file or stream.
@@ -152,10 +153,11 @@ impl Batches for IpcTable {
             let failed = |error: ArrowError| super::unreadable(&name, &error);
             let Some(place) = self.next_message().map_err(failed)? else { return Ok(None) };
             let unpacked = place.unpacked_bytes().map_err(failed)?;
-            if self.dictionary_bytes.saturating_add(unpacked) > UNPACKED_BYTES {
+            let most = UNPACKED_BYTES.min(allowed(self.buffer.len() as u64));
+            if self.dictionary_bytes.saturating_add(unpacked) > most {
                 let message = format!(
                     "a batch has {unpacked} bytes without compression, which is over the limit of \
-                     {UNPACKED_BYTES} with those of its dictionaries"
+                     {most} with those of its dictionaries"
                 );
                 return Err(Error::input(ErrorKind::OverLimit, message).at(&name));
             }

@@ -10,20 +10,21 @@
 //! | file | role |
 //! |---|---|
 //! | `input` | record batches of files, in order: `ipc` of `ipc_message`, `parquet_files` |
+//! | `row_group_memory` | what decoding takes, by `page_header`, before anything is decoded |
 //! | `rows` | where rows come from, and rows of lines as a table |
 //! | `text` | the texts of a column, and what is wrong with them |
 //! | `raw_text` | columns of strings read as bytes |
 //! | `cell` | values beside texts as JSON |
 //! | `fingerprint` | what tells one input from another |
-//! | `group` | rows that become one row group |
+//! | `group` | rows that become one row group, by `row_bytes` |
 //! | `vectors` | columns of vectors and of their statuses |
 //! | `schema` | the columns of the output, and what is said of them |
 //! | `job` | all of it together |
 //! | `output` | files being written: `unfinished` goes on where a run was interrupted |
 //! | `row_group` | rows as the bytes of a row group, and many of these as a file |
 //!
-//! Memory is bounded by a group: [`GROUP_ROWS`](group::GROUP_ROWS) rows, or fewer with long texts.
-//! Groups are cut by rows and bytes of texts alone, so the same input gives the same file, also in
+//! Memory is bounded by a group: [`GROUP_ROWS`](group::GROUP_ROWS) rows, or fewer with long texts
+//! or with wide columns. Groups are cut by rows and bytes of values alone, so the same input gives the same file, also in
 //! several runs.
 
 mod cell;
@@ -34,9 +35,12 @@ mod ipc;
 mod ipc_message;
 mod job;
 mod output;
+mod page_header;
 mod parquet_files;
 mod raw_text;
+mod row_bytes;
 mod row_group;
+mod row_group_memory;
 mod rows;
 mod schema;
 mod text;
@@ -49,18 +53,37 @@ pub use job::{Counted, Summary, TableJob};
 pub use output::{TableForm, TableOutput};
 pub use rows::{LineRows, RowSource, Rows};
 
+use std::cell::Cell;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 
 use crate::error::{Error, Result};
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 
+thread_local! {
+    /// Whether a panic of this thread is caught and told as an error.
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Reads from the file called `name`. Arrow's readers panic at some damaged files, which is caught
-/// here and nowhere else: whoever gets an error reads no further.
+/// here and nowhere else: whoever gets an error reads no further. The panic itself says nothing, as
+/// its text is of no use to who has the file.
 fn guarded<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(Error::bad_input("the file is damaged").at(name)))
+    static SILENCE: Once = Once::new();
+    SILENCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !IS_GUARDED.get() {
+                usual(panic);
+            }
+        }));
+    });
+    let was_guarded = IS_GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(read));
+    IS_GUARDED.set(was_guarded);
+    result.unwrap_or_else(|_| Err(Error::bad_input("the file is damaged").at(name)))
 }
 
 /// What Arrow says of the file called `name`, which is read.

@@ -1,4 +1,4 @@
-//! Parquet files as record batches: a few hundred rows are decoded at a time.
+//! Parquet files as record batches: row group by row group, a few hundred rows at a time.
 
 use std::fs::File;
 use std::path::Path;
@@ -17,15 +17,13 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 
 use super::input::Batches;
 use super::raw_text::raw_schema;
+use super::row_group_memory::batch_rows;
 use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
 
-/// Rows that are decoded at a time.
-const BATCH_ROWS: usize = 512;
-
 /// A file whose footer has been read.
 pub(super) struct ParquetFile {
-    file: File,
+    file: Arc<File>,
     footer: ArrowReaderMetadata,
     name: String,
 }
@@ -36,7 +34,7 @@ impl ParquetFile {
         let file = whole_file::open(path).map_err(|error| Error::reading(&name, &error))?;
         let footer = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
         let footer = footer.map_err(|error| super::unreadable_parquet(&name, &error))?;
-        Ok(Self { file, footer, name })
+        Ok(Self { file: Arc::new(file), footer, name })
     }
 
     /// Reads the column of texts as bytes, if it has strings.
@@ -59,12 +57,8 @@ impl ParquetFile {
     }
 
     /// The rows behind the first `skip`.
-    pub(super) fn batches(self, skip: usize) -> Result<ParquetBatches> {
-        let Self { file, footer, name } = self;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer);
-        let reader = builder.with_batch_size(BATCH_ROWS).with_offset(skip).build();
-        let reader = reader.map_err(|error| super::unreadable_parquet(&name, &error))?;
-        Ok(ParquetBatches { reader, name })
+    pub(super) const fn batches(self, skip: usize) -> ParquetBatches {
+        ParquetBatches { file: self, skip, next_group: 0, group: None }
     }
 }
 
@@ -102,14 +96,54 @@ fn raw_footer(
 }
 
 pub(super) struct ParquetBatches {
-    reader: ParquetRecordBatchReader,
-    name: String,
+    file: ParquetFile,
+    /// Rows that are still to be left out.
+    skip: usize,
+    next_group: usize,
+    /// The group that is being read.
+    group: Option<ParquetRecordBatchReader>,
+}
+
+impl ParquetBatches {
+    /// The reader of the next group that has rows to be read.
+    fn open_next(&mut self) -> Result<Option<ParquetRecordBatchReader>> {
+        let ParquetFile { file, footer, name } = &self.file;
+        while let Some(group) = footer.metadata().row_groups().get(self.next_group) {
+            let at = self.next_group;
+            self.next_group += 1;
+            let rows = usize::try_from(group.num_rows()).unwrap_or(0);
+            if let Some(skip) = self.skip.checked_sub(rows) {
+                self.skip = skip;
+                continue;
+            }
+            let batch_rows = batch_rows(file, group, footer.schema(), name)?;
+            let failed = |error: ParquetError| super::unreadable_parquet(name, &error);
+            let file = file.try_clone().map_err(|error| Error::reading(name, &error))?;
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, footer.clone());
+            let builder = builder.with_row_groups(vec![at]).with_batch_size(batch_rows);
+            let reader = builder.with_offset(self.skip).build().map_err(failed)?;
+            self.skip = 0;
+            return Ok(Some(reader));
+        }
+        Ok(None)
+    }
 }
 
 impl Batches for ParquetBatches {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let batch = self.reader.next().transpose();
-        batch.map_err(|error| super::unreadable(&self.name, &error))
+        loop {
+            let group = match &mut self.group {
+                Some(group) => group,
+                None => match self.open_next()? {
+                    Some(group) => self.group.insert(group),
+                    None => return Ok(None),
+                },
+            };
+            if let Some(batch) = group.next() {
+                return batch.map(Some).map_err(|error| super::unreadable(&self.file.name, &error));
+            }
+            self.group = None;
+        }
     }
 }
 
@@ -152,10 +186,10 @@ mod tests {
             let at = bytes.windows(6).position(|bytes| bytes == b"within").unwrap();
             bytes[at] = 0xff;
             fs::write(&path, bytes).unwrap();
-            assert!(ParquetFile::open(&path).unwrap().batches(0).unwrap().next_batch().is_err());
+            assert!(ParquetFile::open(&path).unwrap().batches(0).next_batch().is_err());
             let opened = ParquetFile::open(&path).unwrap();
             let expected = opened.schema();
-            let mut batches = opened.raw(1).unwrap().batches(0).unwrap();
+            let mut batches = opened.raw(1).unwrap().batches(0);
             let batch = batches.next_batch().unwrap().unwrap();
             assert_eq!(batch.schema().field(0), expected.field(0));
             assert_eq!(batch.num_rows(), 2);

@@ -19,7 +19,7 @@
 //! | | the footer of the small file that it was encoded in: see [`row_group`](super::row_group) |
 //! | 4 | fingerprint of what stands before |
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,7 @@ use super::fingerprint::Fingerprint;
 use super::row_group::{Encoded, MAGIC, Placed};
 use super::schema::{Difference, Facts};
 use crate::error::{Error, Result};
+use crate::files::whole_file;
 
 /// What the file of groups begins with; the facts of the run stand behind it, then an empty line.
 const HEADING: &str = "nanoembed: groups of an unfinished file, version 1\n";
@@ -172,17 +173,46 @@ impl Unfinished {
     }
 }
 
-/// Opens a file to be read and written, for this process alone.
+/// Opens a file to be read and written, for this process alone. It is made here, or by another run: a
+/// link or a pipe of this name, which somebody else has put there, is refused.
 fn open(path: &Path) -> Result<File> {
     let failed = |error: io::Error| Error::writing(path.display(), &error);
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        libc::O_NOFOLLOW | libc::O_NONBLOCK,
+    );
+    let file = match options.clone().create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            check_own(&path.symlink_metadata().map_err(failed)?, path)?;
+            let file = options.open(path).map_err(failed)?;
+            check_own(&file.metadata().map_err(failed)?, path)?;
+            file
+        }
+        file => file.map_err(failed)?,
+    };
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => {
             Err(Error::bad_input("another process is writing this file").at(path.display()))
         }
         // Where files cannot be locked, nobody can tell.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// Refuses what no run has left.
+fn check_own(there: &Metadata, path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    let is_shared = std::os::unix::fs::MetadataExt::nlink(there) > 1;
+    #[cfg(not(unix))]
+    let is_shared = false;
+    match there.is_file() && !is_shared {
+        true => Ok(()),
+        false => Err(Error::bad_input("this is no file of its own").at(path.display()).with_hint(
+            "remove it: unfinished files are made and found under this name, links are not followed",
+        )),
     }
 }
 
@@ -234,7 +264,7 @@ fn record(records: &mut File) -> io::Result<Option<(Record, u64)>> {
 /// What a whole file says of how it was made.
 fn facts_of(target: &Path) -> Result<Facts> {
     let name = target.display().to_string();
-    let file = File::open(target).map_err(|error| Error::reading(&name, &error))?;
+    let file = whole_file::open(target).map_err(|error| Error::reading(&name, &error))?;
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&file);
     let metadata = metadata.map_err(|error| super::unreadable_parquet(&name, &error))?;
     let metadata = metadata.file_metadata().key_value_metadata().into_iter().flatten();
