@@ -6,6 +6,7 @@ pub(crate) mod character;
 pub mod decimal;
 pub mod fraction;
 pub mod json;
+pub mod terminal;
 pub mod toml;
 #[cfg(test)]
 pub(crate) mod utf8_shapes;
