@@ -21,6 +21,8 @@ use std::io;
 use anstyle::{AnsiColor, Style};
 use nanoembed::Kind;
 
+use crate::streams::say_after;
+
 pub(crate) use nanoembed::{Error, Result, name_of, name_of_output};
 
 /// The status that the process should end with.
@@ -53,14 +55,15 @@ pub(crate) fn print(error: &Error) {
     }
     let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
-    anstream::eprintln!("{red}error[{}]{red:#}: {}", error.code(), line(error));
+    let code = error.code();
+    say_after(format_args!("{red}error[{code}]{red:#}: "), line(error));
     if let Some(hint) = error.hint() {
-        anstream::eprintln!("  {cyan}hint{cyan:#}: {hint}");
+        say_after(format_args!("  {cyan}hint{cyan:#}: "), hint);
     }
 }
 
 /// Prints a warning to stderr.
 pub(crate) fn warn(message: impl Display) {
     let yellow = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
-    anstream::eprintln!("{yellow}warning{yellow:#}: {message}");
+    say_after(format_args!("{yellow}warning{yellow:#}: "), message);
 }

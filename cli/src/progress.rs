@@ -8,6 +8,7 @@ use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use nanoembed::{Observer, Task, Unit};
 
 use crate::error::warn;
+use crate::streams::say;
 
 /// How far a job is. Nothing is drawn where stderr is not a terminal.
 pub(crate) struct Progress(ProgressBar);
@@ -147,7 +148,7 @@ impl Observer for Terminal {
 
     fn note(&self, note: &str) {
         if !self.quiet {
-            anstream::eprintln!("{note}");
+            say(note);
         }
     }
 }
@@ -162,13 +163,13 @@ impl Drop for Progress {
 /// stderr is not a terminal.
 pub(crate) fn say_done(what: &str, texts: u64, tokens: u64, took: Duration) {
     if texts > 1 && std::io::stderr().is_terminal() {
-        anstream::eprintln!(
+        say(format_args!(
             "{what} {} texts of {} tokens in {:.1} s: {:.0} texts/s",
             HumanCount(texts),
             HumanCount(tokens),
             took.as_secs_f64(),
             rate(texts, took),
-        );
+        ));
     }
 }
 

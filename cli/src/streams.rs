@@ -1,11 +1,14 @@
-//! The streams that a process is born with: whether they were open at all.
+//! The streams that a process is born with: whether they were open at all, and what goes to stderr.
 //!
 //! Rust opens `/dev/null` in place of a standard stream that is closed, before `main` runs. Results
 //! would go there and the program would end as if they had been written. So the streams are looked
 //! at before Rust does.
 
+use std::fmt::{Arguments, Display};
 use std::io::{self, StdoutLock, Write};
 use std::path::Path;
+
+use nanoembed::shown;
 
 use crate::error::{Error, Result};
 
@@ -30,6 +33,20 @@ mod at_start {
     #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
     #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
     static LOOK: extern "C" fn() = look;
+}
+
+/// Writes a line to stderr.
+pub(crate) fn say(line: impl Display) {
+    say_after(format_args!(""), line);
+}
+
+/// Writes a line to stderr, behind what the program itself says: styles are kept only there, and
+/// only where they are seen.
+///
+/// What cannot be written is lost: nobody could be told, and the exit code says how it ended.
+pub(crate) fn say_after(own: Arguments<'_>, line: impl Display) {
+    let line = line.to_string();
+    let _ = writeln!(anstream::stderr().lock(), "{own}{}", shown::line(&line));
 }
 
 /// Stdout, for results.

@@ -1,11 +1,13 @@
 //! The command line as it is parsed, and what is said of one that is wrong.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as Kind};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
-use nanoembed::Kind as Cause;
+use nanoembed::{Kind as Cause, shown};
 
 use crate::args::Cli;
 use crate::error::{self, Error};
@@ -64,12 +66,19 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
             }
         });
     }
-    let said = error.render().ansi().to_string();
-    anstream::eprint!(
-        "{}",
-        said.replacen("error:", &format!("error[{}]:", Cause::Usage.code()), 1)
-    );
+    say_wrong(&error);
     Err(ExitCode::from(2))
+}
+
+/// What the parser says, in colours unless it repeats what a terminal would act on.
+fn say_wrong(error: &clap::Error) {
+    let plain = error.render().to_string();
+    let said = match shown::lines(&plain) {
+        Cow::Borrowed(_) => error.render().ansi().to_string(),
+        Cow::Owned(shown) => shown,
+    };
+    let said = said.replacen("error:", &format!("error[{}]:", Cause::Usage.code()), 1);
+    let _ = write!(anstream::stderr().lock(), "{said}");
 }
 
 /// The letter of an option that there is none of.

@@ -2,6 +2,7 @@
 
 use core::ffi::{CStr, c_char};
 
+use nanoembed_core::text::terminal::acts;
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_EMBD, nanoembed_format};
@@ -272,6 +273,15 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
+    /// A name that comes from a file: what a terminal would act on is replaced.
+    fn push_shown(&mut self, name: &str) {
+        let mut letter = [0; 4];
+        for shown in name.chars().map(|it| if acts(it) { char::REPLACEMENT_CHARACTER } else { it })
+        {
+            self.push(shown.encode_utf8(&mut letter));
+        }
+    }
+
     fn push(&mut self, text: &str) {
         for byte in text.bytes() {
             if let Some([slot, end, ..]) = self.room.get_mut(self.length..) {
@@ -314,7 +324,7 @@ pub unsafe extern "C" fn nanoembed_error_describe(
             && !name.is_empty()
         {
             text.push(": ");
-            text.push(name);
+            text.push_shown(name);
         }
         if error.needed > 0 {
             text.push(": ");

@@ -4,6 +4,7 @@
 //! model.weights: byte 56: the header's checksum does not match its bytes
 //! ```
 
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 use std::io;
 use std::path::Path;
@@ -11,6 +12,7 @@ use std::path::Path;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::files::whole_file::Refused;
+use crate::shown;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -113,16 +115,16 @@ enum Place {
 impl Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => f.write_str(name),
+            Self::Name(name) => f.write_str(&shown::line(name)),
             Self::Byte(offset) => write!(f, "byte {offset}"),
         }
     }
 }
 
 impl Error {
-    /// An error without a place.
+    /// An error without a place. What terminals act on is spelled out in all that is displayed.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        let message = message.into();
+        let message = shown_line(message.into());
         Self { kind, place: Vec::new(), argument: None, message, hint: None, source: None }
     }
 
@@ -250,7 +252,7 @@ impl Error {
     /// The same with what the user can do about it.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(shown_line(hint.into()));
         self
     }
 
@@ -319,6 +321,14 @@ impl Error {
         let place: String =
             self.place.iter().filter(is_inner).map(|part| format!("{part}: ")).collect();
         place + &self.message
+    }
+}
+
+/// What is in a message comes from files, too.
+fn shown_line(text: String) -> String {
+    match shown::line(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(shown) => shown,
     }
 }
 

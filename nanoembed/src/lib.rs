@@ -72,6 +72,8 @@ pub mod inspect;
 #[doc(hidden)]
 pub mod open;
 #[doc(hidden)]
+pub mod shown;
+#[doc(hidden)]
 pub mod stored;
 #[cfg(feature = "parquet")]
 #[doc(hidden)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, ValueEnum};
-use nanoembed::inspect::verification::{Finding, verify};
+use nanoembed::inspect::verification::{Finding, verify_files};
 use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
 use nanoembed::words::Policy;
@@ -206,7 +206,7 @@ impl EmbedderArgs {
 /// Refuses a model's file that is damaged; warns of a format without checksums.
 pub(crate) fn verify_model(path: &Path, quiet: bool) -> Result<()> {
     let set = FileSet::open(path)?;
-    verify(&set, Mode::Lenient, Policy::default(), &Terminal::new(quiet))
+    verify_files(&set, Mode::Lenient, Policy::default(), &Terminal::new(quiet))
         .map(|_| ())
         .map_err(|findings| Finding::into_failure(findings, path))
 }

@@ -8,7 +8,7 @@ use nanoembed::words::{Buckets, ExplicitNgrams};
 
 use crate::args::words::PolicyArgs;
 use crate::error::{Result, name_of_output};
-use crate::streams;
+use crate::streams::{self, say};
 
 /// Turn hashed n-grams into a list of those that the words have
 ///
@@ -38,7 +38,7 @@ impl BucketToExplicit {
         let Buckets { total, used, .. } = listing.policy(self.policy.policy()).run()?;
         if !quiet {
             let name = name_of_output(&self.output);
-            anstream::eprintln!("{name}: {used} of {total} buckets are used");
+            say(format_args!("{name}: {used} of {total} buckets are used"));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -15,7 +15,7 @@ use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::npy::{self, write_header, write_values};
 use crate::progress::Terminal;
-use crate::streams;
+use crate::streams::{self, say};
 
 /// Turn quantised weights back into floats: one tensor to `.npy`, all to `.safetensors`
 ///
@@ -91,7 +91,7 @@ impl Dequantize {
             if !quiet && self.output != Path::new("-") {
                 let count = contents.tensors.len();
                 let (name, size) = (self.output.display(), units::bytes(bytes));
-                anstream::eprintln!("{name}: {size}, {count} tensors");
+                say(format_args!("{name}: {size}, {count} tensors"));
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use nanoembed::{Generator, Message, Pieces, Prompt, Sampling};
+use nanoembed::{Generator, Message, Pieces, Prompt, Sampling, shown};
 use serde::Serialize;
 
 use crate::args::limits::SessionLimit;
@@ -14,7 +14,7 @@ use crate::args::size::size;
 use crate::args::{number, verify_model, whole};
 use crate::error::{Error, Result};
 use crate::output::lines::Lines;
-use crate::streams;
+use crate::streams::{self, say};
 
 /// Continue a text with a decoder: Llama, Mistral, Phi-3, Qwen 2 and 3, Gemma 3
 #[derive(Args, Debug)]
@@ -146,13 +146,13 @@ impl Generate {
         if !quiet {
             #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
             let rate = |tokens: usize, seconds: f64| tokens as f64 / seconds.max(1e-9);
-            anstream::eprintln!(
+            say(format_args!(
                 "prompt: {} tokens, {:.1} a second; generated: {} tokens, {:.1} a second",
                 pieces.prompt_tokens(),
                 rate(pieces.prompt_tokens(), prompt_seconds),
                 pieces.ids().len(),
                 rate(pieces.ids().len(), seconds),
-            );
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -164,6 +164,7 @@ impl Generate {
             if self.json {
                 return Ok(());
             }
+            let piece = shown::lines(piece);
             let written = stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush());
             written.map_err(|error| Error::writing("stdout", &error))
         };

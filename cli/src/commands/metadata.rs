@@ -85,7 +85,7 @@ impl Metadata {
                 Error::not_found(format!("there is no {what}")).at(&opened.name)
             })?;
             let mut lines = Lines::stdout();
-            lines.text(text.trim_end_matches('\n'))?;
+            lines.block(text.trim_end_matches('\n'))?;
             lines.finish()?;
             return Ok(ExitCode::SUCCESS);
         };

@@ -13,6 +13,7 @@ use crate::error::{Result, name_of_output};
 use crate::input::InputArgs;
 use crate::output::lines::Lines;
 use crate::progress::{Reading, Terminal};
+use crate::streams::say;
 
 /// Cut a model's vocabulary to the pieces that texts need
 ///
@@ -123,22 +124,22 @@ impl PruneVocabulary {
             return Ok(());
         }
         let name = self.output.as_deref().map(|output| format!("{}: ", name_of_output(output)));
-        anstream::eprintln!(
+        say(format_args!(
             "{}{} of {} pieces, weights of {} (before: {})",
             name.unwrap_or_default(),
             units::count(*pieces as u64),
             units::count(*pieces_before as u64),
             units::bytes(weight_bytes),
             units::bytes(weight_bytes_before),
-        );
+        ));
         if *rare > 0 {
-            anstream::eprintln!(
+            say(format_args!(
                 "  {} rarer pieces of the texts do not stay",
                 units::count(*rare as u64)
-            );
+            ));
         }
         if !left_out.is_empty() {
-            anstream::eprintln!("  left out: {}", left_out.join(", "));
+            say(format_args!("  left out: {}", left_out.join(", ")));
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, warn};
 use crate::input::Lines;
 use crate::output::create;
+use crate::streams::say;
 
 /// Write some words with their vectors to a smaller file
 ///
@@ -84,7 +85,7 @@ impl Select {
         selected.write(plan, (&mut file, &name))?;
         file.commit()?;
         if !quiet {
-            anstream::eprintln!("{name}: {count} words");
+            say(format_args!("{name}: {count} words"));
             if unknown > 0 {
                 warn(format_args!("{unknown} words have no vector and were left out"));
             }

@@ -16,7 +16,8 @@ use crate::progress::Terminal;
 /// Check a file's structure, bounds and checksums, and the model in it
 ///
 /// Files of every form that `convert` reads, word vectors too, and folders as on Hugging Face: all
-/// parts of the weights and the JSON files beside them. Where a format has no checksums a changed
+/// parts of the weights and the JSON files beside them. A model is opened as `embed` or `generate`
+/// would open it, and what keeps it from that is told. Where a format has no checksums a changed
 /// value cannot be told; that is said.
 ///
 /// Exit status 0 if nothing is wrong with any file, 1 if something is.
@@ -29,7 +30,7 @@ Examples:
   nanoembed verify vectors.fifu --duplicates first --utf8 bytes
 
 `--strict` refuses harmless deviations too and, in GGUF, safetensors and UQFF files, values
-that are no finite numbers. The shards of a UQFF file are opened together.
+that are no finite numbers, and runs the model on one text. The shards of a UQFF file are opened together.
 
 With `--json` every finding is one line:
   {\"file\", \"offset\", \"code\", \"name\", \"message\"}

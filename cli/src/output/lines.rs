@@ -1,11 +1,14 @@
-//! Lines on stdout or in a file: buffered, with a closed pipe being a quiet end.
+//! Lines on stdout or in a file: buffered, with a closed pipe being a quiet end. What terminals act on
+//! is spelled out, but for text in files.
 
-use std::fmt::Display;
+use std::fmt::{Arguments, Display};
 use std::io::{self, BufWriter, Write};
 
 use nanoembed::files::new_file::NewFile;
+use nanoembed::shown;
 use serde::Serialize;
 
+use super::json;
 use crate::error::{Error, Result};
 use crate::streams::{self, Stdout};
 
@@ -13,11 +16,13 @@ use crate::streams::{self, Stdout};
 pub(crate) struct Lines<W: Write> {
     to: BufWriter<W>,
     name: String,
+    /// Whether people may see them as they come.
+    is_shown: bool,
 }
 
 impl Lines<Stdout> {
     pub(crate) fn stdout() -> Self {
-        Self { to: BufWriter::new(streams::stdout()), name: "stdout".into() }
+        Self { to: BufWriter::new(streams::stdout()), name: "stdout".into(), is_shown: true }
     }
 }
 
@@ -26,34 +31,47 @@ impl Lines<anstream::AutoStream<io::StdoutLock<'static>>> {
     pub(crate) fn styled() -> Result<Self> {
         streams::check_stdout().map_err(|error| Error::writing("stdout", &error))?;
         let stdout = anstream::AutoStream::auto(io::stdout().lock());
-        Ok(Self { to: BufWriter::new(stdout), name: "stdout".into() })
+        Ok(Self { to: BufWriter::new(stdout), name: "stdout".into(), is_shown: true })
     }
 }
 
 impl Lines<NewFile> {
     /// Lines of a file that appears when [`commit`](Self::commit) is called.
     pub(crate) fn of(file: NewFile) -> Self {
-        Self { name: file.name(), to: BufWriter::new(file) }
+        Self { name: file.name(), is_shown: file.is_stream(), to: BufWriter::new(file) }
     }
 
     /// Puts the whole file in its place.
     pub(crate) fn commit(self) -> Result<()> {
-        let Self { to, name } = self;
+        let Self { to, name, .. } = self;
         let file = to.into_inner().map_err(|error| Error::writing(name, &error.into_error()))?;
         file.commit()
     }
 }
 
 impl<W: Write> Lines<W> {
-    /// One line of text; styles in it are for [`Lines::styled`].
+    /// One line of text.
     pub(crate) fn text(&mut self, line: impl Display) -> Result<()> {
-        writeln!(self.to, "{line}").map_err(|error| self.failed(error))
+        self.text_after(format_args!(""), line)
+    }
+
+    /// The same behind what the program itself says, which alone may have styles: for
+    /// [`Lines::styled`].
+    pub(crate) fn text_after(&mut self, own: Arguments<'_>, line: impl Display) -> Result<()> {
+        let line = line.to_string();
+        let line = if self.is_shown { shown::line(&line) } else { line.into() };
+        writeln!(self.to, "{own}{line}").map_err(|error| self.failed(error))
+    }
+
+    /// A text of several lines.
+    pub(crate) fn block(&mut self, text: &str) -> Result<()> {
+        let text = if self.is_shown { shown::lines(text) } else { text.into() };
+        writeln!(self.to, "{text}").map_err(|error| self.failed(error))
     }
 
     /// One line of JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        serde_json::to_writer(&mut self.to, value).map_err(|error| self.failed(error.into()))?;
-        self.to.write_all(b"\n").map_err(|error| self.failed(error))
+        json::write_line(&mut self.to, value).map_err(|error| self.failed(error))
     }
 
     /// Hands on what there is: someone may be waiting for it at the other end of a pipe.

@@ -1,6 +1,7 @@
 //! Results on their way out.
 
 pub(crate) mod form;
+pub(crate) mod json;
 pub(crate) mod kept;
 pub(crate) mod line_args;
 pub(crate) mod lines;

@@ -34,6 +34,7 @@ mod sentencepiece;
 mod skipped;
 mod sources;
 mod tables;
+mod terminal;
 mod texts;
 mod tiny_decoder;
 mod tiny_gguf;

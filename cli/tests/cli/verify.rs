@@ -85,3 +85,59 @@ fn an_encoder_is_no_model_that_continues_texts() {
         assert!(said.contains("continues texts") && said.contains("embed"), "{said}");
     }
 }
+
+/// A copy of the folder of a model, changed.
+fn folder_with(change: impl FnOnce(&std::path::Path)) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models/bert_cased");
+    let copied = std::process::Command::new("cp")
+        .args(["-r", &format!("{model}/."), folder.path().to_str().unwrap()])
+        .status();
+    assert!(copied.unwrap().success());
+    change(folder.path());
+    folder
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_does_not_open_is_told_with_the_error_of_opening() {
+    let json = |path: &std::path::Path| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    let set = move |folder: &std::path::Path, key: &str, value: serde_json::Value| {
+        let path = folder.join("config.json");
+        let mut config = json(&path);
+        config[key] = value;
+        std::fs::write(path, config.to_string()).unwrap();
+    };
+    let remove = |path: std::path::PathBuf| std::fs::remove_file(path).unwrap();
+    let good = folder_with(|_| {});
+    let good = good.path().to_str().unwrap();
+    assert!(stdout(&["verify", good], "").contains("the model opens"));
+    assert!(stdout(&["verify", "--strict", good], "").contains("the model embeds a text"));
+    let broken = [
+        folder_with(|folder| {
+            remove(folder.join("tokenizer.json"));
+            let _ = std::fs::remove_file(folder.join("vocab.txt"));
+        }),
+        folder_with(|folder| set(folder, "num_hidden_layers", 7.into())),
+        folder_with(|folder| set(folder, "hidden_size", 96.into())),
+        folder_with(|folder| set(folder, "model_type", "t5".into())),
+        folder_with(|folder| remove(folder.join("1_Pooling/config.json"))),
+        folder_with(|folder| std::fs::remove_dir_all(folder.join("2_Dense")).unwrap()),
+    ];
+    for folder in &broken {
+        let folder = folder.path().to_str().unwrap();
+        let said = failure(&["embed", "-m", folder, "hello"], b"", 1);
+        let code: u64 = said.split(['[', ']']).nth(1).unwrap().parse().unwrap();
+        for strict in [&[][..], &["--strict"]] {
+            let arguments = [&["verify", "--json", folder], strict].concat();
+            let assert = nanoembed(&arguments).assert().code(1);
+            let lines = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+            let finding = &objects(&lines)[0];
+            assert_eq!(finding["code"], code, "{said}: {finding}");
+            let message = finding["message"].as_str().unwrap();
+            assert!(said.contains(message.rsplit(": ").next().unwrap()), "{said}: {message}");
+        }
+    }
+}

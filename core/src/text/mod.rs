@@ -7,6 +7,7 @@ pub mod decimal;
 pub mod fraction;
 pub mod json;
 pub mod path;
+pub mod terminal;
 pub mod toml;
 #[cfg(test)]
 pub(crate) mod utf8_shapes;

@@ -87,6 +87,12 @@ impl NewFile {
         name_of_output(&self.target)
     }
 
+    /// Whether it is stdout, a pipe or a device, which others may read as it comes.
+    #[must_use]
+    pub const fn is_stream(&self) -> bool {
+        matches!(self.sink, Sink::Stream(_))
+    }
+
     /// The bytes written so far, mapped or read back; `None` for what keeps none.
     pub fn written(&mut self) -> Result<Option<File>> {
         self.flush().map_err(|error| Error::writing(self.name(), &error))?;

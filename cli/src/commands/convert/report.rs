@@ -9,6 +9,7 @@ use nanoembed::words::Report;
 use crate::error::{Result, name_of_output, warn};
 use crate::output::lines::Lines;
 use crate::output::table::{Align, Table};
+use crate::streams::say;
 
 /// What is said of a file of word vectors.
 pub(super) fn words(report: &Report, name: &str) {
@@ -20,7 +21,7 @@ pub(super) fn words(report: &Report, name: &str) {
         0 => String::new(),
         cols => format!(" of {cols} columns"),
     };
-    anstream::eprintln!("{name}: {} words{cols}{subwords}", units::count(report.words));
+    say(format_args!("{name}: {} words{cols}{subwords}", units::count(report.words)));
     if report.repeated > 0 {
         warn(format_args!(
             "{} words stood there twice; the first vector of each was kept",
@@ -32,7 +33,7 @@ pub(super) fn words(report: &Report, name: &str) {
 /// The sizes of files of weights, but for stdout.
 pub(in crate::commands) fn files(written: &[WrittenFile]) {
     for WrittenFile { path, bytes, .. } in written.iter().filter(|it| it.path != Path::new("-")) {
-        anstream::eprintln!("{}: {}", path.display(), units::bytes(*bytes));
+        say(format_args!("{}: {}", path.display(), units::bytes(*bytes)));
     }
 }
 
@@ -87,12 +88,9 @@ impl Model<'_> {
             ]);
         }
         let output = name_of_output(self.output);
-        anstream::eprintln!(
-            "{output}: {}",
-            units::bytes(files.iter().map(|file| file.bytes).sum())
-        );
+        say(format_args!("{output}: {}", units::bytes(files.iter().map(|file| file.bytes).sum())));
         for line in table.lines(2) {
-            anstream::eprintln!("{line}");
+            say(line);
         }
         let is_pooler = |name: &String| name.starts_with("pooler.");
         if !left_out.is_empty() {
@@ -101,7 +99,7 @@ impl Model<'_> {
             } else {
                 ""
             };
-            anstream::eprintln!("  left out: {}{pooler}", left_out.join(", "));
+            say(format_args!("  left out: {}{pooler}", left_out.join(", ")));
         }
     }
 }

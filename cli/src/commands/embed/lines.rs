@@ -11,8 +11,8 @@ use super::format::Format;
 use crate::error::{Error, Result};
 use crate::input::Item;
 use crate::output::kept::kept;
-use crate::output::npy;
 use crate::output::vector::{Numbers, Stored, bytes, numpy_name};
+use crate::output::{json, npy};
 
 /// A line of JSON output.
 #[derive(Serialize)]
@@ -91,9 +91,7 @@ impl Output {
                     embedding_scale: scale,
                     error: item.error.as_deref(),
                 };
-                serde_json::to_writer(&mut self.file, &line)
-                    .map_err(Into::into)
-                    .and_then(|()| self.file.write_all(b"\n"))
+                json::write_line(&mut self.file, &line)
             }
             Form::Fvecs { dimensions } => self
                 .file

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::input::{ID, Item, LeftOut, LineFormat, OnError, Texts};
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Terminal, say_done};
-use crate::streams;
+use crate::streams::{self, say};
 
 /// What the column of texts is called unless something else is said.
 const TEXT: &str = "text";
@@ -110,9 +110,9 @@ impl Embed {
     fn say(&self, summary: &Summary, limits: Limits) {
         let output = self.output.display();
         if summary.was_done {
-            anstream::eprintln!("{output} is complete: nothing to do");
+            say(format_args!("{output} is complete: nothing to do"));
         } else if summary.resumed > 0 {
-            anstream::eprintln!("{output}: {} rows were done already", summary.resumed);
+            say(format_args!("{output}: {} rows were done already", summary.resumed));
         }
         let are_null = self.input.form().on_error != OnError::Skip;
         let Counted { rows, first, .. } = summary.without.clone();

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::output::create;
 use crate::output::form::{self, form_of};
 use crate::output::lines::Lines;
+use crate::streams::say;
 
 /// Show how the values of a tensor are distributed
 #[derive(Args, Debug)]
@@ -85,11 +86,11 @@ impl Histogram {
                 text(&distribution).into_iter().try_for_each(|line| lines.text(line))?;
             }
             Format::Jsonl => lines.json(&distribution)?,
-            Format::Svg => lines.text(picture::svg(&distribution).trim_end())?,
+            Format::Svg => lines.block(picture::svg(&distribution).trim_end())?,
         }
         lines.commit()?;
         if !quiet && format == Format::Svg {
-            anstream::eprintln!("{}: {}", self.output.display(), summary(&distribution));
+            say(format_args!("{}: {}", self.output.display(), summary(&distribution)));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -21,7 +21,7 @@ use crate::args::limits::Read;
 use crate::error::{Error, Result};
 use crate::output::lines::Lines;
 use crate::progress::Terminal;
-use crate::streams;
+use crate::streams::{self, say};
 use args::{PqArgs, WeightArgs};
 
 /// Store the same in fewer bits
@@ -255,11 +255,11 @@ impl Quantize {
             lines.finish()?;
         }
         if let (false, Some((before, after))) = (quiet, sizes) {
-            anstream::eprintln!(
+            say(format_args!(
                 "{} became {}: {bits:.2} bits a number, error (NMSE) {nmse:.4}",
                 units::bytes(before),
                 units::bytes(after)
-            );
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -5,6 +5,7 @@ use nanoembed::units;
 
 use crate::commands::convert::report::files;
 use crate::output::table::{Align, Table};
+use crate::streams::say;
 
 /// Sizes and errors by type, to stderr, and why some tensors stayed as they were.
 #[expect(clippy::cast_precision_loss, reason = "ratios for people")]
@@ -34,11 +35,11 @@ pub(super) fn print(quantized: &Quantized) {
         ]);
     }
     for line in table.lines(2) {
-        anstream::eprintln!("{line}");
+        say(line);
     }
     let unsuited = outcomes.iter().filter(|outcome| outcome.unsuited);
     for outcome in unsuited {
         let reason = outcome.reason.as_deref().unwrap_or_default();
-        anstream::eprintln!("  {} stays {}: {reason}", outcome.name, outcome.dtype);
+        say(format_args!("  {} stays {}: {reason}", outcome.name, outcome.dtype));
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
-use nanoembed::{Role, Similarity, similarity};
+use nanoembed::{Role, Similarity, shown, similarity};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -237,10 +237,13 @@ impl Search {
                 _ => AnsiColor::BrightBlack,
             };
             let style = Style::new().bold().fg_color(Some(color.into()));
-            let text = text.replace('\n', &format!("\n{}", " ".repeat(digits + 9)));
-            lines.text(format_args!(
-                "{style}{similarity:>6.3}{style:#}  {dim}{line:>digits$}{dim:#}  {text}"
-            ))?;
+            let mut parts = text.split('\n');
+            let score = format_args!("{style}{similarity:>6.3}{style:#}  ");
+            let line = format!("{:>digits$}", shown::line(&line));
+            let own = format_args!("{score}{dim}{line}{dim:#}  ");
+            lines.text_after(own, parts.next().unwrap_or_default())?;
+            let indent = " ".repeat(digits + 9);
+            parts.try_for_each(|part| lines.text(format_args!("{indent}{part}")))?;
         }
         lines.finish()
     }

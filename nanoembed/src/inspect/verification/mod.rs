@@ -5,6 +5,7 @@ mod embd;
 mod finalfusion;
 mod folder;
 mod gguf;
+mod model;
 mod pieces;
 mod safetensors;
 mod uqff;
@@ -114,8 +115,7 @@ impl Finding {
 }
 
 /// A check of a file of any format, all shards or parts of a model, or a folder as on Hugging Face
-/// with what lies beside the weights: structure, bounds and checksums, and whether the model is
-/// complete.
+/// with what lies beside the weights: structure, bounds and checksums, and whether the model opens.
 ///
 /// ```
 /// use nanoembed::Silent;
@@ -161,7 +161,7 @@ impl Verification {
     }
 
     /// Refuses harmless deviations too and, in GGUF, safetensors and UQFF files, values that are no
-    /// finite numbers.
+    /// finite numbers; and runs the model on one text.
     #[must_use]
     pub const fn strict(mut self, strict: bool) -> Self {
         self.mode = if strict { Mode::Strict } else { Mode::Lenient };
@@ -189,9 +189,24 @@ impl Verification {
     }
 }
 
-/// Checks files that are open: what was checked, or what is wrong.
+/// Checks files that are open, and that the model in them opens: what was checked, or what is wrong.
 #[doc(hidden)]
 pub fn verify(
+    set: &FileSet,
+    mode: Mode,
+    policy: Policy,
+    observer: &dyn Observer,
+) -> Result<String, Vec<Finding>> {
+    let praise = verify_files(set, mode, policy, observer)?;
+    match model::verify(set, mode) {
+        Some(used) => used.map(|used| format!("{praise}; {used}")),
+        None => Ok(praise),
+    }
+}
+
+/// Checks files that are open, of a model that is opened next.
+#[doc(hidden)]
+pub fn verify_files(
     set: &FileSet,
     mode: Mode,
     policy: Policy,
