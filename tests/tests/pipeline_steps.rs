@@ -181,13 +181,13 @@ fn check(ours: &Pipeline, theirs: &Tokenizer, text: &str, session: &mut Pipeline
         false => SpecialTokens::AsTokens,
     };
     let found = ours.encode(text, usize::MAX, special, session).map(|it| it.ids);
-    assert_eq!(found.as_ref().ok(), wanted.as_ref().ok(), "{text:?}\n{}", ours.parts().settings);
+    assert_eq!(found.as_ref().ok(), wanted.as_ref().ok(), "{text:?}\n{}", ours.settings());
     let ids = found.unwrap_or_default();
     for skip in [true, false] {
         let decode = AssertUnwindSafe(|| theirs.decode(&ids, skip));
         if let Ok(wanted) = catch_unwind(decode) {
             let found = ours.decode(&ids, skip).ok();
-            assert_eq!(found, wanted.ok(), "{text:?}: {ids:?}\n{}", ours.parts().settings);
+            assert_eq!(found, wanted.ok(), "{text:?}: {ids:?}\n{}", ours.settings());
         }
     }
     true

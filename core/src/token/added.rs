@@ -124,6 +124,12 @@ impl AddedToken {
         self.byte(bytes, 0)
     }
 
+    /// How it is spelled, if that is a text.
+    #[cfg(feature = "pipeline")]
+    pub(crate) fn text<'a>(&self, bytes: &'a [u8]) -> Option<&'a str> {
+        core::str::from_utf8(self.spelling(bytes)).ok()
+    }
+
     /// Its byte at `at`.
     fn byte(&self, bytes: &[u8], at: usize) -> Option<u8> {
         self.spelling(bytes).get(at).copied()

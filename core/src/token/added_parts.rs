@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::added::{AddedTable, AddedToken};
+use super::added::AddedToken;
 use super::word_characters::is_word_character;
 use crate::error::Result;
 
@@ -16,42 +16,41 @@ pub(crate) enum Part {
     Added(u32),
 }
 
-impl AddedTable<'_> {
-    /// Calls `take` with the parts of `text` until it answers that it has enough. Tokens of which
-    /// `is_text` holds are text like any other.
-    ///
-    /// # Errors
-    ///
-    /// What `take` answers.
-    pub(crate) fn cut(
-        &self,
-        text: &str,
-        is_text: impl Fn(u32) -> bool,
-        take: &mut dyn FnMut(Part) -> Result<bool>,
-    ) -> Result<bool> {
-        let mut spaces = Spaces { text, run: 0..0 };
-        // What tokens have taken ends at `taken`, which may lie behind the place of the next one.
-        let (mut at, mut taken) = (0, 0);
-        while let Some((token, start)) = self.next_in(text, at) {
-            let end = start.saturating_add(token.bytes());
-            at = end;
-            if is_text(token.id()) || !may_stand(&token, text, start..end) {
-                continue;
-            }
-            let rules = token.rules();
-            let start = if rules.strips_before { spaces.before(start, taken) } else { start };
-            let end = if rules.strips_behind { spaces.behind(end) } else { end };
-            if taken < start && !take(Part::Plain(taken..start))? {
-                return Ok(false);
-            }
-            // All that it spells has been taken by the one before it: then it is not there.
-            if start < end && !take(Part::Added(token.id()))? {
-                return Ok(false);
-            }
-            taken = end;
+/// Calls `take` with the parts of `text` until it answers that it has enough. `next` gives the first
+/// token from a place on, and where it begins. Tokens of which `is_text` holds are text like any
+/// other.
+///
+/// # Errors
+///
+/// What `take` answers.
+pub(crate) fn cut(
+    text: &str,
+    mut next: impl FnMut(usize) -> Option<(AddedToken, usize)>,
+    is_text: impl Fn(u32) -> bool,
+    take: &mut dyn FnMut(Part) -> Result<bool>,
+) -> Result<bool> {
+    let mut spaces = Spaces { text, run: 0..0 };
+    // What tokens have taken ends at `taken`, which may lie behind the place of the next one.
+    let (mut at, mut taken) = (0, 0);
+    while let Some((token, start)) = next(at) {
+        let end = start.saturating_add(token.bytes());
+        at = end;
+        if is_text(token.id()) || !may_stand(&token, text, start..end) {
+            continue;
         }
-        if taken < text.len() { take(Part::Plain(taken..text.len())) } else { Ok(true) }
+        let rules = token.rules();
+        let start = if rules.strips_before { spaces.before(start, taken) } else { start };
+        let end = if rules.strips_behind { spaces.behind(end) } else { end };
+        if taken < start && !take(Part::Plain(taken..start))? {
+            return Ok(false);
+        }
+        // All that it spells has been taken by the one before it: then it is not there.
+        if start < end && !take(Part::Added(token.id()))? {
+            return Ok(false);
+        }
+        taken = end;
     }
+    if taken < text.len() { take(Part::Plain(taken..text.len())) } else { Ok(true) }
 }
 
 /// Whether a token may be found at a place: some only where no part of a word lies on either side.

@@ -43,7 +43,7 @@ pub use source::FolderTokenizerSource;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::AddedTable;
-use crate::token::added_parts::Part;
+use crate::token::added_parts::{Part, cut};
 
 /// Takes the ids of a text, and `None` where a piece of it ends, of which the model makes ids by
 /// itself.
@@ -66,5 +66,5 @@ fn each_plain(
         }
         Ok(true)
     };
-    added.cut(text, |_| false, take).map(|_| ())
+    cut(text, |at| added.next_in(text, at), |_| false, take).map(|_| ())
 }

@@ -5,13 +5,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::automaton::{Automaton, Found};
 use super::normalizer::{self, Held, Normalizer};
 use super::settings::{at, string, truth};
 use super::text::{Allowance, Text};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{append, push, reserved};
 use crate::text::json::{Fault, Object, Read, Value};
-use crate::token::added_parts::Part;
+use crate::token::added_parts::{Part, cut};
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens};
 
 /// An added token.
@@ -43,7 +44,13 @@ pub(super) struct Table {
     index: AddedIndex,
     /// What all tokens begin with, if that is one byte, as it is with most tokenizers.
     first: Option<u8>,
+    /// Finds the tokens where some are long.
+    automaton: Option<Automaton>,
 }
+
+/// Tables with longer tokens have an automaton: the others look at each place of a text as often at
+/// most.
+const LONG: usize = 64;
 
 /// A token as the file has it.
 pub(super) struct Entry<'t> {
@@ -173,7 +180,24 @@ impl AddedVocabulary {
         take: &mut dyn FnMut(Part) -> Result<bool>,
     ) -> Result<bool> {
         let is_text = |id| special == SpecialTokens::AsText && self.is_special_id(id);
-        table.in_text(text).cut(text, is_text, take)
+        if !table.may_be_in(text) {
+            return cut(text, |_| None, is_text, take);
+        }
+        let Some(automaton) = &table.automaton else {
+            let tokens = AddedTable::resume(&table.spellings, &table.tokens, table.index);
+            return cut(text, |at| tokens.next_in(text, at), is_text, take);
+        };
+        let (mut found, _) = automaton.find(text)?;
+        let next = |at| {
+            while let Some(Found { start, spelling }) = found.pop() {
+                let token = table.tokens.get(spelling as usize).copied();
+                if let Some(token) = token.filter(|_| start as usize >= at) {
+                    return Some((token, start as usize));
+                }
+            }
+            None
+        };
+        cut(text, next, is_text, take)
     }
 }
 
@@ -189,14 +213,20 @@ impl Table {
         let mut firsts = self.tokens.iter().map(|token| token.first(&self.spellings));
         let first = firsts.next().flatten();
         self.first = first.filter(|_| firsts.all(|other| other == first));
+        let tokens = self.tokens.get(..self.index.tokens()).unwrap_or_default();
+        if tokens.iter().any(|token| token.bytes() > LONG) {
+            let spelling = |token: &AddedToken| token.text(&self.spellings).unwrap_or_default();
+            let mut spellings = tokens.iter().map(spelling);
+            self.automaton = Some(Automaton::build(&mut spellings)?);
+        }
         Ok(())
     }
 
-    /// The tokens, or none if a quick look at `text` shows that it has none of them.
-    fn in_text(&self, text: &str) -> AddedTable<'_> {
+    /// Whether a quick look at `text` does not show that it has none of the tokens.
+    fn may_be_in(&self, text: &str) -> bool {
         match self.first {
-            Some(first) if !text.as_bytes().contains(&first) => AddedTable::EMPTY,
-            _ => AddedTable::resume(&self.spellings, &self.tokens, self.index),
+            Some(first) => text.as_bytes().contains(&first),
+            None => self.index.tokens() > 0,
         }
     }
 }

@@ -12,6 +12,7 @@
 //! ids.
 
 mod added;
+mod automaton;
 mod decoder;
 mod model;
 mod normalizer;

@@ -145,6 +145,11 @@ impl Trie {
         (edge, home)
     }
 
+    /// As many slots as there are, all of which nodes may have.
+    pub(super) const fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The node behind an edge, which is made if it is not there.
     fn make(&mut self, edge: u64, home: usize, free: &mut usize) -> Option<Node> {
         let mut at = home;
@@ -201,6 +206,11 @@ impl Trie {
 }
 
 impl Node {
+    /// Its slot. The root has none.
+    pub(super) const fn slot(self) -> usize {
+        self.slot as usize
+    }
+
     /// The id of the token that ends here.
     #[inline]
     pub(super) const fn token(self) -> Option<u32> {
