@@ -341,7 +341,7 @@ fn write_tensor(
     };
     let power: f64 = values.par_iter().map(|&x| f64::from(x).powi(2)).sum();
     if !error.is_finite() || !power.is_finite() {
-        return Err(CoreError::without_offset(ErrorKind::BadScale));
+        return Err(CoreError::without_offset(ErrorKind::NotFinite));
     }
     let name = if stored.dtype == Dtype::I8 { "int8" } else { stored.dtype.name() };
     tally.add(tensor, name, bytes.len() as u64, (error, power));

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel;
+use crate::kernel::finite::check_normed;
 use crate::kernel::pieces::pieces_mut;
 use crate::kernel::root;
 use crate::model::config::{Config, NormKind};
@@ -30,6 +31,11 @@ pub(in crate::model) struct NormMemory<'a> {
 impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     /// Norms every row of `x + y` in place, as wide as the norm's weight; an empty `y` adds
     /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFinite`](crate::ErrorKind::NotFinite) if a row or the norm's weights are not;
+    /// [`ErrorKind::BufferTooSmall`]; what reading the weights may fail with.
     pub(in crate::model) fn norm(
         &self,
         norm: &Norm,
@@ -59,7 +65,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
                 pieces_mut(x, width).for_each(|row| rms_norm(row, weight, config.epsilon));
             }
         }
-        Ok(())
+        check_normed(x, width)
     }
 }
 
@@ -68,7 +74,8 @@ pub(in crate::model) fn rms_norm(row: &mut [f32], weight: &[f32], epsilon: f32) 
     let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     let mean = (sum / row.len() as f64) as f32;
-    let factor = 1.0 / root::sqrt_f32(mean + epsilon);
+    // What is infinite would leave zeros of the others.
+    let factor = if mean.is_finite() { 1.0 / root::sqrt_f32(mean + epsilon) } else { f32::NAN };
     for (x, weight) in row.iter_mut().zip(weight) {
         *x = *x * factor * weight;
     }

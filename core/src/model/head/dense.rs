@@ -1,6 +1,7 @@
 //! Linear layers behind a model, with f32 weights in memory.
 
 use crate::error::Result;
+use crate::kernel::finite::check_finite;
 use crate::kernel::{Floats, Kernels, Product, Strides};
 
 /// What a layer of a head does to each element, by the names of torch.
@@ -76,13 +77,16 @@ impl Dense<'_> {
     ///
     /// # Errors
     ///
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the sizes do not fit.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) if the sizes do not fit;
+    /// [`NotFinite`](crate::ErrorKind::NotFinite).
     pub fn apply(&self, kernels: &Kernels, x: &[f32], out: &mut [f32]) -> Result<()> {
         let Self { weight, bias, activation } = *self;
         let strides = Strides { token: bias.len(), row: 1 };
         let weight = Floats::Values(weight);
         (kernels.product_f32)(Product::new(x, weight, bias, x.len(), out, strides)?);
-        activation.apply(kernels, out.get_mut(..bias.len()).unwrap_or_default());
+        let out = out.get_mut(..bias.len()).unwrap_or_default();
+        check_finite(out)?;
+        activation.apply(kernels, out);
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use super::tiles::tiles;
 use super::{CodeBuffers, Linear, Output, Staging, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::ProductI8;
+use crate::kernel::finite::check_finite;
 use crate::kernel::integer::{Base, Codes, Rows};
 use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::model::run::Run;
@@ -96,6 +97,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
                 let columns = staging.vector.get_mut(..cols).ok_or(TOO_SMALL)?;
                 let vector = Matrix { rows: 1, cols, offset, ..Matrix::EMPTY };
                 self.read_vector(&vector, 0, columns, staging.tile)?;
+                check_finite(columns).map_err(|_| Error::new(offset, ErrorKind::BadScale))?;
                 &*columns
             }
         };

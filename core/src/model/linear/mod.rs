@@ -17,6 +17,7 @@ use super::weights::{Encoding, Matrix, Weights};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Strides;
 use crate::kernel::blocks::BlockLayout;
+use crate::kernel::finite::check_finite;
 use crate::kernel::groups;
 use crate::quant::amb_unpack::{GROUP_COLS, has_groups};
 use crate::quant::groups::group_elements;
@@ -136,7 +137,33 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     /// x · Wᵀ + bias for some rows of a linear layer.
+    ///
+    /// # Errors
+    ///
+    /// [`NotFinite`](ErrorKind::NotFinite) if the first token's elements are not: see
+    /// `kernel::finite`; what reading the weights may fail with.
     pub(in crate::model) fn linear(
+        &self,
+        linear: &Linear,
+        input: Input<'_>,
+        output: Output<'_>,
+        staging: &mut Staging<'_>,
+    ) -> Result<()> {
+        let Output { first, rows, out, strides } = output;
+        let output = Output { first, rows, out: &mut *out, strides };
+        self.product(linear, input, output, staging)?;
+        let checked = if strides.row == 1 {
+            check_finite(out.get(..rows).unwrap_or_default())
+        } else {
+            let mut elements = out.iter().step_by(strides.row.max(1)).take(rows);
+            elements.try_for_each(|element| check_finite(core::slice::from_ref(element)))
+        };
+        // What was requantised lies in no file.
+        let offset = Some(linear.weight.offset).filter(|offset| *offset < requantize::MEMORY);
+        checked.map_err(|error| offset.map_or(error, |offset| Error::new(offset, error.kind())))
+    }
+
+    fn product(
         &self,
         linear: &Linear,
         input: Input<'_>,

@@ -2,6 +2,7 @@
 
 use super::{Linear, MAX_GROUPS, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::finite::check_finite;
 use crate::kernel::groups::BUILT_IN;
 use crate::model::parallel::split_off;
 use crate::model::run::Run;
@@ -120,6 +121,12 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
         let places = codes.chunks_exact_mut(cols.max(1)).zip(scales.chunks_exact_mut(groups * 4));
         for (index, (codes, scales)) in places.enumerate() {
             self.run.read_converted(matrix, first + index, row, &mut [])?;
+            // Codes have no word for what is not a number.
+            if check_finite(row).is_err() {
+                let has_scales = matches!(matrix.encoding, Encoding::Block(_) | Encoding::I8);
+                let kind = if has_scales { ErrorKind::BadScale } else { ErrorKind::NotFinite };
+                return Err(Error::new(matrix.offset, kind));
+            }
             if columns.is_some() {
                 row.iter_mut().zip(&*inverses).for_each(|(value, inverse)| *value *= inverse);
             }

@@ -282,7 +282,7 @@ fn count(
     let error: f64 = values.par_iter().zip(&back).map(|(a, b)| f64::from(a - b).powi(2)).sum();
     let power: f64 = values.par_iter().map(|&x| f64::from(x).powi(2)).sum();
     if !error.is_finite() || !power.is_finite() {
-        return Err(fail(ErrorKind::BadScale));
+        return Err(fail(ErrorKind::NotFinite));
     }
     tally.add(tensor, spec.dtype.name(), bytes.len() as u64, (error, power));
     Ok(())

@@ -110,6 +110,11 @@ pub fn encode(
         arrays(values, &shape, to).map_err(|error| Error::input(error.kind(), error.message()))?;
     let borrowed: Vec<&[u8]> = arrays.arrays.iter().map(Vec::as_slice).collect();
     let loss = loss(values, &weight(shape, arrays.form, &borrowed)?)?;
+    // The sums are made anyway; codes have no word for what is not a number.
+    if !loss.power.is_finite() || !loss.error.is_finite() {
+        let message = "some of its elements are not finite: it is damaged";
+        return Err(Error::input(ErrorKind::NotFinite, message));
+    }
     let places = borrowed.iter().map(|array| spool.push(array)).collect::<Result<_>>()?;
     Ok((Encoded { shape, form: arrays.form, places }, loss))
 }

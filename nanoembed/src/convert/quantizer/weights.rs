@@ -264,7 +264,8 @@ impl Quantization {
                 // computes with layers of half precision only where all is of that.
                 (kept, _) => {
                     let to = if kept.is_some() { QuantType::F32 } else { self.to_type };
-                    let (encoded, loss) = encode(&tensor.all()?, shape, to, spool)?;
+                    let (encoded, loss) = encode(&tensor.all()?, shape, to, spool)
+                        .map_err(|error| error.at(&tensor.name))?;
                     let bytes = encoded.bytes();
                     ready.push(Ready::Encoded(tensor, encoded));
                     Outcome::new(tensor, to.name().to_owned(), bytes, loss, kept.as_ref())

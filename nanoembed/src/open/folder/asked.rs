@@ -18,7 +18,10 @@ pub(crate) fn failure(file: &str, fault: &TensorFault) -> Error {
             let dtype = dtype.map_or("a type", Dtype::name);
             format!("`{name}` is stored as {dtype}, which is not computed with")
         }
-        ErrorKind::WrongShape | ErrorKind::SizeMismatch | ErrorKind::BadScale => {
+        ErrorKind::WrongShape
+        | ErrorKind::SizeMismatch
+        | ErrorKind::BadScale
+        | ErrorKind::NotFinite => {
             format!("`{name}`: {}", kind.message())
         }
         // Nothing is asked of a table's weights before it is refused.

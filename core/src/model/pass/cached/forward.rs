@@ -248,6 +248,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         let divisors = divisors.get_mut(..stored.cols).ok_or(TOO_SMALL)?;
         if !divisors.is_empty() {
             run.read_vector(stored, 0, divisors, scratch.staging.tile)?;
+            check_finite(divisors).map_err(|error| Error::new(stored.offset, error.kind()))?;
         }
         let size = self.config.head();
         let (global, rest) = out.split_at_mut_checked(tokens * size).ok_or(TOO_SMALL)?;

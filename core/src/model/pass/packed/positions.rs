@@ -2,6 +2,7 @@
 
 use super::Transformer;
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::finite::check_finite;
 use crate::kernel::pieces::pieces_mut;
 use crate::model::config::{Config, FAMILIES};
 use crate::model::linear::Staging;
@@ -71,6 +72,7 @@ pub(super) fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
         let row = staging.converted.get_mut(..heads).ok_or(TOO_SMALL)?;
         let bucket = relative.bucket(place.cast_signed() - longest.cast_signed());
         run.read_row(&model.relative, bucket, row, staging.tile)?;
+        check_finite(row).map_err(|error| Error::new(model.relative.offset, error.kind()))?;
         for (own, bias) in pieces_mut(all, size).zip(row) {
             if let Some(to) = own.get_mut(place) {
                 *to = *bias;
