@@ -15,7 +15,7 @@ use crate::event::Mode;
 #[cfg(feature = "embd")]
 use crate::format::embd::Embd;
 use crate::kernel::{self, Kernels, RowSummary};
-use crate::limit::filled;
+use crate::limit::{filled, joined};
 use crate::model::{
     Batch, Encoder, InOrder, Layer, Matrix, ModelSource, Observer, Parallel, Plan, Run,
     SliceWeights, Transformer, Weights, Workspace,
@@ -194,7 +194,7 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     pub fn tokenize(&self, text: &str, max_tokens: Option<usize>) -> Result<Tokenized> {
         match self.default_prompt()? {
             "" => self.tokenize_alone(text, max_tokens),
-            prompt => self.tokenize_alone(&[prompt, text].concat(), max_tokens),
+            prompt => self.tokenize_alone(&joined(&[prompt, text])?, max_tokens),
         }
     }
 

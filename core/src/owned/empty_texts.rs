@@ -1,9 +1,7 @@
 //! Texts without tokens: their vectors are zeros, which are similar to nothing.
 
-use alloc::vec::Vec;
-
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::filled;
+use crate::limit::{collected, filled};
 
 /// Fills `out` with vectors of `width` elements, one for each text: `embed` makes those of the texts
 /// that have tokens, of which it takes the lengths.
@@ -20,7 +18,7 @@ pub(super) fn embed_nonempty(
     if lengths.iter().all(|length| *length > 0) {
         return embed(lengths, out);
     }
-    let some: Vec<usize> = lengths.iter().copied().filter(|length| *length > 0).collect();
+    let some = collected(lengths.iter().copied().filter(|length| *length > 0))?;
     let mut found = filled(some.len().saturating_mul(width), 0.0)?;
     if !some.is_empty() {
         embed(&some, &mut found)?;

@@ -9,7 +9,7 @@ use super::{Prompt, Session, Tokenized};
 use crate::describe::folder::FolderPrompt;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels, RowSummary};
-use crate::limit::{filled, grow};
+use crate::limit::{collected, copied, filled, grow};
 #[cfg(feature = "amb")]
 use crate::model::AmbFolder;
 use crate::model::folder_tokenizer::{
@@ -206,7 +206,7 @@ impl<'a> EncoderFile<'a> {
                 self.tokenizer.tokens_of_prompt(prompt, memory)
             })?
         };
-        Ok(Prompt { text: prompt.into(), skipped })
+        Ok(Prompt { text: copied(prompt)?, skipped })
     }
 
     /// The first `limit` tokens of `text`, those around it included.
@@ -229,7 +229,8 @@ impl<'a> EncoderFile<'a> {
             })?;
             let Encoded { tokens, total, truncated, .. } = found;
             if !truncated || places == limit {
-                let ids = room.ids.get(..tokens).unwrap_or_default().to_vec();
+                let ids = room.ids.get(..tokens).unwrap_or_default();
+                let ids = collected(ids.iter().copied())?;
                 return Ok(Tokenized { ids, total, truncated });
             }
             places = limit.min(total);

@@ -3,7 +3,6 @@
 //! The files lie one behind the other in one space of addresses, so that a model need not know that
 //! they are several.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -14,6 +13,9 @@ use crate::event::Mode;
 use crate::format::safetensors::{Entry, Safetensors};
 #[cfg(feature = "safetensors")]
 use crate::limit::filled;
+use crate::limit::push;
+#[cfg(feature = "safetensors")]
+use crate::limit::spelled;
 use crate::model::{Matrix, Weights};
 use crate::tensor::TensorHeader;
 #[cfg(feature = "safetensors")]
@@ -23,7 +25,17 @@ use crate::text::json::chars;
 #[derive(Clone, Debug)]
 pub struct FileWeights<B> {
     files: Vec<Part<B>>,
-    tensors: BTreeMap<String, TensorHeader<'static>>,
+    /// In the order of their names, once the file that they are in is there.
+    tensors: Vec<Named>,
+}
+
+/// A tensor.
+#[derive(Clone, Debug)]
+struct Named {
+    name: String,
+    /// How many were added before it.
+    number: usize,
+    header: TensorHeader<'static>,
 }
 
 /// A file and where its first byte is in the space of addresses.
@@ -35,16 +47,36 @@ struct Part<B> {
 
 impl<B> Default for FileWeights<B> {
     fn default() -> Self {
-        Self { files: Vec::new(), tensors: BTreeMap::new() }
+        Self { files: Vec::new(), tensors: Vec::new() }
     }
 }
 
 impl<B: AsRef<[u8]>> FileWeights<B> {
     /// Puts a file behind the others. Of its tensors there are those that [`add`](Self::add) was
     /// told of with the answer of [`end`](Self::end) before.
-    pub(super) fn push(&mut self, bytes: B) {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(super) fn push(&mut self, bytes: B) -> Result<()> {
         let start = self.end();
-        self.files.push(Part { start, bytes });
+        self.sort();
+        push(&mut self.files, Part { start, bytes })
+    }
+
+    /// Sorts the tensors. Of those with one name the first stays; answers where one lies that does
+    /// not.
+    fn sort(&mut self) -> Option<u64> {
+        let mut twin = None;
+        self.tensors.sort_unstable_by(|a, b| a.name.cmp(&b.name).then(a.number.cmp(&b.number)));
+        self.tensors.dedup_by(|later, kept| {
+            let is_twin = later.name == kept.name;
+            if is_twin {
+                twin = twin.or(Some(later.header.offset));
+            }
+            is_twin
+        });
+        twin
     }
 
     /// Puts a safetensors file behind the others, with `prefix` before the names of its tensors.
@@ -64,14 +96,13 @@ impl<B: AsRef<[u8]>> FileWeights<B> {
         let start = self.end();
         for tensor in file_of_tensors.tensors() {
             let header = tensor.header();
-            let name: String = prefix.chars().chain(chars(header.name)).collect();
-            if self.tensors.contains_key(&name) {
-                return Err(Error::new(header.offset, ErrorKind::DuplicateName));
-            }
-            self.add(name, start, header);
+            let name = spelled(prefix.chars().chain(chars(header.name)))?;
+            self.add(name, start, header)?;
         }
-        self.push(file);
-        Ok(())
+        if let Some(twin) = self.sort() {
+            return Err(Error::new(twin - start, ErrorKind::DuplicateName));
+        }
+        self.push(file)
     }
 
     /// Where the next file will begin.
@@ -79,11 +110,21 @@ impl<B: AsRef<[u8]>> FileWeights<B> {
         self.files.last().map_or(0, |part| part.start + part.bytes.as_ref().len() as u64)
     }
 
-    /// Adds a tensor of the file that begins at `start`, unless there is one of that name.
-    pub(super) fn add(&mut self, name: String, start: u64, header: &TensorHeader<'_>) {
+    /// Adds a tensor of the file that begins at `start`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(super) fn add(
+        &mut self,
+        name: String,
+        start: u64,
+        header: &TensorHeader<'_>,
+    ) -> Result<()> {
         let TensorHeader { dtype, shape, offset, bytes, .. } = *header;
         let header = TensorHeader { name: "", dtype, shape, offset: start + offset, bytes };
-        self.tensors.entry(name).or_insert(header);
+        let number = self.tensors.len();
+        push(&mut self.tensors, Named { name, number, header })
     }
 }
 
@@ -93,7 +134,8 @@ impl<B: AsRef<[u8]>> Weights for FileWeights<B> {
     }
 
     fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
-        self.tensors.get(name).copied()
+        let place = self.tensors.binary_search_by(|own| own.name.as_str().cmp(name)).ok()?;
+        self.tensors.get(place).map(|own| own.header)
     }
 
     fn bytes<'t>(&'t self, offset: u64, length: usize, _: &'t mut [u8]) -> Result<&'t [u8]> {

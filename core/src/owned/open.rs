@@ -12,7 +12,7 @@ use crate::event::Value;
 use crate::format::amb::Amb;
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
-use crate::limit::filled;
+use crate::limit::{copied, filled, joined};
 #[cfg(feature = "amb")]
 use crate::model::amb_config_value;
 use crate::model::requantize::COLUMN_SCALES;
@@ -57,7 +57,7 @@ pub(super) fn prompt(source: &ModelSource<'_>) -> Result<String> {
         #[cfg(feature = "amb")]
         ModelSource::Amb(amb) => amb_text(amb, key),
         #[cfg(feature = "embd")]
-        ModelSource::Embd(embd) => Ok(embd.metadata_value(key).map(String::from)),
+        ModelSource::Embd(embd) => embd.metadata_value(key).map(copied).transpose(),
         #[cfg(feature = "gguf")]
         ModelSource::Gguf(gguf) => gguf_text(gguf, key),
     })
@@ -69,16 +69,17 @@ pub(super) fn amb_text(amb: &Amb<'_>, key: &str) -> Result<Option<String>> {
     let Some(spelling) = amb_config_value(amb, key) else { return Ok(None) };
     let mut room = filled(spelling.len(), 0)?;
     let text = unescape(spelling, &mut room);
-    text.map(|text| Some(text.into())).ok_or(Error::without_offset(ErrorKind::BadMetadata))
+    let text = text.ok_or(Error::without_offset(ErrorKind::BadMetadata))?;
+    copied(text).map(Some)
 }
 
 /// What a GGUF file says under a key of this project's own, as a text.
 #[cfg(feature = "gguf")]
 fn gguf_text(gguf: &Gguf<'_>, key: &str) -> Result<Option<String>> {
-    match gguf.value(&["nanoembed.", key].concat()) {
+    match gguf.value(&joined(&["nanoembed.", key])?) {
         None => Ok(None),
-        Some(Value::Text(text)) => Ok(Some(String::from(text))),
-        Some(Value::Bool(truth)) => Ok(Some(String::from(if truth { "true" } else { "false" }))),
+        Some(Value::Text(text)) => copied(text).map(Some),
+        Some(Value::Bool(truth)) => copied(if truth { "true" } else { "false" }).map(Some),
         Some(_) => Err(Error::without_offset(ErrorKind::BadMetadata)),
     }
 }

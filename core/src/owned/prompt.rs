@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::joined;
 
 /// The prompt before every text, of which `value` knows the metadata; nothing for most models.
 ///
@@ -14,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) fn default_prompt(value: impl Fn(&str) -> Result<Option<String>>) -> Result<String> {
     let Some(name) = value("default_prompt_name")? else { return Ok(String::new()) };
     let missing = Error::without_offset(ErrorKind::MissingMetadata);
-    let prompt = value(&["prompt.", &name].concat())?.ok_or(missing)?;
+    let prompt = value(&joined(&["prompt.", &name])?)?.ok_or(missing)?;
     if !prompt.is_empty() && value("include_prompt")?.as_deref() == Some("false") {
         return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Mode;
 use crate::format::embd::Embd;
 use crate::kernel;
-use crate::limit::filled;
+use crate::limit::{filled, push, reserved};
 use crate::model::stored::TokenPlaces;
 use crate::model::{TableModel, TableSource};
 use crate::text::json::{Fault, Read};
@@ -105,11 +105,8 @@ impl<B: AsRef<[u8]>> TableFile<B> {
     pub fn tokenize(&self, text: &str, limit: usize) -> Result<Tokenized> {
         let tokenizer = self.words.tokenizer(self.file.as_ref())?;
         // As many as usual texts have.
-        let mut ids = Vec::with_capacity(limit.min(text.len() / 4));
-        let encoded = self.model.tokens(&tokenizer, text, limit, &mut |id| {
-            ids.push(id);
-            Ok(())
-        })?;
+        let mut ids = reserved(limit.min(text.len() / 4))?;
+        let encoded = self.model.tokens(&tokenizer, text, limit, &mut |id| push(&mut ids, id))?;
         Ok(Tokenized { ids, total: encoded.total, truncated: encoded.truncated })
     }
 

@@ -81,7 +81,8 @@ impl<'f> TextSource<'f> {
             Self::Folder(folder) => folder.pipeline(),
             Self::File(file) => file.pipeline(),
         }?;
-        Ok(TextTokenizer::new(self.model(), pipeline))
+        TextTokenizer::new(self.model(), pipeline)
+            .map_err(|error| Error::in_file("tokenizer.json", error))
     }
 
     /// The names of classes.

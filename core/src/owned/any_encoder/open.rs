@@ -4,6 +4,7 @@
 use alloc::string::String;
 
 use super::{AnyEncoder, ModelFault, TextSource};
+use crate::limit::copied;
 use crate::model::ModelSource;
 use crate::owned::embedder::Parts;
 use crate::owned::folder::Prompts;
@@ -29,9 +30,15 @@ impl<B: AsRef<[u8]> + Sync> AnyEncoder<B> {
         };
         let (described, prompts, labels) = (text.model().clone(), text.prompts()?, text.labels()?);
         let mut weights = FileWeights::default();
-        text.each_tensor(&mut |name, header| weights.add(name.into(), 0, header));
+        let mut added = Ok(());
+        text.each_tensor(&mut |name, header| {
+            if added.is_ok() {
+                added = copied(name).and_then(|name| weights.add(name, 0, header));
+            }
+        });
+        added?;
         let pipeline = text.into_pipeline()?;
-        weights.push(file);
+        weights.push(file)?;
         let model = TextModel::open(&described, weights, pipeline)?;
         Ok(Self::from_text(model, &described, prompts, labels))
     }

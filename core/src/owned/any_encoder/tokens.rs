@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::{AnyEncoder, Kind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::copied;
 use crate::model::Weights;
 use crate::owned::{PipelineSession, Prompt, TextModel, Tokenized, TokenizedPair};
 
@@ -25,7 +26,7 @@ impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
             }
             Kind::Text(model) => model.tokenizer().tokens_of_prompt(prompt, session)?,
         };
-        Ok(Prompt { text: prompt.into(), skipped })
+        Ok(Prompt { text: copied(prompt)?, skipped })
     }
 
     /// The first `limit` tokens of `text`, those around it included.

@@ -60,8 +60,9 @@ impl<W: Weights + Sync> TextModel<W> {
         weights: W,
         tokenizer: Pipeline,
     ) -> core::result::Result<(Self, Vec<String>), TensorFault> {
-        let tokenizer = TextTokenizer::new(model, tokenizer);
         let asked = Asked::of(&weights);
+        let tokenizer = TextTokenizer::new(model, tokenizer);
+        let tokenizer = tokenizer.map_err(|error| asked.fault(error))?;
         match &model.described {
             Described::Transformer(family) => {
                 let encoder = transformer::open(model, family, &asked);

@@ -4,10 +4,12 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{collected, reserved, write};
 use crate::model::cut;
 use crate::owned::folder::{Described, FolderModel};
 use crate::owned::{Pipeline, PipelineSession, Tokenized, TokenizedPair};
+use crate::text::character::utf8;
 use crate::token::SpecialTokens;
 
 /// The tokenizer of a model of texts.
@@ -34,9 +36,12 @@ enum Kind {
 
 impl TextTokenizer {
     /// The tokenizer of a model that the texts of a folder describe.
-    #[must_use]
-    pub fn new(model: &FolderModel, pipeline: Pipeline) -> Self {
-        match &model.described {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn new(model: &FolderModel, pipeline: Pipeline) -> Result<Self> {
+        Ok(match &model.described {
             Described::Transformer(family) => {
                 let kind = Kind::Transformer { lower_case: model.settings.lower_case };
                 let positions = family.config.positions;
@@ -45,12 +50,15 @@ impl TextTokenizer {
             }
             Described::Table(settings) => {
                 let settings = settings.with_truncation(pipeline.truncation());
-                let median = settings.drops_unknown.then(|| median_characters(&pipeline));
+                let median = match settings.drops_unknown {
+                    true => Some(median_characters(&pipeline)?),
+                    false => None,
+                };
                 let kind = Kind::Table { median_characters: median };
                 let limit = settings.max_tokens.and_then(|limit| usize::try_from(limit).ok());
                 Self { pipeline, kind, max_tokens: limit, positions: None }
             }
-        }
+        })
     }
 
     /// The tokenizer alone.
@@ -91,11 +99,11 @@ impl TextTokenizer {
     ) -> Result<Tokenized> {
         let special = SpecialTokens::AsTokens;
         let Kind::Table { median_characters } = self.kind else {
-            return self.pipeline.encode(&self.written(text), limit, special, session);
+            return self.pipeline.encode(&self.written(text)?, limit, special, session);
         };
         let (text, is_cut) = cut(text, limit, median_characters);
         // Few texts have more.
-        let mut ids = Vec::with_capacity((text.len() / 4).min(limit));
+        let mut ids = reserved((text.len() / 4).min(limit))?;
         self.pipeline.encode_alone(text, special, session, &mut ids)?;
         let total = ids.len();
         ids.truncate(limit);
@@ -117,7 +125,7 @@ impl TextTokenizer {
         limit: usize,
         session: &mut PipelineSession,
     ) -> Result<TokenizedPair> {
-        let (first, second) = (self.written(first), self.written(second));
+        let (first, second) = (self.written(first)?, self.written(second)?);
         self.pipeline.encode_pair(&first, &second, limit, session)
     }
 
@@ -135,21 +143,33 @@ impl TextTokenizer {
     }
 
     /// A text as the pipeline is to see it.
-    fn written<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    fn written<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
         match self.kind {
-            Kind::Transformer { lower_case: true } => Cow::Owned(text.to_lowercase()),
-            _ => Cow::Borrowed(text),
+            Kind::Transformer { lower_case: true } => lower_case(text).map(Cow::Owned),
+            _ => Ok(Cow::Borrowed(text)),
         }
     }
 }
 
+/// `text` in small letters, character by character as `tokenizers` has it: every sigma is σ.
+fn lower_case(text: &str) -> Result<String> {
+    let mut lower = String::new();
+    lower.try_reserve(text.len()).map_err(|_| Error::without_offset(ErrorKind::NoMemory))?;
+    let mut lowered = text.chars().flat_map(char::to_lowercase);
+    lowered.try_for_each(|c| write(&mut lower, utf8(c, &mut [0; 4])))?;
+    Ok(lower)
+}
+
 /// The median of the numbers of characters of a vocabulary's tokens, rounded down.
-fn median_characters(tokenizer: &Pipeline) -> usize {
-    let characters =
-        |id| tokenizer.token(id).map(|token| String::from_utf8_lossy(token).chars().count());
-    let mut lengths: Vec<usize> = (0..tokenizer.count()).filter_map(characters).collect();
+fn median_characters(tokenizer: &Pipeline) -> Result<usize> {
+    let characters = |id| {
+        tokenizer
+            .token(id)
+            .map(|token| token.utf8_chunks().map(|it| it.valid().chars().count()).sum())
+    };
+    let mut lengths: Vec<usize> = collected((0..tokenizer.count()).filter_map(characters))?;
     lengths.sort_unstable();
     let (half, is_odd) = (lengths.len() / 2, lengths.len() % 2 == 1);
     let at = |index: usize| lengths.get(index).copied().unwrap_or(0);
-    if is_odd { at(half) } else { usize::midpoint(at(half.saturating_sub(1)), at(half)) }
+    Ok(if is_odd { at(half) } else { usize::midpoint(at(half.saturating_sub(1)), at(half)) })
 }

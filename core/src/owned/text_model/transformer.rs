@@ -1,11 +1,11 @@
 //! A transformer with its tokenizer, its recipe and its limits.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::tokenizer::TextTokenizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
+use crate::limit::{filled, joined, reserved};
 use crate::model::{Batch, FamilyModel, Parallel, Plan, Way, Weights};
 use crate::owned::folder::{DenseModule, FolderModel, Modules};
 use crate::owned::{DenseLayer, Recipe, Session, TextEncoder};
@@ -95,7 +95,10 @@ impl<W: Weights + Sync> TransformerModel<W> {
         skipped: usize,
         out: &mut [f32],
     ) -> Result<()> {
-        let skipped = if skipped > 0 { vec![skipped; texts.lengths.len()] } else { Vec::new() };
+        let skipped = match skipped {
+            0 => Vec::new(),
+            skipped => filled(texts.lengths.len(), skipped)?,
+        };
         self.encoder.embed(&self.weights, session, parallel, texts, &skipped, out)
     }
 
@@ -124,7 +127,7 @@ pub(super) fn open(
     let encoder = TextEncoder::open(weights, family, recipe(model.modules.as_ref(), weights)?)?;
     if let Some(classifier) = family.classifier.filter(|_| model.compares()) {
         // Asked for again: it is the tensor at fault.
-        let output = weights.header(&[classifier.output, ".weight"].concat());
+        let output = weights.header(&joined(&[classifier.output, ".weight"])?);
         classifier.check_labels(encoder.labels(), output.map_or(0, |output| output.offset))?;
     }
     Ok(encoder)
@@ -136,12 +139,15 @@ fn recipe(modules: Option<&Modules>, weights: &impl Weights) -> Result<Recipe> {
         return Ok(Recipe { pooling: Way::Mean.into(), dense: Vec::new(), normalize: true });
     };
     let pooling = pooling.iter().flat_map(|pooling| &pooling.ways).copied().collect();
-    let dense = dense.iter().map(|module| dense_layer(module, weights)).collect::<Result<_>>()?;
-    Ok(Recipe { pooling, dense, normalize: *normalize })
+    let mut layers = reserved(dense.len())?;
+    for module in dense {
+        layers.push(dense_layer(module, weights)?);
+    }
+    Ok(Recipe { pooling, dense: layers, normalize: *normalize })
 }
 
 fn dense_layer(module: &DenseModule, weights: &impl Weights) -> Result<DenseLayer> {
-    let name = [&*module.folder, "linear"].concat();
+    let name = joined(&[&module.folder, "linear"])?;
     let layer = DenseLayer::read(weights, &name, module.bias, module.activation)?;
     if (layer.inputs, layer.bias.len()) != (module.inputs, module.outputs) {
         return Err(Error::without_offset(ErrorKind::WrongShape));

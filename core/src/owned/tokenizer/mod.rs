@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 
 use super::{SentencePieceModel, TokenSession};
 use crate::error::Result;
+use crate::limit::{collected, extend};
 use crate::model::ModelSource;
 use crate::model::tokenizer::TokenizerSource;
 use crate::token::sentencepiece;
@@ -241,9 +242,9 @@ impl<'f> Tokenizer<'f> {
             Spelling::WordPiece(pieces) => pieces.encode(text, special),
             Spelling::BytePairs(pairs) => pairs.encode(text, special),
             Spelling::SentencePiece(model, _) => {
-                let mut ids: Vec<u32> = self.ends.begin.into_iter().collect();
+                let mut ids = collected(self.ends.begin)?;
                 model.encode(text, special, session, &mut ids)?;
-                ids.extend(self.ends.append);
+                extend(&mut ids, self.ends.append)?;
                 Ok(ids)
             }
         }

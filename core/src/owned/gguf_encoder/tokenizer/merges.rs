@@ -1,7 +1,6 @@
 //! The merges of byte pairs: as a file lists them, or as the scores of a SentencePiece model mean
 //! them.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -9,33 +8,37 @@ use super::vocabulary::Vocabulary;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
-use crate::limit::{Limit, reserve};
+use crate::limit::{Limit, collected, push};
 use crate::token::sentencepiece::PieceKind;
 
 const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 
-/// Ids by token.
-fn index(tokens: &[String]) -> BTreeMap<&str, u32> {
-    let mut index = BTreeMap::new();
-    for (id, token) in (0..).zip(tokens) {
-        index.entry(token.as_str()).or_insert(id);
+/// Ids by token; of equal ones the first.
+struct Index<'t>(Vec<(&'t str, u32)>);
+
+impl<'t> Index<'t> {
+    fn new(tokens: &'t [String]) -> Result<Self> {
+        let mut index = collected((0..).zip(tokens).map(|(id, token)| (token.as_str(), id)))?;
+        index.sort_unstable();
+        index.dedup_by_key(|(token, _)| *token);
+        Ok(Self(index))
     }
-    index
+
+    fn get(&self, token: &str) -> Option<u32> {
+        let place = self.0.binary_search_by_key(&token, |(token, _)| token).ok()?;
+        self.0.get(place).map(|(_, id)| *id)
+    }
 }
 
 /// The pairs of ids that the file lists, a space between the tokens of each.
 pub(super) fn listed(file: &Gguf<'_>, tokens: &[String]) -> Result<Vec<(u32, u32)>> {
-    let index = index(tokens);
+    let index = Index::new(tokens)?;
     let mut pairs = Vec::new();
     for merge in file.elements("tokenizer.ggml.merges").into_iter().flatten() {
         let Value::Text(merge) = merge else { return Err(BAD) };
         let (left, right) = merge.split_once(' ').ok_or(BAD)?;
         let pair = index.get(left).zip(index.get(right)).ok_or(BAD)?;
-        if pairs.len() == pairs.capacity() {
-            let more = pairs.len().max(16);
-            reserve(&mut pairs, more)?;
-        }
-        pairs.push((*pair.0, *pair.1));
+        push(&mut pairs, pair)?;
     }
     Ok(pairs)
 }
@@ -45,6 +48,8 @@ struct Merge {
     score: f64,
     /// Characters of the left and the right token.
     lengths: (usize, usize),
+    /// What they make.
+    id: usize,
     pair: (u32, u32),
 }
 
@@ -52,27 +57,24 @@ struct Merge {
 /// with the highest score first, as transformers converts such models.
 pub(super) fn of_scores(vocabulary: &Vocabulary) -> Result<Vec<(u32, u32)>> {
     let Vocabulary { tokens, scores, .. } = vocabulary;
-    let index = index(tokens);
+    let index = Index::new(tokens)?;
     let mut merges: Vec<Merge> = Vec::new();
     for (id, token) in tokens.iter().enumerate() {
         let is_piece = matches!(vocabulary.kind(id), PieceKind::Normal | PieceKind::UserDefined);
         let Some(score) = scores.get(id).filter(|_| is_piece) else { continue };
         // There are as many ways to halve a piece as it is long.
         Limit::ADDED_TOKEN_BYTES.check_len(token.len())?;
-        let before = merges.len();
         let characters = token.chars().count();
         for (left_characters, (at, _)) in token.char_indices().enumerate().skip(1) {
             let (left, right) = token.split_at(at);
             let Some((left, right)) = index.get(left).zip(index.get(right)) else { continue };
-            if merges.len() == merges.capacity() {
-                let more = merges.len().max(16);
-                reserve(&mut merges, more)?;
-            }
             let lengths = (left_characters, characters - left_characters);
-            merges.push(Merge { score: *score, lengths, pair: (*left, *right) });
+            push(&mut merges, Merge { score: *score, lengths, id, pair: (left, right) })?;
         }
-        merges[before..].sort_by_key(|merge| merge.pair);
     }
-    merges.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.lengths.cmp(&a.lengths)));
-    Ok(merges.into_iter().map(|merge| merge.pair).collect())
+    merges.sort_unstable_by(|a, b| {
+        let by_score = b.score.total_cmp(&a.score).then(b.lengths.cmp(&a.lengths));
+        by_score.then(a.id.cmp(&b.id)).then(a.pair.cmp(&b.pair))
+    });
+    collected(merges.iter().map(|merge| merge.pair))
 }

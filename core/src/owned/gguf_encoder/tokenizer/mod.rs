@@ -25,7 +25,7 @@ use super::keys::{GgufFault, Keys, Outcome};
 use crate::describe::gguf::GgufRefusal;
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
-use crate::limit::Limit;
+use crate::limit::{Limit, collected};
 use crate::owned::Pipeline;
 use crate::owned::tokenizer_json::Ends;
 
@@ -53,7 +53,7 @@ pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
         }
         None => return Err(Error::without_offset(ErrorKind::MissingVocabulary).into()),
     };
-    let tokens: Vec<&str> = vocabulary.tokens.iter().map(String::as_str).collect();
+    let tokens = collected(vocabulary.tokens.iter().map(String::as_str))?;
     let scores = (!vocabulary.scores.is_empty()).then_some(vocabulary.scores.as_slice());
     let build = |settings: &str| {
         let pipeline = Pipeline::from_parts(settings, &tokens, scores, &parts.merges);

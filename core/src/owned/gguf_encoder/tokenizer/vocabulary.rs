@@ -7,7 +7,7 @@ use crate::describe::gguf::{token_type, unsigned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
-use crate::limit::{Limit, reserved};
+use crate::limit::{Limit, copied, grow, push, reserved};
 use crate::owned::tokenizer_json::Added;
 use crate::token::sentencepiece::PieceKind;
 
@@ -30,13 +30,13 @@ impl Vocabulary {
         let mut tokens = reserved(count)?;
         for token in file.tokens() {
             let token = core::str::from_utf8(token).map_err(|_| BAD)?;
-            tokens.push(String::from(token));
+            push(&mut tokens, copied(token)?)?;
         }
         let mut kinds = reserved(count)?;
         for kind in file.elements("tokenizer.ggml.token_type").into_iter().flatten().take(count) {
-            kinds.push(kind_of(kind).ok_or(BAD)?);
+            push(&mut kinds, kind_of(kind).ok_or(BAD)?)?;
         }
-        kinds.resize(count, PieceKind::Normal);
+        grow(&mut kinds, count, PieceKind::Normal)?;
         let mut scores = Vec::new();
         if let Some(found) = file.elements("tokenizer.ggml.scores") {
             scores = reserved(count)?;

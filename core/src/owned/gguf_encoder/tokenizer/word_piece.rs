@@ -1,19 +1,20 @@
 //! WordPiece, as BERT normalises texts.
 
-use alloc::format;
-use alloc::string::String;
-
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{Parts, id};
 use crate::describe::gguf::GgufRefusal;
-use crate::owned::gguf_encoder::keys::{Keys, Outcome};
+use crate::limit::{copied, joined};
+use crate::owned::gguf_encoder::keys::{GgufFault, Keys};
 use crate::owned::tokenizer_json::{WordPieces, word_pieces};
 use crate::token::sentencepiece::PieceKind;
 
 /// Before what begins a word.
 const WORD: char = '▁';
 
-pub(super) fn read<'a>(keys: &Keys<'a>, vocabulary: &mut Vocabulary) -> Outcome<'a, Parts> {
+pub(super) fn read<'a>(
+    keys: &Keys<'a>,
+    vocabulary: &mut Vocabulary,
+) -> Result<Parts, GgufFault<'a>> {
     vocabulary.drop_unused();
     vocabulary.scores.clear();
     keys.known(&[
@@ -31,8 +32,8 @@ pub(super) fn read<'a>(keys: &Keys<'a>, vocabulary: &mut Vocabulary) -> Outcome<
             continue;
         }
         *token = match token.strip_prefix(WORD) {
-            Some(word) => String::from(word),
-            None => format!("##{token}"),
+            Some(word) => copied(word)?,
+            None => joined(&["##", token])?,
         };
     }
     let vocabulary = &*vocabulary;
@@ -47,7 +48,7 @@ pub(super) fn read<'a>(keys: &Keys<'a>, vocabulary: &mut Vocabulary) -> Outcome<
     ];
     for key in ["tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token"] {
         if keys.truth(key)? == Some(false) {
-            return Err(keys.refuse(key, "only true is honoured"));
+            return Err(keys.refuse(key, "only true is honoured").into());
         }
     }
     let unknown = id(keys, "tokenizer.ggml.unknown_token_id", vocabulary)?;
