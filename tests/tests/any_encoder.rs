@@ -650,3 +650,84 @@ fn biases_are_those_that_the_settings_say() {
     without("cross_encoder", 0, "classifier.bias");
     without("modernbert_reranker", 0, "classifier.bias");
 }
+
+/// The vector of a text, or the logits of a pair.
+fn numbers_of(model: &AnyEncoder<Vec<u8>>) -> Result<Vec<f32>, Error> {
+    let mut tokens = PipelineSession::default();
+    let limit = model.usual_tokens().min(32);
+    if let Some(classes) = model.classes() {
+        let pair = model.encode_pair("How many people?", "Two of them.", limit, &mut tokens)?;
+        let mut session = model.session_for(model.plan(pair.ids.len()))?;
+        let lengths = [pair.ids.len()];
+        let batch = Batch { ids: &pair.ids, types: &pair.types, lengths: &lengths };
+        let mut found = vec![0.0; classes.labels().len()];
+        return model.classify(&mut session, &InOrder, &batch, &mut found).map(|()| found);
+    }
+    let found = model.encode("How many people live in Berlin?", limit, &mut tokens)?;
+    let mut session = model.session_for(model.plan(found.ids.len().max(1)))?;
+    let mut vector = vec![0.0; model.dimensions()];
+    let lengths = [found.ids.len()];
+    model.embed(&mut session, &InOrder, &found.ids, &lengths, 0, &mut vector).map(|()| vector)
+}
+
+/// One element of a tensor that is no number, all of those tables of which a text takes some rows:
+/// it is refused, unless the tensor is none of those that the vector is made of.
+#[test]
+fn weights_that_are_not_finite_are_refused_and_never_give_other_numbers() {
+    for path in complete() {
+        let is_static = path.file_name().unwrap().to_str().unwrap().starts_with("model2vec");
+        let is_table =
+            |name: &str| is_static || name.contains("embed") || name.contains("relative");
+        let folder = Folder::of(&path);
+        let whole = fs::read(path.join("model.safetensors")).unwrap();
+        let file = safetensors::SafeTensors::deserialize(&whole).unwrap();
+        let mut refused = 0;
+        let expected = numbers_of(&folder.open().unwrap()).unwrap();
+        for name in file.names() {
+            for wrong in [f32::NAN, f32::INFINITY] {
+                let bytes = changed::each_tensor(&whole, |own, shape, mut data| {
+                    let is_float = file.tensor(own).unwrap().dtype();
+                    let size = match is_float {
+                        safetensors::Dtype::F32 => 4,
+                        safetensors::Dtype::F16 | safetensors::Dtype::BF16 => 2,
+                        _ => return Some((shape, data)),
+                    };
+                    let half = match is_float {
+                        safetensors::Dtype::F16 => half::f16::from_f32(wrong).to_le_bytes(),
+                        _ => half::bf16::from_f32(wrong).to_le_bytes(),
+                    };
+                    let element = if size == 4 { &wrong.to_le_bytes()[..] } else { &half };
+                    let count = data.len() / size;
+                    for (at, place) in data.chunks_exact_mut(size).enumerate() {
+                        if own == name && (is_table(name) || at == count / 2) {
+                            place.copy_from_slice(element);
+                        }
+                    }
+                    Some((shape, data))
+                });
+                let files = folder.weights().unwrap().into_iter().map(|(path, own)| {
+                    let is_changed = path == "model.safetensors";
+                    (path, if is_changed { bytes.clone() } else { own })
+                });
+                let texts = |path: &str| folder.text(path);
+                let opened = AnyEncoder::open_folder(&texts, files.collect::<Vec<_>>());
+                let found =
+                    opened.map_err(|fault| fault.error()).and_then(|model| numbers_of(&model));
+                match found {
+                    Err(error) => {
+                        let kind = error.kind();
+                        let is_told = matches!(kind, ErrorKind::NotFinite | ErrorKind::BadScale);
+                        assert!(is_told, "{path:?} {name} {wrong}: {kind:?}");
+                        refused += 1;
+                    }
+                    Ok(found) => assert_eq!(found, expected, "{path:?} {name} {wrong}"),
+                }
+            }
+        }
+        let is_float = |name: &&str| {
+            use safetensors::Dtype::{BF16, F16, F32};
+            matches!(file.tensor(name).unwrap().dtype(), F32 | F16 | BF16)
+        };
+        assert_eq!(refused > 0, file.names().iter().any(is_float), "{path:?}");
+    }
+}

@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::{Bpe, Model, Unigram, WordPiece, bpe, word_piece};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::{Limit, collected, filled, reserved, write};
+use crate::limit::{Limit, collected, grow, reserved, write};
 use crate::owned::pipeline::settings::{at, kind, one_of, refused, string};
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::text::character::utf8;
@@ -98,7 +98,8 @@ impl<'t> Vocabulary<'t> {
             return Err(at(value, "vocab", far));
         }
         let of = |error| at(value, "vocab", error);
-        let mut by_id: Vec<&'t str> = filled(room, "").map_err(of)?;
+        let mut by_id: Vec<&'t str> = Vec::new();
+        grow(&mut by_id, room, "").map_err(of)?;
         for (token, id) in value.members() {
             let place = &mut by_id[id.as_u64().unwrap_or(0) as usize];
             if !place.is_empty() && *place != token {

@@ -1,0 +1,212 @@
+//! Memory that the allocator refuses is an error, whichever call it is: nothing ends the process,
+//! and nothing is left behind. A job runs again and again, and each time a later call is refused,
+//! until it gets through.
+
+use std::alloc::{GlobalAlloc, Layout as Block, System};
+use std::cell::Cell;
+use std::fmt::Debug;
+use std::ptr::null_mut;
+
+use nanoembed_core::model::InOrder;
+use nanoembed_core::model::llama::{LlamaPlan, Output};
+use nanoembed_core::owned::{AnyEncoder, CausalModel, Embedder, Pipeline, PipelineSession};
+use nanoembed_core::token::SpecialTokens;
+use nanoembed_tests::data;
+use serde_json::{Value, json};
+
+/// Refuses one call of a thread, and counts the bytes that it holds.
+struct Refusing;
+
+thread_local! {
+    /// Calls until one is refused; 0 for none.
+    static LEFT: Cell<usize> = const { Cell::new(0) };
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+}
+
+/// Whether this call is the one.
+fn is_refused() -> bool {
+    let left = LEFT.get();
+    LEFT.set(left.saturating_sub(1));
+    left == 1
+}
+
+// SAFETY: what is not refused is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, block: Block) -> *mut u8 {
+        if is_refused() {
+            return null_mut();
+        }
+        LIVE.set(LIVE.get() + block.size().cast_signed());
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(block) }
+    }
+
+    // `limit::filled` asks for zeros that it need not write only after as much memory was given to it
+    // and returned: that call is not refused.
+    unsafe fn alloc_zeroed(&self, block: Block) -> *mut u8 {
+        LIVE.set(LIVE.get() + block.size().cast_signed());
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc_zeroed(block) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, block: Block) {
+        LIVE.set(LIVE.get() - block.size().cast_signed());
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(start, block) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Refusing = Refusing;
+
+/// Runs `job` with its first call for memory refused, then its second, until it succeeds without a
+/// refusal; beyond 200 calls one of every hundredth of them. Answers how many runs were refused.
+fn refuse_each<T, E: Debug>(name: &str, mut job: impl FnMut() -> Result<T, E>) -> usize {
+    // What is made once for a process is no leak.
+    drop(job().unwrap_or_else(|error| panic!("{name}: {error:?}")));
+    let (mut call, mut refused) = (1, 0);
+    loop {
+        let before = LIVE.get();
+        LEFT.set(call);
+        let outcome = job();
+        let is_through = LEFT.replace(0) > 0;
+        let is_error = outcome.is_err();
+        drop(outcome);
+        assert_eq!(LIVE.get(), before, "{name} leaks with call {call} refused");
+        if is_through {
+            assert!(!is_error, "{name} fails though nothing was refused");
+            return refused;
+        }
+        refused += usize::from(is_error);
+        call += if call < 200 { 1 } else { call / 100 };
+    }
+}
+
+const TEXT: &str = "Hello, wörld! 日本 e\u{301}\u{327} <mask> [MASK] \u{fdfa} naïve 123";
+
+fn text_of(path: &str) -> String {
+    String::from_utf8(data::read(path)).expect("UTF-8")
+}
+
+#[test]
+fn tokenizers_are_read_and_used_or_an_error_is_given() {
+    let folders = [
+        "bert_cased",
+        "roberta",
+        "xlmr_e5",
+        "albert",
+        "embeddinggemma",
+        "qwen3_embedding",
+        "mpnet",
+    ];
+    for folder in folders {
+        let json = text_of(&format!("models/{folder}/tokenizer.json"));
+        let read = refuse_each(&format!("reading {folder}"), || {
+            Pipeline::read(&json).map_err(|fault| fault.error)
+        });
+        assert!(read > 5, "{folder}: {read}");
+        let pipeline = Pipeline::read(&json).expect("a tokenizer");
+        refuse_each(&format!("parts of {folder}"), || {
+            let parts = pipeline.parts()?;
+            Pipeline::from_parts(
+                parts.settings,
+                &parts.tokens,
+                parts.scores.as_deref(),
+                &parts.merges,
+            )
+            .map_err(|fault| fault.error)
+        });
+        let used = refuse_each(&format!("encoding by {folder}"), || {
+            let mut session = PipelineSession::default();
+            let found = pipeline.encode(TEXT, 64, SpecialTokens::AsTokens, &mut session)?;
+            pipeline.decode(&found.ids, true)?;
+            pipeline.encode_pair(TEXT, "b", 64, &mut session)
+        });
+        assert!(used > 5, "{folder}: {used}");
+    }
+}
+
+/// All steps that there are, and marks that are more than the stack has room for.
+#[test]
+fn every_step_of_a_tokenizer_gives_an_error() {
+    let long = "a".repeat(200);
+    let vocabulary = json!({"a": 0, "b": 1, "Ġ": 2, "ab": 3});
+    let json = json!({
+        "version": "1.0",
+        "added_tokens": [{
+            "id": 4, "content": long, "single_word": false, "lstrip": true, "rstrip": true,
+            "normalized": true, "special": false,
+        }, {
+            "id": 5, "content": "<s>", "single_word": true, "lstrip": false, "rstrip": false,
+            "normalized": false, "special": true,
+        }],
+        "normalizer": {"type": "Sequence", "normalizers": [
+            {"type": "NFD"}, {"type": "NFKC"}, {"type": "Lowercase"}, {"type": "StripAccents"},
+            {"type": "Nmt"}, {"type": "Strip", "strip_left": true, "strip_right": true},
+            {"type": "Prepend", "prepend": "a"},
+            {"type": "Replace", "pattern": {"Regex": "b+"}, "content": "\u{e9}"},
+            {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+             "strip_accents": true, "lowercase": true},
+        ]},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+            {"type": "WhitespaceSplit"}, {"type": "Punctuation", "behavior": "Isolated"},
+            {"type": "Digits", "individual_digits": true}, {"type": "BertPreTokenizer"},
+            {"type": "Split", "pattern": {"String": "c"}, "behavior": "MergedWithNext", "invert": false},
+            {"type": "ByteLevel", "add_prefix_space": true, "use_regex": true},
+        ]},
+        "post_processor": {"type": "RobertaProcessing", "cls": ["a", 0], "sep": ["b", 1],
+            "trim_offsets": true, "add_prefix_space": true},
+        "decoder": {"type": "Sequence", "decoders": [
+            {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"},
+            {"type": "WordPiece", "prefix": "##", "cleanup": true}, {"type": "ByteFallback"},
+            {"type": "Strip", "content": "b", "start": 1, "stop": 1},
+            {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true},
+            {"type": "Fuse"},
+        ]},
+        "model": {"type": "BPE", "unk_token": "a", "vocab": vocabulary, "merges": [["a", "b"]]},
+    });
+    let json = Value::to_string(&json);
+    refuse_each("reading all steps", || Pipeline::read(&json).map_err(|fault| fault.error));
+    let pipeline = Pipeline::read(&json).expect("a tokenizer");
+    let marks = "\u{327}\u{301}\u{5b0}".repeat(1000);
+    let text = format!("xab c1 <s> {long}! 日本 e{marks} b");
+    let refused = refuse_each("all steps", || {
+        let mut session = PipelineSession::default();
+        let found = pipeline.encode(&text, usize::MAX, SpecialTokens::AsText, &mut session)?;
+        pipeline.decode(&found.ids, false)
+    });
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn models_in_files_are_opened_and_used_or_an_error_is_given() {
+    let bert = std::fs::read("../ffi/tests/data/small_bert.weights").expect("a file");
+    refuse_each("opening BERT and embedding", || Embedder::open(bert.as_slice())?.embed_text(TEXT));
+    let prompted = std::fs::read("../ffi/tests/data/default_prompt.weights").expect("a file");
+    refuse_each("a prompt", || Embedder::open(prompted.as_slice())?.embed_text(TEXT));
+    let llama = data::read("llama/tiny.gguf");
+    refuse_each("opening a causal model and generating", || {
+        let model = CausalModel::open(llama.as_slice())?;
+        let ids = model.tokenize("a b", SpecialTokens::AsTokens)?;
+        let mut session = model.session(LlamaPlan::new(4, 16))?;
+        let mut logits = nanoembed_core::limit::filled(model.config().vocabulary, 0.0)?;
+        model.forward(&mut session, &ids, Output::LastLogits(&mut logits))
+    });
+}
+
+#[test]
+fn models_of_any_family_embed_or_give_an_error() {
+    for file in ["small_bert.weights", "small_unigram.weights", "small_table.weights"] {
+        let bytes = std::fs::read(format!("../ffi/tests/data/{file}")).expect("a file");
+        let model =
+            AnyEncoder::<&[u8]>::open(&bytes).unwrap_or_else(|fault| panic!("{file}: {fault}"));
+        refuse_each(&format!("embedding by {file}"), || {
+            let mut session = PipelineSession::default();
+            let found = model.encode(TEXT, 64.min(model.usual_tokens()), &mut session)?;
+            let mut session = model.session_for(model.plan(found.ids.len().max(1)))?;
+            let mut vector = nanoembed_core::limit::filled(model.dimensions(), 0.0)?;
+            let lengths = [found.ids.len()];
+            model.embed(&mut session, &InOrder, &found.ids, &lengths, 0, &mut vector)
+        });
+    }
+}
