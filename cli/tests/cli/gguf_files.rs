@@ -50,7 +50,7 @@ const TYPES: [(u32, &str, u64, u64); 34] = [
 ];
 
 /// Types whose values are not read.
-const OPAQUE: [u32; 14] = [16, 17, 18, 19, 20, 21, 22, 23, 29, 34, 35, 39, 40, 41];
+const OPAQUE: [u32; 12] = [16, 17, 18, 19, 20, 21, 22, 23, 29, 39, 40, 41];
 
 fn text(out: &mut Vec<u8>, text: &str) {
     out.extend((text.len() as u64).to_le_bytes());
@@ -129,6 +129,88 @@ fn types_that_are_known_by_name_only_are_refused_by_name_where_values_are_wanted
         } else {
             stdout(&arguments, "");
         }
+    }
+}
+
+/// Types of ggml that mistral.rs does not have are no types of UQFF.
+#[test]
+fn types_that_uqff_does_not_hold_are_refused_by_name() {
+    let folder = TempDir::new().unwrap();
+    let uqff = folder.path().join("m.uqff").to_str().unwrap().to_owned();
+    for (number, name, elements, bytes) in TYPES {
+        let tensors = [(number, "blk.0.ffn_up.weight", elements, bytes)];
+        let path = written(&folder, "m.gguf", &file(&[], &tensors));
+        let is_held = number <= 15 || number == 30 || (24..=28).contains(&number);
+        if !is_held {
+            let said = failure(&["migrate", &path, &uqff, "--keep-names"], b"", 1);
+            assert!(said.contains(&format!("is {name}, which UQFF files do not hold")), "{said}");
+            assert!(!Path::new(&uqff).exists());
+        }
+    }
+    for name in ["tq1_0", "tq2_0"] {
+        let path = written(&folder, "m.gguf", &file(&[], &[(0, "w", 256, 1024)]));
+        let said = failure(&["quantize", &path, &uqff, "-t", name], b"", 2);
+        assert!(said.contains(&format!("UQFF files do not hold `{name}`")), "{said}");
+        assert!(said.contains("`.gguf` files hold this type"), "{said}");
+    }
+}
+
+/// Values far enough apart from each other that ternary digits have them exactly.
+#[test]
+fn ternary_types_are_written_and_read() {
+    let folder = TempDir::new().unwrap();
+    let mut floats = file(&[], &[(0, "w", 256, 1024)]);
+    let start = floats.len() - 2048;
+    let value = |at: usize| [-0.5_f32, 0.0, 0.5, 0.1][at * 5 % 7 % 4];
+    for (at, bytes) in floats[start..].chunks_exact_mut(4).enumerate() {
+        bytes.copy_from_slice(&value(at).to_le_bytes());
+    }
+    let path = written(&folder, "f32.gguf", &floats);
+    for (name, bits) in [("tq1_0", 1.6875), ("tq2_0", 2.0625)] {
+        let quantized = folder.path().join(format!("{name}.gguf")).to_str().unwrap().to_owned();
+        let report = stdout(&["quantize", &path, &quantized, "-t", name, "--json"], "");
+        let tensor = objects(&report).remove(0);
+        assert_eq!(tensor["dtype"], name, "{report}");
+        assert!((tensor["bits"].as_f64().unwrap() - bits).abs() < 1e-3, "{report}");
+        let raw = folder.path().join("w.npy").to_str().unwrap().to_owned();
+        stdout(&["dequantize", &quantized, "w", "-o", &raw], "");
+        let array = fs::read(&raw).unwrap();
+        let values = array[array.len() - 2048..].as_chunks::<4>().0;
+        for (at, bytes) in values.iter().enumerate() {
+            let expected = if value(at) == 0.1 { 0.0 } else { value(at) };
+            assert_eq!(f32::from_le_bytes(*bytes), expected, "{name} {at}");
+        }
+    }
+}
+
+/// A model with a matrix of ternary digits in every layer embeds as the same values in f32 do.
+#[test]
+fn models_with_ternary_weights_run() {
+    let folder = TempDir::new().unwrap();
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
+    let embed = |path: &str| {
+        let line = stdout(&["embed", "-m", path, "a ternary model", "--format", "jsonl"], "");
+        let vector = objects(&line).remove(0)["embedding"].clone();
+        serde_json::from_value::<Vec<f64>>(vector).unwrap()
+    };
+    let original = embed(model);
+    for name in ["tq1_0", "tq2_0"] {
+        let path = |ending: &str| {
+            folder.path().join(format!("{name}.{ending}.gguf")).to_str().unwrap().to_owned()
+        };
+        let (ternary, floats) = (path("ternary"), path("f32"));
+        stdout(&["quantize", model, &ternary, "-t", name, "-q"], "");
+        let inspected = objects(&stdout(&["inspect", "--json", &ternary], "")).remove(0);
+        let tensors = inspected["tensors"].as_array().unwrap();
+        // Six layers have rows of 1536; all other rows are of 384.
+        assert_eq!(tensors.iter().filter(|tensor| tensor["dtype"] == name).count(), 6);
+        stdout(&["quantize", &ternary, &floats, "-t", "f32", "-q"], "");
+        let (ternary, floats) = (embed(&ternary), embed(&floats));
+        let dot: f64 = ternary.iter().zip(&floats).map(|(a, b)| a * b).sum();
+        assert!(dot > 0.999_999, "{name}: {dot}");
+        let other: f64 = ternary.iter().zip(&original).map(|(a, b)| a * b).sum();
+        println!("{name}: cosine {other} with the original");
+        assert!(other < 0.999, "{name}: the weights are not in use");
     }
 }
 

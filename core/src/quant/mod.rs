@@ -81,8 +81,8 @@ pub mod unstable {
 }
 use lanes::Scalar;
 
-/// Returns true if this build reads the values of `dtype`: types of families that cargo features
-/// left out can neither be run nor dequantised.
+/// Returns true if this build reads the values of `dtype`: types of kinds that cargo features left
+/// out can neither be run nor dequantised.
 #[must_use]
 pub const fn supports(dtype: Dtype) -> bool {
     match dtype.kind() {

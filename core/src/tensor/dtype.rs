@@ -205,9 +205,9 @@ dtypes! {
     /// ggml: 4-bit indices into a table in blocks of 256 elements, eight scales
     Iq4Xs      "iq4_xs"      256 136 Opaque ggml 23;
     /// ggml: ternary digits, five a byte, a scale for 256 elements
-    Tq1_0      "tq1_0"       256  54 Opaque ggml 34;
+    Tq1_0      "tq1_0"       256  54 Blocks ggml 34;
     /// ggml: ternary digits, four a byte, a scale for 256 elements
-    Tq2_0      "tq2_0"       256  66 Opaque ggml 35;
+    Tq2_0      "tq2_0"       256  66 Blocks ggml 35;
     /// ggml: 4-bit floats, a power of two for 32 elements
     Mxfp4      "mxfp4"        32  17 Opaque ggml 39;
     /// ggml: 4-bit floats, an 8-bit scale for 16 elements

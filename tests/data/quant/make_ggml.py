@@ -25,6 +25,8 @@ TYPES = {
     "q4_k": (Type.Q4_K, 144, [0, 2]),
     "q5_k": (Type.Q5_K, 176, [0, 2]),
     "q6_k": (Type.Q6_K, 210, [208]),
+    "tq1_0": (Type.TQ1_0, 54, [52]),
+    "tq2_0": (Type.TQ2_0, 66, [64]),
 }
 
 random = np.random.default_rng(20)
@@ -38,7 +40,7 @@ for name, (kind, block_bytes, scales) in TYPES.items():
     blocks = np.asarray(quantize_rows(weights, kind))
     blocks.tofile(HERE / f"{name}.blocks")
     np.asarray(dequantize_rows(blocks, kind)).astype(np.float32).tofile(HERE / f"{name}.expected.f32")
-    count = 1024 // (256 if name.endswith("k") else 32)
+    count = 1024 // (256 if name.endswith("k") or name.startswith("tq") else 32)
     bits = random.integers(0, 256, (count, block_bytes), dtype=np.uint8)
     for at in scales:
         halves = random.normal(0, 1, (count, 1)).astype(np.float16)

@@ -15,6 +15,8 @@
 //! | Q5_K | `d s q − dmin m` |
 //! | Q6_K | `d s (q − 32)` |
 //! | Q8_K | `d q` |
+//! | TQ1_0 | `d (t − 1)` |
+//! | TQ2_0 | `d (t − 1)` |
 //!
 //! `d`, `m` and `dmin` are IEEE halves (an f32 in Q8_K). The sizes of blocks are those of
 //! [`Dtype`].
@@ -32,6 +34,8 @@ pub mod q6_k;
 pub mod q8_0;
 pub mod q8_1;
 pub mod q8_k;
+pub mod tq1_0;
+pub mod tq2_0;
 
 use super::block;
 use super::lanes::Scalar;
@@ -65,6 +69,8 @@ macro_rules! layouts {
             Q5K q5_k groups(unpack_block, 32, None);
             Q6K q6_k groups(unpack_block, 16, Some(32)) => quantize_block;
             Q8K q8_k;
+            Tq1_0 tq1_0 => quantize_block;
+            Tq2_0 tq2_0 => quantize_block;
         }
     };
 }
@@ -117,7 +123,7 @@ mod tests {
     use crate::tensor::DtypeKind;
 
     #[test]
-    fn every_type_of_the_family_has_a_row() {
+    fn every_type_of_the_kind_has_a_row() {
         for &dtype in Dtype::ALL {
             let answer = dequantize(dtype, &[0; 512], 0, &mut [0.0; 256]);
             let is_here = dtype.kind() == DtypeKind::Blocks;

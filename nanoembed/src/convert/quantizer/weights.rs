@@ -206,18 +206,17 @@ impl Quantization {
 
     /// Refuses types that the target cannot hold, before any work is done.
     fn check(&self, target: Target) -> Result<()> {
-        let floats = matches!(self.to_type, QuantType::F32 | QuantType::F16 | QuantType::BF16);
-        let holds = match target {
-            Target::Safetensors => floats,
-            Target::Gguf => self.to_type.dtype().is_some(),
-            Target::Uqff12 | Target::Uqff02 => true,
-        };
-        if holds {
+        if target.holds(self.to_type) {
             return Ok(());
         }
         let message =
             format!("{} files do not hold `{}`", target.format_name(), self.to_type.name());
-        Err(Error::usage(message).with_hint("`.uqff` files hold every type"))
+        let hint = if Target::Uqff12.holds(self.to_type) {
+            "`.uqff` files hold this type"
+        } else {
+            "`.gguf` files hold this type"
+        };
+        Err(Error::usage(message).with_hint(hint))
     }
 
     /// Refuses a pattern of `--include` that no name matches: the file would be written as if

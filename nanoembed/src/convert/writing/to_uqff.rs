@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat};
+use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat, ggml_number};
 use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 
 use super::names::{Plan, config_path};
@@ -27,6 +27,7 @@ pub(super) fn write(
     let mut layers: Vec<Layer<'_>> = Vec::new();
     let mut rest: Vec<&Item<'_>> = Vec::new();
     for item in items {
+        check_type(item).map_err(|error| error.at(&job.source))?;
         match layer_of(item) {
             Some(layer) => layers.push(layer),
             None => rest.push(item),
@@ -73,6 +74,19 @@ pub(super) fn write(
     written.extend(residual.as_deref().map(size_of));
     written.extend(beside::bring(job, observer)?);
     Ok(written)
+}
+
+/// Rejects blocks of types that UQFF has no number for.
+fn check_type(item: &Item<'_>) -> Result<()> {
+    match item.weight.encoding() {
+        Encoding::Plain { dtype, .. } if dtype.is_block() && ggml_number(*dtype).is_none() => {
+            let message =
+                format!("`{}` is {}, which UQFF files do not hold", item.name, dtype.name());
+            Err(Error::input(ErrorKind::UnsupportedDtype, message)
+                .with_hint("`nanoembed quantize` stores it in another type"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The layer that an item makes, if it is one: it was one, it is quantised, or it is called like
