@@ -59,7 +59,6 @@ impl Pipeline {
     }
 
     /// What [`from_parts`](Self::from_parts) takes.
-    #[must_use]
     ///
     /// # Errors
     ///
