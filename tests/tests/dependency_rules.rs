@@ -167,11 +167,10 @@ const MODEL: &[(&str, &[&str])] = &[
             "text",
         ],
     ),
-    ("folder/", &["limit", "model/head", "text", "token"]),
     ("folder_file/", &["describe", "format", "text"]),
     (
         "folder_tokenizer/",
-        &["format", "model/folder", "model/folder_file", "model/source", "text", "token"],
+        &["describe", "format", "limit", "model/folder_file", "model/source", "text", "token"],
     ),
     (
         "source/",
@@ -193,7 +192,6 @@ const MODEL: &[(&str, &[&str])] = &[
         &[
             "describe",
             "format",
-            "model/folder",
             "model/folder_file",
             "model/folder_tokenizer",
             "model/parallel",
@@ -212,7 +210,6 @@ const MODEL: &[(&str, &[&str])] = &[
             "model/block",
             "model/config",
             "model/family",
-            "model/folder",
             "model/folder_file",
             "model/folder_tokenizer",
             "model/head",

@@ -4,6 +4,10 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use nanoembed_core::describe::{
+    self,
+    tokenizer::{Json, Layout},
+};
 use nanoembed_core::owned::{Pipeline, PipelineSession};
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::made_up_texts::Texts;
@@ -210,6 +214,12 @@ fn has_odd_tokens(tokenizer: &Tokenizer) -> bool {
 }
 
 /// Compares tokenizers with `model` and steps at random on texts; `None` of the steps are left out.
+/// The text that is written of what a text describes.
+fn written(json: &str) -> String {
+    let spec = describe::tokenizer::read(json.as_bytes(), 0, Layout::Whole);
+    Json(&spec.unwrap_or_else(|fault| panic!("{fault}"))).to_string()
+}
+
 fn check_many(
     seed: u64,
     tokenizers: usize,
@@ -226,7 +236,7 @@ fn check_many(
     let (normalizers, pre_tokenizers, decoders) = (normalizers(), pre_tokenizers(), decoders());
     let mut texts = Texts::new(seed);
     let (mut compared, mut all) = (0, 0);
-    for _ in 0..tokenizers {
+    for number in 0..tokenizers {
         let json = json!({
             "version": "1.0",
             "added_tokens": added_tokens(&mut texts),
@@ -243,6 +253,8 @@ fn check_many(
         if has_odd_tokens(&theirs) {
             continue;
         }
+        // Every other tokenizer is read, written and read again.
+        let json = if number % 2 == 0 { json } else { written(&json) };
         let ours = Pipeline::read(&json).unwrap_or_else(|fault| panic!("{fault}"));
         theirs.set_encode_special_tokens(texts.below(4) == 0);
         let mut session = PipelineSession::default();

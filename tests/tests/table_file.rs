@@ -117,7 +117,8 @@ fn what_needs_more_code_is_refused_by_name() {
         (error.kind(), key.to_owned())
     };
     let setting = ErrorKind::UnsupportedSetting;
-    assert_eq!(refused("BertPreTokenizer", "BertPreTokenizes"), (setting, "pre_tokenizer".into()));
+    let other = "BertPreTokenizes";
+    assert_eq!(refused("BertPreTokenizer", other), (setting, other.into()));
     assert_eq!(refused("\"max_length\":512", "\"max_lengtj\":512"), (setting, "max_lengtj".into()));
     assert_eq!(refused("architecturestatic", "architecturestatik").0, ErrorKind::OtherModel);
     let small_bert = std::fs::read(

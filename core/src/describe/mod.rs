@@ -7,10 +7,13 @@
 //! | `bert` | the metadata of `.weights` and `.amb` files with a BERT encoder |
 //! | [`folder`] | the texts of a Hugging Face folder, wherever they are kept |
 //! | `gguf` | keys and tensor names of GGUF files |
+//! | [`tokenizer`] | `tokenizer.json`: how texts become ids, and ids texts |
 
 mod bert;
 pub mod folder;
 #[cfg(feature = "gguf")]
 pub mod gguf;
+#[cfg(any(feature = "embd", feature = "pipeline"))]
+pub mod tokenizer;
 
 pub use bert::BertConfig;

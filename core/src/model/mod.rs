@@ -17,7 +17,7 @@
 //!    [`Names`] for any other ([`Transformer::from_family`]).
 //! 8. `source` knows what each format says of settings, tensors and tokenizers: a [`ModelSource`]
 //!    answers for files in memory, [`stored`] for `.weights` files behind random access.
-//! 9. `folder` reads the tokenizer of a Hugging Face folder; `folder_tokenizer`, `table` and
+//! 9. `folder_tokenizer`, `table` and
 //!    `transformer` open the tokenizers and models of files that keep such texts, [`FolderFile`]s.
 //!
 //! [`fixed`] runs BERT in integers alone.
@@ -37,8 +37,6 @@ pub mod config;
 mod encoder;
 pub(crate) mod family;
 pub mod fixed;
-#[cfg(feature = "static-models")]
-mod folder;
 #[cfg(feature = "folder-models")]
 mod folder_file;
 #[cfg(feature = "folder-models")]
@@ -76,8 +74,6 @@ pub use family::llama::hugging_face as decoder_names;
 pub use family::settings::{RotaryScaling, RotarySettings, irrelevant};
 pub use family::tensors::{Names, Tensor, TensorName};
 pub use fixed::{FixedMemory, FixedNeeds};
-#[cfg(feature = "pipeline")]
-pub(crate) use folder::{metaspace, step, token_id, tokenizer_root, truncation};
 #[cfg(all(feature = "folder-models", feature = "amb"))]
 pub use folder_file::AmbFolder;
 #[cfg(feature = "folder-models")]

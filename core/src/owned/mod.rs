@@ -93,8 +93,6 @@ mod text_model;
 mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod tokenizer;
-#[cfg(feature = "pipeline")]
-mod tokenizer_json;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;
 

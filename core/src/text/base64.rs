@@ -1,6 +1,25 @@
 //! Base64 as [RFC 4648](https://www.rfc-editor.org/rfc/rfc4648#section-4) has it, with padding and
 //! nothing between.
 
+/// The digits by what they stand for.
+#[cfg(feature = "pipeline")]
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Writes the text that stands for `bytes`.
+#[cfg(feature = "pipeline")]
+pub(crate) fn encode(bytes: &[u8], out: &mut dyn core::fmt::Write) -> core::fmt::Result {
+    for group in bytes.chunks(3) {
+        let bits = (0..3)
+            .fold(0_u32, |bits, at| bits << 8 | u32::from(group.get(at).copied().unwrap_or(0)));
+        for (digit, shift) in [18_u32, 12, 6, 0].into_iter().enumerate() {
+            let six = DIGITS.get((bits >> shift & 63) as usize).copied().unwrap_or(b'=');
+            let is_there = digit <= group.len();
+            out.write_char(if is_there { char::from(six) } else { '=' })?;
+        }
+    }
+    Ok(())
+}
+
 /// Bytes that suffice for what `text` stands for.
 pub(crate) const fn room_for(text: &str) -> usize {
     (text.len() / 4).saturating_mul(3)

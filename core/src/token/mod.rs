@@ -52,9 +52,9 @@ mod ids;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod longest_first;
 pub mod normalize;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
-pub(crate) mod run;
 pub mod sentencepiece;
+#[cfg(any(feature = "embd", feature = "pipeline"))]
+pub mod spec;
 pub mod special;
 mod tables;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]

@@ -12,9 +12,9 @@ use nanoembed_core::token::AddedRules;
 use serde_json::Value;
 
 use super::ends::FolderEnds;
+use super::spec::Described;
 use super::tokenizer::{AddedTokens, Around, of_hugging_face};
-use super::tokenizer_json::TokenizerJson;
-use crate::convert::checkpoint::settings::{read_json, read_json_text};
+use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
 use crate::open::folder::texts::FolderTexts;
 use crate::open::folder::tokenizer::{SAVE_AGAIN, described};
@@ -25,14 +25,12 @@ pub(super) fn read(folder: &Path, ends: FolderEnds, rows: usize) -> Result<Token
     let config = texts.read(|texts| TokenizerConfig::read(texts, ""))?;
     let by_json = folder.join("tokenizer.json");
     if !folder.join("tokenizer.model").exists()
-        && let Some((value, text)) = read_json_text(&by_json)?
+        && let Some(text) = texts.get("tokenizer.json")?
     {
-        let json = TokenizerJson::new(&by_json, value);
-        let tokenizer = json.tokenizer(&ends)?;
         let pipeline = described(&texts, &text)?;
+        let tokenizer = Described::new(&by_json, &pipeline)?.tokenizer(&ends)?;
         let checked = texts.read(|texts| config.check_whole(texts, &pipeline));
         checked.map_err(|failure| failure.with_hint(SAVE_AGAIN))?;
-        json.check_ids(&tokenizer, &pipeline)?;
         return Ok(tokenizer);
     }
     let tokenizer = by_model(folder, ends)?;

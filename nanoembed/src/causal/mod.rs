@@ -13,7 +13,7 @@
 //! | `divisors` | how a folder's model divides rotary frequencies |
 //! | `folder_tokenizer` | the tokenizer of a folder |
 //! | `ends` | the tokens around texts, by a folder's files |
-//! | `tokenizer`, `byte_pairs`, `tokenizer_json`, `model_proto` | texts to ids and back |
+//! | `tokenizer`, `byte_pairs`, `spec`, `model_proto` | texts to ids and back |
 
 pub mod bundle;
 mod byte_pairs;
@@ -27,7 +27,7 @@ pub mod hugging_face;
 pub mod memory;
 pub mod model;
 mod model_proto;
+mod spec;
 mod structure;
 pub mod tokenizer;
-mod tokenizer_json;
 pub(crate) mod weights;

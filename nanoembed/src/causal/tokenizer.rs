@@ -160,7 +160,7 @@ impl Written for Tokenizer<'_> {
         let (ends, end_ids) = (self.ends(), self.end_ids()?);
         let mut config = serde_json::Map::new();
         if let Spelling::BytePairs(pairs) = self.spelling() {
-            config.insert("pre_tokenizer".into(), pairs.pattern().name().into());
+            config.insert(bpe::Pattern::KEY.into(), pairs.pattern().name().into());
             config.insert("ignore_merges".into(), pairs.ignores_merges().into());
             if pairs.composes() {
                 config.insert("normalizer".into(), "nfc".into());

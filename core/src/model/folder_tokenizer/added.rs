@@ -2,36 +2,36 @@
 
 use super::TOO_SMALL;
 use super::memory::FolderTokenizerNeeds;
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::source::word_pieces::added::{AddedTables, Gathered, Kind, sorted_ids};
-use crate::model::source::word_pieces::in_json::TokenInJson;
-use crate::text::json::{Fault, Read, Value};
+use crate::error::Result;
+use crate::model::source::word_pieces::added::{AddedTables, Gathered, Kind, check_id, sorted_ids};
+use crate::text::json::Read;
+use crate::token::spec;
 use crate::token::{AddedToken, Vocabulary};
 
-/// The member `added_tokens` of a `tokenizer.json`.
+/// Added tokens of a description.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AddedList<'a>(Value<'a>);
+pub(super) struct AddedList<'a>(spec::AddedTokens<'a>);
 
 impl<'a> AddedList<'a> {
     /// The list, of which every token is found in texts as they are, or spelled so that
     /// normalisation `keeps` it.
     pub(super) fn read(
-        list: Value<'a>,
-        keeps: impl Fn(&TokenInJson<'a>) -> bool,
+        list: spec::AddedTokens<'a>,
+        keeps: impl Fn(&spec::AddedToken<'a>) -> bool,
     ) -> Read<'a, Self> {
-        for value in list.items() {
-            let token = TokenInJson::read(value)?;
+        for token in list.iter() {
+            let token = token?;
             if token.normalized && !keeps(&token) {
-                let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
-                let only = "only false is done without a heap";
-                return Err(Fault { error, key: "normalized", only });
+                let mut fault = token.place.unsupported(&[], "only false is done without a heap");
+                fault.key = "normalized";
+                return Err(fault);
             }
         }
         Ok(Self(list))
     }
 
-    fn tokens(&self) -> impl Iterator<Item = Result<TokenInJson<'a>>> {
-        self.0.items().map(|token| TokenInJson::read(token).map_err(|fault| fault.error))
+    fn tokens(&self) -> impl Iterator<Item = Result<spec::AddedToken<'a>>> {
+        self.0.iter().map(|token| token.map_err(|fault| fault.error))
     }
 
     /// Adds what the tokens take.
@@ -40,7 +40,7 @@ impl<'a> AddedList<'a> {
         for token in self.tokens().flatten() {
             needs.added = needs.added.saturating_add(1);
             needs.added_ids = needs.added_ids.saturating_add(1);
-            let bytes = token.spelling().flatten().map(char::len_utf8);
+            let bytes = token.content.chars().map(char::len_utf8);
             needs.text = bytes.fold(needs.text, usize::saturating_add);
         }
     }
@@ -62,11 +62,11 @@ impl<'a> AddedList<'a> {
         let mut places = ids.iter_mut();
         for token in self.tokens() {
             let token = token?;
-            token.check(vocabulary, &mut next)?;
+            check_id(&token, vocabulary, &mut next)?;
             *places.next().ok_or(TOO_SMALL)? = token.id;
-            let TokenInJson { id, rules, normalized, .. } = token;
+            let spec::AddedToken { id, rules, normalized, .. } = token;
             let kind = Kind { id, rules, is_normalized: normalized, normalization: None };
-            gathered.push(kind, &mut token.spelling())?;
+            gathered.push(kind, &mut token.content.chars().map(Ok))?;
         }
         let unused = places.len();
         let used = ids.len().saturating_sub(unused);

@@ -1,8 +1,8 @@
 //! What is put around the ids of a text.
 
+use super::ends::Ends;
 use super::{Give, TOO_SMALL};
 use crate::error::Result;
-use crate::model::folder::ends::Ends;
 use crate::token::Encoded;
 
 /// Writes the ids that `encode` gives between those of `ends`, of which the last ones are left out

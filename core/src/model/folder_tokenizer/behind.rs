@@ -1,16 +1,15 @@
 //! A text behind a prompt, in pieces that are tokenised one after the other.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::source::word_pieces::in_json::TokenInJson;
-use crate::text::json::Value;
+use crate::token::spec::AddedTokens;
 
 /// Whether texts may be cut before a space that follows a letter or a digit of ASCII: no added token
 /// goes across, or takes what stands there.
-pub(super) fn may_be_cut(added: Value<'_>) -> bool {
-    added.items().all(|token| {
-        let Ok(token) = TokenInJson::read(token) else { return false };
-        let spaces = token.spelling().flatten().any(|c| c == ' ');
-        let only = token.spelling().flatten().all(|c| c == ' ');
+pub(super) fn may_be_cut(added: AddedTokens<'_>) -> bool {
+    added.iter().all(|token| {
+        let Ok(token) = token else { return false };
+        let spaces = token.content.chars().any(|c| c == ' ');
+        let only = token.content.chars().all(|c| c == ' ');
         (!spaces || only) && !token.rules.strips_behind && !token.rules.single_word
     })
 }

@@ -1,21 +1,21 @@
 //! Opening a byte-level BPE tokenizer, and its texts.
 
 use super::composed::each_part;
+use super::ends::Ends;
 use super::memory::{
     FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
 };
 use super::merged::{MergedParts, MergedTables};
 use super::merges::{WORD, too_long};
+use super::pair_settings::PairSettings;
 use super::vocabulary::TokenizerParts;
 use super::{BAD, Give, each_plain};
 use crate::error::Result;
-use crate::model::folder::ends::Ends;
-use crate::model::folder::pair_settings::PairSettings;
-use crate::model::source::word_pieces::in_json::TokenInJson;
 use crate::text::character::utf8;
 use crate::text::json::Read;
 use crate::token::added_words::AddedTokens;
 use crate::token::bpe::{Bpe, Scratch, alphabet};
+use crate::token::spec::AddedToken;
 use crate::token::unicode::Form;
 use crate::token::{AddedRules, AddedTable, Entries, HashVocabulary, Vocabulary as _};
 
@@ -65,16 +65,16 @@ impl<'a> PairSource<'a> {
 
 /// Whether a token that is looked for in composed texts is spelled so that it is found, and so that
 /// none is cut where [`each_part`] cuts.
-fn is_kept(token: &TokenInJson<'_>, composes: bool) -> bool {
+fn is_kept(token: &AddedToken<'_>, composes: bool) -> bool {
     let mut before = ' ';
     let mut is_cut = false;
-    for c in token.spelling().flatten() {
+    for c in token.content.chars() {
         is_cut |= c == ' ' && !before.is_whitespace();
         before = c;
     }
     let has_rules = token.rules != AddedRules::default();
     let mut room = [0; 4];
-    let is_composed = token.spelling().flatten().all(|c| Form::NFC.has(utf8(c, &mut room)));
+    let is_composed = token.content.chars().all(|c| Form::NFC.has(utf8(c, &mut room)));
     !composes || !is_cut && !has_rules && is_composed
 }
 

@@ -1,5 +1,7 @@
 //! Opening a BPE tokenizer over characters with byte fallback, and its texts.
 
+use super::ends::Ends;
+use super::fallback_settings::FallbackSettings;
 use super::memory::{
     FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
 };
@@ -8,8 +10,6 @@ use super::merges::{WORD, too_long};
 use super::vocabulary::TokenizerParts;
 use super::{BAD, Give, TOO_SMALL, each_plain};
 use crate::error::Result;
-use crate::model::folder::ends::Ends;
-use crate::model::folder::fallback_settings::FallbackSettings;
 use crate::text::character::utf8;
 use crate::text::json::Read;
 use crate::token::bpe::merge::merge;

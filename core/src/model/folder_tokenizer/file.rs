@@ -1,17 +1,18 @@
 //! The tokenizer of a file that keeps the texts of a folder.
 
 use super::FolderTokenizerSource;
+use super::ends::Ends;
+use super::fallback_settings::FallbackSettings;
+use super::pair_settings::PairSettings;
+use super::unigram_settings::UnigramSettings;
 use super::vocabulary::TokenizerParts;
+use crate::describe::{self, tokenizer::Layout};
 use crate::error::{Error, ErrorKind};
-use crate::model::folder::bpe_model::BpeModel;
-use crate::model::folder::fallback_settings::FallbackSettings;
-use crate::model::folder::pair_settings::PairSettings;
-use crate::model::folder::tokenizer_root;
-use crate::model::folder::unigram_settings::UnigramSettings;
-use crate::model::folder::word_settings::WordSettings;
 use crate::model::folder_file::{FolderFile, TokenizerSections};
 use crate::model::source::word_pieces::WordPieceSource;
-use crate::text::json::{Fault, Object, Read, Value};
+use crate::model::source::word_pieces::settings::WordSettings;
+use crate::text::json::{Fault, Read};
+use crate::token::spec::{Bpe, ModelKind, TokenizerSpec, Unigram};
 
 /// The parts of a file.
 struct Parts<'a> {
@@ -21,7 +22,7 @@ struct Parts<'a> {
 }
 
 impl<'a> FolderTokenizerSource<'a> {
-    /// The tokenizer of a file whose model has rows for so many ids, and its settings.
+    /// The tokenizer of a file whose model has rows for so many ids, and its description.
     ///
     /// # Errors
     ///
@@ -29,57 +30,60 @@ impl<'a> FolderTokenizerSource<'a> {
     pub(in crate::model) fn of_file(
         file: &FolderFile<'a>,
         vocabulary: usize,
-    ) -> Read<'a, (Self, Value<'a>)> {
+    ) -> Read<'a, (Self, TokenizerSpec<'a>)> {
         let sections = file.tokenizer()?;
-        let root = tokenizer_root::read(sections.settings, sections.offset)?;
-        let value = root.value();
-        let kind = value.member("model").and_then(|model| model.member("type"));
-        let is = |name| kind.is_some_and(|kind| kind.is_text(name));
+        let spec = describe::tokenizer::read(sections.settings, sections.offset, Layout::Apart)?;
         let parts = Parts { sections, vocabulary };
-        let source = if is("Unigram") {
-            parts.unigram(&root)?
-        } else if is("BPE") {
-            parts.pairs(&root)?
-        } else {
-            parts.word_pieces(root)?
+        let source = match &spec.model.kind {
+            ModelKind::Unigram(unigram) => parts.unigram(&spec, unigram)?,
+            ModelKind::Bpe(bpe) => parts.pairs(&spec, bpe)?,
+            ModelKind::WordPiece(_) => parts.word_pieces(&spec)?,
         };
-        Ok((source, value))
+        Ok((source, spec))
     }
 }
 
 impl<'a> Parts<'a> {
     #[inline(never)] // with its stack to itself
-    fn unigram(&self, root: &Object<'a>) -> Read<'a, FolderTokenizerSource<'a>> {
+    fn unigram(
+        &self,
+        spec: &TokenizerSpec<'a>,
+        unigram: &Unigram,
+    ) -> Read<'a, FolderTokenizerSource<'a>> {
         let scores = self.sections.scores()?;
-        let settings = UnigramSettings::read(root, self.sections.entries.count)?;
+        let settings = UnigramSettings::from_spec(spec, unigram, self.sections.entries.count)?;
         FolderTokenizerSource::unigram(self.with(settings, scores))
     }
 
     #[inline(never)] // with its stack to itself
-    fn pairs(&self, root: &Object<'a>) -> Read<'a, FolderTokenizerSource<'a>> {
+    fn pairs(
+        &self,
+        spec: &TokenizerSpec<'a>,
+        bpe: &Bpe<'a>,
+    ) -> Read<'a, FolderTokenizerSource<'a>> {
         let merges = self.sections.merges()?;
-        let model = BpeModel::read(root, self.sections.entries.count)?;
-        if model.byte_fallback {
-            let settings = FallbackSettings::read(root, model)?;
+        let tokens = self.sections.entries.count;
+        if bpe.byte_fallback {
+            let settings = FallbackSettings::from_spec(spec, bpe, tokens)?;
             return FolderTokenizerSource::fallback(self.with(settings, merges));
         }
-        let settings = PairSettings::read(root, model)?;
+        let settings = PairSettings::from_spec(spec, bpe, tokens)?;
         FolderTokenizerSource::byte_pairs(self.with(settings, merges))
     }
 
     #[inline(never)] // with its stack to itself
-    fn word_pieces(&self, root: Object<'a>) -> Read<'a, FolderTokenizerSource<'a>> {
+    fn word_pieces(&self, spec: &TokenizerSpec<'a>) -> Read<'a, FolderTokenizerSource<'a>> {
         let Self { sections, vocabulary } = self;
         let entries = sections.entries;
-        let settings = WordSettings::of(root, entries.count)?;
-        let [first, last] = settings.ends()?;
+        let settings = WordSettings::from_spec(spec, entries.count)?;
+        let [first, last] = Ends::from_spec(spec)?.both(spec)?;
         let tokens = (0..).zip(sections.tokens());
         let unknown = tokens.filter(|(_, token)| settings.is_unknown(token)).last();
         let bad = Error::new(entries.offset, ErrorKind::BadVocabulary);
         let (unknown, _) = unknown.ok_or(Fault::of(bad))?;
         let ids = [unknown, first, last];
         let (added, normalization) = (settings.added()?, settings.normalization());
-        let words = WordPieceSource::of_folder(&entries, added, ids, normalization, *vocabulary)?;
+        let words = WordPieceSource::of_folder(&entries, added, ids, normalization, *vocabulary);
         Ok(FolderTokenizerSource::word_pieces(words, added))
     }
 

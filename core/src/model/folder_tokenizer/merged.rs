@@ -1,15 +1,15 @@
 //! What BPE tokenizers of both kinds are opened from: tokens, merges and added tokens.
 
 use super::added::AddedList;
+use super::ends::Ends;
 use super::memory::{FolderTokenizerMemory, FolderTokenizerNeeds};
 use super::merges::MergeList;
 use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
 use crate::error::Result;
-use crate::model::folder::ends::Ends;
-use crate::model::source::word_pieces::in_json::TokenInJson;
-use crate::text::json::{Read, Value};
-use crate::token::added_words::AddedTokens;
+use crate::text::json::Read;
+use crate::token::added_words;
 use crate::token::bpe::MergeTable;
+use crate::token::spec::{AddedToken, AddedTokens};
 use crate::token::{Entries, HashVocabulary};
 
 /// What a file says of a BPE tokenizer, whose `settings` are its kind's own.
@@ -24,15 +24,15 @@ pub(super) struct MergedParts<'a, S> {
 pub(super) struct MergedTables<'a> {
     pub(super) tokens: HashVocabulary<'a, Entries<'a>>,
     pub(super) merges: MergeTable<'a>,
-    pub(super) added: AddedTokens<'a>,
+    pub(super) added: added_words::AddedTokens<'a>,
 }
 
 impl<'a, S> MergedParts<'a, S> {
     /// Those of a file that says so many merges, and lists added tokens that normalisation `keeps`.
     pub(super) fn new(
         parts: TokenizerParts<'a, S>,
-        (merges, added): (u64, Value<'a>),
-        keeps: impl Fn(&TokenInJson<'a>) -> bool,
+        (merges, added): (u64, AddedTokens<'a>),
+        keeps: impl Fn(&AddedToken<'a>) -> bool,
     ) -> Read<'a, Self> {
         check_longest(&parts.entries, parts.longest)?;
         let merges = MergeList::read(parts.beside, merges, &parts.entries)?;

@@ -13,8 +13,9 @@
 //! | `merges` | merges, and an index over them |
 //! | `vocabulary` | tokens, and an index over them |
 //! | `added` | the tokens that were added to a vocabulary |
-//! | `around` | what is put around ids |
-//! | `pair` | two texts, with what is put around and between them |
+//! | `unigram_settings`, `pair_settings`, `fallback_settings`, `bpe_model` | what of a description is done here |
+//! | `ends`, `around` | the tokens around a text |
+//! | `pair`, `pair_template` | two texts, with what is put around and between them |
 //! | `behind` | a text behind a prompt |
 //! | `memory` | the memory lent |
 //! | `ready` | texts to ids |
@@ -22,20 +23,30 @@
 mod added;
 mod around;
 mod behind;
+mod bpe_model;
 mod byte_pairs;
 mod composed;
+mod ends;
 mod fallback;
+mod fallback_settings;
 mod file;
 mod memory;
 mod merged;
 mod merges;
 mod normalizer;
 mod pair;
+mod pair_settings;
+pub(super) mod pair_template;
 mod pieces;
 mod ready;
 mod source;
 mod unigram;
+mod unigram_settings;
 mod vocabulary;
+
+#[cfg(test)]
+#[cfg(feature = "pipeline")]
+mod tests;
 
 pub use memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds};
 pub use ready::FolderTokenizer;

@@ -1,8 +1,7 @@
 //! What is done to a text before it is cut into pieces, character by character.
 
+use super::unigram_settings::Replacing;
 use crate::error::Result;
-use crate::model::folder::unigram_settings::Replacing;
-use crate::text::json::chars;
 use crate::token::allowance::Allowance;
 use crate::token::charsmap::{Charsmap, Mapped};
 
@@ -89,7 +88,7 @@ impl Normalizer<'_> {
     fn end_run(&self, run: usize, take: &mut dyn FnMut(char) -> Result<()>) -> Result<()> {
         match self.replaces.filter(|_| run > 0) {
             None => Ok(()),
-            Some(it) if run >= it.least => chars(it.content).try_for_each(take),
+            Some(it) if run >= it.least => it.content.chars().try_for_each(take),
             Some(it) => core::iter::repeat_n(it.character, run).try_for_each(take),
         }
     }

@@ -1,9 +1,9 @@
 //! Two texts to ids.
 
 use super::memory::TokenizingMemory;
+use super::pair_template::{PairItem, PairPart};
 use super::{FolderTokenizer, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::folder::pair_template::{PairItem, PairPart};
 use crate::token::Encoded;
 use crate::token::longest_first::longest_first;
 

@@ -2,7 +2,7 @@
 
 use super::Give;
 use crate::error::Result;
-use crate::model::folder::metaspace::{Metaspace, Prepends};
+use crate::token::spec::{Metaspace, Prepends};
 use crate::token::unigram::Segmenter;
 
 /// How texts are cut.

@@ -4,12 +4,12 @@ use super::Give;
 use super::around::around;
 use super::behind::behind;
 use super::byte_pairs::PairTokenizer;
+use super::ends::Ends;
 use super::fallback::FallbackTokenizer;
 use super::memory::TokenizingMemory;
+use super::pair_template::PairTemplate;
 use super::unigram::UnigramTokenizer;
 use crate::error::Result;
-use crate::model::folder::ends::Ends;
-use crate::model::folder::pair_template::PairTemplate;
 use crate::token::{Encoded, Entries, HashVocabulary, WordPiece};
 
 /// A tokenizer that is ready.

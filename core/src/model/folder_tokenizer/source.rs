@@ -3,18 +3,18 @@
 use super::behind::may_be_cut;
 use super::byte_pairs::PairSource;
 use super::fallback::FallbackSource;
+use super::fallback_settings::FallbackSettings;
 use super::memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingNeeds};
+use super::pair_settings::PairSettings;
+use super::pair_template::PairTemplate;
 use super::ready::{self, FolderTokenizer};
 use super::unigram::UnigramSource;
+use super::unigram_settings::UnigramSettings;
 use super::vocabulary::TokenizerParts;
 use crate::error::Result;
-use crate::model::folder::fallback_settings::FallbackSettings;
-use crate::model::folder::pair_settings::PairSettings;
-use crate::model::folder::pair_template::PairTemplate;
-use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::model::source::word_pieces::WordPieceSource;
-use crate::model::source::word_pieces::in_json::TokenInJson;
-use crate::text::json::{Read, Value};
+use crate::text::json::Read;
+use crate::token::spec::AddedTokens;
 
 /// Bytes of a prompt with a text behind it that there is room for at least.
 const BEHIND: usize = 1024;
@@ -23,7 +23,7 @@ const BEHIND: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct FolderTokenizerSource<'a> {
     kind: Kind<'a>,
-    added: Value<'a>,
+    added: AddedTokens<'a>,
     pair: Option<PairTemplate>,
 }
 
@@ -38,7 +38,7 @@ enum Kind<'a> {
 }
 
 impl<'a> FolderTokenizerSource<'a> {
-    pub(super) const fn word_pieces(words: WordPieceSource<'a>, added: Value<'a>) -> Self {
+    pub(super) const fn word_pieces(words: WordPieceSource<'a>, added: AddedTokens<'a>) -> Self {
         Self { kind: Kind::WordPiece(words), added, pair: None }
     }
 
@@ -59,7 +59,7 @@ impl<'a> FolderTokenizerSource<'a> {
 
     /// Whether a token is added whose id is not below `count`.
     pub(in crate::model) fn adds_beyond(&self, count: u32) -> bool {
-        let mut tokens = self.added.items().map(TokenInJson::read);
+        let mut tokens = self.added.iter();
         tokens.any(|token| token.is_ok_and(|token| token.id >= count))
     }
 

@@ -1,18 +1,18 @@
 //! Opening a Unigram tokenizer, and its texts.
 
 use super::added::AddedList;
+use super::ends::Ends;
 use super::memory::{
     FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
 };
 use super::normalizer::Normalizer;
 use super::pieces::{Cut, Pieces};
+use super::unigram_settings::UnigramSettings;
 use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
 use super::{BAD, Give, TOO_SMALL, each_plain};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::folder::ends::Ends;
-use crate::model::folder::unigram_settings::UnigramSettings;
 use crate::text::base64;
-use crate::text::json::{Fault, Read, Value, has_escapes};
+use crate::text::json::Read;
 use crate::token::charsmap::Charsmap;
 use crate::token::unigram::{Scratch, Segmenter, Unigram};
 use crate::token::{AddedTable, Entries, HashVocabulary};
@@ -29,7 +29,7 @@ impl<'a> UnigramSource<'a> {
     pub(super) fn new(parts: TokenizerParts<'a, UnigramSettings<'a>>) -> Read<'a, Self> {
         let TokenizerParts { settings, longest, entries, .. } = &parts;
         check_longest(entries, *longest)?;
-        let rules = settings.rules.map(spelling).transpose()?;
+        let rules = settings.rules;
         let added = AddedList::read(settings.added, |_| false)?;
         Ok(Self { rules, added, parts })
     }
@@ -83,14 +83,6 @@ impl<'a> UnigramSource<'a> {
             ends: settings.ends,
         })
     }
-}
-
-/// What stands between the quotes of a text in base64.
-fn spelling(value: Value<'_>) -> Read<'_, &str> {
-    let only = "escapes in base64 are done only with a heap";
-    let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
-    let fault = Fault { error, key: "precompiled_charsmap", only };
-    value.as_text().filter(|text| !has_escapes(text)).ok_or(fault)
 }
 
 /// A Unigram tokenizer that is ready.

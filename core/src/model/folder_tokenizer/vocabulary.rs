@@ -1,8 +1,8 @@
 //! The tokens of a file and what lies beside them, and an index over them.
 
+use super::ends::Ends;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::TokenEntries;
-use crate::model::folder::ends::Ends;
 use crate::text::json::{Fault, Read};
 use crate::token::vocabulary::MAX_TOKEN_BYTES;
 use crate::token::{Entries, HashVocabulary, LengthPrefix};

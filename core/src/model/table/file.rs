@@ -6,16 +6,18 @@ use crate::describe::folder::{
     Base, CONFIG, CONFIG_SENTENCE_TRANSFORMERS, MODULES, Modules, TableSettings, TextFault,
     TextPath, Texts as _, described_table,
 };
+use crate::describe::tokenizer::{self, Layout};
 use crate::error::{Error, ErrorKind};
 use crate::format::embd::{Embd, TokenEntries};
-use crate::model::folder::tokenizer_root;
-use crate::model::folder::truncation::truncation;
-use crate::model::folder::word_settings::WordSettings;
 #[cfg(feature = "folder-models")]
 use crate::model::folder_tokenizer::FolderTokenizerSource;
+use crate::model::source::word_pieces::settings::WordSettings;
 use crate::model::stored::{TokenIndex, TokenPlaces};
 use crate::tensor::TensorHeader;
 use crate::text::json::{Fault, Object, Read, Value};
+#[cfg(feature = "folder-models")]
+use crate::token::spec::ModelKind;
+use crate::token::spec::TokenizerSpec;
 use crate::token::{LengthPrefix, Normalization, SpecialIds, Vocabulary};
 
 /// The tensor with the settings of the tokenizer.
@@ -64,7 +66,7 @@ impl<'a> TableSource<'a> {
     /// here, a prompt before every text, for example; [`ErrorKind::MissingVocabulary`] without a
     /// tokenizer.
     pub fn read(file: Embd<'a>) -> Read<'a, Self> {
-        Self::of(file, |root, tokens| WordSettings::of(root, tokens).map(Some))
+        Self::of(file, |spec, tokens| WordSettings::from_spec(spec, tokens).map(Some))
     }
 
     /// As [`read`](Self::read), also of a table whose tokenizer is a Unigram:
@@ -75,16 +77,15 @@ impl<'a> TableSource<'a> {
     /// As [`read`](Self::read).
     #[cfg(feature = "folder-models")]
     pub fn read_any(file: Embd<'a>) -> Read<'a, Self> {
-        Self::of(file, |root, tokens| {
-            let kind = root.value().member("model").and_then(|model| model.member("type"));
-            let is_unigram = kind.is_some_and(|kind| kind.is_text("Unigram"));
-            if is_unigram { Ok(None) } else { WordSettings::of(root, tokens).map(Some) }
+        Self::of(file, |spec, tokens| match spec.model.kind {
+            ModelKind::Unigram(_) => Ok(None),
+            _ => WordSettings::from_spec(spec, tokens).map(Some),
         })
     }
 
     fn of(
         file: Embd<'a>,
-        words: impl FnOnce(Object<'a>, u32) -> Read<'a, Option<WordSettings<'a>>>,
+        words: impl FnOnce(&TokenizerSpec<'a>, u32) -> Read<'a, Option<WordSettings<'a>>>,
     ) -> Read<'a, Self> {
         let settings = settings(&file)?;
         check_texts(&file)?;
@@ -92,9 +93,10 @@ impl<'a> TableSource<'a> {
         let entries = entries.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
         let tokenizer = file.tensor(TOKENIZER);
         let tokenizer = tokenizer.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
-        let root = tokenizer_root::read(tokenizer.data(), tokenizer.header().offset)?;
-        let settings = settings.with_truncation(truncation(&root)?);
-        let words = words(root, entries.count)?;
+        let at = tokenizer.header().offset;
+        let spec = tokenizer::read(tokenizer.data(), at, Layout::Apart)?;
+        let settings = settings.with_truncation(spec.truncation);
+        let words = words(&spec, entries.count)?;
         words.map_or(Ok(()), |words| words.check_added())?;
         Ok(Self { file, entries, settings, words })
     }

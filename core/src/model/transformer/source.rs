@@ -14,9 +14,9 @@ use crate::model::block::layer::Layer;
 use crate::model::config::Config;
 use crate::model::encoder::Encoder;
 use crate::model::family::encoders::{FamilyModel, Prefixed};
-use crate::model::folder::pair_template::PairTemplate;
 use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
+use crate::model::folder_tokenizer::pair_template::PairTemplate;
 use crate::model::head::dense::Dense;
 use crate::model::head::embedding::Embedding;
 use crate::model::head::ways::Ways;
@@ -27,7 +27,8 @@ use crate::model::source::embd::embd_is_decoder;
 use crate::model::table::TableSource;
 use crate::model::weights::{Name, SliceWeights, Weights};
 use crate::text::character::utf8;
-use crate::text::json::{Fault, Read, Value, chars};
+use crate::text::json::{Fault, Read, chars};
+use crate::token::spec::TokenizerSpec;
 
 /// A file in memory that keeps the texts of a folder, with a transformer that embeds.
 ///
@@ -304,21 +305,23 @@ impl<'a> TransformerSource<'a> {
     ///
     /// The setting that is not done here; [`ErrorKind::MissingVocabulary`] without a tokenizer.
     pub fn tokenizer(&self) -> Read<'a, FolderTokenizerSource<'a>> {
-        let (tokenizer, root) = self.tokenizer_of_texts()?;
+        let (tokenizer, spec) = self.tokenizer_of_texts()?;
         let vocabulary = self.family.config.vocabulary;
         if !self.compares {
             return Ok(tokenizer);
         }
-        let pair = PairTemplate::read(root.member("post_processor"))?;
+        let pair = PairTemplate::from_spec(&spec)?;
         if !pair.ids().all(|id| (id as usize) < vocabulary) {
-            let bad = Error::new(root.offset(), ErrorKind::BadVocabulary);
-            return Err(fault(bad, "post_processor"));
+            let bad = Error::without_offset(ErrorKind::BadVocabulary);
+            return Err(spec.place.met("post_processor", bad));
         }
         Ok(tokenizer.with_pair(pair))
     }
 
-    /// The same without what is put between two texts, and its settings.
-    pub(crate) fn tokenizer_of_texts(&self) -> Read<'a, (FolderTokenizerSource<'a>, Value<'a>)> {
+    /// The same without what is put between two texts, and its description.
+    pub(crate) fn tokenizer_of_texts(
+        &self,
+    ) -> Read<'a, (FolderTokenizerSource<'a>, TokenizerSpec<'a>)> {
         if let Some(setting) = self.asks_of_texts {
             return Err(fault(Error::without_offset(ErrorKind::UnsupportedSetting), setting));
         }

@@ -7,13 +7,11 @@ use alloc::vec::Vec;
 use super::{FolderFault, FolderResult, Texts};
 use crate::error::{Error, ErrorKind};
 use crate::owned::Pipeline;
-use crate::owned::tokenizer_json::{Added, WordPieces, word_pieces};
 use crate::text::json::Fault;
+use crate::token::AddedRules;
+use crate::token::spec::{AddedToken, AddedTokens, BertSpec, Place, SpecialToken, Spelling};
 
 const FILE: &str = "vocab.txt";
-
-/// A token with a role, by its id.
-type Token<'t> = (u32, &'t str);
 
 /// What `tokenizer_config.json` says of it.
 pub(super) struct WordSettings {
@@ -39,30 +37,38 @@ pub(super) fn tokenizer(
     let Some(text) = text else { return Ok(None) };
     let tokens: Vec<&str> = text.lines().collect();
     let found = settings.names.each_ref().map(|name| with_id(&tokens, name));
-    let [_, Some((_, unknown)), Some(begin), Some(end), _] = found else {
+    let [_, Some(unknown), Some(begin), Some(end), _] = found else {
         return Err(fault(ErrorKind::BadVocabulary, "unk_token, cls_token or sep_token"));
     };
-    let settings = word_pieces(WordPieces {
-        added: found.iter().flatten().map(special).collect(),
-        splits_chinese: settings.splits_chinese.unwrap_or(true),
+    let added: Vec<AddedToken<'_>> = found.iter().flatten().map(special).collect();
+    let spec = BertSpec {
+        added: AddedTokens::Listed(&added),
+        splits_ideographs: settings.splits_chinese.unwrap_or(true),
         strips_accents: settings.strips_accents,
-        lowercase: settings.lowercase.unwrap_or(true),
+        lowercases: settings.lowercase.unwrap_or(true),
         begin,
         end,
-        unknown,
+        unknown: unknown.name,
         tokens: tokens.len(),
-    });
-    // What is wrong has a place in a text that is in no file.
-    let pipeline = Pipeline::from_parts(&settings, &tokens, None, &[]);
+    };
+    let pipeline = Pipeline::from_spec(&spec.into(), &tokens, None, &[]);
     pipeline.map(Some).map_err(|wrong| fault(wrong.error.kind(), ""))
 }
 
 /// Of tokens that stand there twice, programs take the last.
-fn with_id<'t>(tokens: &[&'t str], name: &String) -> Option<Token<'t>> {
+fn with_id<'t>(tokens: &[&'t str], name: &String) -> Option<SpecialToken<'t>> {
     let id = tokens.iter().rposition(|token| token == name)?;
-    Some((u32::try_from(id).ok()?, tokens.get(id)?))
+    let name = Spelling::plain(tokens.get(id)?);
+    Some(SpecialToken { id: u32::try_from(id).ok()?, name })
 }
 
-const fn special<'t>(&(id, content): &Token<'t>) -> Added<'t> {
-    Added { id, content, is_special: true, is_normalized: false, strips_before: false }
+const fn special<'t>(token: &SpecialToken<'t>) -> AddedToken<'t> {
+    AddedToken {
+        id: token.id,
+        content: token.name,
+        rules: AddedRules { strips_before: false, strips_behind: false, single_word: false },
+        normalized: false,
+        special: true,
+        place: Place::NONE,
+    }
 }

@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 
 use super::automaton::{Automaton, Found};
 use super::normalizer::{self, Held, Normalizer};
-use super::settings::{at, string, truth};
-use super::text::{Allowance, Text};
+use super::text::{Allowance, Text, owned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{append, push, reserved};
-use crate::text::json::{Fault, Object, Read, Value};
+use crate::text::json::{Fault, Read};
 use crate::token::added_parts::{Part, cut};
+use crate::token::spec::{self, AddedTokens};
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens};
 
 /// An added token.
@@ -52,36 +52,20 @@ pub(super) struct Table {
 /// most.
 const LONG: usize = 64;
 
-/// A token as the file has it.
-pub(super) struct Entry<'t> {
-    value: Value<'t>,
+/// A token of the list.
+struct Entry<'t> {
     content: String,
-    rules: AddedRules,
-    is_normalized: bool,
-    is_special: bool,
+    spec: spec::AddedToken<'t>,
 }
 
-/// Reads the member `added_tokens`.
-pub(super) fn read<'t>(root: &Object<'t>) -> Read<'t, Vec<Entry<'t>>> {
+/// The tokens of a list.
+fn entries<'t>(listed: &AddedTokens<'t>) -> Read<'t, Vec<Entry<'t>>> {
     let mut entries = Vec::new();
-    for value in root.items("added_tokens")? {
-        let token = Object::new(value)?;
-        let entry = Entry {
-            value,
-            content: token.needed("content", string(&token, "content")?)?,
-            rules: AddedRules {
-                strips_before: truth(&token, "lstrip")?,
-                strips_behind: truth(&token, "rstrip")?,
-                single_word: truth(&token, "single_word")?,
-            },
-            is_normalized: truth(&token, "normalized")?,
-            is_special: truth(&token, "special")?,
-        };
-        push(&mut entries, entry).map_err(|error| at(value, "added_tokens", error))?;
-        // `tokenizers` does not use it either: a token that the model has keeps that id, others
-        // get the next one that is free.
-        token.needed("id", token.integer("id")?)?;
-        token.finish(&[])?;
+    for token in listed.iter() {
+        let spec = token?;
+        let entry = owned(spec.content).map(|content| Entry { content, spec });
+        let pushed = entry.and_then(|entry| push(&mut entries, entry));
+        pushed.map_err(|error| spec.place.met("added_tokens", error))?;
     }
     Ok(entries)
 }
@@ -89,12 +73,13 @@ pub(super) fn read<'t>(root: &Object<'t>) -> Read<'t, Vec<Entry<'t>>> {
 impl AddedVocabulary {
     /// Numbers the tokens: `find` knows those of the model, of which there are `count`.
     pub(super) fn new<'t>(
-        mut entries: Vec<Entry<'t>>,
+        listed: &AddedTokens<'t>,
         normalizer: &[Normalizer],
         count: usize,
         find: impl Fn(&str) -> Option<u32>,
     ) -> Read<'t, Self> {
         let mut next = count as u32;
+        let mut entries = entries(listed)?;
         let mut vocabulary = Self::default();
         let mut all = reserved(entries.len()).map_err(Fault::of)?;
         for twins in twins(&entries).map_err(Fault::of)? {
@@ -105,8 +90,8 @@ impl AddedVocabulary {
                 next += 1;
                 next - 1
             });
-            let of = |error| at(entry.value, "content", error);
-            let normalized = match entry.is_normalized {
+            let of = |error| entry.spec.place.met("content", error);
+            let normalized = match entry.spec.normalized {
                 true => Some(normalized(normalizer, &content).map_err(of)?),
                 false => None,
             };
@@ -121,14 +106,14 @@ impl AddedVocabulary {
         for (entry, token) in all {
             let entry = &entries[entry];
             let spelling = token.normalized.as_deref().unwrap_or(&token.content);
-            let table = match entry.is_normalized {
+            let table = match entry.spec.normalized {
                 true => &mut vocabulary.normalized,
                 false => &mut vocabulary.written,
             };
             let added = table
-                .add(spelling, token.id, entry.rules)
+                .add(spelling, token.id, entry.spec.rules)
                 .and_then(|()| push(&mut vocabulary.tokens, token));
-            added.map_err(|error| at(entry.value, "content", error))?;
+            added.map_err(|error| entry.spec.place.met("content", error))?;
         }
         vocabulary.written.sort().map_err(Fault::of)?;
         vocabulary.normalized.sort().map_err(Fault::of)?;
@@ -244,7 +229,7 @@ fn twins(entries: &[Entry<'_>]) -> Result<Vec<Twins>> {
     let mut all: Vec<Twins> = reserved(entries.len())?;
     for (place, entry) in entries.iter().enumerate() {
         if !entry.content.is_empty() {
-            all.push(Twins { first: place, last: place, is_special: entry.is_special });
+            all.push(Twins { first: place, last: place, is_special: entry.spec.special });
         }
     }
     let content = |twins: &Twins| entries[twins.first].content.as_str();

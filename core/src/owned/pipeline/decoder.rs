@@ -3,14 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::normalizer::{Replace, read_replace};
-use super::pre_tokenizer::{Metaspace, Prepends};
-use super::settings::{at, character, each_step, kind, refused, string, truth};
-use super::text::{Allowance, Text};
+use super::normalizer::Replace;
+use super::text::{Allowance, Text, owned};
 use crate::error::Result;
-use crate::limit::{Growing, append, push};
-use crate::text::json::{Object, Read, Value};
+use crate::limit::{Growing, append, push, reserved};
 use crate::token::bpe::alphabet;
+use crate::token::spec::{self, Metaspace, Prepends, Steps};
 
 /// A step.
 #[derive(Clone, Debug)]
@@ -249,45 +247,32 @@ fn strip(token: &str, content: char, start: usize, stop: usize) -> &str {
     token.get(first * bytes..token.len() - last * bytes).unwrap_or_default()
 }
 
-/// Reads the member `decoder`.
-pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, Option<Vec<Decoder>>> {
-    if value.is_none() {
-        return Ok(None);
-    }
-    let mut steps = Vec::new();
-    each_step(value, "decoders", &mut |step| {
-        push(&mut steps, one(step)?).map_err(|error| at(step, "decoder", error))
-    })?;
-    Ok(Some(steps))
-}
-
-fn one(value: Value<'_>) -> Read<'_, Decoder> {
-    let step = Object::new(value)?;
-    let size = |name| {
-        let size = step.needed(name, step.integer(name)?)?;
-        Ok(usize::try_from(size).unwrap_or(usize::MAX))
-    };
-    let read = match kind(&step)? {
-        "WordPiece" => Decoder::WordPiece {
-            prefix: step.needed("prefix", string(&step, "prefix")?)?,
-            cleans: truth(&step, "cleanup")?,
-        },
-        "Metaspace" => return Ok(Decoder::Metaspace(Metaspace::read(&step)?)),
-        "ByteLevel" => {
-            step.finish(&["add_prefix_space", "trim_offsets", "use_regex"])?;
-            return Ok(Decoder::ByteLevel);
+impl Decoder {
+    /// The steps of a description.
+    pub(super) fn from_spec(steps: &Steps<'_, spec::Decoder<'_>>) -> Result<Vec<Self>> {
+        let mut all = reserved(steps.len())?;
+        for step in steps {
+            all.push(Self::new(step.does)?);
         }
-        "ByteFallback" => Decoder::ByteFallback,
-        "Fuse" => Decoder::Fuse,
-        "Replace" => Decoder::Replace(read_replace(&step)?),
-        "Strip" => Decoder::Strip {
-            content: character(&step, "content")?,
-            start: size("start")?,
-            stop: size("stop")?,
-        },
-        "BPEDecoder" => Decoder::Bpe { suffix: step.needed("suffix", string(&step, "suffix")?)? },
-        _ => return Err(refused(value, "no such decoder is known")),
-    };
-    step.finish(&[])?;
-    Ok(read)
+        Ok(all)
+    }
+
+    fn new(step: spec::Decoder<'_>) -> Result<Self> {
+        use spec::Decoder as Spec;
+        let size = |size| usize::try_from(size).unwrap_or(usize::MAX);
+        Ok(match step {
+            Spec::WordPiece { prefix, cleans } => {
+                Self::WordPiece { prefix: owned(prefix)?, cleans }
+            }
+            Spec::Metaspace(metaspace) => Self::Metaspace(metaspace),
+            Spec::ByteLevel => Self::ByteLevel,
+            Spec::ByteFallback => Self::ByteFallback,
+            Spec::Fuse => Self::Fuse,
+            Spec::Replace(replace) => Self::Replace(replace.try_into()?),
+            Spec::Strip { content, start, stop } => {
+                Self::Strip { content, start: size(start), stop: size(stop) }
+            }
+            Spec::Bpe { suffix } => Self::Bpe { suffix: owned(suffix)? },
+        })
+    }
 }

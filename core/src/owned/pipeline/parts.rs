@@ -4,14 +4,18 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::added::AddedVocabulary;
-use super::model::{self, Elsewhere, Model};
-use super::{Pipeline, added, decoder, normalizer, post, pre_tokenizer};
-use crate::error::Result;
+use super::Pipeline;
+use super::added::{self, AddedVocabulary};
+use super::decoder::Decoder;
+use super::model::{self, Elsewhere, Model, OpenedModel};
+use super::normalizer::Normalizer;
+use super::post::PostProcessor;
+use super::pre_tokenizer::PreTokenizer;
+use crate::describe::tokenizer::{self as describe, Json, Layout};
+use crate::error::{ErrorKind, Result};
 use crate::limit::{collected, copied, formatted, push, write};
-use crate::model::tokenizer_root;
-use crate::model::truncation::truncation;
 use crate::text::json::{Fault, Read};
+use crate::token::spec::TokenizerSpec;
 
 /// A tokenizer in parts, for files that keep its vocabulary elsewhere: see
 /// [`Pipeline::from_parts`].
@@ -34,7 +38,10 @@ impl Pipeline {
     ///
     /// The setting that is at fault, or that is not known here.
     pub fn read(text: &str) -> Read<'_, Self> {
-        Self::read_with(text, None)
+        let spec = describe::read(text.as_bytes(), 0, Layout::Whole)?;
+        Self::open(&spec, Elsewhere::NONE, |opened| {
+            without(text, &model::large(&spec.model, opened)?, opened.count)
+        })
     }
 
     /// Puts a tokenizer together again. Of `tokens` those beyond the model's own are not used: a
@@ -49,7 +56,34 @@ impl Pipeline {
         scores: Option<&[f64]>,
         merges: &[(u32, u32)],
     ) -> Read<'t, Self> {
-        Self::read_with(settings, Some(Elsewhere { tokens, scores, merges }))
+        let spec = describe::read(settings.as_bytes(), 0, Layout::Apart)?;
+        let elsewhere = Elsewhere { tokens, scores, merges };
+        Self::open(&spec, elsewhere, |_| copied(settings))
+    }
+
+    /// The tokenizer of a description, whose tokens are apart from it: as
+    /// [`from_parts`](Self::from_parts).
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn from_spec<'t>(
+        spec: &TokenizerSpec<'t>,
+        tokens: &[&str],
+        scores: Option<&[f64]>,
+        merges: &[(u32, u32)],
+    ) -> Read<'t, Self> {
+        let elsewhere = Elsewhere { tokens, scores, merges };
+        Self::open(spec, elsewhere, |_| formatted(format_args!("{}", Json(spec))))
+    }
+
+    /// What the tokenizer does.
+    ///
+    /// # Errors
+    ///
+    /// None: what is described has been read before.
+    pub fn spec(&self) -> Read<'_, TokenizerSpec<'_>> {
+        describe::read(self.settings.as_bytes(), 0, Layout::Apart)
     }
 
     /// The `tokenizer.json` with numbers in place of the vocabulary and the merges.
@@ -80,47 +114,40 @@ impl Pipeline {
         })
     }
 
-    fn read_with<'t>(text: &'t str, elsewhere: Option<Elsewhere<'_>>) -> Read<'t, Self> {
-        let root = tokenizer_root::read(text.as_bytes(), 0)?;
-        let truncation = truncation(&root)?;
-        let normalizer = normalizer::read(root.get("normalizer"))?;
-        let pre_tokenizer = pre_tokenizer::read(root.get("pre_tokenizer"))?;
-        let post = post::read(root.get("post_processor"))?;
-        let decoder = decoder::read(root.get("decoder"))?;
-        let entries = added::read(&root)?;
-        let model = root.needed("model", root.get("model"))?;
-        root.finish(&["padding"])?;
-        let read = model::read(model, elsewhere)?;
-        let find = |token: &str| read.model.find(&read.tokens, token);
-        let added = AddedVocabulary::new(entries, &normalizer, read.count, find)?;
-        let settings = match elsewhere {
-            Some(_) => copied(text),
-            None => without(text, &read.large, read.count),
-        };
-        let settings = settings.map_err(Fault::of)?;
-        let model::ReadModel { model, tokens, .. } = read;
+    /// The tokenizer that is described; what is apart from the description is in `elsewhere`.
+    fn open<'t>(
+        spec: &TokenizerSpec<'t>,
+        elsewhere: Elsewhere<'_>,
+        settings: impl FnOnce(&OpenedModel) -> Result<String>,
+    ) -> Read<'t, Self> {
+        let normalizer = Normalizer::from_spec(&spec.normalizer)?;
+        let opened = model::open(&spec.model, elsewhere)?;
+        let find = |token: &str| opened.model.find(&opened.tokens, token);
+        let added = AddedVocabulary::new(&spec.added, &normalizer, opened.count, find)?;
+        let settings = settings(&opened).map_err(Fault::of)?;
+        let OpenedModel { model, tokens, .. } = opened;
+        let decoder = spec.decoder.as_ref().map(Decoder::from_spec).transpose();
         let pipeline = Self {
             tokens,
             added,
             normalizer,
-            pre_tokenizer,
+            pre_tokenizer: PreTokenizer::from_spec(&spec.pre_tokenizer).map_err(Fault::of)?,
             model,
-            post,
-            decoder,
+            post: PostProcessor::from_spec(&spec.post_processor).map_err(Fault::of)?,
+            decoder: decoder.map_err(Fault::of)?,
             settings,
-            truncation,
+            truncation: spec.truncation,
         };
+        let bad = |name, only| Err(spec.place.fault(&[name], ErrorKind::BadMetadata, only));
         if !pipeline.post.is_within(pipeline.count()) {
-            return Err(root.bad("post_processor", "its ids are beyond the vocabulary"));
+            return bad("post_processor", "its ids are beyond the vocabulary");
         }
         if pipeline.added.tokens().iter().any(|token| pipeline.contradicts(token)) {
-            return Err(root.bad("added_tokens", "one would get the id of another token"));
+            return bad("added_tokens", "one would get the id of another token");
         }
         Ok(pipeline)
     }
-}
 
-impl Pipeline {
     /// Whether an added token has the id of another one, as where the ids of a vocabulary have
     /// gaps.
     fn contradicts(&self, added: &added::Added) -> bool {

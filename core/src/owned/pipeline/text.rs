@@ -3,8 +3,18 @@
 use alloc::string::String;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{copied, spelled};
 use crate::text::character::utf8;
 pub(super) use crate::token::allowance::Allowance;
+use crate::token::spec::Spelling;
+
+/// A text that is spelled in a description.
+pub(super) fn owned(text: Spelling<'_>) -> Result<String> {
+    match text.as_plain() {
+        Some(text) => copied(text),
+        None => spelled(text.chars()),
+    }
+}
 
 /// A text that steps have made of another one.
 ///

@@ -26,8 +26,11 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// The setting of `.weights` and `.amb` files that names the pattern of byte-level BPE.
+    pub const KEY: &'static str = "pre_tokenizer";
+
     /// The name that GGUF files have for it under `tokenizer.ggml.pre`, and files of this project's
-    /// own under `pre_tokenizer`.
+    /// own under [`KEY`](Self::KEY).
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

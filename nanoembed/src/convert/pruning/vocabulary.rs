@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use nanoembed_core::owned::{Pipeline, PipelineParts};
-use nanoembed_core::text::json::{Value, chars};
+use nanoembed_core::text::json::Value;
+use nanoembed_core::token::spec::{ModelKind, Normalizer, PreTokenizer, Spelling};
 
 use super::ids;
 use super::scripts::Scripts;
@@ -37,16 +38,18 @@ impl<'p> Vocabulary<'p> {
             .map_err(|error| Error::in_file("tokenizer.json", error))?;
         let by_token = (0..).zip(&parts.tokens).filter(|(_, token)| !token.is_empty());
         let by_token = by_token.map(|(id, token)| (*token, id)).collect();
-        let model = settings.member("model");
-        let mark = |name| {
-            let mark = model.and_then(|model| model.member(name)).and_then(|it| it.as_text());
-            mark.map(|mark| chars(mark).collect()).unwrap_or_default()
+        let spec = pipeline.spec();
+        let spec = spec.map_err(|fault| Error::in_file("tokenizer.json", fault.error))?;
+        let (continuing, end) = match spec.model.kind {
+            ModelKind::WordPiece(model) => (model.prefix, Spelling::default()),
+            ModelKind::Bpe(model) => (model.prefix, model.suffix),
+            ModelKind::Unigram(_) => <_>::default(),
         };
-        let marks = Marks {
-            continuing: mark("continuing_subword_prefix"),
-            end: mark("end_of_word_suffix"),
-        };
-        let is_of_bytes = parts.settings.contains("\"ByteLevel\"");
+        let marks = Marks { continuing: continuing.to_string(), end: end.to_string() };
+        let mut normalizer = spec.normalizer.iter();
+        let mut pre_tokenizer = spec.pre_tokenizer.iter();
+        let is_of_bytes = normalizer.any(|step| matches!(step.does, Normalizer::ByteLevel))
+            || pre_tokenizer.any(|step| matches!(step.does, PreTokenizer::ByteLevel { .. }));
         let named = ids::in_tokenizer(settings, &|token| pipeline.id(token)).into_iter();
         let named = named.map(|place| place.id).chain(pipeline.unknown()).collect();
         Ok(Self { pipeline, parts, by_token, marks, is_of_bytes, named })

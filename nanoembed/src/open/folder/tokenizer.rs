@@ -7,7 +7,10 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, TokenizerConfig};
 use nanoembed_core::owned::{AddedWord, Pipeline, PipelineSession};
-use serde_json::json;
+use nanoembed_core::token::AddedRules;
+use nanoembed_core::token::spec::{
+    AddedToken, AddedTokens, BertSpec, Place, SpecialToken, Spelling,
+};
 
 use super::texts::FolderTexts;
 use crate::convert::checkpoint::wordpiece::FolderTokenizer;
@@ -65,68 +68,44 @@ fn check_template(described: &Pipeline, pipeline: &Pipeline) -> Result<()> {
 /// BERT's tokenizer as a pipeline.
 fn of_bert(tokenizer: &FolderTokenizer, folder: &Path) -> Result<Pipeline> {
     let FolderTokenizer { vocabulary, lower_case, strip_accents, split_ideographs, .. } = tokenizer;
-    let spelled = |id: &u32| {
-        let token = usize::try_from(*id).ok().and_then(|at| vocabulary.tokens.get(at));
-        token.map(|token| String::from_utf8_lossy(token).into_owned()).unwrap_or_default()
-    };
-    let [_, unknown, classify, separate, _] = &vocabulary.special;
-    let special =
-        |id: &u32, type_id: u32| json!({"SpecialToken": {"id": spelled(id), "type_id": type_id}});
-    let text = |name: &str, type_id: u32| json!({"Sequence": {"id": name, "type_id": type_id}});
-    let named = |id: &u32| {
-        let token = spelled(id);
-        (token.clone(), json!({"id": token, "ids": [id], "tokens": [token]}))
-    };
-    let special_tokens: serde_json::Map<_, _> =
-        [classify, separate].map(named).into_iter().collect();
-    let mut added: Vec<serde_json::Value> = vocabulary
-        .special
-        .iter()
-        .map(|id| json!({"id": id, "content": spelled(id), "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true}))
-        .collect();
-    added.extend(vocabulary.added.iter().map(|word: &AddedWord| {
-        json!({
-            "id": word.id,
-            "content": word.spelling,
-            "single_word": word.rules.single_word,
-            "lstrip": word.rules.strips_before,
-            "rstrip": word.rules.strips_behind,
-            "normalized": word.normalized,
-            "special": false,
-        })
-    }));
-    let settings = json!({
-        "version": "1.0",
-        "added_tokens": added,
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": true,
-            "handle_chinese_chars": split_ideographs,
-            "strip_accents": strip_accents,
-            "lowercase": lower_case,
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": {
-            "type": "TemplateProcessing",
-            "single": [special(classify, 0), text("A", 0), special(separate, 0)],
-            "pair": [
-                special(classify, 0), text("A", 0), special(separate, 0),
-                text("B", 1), special(separate, 1),
-            ],
-            "special_tokens": special_tokens,
-        },
-        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
-        "model": {
-            "type": "WordPiece",
-            "unk_token": spelled(unknown),
-            "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": 100,
-            "vocab": {"ids": vocabulary.tokens.len(), "count": vocabulary.tokens.len()},
-        },
-    });
     let tokens: Vec<Cow<'_, str>> =
         vocabulary.tokens.iter().map(|token| String::from_utf8_lossy(token)).collect();
     let tokens: Vec<&str> = tokens.iter().map(|token| &**token).collect();
-    Pipeline::from_parts(&settings.to_string(), &tokens, None, &[])
+    let spelled = |id: u32| {
+        let token = usize::try_from(id).ok().and_then(|at| tokens.get(at));
+        Spelling::plain(token.copied().unwrap_or_default())
+    };
+    let [begin, end] = [2, 3].map(|role: usize| {
+        let id = vocabulary.special[role];
+        SpecialToken { id, name: spelled(id) }
+    });
+    let special = vocabulary.special.iter().map(|id| AddedToken {
+        id: *id,
+        content: spelled(*id),
+        rules: AddedRules::default(),
+        normalized: false,
+        special: true,
+        place: Place::NONE,
+    });
+    let words = vocabulary.added.iter().map(|word: &AddedWord| AddedToken {
+        id: word.id,
+        content: Spelling::plain(&word.spelling),
+        rules: word.rules,
+        normalized: word.normalized,
+        special: false,
+        place: Place::NONE,
+    });
+    let added: Vec<AddedToken<'_>> = special.chain(words).collect();
+    let spec = BertSpec {
+        added: AddedTokens::Listed(&added),
+        splits_ideographs: *split_ideographs,
+        strips_accents: *strip_accents,
+        lowercases: *lower_case,
+        begin,
+        end,
+        unknown: spelled(vocabulary.special[1]),
+        tokens: tokens.len(),
+    };
+    Pipeline::from_spec(&spec.into(), &tokens, None, &[])
         .map_err(|fault| Error::in_file(name_of(folder), fault.error))
 }

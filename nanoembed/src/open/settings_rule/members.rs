@@ -35,11 +35,6 @@ impl<'v> Members<'v> {
         Self { file, prefix, object, asked: RefCell::default() }
     }
 
-    /// The file's name in messages.
-    pub fn file(&self) -> &str {
-        &self.file
-    }
-
     /// The names of all members that are not null.
     pub fn names(&self) -> Vec<String> {
         let present = self.object.iter().filter(|(_, value)| !value.is_null());
@@ -62,32 +57,12 @@ impl<'v> Members<'v> {
         self.typed(name, "true or false", Value::as_bool)
     }
 
-    /// The items of a member.
-    pub fn items(&self, name: &str) -> Result<&[Value]> {
-        let items = self.typed(name, "a list", |value| value.as_array().map(Vec::as_slice))?;
-        Ok(items.unwrap_or_default())
-    }
-
     /// A member that is an object, with a record of its own: its [`finish`](Self::finish) has to be
     /// called, too.
     pub fn nested(&self, name: &str) -> Result<Option<Members<'_>>> {
         let object = self.typed(name, "an object", Value::as_object)?;
         let prefix = format!("{}{name}.", self.prefix);
         Ok(object.map(|it| Members::with(it, self.file.clone(), prefix)))
-    }
-
-    /// The items of a member that are objects, each with a record of its own.
-    pub fn each(&self, name: &str) -> Result<Vec<Members<'_>>> {
-        let mut all = Vec::new();
-        for (at, item) in self.items(name)?.iter().enumerate() {
-            let place = format!("{}{name}[{at}]", self.prefix);
-            let Value::Object(object) = item else {
-                return Err(not_an_object(item).at(&self.file).at(format_args!("`{place}`")));
-            };
-            let prefix = format!("{place}.");
-            all.push(Members::with(object, self.file.clone(), prefix));
-        }
-        Ok(all)
     }
 
     /// Takes a member for known that changes nothing while it has one of the `neutral` values;
@@ -194,13 +169,11 @@ mod tests {
 
     #[test]
     fn members_of_members_have_a_record_of_their_own() {
-        let value = json!({"rope": {"type": "linear", "odd": 1}, "list": [{"x": 1}]});
+        let value = json!({"rope": {"type": "linear", "odd": 1}});
         let members = Members::new(&value, "config.json").unwrap();
         let rope = members.nested("rope").unwrap().unwrap();
         assert_eq!(rope.text("type").unwrap(), Some("linear"));
         assert!(message(rope.finish(&[])).contains("`rope.odd`"));
-        let list = members.each("list").unwrap();
-        assert!(message(list[0].finish(&[])).contains("`list[0].x`"));
         members.finish(&[]).unwrap();
     }
 

@@ -100,7 +100,7 @@ impl<'a> BpeSource<'a> {
             return Err(UNSUPPORTED);
         }
         let of = |member: &str| amb_spelling(file, member);
-        let (pattern, ignores_merges) = own_rules(of("pre_tokenizer")?, of("ignore_merges")?)?;
+        let (pattern, ignores_merges) = own_rules(of(Pattern::KEY)?, of("ignore_merges")?)?;
         let composes = composes(of("normalizer")?)?;
         let amb::TokenEntries { bytes, offset, count } =
             tokenizer.token_entries().ok_or(missing)?;
@@ -146,7 +146,7 @@ impl<'a> BpeSource<'a> {
         let merges = file.tensor(embd::MERGES).ok_or(missing)?;
         let bad = Error::new(merges.header().offset, ErrorKind::BadVocabulary);
         let of = |key: &str| file.metadata_value(key);
-        let (pattern, ignores_merges) = own_rules(of("pre_tokenizer"), of("ignore_merges"))?;
+        let (pattern, ignores_merges) = own_rules(of(Pattern::KEY), of("ignore_merges"))?;
         Ok(Self::parts(&BpeParts {
             pattern,
             tokens: entries.bytes,

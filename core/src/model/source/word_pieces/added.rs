@@ -7,6 +7,8 @@ use crate::token::added_list::MAX_ADDED;
 use crate::token::added_words::{AddedTokens, normalized};
 use crate::token::heap_sort::sort;
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, Normalization};
+#[cfg(feature = "folder-models")]
+use crate::token::{Vocabulary, spec};
 
 /// What is known of an added token beside its spelling.
 #[derive(Clone, Copy, Debug)]
@@ -145,4 +147,26 @@ pub(in crate::model) fn sorted_ids(ids: &mut [u32], vocabulary: usize) -> Result
     let twice = ids.iter().zip(ids.iter().skip(1)).any(|(a, b)| a == b);
     let outside = ids.last().is_some_and(|last| *last as usize >= vocabulary);
     if twice || outside { Err(BAD) } else { Ok(ids) }
+}
+
+/// The longest added token that is compared with the vocabulary.
+#[cfg(feature = "folder-models")]
+const MOST_BYTES: usize = 64;
+
+/// Refuses a token of another id than `tokenizers` would give it: that of the vocabulary, or else
+/// `next`, which is counted on then.
+#[cfg(feature = "folder-models")]
+pub(in crate::model) fn check_id(
+    token: &spec::AddedToken<'_>,
+    vocabulary: &impl Vocabulary,
+    next: &mut u32,
+) -> Result<()> {
+    let mut room = [0; MOST_BYTES];
+    let text = token.content.unescape(&mut room).ok_or(BAD)?;
+    let id = vocabulary.find(text.as_bytes())?.unwrap_or_else(|| {
+        let id = *next;
+        *next = id.saturating_add(1);
+        id
+    });
+    if id == token.id { Ok(()) } else { Err(BAD) }
 }

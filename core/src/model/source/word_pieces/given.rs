@@ -1,23 +1,23 @@
 //! The added tokens that a file gives.
 
 #[cfg(feature = "folder-models")]
-use super::in_json::TokenInJson;
+use super::added::check_id;
 use crate::error::Result;
-#[cfg(feature = "folder-models")]
-use crate::text::json::Value;
 use crate::token::AddedRules;
 #[cfg(feature = "folder-models")]
 use crate::token::Vocabulary;
 use crate::token::added_list::{ListedToken, listed_tokens};
+#[cfg(feature = "folder-models")]
+use crate::token::spec;
 
 /// Where the file says which tokens were added to the vocabulary.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Added<'a> {
     /// The value of [`ADDED_TOKENS`](crate::token::added_list::ADDED_TOKENS).
     Listed(&'a str),
-    /// A list of JSON, which has all of them, those with a role too.
+    /// A description, which has all of them, those with a role too.
     #[cfg(feature = "folder-models")]
-    InJson(Value<'a>),
+    Described(spec::AddedTokens<'a>),
 }
 
 /// A token that was added.
@@ -37,10 +37,11 @@ impl<'a> Added<'a> {
                 take(AddedOne { id, rules, normalized, spelling: &mut spelling })
             }),
             #[cfg(feature = "folder-models")]
-            Self::InJson(list) => list.items().try_for_each(|token| {
-                let token = TokenInJson::read(token).map_err(|fault| fault.error)?;
-                let TokenInJson { id, rules, normalized, .. } = token;
-                take(AddedOne { id, rules, normalized, spelling: &mut token.spelling() })
+            Self::Described(list) => list.iter().try_for_each(|token| {
+                let token = token.map_err(|fault| fault.error)?;
+                let spec::AddedToken { id, rules, normalized, content, .. } = token;
+                let spelling = &mut content.chars().map(Ok);
+                take(AddedOne { id, rules, normalized, spelling })
             }),
         }
     }
@@ -50,17 +51,17 @@ impl<'a> Added<'a> {
         match self {
             Self::Listed(_) => true,
             #[cfg(feature = "folder-models")]
-            Self::InJson(_) => false,
+            Self::Described(_) => false,
         }
     }
 
     /// Refuses what has another id than the vocabulary says, of `count` tokens.
     #[cfg(feature = "folder-models")]
     pub(super) fn check(&self, vocabulary: &impl Vocabulary, count: u32) -> Result<()> {
-        let Self::InJson(list) = self else { return Ok(()) };
+        let Self::Described(list) = self else { return Ok(()) };
         let mut next = count;
-        list.items().try_for_each(|token| {
-            TokenInJson::read(token).map_err(|fault| fault.error)?.check(vocabulary, &mut next)
+        list.iter().try_for_each(|token| {
+            check_id(&token.map_err(|fault| fault.error)?, vocabulary, &mut next)
         })
     }
 }

@@ -7,9 +7,9 @@ pub(in crate::model) mod added;
 #[cfg(feature = "gguf")]
 mod gguf;
 mod given;
-#[cfg(feature = "folder-models")]
-pub(in crate::model) mod in_json;
 mod index;
+#[cfg(feature = "embd")]
+pub(in crate::model) mod settings;
 mod source;
 
 pub use index::{WordPieceIndex, WordPieceTables};

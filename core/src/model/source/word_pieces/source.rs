@@ -4,8 +4,6 @@ use super::added::{Gathered, Kind, sorted_ids, spelled};
 #[cfg(feature = "gguf")]
 use super::gguf::{GgufKind, gguf_tokens};
 use super::given::Added;
-#[cfg(feature = "folder-models")]
-use super::in_json::TokenInJson;
 use super::index::{WordPieceIndex, WordPieceTables};
 use super::{BAD, TOO_SMALL};
 use crate::describe::BertConfig;
@@ -26,9 +24,9 @@ use crate::format::embd::TokenEntries;
 use crate::format::gguf::Gguf;
 #[cfg(feature = "amb")]
 use crate::model::source::amb::amb_spelling;
-#[cfg(feature = "folder-models")]
-use crate::text::json::{Read, Value};
 use crate::token::added_list::ADDED_TOKENS;
+#[cfg(feature = "folder-models")]
+use crate::token::spec;
 use crate::token::{
     AddedRules, AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds,
     WordPiece,
@@ -122,30 +120,25 @@ impl<'a> WordPieceSource<'a> {
     /// The tokenizer of a `.weights` file that keeps a `tokenizer.json`, of which these are the
     /// added tokens and the ids of the unknown token and of those around texts; all ids are below
     /// `vocabulary`.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with an added token.
     #[cfg(feature = "folder-models")]
     pub(in crate::model) fn of_folder(
         entries: &TokenEntries<'a>,
-        added: Value<'a>,
+        added: spec::AddedTokens<'a>,
         [unknown, first, last]: [u32; 3],
         normalization: Normalization,
         vocabulary: usize,
-    ) -> Read<'a, Self> {
-        added.items().try_for_each(|token| TokenInJson::read(token).map(|_| ()))?;
-        Ok(Self {
+    ) -> Self {
+        Self {
             tokens: Tokens::AsSpelled(entries.bytes),
             offset: entries.offset,
             count: entries.count,
             prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
             special: [None, Some(unknown), Some(first), Some(last), None],
             says_special: true,
-            added: Added::InJson(added),
+            added: Added::Described(added),
             normalization,
             vocabulary,
-        })
+        }
     }
 
     /// The tokenizer of the encoder in an `.amb` file.

@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::config::TokenizerConfig;
@@ -11,12 +11,11 @@ use crate::error::{Error, ErrorKind};
 use crate::owned::Pipeline;
 use crate::owned::folder::{FolderFault, FolderResult, Texts};
 use crate::text::json::{Fault, Value};
+use crate::token::AddedRules;
+use crate::token::spec::{AddedToken, TokenizerSpec};
 
 pub(super) const MAP: &str = "special_tokens_map.json";
 const ADDED: &str = "added_tokens.json";
-
-/// How a token that is added to a vocabulary is found, as both files say it.
-const RULES: [&str; 4] = ["single_word", "lstrip", "rstrip", "normalized"];
 
 /// The keys of tokens with a role of any tokenizer, and those of further ones.
 const NAMED: [&str; 7] =
@@ -89,11 +88,10 @@ impl TokenizerConfig {
         &self,
         config: Value<'_>,
         pipeline: &Pipeline,
-        file: Value<'_>,
+        spec: &TokenizerSpec<'_>,
     ) -> FolderResult<()> {
         let Some(decoder) = config.member("added_tokens_decoder") else { return Ok(()) };
-        let known: Vec<Value<'_>> =
-            file.member("added_tokens").iter().flat_map(Value::items).collect();
+        let known: Vec<AddedToken<'_>> = spec.added.iter().flatten().collect();
         for (id, token) in decoder.members() {
             let content = token.member("content").and_then(spelled).unwrap_or_default();
             let there = id.parse().ok().and_then(|id| pipeline.token(id));
@@ -101,16 +99,19 @@ impl TokenizerConfig {
             if is_remnant && pipeline.id(&content).is_none() {
                 continue;
             }
-            let same = |name: &str, other: Value<'_>| {
-                truth(token, name).unwrap_or(false) == truth(other, name).unwrap_or(false)
+            let said = |name| truth(token, name).unwrap_or(false);
+            let rules = AddedRules {
+                strips_before: said("lstrip"),
+                strips_behind: said("rstrip"),
+                single_word: said("single_word"),
             };
-            let is_same = |other: &Value<'_>| {
-                let (known, text) = (other.member("id"), other.member("content"));
+            let normalized = said("normalized");
+            let is_same = |other: &AddedToken<'_>| {
                 let is_it = match is_remnant {
-                    true => text.and_then(spelled).as_ref() == Some(&content),
-                    false => known.is_some_and(|known| known.spelling() == id),
+                    true => other.content.is(&content),
+                    false => id.parse() == Ok(other.id),
                 };
-                is_it && RULES.iter().all(|name| same(name, *other))
+                is_it && (other.rules, other.normalized) == (rules, normalized)
             };
             if !known.iter().any(is_same) {
                 let only = "`tokenizer.json` has it not, or finds it in another way";
@@ -129,8 +130,6 @@ pub(super) fn is_control(token: &str) -> bool {
 }
 
 /// The tokens that a `tokenizer.json` adds to its vocabulary.
-pub(super) fn added_tokens(file: Value<'_>) -> BTreeSet<String> {
-    let added = file.member("added_tokens");
-    let added = added.iter().flat_map(Value::items);
-    added.filter_map(|token| token.member("content").and_then(spelled)).collect()
+pub(super) fn added_tokens(spec: &TokenizerSpec<'_>) -> BTreeSet<String> {
+    spec.added.iter().flatten().map(|token| token.content.to_string()).collect()
 }

@@ -9,20 +9,25 @@ use crate::owned::folder::{FolderResult, Texts};
 use crate::owned::{Pipeline, PipelineSession};
 use crate::text::json::Value;
 use crate::token::SpecialTokens;
+use crate::token::spec::{Normalizer, PreTokenizer, Step, TokenizerSpec};
 
 /// Settings of BERT's tokenizer in Python, which does what `tokenizer.json` says as long as they are
 /// true.
 const BERT_STEPS: [&str; 3] = ["do_basic_tokenize", "do_word_tokenize", "do_subword_tokenize"];
 
+const CLEANS_OTHERWISE: &str = "`tokenizer.json` cleans or splits texts otherwise than this class";
+
 impl TokenizerConfig {
     /// As [`check`](Self::check), for BERT's own class, of which this file sets the normaliser and names the special
     /// tokens.
     pub(super) fn check_bert(&self, texts: Texts<'_, '_>, pipeline: &Pipeline) -> FolderResult<()> {
-        let file = Value::parse(pipeline.settings(), 0);
-        let (Ok(config), Ok(file)) = (Value::parse(&self.text, 0), file) else { return Ok(()) };
+        // Both have been read before.
+        let (Ok(config), Ok(spec)) = (Value::parse(&self.text, 0), pipeline.spec()) else {
+            return Ok(());
+        };
         self.check_truncation()?;
         self.check_split(config)?;
-        self.check_added(config, pipeline, file)?;
+        self.check_added(config, pipeline, &spec)?;
         for name in BERT_STEPS {
             if truth(config, name) == Some(false) {
                 return Err(self.refuse(config, name, "only true is honoured"));
@@ -31,23 +36,26 @@ impl TokenizerConfig {
         if config.member("never_split").is_some_and(|words| words.items().next().is_some()) {
             return Err(self.refuse(config, "never_split", "no words are kept from being split"));
         }
-        self.check_normalizer(config, file)?;
-        self.check_words(config, file)?;
+        self.check_normalizer(config, &spec)?;
+        self.check_words(config, &spec)?;
         let map = self.older(texts, config, MAP)?;
         let map = map.as_deref().and_then(parsed);
         self.check_ends_of(config, map, pipeline)?;
-        self.check_roles(texts, config, file, map)
+        self.check_roles(texts, config, &spec, map)
     }
 
     /// BERT's class cleans texts and splits words as BERT does, whatever `tokenizer.json` says.
-    fn check_words(&self, config: Value<'_>, file: Value<'_>) -> FolderResult<()> {
-        let cleans = file.member("normalizer").and_then(|step| truth(step, "clean_text"));
-        let split = file.member("pre_tokenizer").and_then(|step| step.member("type"));
-        if cleans != Some(false) && split.is_some_and(|kind| kind.is_text("BertPreTokenizer")) {
+    fn check_words(&self, config: Value<'_>, spec: &TokenizerSpec<'_>) -> FolderResult<()> {
+        let is_clean = |step: &Step<'_, Normalizer<'_>>| {
+            !matches!(step.does, Normalizer::Bert { cleans_text: false, .. })
+        };
+        let [Step { does: PreTokenizer::Bert, .. }] = &spec.pre_tokenizer[..] else {
+            return Err(self.refuse(config, "tokenizer_class", CLEANS_OTHERWISE));
+        };
+        if spec.normalizer.iter().all(is_clean) {
             return Ok(());
         }
-        let only = "`tokenizer.json` cleans or splits texts otherwise than this class";
-        Err(self.refuse(config, "tokenizer_class", only))
+        Err(self.refuse(config, "tokenizer_class", CLEANS_OTHERWISE))
     }
 
     /// Its texts stand between the tokens that are named, which `tokenizer.json` may name otherwise.
@@ -75,24 +83,25 @@ impl TokenizerConfig {
     }
 
     /// BERT's class takes what is not said for its default.
-    fn check_normalizer(&self, config: Value<'_>, file: Value<'_>) -> FolderResult<()> {
-        let normalizer = file.member("normalizer");
-        let kind = normalizer.and_then(|step| step.member("type"));
-        if kind.is_none_or(|kind| !kind.is_text("BertNormalizer")) {
+    fn check_normalizer(&self, config: Value<'_>, spec: &TokenizerSpec<'_>) -> FolderResult<()> {
+        let [
+            Step {
+                does: Normalizer::Bert { splits_ideographs, strips_accents, lowercases, .. },
+                ..
+            },
+        ] = spec.normalizer[..]
+        else {
             let only = "`tokenizer.json` has another normaliser than this class";
             return Err(self.refuse(config, "tokenizer_class", only));
-        }
+        };
         let said = |name| truth(config, name);
-        let does = |name| normalizer.and_then(|step| truth(step, name));
-        let lower = [said("do_lower_case"), does("lowercase")].map(|it| it.unwrap_or(true));
-        let accents = [said("strip_accents"), does("strip_accents")];
-        let [said_accents, does_accents] = [0, 1].map(|at| accents[at].unwrap_or(lower[at]));
-        let split = [said("tokenize_chinese_chars"), does("handle_chinese_chars")];
-        let [said_split, does_split] = split.map(|it| it.unwrap_or(true));
+        let lower = said("do_lower_case").unwrap_or(true);
+        let accents = said("strip_accents").unwrap_or(lower);
+        let split = said("tokenize_chinese_chars").unwrap_or(true);
         for (name, is_same) in [
-            ("do_lower_case", lower[0] == lower[1]),
-            ("strip_accents", said_accents == does_accents),
-            ("tokenize_chinese_chars", said_split == does_split),
+            ("do_lower_case", lower == lowercases),
+            ("strip_accents", accents == strips_accents.unwrap_or(lowercases)),
+            ("tokenize_chinese_chars", split == splits_ideographs),
         ] {
             if !is_same {
                 return Err(self.refuse(config, name, OTHERWISE));
@@ -107,10 +116,10 @@ impl TokenizerConfig {
         &self,
         texts: Texts<'_, '_>,
         config: Value<'_>,
-        file: Value<'_>,
+        spec: &TokenizerSpec<'_>,
         map: Option<Value<'_>>,
     ) -> FolderResult<()> {
-        let added = added_tokens(file);
+        let added = added_tokens(spec);
         for (role, usual) in ROLES {
             if role_of(config, map, role).is_none() && !added.contains(usual) {
                 return Err(self.refuse(config, role, NOT_ADDED));

@@ -3,12 +3,13 @@
 use super::FILE;
 use super::added::{MAP, added_tokens, is_control};
 use super::config::{OTHERWISE, TokenizerConfig};
-use super::said::{lower_case, parsed, spelled, truth, within};
+use super::said::{parsed, spelled, truth};
 use crate::error::Error;
 use crate::owned::folder::{FolderFault, FolderResult, Texts};
 use crate::owned::{Pipeline, PipelineSession};
 use crate::text::json::{Fault, Value};
 use crate::token::SpecialTokens;
+use crate::token::spec::{ModelKind, Normalizer, TokenizerSpec};
 
 /// Classes that do what `tokenizer.json` says and nothing else.
 const GENERAL_CLASSES: [&str; 2] = ["PreTrainedTokenizer", "TokenizersBackend"];
@@ -39,12 +40,13 @@ impl TokenizerConfig {
     ///
     /// As [`check`](Self::check).
     pub fn check_whole(&self, texts: Texts<'_, '_>, pipeline: &Pipeline) -> FolderResult<()> {
-        // Both have been parsed before.
-        let file = Value::parse(pipeline.settings(), 0);
-        let (Ok(config), Ok(file)) = (Value::parse(&self.text, 0), file) else { return Ok(()) };
+        // Both have been read before.
+        let (Ok(config), Ok(spec)) = (Value::parse(&self.text, 0), pipeline.spec()) else {
+            return Ok(());
+        };
         self.check_split(config)?;
-        self.check_added(config, pipeline, file)?;
-        let added = added_tokens(file);
+        self.check_added(config, pipeline, &spec)?;
+        let added = added_tokens(&spec);
         let map = self.older(texts, config, MAP)?;
         self.check_named(texts, config, map.as_deref().and_then(parsed), &|token| {
             added.contains(token) || pipeline.id(token).is_none() || is_control(token)
@@ -53,8 +55,9 @@ impl TokenizerConfig {
         if GENERAL_CLASSES.contains(&class) {
             return Ok(());
         }
-        self.check_case(config, file)?;
-        let spaces = file.member("pre_tokenizer").and_then(|it| within(it, "add_prefix_space"));
+        self.check_case(config, &spec)?;
+        let mut steps = spec.pre_tokenizer.iter().filter_map(|step| step.place.value());
+        let spaces = steps.find_map(|step| truth(step, "add_prefix_space"));
         if let (Some(said), Some(does)) = (truth(config, "add_prefix_space"), spaces)
             && said != does
         {
@@ -131,12 +134,15 @@ impl TokenizerConfig {
         }
     }
 
-    fn check_case(&self, config: Value<'_>, file: Value<'_>) -> FolderResult<()> {
+    fn check_case(&self, config: Value<'_>, spec: &TokenizerSpec<'_>) -> FolderResult<()> {
         let Some(said) = truth(config, "do_lower_case") else { return Ok(()) };
-        let does = file.member("normalizer").and_then(lower_case);
+        let does = spec.normalizer.iter().find_map(|step| match step.does {
+            Normalizer::Lowercase => Some(true),
+            Normalizer::Bert { lowercases, .. } => Some(lowercases),
+            _ => None,
+        });
         if (said || does.is_some()) && said != does.unwrap_or(false) {
-            let model = file.member("model").and_then(|model| model.member("type"));
-            let is_unigram = model.is_some_and(|kind| kind.is_text("Unigram"));
+            let is_unigram = matches!(spec.model.kind, ModelKind::Unigram(_));
             let only = if is_unigram { UNIGRAM_OTHERWISE } else { OTHERWISE };
             return Err(self.refuse(config, "do_lower_case", only));
         }

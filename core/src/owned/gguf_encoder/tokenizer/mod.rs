@@ -18,7 +18,6 @@ mod vocabulary;
 mod word_piece;
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use self::vocabulary::Vocabulary;
 use super::GgufFault;
@@ -27,44 +26,70 @@ use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::{Limit, collected};
 use crate::owned::Pipeline;
-use crate::owned::tokenizer_json::Ends;
+use crate::token::spec::{
+    self, AddedToken, AddedTokens, Model, ModelKind, Place, PostProcessor, Steps, TokenizerSpec,
+};
 
 const MODEL: Key = Key::TokenizerModel;
 const OWN: Key = Key::OwnTokenizer;
-
-/// A vocabulary, what is merged, and the settings of models of its kind.
-struct Parts {
-    settings: String,
-    merges: Vec<(u32, u32)>,
-}
 
 /// Reads the tokenizer.
 pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
     let mut vocabulary = Vocabulary::read(&keys.file)?;
     keys.known(&[Key::Tokens, Key::TokenTypes]);
-    let parts = match keys.text(MODEL)? {
-        Some("bert") => word_piece::read(keys, &mut vocabulary)?,
-        Some("t5") => sentence_piece::unigram(keys, &mut vocabulary)?,
-        Some("gpt2") => byte_pairs::read(keys, &mut vocabulary)?,
-        Some("llama") => sentence_piece::byte_pairs(keys, &mut vocabulary)?,
+    match keys.text(MODEL)? {
+        Some("bert") => word_piece::read(keys, &mut vocabulary),
+        Some("t5") => sentence_piece::unigram(keys, &mut vocabulary),
+        Some("gpt2") => byte_pairs::read(keys, &mut vocabulary),
+        Some("llama") => sentence_piece::byte_pairs(keys, &mut vocabulary),
         Some(_) => {
             let known = "known are `bert`, `t5`, `gpt2` and `llama`";
-            return Err(keys.refuse(MODEL, known).into());
+            Err(keys.refuse(MODEL, known).into())
         }
-        None => return Err(Error::without_offset(ErrorKind::MissingVocabulary).into()),
-    };
+        None => Err(Error::without_offset(ErrorKind::MissingVocabulary).into()),
+    }
+}
+
+/// The tokenizer of these tokens and merges: that which the file describes itself, or else `spec`.
+fn open<'a>(
+    keys: &Keys<'a>,
+    vocabulary: &Vocabulary,
+    spec: &TokenizerSpec<'_>,
+    merges: &[(u32, u32)],
+) -> Result<Pipeline, GgufFault<'a>> {
     let tokens = collected(vocabulary.tokens.iter().map(String::as_str))?;
     let scores = (!vocabulary.scores.is_empty()).then_some(vocabulary.scores.as_slice());
-    let build = |settings: &str| {
-        let pipeline = Pipeline::from_parts(settings, &tokens, scores, &parts.merges);
-        pipeline.map_err(|fault| fault.error.kind())
-    };
     match keys.text(OWN)? {
         // What is wrong has a place in a text that is in no file.
-        Some(own) => build(own).map_err(|kind| {
-            keys.refuse(OWN, "it does not describe the file's tokens").of_kind(kind).into()
+        Some(own) => Pipeline::from_parts(own, &tokens, scores, merges).map_err(|fault| {
+            let refusal = keys.refuse(OWN, "it does not describe the file's tokens");
+            refusal.of_kind(fault.error.kind()).into()
         }),
-        None => build(&parts.settings).map_err(|kind| Error::without_offset(kind).into()),
+        None => Pipeline::from_spec(spec, &tokens, scores, merges)
+            .map_err(|fault| Error::without_offset(fault.error.kind()).into()),
+    }
+}
+
+/// A description of the file's tokens, by a model of this kind.
+fn described<'t>(
+    vocabulary: &Vocabulary,
+    added: &'t [AddedToken<'t>],
+    kind: ModelKind<'t>,
+) -> TokenizerSpec<'t> {
+    let tokens = vocabulary.tokens.len() as u64;
+    TokenizerSpec {
+        added: AddedTokens::Listed(added),
+        normalizer: Steps::new(),
+        pre_tokenizer: Steps::new(),
+        model: Model {
+            kind,
+            vocabulary: spec::Vocabulary::Apart { ids: tokens, count: tokens },
+            place: Place::NONE,
+        },
+        post_processor: PostProcessor::default(),
+        decoder: None,
+        truncation: None,
+        place: Place::NONE,
     }
 }
 
@@ -103,9 +128,10 @@ fn ends<'a>(
     Ok([begin.filter(|_| adds_begin), end.filter(|_| adds_end)])
 }
 
-fn named(vocabulary: &Vocabulary, [begin, end]: [Option<u32>; 2]) -> Ends<'_> {
-    let named = |id: Option<u32>| id.and_then(|id| vocabulary.named(id));
-    Ends { begin: named(begin), end: named(end), has_types: false }
+/// The post-processor that puts these around texts.
+fn around(vocabulary: &Vocabulary, ends: [Option<u32>; 2]) -> PostProcessor<'_> {
+    let [begin, end] = ends.map(|id| id.and_then(|id| vocabulary.named(id)));
+    PostProcessor::around(begin, end, false)
 }
 
 /// Keys that only other kinds of tokenizers have; a value that asks for nothing is as good as none.

@@ -1,19 +1,20 @@
 //! SentencePiece: Unigram, as XLM-RoBERTa has it, and byte pairs, as Gemma has them.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::vocabulary::{AddedRules, Vocabulary};
-use super::{Parts, ends, id, is_absent, merges, named};
+use super::{around, described, ends, id, is_absent, merges, open};
 use crate::describe::gguf::{GgufRefusal, Key, Keys};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::reserved;
-use crate::owned::base64;
+use crate::owned::Pipeline;
 use crate::owned::gguf_encoder::GgufFault;
-use crate::owned::tokenizer_json::{Settings, quoted};
 use crate::token::sentencepiece::PieceKind;
+use crate::token::spec::{
+    Bpe, Decoder, Merges, Metaspace, ModelKind, Normalizer, Pattern, PreTokenizer, Prepends,
+    Replace, Rules, Spelling, Steps, TokenizerSpec, Unigram, steps,
+};
 
 const CHARSMAP: Key = Key::Charsmap;
 const PREFIX: Key = Key::AddsSpace;
@@ -23,13 +24,23 @@ const UNKNOWN: Key = Key::UnknownId;
 /// Keys of other kinds of tokenizers, and of merges that scores say here.
 const OTHERS: [Key; 3] = [Key::TokenizerPre, Key::Scores, Key::Merges];
 
-const DECODER: &str =
-    r#"{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":true}"#;
+/// What stands for a space.
+const MARK: char = '▁';
+
+/// Spaces are written as a mark, and pieces begin with one if it `splits`.
+const fn metaspace(prepends: Prepends, splits: bool) -> Metaspace {
+    Metaspace { replacement: MARK, prepends, splits }
+}
+
+/// Marks become spaces.
+fn decoder<'a>() -> Steps<'a, Decoder<'a>> {
+    steps(&[Decoder::Metaspace(metaspace(Prepends::Always, true))])
+}
 
 pub(super) fn unigram<'a>(
     keys: &Keys<'a>,
     vocabulary: &mut Vocabulary,
-) -> Result<Parts, GgufFault<'a>> {
+) -> Result<Pipeline, GgufFault<'a>> {
     vocabulary.drop_unused();
     if vocabulary.scores.is_empty() {
         return Err(GgufRefusal::missing(Key::Scores.name()).into());
@@ -44,43 +55,35 @@ pub(super) fn unigram<'a>(
     let vocabulary = &*vocabulary;
     let adds_prefix = keys.truth(PREFIX)?.unwrap_or(true);
     let removes = keys.truth(EXTRA_SPACES)?.unwrap_or(false);
-    let scheme = if adds_prefix { "always" } else { "never" };
-    let metaspace = |splits: bool| {
-        format!(
-            r#"{{"type":"Metaspace","replacement":"▁","prepend_scheme":"{scheme}","split":{splits}}}"#
-        )
-    };
+    let prepends = if adds_prefix { Prepends::Always } else { Prepends::Never };
+    let cut = PreTokenizer::Metaspace(metaspace(prepends, removes));
     let pre_tokenizer = match removes {
-        true => format!(
-            r#"{{"type":"Sequence","pretokenizers":[{{"type":"WhitespaceSplit"}},{}]}}"#,
-            metaspace(true)
-        ),
-        false => metaspace(false),
+        true => steps(&[PreTokenizer::WhitespaceSplit, cut]),
+        false => steps(&[cut]),
     };
     let ends = ends(keys, vocabulary, (false, true))?;
     let mask = id(keys, Key::MaskId, vocabulary)?;
     let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == PieceKind::Unknown);
     let unknown = id(keys, UNKNOWN, vocabulary)?.or(by_kind().map(|id| id as u32));
     let unknown = unknown.ok_or_else(|| GgufRefusal::missing(UNKNOWN.name()))?;
-    Ok(Parts {
-        settings: Settings {
-            added: vocabulary.added(AddedRules { normalizes: false, strips_before: mask }),
-            normalizer: charsmap(keys)?,
-            pre_tokenizer,
-            ends: named(vocabulary, ends),
-            model: format!(r#""type":"Unigram","unk_id":{unknown},"byte_fallback":false"#),
-            decoder: DECODER,
-            tokens: vocabulary.tokens.len(),
-        }
-        .json(),
-        merges: Vec::new(),
-    })
+    let rules = charsmap(keys)?;
+    let added = vocabulary.added(AddedRules { normalizes: false, strips_before: mask })?;
+    let model = Unigram { unknown: Some(unknown.into()), byte_fallback: false };
+    let normalizer = rules.as_deref().map(|rules| Normalizer::Precompiled(Rules::Bytes(rules)));
+    let spec = TokenizerSpec {
+        normalizer: steps(normalizer.as_slice()),
+        pre_tokenizer,
+        post_processor: around(vocabulary, ends),
+        decoder: Some(decoder()),
+        ..described(vocabulary, &added, ModelKind::Unigram(model))
+    };
+    open(keys, vocabulary, &spec, &[])
 }
 
 pub(super) fn byte_pairs<'a>(
     keys: &Keys<'a>,
     vocabulary: &mut Vocabulary,
-) -> Result<Parts, GgufFault<'a>> {
+) -> Result<Pipeline, GgufFault<'a>> {
     vocabulary.drop_unused();
     // Those that were added have spaces where the vocabulary has what stands for them.
     for (token, kind) in vocabulary.tokens.iter_mut().zip(&vocabulary.kinds) {
@@ -99,40 +102,41 @@ pub(super) fn byte_pairs<'a>(
     let merges = merges::of_scores(vocabulary)?;
     vocabulary.scores.clear();
     let vocabulary = &*vocabulary;
-    let space = r#"{"type":"Replace","pattern":{"String":" "},"content":"▁"}"#;
+    let mark = Spelling::plain("▁");
+    let pattern = Pattern::Text(Spelling::plain(" "));
+    let space = Normalizer::Replace(Replace { pattern, content: mark });
     let normalizer = match keys.truth(PREFIX)?.unwrap_or(true) {
-        false => String::from(space),
-        true => format!(
-            r#"{{"type":"Sequence","normalizers":[{{"type":"Prepend","prepend":"▁"}},{space}]}}"#
-        ),
+        false => steps(&[space]),
+        true => steps(&[Normalizer::Prepend(mark), space]),
     };
     let ends = ends(keys, vocabulary, (true, false))?;
     id(keys, Key::MaskId, vocabulary)?;
     let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == PieceKind::Unknown);
     let unknown = id(keys, UNKNOWN, vocabulary)?.or(by_kind().map(|id| id as u32));
     let unknown = unknown.and_then(|id| vocabulary.named(id));
-    let unknown = unknown.map_or_else(|| String::from("null"), |(_, token)| quoted(token));
-    Ok(Parts {
-        settings: Settings {
-            added: vocabulary.added(AddedRules::default()),
-            normalizer,
-            pre_tokenizer: String::from("null"),
-            ends: named(vocabulary, ends),
-            model: format!(
-                r#""type":"BPE","dropout":null,"unk_token":{unknown},"continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":true,"byte_fallback":true,"ignore_merges":false,"merges":[]"#
-            ),
-            decoder: DECODER,
-            tokens: vocabulary.tokens.len(),
-        }
-        .json(),
-        merges,
-    })
+    let added = vocabulary.added(AddedRules::default())?;
+    let model = ModelKind::Bpe(Bpe {
+        unknown: unknown.map(|token| token.name),
+        prefix: Spelling::default(),
+        suffix: Spelling::default(),
+        fuses_unknown: true,
+        byte_fallback: true,
+        ignores_merges: false,
+        merges: Merges::Apart(merges.len() as u64),
+    });
+    let spec = TokenizerSpec {
+        normalizer,
+        post_processor: around(vocabulary, ends),
+        decoder: Some(decoder()),
+        ..described(vocabulary, &added, model)
+    };
+    open(keys, vocabulary, &spec, &merges)
 }
 
-/// The step of the file's table of characters.
-fn charsmap<'a>(keys: &Keys<'a>) -> Result<String, GgufFault<'a>> {
+/// The file's table of characters, which are SentencePiece's compiled rules.
+fn charsmap<'a>(keys: &Keys<'a>) -> Result<Option<Vec<u8>>, GgufFault<'a>> {
     if is_absent(keys.value(CHARSMAP)) {
-        return Ok(String::from("null"));
+        return Ok(None);
     }
     let bad = || Error::without_offset(ErrorKind::BadVocabulary);
     let mut bytes: Vec<u8> = Vec::new();
@@ -150,6 +154,5 @@ fn charsmap<'a>(keys: &Keys<'a>) -> Result<String, GgufFault<'a>> {
             _ => return Err(bad().into()),
         });
     }
-    let spelled = base64::encode(&bytes)?;
-    Ok(format!(r#"{{"type":"Precompiled","precompiled_charsmap":"{spelled}"}}"#))
+    Ok(Some(bytes))
 }

@@ -8,8 +8,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 use crate::limit::{Limit, copied, grow, push, reserved};
-use crate::owned::tokenizer_json::Added;
+use crate::token;
 use crate::token::sentencepiece::PieceKind;
+use crate::token::spec::{AddedToken, Place, SpecialToken, Spelling};
 
 /// The tokens by their ids.
 pub(super) struct Vocabulary {
@@ -58,8 +59,9 @@ impl Vocabulary {
     }
 
     /// The token of an id.
-    pub(super) fn named(&self, id: u32) -> Option<(u32, &str)> {
-        Some((id, self.tokens.get(id as usize)?.as_str()))
+    pub(super) fn named(&self, id: u32) -> Option<SpecialToken<'_>> {
+        let name = Spelling::plain(self.tokens.get(id as usize)?);
+        Some(SpecialToken { id, name })
     }
 
     /// Takes out what only fills a table up: such ids have no token.
@@ -72,7 +74,7 @@ impl Vocabulary {
     }
 
     /// The tokens that are found in texts as they are: control tokens, and those that were added.
-    pub(super) fn added(&self, rules: AddedRules) -> Vec<Added<'_>> {
+    pub(super) fn added(&self, rules: AddedRules) -> Result<Vec<AddedToken<'_>>> {
         let mut added = Vec::new();
         for (id, token) in self.tokens.iter().enumerate() {
             let is_special = match self.kind(id) {
@@ -81,15 +83,20 @@ impl Vocabulary {
                 _ => continue,
             };
             let id = id as u32;
-            added.push(Added {
+            let token = AddedToken {
                 id,
-                content: token,
-                is_special,
-                is_normalized: !is_special && rules.normalizes,
-                strips_before: rules.strips_before == Some(id),
-            });
+                content: Spelling::plain(token),
+                rules: token::AddedRules {
+                    strips_before: rules.strips_before == Some(id),
+                    ..token::AddedRules::default()
+                },
+                normalized: !is_special && rules.normalizes,
+                special: is_special,
+                place: Place::NONE,
+            };
+            push(&mut added, token)?;
         }
-        added
+        Ok(added)
     }
 }
 

@@ -1,12 +1,13 @@
 //! WordPiece, as BERT normalises texts.
 
 use super::vocabulary::{AddedRules, Vocabulary};
-use super::{Parts, id};
+use super::{id, open};
 use crate::describe::gguf::{GgufRefusal, Key, Keys};
 use crate::limit::{copied, joined};
+use crate::owned::Pipeline;
 use crate::owned::gguf_encoder::GgufFault;
-use crate::owned::tokenizer_json::{WordPieces, word_pieces};
 use crate::token::sentencepiece::PieceKind;
+use crate::token::spec::{AddedTokens, BertSpec};
 
 /// Before what begins a word.
 const WORD: char = '▁';
@@ -14,7 +15,7 @@ const WORD: char = '▁';
 pub(super) fn read<'a>(
     keys: &Keys<'a>,
     vocabulary: &mut Vocabulary,
-) -> Result<Parts, GgufFault<'a>> {
+) -> Result<Pipeline, GgufFault<'a>> {
     vocabulary.drop_unused();
     vocabulary.scores.clear();
     keys.known(&[
@@ -53,20 +54,19 @@ pub(super) fn read<'a>(
     };
     let begin = needed(cls.or(begin), Key::ClassifyId)?;
     let end = needed(separator.or(end), Key::SeparatorId)?;
-    let (_, unknown) = needed(unknown, Key::UnknownId)?;
+    let unknown = needed(unknown, Key::UnknownId)?;
     let lowercase = keys.truth(Key::LowerCase)?.unwrap_or(true);
     let strips_accents = keys.truth(Key::StripAccents)?;
-    Ok(Parts {
-        settings: word_pieces(WordPieces {
-            added: vocabulary.added(AddedRules::default()),
-            splits_chinese: true,
-            strips_accents,
-            lowercase,
-            begin,
-            end,
-            unknown,
-            tokens: vocabulary.tokens.len(),
-        }),
-        merges: alloc::vec::Vec::new(),
-    })
+    let added = vocabulary.added(AddedRules::default())?;
+    let spec = BertSpec {
+        added: AddedTokens::Listed(&added),
+        splits_ideographs: true,
+        strips_accents,
+        lowercases: lowercase,
+        begin,
+        end,
+        unknown: unknown.name,
+        tokens: vocabulary.tokens.len(),
+    };
+    open(keys, vocabulary, &spec.into(), &[])
 }

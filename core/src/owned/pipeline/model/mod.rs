@@ -1,8 +1,10 @@
 //! What makes ids of a piece of text.
 
 mod bpe;
-mod read;
+mod merges;
+mod open;
 mod unigram;
+mod vocabulary;
 mod word_piece;
 
 use alloc::vec::Vec;
@@ -12,8 +14,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limit::collected;
 use crate::token::sentencepiece::byte_token;
 pub(super) use bpe::{Bpe, BpeScratch};
-pub(super) use read::{Elsewhere, ReadModel, read};
+pub(super) use open::{OpenedModel, large, open};
 pub(super) use unigram::{Step, Unigram};
+pub(super) use vocabulary::Elsewhere;
 pub(super) use word_piece::WordPiece;
 
 /// A model.

@@ -3,9 +3,11 @@
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::collected;
 use crate::owned::base64;
-use crate::owned::pipeline::text::Text;
+use crate::owned::pipeline::text::{Text, owned};
 use crate::token::charsmap::{self, Mapped};
+use crate::token::spec::Rules;
 
 /// The rules.
 #[derive(Clone, Debug)]
@@ -16,13 +18,21 @@ pub(in crate::owned::pipeline) struct Charsmap {
 }
 
 impl Charsmap {
-    /// The rules that a text in base64 has.
+    /// The rules of a description.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadField`] if it is no base64; what is wrong with the rules.
-    pub(super) fn decode(text: &str) -> Result<Self> {
-        let blob = base64::decode(text).ok_or(Error::without_offset(ErrorKind::BadField))?;
+    /// [`ErrorKind::BadField`] if they are no base64; what is wrong with the rules.
+    pub(super) fn from_spec(rules: Rules<'_>) -> Result<Self> {
+        let blob = match rules {
+            // Base64 has no escapes but `\/`.
+            Rules::Base64(text) => match text.as_plain() {
+                Some(text) => base64::decode(text),
+                None => base64::decode(&owned(text)?),
+            },
+            Rules::Bytes(bytes) => Some(collected(bytes.iter().copied())?),
+        };
+        let blob = blob.ok_or(Error::without_offset(ErrorKind::BadField))?;
         let changes = charsmap::Charsmap::parse(&blob)?.changes();
         Ok(Self { blob, changes })
     }

@@ -4,8 +4,8 @@ mod bert;
 mod charsmap;
 mod held;
 mod pattern;
-mod read;
 mod replace;
+mod steps;
 
 use alloc::string::String;
 
@@ -17,7 +17,6 @@ use bert::Bert;
 use charsmap::Charsmap;
 pub(super) use held::Held;
 pub(super) use pattern::Pattern;
-pub(super) use read::{read, read_pattern, read_replace};
 pub(super) use replace::Replace;
 
 /// A step.

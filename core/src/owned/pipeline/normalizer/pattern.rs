@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-use crate::token::run::Run;
+use crate::token::spec::Run;
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,11 +14,6 @@ pub(in crate::owned::pipeline) enum Pattern {
 }
 
 impl Pattern {
-    /// The pattern of a regular expression that says a run.
-    pub(in crate::owned::pipeline) fn of_regex(regex: &str) -> Option<Self> {
-        Run::of_regex(regex).map(Self::Run)
-    }
-
     /// The first place in `text` from byte `from` on where it is found.
     pub(in crate::owned::pipeline) fn find(
         &self,

@@ -1,9 +1,9 @@
 //! Metaspace: spaces become `▁`, one is put in front, and pieces begin with one.
 
-use super::split::{Behavior, Cuts};
+use super::split::Cuts;
 use super::{Piece, PieceList};
-pub(in crate::owned::pipeline) use crate::model::metaspace::{Metaspace, Prepends};
 use crate::owned::pipeline::text::Text;
+use crate::token::spec::{Behavior, Metaspace, Prepends};
 
 impl Metaspace {
     /// Rewrites a piece of a text and cuts it.

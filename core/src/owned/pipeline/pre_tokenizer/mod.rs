@@ -1,8 +1,8 @@
 //! Pre-tokenisers: steps that cut a text into pieces; some rewrite it.
 
 mod metaspace;
-mod read;
 mod split;
+mod steps;
 
 use super::normalizer::Pattern;
 use super::text::Text;
@@ -10,10 +10,9 @@ use crate::error::Result;
 use crate::limit::Growing;
 use crate::token::bpe::alphabet;
 use crate::token::bpe::split::{self as words, first_word};
+use crate::token::spec::{Behavior, Metaspace};
 use crate::token::{is_punctuation_character, is_word_character};
-pub(super) use metaspace::{Metaspace, Prepends};
-pub(super) use read::read;
-use split::{Behavior, Cuts};
+use split::Cuts;
 
 /// A step.
 #[derive(Clone, Debug)]
@@ -35,12 +34,6 @@ pub(super) enum SplitAt {
     Pattern(Pattern),
     /// At the words of a pattern that every character is part of.
     Words(words::Pattern),
-}
-
-impl From<Pattern> for SplitAt {
-    fn from(pattern: Pattern) -> Self {
-        Self::Pattern(pattern)
-    }
 }
 
 /// A part of a text.

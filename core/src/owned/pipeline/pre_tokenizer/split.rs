@@ -1,34 +1,7 @@
 //! What becomes of what a text is cut at.
 
 use super::{Piece, PieceList};
-
-/// What becomes of what a text is cut at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::owned::pipeline) enum Behavior {
-    /// It is left out.
-    Removed,
-    /// It is a piece of its own.
-    Isolated,
-    /// It is the end of the piece before it.
-    MergedWithPrevious,
-    /// It is the beginning of the piece behind it.
-    MergedWithNext,
-    /// As many as are in a row are a piece.
-    Contiguous,
-}
-
-impl Behavior {
-    pub(super) fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "Removed" => Some(Self::Removed),
-            "Isolated" => Some(Self::Isolated),
-            "MergedWithPrevious" => Some(Self::MergedWithPrevious),
-            "MergedWithNext" => Some(Self::MergedWithNext),
-            "Contiguous" => Some(Self::Contiguous),
-            _ => None,
-        }
-    }
-}
+use crate::token::spec::Behavior;
 
 /// Pieces that are made of the parts of a text, which are told from the first to the last.
 pub(super) struct Cuts<'o> {

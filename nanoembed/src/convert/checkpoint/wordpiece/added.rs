@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::limit::Limit;
 use nanoembed_core::owned::AddedWord;
-use nanoembed_core::token::AddedRules;
+use nanoembed_core::token::{AddedRules, spec};
 
 use crate::error::{Error, Result};
 use crate::open::settings_rule::Members;
@@ -24,13 +24,12 @@ impl AddedToken {
         Self { spelling: spelling.to_owned(), normalized: false, rules: AddedRules::default() }
     }
 
-    /// From an object of `tokenizer.json` or `tokenizer_config.json`.
+    /// From an object of `tokenizer_config.json`.
     pub(super) fn read(members: &Members<'_>) -> Result<Self> {
         let spelling = members.text("content")?.unwrap_or_default().to_owned();
         let most = Limit::ADDED_TOKEN_BYTES.most;
         if !(1..=most).contains(&spelling.len()) {
-            let message = format!("has to have 1 to {most} bytes");
-            return Err(members.bad("content", message));
+            return Err(members.bad("content", length()));
         }
         let special = members.truth("special")?.unwrap_or(false);
         let token = Self {
@@ -44,6 +43,21 @@ impl AddedToken {
         };
         Ok(token)
     }
+
+    /// From a description.
+    pub(super) fn from_spec(token: &spec::AddedToken<'_>) -> Result<Self> {
+        let spelling = token.content.to_string();
+        let most = Limit::ADDED_TOKEN_BYTES.most;
+        if !(1..=most).contains(&spelling.len()) {
+            let message = format!("`content` of an added token {}", length());
+            return Err(Error::input(ErrorKind::BadMetadata, message));
+        }
+        Ok(Self { spelling, normalized: token.normalized, rules: token.rules })
+    }
+}
+
+fn length() -> String {
+    format!("has to have 1 to {} bytes", Limit::ADDED_TOKEN_BYTES.most)
 }
 
 /// Added tokens by their ids.

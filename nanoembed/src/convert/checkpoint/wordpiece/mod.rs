@@ -20,9 +20,9 @@ use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 
-use super::settings::read_json;
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Result, name_of};
+use crate::open::folder::texts::FolderTexts;
 use added::{AddedToken, AddedTokens};
 use config::TokenizerConfig;
 use json::{Normalizer, TokenizerJson};
@@ -53,13 +53,10 @@ impl FolderTokenizer {
     /// Reads the tokenizer of the model in `folder`.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("tokenizer.json");
-        let value = read_json(&path)?;
-        if let Some(value) = &value {
-            // Says more plainly than the name of a class what the tokenizer is.
-            json::check_kind(value, &path)?;
-        }
+        let text = FolderTexts::of(folder).get("tokenizer.json")?;
+        // First, for it says more plainly than the name of a class what the tokenizer is.
+        let json = text.map(|text| TokenizerJson::read(&text, &path)).transpose()?;
         let mut config = TokenizerConfig::read(folder)?;
-        let json = value.map(|value| TokenizerJson::read(&value, &path)).transpose()?;
         let normalizer = normalizer(&config, json.as_ref(), &path)?;
         let (tokens, mut added, source) = match json {
             Some(json) => {

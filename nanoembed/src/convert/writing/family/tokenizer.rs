@@ -6,11 +6,15 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::Key;
+use nanoembed_core::describe::tokenizer::Json;
 use nanoembed_core::model::Tensor;
 use nanoembed_core::owned::{Pipeline, PipelineParts, base64};
-use nanoembed_core::token::bpe::{Pattern, PreTokenizer};
+use nanoembed_core::token::bpe::{self, Pattern};
 use nanoembed_core::token::sentencepiece::PieceKind;
-use serde_json::Value;
+use nanoembed_core::token::spec::{
+    self, AddedToken, AddedTokens, Behavior, Form, Metaspace, ModelKind, Normalizer, PreTokenizer,
+    Prepends, Rules, SplitAt, Step, TemplateItem, TemplatePart, TokenizerSpec,
+};
 
 use super::{Family, Prepared};
 use crate::convert::writing::metadata::{Metadata, OwnValue};
@@ -30,24 +34,21 @@ enum Kind {
 
 /// Whether a tokenizer is WordPiece.
 pub(super) fn is_word_piece(tokenizer: &Pipeline) -> bool {
-    let settings = settings(tokenizer.settings());
-    settings["model"]["type"] == "WordPiece"
-}
-
-fn settings(text: &str) -> Value {
-    // The tokenizer was read from it.
-    serde_json::from_str(text).unwrap_or_default()
+    tokenizer.spec().is_ok_and(|spec| matches!(spec.model.kind, ModelKind::WordPiece(_)))
 }
 
 /// Adds the tokenizer of `family`, whose tensors are `tensors`.
 pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'_>) -> Result<()> {
-    let parts =
-        family.tokenizer.parts().map_err(|error| Error::in_file("tokenizer.json", error))?;
-    let mut settings = settings(parts.settings);
-    let leaves_out = leave_out(&mut settings, &family.tokenizer, tensors.rows);
+    let failed = |error| Error::in_file("tokenizer.json", error);
+    let parts = family.tokenizer.parts().map_err(failed)?;
+    let spec = family.tokenizer.spec().map_err(|fault| failed(fault.error))?;
+    let added: Vec<AddedToken<'_>> = spec.added.iter().flatten().collect();
+    let kept = with_vectors(&added, &family.tokenizer, tensors.rows);
+    let leaves_out = kept.len() < added.len();
+    let spec = TokenizerSpec { added: AddedTokens::Listed(&kept), ..spec };
     let is_roberta = matches!(family.model.family, "roberta" | "camembert");
-    let kind = kind(&settings, is_roberta).ok_or_else(unsaid)?;
-    let table = Table::of(&family.tokenizer, &settings, &kind, tensors.rows)?;
+    let kind = kind(&spec, is_roberta).ok_or_else(unsaid)?;
+    let table = Table::of(&family.tokenizer, &kept, &kind, tensors.rows)?;
     match &kind {
         Kind::WordPiece { lowercase, strips_accents } => {
             metadata.text(Key::TokenizerModel, "bert");
@@ -83,24 +84,25 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
     if family.model.names.tensors.iter().any(|(tensor, _)| *tensor == Tensor::AttentionNorm) {
         metadata.add(Key::TokenTypeCount, OwnValue::U32(types));
     }
-    ends(metadata, &family.tokenizer, &settings, &kind)?;
+    ends(metadata, &family.tokenizer, &spec, &kind)?;
     metadata.add(Key::Tokens, OwnValue::Texts(table.tokens));
     metadata.add(Key::TokenTypes, OwnValue::token_types(&table.kinds));
-    let own = if leaves_out { settings.to_string() } else { parts.settings.to_owned() };
+    let own = if leaves_out { Json(&spec).to_string() } else { parts.settings.to_owned() };
     metadata.text(Key::OwnTokenizer, own);
     Ok(())
 }
 
-/// Takes the added tokens out of the settings that the model has no vectors for, such as those of
-/// images; answers whether there are any.
-fn leave_out(settings: &mut Value, tokenizer: &Pipeline, rows: usize) -> bool {
-    let Some(added) = settings["added_tokens"].as_array_mut() else { return false };
-    let before = added.len();
-    added.retain(|token| {
-        let id = token["content"].as_str().and_then(|content| tokenizer.id(content));
+/// The added tokens that the model has vectors for: not those of images, for example.
+fn with_vectors<'a>(
+    added: &[AddedToken<'a>],
+    tokenizer: &Pipeline,
+    rows: usize,
+) -> Vec<AddedToken<'a>> {
+    let has_vector = |token: &&AddedToken<'_>| {
+        let id = tokenizer.id(&token.content.to_string());
         id.and_then(|id| usize::try_from(id).ok()).is_none_or(|id| id < rows)
-    });
-    added.len() < before
+    };
+    added.iter().filter(has_vector).copied().collect()
 }
 
 fn unsaid() -> Error {
@@ -108,104 +110,112 @@ fn unsaid() -> Error {
     Error::input(ErrorKind::UnsupportedTokenizer, message)
 }
 
-/// The steps of a part of a `tokenizer.json`, those of sequences one by one.
-fn steps<'v>(part: &'v Value, list: &str) -> Vec<&'v Value> {
-    match part[list].as_array() {
-        Some(steps) => steps.iter().collect(),
-        None if part.is_null() => Vec::new(),
-        None => vec![part],
+/// What GGUF calls a tokenizer.
+fn kind(spec: &TokenizerSpec<'_>, is_roberta: bool) -> Option<Kind> {
+    match &spec.model.kind {
+        ModelKind::WordPiece(_) => word_piece(spec),
+        ModelKind::Unigram(_) => unigram(spec),
+        ModelKind::Bpe(bpe) if bpe.byte_fallback => pieces(spec),
+        ModelKind::Bpe(bpe) => byte_level(spec, bpe.ignores_merges, is_roberta),
     }
 }
 
-/// What GGUF calls the tokenizer with these settings.
-fn kind(settings: &Value, is_roberta: bool) -> Option<Kind> {
-    let normalizer = steps(&settings["normalizer"], "normalizers");
-    let words = steps(&settings["pre_tokenizer"], "pretokenizers");
-    match settings["model"]["type"].as_str()? {
-        "WordPiece" => word_piece(&normalizer, &words),
-        "Unigram" => unigram(&normalizer, &words),
-        "BPE" if settings["model"]["byte_fallback"] == true => pieces(&normalizer, &words),
-        "BPE" => byte_level(&normalizer, &words, &settings["model"], is_roberta),
+fn word_piece(spec: &TokenizerSpec<'_>) -> Option<Kind> {
+    let [Step { does: PreTokenizer::Bert, .. }] = &spec.pre_tokenizer[..] else { return None };
+    match spec.normalizer[..] {
+        [
+            Step {
+                does:
+                    Normalizer::Bert {
+                        cleans_text: true,
+                        splits_ideographs: true,
+                        strips_accents,
+                        lowercases: lowercase,
+                    },
+                ..
+            },
+        ] => {
+            let strips_accents = strips_accents.unwrap_or(lowercase);
+            Some(Kind::WordPiece { lowercase, strips_accents })
+        }
         _ => None,
     }
 }
 
-fn word_piece(normalizer: &[&Value], words: &[&Value]) -> Option<Kind> {
-    let ([step], [words]) = (normalizer, words) else { return None };
-    let is_bert = step["type"] == "BertNormalizer" && words["type"] == "BertPreTokenizer";
-    let is_usual = step["clean_text"] == true && step["handle_chinese_chars"] == true;
-    let lowercase = step["lowercase"].as_bool()?;
-    let strips_accents = step["strip_accents"].as_bool().unwrap_or(lowercase);
-    (is_bert && is_usual).then_some(Kind::WordPiece { lowercase, strips_accents })
-}
-
 /// SentencePiece's normalisation, which takes extra spaces out, however its steps are spelled.
-fn unigram(normalizer: &[&Value], words: &[&Value]) -> Option<Kind> {
-    let known = ["Precompiled", "Strip", "Replace"];
-    let is_known = |step: &&&Value| known.iter().any(|kind| step["type"] == *kind);
-    if normalizer.iter().filter(is_known).count() != normalizer.len() {
-        return None;
+fn unigram(spec: &TokenizerSpec<'_>) -> Option<Kind> {
+    let mut charsmap = None;
+    for step in &spec.normalizer {
+        match step.does {
+            Normalizer::Precompiled(rules) if charsmap.is_none() => {
+                charsmap = Some(match rules {
+                    Rules::Base64(text) => base64::decode(&text.to_string())?,
+                    Rules::Bytes(bytes) => bytes.to_vec(),
+                });
+            }
+            Normalizer::Precompiled(_) | Normalizer::Strip { .. } | Normalizer::Replace(_) => {}
+            _ => return None,
+        }
     }
-    let charsmap = normalizer.iter().find_map(|step| step["precompiled_charsmap"].as_str());
-    let metaspace = match words {
-        [one] => one,
-        [split, one] if split["type"] == "WhitespaceSplit" => one,
+    let metaspace = match &spec.pre_tokenizer[..] {
+        [one] | [Step { does: PreTokenizer::WhitespaceSplit, .. }, one] => one.does,
         _ => return None,
     };
-    let scheme = metaspace["prepend_scheme"].as_str();
-    let adds_prefix = match scheme {
-        Some("always") => true,
-        Some("never") => false,
-        None => metaspace["add_prefix_space"].as_bool().unwrap_or(true),
-        Some(_) => return None,
+    let PreTokenizer::Metaspace(Metaspace { replacement: '▁', prepends, .. }) = metaspace else {
+        return None;
     };
-    let is_metaspace = metaspace["type"] == "Metaspace" && metaspace["replacement"] == SPACE;
-    let charsmap = charsmap.map_or(Some(Vec::new()), base64::decode)?;
-    is_metaspace.then_some(Kind::Unigram { charsmap, adds_prefix })
+    let adds_prefix = match prepends {
+        Prepends::Always => true,
+        Prepends::Never => false,
+        Prepends::First => return None,
+    };
+    Some(Kind::Unigram { charsmap: charsmap.unwrap_or_default(), adds_prefix })
 }
 
-fn byte_level(
-    normalizer: &[&Value],
-    words: &[&Value],
-    model: &Value,
-    is_roberta: bool,
-) -> Option<Kind> {
-    let composes = match normalizer {
+fn byte_level(spec: &TokenizerSpec<'_>, ignores_merges: bool, is_roberta: bool) -> Option<Kind> {
+    let composes = match &spec.normalizer[..] {
         [] => false,
-        [step] if step["type"] == "NFC" => true,
+        [Step { does: Normalizer::Form(Form::Nfc), .. }] => true,
         _ => return None,
     };
-    let (pattern, bytes) = match words {
-        [bytes] => (None, bytes),
-        [split, bytes] if split["type"] == "Split" && split["behavior"] == "Isolated" => {
-            (Some(split["pattern"]["Regex"].as_str()?), bytes)
-        }
+    let (words, bytes) = match &spec.pre_tokenizer[..] {
+        [bytes] => (None, bytes.does),
+        [split, bytes] => match split.does {
+            PreTokenizer::Split {
+                at: SplitAt::Words(words),
+                behavior: Behavior::Isolated,
+                inverted: false,
+            } => (Some(words), bytes.does),
+            _ => return None,
+        },
         _ => return None,
     };
-    let splits = bytes["use_regex"].as_bool().unwrap_or(true);
-    if bytes["type"] != "ByteLevel" || bytes["add_prefix_space"] == true {
-        return None;
-    }
-    let ignores_merges = model["ignore_merges"] == true;
-    let pattern = match (pattern, splits) {
+    let PreTokenizer::ByteLevel { adds_space: false, splits } = bytes else { return None };
+    let pattern = match (words, splits) {
         (None, true) => Pattern::Gpt2,
-        (Some(expression), false) => Pattern::from_expression(expression)?,
+        (Some(pattern), false) => pattern,
         _ => return None,
     };
-    let pre = PreTokenizer::encoder_name(pattern, ignores_merges, composes)?;
+    let pre = bpe::PreTokenizer::encoder_name(pattern, ignores_merges, composes)?;
     // It has a name of its own there, which means the same.
     let pre = if is_roberta && pre == Pattern::Gpt2.name() { "roberta-bpe" } else { pre };
     Some(Kind::ByteLevel(pre))
 }
 
 /// SentencePiece's byte pairs without a space before texts, as Gemma has them.
-fn pieces(normalizer: &[&Value], words: &[&Value]) -> Option<Kind> {
-    let [step] = normalizer else { return None };
+fn pieces(spec: &TokenizerSpec<'_>) -> Option<Kind> {
     let is_space =
-        step["type"] == "Replace" && step["pattern"]["String"] == " " && step["content"] == SPACE;
+        |pattern: spec::Pattern<'_>| matches!(pattern, spec::Pattern::Text(text) if text.is(" "));
+    let [Step { does: Normalizer::Replace(replace), .. }] = spec.normalizer[..] else {
+        return None;
+    };
     // There is no space left to split at.
-    let never_splits = |step: &&Value| step["type"] == "Split" && step["pattern"]["String"] == " ";
-    (is_space && words.iter().all(never_splits)).then_some(Kind::Pieces)
+    let never_splits = |step: &Step<'_, PreTokenizer<'_>>| match step.does {
+        PreTokenizer::Split { at: SplitAt::Pattern(pattern), .. } => is_space(pattern),
+        _ => false,
+    };
+    let is_known = is_space(replace.pattern) && replace.content.is(SPACE);
+    (is_known && spec.pre_tokenizer.iter().all(never_splits)).then_some(Kind::Pieces)
 }
 
 /// The tokens of all ids.
@@ -216,13 +226,16 @@ struct Table {
 
 impl Table {
     /// The tokens of `tokenizer`, and what fills the table of vectors up to `rows`.
-    fn of(tokenizer: &Pipeline, settings: &Value, kind: &Kind, rows: usize) -> Result<Self> {
-        let added = settings["added_tokens"].as_array().into_iter().flatten();
+    fn of(
+        tokenizer: &Pipeline,
+        added: &[AddedToken<'_>],
+        kind: &Kind,
+        rows: usize,
+    ) -> Result<Self> {
         let mut is_special = std::collections::HashMap::new();
         for token in added {
-            let id = token["content"].as_str().and_then(|content| tokenizer.id(content));
-            if let Some(id) = id {
-                is_special.insert(id, token["special"] == true);
+            if let Some(id) = tokenizer.id(&token.content.to_string()) {
+                is_special.insert(id, token.special);
             }
         }
         let count = u32::try_from(rows).unwrap_or(u32::MAX);
@@ -321,10 +334,10 @@ fn merges(parts: &PipelineParts<'_>) -> Vec<Vec<u8>> {
 fn ends(
     metadata: &mut Metadata,
     tokenizer: &Pipeline,
-    settings: &Value,
+    spec: &TokenizerSpec<'_>,
     kind: &Kind,
 ) -> Result<()> {
-    let (begin, end) = around(tokenizer, settings).ok_or_else(|| {
+    let (begin, end) = around(spec).ok_or_else(|| {
         let message = "GGUF has words for one token before and one behind texts, and the model's tokenizer.json has others";
         Error::input(ErrorKind::UnsupportedTokenizer, message)
     })?;
@@ -348,30 +361,14 @@ fn ends(
 type Ends = (Option<u32>, Option<u32>);
 
 /// The tokens before and behind a text, if there is at most one each.
-fn around(tokenizer: &Pipeline, settings: &Value) -> Option<Ends> {
-    for step in steps(&settings["post_processor"], "processors") {
-        match step["type"].as_str()? {
-            "RobertaProcessing" | "BertProcessing" => {
-                let id = |name: &str| tokenizer.id(step[name][0].as_str()?);
-                return Some((Some(id("cls")?), Some(id("sep")?)));
-            }
-            "TemplateProcessing" => {
-                let items = step["single"].as_array()?;
-                let text = items.iter().position(|item| item["Sequence"]["id"] == "A")?;
-                let (before, rest) = items.split_at_checked(text)?;
-                return Some((one(tokenizer, before)?, one(tokenizer, rest.get(1..)?)?));
-            }
-            _ => {}
-        }
-    }
-    Some((None, None))
-}
-
-/// The token of a list of at most one item.
-fn one(tokenizer: &Pipeline, items: &[Value]) -> Option<Option<u32>> {
-    match items {
+fn around(spec: &TokenizerSpec<'_>) -> Option<Ends> {
+    let post = &spec.post_processor;
+    let text = post.single.iter().position(|item| item.part == TemplatePart::First)?;
+    let (before, rest) = post.single.split_at_checked(text)?;
+    let one = |items: &[TemplateItem]| match items {
         [] => Some(None),
-        [item] => tokenizer.id(item["SpecialToken"]["id"].as_str()?).map(Some),
+        [item] => post.token(item.part).map(|token| Some(token.id)),
         _ => None,
-    }
+    };
+    Some((one(before)?, one(rest.get(1..)?)?))
 }

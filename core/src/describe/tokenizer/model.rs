@@ -1,0 +1,95 @@
+//! The member `model` of a `tokenizer.json`.
+
+use super::settings::{kind, needed_spelling, refused, spelling};
+use super::{HAS_ALL, Layout};
+use crate::text::json::{Kind, Object, Read, Value};
+use crate::token::spec::{Bpe, Merges, Model, ModelKind, Place, Unigram, Vocabulary, WordPiece};
+
+/// Reads a model.
+pub(super) fn read(value: Value<'_>, layout: Layout) -> Read<'_, Model<'_>> {
+    let model = Object::new(value)?;
+    let vocabulary = vocabulary(&model, layout)?;
+    let kind = match kind_of(&model)? {
+        Some("WordPiece") => ModelKind::WordPiece(word_piece(&model)?),
+        Some(_) if !HAS_ALL => return Err(refused(value, "only WordPiece is in this build")),
+        Some("BPE") => ModelKind::Bpe(bpe(&model, layout)?),
+        Some("Unigram") => ModelKind::Unigram(unigram(&model)?),
+        Some(_) => return Err(refused(value, "only WordPiece, BPE and Unigram are known")),
+        None => return Err(model.bad("type", "the model's kind is needed")),
+    };
+    model.finish(&[])?;
+    Ok(Model { kind, vocabulary, place: Place::new(value) })
+}
+
+/// The model's kind; old files do not say it.
+fn kind_of<'t>(model: &Object<'t>) -> Read<'t, Option<&'t str>> {
+    if model.get("type").is_some() {
+        return Ok(Some(kind(model)?));
+    }
+    let has = |name: &str| model.value().member(name).is_some();
+    Ok(match () {
+        () if has("merges") => Some("BPE"),
+        () if has("max_input_chars_per_word") => Some("WordPiece"),
+        () if has("unk_id") => Some("Unigram"),
+        () => None,
+    })
+}
+
+fn vocabulary<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, Vocabulary<'t>> {
+    let value = model.needed("vocab", model.get("vocab"))?;
+    match (layout, value.kind()) {
+        (Layout::Apart, Kind::BeginObject) => {
+            let said = Object::new(value)?;
+            let ids = said.needed("ids", said.integer("ids")?)?;
+            let count = said.needed("count", said.integer("count")?)?;
+            said.finish(&[])?;
+            Ok(Vocabulary::Apart { ids, count })
+        }
+        (Layout::Whole, Kind::BeginObject) => Ok(Vocabulary::Ids(value)),
+        (Layout::Whole, Kind::BeginArray) => Ok(Vocabulary::Scores(value)),
+        _ => Err(model.bad("vocab", "tokens with their ids or scores are needed")),
+    }
+}
+
+fn word_piece<'t>(model: &Object<'t>) -> Read<'t, WordPiece<'t>> {
+    let most = model.integer("max_input_chars_per_word")?;
+    Ok(WordPiece {
+        unknown: needed_spelling(model, "unk_token")?,
+        prefix: needed_spelling(model, "continuing_subword_prefix")?,
+        most_characters: model.needed("max_input_chars_per_word", most)?,
+    })
+}
+
+fn unigram<'t>(model: &Object<'t>) -> Read<'t, Unigram> {
+    Ok(Unigram {
+        unknown: model.integer("unk_id")?,
+        byte_fallback: model.truth("byte_fallback")?.unwrap_or(false),
+    })
+}
+
+fn bpe<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, Bpe<'t>> {
+    let only = "only merging all that can be merged is honoured";
+    model.neutral("dropout", only, |dropout| dropout.as_f64() == Some(0.0))?;
+    let truth = |name| Ok(model.truth(name)?.unwrap_or(false));
+    Ok(Bpe {
+        unknown: spelling(model, "unk_token")?,
+        prefix: spelling(model, "continuing_subword_prefix")?.unwrap_or_default(),
+        suffix: spelling(model, "end_of_word_suffix")?.unwrap_or_default(),
+        fuses_unknown: truth("fuse_unk")?,
+        byte_fallback: truth("byte_fallback")?,
+        ignores_merges: truth("ignore_merges")?,
+        merges: merges(model, layout)?,
+    })
+}
+
+fn merges<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, Merges<'t>> {
+    let list = model.needed("merges", model.get("merges"))?;
+    match (layout, list.kind()) {
+        (_, Kind::BeginArray) => Ok(Merges::Listed(list)),
+        (Layout::Apart, _) => {
+            let count = model.integer("merges")?;
+            Ok(Merges::Apart(model.needed("merges", count)?))
+        }
+        (Layout::Whole, _) => Err(model.bad("merges", "a list is needed")),
+    }
+}

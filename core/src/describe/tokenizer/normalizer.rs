@@ -1,0 +1,50 @@
+//! The member `normalizer` of a `tokenizer.json`.
+
+use super::HAS_ALL;
+use super::pattern::replace;
+use super::settings::{kind, needed_spelling, refused, steps, truth};
+use crate::text::json::{Object, Read, Value};
+use crate::token::spec::{Form, Normalizer, Rules, Steps};
+
+/// The steps of a normaliser.
+pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, Steps<'_, Normalizer<'_>>> {
+    steps(value, "normalizers", &one)
+}
+
+fn one(value: Value<'_>) -> Read<'_, Normalizer<'_>> {
+    let step = Object::new(value)?;
+    let read = match kind(&step)? {
+        "BertNormalizer" => bert(&step)?,
+        _ if !HAS_ALL => return Err(refused(value, "only BERT's normaliser is in this build")),
+        "NFC" => Normalizer::Form(Form::Nfc),
+        "NFD" => Normalizer::Form(Form::Nfd),
+        "NFKC" => Normalizer::Form(Form::Nfkc),
+        "NFKD" => Normalizer::Form(Form::Nfkd),
+        "Lowercase" => Normalizer::Lowercase,
+        "StripAccents" => Normalizer::StripAccents,
+        "Strip" => Normalizer::Strip {
+            left: truth(&step, "strip_left")?,
+            right: truth(&step, "strip_right")?,
+        },
+        "Replace" => Normalizer::Replace(replace(&step)?),
+        "Prepend" => Normalizer::Prepend(needed_spelling(&step, "prepend")?),
+        "Precompiled" => {
+            let rules = needed_spelling(&step, "precompiled_charsmap")?;
+            Normalizer::Precompiled(Rules::Base64(rules))
+        }
+        "Nmt" => Normalizer::Nmt,
+        "ByteLevel" => Normalizer::ByteLevel,
+        _ => return Err(refused(value, "no such normaliser is known")),
+    };
+    step.finish(&[])?;
+    Ok(read)
+}
+
+fn bert<'t>(step: &Object<'t>) -> Read<'t, Normalizer<'t>> {
+    Ok(Normalizer::Bert {
+        lowercases: truth(step, "lowercase")?,
+        strips_accents: step.truth("strip_accents")?,
+        cleans_text: truth(step, "clean_text")?,
+        splits_ideographs: truth(step, "handle_chinese_chars")?,
+    })
+}

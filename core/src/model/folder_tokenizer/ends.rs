@@ -1,0 +1,41 @@
+//! The tokens around a text: at most one before it and one after it.
+
+use crate::text::json::Read;
+use crate::token::spec::{TemplatePart, TokenizerSpec};
+
+const POST: &str = "post_processor";
+const ONLY: &str = "one token before texts and one behind them are done without a heap";
+
+/// The ids of the tokens around texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ends {
+    pub(crate) before: Option<u32>,
+    pub(crate) behind: Option<u32>,
+}
+
+impl Ends {
+    /// Those of a description.
+    pub(super) fn from_spec<'a>(spec: &TokenizerSpec<'a>) -> Read<'a, Self> {
+        let post = &spec.post_processor;
+        let many = spec.place.unsupported(&[POST, "single"], ONLY);
+        let (mut ends, mut has_text) = (Self::default(), false);
+        for item in &post.single {
+            if item.part == TemplatePart::First && !has_text {
+                has_text = true;
+                continue;
+            }
+            let place = if has_text { &mut ends.behind } else { &mut ends.before };
+            let token = post.token(item.part).ok_or(many)?;
+            if place.replace(token.id).is_some() {
+                return Err(many);
+            }
+        }
+        if has_text { Ok(ends) } else { Err(many) }
+    }
+
+    /// Both ids.
+    pub(super) fn both<'a>(self, spec: &TokenizerSpec<'a>) -> Read<'a, [u32; 2]> {
+        let both = self.before.zip(self.behind).map(|(before, behind)| [before, behind]);
+        both.ok_or(spec.place.unsupported(&[POST], ONLY))
+    }
+}

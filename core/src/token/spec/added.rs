@@ -1,0 +1,60 @@
+//! Added tokens as files describe them.
+
+use super::{Place, Spelling};
+use crate::text::json::{Read, Value};
+use crate::token::AddedRules;
+
+/// A token that was added to a vocabulary.
+#[derive(Clone, Copy, Debug)]
+pub struct AddedToken<'a> {
+    /// The id that the file says. `tokenizers` numbers by itself those that the vocabulary has not.
+    pub id: u32,
+    /// Its text.
+    pub content: Spelling<'a>,
+    /// How it is found.
+    pub rules: AddedRules,
+    /// True if it is looked for in normalised text.
+    pub normalized: bool,
+    /// True if it is a special token, which decoders may leave out.
+    pub special: bool,
+    /// Where it is spelled.
+    pub place: Place<'a>,
+}
+
+/// What reads a token of a list of JSON.
+pub type ReadAdded = for<'t> fn(Value<'t>) -> Read<'t, AddedToken<'t>>;
+
+/// Added tokens, in the order of the file.
+#[derive(Clone, Copy, Debug)]
+pub enum AddedTokens<'a> {
+    /// In memory.
+    Listed(&'a [AddedToken<'a>]),
+    /// Items of a list of JSON, all of which have been read before.
+    Json {
+        /// The list.
+        list: Value<'a>,
+        /// What reads an item.
+        read: ReadAdded,
+    },
+}
+
+impl<'a> AddedTokens<'a> {
+    /// The tokens.
+    pub fn iter(&self) -> impl Iterator<Item = Read<'a, AddedToken<'a>>> + use<'a> {
+        let (listed, json) = match *self {
+            Self::Listed(tokens) => (tokens, None),
+            Self::Json { list, read } => (&[][..], Some((list, read))),
+        };
+        let json = json.into_iter().flat_map(|(list, read)| list.items().map(read));
+        listed.iter().copied().map(Ok).chain(json)
+    }
+
+    /// Where the list is spelled.
+    #[must_use]
+    pub const fn place(&self) -> Place<'a> {
+        match self {
+            Self::Listed(_) => Place::NONE,
+            Self::Json { list, .. } => Place::new(*list),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What a tokenizer does, as plain data: what a `tokenizer.json`, a GGUF's keys or a `vocab.txt` say
+//! of it, in the words of Hugging Face `tokenizers`. Nothing here allocates.
+//!
+//! | part | what it is |
+//! |---|---|
+//! | [`AddedTokens`] | tokens that are taken out of a text before anything else happens to it |
+//! | [`Normalizer`] | a step that makes another text of a text |
+//! | [`PreTokenizer`] | a step that cuts a text into pieces |
+//! | [`Model`] | what makes ids of each piece, and its vocabulary |
+//! | [`PostProcessor`] | the tokens around one text, and around and between two |
+//! | [`Decoder`] | a step that makes text of tokens |
+//!
+//! Texts are [`Spelling`]s: borrowed from where they are spelled. A [`Place`] says where that is, for
+//! the errors of those who cannot do what is described.
+
+mod added;
+mod bert;
+mod model;
+mod place;
+mod post_processor;
+mod run;
+mod spelling;
+mod steps;
+
+pub use added::{AddedToken, AddedTokens, ReadAdded};
+pub use bert::{BertSpec, steps};
+pub use model::{Bpe, Merges, Model, ModelKind, Unigram, Vocabulary, WordPiece};
+pub use place::Place;
+pub use post_processor::{
+    MOST_ITEMS, MOST_SPECIAL, PostProcessor, SpecialToken, Template, TemplateItem, TemplatePart,
+};
+pub use run::{Run, RunOf};
+pub use spelling::Spelling;
+pub use steps::{
+    Behavior, Decoder, Form, MOST_STEPS, Metaspace, Normalizer, Pattern, PreTokenizer, Prepends,
+    Replace, Rules, SplitAt, Step, Steps,
+};
+
+/// The member of a `tokenizer.json` with the steps that cut texts.
+pub const PRE_TOKENIZER: &str = "pre_tokenizer";
+
+/// What a tokenizer does.
+#[derive(Clone, Debug)]
+pub struct TokenizerSpec<'a> {
+    /// The tokens that were added to the vocabulary.
+    pub added: AddedTokens<'a>,
+    /// What becomes of a text before it is cut.
+    pub normalizer: Steps<'a, Normalizer<'a>>,
+    /// How a text is cut into pieces.
+    pub pre_tokenizer: Steps<'a, PreTokenizer<'a>>,
+    /// What makes ids of the pieces.
+    pub model: Model<'a>,
+    /// The tokens around texts.
+    pub post_processor: PostProcessor<'a>,
+    /// How tokens become text; without it there are spaces between them.
+    pub decoder: Option<Steps<'a, Decoder<'a>>>,
+    /// How many tokens texts are cut to, on the right. Most programs say themselves how many they
+    /// want.
+    pub truncation: Option<u64>,
+    /// The whole description.
+    pub place: Place<'a>,
+}

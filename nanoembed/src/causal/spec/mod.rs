@@ -1,0 +1,259 @@
+//! The tokenizer of a decoder whose folder has a `tokenizer.json`: byte-level BPE, or SentencePiece
+//! that merges.
+
+mod apart;
+mod pieces;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::limit::Limit;
+use nanoembed_core::owned::{Pipeline, PipelineParts};
+use nanoembed_core::token::bpe::Pattern;
+use nanoembed_core::token::bpe::alphabet::character;
+use nanoembed_core::token::spec::{
+    Behavior, Bpe, Decoder, Form, Merges, ModelKind, Normalizer, PreTokenizer, SplitAt, Step,
+    TemplatePart, TokenizerSpec,
+};
+use nanoembed_core::token::{AddedRules, TextEnds};
+
+use self::apart::Apart;
+use super::byte_pairs::Parts;
+use super::ends::FolderEnds;
+use super::tokenizer::Tokenizer;
+use crate::error::{Error, Result, name_of};
+
+/// A description of a tokenizer, and its vocabulary.
+pub(super) struct Described<'p> {
+    path: &'p Path,
+    spec: TokenizerSpec<'p>,
+    bpe: Bpe<'p>,
+    parts: PipelineParts<'p>,
+    /// Added tokens by their ids.
+    added: BTreeMap<u32, String>,
+}
+
+impl<'p> Described<'p> {
+    /// The description that `pipeline` was made of, which the file at `path` has.
+    pub(super) fn new(path: &'p Path, pipeline: &'p Pipeline) -> Result<Self> {
+        let failed = |error| Error::in_file(name_of(path), error);
+        let spec = pipeline.spec().map_err(|fault| failed(fault.error))?;
+        let ModelKind::Bpe(bpe) = spec.model.kind else {
+            return Err(unsupported(path, "only BPE models are known"));
+        };
+        let parts = pipeline.parts().map_err(failed)?;
+        let mut this = Self { path, spec, bpe, parts, added: BTreeMap::new() };
+        this.read_added(pipeline)?;
+        Ok(this)
+    }
+
+    /// The tokenizer; `ends` is what the folder's other files say of the tokens around texts.
+    pub(super) fn tokenizer(&self, ends: &FolderEnds) -> Result<Tokenizer<'static>> {
+        if self.escapes_spaces() {
+            return self.sentence_pieces(ends);
+        }
+        self.check_model()?;
+        self.check_decoder()?;
+        self.check_normalized()?;
+        let around = self.around(ends)?;
+        let parts = Parts {
+            pattern: self.pattern()?,
+            tokens: self.tokens()?,
+            merges: self.merges()?,
+            added: self.added.keys().copied().collect(),
+            ignores_merges: self.bpe.ignores_merges,
+            composes: self.composes()?,
+            ends: around,
+        };
+        let pairs = parts.build().map_err(|error| Error::in_file(name_of(self.path), error))?;
+        Ok(Tokenizer::from_byte_pairs(pairs, around.begin.or(ends.begin)))
+    }
+
+    /// Reads the added tokens; refuses those that `tokenizers` gives other ids, and rules that are
+    /// not done here.
+    fn read_added(&mut self, pipeline: &Pipeline) -> Result<()> {
+        for token in self.spec.added.iter() {
+            let token = token.map_err(|fault| Error::in_file(name_of(self.path), fault.error))?;
+            let (id, content) = (token.id, token.content.to_string());
+            if token.rules != AddedRules::default() {
+                let message =
+                    format!("the added token {content:?} has `lstrip`, `rstrip` or `single_word`");
+                return Err(self.unsupported(message));
+            }
+            let theirs = pipeline.id(&content);
+            if theirs != Some(id) {
+                let theirs = theirs.map_or("none".into(), |id| id.to_string());
+                let message = format!(
+                    "the added token {content:?} has the id {id}, and `tokenizers` gives it {theirs}"
+                );
+                return Err(self.unsupported(message));
+            }
+            self.added.insert(id, content);
+        }
+        Ok(())
+    }
+
+    /// Refuses settings of BPE that are not done here.
+    fn check_model(&self) -> Result<()> {
+        if !self.bpe.prefix.is_empty() || !self.bpe.suffix.is_empty() {
+            let message = "its model has `continuing_subword_prefix` or `end_of_word_suffix`";
+            return Err(self.unsupported(message));
+        }
+        let mut room = [0; 4];
+        let has = |byte| self.has_token(character(byte).encode_utf8(&mut room));
+        // Nothing is unknown where all bytes have tokens.
+        match (0..=u8::MAX).all(has) {
+            true => Ok(()),
+            false => Err(self.unsupported("it has no tokens for all bytes")),
+        }
+    }
+
+    /// Whether texts are brought into Unicode's form NFC first; other normalisers are refused.
+    fn composes(&self) -> Result<bool> {
+        match &self.spec.normalizer[..] {
+            [] => Ok(false),
+            [Step { does: Normalizer::Form(Form::Nfc), .. }] => Ok(true),
+            steps => {
+                let named = names(steps);
+                Err(self.unsupported(format!("it normalises texts (`normalizer`: {named})")))
+            }
+        }
+    }
+
+    /// Refuses other ways from tokens to texts than that of bytes.
+    fn check_decoder(&self) -> Result<()> {
+        match self.spec.decoder.as_deref() {
+            None | Some([Step { does: Decoder::ByteLevel, .. }]) => Ok(()),
+            Some(steps) => Err(self.unsupported(format!("its decoder is {}", names(steps)))),
+        }
+    }
+
+    /// Added tokens that are `normalized` are looked for in normalised text, where others have left
+    /// it: refuses them where that is not to look for all at once.
+    fn check_normalized(&self) -> Result<()> {
+        let all = || self.spec.added.iter().flatten();
+        let of_kind = |normalized| {
+            let tokens = all().filter(move |token| token.normalized == normalized);
+            tokens.map(|token| token.content.to_string()).collect::<Vec<_>>()
+        };
+        let written = of_kind(false);
+        let written = Apart::from(&written);
+        let has_normalizer = !self.spec.normalizer.is_empty();
+        let normalized = of_kind(true);
+        match normalized.iter().find(|it| has_normalizer || !written.is(it.as_bytes())) {
+            Some(token) => {
+                Err(self.unsupported(format!("the added token {token:?} has `normalized`")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn pattern(&self) -> Result<Pattern> {
+        let steps: Vec<PreTokenizer<'_>> =
+            self.spec.pre_tokenizer.iter().map(|step| step.does).collect();
+        let bytes = |splits| PreTokenizer::ByteLevel { adds_space: false, splits };
+        let is_bytes = |step: &PreTokenizer<'_>, splits| {
+            matches!((step, bytes(splits)),
+                (PreTokenizer::ByteLevel { adds_space, splits }, PreTokenizer::ByteLevel { adds_space: a, splits: s })
+                    if (*adds_space, *splits) == (a, s))
+        };
+        match steps.as_slice() {
+            [last] if is_bytes(last, true) => Ok(Pattern::Gpt2),
+            [PreTokenizer::Digits { alone: true }, last] if is_bytes(last, true) => {
+                Ok(Pattern::SmolLm)
+            }
+            [
+                PreTokenizer::Split {
+                    at: SplitAt::Words(words),
+                    behavior: Behavior::Isolated,
+                    inverted: false,
+                },
+                last,
+            ] if is_bytes(last, false) => Ok(*words),
+            _ => {
+                let named = names(&self.spec.pre_tokenizer);
+                Err(self.unsupported(format!("it cuts texts by {named} in a way of its own")))
+            }
+        }
+    }
+
+    fn has_token(&self, token: &str) -> bool {
+        self.parts.tokens.contains(&token)
+    }
+
+    /// All tokens in the order of their ids; ids that no token has get names that no text has.
+    fn tokens(&self) -> Result<Vec<Vec<u8>>> {
+        let own = self.parts.tokens.iter().filter(|token| !token.is_empty()).count();
+        let last = self.added.last_key_value().map_or(0, |(id, _)| *id as usize + 1);
+        let count = self.parts.tokens.len().max(last);
+        let named = own + self.added.len();
+        let most = Limit::ids_of(named);
+        if count > most {
+            let last = count.saturating_sub(1);
+            let message = format!("its ids go up to {last}, but it has {named} tokens");
+            return Err(Error::input(ErrorKind::OverLimit, message)
+                .at(self.path.display())
+                .with_hint(format!("so few tokens may have ids below {most}")));
+        }
+        let token = |id: usize| {
+            let added = u32::try_from(id).ok().and_then(|id| self.added.get(&id));
+            let own = self.parts.tokens.get(id).copied().filter(|token| !token.is_empty());
+            match added.map(String::as_str).or(own) {
+                Some(token) => token.as_bytes().to_vec(),
+                None => format!("[no token {id}]").into_bytes(),
+            }
+        };
+        Ok((0..count).map(token).collect())
+    }
+
+    /// The texts of both parts of all merges.
+    fn merges(&self) -> Result<Vec<(String, String)>> {
+        // `tokenizers` takes the last of those that are there twice, others the first.
+        if !matches!(self.bpe.merges, Merges::Apart(all) if all == self.parts.merges.len() as u64) {
+            return Err(self.unsupported("two tokens are merged twice"));
+        }
+        let token = |id: u32| {
+            let token = usize::try_from(id).ok().and_then(|id| self.parts.tokens.get(id));
+            token.copied().unwrap_or_default().to_owned()
+        };
+        Ok(self.parts.merges.iter().map(|(left, right)| (token(*left), token(*right))).collect())
+    }
+
+    /// The tokens around texts, by the template of a single text.
+    fn around(&self, ends: &FolderEnds) -> Result<TextEnds> {
+        let post = &self.spec.post_processor;
+        let mut around = [None, None];
+        let mut behind = 0;
+        for item in &post.single {
+            if item.part == TemplatePart::First {
+                behind += 1;
+                continue;
+            }
+            let id = post.token(item.part).map(|token| token.id);
+            let place = around.get_mut(behind).filter(|place| place.is_none());
+            let many = "its template puts more than one token before or behind";
+            *place.ok_or_else(|| self.unsupported(many))? = id;
+        }
+        if behind != 1 {
+            return Err(self.unsupported("its template has not one place for the text"));
+        }
+        let [begin, append] = around;
+        Ok(TextEnds { begin, append, end: ends.end })
+    }
+
+    fn unsupported(&self, why: impl AsRef<str>) -> Error {
+        unsupported(self.path, why)
+    }
+}
+
+fn unsupported(path: &Path, why: impl AsRef<str>) -> Error {
+    let message = format!("this tokenizer is not known: {}", why.as_ref());
+    Error::input(ErrorKind::UnsupportedTokenizer, message).at(path.display())
+}
+
+/// The kinds of steps.
+fn names<S>(steps: &[Step<'_, S>]) -> String {
+    let names: Vec<&str> = steps.iter().map(|step| step.unsupported("").key).collect();
+    format!("{names:?}")
+}

@@ -1,0 +1,193 @@
+//! BPE over characters, as `tokenizer.json` has a SentencePiece model that merges (Gemma's): made
+//! such a model again.
+//!
+//! SentencePiece merges whatever makes a piece, the piece of the highest score first, and
+//! `tokenizers` the pairs that are listed, the first one first. Both do the same if each piece's
+//! pairs are listed one behind the other, and none is missing: what is otherwise is refused.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::{ModelProto, ModelSettings};
+use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
+use nanoembed_core::token::spec::{
+    Bpe, Decoder, Normalizer, Pattern, PreTokenizer, Replace, SplitAt, Step,
+};
+
+use super::{Described, names};
+use crate::causal::ends::FolderEnds;
+use crate::causal::tokenizer::{AddedTokens, Around, Tokenizer, of_hugging_face};
+use crate::error::{Error, Result, name_of};
+
+/// The longest piece, in bytes: the longest of Gemma have less than 100.
+const LONGEST: usize = 512;
+
+/// What stands for a space.
+const SPACE: &str = "▁";
+
+impl Described<'_> {
+    /// Whether the tokenizer replaces spaces as SentencePiece does.
+    pub(super) fn escapes_spaces(&self) -> bool {
+        match &self.spec.normalizer[..] {
+            [Step { does: Normalizer::Replace(replace), .. }] => replaces(replace, " ", SPACE),
+            _ => false,
+        }
+    }
+
+    /// The tokenizer as SentencePiece.
+    pub(super) fn sentence_pieces(&self, ends: &FolderEnds) -> Result<Tokenizer<'static>> {
+        self.check_piece_model()?;
+        self.check_piece_steps()?;
+        let tokens = self.tokens()?;
+        let ranks = self.ranks()?;
+        let unknown = self.bpe.unknown.map(|unknown| unknown.to_string());
+        let id_of = |token: Option<u32>| token.and_then(|id| tokens.get(usize::try_from(id).ok()?));
+        let around = self.around(ends)?;
+        let begin = around.begin.or(ends.begin);
+        let mut model = ModelProto::new(&ModelSettings {
+            algorithm: Algorithm::Bpe,
+            byte_fallback: true,
+            whitespace_as_suffix: false,
+            add_dummy_prefix: false,
+            remove_extra_whitespaces: false,
+            names: [
+                id_of(begin).map(Vec::as_slice),
+                id_of(ends.end.first()).map(Vec::as_slice),
+                None,
+            ],
+            rules: &[],
+        });
+        let lowest = ranks.len();
+        for token in &tokens {
+            let spelled = str::from_utf8(token).unwrap_or_default();
+            let (rank, kind) = match ranks.get(spelled) {
+                _ if Some(spelled) == unknown.as_deref() => (lowest, PieceKind::Unknown),
+                Some(rank) => (*rank, PieceKind::Normal),
+                None if is_byte(spelled) => (lowest, PieceKind::Byte),
+                None if spelled.chars().count() == 1 => (lowest, PieceKind::Normal),
+                // No merge makes it: texts have it only where it is an added token.
+                None => (lowest, PieceKind::Control),
+            };
+            #[expect(clippy::cast_precision_loss, reason = "there are less than 2²⁴ tokens")]
+            let score = -(rank as f32);
+            model.piece(token, score, kind);
+        }
+        let token =
+            |usual, put: Option<u32>| Around { usual, is_put: put.is_some(), spelled: None };
+        let added = AddedTokens {
+            tokens: self.added.clone(),
+            rules: BTreeMap::new(),
+            begin: token(begin, around.begin),
+            append: token(around.append, around.append),
+            end: around.end,
+        };
+        of_hugging_face(model.finish(), added)
+            .map_err(|error| Error::in_file(name_of(self.path), error))
+    }
+
+    /// Refuses settings of BPE that are not SentencePiece's.
+    fn check_piece_model(&self) -> Result<()> {
+        let Bpe { byte_fallback, ignores_merges, prefix, suffix, unknown, .. } = self.bpe;
+        if !byte_fallback || ignores_merges || !prefix.is_empty() || !suffix.is_empty() {
+            let message = "its model's `byte_fallback`, `ignore_merges`, `continuing_subword_prefix` or `end_of_word_suffix` are not SentencePiece's";
+            return Err(self.unsupported(message));
+        }
+        // Nothing is unknown where all bytes have tokens.
+        match (0..=u8::MAX).all(|byte| self.has_token(&byte_token(byte))) && unknown.is_some() {
+            true => Ok(()),
+            false => Err(self.unsupported("it has no tokens for all bytes and for the unknown")),
+        }
+    }
+
+    /// Refuses steps beside the model's that would give other texts.
+    fn check_piece_steps(&self) -> Result<()> {
+        for step in &self.spec.pre_tokenizer {
+            // It never cuts: there are no spaces left.
+            let never_cuts = matches!(step.does, PreTokenizer::Split {
+                at: SplitAt::Pattern(Pattern::Text(text)), inverted: false, ..
+            } if text.is(" "));
+            if !never_cuts {
+                let named = names(&self.spec.pre_tokenizer);
+                return Err(self.unsupported(format!("it cuts texts by {named}")));
+            }
+        }
+        match self.spec.decoder.as_deref() {
+            Some(
+                [
+                    Step { does: Decoder::Replace(replace), .. },
+                    Step { does: Decoder::ByteFallback, .. },
+                    Step { does: Decoder::Fuse, .. },
+                ],
+            ) if replaces(replace, SPACE, " ") => {}
+            _ => return Err(self.unsupported("its decoder is not SentencePiece's")),
+        }
+        // Those would be looked for where spaces are replaced.
+        match self.spec.added.iter().flatten().find(|token| token.normalized) {
+            Some(token) => {
+                let message = format!("the added token {:?} has `normalized`", token.content);
+                Err(self.unsupported(message))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The place of every piece that is merged among them, as SentencePiece's scores have it.
+    fn ranks(&self) -> Result<HashMap<String, usize>> {
+        let merges = self.merges()?;
+        let mut ranks: HashMap<String, usize> = HashMap::new();
+        let mut pieces = BTreeMap::new();
+        let mut last = String::new();
+        for (left, right) in &merges {
+            let piece = format!("{left}{right}");
+            if piece.len() > LONGEST {
+                let message = format!("a piece has {} bytes, more than {LONGEST}", piece.len());
+                return Err(Error::input(ErrorKind::OverLimit, message).at(self.path.display()));
+            }
+            if piece == last {
+                continue;
+            }
+            let rank = ranks.len();
+            if ranks.insert(piece.clone(), rank).is_some() {
+                let message = format!("merges that make {piece:?} do not follow each other");
+                return Err(self.unsupported(message));
+            }
+            pieces.insert(rank, piece.clone());
+            last = piece;
+        }
+        let listed: HashSet<(&str, &str)> =
+            merges.iter().map(|(left, right)| (left.as_str(), right.as_str())).collect();
+        let vocabulary: HashSet<&str> = self.parts.tokens.iter().copied().collect();
+        let is_piece = |part: &str| {
+            let is_character = || vocabulary.contains(part);
+            ranks.contains_key(part) || part.chars().count() == 1 && is_character()
+        };
+        for piece in pieces.values() {
+            let splits =
+                piece.char_indices().skip(1).filter_map(|(at, _)| piece.split_at_checked(at));
+            let mut missing = splits
+                .filter(|pair| !listed.contains(pair))
+                .filter(|(left, right)| is_piece(left) && is_piece(right));
+            if let Some((left, right)) = missing.next() {
+                let message =
+                    format!("{left:?} and {right:?} are not merged, though {piece:?} is a token");
+                return Err(self.unsupported(message));
+            }
+        }
+        Ok(ranks)
+    }
+}
+
+fn replaces(replace: &Replace<'_>, from: &str, to: &str) -> bool {
+    matches!(replace.pattern, Pattern::Text(text) if text.is(from)) && replace.content.is(to)
+}
+
+fn byte_token(byte: u8) -> String {
+    format!("<0x{byte:02X}>")
+}
+
+fn is_byte(token: &str) -> bool {
+    let digits = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
+    let byte =
+        digits.filter(|digits| digits.len() == 2).and_then(|it| u8::from_str_radix(it, 16).ok());
+    byte.is_some_and(|byte| byte_token(byte) == token)
+}
