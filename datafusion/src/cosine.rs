@@ -109,7 +109,7 @@ fn vector(array: &ArrayRef, row: usize) -> Result<Option<ArrayRef>> {
     }))
 }
 
-/// The cosine of two vectors; null if one of them is, or has an element that is.
+/// The cosine of two vectors; null if one of them is, or has an element that is or is not a number.
 fn cosine(a: Option<ArrayRef>, b: Option<ArrayRef>) -> Result<Option<f32>> {
     let (Some(a), Some(b)) = (a, b) else { return Ok(None) };
     if a.len() != b.len() {
@@ -119,5 +119,5 @@ fn cosine(a: Option<ArrayRef>, b: Option<ArrayRef>) -> Result<Option<f32>> {
         return Ok(None);
     }
     let (a, b) = (a.as_primitive::<Float32Type>(), b.as_primitive::<Float32Type>());
-    Ok(Some(nanoembed::cosine(a.values(), b.values())))
+    Ok(Some(nanoembed::cosine(a.values(), b.values())).filter(|cosine| !cosine.is_nan()))
 }

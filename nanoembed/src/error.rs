@@ -214,8 +214,12 @@ impl Error {
         if let Some(refused) = Refused::of(error) {
             return refused.at(file);
         }
+        let name = file.to_string();
         let (message, hint) = match error.kind() {
-            io::ErrorKind::NotFound => ("no such file or folder".into(), None),
+            io::ErrorKind::NotFound => {
+                let hint = (kind == ErrorKind::ReadFailed).then(|| hub_hint(&name)).flatten();
+                ("no such file or folder".into(), hint)
+            }
             io::ErrorKind::PermissionDenied => ("permission denied".into(), None),
             io::ErrorKind::IsADirectory => ("this is a folder, not a file".into(), None),
             _ if CIRCLE_OF_LINKS.is_some() && error.raw_os_error() == CIRCLE_OF_LINKS => {
@@ -367,6 +371,21 @@ pub fn name_of_output(file: &Path) -> String {
     if file == Path::new("-") { "stdout".into() } else { file.display().to_string() }
 }
 
+/// What helps if `name` is that of a model on the Hugging Face hub, an organisation and a model.
+fn hub_hint(name: &str) -> Option<String> {
+    let (organisation, model) = name.split_once('/')?;
+    let is_name = |part: &str| {
+        let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        part.bytes().all(of_name) && part.starts_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let may_be = is_name(organisation) && is_name(model) && !Path::new(organisation).exists();
+    may_be.then(|| {
+        format!(
+            "if this is a model on the Hugging Face hub: nothing is downloaded here; `hf download {name} --local-dir {model}` makes the folder `{model}`, which can be named"
+        )
+    })
+}
+
 /// What helps against an error of this kind in `file`. A command that makes such files whole is
 /// named only where it can.
 pub fn hint(kind: ErrorKind, file: &str) -> Option<&'static str> {
@@ -397,6 +416,15 @@ pub fn hint(kind: ErrorKind, file: &str) -> Option<&'static str> {
         | ErrorKind::NameHashMismatch
         | ErrorKind::Misaligned
         | ErrorKind::ReservedNotZero => "without `--strict` the file may be usable all the same",
+        ErrorKind::BadVersion if is_fifu => {
+            "the file is laid out as finalfusion's specification prints it, not as its programs write it; without `--strict` it is read all the same"
+        }
+        ErrorKind::UnsupportedVersion if is_fifu => {
+            "version 0 is read as finalfusion's programs write it; n-grams without indices, as its specification prints explicit vocabularies, are not"
+        }
+        ErrorKind::UnsupportedDtype if is_fifu => {
+            "of the types that finalfusion's specification prints, its programs write two: u8 for codes and f32 for all else"
+        }
         ErrorKind::DuplicateWord => "`--duplicates first` keeps the first of them",
         ErrorKind::InvalidUtf8 if is_fifu => "`--utf8 bytes` takes words as the bytes they are",
         ErrorKind::SourceChanged => "the file changed while it was read; try again",

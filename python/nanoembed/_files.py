@@ -71,6 +71,7 @@ def convert(
     bits: float | None = None,
     for_web: bool = False,
     config: Path | None = None,
+    vocab: Path | None = None,
     calibrate: Path | None = None,
     pooler: bool = False,
     name: str | None = None,
@@ -93,6 +94,7 @@ def convert(
     :param bits: bits a weight, for ``type="adaptive"``.
     :param for_web: keep codes of ``int8`` small, for browsers.
     :param config: a ``config.json``, for files that do not say their sizes.
+    :param vocab: a ``vocab.txt``, a token a line, for ``.weights`` files without a vocabulary.
     :param calibrate: a file of texts, one a line, that weights of few bits are tuned to.
     :param pooler: keep the pooler, which embeddings have no use for.
     :param name: the model's name.
@@ -116,6 +118,7 @@ def convert(
         "bits": bits,
         "for_web": for_web or None,
         "config": config,
+        "vocab": vocab,
         "calibrate": calibrate,
         "pooler": pooler or None,
         "name": name,
@@ -136,6 +139,7 @@ def convert(
             "bits": bits,
             "for_web": for_web,
             "config": None if config is None else os.fspath(config),
+            "vocab": None if vocab is None else os.fspath(vocab),
             "calibrate": None if calibrate is None else os.fspath(calibrate),
             "pooler": pooler,
             "name": name,

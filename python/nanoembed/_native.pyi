@@ -136,6 +136,7 @@ class ModelOptions(TypedDict):
     bits: float | None
     for_web: bool
     config: str | None
+    vocab: str | None
     calibrate: str | None
     pooler: bool
     name: str | None

@@ -17,7 +17,8 @@ def similarity(a: Any, b: Any, *, dimensions: int | None = None) -> npt.NDArray[
     :param dimensions: of binary vectors, how many bits count; ``None`` all.
     :returns: ``float32 [n, m]``; a vector of one dimension counts as one row. Binary vectors of
         whose bits a part ``d`` differs have the cosine of ``π · d``. Vectors without length are
-        similar to nothing: 0.
+        similar to nothing: 0. Rows that are not there (NaN; of int8 zeros) have NaN, which is
+        greater than nothing and sorts last. Binary vectors cannot tell such rows.
     """
     a, b = np.atleast_2d(np.asarray(a)), np.atleast_2d(np.asarray(b))
     if a.shape[1] != b.shape[1]:
@@ -43,9 +44,10 @@ def _signs(vectors: npt.NDArray[Any], bits: int) -> npt.NDArray[np.float32]:
 
 
 def _unit(vectors: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    is_int8 = vectors.dtype == np.int8
     vectors = vectors.astype(np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    found: npt.NDArray[np.float32] = np.divide(
-        vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0
-    )
+    is_missing = np.isnan(lengths) | (is_int8 & (lengths == 0))
+    found: npt.NDArray[np.float32] = np.where(is_missing, np.float32(np.nan), np.zeros_like(vectors))
+    np.divide(vectors, lengths, out=found, where=lengths > 0)
     return found

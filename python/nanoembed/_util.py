@@ -34,6 +34,7 @@ def semantic_search(
     score_function: Callable[[Any, Any], Any] = cos_sim,
 ) -> list[list[dict[str, int | float]]]:
     """The vectors nearest to each question, the nearest first, as ``corpus_id`` and ``score``.
+    Rows that are not there, whose score is NaN, are never found.
 
     :param query_chunk_size: for how many questions there are scores in memory at a time.
     """
@@ -46,6 +47,7 @@ def semantic_search(
     for start in range(0, len(queries), query_chunk_size):
         scores = np.asarray(score_function(queries[start : start + query_chunk_size], corpus))
         for row in scores:
-            nearest = np.argsort(-row, kind="stable")[:top_k]
+            # NaN sorts last.
+            nearest = np.argsort(-row, kind="stable")[: min(top_k, np.sum(~np.isnan(row)))]
             found.append([{"corpus_id": int(at), "score": float(row[at])} for at in nearest])
     return found

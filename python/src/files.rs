@@ -64,6 +64,8 @@ pub(crate) struct ModelOptions {
     #[pyo3(item)]
     config: Option<PathBuf>,
     #[pyo3(item)]
+    vocab: Option<PathBuf>,
+    #[pyo3(item)]
     calibrate: Option<PathBuf>,
     #[pyo3(item)]
     pooler: bool,
@@ -80,6 +82,7 @@ impl ModelOptions {
             .bits(self.bits)
             .for_web(self.for_web)
             .config(self.config)
+            .vocab(self.vocab)
             .calibrate(self.calibrate)
             .pooler(self.pooler)
             .name(self.name);

@@ -83,6 +83,9 @@ def test_util_ranks_as_that_of_sentence_transformers(model):
     for hits, row in zip(found, exact, strict=True):
         assert [hit["corpus_id"] for hit in hits] == np.argsort(-row)[:2].tolist()
         assert all(abs(hit["score"] - row[hit["corpus_id"]]) < 1e-5 for hit in hits)
+    rows = np.array([[np.nan, np.nan], [-1, 0.03]], np.float32)
+    [near, none] = util.semantic_search(rows[::-1] * -1, rows)
+    assert [hit["corpus_id"] for hit in near] == [1] and near[0]["score"] < 0 and none == []
     [[best]] = util.semantic_search(queries[0], corpus, top_k=1, score_function=util.dot_score)
     assert best["corpus_id"] == 0
     for wrong in ({"top_k": -1}, {"query_chunk_size": 0}):

@@ -96,6 +96,11 @@ def test_similarity_takes_all_forms():
     assert np.allclose(nanoembed.similarity(a, b), [[0.0], [0.8]])
     assert nanoembed.similarity(a[0], a[0]).shape == (1, 1)
     assert nanoembed.similarity(np.zeros(2), b) == 0
+    missing = np.array([[np.nan, np.nan], [-1, 0.03]], np.float32)
+    for kind in (np.float32, np.float16):
+        found = nanoembed.similarity(missing.astype(kind), [1, 0]).ravel()
+        assert np.isnan(found[0]) and found[1] < 0
+    assert np.isnan(nanoembed.similarity(np.zeros((1, 2), np.int8), np.ones((1, 2), np.int8)))
     codes = np.array([[127, 0], [95, 127]], np.int8)
     assert np.allclose(nanoembed.similarity(codes, codes).diagonal(), 1)
     bits = np.array([[0b11110000], [0b11111111]], np.uint8)

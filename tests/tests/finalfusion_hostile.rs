@@ -9,7 +9,8 @@ use nanoembed_core::words::IndexOptions;
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data;
 use nanoembed_tests::finalfusion::{KINDS, Parts, indexed, made_up, vector};
-use nanoembed_tests::fuzz;
+use nanoembed_tests::formats::FORMATS;
+use nanoembed_tests::fuzz::{self, sources_agree};
 use nanoembed_tests::hostile::each_mutation;
 
 /// Two words and subwords of this kind, two columns, norms.
@@ -142,14 +143,14 @@ fn chunks_in_the_wrong_place() {
 }
 
 #[test]
-fn declared_lengths_are_not_relied_upon() {
+fn declared_lengths_of_vocabularies_are_not_relied_upon() {
     let file = bucket();
-    for (chunk, length) in [(VOCABULARY, 0), (STORAGE, u64::MAX), (NORMS, 1)] {
-        assert_deviates(
-            &u64_at(&file, chunk + 4, length),
-            chunk as u64 + 4,
-            ErrorKind::SizeMismatch,
-        );
+    let at = VOCABULARY as u64 + 4;
+    assert_deviates(&u64_at(&file, VOCABULARY + 4, 0), at, ErrorKind::SizeMismatch);
+    // They tell the padding of tensors.
+    for (chunk, length) in [(STORAGE, u64::MAX), (STORAGE, 0), (NORMS, 1)] {
+        let at = chunk as u64 + 4;
+        assert_refused(&u64_at(&file, chunk + 4, length), at, ErrorKind::SizeMismatch);
     }
     // The explicit vocabularies of another writer are short by eight bytes an n-gram.
     let explicit = data::read("finalfusion/explicit.fifu");
@@ -158,6 +159,79 @@ fn declared_lengths_are_not_relied_upon() {
     assert_eq!((chunk.declared_bytes, chunk.payload_bytes), (18114, 18114));
     let at = usize::try_from(chunk.offset).unwrap() + 4;
     assert_deviates(&u64_at(&explicit, at, 9754), at as u64, ErrorKind::SizeMismatch);
+}
+
+/// Takes out the four bytes of padding that end at `data` from a chunk.
+fn unpadded(file: &[u8], chunk: usize, data: usize) -> Vec<u8> {
+    let length = u64::from_le_bytes(file[chunk + 4..chunk + 12].try_into().unwrap());
+    let mut file = u64_at(file, chunk + 4, length - 4);
+    assert_eq!(file.drain(data - 4..data).collect::<Vec<u8>>(), [0; 4]);
+    file
+}
+
+/// The same whatever source brings the bytes and wherever they are cut.
+#[track_caller]
+fn assert_read_alike(file: &[u8]) {
+    let format = FORMATS.iter().find(|format| format.name == "finalfusion").unwrap();
+    for mode in [Mode::Strict, Mode::Lenient] {
+        for cut in 0..file.len() {
+            sources_agree(format, file, mode, &[cut]);
+        }
+    }
+    fuzz::finalfusion(file);
+}
+
+#[test]
+fn padding_as_the_specification_prints_it_is_told_by_the_length_of_the_chunk() {
+    let file = bucket();
+    let storage = unpadded(&file, STORAGE, 100);
+    let both = unpadded(&storage, NORMS - 4, 172);
+    let norms = unpadded(&file, NORMS, 176);
+    for (printed, chunk) in [(&storage, STORAGE), (&both, STORAGE), (&norms, NORMS)] {
+        assert_deviates(printed, chunk as u64 + 4, ErrorKind::BadVersion);
+        let (read, original) = (
+            Finalfusion::parse(printed, Mode::Lenient).unwrap(),
+            Finalfusion::parse(&file, Mode::Strict).unwrap(),
+        );
+        for tensor in original.tensors() {
+            let found = read.tensor(tensor.header().name).unwrap();
+            assert_eq!(found.data(), tensor.data(), "{}", tensor.header().name);
+        }
+        assert_read_alike(printed);
+    }
+    // Where the fields end elsewhere, both paddings are one.
+    let odd = data::read("finalfusion/quantized_p1_n1_pad0.fifu");
+    let chunk = *Finalfusion::parse(&odd, Mode::Strict).unwrap().layout().chunks().last().unwrap();
+    let at = usize::try_from(chunk.offset).unwrap() + 4;
+    for length in [chunk.declared_bytes - 4, chunk.declared_bytes + 4] {
+        let wrong = u64_at(&odd, at, length);
+        assert_refused(&wrong, at as u64, ErrorKind::SizeMismatch);
+        assert_read_alike(&wrong);
+    }
+}
+
+#[test]
+fn fields_as_the_specification_prints_them_are_read_or_refused() {
+    for subwords in [Subwords::Buckets { exponent: 2 }, Subwords::FastText { buckets: 4 }] {
+        let file = parts(subwords, 4).write();
+        let mut printed = file.clone();
+        // The number of words stands last.
+        printed[36..56].rotate_left(8);
+        assert_deviates(&printed, 36, ErrorKind::BadVersion);
+        let (read, original) = (
+            Finalfusion::parse(&printed, Mode::Lenient).unwrap(),
+            Finalfusion::parse(&file, Mode::Strict).unwrap(),
+        );
+        assert_eq!(read.vocabulary(), original.vocabulary());
+        assert!(read.words().eq(original.words()));
+        assert_read_alike(&printed);
+    }
+    let mut explicit = parts(Subwords::Explicit { ngrams: 2 }, 2).write();
+    // The lengths of n-grams, the number of words, and their entries.
+    let fields = [2_u32, 3, 2, 0].map(u32::to_le_bytes).concat();
+    explicit.splice(36..60, fields);
+    assert_refused(&explicit, 36, ErrorKind::UnsupportedVersion);
+    assert_read_alike(&explicit);
 }
 
 #[test]
@@ -236,12 +310,16 @@ fn storage_fields() {
     for rows in [0, 1, 5, 7, 1 << 32, 1 << 62, u64::MAX] {
         assert_refused(&u64_at(&file, 80, rows), 80, ErrorKind::WrongShape);
     }
-    // Columns that are not there: the data runs into the file's end.
-    assert_refused(&u32_at(&file, 88, u32::MAX), file.len() as u64, ErrorKind::UnexpectedEnd);
+    // Columns that are not there: the chunk is not as long.
+    for cols in [0, 1, 3, u32::MAX] {
+        assert_refused(&u32_at(&file, 88, cols), 72, ErrorKind::SizeMismatch);
+    }
     for element in 0..=12 {
         match element {
             10 => continue,
-            1..=9 => assert_refused(&u32_at(&file, 92, element), 92, ErrorKind::UnsupportedDtype),
+            0..=9 | 11 => {
+                assert_refused(&u32_at(&file, 92, element), 92, ErrorKind::UnsupportedDtype)
+            }
             _ => assert_refused(&u32_at(&file, 92, element), 92, ErrorKind::BadDtype),
         }
     }

@@ -18,7 +18,7 @@ export interface Hit {
   score: number;
 }
 
-/** The cosine of the angle between two vectors: 1 for the same direction, 0 if one of them has no length. */
+/** The cosine of the angle between two vectors: 1 for the same direction, 0 if one of them has no length, NaN if an element is. */
 export function similarity(a: ArrayLike<number>, b: ArrayLike<number>): number {
   check(a.length >= 0 && a.length === b.length, `vectors of ${a.length} and ${b.length} elements cannot be compared`);
   let dot = 0;
@@ -32,7 +32,7 @@ export function similarity(a: ArrayLike<number>, b: ArrayLike<number>): number {
     bb += y * y;
   }
   const lengths = Math.sqrt(aa * bb);
-  return lengths > 0 ? dot / lengths : 0;
+  return lengths === 0 ? 0 : dot / lengths;
 }
 
 /** Refuses what is no number of things to be found. */

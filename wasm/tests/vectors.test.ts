@@ -24,6 +24,7 @@ describe("similarity", () => {
 
   test("of a vector without length is 0, and of different lengths is refused", () => {
     expect(similarity([0, 0], [1, 0])).toBe(0);
+    expect(similarity([NaN, 1], [1, 0])).toBeNaN();
     expect(() => similarity([1], [1, 2])).toThrow(NanoembedError);
   });
 });

@@ -110,7 +110,7 @@ impl FormArgs {
         }
         let field = self.field.clone().unwrap_or_else(|| usual.into());
         let kept = self.keep.iter().filter(|name| *name != ID).cloned().collect();
-        Ok(Some(Members { field, kept, needed: None }))
+        Ok(Some(Members { field, kept, needed: None, lossy: self.lossy }))
     }
 
     /// The name of the member that is the text, or that a column of texts has.

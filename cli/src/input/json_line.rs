@@ -8,6 +8,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use serde_json::Value;
 use serde_json::error::Category;
 
+use super::surrogates;
+
 /// Which members of the objects are wanted.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
@@ -17,6 +19,8 @@ pub(crate) struct Members {
     pub(crate) kept: Vec<String>,
     /// One of these that has to be there and to be a text.
     pub(crate) needed: Option<&'static str>,
+    /// Halves of characters become U+FFFD.
+    pub(crate) lossy: bool,
 }
 
 /// A text and what is said of it beside.
@@ -51,6 +55,9 @@ impl Members {
         if line.trim().is_empty() {
             return Ok(Object { text: String::new(), kept: Vec::new() });
         }
+        let halves = surrogates::first_half(line, 0).filter(|_| self.lossy);
+        let whole = halves.map(|_| surrogates::replaced(line));
+        let line = whole.as_deref().unwrap_or(line);
         let mut found = Found::default();
         let mut json = serde_json::Deserializer::from_str(line);
         let read = Wanted { members: self, found: &mut found }.deserialize(&mut json);
@@ -92,6 +99,17 @@ impl Members {
 
     fn malformed(&self, line: &str, error: &serde_json::Error, repeated: Option<String>) -> Wrong {
         let at = error.column().saturating_sub(1).min(line.len());
+        let half = surrogates::first_half(line, 0).filter(|half| *half <= at);
+        if let (Category::Syntax, Some(at)) = (error.classify(), half) {
+            let escape = line.get(at..at + 6).unwrap_or_default();
+            return Wrong {
+                kind: ErrorKind::BadJson,
+                at,
+                message: format!("`{escape}` is half of a surrogate pair, no Unicode character"),
+                hint: Some("`--lossy` replaces it by U+FFFD".to_owned()),
+                kept: Vec::new(),
+            };
+        }
         let (kind, message) = match (error.classify(), repeated) {
             (_, Some(name)) => {
                 (ErrorKind::BadField, format!("the object has two members `{name}`"))
@@ -199,6 +217,7 @@ mod tests {
             field: field.into(),
             kept: kept.iter().map(|&name| name.into()).collect(),
             needed: None,
+            lossy: false,
         }
     }
 
@@ -220,6 +239,21 @@ mod tests {
         for line in [r#"{"document": "b"}"#, r#"{"query": 1, "document": "b"}"#] {
             assert!(pair.read(line).unwrap_err().message.contains("`query`"), "{line}");
         }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_named_or_replaced() {
+        let line = r#"{"id": 3, "text": "rain \ud83d", "text2": "\udc00"}"#;
+        let strict = members("text", &[]);
+        let wrong = strict.read(line).unwrap_err();
+        assert_eq!((wrong.kind.code(), wrong.at, wrong.kept.len()), (130, 24, 1), "{wrong:?}");
+        assert!(wrong.message.contains(r"`\ud83d` is half of a surrogate pair"), "{wrong:?}");
+        assert!(wrong.hint.is_some_and(|hint| hint.contains("--lossy")));
+        // What is wrong before it is said.
+        let wrong = strict.read(r#"{"text": x, "a": "\ud83d"}"#).unwrap_err();
+        assert!(wrong.message.contains("not well-formed"), "{wrong:?}");
+        let lossy = Members { lossy: true, ..strict };
+        assert_eq!(lossy.read(line).unwrap().text, "rain \u{fffd}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `lines` | the lines of a file, with their places |
 //! | `json_line` | a line that is a JSON object with a text |
+//! | `surrogates` | halves of characters in JSON |
 //! | `arguments` | what a command line says of texts |
 //! | `pairs` | a question, and texts that may answer it |
 //! | `texts` | texts in chunks of bounded size, read ahead of the work |
@@ -12,6 +13,7 @@ mod arguments;
 mod json_line;
 mod lines;
 mod pairs;
+mod surrogates;
 mod texts;
 
 pub(crate) use arguments::{FormArgs, InputArgs, LineFormat, OnError, hint_at_json};

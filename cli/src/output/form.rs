@@ -1,12 +1,14 @@
 //! In what form results are written: as `--format` says, else as the ending of the file tells.
 //!
-//! A file whose ending tells no form is refused: nothing is ever written in another form than the
-//! file's name promises. Stdout, pipes and devices get a command's usual form.
+//! A file whose ending tells no form is refused, and so is one whose ending tells another form than
+//! `--format`: nothing is ever written in another form than the file's name promises. Stdout, pipes
+//! and devices get a command's usual form.
 
 use std::path::Path;
 
 use clap::ValueEnum;
 use nanoembed::files::new_file::is_stream;
+use nanoembed::files::promise::check_promise;
 
 use crate::error::{Error, Result};
 
@@ -19,10 +21,12 @@ pub(crate) trait Form: ValueEnum + PartialEq {
 /// The form of what is written to `output`: the one `asked` for, else the one that its ending
 /// tells. Stdout, pipes and devices need no ending: they get the `usual` one.
 pub(crate) fn form_of<F: Form>(output: &Path, asked: Option<F>, usual: F) -> Result<F> {
+    let ending = output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     if let Some(asked) = asked {
+        let name = asked.to_possible_value().map(|value| format!("--format {}", value.get_name()));
+        check_promise(output, asked.endings(), &name.unwrap_or_default())?;
         return Ok(asked);
     }
-    let ending = output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     let told = |form: &&F| ending.as_deref().is_some_and(|it| form.endings().contains(&it));
     let forms = F::value_variants();
     if let Some(told) = forms.iter().find(told) {
@@ -76,7 +80,9 @@ mod tests {
         assert_eq!(form("-", None), Some(Sample::Text));
         assert_eq!(form("x.npy", None), Some(Sample::Npy));
         assert_eq!(form("x.NPY", None), Some(Sample::Npy));
-        assert_eq!(form("x.parquet", Some(Sample::Npy)), Some(Sample::Npy));
+        assert_eq!(form("x.bin", Some(Sample::Npy)), Some(Sample::Npy));
+        assert_eq!(form("x.txt", Some(Sample::Npy)), None);
+        assert_eq!(form("x.parquet", Some(Sample::Npy)), None);
         for unknown in ["x.parquet", "x", "npy", ".npy", "x.npy.gz", "x."] {
             assert_eq!(form(unknown, None), None, "{unknown}");
         }

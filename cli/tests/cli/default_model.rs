@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::{nanoembed, numbers, objects, stdout};
+use crate::{failure, nanoembed, numbers, objects, stdout};
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data/minilm").join(name)
@@ -77,4 +77,33 @@ fn requantized_floats_are_nearly_as_good_as_what_convert_writes() {
     assert!(mean >= 0.997 && least >= 0.99, "{mean} {least}");
     let (exact, _) = agreement(&["-m", halves]);
     assert!(exact > mean, "{exact} {mean}");
+}
+
+#[test]
+fn the_default_model_answers_to_its_names() {
+    let of = |arguments: &[&str]| {
+        nanoembed(&[&["embed"], arguments, &["a dog"]].concat()).output().unwrap()
+    };
+    let usual = of(&[]);
+    assert!(usual.status.success());
+    for name in ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"] {
+        assert_eq!(of(&["-m", name]).stdout, usual.stdout, "{name}");
+    }
+}
+
+#[test]
+fn a_model_that_is_named_as_on_the_hub_is_told_how_to_be_got() {
+    for arguments in [
+        &["embed", "-m", "BAAI/bge-small-en-v1.5", "a"][..],
+        &["inspect", "BAAI/bge-small-en-v1.5"],
+        &["convert", "BAAI/bge-small-en-v1.5", "out.weights"],
+    ] {
+        let said = failure(arguments, b"", 3);
+        let way = "hf download BAAI/bge-small-en-v1.5 --local-dir bge-small-en-v1.5";
+        assert!(said.contains(way), "{arguments:?}: {said}");
+    }
+    for path in ["cli/model.weights", "/BAAI/bge", "./BAAI/bge", "a/b/c", "bge"] {
+        let said = failure(&["embed", "-m", path, "a"], b"", 3);
+        assert_eq!(said.contains("hf download"), path.starts_with("cli"), "{path}: {said}");
+    }
 }

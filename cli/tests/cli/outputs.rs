@@ -87,10 +87,55 @@ fn an_ending_that_no_form_has_is_refused_and_never_replaced_by_text() {
         }
         assert!(!std::path::Path::new(&output).exists(), "{name}");
     }
-    // Who says a form gets it under any name.
+    // Who says a form gets it under any name that tells no other.
     let output = tiny.join("named-at-will");
     nanoembed(&["embed", "-m", &model, "-o", &output, "--format", "npy", "a"]).assert().success();
     assert!(fs::read(&output).unwrap().starts_with(b"\x93NUMPY"));
+}
+
+#[test]
+fn an_ending_that_tells_another_form_than_asked_for_is_refused() {
+    let tiny = TinyModel::new();
+    let model = tiny.converted("m.weights", &[]);
+    let words = concat!(env!("CARGO_MANIFEST_DIR"), "/../ffi/tests/data/words.fifu");
+    let embed = ["text", "jsonl", "npy", "fvecs"];
+    for (arguments, forms) in [
+        (&["embed", "-m", &model, "hello"][..], &embed[..]),
+        (&["tokenize", "-m", &model, "hello"], &["text", "jsonl"]),
+        (&["vector", words, "one"], &["text", "jsonl", "npy"]),
+        (&["histogram", &model], &["text", "jsonl", "svg"]),
+        (&["dequantize", &model], &["safetensors"]),
+    ] {
+        for form in forms {
+            for ending in ["txt", "jsonl", "npy", "NPY", "fvecs", "parquet", "svg", "safetensors"] {
+                let is_kept = match ending {
+                    "txt" => *form == "text",
+                    ending => form.eq_ignore_ascii_case(ending),
+                };
+                let output = tiny.join(&format!("{}-{form}.{ending}", arguments[0]));
+                let all = [arguments, &["--format", form, "-o", &output]].concat();
+                if is_kept {
+                    nanoembed(&all).assert().success();
+                } else {
+                    let said = failure(&all, b"", 2);
+                    assert!(said.contains("tells another form"), "{all:?}: {said}");
+                }
+                assert_eq!(std::path::Path::new(&output).exists(), is_kept, "{all:?}");
+            }
+        }
+    }
+    for (arguments, to) in [
+        (&["convert", &model][..], &["weights", "amb"][..]),
+        (&["convert", words], &["finalfusion", "word2vec", "text", "textdims"]),
+        (&["migrate", &model], &["safetensors"]),
+    ] {
+        for to in to {
+            let output = tiny.join("out.npy");
+            let said = failure(&[arguments, &[&output, "--to", to]].concat(), b"", 2);
+            assert!(said.contains("tells another form"), "{arguments:?} {to}: {said}");
+            assert!(!std::path::Path::new(&output).exists());
+        }
+    }
 }
 
 #[test]
@@ -167,11 +212,11 @@ fn a_full_disk_is_a_failure() {
 #[test]
 fn a_circle_of_links_is_no_place_to_write_to() {
     let (tiny, model, _) = model_and_output();
-    let (a, b) = (tiny.join("a.txt"), tiny.join("b.txt"));
+    let (a, b) = (tiny.join("a"), tiny.join("b"));
     symlink(&b, &a).unwrap();
     symlink(&a, &b).unwrap();
     for arguments in [
-        &["embed", "-m", &model, "-o", &a, "hello"][..],
+        &["embed", "-m", &model, "-o", &a, "--format", "text", "hello"][..],
         &["convert", &model, &a, "--to", "weights"],
     ] {
         assert!(failure(arguments, b"", 3).contains("in a circle"));
@@ -222,21 +267,26 @@ fn what_is_read_is_not_replaced_by_what_is_made_of_it() {
     fs::write(&texts, "hello\nworld\n").unwrap();
     symlink(&texts, &link).unwrap();
     fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../ffi/tests/data/words.fifu"), &words).unwrap();
-    let before = [&texts, &model, &words].map(|file| fs::read(file).unwrap());
+    // Their endings would tell another form than `--format`.
+    let (bare_model, bare_words) = (tiny.join("model"), tiny.join("words"));
+    fs::copy(&model, &bare_model).unwrap();
+    fs::copy(&words, &bare_words).unwrap();
+    let files = [&texts, &model, &words, &bare_model, &bare_words];
+    let before = files.map(|file| fs::read(file).unwrap());
     for arguments in [
         &["embed", "-m", &model, "-f", &texts, "-o", &texts][..],
         &["embed", "-m", &model, "-f", &texts, "-o", &link],
         &["embed", "-m", &model, "-f", &link, "-o", &texts],
-        &["embed", "-m", &model, "-o", &model, "--format", "jsonl", "hello"],
+        &["embed", "-m", &bare_model, "-o", &bare_model, "--format", "jsonl", "hello"],
         &["tokenize", "-m", &model, "-f", &texts, "-o", &texts],
         &["select", &words, &words, &texts, "--ignore-unknown"],
         &["select", &words, &texts, &texts, "--ignore-unknown"],
-        &["vector", &words, "-o", &words, "--format", "text", "one"],
+        &["vector", &bare_words, "-o", &bare_words, "--format", "text", "one"],
     ] {
         let said = failure(arguments, b"", 2);
         assert!(said.contains("is read, and would be overwritten"), "{arguments:?}: {said}");
     }
-    assert_eq!([&texts, &model, &words].map(|file| fs::read(file).unwrap()), before);
+    assert_eq!(files.map(|file| fs::read(file).unwrap()), before);
     // Devices lose nothing.
     let arguments = ["embed", "-m", &model, "-f", "/dev/null", "-o", "/dev/null"];
     nanoembed(&arguments).assert().success();

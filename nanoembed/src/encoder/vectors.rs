@@ -81,10 +81,12 @@ impl Vectors {
     }
 
     /// The `count` rows that are nearest to `query`, the nearest first; among equals the first.
+    /// Rows with elements that are not numbers are near nothing.
     #[must_use]
     pub fn nearest(&self, query: &[f32], count: usize) -> Vec<Hit> {
         let hit = |(index, row)| Hit { index, similarity: cosine(query, row) };
-        let mut hits: Vec<Hit> = self.rows().enumerate().map(hit).collect();
+        let hits = self.rows().enumerate().map(hit);
+        let mut hits: Vec<Hit> = hits.filter(|hit| !hit.similarity.is_nan()).collect();
         // Stable: equals stay in their order.
         hits.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
         hits.truncate(count);
@@ -92,7 +94,8 @@ impl Vectors {
     }
 }
 
-/// The cosine of the angle between two vectors; 0 if one of them has no length.
+/// The cosine of the angle between two vectors; 0 if one of them has no length, not a number if an
+/// element is none.
 #[must_use]
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     similarity(Similarity::Cosine, a, b)
@@ -110,7 +113,7 @@ pub fn similarity(measure: Similarity, a: &[f32], b: &[f32]) -> f32 {
         Similarity::Manhattan => -pairs().map(|(a, b)| (a - b).abs()).sum::<f64>(),
         _ => {
             let lengths = (square(a) * square(b)).sqrt();
-            if lengths > 0.0 { dot() / lengths } else { 0.0 }
+            if lengths == 0.0 { 0.0 } else { dot() / lengths }
         }
     };
     #[expect(clippy::cast_possible_truncation, reason = "vectors have this precision, too")]
@@ -126,6 +129,17 @@ mod tests {
     fn a_vector_without_length_is_similar_to_nothing() {
         assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), 0.0);
         assert_eq!(cosine(&[2.0, 0.0], &[4.0, 0.0]), 1.0);
+    }
+
+    #[test]
+    fn a_vector_that_is_not_there_is_near_nothing() {
+        assert!(cosine(&[f32::NAN, 1.0], &[1.0, 0.0]).is_nan());
+        let vectors = [f32::NAN, f32::NAN, -1.0, 0.0, 0.0, 0.0, -f32::NAN, 1.0];
+        let vectors = Vectors::new(2, vectors.to_vec()).unwrap();
+        let found =
+            |query: [f32; 2]| vectors.nearest(&query, 9).iter().map(|hit| hit.index).collect();
+        let (near, none): (Vec<usize>, Vec<usize>) = (found([1.0, 0.1]), found([f32::NAN, 1.0]));
+        assert_eq!((near, none), (vec![2, 1], vec![]));
     }
 
     /// As `SimilarityFunction` of sentence-transformers has it.

@@ -6,6 +6,7 @@ use std::path::Path;
 pub mod mapped;
 pub mod new_file;
 pub mod on_disk;
+pub mod promise;
 pub(crate) mod scratch;
 pub mod whole_file;
 pub(crate) mod zeros;

@@ -20,6 +20,16 @@ struct Aligned<T: ?Sized>(T);
 static BUILT_IN: &Aligned<[u8]> =
     &Aligned(*include_bytes!("../../../models/all-MiniLM-L6-v2.int8.weights"));
 
+/// What the model that is part of the program is called.
+const BUILT_IN_NAMES: [&str; 2] = ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"];
+
+/// True if `path` is no file but the name of the model that is part of the program.
+pub fn is_built_in_name(path: &Path) -> bool {
+    cfg!(model_is_built_in)
+        && BUILT_IN_NAMES.iter().any(|name| path == Path::new(name))
+        && !path.exists()
+}
+
 /// A model's file, or its files.
 pub struct Source {
     name: String,
@@ -37,8 +47,12 @@ pub(super) enum Content {
 
 impl Source {
     /// Opens `path`: a file, its first part, or a folder, whose model is used as it lies there. `-`
-    /// is stdin.
+    /// is stdin; the name of the model that is part of the program means that, unless there is such
+    /// a file.
     pub fn open(path: &Path) -> Result<Self> {
+        if is_built_in_name(path) {
+            return Self::built_in();
+        }
         if let Some(bundle) = Bundle::open(path)? {
             let name = bundle.name();
             return Ok(Self { name, content: Content::Bundle(Box::new(bundle)) });

@@ -23,15 +23,15 @@ pub fn safetensors_in(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
     if single.exists() { Ok(Some(vec![single])) } else { indexed_parts(folder) }
 }
 
-/// What is said of a folder that has its weights only as a pickle.
-pub fn only_pickle(folder: &Path) -> Option<Error> {
-    let is_there = folder.join(PICKLE).exists();
-    is_there.then(|| {
-        let message = format!("the folder has its weights only as `{PICKLE}`, a pickle");
-        Error::input(ErrorKind::UnknownFormat, message).at(name_of(folder)).with_hint(format!(
-            "save the model with `safe_serialization=True`, or download its `{WEIGHTS}`"
-        ))
-    })
+/// What is said of a folder that has its weights only in a form that is not read here: a pickle, or
+/// a graph.
+pub fn only_foreign(folder: &Path) -> Option<Error> {
+    let forms = [(PICKLE, "a pickle"), ("model.onnx", "an ONNX graph"), ("onnx", "ONNX graphs")];
+    let (name, form) = forms.into_iter().find(|(name, _)| folder.join(name).exists())?;
+    let message = format!("the folder has its weights only as `{name}`, {form}");
+    Some(Error::input(ErrorKind::UnknownFormat, message).at(name_of(folder)).with_hint(format!(
+        "save the model with `safe_serialization=True`, or download its `{WEIGHTS}`"
+    )))
 }
 
 /// The files that the index of `folder` names, in the order of their names; `None` without an

@@ -67,6 +67,18 @@ impl Form {
         (numbers > 0 && (has_word || numbers > 1)).then_some(Self::Text)
     }
 
+    /// The endings of files of this form, the usual one first. Text is text.
+    pub(super) const fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Finalfusion => &["fifu"],
+            Self::Word2vec => &["w2v"],
+            Self::Text => &["txt", "floret"],
+            Self::Textdims => &["vec", "txt", "floret"],
+            Self::Fasttext => &["ftz"],
+            Self::Floret => &["floret", "txt"],
+        }
+    }
+
     /// The form that a file's name stands for.
     pub fn of_name(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();

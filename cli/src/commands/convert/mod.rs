@@ -94,6 +94,10 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
+    /// A `vocab.txt`, a token a line, for `.weights` files without a vocabulary
+    #[arg(long, value_name = "FILE")]
+    vocab: Option<PathBuf>,
+
     /// Texts like those that will be embedded, one a line, that weights of few bits are tuned to
     /// [default: built-in ones]
     #[arg(long, value_name = "FILE")]
@@ -195,6 +199,7 @@ impl Convert {
             .bits(self.bits)
             .for_web(self.for_web)
             .config(self.config.clone())
+            .vocab(self.vocab.clone())
             .calibrate(self.calibrate.clone())
             .pooler(self.pooler)
             .name(self.name.clone())
@@ -217,6 +222,7 @@ impl Convert {
             ("--bits", self.bits.is_some(), "`--type adaptive` in `.amb` files"),
             ("--for-web", self.for_web, "`--type int8` in `.weights` files"),
             ("--config", self.config.is_some(), config),
+            ("--vocab", self.vocab.is_some(), "`.weights` files without a vocabulary"),
             ("--calibrate", self.calibrate.is_some(), "types of few bits"),
             ("--pooler", self.pooler, config),
             ("--name", self.name.is_some(), "models"),

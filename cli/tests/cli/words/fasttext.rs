@@ -61,6 +61,41 @@ fn words_known_and_unknown_have_fasttexts_own_vectors() {
     assert!(unknown > 30, "{unknown}");
 }
 
+/// A model as fastText wrote it before files had a magic number: without it and the version, the
+/// number of kept buckets, and the byte before each matrix.
+fn before_magic(model: &[u8]) -> Vec<u8> {
+    let i64_at = |at: usize| i64::from_le_bytes(model[at..at + 8].try_into().unwrap());
+    let entries = i32::from_le_bytes(model[64..68].try_into().unwrap());
+    let (dictionary, mut matrix) = (64 + 20, 64 + 28);
+    for _ in 0..entries {
+        let word = model[matrix..].iter().position(|byte| *byte == 0).unwrap();
+        matrix += word + 1 + 9;
+    }
+    let behind =
+        matrix + 17 + usize::try_from(i64_at(matrix + 1) * i64_at(matrix + 9) * 4).unwrap();
+    let parts = [
+        &model[8..dictionary],
+        &model[dictionary + 8..matrix],
+        &model[matrix + 1..behind],
+        &model[behind + 1..],
+    ];
+    parts.concat()
+}
+
+#[test]
+fn models_from_before_magic_numbers_have_the_same_vectors() {
+    let folder = Folder::new();
+    for model in ["licence.bin", "no_subwords.bin"] {
+        let new = data(&format!("words/{model}"));
+        let old = folder.file("old.bin", before_magic(&std::fs::read(&new).unwrap()));
+        let converted = [&new, &old].map(|model| {
+            let file = folder.converted(model, "m.fifu", &["-q"]);
+            std::fs::read(file).unwrap()
+        });
+        assert!(converted[0] == converted[1], "{model}");
+    }
+}
+
 #[test]
 fn a_model_becomes_the_bytes_that_the_reference_writes() {
     let Some(model) = upstream("fasttext.bin") else { return };

@@ -83,14 +83,35 @@ pub(super) fn chunk_header(input: &[u8]) -> Parse<'_, (u32, u64)> {
     (le_u32, le_u64).parse(input)
 }
 
+/// The order of fields in a vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// As programs write them.
+    Written,
+    /// As the specification prints them.
+    Printed,
+}
+
 /// The fields of the vocabulary chunk `id` that precede its words.
-pub(super) fn vocabulary(id: u32) -> impl Fn(&[u8]) -> Parse<'_, WordVocabulary> {
-    move |input| match id {
-        id::BUCKET_VOCABULARY | id::FASTTEXT_VOCABULARY => hashed_vocabulary(input, id),
-        id::EXPLICIT_VOCABULARY => explicit_vocabulary(input),
-        id::FLORET_VOCABULARY => floret_vocabulary(input),
-        _ => simple_vocabulary(input),
+pub(super) fn vocabulary(id: u32) -> impl Fn(&[u8]) -> Parse<'_, (WordVocabulary, Order)> {
+    move |input| {
+        let (rest, vocabulary) = match id {
+            id::BUCKET_VOCABULARY | id::FASTTEXT_VOCABULARY => {
+                return hashed_vocabulary(input, id);
+            }
+            id::EXPLICIT_VOCABULARY => explicit_vocabulary(input),
+            id::FLORET_VOCABULARY => floret_vocabulary(input),
+            _ => simple_vocabulary(input),
+        }?;
+        Ok((rest, (vocabulary, Order::Written)))
     }
+}
+
+/// True if a vocabulary begins with the lengths of n-grams, as the specification prints it: the
+/// number of words that programs write first is too large then.
+fn begins_with_lengths(input: &[u8]) -> Parse<'_, bool> {
+    let (rest, (min_n, max_n)) = (le_u32, le_u32).parse(input)?;
+    Ok((rest, min_n > 0 && max_n >= min_n))
 }
 
 /// | offset | field | type |
@@ -106,17 +127,30 @@ fn simple_vocabulary(input: &[u8]) -> Parse<'_, WordVocabulary> {
 /// | 0 | number of words | `u64` |
 /// | 8 | least and greatest length of n-grams | `u32` each |
 /// | 16 | exponent of the number of buckets, or their number (fastText) | `u32` |
-fn hashed_vocabulary(input: &[u8], id: u32) -> Parse<'_, WordVocabulary> {
+///
+/// The specification prints the number of words last.
+fn hashed_vocabulary(input: &[u8], id: u32) -> Parse<'_, (WordVocabulary, Order)> {
+    let (_, is_printed) = begins_with_lengths(input)?;
+    if is_printed {
+        let (rest, (lengths, buckets, words)) = (ngram_lengths, le_u32, le_u64).parse(input)?;
+        if let (Ok(subwords), Ok(words)) = (hashed_subwords(id, buckets), u32::try_from(words)) {
+            return Ok((rest, (with_default_brackets(words, subwords, lengths), Order::Printed)));
+        }
+    }
     let (rest, words) = count(input)?;
     let (rest, lengths) = ngram_lengths(rest)?;
-    let (rest, subwords) = map_res(le_u32, |buckets| match id {
+    let (rest, subwords) = map_res(le_u32, |buckets| hashed_subwords(id, buckets))(rest)?;
+    Ok((rest, (with_default_brackets(words, subwords, lengths), Order::Written)))
+}
+
+fn hashed_subwords(id: u32, buckets: u32) -> Result<Subwords, ErrorKind> {
+    match id {
         id::BUCKET_VOCABULARY if buckets < 64 => Ok(Subwords::Buckets { exponent: buckets }),
         id::FASTTEXT_VOCABULARY if (1..=i32::MAX.unsigned_abs()).contains(&buckets) => {
             Ok(Subwords::FastText { buckets })
         }
         _ => Err(ErrorKind::BadVocabulary),
-    })(rest)?;
-    Ok((rest, with_default_brackets(words, subwords, lengths)))
+    }
 }
 
 /// | offset | field | type |
@@ -124,7 +158,19 @@ fn hashed_vocabulary(input: &[u8], id: u32) -> Parse<'_, WordVocabulary> {
 /// | 0 | number of words | `u64` |
 /// | 8 | number of n-grams | `u64` |
 /// | 16 | least and greatest length of n-grams | `u32` each |
+///
+/// The specification prints the lengths first, then the words behind their number, then n-grams
+/// without indices behind theirs. That is refused: no program is known to write it.
 fn explicit_vocabulary(input: &[u8]) -> Parse<'_, WordVocabulary> {
+    let (rest, is_printed) = begins_with_lengths(input)?;
+    if is_printed {
+        let (_, words) = le_u64(rest)?;
+        let kind = match u32::try_from(words) {
+            Ok(_) => ErrorKind::UnsupportedVersion,
+            Err(_) => ErrorKind::BadCount,
+        };
+        let (_, ()) = map_res(le_u32, |_| Err(kind))(input)?;
+    }
     let (rest, words) = count(input)?;
     let (rest, ngrams) = count(rest)?;
     let (rest, lengths) = ngram_lengths(rest)?;
@@ -296,7 +342,8 @@ pub(super) fn norms_header(input: &[u8]) -> Parse<'_, u64> {
 fn element_type<'a>(expected: u32) -> impl FnMut(&'a [u8]) -> Parse<'a, ()> {
     map_res(le_u32, move |found| match found {
         found if found == expected => Ok(()),
-        1..=10 => Err(ErrorKind::UnsupportedDtype),
+        // The twelve types that the specification prints, 8 to 128 bits; programs write two.
+        0..=11 => Err(ErrorKind::UnsupportedDtype),
         _ => Err(ErrorKind::BadDtype),
     })
 }
@@ -307,6 +354,11 @@ pub(super) const fn padding(offset: u64) -> u64 {
     4_u64.saturating_sub(offset % 4)
 }
 
+/// The padding as the specification prints it: none at a multiple of four.
+pub(super) const fn printed_padding(offset: u64) -> u64 {
+    padding(offset) % 4
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,5 +366,6 @@ mod tests {
     #[test]
     fn an_aligned_position_gets_four_bytes_of_padding() {
         assert_eq!([123, 124, 125, 126, 428].map(padding), [1, 4, 3, 2, 4]);
+        assert_eq!([123, 124, 125, 126, 428].map(printed_padding), [1, 0, 3, 2, 0]);
     }
 }

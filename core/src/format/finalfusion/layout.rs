@@ -29,8 +29,8 @@ pub struct Chunk {
     pub id: u32,
     /// Absolute offset of the chunk's header.
     pub offset: u64,
-    /// The declared length of the payload. Writers have got it wrong; nothing but metadata is read
-    /// by it.
+    /// The declared length of the payload. Writers have got that of vocabularies wrong; only
+    /// metadata are read by it, and the padding before tensors is told by it.
     pub declared_bytes: u64,
     /// The length of the payload by its structure.
     pub payload_bytes: u64,

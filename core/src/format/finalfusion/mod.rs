@@ -16,7 +16,9 @@
 //!
 //! Deviations met in real files are accepted in [`Mode::Lenient`](crate::event::Mode) and kept for
 //! [`Decoder::deviation`]: lists of chunks that omit the norms, lengths of explicit vocabularies
-//! that omit the n-grams' indices, and bytes behind the storage that are no chunk.
+//! that omit the n-grams' indices, and bytes behind the storage that are no chunk. So are padding
+//! and the order of fields as the specification prints them, where nothing else fits: the chunk's
+//! length tells the padding.
 
 mod decoder;
 mod grammar;

@@ -64,6 +64,18 @@ pub(super) fn amb_ids(amb: &Amb<'_>, member: &str) -> Result<impl Iterator<Item 
     Ok(elements.map(move |token| token.spelling.parse().map_err(|_| bad(&token))))
 }
 
+/// The member that a configuration has for a key.
+pub(super) fn amb_member(key: &str) -> &str {
+    match key {
+        "num_layers" => "n_layers",
+        "num_attention_heads" => "n_heads",
+        "hidden_size" | "embedding_dim" => "n_embd",
+        "vocab_size" => "n_vocab",
+        "max_position_emb" => "max_seq_len",
+        other => other,
+    }
+}
+
 /// What an `.amb` file's configuration answers to a key of
 /// [`BertConfig::from_metadata`](crate::model::BertConfig::from_metadata).
 ///
@@ -90,15 +102,7 @@ pub fn amb_config_value<'a>(amb: &Amb<'a>, key: &str) -> Option<&'a str> {
 /// [`ErrorKind::DuplicateName`] for a member that is there twice; [`ErrorKind::BadMetadata`] for an
 /// array or an object.
 pub(super) fn amb_spelling<'a>(amb: &Amb<'a>, key: &str) -> Result<Option<&'a str>> {
-    let member = match key {
-        "num_layers" => "n_layers",
-        "num_attention_heads" => "n_heads",
-        "hidden_size" | "embedding_dim" => "n_embd",
-        "vocab_size" => "n_vocab",
-        "max_position_emb" => "max_seq_len",
-        other => other,
-    };
-    let Some(token) = amb.config_value(member)? else { return Ok(None) };
+    let Some(token) = amb.config_value(amb_member(key))? else { return Ok(None) };
     match token.kind {
         Kind::Null => Ok(None),
         Kind::String | Kind::Number | Kind::Bool(_) => Ok(Some(token.spelling)),

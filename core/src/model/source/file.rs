@@ -2,7 +2,7 @@
 //! its tokenizer are.
 
 #[cfg(feature = "amb")]
-use super::amb::{amb_config_value, amb_llama_config, read_amb_config};
+use super::amb::{amb_config_value, amb_llama_config, amb_member, read_amb_config};
 use super::byte_pairs::BpeSource;
 #[cfg(feature = "embd")]
 use super::embd::{embd_is_decoder, embd_llama_config};
@@ -145,12 +145,13 @@ impl<'a> ModelSource<'a> {
     }
 
     /// The key of the metadata that keeps [`encoder_config`](Self::encoder_config) from succeeding,
-    /// of formats whose keys are the settings' own.
+    /// as the file calls it; `None` for GGUF files.
     #[must_use]
     pub fn encoder_key_at_fault(&self) -> Option<&'static str> {
         let fault: Option<(&'static str, ErrorKind)> = match self {
             #[cfg(feature = "amb")]
-            Self::Amb(amb) => BertConfig::key_at_fault(|key| amb_config_value(amb, key)),
+            Self::Amb(amb) => BertConfig::key_at_fault(|key| amb_config_value(amb, key))
+                .map(|(key, kind)| (amb_member(key), kind)),
             #[cfg(feature = "embd")]
             Self::Embd(embd) => BertConfig::key_at_fault(|key| embd.metadata_value(key)),
             #[cfg(feature = "gguf")]

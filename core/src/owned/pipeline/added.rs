@@ -23,6 +23,8 @@ pub(super) struct Added {
     /// What the normaliser makes of it, if it is found in normalised text and that is something
     /// else.
     normalized: Option<String>,
+    rules: AddedRules,
+    is_normalized: bool,
     is_special: bool,
 }
 
@@ -100,7 +102,12 @@ impl AddedVocabulary {
                 return Err(of(Error::without_offset(ErrorKind::UnsupportedSetting)));
             }
             let normalized = normalized.filter(|it| *it != content);
-            all.push((twins.last, Added { id, content, normalized, is_special: twins.is_special }));
+            let (rules, is_normalized) = (entry.rules, entry.is_normalized);
+            let is_special = twins.is_special;
+            all.push((
+                twins.last,
+                Added { id, content, normalized, rules, is_normalized, is_special },
+            ));
         }
         all.sort_unstable_by_key(|(_, token)| token.id);
         for (entry, token) in all {
@@ -118,6 +125,23 @@ impl AddedVocabulary {
         vocabulary.written.sort().map_err(Fault::of)?;
         vocabulary.normalized.sort().map_err(Fault::of)?;
         Ok(vocabulary)
+    }
+
+    /// Finds the same tokens in what another normaliser makes of texts.
+    pub(super) fn renormalize(&mut self, normalizer: &[Normalizer]) -> Result<()> {
+        let mut table = Table::default();
+        for token in self.tokens.iter_mut().filter(|token| token.is_normalized) {
+            let spelling = normalized(normalizer, &token.content)?;
+            // It would be found between any two characters.
+            if spelling.is_empty() {
+                return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
+            }
+            table.add(&spelling, token.id, token.rules)?;
+            token.normalized = Some(spelling).filter(|it| *it != token.content);
+        }
+        table.sort()?;
+        self.normalized = table;
+        Ok(())
     }
 
     /// The tokens in the order of their ids.

@@ -109,6 +109,25 @@ pub struct PipelineSession {
 }
 
 impl Pipeline {
+    /// Makes texts lower case before all other steps, if none of those does: `do_lower_case` of
+    /// sentence-transformers. Special tokens are found before that, and a letter's case does not
+    /// depend on its place: a final sigma is `σ`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedSetting`] if nothing is left of an added token;
+    /// [`ErrorKind::NoMemory`].
+    pub fn with_lower_case(mut self) -> Result<Self> {
+        if !self.normalizer.iter().any(|step| matches!(step, Normalizer::Lowercase)) {
+            let mut steps = reserved(self.normalizer.len().saturating_add(1))?;
+            steps.push(Normalizer::Lowercase);
+            steps.append(&mut self.normalizer);
+            self.normalizer = steps;
+            self.added.renormalize(&self.normalizer)?;
+        }
+        Ok(self)
+    }
+
     /// One more than the highest id.
     #[must_use]
     pub fn count(&self) -> u32 {

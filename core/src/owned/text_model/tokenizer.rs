@@ -1,15 +1,13 @@
 //! A tokenizer with what a model's settings say of texts and of how many tokens are used.
 
-use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::limit::{collected, reserved, write};
+use crate::error::Result;
+use crate::limit::{collected, reserved};
 use crate::model::cut;
 use crate::owned::folder::{Described, FolderModel};
 use crate::owned::{Pipeline, PipelineSession, Tokenized, TokenizedPair};
-use crate::text::character::utf8;
 use crate::token::SpecialTokens;
 
 /// The tokenizer of a model of texts.
@@ -23,10 +21,7 @@ pub struct TextTokenizer {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    Transformer {
-        /// Whether texts are made lower case before they are tokenised.
-        lower_case: bool,
-    },
+    Transformer,
     Table {
         /// Whether texts are cut before they are tokenised and unknown tokens are left out; then
         /// the characters that a token of the vocabulary has, more or fewer as often.
@@ -39,11 +34,15 @@ impl TextTokenizer {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMemory`].
+    /// [`NoMemory`](crate::ErrorKind::NoMemory); as [`Pipeline::with_lower_case`], if the model asks for that.
     pub fn new(model: &FolderModel, pipeline: Pipeline) -> Result<Self> {
         Ok(match &model.described {
             Described::Transformer(family) => {
-                let kind = Kind::Transformer { lower_case: model.settings.lower_case };
+                let pipeline = match model.settings.lower_case {
+                    true => pipeline.with_lower_case()?,
+                    false => pipeline,
+                };
+                let kind = Kind::Transformer;
                 let positions = family.config.positions;
                 let limit = model.settings.token_limit(model.tokenizer_limit, positions);
                 Self { pipeline, kind, max_tokens: Some(limit), positions: Some(positions) }
@@ -99,7 +98,7 @@ impl TextTokenizer {
     ) -> Result<Tokenized> {
         let special = SpecialTokens::AsTokens;
         let Kind::Table { median_characters } = self.kind else {
-            return self.pipeline.encode(&self.written(text)?, limit, special, session);
+            return self.pipeline.encode(text, limit, special, session);
         };
         let (text, is_cut) = cut(text, limit, median_characters);
         // Few texts have more.
@@ -125,8 +124,7 @@ impl TextTokenizer {
         limit: usize,
         session: &mut PipelineSession,
     ) -> Result<TokenizedPair> {
-        let (first, second) = (self.written(first)?, self.written(second)?);
-        self.pipeline.encode_pair(&first, &second, limit, session)
+        self.pipeline.encode_pair(first, second, limit, session)
     }
 
     /// Tokens of `prompt` with what stands before it, without what would stand behind it.
@@ -141,23 +139,6 @@ impl TextTokenizer {
             nothing.len() > 1 || nothing.last().is_some_and(|end| with.last() == Some(end));
         Ok(with.len() - usize::from(has_end && nothing.last() == with.last()))
     }
-
-    /// A text as the pipeline is to see it.
-    fn written<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
-        match self.kind {
-            Kind::Transformer { lower_case: true } => lower_case(text).map(Cow::Owned),
-            _ => Ok(Cow::Borrowed(text)),
-        }
-    }
-}
-
-/// `text` in small letters, character by character as `tokenizers` has it: every sigma is σ.
-fn lower_case(text: &str) -> Result<String> {
-    let mut lower = String::new();
-    lower.try_reserve(text.len()).map_err(|_| Error::without_offset(ErrorKind::NoMemory))?;
-    let mut lowered = text.chars().flat_map(char::to_lowercase);
-    lowered.try_for_each(|c| write(&mut lower, utf8(c, &mut [0; 4])))?;
-    Ok(lower)
 }
 
 /// The median of the numbers of characters of a vocabulary's tokens, rounded down.

@@ -42,7 +42,13 @@ impl AmbFile {
         if ModelSource::Amb(amb).has_folder_texts() {
             return Err(text_model_is_final(path, ".amb"));
         }
-        let config = ModelSource::Amb(amb).encoder_config().map_err(failed)?;
+        let config =
+            ModelSource::Amb(amb).encoder_config().map_err(|error| {
+                match ModelSource::Amb(amb).encoder_key_at_fault() {
+                    Some(key) => failed(error).at(format_args!("`{key}`")),
+                    None => failed(error),
+                }
+            })?;
         let names = tensor_names(config.layers, false);
         let mut tensors = Vec::new();
         for name in &names {

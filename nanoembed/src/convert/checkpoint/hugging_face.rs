@@ -19,7 +19,7 @@ use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::stored::ModelFiles;
 use crate::stored::files::{folder_of, is_uqff_name, room, uqff_in};
-use crate::stored::folder_weights::{only_pickle, safetensors_in};
+use crate::stored::folder_weights::{only_foreign, safetensors_in};
 
 /// The files of a folder, open.
 pub struct Folder {
@@ -87,7 +87,7 @@ impl Folder {
                 Error::reading(single.display(), &std::io::ErrorKind::NotFound.into())
                     .with_hint("IN is a folder as on Hugging Face, with `model.safetensors`, `config.json` and `vocab.txt` or `tokenizer.json`")
             };
-            return Err(only_pickle(path).unwrap_or_else(missing));
+            return Err(only_foreign(path).unwrap_or_else(missing));
         };
         let open = |name: PathBuf| Mapped::open_regular(&name).map(|file| (name, file));
         let parts = names.into_iter().map(open).collect::<Result<_>>()?;

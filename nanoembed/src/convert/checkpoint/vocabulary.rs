@@ -1,13 +1,14 @@
 //! A WordPiece vocabulary, wherever it comes from.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use nanoembed_core::owned::{ADDED_TOKENS, AddedWord, parse_added_words, write_added_words};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::Value;
 
-use super::wordpiece::SPECIAL;
-use crate::error::{Error, Result};
+use super::wordpiece::{SPECIAL, from_text};
+use crate::error::{Error, Result, name_of};
 
 /// Tokens in the order of their ids, and the ids of the special ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,12 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
+    /// Reads a `vocab.txt`: a token a line, the special ones called as BERT calls them.
+    pub fn from_text(path: &Path) -> Result<Self> {
+        Self::with_special(from_text(path)?, &Value::Null)
+            .map_err(|failure| failure.at(name_of(path)))
+    }
+
     /// Finds the special tokens as `map` names them, or as BERT does.
     pub fn with_special(tokens: Vec<Vec<u8>>, map: &Value) -> Result<Self> {
         let ids: HashMap<&[u8], u32> =

@@ -52,14 +52,23 @@ pub fn text_model_is_final(path: &Path, ending: &str) -> Error {
         .with_hint("convert the folder that it was made of")
 }
 
+/// Files that say what a `.weights` file does not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'p> {
+    /// A `config.json`.
+    pub config: Option<&'p Path>,
+    /// A `vocab.txt`.
+    pub vocabulary: Option<&'p Path>,
+}
+
 impl WeightsFile {
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self { path: path.to_owned(), bytes: Mapped::open(path)? })
     }
 
-    /// Reads settings, from `config` where the file has none, and vocabulary, and finds the
-    /// encoder's tensors.
-    pub fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
+    /// Reads settings and vocabulary, from the files `beside` where this one has none, and finds
+    /// the encoder's tensors.
+    pub fn checkpoint(&self, beside: Beside<'_>, pooler: bool) -> Result<Checkpoint<'_>> {
         let file = Embd::parse(&self.bytes, Mode::Lenient)
             .map_err(|error| foreign::failure(self.name(), &self.bytes, error))?;
         if embd_is_decoder(&file) {
@@ -68,7 +77,7 @@ impl WeightsFile {
         if ModelSource::Embd(file).has_folder_texts() {
             return Err(text_model_is_final(&self.path, ".weights"));
         }
-        let settings = match config {
+        let settings = match beside.config {
             Some(config) => Settings::of_config(config)?,
             None => self.settings(&file)?,
         };
@@ -88,7 +97,7 @@ impl WeightsFile {
         Ok(Checkpoint {
             name: self.name(),
             settings,
-            vocabulary: self.vocabulary(&file)?,
+            vocabulary: self.vocabulary(&file, beside.vocabulary)?,
             tensors,
             left_out,
             modified: self.path.metadata().ok().and_then(|metadata| metadata.modified().ok()),
@@ -247,8 +256,19 @@ impl WeightsFile {
         Ok(Tensor { name, shape, elements, data: view.data(), scales, columns, zeros, transposed })
     }
 
-    fn vocabulary(&self, file: &Embd<'_>) -> Result<Option<Vocabulary>> {
+    fn vocabulary(&self, file: &Embd<'_>, beside: Option<&Path>) -> Result<Option<Vocabulary>> {
         let tokens: Vec<Vec<u8>> = file.tokens().map(<[u8]>::to_vec).collect();
+        if let Some(beside) = beside {
+            if !tokens.is_empty() {
+                return Err(
+                    Error::argument("vocab", "is for files without a vocabulary").at(self.name())
+                );
+            }
+            return Vocabulary::from_text(beside)?
+                .with_added(file.metadata_value(ADDED_TOKENS))
+                .map(Some)
+                .map_err(|failure| failure.at(self.name()));
+        }
         if tokens.is_empty() {
             return Ok(None);
         }

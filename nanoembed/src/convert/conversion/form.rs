@@ -58,6 +58,24 @@ pub enum ModelTarget {
 }
 
 impl ModelTarget {
+    /// What it is called.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Weights => "weights",
+            Self::Amb => "amb",
+            Self::Gguf => "gguf",
+        }
+    }
+
+    /// The endings of such files.
+    pub(super) const fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Weights => &["weights"],
+            Self::Amb => &["amb"],
+            Self::Gguf => &["gguf"],
+        }
+    }
+
     /// What a file with the ending of `path` is, if it is a model.
     #[must_use]
     pub fn from_ending(path: &Path) -> Option<Self> {

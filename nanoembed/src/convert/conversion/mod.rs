@@ -26,7 +26,7 @@ use crate::convert::amb::source::AmbFile;
 use crate::convert::checkpoint::Checkpoint;
 use crate::convert::checkpoint::hugging_face::Folder;
 use crate::convert::checkpoint::tensor::OwnedTensor;
-use crate::convert::checkpoint::weights::WeightsFile;
+use crate::convert::checkpoint::weights::{Beside, WeightsFile};
 use crate::convert::migration::Migration;
 use crate::convert::text_model::folder::TextFolder;
 use crate::convert::weights_file::{Tally, Written};
@@ -116,7 +116,8 @@ impl Conversion {
                 let file = WeightsFile::open(&self.input)?;
                 let (named, version) = file.name_and_version();
                 let name = self.name.clone().or(named).or_else(|| stem(&self.input));
-                let checkpoint = file.checkpoint(config, self.pooler);
+                let beside = Beside { config, vocabulary: self.vocab.as_deref() };
+                let checkpoint = file.checkpoint(beside, self.pooler);
                 let untold = self.from.is_none() && self.input == Path::new("-");
                 let checkpoint = checkpoint.map_err(|failure| match untold {
                     true => failure.with_hint(
@@ -184,7 +185,7 @@ fn stem(path: &Path) -> Option<String> {
 /// A vocabulary must fit the table of word vectors; ids beyond the tokens are harmless.
 fn check_vocabulary(checkpoint: &Checkpoint<'_>, observer: &dyn Observer) -> Result<()> {
     let Some(vocabulary) = &checkpoint.vocabulary else {
-        observer.warn("the model has no vocabulary: the file can embed token ids but no text");
+        observer.warn("the model has no vocabulary: the file can embed token ids but no text; `--vocab FILE` adds one");
         return Ok(());
     };
     let (tokens, rows) = (vocabulary.tokens.len(), checkpoint.settings.vocabulary);

@@ -7,6 +7,7 @@ use super::{ModelForm, ModelTarget};
 use crate::convert::amb::AmbOptions;
 use crate::convert::weights_file::WeightType;
 use crate::error::{Error, Result};
+use crate::files::promise::check_promise;
 
 /// A whole model with its tokenizer on its way into a `.weights`, `.amb` or GGUF file. An option
 /// that means nothing for the conversion is refused when it runs.
@@ -34,6 +35,7 @@ pub struct Conversion {
     bits: Option<f64>,
     pub(super) for_web: bool,
     pub(super) config: Option<PathBuf>,
+    pub(super) vocab: Option<PathBuf>,
     pub(super) calibrate: Option<PathBuf>,
     pub(super) pooler: bool,
     pub(super) name: Option<String>,
@@ -55,6 +57,7 @@ impl Conversion {
             bits: None,
             for_web: false,
             config: None,
+            vocab: None,
             calibrate: None,
             pooler: false,
             name: None,
@@ -109,6 +112,12 @@ impl Conversion {
         Self { config: file.into(), ..self }
     }
 
+    /// A `vocab.txt`, a token a line, for `.weights` files without a vocabulary.
+    #[must_use]
+    pub fn vocab(self, file: impl Into<Option<PathBuf>>) -> Self {
+        Self { vocab: file.into(), ..self }
+    }
+
     /// A file of texts like those that will be embedded, one a line, that weights of few bits are
     /// tuned to, instead of built-in ones.
     #[must_use]
@@ -151,6 +160,9 @@ impl Conversion {
     /// What the output is.
     pub(super) fn target(&self) -> Result<ModelTarget> {
         let is_stdout = self.output == Path::new("-");
+        if let Some(to) = self.to {
+            check_promise(&self.output, to.endings(), to.name())?;
+        }
         let told = self.to.or_else(|| ModelTarget::from_ending(&self.output));
         told.or(is_stdout.then_some(ModelTarget::Weights)).ok_or_else(|| {
             let ending = self.output.extension().and_then(|ending| ending.to_str());
@@ -201,6 +213,11 @@ impl Conversion {
                 "is for `--type int8` in `.weights` files; from `.amb` files browsers make such codes by themselves",
             ),
             ("config", self.config.is_some() && !has_config, with_config),
+            (
+                "vocab",
+                self.vocab.is_some() && from != ModelForm::Weights,
+                "is for `.weights` files without a vocabulary",
+            ),
             ("calibrate", self.calibrate.is_some() && !is_tuned, "is for types of few bits"),
             ("pooler", self.pooler && !has_config, with_config),
         ];
@@ -223,6 +240,7 @@ impl Conversion {
             ("block", self.block.is_some()),
             ("bits", self.bits.is_some()),
             ("for_web", self.for_web),
+            ("vocab", self.vocab.is_some()),
             ("calibrate", self.calibrate.is_some()),
             ("pooler", self.pooler),
             ("name", self.name.is_some()),

@@ -21,7 +21,7 @@ use crate::convert::amb::source::AmbFile;
 use crate::convert::checkpoint::settings::{Settings, read_json};
 use crate::convert::checkpoint::tensor_names;
 use crate::convert::checkpoint::vocabulary::Vocabulary;
-use crate::convert::checkpoint::weights::WeightsFile;
+use crate::convert::checkpoint::weights::{Beside, WeightsFile};
 use crate::convert::checkpoint::wordpiece::FolderTokenizer;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
@@ -79,7 +79,7 @@ impl Encoder {
             return Ok(None);
         }
         let weights = WeightsFile::open(path)?;
-        let checkpoint = weights.checkpoint(config, false)?;
+        let checkpoint = weights.checkpoint(Beside { config, ..Beside::default() }, false)?;
         if checkpoint.tensors.iter().any(|tensor| tensor.transposed) {
             return Err(refuse(CoreError::new(0, ErrorKind::TransposedWeights)));
         }

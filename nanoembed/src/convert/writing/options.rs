@@ -6,6 +6,7 @@ use nanoembed_core::event::Format;
 
 use crate::choice::choices;
 use crate::error::{Error, Result};
+use crate::files::promise::check_promise;
 use crate::stored::folder_weights::RESIDUAL;
 
 /// The largest UQFF shard unless it is said.
@@ -76,6 +77,15 @@ impl Target {
     }
 }
 
+/// The endings of files of a format. UQFF is kept in safetensors.
+const fn endings(target: Target) -> &'static [&'static str] {
+    match target {
+        Target::Uqff12 | Target::Uqff02 => &["uqff", "safetensors"],
+        Target::Gguf => &["gguf"],
+        Target::Safetensors => &["safetensors"],
+    }
+}
+
 impl Writing {
     /// What the output shall be, instead of what its ending says, `.uqff` being 1.2.
     #[must_use]
@@ -139,6 +149,9 @@ impl Writing {
             Some("safetensors") => Some(Target::Safetensors),
             _ => None,
         };
+        if let Some(to) = self.to {
+            check_promise(output, endings(to), to.name())?;
+        }
         let target = self.to.or(by_ending).ok_or_else(|| {
             let failure = Error::usage("the ending of OUT does not tell its format");
             match ending.as_deref() {

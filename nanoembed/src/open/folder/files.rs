@@ -13,7 +13,7 @@ use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Kind, Result};
 use crate::open::prompts::Prompts;
 use crate::stored::files::folder_of;
-use crate::stored::folder_weights::only_pickle;
+use crate::stored::folder_weights::only_foreign;
 use crate::stored::{ModelFiles, Stored, Values};
 
 /// A folder with a model that embeds texts or compares them.
@@ -38,8 +38,14 @@ impl EncoderFolder {
         let files = ModelFiles::open(if path.is_dir() { &own_folder } else { path });
         let files = files.map_err(|failure| without_weights(failure, &own_folder))?;
         let dense = model.modules.iter().flat_map(|modules| &modules.dense).map(|module| {
-            let files = ModelFiles::open(&folder.join(&module.folder).join(WEIGHTS))?;
-            Ok((module.folder.clone(), files))
+            let own = folder.join(&module.folder);
+            let weights = own.join(WEIGHTS);
+            if !weights.exists()
+                && let Some(foreign) = only_foreign(&own)
+            {
+                return Err(foreign);
+            }
+            Ok((module.folder.clone(), ModelFiles::open(&weights)?))
         });
         let dense = dense.collect::<Result<_>>()?;
         Ok(Self { texts, own_folder, model, files, dense })
@@ -146,7 +152,7 @@ impl EncoderFolder {
 /// Why there are no weights, where that can be said better.
 fn without_weights(failure: Error, folder: &Path) -> Error {
     match failure.kind() {
-        Kind::NotFound => only_pickle(folder).unwrap_or(failure),
+        Kind::NotFound => only_foreign(folder).unwrap_or(failure),
         _ => failure,
     }
 }

@@ -22,6 +22,7 @@ use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;
 use crate::files::new_file::NewFile;
+use crate::files::promise::check_promise;
 use crate::files::scratch;
 use crate::open::foreign;
 use crate::progress::{Observer, Progress};
@@ -93,6 +94,7 @@ impl<'c> Started<'c> {
         if to == Form::Fasttext {
             return Err(Error::usage("fastText models are read, not written"));
         }
+        check_promise(output, to.endings(), to.name())?;
         let started = Self { conversion, start, from, to };
         conversion.check_options(started.from, started.to)?;
         Ok(Some(started))

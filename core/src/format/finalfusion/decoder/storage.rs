@@ -1,7 +1,9 @@
 //! The chunks with bulk data: storage and norms. A header, padding, then up to four parts one
 //! behind the other.
 
-use super::super::grammar::{self, CHUNK_HEADER_BYTES, QUANTIZED_ROWS_OFFSET, id, padding};
+use super::super::grammar::{
+    self, CHUNK_HEADER_BYTES, QUANTIZED_ROWS_OFFSET, id, padding, printed_padding,
+};
 use super::super::layout::{Array, Quantized, Storage};
 use super::super::{CODES, EMBEDDINGS, NORMS, PROJECTION, ROW_NORMS, SUBQUANTIZERS};
 use super::{Decoder, State};
@@ -81,13 +83,11 @@ impl Decoder {
         let offset = self.offset;
         let ((rows, cols), used) = parsed!(parse(grammar::array_header, input, offset)?);
         self.check_rows(rows, offset)?;
-        let mut parts = Parts::new(behind_padding(offset, used), false);
-        let data = parts
-            .push(EMBEDDINGS, Dtype::F32, &[rows, cols.into()])
-            .ok_or(Error::new(offset, ErrorKind::SizeOverflow))?;
+        let too_large = Error::new(offset, ErrorKind::SizeOverflow);
+        let data = self.laid_out(used, too_large, |parts| {
+            parts.push(EMBEDDINGS, Dtype::F32, &[rows, cols.into()])
+        })?;
         self.storage = Some(Storage::Array(Array { rows, cols, offset: data }));
-        self.parts = parts;
-        self.state = State::Bulk;
         Ok(Step::silent(used))
     }
 
@@ -96,12 +96,9 @@ impl Decoder {
         let (header, used) = parsed!(parse(grammar::quantized_header, input, offset)?);
         let rows_offset = offset.saturating_add(QUANTIZED_ROWS_OFFSET);
         self.check_rows(header.rows, rows_offset)?;
-        let mut parts = Parts::new(behind_padding(offset, used), false);
-        let quantized = quantized(&header, &mut parts)
-            .ok_or(Error::new(rows_offset, ErrorKind::SizeOverflow))?;
+        let too_large = Error::new(rows_offset, ErrorKind::SizeOverflow);
+        let quantized = self.laid_out(used, too_large, |parts| quantized(&header, parts))?;
         self.storage = Some(Storage::Quantized(quantized));
-        self.parts = parts;
-        self.state = State::Bulk;
         Ok(Step::silent(used))
     }
 
@@ -111,14 +108,43 @@ impl Decoder {
         if self.vocabulary.is_none_or(|vocabulary| u64::from(vocabulary.words) != count) {
             return Err(Error::new(offset, ErrorKind::WrongShape));
         }
-        let mut parts = Parts::new(behind_padding(offset, used), true);
-        let data = parts
-            .push(NORMS, Dtype::F32, &[count])
-            .ok_or(Error::new(offset, ErrorKind::SizeOverflow))?;
+        let too_large = Error::new(offset, ErrorKind::SizeOverflow);
+        let data =
+            self.laid_out(used, too_large, |parts| parts.push(NORMS, Dtype::F32, &[count]))?;
         self.norms = Some(data);
-        self.parts = parts;
-        self.state = State::Bulk;
         Ok(Step::silent(used))
+    }
+
+    /// Goes on to the tensors that `lay_out` puts behind header fields of `used` bytes at the
+    /// current offset. The padding between is the one with which the chunk is as long as it says:
+    /// that of programs, or that of the specification, which differs where the fields end at a
+    /// multiple of four.
+    fn laid_out<T>(
+        &mut self,
+        used: usize,
+        too_large: Error,
+        lay_out: impl Fn(&mut Parts) -> Option<T>,
+    ) -> Result<T> {
+        let Some(chunk) = self.chunks.iter().rev().flatten().next().copied() else {
+            return Err(too_large);
+        };
+        let payload = chunk.offset.saturating_add(CHUNK_HEADER_BYTES as u64);
+        let length_offset = chunk.offset.saturating_add(4);
+        let end = self.offset.saturating_add(used as u64);
+        for (padding, is_printed) in [(padding(end), false), (printed_padding(end), true)] {
+            let mut parts = Parts::new(end.saturating_add(padding), chunk.id == id::NORMS);
+            let laid_out = lay_out(&mut parts).ok_or(too_large)?;
+            if parts.end.saturating_sub(payload) != chunk.declared_bytes {
+                continue;
+            }
+            if is_printed {
+                self.deviate(length_offset, ErrorKind::BadVersion)?;
+            }
+            self.parts = parts;
+            self.state = State::Bulk;
+            return Ok(laid_out);
+        }
+        Err(Error::new(length_offset, ErrorKind::SizeMismatch))
     }
 
     /// One row a word, and one a bucket or different n-gram.
@@ -196,10 +222,4 @@ fn quantized(header: &grammar::QuantizedHeader, parts: &mut Parts) -> Option<Qua
         norms,
         codes,
     })
-}
-
-/// The absolute offset of bulk data behind header fields of `used` bytes at `offset`.
-fn behind_padding(offset: u64, used: usize) -> u64 {
-    let end = offset.saturating_add(used as u64);
-    end.saturating_add(padding(end))
 }

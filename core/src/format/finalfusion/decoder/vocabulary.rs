@@ -1,6 +1,6 @@
 //! The vocabulary's chunk: parameters, words, n-grams.
 
-use super::super::grammar::{self, id};
+use super::super::grammar::{self, Order, id};
 use super::super::layout::Place;
 use super::{BrokenUtf8, Decoder, State};
 use crate::bytes::parse;
@@ -43,7 +43,11 @@ impl Decoder {
     pub(super) fn vocabulary_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let chunk = self.chunks.iter().rev().flatten().next();
         let id = chunk.map_or(id::SIMPLE_VOCABULARY, |chunk| chunk.id);
-        let (vocabulary, used) = parsed!(parse(grammar::vocabulary(id), input, self.offset)?);
+        let ((vocabulary, order), used) =
+            parsed!(parse(grammar::vocabulary(id), input, self.offset)?);
+        if order == Order::Printed {
+            self.deviate(self.offset, ErrorKind::BadVersion)?;
+        }
         self.vocabulary = Some(vocabulary);
         self.entries.words.offset = self.offset.saturating_add(used as u64);
         self.state = State::Words { next: 0 };

@@ -52,7 +52,7 @@ impl<'p, S: Sink> Writer<'p, S> {
         vocabulary_fields(&plan.vocabulary, &mut fields);
         // What the grammar would not read back is not written.
         match parse(grammar::vocabulary(plan.vocabulary_id()), fields.written(), 0) {
-            Ok(Item::Parsed { item, .. }) if same(&item, &plan.vocabulary) => {}
+            Ok(Item::Parsed { item: (item, _), .. }) if same(&item, &plan.vocabulary) => {}
             _ => return Err(invalid()),
         }
         let mut writer = Self {

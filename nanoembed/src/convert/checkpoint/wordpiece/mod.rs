@@ -65,7 +65,12 @@ impl FolderTokenizer {
             }
             None => {
                 let text = folder.join("vocab.txt");
-                (numbered(from_text(&text)?), AddedTokens::default(), text)
+                let tokens = from_text(&text).map_err(|failure| {
+                    failure.with_hint(
+                        "a BERT model's folder has its vocabulary in `vocab.txt` or `tokenizer.json`",
+                    )
+                })?;
+                (numbered(tokens), AddedTokens::default(), text)
             }
         };
         for (id, token) in config.added.iter() {
@@ -194,12 +199,10 @@ fn numbered(tokens: Vec<Vec<u8>>) -> BTreeMap<u32, Vec<u8>> {
     (0..).zip(tokens).collect()
 }
 
-fn from_text(path: &Path) -> Result<Vec<Vec<u8>>> {
-    let text = crate::files::whole_file::read(path).map_err(|error| {
-        Error::reading(path.display(), &error).with_hint(
-            "a BERT model's folder has its vocabulary in `vocab.txt` or `tokenizer.json`",
-        )
-    })?;
+/// The tokens of a `vocab.txt`, one a line.
+pub(super) fn from_text(path: &Path) -> Result<Vec<Vec<u8>>> {
+    let text = crate::files::whole_file::read(path)
+        .map_err(|error| Error::reading(path.display(), &error))?;
     let text = text.strip_suffix(b"\n").unwrap_or(&text);
     let without_return = |line: &[u8]| line.strip_suffix(b"\r").unwrap_or(line).to_vec();
     Ok(text.split(|&byte| byte == b'\n').map(without_return).collect())
