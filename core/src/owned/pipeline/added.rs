@@ -102,7 +102,7 @@ impl AddedVocabulary {
                 return Err(of(Error::without_offset(ErrorKind::UnsupportedSetting)));
             }
             let normalized = normalized.filter(|it| *it != content);
-            let (rules, is_normalized) = (entry.rules, entry.is_normalized);
+            let (rules, is_normalized) = (entry.spec.rules, entry.spec.normalized);
             let is_special = twins.is_special;
             all.push((
                 twins.last,

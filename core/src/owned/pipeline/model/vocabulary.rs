@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind};
-use crate::limit::{Limit, collected, filled, reserved};
+use crate::limit::{Limit, collected, grow, reserved};
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::text::json::{Fault, Read, Value};
 use crate::token::spec::{self, Place};
