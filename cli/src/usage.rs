@@ -66,17 +66,23 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
             }
         });
     }
-    say_wrong(&error);
+    say_wrong(&with_shown(&arguments).unwrap_or(error));
     Err(ExitCode::from(2))
 }
 
-/// What the parser says, in colours unless it repeats what a terminal would act on.
+/// What is wrong with arguments in which a terminal acts on something: the parser repeats them as
+/// they are, so it is asked again of what may be shown.
+fn with_shown(arguments: &[OsString]) -> Option<clap::Error> {
+    let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    let shown: Vec<_> = texts.iter().map(|text| shown::line(text)).collect();
+    let is_changed = shown.iter().any(|text| matches!(text, Cow::Owned(_)));
+    let shown = is_changed.then(|| shown.iter().map(|text| OsString::from(&**text)))?;
+    let parsed = command().try_get_matches_from(shown);
+    parsed.and_then(|matches| Cli::from_arg_matches(&matches)).err()
+}
+
 fn say_wrong(error: &clap::Error) {
-    let plain = error.render().to_string();
-    let said = match shown::lines(&plain) {
-        Cow::Borrowed(_) => error.render().ansi().to_string(),
-        Cow::Owned(shown) => shown,
-    };
+    let said = error.render().ansi().to_string();
     let said = said.replacen("error:", &format!("error[{}]:", Cause::Usage.code()), 1);
     let _ = write!(anstream::stderr().lock(), "{said}");
 }

@@ -309,6 +309,7 @@ fn unfinished_files_of_somebody_else_are_not_written_to() {
         let hard_link: fn(&str, &str) -> _ = |from, to| std::fs::hard_link(from, to);
         let pipe: fn(&str, &str) -> _ = |_, to| Command::new("mkfifo").arg(to).status().map(|_| ());
         for make in [link, hard_link, pipe] {
+            let _ = std::fs::remove_file(format!("{out}.unfinished.groups"));
             make(&precious, &place).unwrap();
             let refused = start(&out).output().unwrap();
             let said = String::from_utf8_lossy(&refused.stderr).into_owned();

@@ -128,7 +128,8 @@ fn a_folder_that_does_not_open_is_told_with_the_error_of_opening() {
     ];
     for folder in &broken {
         let folder = folder.path().to_str().unwrap();
-        let said = failure(&["embed", "-m", folder, "hello"], b"", 1);
+        let assert = nanoembed(&["embed", "-m", folder, "hello"]).assert().failure();
+        let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
         let code: u64 = said.split(['[', ']']).nth(1).unwrap().parse().unwrap();
         for strict in [&[][..], &["--strict"]] {
             let arguments = [&["verify", "--json", folder], strict].concat();
