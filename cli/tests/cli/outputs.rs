@@ -103,7 +103,7 @@ fn an_ending_that_tells_another_form_than_asked_for_is_refused() {
         (&["embed", "-m", &model, "hello"][..], &embed[..]),
         (&["tokenize", "-m", &model, "hello"], &["text", "jsonl"]),
         (&["vector", words, "one"], &["text", "jsonl", "npy"]),
-        (&["histogram", &model], &["text", "jsonl", "svg"]),
+        (&["histogram", &model, "embeddings.word_embeddings.weight"], &["text", "jsonl", "svg"]),
         (&["dequantize", &model], &["safetensors"]),
     ] {
         for form in forms {

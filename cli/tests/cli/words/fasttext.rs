@@ -85,15 +85,12 @@ fn before_magic(model: &[u8]) -> Vec<u8> {
 #[test]
 fn models_from_before_magic_numbers_have_the_same_vectors() {
     let folder = Folder::new();
-    for model in ["licence.bin", "no_subwords.bin"] {
-        let new = data(&format!("words/{model}"));
-        let old = folder.file("old.bin", before_magic(&std::fs::read(&new).unwrap()));
-        let converted = [&new, &old].map(|model| {
-            let file = folder.converted(model, "m.fifu", &["-q"]);
-            std::fs::read(file).unwrap()
-        });
-        assert!(converted[0] == converted[1], "{model}");
-    }
+    // What `</s>` has in this one is held by the test of fastText's own vectors.
+    let new = data("words/licence.bin");
+    let old = folder.file("old.bin", before_magic(&std::fs::read(&new).unwrap()));
+    let converted = [&new, &old]
+        .map(|model| std::fs::read(folder.converted(model, "m.fifu", &["-q"])).unwrap());
+    assert!(converted[0] == converted[1]);
 }
 
 #[test]

@@ -91,6 +91,7 @@ fn hostile_files_are_refused_by_every_command() {
     file.extend((1_u64 << 40).to_le_bytes());
     let folder = super::Folder::new();
     let (bad, output) = (folder.file("bad.fifu", &file), folder.join("out.fifu"));
+    let text = folder.join("out.txt");
     for arguments in [
         &["inspect", &bad][..],
         &["vector", &bad, "a"],
@@ -102,7 +103,7 @@ fn hostile_files_are_refused_by_every_command() {
         &["bucket-to-explicit", &bad, &output],
         &["compute-accuracy", &bad],
         &["quantize", &bad, &output, "--type", "pq"],
-        &["convert", &bad, &output, "--to", "text"],
+        &["convert", &bad, &text, "--to", "text"],
     ] {
         let error = failure(arguments, b"", 1);
         assert!(
