@@ -225,8 +225,12 @@ fn what_all_steps_together_make_of_a_text_is_bounded_and_not_what_each_makes() {
     assert_eq!(found, Err(ErrorKind::OverLimit));
     // Bytes beyond ASCII become two each time that they are spelled in GPT-2's alphabet.
     let level = json!({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false});
-    let found = encode(vec![level; 40], "/pre_tokenizer", "é");
+    let found = encode(vec![level.clone(); 12], "/pre_tokenizer", "é");
     assert_eq!(found, Err(ErrorKind::OverLimit));
+    // More steps than any tokenizer has are refused when they are read.
+    let many = json!({"type": "Sequence", "pretokenizers": vec![level; 17]});
+    let (error, key) = refusal(&with("/pre_tokenizer", many));
+    assert_eq!((error.kind(), &*key), (ErrorKind::OverLimit, "pretokenizers"));
 }
 
 #[test]

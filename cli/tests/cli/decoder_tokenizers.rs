@@ -97,7 +97,7 @@ fn a_tokenizer_json_that_other_programs_read_otherwise_is_refused() {
         ("place for the text", |it| {
             it["post_processor"]["single"].as_array_mut().unwrap().pop();
         }),
-        ("place for the text", |it| {
+        ("post_processor.single", |it| {
             it["post_processor"]["single"][1]["Sequence"]["id"] = json!("B");
         }),
     ];

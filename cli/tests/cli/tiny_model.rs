@@ -64,19 +64,33 @@ impl TinyModel {
         if variation.json_vocabulary {
             let ids = TOKENS.iter().zip(0..).map(|(token, id)| ((*token).into(), json!(id)));
             let ids: serde_json::Map<_, _> = ids.collect();
-            let added: Vec<_> = TOKENS.iter().zip(0..5).map(|(token, id)| {
-                json!({"id": id, "content": token, "special": true, "normalized": false})
-            }).collect();
+            let added: Vec<_> = TOKENS
+                .iter()
+                .zip(0..5)
+                .map(|(token, id)| {
+                    json!({
+                        "id": id, "content": token, "special": true, "normalized": false,
+                        "lstrip": false, "rstrip": false, "single_word": false,
+                    })
+                })
+                .collect();
             write(
                 "tokenizer.json",
                 json!({
                     "added_tokens": added,
-                    "normalizer": {"type": "BertNormalizer", "lowercase": true},
+                    "normalizer": {
+                        "type": "BertNormalizer", "clean_text": true,
+                        "handle_chinese_chars": true, "strip_accents": null, "lowercase": true,
+                    },
                     "pre_tokenizer": {"type": "BertPreTokenizer"},
                     "post_processor":
                         {"type": "BertProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]},
                     "truncation": {"max_length": 4},
-                    "model": {"type": "WordPiece", "vocab": ids},
+                    "model": {
+                        "type": "WordPiece", "unk_token": "[UNK]",
+                        "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+                        "vocab": ids,
+                    },
                 }),
             );
         } else {

@@ -41,6 +41,12 @@ use crate::token::spec::{PRE_TOKENIZER, Place, PostProcessor, TokenizerSpec};
 /// True if the build has tokenizers beside BERT's; otherwise their steps are refused.
 const HAS_ALL: bool = cfg!(any(feature = "folder-models", feature = "pipeline"));
 
+/// True if the build has all steps; without a heap there are fewer, and the others are refused.
+const HAS_ALL_STEPS: bool = cfg!(feature = "pipeline");
+
+/// What is said of the others.
+const NEEDS_HEAP: &str = "it is done only with a heap";
+
 /// Where vocabulary and merges are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
@@ -65,7 +71,7 @@ pub fn read(bytes: &[u8], offset: u64, layout: Layout) -> Read<'_, TokenizerSpec
         if HAS_ALL { post_processor::read(post)? } else { PostProcessor::default() };
     // Builds without a heap make no text of ids.
     let decoder = root.get("decoder");
-    let decoder = if cfg!(feature = "pipeline") { decoder::read(decoder)? } else { None };
+    let decoder = if HAS_ALL_STEPS { decoder::read(decoder)? } else { None };
     let added = added::read(&root)?;
     let model = root.needed("model", root.get("model"))?;
     root.finish(&["padding"])?;

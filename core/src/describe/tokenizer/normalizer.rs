@@ -1,8 +1,8 @@
 //! The member `normalizer` of a `tokenizer.json`.
 
-use super::HAS_ALL;
 use super::pattern::replace;
 use super::settings::{kind, needed_spelling, refused, steps, truth};
+use super::{HAS_ALL, HAS_ALL_STEPS, NEEDS_HEAP};
 use crate::text::json::{Object, Read, Value};
 use crate::token::spec::{Form, Normalizer, Rules, Steps};
 
@@ -17,21 +17,22 @@ fn one(value: Value<'_>) -> Read<'_, Normalizer<'_>> {
         "BertNormalizer" => bert(&step)?,
         _ if !HAS_ALL => return Err(refused(value, "only BERT's normaliser is in this build")),
         "NFC" => Normalizer::Form(Form::Nfc),
-        "NFD" => Normalizer::Form(Form::Nfd),
-        "NFKC" => Normalizer::Form(Form::Nfkc),
-        "NFKD" => Normalizer::Form(Form::Nfkd),
-        "Lowercase" => Normalizer::Lowercase,
-        "StripAccents" => Normalizer::StripAccents,
         "Strip" => Normalizer::Strip {
             left: truth(&step, "strip_left")?,
             right: truth(&step, "strip_right")?,
         },
         "Replace" => Normalizer::Replace(replace(&step)?),
-        "Prepend" => Normalizer::Prepend(needed_spelling(&step, "prepend")?),
         "Precompiled" => {
             let rules = needed_spelling(&step, "precompiled_charsmap")?;
             Normalizer::Precompiled(Rules::Base64(rules))
         }
+        _ if !HAS_ALL_STEPS => return Err(refused(value, NEEDS_HEAP)),
+        "NFD" => Normalizer::Form(Form::Nfd),
+        "NFKC" => Normalizer::Form(Form::Nfkc),
+        "NFKD" => Normalizer::Form(Form::Nfkd),
+        "Lowercase" => Normalizer::Lowercase,
+        "StripAccents" => Normalizer::StripAccents,
+        "Prepend" => Normalizer::Prepend(needed_spelling(&step, "prepend")?),
         "Nmt" => Normalizer::Nmt,
         "ByteLevel" => Normalizer::ByteLevel,
         _ => return Err(refused(value, "no such normaliser is known")),

@@ -1,9 +1,9 @@
 //! The member `pre_tokenizer` of a `tokenizer.json`.
 
-use super::HAS_ALL;
 use super::metaspace;
 use super::pattern::{pattern, run};
 use super::settings::{character, kind, refused, steps, truth};
+use super::{HAS_ALL, HAS_ALL_STEPS, NEEDS_HEAP};
 use crate::text::json::{Object, Read, Value};
 use crate::token::bpe::split::EXPRESSIONS;
 use crate::token::spec::{Behavior, PreTokenizer, Spelling, SplitAt, Steps};
@@ -18,7 +18,6 @@ fn one(value: Value<'_>) -> Read<'_, PreTokenizer<'_>> {
     let read = match kind(&step)? {
         "BertPreTokenizer" => PreTokenizer::Bert,
         _ if !HAS_ALL => return Err(refused(value, "only BERT's words are in this build")),
-        "Whitespace" => PreTokenizer::Whitespace,
         "WhitespaceSplit" => PreTokenizer::WhitespaceSplit,
         "Metaspace" => return metaspace::read(&step).map(PreTokenizer::Metaspace),
         "ByteLevel" => {
@@ -32,6 +31,8 @@ fn one(value: Value<'_>) -> Read<'_, PreTokenizer<'_>> {
             behavior: step.needed("behavior", behavior(&step)?)?,
             inverted: truth(&step, "invert")?,
         },
+        _ if !HAS_ALL_STEPS => return Err(refused(value, NEEDS_HEAP)),
+        "Whitespace" => PreTokenizer::Whitespace,
         "Digits" => PreTokenizer::Digits { alone: truth(&step, "individual_digits")? },
         "Punctuation" => PreTokenizer::Punctuation(behavior(&step)?.unwrap_or(Behavior::Isolated)),
         "CharDelimiterSplit" => PreTokenizer::Delimiter(character(&step, "delimiter")?),

@@ -41,12 +41,15 @@ pub enum AddedTokens<'a> {
 impl<'a> AddedTokens<'a> {
     /// The tokens.
     pub fn iter(&self) -> impl Iterator<Item = Read<'a, AddedToken<'a>>> + use<'a> {
-        let (listed, json) = match *self {
-            Self::Listed(tokens) => (tokens, None),
-            Self::Json { list, read } => (&[][..], Some((list, read))),
+        // One after the other by hand: chains of iterators are kilobytes of code.
+        let (mut listed, mut json) = match *self {
+            Self::Listed(tokens) => (tokens.iter(), None),
+            Self::Json { list, read } => ([].iter(), Some((list.items(), read))),
         };
-        let json = json.into_iter().flat_map(|(list, read)| list.items().map(read));
-        listed.iter().copied().map(Ok).chain(json)
+        core::iter::from_fn(move || match &mut json {
+            Some((items, read)) => items.next().map(*read),
+            None => listed.next().map(|token| Ok(*token)),
+        })
     }
 
     /// Where the list is spelled.

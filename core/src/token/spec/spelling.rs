@@ -27,8 +27,12 @@ impl<'a> Spelling<'a> {
 
     /// The characters of the text.
     pub fn chars(&self) -> impl Iterator<Item = char> + use<'a> {
-        let (escaped, plain) = if self.is_escaped { (self.text, "") } else { ("", self.text) };
-        json::chars(escaped).chain(plain.chars())
+        let mut plain = self.text.chars();
+        let mut escaped = self.is_escaped.then(|| json::chars(self.text));
+        core::iter::from_fn(move || match &mut escaped {
+            Some(escaped) => escaped.next(),
+            None => plain.next(),
+        })
     }
 
     /// The text, unless it is spelled with escapes.
