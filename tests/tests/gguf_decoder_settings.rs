@@ -179,8 +179,8 @@ fn settings_that_change_nothing_here_are_taken_and_others_refused_where_they_sta
 }
 
 #[test]
-fn the_last_token_is_pooled_where_the_file_says_so() {
-    for (pooling, is_last) in [(None, false), (Some(1), false), (Some(3), true)] {
+fn the_last_token_is_pooled_where_the_file_says_so_or_nothing() {
+    for (pooling, is_last) in [(None, true), (Some(0), false), (Some(1), false), (Some(3), true)] {
         let file = file("qwen3", &[(".pooling_type", pooling.map(U32))], &[]);
         let gguf = Gguf::parse(&file, Mode::Lenient).unwrap();
         assert_eq!(gguf_pools_last_token(&gguf), is_last, "{pooling:?}");

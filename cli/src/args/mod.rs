@@ -179,7 +179,7 @@ pub(crate) struct EmbedderArgs {
     pub(crate) requantize: bool,
 
     /// How the states of a decoder's tokens become one vector [default: what the file says, else
-    /// mean]
+    /// the last token in GGUF files, and the mean in others]
     #[arg(long, value_parser = choice::<Pooling>(), value_name = "HOW")]
     pub(crate) pooling: Option<Pooling>,
 }

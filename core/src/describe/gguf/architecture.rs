@@ -169,6 +169,13 @@ impl GgufArchitecture {
         })
     }
 
+    /// Returns true if texts of all models of the architecture have a token before and one after
+    /// them, also where no key says so: in transformers they do.
+    #[must_use]
+    pub(crate) const fn frames_texts(self) -> bool {
+        matches!(self, A::Bert | A::JinaBertV3 | A::ModernBert)
+    }
+
     /// The tensors of an encoder that may have biases.
     #[cfg(feature = "families")]
     #[must_use]

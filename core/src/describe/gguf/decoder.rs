@@ -230,9 +230,10 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Keys<'a>, config: &LlamaConfig) -> Outco
     }
 }
 
-/// Whether the file says that its embeddings are the last token's hidden state (`pooling_type` 3).
+/// Returns true if embeddings of a decoder are the last token's hidden state: `pooling_type` is 3,
+/// or missing, where llama.cpp takes that, too.
 #[must_use]
 pub fn gguf_pools_last_token(file: &Gguf<'_>) -> bool {
     let pooling = gguf_architecture(file).and_then(|name| value_of(file, name, Key::PoolingType));
-    pooling == Some(Value::Unsigned(3))
+    matches!(pooling, None | Some(Value::Unsigned(3)))
 }

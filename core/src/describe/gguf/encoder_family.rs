@@ -15,6 +15,8 @@ use super::key::Key;
 use super::keys::Keys;
 use super::refusal::{GgufRefusal, Outcome};
 use super::scaling::position_divisor;
+use super::tensors::HEAD;
+use super::value::unsigned;
 use super::windows::{LISTED, listed_window};
 use crate::event::Value;
 use crate::kernel::root;
@@ -22,8 +24,8 @@ use crate::limit::Limit;
 use crate::model::config::Rope;
 use crate::model::gguf_names::{POST, PRE};
 use crate::model::{
-    Activation, Attention, Config, Embedding, FamilyModel, FeedForward, Heads, Mask, Order, Rotary,
-    Window,
+    Activation, Attention, ClassifierModel, Config, Embedding, FamilyModel, FeedForward, Heads,
+    Mask, Order, Rotary, Window,
 };
 
 /// The base of rotary frequencies, unless the file says another.
@@ -47,13 +49,36 @@ pub(crate) fn read<'a>(keys: &Keys<'a>) -> Option<Outcome<'a, FamilyModel>> {
         GgufArchitecture::Qwen3 => qwen,
         _ => return None,
     };
-    Some(read(keys).map(|(family, config)| FamilyModel {
-        family,
-        config,
-        names: if config.order == Order::Post { &POST } else { &PRE },
-        biases: architecture.biases(),
-        classifier: None,
+    Some(read(keys).and_then(|(family, config)| {
+        Ok(FamilyModel {
+            family,
+            config,
+            names: if config.order == Order::Post { &POST } else { &PRE },
+            biases: architecture.biases(),
+            classifier: classifier(keys)?,
+        })
     }))
+}
+
+/// The `pooling_type` of models that compare texts.
+const RANK: u32 = 4;
+
+/// The head of a model that compares texts; `None` for models that embed them.
+fn classifier<'a>(keys: &Keys<'a>) -> Outcome<'a, Option<ClassifierModel>> {
+    if keys.value(Key::PoolingType).and_then(unsigned) != Some(RANK) {
+        return Ok(None);
+    }
+    if keys.architecture != GgufArchitecture::Bert.name() {
+        let only = "models that rank texts (4) are known of the architecture `bert` alone";
+        return Err(keys.refuse(Key::PoolingType, only));
+    }
+    if let Some(missing) = HEAD.iter().find(|name| keys.file.tensor(name).is_none()) {
+        return Err(GgufRefusal::missing(missing));
+    }
+    let [_, _, output, _] = HEAD;
+    let rows = keys.file.tensor(output).map_or(0, |it| it.header().shape.rows());
+    let labels = Limit::SIZE.check(rows).unwrap_or(0);
+    Ok(Some(ClassifierModel { labels, ..ClassifierModel::GGUF }))
 }
 
 /// The `model_type` of a model and what its transformer is.

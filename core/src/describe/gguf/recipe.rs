@@ -5,7 +5,7 @@ use super::key::Key;
 use super::keys::Keys;
 use super::refusal::{GgufRefusal, Outcome};
 use crate::limit::Limit;
-use crate::model::Way;
+use crate::model::{FamilyModel, Way};
 
 /// The pooling that `pooling_type` says by a number.
 const POOLING: [(u32, Way); 3] = [(1, Way::Mean), (2, Way::First), (3, Way::Last)];
@@ -73,13 +73,14 @@ pub(crate) struct SizedDense {
 }
 
 impl Recipe {
-    /// What a file says of a model with so many positions.
-    pub(crate) fn read<'a>(keys: &Keys<'a>, positions: usize) -> Outcome<'a, Self> {
+    /// What a file says of `model`.
+    pub(crate) fn read<'a>(keys: &Keys<'a>, model: &FamilyModel) -> Outcome<'a, Self> {
         let leaves_out_prompt = keys.truth(Key::OwnIncludePrompt)? == Some(false);
-        let pooling = pooling(keys)?;
+        // A head that compares texts has its own.
+        let pooling = model.classifier.map_or_else(|| pooling(keys), |head| Ok(head.pooling))?;
         let dense = dense(keys)?;
         let normalize = keys.truth(Key::OwnNormalize)?.unwrap_or(true);
-        let max_tokens = max_tokens(keys, positions)?;
+        let max_tokens = max_tokens(keys, model.config.positions)?;
         Ok(Self { pooling, leaves_out_prompt, dense, normalize, max_tokens })
     }
 }

@@ -14,7 +14,7 @@ use crate::model::config::Config;
 use crate::model::gguf_names::POST;
 use crate::model::weights::Name;
 #[cfg(feature = "families")]
-use crate::model::{Names, Tensor, TensorName};
+use crate::model::{FamilyModel, Names, Tensor, TensorName};
 
 /// Calls `found` with GGUF's name of the tensor that Hugging Face calls `name`; `None` if it is not
 /// one of a BERT encoder.
@@ -52,8 +52,12 @@ const OTHERS: [&str; 3] = ["dense_2.weight", "dense_3.weight", "output.weight"];
 
 /// Refuses tensors that an encoder of these settings would not use: with them another one is meant.
 #[cfg(feature = "families")]
-pub(crate) fn check<'a>(file: &Gguf<'a>, names: &Names, config: &Config) -> Outcome<'a, ()> {
-    match file.tensors().find(|tensor| !is_used(file, names, config, tensor.header().name)) {
+pub(crate) fn check<'a>(file: &Gguf<'a>, model: &FamilyModel) -> Outcome<'a, ()> {
+    let FamilyModel { names, config, classifier, .. } = model;
+    let is_known = |name: &str| {
+        classifier.is_some() && HEAD.contains(&name) || is_used(file, names, config, name)
+    };
+    match file.tensors().find(|tensor| !is_known(tensor.header().name)) {
         Some(tensor) => {
             let header = tensor.header();
             Err(GgufRefusal::of_tensor(header.name, header.offset))
@@ -61,6 +65,11 @@ pub(crate) fn check<'a>(file: &Gguf<'a>, names: &Names, config: &Config) -> Outc
         None => Ok(()),
     }
 }
+
+/// The tensors of the head that compares texts, which is that of RoBERTa.
+#[cfg(feature = "families")]
+pub(super) const HEAD: [&str; 4] =
+    ["cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias"];
 
 #[cfg(feature = "families")]
 fn is_used(file: &Gguf<'_>, names: &Names, config: &Config, name: &str) -> bool {

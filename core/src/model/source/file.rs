@@ -208,7 +208,8 @@ impl<'a> ModelSource<'a> {
         }
     }
 
-    /// Whether the file says that the embedding of a text is the state of its last token.
+    /// Whether the embedding of a text is the state of its last token: a GGUF file says so, or does
+    /// not say how states are pooled.
     #[must_use]
     pub fn pools_last_token(&self) -> bool {
         match self {

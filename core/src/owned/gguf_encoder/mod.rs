@@ -53,15 +53,16 @@ impl GgufEncoder {
         let architecture = gguf_architecture(file).ok_or(unsupported)?;
         let keys = Keys::of_encoder(*file, architecture);
         let family = read_encoder(&keys).ok_or(unsupported)??;
-        let recipe = Recipe::read(&keys, family.config.positions)?;
-        check_tensors(file, family.names, &family.config)?;
+        let recipe = Recipe::read(&keys, &family)?;
+        check_tensors(file, &family)?;
         let tokenizer = tokenizer::read(&keys)?;
         keys.finish()?;
         if tokenizer.count() as usize > family.config.vocabulary {
             return Err(Error::without_offset(ErrorKind::BadVocabulary).into());
         }
         let model = FolderModel {
-            modules: Some(modules(&recipe)),
+            // Models that compare texts have their head alone.
+            modules: family.classifier.is_none().then(|| modules(&recipe)),
             described: Described::Transformer(Box::new(family)),
             settings: EncoderSettings::default(),
             tokenizer_limit: Some(recipe.max_tokens as u64),

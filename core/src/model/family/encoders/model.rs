@@ -182,6 +182,9 @@ impl ClassifierModel {
         labels: USUAL_LABELS,
         on_logits: None,
     };
+    /// That of RoBERTa under the names of GGUF files.
+    #[cfg(feature = "gguf")]
+    pub(crate) const GGUF: Self = Self { hidden: "cls", output: "cls.output", ..Self::BERT };
     /// That of RoBERTa.
     pub(super) const ROBERTA: Self =
         Self { hidden: "classifier.dense", output: "classifier.out_proj", ..Self::BERT };

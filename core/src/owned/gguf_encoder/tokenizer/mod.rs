@@ -21,7 +21,7 @@ use alloc::string::String;
 
 use self::vocabulary::Vocabulary;
 use super::GgufFault;
-use crate::describe::gguf::{GgufRefusal, Key, Keys, Outcome};
+use crate::describe::gguf::{GgufArchitecture, GgufRefusal, Key, Keys, Outcome};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::{Limit, collected};
@@ -103,7 +103,8 @@ fn id<'a>(keys: &Keys<'a>, key: Key, vocabulary: &Vocabulary) -> Outcome<'a, Opt
     }
 }
 
-/// The tokens around texts by the keys that say which they are and whether they are added.
+/// The tokens around texts by the keys that say which they are and whether they are added. Where
+/// they do not say it, `usual` tokens are, and both in architectures whose texts always have them.
 fn ends<'a>(
     keys: &Keys<'a>,
     vocabulary: &Vocabulary,
@@ -111,6 +112,11 @@ fn ends<'a>(
 ) -> Outcome<'a, [Option<u32>; 2]> {
     let begin = id(keys, Key::BeginId, vocabulary)?;
     let end = id(keys, Key::EndId, vocabulary)?;
+    let architecture = GgufArchitecture::from_name(keys.architecture);
+    let usual = match architecture.is_some_and(GgufArchitecture::frames_texts) {
+        true => (true, true),
+        false => usual,
+    };
     let adds_begin = keys.truth(Key::AddsBegin)?.unwrap_or(usual.0);
     let adds_end = keys.truth(Key::AddsEnd)?.unwrap_or(usual.1);
     keys.known(&[Key::PaddingId, Key::ClassifyId]);
