@@ -7,7 +7,7 @@ use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::kernel::{Kernels, RowSummary};
 use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
 use nanoembed_core::model::{
-    Batch, Config, CrossEncoder, Dense, Encoder, Layer, Plan, Run, Workspace,
+    Batch, Config, CrossEncoder, Encoder, HeadLayer, Layer, Plan, Run, Workspace,
 };
 use nanoembed_core::token::Encoded;
 
@@ -40,7 +40,7 @@ pub(crate) struct FamilyModel {
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // in memory that is lent
 pub(crate) enum FamilyKind {
-    Encoder(Encoder<LentSlice<Layer>, &'static mut [Dense<'static>]>),
+    Encoder(Encoder<LentSlice<Layer>, &'static mut [HeadLayer<'static>]>),
     CrossEncoder(CrossEncoder<'static, LentSlice<Layer>>),
 }
 

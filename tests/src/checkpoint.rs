@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
 use nanoembed_core::model::{FamilyModel, SliceWeights, Ways, Weights, read_config};
-use nanoembed_core::owned::folder::Modules;
-use nanoembed_core::owned::{DenseLayer, Recipe};
+use nanoembed_core::owned::folder::{HeadModule, Modules};
+use nanoembed_core::owned::{DenseLayer, HeadPart, Recipe};
 use nanoembed_core::text::json;
 use serde_json::Value;
 
@@ -141,11 +141,13 @@ impl Checkpoint {
         let Some(modules) = Modules::read(&texts).expect("modules.json") else {
             return Recipe::default();
         };
-        let dense = modules.dense.iter().map(|module| {
+        let head = modules.head.iter().map(|module| {
+            let HeadModule::Dense(module) = module else { panic!("{module:?}") };
             let file = File::read(&self.folder.join(&module.folder).join("model.safetensors"));
-            file.with(|weights| {
+            let layer = file.with(|weights| {
                 DenseLayer::read(&weights, "linear", module.bias, module.activation)
-            })
+            });
+            layer.map(HeadPart::Dense)
         });
         Recipe {
             pooling: modules
@@ -153,8 +155,9 @@ impl Checkpoint {
                 .iter()
                 .flat_map(|it| it.ways.iter().copied())
                 .collect::<Ways>(),
-            dense: dense.collect::<Result<_, _>>().expect("dense layers"),
+            head: head.collect::<Result<_, _>>().expect("dense layers"),
             normalize: modules.normalize,
+            ..Recipe::default()
         }
     }
 

@@ -10,7 +10,7 @@ use nanoembed_core::model::{
     Batch, Biases, DenseActivation, FamilyModel, InOrder, LayerSet, Mask, Run, Way, Ways, Window,
     read_config,
 };
-use nanoembed_core::owned::{DenseLayer, Recipe, TextEncoder};
+use nanoembed_core::owned::{DenseLayer, HeadPart, Recipe, TextEncoder};
 use nanoembed_core::text::json::Value;
 use nanoembed_tests::checkpoint::{Checkpoint, Expected};
 
@@ -196,7 +196,11 @@ fn weights_that_are_not_what_the_settings_say_are_refused() {
         bias: vec![0.0],
         activation: DenseActivation::Tanh,
     };
-    let dense = |pooling| Recipe { pooling, dense: vec![layer.clone()], normalize: false };
+    let dense = |pooling| Recipe {
+        pooling,
+        head: vec![HeadPart::Dense(layer.clone())],
+        ..Recipe::default()
+    };
     assert_eq!(open("roberta", &|_| {}, dense(Way::Mean.into())), Ok(()));
     let two = Ways::from(Way::Mean).with(Way::First);
     assert_eq!(open("roberta", &|_| {}, dense(two)), Err(ErrorKind::WrongShape));

@@ -18,7 +18,7 @@ use nanoembed::{Encoder, EncoderOptions, Pooling, Prefix};
 use nanoembed_core::event::Mode;
 
 use crate::commands::Command;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, warn};
 use crate::progress::Terminal;
 use choice::choice;
 use limits::{FileLimit, Read, SessionLimit};
@@ -100,6 +100,11 @@ pub(crate) struct ModelArgs {
     /// as reading it
     #[arg(long)]
     verify: bool,
+
+    /// Pass over settings of these names in a folder's files where nobody knows what they change and
+    /// the model would be refused; warns of each
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    allow_unknown: Vec<String>,
 
     /// How many threads to use [default: one for each of the CPU's]
     #[arg(long, value_name = "N", value_parser = threads)]
@@ -228,7 +233,11 @@ impl ModelArgs {
             verify_model(path, quiet)?;
         }
         match &self.model {
-            Some(path) => Source::open(path),
+            Some(path) => {
+                let source = Source::open_allowing(path, &self.allow_unknown)?;
+                source.warnings().iter().for_each(warn);
+                Ok(source)
+            }
             None => Source::built_in(),
         }
     }

@@ -4,8 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::observation::Observer;
 use crate::model::config::Config;
-use crate::model::head::dense::Dense;
-use crate::model::head::embedding::Embedding;
+use crate::model::head::embedding::{Embedding, HeadLayer};
 use crate::model::parallel::Parallel;
 use crate::model::pass::packed::workspace::Workspace;
 use crate::model::pass::packed::{Batch, Transformer};
@@ -18,16 +17,16 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 /// A transformer that embeds texts.
 ///
-/// `L` holds one [`Layer`] per layer, `D` the linear layers after the pooling: a slice, an array or
+/// `L` holds one [`Layer`] per layer, `D` the layers after the pooling: a slice, an array or
 /// a `Vec`.
 #[derive(Clone, Copy, Debug)]
-pub struct Encoder<L, D = [Dense<'static>; 0]> {
+pub struct Encoder<L, D = [HeadLayer<'static>; 0]> {
     /// The transformer.
     pub transformer: Transformer<L>,
     /// How hidden states become one vector.
     pub embedding: Embedding,
-    /// Linear layers after the pooling, in order.
-    pub dense: D,
+    /// Layers after the pooling, in order.
+    pub head: D,
 }
 
 impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
@@ -44,11 +43,11 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
         layers: L,
     ) -> Result<Self> {
         let transformer = Transformer::open(weights, config, layers)?;
-        Ok(Self { transformer, embedding, dense: [] })
+        Ok(Self { transformer, embedding, head: [] })
     }
 }
 
-impl<'m, L: AsRef<[Layer]> + Sync, D: AsRef<[Dense<'m>]>> Encoder<L, D> {
+impl<'m, L: AsRef<[Layer]> + Sync, D: AsRef<[HeadLayer<'m>]>> Encoder<L, D> {
     /// The transformer's sizes and settings.
     #[must_use]
     pub const fn config(&self) -> &Config {
@@ -58,19 +57,24 @@ impl<'m, L: AsRef<[Layer]> + Sync, D: AsRef<[Dense<'m>]>> Encoder<L, D> {
     /// Elements of an embedding.
     #[must_use]
     pub fn dimensions(&self) -> usize {
-        let last = self.dense.as_ref().last();
-        last.map_or(self.embedding.pooled(), |layer| layer.bias.len())
+        let layers = self.head.as_ref().iter();
+        layers.fold(self.embedding.pooled(), |width, layer| layer.outputs(width))
     }
 
-    /// Floats of scratch memory that [`embed`](Self::embed) takes: none without linear layers.
+    /// Floats of scratch memory that [`embed`](Self::embed) takes: none without layers after the
+    /// pooling.
     #[must_use]
     pub fn scratch(&self) -> usize {
-        let layers = self.dense.as_ref();
+        let layers = self.head.as_ref();
         if layers.is_empty() {
             return 0;
         }
-        let outputs = layers.iter().map(|layer| layer.bias.len());
-        outputs.fold(self.embedding.pooled(), usize::max).saturating_mul(2)
+        let (mut width, mut widest) = (self.embedding.pooled(), self.embedding.pooled());
+        for layer in layers {
+            width = layer.outputs(width);
+            widest = widest.max(width);
+        }
+        widest.saturating_mul(2)
     }
 
     /// How the model was made to run: see [`Transformer::plan`].
@@ -124,7 +128,7 @@ impl<'m, L: AsRef<[Layer]> + Sync, D: AsRef<[Dense<'m>]>> Encoder<L, D> {
         let mut each = |_, states: &[f32]| {
             let (row, length) = rows.next().ok_or(TOO_SMALL)?;
             let states = (states, skipped.min(*length));
-            self.embedding.write(run.kernels, self.dense.as_ref(), states, scratch, row)
+            self.embedding.write(run.kernels, self.head.as_ref(), states, scratch, row)
         };
         self.transformer.states(run, texts, workspace, &mut each, observe)
     }

@@ -67,7 +67,9 @@ pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
 #[cfg(feature = "families")]
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
 #[cfg(feature = "families")]
-pub use family::encoders::{Biases, ClassifierModel, FamilyModel, Prefixed, read_config};
+pub use family::encoders::{
+    Biases, ClassifierModel, FamilyModel, Prefixed, on_logits_of, read_config,
+};
 pub use family::gguf_names;
 pub use family::llama::hugging_face as decoder_names;
 #[cfg(feature = "families")]
@@ -81,7 +83,7 @@ pub use folder_file::FolderFile;
 #[cfg(feature = "families")]
 pub use head::classifier::{Classifier, HeadNorm};
 pub use head::dense::{Dense, DenseActivation};
-pub use head::embedding::Embedding as TextEmbedding;
+pub use head::embedding::{Embedding as TextEmbedding, HeadLayer};
 pub use head::ways::{Way, Ways};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use pass::packed::workspace::Workspace;
@@ -115,5 +117,5 @@ pub use table::{TableModel, TableSource};
 #[cfg(feature = "folder-models")]
 pub use transformer::{CrossEncoder, TransformerMemory, TransformerNeeds, TransformerSource};
 #[cfg(feature = "families")]
-pub(crate) use weights::as_said;
+pub(crate) use weights::as_said_at;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

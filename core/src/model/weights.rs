@@ -190,9 +190,18 @@ impl Matrix {
 ///
 /// [`ErrorKind::MissingTensor`] and, where it lies, [`ErrorKind::UnsupportedSetting`].
 pub(crate) fn as_said(found: Option<Matrix>, is_said: bool) -> Result<Option<Matrix>> {
+    as_said_at(found, is_said, |matrix| matrix.offset)
+}
+
+/// The same of a tensor that is known otherwise, and lies at an `offset`.
+pub(crate) fn as_said_at<T>(
+    found: Option<T>,
+    is_said: bool,
+    offset: impl FnOnce(&T) -> u64,
+) -> Result<Option<T>> {
     match (found, is_said) {
         (None, true) => Err(Error::without_offset(ErrorKind::MissingTensor)),
-        (Some(matrix), false) => Err(Error::new(matrix.offset, ErrorKind::UnsupportedSetting)),
+        (Some(tensor), false) => Err(Error::new(offset(&tensor), ErrorKind::UnsupportedSetting)),
         (found, _) => Ok(found),
     }
 }

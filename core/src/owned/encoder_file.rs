@@ -17,7 +17,7 @@ use crate::model::folder_tokenizer::{
     TokenizingMemory, TokenizingNeeds,
 };
 use crate::model::{
-    Batch, Dense, Encoder, FolderFile, Layer, ModelSource, Plan, Run, TransformerMemory,
+    Batch, Encoder, FolderFile, HeadLayer, Layer, ModelSource, Plan, Run, TransformerMemory,
     TransformerSource, Workspace,
 };
 use crate::text::json::{Fault, Read, chars};
@@ -53,7 +53,7 @@ pub struct EncoderFile<'a> {
     source: TransformerSource<'a>,
     texts: FolderTokenizerSource<'a>,
     tokenizer: FolderTokenizer<'a>,
-    model: Encoder<Vec<Layer>, Vec<Dense<'a>>>,
+    model: Encoder<Vec<Layer>, Vec<HeadLayer<'a>>>,
     kernels: Kernels,
     summaries: Vec<RowSummary>,
 }
@@ -308,17 +308,17 @@ fn model<'a>(
     kernels: &Kernels,
     bytes: &'a [u8],
     floats: &'a mut [f32],
-) -> Result<Encoder<Vec<Layer>, Vec<Dense<'a>>>> {
+) -> Result<Encoder<Vec<Layer>, Vec<HeadLayer<'a>>>> {
     let needs = source.embedding_needs()?;
     let layers = filled(needs.layers, Layer::EMPTY)?;
-    let dense = filled(needs.dense, Dense::EMPTY)?;
-    source.open(&without_names(bytes), kernels, TransformerMemory { layers, dense, floats })
+    let head = filled(needs.head, HeadLayer::EMPTY)?;
+    source.open(&without_names(bytes), kernels, TransformerMemory { layers, head, floats })
 }
 
 /// What the kernels need to know of the weights.
 fn summaries<'a>(
     source: &TransformerSource<'a>,
-    model: &Encoder<Vec<Layer>, Vec<Dense<'a>>>,
+    model: &Encoder<Vec<Layer>, Vec<HeadLayer<'a>>>,
     kernels: &Kernels,
     bytes: &[u8],
 ) -> Result<Vec<RowSummary>> {

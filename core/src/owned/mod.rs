@@ -132,7 +132,7 @@ pub use session::Session;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table_file::TableFile;
 #[cfg(feature = "pipeline")]
-pub use text_encoder::{DenseLayer, Recipe, TextEncoder};
+pub use text_encoder::{DenseLayer, HeadPart, NormLayer, Recipe, TextEncoder};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
 pub use text_file::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES, TextFile};
 #[cfg(feature = "pipeline")]

@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 use super::session::Session;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels, RowSummary};
-use crate::limit::filled;
+use crate::limit::{filled, reserved};
 use crate::model::{
-    Batch, Classifier, ClassifierModel, Config, Dense, DenseActivation, FamilyModel, HeadNorm,
-    Layer, Matrix, Observer, Parallel, Plan, Prefixed, Run, TextEmbedding, Transformer, Ways,
-    Weights, Workspace, as_said,
+    Batch, Classifier, ClassifierModel, Config, Dense, DenseActivation, FamilyModel, HeadLayer,
+    HeadNorm, Layer, Matrix, Observer, Parallel, Plan, Prefixed, Run, TextEmbedding, Transformer,
+    Ways, Weights, Workspace, as_said_at,
 };
+use crate::tensor::{Dtype, TensorHeader};
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
@@ -22,10 +23,85 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 pub struct Recipe {
     /// How they are pooled.
     pub pooling: Ways,
-    /// Linear layers behind that, the first first.
-    pub dense: Vec<DenseLayer>,
+    /// Layers after that, the first first.
+    pub head: Vec<HeadPart>,
     /// Whether what comes out is scaled to length 1.
     pub normalize: bool,
+    /// True if what comes out is the scores of classes: the model compares texts.
+    pub gives_scores: bool,
+}
+
+/// A layer after the pooling, with memory of its own.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum HeadPart {
+    /// A linear layer.
+    Dense(DenseLayer),
+    /// A layer norm.
+    Norm(NormLayer),
+    /// Scales the vector to length 1.
+    Normalize,
+}
+
+/// A layer norm, with memory of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NormLayer {
+    /// The factor of each element.
+    pub weight: Vec<f32>,
+    /// What is added to each; zeros where there is none.
+    pub bias: Vec<f32>,
+    /// Added to the variance.
+    pub epsilon: f32,
+}
+
+impl NormLayer {
+    /// The norm called `name` of vectors of `elements` elements, with a bias or without.
+    ///
+    /// # Errors
+    ///
+    /// As [`DenseLayer::read`].
+    pub fn read(
+        weights: &(impl Weights + ?Sized),
+        name: &str,
+        elements: usize,
+        (has_bias, epsilon): (bool, f32),
+    ) -> Result<Self> {
+        let weight = find(weights, name, ".weight")?.ok_or(MISSING)?;
+        let bias = match find_bias(weights, name, has_bias)? {
+            Some(bias) => vector(weights, &bias, elements)?,
+            None => filled(elements, 0.0)?,
+        };
+        Ok(Self { weight: vector(weights, &weight, elements)?, bias, epsilon })
+    }
+
+    const fn borrowed(&self) -> HeadNorm<'_> {
+        let Self { weight, bias, epsilon } = self;
+        HeadNorm { weight: weight.as_slice(), bias: bias.as_slice(), epsilon: *epsilon }
+    }
+}
+
+impl HeadPart {
+    const fn borrowed(&self) -> HeadLayer<'_> {
+        match self {
+            Self::Dense(dense) => HeadLayer::Dense(dense.borrowed()),
+            Self::Norm(norm) => HeadLayer::Norm(norm.borrowed()),
+            Self::Normalize => HeadLayer::Normalize,
+        }
+    }
+
+    /// Elements of the vector that it makes of one of `width` elements; `None` if it takes no such
+    /// vectors.
+    fn outputs(&self, width: usize) -> Option<usize> {
+        let fits = match self {
+            Self::Dense(layer) => {
+                let elements = width.checked_mul(layer.outputs());
+                layer.inputs == width && elements == Some(layer.weight.len())
+            }
+            Self::Norm(norm) => norm.weight.len() == width && norm.bias.len() == width,
+            Self::Normalize => true,
+        };
+        fits.then(|| self.borrowed().outputs(width))
+    }
 }
 
 /// A linear layer behind a model, with memory of its own.
@@ -55,11 +131,12 @@ impl DenseLayer {
         activation: DenseActivation,
     ) -> Result<Self> {
         let matrix = find(weights, name, ".weight")?.ok_or(MISSING)?;
-        let bias = match as_said(find(weights, name, ".bias")?, has_bias)? {
-            Some(bias) => vector(weights, &bias, matrix.rows)?,
-            None => filled(matrix.rows, 0.0)?,
+        let (rows, inputs) = (matrix.rows, matrix.cols);
+        let bias = match find_bias(weights, name, has_bias)? {
+            Some(bias) => vector(weights, &bias, rows)?,
+            None => filled(rows, 0.0)?,
         };
-        Ok(Self { inputs: matrix.cols, weight: values(weights, &matrix)?, bias, activation })
+        Ok(Self { inputs, weight: values(weights, &matrix)?, bias, activation })
     }
 
     const fn borrowed(&self) -> Dense<'_> {
@@ -75,12 +152,54 @@ impl DenseLayer {
     }
 }
 
-/// A tensor by the two parts of its name.
-fn find(weights: &(impl Weights + ?Sized), name: &str, kind: &str) -> Result<Option<Matrix>> {
-    weights.matrix(&[name, kind].concat())
+/// A tensor of a head: as models compute with it, or in doubles.
+enum Found {
+    Matrix(Matrix),
+    Doubles(TensorHeader<'static>),
 }
 
-fn values(weights: &(impl Weights + ?Sized), matrix: &Matrix) -> Result<Vec<f32>> {
+/// Where a tensor is, and its sizes.
+struct Place {
+    rows: usize,
+    cols: usize,
+    offset: u64,
+    found: Found,
+}
+
+/// A tensor by the two parts of its name.
+fn find(weights: &(impl Weights + ?Sized), name: &str, kind: &str) -> Result<Option<Place>> {
+    let name = [name, kind].concat();
+    if let Some(header) = weights.header(&name).filter(|header| header.dtype == Dtype::F64) {
+        let offset = header.offset;
+        let sizes = (usize::try_from(header.shape.rows()).ok(), header.shape.cols());
+        let (Some(rows), Some(cols)) = sizes else {
+            return Err(Error::new(offset, ErrorKind::SizeOverflow));
+        };
+        let too_large = |_| Error::new(offset, ErrorKind::SizeOverflow);
+        let cols = usize::try_from(cols).map_err(too_large)?;
+        return Ok(Some(Place { rows, cols, offset, found: Found::Doubles(header) }));
+    }
+    let matrix = weights.matrix(&name)?;
+    Ok(matrix.map(|matrix| {
+        let Matrix { rows, cols, offset, .. } = matrix;
+        Place { rows, cols, offset, found: Found::Matrix(matrix) }
+    }))
+}
+
+/// The bias of a layer, which is there if its settings say so.
+fn find_bias(
+    weights: &(impl Weights + ?Sized),
+    name: &str,
+    is_said: bool,
+) -> Result<Option<Place>> {
+    as_said_at(find(weights, name, ".bias")?, is_said, |place| place.offset)
+}
+
+fn values(weights: &(impl Weights + ?Sized), place: &Place) -> Result<Vec<f32>> {
+    let matrix = match &place.found {
+        Found::Matrix(matrix) => matrix,
+        Found::Doubles(header) => return doubles(weights, header),
+    };
     let too_large = Error::new(matrix.offset, ErrorKind::SizeOverflow);
     let mut values = filled(matrix.rows.checked_mul(matrix.cols).ok_or(too_large)?, 0.0)?;
     let mut tile = match weights.borrows() {
@@ -92,10 +211,26 @@ fn values(weights: &(impl Weights + ?Sized), matrix: &Matrix) -> Result<Vec<f32>
     Ok(values)
 }
 
-fn vector(weights: &(impl Weights + ?Sized), matrix: &Matrix, elements: usize) -> Result<Vec<f32>> {
-    match (matrix.rows, matrix.cols) == (1, elements) {
-        true => values(weights, matrix),
-        false => Err(Error::new(matrix.offset, ErrorKind::WrongShape)),
+/// Doubles, as programs of statistics write them, rounded.
+fn doubles(weights: &(impl Weights + ?Sized), header: &TensorHeader<'static>) -> Result<Vec<f32>> {
+    let too_large = Error::new(header.offset, ErrorKind::SizeOverflow);
+    let bytes = usize::try_from(header.bytes).map_err(|_| too_large)?;
+    let mut tile = if weights.borrows() { Vec::new() } else { filled(bytes, 0)? };
+    let bytes = weights.bytes(header.offset, bytes, &mut tile)?;
+    let (values, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(Error::new(header.offset, ErrorKind::SizeMismatch));
+    }
+    let mut rounded = reserved(values.len())?;
+    #[allow(clippy::cast_possible_truncation)] // models compute in singles
+    rounded.extend(values.iter().map(|value| f64::from_le_bytes(*value) as f32));
+    Ok(rounded)
+}
+
+fn vector(weights: &(impl Weights + ?Sized), place: &Place, elements: usize) -> Result<Vec<f32>> {
+    match (place.rows, place.cols) == (1, elements) {
+        true => values(weights, place),
+        false => Err(Error::new(place.offset, ErrorKind::WrongShape)),
     }
 }
 
@@ -104,7 +239,7 @@ fn vector(weights: &(impl Weights + ?Sized), matrix: &Matrix, elements: usize) -
 struct OwnedClassifier {
     model: ClassifierModel,
     hidden: DenseLayer,
-    norm: Option<(Vec<f32>, Vec<f32>)>,
+    norm: Option<NormLayer>,
     output: DenseLayer,
 }
 
@@ -114,7 +249,7 @@ impl OwnedClassifier {
         weights: &Prefixed<'_, W>,
         beside: &W,
         model: ClassifierModel,
-        width: usize,
+        Config { hidden: width, epsilon, .. }: Config,
     ) -> Result<Self> {
         let layer = |name, has_bias, activation| match find(weights, name, ".weight")? {
             Some(_) => DenseLayer::read(weights, name, has_bias, activation),
@@ -126,25 +261,18 @@ impl OwnedClassifier {
             return Err(Error::without_offset(ErrorKind::WrongShape));
         }
         let norm = match model.norm {
-            Some(name) => {
-                let weight = find(beside, name, ".weight")?.ok_or(MISSING)?;
-                let bias = match as_said(find(beside, name, ".bias")?, model.norm_bias)? {
-                    Some(bias) => vector(beside, &bias, width)?,
-                    None => filled(width, 0.0)?,
-                };
-                Some((vector(beside, &weight, width)?, bias))
-            }
+            // Its epsilon is the model's.
+            Some(name) => Some(NormLayer::read(beside, name, width, (model.norm_bias, epsilon))?),
             None => None,
         };
         Ok(Self { model, hidden, norm, output })
     }
 
-    fn borrowed(&self, epsilon: f32) -> Classifier<'_> {
-        let norm = self.norm.as_ref();
+    fn borrowed(&self) -> Classifier<'_> {
         Classifier {
             pooling: self.model.pooling,
             hidden: self.hidden.borrowed(),
-            norm: norm.map(|(weight, bias)| HeadNorm { weight, bias, epsilon }),
+            norm: self.norm.as_ref().map(NormLayer::borrowed),
             output: self.output.borrowed(),
         }
     }
@@ -177,12 +305,9 @@ impl TextEncoder {
     ) -> Result<Self> {
         let FamilyModel { config, names, .. } = *model;
         let mut width = recipe.pooling.count().max(1).saturating_mul(config.hidden);
-        for layer in &recipe.dense {
-            if layer.inputs != width || layer.weight.len() != width.saturating_mul(layer.outputs())
-            {
-                return Err(Error::without_offset(ErrorKind::WrongShape));
-            }
-            width = layer.outputs();
+        for layer in &recipe.head {
+            let unfit = Error::without_offset(ErrorKind::WrongShape);
+            width = layer.outputs(width).ok_or(unfit)?;
         }
         let named = Prefixed::new(weights, names)?;
         model.check_biases(&named)?;
@@ -190,7 +315,7 @@ impl TextEncoder {
         let encoder = Transformer::from_family(&named, config, names, layers)?;
         let classifier = model
             .classifier
-            .map(|classifier| OwnedClassifier::read(&named, weights, classifier, config.hidden));
+            .map(|classifier| OwnedClassifier::read(&named, weights, classifier, config));
         let kernels = kernel::detect();
         let mut opened = Self {
             encoder,
@@ -251,7 +376,8 @@ impl TextEncoder {
     /// Elements of an embedding.
     #[must_use]
     pub fn dimensions(&self) -> usize {
-        self.recipe.dense.last().map_or_else(|| self.pooled(), DenseLayer::outputs)
+        let head = self.recipe.head.iter().map(HeadPart::borrowed);
+        head.fold(self.pooled(), |width, layer| layer.outputs(width))
     }
 
     /// Elements of what pooling makes.
@@ -262,6 +388,9 @@ impl TextEncoder {
     /// Classes that [`classify`](Self::classify) tells apart; 0 for models without such a head.
     #[must_use]
     pub fn labels(&self) -> usize {
+        if self.recipe.gives_scores {
+            return self.dimensions();
+        }
         self.classifier.as_ref().map_or(0, |classifier| classifier.output.outputs())
     }
 
@@ -365,11 +494,14 @@ impl TextEncoder {
         if !fits {
             return Err(INVALID);
         }
-        let widest = self.recipe.dense.iter().map(DenseLayer::outputs).fold(pooled, usize::max);
+        let (mut width, mut widest) = (pooled, pooled);
+        let mut layers = reserved(self.recipe.head.len())?;
+        for layer in self.recipe.head.iter().map(HeadPart::borrowed) {
+            width = layer.outputs(width);
+            widest = widest.max(width);
+            layers.push(layer);
+        }
         let mut scratch = filled(widest.saturating_mul(2), 0.0)?;
-        let mut layers = filled(self.recipe.dense.len(), Dense::EMPTY)?;
-        let borrowed = self.recipe.dense.iter().map(DenseLayer::borrowed);
-        layers.iter_mut().zip(borrowed).for_each(|(to, layer)| *to = layer);
         let Recipe { pooling, normalize, .. } = self.recipe;
         let embedding = TextEmbedding { width: self.config().hidden, pooling, normalize };
         let mut rows = out.chunks_exact_mut(dimensions);
@@ -394,12 +526,15 @@ impl TextEncoder {
         texts: &Batch<'_>,
         out: &mut [f32],
     ) -> Result<()> {
+        if self.recipe.gives_scores {
+            return self.embed(weights, session, parallel, texts, &[], out);
+        }
         let Some(classifier) = &self.classifier else { return Err(INVALID) };
         let labels = self.labels();
         if labels == 0 || texts.lengths.len().checked_mul(labels) != Some(out.len()) {
             return Err(INVALID);
         }
-        let head = classifier.borrowed(self.config().epsilon);
+        let head = classifier.borrowed();
         let mut scratch = filled(self.config().hidden.saturating_mul(2), 0.0)?;
         let mut rows = out.chunks_exact_mut(labels);
         self.states(weights, session, parallel, texts, &mut |_, states| {

@@ -16,8 +16,8 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::Pipeline;
 use super::folder::{FolderFault, FolderModel, FolderResult, Labels, Prompts};
+use super::{Pipeline, PipelineParts};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::format::amb::TokenizerKind;
@@ -111,22 +111,26 @@ impl<'f> TextFile<'f> {
     /// no such thing, and as [`Pipeline::from_parts`].
     pub fn pipeline(&self) -> FolderResult<Pipeline> {
         let fault = |fault: Fault<'_>| FolderFault::new(TOKENIZER, fault);
-        let Parts { settings, tokens, scores, merges } =
-            self.parts().map_err(|error| fault(Fault::of(error)))?;
-        Pipeline::from_parts(settings, &tokens, scores.as_deref(), &merges).map_err(fault)
+        let parts = self.parts().map_err(|error| fault(Fault::of(error)))?;
+        let PipelineParts { settings, tokens, scores, merges } = parts;
+        let opened = match self.model.is_table() {
+            true => Pipeline::from_parts_alone(settings, &tokens, scores.as_deref(), &merges),
+            false => Pipeline::from_parts(settings, &tokens, scores.as_deref(), &merges),
+        };
+        opened.map_err(fault)
     }
 
-    fn parts(&self) -> Result<Parts<'f>> {
+    fn parts(&self) -> Result<PipelineParts<'f>> {
         match &self.source {
             #[cfg(feature = "embd")]
-            ModelSource::Embd(embd) => Parts::of_embd(embd),
+            ModelSource::Embd(embd) => PipelineParts::of_embd(embd),
             #[cfg(feature = "amb")]
             ModelSource::Amb(amb) => {
                 let tokenizer = amb.tokenizer().ok_or(MISSING)?;
                 if tokenizer.kind() != TokenizerKind::Custom {
                     return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
                 }
-                Parts::of_payload(tokenizer.payload())
+                PipelineParts::of_payload(tokenizer.payload())
             }
             #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => Err(MISSING),
@@ -146,15 +150,8 @@ fn text<'f>(source: &ModelSource<'f>, path: &str) -> Result<Option<Cow<'f, str>>
     }
 }
 
-/// A tokenizer in parts: see [`Pipeline::from_parts`].
-struct Parts<'f> {
-    settings: &'f str,
-    tokens: Vec<&'f str>,
-    scores: Option<Vec<f64>>,
-    merges: Vec<(u32, u32)>,
-}
-
-impl<'f> Parts<'f> {
+/// What a file keeps of a tokenizer.
+impl<'f> PipelineParts<'f> {
     #[cfg(feature = "embd")]
     fn of_embd(embd: &Embd<'f>) -> Result<Self> {
         let bytes = |name| embd.tensor(name).map(|tensor| tensor.data());

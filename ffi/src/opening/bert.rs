@@ -148,7 +148,7 @@ impl BertOpening {
             encoder: Encoder {
                 transformer: Transformer::unlocated(self.config.transformer, layers),
                 embedding: self.config.embedding(),
-                dense: [],
+                head: [],
             },
             kernels: kernel::detect(),
             summaries: &[],

@@ -93,6 +93,15 @@ impl DecoderSettings {
     pub(super) fn check_tensors<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
         let is_foreign = |name: &&str| !is_decoder_tensor_of(name, &self.sizes, self.biases);
         match names.into_iter().find(is_foreign) {
+            Some(name) if name == "embed_tokens.weight" => {
+                let message = format!(
+                    "the tensors have no `model.` before their names, as those of a model that embeds texts, and there is no `{MODULES}` that says how"
+                );
+                let failure = self.refuse(ErrorKind::UnsupportedSetting, message);
+                Err(failure.with_hint(format!(
+                    "take the model's `{MODULES}` and the folders that it names, too"
+                )))
+            }
             Some(name) => {
                 let message = format!("no model that is known here uses the tensor `{name}`");
                 Err(self.refuse(ErrorKind::UnsupportedSetting, message))

@@ -11,7 +11,7 @@ use nanoembed_core::tensor::{Encoding, Weight};
 
 use super::layer_names::{NamesFile, Numbered};
 use super::targets::Item;
-use super::writing::{Job, Target, Writing, WrittenFile, check_adapter, residual};
+use super::writing::{Job, Target, Writing, WrittenFile, check_beside, residual};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
 use crate::stored::{Contents, FileSet, Values};
@@ -187,7 +187,7 @@ fn open(inputs: &[PathBuf], target: Target, observer: &dyn Observer) -> Result<V
             continue;
         }
         let set = FileSet::open(input)?;
-        check_adapter(&set)?;
+        check_beside(&set)?;
         sets.push(set);
     }
     let uqff = sets.iter().find(|set| set.format() == Some(Format::Uqff));

@@ -120,11 +120,11 @@ impl CrossEncoder {
                 .with_hint("`nanoembed embed` runs models that embed texts")
         };
         let text = opened.text().ok_or_else(other)?;
-        let compares = match &text.model().described {
+        let has_head = match &text.model().described {
             Described::Transformer(family) => family.classifier.is_some(),
             _ => false,
         };
-        if !compares {
+        if !has_head && !text.model().compares() {
             return Err(other());
         }
         let model = text.open()?;

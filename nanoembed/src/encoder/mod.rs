@@ -145,6 +145,13 @@ impl Encoder {
         Ok(encoder)
     }
 
+    /// A warning for each unknown setting that was passed over: see
+    /// [`EncoderOptions::allow_unknown`].
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.source.warnings()
+    }
+
     /// The same model with something else before every text: see [`EncoderOptions::prompt`].
     ///
     /// # Errors

@@ -44,6 +44,7 @@ pub struct EncoderOptions {
     pub(super) pooling: Option<Pooling>,
     pub(super) prompt: Prefix,
     pub(super) limits: Limits,
+    unknown: Vec<String>,
 }
 
 impl EncoderOptions {
@@ -109,6 +110,13 @@ impl EncoderOptions {
         self
     }
 
+    /// Passes over members of these names in the texts of a folder, where nobody knows what they
+    /// change and the model would be refused: [`Encoder::warnings`] tells them.
+    #[must_use]
+    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
     /// Opens a model: see [`Encoder::open`].
     ///
     /// # Errors
@@ -116,7 +124,7 @@ impl EncoderOptions {
     /// As [`Encoder::open`], and [`Kind::Usage`](crate::Kind::Usage) for what this model does not
     /// have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Encoder> {
-        self.open_source(Source::open(&literal(path.as_ref()))?)
+        self.open_source(Source::open_allowing(&literal(path.as_ref()), &self.unknown)?)
     }
 
     /// A model in memory: see [`Encoder::from_bytes`].

@@ -1,8 +1,10 @@
 //! Where a model comes from: a file, several, bytes, or the program itself.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::folder::files::EncoderFolder;
+use super::folder::texts::Allowed;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
 use crate::convert::checkpoint::hugging_face::is_safetensors;
@@ -50,6 +52,12 @@ impl Source {
     /// is stdin; the name of the model that is part of the program means that, unless there is such
     /// a file.
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_allowing(path, &[])
+    }
+
+    /// The same, but unknown members of these names are passed over in the texts of a folder with a
+    /// model that embeds or compares: see [`warnings`](Self::warnings).
+    pub fn open_allowing(path: &Path, unknown: &[String]) -> Result<Self> {
         if is_built_in_name(path) {
             return Self::built_in();
         }
@@ -58,7 +66,7 @@ impl Source {
             return Ok(Self { name, content: Content::Bundle(Box::new(bundle)) });
         }
         if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
-            let folder = EncoderFolder::open(path)?;
+            let folder = EncoderFolder::open_allowing(path, &Arc::new(Allowed::new(unknown)))?;
             let name = folder.name();
             return Ok(Self { name, content: Content::Folder(Box::new(folder)) });
         }
@@ -90,6 +98,14 @@ impl Source {
                 env!("CARGO_PKG_REPOSITORY"),
                 " nanoembed-cli` builds one in"
             )))
+        }
+    }
+
+    /// A warning for each unknown setting that was passed over.
+    pub fn warnings(&self) -> Vec<String> {
+        match &self.content {
+            Content::Folder(folder) => folder.texts().allowed().warnings(),
+            Content::Whole(_) | Content::Bundle(_) => Vec::new(),
         }
     }
 

@@ -16,7 +16,7 @@ use nanoembed_core::tensor::{Encoding, TensorView};
 use nanoembed_core::text::json::chars;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
-use super::folder_weights::safetensors_in;
+use super::folder_weights::{own_folder, safetensors_in};
 use super::{Contents, Stored, Values};
 use super::{explained, gguf_parts, int8, uqff_set};
 use crate::error::{Error, Result, name_of};
@@ -395,7 +395,7 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
 }
 
 /// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF
-/// file.
+/// file, or the weights of the first module in a folder of its own.
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     if let Some(files) = safetensors_in(path)? {
         return Ok(files);
@@ -407,8 +407,12 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     if let Some(parts) = parts {
         return Ok(parts);
     }
-    let uqff = uqff_in(path)?.map(|first| uqff_shards(&first));
-    uqff.ok_or_else(|| {
+    if let Some(first) = uqff_in(path)? {
+        return Ok(uqff_shards(&first));
+    }
+    let own = own_folder(path)?;
+    let of_module = if own == path { None } else { safetensors_in(&own)? };
+    of_module.ok_or_else(|| {
         let message = format!("there is no `{WEIGHTS}` in this folder, and no UQFF file");
         Error::not_found(message).at(name_of(path))
     })

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::folder::{WEIGHTS, WEIGHTS_INDEX};
+use nanoembed_core::owned::folder::{Modules, WEIGHTS, WEIGHTS_INDEX};
 use nanoembed_core::text::path::is_file_name;
 use serde_json::Value;
 
 use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
+use crate::open::folder::texts::FolderTexts;
 
 /// What is not quantised of a model in UQFF.
 pub const RESIDUAL: &str = "residual.safetensors";
@@ -21,6 +22,20 @@ pub const PICKLE: &str = "pytorch_model.bin";
 pub fn safetensors_in(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
     let single = folder.join(WEIGHTS);
     if single.exists() { Ok(Some(vec![single])) } else { indexed_parts(folder) }
+}
+
+/// The folder that holds the transformer or the table of the model in `folder`: itself, or the one
+/// that `modules.json` names.
+pub fn own_folder(folder: &Path) -> Result<PathBuf> {
+    let inner = FolderTexts::of(folder).read(|texts| Modules::first_folder(texts))?;
+    Ok(if inner.is_empty() { folder.to_owned() } else { folder.join(inner) })
+}
+
+/// The folder of the whole model that has its transformer or its table in `own`: above it, if
+/// `modules.json` there names it.
+pub fn model_folder(own: &Path) -> PathBuf {
+    let is_own = |above: &&Path| own_folder(above).is_ok_and(|inner| inner == own);
+    own.parent().filter(is_own).unwrap_or(own).to_owned()
 }
 
 /// What is said of a folder that has its weights only in a form that is not read here: a pickle, or

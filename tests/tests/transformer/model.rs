@@ -171,7 +171,7 @@ impl Model {
         let transformer = Transformer::from_family(&weights, self.config, &NAMES, layers).unwrap();
         let embedding =
             TextEmbedding { width: HIDDEN, pooling: Way::Last.into(), normalize: false };
-        Encoder { transformer, embedding, dense: [] }
+        Encoder { transformer, embedding, head: [] }
     }
 
     /// The vectors of the last tokens of some texts.

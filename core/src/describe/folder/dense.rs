@@ -1,4 +1,4 @@
-//! The `config.json` of a module with a linear layer.
+//! The `config.json` of a module with a linear layer, and of one with a layer norm.
 
 use crate::limit::Limit;
 use crate::model::DenseActivation;
@@ -16,29 +16,49 @@ pub struct DenseSettings {
     pub bias: bool,
     /// What is applied to its output.
     pub activation: DenseActivation,
+    /// True if its output is the scores of classes, which ends the model.
+    pub gives_scores: bool,
+}
+
+const INPUT: &str = "module_input_name";
+const OUTPUT: &str = "module_output_name";
+
+/// Rejects the name of a value other than the text's vector.
+fn only_embedding<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, ()> {
+    let only = "only \"sentence_embedding\" is done";
+    config.neutral(name, only, |value| value.is_text("sentence_embedding"))
+}
+
+/// Reads the `config.json` of a layer norm: how many elements it takes.
+pub(super) fn layer_norm<'t>(config: &Object<'t>) -> Read<'t, usize> {
+    let elements = size(config, "dimension")?;
+    config.finish(&[])?;
+    Ok(elements)
+}
+
+/// A size that models have.
+fn size<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, usize> {
+    let size = config.integer(name)?;
+    let size = config.needed(name, size)?;
+    let within = Limit::SIZE.check(size).ok().filter(|size| *size > 0);
+    within.ok_or_else(|| config.bad(name, "a size that models have is needed"))
 }
 
 impl DenseSettings {
     pub(super) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
-        let size = |name: &'static str| {
-            let size = config.integer(name)?;
-            let size = config.needed(name, size)?;
-            let within = Limit::SIZE.check(size).ok().filter(|size| *size > 0);
-            within.ok_or_else(|| config.bad(name, "a size that models have is needed"))
-        };
-        let (inputs, outputs) = (size("in_features")?, size("out_features")?);
+        let (inputs, outputs) = (size(config, "in_features")?, size(config, "out_features")?);
         let name = config.text("activation_function")?.unwrap_or("Tanh");
         let activation = DenseActivation::of_torch(name).ok_or_else(|| {
             let only = "Identity, Tanh, ReLU, GELU, SiLU and Sigmoid are known";
             config.unsupported("activation_function", only)
         })?;
         let bias = config.truth("bias")?.unwrap_or(true);
-        for name in ["module_input_name", "module_output_name"] {
-            config.neutral(name, "only \"sentence_embedding\" is done", |value| {
-                value.is_text("sentence_embedding")
-            })?;
+        only_embedding(config, INPUT)?;
+        let gives_scores = config.get(OUTPUT).is_some_and(|name| name.is_text("scores"));
+        if !gives_scores {
+            only_embedding(config, OUTPUT)?;
         }
         config.finish(&[])?;
-        Ok(Self { inputs, outputs, bias, activation })
+        Ok(Self { inputs, outputs, bias, activation, gives_scores })
     }
 }

@@ -3,11 +3,12 @@
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
 use super::masked::refuse_masked;
 use super::modules::Modules;
+use super::prompts::FolderPrompts;
 use super::table::{TableSettings, described_table};
 use super::texts::{ReadText, TextPath, Texts};
 use super::{CONFIG, Origin};
 use crate::error::{Error, ErrorKind};
-use crate::model::{FamilyModel, read_config};
+use crate::model::{DenseActivation, FamilyModel, read_config};
 use crate::text::json::{Fault, Value};
 
 /// The settings of a tokenizer beside its file.
@@ -28,6 +29,8 @@ pub struct Description<'a> {
     pub settings: EncoderSettings,
     /// `model_max_length` of the tokenizer.
     pub tokenizer_limit: Option<u64>,
+    /// What the scores of a model that compares texts by its modules become.
+    pub on_scores: Option<DenseActivation>,
 }
 
 /// What a model is.
@@ -73,16 +76,33 @@ impl<'a> Description<'a> {
         if adapter.is_some() && matches!(kind, Kind::Transformer(_)) {
             return Err(at(ADAPTER).fault(REFUSED_ADAPTER));
         }
-        Ok(Self { modules, kind, settings, tokenizer_limit })
+        let mut described = Self { modules, kind, settings, tokenizer_limit, on_scores: None };
+        described.take_scores(texts)?;
+        Ok(described)
+    }
+
+    /// Reads what becomes of the scores of a cross-encoder whose modules are listed.
+    fn take_scores(&mut self, texts: &dyn Texts<'a>) -> ReadText<'a, ()> {
+        let Kind::Transformer(family) = &mut self.kind else { return Ok(()) };
+        if self.modules.are_transformer_alone() {
+            let head = family.classifier.as_mut().filter(|_| self.settings.classifies);
+            let Some(head) = head else { return Err(self.modules.do_not_pool()) };
+            head.on_logits = FolderPrompts::read(texts, true)?.on_logits.or(head.on_logits);
+        } else if self.modules.give_scores {
+            self.on_scores = FolderPrompts::read(texts, true)?.on_logits;
+        }
+        Ok(())
     }
 
     /// Returns true if the model compares two texts and embeds none.
     #[must_use]
     pub const fn compares(&self) -> bool {
-        match &self.kind {
-            Kind::Transformer(family) => family.classifier.is_some() && !self.modules.are_listed(),
+        let has_head = match &self.kind {
+            Kind::Transformer(family) => family.classifier.is_some(),
             Kind::Table(_) => false,
-        }
+        };
+        let has_modules = self.modules.are_listed() && !self.modules.are_transformer_alone();
+        self.modules.give_scores || has_head && !has_modules
     }
 }
 

@@ -31,6 +31,9 @@ const LOADING: &[&str] = &[
     "use_safetensors",
 ];
 
+/// The member with what the transformer is used for.
+const TASK: &str = "transformer_task";
+
 /// How texts are put together to be run.
 const BATCHING: &[&str] = &["padding", "return_tensors", "pad_to_multiple_of"];
 
@@ -42,6 +45,8 @@ pub struct EncoderSettings {
     pub max_tokens: Option<u64>,
     /// Whether texts are made lower case before the tokenizer sees them.
     pub lower_case: bool,
+    /// True if the module gives the scores that the transformer's own head makes.
+    pub classifies: bool,
 }
 
 impl EncoderSettings {
@@ -57,9 +62,17 @@ impl EncoderSettings {
     pub(super) fn of<'t>(settings: &Object<'t>) -> Read<'t, Self> {
         let max_tokens = settings.integer("max_seq_length")?.filter(|limit| *limit > 0);
         let lower_case = settings.truth("do_lower_case")?.unwrap_or(false);
-        settings.neutral("transformer_task", "only \"feature-extraction\" is done", |task| {
-            task.is_text("feature-extraction")
-        })?;
+        let task = settings.get(TASK);
+        let classifies = task.is_some_and(|task| task.is_text("sequence-classification"));
+        if !classifies {
+            settings.neutral(TASK, "only \"feature-extraction\" is done", |task| {
+                task.is_text("feature-extraction")
+            })?;
+        }
+        let (states, output) = match classifies {
+            true => ("logits", "scores"),
+            false => ("last_hidden_state", "token_embeddings"),
+        };
         for name in ["tokenizer_args", "config_args", "processor_kwargs", "config_kwargs"] {
             settings.neutral(name, "nothing in it is honoured", |value| {
                 value.kind() == Kind::BeginObject && value.members().count() == 0
@@ -72,19 +85,16 @@ impl EncoderSettings {
             value.kind() == Kind::BeginObject
                 && value.members().all(|(_, modality)| has_only(modality, BATCHING))
         })?;
-        for (name, usual) in [
-            ("method_output_name", "last_hidden_state"),
-            ("module_output_name", "token_embeddings"),
-        ] {
+        for (name, usual) in [("method_output_name", states), ("module_output_name", output)] {
             settings.neutral(name, "only the usual output is taken", |it| it.is_text(usual))?;
         }
         settings.neutral(
             "modality_config",
             "only the usual output of texts is taken",
-            |value| value.member("text").is_none_or(is_usual),
+            |value| value.member("text").is_none_or(|text| is_usual(text, states)),
         )?;
         settings.finish(IRRELEVANT)?;
-        Ok(Self { max_tokens, lower_case })
+        Ok(Self { max_tokens, lower_case, classifies })
     }
 }
 
@@ -94,11 +104,11 @@ fn has_only(value: Value<'_>, names: &[&str]) -> bool {
         && value.members().all(|(name, _)| names.iter().any(|known| is(name, known)))
 }
 
-/// Whether texts are run as everywhere: what the last layer makes of their tokens is taken.
-fn is_usual(texts: Value<'_>) -> bool {
+/// Returns true if texts are run as everywhere: the output called `states` is taken.
+fn is_usual(texts: Value<'_>, states: &str) -> bool {
     texts.members().all(|(name, value)| {
         is(name, "method") && value.is_text("forward")
-            || is(name, "method_output_name") && value.is_text("last_hidden_state")
+            || is(name, "method_output_name") && value.is_text(states)
     })
 }
 

@@ -16,6 +16,10 @@ pub(super) enum ModuleKind {
     Table,
     Pooling,
     Dense,
+    /// A linear layer that gives the scores of classes.
+    #[cfg(feature = "families")]
+    Scores,
+    LayerNorm,
     Normalize,
     Dropout,
 }
@@ -27,10 +31,10 @@ impl ModuleKind {
             (self, last),
             (Self::Transformer | Self::Table, None)
                 | (Self::Pooling, Some(Self::Transformer))
-                | (Self::Dense, Some(Self::Pooling | Self::Dense | Self::Table))
+                | (Self::Dense | Self::LayerNorm | Self::Normalize, Some(Self::Table))
                 | (
-                    Self::Normalize,
-                    Some(Self::Pooling | Self::Dense | Self::Table | Self::Normalize)
+                    Self::Dense | Self::LayerNorm | Self::Normalize,
+                    Some(Self::Pooling | Self::Dense | Self::LayerNorm | Self::Normalize)
                 )
                 | (Self::Dropout, Some(_))
         )
@@ -72,6 +76,7 @@ impl<'t> Module<'t> {
             "StaticEmbedding" => Some(ModuleKind::Table),
             "Pooling" => Some(ModuleKind::Pooling),
             "Dense" => Some(ModuleKind::Dense),
+            "LayerNorm" => Some(ModuleKind::LayerNorm),
             "Normalize" => Some(ModuleKind::Normalize),
             "Dropout" => Some(ModuleKind::Dropout),
             _ => None,

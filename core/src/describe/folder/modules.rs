@@ -2,13 +2,13 @@
 //! Without it, the pooling alone may be there.
 
 #[cfg(feature = "families")]
-use super::dense::DenseSettings;
+use super::dense::{DenseSettings, layer_norm};
 #[cfg(feature = "families")]
 use super::module::check_normalize;
 use super::module::{MOST_MODULES, Module, ModuleKind};
 #[cfg(feature = "families")]
 use super::pooling::PoolingSettings;
-use super::texts::{ReadText, TextPath, Texts};
+use super::texts::{ReadText, TextFault, TextPath, Texts};
 use super::{CONFIG, MODULES};
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Kind, Object, Read, Value};
@@ -33,11 +33,15 @@ pub struct Modules<'a> {
     /// How the tokens' vectors become one; `None` for a table.
     #[cfg(feature = "families")]
     pub pooling: Option<PoolingSettings>,
-    /// Dense layers after the pooling.
+    /// Modules after the pooling, but for a last one that scales vectors to length 1.
     #[cfg(feature = "families")]
-    pub dense: heapless::Vec<DenseModule<'a>, MOST_MODULES>,
+    pub head: heapless::Vec<HeadModule<'a>, MOST_MODULES>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
+    /// True if the result is the scores of classes.
+    pub give_scores: bool,
+    /// Offset of the list.
+    list: u64,
 }
 
 /// The text that describes the modules of a model.
@@ -62,6 +66,31 @@ pub enum Base {
     Table,
 }
 
+/// A module after the pooling.
+#[cfg(feature = "families")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HeadModule<'a> {
+    /// A linear layer.
+    Dense(DenseModule<'a>),
+    /// A layer norm.
+    LayerNorm(LayerNormModule<'a>),
+    /// Scales vectors to length 1.
+    Normalize,
+}
+
+/// A layer norm.
+#[cfg(feature = "families")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LayerNormModule<'a> {
+    /// Its folder, as JSON spells it, without `/` at its end: the weights are in `model.safetensors`
+    /// there, as `norm.weight` and `norm.bias`.
+    pub folder: &'a str,
+    /// Elements of a vector.
+    pub elements: usize,
+}
+
 /// A dense layer.
 #[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,16 +113,12 @@ impl<'a> Modules<'a> {
         let Some(text) = LIST.text(texts)? else { return Self::assumed(texts) };
         let list = LIST.value(text)?;
         check_list(list)?;
-        let mut modules = Self { origin: Origin::List, ..Self::NONE };
+        let mut modules = Self { origin: Origin::List, list: list.offset(), ..Self::NONE };
         let mut last = None;
         for item in list.items() {
             last = modules.add(texts, &module(item)?, last)?;
         }
-        if last.is_none() || !modules.are_whole() {
-            let only = "a model without a module that pools makes no embedding of a text";
-            return Err(wrong_list(list, ErrorKind::UnsupportedSetting, only));
-        }
-        Ok(modules)
+        if last.is_none() { Err(modules.do_not_pool()) } else { Ok(modules) }
     }
 
     /// The folders of all modules that have one of their own, whatever they do, as JSON spells them,
@@ -116,11 +141,23 @@ impl<'a> Modules<'a> {
         let list = LIST.value(text)?;
         check_list(list)?;
         for item in list.items() {
-            let path =
-                Object::new(item).and_then(|it| it.text("path")).map(Option::unwrap_or_default);
-            add(path.and_then(|path| folder(item, path)).map_err(|fault| LIST.fault(fault))?);
+            add(folder_in_list(item)?);
         }
         Ok(folders)
+    }
+
+    /// The folder of the first module, whatever it is, as JSON spells it, without `/` at its end: empty
+    /// where nothing lists the modules.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with `modules.json`.
+    #[cfg(feature = "families")]
+    pub fn first_folder(texts: &dyn Texts<'a>) -> ReadText<'a, &'a str> {
+        let Some(text) = LIST.text(texts)? else { return Ok("") };
+        let list = LIST.value(text)?;
+        check_list(list)?;
+        list.items().next().map_or(Ok(""), folder_in_list)
     }
 
     const NONE: Self = Self {
@@ -130,8 +167,10 @@ impl<'a> Modules<'a> {
         #[cfg(feature = "families")]
         pooling: None,
         #[cfg(feature = "families")]
-        dense: heapless::Vec::new(),
+        head: heapless::Vec::new(),
         normalize: false,
+        give_scores: false,
+        list: 0,
     };
 
     /// What models do without `modules.json`.
@@ -151,13 +190,17 @@ impl<'a> Modules<'a> {
         Ok(Self { normalize: true, ..Self::NONE })
     }
 
-    /// Returns true if they make a vector of a text.
-    const fn are_whole(&self) -> bool {
-        #[cfg(feature = "families")]
-        let pools = self.pooling.is_some();
-        #[cfg(not(feature = "families"))]
-        let pools = true;
-        pools || matches!(self.base, Base::Table)
+    /// Returns true if they make no vector of a text: a transformer alone gives one for each token,
+    /// or the scores of its own head.
+    #[cfg(feature = "families")]
+    pub(super) const fn are_transformer_alone(&self) -> bool {
+        self.pooling.is_none() && matches!(self.base, Base::Transformer)
+    }
+
+    /// That the list has no module that pools.
+    pub(super) const fn do_not_pool(&self) -> TextFault<'a> {
+        let only = "a model without a module that pools makes no embedding of a text";
+        wrong_list(self.list, ErrorKind::UnsupportedSetting, only)
     }
 
     /// Returns true if `modules.json` lists them.
@@ -187,6 +230,10 @@ impl<'a> Modules<'a> {
         }
         #[cfg(feature = "families")]
         let path = TextPath { folder, name: CONFIG };
+        #[cfg(feature = "families")]
+        if matches!(module.kind, K::Dense | K::LayerNorm) && core::mem::take(&mut self.normalize) {
+            let _ = self.head.push(HeadModule::Normalize);
+        }
         match module.kind {
             K::Transformer => self.folder = folder,
             K::Table => (self.base, self.folder) = (Base::Table, folder),
@@ -198,13 +245,22 @@ impl<'a> Modules<'a> {
             #[cfg(feature = "families")]
             K::Dense => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
-                let layer =
-                    DenseModule { folder, settings: path.object(text, DenseSettings::read)? };
+                let settings = path.object(text, DenseSettings::read)?;
                 // As many as there are modules.
-                let _ = self.dense.push(layer);
+                let _ = self.head.push(HeadModule::Dense(DenseModule { folder, settings }));
+                if settings.gives_scores {
+                    self.give_scores = true;
+                    return Ok(Some(K::Scores));
+                }
+            }
+            #[cfg(feature = "families")]
+            K::LayerNorm => {
+                let text = path.text(texts)?.ok_or(path.missing())?;
+                let elements = path.object(text, layer_norm)?;
+                let _ = self.head.push(HeadModule::LayerNorm(LayerNormModule { folder, elements }));
             }
             #[cfg(not(feature = "families"))]
-            K::Pooling | K::Dense => {
+            K::Pooling | K::Dense | K::LayerNorm => {
                 return Err(misplaced(module, "the build leaves out modules of this kind"));
             }
             K::Normalize => {
@@ -216,37 +272,52 @@ impl<'a> Modules<'a> {
             }
             // It does nothing but in training.
             K::Dropout => return Ok(last),
+            // A Dense module turns out to be one; no list names it.
+            #[cfg(feature = "families")]
+            K::Scores => {}
         }
         Ok(Some(module.kind))
     }
 }
 
-fn misplaced<'a>(module: &Module<'a>, only: &'static str) -> super::TextFault<'a> {
+fn misplaced<'a>(module: &Module<'a>, only: &'static str) -> TextFault<'a> {
     let error = Error::new(module.value.offset(), ErrorKind::UnsupportedSetting);
     LIST.fault(Fault { error, key: "type", only })
 }
 
-/// An error of the list as a whole.
-const fn wrong_list<'a>(
-    list: Value<'a>,
-    kind: ErrorKind,
-    only: &'static str,
-) -> super::TextFault<'a> {
-    LIST.fault(Fault { error: Error::new(list.offset(), kind), key: "", only })
+/// An error of the list as a whole, which begins at `offset`.
+const fn wrong_list<'a>(offset: u64, kind: ErrorKind, only: &'static str) -> TextFault<'a> {
+    LIST.fault(Fault { error: Error::new(offset, kind), key: "", only })
 }
 
 fn check_list(list: Value<'_>) -> ReadText<'_, ()> {
     if list.kind() != Kind::BeginArray {
-        return Err(wrong_list(list, ErrorKind::BadMetadata, "a list of modules is needed"));
+        return Err(wrong_list(
+            list.offset(),
+            ErrorKind::BadMetadata,
+            "a list of modules is needed",
+        ));
     }
     if list.items().count() > MOST_MODULES {
-        return Err(wrong_list(list, ErrorKind::OverLimit, "no model has as many modules"));
+        return Err(wrong_list(
+            list.offset(),
+            ErrorKind::OverLimit,
+            "no model has as many modules",
+        ));
     }
     Ok(())
 }
 
 fn module(item: Value<'_>) -> ReadText<'_, Module<'_>> {
     Object::new(item).and_then(|module| Module::read(&module)).map_err(|fault| LIST.fault(fault))
+}
+
+/// The folder of an item of the list, whatever the module does.
+#[cfg(feature = "families")]
+fn folder_in_list(item: Value<'_>) -> ReadText<'_, &str> {
+    let path = Object::new(item).and_then(|module| module.text("path"));
+    let folder = path.and_then(|path| folder(item, path.unwrap_or_default()));
+    folder.map_err(|fault| LIST.fault(fault))
 }
 
 /// The folder of a module that says this of its `path`, without `/` at its end.

@@ -5,6 +5,8 @@ use super::similarity::Similarity;
 #[cfg(feature = "families")]
 use super::texts::{ReadText, TextPath, Texts};
 #[cfg(feature = "families")]
+use crate::model::DenseActivation;
+#[cfg(feature = "families")]
 use crate::text::json::{Object, Read, Value, chars, is};
 
 /// The file.
@@ -35,6 +37,8 @@ pub struct FolderPrompts<'a> {
     pub are_pooled: bool,
     /// How vectors are compared.
     pub similarity: Similarity,
+    /// What cross-encoders make of logits.
+    pub on_logits: Option<DenseActivation>,
 }
 
 /// Which prompt is asked for.
@@ -64,10 +68,7 @@ impl<'a> FolderPrompts<'a> {
         let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
         match path.text(texts)? {
             Some(text) => Self::read_text(text, are_pooled),
-            None => {
-                let similarity = Similarity::default();
-                Ok(Self { by_name: None, default: None, are_pooled, similarity })
-            }
+            None => Ok(Self::none(are_pooled)),
         }
     }
 
@@ -81,6 +82,11 @@ impl<'a> FolderPrompts<'a> {
         path.object(text, |config| Self::of(config, are_pooled))
     }
 
+    const fn none(are_pooled: bool) -> Self {
+        let (similarity, on_logits) = (Similarity::Cosine, None);
+        Self { by_name: None, default: None, are_pooled, similarity, on_logits }
+    }
+
     fn of(config: &Object<'a>, are_pooled: bool) -> Read<'a, Self> {
         let by_name = config.object(PROMPTS)?.map(|prompts| prompts.value());
         for (_, prompt) in by_name.iter().flat_map(Value::members) {
@@ -89,15 +95,15 @@ impl<'a> FolderPrompts<'a> {
             }
         }
         let default = config.text(DEFAULT_PROMPT)?;
-        let similarity = Similarity::default();
-        let prompts = Self { by_name, default, are_pooled, similarity };
+        let prompts = Self { by_name, default, ..Self::none(are_pooled) };
         let is_there = |default: &str| prompts.named(|name| chars(default).eq(chars(name)));
         if default.is_some_and(|default| is_there(default).is_none()) {
             return Err(config.bad(DEFAULT_PROMPT, "it names none of the prompts"));
         }
         let similarity = Similarity::of(config)?;
+        let on_logits = on_logits(config)?;
         config.finish(IRRELEVANT)?;
-        Ok(Self { similarity, ..prompts })
+        Ok(Self { similarity, on_logits, ..prompts })
     }
 
     /// The name of the prompt that stands before every text, as JSON spells it.
@@ -139,6 +145,16 @@ impl<'a> FolderPrompts<'a> {
     fn named(&self, is_it: impl Fn(&str) -> bool) -> Option<&'a str> {
         self.all().filter(|(name, _)| is_it(name)).last().map(|(_, prompt)| prompt)
     }
+}
+
+/// The activation of a cross-encoder's scores.
+#[cfg(feature = "families")]
+fn on_logits<'t>(config: &Object<'t>) -> Read<'t, Option<DenseActivation>> {
+    const ACTIVATION: &str = "activation_fn";
+    let Some(class) = config.text(ACTIVATION)? else { return Ok(None) };
+    let found = DenseActivation::of_torch(class);
+    let only = "it is no activation that is known here";
+    found.map(Some).ok_or_else(|| config.unsupported(ACTIVATION, only))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
-//! One vector of a text's hidden states: pooled, through linear layers, scaled to length 1.
+//! One vector of a text's hidden states: pooled, through linear layers and norms, scaled
+//! to length 1.
 
+use super::classifier::HeadNorm;
 use super::dense::Dense;
 use super::ways::Ways;
 use crate::error::{Error, ErrorKind, Result};
@@ -10,7 +12,7 @@ use crate::kernel::{self, Kernels};
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-/// How hidden states become one vector, but for the linear layers.
+/// How hidden states become one vector, but for the layers after the pooling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Embedding {
     /// Elements of a token's state.
@@ -19,6 +21,32 @@ pub struct Embedding {
     pub pooling: Ways,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
+}
+
+/// A layer between pooling and the embedding.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum HeadLayer<'a> {
+    /// A linear layer.
+    Dense(Dense<'a>),
+    /// A layer norm.
+    Norm(HeadNorm<'a>),
+    /// Scales the vector to length 1.
+    Normalize,
+}
+
+impl HeadLayer<'_> {
+    /// A layer without weights.
+    pub const EMPTY: Self = Self::Normalize;
+
+    /// Elements of the vector that it makes of one of `width` elements.
+    #[must_use]
+    pub const fn outputs(&self, width: usize) -> usize {
+        match self {
+            Self::Dense(dense) => dense.bias.len(),
+            Self::Norm(_) | Self::Normalize => width,
+        }
+    }
 }
 
 impl Embedding {
@@ -39,13 +67,13 @@ impl Embedding {
     pub fn write(
         &self,
         kernels: &Kernels,
-        layers: &[Dense<'_>],
+        layers: &[HeadLayer<'_>],
         (states, skipped): (&[f32], usize),
         scratch: &mut [f32],
         out: &mut [f32],
     ) -> Result<()> {
-        let last = layers.last().map_or(self.pooled(), |layer| layer.bias.len());
-        if last != out.len() {
+        let elements = layers.iter().fold(self.pooled(), |width, layer| layer.outputs(width));
+        if elements != out.len() {
             return Err(INVALID);
         }
         if layers.is_empty() {
@@ -57,9 +85,18 @@ impl Embedding {
             let vector = from.get_mut(..width).ok_or(TOO_SMALL)?;
             self.pooling.pool(states, self.width, skipped, vector);
             for layer in layers {
-                layer.apply(kernels, from.get(..width).ok_or(TOO_SMALL)?, to)?;
-                core::mem::swap(&mut from, &mut to);
-                width = layer.bias.len();
+                let vector = from.get_mut(..width).ok_or(TOO_SMALL)?;
+                match layer {
+                    HeadLayer::Dense(dense) => {
+                        dense.apply(kernels, vector, to)?;
+                        core::mem::swap(&mut from, &mut to);
+                    }
+                    HeadLayer::Norm(HeadNorm { weight, bias, epsilon }) => {
+                        (kernels.add_layer_norm)(vector, &[], weight, bias, *epsilon);
+                    }
+                    HeadLayer::Normalize => kernel::normalize(vector),
+                }
+                width = layer.outputs(width);
             }
             copy(out, from.get(..width).ok_or(TOO_SMALL)?);
         }
@@ -67,5 +104,54 @@ impl Embedding {
             kernel::normalize(out);
         }
         check_finite(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dense::DenseActivation;
+    use super::super::ways::Way;
+    use super::*;
+
+    /// The largest elements are no integers: what follows is computed in doubles beside it.
+    const STATES: [f32; 4] = [3.0, -1.5, 0.25, 2.0];
+
+    fn write(layers: &[HeadLayer<'_>], normalize: bool, out: &mut [f32]) -> Result<()> {
+        let embedding = Embedding { width: 2, pooling: Way::Max.into(), normalize };
+        embedding.write(&Kernels::portable(), layers, (&STATES, 0), &mut [0.0; 6], out)
+    }
+
+    #[test]
+    fn layers_after_the_pooling_are_applied_in_their_order() {
+        let dense = Dense {
+            weight: &[1.0, 2.0, 0.5, -1.0, 0.0, 3.0],
+            bias: &[0.5, 0.0, -1.0],
+            activation: DenseActivation::Identity,
+        };
+        let norm = HeadNorm { weight: &[1.0, 2.0, 0.5], bias: &[0.0, 1.0, -1.0], epsilon: 1e-5 };
+        let layers = [HeadLayer::Normalize, HeadLayer::Dense(dense), HeadLayer::Norm(norm)];
+        let mut out = [f32::NAN; 3];
+        write(&layers, false, &mut out).unwrap();
+
+        let pooled = [3.0_f64, 2.0];
+        let length = libm::sqrt(pooled[0] * pooled[0] + pooled[1] * pooled[1]);
+        let [x, y] = pooled.map(|x| x / length);
+        let linear = [x + 2.0 * y + 0.5, 0.5 * x - y, 3.0 * y - 1.0];
+        let mean = linear.iter().sum::<f64>() / 3.0;
+        let variance = linear.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 3.0;
+        let scaled = linear.map(|x| (x - mean) / libm::sqrt(variance + 1e-5));
+        let expected = [scaled[0], 2.0 * scaled[1] + 1.0, 0.5 * scaled[2] - 1.0];
+        for (found, expected) in out.iter().zip(expected) {
+            assert!((f64::from(*found) - expected).abs() < 1e-5, "{out:?} {expected}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let kind = |result: Result<()>| result.unwrap_err().kind();
+        assert_eq!(kind(write(&[], true, &mut [0.0; 3])), ErrorKind::InvalidArgument);
+        let wide = Dense { weight: &[0.0; 8], bias: &[0.0; 4], activation: DenseActivation::Tanh };
+        let layers = [HeadLayer::Dense(wide)];
+        assert_eq!(kind(write(&layers, true, &mut [0.0; 4])), ErrorKind::InvalidArgument);
     }
 }

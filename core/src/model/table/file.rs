@@ -262,7 +262,7 @@ fn settings<'a>(file: &Embd<'a>) -> Read<'a, TableSettings> {
 fn check_modules<'a>(modules: &Modules<'a>) -> Read<'a, ()> {
     let is_table = modules.base == Base::Table;
     #[cfg(feature = "families")]
-    let is_table = is_table && modules.pooling.is_none() && modules.dense.is_empty();
+    let is_table = is_table && modules.pooling.is_none() && modules.head.is_empty();
     if is_table || !modules.are_listed() {
         return Ok(());
     }

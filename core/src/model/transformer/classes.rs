@@ -1,10 +1,10 @@
 //! The head of a model that compares texts, out of its file into memory.
 
-use super::linear::{Linear, read};
+use super::linear::{Linear, Norm};
 use super::{TOO_LARGE, WRONG_SHAPE};
 use crate::error::Result;
 use crate::model::family::encoders::ClassifierModel;
-use crate::model::head::classifier::{Classifier, HeadNorm};
+use crate::model::head::classifier::Classifier;
 use crate::model::head::dense::DenseActivation;
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Name, Weights};
@@ -14,7 +14,7 @@ use crate::model::weights::{Matrix, Name, Weights};
 pub(super) struct Head {
     model: ClassifierModel,
     hidden: Linear,
-    norm: Option<Linear>,
+    norm: Option<Norm>,
     output: Linear,
 }
 
@@ -39,13 +39,11 @@ impl Head {
         };
         let (hidden, output) =
             (layer(model.hidden, model.hidden_bias)?, layer(model.output, true)?);
-        let norm = |name| Linear::find(model.norm_bias, |kind| matrix(beside, name, kind));
+        let norm = |name| Norm::find(model.norm_bias, |kind| matrix(beside, name, kind));
         let norm = model.norm.map(norm).transpose()?;
-        let is_vector = |it: &Matrix| (it.rows, it.cols) == (1, width);
-        let is_norm = |it: &Linear| is_vector(&it.weight) && it.bias.as_ref().is_none_or(is_vector);
         let fits = hidden.fits(width, width)
             && output.fits(output.weight.rows, width)
-            && norm.as_ref().is_none_or(is_norm);
+            && norm.is_none_or(|norm| norm.fits(width));
         model.check_labels(output.weight.rows, output.weight.offset)?;
         if fits { Ok(Self { model: *model, hidden, norm, output }) } else { Err(WRONG_SHAPE) }
     }
@@ -57,7 +55,7 @@ impl Head {
 
     /// Floats that it takes.
     pub(super) fn floats(&self) -> Result<usize> {
-        let norm = self.norm.map_or(Some(0), |norm| norm.weight.cols.checked_mul(2));
+        let norm = self.norm.map_or(Some(0), |norm| norm.floats());
         let parts = [self.hidden.floats(), norm, self.output.floats()];
         let sum = parts.into_iter().try_fold(0_usize, |sum, part| sum.checked_add(part?));
         sum.ok_or(TOO_LARGE)
@@ -71,16 +69,8 @@ impl Head {
         floats: &mut &'m mut [f32],
     ) -> Result<Classes<'m>> {
         let Self { model, hidden, norm, output } = self;
-        let width = hidden.weight.rows;
         let hidden = hidden.read(run, model.activation, floats)?;
-        let norm = match norm {
-            None => None,
-            Some(Linear { weight, bias }) => {
-                let weight = read(run, Some(weight), width, floats)?;
-                let bias = read(run, bias.as_ref(), width, floats)?;
-                Some(HeadNorm { weight, bias, epsilon })
-            }
-        };
+        let norm = norm.map(|norm| norm.read(run, epsilon, floats)).transpose()?;
         let output = output.read(run, DenseActivation::Identity, floats)?;
         let classifier = Classifier { pooling: model.pooling, hidden, norm, output };
         Ok(Classes { classifier, on_logits: model.on_logits_of(self.labels()) })

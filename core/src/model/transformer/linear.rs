@@ -1,7 +1,8 @@
-//! Linear layers behind a transformer, out of its file into memory.
+//! Linear layers and norms behind a transformer, out of its file into memory.
 
 use super::{MISSING, TOO_LARGE, TOO_SMALL};
 use crate::error::Result;
+use crate::model::head::classifier::HeadNorm;
 use crate::model::head::dense::{Dense, DenseActivation};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights, as_said};
@@ -50,6 +51,45 @@ impl Linear {
         let values = read(run, Some(weight), elements, floats)?;
         let bias = read(run, bias.as_ref(), weight.rows, floats)?;
         Ok(Dense { weight: values, bias, activation })
+    }
+}
+
+/// Where the weight and the bias of a layer norm lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Norm(Linear);
+
+impl Norm {
+    /// The norm whose tensors `find` finds by what their names end with.
+    pub(super) fn find(
+        has_bias: bool,
+        find: impl Fn(&str) -> Result<Option<Matrix>>,
+    ) -> Result<Self> {
+        Linear::find(has_bias, find).map(Self)
+    }
+
+    /// Returns true if it takes vectors of so many elements.
+    pub(super) fn fits(&self, elements: usize) -> bool {
+        let is_vector = |it: &Matrix| (it.rows, it.cols) == (1, elements);
+        is_vector(&self.0.weight) && self.0.bias.as_ref().is_none_or(is_vector)
+    }
+
+    /// Floats that it takes.
+    pub(super) const fn floats(&self) -> Option<usize> {
+        self.0.weight.cols.checked_mul(2)
+    }
+
+    /// The norm, whose weights become the first of `floats`.
+    pub(super) fn read<'m, W: Weights + ?Sized>(
+        &self,
+        run: &Run<'_, W>,
+        epsilon: f32,
+        floats: &mut &'m mut [f32],
+    ) -> Result<HeadNorm<'m>> {
+        let Linear { weight, bias } = &self.0;
+        let elements = weight.cols;
+        let weight = read(run, Some(weight), elements, floats)?;
+        let bias = read(run, bias.as_ref(), elements, floats)?;
+        Ok(HeadNorm { weight, bias, epsilon })
     }
 }
 

@@ -1,11 +1,11 @@
 //! What a file says of its model, and opening it.
 
 use super::classes::Head;
-use super::linear::Linear;
+use super::linear::{Linear, Norm};
 use super::{CrossEncoder, OTHER_MODEL, TOO_LARGE, TOO_SMALL, WRONG_SHAPE};
 use crate::describe::folder::{
-    CONFIG, CONFIG_SENTENCE_TRANSFORMERS, DenseModule, Description, FolderPrompts, Kind, MODULES,
-    Modules, TextFault, TextPath, Texts as _,
+    CONFIG, CONFIG_SENTENCE_TRANSFORMERS, DenseModule, Description, FolderPrompts, HeadModule,
+    Kind, LAYER_NORM_EPSILON, LayerNormModule, MODULES, Modules, TextFault, TextPath, Texts as _,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
@@ -17,15 +17,14 @@ use crate::model::family::encoders::{FamilyModel, Prefixed};
 use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::folder_tokenizer::pair_template::PairTemplate;
-use crate::model::head::dense::Dense;
-use crate::model::head::embedding::Embedding;
+use crate::model::head::embedding::{Embedding, HeadLayer};
 use crate::model::head::ways::Ways;
 use crate::model::pass::packed::Transformer;
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::source::embd::embd_is_decoder;
 use crate::model::table::TableSource;
-use crate::model::weights::{Name, SliceWeights, Weights};
+use crate::model::weights::{Matrix, Name, SliceWeights, Weights};
 use crate::text::character::utf8;
 use crate::text::json::{Fault, Read, chars};
 use crate::token::spec::TokenizerSpec;
@@ -62,8 +61,8 @@ pub struct TransformerSource<'a> {
 pub struct TransformerNeeds {
     /// Layers of the transformer.
     pub layers: usize,
-    /// Linear layers behind the pooling.
-    pub dense: usize,
+    /// Layers after the pooling.
+    pub head: usize,
     /// Floats of these.
     pub floats: usize,
 }
@@ -71,11 +70,11 @@ pub struct TransformerNeeds {
 /// Memory for a model: as many elements of each kind as [`TransformerNeeds`] says. What it holds is
 /// lost.
 #[derive(Debug)]
-pub struct TransformerMemory<'m, L, D = &'m mut [Dense<'m>]> {
+pub struct TransformerMemory<'m, L, D = &'m mut [HeadLayer<'m>]> {
     /// Layers of the transformer.
     pub layers: L,
-    /// Linear layers behind the pooling.
-    pub dense: D,
+    /// Layers after the pooling.
+    pub head: D,
     /// Their weights.
     pub floats: &'m mut [f32],
 }
@@ -102,6 +101,10 @@ impl<'a> TransformerSource<'a> {
             let error = Error::new(0, ErrorKind::UnsupportedArchitecture);
             return Err(fault(error, "model_type"));
         };
+        if modules.give_scores {
+            let error = Error::without_offset(ErrorKind::UnsupportedSetting);
+            return Err(fault(error, "module_output_name"));
+        }
         let max_tokens = settings.token_limit(tokenizer_limit, family.config.positions);
         let prompts = FolderPrompts::read(&file, modules.pool_prompt());
         let prompts = prompts.map_err(TextFault::of_setting)?;
@@ -159,21 +162,28 @@ impl<'a> TransformerSource<'a> {
     /// Elements of an embedding; 0 for a model that compares texts.
     #[must_use]
     pub fn dimensions(&self) -> usize {
-        if self.compares {
-            return 0;
-        }
-        let last = self.modules.dense.last();
-        last.map_or(self.embedding().pooled(), |layer| layer.settings.outputs)
+        if self.compares { 0 } else { self.widths().last().unwrap_or(0) }
     }
 
     /// Floats of scratch memory that [`Encoder::embed`] or [`CrossEncoder::classify`] takes.
     #[must_use]
     pub fn scratch(&self) -> usize {
-        if !self.compares && self.modules.dense.is_empty() {
+        if !self.compares && self.modules.head.is_empty() {
             return 0;
         }
-        let outputs = self.modules.dense.iter().map(|layer| layer.settings.outputs);
-        outputs.fold(self.embedding().pooled(), usize::max).saturating_mul(2)
+        self.widths().fold(0, usize::max).saturating_mul(2)
+    }
+
+    /// Elements of the vectors that pooling and each layer after it make.
+    fn widths(&self) -> impl Iterator<Item = usize> {
+        let pooled = self.embedding().pooled();
+        let outputs = self.modules.head.iter().scan(pooled, |width, module| {
+            if let HeadModule::Dense(layer) = module {
+                *width = layer.settings.outputs;
+            }
+            Some(*width)
+        });
+        core::iter::once(pooled).chain(outputs)
     }
 
     fn embedding(&self) -> Embedding {
@@ -220,17 +230,21 @@ impl<'a> TransformerSource<'a> {
     /// The same without a head that compares texts.
     pub(crate) fn embedding_needs(&self) -> Result<TransformerNeeds> {
         let mut floats = 0_usize;
-        let mut width = self.embedding().pooled();
-        for layer in &self.modules.dense {
-            let linear = self.linear(layer)?;
-            if layer.settings.inputs != width {
-                return Err(WRONG_SHAPE);
-            }
-            width = linear.weight.rows;
-            floats = linear.floats().and_then(|it| it.checked_add(floats)).ok_or(TOO_LARGE)?;
+        for (module, width) in self.modules.head.iter().zip(self.widths()) {
+            let part = match module {
+                HeadModule::Dense(layer) if layer.settings.inputs == width => {
+                    self.linear(layer)?.floats()
+                }
+                HeadModule::LayerNorm(layer) if layer.elements == width => {
+                    self.norm(layer)?.floats()
+                }
+                HeadModule::Normalize => Some(0),
+                _ => return Err(WRONG_SHAPE),
+            };
+            floats = part.and_then(|it| it.checked_add(floats)).ok_or(TOO_LARGE)?;
         }
-        let (layers, dense) = (self.family.config.layers, self.modules.dense.len());
-        Ok(TransformerNeeds { layers, dense, floats })
+        let (layers, head) = (self.family.config.layers, self.modules.head.len());
+        Ok(TransformerNeeds { layers, head, floats })
     }
 
     /// The model in the memory lent, if it embeds texts; `weights` are the file.
@@ -249,22 +263,33 @@ impl<'a> TransformerSource<'a> {
     ) -> Result<Encoder<L, D>>
     where
         L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
-        D: AsRef<[Dense<'m>]> + AsMut<[Dense<'m>]>,
+        D: AsRef<[HeadLayer<'m>]> + AsMut<[HeadLayer<'m>]>,
     {
         if self.compares {
             return Err(OTHER_MODEL);
         }
         let run = Run::new(weights, kernels);
-        let TransformerMemory { layers, mut dense, mut floats } = memory;
+        let TransformerMemory { layers, mut head, mut floats } = memory;
         let transformer = self.transformer(layers)?;
-        let slots = dense.as_mut();
-        if slots.len() != self.modules.dense.len() {
+        let slots = head.as_mut();
+        if slots.len() != self.modules.head.len() {
             return Err(TOO_SMALL);
         }
-        for (slot, layer) in slots.iter_mut().zip(&self.modules.dense) {
-            *slot = self.linear(layer)?.read(&run, layer.settings.activation, &mut floats)?;
+        for (slot, module) in slots.iter_mut().zip(&self.modules.head) {
+            *slot = match module {
+                HeadModule::Dense(layer) => {
+                    let activation = layer.settings.activation;
+                    HeadLayer::Dense(self.linear(layer)?.read(&run, activation, &mut floats)?)
+                }
+                HeadModule::LayerNorm(layer) => HeadLayer::Norm(self.norm(layer)?.read(
+                    &run,
+                    LAYER_NORM_EPSILON,
+                    &mut floats,
+                )?),
+                _ => HeadLayer::Normalize,
+            };
         }
-        Ok(Encoder { transformer, embedding: self.embedding(), dense })
+        Ok(Encoder { transformer, embedding: self.embedding(), head })
     }
 
     /// As [`open`](Self::open), if it [compares](Self::compares) texts.
@@ -344,16 +369,27 @@ impl<'a> TransformerSource<'a> {
     /// Where the weight and the bias of a layer behind the pooling lie.
     fn linear(&self, layer: &DenseModule<'_>) -> Result<Linear> {
         let DenseModule { folder, settings, .. } = layer;
-        let found = Linear::find(settings.bias, |kind| {
-            let mut name = Name::new("");
-            let mut room = [0; 4];
-            chars(folder).for_each(|c| name.push(utf8(c, &mut room)));
-            name.push(if folder.is_empty() { "linear" } else { "/linear" });
-            name.push(kind);
-            self.weights().matrix(name.as_str())
-        })?;
+        let found = Linear::find(settings.bias, |kind| self.in_folder(folder, "linear", kind))?;
         let fits = found.fits(settings.outputs, settings.inputs);
         if fits { Ok(found) } else { Err(WRONG_SHAPE) }
+    }
+
+    /// Where the weight and the bias of a layer norm after the pooling lie.
+    fn norm(&self, layer: &LayerNormModule<'_>) -> Result<Norm> {
+        let LayerNormModule { folder, elements, .. } = layer;
+        let found = Norm::find(true, |kind| self.in_folder(folder, "norm", kind))?;
+        if found.fits(*elements) { Ok(found) } else { Err(WRONG_SHAPE) }
+    }
+
+    /// A tensor of the module in `folder`, by the two parts of its name.
+    fn in_folder(&self, folder: &str, layer: &str, kind: &str) -> Result<Option<Matrix>> {
+        let mut name = Name::new("");
+        let mut room = [0; 4];
+        chars(folder).for_each(|c| name.push(utf8(c, &mut room)));
+        name.push(if folder.is_empty() { "" } else { "/" });
+        name.push(layer);
+        name.push(kind);
+        self.weights().matrix(name.as_str())
     }
 
     /// The head of a model that compares texts.

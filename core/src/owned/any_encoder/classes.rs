@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::kernel::Kernels;
-use crate::model::{DenseActivation, Weights};
+use crate::model::{DenseActivation, Weights, on_logits_of};
 use crate::owned::TextModel;
 use crate::owned::folder::{Described, FolderModel, Labels};
 
@@ -27,9 +27,12 @@ impl Classes {
         else {
             return None;
         };
-        let classifier = family.classifier?;
         let labels = labels.first(model.encoder().labels());
-        let on_logits = classifier.on_logits_of(labels.len());
+        let on_logits = match family.classifier.filter(|_| !model.encoder().recipe().gives_scores) {
+            Some(head) => head.on_logits_of(labels.len()),
+            None if described.compares() => on_logits_of(described.on_scores, labels.len()),
+            None => return None,
+        };
         Some(Self { labels, on_logits, kernels: *model.encoder().kernels() })
     }
 

@@ -14,7 +14,7 @@ use crate::describe::folder as describe;
 use crate::describe::folder::{Description, Kind};
 #[cfg(doc)]
 use crate::error::ErrorKind;
-use crate::model::FamilyModel;
+use crate::model::{DenseActivation, FamilyModel};
 use crate::text::json::{Fault, Value, chars};
 
 /// A model that embeds texts or compares them, as the texts of its folder describe it.
@@ -29,6 +29,10 @@ pub struct FolderModel {
     pub settings: EncoderSettings,
     /// `model_max_length` of the tokenizer.
     pub tokenizer_limit: Option<u64>,
+    /// True if the model compares two texts and embeds none.
+    pub compares: bool,
+    /// What the scores of a model that compares texts by its modules become.
+    pub on_scores: Option<DenseActivation>,
 }
 
 /// What a model is.
@@ -54,7 +58,8 @@ impl FolderModel {
     }
 
     fn of(description: Description<'_>) -> Self {
-        let Description { modules, kind, settings, tokenizer_limit, .. } = description;
+        let compares = description.compares();
+        let Description { modules, kind, settings, tokenizer_limit, on_scores, .. } = description;
         let modules = Modules::of(&modules);
         let (modules, described) = match kind {
             Kind::Transformer(family) => (modules, Described::Transformer(Box::new(family))),
@@ -63,7 +68,7 @@ impl FolderModel {
                 (listed, Described::Table(table))
             }
         };
-        Self { modules, described, settings, tokenizer_limit }
+        Self { modules, described, settings, tokenizer_limit, compares, on_scores }
     }
 
     /// The folder of the model itself: empty, or ending with `/`.
@@ -84,13 +89,7 @@ impl FolderModel {
     /// Whether the model compares two texts and embeds none.
     #[must_use]
     pub const fn compares(&self) -> bool {
-        match &self.described {
-            Described::Transformer(model) => {
-                let lists_modules = matches!(&self.modules, Some(modules) if !modules.are_assumed);
-                model.classifier.is_some() && !lists_modules
-            }
-            Described::Table(_) => false,
-        }
+        self.compares
     }
 
     /// Whether the model compares two texts and is told which of them a token is of.
@@ -107,6 +106,12 @@ impl FolderModel {
     pub fn pools_prompt(&self) -> bool {
         let pooling = self.modules.as_ref().and_then(|modules| modules.pooling.as_ref());
         !pooling.is_some_and(|pooling| pooling.leaves_out_prompt)
+    }
+
+    /// Returns true for a table with a vector for each token.
+    #[must_use]
+    pub const fn is_table(&self) -> bool {
+        matches!(self.described, Described::Table(_))
     }
 
     /// The prompts that the folder has.

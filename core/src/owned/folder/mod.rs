@@ -12,6 +12,7 @@
 //!
 //! Where texts come from is the caller's: a folder, an archive, a page that fetched them.
 
+mod allowed;
 mod description;
 mod loaded;
 mod modules;
@@ -28,8 +29,9 @@ use core::fmt;
 pub use crate::describe::folder::{
     Base, CONFIG, EncoderSettings, MODULES, Similarity, TableSettings,
 };
+pub use allowed::read_allowing;
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
-pub use modules::{DenseModule, Modules, PoolingModule};
+pub use modules::{DenseModule, HeadModule, LayerNormModule, Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, Prompts};
 pub use tokenizer::TokenizerConfig;
 #[cfg(feature = "safetensors")]

@@ -21,10 +21,35 @@ pub struct Modules {
     pub folder: String,
     /// How the tokens' vectors become one.
     pub pooling: Option<PoolingModule>,
-    /// Dense layers behind the pooling.
-    pub dense: Vec<DenseModule>,
+    /// Modules after the pooling, but for a last one that scales vectors to length 1.
+    pub head: Vec<HeadModule>,
     /// Whether the result is brought to length 1.
     pub normalize: bool,
+    /// True if the result is the scores of classes.
+    pub give_scores: bool,
+}
+
+/// A module after the pooling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HeadModule {
+    /// A linear layer.
+    Dense(DenseModule),
+    /// A layer norm.
+    LayerNorm(LayerNormModule),
+    /// Scales vectors to length 1.
+    Normalize,
+}
+
+/// A layer norm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LayerNormModule {
+    /// Its folder, ending with `/`: the weights are in `model.safetensors` there, as `norm.weight`
+    /// and `norm.bias`.
+    pub folder: String,
+    /// Elements of a vector.
+    pub elements: usize,
 }
 
 /// How the tokens' vectors become one.
@@ -78,6 +103,15 @@ impl Modules {
         })
     }
 
+    /// The folder of the first module, whatever it is: empty, or ending with `/`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with `modules.json`.
+    pub fn first_folder(texts: Texts<'_, '_>) -> FolderResult<String> {
+        read(texts, &|texts| describe::Modules::first_folder(texts).map(folder))
+    }
+
     /// A copy of `modules`; `None` if no text describes them.
     pub(super) fn of(modules: &describe::Modules<'_>) -> Option<Self> {
         Some(Self {
@@ -89,8 +123,18 @@ impl Modules {
             base: modules.base,
             folder: folder(modules.folder),
             pooling: modules.pooling.map(PoolingModule::from),
-            dense: modules.dense.iter().map(DenseModule::from).collect(),
+            head: modules.head.iter().map(HeadModule::from).collect(),
             normalize: modules.normalize,
+            give_scores: modules.give_scores,
+        })
+    }
+
+    /// The folders of the modules with weights after the pooling, each ending with `/`.
+    pub fn weight_folders(&self) -> impl Iterator<Item = &str> {
+        self.head.iter().filter_map(|module| match module {
+            HeadModule::Dense(DenseModule { folder, .. })
+            | HeadModule::LayerNorm(LayerNormModule { folder, .. }) => Some(&**folder),
+            HeadModule::Normalize => None,
         })
     }
 }
@@ -101,10 +145,20 @@ impl From<PoolingSettings> for PoolingModule {
     }
 }
 
-impl From<&describe::DenseModule<'_>> for DenseModule {
-    fn from(module: &describe::DenseModule<'_>) -> Self {
-        let DenseSettings { inputs, outputs, bias, activation } = module.settings;
-        Self { folder: folder(module.folder), inputs, outputs, bias, activation }
+impl From<&describe::HeadModule<'_>> for HeadModule {
+    fn from(module: &describe::HeadModule<'_>) -> Self {
+        match *module {
+            describe::HeadModule::Dense(module) => {
+                let DenseSettings { inputs, outputs, bias, activation, .. } = module.settings;
+                let folder = folder(module.folder);
+                Self::Dense(DenseModule { folder, inputs, outputs, bias, activation })
+            }
+            describe::HeadModule::LayerNorm(module) => {
+                let (folder, elements) = (folder(module.folder), module.elements);
+                Self::LayerNorm(LayerNormModule { folder, elements })
+            }
+            describe::HeadModule::Normalize => Self::Normalize,
+        }
     }
 }
 
@@ -143,8 +197,8 @@ mod tests {
         let files = [(FILE, LIST), ("1_Pooling/config.json", mean), ("2_Dense/config.json", DENSE)];
         let modules = read(&files).unwrap().unwrap();
         assert_eq!((modules.base, modules.normalize), (Base::Transformer, true));
-        assert_eq!(modules.pooling.unwrap().ways, [Way::Mean]);
-        let dense = &modules.dense[0];
+        assert_eq!(modules.pooling.as_ref().unwrap().ways, [Way::Mean]);
+        let [HeadModule::Dense(dense)] = &modules.head[..] else { panic!("{modules:?}") };
         assert_eq!((&*dense.folder, dense.inputs, dense.outputs), ("2_Dense/", 48, 40));
         assert_eq!((dense.bias, dense.activation), (false, DenseActivation::Identity));
         assert!(!modules.are_assumed);

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{FolderFault, FolderModel, FolderResult, Texts, object};
+use super::{FolderFault, FolderModel, FolderResult, Modules, Texts, object};
 use crate::text::json::chars;
 use crate::text::path::is_file_name;
 
@@ -17,7 +17,8 @@ pub const WEIGHTS_INDEX: &str = "model.safetensors.index.json";
 
 impl FolderModel {
     /// The paths of the safetensors files that hold the weights: [one](WEIGHTS), or the parts that
-    /// [`model.safetensors.index.json`](WEIGHTS_INDEX) names, and one for each Dense module.
+    /// [`model.safetensors.index.json`](WEIGHTS_INDEX) names, and one for each module with
+    /// weights after the pooling.
     /// `is_there` says whether a file is in the folder; it is asked only where there is an index.
     ///
     /// # Errors
@@ -54,17 +55,17 @@ impl FolderModel {
             Some(parts) => parts.into_iter().collect(),
             None => Vec::from([single]),
         };
-        let dense = self.modules.iter().flat_map(|modules| &modules.dense);
-        files.extend(dense.map(|module| [&*module.folder, WEIGHTS].concat()));
+        let folders = self.modules.iter().flat_map(Modules::weight_folders);
+        files.extend(folders.map(|folder| [folder, WEIGHTS].concat()));
         Ok(files)
     }
 
-    /// What stands before the names of the tensors in the file at this path: the folder of a Dense
-    /// module, and nothing before the model's own.
+    /// What stands before the names of the tensors in the file at this path: the folder of a
+    /// module after the pooling, and nothing before the model's own.
     #[must_use]
     pub fn tensor_prefix<'p>(&self, path: &'p str) -> &'p str {
         let folder = path.rfind('/').map_or("", |end| path.get(..=end).unwrap_or_default());
-        let mut dense = self.modules.iter().flat_map(|modules| &modules.dense);
-        if dense.any(|module| module.folder == folder) { folder } else { "" }
+        let mut folders = self.modules.iter().flat_map(Modules::weight_folders);
+        if folders.any(|known| known == folder) { folder } else { "" }
     }
 }

@@ -10,7 +10,9 @@ use alloc::vec::Vec;
 
 pub use self::fault::GgufFault;
 use super::Pipeline;
-use super::folder::{DenseModule, Described, EncoderSettings, FolderModel, Modules, PoolingModule};
+use super::folder::{
+    DenseModule, Described, EncoderSettings, FolderModel, HeadModule, Modules, PoolingModule,
+};
 use crate::describe::gguf::{
     GgufArchitecture, Key, Keys, Recipe, check_tensors, gguf_architecture, gguf_is_encoder,
     read_encoder, tensor_name,
@@ -66,6 +68,8 @@ impl GgufEncoder {
             described: Described::Transformer(Box::new(family)),
             settings: EncoderSettings::default(),
             tokenizer_limit: Some(recipe.max_tokens as u64),
+            compares: false,
+            on_scores: None,
         };
         Ok(Self { model, tokenizer })
     }
@@ -91,17 +95,19 @@ fn is_plain_bert(file: &Gguf<'_>) -> bool {
 
 /// What follows the transformer, as a folder's modules.
 fn modules(recipe: &Recipe) -> Modules {
-    let dense = recipe.dense.iter().map(|layer| DenseModule {
-        folder: layer.folder.into(),
-        inputs: layer.inputs,
-        outputs: layer.outputs,
-        bias: false,
-        activation: DenseActivation::Identity,
+    let dense = recipe.dense.iter().map(|layer| {
+        HeadModule::Dense(DenseModule {
+            folder: layer.folder.into(),
+            inputs: layer.inputs,
+            outputs: layer.outputs,
+            bias: false,
+            activation: DenseActivation::Identity,
+        })
     });
     let ways = Vec::from([recipe.pooling]);
     Modules {
         pooling: Some(PoolingModule { ways, leaves_out_prompt: recipe.leaves_out_prompt }),
-        dense: dense.collect(),
+        head: dense.collect(),
         normalize: recipe.normalize,
         ..Modules::default()
     }

@@ -15,7 +15,7 @@ use crate::describe::tokenizer::{self as describe, Json, Layout};
 use crate::error::{ErrorKind, Result};
 use crate::limit::{collected, copied, formatted, push, write};
 use crate::text::json::{Fault, Read};
-use crate::token::spec::TokenizerSpec;
+use crate::token::spec::{PostProcessor as PostSpec, TokenizerSpec};
 
 /// A tokenizer in parts, for files that keep its vocabulary elsewhere: see
 /// [`Pipeline::from_parts`].
@@ -42,6 +42,38 @@ impl Pipeline {
         Self::open(&spec, Elsewhere::NONE, |opened| {
             without(text, &model::large(&spec.model, opened)?, opened.count)
         })
+    }
+
+    /// As [`read`](Self::read), for models that put nothing around texts: the post-processor is passed
+    /// over, which in models that were distilled may have the ids of their teacher.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn read_alone(text: &str) -> Read<'_, Self> {
+        let spec = describe::read(text.as_bytes(), 0, Layout::Whole)?;
+        let spec = TokenizerSpec { post_processor: PostSpec::default(), ..spec };
+        Self::open(&spec, Elsewhere::NONE, |opened| {
+            without(text, &model::large(&spec.model, opened)?, opened.count)
+        })
+    }
+
+    /// As [`from_parts`](Self::from_parts), without the post-processor: see
+    /// [`read_alone`](Self::read_alone).
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn from_parts_alone<'t>(
+        settings: &'t str,
+        tokens: &[&str],
+        scores: Option<&[f64]>,
+        merges: &[(u32, u32)],
+    ) -> Read<'t, Self> {
+        let spec = describe::read(settings.as_bytes(), 0, Layout::Apart)?;
+        let spec = TokenizerSpec { post_processor: PostSpec::default(), ..spec };
+        let elsewhere = Elsewhere { tokens, scores, merges };
+        Self::open(&spec, elsewhere, |_| copied(settings))
     }
 
     /// Puts a tokenizer together again. Of `tokens` those beyond the model's own are not used: a

@@ -60,7 +60,7 @@ impl<W: Weights> StaticModel<W> {
 
 /// The table, which has a row for each of so many tokens, and which no Dense module can follow.
 pub(super) fn open(model: &FolderModel, weights: &impl Weights, count: u32) -> Result<TokenTable> {
-    if model.modules.as_ref().is_some_and(|modules| !modules.dense.is_empty()) {
+    if model.modules.as_ref().is_some_and(|modules| !modules.head.is_empty()) {
         return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
     }
     let find = |name: &str| weights.header(name);

@@ -3,12 +3,13 @@
 use alloc::vec::Vec;
 
 use super::tokenizer::TextTokenizer;
+use crate::describe::folder::LAYER_NORM_EPSILON;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::limit::{filled, joined, reserved};
 use crate::model::{Batch, FamilyModel, Parallel, Plan, Way, Weights};
-use crate::owned::folder::{DenseModule, FolderModel, Modules};
-use crate::owned::{DenseLayer, Recipe, Session, TextEncoder};
+use crate::owned::folder::{DenseModule, FolderModel, HeadModule, LayerNormModule, Modules};
+use crate::owned::{DenseLayer, HeadPart, NormLayer, Recipe, Session, TextEncoder};
 
 /// A transformer that embeds texts or compares them.
 #[derive(Clone, Debug)]
@@ -125,7 +126,9 @@ pub(super) fn open(
     weights: &impl Weights,
 ) -> Result<TextEncoder> {
     let encoder = TextEncoder::open(weights, family, recipe(model.modules.as_ref(), weights)?)?;
-    if let Some(classifier) = family.classifier.filter(|_| model.compares()) {
+    if let Some(classifier) =
+        family.classifier.filter(|_| model.compares() && !encoder.recipe().gives_scores)
+    {
         // Asked for again: it is the tensor at fault.
         let output = weights.header(&joined(&[classifier.output, ".weight"])?);
         classifier.check_labels(encoder.labels(), output.map_or(0, |output| output.offset))?;
@@ -135,15 +138,27 @@ pub(super) fn open(
 
 /// What stands behind the transformer. Where nothing says it, it is the mean, at length 1.
 fn recipe(modules: Option<&Modules>, weights: &impl Weights) -> Result<Recipe> {
-    let Some(Modules { pooling, dense, normalize, .. }) = modules else {
-        return Ok(Recipe { pooling: Way::Mean.into(), dense: Vec::new(), normalize: true });
+    let Some(Modules { pooling, head, normalize, give_scores, .. }) = modules else {
+        return Ok(Recipe { pooling: Way::Mean.into(), normalize: true, ..Recipe::default() });
     };
     let pooling = pooling.iter().flat_map(|pooling| &pooling.ways).copied().collect();
-    let mut layers = reserved(dense.len())?;
-    for module in dense {
-        layers.push(dense_layer(module, weights)?);
+    let mut parts = reserved(head.len())?;
+    for module in head {
+        parts.push(head_part(module, weights)?);
     }
-    Ok(Recipe { pooling, dense: layers, normalize: *normalize })
+    Ok(Recipe { pooling, head: parts, normalize: *normalize, gives_scores: *give_scores })
+}
+
+fn head_part(module: &HeadModule, weights: &impl Weights) -> Result<HeadPart> {
+    Ok(match module {
+        HeadModule::Dense(module) => HeadPart::Dense(dense_layer(module, weights)?),
+        HeadModule::LayerNorm(LayerNormModule { folder, elements }) => {
+            let name = joined(&[folder, "norm"])?;
+            let says = (true, LAYER_NORM_EPSILON);
+            HeadPart::Norm(NormLayer::read(weights, &name, *elements, says)?)
+        }
+        HeadModule::Normalize => HeadPart::Normalize,
+    })
 }
 
 fn dense_layer(module: &DenseModule, weights: &impl Weights) -> Result<DenseLayer> {

@@ -18,7 +18,7 @@ mod tokens;
 mod value;
 
 pub use lexer::{Kind, Lexeme, Lexer, MAX_DEPTH};
-pub use object::{Fault, Object, Read};
+pub use object::{Fault, Object, Read, UNKNOWN};
 pub use spelling::{chars, has_escapes, is, number_f64, number_u64, unescape};
 pub use tokens::{Token, Tokens};
 pub use value::Value;

@@ -38,6 +38,9 @@ impl fmt::Display for Fault<'_> {
     }
 }
 
+/// The reason that settings are rejected for which nobody knows.
+pub const UNKNOWN: &str = "it is not known, so what it changes would be lost";
+
 /// A result that says which setting is at fault.
 pub type Read<'t, T> = Result<T, Fault<'t>>;
 
@@ -244,8 +247,7 @@ impl<'t> Object<'t> {
             let is_asked = asked.get(at / 128).is_some_and(|bits| bits >> (at % 128) & 1 == 1);
             if !is_asked && !value.is_null() && !irrelevant.iter().any(|known| is(key, known)) {
                 let error = Error::new(value.offset(), ErrorKind::UnsupportedSetting);
-                let only = "it is not known, so what it changes would be lost";
-                return Err(Fault { error, key, only });
+                return Err(Fault { error, key, only: UNKNOWN });
             }
         }
         Ok(())

@@ -46,6 +46,14 @@ impl<'t> Value<'t> {
         Ok(Self { spelling: text.trim_ascii(), offset: offset.saturating_add(start as u64) })
     }
 
+    /// The value that begins at byte `start` of a text that is valid JSON.
+    #[cfg(feature = "pipeline")]
+    pub(crate) fn at(text: &'t str, start: usize) -> Option<Self> {
+        let rest = text.get(start..)?;
+        let spelling = rest.get(..length_of(rest.as_bytes()))?;
+        (!spelling.is_empty()).then_some(Self { spelling, offset: start as u64 })
+    }
+
     /// Absolute offset of the value's first byte.
     #[must_use]
     pub const fn offset(&self) -> u64 {

@@ -52,8 +52,8 @@ pub(crate) fn bert_pooling(modules: &Modules) -> std::result::Result<&'static st
     if !modules.folder.is_empty() {
         return Err("only an encoder that lies beside `modules.json` is read");
     }
-    if !modules.dense.is_empty() {
-        return Err("the model has a Dense module, which the file has no place for");
+    if !modules.head.is_empty() {
+        return Err("the model has a module after its pooling, which the file has no place for");
     }
     let ways = modules.pooling.as_ref().map(|pooling| &*pooling.ways).unwrap_or_default();
     match ways {

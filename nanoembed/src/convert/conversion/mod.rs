@@ -33,6 +33,7 @@ use crate::convert::weights_file::{Tally, Written};
 use crate::convert::writing::{Target, Writing, WrittenFile};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
+use crate::stored::folder_weights::own_folder;
 use time::modified;
 
 pub use form::{ModelForm, ModelTarget};
@@ -69,6 +70,16 @@ impl Conversion {
         let config = self.config.as_deref();
         match from {
             ModelForm::HuggingFace => {
+                // Of models in a folder of their own, only those of texts are known.
+                let is_deeper = || own_folder(&self.input).is_ok_and(|own| own != self.input);
+                if config.is_none()
+                    && self.input.is_dir()
+                    && is_deeper()
+                    && let Some(text) = TextFolder::open(&self.input)?
+                {
+                    let name = self.name.clone().or_else(|| folder_name(&self.input));
+                    return self.convert_text_model(&text, name, observer);
+                }
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());
                 if let Some(decoder) = DecoderSettings::of(folder.path(), config)? {
@@ -176,6 +187,11 @@ impl Conversion {
         let files = vec![WrittenFile { path: self.output.clone(), bytes }];
         Converted { left_out, files, tally }
     }
+}
+
+/// The folder's name, as a name for the model in it.
+fn folder_name(folder: &Path) -> Option<String> {
+    Some(folder.canonicalize().ok()?.file_name()?.to_string_lossy().into_owned())
 }
 
 fn stem(path: &Path) -> Option<String> {

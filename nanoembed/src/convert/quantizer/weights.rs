@@ -12,7 +12,7 @@ use super::spool::Spool;
 use super::types::QuantType;
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::Fallback;
-use crate::convert::writing::{Job, Target, Writing, WrittenFile, check_adapter, residual};
+use crate::convert::writing::{Job, Target, Writing, WrittenFile, check_beside, residual};
 use crate::error::{Error, Result};
 use crate::glob::Glob;
 use crate::progress::{Observer, Progress};
@@ -158,7 +158,7 @@ impl Quantization {
         let target = self.writing.target(&self.output)?;
         self.check(target)?;
         let set = FileSet::open(&self.input)?;
-        check_adapter(&set)?;
+        check_beside(&set)?;
         if target.is_uqff() {
             embedding_models::check(&set)?;
         }

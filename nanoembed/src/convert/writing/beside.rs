@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::owned::folder::{MODULES, Modules, WEIGHTS, refuse_adapter};
 
@@ -12,7 +13,7 @@ use crate::files::whole_file;
 use crate::open::folder::texts::FolderTexts;
 use crate::progress::Observer;
 use crate::stored::FileSet;
-use crate::stored::folder_weights::{PICKLE, RESIDUAL};
+use crate::stored::folder_weights::{PICKLE, RESIDUAL, model_folder};
 
 /// Settings, tokenizer, pooling and prompts, as Hugging Face's folders and mistral.rs have them.
 const SETTINGS: [&str; 16] = [
@@ -58,14 +59,21 @@ pub fn residual(set: &FileSet, target: Target, observer: &dyn Observer) -> Resul
     FileSet::open(&residual).map(Some)
 }
 
-/// Refuses weights of Hugging Face with an adapter beside them, which the output would be without.
-pub fn check_adapter(set: &FileSet) -> Result<()> {
-    match set.format() {
-        Some(Format::Safetensors | Format::Uqff) => {
-            FolderTexts::of(&set.folder()).read(|texts| refuse_adapter(texts, ""))
-        }
-        _ => Ok(()),
+/// Refuses weights of Hugging Face with an adapter beside them, and those in a folder of their own
+/// within the model's: the output would be without the adapter or the other modules.
+pub fn check_beside(set: &FileSet) -> Result<()> {
+    if !matches!(set.format(), Some(Format::Safetensors | Format::Uqff)) {
+        return Ok(());
     }
+    let folder = set.folder();
+    FolderTexts::of(&folder).read(|texts| refuse_adapter(texts, ""))?;
+    if model_folder(&folder) == folder {
+        return Ok(());
+    }
+    let message = "the weights lie in a folder of their own, and the model's modules above it, which the output would be without";
+    Err(Error::input(ErrorKind::UnsupportedSetting, message)
+        .at(name_of(&folder))
+        .with_hint("`nanoembed convert` writes such a model to `.weights` and `.amb`"))
 }
 
 /// Copies what is in the source's folder and not yet in that of the output, so that the output is a

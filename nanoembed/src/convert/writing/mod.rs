@@ -42,7 +42,7 @@ use crate::files::mapped::Mapped;
 use crate::files::new_file::keep_inputs;
 use crate::progress::{Observer, Progress};
 
-pub use beside::{check_adapter, residual};
+pub use beside::{check_beside, residual};
 pub use options::{SHARD_BYTES, Target, Writing};
 
 /// What is to be written, and where it comes from.

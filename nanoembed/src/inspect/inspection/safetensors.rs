@@ -10,6 +10,7 @@ use super::folder::{Folder, Tokenizer};
 use super::tensors::{Tensor, Totals};
 use crate::error::{Result, name_of};
 use crate::stored::files::room;
+use crate::stored::folder_weights::own_folder;
 use crate::stored::{FileSet, explained};
 
 /// What a file says of itself. The fields' names are those of the JSON output.
@@ -44,7 +45,8 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
             stated = metadata(&parsed);
         }
     }
-    let folder = set.given_folder().map(Folder::read).transpose()?.unwrap_or_default();
+    let folder = set.given_folder().map(|given| Folder::read(&own_folder(given)?));
+    let folder = folder.transpose()?.unwrap_or_default();
     stated.extend(folder.config);
     let summary = Summary {
         file: set.given_name(),

@@ -1,16 +1,22 @@
-//! The files beside the weights of a folder: settings that are JSON, a vocabulary that is text.
+//! The files beside the weights of a folder and in those of its modules: settings that are JSON, a
+//! vocabulary that is text.
 
 use std::path::Path;
 
+use nanoembed_core::owned::folder::Modules;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::Finding;
+use crate::open::folder::texts::FolderTexts;
 
 /// What is wrong with the files beside the weights; how many were looked at if nothing is.
 pub(super) fn verify(folder: &Path) -> Result<usize, Vec<Finding>> {
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
+    let modules = FolderTexts::of(folder).read(|texts| Modules::folders(texts));
+    let modules = modules.unwrap_or_default();
+    let folders =
+        std::iter::once(folder.to_owned()).chain(modules.iter().map(|it| folder.join(it)));
+    let mut paths: Vec<_> = folders
+        .flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten())
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| !path.is_dir())
         .collect();

@@ -1,19 +1,20 @@
 //! What a folder holds: settings, modules, weights.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use nanoembed_core::owned::folder::{CONFIG, FolderModel, Labels, MODULES, WEIGHTS};
+use nanoembed_core::owned::folder::{CONFIG, FolderModel, Labels, MODULES, Modules, WEIGHTS};
 use nanoembed_core::owned::{Pipeline, TextModel};
 
 use super::asked;
-use super::texts::FolderTexts;
+use super::texts::{Allowed, FolderTexts};
 use super::tokenizer;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Kind, Result};
 use crate::open::prompts::Prompts;
 use crate::stored::files::folder_of;
-use crate::stored::folder_weights::only_foreign;
+use crate::stored::folder_weights::{model_folder, only_foreign};
 use crate::stored::{ModelFiles, Stored, Values};
 
 /// A folder with a model that embeds texts or compares them.
@@ -23,32 +24,43 @@ pub(crate) struct EncoderFolder {
     own_folder: PathBuf,
     model: FolderModel,
     files: ModelFiles,
-    /// The folders of Dense modules, as they stand before the names of their tensors, and files.
-    dense: Vec<(String, ModelFiles)>,
+    /// The folders of modules after the pooling, as they stand before the names of their tensors, and
+    /// files.
+    head: Vec<(String, ModelFiles)>,
 }
 
 impl EncoderFolder {
     /// The model that `path` names: a folder, one of its safetensors files, or its UQFF file.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let folder = folder_of(path);
-        let texts = FolderTexts::of(&folder);
+        Self::open_allowing(path, &Arc::default())
+    }
+
+    /// The same, but some unknown members of its texts are passed over.
+    pub(crate) fn open_allowing(path: &Path, allowed: &Arc<Allowed>) -> Result<Self> {
+        let folder = model_folder(&folder_of(path));
+        let texts = FolderTexts::of(&folder).allowing(allowed);
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
         let own_folder = if inner.is_empty() { folder.clone() } else { folder.join(inner) };
         let files = ModelFiles::open(if path.is_dir() { &own_folder } else { path });
         let files = files.map_err(|failure| without_weights(failure, &own_folder))?;
-        let dense = model.modules.iter().flat_map(|modules| &modules.dense).map(|module| {
-            let own = folder.join(&module.folder);
+        let head = model.modules.iter().flat_map(Modules::weight_folders).map(|module| {
+            let own = folder.join(module);
             let weights = own.join(WEIGHTS);
             if !weights.exists()
                 && let Some(foreign) = only_foreign(&own)
             {
                 return Err(foreign);
             }
-            Ok((module.folder.clone(), ModelFiles::open(&weights)?))
+            Ok((module.to_owned(), ModelFiles::open(&weights)?))
         });
-        let dense = dense.collect::<Result<_>>()?;
-        Ok(Self { texts, own_folder, model, files, dense })
+        let head = head.collect::<Result<_>>()?;
+        let opened = Self { texts, own_folder, model, files, head };
+        if !allowed.is_empty() {
+            // So that all that is passed over is known.
+            opened.prompts()?;
+        }
+        Ok(opened)
     }
 
     /// The name that messages give to the model.
@@ -58,13 +70,13 @@ impl EncoderFolder {
 
     /// The bytes of the files that hold weights.
     pub(crate) fn bytes(&self) -> u64 {
-        let dense = self.dense.iter().map(|(_, files)| files.bytes());
-        self.files.bytes() + dense.sum::<u64>()
+        let head = self.head.iter().map(|(_, files)| files.bytes());
+        self.files.bytes() + head.sum::<u64>()
     }
 
     /// The texts of the folder that `path` names, or that the file lies in.
     pub(crate) fn texts_of(path: &Path) -> Option<FolderTexts> {
-        let folder = folder_of(path);
+        let folder = model_folder(&folder_of(path));
         folder.is_dir().then(|| FolderTexts::of(&folder))
     }
 
@@ -85,7 +97,7 @@ impl EncoderFolder {
 
     /// When the newest of the files that matter was changed.
     pub(crate) fn modified(&self) -> Option<SystemTime> {
-        let of_weights = self.dense.iter().map(|(_, files)| files).chain([&self.files]);
+        let of_weights = self.head.iter().map(|(_, files)| files).chain([&self.files]);
         let of_weights = of_weights.filter_map(ModelFiles::modified);
         let folder = self.texts.path();
         let texts = [CONFIG, "tokenizer.json", MODULES].into_iter();
@@ -99,9 +111,9 @@ impl EncoderFolder {
         take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>,
     ) -> Result<()> {
         let own = (&self.files, self.own_folder.join(CONFIG), "");
-        let dense = self.dense.iter();
-        let dense = dense.map(|(folder, files)| (files, PathBuf::from(CONFIG), &**folder));
-        for (files, config, folder) in std::iter::once(own).chain(dense) {
+        let head = self.head.iter();
+        let head = head.map(|(folder, files)| (files, PathBuf::from(CONFIG), &**folder));
+        for (files, config, folder) in std::iter::once(own).chain(head) {
             for (_, contents) in files.contents(&config)? {
                 for tensor in &contents.tensors {
                     take(&format!("{folder}{}", tensor.name), tensor)?;
@@ -123,7 +135,7 @@ impl EncoderFolder {
 
     /// The tokenizer.
     pub(crate) fn pipeline(&self) -> Result<Pipeline> {
-        let texts = FolderTexts::of(&self.own_folder);
+        let texts = FolderTexts::of(&self.own_folder).allowing(self.texts.allowed());
         tokenizer::read(&texts, &self.own_folder, &self.model)
     }
 
@@ -138,11 +150,11 @@ impl EncoderFolder {
         opened.map_err(|fault| asked::failure(&self.name(), &fault))
     }
 
-    /// All weights, those of Dense modules behind the paths of their folders.
+    /// All weights, those of modules after the pooling behind the paths of their folders.
     pub(crate) fn weights(&self) -> Result<ModelWeights<'_>> {
         let mut weights = ModelWeights::default();
         add_weights(&mut weights, &self.files, &self.own_folder.join(CONFIG), "")?;
-        for (folder, files) in &self.dense {
+        for (folder, files) in &self.head {
             add_weights(&mut weights, files, Path::new(CONFIG), folder)?;
         }
         Ok(weights)

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
-use nanoembed_core::owned::folder::{FolderFault, FolderResult};
-use nanoembed_core::text::json::{Kind, Value};
+use nanoembed_core::owned::folder::{FolderFault, FolderResult, Texts, read_allowing};
+use nanoembed_core::text::json::{Kind, UNKNOWN, Value};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result, name_of};
@@ -18,16 +20,59 @@ pub(crate) struct FolderTexts {
     folder: PathBuf,
     /// What is read for `config.json`, where that is another file.
     config: Option<PathBuf>,
+    allowed: Arc<Allowed>,
+}
+
+/// Names of members that are passed over where nobody knows them, and which of them were.
+#[derive(Debug, Default)]
+pub(crate) struct Allowed {
+    names: Vec<String>,
+    passed: Mutex<BTreeSet<String>>,
+}
+
+impl Allowed {
+    /// Members of these names are passed over.
+    pub(crate) fn new(names: &[String]) -> Self {
+        Self { names: names.to_vec(), passed: Mutex::default() }
+    }
+
+    /// Returns true if none is passed over.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// A warning for each member that was passed over.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.passed.lock().map(|passed| passed.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    fn pass(&self, fault: &FolderFault) {
+        let FolderFault { file, key, .. } = fault;
+        let warning = format!("{file}: `{key}` is passed over; nobody here knows what it changes");
+        if let Ok(mut passed) = self.passed.lock() {
+            passed.insert(warning);
+        }
+    }
 }
 
 impl FolderTexts {
     pub(crate) fn of(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), config: None }
+        Self { folder: folder.to_owned(), config: None, allowed: Arc::default() }
     }
 
     /// The same, but `config` is read for `config.json`.
     pub(crate) fn with_config(folder: &Path, config: Option<&Path>) -> Self {
         Self { config: config.map(Path::to_owned), ..Self::of(folder) }
+    }
+
+    /// The same, but unknown members of these names are passed over.
+    pub(crate) fn allowing(self, allowed: &Arc<Allowed>) -> Self {
+        Self { allowed: Arc::clone(allowed), ..self }
+    }
+
+    /// Which unknown members are passed over.
+    pub(crate) const fn allowed(&self) -> &Arc<Allowed> {
+        &self.allowed
     }
 
     /// The folder.
@@ -61,22 +106,18 @@ impl FolderTexts {
     }
 
     /// What `read` makes of the texts.
-    pub(crate) fn read<R>(
-        &self,
-        read: impl FnOnce(
-            &dyn Fn(&str) -> std::result::Result<Option<Cow<'static, str>>, CoreError>,
-        ) -> FolderResult<R>,
-    ) -> Result<R> {
+    pub(crate) fn read<R>(&self, read: impl Fn(Texts<'_, '_>) -> FolderResult<R>) -> Result<R> {
         // Why a text could not be read.
         let unread = RefCell::new(None);
         let text = |path: &str| match self.get(path) {
-            Ok(text) => Ok(text.map(Cow::Owned)),
+            Ok(text) => Ok(text.map(Cow::<str>::Owned)),
             Err(failure) => {
                 *unread.borrow_mut() = Some(failure);
                 Err(CoreError::without_offset(ErrorKind::ReadFailed))
             }
         };
-        let read = read(&text);
+        let read =
+            read_allowing(&text, &self.allowed.names, &mut |fault| self.allowed.pass(fault), &read);
         read.map_err(|fault| unread.take().unwrap_or_else(|| self.explained(&fault)))
     }
 
@@ -123,13 +164,12 @@ pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
     };
     let failure = Error::input(kind, message).at(name);
     match *only {
-        UNKNOWN => failure.with_hint("if it does not change results, take it out of the file"),
+        UNKNOWN => failure.with_hint(format!(
+            "if it does not change results, take it out of the file, or go on without it: `--allow-unknown {key}`"
+        )),
         _ => failure,
     }
 }
-
-/// What is said of settings that no list has.
-const UNKNOWN: &str = "it is not known, so what it changes would be lost";
 
 /// A value of a text, by the names that lead to it.
 struct Place {
@@ -167,9 +207,13 @@ fn inside<'t>(value: Value<'t>, offset: u64) -> Option<(String, Value<'t>)> {
 
 /// A value as messages show it.
 fn brief(value: Value<'_>) -> String {
+    /// Names, of a module's class for example, are told as a whole.
+    const LONGEST_NAME: usize = 160;
     const LONGEST: usize = 60;
+    let is_name = value.as_text().is_some_and(|text| !text.contains(char::is_whitespace));
+    let longest = if is_name { LONGEST_NAME } else { LONGEST };
     let text = value.spelling().split_whitespace().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
         None => text,
     }

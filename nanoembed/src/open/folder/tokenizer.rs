@@ -7,6 +7,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, TokenizerConfig};
 use nanoembed_core::owned::{AddedWord, Pipeline, PipelineSession};
+use nanoembed_core::text::json::Read;
 use nanoembed_core::token::AddedRules;
 use nanoembed_core::token::spec::{
     AddedToken, AddedTokens, BertSpec, Place, SpecialToken, Spelling,
@@ -29,7 +30,10 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
         && text.as_deref().is_some_and(TokenizerConfig::has_word_pieces);
     let pipeline = match text.as_deref().filter(|_| !is_bert) {
         Some(text) => {
-            let pipeline = described(texts, text)?;
+            let pipeline = match model.is_table() {
+                true => failed(texts, Pipeline::read_alone(text))?,
+                false => described(texts, text)?,
+            };
             texts
                 .read(|texts| config.check(texts, &pipeline))
                 .map_err(|failure| failure.with_hint(SAVE_AGAIN))?;
@@ -48,7 +52,12 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
 
 /// The tokenizer that a `tokenizer.json` describes.
 pub(crate) fn described(texts: &FolderTexts, text: &str) -> Result<Pipeline> {
-    Pipeline::read(text).map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))
+    failed(texts, Pipeline::read(text))
+}
+
+/// The tokenizer, or what is wrong with it in words.
+fn failed(texts: &FolderTexts, read: Read<'_, Pipeline>) -> Result<Pipeline> {
+    read.map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))
 }
 
 /// Refuses another template for two texts than that of BERT's class, which is what runs.

@@ -2,4 +2,5 @@
 
 extern crate std;
 
+mod listed;
 mod modules;

@@ -17,7 +17,7 @@ mod prefix;
 mod qwen;
 mod roberta;
 
-pub use model::{Biases, ClassifierModel, FamilyModel};
+pub use model::{Biases, ClassifierModel, FamilyModel, on_logits_of};
 pub use prefix::Prefixed;
 
 use model::USUAL_LABELS;

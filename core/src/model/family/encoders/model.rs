@@ -157,11 +157,7 @@ impl ClassifierModel {
     /// What becomes of the logits of a model with so many classes.
     #[must_use]
     pub const fn on_logits_of(&self, labels: usize) -> DenseActivation {
-        match (self.on_logits, labels) {
-            (Some(said), _) => said,
-            (None, 1) => DenseActivation::Sigmoid,
-            (None, _) => DenseActivation::Identity,
-        }
+        on_logits_of(self.on_logits, labels)
     }
 
     /// Refuses a head with another number of rows than there are classes, at the `offset` of its
@@ -188,4 +184,14 @@ impl ClassifierModel {
     /// That of RoBERTa.
     pub(super) const ROBERTA: Self =
         Self { hidden: "classifier.dense", output: "classifier.out_proj", ..Self::BERT };
+}
+
+/// What becomes of the logits of a model with so many classes, where `said` is what its files say.
+#[must_use]
+pub const fn on_logits_of(said: Option<DenseActivation>, labels: usize) -> DenseActivation {
+    match (said, labels) {
+        (Some(said), _) => said,
+        (None, 1) => DenseActivation::Sigmoid,
+        (None, _) => DenseActivation::Identity,
+    }
 }

@@ -5,7 +5,7 @@ use crate::model::config::{
     Activation, Attention, Config, Embedding, FeedForward, Order, Rotary, Window,
 };
 use crate::model::family::settings::{
-    Activations, HeadSizes, Kinds, OF_BERT, RotaryRules, Settings, SizeNames, rotary_alone,
+    Activations, HeadSizes, Kinds, RotaryRules, Settings, SizeNames, rotary_alone,
 };
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::head::dense::DenseActivation;
@@ -26,6 +26,17 @@ const NAMES: Names = Names {
         (Tensor::Down, ".mlp.Wo"),
     ],
 };
+
+const ACTIVATIONS: Activations = &[
+    ("gelu", Activation::Gelu),
+    ("gelu_python", Activation::Gelu),
+    ("gelu_new", Activation::GeluTanh),
+    ("gelu_fast", Activation::GeluTanh),
+    ("gelu_pytorch_tanh", Activation::GeluTanh),
+    ("relu", Activation::Relu),
+    ("silu", Activation::Silu),
+    ("swish", Activation::Silu),
+];
 
 const ONLY_GELU: Activations = &[("gelu", Activation::Gelu)];
 
@@ -51,9 +62,9 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.known(IRRELEVANT);
     let sized = settings.sized(&SizeNames::USUAL, Config::BERT)?;
     settings.even_heads(&SizeNames::USUAL, &sized)?;
-    let only = "only gelu, gelu_new and relu are honoured";
+    let only = "only gelu, gelu_new, relu and silu are honoured";
     let usual = Activation::Gelu;
-    let activation = settings.activation("hidden_activation", usual, OF_BERT, only)?;
+    let activation = settings.activation("hidden_activation", usual, ACTIVATIONS, only)?;
     let config = Config {
         embedding: Embedding { positions: None, token_types: false, ..sized.embedding },
         rotary: Some(rotary(settings, &sized)?),

@@ -1,8 +1,8 @@
 //! Qwen 2 and 3, whose last token's vector is the text's, and what they share with Llama.
 
 use super::model::{Biases, FamilyModel};
-use crate::model::config::{Attention, Config, LayerSet, Rotary, Window};
-use crate::model::family::settings::{LlamaUsual, Settings, UsualHeads};
+use crate::model::config::{Attention, Config, LayerSet, Mask, Rotary, Window};
+use crate::model::family::settings::{LlamaUsual, Settings, Usual, UsualHeads};
 use crate::model::family::tensors::{Names, Tensor, llama_names};
 use crate::text::json::Read;
 
@@ -11,25 +11,38 @@ const NAMES: Names = llama_names!("", [(Tensor::FeedForwardNorm, ".post_attentio
 pub(super) fn read_2<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     // Queries, keys and values have biases, and nothing else, whatever this says.
     settings.known(&["attention_bias"]);
-    let found = read(settings)?;
+    let found = read(settings, UsualHeads { size: Usual::Even, key_value: Usual::Needed })?;
     Ok(FamilyModel { biases: Biases { attention: true, ..Biases::NONE }, ..found })
 }
 
 pub(super) fn read_3<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
-    let found = read(settings)?;
+    let found = read(settings, UsualHeads::NEEDED)?;
     let attention = Attention { query_key_norm: true, ..found.config.attention };
     Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
 }
 
 /// What both have in common.
-fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
+fn read<'t>(settings: &Settings<'_, 't>, heads: UsualHeads) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map"])?;
     settings.known(&["is_decoder"]);
-    let usual = LlamaUsual { heads: UsualHeads::NEEDED, ..LlamaUsual::of_encoder(10_000.0, 1e-6) };
+    let usual = LlamaUsual { heads, ..LlamaUsual::of_encoder(10_000.0, 1e-6) };
     let found = llama_like(settings, usual)?;
     let window = window(settings, found.config.layers)?;
-    let attention = Attention { window, ..found.config.attention };
+    let mask = mask(settings, window.is_some())?;
+    let attention = Attention { window, mask, ..found.config.attention };
     Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
+}
+
+/// Which tokens see which: all of them if the file says that they see those after them, too.
+fn mask<'t>(settings: &Settings<'_, 't>, has_window: bool) -> Read<'t, Mask> {
+    const CAUSAL: &str = "is_causal";
+    match settings.truth(CAUSAL, true)? {
+        true => Ok(Mask::Causal),
+        false if has_window => {
+            Err(settings.object.unsupported(CAUSAL, "only true is honoured beside a window"))
+        }
+        false => Ok(Mask::Full),
+    }
 }
 
 /// The window of the layers that are listed, or of those from `max_window_layers` on.

@@ -32,7 +32,11 @@ impl FolderModel {
         let config = || TokenizerConfig::read(texts, self.folder());
         let (pipeline, config) = match text {
             Some(text) => {
-                let (pipeline, config) = (Pipeline::read(&text).map_err(fault)?, config()?);
+                let pipeline = match self.is_table() {
+                    true => Pipeline::read_alone(&text),
+                    false => Pipeline::read(&text),
+                };
+                let (pipeline, config) = (pipeline.map_err(fault)?, config()?);
                 match config.is_bert(self.family()) && TokenizerConfig::has_word_pieces(&text) {
                     true => config.check_bert(texts, &pipeline)?,
                     false => config.check(texts, &pipeline)?,

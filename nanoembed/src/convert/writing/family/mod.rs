@@ -22,7 +22,7 @@ use nanoembed_core::describe::gguf::{
 };
 use nanoembed_core::event::Format;
 use nanoembed_core::model::{DenseActivation, FamilyModel};
-use nanoembed_core::owned::folder::{Described, MODULES};
+use nanoembed_core::owned::folder::{Described, HeadModule, MODULES};
 use nanoembed_core::owned::{DenseLayer, Pipeline};
 
 use super::encoder::model_type;
@@ -31,6 +31,7 @@ use super::{Job, Writing};
 use crate::error::{Error, Result, name_of};
 use crate::open::folder::files::EncoderFolder;
 use crate::open::prompts::Prompts;
+use crate::stored::folder_weights::model_folder;
 
 pub(super) use self::tensors::Prepared;
 
@@ -62,7 +63,7 @@ impl Family {
         }
         let folder = if job.folder.as_os_str().is_empty() { Path::new(".") } else { &job.folder };
         let Some(kind) = model_type(&folder.join("config.json"))? else { return Ok(None) };
-        if !architecture::may_have(&kind, folder.join(MODULES).exists()) {
+        if !architecture::may_have(&kind, model_folder(folder).join(MODULES).exists()) {
             return Ok(None);
         }
         // It may be called as it likes.
@@ -150,7 +151,12 @@ impl Recipe {
             refuse(message.into())
         })?;
         let weights = folder.weights()?;
-        let dense = modules.dense.iter().map(|module| {
+        let dense = modules.head.iter().map(|module| {
+            let HeadModule::Dense(module) = module else {
+                let message =
+                    "GGUF has no words for a LayerNorm, nor for a Normalize before other modules";
+                return Err(refuse(message.into()));
+            };
             if module.activation != DenseActivation::Identity || module.bias {
                 let message = "GGUF has no words for a Dense module with a bias or an activation";
                 return Err(refuse(message.into()));
