@@ -234,6 +234,9 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Keys<'a>, config: &LlamaConfig) -> Outco
 /// or missing, where llama.cpp takes that, too.
 #[must_use]
 pub fn gguf_pools_last_token(file: &Gguf<'_>) -> bool {
-    let pooling = gguf_architecture(file).and_then(|name| value_of(file, name, Key::PoolingType));
-    matches!(pooling, None | Some(Value::Unsigned(3)))
+    let Some(name) = gguf_architecture(file) else { return false };
+    match value_of(file, name, Key::PoolingType) {
+        None => GgufArchitecture::from_name(name).is_some_and(GgufArchitecture::is_decoder),
+        Some(pooling) => pooling == Value::Unsigned(3),
+    }
 }
