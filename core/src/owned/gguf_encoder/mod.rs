@@ -62,13 +62,14 @@ impl GgufEncoder {
         if tokenizer.count() as usize > family.config.vocabulary {
             return Err(Error::without_offset(ErrorKind::BadVocabulary).into());
         }
+        let compares = family.classifier.is_some();
         let model = FolderModel {
             // Models that compare texts have their head alone.
-            modules: family.classifier.is_none().then(|| modules(&recipe)),
+            modules: (!compares).then(|| modules(&recipe)),
             described: Described::Transformer(Box::new(family)),
             settings: EncoderSettings::default(),
             tokenizer_limit: Some(recipe.max_tokens as u64),
-            compares: false,
+            compares,
             on_scores: None,
         };
         Ok(Self { model, tokenizer })
