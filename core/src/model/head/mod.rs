@@ -1,6 +1,5 @@
 //! What becomes of hidden states: one vector for a text, logits of classes, or the next token.
 
-#[cfg(feature = "families")]
 pub mod classifier;
 pub mod dense;
 pub mod embedding;
