@@ -74,7 +74,7 @@ fn what_is_not_done_without_a_heap_is_refused_by_name() {
     let setting = 208;
     assert_eq!(
         refused(changed("BertPreTokenizer", "BertPreTokenizes")),
-        (setting, "pre_tokenizer".into())
+        (setting, "BertPreTokenizes".into())
     );
     assert_eq!(
         refused(changed("##\",\"max_input", "@@\",\"max_input")),

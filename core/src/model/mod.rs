@@ -108,6 +108,7 @@ pub use source::tokenizer;
 pub use source::word_pieces::{
     WordPieceIndex, WordPieceMemory, WordPieceNeeds, WordPieceSource, WordPieceTables,
 };
+pub use source::{POOLING, POOLS_LAST_TOKEN};
 #[cfg(feature = "static-models")]
 pub use table::TokenTable;
 #[cfg(feature = "pipeline")]

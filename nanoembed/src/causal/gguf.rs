@@ -4,14 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::describe::gguf::{
-    GgufArchitecture, Key, gguf_architecture, gguf_llama_config, gguf_model,
+    GgufArchitecture, Key, gguf_architecture, gguf_llama_config, gguf_model, gguf_pools_last_token,
 };
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::gguf_names::DECODER;
 use nanoembed_core::model::llama::rope::Yarn;
 use nanoembed_core::model::llama::{LlamaConfig, Rope, RopePairs};
-use nanoembed_core::model::{DecoderFamily, ModelSource, Names, decoder_names};
+use nanoembed_core::model::{
+    DecoderFamily, ModelSource, Names, POOLING, POOLS_LAST_TOKEN, decoder_names,
+};
 use nanoembed_core::quant;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
@@ -85,6 +87,9 @@ impl GgufFile {
         let members = config::members(&config, architecture, has_long_factors);
         let mut members = members.map_err(|kind| self.failure(CoreError::without_offset(kind)))?;
         members.extend(tokenizer.config()?);
+        if gguf_pools_last_token(&file) {
+            members.insert(POOLING.to_owned(), POOLS_LAST_TOKEN.into());
+        }
         Ok(serde_json::Value::Object(members))
     }
 

@@ -9,6 +9,8 @@ use super::embd::{embd_is_decoder, embd_llama_config};
 use super::pieces::SentencePieceSource;
 use super::tokenizer::{TokenizerKind, TokenizerSource};
 use super::word_pieces::WordPieceSource;
+#[cfg(any(feature = "amb", feature = "embd"))]
+use super::{POOLING, POOLS_LAST_TOKEN};
 use crate::describe::BertConfig;
 #[cfg(any(feature = "amb", feature = "embd"))]
 use crate::describe::folder::{CONFIG, MODULES};
@@ -208,15 +210,17 @@ impl<'a> ModelSource<'a> {
         }
     }
 
-    /// Whether the embedding of a text is the state of its last token: a GGUF file says so, or does
-    /// not say how states are pooled.
+    /// True if a decoder's embedding of a text is the state of its last token: a GGUF file says so or
+    /// does not say how states are pooled, another file says so under [`POOLING`](super::POOLING).
     #[must_use]
     pub fn pools_last_token(&self) -> bool {
         match self {
             #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => gguf_pools_last_token(gguf),
-            #[cfg(any(feature = "amb", feature = "embd"))]
-            _ => false,
+            #[cfg(feature = "amb")]
+            Self::Amb(amb) => amb_config_value(amb, POOLING) == Some(POOLS_LAST_TOKEN),
+            #[cfg(feature = "embd")]
+            Self::Embd(embd) => embd.metadata_value(POOLING) == Some(POOLS_LAST_TOKEN),
         }
     }
 

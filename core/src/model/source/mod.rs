@@ -18,3 +18,9 @@ pub mod stored;
 pub mod tokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod word_pieces;
+
+/// The key by which a `.weights` or an `.amb` file with a decoder says how it embeds texts.
+pub const POOLING: &str = "pooling";
+/// The value of [`POOLING`] for models whose last token's state is the embedding; it is the mean of
+/// all without the key.
+pub const POOLS_LAST_TOKEN: &str = "last";

@@ -102,8 +102,9 @@ impl<'p> Described<'p> {
         }
         let mut room = [0; 4];
         let has = |byte| self.has_token(character(byte).encode_utf8(&mut room));
-        // Nothing is unknown where all bytes have tokens.
-        match (0..=u8::MAX).all(has) {
+        // Nothing is unknown where all bytes have tokens; otherwise the text is refused.
+        let names_unknown = self.bpe.unknown.is_some() || self.bpe.fuses_unknown;
+        match !names_unknown || (0..=u8::MAX).all(has) {
             true => Ok(()),
             false => Err(self.unsupported("it has no tokens for all bytes")),
         }
