@@ -144,11 +144,8 @@ fn the_key_that_is_at_fault_is_named() {
     let key = |file: &[u8]| ModelSource::parse(file).unwrap().encoder_key_at_fault();
     let bert = format!("{BERT}}}");
     assert_eq!(key(&amb(&bert, None)), None);
-    assert_eq!(key(&amb(&bert.replace("16", "0"), None)), Some("max_position_emb"));
-    assert_eq!(
-        key(&amb(&bert.replace("\"n_embd\": 4", "\"n_embd\": 5"), None)),
-        Some("num_attention_heads")
-    );
+    assert_eq!(key(&amb(&bert.replace("16", "0"), None)), Some("max_seq_len"));
+    assert_eq!(key(&amb(&bert.replace("\"n_embd\": 4", "\"n_embd\": 5"), None)), Some("n_heads"));
     assert_eq!(key(&weights(&BERT_KEYS, None)), None);
     assert_eq!(key(&weights(&BERT_KEYS[1..], None)), Some("num_layers"));
     for (name, value) in [
