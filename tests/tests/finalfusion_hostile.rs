@@ -318,7 +318,7 @@ fn storage_fields() {
         match element {
             10 => continue,
             0..=9 | 11 => {
-                assert_refused(&u32_at(&file, 92, element), 92, ErrorKind::UnsupportedDtype)
+                assert_refused(&u32_at(&file, 92, element), 92, ErrorKind::UnsupportedDtype);
             }
             _ => assert_refused(&u32_at(&file, 92, element), 92, ErrorKind::BadDtype),
         }

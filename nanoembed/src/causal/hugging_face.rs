@@ -93,7 +93,7 @@ impl DecoderSettings {
     pub(super) fn check_tensors<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
         let is_foreign = |name: &&str| !is_decoder_tensor_of(name, &self.sizes, self.biases);
         match names.into_iter().find(is_foreign) {
-            Some(name) if name == "embed_tokens.weight" => {
+            Some("embed_tokens.weight") => {
                 let message = format!(
                     "the tensors have no `model.` before their names, as those of a model that embeds texts, and there is no `{MODULES}` that says how"
                 );
