@@ -9,12 +9,12 @@
 //! 3. `linear` is one linear layer over any weights: floats, groups, codes.
 //! 4. `block` has the pieces of a transformer's block: attention and who sees whom, positions,
 //!    norms, activations.
-//! 5. `pass` takes tokens through all layers: many texts at once ([`Transformer`]), or one text that
+//! 5. `pass` takes tokens through all layers: many texts at once ([`Transformer`]), or one that
 //!    grows ([`Llama`](llama::Llama)). Both run on the same blocks. [`workspace`] is the scratch
 //!    memory: how much a model needs is known exactly before.
-//! 6. `head` makes something of hidden states: one vector ([`pool`]), or the next token.
-//! 7. `family` knows what is called how: BERT ([`Bert::open`], [`check()`]), Llama, and a table of
-//!    [`Names`] for any other ([`Transformer::from_family`]).
+//! 6. `head` makes something of hidden states: one vector ([`TextEmbedding`]), or the next token.
+//! 7. `family` knows the names of each family: BERT ([`Transformer::open`], [`check()`]), Llama,
+//!    and a table of [`Names`] for any other ([`Transformer::from_family`]).
 //! 8. `source` knows what each format says of settings, tensors and tokenizers: a [`ModelSource`]
 //!    answers for files in memory, [`stored`] for `.weights` files behind random access.
 //! 9. `folder_tokenizer`, `table` and

@@ -39,7 +39,8 @@ pub struct Plan {
 impl Plan {
     /// A plan for `tokens` on one thread, with weights in memory and activations in f32.
     ///
-    /// [`Bert::plan`](super::Bert::plan) knows whether a model was made for quantised activations.
+    /// [`Transformer::plan`](super::Transformer::plan) knows whether a model was made for quantised
+    /// activations.
     #[must_use]
     pub const fn new(tokens: usize) -> Self {
         Self { tokens, jobs: 1, tile_bytes: 0, quantized: false, grouped: false, block: 0 }

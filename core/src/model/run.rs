@@ -10,7 +10,8 @@ pub struct Run<'a, W: ?Sized, P: ?Sized = InOrder> {
     pub weights: &'a W,
     /// The kernels, for example those of [`kernel::detect`](crate::kernel::detect).
     pub kernels: &'a Kernels,
-    /// What these kernels want to know of the weights, by [`Bert::summarize`](super::Bert::summarize) with the same
+    /// Row sums of the weights for these kernels, by
+    /// [`Transformer::summarize`](super::Transformer::summarize) with the same
     /// kernels; or nothing, and they find it out again and again.
     pub summaries: &'a [RowSummary],
     /// How the parts of the work are run.

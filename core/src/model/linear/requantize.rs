@@ -13,7 +13,7 @@ use crate::quant::int8::{CodeRange, groups};
 pub(in crate::model) const MEMORY: u64 = 1 << 63;
 
 /// A source of tensors, and beside it the memory that holds those which
-/// [`Bert::requantize`](crate::model::Bert::requantize) has requantised.
+/// [`Transformer::requantize`](crate::model::Transformer::requantize) has requantised.
 #[derive(Clone, Copy, Debug)]
 pub struct Requantized<'a, W> {
     weights: W,
@@ -21,7 +21,8 @@ pub struct Requantized<'a, W> {
 }
 
 impl<'a, W: Weights> Requantized<'a, W> {
-    /// `weights` that a model was opened with, and the memory that [`Bert::requantize`](crate::model::Bert::requantize) has filled
+    /// `weights` that a model was opened with, and the memory that
+    /// [`Transformer::requantize`](crate::model::Transformer::requantize) has filled
     /// since, or none.
     pub const fn new(weights: W, memory: &'a [u8]) -> Self {
         Self { weights, memory }

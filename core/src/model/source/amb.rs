@@ -77,7 +77,7 @@ pub(super) fn amb_member(key: &str) -> &str {
 }
 
 /// What an `.amb` file's configuration answers to a key of
-/// [`BertConfig::from_metadata`](crate::model::BertConfig::from_metadata).
+/// [`BertConfig::from_metadata`](crate::describe::BertConfig::from_metadata).
 ///
 /// | key | member |
 /// |---|---|

@@ -7,7 +7,7 @@ use crate::owned::empty_texts::embed_nonempty;
 use crate::owned::{Session, TextModel};
 
 impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
-    /// How the model was made to run: see [`Bert::plan`](crate::model::Bert::plan).
+    /// How the model was made to run: see [`Transformer::plan`](crate::model::Transformer::plan).
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
         match &self.kind {

@@ -4,7 +4,8 @@
 //!
 //! Activations are quantised, too, so they have to be evened out as in a model that was
 //! [calibrated](crate::quant::int8): the file has the scales of their columns, or they
-//! [follow](Transformer::column_scales) from [observing](Transformer::embed_observed) the model as it is.
+//! [follow](Transformer::column_scales) from
+//! [observing](crate::model::Encoder::embed_observed) the model as it is.
 
 use core::ops::Range;
 
