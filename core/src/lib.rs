@@ -93,7 +93,8 @@
 //! let mut vector = [0.0; 64];
 //! let vector = &mut vector[..config.hidden];
 //! let kernels = kernel::detect();
-//! let text = Batch::new(&ids[..length], &[length]);
+//! let lengths = [length];
+//! let text = Batch::new(&ids[..length], &lengths);
 //! encoder.embed(&Run::new(&weights, &kernels), &text, &mut workspace, &mut [], vector)?;
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
