@@ -64,8 +64,13 @@ impl RowSource for Interrupted {
     }
 
     fn next_rows(&mut self) -> Result<Option<Rows>> {
-        self.1 = self.1.checked_sub(1).ok_or_else(|| Error::bad_input("interrupted"))?;
-        self.0.next_rows()
+        if self.1 == 0 {
+            return Err(Error::bad_input("interrupted"));
+        }
+        let rows = self.0.next_rows()?;
+        let count = rows.as_ref().map_or(0, |rows| rows.batch.num_rows());
+        self.1 = self.1.saturating_sub(count as u64);
+        Ok(rows)
     }
 
     fn skip(&mut self, count: u64) -> Result<()> {
@@ -73,7 +78,7 @@ impl RowSource for Interrupted {
     }
 
     fn put_back(&mut self, rows: Rows) {
-        self.1 += 1;
+        self.1 += rows.batch.num_rows() as u64;
         self.0.put_back(rows);
     }
 
@@ -117,9 +122,9 @@ impl Whole {
         job(&self.encoder).run(&mut self.tables(), &to_parquet(target, resume), &Silent)
     }
 
-    /// Runs until so many batches have come.
+    /// Runs until as many rows have come as so many batches of 512 have, or all.
     fn interrupt(&self, target: &Path, batches: u64, resume: bool) {
-        let mut rows = Interrupted(self.tables(), batches);
+        let mut rows = Interrupted(self.tables(), (batches * 512).min(9500));
         let run = job(&self.encoder).run(&mut rows, &to_parquet(target, resume), &Silent);
         assert_eq!(run.unwrap_err().message(), "interrupted");
         assert!(!target.exists());

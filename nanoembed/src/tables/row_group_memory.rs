@@ -51,11 +51,10 @@ pub(super) fn batch_rows(
     schema: &Schema,
     name: &str,
 ) -> Result<usize> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            Error::bad_input(error.to_string()).at(name)
-        }
-        _ => Error::reading(name, &error),
+    // What the system does not say, a decoder says of the bytes.
+    let failed = |error: io::Error| match error.raw_os_error() {
+        None => Error::bad_input(error.to_string()).at(name),
+        Some(_) => Error::reading(name, &error),
     };
     let file_bytes = file.metadata().map_err(failed)?.len();
     let sizes = group.columns().iter().map(|column| u64::try_from(column.compressed_size()));
