@@ -68,7 +68,7 @@ impl RowSource for Interrupted {
             return Err(Error::bad_input("interrupted"));
         }
         let rows = self.0.next_rows()?;
-        let count = rows.as_ref().map_or(0, |rows| rows.batch.num_rows());
+        let count = rows.as_ref().map_or(0, |rows| rows.len());
         self.1 = self.1.saturating_sub(count as u64);
         Ok(rows)
     }
@@ -78,7 +78,7 @@ impl RowSource for Interrupted {
     }
 
     fn put_back(&mut self, rows: Rows) {
-        self.1 += rows.batch.num_rows() as u64;
+        self.1 += rows.len() as u64;
         self.0.put_back(rows);
     }
 

@@ -104,9 +104,18 @@ fn unreadable_parquet(name: &str, error: &ParquetError) -> Error {
     if let ParquetError::External(inner) = error
         && let Some(error) = inner.downcast_ref::<io::Error>()
     {
-        return Error::reading(name, error);
+        return unread(name, error);
     }
     Error::bad_input(error.to_string()).at(name)
+}
+
+/// An error met while the file called `name` was read: what the system does not say, a decoder says
+/// of the bytes.
+fn unread(name: &str, error: &io::Error) -> Error {
+    match error.raw_os_error() {
+        None => Error::bad_input(error.to_string()).at(name),
+        Some(_) => Error::reading(name, error),
+    }
 }
 
 /// What Arrow says of the file called `name`, which is written.

@@ -25,6 +25,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, SerializedPageReader};
 
 use super::page_header::{PageHeader, PageKind};
+use super::unread;
 use crate::error::{Error, Result};
 use crate::units;
 
@@ -51,11 +52,7 @@ pub(super) fn batch_rows(
     schema: &Schema,
     name: &str,
 ) -> Result<usize> {
-    // What the system does not say, a decoder says of the bytes.
-    let failed = |error: io::Error| match error.raw_os_error() {
-        None => Error::bad_input(error.to_string()).at(name),
-        Some(_) => Error::reading(name, &error),
-    };
+    let failed = |error: io::Error| unread(name, &error);
     let file_bytes = file.metadata().map_err(failed)?.len();
     let sizes = group.columns().iter().map(|column| u64::try_from(column.compressed_size()));
     let group_bytes = sizes.map(Result::unwrap_or_default).fold(0, u64::saturating_add);

@@ -20,7 +20,15 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub(super) fn len(&self) -> usize {
+    /// True if there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.batch.num_rows()
     }
 
