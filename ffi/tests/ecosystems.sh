@@ -202,5 +202,5 @@ embassy() {
     done >"$expected"
     [ "$(wc -l <"$expected")" = 3 ]
     cmp <(sed -n 's/^\(0\.[0-9]*\) .*/\1/p' "$scratch/embassy.out") "$expected"
-    [ "$(sed -n 's/^ram: //p' "$scratch/embassy.out")" -le $((9 * 1024)) ]
+    [ "$(sed -n 's/^ram: //p' "$scratch/embassy.out")" -le $((12 * 1024)) ]
 }

@@ -60,7 +60,7 @@ impl Group {
             let Some(mut rows) = source.next_rows()? else { break };
             let fitting = fitting(&rows, text_column, GROUP_ROWS - count, &mut bytes)?;
             let mut taken = rows.take(fitting);
-            if rows.len() > 0 {
+            if !rows.is_empty() {
                 source.put_back(rows);
             }
             origins.push(Origin {
