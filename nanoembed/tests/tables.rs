@@ -68,7 +68,7 @@ impl RowSource for Interrupted {
             return Err(Error::bad_input("interrupted"));
         }
         let rows = self.0.next_rows()?;
-        let count = rows.as_ref().map_or(0, |rows| rows.len());
+        let count = rows.as_ref().map_or(0, Rows::len);
         self.1 = self.1.saturating_sub(count as u64);
         Ok(rows)
     }
