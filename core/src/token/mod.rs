@@ -49,6 +49,7 @@ mod ends;
 mod hangul;
 pub(crate) mod heap_sort;
 mod ids;
+pub(crate) mod lattice;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod longest_first;
 pub mod normalize;
@@ -57,6 +58,7 @@ pub mod sentencepiece;
 pub mod spec;
 pub mod special;
 mod tables;
+pub(crate) mod trie;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod unicode;
 #[cfg(feature = "folder-models")]

@@ -137,6 +137,7 @@ impl SentencePiece<'_> {
         }
     }
 
+    #[inline(never)] // one of two
     fn segment_all(
         &self,
         text: &[u8],
