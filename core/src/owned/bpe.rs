@@ -11,6 +11,8 @@ use crate::error::{ErrorKind, Result};
 use crate::limit::write;
 use crate::limit::{filled, push};
 use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
+#[cfg(feature = "pipeline")]
+use crate::token::added_parts::Part;
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::bpe::{Merge, Pattern, Scratch};
 use crate::token::{AddedToken, SpecialTokens, TextEnds};
@@ -147,13 +149,10 @@ impl BpeTokenizer {
 #[cfg(feature = "pipeline")]
 fn composed<'t>(bpe: &FileBpe<'_>, text: &'t str) -> Result<Cow<'t, str>> {
     let mut whole = alloc::string::String::new();
-    let mut done = 0;
-    for found in bpe.added().matches(text) {
-        compose(text.get(done..found.start).unwrap_or_default(), &mut whole)?;
-        write(&mut whole, text.get(found.start..found.end).unwrap_or_default())?;
-        done = found.end;
-    }
-    compose(text.get(done..).unwrap_or_default(), &mut whole)?;
+    bpe.added().parts(text, &mut |part| match part {
+        Part::Plain(place) => compose(text.get(place).unwrap_or_default(), &mut whole),
+        Part::Added { place, .. } => write(&mut whole, text.get(place).unwrap_or_default()),
+    })?;
     Ok(Cow::Owned(whole))
 }
 

@@ -54,7 +54,7 @@ pub use source::FolderTokenizerSource;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::AddedTable;
-use crate::token::added_parts::{Part, cut};
+use crate::token::added_parts::Part;
 
 /// Takes the ids of a text, and `None` where a piece of it ends, of which the model makes ids by
 /// itself.
@@ -70,12 +70,11 @@ fn each_plain(
     give: &mut Give<'_>,
     plain: &mut dyn FnMut(&str, &mut Give<'_>) -> Result<()>,
 ) -> Result<()> {
-    let take = &mut |part| {
-        match part {
-            Part::Added(id) => give(Some(id)),
-            Part::Plain(place) => plain(text.get(place).unwrap_or_default(), give)?,
+    added.parts(text, &mut |part| match part {
+        Part::Added { id, .. } => {
+            give(Some(id));
+            Ok(())
         }
-        Ok(true)
-    };
-    cut(text, |at| added.next_in(text, at), |_| false, take).map(|_| ())
+        Part::Plain(place) => plain(text.get(place).unwrap_or_default(), give),
+    })
 }
