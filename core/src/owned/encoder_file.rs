@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::embedder::without_names;
 use super::empty_texts::embed_nonempty;
+use super::tokenizer_room::TokenizerRoom;
 use super::{Prompt, Session, Tokenized};
 use crate::describe::folder::FolderPrompt;
 use crate::error::{Error, ErrorKind, Result};
@@ -13,18 +14,17 @@ use crate::limit::{collected, copied, filled, grow};
 #[cfg(feature = "amb")]
 use crate::model::AmbFolder;
 use crate::model::folder_tokenizer::{
-    FolderTokenizer, FolderTokenizerMemory, FolderTokenizerNeeds, FolderTokenizerSource,
-    TokenizingMemory, TokenizingNeeds,
+    FolderTokenizer, FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
 };
+use crate::model::tokenizer::{TokenizerMemory, TokenizerNeeds};
 use crate::model::{
     Batch, Encoder, FolderFile, HeadLayer, Layer, ModelSource, Plan, Run, TransformerMemory,
     TransformerSource, Workspace,
 };
 use crate::text::json::{Fault, Read, chars};
-use crate::token::bpe::Merge;
+use crate::token::Encoded;
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::unigram::Step;
-use crate::token::{AddedToken, Encoded};
 
 /// Tokens that there is room for at least when a text is tokenised.
 const LEAST_TOKENS: usize = 128;
@@ -69,13 +69,7 @@ pub struct EncoderRoom {
 /// The memory that the model lies in.
 #[derive(Debug, Default)]
 struct ModelRoom {
-    text: Vec<u8>,
-    samples: Vec<u32>,
-    slots: Vec<u32>,
-    merges: Vec<Merge>,
-    merge_slots: Vec<u32>,
-    added: Vec<AddedToken>,
-    added_ids: Vec<u32>,
+    tokenizer: TokenizerRoom,
     floats: Vec<f32>,
 }
 
@@ -147,7 +141,7 @@ impl<'a> EncoderFile<'a> {
     pub fn open(bytes: &'a [u8], room: &'a mut EncoderRoom) -> Read<'a, Self> {
         let EncoderRoom { texts, model: room } = room;
         let Parts { source, texts } = Parts::read(bytes, texts)?;
-        let (memory, floats) = room.lend(texts.needs(), &source).map_err(Fault::of)?;
+        let (memory, floats) = room.lend(&texts.needs(), &source).map_err(Fault::of)?;
         let tokenizer = texts.open(memory).map_err(Fault::of)?;
         let kernels = kernel::detect();
         let model = model(&source, &kernels, bytes, floats).map_err(Fault::of)?;
@@ -330,23 +324,14 @@ fn summaries<'a>(
 impl ModelRoom {
     fn lend(
         &mut self,
-        needs: FolderTokenizerNeeds,
+        needs: &TokenizerNeeds,
         source: &TransformerSource<'_>,
-    ) -> Result<(FolderTokenizerMemory<'_>, &mut [f32])> {
+    ) -> Result<(TokenizerMemory<'_>, &mut [f32])> {
         *self = Self {
-            text: filled(needs.text, 0)?,
-            samples: filled(needs.samples, 0)?,
-            slots: filled(needs.slots, 0)?,
-            merges: filled(needs.merges, Merge::default())?,
-            merge_slots: filled(needs.merge_slots, 0)?,
-            added: filled(needs.added, AddedToken::default())?,
-            added_ids: filled(needs.added_ids, 0)?,
+            tokenizer: TokenizerRoom::new(needs)?,
             floats: filled(source.embedding_needs()?.floats, 0.0)?,
         };
-        let Self { text, samples, slots, merges, merge_slots, added, added_ids, floats } = self;
-        let memory =
-            FolderTokenizerMemory { text, samples, slots, merges, merge_slots, added, added_ids };
-        Ok((memory, floats))
+        Ok((self.tokenizer.lend(), &mut self.floats))
     }
 }
 

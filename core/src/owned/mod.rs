@@ -94,6 +94,8 @@ mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod tokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+mod tokenizer_room;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;
 
 pub use crate::token::added_list::ADDED_TOKENS;

@@ -2,15 +2,14 @@
 
 use super::composed::each_part;
 use super::ends::Ends;
-use super::memory::{
-    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
-};
+use super::memory::{TokenizingMemory, TokenizingNeeds};
 use super::merged::{MergedParts, MergedTables};
 use super::merges::{WORD, too_long};
 use super::pair_settings::PairSettings;
 use super::vocabulary::TokenizerParts;
 use super::{BAD, Give, each_plain};
 use crate::error::Result;
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::text::character::utf8;
 use crate::text::json::Read;
 use crate::token::added_words::AddedTokens;
@@ -32,7 +31,7 @@ impl<'a> PairSource<'a> {
         MergedParts::new(parts, (merges, added), |token| is_kept(token, composes)).map(Self)
     }
 
-    pub(super) fn needs(&self) -> FolderTokenizerNeeds {
+    pub(super) fn needs(&self) -> TokenizerNeeds {
         self.0.needs()
     }
 
@@ -44,7 +43,7 @@ impl<'a> PairSource<'a> {
     }
 
     #[inline(never)] // large, and one of several
-    pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<PairTokenizer<'a>> {
+    pub(super) fn open(&self, memory: TokenizerMemory<'a>) -> Result<PairTokenizer<'a>> {
         let settings = self.0.settings();
         let MergedTables { tokens, merges, added } = self.0.open(settings.ends, memory)?;
         // Otherwise something would be unknown.

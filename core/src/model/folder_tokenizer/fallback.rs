@@ -2,14 +2,13 @@
 
 use super::ends::Ends;
 use super::fallback_settings::FallbackSettings;
-use super::memory::{
-    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
-};
+use super::memory::{TokenizingMemory, TokenizingNeeds};
 use super::merged::{MergedParts, MergedTables};
 use super::merges::{WORD, too_long};
 use super::vocabulary::TokenizerParts;
 use super::{BAD, Give, TOO_SMALL, each_plain};
 use crate::error::Result;
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::text::character::utf8;
 use crate::text::json::Read;
 use crate::token::bpe::merge::merge;
@@ -30,7 +29,7 @@ impl<'a> FallbackSource<'a> {
         MergedParts::new(parts, (merges, added), |_| false).map(Self)
     }
 
-    pub(super) fn needs(&self) -> FolderTokenizerNeeds {
+    pub(super) fn needs(&self) -> TokenizerNeeds {
         self.0.needs()
     }
 
@@ -40,7 +39,7 @@ impl<'a> FallbackSource<'a> {
     }
 
     #[inline(never)] // large, and one of several
-    pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<FallbackTokenizer<'a>> {
+    pub(super) fn open(&self, memory: TokenizerMemory<'a>) -> Result<FallbackTokenizer<'a>> {
         let settings = self.0.settings();
         let MergedTables { tokens, merges, added } = self.0.open(settings.ends, memory)?;
         let mut bytes = [0; 256];

@@ -2,10 +2,10 @@
 
 use super::added::AddedList;
 use super::ends::Ends;
-use super::memory::{FolderTokenizerMemory, FolderTokenizerNeeds};
 use super::merges::MergeList;
 use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
 use crate::error::Result;
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::text::json::Read;
 use crate::token::added_words;
 use crate::token::bpe::MergeTable;
@@ -44,12 +44,12 @@ impl<'a, S> MergedParts<'a, S> {
         &self.parts.settings
     }
 
-    pub(super) fn needs(&self) -> FolderTokenizerNeeds {
+    pub(super) fn needs(&self) -> TokenizerNeeds {
         let count = self.parts.entries.count;
-        let mut needs = FolderTokenizerNeeds {
+        let mut needs = TokenizerNeeds {
             samples: Entries::samples_needed(count),
             slots: HashVocabulary::<Entries<'_>>::slots_needed(count),
-            ..FolderTokenizerNeeds::default()
+            ..TokenizerNeeds::default()
         };
         self.merges.add_needs(&mut needs);
         self.added.add_needs(&mut needs);
@@ -57,13 +57,9 @@ impl<'a, S> MergedParts<'a, S> {
     }
 
     /// Makes the indices; `ends` are put around texts.
-    pub(super) fn open(
-        &self,
-        ends: Ends,
-        memory: FolderTokenizerMemory<'a>,
-    ) -> Result<MergedTables<'a>> {
-        let FolderTokenizerMemory { text, samples, slots, .. } = memory;
-        let FolderTokenizerMemory { merges, merge_slots, added, added_ids, .. } = memory;
+    pub(super) fn open(&self, ends: Ends, memory: TokenizerMemory<'a>) -> Result<MergedTables<'a>> {
+        let TokenizerMemory { text, samples, slots, .. } = memory;
+        let TokenizerMemory { merges, merge_slots, added, added_ids, .. } = memory;
         let TokenizerParts { entries, vocabulary: most, .. } = &self.parts;
         check_ids(entries, ends, *most)?;
         let tokens = index(entries, samples, slots)?;

@@ -1,10 +1,10 @@
 //! The merges of a file, and an index over them.
 
-use super::memory::FolderTokenizerNeeds;
 use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::TokenEntries;
 use crate::model::source::byte_pairs::joined;
+use crate::model::source::memory::TokenizerNeeds;
 use crate::text::json::{Fault, Read};
 use crate::token::bpe::{Merge, MergeTable};
 use crate::token::vocabulary::MAX_TOKEN_BYTES;
@@ -33,7 +33,7 @@ impl<'a> MergeList<'a> {
     }
 
     /// Adds what an index takes.
-    pub(super) const fn add_needs(&self, needs: &mut FolderTokenizerNeeds) {
+    pub(super) const fn add_needs(&self, needs: &mut TokenizerNeeds) {
         needs.merges = self.0.len();
         needs.merge_slots = MergeTable::slots_needed(self.0.len());
     }

@@ -48,7 +48,7 @@ mod vocabulary;
 #[cfg(feature = "pipeline")]
 mod tests;
 
-pub use memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds};
+pub use memory::{TokenizingMemory, TokenizingNeeds};
 pub use ready::FolderTokenizer;
 pub use source::FolderTokenizerSource;
 

@@ -4,7 +4,7 @@ use super::behind::may_be_cut;
 use super::byte_pairs::PairSource;
 use super::fallback::FallbackSource;
 use super::fallback_settings::FallbackSettings;
-use super::memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingNeeds};
+use super::memory::TokenizingNeeds;
 use super::pair_settings::PairSettings;
 use super::pair_template::PairTemplate;
 use super::ready::{self, FolderTokenizer};
@@ -12,6 +12,7 @@ use super::unigram::UnigramSource;
 use super::unigram_settings::UnigramSettings;
 use super::vocabulary::TokenizerParts;
 use crate::error::Result;
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::model::source::word_pieces::WordPieceSource;
 use crate::text::json::Read;
 use crate::token::spec::AddedTokens;
@@ -70,9 +71,9 @@ impl<'a> FolderTokenizerSource<'a> {
 
     /// The memory that an index over it takes.
     #[must_use]
-    pub fn needs(&self) -> FolderTokenizerNeeds {
+    pub fn needs(&self) -> TokenizerNeeds {
         match &self.kind {
-            Kind::WordPiece(words) => words.needs().into(),
+            Kind::WordPiece(words) => words.needs(),
             Kind::Unigram(unigram) => unigram.needs(),
             Kind::BytePairs(pairs) => pairs.needs(),
             Kind::Fallback(pairs) => pairs.needs(),
@@ -100,12 +101,10 @@ impl<'a> FolderTokenizerSource<'a> {
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if tokens, scores or added tokens are not
     /// those of one tokenizer; [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if the memory
     /// is less than [`needs`](Self::needs) says; what is wrong with the rules of normalisation.
-    pub fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<FolderTokenizer<'a>> {
+    pub fn open(&self, memory: TokenizerMemory<'a>) -> Result<FolderTokenizer<'a>> {
         use ready::Kind as Ready;
         match &self.kind {
-            Kind::WordPiece(words) => {
-                self.ready(|| words.open(memory.word_pieces()).map(Ready::WordPiece))
-            }
+            Kind::WordPiece(words) => self.ready(|| words.open(memory).map(Ready::WordPiece)),
             Kind::Unigram(unigram) => self.ready(|| unigram.open(memory).map(Ready::Unigram)),
             Kind::BytePairs(pairs) => self.ready(|| pairs.open(memory).map(Ready::BytePairs)),
             Kind::Fallback(pairs) => self.ready(|| pairs.open(memory).map(Ready::Fallback)),

@@ -2,15 +2,14 @@
 
 use super::added::AddedList;
 use super::ends::Ends;
-use super::memory::{
-    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
-};
+use super::memory::{TokenizingMemory, TokenizingNeeds};
 use super::normalizer::Normalizer;
 use super::pieces::{Cut, Pieces};
 use super::unigram_settings::UnigramSettings;
 use super::vocabulary::{TokenizerParts, check_ids, check_longest, index};
 use super::{BAD, Give, TOO_SMALL, each_plain};
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::text::base64;
 use crate::text::json::Read;
 use crate::token::charsmap::Charsmap;
@@ -34,13 +33,13 @@ impl<'a> UnigramSource<'a> {
         Ok(Self { rules, added, parts })
     }
 
-    pub(super) fn needs(&self) -> FolderTokenizerNeeds {
+    pub(super) fn needs(&self) -> TokenizerNeeds {
         let count = self.parts.entries.count;
-        let mut needs = FolderTokenizerNeeds {
+        let mut needs = TokenizerNeeds {
             text: self.rules.map_or(0, base64::room_for),
             samples: Entries::samples_needed(count),
             slots: HashVocabulary::<Entries<'_>>::slots_needed(count),
-            ..FolderTokenizerNeeds::default()
+            ..TokenizerNeeds::default()
         };
         self.added.add_needs(&mut needs);
         needs
@@ -54,8 +53,8 @@ impl<'a> UnigramSource<'a> {
     }
 
     #[inline(never)] // large, and one of several
-    pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<UnigramTokenizer<'a>> {
-        let FolderTokenizerMemory { text, samples, slots, added, added_ids, .. } = memory;
+    pub(super) fn open(&self, memory: TokenizerMemory<'a>) -> Result<UnigramTokenizer<'a>> {
+        let TokenizerMemory { text, samples, slots, added, added_ids, .. } = memory;
         let TokenizerParts { settings, entries, beside: scores, vocabulary: most, .. } =
             &self.parts;
         let room = self.rules.map_or(0, base64::room_for);
