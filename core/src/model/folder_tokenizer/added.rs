@@ -30,6 +30,16 @@ impl<'a> AddedList<'a> {
         Ok(Self(list))
     }
 
+    /// The list, which has been checked before.
+    pub(super) const fn checked(list: spec::AddedTokens<'a>) -> Self {
+        Self(list)
+    }
+
+    /// The list.
+    pub(super) const fn listed(&self) -> spec::AddedTokens<'a> {
+        self.0
+    }
+
     fn tokens(&self) -> impl Iterator<Item = Result<spec::AddedToken<'a>>> {
         self.0.iter().map(|token| token.map_err(|fault| fault.error))
     }

@@ -9,9 +9,8 @@
 //! | `normalizer`, `pieces` | what is done to these texts before |
 //! | `byte_pairs`, `composed` | the same of byte-level BPE, and Unicode's form NFC |
 //! | `fallback` | the same of BPE over characters with byte fallback |
-//! | `merged` | what both kinds of BPE are opened from |
 //! | `merges` | merges, and an index over them |
-//! | `vocabulary` | tokens, and an index over them |
+//! | `vocabulary` | tokens, and indices over them and the added ones |
 //! | `added` | the tokens that were added to a vocabulary |
 //! | `unigram_settings`, `pair_settings`, `fallback_settings`, `bpe_model` | what of a description is done here |
 //! | `ends`, `around` | the tokens around a text |
@@ -31,7 +30,6 @@ mod fallback;
 mod fallback_settings;
 mod file;
 mod memory;
-mod merged;
 mod merges;
 mod normalizer;
 mod pair;
