@@ -5,12 +5,17 @@
 //! `sentencepiece` sums in f32, Hugging Face `tokenizers` in f64. Sums are rounded in their order,
 //! and of equal sums the first one found stays, so that ids are theirs.
 
-use core::ops::{Add, Range};
+use core::ops::{Add, Range, Sub};
 
 use crate::error::{Error, ErrorKind, Result};
 
 /// How much less likely than all tokens a character without one is.
-pub(crate) const UNKNOWN_PENALTY: f32 = 10.0;
+const UNKNOWN_PENALTY: f32 = 10.0;
+
+/// The score of a character without a token, beside tokens of which the least has this one.
+pub(crate) fn unknown_score<S: From<f32> + Sub<Output = S>>(least: S) -> S {
+    least - S::from(UNKNOWN_PENALTY)
+}
 
 /// Stands for a place that no way leads to.
 pub(super) const NOWHERE: u32 = u32::MAX;
