@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(&folder);
     if arguments.next().is_some_and(|argument| argument == "redraw") {
         let text = std::fs::read_to_string(folder.join("quantization.csv"))?;
-        return draw(&of_csv(&text)?, &folder.join("quantization.svg"));
+        return draw(&from_csv(&text)?, &folder.join("quantization.svg"));
     }
     let Some(file) = published_model("model.safetensors", "quantization_table") else {
         return Err("NANOEMBED_MODEL_DIR does not name the model's folder".into());
@@ -115,7 +115,7 @@ fn csv(lines: &[Line]) -> String {
     text
 }
 
-fn of_csv(text: &str) -> Result<Vec<Line>, Box<dyn std::error::Error>> {
+fn from_csv(text: &str) -> Result<Vec<Line>, Box<dyn std::error::Error>> {
     let line = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
         let [name, bytes, bits, mean_cosine, min_cosine, same_neighbour] = cells[..] else {

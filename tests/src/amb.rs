@@ -19,6 +19,6 @@ pub fn write(plan: Plan<'_>, data: &[u8]) -> Result<Vec<u8>, Error> {
 /// # Errors
 ///
 /// As the writer.
-pub fn of_tensors(tensors: &[TensorSpec<'_>], data: &[u8]) -> Result<Vec<u8>, Error> {
+pub fn file_with_tensors(tensors: &[TensorSpec<'_>], data: &[u8]) -> Result<Vec<u8>, Error> {
     write(Plan { metadata: "{}", config: "{}", tokenizer: None, tensors, checksum: true }, data)
 }

@@ -79,7 +79,7 @@ pub struct Parts {
 impl Parts {
     /// Nothing but words and their rows, of which `floats` has the values one behind the other.
     #[must_use]
-    pub const fn of_words(words: Vec<Vec<u8>>, cols: u32, floats: Vec<f32>) -> Self {
+    pub const fn from_words(words: Vec<Vec<u8>>, cols: u32, floats: Vec<f32>) -> Self {
         Self {
             metadata: None,
             vocabulary: WordVocabulary {

@@ -34,12 +34,12 @@ struct Folder {
 }
 
 impl Folder {
-    fn of(path: &Path) -> Self {
+    fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), changed: BTreeMap::new() }
     }
 
     fn named(name: &str) -> Self {
-        Self::of(&models().join(name))
+        Self::new(&models().join(name))
     }
 
     fn with(mut self, path: &'static str, text: Option<String>) -> Self {
@@ -107,7 +107,8 @@ fn farthest(found: &[f32], expected: &[f32]) -> f32 {
 #[test]
 fn every_folder_has_the_ids_and_vectors_of_transformers() {
     for folder in complete() {
-        let model = Folder::of(&folder).open().unwrap_or_else(|fault| panic!("{folder:?} {fault}"));
+        let model =
+            Folder::new(&folder).open().unwrap_or_else(|fault| panic!("{folder:?} {fault}"));
         if model.compares() {
             continue;
         }
@@ -152,7 +153,7 @@ fn every_folder_has_the_ids_and_vectors_of_transformers() {
 fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
     let mut count = 0;
     for folder in complete() {
-        let model = Folder::of(&folder).open().unwrap();
+        let model = Folder::new(&folder).open().unwrap();
         let Some(classes) = model.classes() else { continue };
         assert_eq!((model.compares(), classes.labels().len()), (true, 1));
         count += 1;
@@ -597,7 +598,7 @@ fn the_first_layer_lacks_a_norm_in_modern_bert_alone() {
             "nomic_bert" => "encoder.layers.0.norm1.weight",
             _ => continue,
         };
-        let found = opened(&Folder::of(&folder), 0, &[tensor], &[]).unwrap_err();
+        let found = opened(&Folder::new(&folder), 0, &[tensor], &[]).unwrap_err();
         assert_eq!(found.0, ErrorKind::MissingTensor, "{name}");
     }
     // Its code builds none there, and would not use one.
@@ -678,7 +679,7 @@ fn weights_that_are_not_finite_are_refused_and_never_give_other_numbers() {
         let is_static = path.file_name().unwrap().to_str().unwrap().starts_with("model2vec");
         let is_table =
             |name: &str| is_static || name.contains("embed") || name.contains("relative");
-        let folder = Folder::of(&path);
+        let folder = Folder::new(&path);
         let whole = fs::read(path.join("model.safetensors")).unwrap();
         let file = safetensors::SafeTensors::deserialize(&whole).unwrap();
         let mut refused = 0;

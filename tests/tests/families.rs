@@ -333,8 +333,8 @@ fn settings_mean_what_transformers_makes_of_them() {
     assert_eq!(windows("5", "1", ""), window(3, 0));
     assert_eq!(windows("5", "3", ""), Ok(None));
     assert_eq!(windows("5", "28", ""), Ok(None));
-    let last = LayerSet::of([false, false, true].into_iter()).unwrap();
-    let last = Window::of_layers(4, 3, &last);
+    let last = LayerSet::from_flags([false, false, true].into_iter()).unwrap();
+    let last = Window::from_layers(4, 3, &last);
     assert_eq!(windows("5", "2", ""), Ok(last));
     let (full, sliding) = (r#""full_attention""#, r#""sliding_attention""#);
     let list = format!(r#""layer_types": [{sliding}, {full}, {sliding}],"#);

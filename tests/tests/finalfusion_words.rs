@@ -18,7 +18,7 @@ use nanoembed_tests::finalfusion::{
 /// A file of these words, row r being `[r, 1]`.
 fn simple(words: &[&[u8]]) -> Parts {
     let floats = (0..words.len()).flat_map(|row| [row as f32, 1.0]).collect();
-    Parts::of_words(words.iter().map(|word| word.to_vec()).collect(), 2, floats)
+    Parts::from_words(words.iter().map(|word| word.to_vec()).collect(), 2, floats)
 }
 
 #[test]

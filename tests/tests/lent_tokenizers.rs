@@ -210,7 +210,7 @@ fn field<'m>(message: &mut &'m [u8]) -> Option<(u8, &'m [u8])> {
 
 impl Arrays {
     /// Those of a serialized model, whose pieces are its first field: spelling, score, type.
-    fn of(mut file: &[u8]) -> Self {
+    fn from_model(mut file: &[u8]) -> Self {
         let mut arrays = Self { tokens: Vec::new(), scores: Vec::new(), kinds: Vec::new() };
         while let Some((1, mut piece)) = field(&mut file) {
             let (mut score, mut kind) = (0.0, 1);
@@ -252,7 +252,7 @@ fn failure(file: &[u8]) -> ErrorKind {
 #[test]
 fn the_arrays_of_a_gguf_file_are_the_model_that_they_were_made_of() {
     let file = data::read("sentencepiece/llama.model");
-    let arrays = Arrays::of(&file);
+    let arrays = Arrays::from_model(&file);
     let (texts, ids, special) = expected("llama");
     let id = |at: usize| u32::try_from(special[at]).unwrap();
     let gguf = arrays.file(&[
@@ -277,10 +277,10 @@ fn the_arrays_of_a_gguf_file_are_the_model_that_they_were_made_of() {
     assert!(needs.text > 0 && needs.pieces == arrays.tokens.len());
 
     let bad = [
-        Arrays { scores: arrays.scores[1..].to_vec(), ..Arrays::of(&file) },
-        Arrays { kinds: arrays.kinds[1..].to_vec(), ..Arrays::of(&file) },
-        Arrays { kinds: vec![77; arrays.kinds.len()], ..Arrays::of(&file) },
-        Arrays { kinds: vec![-1; arrays.kinds.len()], ..Arrays::of(&file) },
+        Arrays { scores: arrays.scores[1..].to_vec(), ..Arrays::from_model(&file) },
+        Arrays { kinds: arrays.kinds[1..].to_vec(), ..Arrays::from_model(&file) },
+        Arrays { kinds: vec![77; arrays.kinds.len()], ..Arrays::from_model(&file) },
+        Arrays { kinds: vec![-1; arrays.kinds.len()], ..Arrays::from_model(&file) },
     ];
     for arrays in bad {
         assert_eq!(failure(&arrays.file(&[])), ErrorKind::BadVocabulary);
@@ -290,7 +290,7 @@ fn the_arrays_of_a_gguf_file_are_the_model_that_they_were_made_of() {
 /// llama.cpp searches texts for tokens of users before spaces become `▁`.
 #[test]
 fn spaces_of_a_users_token_are_found_in_texts() {
-    let mut arrays = Arrays::of(&data::read("sentencepiece/llama.model"));
+    let mut arrays = Arrays::from_model(&data::read("sentencepiece/llama.model"));
     let token = u32::try_from(arrays.tokens.len()).unwrap();
     arrays.tokens.push(b"New York".to_vec());
     arrays.scores.push(0.0);

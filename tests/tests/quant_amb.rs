@@ -12,7 +12,7 @@ use nanoembed_core::tensor::{
     Arrangement, CodeBits, Dtype, Encoding, ScaleType, ScaledCodes, Shape, Weight,
 };
 use nanoembed_core::{Error, ErrorKind};
-use nanoembed_tests::amb::of_tensors;
+use nanoembed_tests::amb::file_with_tensors;
 use proptest::prelude::*;
 
 fn read(codes: ScaledCodes, count: usize, data: &[u8]) -> Vec<f32> {
@@ -84,7 +84,7 @@ proptest! {
         // In a file, whatever its place.
         let shape = Shape::new(&[values.len() as u64]).unwrap();
         let spec = TensorSpec { name: "w", dtype: Dtype::Scaled(codes), shape, full_blocks: 0 };
-        let file = of_tensors(&[spec], &data).unwrap();
+        let file = file_with_tensors(&[spec], &data).unwrap();
         let amb = Amb::parse(&file, Mode::Strict).unwrap();
         prop_assert_eq!(amb.tensor("w").unwrap().data(), &data[..]);
     }

@@ -78,7 +78,7 @@ fn the_core_sorts_as_the_tests_do() {
 }
 
 #[test]
-fn of_equal_tokens_the_last_counts() {
+fn the_last_of_equal_tokens_counts() {
     let stored = StoredVocabulary::new(["a", "b", "a", "c", "a", "b"]);
     let mut memory = HashMemory::for_tokens(stored.count);
     for vocabulary in

@@ -41,7 +41,7 @@ impl Factor {
 
     /// `value` times this, rounded and kept within 32 bits.
     #[must_use]
-    pub const fn of(self, value: i32) -> i32 {
+    pub const fn apply(self, value: i32) -> i32 {
         saturate(shift(value as i64 * self.mantissa as i64, self.exponent))
     }
 }
@@ -88,7 +88,7 @@ pub const fn parts_of_f32(bits: u32) -> Option<(bool, Factor)> {
 #[must_use]
 pub const fn from_f32(bits: u32) -> Option<i32> {
     let Some((is_negative, magnitude)) = parts_of_f32(bits) else { return None };
-    let value = magnitude.of(ONE);
+    let value = magnitude.apply(ONE);
     Some(if is_negative { -value } else { value })
 }
 
@@ -206,7 +206,7 @@ pub fn layer_norm(x: &mut [i32], weight: &[i32], bias: &[i32], epsilon: u64) {
     let squares = sum(x.iter().map(|&value| distance(value).pow(2).cast_unsigned()));
     let inverse = inverse_square_root(squares / count.cast_unsigned() + epsilon);
     for ((value, &weight), &bias) in x.iter_mut().zip(weight).zip(bias) {
-        let normal = inverse.of(distance(*value) as i32);
+        let normal = inverse.apply(distance(*value) as i32);
         let product = shift(i64::from(normal) * i64::from(weight), -16);
         *value = saturate(product).saturating_add(bias);
     }
@@ -222,7 +222,7 @@ pub fn normalize(x: &mut [i32]) {
     let squares = sum(x.iter().map(|&value| u64::from(value.unsigned_abs()).pow(2)));
     let inverse = inverse_square_root(squares);
     let inverse = Factor { exponent: inverse.exponent + 14, ..inverse };
-    x.iter_mut().for_each(|value| *value = inverse.of(*value));
+    x.iter_mut().for_each(|value| *value = inverse.apply(*value));
 }
 
 /// Codes of a row, up to ±[`MAX_ACTIVATION_CODE`]; returns what a code is worth in Q16.
@@ -351,7 +351,7 @@ mod tests {
         let worth = quantize(&x, &mut codes);
         for (code, x) in codes.iter().zip(x) {
             assert!(
-                (worth.of((*code).into()) - x).abs() <= 3_000_001 / 2_047 / 2 + 1,
+                (worth.apply((*code).into()) - x).abs() <= 3_000_001 / 2_047 / 2 + 1,
                 "{code} {x}"
             );
         }

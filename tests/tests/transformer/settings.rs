@@ -84,8 +84,8 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
     });
     let causal = |config| with(config, |it| it.attention.mask = Mask::Causal);
     let listed = |config| {
-        let have_window = LayerSet::of(LISTED.into_iter()).unwrap();
-        let window = Window::of_layers(3, LAYERS, &have_window);
+        let have_window = LayerSet::from_flags(LISTED.into_iter()).unwrap();
+        let window = Window::from_layers(3, LAYERS, &have_window);
         with(config, |it| it.attention.window = window)
     };
     let neighbours = Rotary {

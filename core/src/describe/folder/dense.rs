@@ -48,7 +48,7 @@ impl DenseSettings {
     pub(super) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let (inputs, outputs) = (size(config, "in_features")?, size(config, "out_features")?);
         let name = config.text("activation_function")?.unwrap_or("Tanh");
-        let activation = DenseActivation::of_torch(name).ok_or_else(|| {
+        let activation = DenseActivation::from_torch_class(name).ok_or_else(|| {
             let only = "Identity, Tanh, ReLU, GELU, SiLU and Sigmoid are known";
             config.unsupported("activation_function", only)
         })?;

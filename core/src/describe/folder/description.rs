@@ -69,7 +69,7 @@ impl<'a> Description<'a> {
         let adapter = at(ADAPTER).text(texts)?;
 
         let kind = described(at(CONFIG), config, &modules)?;
-        let settings = settings.map(|(path, text)| path.object(text, EncoderSettings::of));
+        let settings = settings.map(|(path, text)| path.object(text, EncoderSettings::from_object));
         let limit = tokenizer.map(|text| at(TOKENIZER_CONFIG).object(text, tokenizer_limit));
         let settings = settings.transpose()?.unwrap_or_default();
         let tokenizer_limit = limit.transpose()?.flatten();
@@ -107,7 +107,7 @@ impl<'a> Description<'a> {
 }
 
 const REFUSED_ADAPTER: Fault<'static> = {
-    let mut fault = Fault::of(Error::new(0, ErrorKind::UnsupportedSetting));
+    let mut fault = Fault::from_error(Error::new(0, ErrorKind::UnsupportedSetting));
     fault.only = "adapters are not applied: merge it into the weights";
     fault
 };

@@ -59,7 +59,7 @@ impl EncoderSettings {
         said.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(positions).min(positions)
     }
 
-    pub(super) fn of<'t>(settings: &Object<'t>) -> Read<'t, Self> {
+    pub(super) fn from_object<'t>(settings: &Object<'t>) -> Read<'t, Self> {
         let max_tokens = settings.integer("max_seq_length")?.filter(|limit| *limit > 0);
         let lower_case = settings.truth("do_lower_case")?.unwrap_or(false);
         let task = settings.get(TASK);

@@ -79,7 +79,7 @@ impl<'a> FolderPrompts<'a> {
     /// What is wrong with the text.
     pub fn read_text(text: &'a str, are_pooled: bool) -> ReadText<'a, Self> {
         let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
-        path.object(text, |config| Self::of(config, are_pooled))
+        path.object(text, |config| Self::from_config(config, are_pooled))
     }
 
     const fn none(are_pooled: bool) -> Self {
@@ -87,7 +87,7 @@ impl<'a> FolderPrompts<'a> {
         Self { by_name: None, default: None, are_pooled, similarity, on_logits }
     }
 
-    fn of(config: &Object<'a>, are_pooled: bool) -> Read<'a, Self> {
+    fn from_config(config: &Object<'a>, are_pooled: bool) -> Read<'a, Self> {
         let by_name = config.object(PROMPTS)?.map(|prompts| prompts.value());
         for (_, prompt) in by_name.iter().flat_map(Value::members) {
             if prompt.as_text().is_none() && !prompt.is_null() {
@@ -100,7 +100,7 @@ impl<'a> FolderPrompts<'a> {
         if default.is_some_and(|default| is_there(default).is_none()) {
             return Err(config.bad(DEFAULT_PROMPT, "it names none of the prompts"));
         }
-        let similarity = Similarity::of(config)?;
+        let similarity = Similarity::from_config(config)?;
         let on_logits = on_logits(config)?;
         config.finish(IRRELEVANT)?;
         Ok(Self { similarity, on_logits, ..prompts })
@@ -152,7 +152,7 @@ impl<'a> FolderPrompts<'a> {
 fn on_logits<'t>(config: &Object<'t>) -> Read<'t, Option<DenseActivation>> {
     const ACTIVATION: &str = "activation_fn";
     let Some(class) = config.text(ACTIVATION)? else { return Ok(None) };
-    let found = DenseActivation::of_torch(class);
+    let found = DenseActivation::from_torch_class(class);
     let only = "it is no activation that is known here";
     found.map(Some).ok_or_else(|| config.unsupported(ACTIVATION, only))
 }

@@ -34,7 +34,7 @@ impl Similarity {
         }
     }
 
-    pub(super) fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
+    pub(super) fn from_config<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let Some(name) = config.text(SIMILARITY)? else { return Ok(Self::default()) };
         let found = Self::ALL.into_iter().find(|known| is(name, known.name()));
         found.ok_or_else(|| {

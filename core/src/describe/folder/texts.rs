@@ -58,7 +58,7 @@ impl<'p> TextPath<'p> {
     }
 
     pub(super) const fn error(self, error: Error) -> TextFault<'p> {
-        self.fault(Fault::of(error))
+        self.fault(Fault::from_error(error))
     }
 
     /// That there is no such text.
@@ -91,7 +91,7 @@ impl<'a> TextFault<'a> {
     /// The fault of a setting, for callers that do not name the file: where no setting is at fault,
     /// that is the file itself.
     #[must_use]
-    pub const fn of_setting(self) -> Fault<'a> {
+    pub const fn setting_fault(self) -> Fault<'a> {
         let is_json = matches!(
             self.fault.error.kind(),
             ErrorKind::BadJson | ErrorKind::InvalidUtf8 | ErrorKind::TooDeep

@@ -96,14 +96,14 @@ impl GgufArchitecture {
 
     /// The architecture that an encoder of this `model_type` is written as.
     #[must_use]
-    pub fn of_encoder(model_type: &str) -> Option<Self> {
+    pub fn from_encoder_type(model_type: &str) -> Option<Self> {
         let row = ROWS.iter().find(|row| row.encoders.contains(&model_type));
         row.map(|row| row.architecture)
     }
 
     /// The architecture that a decoder of this `model_type` is written as.
     #[must_use]
-    pub fn of_decoder(model_type: &str) -> Option<Self> {
+    pub fn from_decoder_type(model_type: &str) -> Option<Self> {
         let row = ROWS.iter().find(|row| row.decoders.contains(&model_type));
         row.map(|row| row.architecture)
     }

@@ -49,7 +49,7 @@ pub fn gguf_refusal<'a>(file: &Gguf<'a>) -> Option<GgufRefusal<'a>> {
 }
 
 fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
-    let mut settings = Keys::of_decoder(file)?;
+    let mut settings = Keys::decoder(file)?;
     if let Err(refusal) = settings.read_decoder().and_then(|()| check_tokenizer(&settings)) {
         return Ok(Err(refusal));
     }
@@ -164,7 +164,7 @@ fn check_tensors<'a>(file: &Gguf<'a>, config: &Config, biases: Biases) -> Outcom
     match tensors.find(|tensor| !is_decoder_tensor_of(tensor.header().name, config, biases)) {
         Some(tensor) => {
             let header = tensor.header();
-            Err(GgufRefusal::of_tensor(header.name, header.offset))
+            Err(GgufRefusal::unused_tensor(header.name, header.offset))
         }
         None => Ok(()),
     }

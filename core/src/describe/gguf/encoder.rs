@@ -44,7 +44,7 @@ pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
     BertConfig::from_values(|asked| match asked {
         "vocab_size" => Some(Value::Unsigned(file.tokens().count() as u64)),
         "pooling" => {
-            let pooling = match of_model(file, Key::PoolingType)? {
+            let pooling = match model_value(file, Key::PoolingType)? {
                 // Without pooling there is a vector for each token, of which the mean is an
                 // embedding.
                 Value::Unsigned(0 | 1) => "mean",
@@ -53,31 +53,35 @@ pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
             };
             Some(Value::Text(pooling))
         }
-        "num_layers" => of_model(file, Key::BlockCount),
-        "hidden_size" => of_model(file, Key::EmbeddingLength),
-        "max_position_emb" => of_model(file, Key::ContextLength),
-        "num_attention_heads" => of_model(file, Key::HeadCount),
-        "layer_norm_eps" => of_model(file, Key::LayerNormEpsilon),
-        "intermediate_size" => of_model(file, Key::FeedForwardLength),
-        "do_lower_case" => of_file(file, Key::LowerCase),
-        "strip_accents" => of_file(file, Key::StripAccents).or(of_file(file, Key::OwnStripAccents)),
-        "max_tokens" => of_file(file, Key::OwnMaxTokens).or(of_model(file, Key::ContextLength)),
-        "embedding_dim" => of_file(file, Key::OwnDimensions),
-        "normalize" => of_file(file, Key::OwnNormalize),
-        "split_ideographs" => of_file(file, Key::OwnSplitIdeographs),
-        "wordpiece_added_tokens" => of_file(file, Key::OwnAddedTokens),
-        "default_prompt_name" => of_file(file, Key::OwnDefaultPrompt),
+        "num_layers" => model_value(file, Key::BlockCount),
+        "hidden_size" => model_value(file, Key::EmbeddingLength),
+        "max_position_emb" => model_value(file, Key::ContextLength),
+        "num_attention_heads" => model_value(file, Key::HeadCount),
+        "layer_norm_eps" => model_value(file, Key::LayerNormEpsilon),
+        "intermediate_size" => model_value(file, Key::FeedForwardLength),
+        "do_lower_case" => file_value(file, Key::LowerCase),
+        "strip_accents" => {
+            file_value(file, Key::StripAccents).or(file_value(file, Key::OwnStripAccents))
+        }
+        "max_tokens" => {
+            file_value(file, Key::OwnMaxTokens).or(model_value(file, Key::ContextLength))
+        }
+        "embedding_dim" => file_value(file, Key::OwnDimensions),
+        "normalize" => file_value(file, Key::OwnNormalize),
+        "split_ideographs" => file_value(file, Key::OwnSplitIdeographs),
+        "wordpiece_added_tokens" => file_value(file, Key::OwnAddedTokens),
+        "default_prompt_name" => file_value(file, Key::OwnDefaultPrompt),
         _ => None,
     })
 }
 
 /// The value of a key of the model.
-fn of_model<'a>(file: &Gguf<'a>, key: Key) -> Option<Value<'a>> {
+fn model_value<'a>(file: &Gguf<'a>, key: Key) -> Option<Value<'a>> {
     value_of(file, GgufArchitecture::Bert.name(), key)
 }
 
 /// The value of another key.
-fn of_file<'a>(file: &Gguf<'a>, key: Key) -> Option<Value<'a>> {
+fn file_value<'a>(file: &Gguf<'a>, key: Key) -> Option<Value<'a>> {
     file.value(key.name())
 }
 
@@ -98,7 +102,7 @@ pub struct GgufSetting<'a> {
 #[must_use]
 pub fn gguf_bert_setting_at_fault<'a>(file: &Gguf<'a>) -> Option<GgufSetting<'a>> {
     let architecture = GgufArchitecture::Bert.name();
-    let heads = of_model(file, Key::HeadCount);
+    let heads = model_value(file, Key::HeadCount);
     file.metadata().find_map(|(key, value)| {
         let is_known = match Key::find(key, architecture) {
             Found::Known(Key::HeadCountKv) if Some(value) != heads => true,

@@ -37,7 +37,7 @@ impl<'a> Keys<'a> {
     }
 
     /// No settings yet, of a file with a decoder.
-    pub(super) fn of_decoder(file: &Gguf<'a>) -> Result<Self> {
+    pub(super) fn decoder(file: &Gguf<'a>) -> Result<Self> {
         let unsupported = Error::without_offset(ErrorKind::UnsupportedArchitecture);
         let is_decoder = gguf_model(file)? == GgufModel::Decoder;
         let architecture = gguf_architecture(file).filter(|_| is_decoder).ok_or(unsupported)?;
@@ -69,7 +69,7 @@ impl<'a> Keys<'a> {
     /// [`finish`](Self::finish).
     #[cfg(feature = "families")]
     #[inline(never)]
-    pub(crate) fn of_encoder(file: Gguf<'a>, architecture: &'a str) -> Self {
+    pub(crate) fn encoder(file: Gguf<'a>, architecture: &'a str) -> Self {
         let mut settings = Self::unread(file, architecture);
         let mut metadata = file.metadata();
         loop {
@@ -175,7 +175,7 @@ impl<'a> Keys<'a> {
         };
         let number = number.ok_or_else(|| self.refuse(key, NUMBER))?;
         let size = limit.check(number).map_err(|error| {
-            self.refuse(key, "it is larger than in any model").of_kind(error.kind())
+            self.refuse(key, "it is larger than in any model").with_kind(error.kind())
         })?;
         Ok(Some(size))
     }

@@ -31,18 +31,18 @@ impl<'a> GgufRefusal<'a> {
 
     /// The same with another code.
     #[must_use]
-    pub(crate) const fn of_kind(self, kind: ErrorKind) -> Self {
+    pub(crate) const fn with_kind(self, kind: ErrorKind) -> Self {
         Self { kind, ..self }
     }
 
     /// Refuses a tensor that the model would not use.
-    pub(crate) const fn of_tensor(name: &'a str, offset: u64) -> Self {
+    pub(crate) const fn unused_tensor(name: &'a str, offset: u64) -> Self {
         Self::at(name, offset, "no model that is known here uses such a tensor")
     }
 
     /// Refuses a file without a key or tensor.
     pub(crate) const fn missing(name: &'a str) -> Self {
         let reason = "it is missing, and there is no usual value";
-        Self::at(name, 0, reason).of_kind(ErrorKind::MissingMetadata)
+        Self::at(name, 0, reason).with_kind(ErrorKind::MissingMetadata)
     }
 }

@@ -34,7 +34,7 @@ pub fn gguf_bert_tensor_at_fault<'a>(file: &Gguf<'a>) -> Option<GgufRefusal<'a>>
     let mut tensors = file.tensors();
     let tensor = tensors.find(|tensor| !is_encoders(tensor.header().name, layers))?;
     let header = tensor.header();
-    Some(GgufRefusal::of_tensor(header.name, header.offset))
+    Some(GgufRefusal::unused_tensor(header.name, header.offset))
 }
 
 /// Returns true if an encoder of so many layers uses a tensor that is called so.
@@ -60,7 +60,7 @@ pub(crate) fn check<'a>(file: &Gguf<'a>, model: &FamilyModel) -> Outcome<'a, ()>
     match file.tensors().find(|tensor| !is_known(tensor.header().name)) {
         Some(tensor) => {
             let header = tensor.header();
-            Err(GgufRefusal::of_tensor(header.name, header.offset))
+            Err(GgufRefusal::unused_tensor(header.name, header.offset))
         }
         None => Ok(()),
     }

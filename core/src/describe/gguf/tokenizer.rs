@@ -54,7 +54,7 @@ pub fn gguf_pre_tokenizer(file: &Gguf<'_>) -> Result<PreTokenizer> {
     if file.token_entries().is_none() {
         return Err(Error::without_offset(ErrorKind::MissingVocabulary));
     }
-    let mut settings = Keys::of_decoder(file)?;
+    let mut settings = Keys::decoder(file)?;
     check(&mut settings)?;
     pre_tokenizer(&settings).ok_or(Error::without_offset(ErrorKind::UnsupportedTokenizer))
 }
@@ -108,7 +108,7 @@ pub(super) fn check_tokenizer<'a>(
 /// [`ErrorKind::BadVocabulary`] if more tokens end texts than in any model.
 #[inline(never)] // so that it has its stack to itself
 pub fn gguf_text_ends(file: &Gguf<'_>) -> Result<TextEnds> {
-    let mut settings = Keys::of_decoder(file)?;
+    let mut settings = Keys::decoder(file)?;
     check(&mut settings)?;
     let pieces = is_pieces(&settings);
     let id = |key: Key, usual: u32| {

@@ -21,8 +21,8 @@ pub(super) fn listed_window(
     if !is_whole || listed().any(|has_window| has_window.is_none()) {
         return None;
     }
-    let have_window = LayerSet::of(listed().map(|has_window| has_window == Some(true)))?;
-    Some(Window::of_layers(reach, layers, &have_window))
+    let have_window = LayerSet::from_flags(listed().map(|has_window| has_window == Some(true)))?;
+    Some(Window::from_layers(reach, layers, &have_window))
 }
 
 fn has_window(value: Value<'_>) -> Option<bool> {

@@ -104,7 +104,7 @@ impl<'a> Embd<'a> {
     {
         let mut slice = Slice::new(decoder.without_tokens(), bytes).without_data();
         let read = read(&mut slice)?;
-        Ok(read.of(bytes, slice.decoder().header()))
+        Ok(read.view(bytes, slice.decoder().header()))
     }
 
     /// As [`parse`](Self::parse), without memory for what is known of the tensors, which is read
@@ -118,7 +118,7 @@ impl<'a> Embd<'a> {
         let read = read(&mut slice);
         // Of what is wrong with the file the first is told.
         slice.decoder().check_names()?;
-        Ok(read?.of(bytes, slice.decoder().header()))
+        Ok(read?.view(bytes, slice.decoder().header()))
     }
 
     /// What the fixed header says.
@@ -309,7 +309,7 @@ struct Read {
 }
 
 impl Read {
-    fn of<'a>(&self, bytes: &'a [u8], header: Option<&Header>) -> Embd<'a> {
+    fn view<'a>(&self, bytes: &'a [u8], header: Option<&Header>) -> Embd<'a> {
         let places = match header {
             Some(header) => Places::Section { header: *header },
             None => Places::Stream { vocabulary: self.tensors_end },

@@ -45,7 +45,7 @@ impl Role {
         Self::Patch,
     ];
 
-    fn of(tensor: &TensorHeader<'_>) -> core::result::Result<Self, ErrorKind> {
+    fn from_tensor(tensor: &TensorHeader<'_>) -> core::result::Result<Self, ErrorKind> {
         const PARAMETERS: [&str; 11] = [
             ".shape",
             ".bits",
@@ -83,7 +83,7 @@ impl Role {
         self as u32
     }
 
-    fn of_tag(tag: u32) -> Self {
+    fn from_tag(tag: u32) -> Self {
         let index = usize::try_from(tag).unwrap_or(0);
         Self::ALL.get(index).copied().unwrap_or(Self::Bulk)
     }
@@ -232,7 +232,7 @@ impl<'m> Decoder<'m> {
             return Err(fail(ErrorKind::BadVersion));
         }
         if !numeric {
-            entry.tag = Role::of(tensor).map_err(fail)?.tag();
+            entry.tag = Role::from_tensor(tensor).map_err(fail)?.tag();
             return Ok(());
         }
         // One spelling for each index.
@@ -278,7 +278,7 @@ impl<'m> Decoder<'m> {
             Some(Generation::Blobs) => {
                 State::Blob { blob: Blob::new(self.mode, until), at: At::Item }
             }
-            _ => match Role::of_tag(entry.tag) {
+            _ => match Role::from_tag(entry.tag) {
                 Role::Bulk => State::Bulk { until },
                 _ => State::Parameter { until },
             },
@@ -304,7 +304,7 @@ impl<'m> Decoder<'m> {
     /// A tensor that says how to read a layer, or which version this is.
     fn parameter<'a>(&mut self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
         let offset = self.container.offset();
-        let role = self.current().map_or(Role::Bulk, |entry| Role::of_tag(entry.tag));
+        let role = self.current().map_or(Role::Bulk, |entry| Role::from_tag(entry.tag));
         let number = match role {
             Role::Bulk | Role::Parameter => return Ok(self.data(input, until)),
             Role::Format => parse(le_u8, input, offset).map(|item| match item {

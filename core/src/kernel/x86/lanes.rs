@@ -79,7 +79,7 @@ pub(super) struct StreamedAvx2;
 /// AVX-512, with results written past the caches.
 pub(super) struct StreamedAvx512;
 
-/// Lanes that store by `$store`, of a vector's `of_halves`, `of_bfloats`, `of_signed` and
+/// Lanes that store by `$store`, of a vector's `from_f16`, `from_bf16`, `from_i8` and
 /// `look_up`.
 macro_rules! lanes {
     ($name:ty, $vector:ty, $store:ident) => {
@@ -96,39 +96,39 @@ macro_rules! lanes {
             fn half(bytes: [u8; 2]) -> $vector {
                 // As a vector from the start: alone, a word would be loaded into a register that
                 // has to be waited for.
-                <$vector>::of_halves(&[bytes; LANES])
+                <$vector>::from_f16(&[bytes; LANES])
             }
 
             #[inline(always)]
             fn halves(bytes: &[[u8; 2]; LANES], out: &mut [f32; LANES]) {
-                <$vector>::of_halves(bytes).$store(out);
+                <$vector>::from_f16(bytes).$store(out);
             }
 
             #[inline(always)]
             fn bfloats(bytes: &[[u8; 2]; LANES], out: &mut [f32; LANES]) {
-                <$vector>::of_bfloats(bytes).$store(out);
+                <$vector>::from_bf16(bytes).$store(out);
             }
 
             #[inline(always)]
             fn scaled(codes: Xmm, scale: $vector, out: &mut [f32; LANES]) {
-                scale.mul(<$vector>::of_signed(codes)).$store(out);
+                scale.mul(<$vector>::from_i8(codes)).$store(out);
             }
 
             #[inline(always)]
             fn factors(codes: Xmm, scale: $vector) -> Factors {
                 let mut factors = Factors([0.0; LANES]);
-                scale.mul(<$vector>::of_signed(codes)).store(&mut factors.0);
+                scale.mul(<$vector>::from_i8(codes)).store(&mut factors.0);
                 factors
             }
 
             #[inline(always)]
             fn plus(codes: Xmm, scale: $vector, minimum: $vector, out: &mut [f32; LANES]) {
-                scale.mul(<$vector>::of_signed(codes)).add(minimum).$store(out);
+                scale.mul(<$vector>::from_i8(codes)).add(minimum).$store(out);
             }
 
             #[inline(always)]
             fn minus(codes: Xmm, scale: $vector, minimum: $vector, out: &mut [f32; LANES]) {
-                scale.mul(<$vector>::of_signed(codes)).sub(minimum).$store(out);
+                scale.mul(<$vector>::from_i8(codes)).sub(minimum).$store(out);
             }
 
             #[inline(always)]
@@ -163,7 +163,7 @@ impl Avx2 {
     }
 
     #[inline(always)]
-    fn of_halves(bytes: &[[u8; 2]; LANES]) -> Self {
+    fn from_f16(bytes: &[[u8; 2]; LANES]) -> Self {
         // SAFETY: see the module; there are twice 16 bytes.
         unsafe {
             let place: *const __m128i = bytes.as_ptr().cast();
@@ -173,7 +173,7 @@ impl Avx2 {
     }
 
     #[inline(always)]
-    fn of_bfloats(bytes: &[[u8; 2]; LANES]) -> Self {
+    fn from_bf16(bytes: &[[u8; 2]; LANES]) -> Self {
         // SAFETY: see the module; there are twice 16 bytes.
         unsafe {
             let place: *const __m128i = bytes.as_ptr().cast();
@@ -190,7 +190,7 @@ impl Avx2 {
     }
 
     #[inline(always)]
-    fn of_signed(codes: Xmm) -> Self {
+    fn from_i8(codes: Xmm) -> Self {
         // SAFETY: see the module.
         unsafe {
             let half = |bytes| _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
@@ -223,13 +223,13 @@ impl Avx512 {
     }
 
     #[inline(always)]
-    fn of_halves(bytes: &[[u8; 2]; LANES]) -> Self {
+    fn from_f16(bytes: &[[u8; 2]; LANES]) -> Self {
         // SAFETY: see the module; there are 32 bytes.
         unsafe { Self(_mm512_cvtph_ps(_mm256_loadu_si256(bytes.as_ptr().cast()))) }
     }
 
     #[inline(always)]
-    fn of_bfloats(bytes: &[[u8; 2]; LANES]) -> Self {
+    fn from_bf16(bytes: &[[u8; 2]; LANES]) -> Self {
         // SAFETY: see the module; there are 32 bytes.
         unsafe {
             let words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(bytes.as_ptr().cast()));
@@ -243,7 +243,7 @@ impl Avx512 {
     }
 
     #[inline(always)]
-    fn of_signed(codes: Xmm) -> Self {
+    fn from_i8(codes: Xmm) -> Self {
         // SAFETY: see the module.
         unsafe { Self(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes.0))) }
     }

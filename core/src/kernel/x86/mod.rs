@@ -93,7 +93,7 @@ cpufeatures::new!(cpu_avx512, "avx2", "fma", "avx512f", "avx512bw", "avx512dq", 
 
 /// The tables of this folder that this CPU can run, the slowest first.
 pub(super) fn available() -> impl Iterator<Item = Kernels> {
-    let Further { avx_vnni, avx512_vnni, amx_int8 } = Further::of_this_cpu();
+    let Further { avx_vnni, avx512_vnni, amx_int8 } = Further::detect();
     let (avx2, avx512) = (cpu_avx2::get(), cpu_avx512::get());
     let avx512_vnni = avx512 && avx512_vnni;
     [
@@ -117,7 +117,7 @@ struct Further {
 }
 
 impl Further {
-    fn of_this_cpu() -> Self {
+    fn detect() -> Self {
         const TILE_AND_INT8: u32 = 1 << 24 | 1 << 25;
         if safe::cpuid(0).eax < 7 {
             return Self::default();

@@ -17,7 +17,7 @@ impl LayerSet {
     /// Those of which `are_in` says so, from the first on; `None` if there are more than
     /// [`Limit::LAYERS`], or in a build without `families`.
     #[must_use]
-    pub fn of(are_in: impl Iterator<Item = bool>) -> Option<Self> {
+    pub fn from_flags(are_in: impl Iterator<Item = bool>) -> Option<Self> {
         let mut words = [0; WORDS];
         for (layer, is_in) in are_in.enumerate() {
             *words.get_mut(layer / Self::BITS)? |= u32::from(is_in) << (layer % Self::BITS);
@@ -28,7 +28,7 @@ impl LayerSet {
     /// Those whose bits are set in words of 32 layers, from the lowest bit of the first word on;
     /// `None` in a build without `families`.
     #[must_use]
-    pub fn of_words(word: impl Fn(usize) -> u32) -> Option<Self> {
+    pub fn from_words(word: impl Fn(usize) -> u32) -> Option<Self> {
         FAMILIES.then(|| Self(core::array::from_fn(word)))
     }
 

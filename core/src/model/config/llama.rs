@@ -159,7 +159,7 @@ fn listed_layers(number: &impl Fn(&str) -> Option<f64>, layers: usize) -> Result
     if words == 0 {
         return Ok(None);
     }
-    let listed = LayerSet::of_words(|at| word(at).unwrap_or(0)).ok_or(bad)?;
+    let listed = LayerSet::from_words(|at| word(at).unwrap_or(0)).ok_or(bad)?;
     let are_numbers = (0..words).all(|at| word(at).is_some());
     let are_layers = !(layers..words.saturating_mul(LayerSet::BITS)).any(|layer| listed.has(layer));
     if are_numbers && are_layers { Ok(Some(listed)) } else { Err(bad) }

@@ -48,7 +48,7 @@ impl Window {
     /// The window of those of `layers` that `have_window` says; `None` if it says none. A turn is
     /// told from a list that has one.
     #[must_use]
-    pub fn of_layers(reach: usize, layers: usize, have_window: &LayerSet) -> Option<Self> {
+    pub fn from_layers(reach: usize, layers: usize, have_window: &LayerSet) -> Option<Self> {
         let mut without = (0..layers).filter(|layer| !have_window.has(*layer));
         let turn = match (without.next(), without.next()) {
             (None, _) => Self::all_but(reach, 0, 0),
@@ -86,8 +86,8 @@ mod tests {
     /// What is found in a list that has 1 for a layer with a window.
     #[cfg(feature = "families")]
     fn found(layers: &[u8]) -> Option<Window> {
-        let have_window = LayerSet::of(layers.iter().map(|layer| *layer == 1)).unwrap();
-        Window::of_layers(7, layers.len(), &have_window)
+        let have_window = LayerSet::from_flags(layers.iter().map(|layer| *layer == 1)).unwrap();
+        Window::from_layers(7, layers.len(), &have_window)
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn no_more_layers_are_listed_than_a_model_may_have() {
         let most = if FAMILIES { Limit::LAYERS.most } else { 0 };
-        assert!(LayerSet::of((0..most).map(|_| true)).is_some());
-        assert!(LayerSet::of((0..=most).map(|_| true)).is_none());
+        assert!(LayerSet::from_flags((0..most).map(|_| true)).is_some());
+        assert!(LayerSet::from_flags((0..=most).map(|_| true)).is_none());
     }
 }

@@ -246,7 +246,7 @@ impl Names {
         (rows, cols): (usize, usize),
     ) -> Result<Matrix> {
         let found = self.find(weights, (tensor, ".weight"), layer)?.ok_or(MISSING)?;
-        of_shape(found, rows, cols)
+        checked_shape(found, rows, cols)
     }
 
     fn has(&self, weights: &(impl Weights + ?Sized), tensor: Tensor, layer: usize) -> Result<bool> {
@@ -262,7 +262,7 @@ impl Names {
         elements: usize,
     ) -> Result<Matrix> {
         match self.find(weights, (tensor, ".bias"), layer)? {
-            Some(bias) => of_shape(bias, 1, elements),
+            Some(bias) => checked_shape(bias, 1, elements),
             None => Ok(Matrix::EMPTY),
         }
     }
@@ -382,7 +382,7 @@ impl Names {
     }
 }
 
-fn of_shape(matrix: Matrix, rows: usize, cols: usize) -> Result<Matrix> {
+fn checked_shape(matrix: Matrix, rows: usize, cols: usize) -> Result<Matrix> {
     let fits = (matrix.rows, matrix.cols) == (rows, cols);
     if fits { Ok(matrix) } else { Err(Error::new(matrix.offset, ErrorKind::WrongShape)) }
 }
@@ -417,7 +417,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Transformer<L> {
                 return Ok(Matrix::EMPTY);
             }
             let found = names.find(weights, (tensor, ".weight"), 0)?.ok_or(MISSING)?;
-            of_shape(found, found.rows.max(least), hidden)
+            checked_shape(found, found.rows.max(least), hidden)
         };
         let norm = |is_there, tensor| match is_there {
             true => names.norm(weights, &config, (tensor, 0), hidden),

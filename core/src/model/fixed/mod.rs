@@ -135,7 +135,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
         run.read_vector(&norm.bias, 0, bias, staging.tile)?;
         let epsilon = fixed::parts_of_f32(self.config.epsilon.to_bits());
         let epsilon = epsilon.map_or(0, |(_, epsilon)| {
-            Factor { exponent: epsilon.exponent + 16, ..epsilon }.of(fixed::ONE)
+            Factor { exponent: epsilon.exponent + 16, ..epsilon }.apply(fixed::ONE)
         });
         for row in hidden.chunks_exact_mut(width.max(1)) {
             fixed::layer_norm(row, weight, bias, epsilon.unsigned_abs().into());
@@ -180,7 +180,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
                 queries.chunks_exact(size.max(1)).zip(context.chunks_exact_mut(width.max(1)));
             for (query, context) in rows {
                 for (score, key) in scores.iter_mut().zip(keys.chunks_exact(size.max(1))) {
-                    *score = scale.of(fixed::multiply(query, key, 1, 16));
+                    *score = scale.apply(fixed::multiply(query, key, 1, 16));
                 }
                 fixed::softmax(scores);
                 let out = context.get_mut(first..first + size).ok_or(TOO_SMALL)?;

@@ -68,7 +68,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
                 Some(columns) => {
                     for ((to, &x), &column) in row.iter_mut().zip(x).zip(columns) {
                         let (is_negative, column) = factor(column, matrix.offset)?;
-                        *to = column.of(if is_negative { x.saturating_neg() } else { x });
+                        *to = column.apply(if is_negative { x.saturating_neg() } else { x });
                     }
                 }
             }
@@ -120,7 +120,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
                         let mut sum = bias;
                         for ((codes, weights), &scale) in parts.zip(scales) {
                             let (is_negative, scale) = factor(scale, scale_offset)?;
-                            let product = scale.times(worth).of(fixed::dot(codes, weights));
+                            let product = scale.times(worth).apply(fixed::dot(codes, weights));
                             sum = match is_negative {
                                 true => sum.saturating_sub(product),
                                 false => sum.saturating_add(product),
@@ -163,7 +163,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
                     let (is_negative, scale) = factor(scale, table.scale_offset)?;
                     let one = if is_negative { -fixed::ONE } else { fixed::ONE };
                     for (value, &code) in values.iter_mut().zip(codes) {
-                        *value = scale.of(one * i32::from(code.cast_signed()));
+                        *value = scale.apply(one * i32::from(code.cast_signed()));
                     }
                 }
             }

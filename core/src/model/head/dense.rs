@@ -25,7 +25,7 @@ pub enum DenseActivation {
 impl DenseActivation {
     /// The activation that a class of torch is, told by the last part of its name.
     #[must_use]
-    pub fn of_torch(class: &str) -> Option<Self> {
+    pub fn from_torch_class(class: &str) -> Option<Self> {
         // By bytes: `rsplit` may panic, as the compiler sees it.
         let dot = class.bytes().rposition(|byte| byte == b'.');
         let name = class.get(dot.map_or(0, |dot| dot.saturating_add(1))..)?;
@@ -108,7 +108,7 @@ mod tests {
         let sigmoid = |x: f64| 1.0 / (1.0 + libm::exp(-x));
         let gelu = |x: f64| x * 0.5 * libm::erfc(-x / core::f64::consts::SQRT_2);
         let near = |class: &str, function: &dyn Fn(f64) -> f64| {
-            let found = apply(DenseActivation::of_torch(class).unwrap());
+            let found = apply(DenseActivation::from_torch_class(class).unwrap());
             for (found, x) in found.iter().zip([2.25, -1.0]) {
                 assert!((found - function(x)).abs() < 1e-6, "{class} {x}");
             }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         for class in ["torch.nn.modules.activation.Softmax", "builtins.eval", "torch.nn.", ""] {
-            assert_eq!(DenseActivation::of_torch(class), None, "{class}");
+            assert_eq!(DenseActivation::from_torch_class(class), None, "{class}");
         }
         let layer = Dense { weight: &[1.0; 4], bias: &[0.0; 2], activation: DenseActivation::Tanh };
         let kernels = Kernels::portable();

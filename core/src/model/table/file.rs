@@ -66,7 +66,7 @@ impl<'a> TableSource<'a> {
     /// here, a prompt before every text, for example; [`ErrorKind::MissingVocabulary`] without a
     /// tokenizer.
     pub fn read(file: Embd<'a>) -> Read<'a, Self> {
-        Self::of(file, |spec, tokens| WordSettings::from_spec(spec, tokens).map(Some))
+        Self::from_embd(file, |spec, tokens| WordSettings::from_spec(spec, tokens).map(Some))
     }
 
     /// As [`read`](Self::read), also of a table whose tokenizer is a Unigram:
@@ -77,13 +77,13 @@ impl<'a> TableSource<'a> {
     /// As [`read`](Self::read).
     #[cfg(feature = "folder-models")]
     pub fn read_any(file: Embd<'a>) -> Read<'a, Self> {
-        Self::of(file, |spec, tokens| match spec.model.kind {
+        Self::from_embd(file, |spec, tokens| match spec.model.kind {
             ModelKind::Unigram(_) => Ok(None),
             _ => WordSettings::from_spec(spec, tokens).map(Some),
         })
     }
 
-    fn of(
+    fn from_embd(
         file: Embd<'a>,
         words: impl FnOnce(&TokenizerSpec<'a>, u32) -> Read<'a, Option<WordSettings<'a>>>,
     ) -> Read<'a, Self> {
@@ -112,7 +112,7 @@ impl<'a> TableSource<'a> {
         let texts =
             self.file.metadata().filter(|(path, _)| path.ends_with(CONFIG_SENTENCE_TRANSFORMERS));
         for (_, text) in texts {
-            let config = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
+            let config = Object::new(Value::parse(text, 0).map_err(Fault::from_error)?)?;
             let prompts = config.object("prompts")?;
             let mut prompts = prompts.iter().flat_map(|it| it.value().members());
             let is_empty = |it: Value<'_>| it.is_null() || it.as_text() == Some("");
@@ -148,7 +148,7 @@ impl<'a> TableSource<'a> {
         if self.words.is_some() {
             return Ok(None);
         }
-        let table = TokenTable::open(&|name| self.header(name)).map_err(Fault::of)?;
+        let table = TokenTable::open(&|name| self.header(name)).map_err(Fault::from_error)?;
         let (tokenizer, _) = FolderTokenizerSource::of_file(&self.file.into(), table.tokens())?;
         // The vocabulary is all that Model2Vec knows of its tokens.
         if self.settings.drops_unknown && tokenizer.adds_beyond(self.entries.count) {
@@ -198,11 +198,11 @@ impl<'a> TableSource<'a> {
     /// tokens; [`ErrorKind::BadVocabulary`] for tokens that are not UTF-8.
     pub fn model(&self) -> Read<'a, TableModel> {
         let find = |name: &str| self.header(name);
-        let table = TokenTable::open(&find).map_err(Fault::of)?;
-        table.check_tokens(self.entries.count, &find).map_err(Fault::of)?;
+        let table = TokenTable::open(&find).map_err(Fault::from_error)?;
+        table.check_tokens(self.entries.count, &find).map_err(Fault::from_error)?;
         let bad = Error::new(self.entries.offset, ErrorKind::BadVocabulary);
         let median = match self.settings.drops_unknown {
-            true => Some(self.median_characters().ok_or(Fault::of(bad))?),
+            true => Some(self.median_characters().ok_or(Fault::from_error(bad))?),
             false => None,
         };
         Ok(TableModel::new(table, &self.settings, median))
@@ -243,12 +243,13 @@ impl<'a> TableSource<'a> {
 
 /// The settings of a table without any other module than those that scale its vectors.
 fn settings<'a>(file: &Embd<'a>) -> Read<'a, TableSettings> {
-    let modules = Modules::read(file).map_err(TextFault::of_setting)?;
+    let modules = Modules::read(file).map_err(TextFault::setting_fault)?;
     check_modules(&modules)?;
     let path = TextPath { folder: modules.folder, name: CONFIG };
-    let config = file.text(path).map_err(Fault::of)?;
-    let config = config.map(|config| Value::parse(config, 0).map_err(Fault::of)).transpose()?;
-    let settings = described_table(path, config, &modules).map_err(TextFault::of_setting)?;
+    let config = file.text(path).map_err(Fault::from_error)?;
+    let config =
+        config.map(|config| Value::parse(config, 0).map_err(Fault::from_error)).transpose()?;
+    let settings = described_table(path, config, &modules).map_err(TextFault::setting_fault)?;
     settings.ok_or(missing(
         CONFIG,
         match config {
@@ -278,7 +279,7 @@ fn check_texts<'a>(file: &Embd<'a>) -> Read<'a, ()> {
         let name = path.get(slash.map_or(0, |slash| slash.saturating_add(1))..).unwrap_or_default();
         match name {
             CONFIG_SENTENCE_TRANSFORMERS => {
-                let prompts = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
+                let prompts = Object::new(Value::parse(text, 0).map_err(Fault::from_error)?)?;
                 let only = "no prompt is put before texts here";
                 prompts.neutral("default_prompt_name", only, |_| false)?;
             }

@@ -53,7 +53,7 @@ impl GgufEncoder {
         }
         let unsupported = Error::without_offset(ErrorKind::UnsupportedArchitecture);
         let architecture = gguf_architecture(file).ok_or(unsupported)?;
-        let keys = Keys::of_encoder(*file, architecture);
+        let keys = Keys::encoder(*file, architecture);
         let family = read_encoder(&keys).ok_or(unsupported)??;
         let recipe = Recipe::read(&keys, &family)?;
         check_tensors(file, &family)?;

@@ -25,7 +25,7 @@ pub struct Fault<'t> {
 impl Fault<'_> {
     /// An error that no setting of an object is at fault for.
     #[must_use]
-    pub const fn of(error: Error) -> Self {
+    pub const fn from_error(error: Error) -> Self {
         Self { error, key: "", only: "" }
     }
 }
@@ -61,7 +61,7 @@ type Member<'t> = (&'t str, Value<'t>);
 /// use nanoembed_core::text::json::{Fault, Object, Value};
 ///
 /// let config = Value::parse(r#"{"hidden_size": 384, "hidden_act": "odd", "id": 7}"#, 0);
-/// let config = Object::new(config.map_err(Fault::of)?)?;
+/// let config = Object::new(config.map_err(Fault::from_error)?)?;
 /// assert_eq!(config.number("hidden_size")?, Some(384.0));
 /// assert_eq!(config.finish(&["id"]).unwrap_err().key, "hidden_act");
 /// # Ok::<(), nanoembed_core::text::json::Fault<'static>>(())

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_value_the_start_is_printed() {
+    fn only_the_start_of_a_long_value_is_printed() {
         extern crate std;
         let text = std::format!("\"{}\"", "\u{e9}".repeat(100));
         let printed = std::format!("{:?}", Value::parse(&text, 7).unwrap());

@@ -88,7 +88,7 @@ impl Llama {
         let config: Value = serde_json::from_str(&text)
             .map_err(|error| refuse(ErrorKind::BadJson, error.to_string()))?;
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or("unnamed");
-        let Some(architecture) = GgufArchitecture::of_decoder(kind) else {
+        let Some(architecture) = GgufArchitecture::from_decoder_type(kind) else {
             return Err(refuse(ErrorKind::BadMetadata, unknown(kind)).with_hint(NAMES_HINT));
         };
         let number = |key: &str| {

@@ -32,7 +32,7 @@ impl JsonText {
 
     /// The value that the text spells.
     pub(crate) fn value(&self) -> Result<Value<'_>> {
-        Value::parse(&self.text, 0).map_err(|error| self.failure(Fault::of(error)))
+        Value::parse(&self.text, 0).map_err(|error| self.failure(Fault::from_error(error)))
     }
 
     /// What is wrong, with the setting and its value.

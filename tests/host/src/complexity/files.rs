@@ -223,7 +223,7 @@ fn weights(file: &[u8]) {
 fn finalfusion_words(bytes: usize) -> Vec<u8> {
     let words: Vec<Vec<u8>> = (0..bytes / 20).map(|at| format!("w{at:07}").into()).collect();
     let values = vec![0.0; words.len()];
-    Parts::of_words(words, 1, values).write()
+    Parts::from_words(words, 1, values).write()
 }
 
 fn finalfusion(file: &[u8]) {

@@ -45,8 +45,8 @@ impl<'f> InMemory<'f> {
     pub(in super::super) fn check_names(&self) -> Result<()> {
         let Described { file, first, names, named } = self.records;
         match self.header() {
-            Some(_) => identity::check_in_file(of_sections(file, first, names, named as u64)),
-            None => identity::check_in_file(of_stream(file, names, named as u64)),
+            Some(_) => identity::check_in_file(section_names(file, first, names, named as u64)),
+            None => identity::check_in_file(stream_names(file, names, named as u64)),
         }
     }
 }
@@ -103,7 +103,7 @@ impl Records for Described<'_> {
 }
 
 /// The names of a file of sections, whose tensors are described from `first` on.
-fn of_sections(
+fn section_names(
     file: &[u8],
     first: u64,
     names: u64,
@@ -120,7 +120,7 @@ fn of_sections(
 }
 
 /// The names of a file in which each tensor lies behind its name.
-fn of_stream(file: &[u8], first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> + Clone {
+fn stream_names(file: &[u8], first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> + Clone {
     identity::read_again(first, count, |next| {
         let place = *next;
         let (tensor, used) = parsed_at(grammar::stream_tensor, file, place)?;

@@ -15,7 +15,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.off(&["is_decoder", "use_sliding_window"])?;
     settings.absent(&["sliding_window"])?;
     settings.only_full()?;
-    let found = llama_like(settings, LlamaUsual::of_encoder(250_000.0, 1e-5))?;
+    let found = llama_like(settings, LlamaUsual::encoder(250_000.0, 1e-5))?;
     let attention = Attention { mask: Mask::Full, ..found.config.attention };
     Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
 }

@@ -38,7 +38,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     let only = "only gelu, gelu_new and relu are honoured";
     let activation = settings.activation("hidden_act", Activation::Gelu, OF_BERT, only)?;
     let types = settings.object.integer("type_vocab_size")?.unwrap_or(1);
-    let rope = settings.rope(HeadSizes::of(&sized), 160_000.0, Kinds::Gte)?;
+    let rope = settings.rope(HeadSizes::new(&sized), 160_000.0, Kinds::Gte)?;
     let config = Config {
         embedding: Embedding { positions: None, token_types: types > 0, ..sized.embedding },
         rotary: Some(Rotary { global: rope, local: rope }),

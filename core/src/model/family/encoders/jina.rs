@@ -29,7 +29,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.known(&["type_vocab_size"]);
     let only = "only gelu, gelu_new and relu are honoured";
     let activation = settings.activation("hidden_act", Activation::Gelu, OF_BERT, only)?;
-    let rope = settings.rope(HeadSizes::of(&sized), 20_000.0, Kinds::Encoders)?;
+    let rope = settings.rope(HeadSizes::new(&sized), 20_000.0, Kinds::Encoders)?;
     let config = Config {
         embedding: Embedding { positions: None, ..sized.embedding },
         rotary: Some(Rotary { global: rope, local: rope }),

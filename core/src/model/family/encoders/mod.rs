@@ -115,7 +115,7 @@ fn on_logits<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<DenseActivation
     const ONLY: &str = "it is no activation that is known here";
     let activation = |object: &Object<'t>, name| {
         let Some(class) = object.text(name)? else { return Ok(None) };
-        let found = DenseActivation::of_torch(class);
+        let found = DenseActivation::from_torch_class(class);
         found.map(Some).ok_or_else(|| object.unsupported(name, ONLY))
     };
     let old = activation(settings.object, ON_LOGITS)?;

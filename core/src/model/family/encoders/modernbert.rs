@@ -103,7 +103,7 @@ fn window<'t>(settings: &Settings<'_, 't>, config: &Config) -> Read<'t, Option<W
 }
 
 fn rotary<'t>(settings: &Settings<'_, 't>, config: &Config) -> Read<'t, Rotary> {
-    let sizes = HeadSizes::of(config);
+    let sizes = HeadSizes::new(config);
     settings.even_head(sizes)?;
     let global = settings.positive("global_rope_theta")?.unwrap_or(160_000.0);
     // Null stands for the base of the other layers; without the member it is another one.

@@ -74,7 +74,7 @@ fn native<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, Biases)> {
     settings.even_heads(&SizeNames::USUAL, &sized)?;
     let only = "only silu and gelu are honoured";
     let activation = settings.activation("hidden_act", Activation::Silu, OF_GATES, only)?;
-    let rope = settings.rope(HeadSizes::of(&sized), 1000.0, Kinds::Encoders)?;
+    let rope = settings.rope(HeadSizes::new(&sized), 1000.0, Kinds::Encoders)?;
     let epsilon = settings.positive("layer_norm_eps")?.unwrap_or(1e-12);
     Ok((with(sized, rope, activation, epsilon), NO_LINEAR))
 }
@@ -86,7 +86,7 @@ fn hub<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, Biases)> {
     settings.even_heads(&HUB, &sized)?;
     let only = "only swiglu and geglu are honoured";
     let activation = settings.activation("activation_function", Activation::Silu, GATES, only)?;
-    let sizes = HeadSizes::of(&sized);
+    let sizes = HeadSizes::new(&sized);
     settings.even_head(sizes)?;
     let rope = sizes.rope(settings.positive("rotary_emb_base")?.unwrap_or(10_000.0));
     let epsilon = settings.positive("layer_norm_epsilon")?.unwrap_or(1e-5);

@@ -25,7 +25,7 @@ pub(super) fn read_3<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
 fn read<'t>(settings: &Settings<'_, 't>, heads: UsualHeads) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map"])?;
     settings.known(&["is_decoder"]);
-    let usual = LlamaUsual { heads, ..LlamaUsual::of_encoder(10_000.0, 1e-6) };
+    let usual = LlamaUsual { heads, ..LlamaUsual::encoder(10_000.0, 1e-6) };
     let found = llama_like(settings, usual)?;
     let window = window(settings, found.config.layers)?;
     let mask = mask(settings, window.is_some())?;
@@ -60,11 +60,11 @@ fn window<'t>(settings: &Settings<'_, 't>, layers: usize) -> Read<'t, Option<Win
     if let Some(listed) = settings.windows(layers, reach)? {
         return Ok(listed);
     }
-    let have_window =
-        LayerSet::of((0..layers as u64).map(|layer| layer >= without)).ok_or_else(|| {
+    let have_window = LayerSet::from_flags((0..layers as u64).map(|layer| layer >= without))
+        .ok_or_else(|| {
             settings.object.unsupported("use_sliding_window", "only in up to 1024 layers")
         })?;
-    Ok(Window::of_layers(reach, layers, &have_window))
+    Ok(Window::from_layers(reach, layers, &have_window))
 }
 
 /// Llama under names without a prefix.

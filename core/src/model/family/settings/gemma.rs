@@ -62,7 +62,7 @@ impl<'t> Gemma<'t> {
             feed_forward: FeedForward::Gated(activation),
             ..config
         };
-        let [global, local] = rotary(settings, HeadSizes::of(&config), kinds)?;
+        let [global, local] = rotary(settings, HeadSizes::new(&config), kinds)?;
         Ok(Self { config, global, local, has_bias: settings.truth("attention_bias", false)? })
     }
 }

@@ -19,7 +19,7 @@ pub(in crate::model::family) struct LlamaUsual {
 
 impl LlamaUsual {
     /// Llama's, as far as encoders have it.
-    pub(in crate::model::family) const fn of_encoder(base: f32, epsilon: f32) -> Self {
+    pub(in crate::model::family) const fn encoder(base: f32, epsilon: f32) -> Self {
         Self {
             heads: UsualHeads::EVEN,
             rotary: RotaryRules { base, kinds: Kinds::Encoders },
@@ -44,7 +44,7 @@ impl<'t> Settings<'_, 't> {
             feed_forward: FeedForward::Gated(activation),
             ..config
         };
-        let rotary = self.rotary(HeadSizes::of(&config), usual.rotary)?;
+        let rotary = self.rotary(HeadSizes::new(&config), usual.rotary)?;
         Ok((config, rotary))
     }
 }

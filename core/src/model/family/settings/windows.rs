@@ -34,8 +34,8 @@ impl<'t> Settings<'_, 't> {
         if kinds().count() != layers || kinds().any(|kind| kind.is_none()) {
             return Err(self.object.unsupported("layer_types", KINDS));
         }
-        let have_window = LayerSet::of(kinds().map(|kind| kind == Some(false)));
-        let found = have_window.map(|listed| Window::of_layers(reach, layers, &listed));
+        let have_window = LayerSet::from_flags(kinds().map(|kind| kind == Some(false)));
+        let found = have_window.map(|listed| Window::from_layers(reach, layers, &listed));
         found.map(Some).ok_or_else(|| self.object.unsupported("layer_types", KINDS))
     }
 }

@@ -267,7 +267,7 @@ where
                     size,
                     scale,
                     visible,
-                    bias: self.relative.of(first_query + head),
+                    bias: self.relative.for_head(first_query + head),
                 };
                 self.attend(&head, input, &mut *floats, &mut *bytes, out)?;
             }
@@ -289,7 +289,7 @@ where
         }
         let Some(rope) = config.rope(layer) else { return Ok(()) };
         let size = config.head();
-        let angles = self.angles.of(config.has_window(layer));
+        let angles = self.angles.for_layer(config.has_window(layer));
         let heads = stride.checked_div(size).unwrap_or(0);
         let mut rest = vectors;
         for &length in self.lengths {

@@ -33,7 +33,7 @@ impl<'a> Angles<'a> {
         Ok(Self { global, local })
     }
 
-    pub(super) const fn of(&self, has_window: bool) -> &'a [f32] {
+    pub(super) const fn for_layer(&self, has_window: bool) -> &'a [f32] {
         if has_window { self.local } else { self.global }
     }
 }
@@ -46,7 +46,7 @@ pub(super) struct Biases<'a> {
 }
 
 impl<'a> Biases<'a> {
-    pub(super) fn of(&self, head: usize) -> &'a [f32] {
+    pub(super) fn for_head(&self, head: usize) -> &'a [f32] {
         if FAMILIES {
             let start = head * self.size;
             self.all.get(start..start + self.size).unwrap_or_default()

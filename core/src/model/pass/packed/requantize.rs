@@ -79,11 +79,11 @@ struct Piece<'l> {
 }
 
 impl<'l> Piece<'l> {
-    const fn of_rows(rows: &'l mut Rows) -> Self {
+    const fn from_rows(rows: &'l mut Rows) -> Self {
         Self { linear: &mut rows.linear, first: Some(&mut rows.first), count: rows.count }
     }
 
-    const fn of_all(linear: &'l mut Linear) -> Self {
+    const fn from_linear(linear: &'l mut Linear) -> Self {
         Self { count: linear.weight.rows, linear, first: None }
     }
 }
@@ -94,14 +94,14 @@ impl Layer {
     fn by_input(&mut self) -> [(LayerInput, [Option<Piece<'_>>; 3]); 4] {
         let Self { query, key, value, attention_output, up, down, further, .. } = self;
         let [query, key, value, up] =
-            [query, key, value, up].map(|rows| Some(Piece::of_rows(rows)));
-        let gate = further.first_mut().map(|further| Piece::of_rows(&mut further.gate));
+            [query, key, value, up].map(|rows| Some(Piece::from_rows(rows)));
+        let gate = further.first_mut().map(|further| Piece::from_rows(&mut further.gate));
         let gate = gate.filter(|gate| gate.count > 0);
         [
             (LayerInput::Attention, [query, key, value]),
-            (LayerInput::AttentionOutput, [None, None, Some(Piece::of_all(attention_output))]),
+            (LayerInput::AttentionOutput, [None, None, Some(Piece::from_linear(attention_output))]),
             (LayerInput::Intermediate, [None, gate, up]),
-            (LayerInput::Output, [None, None, Some(Piece::of_all(down))]),
+            (LayerInput::Output, [None, None, Some(Piece::from_linear(down))]),
         ]
     }
 

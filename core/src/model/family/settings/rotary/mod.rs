@@ -29,7 +29,7 @@ pub(in crate::model::family) struct HeadSizes {
 }
 
 impl HeadSizes {
-    pub(in crate::model::family) const fn of(config: &Config) -> Self {
+    pub(in crate::model::family) const fn new(config: &Config) -> Self {
         Self { head: config.heads.size, positions: config.positions }
     }
 
