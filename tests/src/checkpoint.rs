@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
-use nanoembed_core::model::{FamilyModel, SliceWeights, Ways, Weights, read_config};
+use nanoembed_core::model::{FamilyModel, PoolingModes, SliceWeights, Weights, read_config};
 use nanoembed_core::owned::folder::{HeadModule, Modules};
 use nanoembed_core::owned::{DenseLayer, HeadPart, Recipe};
 use nanoembed_core::text::json;
@@ -153,8 +153,8 @@ impl Checkpoint {
             pooling: modules
                 .pooling
                 .iter()
-                .flat_map(|it| it.ways.iter().copied())
-                .collect::<Ways>(),
+                .flat_map(|it| it.modes.iter().copied())
+                .collect::<PoolingModes>(),
             head: head.collect::<Result<_, _>>().expect("dense layers"),
             normalize: modules.normalize,
             ..Recipe::default()

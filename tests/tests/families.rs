@@ -7,8 +7,8 @@ use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
 use nanoembed_core::model::{
-    Batch, Biases, DenseActivation, FamilyModel, InOrder, LayerSet, Mask, Run, Way, Ways, Window,
-    read_config,
+    Batch, Biases, DenseActivation, FamilyModel, InOrder, LayerSet, Mask, PoolingMode,
+    PoolingModes, Run, Window, read_config,
 };
 use nanoembed_core::owned::{DenseLayer, HeadPart, Recipe, TextEncoder};
 use nanoembed_core::text::json::Value;
@@ -201,8 +201,8 @@ fn weights_that_are_not_what_the_settings_say_are_refused() {
         head: vec![HeadPart::Dense(layer.clone())],
         ..Recipe::default()
     };
-    assert_eq!(open("roberta", &|_| {}, dense(Way::Mean.into())), Ok(()));
-    let two = Ways::from(Way::Mean).with(Way::First);
+    assert_eq!(open("roberta", &|_| {}, dense(PoolingMode::Mean.into())), Ok(()));
+    let two = PoolingModes::from(PoolingMode::Mean).with(PoolingMode::First);
     assert_eq!(open("roberta", &|_| {}, dense(two)), Err(ErrorKind::WrongShape));
 }
 
@@ -211,7 +211,7 @@ fn texts_that_do_not_fit_the_model_are_refused() {
     let folder = Checkpoint::named("cross_encoder");
     let model = folder.model("config.json");
     folder.weights().with(|weights| {
-        let recipe = Recipe { pooling: Way::Mean.into(), ..Recipe::default() };
+        let recipe = Recipe { pooling: PoolingMode::Mean.into(), ..Recipe::default() };
         let encoder = TextEncoder::open(&weights, &model, recipe).unwrap();
         let mut session = encoder.session(64, 1).unwrap();
         let mut classify = |ids: &[u32], types: &[u8], lengths: &[usize], out: usize| {

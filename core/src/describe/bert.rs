@@ -5,7 +5,7 @@ use core::ops::Deref;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::limit::Limit;
-use crate::model::{Config, Heads, TextEmbedding, Way};
+use crate::model::{Config, Heads, PoolingMode, TextEmbedding};
 use crate::text::fraction::fraction;
 use crate::token::Normalization;
 
@@ -17,7 +17,7 @@ pub struct BertConfig {
     /// The sizes and settings of the transformer, which are the configuration's own too.
     pub transformer: Config,
     /// The pooling mode: the mean, or the first token.
-    pub pooling: Way,
+    pub pooling: PoolingMode,
     /// Whether the embedding is scaled to length 1.
     pub normalize: bool,
     /// Whether the tokenizer makes letters lower case.
@@ -68,7 +68,7 @@ impl BertConfig {
     #[must_use]
     pub const fn pooling_name(&self) -> &'static str {
         match self.pooling {
-            Way::First => "cls",
+            PoolingMode::First => "cls",
             _ => "mean",
         }
     }
@@ -155,8 +155,8 @@ impl BertConfig {
             Some(_) => number("max_tokens", Limit::SIZE)?,
         };
         let pooling = match value("pooling") {
-            None | Some(Value::Text("mean")) => Way::Mean,
-            Some(Value::Text("cls")) => Way::First,
+            None | Some(Value::Text("mean")) => PoolingMode::Mean,
+            Some(Value::Text("cls")) => PoolingMode::First,
             Some(_) => return Err(("pooling", ErrorKind::BadMetadata)),
         };
         let head = hidden.checked_div(heads).unwrap_or(0);
@@ -233,7 +233,7 @@ mod tests {
     fn the_required_keys_suffice() {
         let config = read(&[]).unwrap();
         assert_eq!((config.layers, config.head(), config.max_tokens), (6, 32, 256));
-        assert_eq!((config.epsilon, config.pooling), (1e-12, Way::Mean));
+        assert_eq!((config.epsilon, config.pooling), (1e-12, PoolingMode::Mean));
         assert!(config.normalize && config.do_lower_case);
     }
 

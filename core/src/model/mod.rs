@@ -84,7 +84,7 @@ pub use folder_file::FolderFile;
 pub use head::classifier::{Classifier, HeadNorm};
 pub use head::dense::{Dense, DenseActivation};
 pub use head::embedding::{Embedding as TextEmbedding, HeadLayer};
-pub use head::ways::{Way, Ways};
+pub use head::pooling::{PoolingMode, PoolingModes};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use pass::packed::workspace::Workspace;
 pub use pass::packed::{Batch, Transformer, requantize, workspace};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use nanoembed_core::error::Result;
 use nanoembed_core::kernel::Kernels;
 use nanoembed_core::model::{
-    Batch, Config, Encoder, FeedForward, Job, Layer, Names, NormKind, Parallel, Parts, Plan, Run,
-    SliceWeights, Tensor, TextEmbedding, Transformer, Way, Workspace,
+    Batch, Config, Encoder, FeedForward, Job, Layer, Names, NormKind, Parallel, Parts, Plan,
+    PoolingMode, Run, SliceWeights, Tensor, TextEmbedding, Transformer, Workspace,
 };
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 
@@ -170,7 +170,7 @@ impl Model {
         let layers = vec![Layer::EMPTY; LAYERS];
         let transformer = Transformer::from_family(&weights, self.config, &NAMES, layers).unwrap();
         let embedding =
-            TextEmbedding { width: HIDDEN, pooling: Way::Last.into(), normalize: false };
+            TextEmbedding { width: HIDDEN, pooling: PoolingMode::Last.into(), normalize: false };
         Encoder { transformer, embedding, head: [] }
     }
 

@@ -5,10 +5,11 @@ use super::key::Key;
 use super::keys::Keys;
 use super::refusal::{GgufRefusal, Outcome};
 use crate::limit::Limit;
-use crate::model::{FamilyModel, Way};
+use crate::model::{FamilyModel, PoolingMode};
 
 /// The pooling that `pooling_type` says by a number.
-const POOLING: [(u32, Way); 3] = [(1, Way::Mean), (2, Way::First), (3, Way::Last)];
+const POOLING: [(u32, PoolingMode); 3] =
+    [(1, PoolingMode::Mean), (2, PoolingMode::First), (3, PoolingMode::Last)];
 
 /// Dense layers after the pooling, which stand in folders of their own elsewhere.
 const DENSE: [GgufDense; 2] = [
@@ -55,7 +56,7 @@ impl GgufDense {
 /// What follows a transformer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Recipe {
-    pub(crate) pooling: Way,
+    pub(crate) pooling: PoolingMode,
     /// The tokens of a prompt are left out of the pooling.
     pub(crate) leaves_out_prompt: bool,
     /// Dense layers after the pooling, without biases and activations.
@@ -93,18 +94,18 @@ pub(crate) fn tensor_name(name: &str) -> &str {
 
 /// The number that stands for a pooling; `None` if GGUF has none.
 #[must_use]
-pub fn gguf_pooling_type(pooling: Way) -> Option<u32> {
+pub fn gguf_pooling_type(pooling: PoolingMode) -> Option<u32> {
     POOLING.iter().find(|(_, known)| *known == pooling).map(|(number, _)| *number)
 }
 
-fn pooling<'a>(keys: &Keys<'a>) -> Outcome<'a, Way> {
+fn pooling<'a>(keys: &Keys<'a>) -> Outcome<'a, PoolingMode> {
     // Without pooling there is a vector for each token, of which the mean is an embedding.
     let Some(number) = keys.size(Key::PoolingType, Limit::SIZE)?.filter(|number| *number > 0)
     else {
-        return Ok(Way::Mean);
+        return Ok(PoolingMode::Mean);
     };
     let found = POOLING.iter().find(|(known, _)| u32::try_from(number) == Ok(*known));
-    found.map(|(_, way)| *way).ok_or_else(|| {
+    found.map(|(_, mode)| *mode).ok_or_else(|| {
         let only = "only the mean (1), the first (2) and the last token (3) are honoured";
         keys.refuse(Key::PoolingType, only)
     })

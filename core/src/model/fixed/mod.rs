@@ -16,7 +16,7 @@ use super::block::layer::Layer;
 use super::block::norm::Norm;
 use super::config::{Config, FAMILIES};
 use super::encoder::Encoder;
-use super::head::ways::{Way, Ways};
+use super::head::pooling::{PoolingMode, PoolingModes};
 use super::parallel::split_off;
 use super::pass::packed::Transformer;
 use super::plan::Plan;
@@ -46,8 +46,8 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         let sizes = Sizes::new(self.config(), plan).ok_or(INVALID)?;
         let error = |kind| Err(Error::without_offset(kind));
         let first = match self.embedding.pooling {
-            pooling if pooling == Ways::from(Way::Mean) => false,
-            pooling if pooling == Ways::from(Way::First) => true,
+            pooling if pooling == PoolingModes::from(PoolingMode::Mean) => false,
+            pooling if pooling == PoolingModes::from(PoolingMode::First) => true,
             _ => return error(ErrorKind::UnsupportedArchitecture),
         };
         let model = &self.transformer;

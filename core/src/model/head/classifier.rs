@@ -4,7 +4,7 @@
 //! norm, and a layer that makes logits.
 
 use super::dense::Dense;
-use super::ways::Way;
+use super::pooling::PoolingMode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::kernel::finite::check_finite;
@@ -14,7 +14,7 @@ use crate::kernel::finite::check_finite;
 #[non_exhaustive]
 pub struct Classifier<'a> {
     /// What of the tokens' vectors it takes.
-    pub pooling: Way,
+    pub pooling: PoolingMode,
     /// The first layer, as wide as the model.
     pub hidden: Dense<'a>,
     /// What follows it.
@@ -79,8 +79,8 @@ mod tests {
         let output =
             Dense { weight: &[1.0, -1.0], bias: &[0.5], activation: DenseActivation::Identity };
         let norm = HeadNorm { weight: &[1.0; 2], bias: &[0.0, 3.0], epsilon: 0.0 };
-        let plain = Classifier { pooling: Way::First, hidden, norm: None, output };
-        let normed = Classifier { pooling: Way::Mean, norm: Some(norm), ..plain };
+        let plain = Classifier { pooling: PoolingMode::First, hidden, norm: None, output };
+        let normed = Classifier { pooling: PoolingMode::Mean, norm: Some(norm), ..plain };
         let states = [2.0, 1.0, 4.0, 3.0];
         let logit = |head: &Classifier<'_>| {
             let mut out = [f32::NAN];

@@ -3,7 +3,7 @@
 
 use super::classifier::HeadNorm;
 use super::dense::Dense;
-use super::ways::Ways;
+use super::pooling::PoolingModes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
 use crate::kernel::pieces::copy;
@@ -18,7 +18,7 @@ pub struct Embedding {
     /// Elements of a token's state.
     pub width: usize,
     /// The pooling modes.
-    pub pooling: Ways,
+    pub pooling: PoolingModes,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
 }
@@ -110,14 +110,14 @@ impl Embedding {
 #[cfg(test)]
 mod tests {
     use super::super::dense::DenseActivation;
-    use super::super::ways::Way;
+    use super::super::pooling::PoolingMode;
     use super::*;
 
     /// The largest elements are no integers: what follows is computed in doubles beside it.
     const STATES: [f32; 4] = [3.0, -1.5, 0.25, 2.0];
 
     fn write(layers: &[HeadLayer<'_>], normalize: bool, out: &mut [f32]) -> Result<()> {
-        let embedding = Embedding { width: 2, pooling: Way::Max.into(), normalize };
+        let embedding = Embedding { width: 2, pooling: PoolingMode::Max.into(), normalize };
         embedding.write(&Kernels::portable(), layers, (&STATES, 0), &mut [0.0; 6], out)
     }
 

@@ -3,5 +3,5 @@
 pub mod classifier;
 pub mod dense;
 pub mod embedding;
+pub mod pooling;
 pub mod sample;
-pub mod ways;

@@ -18,7 +18,7 @@ use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::folder_tokenizer::pair_template::PairTemplate;
 use crate::model::head::embedding::{Embedding, HeadLayer};
-use crate::model::head::ways::Ways;
+use crate::model::head::pooling::PoolingModes;
 use crate::model::pass::packed::Transformer;
 use crate::model::plan::Plan;
 use crate::model::run::Run;
@@ -188,7 +188,7 @@ impl<'a> TransformerSource<'a> {
 
     fn embedding(&self) -> Embedding {
         let Modules { pooling, normalize, .. } = &self.modules;
-        let pooling = pooling.map_or(Ways::NONE, |pooling| pooling.ways);
+        let pooling = pooling.map_or(PoolingModes::NONE, |pooling| pooling.modes);
         Embedding { width: self.family.config.hidden, pooling, normalize: *normalize }
     }
 

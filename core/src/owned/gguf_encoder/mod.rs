@@ -105,9 +105,9 @@ fn modules(recipe: &Recipe) -> Modules {
             activation: DenseActivation::Identity,
         })
     });
-    let ways = Vec::from([recipe.pooling]);
+    let modes = Vec::from([recipe.pooling]);
     Modules {
-        pooling: Some(PoolingModule { ways, leaves_out_prompt: recipe.leaves_out_prompt }),
+        pooling: Some(PoolingModule { modes, leaves_out_prompt: recipe.leaves_out_prompt }),
         head: dense.collect(),
         normalize: recipe.normalize,
         ..Modules::default()

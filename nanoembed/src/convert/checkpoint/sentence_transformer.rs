@@ -4,7 +4,7 @@
 //! tokenizer's own: true there means lower case, false nothing.
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::Way;
+use nanoembed_core::model::PoolingMode;
 use nanoembed_core::owned::folder::{Base, FolderModel, Modules};
 
 use super::settings::Settings;
@@ -55,12 +55,12 @@ pub(crate) fn bert_pooling(modules: &Modules) -> std::result::Result<&'static st
     if !modules.head.is_empty() {
         return Err("the model has a module after its pooling, which the file has no place for");
     }
-    let ways = modules.pooling.as_ref().map(|pooling| &*pooling.ways).unwrap_or_default();
+    let ways = modules.pooling.as_ref().map(|pooling| &*pooling.modes).unwrap_or_default();
     match ways {
-        [Way::Mean] => Ok("mean"),
-        [Way::First] => Ok("cls"),
+        [PoolingMode::Mean] => Ok("mean"),
+        [PoolingMode::First] => Ok("cls"),
         // Its direction is the mean's.
-        [Way::MeanByRoot] if modules.normalize => Ok("mean"),
+        [PoolingMode::MeanByRoot] if modules.normalize => Ok("mean"),
         _ => Err("the model's pooling is neither by the mean nor by the first token"),
     }
 }

@@ -10,7 +10,7 @@ use nanoembed_core::describe::gguf::{GgufArchitecture, Key, gguf_bert_tensor, gg
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
-use nanoembed_core::model::{ModelSource, Way, embd_is_decoder};
+use nanoembed_core::model::{ModelSource, PoolingMode, embd_is_decoder};
 use nanoembed_core::token::sentencepiece::PieceKind;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::Value;
@@ -179,7 +179,8 @@ impl Encoder {
         }
         metadata.add(Key::LayerNormEpsilon, OwnValue::F32(settings.layer_norm_eps));
         metadata.add(Key::Causal, OwnValue::Bool(false));
-        let pooling = if settings.pooling == "cls" { Way::First } else { Way::Mean };
+        let pooling =
+            if settings.pooling == "cls" { PoolingMode::First } else { PoolingMode::Mean };
         metadata.add(Key::PoolingType, OwnValue::U32(gguf_pooling_type(pooling).unwrap_or(0)));
         self.own_settings(&mut metadata);
         let token_types = u32::try_from(token_types).unwrap_or(u32::MAX);

@@ -6,7 +6,7 @@ use crate::model::config::Config;
 use crate::model::family::planning;
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::head::dense::DenseActivation;
-use crate::model::head::ways::Way;
+use crate::model::head::pooling::PoolingMode;
 use crate::model::plan::Plan;
 use crate::model::weights::{Weights, as_said};
 
@@ -133,7 +133,7 @@ pub(super) const USUAL_LABELS: usize = 2;
 #[non_exhaustive]
 pub struct ClassifierModel {
     /// What of the tokens' vectors it takes.
-    pub pooling: Way,
+    pub pooling: PoolingMode,
     /// The first layer: `.weight` or `.bias` follows.
     pub hidden: &'static str,
     /// Whether that has a bias; the layer that makes logits always has one.
@@ -168,7 +168,7 @@ impl ClassifierModel {
 
     /// That of BERT: the first token's vector through the pooler.
     pub(super) const BERT: Self = Self {
-        pooling: Way::First,
+        pooling: PoolingMode::First,
         hidden: "pooler.dense",
         hidden_bias: true,
         activation: DenseActivation::Tanh,

@@ -9,7 +9,7 @@ use crate::model::family::settings::{
 };
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::head::dense::DenseActivation;
-use crate::model::head::ways::Way;
+use crate::model::head::pooling::PoolingMode;
 use crate::text::json::Read;
 
 const NAMES: Names = Names {
@@ -136,9 +136,9 @@ fn classifier<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<ClassifierMode
     let only = "only gelu is honoured";
     settings.activation("classifier_activation", Activation::Gelu, ONLY_GELU, only)?;
     let pooling = match settings.object.get("classifier_pooling") {
-        None => Way::First,
-        Some(name) if name.is_text("cls") => Way::First,
-        Some(name) if name.is_text("mean") => Way::Mean,
+        None => PoolingMode::First,
+        Some(name) if name.is_text("cls") => PoolingMode::First,
+        Some(name) if name.is_text("mean") => PoolingMode::Mean,
         Some(_) => {
             let only = "only cls and mean are honoured";
             return Err(settings.object.unsupported("classifier_pooling", only));

@@ -141,7 +141,7 @@ impl Recipe {
         let Some(modules) = &folder.model().modules else {
             return Ok(Self { pooling: 1, dense: Vec::new(), normalize: true });
         };
-        let ways = modules.pooling.iter().flat_map(|pooling| &pooling.ways);
+        let ways = modules.pooling.iter().flat_map(|pooling| &pooling.modes);
         let pooling = match ways.collect::<Vec<_>>().as_slice() {
             [way] => gguf_pooling_type(**way),
             _ => None,

@@ -1,4 +1,4 @@
-//! The ways of sentence-transformers to make one vector of those of a text's tokens, one of them or
+//! The modes of sentence-transformers to make one vector of those of a text's tokens, one of them or
 //! several side by side.
 
 use crate::kernel;
@@ -8,7 +8,7 @@ use crate::kernel::root;
 /// How the vectors of a text's tokens become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Way {
+pub enum PoolingMode {
     /// The vector of the first token.
     First,
     /// The largest of each element.
@@ -23,7 +23,7 @@ pub enum Way {
     Last,
 }
 
-impl Way {
+impl PoolingMode {
     /// All, in the order in which the switches of older configurations put them side by side.
     pub const ALL: [Self; 6] =
         [Self::First, Self::Max, Self::Mean, Self::MeanByRoot, Self::WeightedMean, Self::Last];
@@ -76,14 +76,14 @@ const fn float(count: usize) -> f32 {
     if count == 0 { 1.0 } else { count as f32 }
 }
 
-/// Some ways to pool, whose vectors stand side by side in the order in which they were added.
+/// Some modes to pool, whose vectors stand side by side in the order in which they were added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Ways {
-    /// [`BITS`](Self::BITS) bits a way, the first lowest: its place in [`Way::ALL`] and 1.
+pub struct PoolingModes {
+    /// [`BITS`](Self::BITS) bits a way, the first lowest: its place in [`PoolingMode::ALL`] and 1.
     codes: u32,
 }
 
-impl Ways {
+impl PoolingModes {
     /// None.
     pub const NONE: Self = Self { codes: 0 };
     /// The most that there may be.
@@ -93,8 +93,8 @@ impl Ways {
 
     /// These and one more behind them; unchanged if they are [as many as may be](Self::MOST).
     #[must_use]
-    pub const fn with(self, way: Way) -> Self {
-        let code = (way as u32 + 1).checked_shl(self.count() as u32 * Self::BITS);
+    pub const fn with(self, mode: PoolingMode) -> Self {
+        let code = (mode as u32 + 1).checked_shl(self.count() as u32 * Self::BITS);
         match code {
             Some(code) => Self { codes: self.codes | code },
             None => self,
@@ -102,10 +102,10 @@ impl Ways {
     }
 
     /// They, in their order.
-    pub fn iter(self) -> impl Iterator<Item = Way> {
+    pub fn iter(self) -> impl Iterator<Item = PoolingMode> {
         (0..Self::MOST).map_while(move |place| {
             let code = self.codes >> (place as u32 * Self::BITS) & ((1 << Self::BITS) - 1);
-            Way::ALL.get((code as usize).checked_sub(1)?).copied()
+            PoolingMode::ALL.get((code as usize).checked_sub(1)?).copied()
         })
     }
 
@@ -118,21 +118,21 @@ impl Ways {
     /// Pools the states of a text's tokens (`[tokens, width]`) into `out` of `width` elements for
     /// each way. The first `skipped` tokens, those of a prompt, do not count.
     pub fn pool(self, states: &[f32], width: usize, skipped: usize, out: &mut [f32]) {
-        for (way, out) in self.iter().zip(out.chunks_exact_mut(width.max(1))) {
-            way.pool(states, skipped, out);
+        for (mode, out) in self.iter().zip(out.chunks_exact_mut(width.max(1))) {
+            mode.pool(states, skipped, out);
         }
     }
 }
 
-impl FromIterator<Way> for Ways {
-    fn from_iter<I: IntoIterator<Item = Way>>(ways: I) -> Self {
-        ways.into_iter().fold(Self::NONE, Self::with)
+impl FromIterator<PoolingMode> for PoolingModes {
+    fn from_iter<I: IntoIterator<Item = PoolingMode>>(modes: I) -> Self {
+        modes.into_iter().fold(Self::NONE, Self::with)
     }
 }
 
-impl From<Way> for Ways {
-    fn from(way: Way) -> Self {
-        Self::NONE.with(way)
+impl From<PoolingMode> for PoolingModes {
+    fn from(mode: PoolingMode) -> Self {
+        Self::NONE.with(mode)
     }
 }
 
@@ -142,9 +142,9 @@ mod tests {
 
     const STATES: [f32; 6] = [1.0, -8.0, 3.0, -2.0, 2.0, -4.0];
 
-    fn pooled(way: Way, skipped: usize) -> [f32; 2] {
+    fn pooled(mode: PoolingMode, skipped: usize) -> [f32; 2] {
         let mut out = [f32::NAN; 2];
-        Ways::from(way).pool(&STATES, 2, skipped, &mut out);
+        PoolingModes::from(mode).pool(&STATES, 2, skipped, &mut out);
         out
     }
 
@@ -159,30 +159,30 @@ mod tests {
             [13.0 / 6.0, -24.0 / 6.0],
             [2.0, -4.0],
         ];
-        for (way, expected) in Way::ALL.into_iter().zip(expected) {
-            let found = pooled(way, 0);
-            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{way:?}");
+        for (mode, expected) in PoolingMode::ALL.into_iter().zip(expected) {
+            let found = pooled(mode, 0);
+            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{mode:?}");
         }
     }
 
     #[test]
     fn tokens_of_a_prompt_do_not_count() {
         let expected = [[2.0, -4.0]; 6];
-        assert_eq!(Way::ALL.map(|way| pooled(way, 2)), expected);
-        assert_eq!(pooled(Way::First, 3), [1.0, -8.0]);
-        for way in &Way::ALL[1..] {
-            assert_eq!(pooled(*way, 3), [0.0; 2], "{way:?}");
+        assert_eq!(PoolingMode::ALL.map(|mode| pooled(mode, 2)), expected);
+        assert_eq!(pooled(PoolingMode::First, 3), [1.0, -8.0]);
+        for mode in &PoolingMode::ALL[1..] {
+            assert_eq!(pooled(*mode, 3), [0.0; 2], "{mode:?}");
         }
     }
 
     #[test]
     fn vectors_stand_side_by_side_in_the_order_in_which_they_were_added() {
-        let ways = Ways::from(Way::Last).with(Way::First);
+        let modes = PoolingModes::from(PoolingMode::Last).with(PoolingMode::First);
         let mut out = [0.0; 4];
-        ways.pool(&STATES, 2, 0, &mut out);
-        assert_eq!((ways.count(), out), (2, [2.0, -4.0, 1.0, -8.0]));
-        let most = Way::ALL.into_iter().cycle().take(Ways::MOST);
-        let full: Ways = most.clone().collect();
-        assert!(full.iter().eq(most) && full.with(Way::Max) == full);
+        modes.pool(&STATES, 2, 0, &mut out);
+        assert_eq!((modes.count(), out), (2, [2.0, -4.0, 1.0, -8.0]));
+        let most = PoolingMode::ALL.into_iter().cycle().take(PoolingModes::MOST);
+        let full: PoolingModes = most.clone().collect();
+        assert!(full.iter().eq(most) && full.with(PoolingMode::Max) == full);
     }
 }
