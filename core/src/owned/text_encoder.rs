@@ -9,7 +9,7 @@ use crate::limit::{filled, reserved};
 use crate::model::{
     Batch, Classifier, ClassifierModel, Config, Dense, DenseActivation, FamilyModel, HeadLayer,
     HeadNorm, Layer, Matrix, Observer, Parallel, Plan, PoolingModes, Prefixed, Run, TextEmbedding,
-    Transformer, Weights, Workspace, as_said_at,
+    Transformer, Weights, Workspace, check_presence_at,
 };
 use crate::tensor::{Dtype, TensorHeader};
 
@@ -190,9 +190,9 @@ fn find(weights: &(impl Weights + ?Sized), name: &str, kind: &str) -> Result<Opt
 fn find_bias(
     weights: &(impl Weights + ?Sized),
     name: &str,
-    is_said: bool,
+    is_expected: bool,
 ) -> Result<Option<Place>> {
-    as_said_at(find(weights, name, ".bias")?, is_said, |place| place.offset)
+    check_presence_at(find(weights, name, ".bias")?, is_expected, |place| place.offset)
 }
 
 fn values(weights: &(impl Weights + ?Sized), place: &Place) -> Result<Vec<f32>> {

@@ -1,10 +1,9 @@
-//! The BERT encoder in integers alone: no floating-point number from the weights' bytes to the
+//! The BERT encoder in integer arithmetic: no floating-point number from the weights' bytes to the
 //! embedding.
 //!
-//! Activations are fixed-point numbers (`kernel::fixed`), quantised to 12
-//! bits a token before each linear layer; weights are 8-bit codes, their scales the bits of f32
-//! numbers. For processors without an FPU; the same bits everywhere. One text at a time, on one
-//! thread.
+//! Activations are fixed-point numbers (`kernel::fixed`), quantised to 12 bits per token before
+//! each linear layer; weights are 8-bit codes, their scales the bits of f32 numbers. For processors
+//! without an FPU; bit-identical everywhere. One text at a time, on one thread.
 
 mod memory;
 mod run;
@@ -28,7 +27,7 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 
 impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
-    /// The embedding of one text into `out`, `hidden` elements with 30 bits behind the point if the
+    /// Writes the embedding of one text to `out`: `hidden` elements with 30 fractional bits if the
     /// model normalises, else 16.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Weights as they lie in a file, multiplied in integers.
+//! Multiplication of a file's weights in integers.
 
 use super::{INVALID, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
@@ -8,7 +8,7 @@ use crate::model::linear::Linear;
 use crate::model::linear::tiles::tiles;
 use crate::model::weights::{Encoding, Matrix, Weights};
 
-/// Memory for bringing weights in, and the quantised activations.
+/// Memory for weights read from storage, and for the quantised activations.
 pub(super) struct Staging<'a> {
     pub(super) bias: &'a mut [i32],
     pub(super) scales: &'a mut [i32],
@@ -18,7 +18,7 @@ pub(super) struct Staging<'a> {
     pub(super) tile: &'a mut [u8],
 }
 
-/// Where the output of some rows of a linear layer goes: element (t, r) at `t · stride + r`.
+/// The output of some rows of a linear layer: element (t, r) is at `t · stride + r`.
 pub(super) struct Output<'a> {
     pub(super) first: usize,
     pub(super) rows: usize,
@@ -78,7 +78,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
         Ok(())
     }
 
-    /// The quantised activations times some rows of weights.
+    /// The product of the quantised activations and some rows of weights.
     pub(super) fn linear(
         &self,
         linear: &Linear,

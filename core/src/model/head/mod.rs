@@ -1,4 +1,4 @@
-//! What becomes of hidden states: one vector for a text, logits of classes, or the next token.
+//! Heads, which turn hidden states into an embedding, class logits or the next token.
 
 pub mod classifier;
 pub mod dense;

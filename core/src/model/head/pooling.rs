@@ -1,5 +1,5 @@
-//! The modes of sentence-transformers to make one vector of those of a text's tokens, one of them or
-//! several side by side.
+//! The pooling modes of sentence-transformers, which reduce the vectors of a text's tokens to one;
+//! several modes are concatenated.
 
 use crate::kernel;
 use crate::kernel::pieces::copy;
@@ -11,25 +11,25 @@ use crate::kernel::root;
 pub enum PoolingMode {
     /// The vector of the first token.
     First,
-    /// The largest of each element.
+    /// The maximum of each element.
     Max,
     /// The mean.
     Mean,
-    /// The sum over the square root of the number of tokens.
+    /// The sum divided by the square root of the number of tokens.
     MeanByRoot,
-    /// The mean in which a token counts as often as its place says, from 1 on.
+    /// The mean weighted by position, from 1 on.
     WeightedMean,
     /// The vector of the last token.
     Last,
 }
 
 impl PoolingMode {
-    /// All, in the order in which the switches of older configurations put them side by side.
+    /// All modes, in the order in which the switches of older configurations concatenate them.
     pub const ALL: [Self; 6] =
         [Self::First, Self::Max, Self::Mean, Self::MeanByRoot, Self::WeightedMean, Self::Last];
 
-    /// Pools `states` (`[tokens, out.len()]`) without the first `skipped` tokens. Without a token
-    /// left the vector is zeros, and that of the first token is the text's first.
+    /// Pools `states` (`[tokens, out.len()]`) without the first `skipped` tokens. If no token is
+    /// left, the vector is zeros, except that [`First`](Self::First) takes the text's first token.
     pub(super) fn pool(self, states: &[f32], skipped: usize, out: &mut [f32]) {
         out.fill(0.0);
         let tokens = states.chunks_exact(out.len().max(1));
@@ -70,28 +70,29 @@ fn larger_of_each(out: &mut [f32], token: &[f32]) {
     out.iter_mut().zip(token).for_each(|(out, x)| *out = out.max(*x));
 }
 
-/// At least 1.
+/// `count` as f32, at least 1.
 #[allow(clippy::cast_precision_loss)] // texts have fewer than 2²⁴ tokens
 const fn float(count: usize) -> f32 {
     if count == 0 { 1.0 } else { count as f32 }
 }
 
-/// Some modes to pool, whose vectors stand side by side in the order in which they were added.
+/// Pooling modes, whose vectors are concatenated in the order in which they were added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PoolingModes {
-    /// [`BITS`](Self::BITS) bits a way, the first lowest: its place in [`PoolingMode::ALL`] and 1.
+    /// [`BITS`](Self::BITS) bits per mode, the first one lowest: its index in [`PoolingMode::ALL`]
+    /// plus 1.
     codes: u32,
 }
 
 impl PoolingModes {
-    /// None.
+    /// No mode.
     pub const NONE: Self = Self { codes: 0 };
-    /// The most that there may be.
+    /// The largest number of modes.
     pub const MOST: usize = (u32::BITS / Self::BITS) as usize;
 
     const BITS: u32 = 4;
 
-    /// These and one more behind them; unchanged if they are [as many as may be](Self::MOST).
+    /// Appends a mode; no effect if there are already [`MOST`](Self::MOST).
     #[must_use]
     pub const fn with(self, mode: PoolingMode) -> Self {
         let code = (mode as u32 + 1).checked_shl(self.count() as u32 * Self::BITS);
@@ -101,7 +102,7 @@ impl PoolingModes {
         }
     }
 
-    /// They, in their order.
+    /// The modes in order.
     pub fn iter(self) -> impl Iterator<Item = PoolingMode> {
         (0..Self::MOST).map_while(move |place| {
             let code = self.codes >> (place as u32 * Self::BITS) & ((1 << Self::BITS) - 1);
@@ -109,14 +110,14 @@ impl PoolingModes {
         })
     }
 
-    /// How many they are.
+    /// The number of modes.
     #[must_use]
     pub const fn count(self) -> usize {
         (u32::BITS - self.codes.leading_zeros()).div_ceil(Self::BITS) as usize
     }
 
-    /// Pools the states of a text's tokens (`[tokens, width]`) into `out` of `width` elements for
-    /// each way. The first `skipped` tokens, those of a prompt, do not count.
+    /// Pools the states of a text's tokens (`[tokens, width]`) into `out`, `width` elements for
+    /// each mode. The first `skipped` tokens, those of a prompt, are left out.
     pub fn pool(self, states: &[f32], width: usize, skipped: usize, out: &mut [f32]) {
         for (mode, out) in self.iter().zip(out.chunks_exact_mut(width.max(1))) {
             mode.pool(states, skipped, out);

@@ -52,7 +52,7 @@ impl TokenizerConfig {
         let mut further = Vec::new();
         named_tokens(&config, &mut roles, &mut further)?;
         let mut added = AddedTokens::default();
-        let is_said = config.get("added_tokens_decoder").is_some();
+        let is_expected = config.get("added_tokens_decoder").is_some();
         if let Some(decoder) = config.nested("added_tokens_decoder")? {
             for id in decoder.names() {
                 let number = id.parse().map_err(|_| decoder.bad(&id, "is no id of a token"))?;
@@ -62,7 +62,7 @@ impl TokenizerConfig {
             }
         }
         // Older files count where this one does not list what is added.
-        if !is_said {
+        if !is_expected {
             let map_path = folder.join("special_tokens_map.json");
             if let Some(value) = read_json(&map_path)? {
                 let map = Members::new(&value, name_of(&map_path))?;

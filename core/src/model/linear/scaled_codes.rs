@@ -1,5 +1,5 @@
-//! Matrices of scaled codes as rows of f32 or unpacked, from bytes in memory or read in pieces to a
-//! tile.
+//! Reads matrices of scaled codes as rows of f32 or unpacked, borrowed from memory or read in
+//! pieces into a tile.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::weights::{Matrix, Weights};
@@ -19,7 +19,7 @@ pub(super) struct CodedRows<'a, W: ?Sized> {
 }
 
 impl<W: Weights + ?Sized> CodedRows<'_, W> {
-    /// Dequantises as many rows as `values` holds.
+    /// Dequantises as many rows as fit `values`.
     pub(super) fn read(&self, values: &mut [f32], tile: &mut [u8]) -> Result<()> {
         let (tensor, first) = self.tensor()?;
         let done = if self.weights.borrows() {
@@ -56,7 +56,7 @@ impl<W: Weights + ?Sized> CodedRows<'_, W> {
         Ok((Tensor { codes: self.codes, elements, bytes }, first))
     }
 
-    /// All data, where it can be borrowed.
+    /// All data, if it can be borrowed.
     fn whole(&self) -> Result<&[u8]> {
         let Matrix { offset, bytes, .. } = *self.matrix;
         let length = usize::try_from(bytes);
@@ -64,7 +64,7 @@ impl<W: Weights + ?Sized> CodedRows<'_, W> {
         self.weights.bytes(offset, length, &mut [])
     }
 
-    /// The data where it has to be read, of which `count` elements are wanted.
+    /// The data, if it has to be read; `count` elements are needed.
     fn data<'t>(&'t self, count: usize, tile: &'t mut [u8]) -> Data<'t, W> {
         let Self { weights, matrix: &Matrix { offset, rows, cols, bytes, .. }, .. } = *self;
         let elements = rows.saturating_mul(cols) as u64;
@@ -73,7 +73,7 @@ impl<W: Weights + ?Sized> CodedRows<'_, W> {
         Data { weights, offset, bytes, ahead, clock: 0, windows: windows(tile) }
     }
 
-    /// `error` where it lies in the source: scales are found bad where they lie in the tensor.
+    /// Converts an offset in the tensor, as errors about scales have, to one in the source.
     fn placed(&self, error: Error) -> Error {
         match error.kind() {
             ErrorKind::BadScale => error.shifted_by(self.matrix.offset),
@@ -82,7 +82,7 @@ impl<W: Weights + ?Sized> CodedRows<'_, W> {
     }
 }
 
-/// Mask, scales and codes may lie apart, and each is read onwards from where it was read last.
+/// Mask, scales and codes may be in separate places, and each is read sequentially.
 const STREAMS: usize = 3;
 
 /// The data of one tensor, read in pieces.
@@ -90,19 +90,19 @@ struct Data<'a, W: ?Sized> {
     weights: &'a W,
     offset: u64,
     bytes: u64,
-    /// How many bytes are read at a time: those of the elements that are wanted.
+    /// Bytes read at a time: those of the needed elements.
     ahead: usize,
-    /// Counts what was asked for.
+    /// Counts accesses.
     clock: u64,
     windows: [Window<'a>; STREAMS],
 }
 
-/// What was read last of one part of the data.
+/// The most recently read bytes of one part of the data.
 struct Window<'a> {
     room: &'a mut [u8],
     start: u64,
     length: usize,
-    /// When it was asked for.
+    /// The time of the last access.
     used: u64,
 }
 
@@ -139,7 +139,7 @@ impl<W: Weights + ?Sized> Bytes for Data<'_, W> {
         if known.is_none() {
             let left = usize::try_from(bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
             let wanted = (*ahead).min(left).min(window.room.len()).max(length);
-            // Whatever becomes of the reading, what was there is lost.
+            // The previous contents are lost, whether or not reading succeeds.
             (window.start, window.length) = (offset, 0);
             weights.bytes(place, wanted, window.room)?;
             window.length = wanted;

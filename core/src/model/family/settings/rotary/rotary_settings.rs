@@ -1,55 +1,55 @@
-//! What a `config.json` says of a model's rotary positions.
+//! The rotary positions in a `config.json`.
 
 use crate::model::config::{Llama3, Rope, Yarn, YarnSettings};
 use crate::text::json::Value;
 
-/// How a model's heads are turned.
+/// The rotary positions of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RotarySettings<'t> {
-    /// Elements of a head that are turned.
+    /// Elements of a head that are rotated.
     pub dimensions: usize,
     /// Base of the frequencies.
     pub base: f32,
-    /// What cosines and sines are multiplied with.
+    /// Factor on cosines and sines.
     pub attention_factor: f64,
-    /// The tokens of the context before it was extended.
+    /// The length of the original context in tokens.
     pub original_positions: usize,
-    /// How frequencies are divided.
+    /// The scaling of frequencies.
     pub scaling: RotaryScaling<'t>,
 }
 
-/// How frequencies are divided.
+/// The scaling of frequencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RotaryScaling<'t> {
-    /// Not at all.
+    /// None.
     None,
-    /// All by one number.
+    /// A common divisor.
     Linear(f32),
-    /// Each by a number of its own, as for Llama 3.1.
+    /// Llama 3.1's divisors for each pair.
     Llama3(Llama3),
-    /// The same by YaRN.
+    /// YaRN's divisors for each pair.
     Yarn(YarnSettings),
-    /// By one list of positive numbers for short texts and another one for long texts, one number
-    /// for each pair.
+    /// A list of divisors for short texts and another one for long texts, a positive number for
+    /// each pair.
     Long([Value<'t>; 2]),
 }
 
 impl RotarySettings<'_> {
-    /// The same heads, turned by frequencies of this base that nothing divides.
+    /// Rotary positions of the same heads with this base and without scaling.
     pub(in crate::model::family) const fn plain(self, base: f32) -> Self {
         Self { base, attention_factor: 1.0, scaling: RotaryScaling::None, ..self }
     }
 
-    /// The same for texts of so many tokens, without any divisors of single pairs: they are stored as
-    /// tensors.
+    /// The [`Rope`] for texts of up to `positions` tokens, without divisors of single pairs: they
+    /// are stored as tensors.
     #[must_use]
     pub fn stored_rope(&self, positions: usize) -> Rope {
         Rope { yarn: None, ..self.rope(positions) }
     }
 
-    /// The same for texts of so many tokens, without the divisors that are stored as tensors: of
-    /// Llama 3.1 and of long texts.
+    /// The [`Rope`] for texts of up to `positions` tokens, without the divisors that are stored as
+    /// tensors: Llama 3.1's and those for long texts.
     #[must_use]
     pub fn rope(&self, positions: usize) -> Rope {
         let Self { dimensions, base, original_positions, scaling, .. } = *self;
