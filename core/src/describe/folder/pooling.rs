@@ -1,20 +1,20 @@
-//! The `config.json` of a module that pools.
+//! The `config.json` of a pooling module.
 
 use crate::model::{PoolingMode, PoolingModes};
 use crate::text::json::{Kind, Object, Read, Value, is};
 
-/// How the tokens' vectors become one.
+/// The pooling of the tokens' vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolingSettings {
-    /// One way, or several whose results stand one behind the other.
+    /// The pooling modes, whose results are concatenated.
     pub modes: PoolingModes,
-    /// Whether the tokens of a prompt are left out.
+    /// True if the tokens of a prompt are left out.
     pub leaves_out_prompt: bool,
 }
 
-/// The ways of pooling by the switches of older configurations, whose vectors stand in this order,
-/// and by the names of newer ones, which list them in an order of their own.
+/// The pooling modes: their switches in older configurations, which concatenate results in this
+/// order, and their names in newer ones, which list them in any order.
 const MODES: [(&str, &str, PoolingMode); 6] = [
     ("pooling_mode_cls_token", "cls", PoolingMode::First),
     ("pooling_mode_max_tokens", "max", PoolingMode::Max),
@@ -25,7 +25,7 @@ const MODES: [(&str, &str, PoolingMode); 6] = [
 ];
 
 impl PoolingSettings {
-    /// The mean: what models do that say nothing.
+    /// Mean pooling, the default.
     pub const MEAN: Self =
         Self { modes: PoolingModes::NONE.with(PoolingMode::Mean), leaves_out_prompt: false };
 
@@ -58,7 +58,8 @@ impl PoolingSettings {
     }
 }
 
-/// Whether a way is called so, in full or without `_tokens`.
+/// Returns true if `name` is a name of the mode: a new one, or an old one with or without
+/// `_tokens`.
 fn is_mode(name: Value<'_>, (switch, known, _): &(&str, &str, PoolingMode)) -> bool {
     let full = switch.strip_prefix("pooling_mode_").unwrap_or(switch);
     name.as_text().is_some_and(|name| {

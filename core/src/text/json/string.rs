@@ -25,7 +25,7 @@ pub(super) enum StringState {
     PartnerU,
 }
 
-/// Whether a `\uXXXX` must be the trailing surrogate of a pair.
+/// The position of a `\uXXXX` : the trailing surrogate of a pair, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pair {
     First,

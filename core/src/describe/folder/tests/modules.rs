@@ -1,11 +1,11 @@
-//! The modules of a folder, and how long its texts are.
+//! The modules of a folder, and the limits on the length of its texts.
 
 use std::format;
 
 use super::std;
 use crate::describe::folder::dense::DenseSettings;
 use crate::describe::folder::encoder_settings::{EncoderSettings, tokenizer_limit};
-use crate::describe::folder::masked::refuse_masked;
+use crate::describe::folder::masked_models::refuse_masked;
 use crate::describe::folder::module::{Module, ModuleKind};
 use crate::describe::folder::pooling::PoolingSettings;
 use crate::error::ErrorKind::{BadMetadata, MissingMetadata, UnsupportedSetting};
@@ -98,7 +98,7 @@ fn texts_are_as_long_as_the_first_setting_says() {
     assert_eq!(silent.token_limit(None, 512), 512);
     let limit = |text| read(text, tokenizer_limit);
     assert_eq!(limit(r#"{"model_max_length": 256}"#), Some(256));
-    // What some programs write for "no limit".
+    // The value of some programs for "no limit".
     assert_eq!(limit(r#"{"model_max_length": 1e30}"#), None);
     assert_eq!(limit("{}"), None);
     assert_eq!(limit(r#"{"max_len": 64}"#), Some(64));

@@ -82,7 +82,7 @@ pub struct Plan<'p> {
     pub norms: bool,
     /// True to list the norms in the header, as all writers since October 2019 do.
     pub norms_listed: bool,
-    /// Whether words may be invalid UTF-8, which other readers reject.
+    /// How to treat words that are invalid UTF-8, which other readers reject.
     pub broken_utf8: BrokenUtf8,
 }
 

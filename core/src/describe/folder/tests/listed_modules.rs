@@ -1,4 +1,4 @@
-//! What modules that are listed make of a model.
+//! Models with listed modules.
 
 use super::std;
 use crate::describe::folder::{
@@ -110,7 +110,7 @@ fn a_transformer_alone_is_a_cross_encoder_that_says_so() {
     let odd = [list, config, settings, (activation.0, r#"{"activation_fn": "torch.nn.Odd"}"#)];
     let expected = (ErrorKind::UnsupportedSetting, activation.0, "activation_fn".into());
     assert_eq!(refusal(Description::read(&Files(&odd))), expected);
-    // Its outputs are those of a head alone.
+    // Its outputs are only those of a head.
     let states = TASK.replace("\"logits\"", "\"last_hidden_state\"");
     let odd = [list, config, (settings.0, &*states), activation];
     let expected = (ErrorKind::UnsupportedSetting, settings.0, "modality_config".into());

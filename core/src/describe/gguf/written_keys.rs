@@ -1,10 +1,10 @@
-//! The keys that say what a transformer is: what is written of a [`Config`].
+//! Writes the keys of a transformer's [`Config`].
 
 use super::GgufArchitecture;
 use super::key::Key;
 use crate::model::{Activation, Config, FeedForward, Mask, NormKind};
 
-/// A value that is written.
+/// A value to be written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "these are types of GGUF")]
@@ -17,10 +17,10 @@ pub enum GgufValue {
 
 use GgufValue::{Float, Size, Text, Truth};
 
-/// Takes keys and their values.
+/// Receives keys and their values.
 pub type PutKey<'p> = &'p mut dyn FnMut(Key, GgufValue);
 
-/// Calls `put` with the keys that say what the transformer of an encoder is.
+/// Calls `put` with the keys of an encoder's transformer.
 pub fn gguf_encoder_keys(architecture: GgufArchitecture, config: &Config, put: PutKey<'_>) {
     sizes(config, put);
     if config.heads.key_value != config.heads.query {
@@ -40,14 +40,14 @@ pub fn gguf_encoder_keys(architecture: GgufArchitecture, config: &Config, put: P
         }
     }
     if let Some(window) = config.attention.window {
-        // Half of it lies on each side.
+        // Half of it is on each side.
         put(Key::SlidingWindow, Size(window.reach.saturating_mul(2)));
         if let Some(pattern) = window_pattern(architecture, config) {
             put(Key::SlidingWindowPattern, Size(pattern));
         }
     }
     match config.feed_forward {
-        // llama.cpp computes all GELUs by this approximation.
+        // llama.cpp always computes GELU by this approximation.
         FeedForward::Plain(Activation::GeluTanh) => put(Key::OwnActivation, Text("gelu_new")),
         FeedForward::Gated(Activation::Silu) if architecture == GgufArchitecture::ModernBert => {
             put(Key::HiddenActivation, Text("silu"));
@@ -56,8 +56,8 @@ pub fn gguf_encoder_keys(architecture: GgufArchitecture, config: &Config, put: P
     }
 }
 
-/// Of how many layers of an encoder one sees all tokens: the first of them in ModernBERT, the last
-/// in Gemma. All layers have a window if it is 0; `None` if no number says which have one.
+/// The period of an encoder's layers without a window: the first of each period in ModernBERT, the
+/// last in Gemma. 0 if all layers have a window; `None` if no number expresses it.
 #[must_use]
 pub fn window_pattern(architecture: GgufArchitecture, config: &Config) -> Option<usize> {
     let window = config.attention.window?;
@@ -77,7 +77,8 @@ pub fn window_pattern(architecture: GgufArchitecture, config: &Config) -> Option
     (0..=config.layers.saturating_add(1)).find(fits)
 }
 
-/// Calls `put` with the sizes of a decoder. Its windows and rotary positions are said apart.
+/// Calls `put` with the sizes of a decoder. Its windows and rotary positions are written
+/// separately.
 pub fn gguf_decoder_keys(config: &Config, put: PutKey<'_>) {
     sizes(config, put);
     put(Key::HeadCountKv, Size(config.heads.key_value));

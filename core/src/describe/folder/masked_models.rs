@@ -1,10 +1,10 @@
-//! Models that fill gaps in texts.
+//! Masked language models.
 
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Read, Value};
 
-/// Refuses a model that fills gaps in texts where nothing says how an embedding would be made of it:
-/// of some, as SPLADE, it is made of what the head says, which is not run here.
+/// Rejects a masked language model if nothing tells how to embed texts with it: some, such as
+/// SPLADE, use the output of the head, which is not supported.
 pub(super) fn refuse_masked(config: Value<'_>) -> Read<'_, ()> {
     let architectures = config.member("architectures").into_iter().flat_map(|list| list.items());
     let mut masked =
