@@ -1,4 +1,4 @@
-//! Which file of a tree of sources names which others, by the paths in their code.
+//! The dependencies among the files of a source tree, by the paths in their code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::path::Path;
 #[derive(Debug, Default)]
 pub struct SourceTree {
     files: BTreeMap<String, File>,
-    /// Files by the path of their module.
+    /// Files by module path.
     modules: BTreeMap<Vec<String>, String>,
 }
 
 #[derive(Debug)]
 struct File {
     module: Vec<String>,
-    /// Every path that its code says, `use` declarations taken apart.
+    /// Every path in its code, with `use` declarations expanded.
     paths: Vec<String>,
-    /// What it gives on from elsewhere, by name.
+    /// Re-exported items by name.
     exports: BTreeMap<String, String>,
 }
 
@@ -30,7 +30,8 @@ pub struct Circle {
 }
 
 impl SourceTree {
-    /// All sources below `root` but tests: files and folders called so, and `mod tests`.
+    /// All sources below `root` except for tests: files and folders with that name, and `mod
+    /// tests`.
     ///
     /// # Panics
     ///
@@ -99,7 +100,7 @@ impl SourceTree {
         self.files.insert(path.to_owned(), File { module, paths, exports });
     }
 
-    /// Where the item lies that a file calls `path`: the file that has it, whoever gives it on.
+    /// The file that defines the item at `path`, as seen from a file and through re-exports.
     fn resolve(&self, from: &[String], path: &str, depth: usize) -> Option<&str> {
         let mut at: Vec<String> = from.to_vec();
         let mut segments = path.split("::").peekable();
@@ -138,7 +139,7 @@ impl SourceTree {
         }
     }
 
-    /// Which file names which others.
+    /// The files that each file refers to.
     #[must_use]
     pub fn namings(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let of = |(path, file): (&'_ String, &File)| {
@@ -148,8 +149,8 @@ impl SourceTree {
         self.files.iter().map(|entry| (entry.0.as_str(), of(entry))).collect()
     }
 
-    /// Every circle among the files and folders of a folder, in `top` and the folders inside. A
-    /// folder's `mod.rs` and what lies in the folder may name each other.
+    /// Every dependency cycle among the entries of a folder, in `top` and the folders inside. A
+    /// folder's `mod.rs` and the folder's contents may refer to each other.
     #[must_use]
     pub fn circles(&self, top: &str) -> Vec<Circle> {
         let namings = self.namings();
@@ -174,7 +175,7 @@ impl SourceTree {
                 let others = others.iter().filter_map(|other| entry(other));
                 named.entry(from.clone()).or_default().extend(others.filter(|to| *to != from));
             }
-            // What names nothing that is left, or is named by nothing, is in no circle.
+            // A file without references to or from the remaining ones is in no cycle.
             loop {
                 let before = named.len();
                 let kept: BTreeSet<String> = named.keys().cloned().collect();
@@ -196,7 +197,7 @@ impl SourceTree {
     }
 }
 
-/// Code without the paths that say who may see what.
+/// Code without the paths of visibility modifiers.
 fn without_visibilities(code: &str) -> String {
     let mut parts = code.split("pub(in ");
     let mut rest = parts.next().unwrap_or_default().to_owned();
@@ -207,14 +208,14 @@ fn without_visibilities(code: &str) -> String {
     rest
 }
 
-/// What stands before `use` in the first line of a declaration, and what behind it.
+/// The parts before and after `use` in the first line of a declaration.
 fn use_declaration(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start();
     let (before, tree) = line.split_once("use ")?;
     (before.is_empty() || before.starts_with("pub")).then_some((before, tree))
 }
 
-/// The paths of a tree of `use`, each with the name that it gets.
+/// The paths of a `use` tree, each with its local name.
 fn expand(prefix: &str, tree: &str, out: &mut Vec<(String, String)>) {
     let tree = tree.trim();
     let join =

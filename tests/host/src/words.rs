@@ -1,4 +1,4 @@
-//! Word vectors of other programs: fastText, floret, word2vec and text.
+//! Word vectors in other programs' formats: fastText, floret, word2vec and text.
 
 use nanoembed::Error;
 use nanoembed::words::Form;
@@ -10,17 +10,17 @@ use nanoembed::words::read::text::TextRows;
 use nanoembed::words::read::word2vec::Word2VecRows;
 use nanoembed_tests::data;
 
-/// What a failure calls the input.
+/// The name of the input in messages.
 const NAME: &str = "input";
 
-/// Reads a file as one form after the other, the one that it seems to be among them: rows come to
-/// an end that is not longer than the file, and failures have a message.
+/// Reads a file in one format after the other, the detected one included: the number of rows is
+/// bounded by the file's size, and failures have a message.
 ///
-/// The first byte chooses the form and whether the counts in first lines are believed.
+/// The first byte chooses the format and whether counts in first lines are trusted.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn run(input: &[u8]) {
     let Some((choice, file)) = input.split_first() else { return };
     let ignores_count = choice & 8 != 0;
@@ -88,7 +88,7 @@ fn fasttext(file: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Files of all forms.
+/// Files in all formats.
 #[must_use]
 pub fn seeds() -> Vec<(String, Vec<u8>)> {
     let files = data::files("words", &["bin", "ftz", "floret"]);

@@ -25,7 +25,7 @@ pub(super) enum StringState {
     PartnerU,
 }
 
-/// The position of a `\uXXXX` : the trailing surrogate of a pair, or not.
+/// The position of a `\uXXXX` in a surrogate pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pair {
     First,
