@@ -119,8 +119,8 @@ fn every_dependency_has_its_reason() {
         }
     }
     let page = read("docs/dependencies.md");
-    assert_eq!(documented(&page, "In what is shipped"), shipped);
-    assert_eq!(documented(&page, "In building and testing"), tested);
+    assert_eq!(documented(&page, "Shipped"), shipped);
+    assert_eq!(documented(&page, "Building and testing"), tested);
 }
 
 #[test]
