@@ -11,7 +11,7 @@ use std::path::Path;
 
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
-use crate::files::whole_file::Refused;
+use crate::refusal::Refused;
 use crate::shown;
 
 /// `Result` with this crate's [`Error`].
@@ -210,9 +210,19 @@ impl Error {
         })
     }
 
+    /// A file that is refused for what it is, not because reading failed.
+    fn from_refusal(refused: Refused) -> Self {
+        match refused {
+            Refused::NotRegular => Self::bad_input(refused.to_string()),
+            Refused::NoLength => Self::bad_input(refused.to_string())
+                .with_hint("copy its content into a file on a disk, and name that"),
+            Refused::TooLong(_) => Self::input(ErrorKind::OverLimit, refused.to_string()),
+        }
+    }
+
     fn storage(kind: ErrorKind, file: impl Display, error: &io::Error) -> Self {
-        if let Some(refused) = Refused::of(error) {
-            return refused.at(file);
+        if let Some(refused) = Refused::from_error(error) {
+            return Self::from_refusal(refused).at(file);
         }
         let name = file.to_string();
         let (message, hint) = match error.kind() {

@@ -50,17 +50,27 @@ struct Readme;
 
 mod bytes;
 mod causal;
+#[doc(hidden)]
+pub mod checkpoint;
 mod choice;
 mod cross_encoder;
 mod encoder;
 mod error;
 mod file;
+mod folder;
 mod generator;
 mod json_float;
+#[doc(hidden)]
+pub mod layer_names;
 mod limits;
 mod model;
+mod model_check;
 mod pool;
 mod progress;
+mod refusal;
+#[doc(hidden)]
+pub mod signature;
+mod sizes;
 mod tokenizer;
 
 pub mod convert;
@@ -96,13 +106,13 @@ pub use error::{Error, Kind, Result};
 #[doc(hidden)]
 pub use error::{hint, name_of, name_of_output, place_of};
 pub use file::{File, Tensor};
+pub use folder::prompts::{Prefix, Similarity};
 pub use generator::{Generator, GeneratorOptions, Message, Pieces, Prompt, Sampling};
 pub use half::f16;
+pub use limits::Limits;
 pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
-pub use open::limits::Limits;
-pub use open::prompts::{Prefix, Similarity};
 pub use progress::{Observer, Progress, Silent, Task, Unit};
 pub use tokenizer::{Tokenizer, TokenizerOptions, Tokens};
 pub use words::{Neighbour, Words};

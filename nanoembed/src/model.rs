@@ -11,7 +11,7 @@ use crate::encoder::{Encoder, EncoderOptions};
 use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::generator::{Generator, GeneratorOptions};
-use crate::open::limits::Limits;
+use crate::limits::Limits;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::words::Words;

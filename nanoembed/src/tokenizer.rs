@@ -8,12 +8,11 @@ use nanoembed_core::owned::{AnyTokenSession, AnyTokenizer};
 
 use crate::bytes::Bytes;
 use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
-use crate::encoder::text::limit;
 use crate::error::{Error, Result};
 use crate::files::literal;
-use crate::open::limits::Limits;
+use crate::folder::prompts::{Prefix, Prompts};
+use crate::limits::{Limits, max_tokens};
 use crate::open::opened::Opened;
-use crate::open::prompts::{Prefix, Prompts};
 use crate::open::source::Source;
 use crate::pool::Pool;
 
@@ -107,7 +106,7 @@ impl Tokenizer {
     pub fn limit(&self, asked: Option<usize>) -> Result<Option<usize>> {
         let usual = self.0.tokenizer.usual_tokens();
         match self.positions() {
-            Some(positions) => limit(asked, usual.unwrap_or(positions), positions).map(Some),
+            Some(positions) => max_tokens(asked, usual.unwrap_or(positions), positions).map(Some),
             None => Ok(asked.or(usual)),
         }
     }

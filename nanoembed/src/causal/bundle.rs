@@ -11,12 +11,12 @@ use super::hugging_face::DecoderSettings;
 use super::model::{CausalModel, Found};
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
-use crate::convert::checkpoint::hugging_face::is_safetensors;
+use crate::checkpoint::model_files::ModelFiles;
 use crate::error::{Error, Result, name_of};
-use crate::open::folder::texts::FolderTexts;
-use crate::open::prompts::Prompts;
-use crate::stored::files::{folder_of, is_uqff_name};
-use crate::stored::{ModelFiles, Values};
+use crate::folder::prompts::Prompts;
+use crate::folder::texts::FolderTexts;
+use crate::stored::Values;
+use crate::stored::file_names::{folder_of, is_safetensors, is_uqff_name};
 
 /// The output layer.
 const OUTPUT: &str = "lm_head.weight";

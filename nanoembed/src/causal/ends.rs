@@ -13,9 +13,9 @@ use nanoembed_core::model::DecoderFamily;
 use nanoembed_core::token::EndTokens;
 use serde_json::{Value, json};
 
-use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
-use crate::open::settings_rule::{Members, irrelevant};
+use crate::folder::json_file::read_json;
+use crate::folder::settings_rule::{Members, irrelevant};
 
 /// The tokens around the texts of a folder's model.
 #[derive(Clone, Debug, Default)]

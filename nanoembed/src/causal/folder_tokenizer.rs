@@ -14,10 +14,10 @@ use serde_json::Value;
 use super::ends::FolderEnds;
 use super::spec::Described;
 use super::tokenizer::{AddedTokens, Around, of_hugging_face};
-use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
-use crate::open::folder::texts::FolderTexts;
-use crate::open::folder::tokenizer::{SAVE_AGAIN, described};
+use crate::folder::json_file::read_json;
+use crate::folder::texts::FolderTexts;
+use crate::folder::tokenizer_json::{SAVE_AGAIN, described};
 
 /// Reads it; the model has vectors for so many tokens.
 pub(super) fn read(folder: &Path, ends: FolderEnds, rows: usize) -> Result<Tokenizer<'static>> {

@@ -20,10 +20,10 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use super::config;
 use super::divisors::DIVISORS;
 use super::tokenizer::{Tokenizer, Written as _};
-use crate::convert::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
-use crate::convert::layer_names::llama::{order_of, translated};
+use crate::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
+use crate::layer_names::llama::{order_of, translated};
 use crate::stored::{explained, gguf_parts};
 
 /// An open file.

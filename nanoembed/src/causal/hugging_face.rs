@@ -15,12 +15,12 @@ use super::divisors::{self, LONG};
 use super::ends::FolderEnds;
 use super::folder_tokenizer;
 use super::tokenizer::{Tokenizer, Written as _};
-use crate::convert::checkpoint::hugging_face::Folder;
-use crate::convert::checkpoint::settings::read_json_text;
-use crate::convert::checkpoint::tensor::{Elements, Tensor};
+use crate::checkpoint::hugging_face::Folder;
+use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Error, Result};
-use crate::open::folder::json_text::JsonText;
-use crate::open::folder::texts::FolderTexts;
+use crate::folder::json_file::read_json_text;
+use crate::folder::json_text::JsonText;
+use crate::folder::texts::FolderTexts;
 
 /// What a folder says of a decoder.
 pub struct DecoderSettings {

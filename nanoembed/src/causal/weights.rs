@@ -118,7 +118,7 @@ impl<'f> ModelWeights<'f> {
     }
 
     /// Bytes of the largest row: what must be read at once at least.
-    pub(super) fn largest_row(&self) -> usize {
+    pub(crate) fn largest_row(&self) -> usize {
         let row = |header: &TensorHeader<'_>| match header.dtype {
             // Such rows are read in pieces.
             Dtype::Scaled(_) => 0,

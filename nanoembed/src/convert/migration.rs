@@ -9,10 +9,10 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::Generation;
 use nanoembed_core::tensor::{Encoding, Weight};
 
-use super::layer_names::{NamesFile, Numbered};
 use super::targets::Item;
 use super::writing::{Job, Target, Writing, WrittenFile, check_beside, residual};
 use crate::error::{Error, Result};
+use crate::layer_names::{NamesFile, Numbered};
 use crate::progress::Observer;
 use crate::stored::{Contents, FileSet, Values};
 

@@ -13,10 +13,10 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::tensor::Tensor;
 use crate::choice::choices;
 use crate::convert::calibration::Calibration;
-use crate::convert::checkpoint::Checkpoint;
-use crate::convert::checkpoint::tensor::Tensor;
 use crate::convert::int8;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};

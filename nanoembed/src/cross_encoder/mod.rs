@@ -14,8 +14,8 @@ use rayon::prelude::*;
 
 use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
-use crate::encoder::text::limit;
 use crate::error::{Error, Result};
+use crate::limits;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 use crate::pool::Pool;
@@ -129,7 +129,8 @@ impl CrossEncoder {
         }
         let model = text.open()?;
         let classes = model.classes().cloned().ok_or_else(other)?;
-        let max_tokens = limit(options.max_tokens, model.usual_tokens(), model.positions())?;
+        let max_tokens =
+            limits::max_tokens(options.max_tokens, model.usual_tokens(), model.positions())?;
         let plan = Plan { jobs: 1, ..model.plan(max_tokens) };
         options.limits.check_session(model.session_bytes(plan), max_tokens, source.name())?;
         let (scratch, sessions) = Default::default();

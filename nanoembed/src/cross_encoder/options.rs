@@ -5,7 +5,7 @@ use std::path::Path;
 use super::CrossEncoder;
 use crate::error::Result;
 use crate::files::literal;
-use crate::open::limits::Limits;
+use crate::limits::Limits;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::backend::{Backend, Batch, Length};
 use super::options::{EncoderOptions, Pooling};
-use crate::causal::model::Causal;
 use crate::error::{Error, Result};
+use crate::open::causal::Causal;
 use crate::progress::Observer;
 use crate::tokenizer::Tokens;
 

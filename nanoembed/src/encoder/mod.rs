@@ -31,8 +31,8 @@ use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
+use crate::folder::prompts::{Prefix, Prompts, Similarity};
 use crate::open::opened::Opened;
-use crate::open::prompts::{Prefix, Prompts, Similarity};
 use crate::open::source::Source;
 use crate::open::text_source::TextSource;
 use backend::Backend;

@@ -7,9 +7,9 @@ use crate::bytes::Bytes;
 use crate::choice::choices;
 use crate::error::Result;
 use crate::files::literal;
-use crate::open::limits::Limits;
+use crate::folder::prompts::Prefix;
+use crate::limits::Limits;
 use crate::open::opened::Opened;
-use crate::open::prompts::Prefix;
 use crate::open::source::Source;
 
 choices! {

@@ -2,7 +2,7 @@
 
 use std::slice::ChunksExact;
 
-use crate::open::prompts::Similarity;
+use crate::folder::prompts::Similarity;
 
 /// Embeddings of several texts: rows of as many numbers each.
 ///

@@ -8,6 +8,7 @@ pub mod new_file;
 pub mod on_disk;
 pub mod promise;
 pub(crate) mod scratch;
+pub(crate) mod spool;
 pub mod whole_file;
 pub(crate) mod zeros;
 

@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `prompt` | what is to be continued |
 //! | `sampling` | how the next token is chosen |
+//! | `memory`, `structure` | a decoder in so much memory |
 //! | `pieces` | the continuation, piece after piece |
 
+mod memory;
 mod pieces;
 mod prompt;
 mod sampling;
+mod structure;
 
 use std::fmt;
 use std::path::Path;
@@ -19,11 +22,10 @@ use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
 
 use crate::bytes::Bytes;
-use crate::causal::memory;
-use crate::causal::model::Causal;
 use crate::error::{Error, Result};
 use crate::files::literal;
-use crate::open::limits::Limits;
+use crate::limits::Limits;
+use crate::open::causal::Causal;
 use crate::open::opened::Opened;
 use crate::open::source::Source;
 

@@ -7,9 +7,9 @@ use nanoembed_core::model::llama::{Output, Sampler};
 use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
 
-use crate::causal::model::Causal;
 use crate::causal::tokenizer::Continuation;
 use crate::error::Result;
+use crate::open::causal::Causal;
 
 /// The pieces of a text as they are generated: whole characters, a token's or several tokens'.
 pub struct Pieces<'g> {

@@ -4,9 +4,9 @@ use nanoembed_core::Error as CoreError;
 use nanoembed_core::owned::TokenSession;
 use nanoembed_core::token::SpecialTokens::{self, AsText, AsTokens};
 
-use crate::causal::model::Causal;
 use crate::causal::tokenizer::Tokenizer;
 use crate::error::{Error, Result};
+use crate::open::causal::Causal;
 
 /// What is to be continued.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,9 @@ use nanoembed_core::event::Format;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::convert::layer_names::{NamesFile, translated};
-use crate::convert::quantizer::Spool;
 use crate::error::{Error, Result};
+use crate::files::spool::Spool;
+use crate::layer_names::{NamesFile, translated};
 use crate::progress::{Observer, Progress};
 use crate::stored::{Contents, FileSet, Stored};
 

@@ -13,8 +13,6 @@ mod distribution;
 #[doc(hidden)]
 pub mod inspection;
 #[doc(hidden)]
-pub mod model_check;
-#[doc(hidden)]
 pub mod verification;
 
 pub use difference::{Comparison, Difference, Differences, Shapes};

@@ -8,15 +8,16 @@ use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::Embedder;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
-use super::limits::Limits;
-use super::prompts::Prompts;
+use super::causal::Causal;
 use super::source::{Content, Source};
 use super::text_source::TextSource;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
-use crate::causal::model::{Causal, Found};
+use crate::causal::model::Found;
 use crate::causal::tokenizer::Tokenizer;
 use crate::error::{Error, Result};
+use crate::folder::prompts::Prompts;
+use crate::limits::Limits;
 
 /// A model's files and what they hold. Whatever borrows from them stays beside [`Opened::source`].
 pub(crate) struct Opened {
@@ -38,7 +39,7 @@ enum Parsed<'f> {
 impl Opened {
     /// Looks into a model's files, if they are not larger than `limits` allow.
     pub(crate) fn within(source: Source, limits: &Limits) -> Result<Self> {
-        limits.check_files(&source)?;
+        limits.check_file_bytes(source.bytes(), source.name())?;
         Self::of(source)
     }
 

@@ -4,13 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::folder::files::EncoderFolder;
-use super::folder::texts::Allowed;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
-use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
-use crate::stored::files::is_uqff_name;
+use crate::folder::texts::Allowed;
+use crate::stored::file_names::{is_safetensors, is_uqff_name};
 use crate::stored::{explained, gguf_parts};
 
 /// Bytes at the start of a cache line, as the tensors in the file are relative to its start.

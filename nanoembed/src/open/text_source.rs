@@ -9,10 +9,10 @@ use nanoembed_core::owned::{self, AnyEncoder, ModelFault, Pipeline, TextModel, T
 use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
-use crate::open::folder::asked;
+use crate::folder::prompts::Prompts;
+use crate::folder::texts::explained;
 use crate::open::folder::files::EncoderFolder;
-use crate::open::folder::texts::explained;
-use crate::open::prompts::Prompts;
+use crate::open::folder::tensor_fault;
 use crate::stored::explained::{failure as stored_failure, refusal_message};
 
 /// A model of texts in a folder or a file that it borrows from.
@@ -120,8 +120,10 @@ impl<'f> NamedFile<'f> {
         self.text.each_tensor(&mut |name, header| weights.add(name, start, header));
         let opened = TextModel::open(self.text.model(), weights, self.pipeline()?);
         opened.map_err(|fault| match &self.source {
-            ModelSource::Gguf(file) => asked::failure(&with_architecture(&self.name, file), &fault),
-            _ => asked::failure(&self.name, &fault),
+            ModelSource::Gguf(file) => {
+                tensor_fault::failure(&with_architecture(&self.name, file), &fault)
+            }
+            _ => tensor_fault::failure(&self.name, &fault),
         })
     }
 

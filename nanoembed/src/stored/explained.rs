@@ -13,7 +13,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::gguf_parts;
 use crate::error::Error;
-use crate::open::foreign;
+use crate::signature::foreign;
 
 /// The failure that `error` is of the file called `name`, whose bytes are `file`.
 pub fn failure(name: &str, file: &[u8], error: CoreError) -> Error {

@@ -16,6 +16,8 @@ use nanoembed_core::tensor::{Encoding, TensorView};
 use nanoembed_core::text::json::chars;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::entries::room;
+use super::file_names::{has_ending, is_uqff_name, joined, parts, shard_number, uqff_shards};
 use super::folder_weights::{own_folder, safetensors_in};
 use super::{Contents, Stored, Values};
 use super::{explained, gguf_parts, int8, uqff_set};
@@ -307,15 +309,6 @@ fn format_of(path: &Path, file: &[u8]) -> Option<Format> {
     }
 }
 
-/// Room for the entries of a safetensors file: as many as its header may describe, within reason.
-pub fn room(file: &[u8]) -> Vec<Entry> {
-    const LEAST_ENTRY_BYTES: u64 = 48;
-    const MOST: u64 = 1 << 21;
-    let length = file.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
-    let entries = length.min(file.len() as u64) / LEAST_ENTRY_BYTES + 1;
-    vec![Entry::default(); usize::try_from(entries.min(MOST)).unwrap_or(0)]
-}
-
 fn safetensors(file: &[u8]) -> std::result::Result<Vec<Stored<'_>>, CoreError> {
     let mut room = room(file);
     let mut tensors = plain(Safetensors::parse(file, Mode::Lenient, &mut room)?.tensors())?;
@@ -334,64 +327,6 @@ fn plain<'a>(
 fn stored<'a>(view: &TensorView<'a>, values: Values<'a>) -> Stored<'a> {
     let header = view.header();
     Stored { name: header.name.to_owned(), values, offset: header.offset, file: 0 }
-}
-
-/// Whether a file is called like one of UQFF.
-pub fn is_uqff_name(path: &Path) -> bool {
-    has_ending(path, "uqff")
-}
-
-fn has_ending(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
-}
-
-/// `NAME-3.uqff` is shard 3 of `NAME`.
-fn shard_number(path: &Path) -> Option<(String, u32)> {
-    let (stem, number) = path.file_stem()?.to_str()?.rsplit_once('-')?;
-    let canonical = number == "0" || !number.starts_with(['0', '+']);
-    (has_ending(path, "uqff") && canonical).then_some((stem.to_owned(), number.parse().ok()?))
-}
-
-fn uqff_shards(path: &Path) -> Vec<PathBuf> {
-    let further = (1..).map_while(|number| uqff_shard(path, number));
-    let mut shards = vec![path.to_owned()];
-    shards.extend(further.take_while(|shard| shard.exists()));
-    shards
-}
-
-/// The name of shard `number` behind `first`, if that is called like the first of several.
-pub fn uqff_shard(first: &Path, number: usize) -> Option<PathBuf> {
-    let (stem, 0) = shard_number(first)? else { return None };
-    let ending = first.extension()?.to_str()?;
-    Some(first.with_file_name(format!("{stem}-{number}.{ending}")))
-}
-
-/// All parts of a model in parts, if `path` is called like one of them.
-pub(super) fn parts(path: &Path) -> Option<Vec<PathBuf>> {
-    let (front, count) = path.file_stem()?.to_str()?.rsplit_once("-of-")?;
-    let (stem, number) = front.rsplit_once('-')?;
-    let digits = |text: &str| (text.len() == 5).then(|| text.parse::<u32>().ok()).flatten();
-    let (_, count) = (digits(number)?, digits(count)?);
-    let ending = path.extension()?.to_str()?;
-    let name = |k: u32| path.with_file_name(format!("{stem}-{k:05}-of-{count:05}.{ending}"));
-    Some((1..=count).map(name).collect())
-}
-
-/// Several files joined by `;`, as the reference takes them.
-fn joined(path: &Path) -> Option<Vec<PathBuf>> {
-    let text = path.to_str().filter(|text| text.contains(';') && !path.exists())?;
-    Some(text.split(';').map(PathBuf::from).collect())
-}
-
-/// The folder that `path` names, or that the file, or the first of several joined by `;`, lies in.
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
-    if path.is_dir() {
-        return path.to_owned();
-    }
-    let joined = joined(path);
-    let first = joined.as_ref().and_then(|files| files.first()).map_or(path, PathBuf::as_path);
-    let parent = first.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.unwrap_or(Path::new(".")).to_owned()
 }
 
 /// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF
@@ -450,23 +385,5 @@ mod tests {
         let mut names = ["model.layers.10.a", "2", "10", "lm_head", "model.layers.2.b"];
         names.sort_by(|a, b| in_number_order(a, b));
         assert_eq!(names, ["2", "10", "lm_head", "model.layers.2.b", "model.layers.10.a"]);
-    }
-
-    #[test]
-    fn shards_are_numbered_in_one_spelling() {
-        let number = |name: &str| shard_number(Path::new(name)).map(|(_, number)| number);
-        assert_eq!(number("a/q4k-0.uqff"), Some(0));
-        assert_eq!(number("q4k-12.uqff"), Some(12));
-        for other in ["q4k.uqff", "q4k-01.uqff", "q4k-+1.uqff", "q4k-1.gguf"] {
-            assert_eq!(number(other), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn parts_name_their_number() {
-        let all = parts(Path::new("x/model-00002-of-00003.safetensors")).unwrap();
-        assert_eq!(all[0], Path::new("x/model-00001-of-00003.safetensors"));
-        assert_eq!(all.len(), 3);
-        assert_eq!(parts(Path::new("model-2-of-3.safetensors")), None);
     }
 }

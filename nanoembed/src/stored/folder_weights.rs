@@ -7,9 +7,9 @@ use nanoembed_core::owned::folder::{Modules, WEIGHTS, WEIGHTS_INDEX};
 use nanoembed_core::text::path::is_file_name;
 use serde_json::Value;
 
-use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
-use crate::open::folder::texts::FolderTexts;
+use crate::folder::json_file::read_json;
+use crate::folder::texts::FolderTexts;
 
 /// What is not quantised of a model in UQFF.
 pub const RESIDUAL: &str = "residual.safetensors";

@@ -12,7 +12,7 @@ use nanoembed_core::format::gguf::{Gguf, Plan, Split, TensorSpec, WriteValue, Wr
 use nanoembed_core::format::sniff;
 use nanoembed_core::owned::IoSink;
 
-use super::files::parts;
+use super::file_names::parts;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 

@@ -2,20 +2,22 @@
 //!
 //! | file | role |
 //! |---|---|
+//! | `file_names` | names of shards and parts |
+//! | `entries` | memory for the entries of a safetensors container |
 //! | `files` | which files belong together, and what they hold |
 //! | `folder_weights` | which files of a folder hold its weights |
 //! | `gguf_parts` | the parts of a split GGUF model |
 //! | `uqff_set` | which shards of UQFF are one set |
 //! | `explained` | what is wrong with a file, with the name of what it is about |
-//! | `model_files` | all weights of a model, UQFF's residual file among them |
 //! | `int8` | 8-bit codes whose scales are tensors of their own |
 
+pub mod entries;
 pub mod explained;
+pub mod file_names;
 pub mod files;
 pub mod folder_weights;
 pub mod gguf_parts;
 mod int8;
-mod model_files;
 pub mod uqff_set;
 
 use nanoembed_core::event::Format;
@@ -29,7 +31,6 @@ use crate::error::{Error, Result};
 use int8::Int8;
 
 pub use files::FileSet;
-pub use model_files::ModelFiles;
 
 /// What one file, or several that belong together, hold.
 pub struct Contents<'a> {

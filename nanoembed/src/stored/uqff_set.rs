@@ -9,7 +9,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
 
-use super::files::room;
+use super::entries::room;
 
 /// The key of [`SetPlace`].
 pub const SET_KEY: &str = "uqff.producer.nanoembed.set";

@@ -5,10 +5,10 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
 
+use super::batches::Batches;
 use super::cell;
 use super::fingerprint::Fingerprint;
 use super::guarded;
@@ -21,11 +21,6 @@ use crate::files::whole_file;
 
 /// How many bytes at a file's end tell it from others: its footer, or a part of that.
 const END_BYTES: u64 = 1 << 16;
-
-/// A file of record batches, from a row on. Strings of the column of texts are bytes there.
-pub(super) trait Batches {
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>>;
-}
 
 /// What a file says before its rows are read.
 struct TableFile {

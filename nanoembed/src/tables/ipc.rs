@@ -15,7 +15,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use bytes::Bytes;
 use nanoembed_core::ErrorKind;
 
-use super::input::Batches;
+use super::batches::Batches;
 use super::ipc_message::Place;
 use super::raw_text::raw_schema;
 use super::row_group_memory::allowed;

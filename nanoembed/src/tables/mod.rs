@@ -27,6 +27,7 @@
 //! or with wide columns. Groups are cut by rows and bytes of values alone, so the same input gives the same file, also in
 //! several runs.
 
+mod batches;
 mod cell;
 mod fingerprint;
 mod group;

@@ -15,7 +15,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::schema::types::{SchemaDescriptor, Type};
 
-use super::input::Batches;
+use super::batches::Batches;
 use super::raw_text::raw_schema;
 use super::row_group_memory::batch_rows;
 use crate::error::{Error, Result, name_of};

@@ -12,7 +12,7 @@ use super::policy::Policy;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::files::on_disk::OnDisk;
-use crate::open::foreign;
+use crate::signature::foreign;
 
 /// Words of a mapped file with an index.
 pub type Indexed<'b> = Words<Memory<'b>, Vec<u64>>;

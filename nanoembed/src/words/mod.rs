@@ -14,7 +14,6 @@
 //
 // | part | role |
 // |---|---|
-// | `form` | the forms that word vectors come in, told apart by their first bytes or their names |
 // | `policy` | what is done with words that stand there twice or are not UTF-8 |
 // | `vocabulary` | words in the order of their rows, without duplicates |
 // | `finite` | what numbers a row may have |
@@ -38,8 +37,6 @@ pub mod convert;
 pub mod derive;
 #[doc(hidden)]
 pub mod file;
-#[doc(hidden)]
-pub mod form;
 #[doc(hidden)]
 pub mod metadata;
 #[doc(hidden)]
@@ -69,9 +66,10 @@ mod write;
 
 pub use convert::{Conversion, Report};
 pub use explicit::{Buckets, ExplicitNgrams};
-pub use form::Form;
 pub use policy::{OnBrokenUtf8, OnDuplicate, Policy};
 pub use quantize::{PqReport, Quantization};
 pub use reconstruct::Reconstruction;
 pub use train::product::RotationKind;
 pub use vectors::{Neighbour, Words, WordsOptions};
+
+pub use crate::signature::word_form::Form;

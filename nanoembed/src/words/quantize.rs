@@ -18,8 +18,8 @@ use super::write::fifu::bytes_of;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::files::new_file::NewFile;
-use crate::open::foreign;
 use crate::progress::{Observer, Progress};
+use crate::signature::foreign;
 
 /// How many rows are encoded at a time.
 const BLOCK_ROWS: u64 = 4096;

@@ -15,7 +15,7 @@ use super::similar::{analogous, no_vector, similar};
 use crate::bytes::Bytes;
 use crate::error::{Result, name_of};
 use crate::files::literal;
-use crate::open::limits::Limits;
+use crate::limits::Limits;
 use crate::progress::Silent;
 
 /// Word vectors with an index of their words. Clones share them.

@@ -17,9 +17,10 @@ use rayon::prelude::*;
 
 use super::probes::probes;
 use crate::causal::weights::ModelWeights;
-use crate::convert::calibration::{self, Calibration};
-use crate::convert::checkpoint::tensor::Tensor;
-use crate::convert::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
+use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
+use crate::convert::activations;
+use crate::convert::calibration::Calibration;
 use crate::convert::naming::{Naming, Place};
 use crate::error::{Error, Result};
 use crate::progress::{Observer, Progress};
@@ -75,7 +76,7 @@ pub fn measure(
     texts: &[String],
     observer: &dyn Observer,
 ) -> Result<Energies> {
-    let file = calibration::as_floats(checkpoint)?;
+    let file = activations::as_floats(checkpoint)?;
     let failed = |error| Error::in_file(&checkpoint.name, error);
     let model = Embedder::open(&file[..]).map_err(failed)?;
     let max_tokens = checkpoint.settings.max_tokens;

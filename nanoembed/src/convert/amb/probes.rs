@@ -6,7 +6,7 @@
 //! largest there. Tokens are drawn with a fixed seed, early ones more often, as vocabularies begin
 //! with the frequent ones.
 
-use crate::convert::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::vocabulary::Vocabulary;
 
 /// Texts of tokens that have nothing to do with each other, and the most tokens of one.
 const WORDS: (usize, usize) = (800, 24);

@@ -13,14 +13,14 @@ use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
-use crate::convert::checkpoint::settings::Settings;
-use crate::convert::checkpoint::tensor::{Elements, Tensor, le_bytes, sizes};
-use crate::convert::checkpoint::vocabulary::Vocabulary;
-use crate::convert::checkpoint::weights::{decoder_is_final, text_model_is_final};
-use crate::convert::checkpoint::{Checkpoint, tensor_names};
+use crate::checkpoint::settings::Settings;
+use crate::checkpoint::tensor::{Elements, Tensor, le_bytes, sizes};
+use crate::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::weights::{decoder_is_final, text_model_is_final};
+use crate::checkpoint::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
-use crate::open::prompts::Prompts;
+use crate::folder::prompts::Prompts;
 
 /// An open file and the tensors of its encoder, as f32 in bytes.
 pub struct AmbFile {

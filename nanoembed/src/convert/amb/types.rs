@@ -2,7 +2,7 @@
 
 use nanoembed_core::tensor::{Arrangement, CodeBits, Dtype, ScaleType, ScaledCodes};
 
-use crate::convert::checkpoint::tensor::Tensor;
+use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::Naming;
 use crate::convert::weights_file::WeightType;
 use crate::error::{Error, Result};

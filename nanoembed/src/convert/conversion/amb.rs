@@ -5,12 +5,12 @@ use nanoembed_core::format::amb::{Amb, Payload, TokenizerSpec};
 
 use super::Conversion;
 use super::time::iso_8601;
-use crate::causal::conversion::DecoderModel;
 use crate::causal::tokenizer::Written as _;
+use crate::checkpoint::Checkpoint;
+use crate::convert::activations;
 use crate::convert::amb::energy::{self, Energies};
 use crate::convert::amb::{self, Source};
-use crate::convert::calibration;
-use crate::convert::checkpoint::Checkpoint;
+use crate::convert::decoder_model::DecoderModel;
 use crate::convert::naming::Naming;
 use crate::convert::text_model::folder::{TextCheckpoint, TextFolder};
 use crate::convert::weights_file::Written;
@@ -125,7 +125,7 @@ impl Conversion {
         if self.weight_type.is_float() || checkpoint.vocabulary.is_none() {
             return Ok(Energies::default());
         }
-        let texts = calibration::texts(self.calibrate.as_deref())?;
+        let texts = activations::texts(self.calibrate.as_deref())?;
         energy::measure(checkpoint, &texts, observer)
     }
 }
@@ -139,7 +139,7 @@ impl Conversion {
     ) -> Result<Energies> {
         match folder.transformer()? {
             Some(model) if !self.weight_type.is_float() => {
-                let texts = calibration::texts(self.calibrate.as_deref())?;
+                let texts = activations::texts(self.calibrate.as_deref())?;
                 let of = (checkpoint.naming, &*checkpoint.name);
                 energy::measure_texts(&model, of, &texts, observer)
             }

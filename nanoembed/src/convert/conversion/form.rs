@@ -6,9 +6,8 @@ use std::path::Path;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
 
-use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::files::whole_file;
-use crate::stored::files::is_uqff_name;
+use crate::stored::file_names::{is_safetensors, is_uqff_name};
 
 /// The forms of models that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

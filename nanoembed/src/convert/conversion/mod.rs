@@ -19,14 +19,14 @@ use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 
-use crate::causal::conversion::DecoderModel;
 use crate::causal::gguf::GgufFile;
 use crate::causal::hugging_face::DecoderSettings;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::hugging_face::Folder;
+use crate::checkpoint::tensor::OwnedTensor;
+use crate::checkpoint::weights::{Beside, WeightsFile};
 use crate::convert::amb::source::AmbFile;
-use crate::convert::checkpoint::Checkpoint;
-use crate::convert::checkpoint::hugging_face::Folder;
-use crate::convert::checkpoint::tensor::OwnedTensor;
-use crate::convert::checkpoint::weights::{Beside, WeightsFile};
+use crate::convert::decoder_model::DecoderModel;
 use crate::convert::migration::Migration;
 use crate::convert::text_model::folder::TextFolder;
 use crate::convert::weights_file::{Tally, Written};

@@ -1,7 +1,7 @@
 //! OUT on its way to the disk.
 
 use super::Conversion;
-use crate::convert::checkpoint::tensor::Tensor;
+use crate::checkpoint::tensor::Tensor;
 use crate::convert::weights_file::Written;
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;

@@ -6,15 +6,16 @@ use nanoembed_core::quant::int8::CodeRange;
 
 use super::Conversion;
 use super::time::iso_8601;
-use crate::causal::conversion::DecoderModel;
 use crate::causal::tokenizer::Written as _;
-use crate::convert::calibration::{self, Calibration};
-use crate::convert::checkpoint::Checkpoint;
+use crate::checkpoint::Checkpoint;
+use crate::convert::activations;
+use crate::convert::calibration::Calibration;
+use crate::convert::decoder_model::DecoderModel;
 use crate::convert::naming::Naming;
 use crate::convert::text_model::folder::{TextCheckpoint, TextFolder};
 use crate::convert::weights_file::{self, Source, Storage, WeightType, Written};
 use crate::error::{Error, Result, name_of};
-use crate::inspect::model_check;
+use crate::model_check;
 use crate::progress::Observer;
 
 impl Conversion {
@@ -53,7 +54,7 @@ impl Conversion {
         };
         let calibration = match folder.transformer()? {
             Some(model) if self.weight_type == WeightType::Int8 => {
-                let texts = calibration::texts(self.calibrate.as_deref())?;
+                let texts = activations::texts(self.calibrate.as_deref())?;
                 Calibration::of_texts(model, (*naming, source.name), &texts, observer)?
             }
             _ => Calibration::default(),
@@ -141,7 +142,7 @@ impl Conversion {
                 );
             return Ok(Calibration::default());
         }
-        Calibration::run(checkpoint, &calibration::texts(self.calibrate.as_deref())?, observer)
+        Calibration::run(checkpoint, &activations::texts(self.calibrate.as_deref())?, observer)
     }
 }
 

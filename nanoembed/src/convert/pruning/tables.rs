@@ -12,8 +12,8 @@ use crate::convert::naming::Naming;
 use crate::convert::targets::safetensors::{Wanted, write};
 use crate::convert::text_model::{integers, naming};
 use crate::error::{Error, Result};
-use crate::open::folder::asked;
 use crate::open::folder::files::EncoderFolder;
+use crate::open::folder::tensor_fault;
 use crate::progress::Progress;
 use crate::stored::{Stored, Values};
 
@@ -98,7 +98,7 @@ impl<'f> Rows<'f> {
         let (naming, prefix) = naming(source)?;
         let (_, used) =
             TextModel::open_listing(source.model(), source.weights()?, source.pipeline()?)
-                .map_err(|fault| asked::failure(&source.name(), &fault))?;
+                .map_err(|fault| tensor_fault::failure(&source.name(), &fault))?;
         let used: BTreeSet<String> = used.into_iter().collect();
         let is_table =
             move |name: &str| naming.is_looked_up(name.strip_prefix(prefix).unwrap_or(name));

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::FileSink;
 use crate::error::{Error, Result, name_of};
 use crate::files::new_file::NewFile;
-use crate::stored::files::uqff_shard;
+use crate::stored::file_names::uqff_shard;
 use crate::stored::uqff_set::{SET_KEY, SetPlace};
 
 /// The layers, under the names or numbers that their generation wants.

@@ -14,13 +14,13 @@ use nanoembed_core::text::json::Value;
 use super::layout::{self, Beside};
 use super::tensors::{Loaded, integers};
 use crate::causal::weights::ModelWeights;
-use crate::convert::checkpoint::sentence_transformer::bert_pooling;
-use crate::convert::checkpoint::settings::license_in;
-use crate::convert::checkpoint::tensor::Tensor;
+use crate::checkpoint::sentence_transformer::bert_pooling;
+use crate::checkpoint::settings::license_in;
+use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
-use crate::open::folder::asked;
 use crate::open::folder::files::EncoderFolder;
+use crate::open::folder::tensor_fault;
 
 /// A folder with a model of texts.
 pub(crate) struct TextFolder {
@@ -61,7 +61,7 @@ impl TextFolder {
         let weights = source.weights()?;
         let (opened, found) =
             TextModel::open_listing(source.model(), weights, self.pipeline.clone())
-                .map_err(|fault| asked::failure(&name, &fault))?;
+                .map_err(|fault| tensor_fault::failure(&name, &fault))?;
         let dimensions = opened.dimensions();
         drop(opened);
         let (naming, prefix) = naming(source)?;

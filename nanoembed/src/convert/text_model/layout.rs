@@ -10,7 +10,7 @@ use nanoembed_core::text::json::Value;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::{Map, json};
 
-use crate::convert::checkpoint::tensor::{OwnedTensor, Tensor};
+use crate::checkpoint::tensor::{OwnedTensor, Tensor};
 use crate::convert::naming::Naming;
 use crate::convert::weights_file::{Further, index};
 use crate::error::Error;

@@ -3,7 +3,7 @@
 
 use nanoembed_core::tensor::{Dtype, Encoding};
 
-use crate::convert::checkpoint::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
+use crate::checkpoint::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
 use crate::error::{Error, Result};
 use crate::stored::{Stored, Values};
 

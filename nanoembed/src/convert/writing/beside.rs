@@ -7,10 +7,10 @@ use nanoembed_core::event::Format;
 use nanoembed_core::owned::folder::{MODULES, Modules, WEIGHTS, refuse_adapter};
 
 use super::{Job, Target, WrittenFile, size_of};
-use crate::convert::layer_names::embedder;
 use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
-use crate::open::folder::texts::FolderTexts;
+use crate::folder::texts::FolderTexts;
+use crate::layer_names::embedder;
 use crate::progress::Observer;
 use crate::stored::FileSet;
 use crate::stored::folder_weights::{PICKLE, RESIDUAL, model_folder};

@@ -14,9 +14,9 @@ use super::metadata::Metadata;
 use super::windows;
 use crate::causal::config;
 use crate::causal::divisors;
-use crate::convert::layer_names::llama::translated;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
+use crate::layer_names::llama::translated;
 
 /// The keys of a decoder, and the tensors about its rotary positions.
 pub(super) struct DecoderKeys {

@@ -15,8 +15,8 @@ use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::causal::hugging_face::DecoderSettings;
 use crate::causal::tokenizer::{Tokenizer, Written as _};
-use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
+use crate::folder::json_file::read_json;
 
 /// What helps where the tokenizer cannot be written.
 const HINT: &str = "`--like ORIGINAL.gguf` takes the tokenizer from a GGUF file of the model; `--keep-names` writes the tensors alone, which no program runs";

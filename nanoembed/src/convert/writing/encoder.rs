@@ -17,15 +17,16 @@ use serde_json::Value;
 
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
+use crate::checkpoint::settings::Settings;
+use crate::checkpoint::tensor_names;
+use crate::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::weights::{Beside, WeightsFile};
+use crate::checkpoint::wordpiece::FolderTokenizer;
 use crate::convert::amb::source::AmbFile;
-use crate::convert::checkpoint::settings::{Settings, read_json};
-use crate::convert::checkpoint::tensor_names;
-use crate::convert::checkpoint::vocabulary::Vocabulary;
-use crate::convert::checkpoint::weights::{Beside, WeightsFile};
-use crate::convert::checkpoint::wordpiece::FolderTokenizer;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
+use crate::folder::json_file::read_json;
 
 /// An encoder on its way into a GGUF file.
 pub(super) struct Encoder {

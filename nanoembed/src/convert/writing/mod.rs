@@ -33,13 +33,13 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::tensor::Dtype;
 
-use crate::convert::quantizer::Spool;
-use crate::convert::quantizer::spool::Place;
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::Fallback;
 use crate::error::Result;
 use crate::files::mapped::Mapped;
 use crate::files::new_file::keep_inputs;
+use crate::files::spool::Place;
+use crate::files::spool::Spool;
 use crate::progress::{Observer, Progress};
 
 pub use beside::{check_beside, residual};

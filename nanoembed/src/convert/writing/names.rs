@@ -9,12 +9,12 @@ use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
 use super::decoder_keys::DecoderKeys;
 use super::{Changed, Job, Places, Target, Writing, spooled};
-use crate::convert::layer_names::rows::{To, reorder};
-use crate::convert::layer_names::{Llama, NamesFile};
-use crate::convert::quantizer::Spool;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
+use crate::files::spool::Spool;
+use crate::layer_names::rows::{To, reorder};
+use crate::layer_names::{Llama, NamesFile};
 use crate::stored::{Stored, Values};
 
 /// How names and rows change.

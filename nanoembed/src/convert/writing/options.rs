@@ -3,8 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Format;
+use nanoembed_core::format::uqff::ggml_number;
+use nanoembed_core::tensor::DtypeKind;
 
 use crate::choice::choices;
+use crate::convert::quantizer::QuantType;
+use crate::convert::quantizer::types::Scheme;
 use crate::error::{Error, Result};
 use crate::files::promise::check_promise;
 use crate::stored::folder_weights::RESIDUAL;
@@ -73,6 +77,17 @@ impl Target {
             Self::Uqff12 | Self::Uqff02 => "UQFF",
             Self::Gguf => "GGUF",
             Self::Safetensors => "safetensors",
+        }
+    }
+
+    /// Returns true if files of this format can hold the type.
+    pub(in crate::convert) fn holds(self, to: QuantType) -> bool {
+        match (self, to.scheme()) {
+            (Self::Safetensors, Scheme::Plain(dtype)) => dtype.kind() == DtypeKind::Number,
+            (Self::Safetensors, _) => false,
+            (Self::Gguf, scheme) => matches!(scheme, Scheme::Plain(_)),
+            (Self::Uqff12 | Self::Uqff02, Scheme::Plain(dtype)) => ggml_number(dtype).is_some(),
+            (Self::Uqff12 | Self::Uqff02, _) => true,
         }
     }
 }

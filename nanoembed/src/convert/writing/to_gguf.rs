@@ -14,11 +14,12 @@ use super::metadata::Metadata;
 use super::names::{Plan, is_table};
 use super::{Job, Writing, WrittenFile, decoder_tokenizer, size_of};
 use crate::convert::quantizer::encode::Encoded;
-use crate::convert::quantizer::{QuantType, Spool, encode};
+use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
 use crate::convert::targets::gguf::write as write_file;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
+use crate::files::spool::Spool;
 use crate::progress::{Observer, Progress};
 use crate::stored::{Stored, Values};
 

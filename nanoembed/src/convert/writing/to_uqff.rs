@@ -9,11 +9,11 @@ use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 use super::names::{Plan, config_path};
 use super::residual::Residual;
 use super::{Job, Target, Writing, WrittenFile, beside, size_of};
-use crate::convert::layer_names::{Embedder, embedder, llama};
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::{Layers, Shards, report};
 use crate::error::{Error, Result};
 use crate::files::new_file::{commit_set, keep_inputs};
+use crate::layer_names::{Embedder, embedder, llama};
 use crate::progress::Observer;
 use crate::stored::files::in_number_order;
 

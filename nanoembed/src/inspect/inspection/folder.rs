@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
+use crate::folder::json_file::read_json;
 
 /// The settings and the tokenizer of a folder.
 #[derive(Debug, Default)]

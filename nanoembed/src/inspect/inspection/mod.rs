@@ -19,7 +19,7 @@ use tensors::{Tensor, Totals};
 
 use crate::error::Result;
 use crate::files::literal;
-use crate::open::foreign;
+use crate::signature::foreign;
 use crate::stored::FileSet;
 
 /// All that a file says of itself. It serialises with the fields that its format has, among them

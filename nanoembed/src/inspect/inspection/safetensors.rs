@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::folder::{Folder, Tokenizer};
 use super::tensors::{Tensor, Totals};
 use crate::error::{Result, name_of};
-use crate::stored::files::room;
+use crate::stored::entries::room;
 use crate::stored::folder_weights::own_folder;
 use crate::stored::{FileSet, explained};
 

@@ -13,7 +13,7 @@ use super::safetensors;
 use super::tensors::{Tensor, Totals};
 use crate::error::{Error, Result};
 use crate::stored::FileSet;
-use crate::stored::files::room;
+use crate::stored::entries::room;
 
 /// What the files say of themselves. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::tensors::{Tensor, Totals};
 use crate::error::Result;
-use crate::words::form::Form;
+use crate::signature::word_form::Form;
 use crate::words::metadata;
 use crate::words::read::Rows;
 use crate::words::read::fasttext::FastText;

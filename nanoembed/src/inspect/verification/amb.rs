@@ -9,7 +9,7 @@ use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::{Finding, pieces};
-use crate::inspect::model_check;
+use crate::model_check;
 use crate::progress::Observer;
 
 pub(super) fn verify(

@@ -5,7 +5,7 @@ use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::embd::{DEFAULT_MAX_TENSORS, Embd, MAX_ITEM_BYTES, Verifier};
 
 use super::{Finding, pieces};
-use crate::inspect::model_check;
+use crate::model_check;
 use crate::progress::Observer;
 
 pub(super) fn verify(

@@ -7,7 +7,7 @@ use nanoembed_core::owned::folder::Modules;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::Finding;
-use crate::open::folder::texts::FolderTexts;
+use crate::folder::texts::FolderTexts;
 
 /// What is wrong with the files beside the weights; how many were looked at if nothing is.
 pub(super) fn verify(folder: &Path) -> Result<usize, Vec<Finding>> {

@@ -19,9 +19,9 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde::Serialize;
 
 use crate::error::{Error, Kind, Result, hint, place_of};
-use crate::inspect::model_check;
-use crate::open::foreign;
+use crate::model_check;
 use crate::progress::Observer;
+use crate::signature::foreign;
 use crate::stored::FileSet;
 use crate::words::policy::Policy;
 

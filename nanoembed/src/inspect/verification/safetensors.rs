@@ -8,7 +8,7 @@ use super::{Finding, NO_CHECKSUMS, values};
 use crate::error::name_of;
 use crate::progress::Observer;
 use crate::stored::FileSet;
-use crate::stored::files::room;
+use crate::stored::entries::room;
 
 pub(super) fn verify(
     set: &FileSet,

@@ -10,7 +10,7 @@ use super::safetensors::{finite, place as place_in_container};
 use super::{Finding, NO_CHECKSUMS};
 use crate::progress::Observer;
 use crate::stored::FileSet;
-use crate::stored::files::room;
+use crate::stored::entries::room;
 
 pub(super) fn verify(
     set: &FileSet,

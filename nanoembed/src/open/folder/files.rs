@@ -7,15 +7,15 @@ use std::time::SystemTime;
 use nanoembed_core::owned::folder::{CONFIG, FolderModel, Labels, MODULES, Modules, WEIGHTS};
 use nanoembed_core::owned::{Pipeline, TextModel};
 
-use super::asked;
-use super::texts::{Allowed, FolderTexts};
-use super::tokenizer;
+use super::{tensor_fault, tokenizer};
 use crate::causal::weights::ModelWeights;
+use crate::checkpoint::model_files::ModelFiles;
 use crate::error::{Error, Kind, Result};
-use crate::open::prompts::Prompts;
-use crate::stored::files::folder_of;
+use crate::folder::prompts::Prompts;
+use crate::folder::texts::{Allowed, FolderTexts};
+use crate::stored::file_names::folder_of;
 use crate::stored::folder_weights::{model_folder, only_foreign};
-use crate::stored::{ModelFiles, Stored, Values};
+use crate::stored::{Stored, Values};
 
 /// A folder with a model that embeds texts or compares them.
 pub(crate) struct EncoderFolder {
@@ -147,7 +147,7 @@ impl EncoderFolder {
     /// The model, ready to run.
     pub(crate) fn open_model(&self) -> Result<TextModel<ModelWeights<'_>>> {
         let opened = TextModel::open(&self.model, self.weights()?, self.pipeline()?);
-        opened.map_err(|fault| asked::failure(&self.name(), &fault))
+        opened.map_err(|fault| tensor_fault::failure(&self.name(), &fault))
     }
 
     /// All weights, those of modules after the pooling behind the paths of their folders.

@@ -6,8 +6,8 @@ use nanoembed_core::words::normalize;
 
 use super::{Job, Report, Target};
 use crate::error::{Error, Result};
+use crate::signature::word_form::Form;
 use crate::words::file::Opened;
-use crate::words::form::Form;
 use crate::words::write::rows::RowWriter;
 
 impl Job<'_> {

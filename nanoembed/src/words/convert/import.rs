@@ -8,8 +8,8 @@ use nanoembed_core::subword::Subwords;
 
 use super::{Job, Report, Target};
 use crate::error::{Error, Result};
+use crate::signature::word_form::Form;
 use crate::words::finite;
-use crate::words::form::Form;
 use crate::words::metadata;
 use crate::words::policy::OnDuplicate;
 use crate::words::read::Rows;

@@ -14,19 +14,18 @@ use nanoembed_core::format::sniff;
 
 use super::derive;
 use super::file::Opened;
-use super::form::Form;
 use super::metadata;
 use super::policy::Policy;
 use super::read::start::Start;
-use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;
 use crate::files::new_file::NewFile;
 use crate::files::promise::check_promise;
 use crate::files::scratch;
-use crate::open::foreign;
 use crate::progress::{Observer, Progress};
-use crate::stored::files::is_uqff_name;
+use crate::signature::foreign;
+use crate::signature::word_form::Form;
+use crate::stored::file_names::{is_safetensors, is_uqff_name};
 
 pub use options::Conversion;
 pub(super) use options::WordOptions;

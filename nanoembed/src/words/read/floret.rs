@@ -97,6 +97,6 @@ fn first_line(line: &[u8]) -> Option<(WordVocabulary, u64, u32)> {
     Some((
         vocabulary,
         buckets,
-        number(cols).filter(|&cols| cols > 0 && cols as usize <= super::MAX_COLS)?,
+        number(cols).filter(|&cols| cols > 0 && cols as usize <= crate::signature::MAX_COLS)?,
     ))
 }

@@ -9,9 +9,6 @@ pub mod word2vec;
 
 use crate::error::{Error, Result};
 
-/// The most columns that a first line may announce: memory for a row is taken before it is seen.
-pub const MAX_COLS: usize = 1 << 16;
-
 /// What helps where a first line's number of words is not that of the rows.
 const IGNORE_COUNT: &str = "`nanoembed convert` with `--ignore-count` takes the rows that are there, with `--first N` only the first N";
 

@@ -8,8 +8,8 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 use crate::files::scratch;
-use crate::open::foreign;
-use crate::words::form::{Form, HEAD_BYTES};
+use crate::signature::foreign;
+use crate::signature::word_form::{Form, HEAD_BYTES};
 
 /// A file at its start.
 pub struct Start<'f> {

@@ -11,9 +11,10 @@ use std::io::BufRead;
 use nanoembed_core::ErrorKind;
 
 use super::lines::ByteLines;
-use super::{IGNORE_COUNT, MAX_COLS, Rows};
+use super::{IGNORE_COUNT, Rows};
 use crate::error::{Error, Result};
-use crate::words::form::{Form, Sizes, is_number, most_common_cols};
+use crate::signature::MAX_COLS;
+use crate::signature::word_form::{Form, Sizes, is_number, most_common_cols};
 
 /// The rows of a text.
 pub struct TextRows<R> {

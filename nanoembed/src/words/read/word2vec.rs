@@ -6,9 +6,10 @@ use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::MAX_WORD_BYTES;
 
-use super::{IGNORE_COUNT, MAX_COLS, Rows};
+use super::{IGNORE_COUNT, Rows};
 use crate::error::{Error, Result};
-use crate::words::form::Sizes;
+use crate::signature::MAX_COLS;
+use crate::signature::word_form::Sizes;
 
 /// The longest first line.
 const MAX_SIZES_BYTES: u64 = 64;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::error::{Error, Result};
-use crate::words::form::Form;
+use crate::signature::word_form::Form;
 
 /// Writes rows in one of the forms.
 pub struct RowWriter<W> {

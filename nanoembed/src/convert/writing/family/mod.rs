@@ -29,8 +29,8 @@ use super::encoder::model_type;
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::error::{Error, Result, name_of};
+use crate::folder::prompts::Prompts;
 use crate::open::folder::files::EncoderFolder;
-use crate::open::prompts::Prompts;
 use crate::stored::folder_weights::model_folder;
 
 pub(super) use self::tensors::Prepared;

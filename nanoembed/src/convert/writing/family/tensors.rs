@@ -17,9 +17,10 @@ use nanoembed_core::tensor::{Dtype, Shape};
 
 use super::Family;
 use crate::convert::quantizer::encode::Encoded;
-use crate::convert::quantizer::{QuantType, Spool, encode};
+use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
 use crate::error::{Error, Result};
+use crate::files::spool::Spool;
 use crate::stored::{Stored, Values};
 
 /// Tensors on their way into a file.
