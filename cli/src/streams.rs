@@ -8,9 +8,7 @@ use std::fmt::{Arguments, Display};
 use std::io::{self, StdoutLock, Write};
 use std::path::Path;
 
-use nanoembed::shown;
-
-use crate::error::{Error, Result};
+use nanoembed::{Error, Result, shown};
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod at_start {

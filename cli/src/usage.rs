@@ -5,13 +5,51 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind as Kind};
-use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser};
 use nanoembed::{Kind as Cause, shown};
 
-use crate::args::Cli;
+use crate::args::limits::FileLimit;
+use crate::commands::Command;
 use crate::error::{self, Error};
 use crate::streams;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Text to embeddings from one file.
+#[derive(Debug, Parser)]
+#[command(
+    name = "nanoembed",
+    version,
+    styles = STYLES,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  nanoembed embed \"How do I reset my password?\"
+  nanoembed search notes.txt \"holiday plans\"
+  nanoembed convert all-MiniLM-L6-v2/ model.weights --type int8
+  nanoembed similar vectors.fifu Berlin
+
+`nanoembed help COMMAND` tells a command's options, with examples."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Print neither warnings nor progress
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) file_limit: FileLimit,
+}
 
 /// What is said below the help of every command.
 const EXIT_STATUS: &str = "\
@@ -21,7 +59,7 @@ Exit status:
 
 /// All commands with their options. A number that options take may be negative, so that the option
 /// itself can say what is wrong with it.
-pub(crate) fn command() -> Command {
+pub(crate) fn command() -> clap::Command {
     let takes_value = |arg: &Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
     let command = Cli::command();
     let help =

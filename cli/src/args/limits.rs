@@ -8,7 +8,6 @@ use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
 
 use super::size::size;
-use crate::commands::Command;
 use crate::error::{Error, Result, name_of};
 
 /// How large files may be, for every command.
@@ -62,11 +61,11 @@ impl Read<'_> {
 }
 
 impl FileLimit {
-    /// Refuses a command that reads larger files, before it opens one.
-    pub(crate) fn check(self, command: &Command) -> Result<()> {
+    /// Refuses larger files among those that a command reads, before it opens one.
+    pub(crate) fn check(self, reads: &[Read<'_>]) -> Result<()> {
         let Some(file_bytes) = self.max_file_bytes else { return Ok(()) };
         let limits = Limits { file_bytes, ..Limits::default() };
-        for read in command.reads() {
+        for read in reads {
             let path = read.path();
             if path == Path::new("-") {
                 let message = "is for files: how much comes through stdin is known at its end";

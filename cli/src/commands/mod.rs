@@ -32,7 +32,6 @@ use std::slice;
 use clap::Subcommand;
 use nanoembed::files::new_file::keep_inputs;
 
-use crate::args::Cli;
 use crate::args::limits::{Read, each_file};
 use crate::error::Result;
 
@@ -129,11 +128,15 @@ impl Command {
 
 /// Runs the command that was asked for; the exit code is not always that of success: `verify` may
 /// find something.
-pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
-    let quiet = cli.quiet;
-    cli.file_limit.check(&cli.command)?;
-    cli.command.keep_inputs()?;
-    match cli.command {
+///
+/// `program` describes the whole command line, for completions.
+pub(crate) fn run(
+    command: Command,
+    quiet: bool,
+    program: fn() -> clap::Command,
+) -> Result<ExitCode> {
+    command.keep_inputs()?;
+    match command {
         Command::Embed(command) => command.run(quiet),
         Command::Generate(command) => command.run(quiet),
         Command::Search(command) => command.run(quiet),
@@ -156,6 +159,6 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::BucketToExplicit(command) => command.run(quiet),
         Command::Metadata(command) => command.run(),
         Command::ComputeAccuracy(command) => command.run(quiet),
-        Command::Completions(command) => command.run(),
+        Command::Completions(command) => command.run(program()),
     }
 }

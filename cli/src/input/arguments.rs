@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use nanoembed::files::is_table;
 
+use super::error_policy::OnError;
 use super::json_line::{ID, Members};
 use super::texts::{Reader, Texts};
 use crate::error::{Error, Result, warn};
@@ -59,17 +60,6 @@ pub(crate) enum LineFormat {
     Text,
     /// A JSON object with a text, {"text": "…"}; a blank line is an empty text
     Jsonl,
-}
-
-/// What to do with a line that cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnError {
-    /// Stop there; what came before is written to stdout
-    Fail,
-    /// Leave it out; `index` still counts it
-    Skip,
-    /// Write null for it, NaN in `.npy` and text
-    Null,
 }
 
 /// Names that results have themselves.

@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 
 use serde_json::Value;
 
-use super::arguments::OnError;
+use super::error_policy::OnError;
 use super::json_line::{Members, Wrong};
 use super::lines::Lines;
 use crate::error::{Error, Result, warn};
