@@ -211,7 +211,7 @@ impl Error {
     }
 
     /// A file that is refused for what it is, not because reading failed.
-    fn from_refusal(refused: Refused) -> Self {
+    pub(crate) fn from_refusal(refused: Refused) -> Self {
         match refused {
             Refused::NotRegular => Self::bad_input(refused.to_string()),
             Refused::NoLength => Self::bad_input(refused.to_string())

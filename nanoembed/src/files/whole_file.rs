@@ -79,7 +79,11 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::{Error, Kind};
+
+    fn refusal(error: &io::Error) -> Error {
+        Error::from_refusal(Refused::from_error(error).unwrap())
+    }
 
     #[test]
     fn files_that_tell_no_length_are_refused_and_empty_ones_are_not() {
@@ -91,7 +95,7 @@ mod tests {
         for path in [Path::new("/proc/self/status"), &link].map(Path::to_owned) {
             // Only Linux has it.
             if path.exists() {
-                let refused = Refused::of(&open(&path).unwrap_err()).unwrap();
+                let refused = refusal(&open(&path).unwrap_err());
                 let message = "the system does not tell the length of this file";
                 assert_eq!(refused.to_string(), message);
             }
@@ -100,7 +104,7 @@ mod tests {
 
     #[test]
     fn devices_and_files_beyond_the_limit_are_refused() {
-        let refused = |path: &Path| Refused::of(&read(path).unwrap_err()).unwrap();
+        let refused = |path: &Path| refusal(&read(path).unwrap_err());
         let device = refused(Path::new("/dev/zero"));
         assert_eq!(device.kind(), Kind::BadInput);
         assert_eq!(device.to_string(), "this is no regular file");
