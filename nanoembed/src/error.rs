@@ -155,12 +155,12 @@ impl Error {
 
     /// The argument called `name` is wrong; the message goes on from its name.
     pub fn argument(name: &'static str, message: impl Into<String>) -> Self {
-        Self::usage(message).of_argument(name)
+        Self::usage(message).with_argument(name)
     }
 
     /// The same about the argument called `name`; the message goes on from its name.
     #[must_use]
-    pub const fn of_argument(mut self, name: &'static str) -> Self {
+    pub const fn with_argument(mut self, name: &'static str) -> Self {
         self.argument = Some(name);
         self
     }
@@ -198,7 +198,7 @@ impl Error {
 
     /// What one of the core's writers returned: where `file` could not be written, the system's own
     /// words; else what is wrong with `source`.
-    pub(crate) fn of_written<T>(
+    pub(crate) fn from_written<T>(
         written: Result<T, CoreError>,
         failure: Option<io::Error>,
         file: impl Display,

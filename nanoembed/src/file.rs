@@ -95,7 +95,7 @@ impl Tensor<'_> {
     /// If this crate cannot dequantise them, or the number of bins is out of range.
     pub fn distribution(&self, bins: usize) -> Result<Distribution> {
         match bins {
-            1..=100_000 => Distribution::of(&self.0, bins),
+            1..=100_000 => Distribution::from_tensor(&self.0, bins),
             _ => Err(Error::argument("bins", "is 1 to 100,000")),
         }
     }

@@ -184,9 +184,9 @@ impl ModelOptions {
             Self::refuse(self.precise, "precise", "cross-encoders")?;
             Self::refuse(self.requantize, "requantize", "cross-encoders")?;
             let options = CrossEncoder::options().max_tokens(self.max_tokens).limits(self.limits);
-            return CrossEncoder::of(&opened, &options).map(Model::CrossEncoder);
+            return CrossEncoder::from_opened(&opened, &options).map(Model::CrossEncoder);
         }
-        Encoder::of(opened, &self.encoder()).map(Model::Encoder)
+        Encoder::from_opened(opened, &self.encoder()).map(Model::Encoder)
     }
 
     fn generator(&self) -> Result<GeneratorOptions> {

@@ -31,7 +31,7 @@ impl Finding {
     }
 
     /// The same of the file as a whole.
-    fn of_file(kind: ErrorKind, what: &str) -> Self {
+    fn in_file(kind: ErrorKind, what: &str) -> Self {
         Self::new(CoreError::new(0, kind), what)
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn encoder<'m>(
 /// What keeps the model of texts in `bytes` from being opened, which is described by the texts of
 /// its folder. `place` is where these are.
 pub(crate) fn text_model(bytes: &[u8], source: ModelSource<'_>, place: u64) -> Option<Finding> {
-    let opened = TextSource::of_file("the model", bytes, source);
+    let opened = TextSource::from_file("the model", bytes, source);
     let opened = opened.and_then(|source| source.map(|source| source.open_model()).transpose());
     let failure = opened.err()?;
     let kind = match failure.kind() {
@@ -82,7 +82,7 @@ pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     if strict {
         let missing = DESCRIPTIVE_KEYS.iter().filter(|key| file.metadata_value(key).is_none());
-        findings.extend(missing.map(|key| Finding::of_file(ErrorKind::MissingMetadata, key)));
+        findings.extend(missing.map(|key| Finding::in_file(ErrorKind::MissingMetadata, key)));
     }
     if embd_is_decoder(file) {
         findings.extend(decoder(bytes, file));
@@ -100,7 +100,7 @@ pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
     let weights = SliceWeights::new(bytes, |name| file.tensor(name).map(|it| *it.header()));
     match encoder(&weights, value, place, &mut findings) {
         Some(config) if file.tokens().len() > config.vocabulary => {
-            findings.push(Finding::of_file(ErrorKind::BadVocabulary, "vocab_size"));
+            findings.push(Finding::in_file(ErrorKind::BadVocabulary, "vocab_size"));
         }
         None if file.linear_layout() == LinearLayout::InOut => {
             let offset = file
@@ -130,7 +130,7 @@ fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<Finding> {
         Ok(tokenizer) => tokenizer.count(),
         Err(error) => return Some(Finding::new(error, "tokenizer")),
     };
-    (count > config.vocabulary).then(|| Finding::of_file(ErrorKind::BadVocabulary, "vocab_size"))
+    (count > config.vocabulary).then(|| Finding::in_file(ErrorKind::BadVocabulary, "vocab_size"))
 }
 
 /// Where `part`, which borrows from `bytes`, lies in them.
@@ -143,7 +143,7 @@ fn special(file: &Embd<'_>) -> Option<Finding> {
     let special = file.special()?;
     let tokens = file.tokens().len();
     let beyond = SpecialRole::ALL.iter().find(|role| special.id(**role) as usize >= tokens)?;
-    Some(Finding::of_file(ErrorKind::BadVocabulary, beyond.name()))
+    Some(Finding::in_file(ErrorKind::BadVocabulary, beyond.name()))
 }
 
 /// The sorted index, where there is one, must be that of the tokens.

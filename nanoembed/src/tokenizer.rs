@@ -63,7 +63,7 @@ impl Tokenizer {
         TokenizerOptions::default()
     }
 
-    fn of(opened: &Opened, is_sentencepiece: bool) -> Result<Self> {
+    fn from_opened(opened: &Opened, is_sentencepiece: bool) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let tokenizer = if opened.is_causal() {
             AnyTokenizer::from_causal(opened.causal_tokenizer()?)
@@ -165,7 +165,7 @@ impl TokenizerOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source, is_sentencepiece: bool) -> Result<Tokenizer> {
-        Tokenizer::of(&Opened::within(source, &self.limits)?, is_sentencepiece)
+        Tokenizer::from_opened(&Opened::within(source, &self.limits)?, is_sentencepiece)
     }
 }
 

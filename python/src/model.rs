@@ -193,10 +193,10 @@ impl Model {
     ) -> PyResult<Embedded<'py>> {
         let encoder = self.encoder_for(py, &before, truncate_dim, normalize)?;
         let (precision, role) = (precision(dtype)?, before.role()?);
-        let texts = Texts::of(texts, Policy { strict, nulls })?;
+        let texts = Texts::from_object(texts, Policy { strict, nulls })?;
         let rows = texts.rows()?;
         let given: Vec<&str> = rows.iter().filter_map(|row| row.ok()).collect();
-        let out = out.map(Lent::of).transpose()?;
+        let out = out.map(Lent::from_object).transpose()?;
         let mut writer = Writer::new(precision, (rows.len(), encoder.dimensions()), out)?;
         let mut status = Vec::with_capacity(rows.len());
         let mut tokens = Vec::with_capacity(rows.len() * size_of::<u32>());
@@ -252,7 +252,7 @@ impl Model {
             Some(0) => None,
             asked => tokenizer.limit(asked).or_exception(py)?,
         };
-        let texts = Texts::of(texts, Policy { strict, nulls })?;
+        let texts = Texts::from_object(texts, Policy { strict, nulls })?;
         let rows = texts.rows()?;
         let encoded = py.detach(|| {
             let encode = |row: &Row<'_>| {
@@ -283,7 +283,7 @@ impl Model {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(usize, f32)>> {
         let model = self.cross_encoder()?;
-        let texts = Texts::of(texts, Policy::STRICT)?;
+        let texts = Texts::from_object(texts, Policy::STRICT)?;
         let given = all_texts(&texts)?;
         let pool = self.threads.pool()?;
         let ranked = watched(py, &pool, progress.as_ref(), |observer| {
@@ -303,7 +303,7 @@ impl Model {
     ) -> PyResult<Vec<(Vec<f32>, Vec<f32>)>> {
         let model = self.cross_encoder()?;
         let (queries, texts) =
-            (Texts::of(queries, Policy::STRICT)?, Texts::of(texts, Policy::STRICT)?);
+            (Texts::from_object(queries, Policy::STRICT)?, Texts::from_object(texts, Policy::STRICT)?);
         let (queries, texts) = (all_texts(&queries)?, all_texts(&texts)?);
         if queries.len() != texts.len() {
             let message = format!("{} queries and {} texts", queries.len(), texts.len());

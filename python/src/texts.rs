@@ -61,7 +61,7 @@ enum Held {
 impl Texts {
     /// The texts of an Arrow column, or of anything that is iterated over. The first item that is
     /// no text raises as `policy` says.
-    pub(crate) fn of(texts: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Self> {
+    pub(crate) fn from_object(texts: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Self> {
         let held = match arrays(texts)? {
             Some(arrays) => Held::Arrow(arrays),
             None => Held::Strings(strings(texts, policy)?),

@@ -22,7 +22,7 @@ pub(super) enum Measure {
 }
 
 impl Measure {
-    fn of(self, scored: Scored) -> f32 {
+    fn similarity(self, scored: Scored) -> f32 {
         match self {
             Self::Cosine => scored.cosine(),
             Self::Angular => scored.angular(),
@@ -67,7 +67,7 @@ impl Printer {
         for &scored in found {
             let word = words.word(scored.row).map_err(|error| opened.failure(error))?;
             let word = String::from_utf8_lossy(word);
-            let similarity = self.measure.of(scored);
+            let similarity = self.measure.similarity(scored);
             if self.json {
                 self.lines.json(&Neighbour { query, word: &word, similarity })?;
             } else {

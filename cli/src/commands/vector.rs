@@ -267,8 +267,8 @@ impl Output {
         let format = form_of(&command.output, asked, Format::Text)?;
         let file = create(&command.output, format == Format::Npy)?;
         Ok(match format {
-            Format::Text => Self::Text(Lines::of(file)),
-            Format::Jsonl => Self::Json(Lines::of(file)),
+            Format::Text => Self::Text(Lines::new(file)),
+            Format::Jsonl => Self::Json(Lines::new(file)),
             Format::Npy => Self::Npy { rows: npy::Rows::new(cols), cols, file },
         })
     }

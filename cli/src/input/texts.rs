@@ -45,7 +45,7 @@ pub(crate) struct Item {
 
 impl Item {
     /// An item of `lines`' current line.
-    fn of(lines: &Lines, file: &Arc<str>) -> Self {
+    fn new(lines: &Lines, file: &Arc<str>) -> Self {
         Self {
             text: None,
             index: 0,
@@ -77,11 +77,11 @@ impl Reader {
             Ok(Some(line)) => line,
             Ok(None) => return Ok(None),
             Err(failure) => {
-                let item = Item::of(lines, file);
+                let item = Item::new(lines, file);
                 return self.or_else(item, failure).map(Some);
             }
         };
-        let item = Item::of(lines, file);
+        let item = Item::new(lines, file);
         let Some(members) = &self.members else {
             return Ok(Some(Item { text: Some(line), ..item }));
         };
@@ -150,7 +150,7 @@ impl Texts {
 
     /// What `next` gives, until it gives no more.
     #[cfg(feature = "parquet")]
-    pub(crate) fn of_table(
+    pub(crate) fn from_table(
         next: impl FnMut() -> Result<Option<Vec<Item>>> + 'static,
         keeps_nulls: bool,
     ) -> Self {

@@ -51,6 +51,6 @@ impl LineArgs {
     }
 
     pub(crate) fn create(&self) -> Result<Lines<NewFile>> {
-        Ok(Lines::of(create(&self.output, false)?))
+        Ok(Lines::new(create(&self.output, false)?))
     }
 }

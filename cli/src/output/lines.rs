@@ -37,7 +37,7 @@ impl Lines<anstream::AutoStream<io::StdoutLock<'static>>> {
 
 impl Lines<NewFile> {
     /// Lines of a file that appears when [`commit`](Self::commit) is called.
-    pub(crate) fn of(file: NewFile) -> Self {
+    pub(crate) fn new(file: NewFile) -> Self {
         Self { name: file.name(), is_shown: file.is_stream(), to: BufWriter::new(file) }
     }
 

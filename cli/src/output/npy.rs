@@ -57,11 +57,11 @@ pub(crate) struct Rows {
 
 impl Rows {
     pub(crate) fn new(width: usize) -> Self {
-        Self::of(F32, width)
+        Self::with_element(F32, width)
     }
 
     /// Rows of elements of another type, as NumPy calls it.
-    pub(crate) fn of(element: &'static str, width: usize) -> Self {
+    pub(crate) fn with_element(element: &'static str, width: usize) -> Self {
         Self { rows: SpooledTempFile::new(MEMORY_BYTES), count: 0, width, element }
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// The limits of a model that embeds.
-    pub(crate) fn of(encoder: &Encoder) -> Self {
+    pub(crate) fn new(encoder: &Encoder) -> Self {
         Self { used: encoder.max_tokens(), most: encoder.positions() }
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Stored<'v> {
 }
 
 impl<'v> Stored<'v> {
-    pub(crate) fn of(vector: &'v [f32], precision: Precision) -> Self {
+    pub(crate) fn new(vector: &'v [f32], precision: Precision) -> Self {
         let mut scale = None;
         let numbers = match precision {
             Precision::F32 => Numbers::F32(vector),
@@ -81,7 +81,7 @@ pub(crate) const fn numpy_name(precision: Precision) -> &'static str {
 
 /// The bytes of a vector, little-endian.
 pub(crate) fn bytes(vector: &[f32], precision: Precision) -> Vec<u8> {
-    match Stored::of(vector, precision).numbers {
+    match Stored::new(vector, precision).numbers {
         Numbers::F32(numbers) => numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
         Numbers::F16(numbers) => {
             numbers.iter().flat_map(|x| nanoembed::f16::from_f32(*x).to_le_bytes()).collect()

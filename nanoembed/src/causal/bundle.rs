@@ -37,7 +37,7 @@ impl Bundle {
             return Ok(None);
         }
         let folder = folder_of(path);
-        let Some(settings) = DecoderSettings::of(&folder, None)? else {
+        let Some(settings) = DecoderSettings::from_folder(&folder, None)? else {
             if is_uqff && !folder.join("config.json").exists() {
                 return Err(missing_config(path));
             }
@@ -58,14 +58,14 @@ impl Bundle {
 
     /// The prompts that the folder has.
     pub fn prompts(&self) -> Result<Prompts> {
-        Prompts::of_decoder(&self.folder)
+        Prompts::from_decoder_folder(&self.folder)
     }
 
     /// Refuses to embed as the folder's `modules.json` says, and to cut texts elsewhere than at
     /// their ends: that is done for encoders alone.
     pub(crate) fn check_embeds(&self) -> Result<()> {
         if !self.folder.join(MODULES).exists() {
-            let texts = FolderTexts::of(&self.folder);
+            let texts = FolderTexts::new(&self.folder);
             return texts.read(|texts| TokenizerConfig::read(texts, "")?.check_truncation());
         }
         let message = "how this model embeds is not done here for decoders: modules, pooling and the most tokens";

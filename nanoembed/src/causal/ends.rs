@@ -36,7 +36,7 @@ pub(super) struct FolderEnds {
 
 impl FolderEnds {
     /// Those of `folder`, whose `config.json` is `config`, read from `path`.
-    pub(super) fn of(
+    pub(super) fn from_folder(
         folder: &Path,
         path: &Path,
         (config, family): (&Value, DecoderFamily),

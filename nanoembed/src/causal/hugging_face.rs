@@ -37,7 +37,7 @@ pub struct DecoderSettings {
 
 impl DecoderSettings {
     /// The decoder of `folder` by its `config.json` or another; `None` if it is none.
-    pub fn of(folder: &Path, config: Option<&Path>) -> Result<Option<Self>> {
+    pub fn from_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Self>> {
         let path = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
         let Some((config, text)) = read_json_text(&path)? else { return Ok(None) };
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
@@ -45,7 +45,7 @@ impl DecoderSettings {
         if family.has_encoders() && is_encoder(folder, &config) {
             return Ok(None);
         }
-        FolderTexts::of(folder).read(|texts| refuse_adapter(texts, ""))?;
+        FolderTexts::new(folder).read(|texts| refuse_adapter(texts, ""))?;
         config::read_text(&JsonText::new(&path, text), |read| {
             Ok(Some(Self {
                 folder: folder.to_owned(),
@@ -169,7 +169,7 @@ impl DecoderSettings {
 
     /// The tokenizer of the folder.
     pub fn tokenizer(&self) -> Result<Tokenizer<'static>> {
-        let ends = FolderEnds::of(&self.folder, &self.path, (&self.config, self.family))?;
+        let ends = FolderEnds::from_folder(&self.folder, &self.path, (&self.config, self.family))?;
         folder_tokenizer::read(&self.folder, ends, self.sizes.vocabulary)
     }
 }

@@ -49,7 +49,7 @@ impl Around {
 }
 
 /// From a serialized SentencePiece model and the tokens that a folder of Hugging Face adds to it.
-pub fn of_hugging_face(
+pub fn from_hugging_face(
     model: Vec<u8>,
     added: AddedTokens,
 ) -> Result<Tokenizer<'static>, CoreError> {

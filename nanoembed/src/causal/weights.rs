@@ -41,7 +41,7 @@ enum Place<'f> {
 
 impl<'f> ModelWeights<'f> {
     /// The tensors of one file.
-    pub(crate) fn of_file(
+    pub(crate) fn from_file(
         bytes: &'f [u8],
         tensors: impl Iterator<Item = TensorView<'f>>,
     ) -> ModelWeights<'f> {

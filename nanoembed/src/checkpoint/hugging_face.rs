@@ -69,7 +69,7 @@ impl Folder {
     /// Opens the folder `path`, or the folder that the safetensors or UQFF file `path` lies in.
     pub fn open(path: &Path) -> Result<Self> {
         if is_uqff_name(path) {
-            return Self::of_uqff(path);
+            return Self::from_uqff(path);
         }
         if path.is_file() {
             let weights = Weights::Safetensors(vec![(path.to_owned(), Mapped::open(path)?)]);
@@ -77,7 +77,7 @@ impl Folder {
         }
         let Some(names) = safetensors_in(path)? else {
             if let Some(uqff) = uqff_in(path)? {
-                return Self::of_uqff(&uqff);
+                return Self::from_uqff(&uqff);
             }
             let missing = || {
                 let single = path.join(WEIGHTS);
@@ -92,7 +92,7 @@ impl Folder {
     }
 
     /// Opens a UQFF file, with what is not quantised beside it, and dequantises all of it.
-    fn of_uqff(path: &Path) -> Result<Self> {
+    fn from_uqff(path: &Path) -> Result<Self> {
         let files = ModelFiles::open(path)?;
         let folder = files.folder();
         let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
@@ -116,7 +116,7 @@ impl Folder {
     /// Reads settings and vocabulary, and finds the encoder's tensors.
     pub fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
         let tokenizer = FolderTokenizer::read(&self.path)?;
-        let settings = Settings::of_folder(&self.path, config, &tokenizer)?;
+        let settings = Settings::from_folder(&self.path, config, &tokenizer)?;
         let vocabulary = tokenizer.vocabulary;
         let mut found = self.tensors()?;
         strip_prefix(&mut found);

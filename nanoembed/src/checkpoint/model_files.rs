@@ -75,7 +75,7 @@ impl ModelFiles {
     }
 
     fn name_layers(&self, contents: &mut Contents<'_>, config: &Path) -> Result<()> {
-        let names = Numbered::of_config(config, contents.layers.len())?;
+        let names = Numbered::from_config(config, contents.layers.len())?;
         for tensor in &mut contents.tensors {
             let (number, part) = tensor.name.split_once('.').unwrap_or((&tensor.name, "weight"));
             let number: Option<u32> = number.parse().ok();

@@ -39,7 +39,7 @@ impl Settings {
             self.pooling = bert_pooling(modules).map_err(refuse)?.to_owned();
             self.normalize = modules.normalize;
         }
-        self.prompts = Prompts::of_folder(texts, &model)?;
+        self.prompts = Prompts::from_folder(texts, &model)?;
         Ok(())
     }
 }

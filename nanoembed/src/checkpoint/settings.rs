@@ -45,13 +45,13 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the settings of the model in `folder`, whose tokenizer's files have been read.
-    pub fn of_folder(
+    pub fn from_folder(
         folder: &Path,
         config: Option<&Path>,
         tokenizer: &FolderTokenizer,
     ) -> Result<Self> {
         let usual = folder.join("config.json");
-        let mut settings = Self::of_config(config.unwrap_or(&usual))?;
+        let mut settings = Self::from_config(config.unwrap_or(&usual))?;
         settings.tokenizer(tokenizer);
         let texts = FolderTexts::with_config(folder, config);
         settings.sentence_transformer(&texts, &tokenizer.vocabulary)?;
@@ -62,7 +62,7 @@ impl Settings {
     }
 
     /// Reads the sizes from a `config.json`; everything else is what most models do.
-    pub fn of_config(path: &Path) -> Result<Self> {
+    pub fn from_config(path: &Path) -> Result<Self> {
         let FamilyModel { family, config, .. } = read_config_file(path)?;
         if family != "bert" || config.feed_forward != Config::BERT.feed_forward {
             let message = "the file is of a model whose settings this form has no words for";

@@ -78,7 +78,7 @@ impl WeightsFile {
             return Err(text_model_is_final(&self.path, ".weights"));
         }
         let settings = match beside.config {
-            Some(config) => Settings::of_config(config)?,
+            Some(config) => Settings::from_config(config)?,
             None => self.settings(&file)?,
         };
         let transposed = self.is_transposed(&file, &settings)?;

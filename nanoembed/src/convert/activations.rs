@@ -70,7 +70,7 @@ impl Calibration {
 
     /// Runs a model of texts, whose tensors are called so, in f32 over `texts`. `name` is the
     /// model's in messages.
-    pub(crate) fn of_texts(
+    pub(crate) fn from_texts(
         model: TransformerModel<ModelWeights<'_>>,
         (naming, name): (Naming, &str),
         texts: &[String],
@@ -104,11 +104,11 @@ pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
         range: CodeRange::Full,
     };
     let tokens = checkpoint.tokens();
-    let source = weights_file::Source::of(checkpoint, &tokens);
+    let source = weights_file::Source::from_checkpoint(checkpoint, &tokens);
     weights_file::write(&source, &storage, &metadata, &mut writer, NAME, &Progress::silent())?;
     let file = writer.into_inner().map_err(|error| Error::writing(NAME, error.error()))?;
     (&file).rewind().map_err(|error| Error::writing(NAME, &error))?;
-    Mapped::of(file).map_err(|error| Error::reading(NAME, &error))
+    Mapped::from_file(file).map_err(|error| Error::reading(NAME, &error))
 }
 
 /// The sums of squares by place and column, and the number of rows.

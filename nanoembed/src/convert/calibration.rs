@@ -19,7 +19,7 @@ pub struct Calibration {
 
 impl Calibration {
     /// The calibration that mean squares of columns give.
-    pub fn of_squares<'s>(
+    pub fn from_squares<'s>(
         naming: Naming,
         places: impl Iterator<Item = (Place, &'s [f32])>,
     ) -> Self {

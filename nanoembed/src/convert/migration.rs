@@ -162,7 +162,7 @@ impl Migration {
             .with_hint("give `--names FILE` (JSON `{\"0\": \"lm_head\", …}`), or, for Llama, Mistral, Qwen2, EmbeddingGemma and Qwen3-Embedding, `--config config.json`"));
         };
         let count = contents.layers.len();
-        let names = Numbered::of_config(&config, count)?;
+        let names = Numbered::from_config(&config, count)?;
         names.check_count(count).map_err(|failure| failure.at(set.name()))?;
         for layer in &contents.layers {
             let number = layer.name.parse().unwrap_or(u32::MAX);

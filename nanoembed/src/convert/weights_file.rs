@@ -94,7 +94,7 @@ pub struct Further {
 
 impl<'a> Source<'a> {
     /// An encoder, whose tokens are `tokens`, with an index over them.
-    pub fn of(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Self {
+    pub fn from_checkpoint(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Self {
         let special = checkpoint.vocabulary.as_ref().map(|vocabulary| vocabulary.special);
         Self {
             name: &checkpoint.name,
@@ -245,7 +245,7 @@ pub fn write(
         writer.finish()?;
         Ok(file_bytes)
     })();
-    let file_bytes = Error::of_written(written, sink.take_error(), name, source.name)?;
+    let file_bytes = Error::from_written(written, sink.take_error(), name, source.name)?;
     Ok(Written { file_bytes, tally })
 }
 

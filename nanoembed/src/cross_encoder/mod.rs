@@ -112,7 +112,7 @@ impl CrossEncoder {
         CrossEncoderOptions::default()
     }
 
-    pub(crate) fn of(opened: &Opened, options: &CrossEncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(opened: &Opened, options: &CrossEncoderOptions) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let other = || {
             Error::input(ErrorKind::OtherModel, "the model does not compare two texts")

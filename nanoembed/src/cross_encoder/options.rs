@@ -43,6 +43,6 @@ impl CrossEncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<CrossEncoder> {
-        CrossEncoder::of(&Opened::within(source, &self.limits)?, self)
+        CrossEncoder::from_opened(&Opened::within(source, &self.limits)?, self)
     }
 }

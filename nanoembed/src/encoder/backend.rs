@@ -19,7 +19,7 @@ pub struct Length {
 }
 
 impl Length {
-    pub(super) const fn of(tokens: &Tokens) -> Self {
+    pub(super) const fn from_tokens(tokens: &Tokens) -> Self {
         Self { tokens: tokens.ids.len(), truncated: tokens.truncated }
     }
 }

@@ -169,7 +169,7 @@ impl Encoder {
     ///
     /// If memory is refused.
     pub fn session(&self) -> Result<Session> {
-        Session::of(self)
+        Session::new(self)
     }
 
     /// Cuts vectors of the model, one behind the other, to the length that was asked for.

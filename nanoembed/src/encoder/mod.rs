@@ -126,7 +126,7 @@ impl Encoder {
         EncoderOptions::default()
     }
 
-    pub(crate) fn of(opened: Opened, options: &EncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(opened: Opened, options: &EncoderOptions) -> Result<Self> {
         let prompts = opened.prompts();
         let source = Arc::clone(opened.source());
         let backend = backend(opened, options)?;
@@ -257,7 +257,7 @@ fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
 /// The model in what was opened, ready to run as `options` say.
 fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
     if opened.is_causal() {
-        return Ok(Box::new(CausalEncoder::of(opened.causal_to_embed()?, options)?));
+        return Ok(Box::new(CausalEncoder::new(opened.causal_to_embed()?, options)?));
     }
     if options.pooling.is_some() {
         let message = "is for decoders; an encoder's file says its own";
@@ -271,7 +271,7 @@ fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>>
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
     let model = AnyEncoder::from_bert(model, opened.prompts()?.into_core());
-    Ok(Box::new(TextEncoder::of(model, options, opened.source().name())?))
+    Ok(Box::new(TextEncoder::new(model, options, opened.source().name())?))
 }
 
 /// A model of texts, ready to run as `options` say.
@@ -297,5 +297,5 @@ fn text_backend(
             "`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes",
         ));
     }
-    Ok(Box::new(TextEncoder::of(source.open()?, options, &source.name())?))
+    Ok(Box::new(TextEncoder::new(source.open()?, options, &source.name())?))
 }

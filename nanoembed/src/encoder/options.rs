@@ -147,6 +147,6 @@ impl EncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<Encoder> {
-        Encoder::of(Opened::within(source, &self.limits)?, self)
+        Encoder::from_opened(Opened::within(source, &self.limits)?, self)
     }
 }

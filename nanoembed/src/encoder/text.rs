@@ -34,7 +34,7 @@ pub(super) struct TextEncoder {
 
 impl TextEncoder {
     /// Makes the model called `name` ready to run as `options` say.
-    pub(super) fn of(
+    pub(super) fn new(
         model: AnyEncoder<Bytes, ModelWeights<'static>>,
         options: &EncoderOptions,
         name: &str,
@@ -124,7 +124,7 @@ impl TextEncoder {
             }
             // A table's sessions take no memory.
             let tokens = self.embed_one(&mut self.any_session()?, text, skipped, row)?;
-            Ok(Length::of(&tokens))
+            Ok(Length::from_tokens(&tokens))
         });
         let lengths = lengths.collect::<Result<_, CoreError>>()?;
         observer.advance(texts.len() as u64);
@@ -168,7 +168,10 @@ impl TextEncoder {
             };
             batches.par_iter().with_max_len(1).map(embed).collect::<Result<_, CoreError>>()?
         };
-        Ok(Batch { values: vectors.concat(), lengths: tokens.iter().map(Length::of).collect() })
+        Ok(Batch {
+            values: vectors.concat(),
+            lengths: tokens.iter().map(Length::from_tokens).collect(),
+        })
     }
 }
 

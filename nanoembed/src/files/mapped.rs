@@ -50,11 +50,11 @@ impl Mapped {
     }
 
     fn file(path: &Path) -> io::Result<Self> {
-        Self::of(whole_file::open(path)?)
+        Self::from_file(whole_file::open(path)?)
     }
 
     /// The content of an open file: as many bytes as it tells, as checks of its length hold for those.
-    pub fn of(file: File) -> io::Result<Self> {
+    pub fn from_file(file: File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if metadata.len() <= READ_UP_TO || !CAN_MAP {
             let mut bytes = Vec::new();

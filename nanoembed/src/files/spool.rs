@@ -37,7 +37,7 @@ impl Spool {
             use std::io::Seek;
             let mut file = file;
             file.rewind()?;
-            Mapped::of(file)
+            Mapped::from_file(file)
         })();
         rewound.map_err(|error| failed(&error))
     }

@@ -17,17 +17,17 @@ pub struct Prompts(folder::Prompts);
 
 impl Prompts {
     /// Those of the folder of a model that continues texts.
-    pub(crate) fn of_decoder(folder: &Path) -> Result<Self> {
-        FolderTexts::of(folder).read(|texts| folder::Prompts::read(texts)).map(Self)
+    pub(crate) fn from_decoder_folder(folder: &Path) -> Result<Self> {
+        FolderTexts::new(folder).read(|texts| folder::Prompts::read(texts)).map(Self)
     }
 
     /// Those of the folder of the model of texts that `model` describes.
-    pub(crate) fn of_folder(texts: &FolderTexts, model: &FolderModel) -> Result<Self> {
+    pub(crate) fn from_folder(texts: &FolderTexts, model: &FolderModel) -> Result<Self> {
         texts.read(|texts| model.prompts(texts)).map(Self)
     }
 
     /// These.
-    pub(crate) const fn of(prompts: folder::Prompts) -> Self {
+    pub(crate) const fn from_core(prompts: folder::Prompts) -> Self {
         Self(prompts)
     }
 
@@ -52,7 +52,7 @@ impl Prompts {
     }
 
     /// Those of a model's file.
-    pub(crate) fn of_model(model: &ModelSource<'_>) -> Self {
+    pub(crate) fn from_source(model: &ModelSource<'_>) -> Self {
         Self(folder::Prompts::of_source(model))
     }
 

@@ -56,13 +56,13 @@ impl Allowed {
 }
 
 impl FolderTexts {
-    pub(crate) fn of(folder: &Path) -> Self {
+    pub(crate) fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), config: None, allowed: Arc::default() }
     }
 
     /// The same, but `config` is read for `config.json`.
     pub(crate) fn with_config(folder: &Path, config: Option<&Path>) -> Self {
-        Self { config: config.map(Path::to_owned), ..Self::of(folder) }
+        Self { config: config.map(Path::to_owned), ..Self::new(folder) }
     }
 
     /// The same, but unknown members of these names are passed over.

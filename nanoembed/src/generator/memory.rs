@@ -37,7 +37,7 @@ const MERGE_HINT: &str =
 /// structure and the tokens are kept in memory.
 pub(crate) fn open_stored(path: &Path, limits: &Limits) -> Result<Causal> {
     let refuse =
-        |kind, message: &str| Error::new(kind, message).of_argument("memory").at(name_of(path));
+        |kind, message: &str| Error::new(kind, message).with_argument("memory").at(name_of(path));
     if Bundle::open(path)?.is_some() {
         return Err(refuse(Kind::Usage, "is for models in one file, which has everything in it")
             .with_hint("`nanoembed convert FOLDER OUT.amb` or `migrate IN.uqff OUT.gguf --like ORIGINAL.gguf` makes one"));
@@ -45,7 +45,8 @@ pub(crate) fn open_stored(path: &Path, limits: &Limits) -> Result<Causal> {
     let file = OnDisk::open(path)?;
     limits.check_file_bytes(file.len(), &name_of(path))?;
     let structure = structure::read(&file).map_err(|error| Error::in_file(name_of(path), error))?;
-    let opened = Opened::of(Source::structure(name_of(path), structure)).and_then(Opened::causal);
+    let opened =
+        Opened::from_source(Source::structure(name_of(path), structure)).and_then(Opened::causal);
     let split = Kind::Core(ErrorKind::SplitFile);
     opened.and_then(|model| model.stored(file)).map_err(|error| match error.kind() == split {
         true => refuse(split, "is for models in one file, and this is a part of one")
@@ -72,7 +73,7 @@ pub(crate) fn plan(
         let plan = LlamaPlan { tokens, positions, tile_bytes: 0, activations };
         let needed = model.session_bytes(&plan).map_err(|error| {
             Error::input(error.kind(), format!("is refused: {}", error.message()))
-                .of_argument("memory")
+                .with_argument("memory")
         })?;
         least = taken.saturating_add(needed).saturating_add(row);
         if let Some(room) = budget.checked_sub(least) {

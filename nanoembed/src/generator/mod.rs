@@ -115,10 +115,10 @@ impl Generator {
     ///
     /// What is wrong with the file or the model in it.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
-        Self::of(Opened::of(Source::from_bytes(bytes))?)
+        Self::from_opened(Opened::from_source(Source::from_bytes(bytes))?)
     }
 
-    pub(crate) fn of(opened: Opened) -> Result<Self> {
+    pub(crate) fn from_opened(opened: Opened) -> Result<Self> {
         Self::with(opened, GeneratorOptions::default())
     }
 

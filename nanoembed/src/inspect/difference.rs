@@ -184,7 +184,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(a: &[f32], b: &[f32]) -> Self {
+    fn new(a: &[f32], b: &[f32]) -> Self {
         a.iter().zip(b).fold(Self::default(), |sums, (a, b)| {
             let (a, b) = (f64::from(*a), f64::from(*b));
             let error = (a - b).abs();
@@ -220,7 +220,7 @@ fn pair(left: &Stored<'_>, right: &Stored<'_>) -> Result<Difference> {
         let mut b = a.clone();
         left.read(first, &mut a)?;
         right.read(first, &mut b)?;
-        Ok::<_, Error>(Sums::of(&a, &b))
+        Ok::<_, Error>(Sums::new(&a, &b))
     };
     // Waking threads takes longer than a small tensor does, and a file may have thousands of them.
     let sums = match elements.div_ceil(PIECE) {

@@ -43,7 +43,7 @@ pub fn is_table(layer: &str) -> bool {
 
 impl Embedder {
     /// Reads a `config.json`; `None` if it is of another family.
-    pub fn of_config(path: &Path) -> Result<Option<Self>> {
+    pub fn from_config(path: &Path) -> Result<Option<Self>> {
         let text = crate::files::whole_file::read_text(path)
             .map_err(|error| Error::reading(name_of(path), &error))?;
         let Ok(config) = Value::parse(&text, 0) else { return Ok(None) };
@@ -53,7 +53,7 @@ impl Embedder {
         }
         let fault = |fault: Fault<'_>| {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
-            FolderTexts::of(&folder_of(path)).explained(&FolderFault::new(&file, fault))
+            FolderTexts::new(&folder_of(path)).explained(&FolderFault::new(&file, fault))
         };
         nanoembed_core::model::read_config(config)
             .map(|model| Some(Self(Box::new(model.config))))
@@ -110,7 +110,7 @@ mod tests {
 
     fn embedder() -> Embedder {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models/qwen3_embedding");
-        Embedder::of_config(&Path::new(folder).join("config.json")).unwrap().unwrap()
+        Embedder::from_config(&Path::new(folder).join("config.json")).unwrap().unwrap()
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn other_families_are_none() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/models/bert_cased");
-        let found = Embedder::of_config(&Path::new(folder).join("config.json"));
+        let found = Embedder::from_config(&Path::new(folder).join("config.json"));
         assert_eq!(found.unwrap(), None);
     }
 }

@@ -81,7 +81,7 @@ pub fn order_of(architecture: Option<GgufArchitecture>) -> Order {
 
 impl Llama {
     /// Reads a `config.json` of Hugging Face.
-    pub fn of_config(path: &Path) -> Result<Self> {
+    pub fn from_config(path: &Path) -> Result<Self> {
         let text = crate::files::whole_file::read_text(path)
             .map_err(|error| Error::reading(name_of(path), &error))?;
         let refuse = |kind, message: String| Error::input(kind, message).at(name_of(path));
@@ -120,7 +120,7 @@ impl Llama {
     }
 
     /// Reads the metadata of a GGUF file.
-    pub fn of_gguf(gguf: &Gguf<'_>, file: &str) -> Result<Self> {
+    pub fn from_gguf(gguf: &Gguf<'_>, file: &str) -> Result<Self> {
         let refuse = |kind, message: String| Error::input(kind, message).at(file);
         let kind = gguf_architecture(gguf).unwrap_or("unnamed");
         let architecture = GgufArchitecture::from_name(kind);

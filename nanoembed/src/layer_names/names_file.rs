@@ -21,8 +21,8 @@ impl NamesFile {
         let text = crate::files::whole_file::read_text(path)
             .map_err(|error| Error::reading(name_of(path), &error))?;
         let names = match text.trim_start().chars().next() {
-            Some('{' | '[') => of_json(&text),
-            _ => of_lines(&text),
+            Some('{' | '[') => names_from_json(&text),
+            _ => names_from_lines(&text),
         };
         let names = names.map_err(|message| {
             Error::input(ErrorKind::BadField, message)
@@ -46,7 +46,7 @@ impl NamesFile {
 
 type Names = std::result::Result<BTreeMap<u32, String>, String>;
 
-fn of_json(text: &str) -> Names {
+fn names_from_json(text: &str) -> Names {
     let parsed: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let pairs: Vec<(String, &Value)> = match &parsed {
         Value::Object(members) => members.iter().map(|(key, value)| (key.clone(), value)).collect(),
@@ -63,7 +63,7 @@ fn of_json(text: &str) -> Names {
     unique(names)
 }
 
-fn of_lines(text: &str) -> Names {
+fn names_from_lines(text: &str) -> Names {
     let mut names = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -106,19 +106,19 @@ mod tests {
 
     #[test]
     fn json_and_lines_mean_the_same() {
-        let json = of_json(r#"{"0": "lm_head.weight", "2": "model.x"}"#).unwrap();
-        let lines = of_lines("# layers\n0 = lm_head\n\n2\tmodel.x  # the other\n").unwrap();
+        let json = names_from_json(r#"{"0": "lm_head.weight", "2": "model.x"}"#).unwrap();
+        let lines = names_from_lines("# layers\n0 = lm_head\n\n2\tmodel.x  # the other\n").unwrap();
         assert_eq!(json, lines);
-        assert_eq!(of_json(r#"["lm_head"]"#).unwrap()[&0], "lm_head");
+        assert_eq!(names_from_json(r#"["lm_head"]"#).unwrap()[&0], "lm_head");
     }
 
     #[test]
     fn what_is_wrong_is_told() {
         for text in ["x y", "0", "0 a\n0 b", "0 a\n1 a", "-1 a"] {
-            assert!(of_lines(text).is_err(), "{text}");
+            assert!(names_from_lines(text).is_err(), "{text}");
         }
         for text in [r#"{"0": 1}"#, "[[]]", "{", r#"{"0": ""}"#] {
-            assert!(of_json(text).is_err(), "{text}");
+            assert!(names_from_json(text).is_err(), "{text}");
         }
     }
 }

@@ -18,14 +18,14 @@ pub enum Numbered {
 impl Numbered {
     /// By the `config.json` of a model of which `count` layers are there. Some families are decoders
     /// and embedding models, which have no output layer.
-    pub fn of_config(config: &Path, count: usize) -> Result<Self> {
-        let embedder = Embedder::of_config(config);
+    pub fn from_config(config: &Path, count: usize) -> Result<Self> {
+        let embedder = Embedder::from_config(config);
         if let Ok(Some(embedder)) = &embedder
             && embedder.numbered() == count as u64
         {
             return Ok(Self::Embedder(embedder.clone()));
         }
-        match (Llama::of_config(config), embedder) {
+        match (Llama::from_config(config), embedder) {
             (Ok(decoder), Ok(None)) => Ok(Self::Decoder(decoder)),
             (Ok(decoder), _) if decoder.numbered() == count as u64 => Ok(Self::Decoder(decoder)),
             (_, Ok(Some(embedder))) => {

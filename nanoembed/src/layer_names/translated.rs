@@ -17,7 +17,7 @@ pub type Changed = (Place, Dtype);
 /// that are others go to `spool`. Returns where they lie there, tensor by tensor. Other files and
 /// architectures stay as they are.
 pub fn rename(contents: &mut Contents<'_>, spool: &mut Spool) -> Result<Vec<Option<Changed>>> {
-    let llama = contents.gguf.first().and_then(|gguf| Llama::of_gguf(gguf, "").ok());
+    let llama = contents.gguf.first().and_then(|gguf| Llama::from_gguf(gguf, "").ok());
     let Some(llama) = llama else { return Ok(Vec::new()) };
     let mut places = Vec::new();
     for tensor in &mut contents.tensors {

@@ -40,20 +40,21 @@ impl Opened {
     /// Looks into a model's files, if they are not larger than `limits` allow.
     pub(crate) fn within(source: Source, limits: &Limits) -> Result<Self> {
         limits.check_file_bytes(source.bytes(), source.name())?;
-        Self::of(source)
+        Self::from_source(source)
     }
 
     /// Looks into a model's files.
-    pub(crate) fn of(source: Source) -> Result<Self> {
+    pub(crate) fn from_source(source: Source) -> Result<Self> {
         let source = Arc::new(source);
         // SAFETY: the source lies on the heap and does not move as long as the `Arc` lives, which
         // stays beside all that borrows from it: in this type until it is taken apart, and then in
         // `Causal` and `Tokenizer`, which hand out nothing that outlives them.
         let borrowed: &'static Source = unsafe { &*Arc::as_ptr(&source) };
-        let parsed = Parsed::of(borrowed.content()).map_err(|error| source.failure(error))?;
+        let parsed =
+            Parsed::from_content(borrowed.content()).map_err(|error| source.failure(error))?;
         let parsed = match parsed {
             Parsed::Model(bytes, model) => {
-                match TextSource::of_file(source.name(), bytes, *model)? {
+                match TextSource::from_file(source.name(), bytes, *model)? {
                     Some(text) => Parsed::Text(text),
                     None => Parsed::Model(bytes, model),
                 }
@@ -87,7 +88,7 @@ impl Opened {
     /// The prompts that the model has.
     pub(crate) fn prompts(&self) -> Result<Prompts> {
         Ok(match &self.parsed {
-            Parsed::Model(_, model) => Prompts::of_model(model),
+            Parsed::Model(_, model) => Prompts::from_source(model),
             Parsed::Bundle(bundle) => return bundle.prompts(),
             Parsed::Text(text) => return text.prompts(),
             Parsed::Other(..) => Prompts::default(),
@@ -188,7 +189,7 @@ impl Opened {
 }
 
 impl<'f> Parsed<'f> {
-    fn of(content: &'f Content) -> Result<Self, CoreError> {
+    fn from_content(content: &'f Content) -> Result<Self, CoreError> {
         let bytes = match content {
             Content::Bundle(bundle) => return Ok(Self::Bundle(bundle)),
             Content::Folder(folder) => return Ok(Self::Text(TextSource::Folder(folder))),

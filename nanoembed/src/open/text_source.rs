@@ -32,7 +32,7 @@ pub(crate) struct NamedFile<'f> {
 impl<'f> TextSource<'f> {
     /// The model in the file called `name`; `None` if the file keeps no texts of a folder and is no
     /// GGUF file with an encoder.
-    pub(crate) fn of_file(
+    pub(crate) fn from_file(
         name: &str,
         bytes: &'f [u8],
         source: ModelSource<'f>,
@@ -70,7 +70,7 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.prompts(),
             Self::File(file) => {
-                file.text.prompts().map(Prompts::of).map_err(|fault| file.failure(&fault))
+                file.text.prompts().map(Prompts::from_core).map_err(|fault| file.failure(&fault))
             }
         }
     }

@@ -48,7 +48,7 @@ impl Form {
             return Some(Self::Fasttext);
         }
         let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-        let mut lines = SampledLines::of(text, at_end);
+        let mut lines = SampledLines::new(text, at_end);
         let first = lines.next()?;
         if has_controls(first.bytes) {
             return None;
@@ -77,7 +77,7 @@ impl Form {
     }
 
     /// The form that a file's name stands for.
-    pub fn of_name(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
         Some(match ending.as_str() {
             "fifu" => Self::Finalfusion,
@@ -209,7 +209,7 @@ impl<'h> Line<'h> {
 pub fn most_common_cols(head: &[u8]) -> Option<usize> {
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let mut counts: Vec<(usize, usize)> = Vec::new();
-    for line in SampledLines::of(text, false).filter(|line| line.is_whole).take(VOTING_ROWS) {
+    for line in SampledLines::new(text, false).filter(|line| line.is_whole).take(VOTING_ROWS) {
         let Some(cols) = line.cols() else { continue };
         match counts.iter_mut().find(|(known, _)| *known == cols) {
             Some((_, count)) => *count += 1,
@@ -228,7 +228,7 @@ struct SampledLines<'h> {
 }
 
 impl<'h> SampledLines<'h> {
-    const fn of(head: &'h [u8], at_end: bool) -> Self {
+    const fn new(head: &'h [u8], at_end: bool) -> Self {
         Self { rest: head, at_end }
     }
 }

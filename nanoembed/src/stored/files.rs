@@ -42,7 +42,7 @@ impl FileSet {
             }
             let set = match path.is_dir() {
                 true => Self::open(path),
-                false => Self::of(uqff_shards(path)).and_then(Self::with_parts),
+                false => Self::from_paths(uqff_shards(path)).and_then(Self::with_parts),
             };
             if let Ok(set) = &set {
                 brought.extend(set.iter().map(|(path, _)| path.to_owned()));
@@ -57,24 +57,24 @@ impl FileSet {
     pub fn open(path: &Path) -> Result<Self> {
         if path.is_dir() {
             let given = Some(path.to_owned());
-            return Ok(Self { given, ..Self::of_regular(folder(path)?)? });
+            return Ok(Self { given, ..Self::from_regular_paths(folder(path)?)? });
         }
         if let Some(joined) = joined(path) {
-            return Self::of(joined);
+            return Self::from_paths(joined);
         }
         if let Some(parts) = parts(path).filter(|_| path.exists()) {
-            return Self::of_regular(parts);
+            return Self::from_regular_paths(parts);
         }
-        Self::of(uqff_shards(path))?.with_parts()
+        Self::from_paths(uqff_shards(path))?.with_parts()
     }
 
-    fn of(paths: Vec<PathBuf>) -> Result<Self> {
+    fn from_paths(paths: Vec<PathBuf>) -> Result<Self> {
         let open = |path: PathBuf| Mapped::open(&path).map(|file| (path, file));
         Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
     }
 
     /// Files that were not named by the user but found by the names of others.
-    fn of_regular(paths: Vec<PathBuf>) -> Result<Self> {
+    fn from_regular_paths(paths: Vec<PathBuf>) -> Result<Self> {
         let open = |path: PathBuf| Mapped::open_regular(&path).map(|file| (path, file));
         Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
     }
@@ -93,7 +93,7 @@ impl FileSet {
     fn with_parts(self) -> Result<Self> {
         let [(path, file)] = self.files.as_slice() else { return Ok(self) };
         match gguf_parts::split_of(file) {
-            Some(split) => Self::of_regular(gguf_parts::named_parts(path, split)?)
+            Some(split) => Self::from_regular_paths(gguf_parts::named_parts(path, split)?)
                 .map_err(|failure| failure.with_hint(gguf_parts::HINT)),
             None => Ok(self),
         }

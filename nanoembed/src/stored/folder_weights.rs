@@ -27,7 +27,7 @@ pub fn safetensors_in(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
 /// The folder that holds the transformer or the table of the model in `folder`: itself, or the one
 /// that `modules.json` names.
 pub fn own_folder(folder: &Path) -> Result<PathBuf> {
-    let inner = FolderTexts::of(folder).read(|texts| Modules::first_folder(texts))?;
+    let inner = FolderTexts::new(folder).read(|texts| Modules::first_folder(texts))?;
     Ok(if inner.is_empty() { folder.to_owned() } else { folder.join(inner) })
 }
 

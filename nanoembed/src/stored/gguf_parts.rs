@@ -136,12 +136,12 @@ fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<Mapped> {
         tensors.iter().try_for_each(|tensor| writer.data(tensor.data()))?;
         writer.finish().map(|_| ())
     });
-    Error::of_written(written, sink.take_error(), FILE, name_of(path))?;
+    Error::from_written(written, sink.take_error(), FILE, name_of(path))?;
     let file = sink.into_inner().into_inner().map_err(|error| failed(error.into_error()))?;
     rewound(file).map_err(failed)
 }
 
 fn rewound(mut file: std::fs::File) -> std::io::Result<Mapped> {
     std::io::Seek::rewind(&mut file)?;
-    Mapped::of(file)
+    Mapped::from_file(file)
 }

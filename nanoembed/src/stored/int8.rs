@@ -26,7 +26,7 @@ pub(super) const COMPANIONS: [&str; 3] = [".scale", ".zero_point", ".column_scal
 
 impl<'a> Int8<'a> {
     /// The tensor with its companions, if it has a scale.
-    pub(super) fn of(file: &Embd<'a>, codes: &TensorView<'a>) -> Option<Self> {
+    pub(super) fn new(file: &Embd<'a>, codes: &TensorView<'a>) -> Option<Self> {
         let header = codes.header();
         let signed = match header.dtype {
             Dtype::I8 => true,
@@ -94,7 +94,7 @@ pub(super) fn tensors<'a>(
         if owner.and_then(|owner| file.tensor(owner)).is_some() {
             return None;
         }
-        Some(match Int8::of(&file, &view) {
+        Some(match Int8::new(&file, &view) {
             Some(int8) => Ok((view, Values::Int8(int8))),
             None => Values::plain(&view).map(|values| (view, values)),
         })

@@ -101,7 +101,7 @@ impl Group {
 /// How many of `rows` a group takes that has room for so many and has `bytes`.
 fn fitting(rows: &Rows, text_column: usize, room: usize, bytes: &mut Taken) -> Result<usize> {
     let column = rows.batch.columns().get(text_column);
-    let texts = column.and_then(TextColumn::of);
+    let texts = column.and_then(TextColumn::from_array);
     let texts = texts.ok_or_else(|| Error::bad_input("no texts").at(&rows.name))?;
     let most = rows.len().min(room);
     for row in 0..most {

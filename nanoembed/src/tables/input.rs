@@ -142,7 +142,7 @@ impl Tables {
     ) -> Result<Option<Vec<TableRow>>> {
         let column = self.column;
         let Some(rows) = self.next_rows()? else { return Ok(None) };
-        let texts = TextColumn::of(rows.batch.column(column));
+        let texts = TextColumn::from_array(rows.batch.column(column));
         let texts = texts.ok_or_else(|| Error::bad_input("no texts").at(&rows.name))?;
         let beside: Vec<(&String, usize)> = kept
             .iter()

@@ -88,7 +88,7 @@ impl IpcTable {
     fn next_message(&mut self) -> Result<Option<Place>, ArrowError> {
         match &mut self.messages {
             Messages::Blocks(blocks) => {
-                blocks.next().map(|block| Place::of(&self.buffer, block)).transpose()
+                blocks.next().map(|block| Place::from_block(&self.buffer, block)).transpose()
             }
             Messages::From(offset) => {
                 let place = Place::at(&self.buffer, *offset)?;
@@ -246,7 +246,7 @@ mod tests {
         }
         for batches in read(&files, Some(0)) {
             let batches = batches.unwrap();
-            let texts = super::super::text::TextColumn::of(batches[0].column(0)).unwrap();
+            let texts = super::super::text::TextColumn::from_array(batches[0].column(0)).unwrap();
             let bad = (0..500).filter(|row| texts.cell(*row, false) != texts.cell(*row, true));
             assert_eq!(bad.collect::<Vec<_>>(), [7]);
         }

@@ -24,7 +24,7 @@ pub(super) struct Place {
 
 impl Place {
     /// The message where a footer says that it is.
-    pub(super) fn of(file: &Buffer, block: Block) -> Result<Self, ArrowError> {
+    pub(super) fn from_block(file: &Buffer, block: Block) -> Result<Self, ArrowError> {
         let number = |value: i64| usize::try_from(value).map_err(|_| outside());
         let (offset, body) = (number(block.offset())?, number(block.bodyLength())?);
         let metadata = number(block.metaDataLength().into())?;
@@ -54,7 +54,7 @@ impl Place {
         let message = parsed(header)?;
         let whole = i32::try_from(prefix + header.len()).map_err(|_| outside())?;
         let offset = i64::try_from(offset).map_err(|_| outside())?;
-        Self::of(file, Block::new(offset, whole, message.bodyLength())).map(Some)
+        Self::from_block(file, Block::new(offset, whole, message.bodyLength())).map(Some)
     }
 
     /// What the message is.

@@ -192,7 +192,7 @@ impl TableJob<'_> {
         group: &'g Group,
         text_column: usize,
     ) -> Result<Vec<Result<Cow<'g, str>, String>>> {
-        let column = group.batch.columns().get(text_column).and_then(TextColumn::of);
+        let column = group.batch.columns().get(text_column).and_then(TextColumn::from_array);
         let column = column.ok_or_else(|| Error::bad_input("no texts").at(group.place(0).0))?;
         let text = |row: usize| {
             if let Some(Some(error)) = group.errors.get(row) {

@@ -193,7 +193,7 @@ mod tests {
             let batch = batches.next_batch().unwrap().unwrap();
             assert_eq!(batch.schema().field(0), expected.field(0));
             assert_eq!(batch.num_rows(), 2);
-            let texts = TextColumn::of(batch.column(1)).unwrap();
+            let texts = TextColumn::from_array(batch.column(1)).unwrap();
             assert_eq!(texts.cell(0, false), Cell::Text("sound and long enough".into()));
             assert_eq!(texts.cell(1, false), Cell::Invalid(7));
         }

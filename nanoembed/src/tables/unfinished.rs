@@ -153,7 +153,7 @@ impl Unfinished {
         }
         record.extend(&group.footer);
         let length = u32::try_from(record.len()).map_err(io::Error::other)?;
-        let check = Fingerprint::of(&record);
+        let check = Fingerprint::hash(&record);
         let whole = [&length.to_le_bytes()[..], &record, &check.to_le_bytes()].concat();
         self.records.write_all(&whole)
     }
@@ -254,7 +254,7 @@ fn record(records: &mut File) -> io::Result<Option<(Record, u64)>> {
         .map(|eight| eight.first_chunk::<8>().map_or(0, |eight| u64::from_le_bytes(*eight)));
     let numbers = (numbers.next(), numbers.next(), numbers.next());
     let (Some(rows), Some(start), Some(end)) = numbers else { return Ok(None) };
-    if check != Fingerprint::of(body).to_le_bytes() {
+    if check != Fingerprint::hash(body).to_le_bytes() {
         return Ok(None);
     }
     let footer = body.get(24..).unwrap_or_default().to_vec();

@@ -106,7 +106,7 @@ pub fn bucket_to_explicit(opened: &Opened<'_>, to: Target<'_>) -> Result<[u64; 2
         let message = format!("a {} vocabulary has no buckets", vocabulary.subwords.name());
         return Err(Error::input(ErrorKind::BadVocabulary, message).at(&opened.name));
     };
-    let listed = Listed::of(opened)?;
+    let listed = Listed::from_opened(opened)?;
     let count = listed.count();
     let rows = u64::from(vocabulary.words) + listed.buckets.len() as u64;
     let mut plan = plan(file, file.metadata());

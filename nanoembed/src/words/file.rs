@@ -30,11 +30,11 @@ pub struct Opened<'b> {
 impl<'b> Opened<'b> {
     /// Checks the structure of the file at `path`, whose bytes are these.
     pub fn parse(path: &Path, bytes: &'b Mapped, policy: Policy) -> Result<Self> {
-        Self::of(name_of(path), bytes, policy)
+        Self::new(name_of(path), bytes, policy)
     }
 
     /// Checks the structure of the file called `name`, whose bytes are these.
-    pub(super) fn of(name: String, bytes: &'b [u8], policy: Policy) -> Result<Self> {
+    pub(super) fn new(name: String, bytes: &'b [u8], policy: Policy) -> Result<Self> {
         let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
         match Finalfusion::parse_with(decoder, bytes) {
             Ok(file) => Ok(Self { name, file, policy }),

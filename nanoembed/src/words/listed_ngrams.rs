@@ -38,11 +38,11 @@ pub(super) struct Listed {
 
 impl Listed {
     /// The n-grams of all words of a file with buckets.
-    pub(super) fn of(opened: &Opened<'_>) -> Result<Self> {
+    pub(super) fn from_opened(opened: &Opened<'_>) -> Result<Self> {
         let words = opened.scanned();
         let vocabulary = opened.file.vocabulary();
         let (min_n, max_n) = (vocabulary.min_n as usize, vocabulary.max_n as usize);
-        let mut room = Room::of(opened);
+        let mut room = Room::new(opened);
         let mut listed = Self::default();
         for (number, word) in opened.file.words().enumerate() {
             let Ok(word) = str::from_utf8(word) else { continue };
@@ -122,7 +122,7 @@ struct Room {
 }
 
 impl Room {
-    fn of(opened: &Opened<'_>) -> Self {
+    fn new(opened: &Opened<'_>) -> Self {
         let file_bytes = opened.file.bytes().len() as u64;
         Self {
             name: opened.name.clone(),

@@ -64,7 +64,7 @@ impl Words {
         WordsOptions::default()
     }
 
-    fn of(path: &Path, &WordsOptions { policy, limits }: &WordsOptions) -> Result<Self> {
+    fn open_with(path: &Path, &WordsOptions { policy, limits }: &WordsOptions) -> Result<Self> {
         let path = &*literal(path);
         let options = WordOptions { policy, ..WordOptions::default() };
         let start = Start::open(path)?;
@@ -73,7 +73,7 @@ impl Words {
         // SAFETY: a clone of the bytes stays beside what borrows from them, and is dropped behind
         // it; nothing that borrows from them is handed out for longer.
         let borrowed = unsafe { bytes.unbound() };
-        let opened = Opened::of(name_of(path), borrowed, options.policy)?;
+        let opened = Opened::new(name_of(path), borrowed, options.policy)?;
         let indexed = opened.indexed()?;
         Ok(Self(Arc::new(Inner { opened, indexed, _bytes: bytes })))
     }
@@ -209,7 +209,7 @@ impl WordsOptions {
     ///
     /// As [`Words::open`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Words> {
-        Words::of(path.as_ref(), self)
+        Words::open_with(path.as_ref(), self)
     }
 }
 

@@ -57,9 +57,10 @@ impl Output {
         let dimensions = encoder.dimensions();
         let form = match format {
             Format::Text => Form::Text,
-            Format::Npy => {
-                Form::Npy(npy::Rows::of(numpy_name(precision), precision.width(dimensions)))
-            }
+            Format::Npy => Form::Npy(npy::Rows::with_element(
+                numpy_name(precision),
+                precision.width(dimensions),
+            )),
             Format::Fvecs => {
                 let too_many = |_| Error::usage("the vectors are too long for `.fvecs`");
                 Form::Fvecs { dimensions: u32::try_from(dimensions).map_err(too_many)? }
@@ -78,9 +79,9 @@ impl Output {
         let vector = embedding.map_or(&self.nothing[..], |(vector, _)| vector);
         let precision = self.precision;
         let written = match &mut self.form {
-            Form::Text => Stored::of(vector, precision).numbers.write_line(&mut self.file),
+            Form::Text => Stored::new(vector, precision).numbers.write_line(&mut self.file),
             Form::Jsonl => {
-                let stored = embedding.map(|(vector, _)| Stored::of(vector, precision));
+                let stored = embedding.map(|(vector, _)| Stored::new(vector, precision));
                 let scale = stored.as_ref().and_then(|stored| stored.scale);
                 let line = Line {
                     index: item.index,

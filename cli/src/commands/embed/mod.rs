@@ -148,7 +148,7 @@ impl Embed {
         output.finish()?;
         if !quiet {
             texts.warn();
-            truncated.warn(Limits::of(encoder));
+            truncated.warn(Limits::new(encoder));
             reading.say_done("embedded");
         }
         Ok(ExitCode::SUCCESS)

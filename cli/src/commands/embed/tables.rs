@@ -64,7 +64,7 @@ impl Embed {
             });
             items.collect::<Result<Vec<Item>>>().map(Some)
         };
-        Ok(Texts::of_table(next, on_error != OnError::Skip))
+        Ok(Texts::from_table(next, on_error != OnError::Skip))
     }
 
     /// Writes a table.
@@ -101,7 +101,7 @@ impl Embed {
         let start = Instant::now();
         let summary = job.run(&mut *source, &output, &Terminal::new(quiet))?;
         if !quiet {
-            self.say(&summary, Limits::of(&encoder));
+            self.say(&summary, Limits::new(&encoder));
             say_done("embedded", summary.rows, summary.tokens, start.elapsed());
         }
         Ok(ExitCode::SUCCESS)

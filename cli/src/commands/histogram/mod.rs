@@ -79,8 +79,8 @@ impl Histogram {
         let set = FileSet::open(&self.file)?;
         let contents = set.contents()?;
         let tensor = contents.wanted(&self.tensor, &set.name())?;
-        let distribution = Distribution::of(tensor, usize::from(self.bins))?;
-        let mut lines = Lines::of(create(&self.output, false)?);
+        let distribution = Distribution::from_tensor(tensor, usize::from(self.bins))?;
+        let mut lines = Lines::new(create(&self.output, false)?);
         match format {
             Format::Text => {
                 text(&distribution).into_iter().try_for_each(|line| lines.text(line))?;

@@ -266,7 +266,8 @@ impl Quantize {
 
     fn word_vectors(&self, quiet: bool) -> Result<ExitCode> {
         let code_bits = self.code_bits()?;
-        if self.output != Path::new("-") && Form::of_name(&self.output) != Some(Form::Finalfusion) {
+        if self.output != Path::new("-") && Form::from_path(&self.output) != Some(Form::Finalfusion)
+        {
             return Err(Error::usage("`pq` writes finalfusion files")
                 .with_hint("give OUT the ending `.fifu`"));
         }

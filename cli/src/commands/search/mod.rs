@@ -141,10 +141,10 @@ impl Search {
         }
         let (query, lengths) = encoder.embed_all_as(Role::Query, &[&self.query])?;
         if !quiet && lengths.iter().any(|length| length.truncated) {
-            warn_of_question(Limits::of(&encoder));
+            warn_of_question(Limits::new(&encoder));
         }
         let bytes = self.files.iter().map(|file| file_bytes(file)).sum();
-        let mut passages = Passages::of(self.files.clone(), reader, self.by, self.form.lossy);
+        let mut passages = Passages::new(self.files.clone(), reader, self.by, self.form.lossy);
         let mut reading = Reading::begin("searching", bytes, quiet);
         let mut truncated = Truncated::default();
         let mut ordinal = 0;
@@ -180,7 +180,7 @@ impl Search {
         self.print(measure, &found)?;
         if !quiet {
             passages.warn();
-            truncated.warn(Limits::of(&encoder));
+            truncated.warn(Limits::new(&encoder));
             reading.say_done("searched");
         }
         if found.is_empty() {

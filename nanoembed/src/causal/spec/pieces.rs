@@ -16,7 +16,7 @@ use nanoembed_core::token::spec::{
 
 use super::{Described, names};
 use crate::causal::ends::FolderEnds;
-use crate::causal::tokenizer::{AddedTokens, Around, Tokenizer, of_hugging_face};
+use crate::causal::tokenizer::{AddedTokens, Around, Tokenizer, from_hugging_face};
 use crate::error::{Error, Result, name_of};
 
 /// The longest piece, in bytes: the longest of Gemma have less than 100.
@@ -81,7 +81,7 @@ impl Described<'_> {
             append: token(around.append, around.append),
             end: around.end,
         };
-        of_hugging_face(model.finish(), added)
+        from_hugging_face(model.finish(), added)
             .map_err(|error| Error::in_file(name_of(self.path), error))
     }
 

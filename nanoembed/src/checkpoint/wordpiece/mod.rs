@@ -45,7 +45,7 @@ impl FolderTokenizer {
     /// Reads the tokenizer of the model in `folder`.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("tokenizer.json");
-        let text = FolderTexts::of(folder).get("tokenizer.json")?;
+        let text = FolderTexts::new(folder).get("tokenizer.json")?;
         // First, for it says more plainly than the name of a class what the tokenizer is.
         let json = text.map(|text| TokenizerJson::read(&text, &path)).transpose()?;
         let mut config = TokenizerConfig::read(folder)?;

@@ -41,7 +41,7 @@ pub(super) struct Share {
 
 impl Candidate {
     /// Measures the blocks of `values`, to be stored as `codes` of some width.
-    pub(super) fn of(codes: ScaledCodes, values: &[f32], inputs: &Inputs) -> Self {
+    pub(super) fn new(codes: ScaledCodes, values: &[f32], inputs: &Inputs) -> Self {
         let energy = inputs.energy.as_slice();
         let weights = energy.iter().copied().cycle().chain(std::iter::repeat(1.0));
         let power: f64 = values
@@ -165,7 +165,7 @@ mod tests {
             scales: ScaleType::F16,
             arrangement: Arrangement::Adaptive,
         };
-        Candidate::of(codes, values, &Inputs { energy: vec![1.0; 8], gram: Vec::new() })
+        Candidate::new(codes, values, &Inputs { energy: vec![1.0; 8], gram: Vec::new() })
     }
 
     #[test]

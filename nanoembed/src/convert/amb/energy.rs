@@ -62,7 +62,7 @@ impl Energies {
     }
 
     /// The inputs of the matrix called `name`; empty if nothing is known of them.
-    pub(super) fn of(&self, name: &str) -> &Inputs {
+    pub(super) fn inputs(&self, name: &str) -> &Inputs {
         if name == EMBEDDING_TENSORS[0] {
             return &self.words;
         }
@@ -164,7 +164,7 @@ fn column_scales(
     inputs: &HashMap<Place, Inputs>,
 ) -> Vec<f32> {
     let squares = inputs.iter().map(|(&place, inputs)| (place, inputs.energy.as_slice()));
-    let calibration = Calibration::of_squares(Naming::Bert, squares);
+    let calibration = Calibration::from_squares(Naming::Bert, squares);
     let mut scales = vec![1.0; config.scaled_columns()];
     for &place @ (layer, input) in inputs.keys() {
         let columns = input.columns(config, layer).and_then(|columns| scales.get_mut(columns));

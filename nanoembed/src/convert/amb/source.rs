@@ -131,7 +131,7 @@ impl AmbFile {
             split_ideographs: config.split_ideographs,
             max_tokens: config.max_tokens,
             license: license.map(|token| token.spelling.to_owned()),
-            prompts: Prompts::of_model(&ModelSource::Amb(*amb)),
+            prompts: Prompts::from_source(&ModelSource::Amb(*amb)),
             further: Vec::new(),
         }
     }

@@ -65,7 +65,7 @@ pub fn write(
         let mut writer = Writer::new(plan, &mut sink)?;
         for ((tensor, spec), stored) in source.tensors.iter().zip(&tensors).zip(&stored) {
             let values = tensor.to_f32();
-            let bytes = encode(spec, &values, energies.of(&tensor.name), &stored.full)?;
+            let bytes = encode(spec, &values, energies.inputs(&tensor.name), &stored.full)?;
             count(&mut tally, tensor, spec, &bytes, &values)?;
             writer.data(&bytes)?;
             progress.advance(tensor.data.len() as u64);
@@ -76,7 +76,7 @@ pub fn write(
         writer.finish()?;
         Ok(file_bytes)
     })();
-    let file_bytes = Error::of_written(written, sink.take_error(), name, source.name)?;
+    let file_bytes = Error::from_written(written, sink.take_error(), name, source.name)?;
     Ok(Written { file_bytes, tally })
 }
 
@@ -165,8 +165,8 @@ fn stored(
         .zip(&mut stored)
         .filter_map(|(tensor, stored)| match stored.dtype {
             Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
-                let inputs = energies.of(&tensor.name);
-                Some((Candidate::of(codes, &tensor.to_f32(), inputs), stored))
+                let inputs = energies.inputs(&tensor.name);
+                Some((Candidate::new(codes, &tensor.to_f32(), inputs), stored))
             }
             _ => None,
         })

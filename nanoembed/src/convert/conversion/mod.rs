@@ -82,7 +82,7 @@ impl Conversion {
                 }
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());
-                if let Some(decoder) = DecoderSettings::of(folder.path(), config)? {
+                if let Some(decoder) = DecoderSettings::from_folder(folder.path(), config)? {
                     let tokenizer = decoder.tokenizer()?;
                     let config = decoder.config(&tokenizer)?;
                     let model = DecoderModel {

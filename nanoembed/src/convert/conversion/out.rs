@@ -25,7 +25,7 @@ impl Conversion {
         let written = write((&name, &mut file), &progress)?;
         drop(progress);
         if let Some(file) = file.written()? {
-            let bytes = Mapped::of(file).map_err(|error| Error::reading(&name, &error))?;
+            let bytes = Mapped::from_file(file).map_err(|error| Error::reading(&name, &error))?;
             check(&name, &bytes)?;
         }
         file.commit()?;

@@ -30,7 +30,7 @@ impl Conversion {
         let metadata = self.weights_metadata(name_and_version, settings, created_at);
         let calibration = self.calibration(checkpoint, observer)?;
         let tokens = checkpoint.tokens();
-        let source = Source::of(checkpoint, &tokens);
+        let source = Source::from_checkpoint(checkpoint, &tokens);
         self.write_weights(&source, (&calibration, &metadata), observer)
     }
 
@@ -55,7 +55,7 @@ impl Conversion {
         let calibration = match folder.transformer()? {
             Some(model) if self.weight_type == WeightType::Int8 => {
                 let texts = activations::texts(self.calibrate.as_deref())?;
-                Calibration::of_texts(model, (*naming, source.name), &texts, observer)?
+                Calibration::from_texts(model, (*naming, source.name), &texts, observer)?
             }
             _ => Calibration::default(),
         };

@@ -36,7 +36,7 @@ const STALE: [&str; 4] = ["vocab.json", "merges.txt", "model.safetensors.index.j
 const COPIED: [&str; 4] = ["json", "jinja", "md", "txt"];
 
 impl Files {
-    pub(super) fn of(source: &EncoderFolder) -> Result<Self> {
+    pub(super) fn from_folder(source: &EncoderFolder) -> Result<Self> {
         let folder = source.texts().path().to_owned();
         let own = source.model().folder().to_owned();
         let modules = source.texts().read(|texts| Modules::folders(texts))?;
@@ -70,7 +70,7 @@ impl Files {
                 continue;
             }
             let is_own = folder == self.own;
-            match Renumbered::of(&name) {
+            match Renumbered::from_name(&name) {
                 Some(how) if is_own => {
                     let text = whole_file::read_text(&entry.path());
                     let text =

@@ -222,10 +222,10 @@ impl Pruning {
         if self.texts == 0 {
             return Err(Error::usage("there are no texts to cut the vocabulary to"));
         }
-        let files = Files::of(&self.folder)?;
-        let vocabulary = Vocabulary::of(&self.pipeline)?;
+        let files = Files::from_folder(&self.folder)?;
+        let vocabulary = Vocabulary::from_pipeline(&self.pipeline)?;
         let (numbering, rare) = self.numbering(&files, &vocabulary);
-        let tables = Tables::of(&self.folder, &numbering)?;
+        let tables = Tables::new(&self.folder, &numbering)?;
         let files = files.renumbered(&vocabulary, &numbering)?;
         let (weight_bytes, weight_bytes_before) = tables.bytes();
         let pruned = Pruned {
@@ -262,7 +262,7 @@ impl Pruning {
         vocabulary.characters(&scripts).for_each(&mut keep);
         vocabulary.close(&mut kept);
         let rare = counts.iter().zip(&kept).filter(|(count, kept)| **count > 0 && !**kept).count();
-        (Numbering::of(&kept), rare)
+        (Numbering::new(&kept), rare)
     }
 
     /// Where positions begin that are told by the number of the padding token: it keeps its number.

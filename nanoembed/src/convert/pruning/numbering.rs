@@ -6,7 +6,7 @@ pub(super) struct Numbering(Vec<u32>);
 
 impl Numbering {
     /// Of the ids those that are `kept`.
-    pub(super) fn of(kept: &[bool]) -> Self {
+    pub(super) fn new(kept: &[bool]) -> Self {
         let ids = (0..).zip(kept).filter(|(_, kept)| **kept);
         Self(ids.map(|(id, _)| id).collect())
     }

@@ -45,13 +45,13 @@ struct Rows<'f> {
 }
 
 impl<'f> Tables<'f> {
-    pub(super) fn of(source: &'f EncoderFolder, numbering: &Numbering) -> Result<Self> {
+    pub(super) fn new(source: &'f EncoderFolder, numbering: &Numbering) -> Result<Self> {
         let name = source.name();
         let config = source.own_folder().join("config.json");
         let contents = source.files().contents(&config)?;
         let tensors: Vec<Stored<'f>> =
             contents.into_iter().flat_map(|(_, contents)| contents.tensors).collect();
-        let rows = Rows::of(source, &tensors)?;
+        let rows = Rows::from_tensors(source, &tensors)?;
         let cut = tensors.iter().map(|tensor| rows.cut(tensor, numbering));
         let cut = cut.collect::<Result<_>>().map_err(|error| error.at(name))?;
         Ok(Self { tensors, cut })
@@ -94,7 +94,7 @@ impl Cut {
 }
 
 impl<'f> Rows<'f> {
-    fn of(source: &'f EncoderFolder, tensors: &[Stored<'_>]) -> Result<Self> {
+    fn from_tensors(source: &'f EncoderFolder, tensors: &[Stored<'_>]) -> Result<Self> {
         let (naming, prefix) = naming(source)?;
         let (_, used) =
             TextModel::open_listing(source.model(), source.weights()?, source.pipeline()?)

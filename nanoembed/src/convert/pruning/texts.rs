@@ -26,7 +26,7 @@ pub(super) enum Renumbered {
 
 impl Renumbered {
     /// What is done to the file called `name`, if it names tokens or their ids.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "tokenizer.json" => Self::Tokenizer,
             "tokenizer_config.json" | "special_tokens_map.json" => Self::TokenizerConfig,
@@ -50,7 +50,7 @@ impl Renumbered {
             return Ok(kept.map(|(_, line)| line).collect());
         }
         let value = Value::parse(text, 0).map_err(|error| Error::in_file(name, error))?;
-        let mut edits = Edits::of(text);
+        let mut edits = Edits::new(text);
         match self {
             Self::Tokenizer => tokenizer(value, vocabulary, numbering, &mut edits),
             Self::TokenizerConfig => added_tokens(value, numbering, &mut edits),

@@ -32,7 +32,7 @@ struct Marks {
 const SPACE: char = '\u{2581}';
 
 impl<'p> Vocabulary<'p> {
-    pub(super) fn of(pipeline: &'p Pipeline) -> Result<Self> {
+    pub(super) fn from_pipeline(pipeline: &'p Pipeline) -> Result<Self> {
         let parts = pipeline.parts().map_err(|error| Error::in_file("tokenizer.json", error))?;
         let settings = Value::parse(parts.settings, 0)
             .map_err(|error| Error::in_file("tokenizer.json", error))?;

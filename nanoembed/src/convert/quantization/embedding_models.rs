@@ -13,11 +13,11 @@ use crate::stored::FileSet;
 /// tables, which have no layers.
 pub(super) fn check(set: &FileSet) -> Result<()> {
     let folder = set.folder();
-    let is_decoder = || !matches!(DecoderSettings::of(&folder, None), Ok(None));
+    let is_decoder = || !matches!(DecoderSettings::from_folder(&folder, None), Ok(None));
     if !folder.join("config.json").is_file() || is_decoder() {
         return Ok(());
     }
-    let model = FolderTexts::of(&folder).read(|texts| FolderModel::read(texts));
+    let model = FolderTexts::new(&folder).read(|texts| FolderModel::read(texts));
     match model.map(|model| model.described) {
         Ok(Described::Table(_)) => {
             let message = "a table of a vector for each token has no layers that UQFF could hold";

@@ -230,7 +230,7 @@ impl Quantization {
             Some(glob) => {
                 let message = format!("'{glob}' matches no tensor");
                 Err(Error::not_found(message)
-                    .of_argument("include")
+                    .with_argument("include")
                     .at(name)
                     .with_hint("`nanoembed inspect` lists the names"))
             }

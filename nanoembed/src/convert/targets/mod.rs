@@ -61,7 +61,7 @@ impl<'f> FileSink<'f> {
     pub fn judge<T>(mut self, written: std::result::Result<T, CoreError>) -> Result<T> {
         let failure = self.0.take_error();
         let name = self.0.into_inner().name();
-        Error::of_written(written, failure, &name, &name)
+        Error::from_written(written, failure, &name, &name)
     }
 }
 

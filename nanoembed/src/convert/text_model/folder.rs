@@ -78,7 +78,7 @@ impl TextFolder {
             }
             if let Some(slot) = slots.get_mut(at).filter(|slot| slot.is_none()) {
                 let own = name_there.strip_prefix(prefix).unwrap_or(name_there);
-                *slot = Some(Loaded::of(stored, layout::tensor_name(own), &name)?);
+                *slot = Some(Loaded::from_stored(stored, layout::tensor_name(own), &name)?);
             }
             Ok(())
         })?;

@@ -15,7 +15,7 @@ pub(super) enum Loaded<'f> {
 
 impl<'f> Loaded<'f> {
     /// The tensor, to be called `name`.
-    pub(super) fn of(stored: &Stored<'f>, name: String, file: &str) -> Result<Self> {
+    pub(super) fn from_stored(stored: &Stored<'f>, name: String, file: &str) -> Result<Self> {
         let refuse = |kind| Error::input(kind, format!("`{name}` is too large")).at(file);
         let shape = sizes(stored.values.shape()).map_err(refuse)?;
         if let Values::Weight(weight) = &stored.values

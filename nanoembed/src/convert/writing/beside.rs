@@ -66,7 +66,7 @@ pub fn check_beside(set: &FileSet) -> Result<()> {
         return Ok(());
     }
     let folder = set.folder();
-    FolderTexts::of(&folder).read(|texts| refuse_adapter(texts, ""))?;
+    FolderTexts::new(&folder).read(|texts| refuse_adapter(texts, ""))?;
     if model_folder(&folder) == folder {
         return Ok(());
     }
@@ -82,7 +82,7 @@ pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<Wr
     let mut written = Vec::new();
     let residual = (job.from == Format::Uqff).then_some(RESIDUAL);
     let settings = SETTINGS.into_iter().chain(residual).map(PathBuf::from);
-    for name in settings.chain(of_modules(&job.folder)?) {
+    for name in settings.chain(module_files(&job.folder)?) {
         let (from, to) = (job.folder.join(&name), job.output.with_file_name(&name));
         if !from.is_file() {
             continue;
@@ -111,9 +111,9 @@ pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<Wr
 }
 
 /// The files of the modules behind the transformer, by their paths within the model's folder.
-fn of_modules(folder: &Path) -> Result<Vec<PathBuf>> {
+fn module_files(folder: &Path) -> Result<Vec<PathBuf>> {
     // The first module is the transformer, whose weights are those that are written.
-    let folders = FolderTexts::of(folder).read(|texts| Modules::folders(texts))?;
+    let folders = FolderTexts::new(folder).read(|texts| Modules::folders(texts))?;
     let files =
         folders.iter().flat_map(|folder| MODULE_FILES.map(|name| Path::new(folder).join(name)));
     Ok(files.collect())
@@ -126,7 +126,7 @@ mod tests {
     fn files_of(modules: &str) -> Result<Vec<PathBuf>> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(MODULES), modules).unwrap();
-        of_modules(folder.path())
+        module_files(folder.path())
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) struct DecoderKeys {
 
 impl DecoderKeys {
     /// Reads a `config.json`.
-    pub(super) fn of_config(path: &Path) -> Result<Self> {
+    pub(super) fn from_config(path: &Path) -> Result<Self> {
         config::read(path, |model| {
             let mut keys = Vec::new();
             gguf_decoder_keys(&model.config, &mut |key, value| keys.push((key, value)));

@@ -41,13 +41,13 @@ const SPECIAL_KEYS: [Key; 5] =
 
 impl Encoder {
     /// The encoder that the job is about; `None` if it is about another model.
-    pub(super) fn of(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
+    pub(super) fn from_job(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
         let config = writing.config.as_deref();
         let Some(input) = job.inputs.first() else { return Ok(None) };
         let found = match job.from {
-            Format::Embd => Self::of_weights(input, config)?,
-            Format::Amb => Self::of_amb(input)?,
-            Format::Safetensors | Format::Uqff => Self::of_folder(&job.folder, config)?,
+            Format::Embd => Self::from_weights(input, config)?,
+            Format::Amb => Self::from_amb(input)?,
+            Format::Safetensors | Format::Uqff => Self::from_folder(&job.folder, config)?,
             _ => None,
         };
         let Some((settings, vocabulary, name)) = found else { return Ok(None) };
@@ -72,7 +72,7 @@ impl Encoder {
         Ok(Some(Self { settings, vocabulary, name }))
     }
 
-    fn of_weights(path: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
+    fn from_weights(path: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
         let bytes = Mapped::open(path)?;
         let refuse = |error| Error::in_file(name_of(path), error);
         let file = Embd::parse(&bytes, Mode::Lenient).map_err(refuse)?;
@@ -88,7 +88,7 @@ impl Encoder {
         Ok(Some((checkpoint.settings, checkpoint.vocabulary, name.unwrap_or_else(|| stem(path)))))
     }
 
-    fn of_amb(path: &Path) -> Result<Option<Facts>> {
+    fn from_amb(path: &Path) -> Result<Option<Facts>> {
         let bytes = Mapped::open(path)?;
         let file = Amb::parse(&bytes, Mode::Lenient)
             .map_err(|error| Error::in_file(name_of(path), error))?;
@@ -103,7 +103,7 @@ impl Encoder {
 
     /// By the JSON files of a folder, or of the one that the `config.json` lies in which the user
     /// names.
-    fn of_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
+    fn from_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
         let folder = match config {
             Some(config) => config.parent().unwrap_or(Path::new("")),
             None => folder,
@@ -114,7 +114,7 @@ impl Encoder {
             return Ok(None);
         }
         let tokenizer = FolderTokenizer::read(folder)?;
-        let settings = Settings::of_folder(folder, Some(&config), &tokenizer)?;
+        let settings = Settings::from_folder(folder, Some(&config), &tokenizer)?;
         let vocabulary = tokenizer.vocabulary;
         let whole: Option<PathBuf> = folder.canonicalize().ok();
         let name = whole.as_deref().map(stem).unwrap_or_default();

@@ -130,12 +130,12 @@ impl Writing {
 
     /// The encoder of a family that becomes a GGUF file, if one does.
     fn family(&self, job: &Job<'_, '_>) -> Result<Option<family::Family>> {
-        if self.makes_up_gguf(job) { family::Family::of(self, job) } else { Ok(None) }
+        if self.makes_up_gguf(job) { family::Family::from_job(self, job) } else { Ok(None) }
     }
 
     /// The BERT with WordPiece that becomes a GGUF file, if one does.
     fn encoder(&self, job: &Job<'_, '_>) -> Result<Option<encoder::Encoder>> {
-        if self.makes_up_gguf(job) { encoder::Encoder::of(self, job) } else { Ok(None) }
+        if self.makes_up_gguf(job) { encoder::Encoder::from_job(self, job) } else { Ok(None) }
     }
 }
 

@@ -29,7 +29,7 @@ impl Residual {
         if writing.residual.is_none() && path.is_file() {
             let there = Mapped::open(&path)?;
             let reading = |error| Error::reading(name_of(&path), &error);
-            let new = file.written()?.map(Mapped::of).transpose().map_err(reading)?;
+            let new = file.written()?.map(Mapped::from_file).transpose().map_err(reading)?;
             if new.is_some_and(|new| *new != *there) {
                 let message = format!("{} belongs to another model", path.display());
                 return Err(Error::usage(message).with_hint(

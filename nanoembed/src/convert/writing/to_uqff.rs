@@ -202,5 +202,5 @@ fn embedder_of(
     if !config.exists() || !layers.iter().any(|layer| embedder::is_name(layer.name)) {
         return Ok(None);
     }
-    Embedder::of_config(&config)
+    Embedder::from_config(&config)
 }

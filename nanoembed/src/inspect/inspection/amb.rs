@@ -78,7 +78,7 @@ impl Summary {
                 _ => {}
             }
         }
-        summary.totals = Totals::of(&summary.tensors);
+        summary.totals = Totals::from_tensors(&summary.tensors);
         Ok(summary)
     }
 

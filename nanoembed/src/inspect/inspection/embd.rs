@@ -64,7 +64,7 @@ impl Summary {
             LinearLayout::Unknown => None,
         };
         summary.spell_special(&embd);
-        summary.totals = Totals::of(&summary.tensors);
+        summary.totals = Totals::from_tensors(&summary.tensors);
         Ok(summary)
     }
 

@@ -13,7 +13,7 @@ use crate::words::metadata;
 pub(super) fn inspect(name: &str, bytes: &[u8]) -> Result<Summary, CoreError> {
     let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
     let file = Finalfusion::parse_with(decoder, bytes)?;
-    Ok(Summary::of(name, &file))
+    Ok(Summary::from_file(name, &file))
 }
 
 /// What a file says of itself. The fields' names are those of the JSON output.
@@ -65,7 +65,7 @@ pub struct Deviation {
 }
 
 impl Summary {
-    fn of(name: &str, file: &Finalfusion<'_>) -> Self {
+    fn from_file(name: &str, file: &Finalfusion<'_>) -> Self {
         let layout = file.layout();
         let chunks = layout.chunks().map(|chunk| Chunk {
             id: chunk.id,
@@ -98,7 +98,7 @@ impl Summary {
             metadata,
             tokenizer: None,
             vocabulary: vocabulary(file),
-            totals: Totals::of(&tensors),
+            totals: Totals::from_tensors(&tensors),
             tensors,
             bad_metadata,
             metadata_text: file.metadata().map(str::to_owned),

@@ -36,7 +36,7 @@ impl Folder {
 
 fn tokenizer(folder: &Path) -> Result<Option<Tokenizer>> {
     if let Some(json) = read_json(&folder.join("tokenizer.json"))? {
-        return Ok(Some(of_json(&json)));
+        return Ok(Some(from_json(&json)));
     }
     let vocabulary = folder.join("vocab.txt");
     if vocabulary.exists() {
@@ -54,7 +54,7 @@ fn tokenizer(folder: &Path) -> Result<Option<Tokenizer>> {
     }))
 }
 
-fn of_json(json: &Value) -> Tokenizer {
+fn from_json(json: &Value) -> Tokenizer {
     let model = json.get("model");
     let kind = model.and_then(|model| model.get("type")).and_then(Value::as_str);
     let vocabulary = model.and_then(|model| model.get("vocab"));

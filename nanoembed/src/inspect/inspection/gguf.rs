@@ -72,7 +72,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         data_offset: gguf.data_offset(),
         metadata: metadata(gguf),
         tokenizer,
-        totals: Totals::of(&tensors),
+        totals: Totals::from_tensors(&tensors),
         tensors,
     })
 }

@@ -56,7 +56,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         parts: set.iter().map(|(path, _)| name_of(path)).collect(),
         metadata: stated,
         tokenizer: folder.tokenizer,
-        totals: Totals::of(&tensors),
+        totals: Totals::from_tensors(&tensors),
         tensors,
     };
     Ok(summary)

@@ -75,7 +75,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         .iter()
         .map(|layer| {
             let shard = shards.get(layer.name).copied().flatten().unwrap_or(0);
-            LayerFacts::of(layer, shard, set.offset_of(shard, layer))
+            LayerFacts::from_layer(layer, shard, set.offset_of(shard, layer))
         })
         .collect();
     let mut formats = BTreeMap::new();
@@ -112,7 +112,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         shards,
         metadata,
         tokenizer: None,
-        totals: Totals::of(&tensors),
+        totals: Totals::from_tensors(&tensors),
         formats,
         layers,
         tensors,
@@ -147,7 +147,7 @@ fn second_word(container: &Safetensors<'_, '_>) -> Option<u16> {
 
 impl LayerFacts {
     #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-    fn of(layer: &Layer<'_>, shard: usize, offset: u64) -> Self {
+    fn from_layer(layer: &Layer<'_>, shard: usize, offset: u64) -> Self {
         let bytes = layer.weight.encoding().stored_bytes();
         let bits = bytes as f64 * 8.0 / layer.weight.elements().max(1) as f64;
         let bias = layer.bias.as_ref().map(|bias| Bias {

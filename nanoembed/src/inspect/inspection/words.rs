@@ -41,7 +41,7 @@ pub struct Vocabulary {
 
 /// Looks into a file that is none of the core's formats; `None` if it is no file of word vectors.
 pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Option<Summary>> {
-    let start = || Start::of_bytes(name, file);
+    let start = || Start::from_bytes(name, file);
     let Some(form) = start().form().filter(|form| *form != Form::Finalfusion) else {
         return Ok(None);
     };
@@ -72,7 +72,7 @@ pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Option<Summary>> {
             Vocabulary { words, subwords: 0, cols: rows.cols() as u64 }
         }
     };
-    Ok(Some(Summary::of(name, (form, file), (facts, sizes))))
+    Ok(Some(Summary::new(name, (form, file), (facts, sizes))))
 }
 
 /// The number of words that a first line announces.
@@ -88,7 +88,7 @@ fn lines(file: &[u8]) -> u64 {
 }
 
 impl Summary {
-    fn of(
+    fn new(
         name: &str,
         (form, file): (Form, &[u8]),
         (metadata, vocabulary): (Map<String, Value>, Vocabulary),
@@ -111,7 +111,7 @@ impl Summary {
             metadata,
             tokenizer: None,
             vocabulary,
-            totals: Totals::of(&tensors),
+            totals: Totals::from_tensors(&tensors),
             tensors,
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn verify(
     observer: &dyn Observer,
 ) -> Result<String, Vec<Finding>> {
     let one = |error| vec![Finding::new(name, error)];
-    let of_model = |found| Finding::of_model(name, found);
+    let of_model = |found| Finding::from_model(name, found);
     let facts = structure(bytes, mode, observer).map_err(one)?;
     let file = Amb::parse(bytes, mode).map_err(one)?;
     let mut findings = Vec::new();

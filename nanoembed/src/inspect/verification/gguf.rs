@@ -25,8 +25,9 @@ pub(super) fn verify(
         parts.push(parsed);
     }
     let is_whole = gguf_parts::check(&parts, |index| set.name_of(index));
-    is_whole
-        .map_err(|failure| vec![Finding::of_failure(&set.name(), ErrorKind::SplitFile, failure)])?;
+    is_whole.map_err(|failure| {
+        vec![Finding::from_failure(&set.name(), ErrorKind::SplitFile, failure)]
+    })?;
     let of = if parts.len() > 1 { format!(" in {} parts", parts.len()) } else { String::new() };
     let facts = format!(
         "version {}, {} metadata values, {} tensors{of}",

@@ -63,12 +63,12 @@ impl Finding {
     }
 
     /// What is wrong with the model in the file.
-    fn of_model(file: &str, finding: model_check::Finding) -> Self {
+    fn from_model(file: &str, finding: model_check::Finding) -> Self {
         Self { message: finding.message, ..Self::new(file, finding.error) }
     }
 
     /// What a reader says of the file.
-    fn of(file: &str, failure: Error) -> Self {
+    fn from_error(file: &str, failure: Error) -> Self {
         Self {
             file: file.to_owned(),
             offset: failure.offset(),
@@ -99,7 +99,7 @@ impl Finding {
     }
 
     /// What makes files at odds with each other.
-    fn of_failure(file: &str, kind: ErrorKind, failure: Error) -> Self {
+    fn from_failure(file: &str, kind: ErrorKind, failure: Error) -> Self {
         let finding = Self::new(file, CoreError::new(0, kind));
         let hint = failure.hint().map(str::to_owned).or(finding.hint.clone());
         Self { message: failure.to_string(), hint, ..finding }
@@ -241,7 +241,7 @@ fn weights(
         Some(Format::Finalfusion) => finalfusion::verify(name, bytes, (mode, policy), observer),
         _ => words::verify(name, bytes, policy, observer).unwrap_or_else(|| {
             let unknown = CoreError::new(0, ErrorKind::UnknownFormat);
-            Err(vec![Finding::of(name, foreign::failure(name, bytes, unknown))])
+            Err(vec![Finding::from_error(name, foreign::failure(name, bytes, unknown))])
         }),
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn verify(set: &FileSet, mode: Mode) -> Option<Result<&'static str, V
         Mode::Lenient => open(set).map(|_| "the model opens"),
         Mode::Strict => open(set).and_then(|model| run(&model)),
     };
-    Some(used.map_err(|failure| vec![Finding::of(&set.given_name(), failure)]))
+    Some(used.map_err(|failure| vec![Finding::from_error(&set.given_name(), failure)]))
 }
 
 fn is_model(set: &FileSet) -> bool {

@@ -13,5 +13,5 @@ pub(super) fn verify(
     observer: &dyn Observer,
 ) -> Option<Result<String, Vec<Finding>>> {
     let checked = check((name, bytes), policy, observer).transpose()?;
-    Some(checked.map_err(|failure| vec![Finding::of(name, failure)]))
+    Some(checked.map_err(|failure| vec![Finding::from_error(name, failure)]))
 }

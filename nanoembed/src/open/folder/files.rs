@@ -38,7 +38,7 @@ impl EncoderFolder {
     /// The same, but some unknown members of its texts are passed over.
     pub(crate) fn open_allowing(path: &Path, allowed: &Arc<Allowed>) -> Result<Self> {
         let folder = model_folder(&folder_of(path));
-        let texts = FolderTexts::of(&folder).allowing(allowed);
+        let texts = FolderTexts::new(&folder).allowing(allowed);
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
         let own_folder = if inner.is_empty() { folder.clone() } else { folder.join(inner) };
@@ -77,7 +77,7 @@ impl EncoderFolder {
     /// The texts of the folder that `path` names, or that the file lies in.
     pub(crate) fn texts_of(path: &Path) -> Option<FolderTexts> {
         let folder = model_folder(&folder_of(path));
-        folder.is_dir().then(|| FolderTexts::of(&folder))
+        folder.is_dir().then(|| FolderTexts::new(&folder))
     }
 
     /// The texts of the folder.
@@ -130,12 +130,12 @@ impl EncoderFolder {
 
     /// The prompts that the folder has.
     pub(crate) fn prompts(&self) -> Result<Prompts> {
-        Prompts::of_folder(&self.texts, &self.model)
+        Prompts::from_folder(&self.texts, &self.model)
     }
 
     /// The tokenizer.
     pub(crate) fn pipeline(&self) -> Result<Pipeline> {
-        let texts = FolderTexts::of(&self.own_folder).allowing(self.texts.allowed());
+        let texts = FolderTexts::new(&self.own_folder).allowing(self.texts.allowed());
         tokenizer::read(&texts, &self.own_folder, &self.model)
     }
 

@@ -34,7 +34,7 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
                 .map_err(|failure| failure.with_hint(SAVE_AGAIN))?;
             pipeline
         }
-        None => of_bert(&FolderTokenizer::read(folder)?, folder)?,
+        None => bert_pipeline(&FolderTokenizer::read(folder)?, folder)?,
     };
     if model.compares_by_types() {
         texts.read(|_| config.check_pairs(&pipeline))?;
@@ -60,7 +60,7 @@ fn check_template(described: &Pipeline, pipeline: &Pipeline) -> Result<()> {
 }
 
 /// BERT's tokenizer as a pipeline.
-fn of_bert(tokenizer: &FolderTokenizer, folder: &Path) -> Result<Pipeline> {
+fn bert_pipeline(tokenizer: &FolderTokenizer, folder: &Path) -> Result<Pipeline> {
     let FolderTokenizer { vocabulary, lower_case, strip_accents, split_ideographs, .. } = tokenizer;
     let tokens: Vec<Cow<'_, str>> =
         vocabulary.tokens.iter().map(|token| String::from_utf8_lossy(token)).collect();

@@ -54,10 +54,10 @@ pub struct Report {
 
 impl<'c> Started<'c> {
     /// Looks at the input; `None` if it has no word vectors, whatever its name.
-    fn of(conversion: &'c Conversion) -> Result<Option<Self>> {
+    fn from_conversion(conversion: &'c Conversion) -> Result<Option<Self>> {
         let Conversion { from, to, .. } = *conversion;
         let (input, output) = (&*conversion.input, &*conversion.output);
-        let to = to.or_else(|| Form::of_name(output));
+        let to = to.or_else(|| Form::from_path(output));
         // Stdin can be looked at only once: it is if word vectors are asked for.
         if from.is_none() && to.is_none() && input == Path::new("-") || input.is_dir() {
             return Ok(None);
@@ -165,7 +165,7 @@ pub fn check(
     policy: Policy,
     observer: &dyn Observer,
 ) -> Result<Option<String>> {
-    let start = Start::of_bytes(name, bytes);
+    let start = Start::from_bytes(name, bytes);
     let form = start.form().filter(|form| *form != Form::Finalfusion);
     let Some(form) = form else { return Ok(None) };
     let options = WordOptions { policy, no_normalize: true, ..WordOptions::default() };
@@ -213,7 +213,7 @@ impl Job<'_> {
         let mut file = scratch::create().map_err(failed)?;
         let report = self.import(start, input, from, (&mut file, name))?;
         std::io::Seek::rewind(&mut file).map_err(failed)?;
-        let bytes = Mapped::of(file).map_err(|error| Error::reading(name, &error))?;
+        let bytes = Mapped::from_file(file).map_err(|error| Error::reading(name, &error))?;
         Ok((report, bytes))
     }
 

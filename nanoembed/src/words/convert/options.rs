@@ -113,7 +113,7 @@ impl Conversion {
     /// Looks at the input; `None` if it has no word vectors, whatever its name.
     #[doc(hidden)]
     pub fn start(&self) -> Result<Option<Started<'_>>> {
-        Started::of(self)
+        Started::from_conversion(self)
     }
 
     /// Converts.

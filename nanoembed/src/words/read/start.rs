@@ -41,7 +41,7 @@ impl<'f> Start<'f> {
     }
 
     /// The start of a file that is in memory.
-    pub fn of_bytes(name: &str, bytes: &'f [u8]) -> Self {
+    pub fn from_bytes(name: &str, bytes: &'f [u8]) -> Self {
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES));
         let rest = Box::new(Cursor::new(rest));
         Self { name: name.into(), head: head.to_vec(), bytes: Some(bytes.len() as u64), rest }
@@ -77,7 +77,7 @@ impl<'f> Start<'f> {
             let mut file = scratch::create()?;
             io::copy(&mut self.into_stream(), &mut file)?;
             io::Seek::rewind(&mut file)?;
-            Mapped::of(file)
+            Mapped::from_file(file)
         })();
         spooled.map_err(|error| Error::reading(name, &error))
     }

@@ -35,7 +35,7 @@ pub fn principal(vectors: &[f32], n: usize, parts: usize) -> Rotation {
     // Of a symmetric matrix without negative eigenvalues the singular vectors are the eigenvectors.
     let axes = svd(&covariance, n);
     let columns = deal(&axes.s, parts);
-    of_columns(n, columns.iter().map(|&axis| &axes.u[axis * n..(axis + 1) * n]))
+    from_columns(n, columns.iter().map(|&axis| &axes.u[axis * n..(axis + 1) * n]))
 }
 
 /// Which axis comes at which place: each goes to the part whose product is the smallest so far and
@@ -75,11 +75,11 @@ pub fn towards(vectors: &[f32], targets: &[f32], n: usize) -> Rotation {
             column
         })
         .collect();
-    of_columns(n, columns.iter().map(|column| &column[..]))
+    from_columns(n, columns.iter().map(|column| &column[..]))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "files have f32")]
-fn of_columns<'c>(n: usize, columns: impl Iterator<Item = &'c [f64]>) -> Rotation {
+fn from_columns<'c>(n: usize, columns: impl Iterator<Item = &'c [f64]>) -> Rotation {
     let mut rows = vec![0.0; n * n];
     for (j, column) in columns.enumerate() {
         for (i, value) in column.iter().enumerate() {

@@ -19,7 +19,7 @@ pub(super) fn may_have(kind: &str, has_modules: bool) -> bool {
 }
 
 /// The architecture of a model, which must be as llama.cpp computes it.
-pub(super) fn of(
+pub(super) fn find(
     model: &FamilyModel,
     refuse: &dyn Fn(String) -> Error,
 ) -> Result<GgufArchitecture> {

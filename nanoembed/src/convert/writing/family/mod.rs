@@ -56,7 +56,7 @@ struct Recipe {
 impl Family {
     /// The encoder that the job is about; `None` for models that are no encoders, that llama.cpp
     /// does not know, and BERT with WordPiece alone, which is written from other sources too.
-    pub(super) fn of(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
+    pub(super) fn from_job(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
         let is_folder = matches!(job.from, Format::Safetensors | Format::Uqff);
         if !is_folder || writing.config.is_some() {
             return Ok(None);
@@ -85,12 +85,12 @@ impl Family {
             return Err(refuse(message.into()));
         }
         let tokenizer = folder.pipeline()?;
-        let recipe = Recipe::of(folder, model, &refuse)?;
+        let recipe = Recipe::from_folder(folder, model, &refuse)?;
         let is_plain = model.family == "bert" && tokenizer::is_word_piece(&tokenizer);
         if is_plain && recipe.dense.is_empty() && architecture::is_plain_bert(&model.config) {
             return Ok(None);
         }
-        let architecture = architecture::of(model, &refuse)?;
+        let architecture = architecture::find(model, &refuse)?;
         let whole = path.canonicalize().ok();
         let name = whole.as_deref().and_then(Path::file_name);
         Ok(Some(Self {
@@ -133,7 +133,7 @@ impl Family {
 }
 
 impl Recipe {
-    fn of(
+    fn from_folder(
         folder: &EncoderFolder,
         model: &FamilyModel,
         refuse: &dyn Fn(String) -> Error,

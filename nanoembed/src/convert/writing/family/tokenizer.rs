@@ -48,7 +48,7 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
     let spec = TokenizerSpec { added: AddedTokens::Listed(&kept), ..spec };
     let is_roberta = matches!(family.model.family, "roberta" | "camembert");
     let kind = kind(&spec, is_roberta).ok_or_else(unsaid)?;
-    let table = Table::of(&family.tokenizer, &kept, &kind, tensors.rows)?;
+    let table = Table::new(&family.tokenizer, &kept, &kind, tensors.rows)?;
     match &kind {
         Kind::WordPiece { lowercase, strips_accents } => {
             metadata.text(Key::TokenizerModel, "bert");
@@ -226,7 +226,7 @@ struct Table {
 
 impl Table {
     /// The tokens of `tokenizer`, and what fills the table of vectors up to `rows`.
-    fn of(
+    fn new(
         tokenizer: &Pipeline,
         added: &[AddedToken<'_>],
         kind: &Kind,
