@@ -19,12 +19,12 @@ use crate::open::text_source::TextSource;
 
 /// Something that is wrong with the model in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct ModelFinding {
     pub error: CoreError,
     pub message: String,
 }
 
-impl Finding {
+impl ModelFinding {
     /// That `error` is wrong with the key or tensor `what`.
     pub(crate) fn new(error: CoreError, what: &str) -> Self {
         Self { error, message: format!("{}: `{what}`", error.message()) }
@@ -45,18 +45,18 @@ pub(crate) fn encoder<'m>(
     weights: &impl Weights,
     value: impl Fn(&str) -> Option<&'m str>,
     place: impl Fn(&str) -> u64,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<ModelFinding>,
 ) -> Option<BertConfig> {
     match BertConfig::from_metadata(&value) {
         Ok(config) => {
             check(weights, &config, &mut |finding| {
-                findings.push(Finding::new(finding.error, finding.name));
+                findings.push(ModelFinding::new(finding.error, finding.name));
             });
             Some(config)
         }
         Err(error) => {
             let key = BertConfig::key_at_fault(&value).map_or("", |(key, _)| key);
-            findings.push(Finding::new(CoreError::new(place(key), error.kind()), key));
+            findings.push(ModelFinding::new(CoreError::new(place(key), error.kind()), key));
             None
         }
     }
@@ -64,7 +64,11 @@ pub(crate) fn encoder<'m>(
 
 /// What keeps the model of texts in `bytes` from being opened, which is described by the texts of
 /// its folder. `place` is where these are.
-pub(crate) fn text_model(bytes: &[u8], source: ModelSource<'_>, place: u64) -> Option<Finding> {
+pub(crate) fn text_model(
+    bytes: &[u8],
+    source: ModelSource<'_>,
+    place: u64,
+) -> Option<ModelFinding> {
     let opened = TextSource::from_file("the model", bytes, source);
     let opened = opened.and_then(|source| source.map(|source| source.open_model()).transpose());
     let failure = opened.err()?;
@@ -72,17 +76,17 @@ pub(crate) fn text_model(bytes: &[u8], source: ModelSource<'_>, place: u64) -> O
         Kind::Core(kind) => kind,
         _ => ErrorKind::BadMetadata,
     };
-    Some(Finding { error: CoreError::new(place, kind), message: failure.to_string() })
+    Some(ModelFinding { error: CoreError::new(place, kind), message: failure.to_string() })
 }
 
 /// Everything that is wrong with the model in a `.weights` file `bytes`, whose structure is sound.
 /// `strict` asks for all the metadata that the specification requires, not only what the model
 /// needs.
-pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
+pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<ModelFinding> {
     let mut findings = Vec::new();
     if strict {
         let missing = DESCRIPTIVE_KEYS.iter().filter(|key| file.metadata_value(key).is_none());
-        findings.extend(missing.map(|key| Finding::in_file(ErrorKind::MissingMetadata, key)));
+        findings.extend(missing.map(|key| ModelFinding::in_file(ErrorKind::MissingMetadata, key)));
     }
     if embd_is_decoder(file) {
         findings.extend(decoder(bytes, file));
@@ -100,14 +104,14 @@ pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
     let weights = SliceWeights::new(bytes, |name| file.tensor(name).map(|it| *it.header()));
     match encoder(&weights, value, place, &mut findings) {
         Some(config) if file.tokens().len() > config.vocabulary => {
-            findings.push(Finding::in_file(ErrorKind::BadVocabulary, "vocab_size"));
+            findings.push(ModelFinding::in_file(ErrorKind::BadVocabulary, "vocab_size"));
         }
         None if file.linear_layout() == LinearLayout::InOut => {
             let offset = file
                 .tensor("encoder.layer.0.intermediate.dense.weight")
                 .map_or(0, |tensor| tensor.header().offset);
             let error = CoreError::new(offset, ErrorKind::TransposedWeights);
-            findings.push(Finding { error, message: error.message().into() });
+            findings.push(ModelFinding { error, message: error.message().into() });
         }
         _ => {}
     }
@@ -117,20 +121,21 @@ pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<Finding> {
 }
 
 /// What keeps a decoder from being opened.
-fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<Finding> {
+fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<ModelFinding> {
     let config = match embd_llama_config(file) {
         Ok(config) => config,
-        Err(error) => return Some(Finding::new(error, "metadata of the model's sizes")),
+        Err(error) => return Some(ModelFinding::new(error, "metadata of the model's sizes")),
     };
     let weights = SliceWeights::new(bytes, |name| file.tensor(name).map(|it| *it.header()));
     if let Err(error) = Decoder::open(&weights, config) {
-        return Some(Finding::new(error, "tensors"));
+        return Some(ModelFinding::new(error, "tensors"));
     }
     let count = match Tokenizer::from_source(bytes, &ModelSource::Embd(*file)) {
         Ok(tokenizer) => tokenizer.count(),
-        Err(error) => return Some(Finding::new(error, "tokenizer")),
+        Err(error) => return Some(ModelFinding::new(error, "tokenizer")),
     };
-    (count > config.vocabulary).then(|| Finding::in_file(ErrorKind::BadVocabulary, "vocab_size"))
+    (count > config.vocabulary)
+        .then(|| ModelFinding::in_file(ErrorKind::BadVocabulary, "vocab_size"))
 }
 
 /// Where `part`, which borrows from `bytes`, lies in them.
@@ -139,18 +144,18 @@ fn offset_in(bytes: &[u8], part: &str) -> u64 {
 }
 
 /// Special tokens must be tokens.
-fn special(file: &Embd<'_>) -> Option<Finding> {
+fn special(file: &Embd<'_>) -> Option<ModelFinding> {
     let special = file.special()?;
     let tokens = file.tokens().len();
     let beyond = SpecialRole::ALL.iter().find(|role| special.id(**role) as usize >= tokens)?;
-    Some(Finding::in_file(ErrorKind::BadVocabulary, beyond.name()))
+    Some(ModelFinding::in_file(ErrorKind::BadVocabulary, beyond.name()))
 }
 
 /// The sorted index, where there is one, must be that of the tokens.
-fn index(file: &Embd<'_>) -> Option<Finding> {
+fn index(file: &Embd<'_>) -> Option<ModelFinding> {
     let sorted = file.tensor(SORTED_IDS)?;
     let offsets = file.tensor(TOKEN_OFFSETS)?;
-    let wrong = |error: CoreError, name| Some(Finding::new(error, name));
+    let wrong = |error: CoreError, name| Some(ModelFinding::new(error, name));
     let bad = |offset| CoreError::new(offset, ErrorKind::BadVocabulary);
     let width = match sorted.header().dtype {
         Dtype::U16 => IdWidth::U16,

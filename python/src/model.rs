@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use nanoembed::open::source::Source;
 use nanoembed::{
-    Bytes, CrossEncoder, Encoder, Limits, Model as Opened, ModelOptions, Prefix, Role, Tokenizer,
+    Bytes, CrossEncoder, Encoder, Limits, Model as WordFile, ModelOptions, Prefix, Role, Tokenizer,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ pub(crate) struct Model {
     /// As it was asked for.
     max_tokens: Option<usize>,
     limits: Limits,
-    opened: Opened,
+    opened: WordFile,
     threads: Chosen,
     /// What embeds by a model that continues texts.
     pooled: OnceLock<Encoder>,
@@ -112,7 +112,7 @@ impl Model {
     ) -> PyResult<Self> {
         let threads = Chosen::new(threads)?;
         let limits = self::limits(limits.as_ref());
-        let options = Opened::options().max_tokens(max_tokens).memory(memory);
+        let options = WordFile::options().max_tokens(max_tokens).memory(memory);
         let options = options.precise(precise).requantize(requantize).limits(limits);
         let origin = match (path, data) {
             (Some(path), _) => Origin::Path(path),
@@ -131,7 +131,7 @@ impl Model {
         let (pooled, tokenizer) = Default::default();
         let model =
             Self { origin, options, max_tokens, limits, opened, threads, pooled, tokenizer };
-        if matches!(model.opened, Opened::Words(_)) {
+        if matches!(model.opened, WordFile::Words(_)) {
             return Err(PyTypeError::new_err("the file has word vectors: WordVectors opens it"));
         }
         Ok(model)
@@ -141,8 +141,8 @@ impl Model {
     #[getter]
     const fn kind(&self) -> &'static str {
         match &self.opened {
-            Opened::CrossEncoder(_) => "cross-encoder",
-            Opened::Generator(_) => "generator",
+            WordFile::CrossEncoder(_) => "cross-encoder",
+            WordFile::Generator(_) => "generator",
             _ => "encoder",
         }
     }
@@ -155,7 +155,7 @@ impl Model {
     #[getter]
     fn max_tokens(&self, py: Python<'_>) -> PyResult<usize> {
         match &self.opened {
-            Opened::CrossEncoder(model) => Ok(model.max_tokens()),
+            WordFile::CrossEncoder(model) => Ok(model.max_tokens()),
             _ => Ok(self.encoder(py)?.max_tokens()),
         }
     }
@@ -163,8 +163,8 @@ impl Model {
     #[getter]
     fn positions(&self, py: Python<'_>) -> PyResult<usize> {
         match &self.opened {
-            Opened::CrossEncoder(model) => Ok(model.positions()),
-            Opened::Generator(model) => Ok(model.positions()),
+            WordFile::CrossEncoder(model) => Ok(model.positions()),
+            WordFile::Generator(model) => Ok(model.positions()),
             _ => Ok(self.encoder(py)?.positions()),
         }
     }
@@ -320,7 +320,7 @@ impl Model {
     /// Reads the prompt: a text, or pairs of role and content.
     fn generate(&self, py: Python<'_>, request: Request) -> PyResult<Pieces> {
         match &self.opened {
-            Opened::Generator(generator) => {
+            WordFile::Generator(generator) => {
                 Pieces::begin(py, generator.clone(), &request, self.threads.pool()?)
             }
             _ => Err(PyTypeError::new_err(format!(
@@ -335,8 +335,8 @@ impl Model {
     /// What embeds; opened the first time of a model that continues texts.
     fn encoder(&self, py: Python<'_>) -> PyResult<&Encoder> {
         match &self.opened {
-            Opened::Encoder(encoder) => Ok(encoder),
-            Opened::Generator(_) => {
+            WordFile::Encoder(encoder) => Ok(encoder),
+            WordFile::Generator(_) => {
                 let options = self.options.encoder();
                 self.opened_once(py, &self.pooled, || match &self.origin {
                     Origin::Path(path) => options.open(path),
@@ -367,7 +367,7 @@ impl Model {
     /// Tokens of a text that are embedded or compared. A model that continues texts is not opened
     /// once more for that, which takes memory.
     fn embedded_tokens(&self, py: Python<'_>) -> PyResult<usize> {
-        let Opened::Generator(generator) = &self.opened else { return self.max_tokens(py) };
+        let WordFile::Generator(generator) = &self.opened else { return self.max_tokens(py) };
         let positions = generator.positions();
         match self.max_tokens {
             None => Ok(TOKENS_OF_DECODERS.min(positions)),
@@ -396,7 +396,7 @@ impl Model {
 
     fn cross_encoder(&self) -> PyResult<&CrossEncoder> {
         match &self.opened {
-            Opened::CrossEncoder(model) => Ok(model),
+            WordFile::CrossEncoder(model) => Ok(model),
             _ => Err(PyTypeError::new_err(format!(
                 "{} {} compares no texts: a cross-encoder does, such as a folder of bge-reranker",
                 if self.kind() == "encoder" { "an" } else { "a" },

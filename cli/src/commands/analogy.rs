@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::Opened;
+use nanoembed::words::file::WordFile;
 use nanoembed::words::nearest::Nearest;
 use nanoembed::words::similar::analogous;
 
@@ -61,7 +61,7 @@ impl Analogy {
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.threads.use_threads()?;
         let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
+        let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let asked = [&self.a[..], &self.b, &self.c];

@@ -13,7 +13,7 @@ use crate::args::limits::SessionLimit;
 use crate::args::size::size;
 use crate::args::{number, verify_model, whole};
 use crate::error::{Error, Result};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::streams::{self, say};
 
 /// Continue a text with a decoder: Llama, Mistral, Phi-3, Qwen 2 and 3, Gemma 3
@@ -139,7 +139,7 @@ impl Generate {
         let text = self.say(&mut pieces)?;
         let seconds = start.elapsed().as_secs_f64();
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             lines.json(&Generated { ids: pieces.ids(), text: &text })?;
             lines.finish()?;
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::Opened;
+use nanoembed::words::file::WordFile;
 use nanoembed::words::{derive, metadata};
 use nanoembed_core::text::toml::Entries;
 
@@ -13,7 +13,7 @@ use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, name_of};
 use crate::output::create;
 use crate::output::form::{self, form_of};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 
 /// Show or change a `.fifu` file's metadata
 ///
@@ -48,7 +48,7 @@ pub(crate) struct Metadata {
 
     /// What FILE shall be, where its ending does not tell
     #[arg(long, value_enum, value_name = "NAME", requires = "output")]
-    format: Option<Format>,
+    format: Option<MetadataFormat>,
 
     #[command(flatten)]
     policy: PolicyArgs,
@@ -56,12 +56,12 @@ pub(crate) struct Metadata {
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum MetadataFormat {
     /// A finalfusion file
     Finalfusion,
 }
 
-impl form::Form for Format {
+impl form::Form for MetadataFormat {
     fn endings(&self) -> &'static [&'static str] {
         &["fifu"]
     }
@@ -70,10 +70,10 @@ impl form::Form for Format {
 impl Metadata {
     pub(crate) fn run(self) -> Result<ExitCode> {
         if let Some(output) = &self.output {
-            form_of(output, self.format, Format::Finalfusion)?;
+            form_of(output, self.format, MetadataFormat::Finalfusion)?;
         }
         let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy.policy())?;
+        let opened = WordFile::parse(&self.input, &bytes, self.policy.policy())?;
         let document = opened.file.metadata();
         let Some(output) = &self.output else {
             let text = match &self.key {
@@ -84,7 +84,7 @@ impl Metadata {
                 let what = self.key.as_deref().unwrap_or("metadata");
                 Error::not_found(format!("there is no {what}")).at(&opened.name)
             })?;
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             lines.block(text.trim_end_matches('\n'))?;
             lines.finish()?;
             return Ok(ExitCode::SUCCESS);

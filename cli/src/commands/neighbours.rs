@@ -1,12 +1,12 @@
 //! Neighbours of queries as commands print them.
 
 use clap::ValueEnum;
-use nanoembed::words::file::{Indexed, Opened};
+use nanoembed::words::file::{Indexed, WordFile};
 use nanoembed_core::words::Scored;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::streams::Stdout;
 
 /// What the number beside a neighbour is.
@@ -45,18 +45,18 @@ struct Neighbour<'n> {
 pub(super) struct Printer {
     pub(super) json: bool,
     pub(super) measure: Measure,
-    pub(super) lines: Lines<Stdout>,
+    pub(super) lines: LineWriter<Stdout>,
 }
 
 impl Printer {
     pub(super) fn new(json: bool, measure: Measure) -> Self {
-        Self { json, measure, lines: Lines::stdout() }
+        Self { json, measure, lines: LineWriter::stdout() }
     }
 
     /// Prints one query's neighbours, under its name where there are several.
     pub(super) fn print(
         &mut self,
-        opened: &Opened<'_>,
+        opened: &WordFile<'_>,
         words: &Indexed<'_>,
         query: Option<&str>,
         found: &[Scored],

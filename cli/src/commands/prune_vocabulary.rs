@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::ThreadArgs;
 use crate::error::{Result, name_of_output};
 use crate::input::InputArgs;
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::progress::{Reading, Terminal};
 use crate::streams::say;
 
@@ -108,7 +108,7 @@ impl PruneVocabulary {
         let Pruned { texts, pieces, pieces_before, rare, left_out, .. } = pruned;
         let (weight_bytes, weight_bytes_before) = (pruned.weight_bytes, pruned.weight_bytes_before);
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             lines.json(&Line {
                 texts: *texts,
                 pieces: *pieces,

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::input::{Item, PairArgs};
 use crate::output::kept::kept;
 use crate::output::line_args::{LineArgs, LineForm};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::output::truncated::{Limits, Truncated};
 use crate::progress::Reading;
 
@@ -144,7 +144,7 @@ impl Rerank {
 
     /// Prints what the model says of a pair, with its text if that is wanted.
     fn print(
-        lines: &mut Lines<NewFile>,
+        lines: &mut LineWriter<NewFile>,
         form: LineForm,
         Scored { item, score, .. }: &Scored,
         model: &CrossEncoder,

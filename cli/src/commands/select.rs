@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::Opened;
+use nanoembed::words::file::WordFile;
 use nanoembed::words::similar::no_vector;
 use nanoembed::words::write_selected;
 use nanoembed_core::format::finalfusion::{BrokenUtf8, Plan, StorageSpec};
@@ -49,7 +49,7 @@ pub(crate) struct Select {
 impl Select {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy.policy())?;
+        let opened = WordFile::parse(&self.input, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let mut vector = vec![0.0; words.cols()];
         let mut scratch = vec![0.0; words.scratch_needed()];

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::{Indexed, Opened};
+use nanoembed::words::file::{Indexed, WordFile};
 use nanoembed::words::nearest::{Nearest, QUERIES};
 use nanoembed::words::similar::{no_vector, similar};
 
@@ -63,7 +63,7 @@ impl Similar {
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.threads.use_threads()?;
         let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
+        let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let mut printer = Printer::new(self.json, self.measure);
@@ -109,7 +109,7 @@ impl Similar {
     /// Prints the neighbours of a batch; how many words have no vector.
     fn print(
         &self,
-        (opened, words, nearest): (&Opened<'_>, &Indexed<'_>, &Nearest<'_, '_>),
+        (opened, words, nearest): (&WordFile<'_>, &Indexed<'_>, &Nearest<'_, '_>),
         (batch, is_one_of_many): (&[String], bool),
         printer: &mut Printer,
     ) -> Result<usize> {

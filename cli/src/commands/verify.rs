@@ -10,7 +10,7 @@ use nanoembed_core::event::Mode;
 
 use crate::args::words::PolicyArgs;
 use crate::error::{self, Result};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::progress::Terminal;
 
 /// Check a file's structure, bounds and checksums, and the model in it
@@ -56,7 +56,7 @@ impl Verify {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let observer = Terminal::new(quiet);
         let mode = if self.strict { Mode::Strict } else { Mode::Lenient };
-        let mut lines = Lines::stdout();
+        let mut lines = LineWriter::stdout();
         let mut status = 0;
         for set in FileSet::open_each(&self.files) {
             let set = match set {

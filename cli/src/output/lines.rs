@@ -13,21 +13,21 @@ use crate::error::{Error, Result};
 use crate::streams::{self, Stdout};
 
 /// Buffered lines.
-pub(crate) struct Lines<W: Write> {
+pub(crate) struct LineWriter<W: Write> {
     to: BufWriter<W>,
     name: String,
     /// Whether people may see them as they come.
     is_shown: bool,
 }
 
-impl Lines<Stdout> {
+impl LineWriter<Stdout> {
     pub(crate) fn stdout() -> Self {
         Self { to: BufWriter::new(streams::stdout()), name: "stdout".into(), is_shown: true }
     }
 }
 
-impl Lines<anstream::AutoStream<io::StdoutLock<'static>>> {
-    /// Lines whose styles are left out where nobody sees them: not a terminal, or `NO_COLOR`.
+impl LineWriter<anstream::AutoStream<io::StdoutLock<'static>>> {
+    /// Writer of styled lines, whose styles are left out where nobody sees them: not a terminal, or `NO_COLOR`.
     pub(crate) fn styled() -> Result<Self> {
         streams::check_stdout().map_err(|error| Error::writing("stdout", &error))?;
         let stdout = anstream::AutoStream::auto(io::stdout().lock());
@@ -35,8 +35,8 @@ impl Lines<anstream::AutoStream<io::StdoutLock<'static>>> {
     }
 }
 
-impl Lines<NewFile> {
-    /// Lines of a file that appears when [`commit`](Self::commit) is called.
+impl LineWriter<NewFile> {
+    /// Writer of lines to a file that appears when [`commit`](Self::commit) is called.
     pub(crate) fn new(file: NewFile) -> Self {
         Self { name: file.name(), is_shown: file.is_stream(), to: BufWriter::new(file) }
     }
@@ -49,14 +49,14 @@ impl Lines<NewFile> {
     }
 }
 
-impl<W: Write> Lines<W> {
+impl<W: Write> LineWriter<W> {
     /// One line of text.
     pub(crate) fn text(&mut self, line: impl Display) -> Result<()> {
         self.text_after(format_args!(""), line)
     }
 
     /// The same behind what the program itself says, which alone may have styles: for
-    /// [`Lines::styled`].
+    /// [`LineWriter::styled`].
     pub(crate) fn text_after(&mut self, own: Arguments<'_>, line: impl Display) -> Result<()> {
         let line = line.to_string();
         let line = if self.is_shown { shown::line(&line) } else { line.into() };

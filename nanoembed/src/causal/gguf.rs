@@ -19,7 +19,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::config;
 use super::divisors::DIVISORS;
-use super::tokenizer::{Tokenizer, Written as _};
+use super::tokenizer::{Tokenizer, TokenizerEntries as _};
 use crate::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;

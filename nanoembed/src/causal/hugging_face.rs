@@ -14,7 +14,7 @@ use super::config;
 use super::divisors::{self, LONG};
 use super::ends::FolderEnds;
 use super::folder_tokenizer;
-use super::tokenizer::{Tokenizer, Written as _};
+use super::tokenizer::{Tokenizer, TokenizerEntries as _};
 use crate::checkpoint::hugging_face::Folder;
 use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Error, Result};

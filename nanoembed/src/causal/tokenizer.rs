@@ -72,8 +72,8 @@ pub fn from_hugging_face(
     Tokenizer::from_ruled_pieces(model, (tokens.into_keys().collect(), rules), begins, ends)
 }
 
-/// What files that are written say of a tokenizer.
-pub trait Written {
+/// The entries about a tokenizer in files that are written.
+pub trait TokenizerEntries {
     /// What the model calls the beginning of a text, and the usual token that ends one, which is
     /// also the one that may stand behind every text.
     fn begin_and_end(&self) -> [Option<u32>; 2];
@@ -111,7 +111,7 @@ pub trait Written {
     ) -> TokenizerSpec<'a>;
 }
 
-impl Written for Tokenizer<'_> {
+impl TokenizerEntries for Tokenizer<'_> {
     fn begin_and_end(&self) -> [Option<u32>; 2] {
         let ends = self.ends();
         [self.begin(), ends.append.or(ends.end.first())]

@@ -19,14 +19,14 @@ use std::time::SystemTime;
 
 use settings::Settings;
 use tensor::Tensor;
-use vocabulary::Vocabulary;
+use vocabulary::WordPieceVocabulary;
 
 /// A BERT encoder, ready to be written in another form.
 pub struct Checkpoint<'a> {
     /// The name that messages give to the source.
     pub name: String,
     pub settings: Settings,
-    pub vocabulary: Option<Vocabulary>,
+    pub vocabulary: Option<WordPieceVocabulary>,
     /// The encoder's tensors in the order of the EMBD specification, under the specification's
     /// names.
     pub tensors: Vec<Tensor<'a>>,
@@ -39,7 +39,7 @@ pub struct Checkpoint<'a> {
 impl Checkpoint<'_> {
     /// The metadata of a `.weights` file: the model's settings and its added tokens.
     pub fn metadata(&self) -> Vec<(String, String)> {
-        let added = self.vocabulary.iter().filter_map(Vocabulary::added_metadata);
+        let added = self.vocabulary.iter().filter_map(WordPieceVocabulary::added_metadata);
         self.settings.metadata().into_iter().chain(added).collect()
     }
 

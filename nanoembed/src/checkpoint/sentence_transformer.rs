@@ -8,7 +8,7 @@ use nanoembed_core::model::Way;
 use nanoembed_core::owned::folder::{Base, FolderModel, Modules};
 
 use super::settings::Settings;
-use super::vocabulary::Vocabulary;
+use super::vocabulary::WordPieceVocabulary;
 use crate::error::{Error, Result, name_of};
 use crate::folder::prompts::Prompts;
 use crate::folder::texts::FolderTexts;
@@ -18,7 +18,7 @@ impl Settings {
     pub(super) fn sentence_transformer(
         &mut self,
         texts: &FolderTexts,
-        vocabulary: &Vocabulary,
+        vocabulary: &WordPieceVocabulary,
     ) -> Result<()> {
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let refuse = |message: &str| {

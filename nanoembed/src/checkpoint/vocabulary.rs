@@ -19,7 +19,7 @@ pub(super) const SPECIAL: [(&str, &str); 5] = [
 ];
 /// Tokens in the order of their ids, and the ids of the special ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vocabulary {
+pub struct WordPieceVocabulary {
     pub tokens: Vec<Vec<u8>>,
     /// In the order of [`SpecialRole::ALL`](nanoembed_core::event::SpecialRole::ALL).
     pub special: [u32; 5],
@@ -27,7 +27,7 @@ pub struct Vocabulary {
     pub added: Vec<AddedWord>,
 }
 
-impl Vocabulary {
+impl WordPieceVocabulary {
     /// Reads a `vocab.txt`: a token a line, the special ones called as BERT calls them.
     pub fn from_text(path: &Path) -> Result<Self> {
         Self::with_special(from_text(path)?, &Value::Null)
@@ -91,12 +91,15 @@ mod tests {
     fn special_tokens_may_have_other_names() {
         let tokens = tokens(&["<p>", "[UNK]", "[CLS]", "[SEP]", "<m>"]);
         let map = json!({"pad_token": "<p>", "mask_token": {"content": "<m>", "lstrip": false}});
-        assert_eq!(Vocabulary::with_special(tokens, &map).unwrap().special, [0, 1, 2, 3, 4]);
+        assert_eq!(
+            WordPieceVocabulary::with_special(tokens, &map).unwrap().special,
+            [0, 1, 2, 3, 4]
+        );
     }
 
     #[test]
     fn a_missing_special_token_is_named() {
-        let result = Vocabulary::with_special(tokens(&["[PAD]", "[UNK]"]), &Value::Null);
+        let result = WordPieceVocabulary::with_special(tokens(&["[PAD]", "[UNK]"]), &Value::Null);
         assert!(result.unwrap_err().is_about_input());
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::settings::Settings;
 use super::tensor::{Elements, Tensor, sizes};
-use super::vocabulary::Vocabulary;
+use super::vocabulary::WordPieceVocabulary;
 use super::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
@@ -256,7 +256,11 @@ impl WeightsFile {
         Ok(Tensor { name, shape, elements, data: view.data(), scales, columns, zeros, transposed })
     }
 
-    fn vocabulary(&self, file: &Embd<'_>, beside: Option<&Path>) -> Result<Option<Vocabulary>> {
+    fn vocabulary(
+        &self,
+        file: &Embd<'_>,
+        beside: Option<&Path>,
+    ) -> Result<Option<WordPieceVocabulary>> {
         let tokens: Vec<Vec<u8>> = file.tokens().map(<[u8]>::to_vec).collect();
         if let Some(beside) = beside {
             if !tokens.is_empty() {
@@ -264,7 +268,7 @@ impl WeightsFile {
                     Error::argument("vocab", "is for files without a vocabulary").at(self.name())
                 );
             }
-            return Vocabulary::from_text(beside)?
+            return WordPieceVocabulary::from_text(beside)?
                 .with_added(file.metadata_value(ADDED_TOKENS))
                 .map(Some)
                 .map_err(|failure| failure.at(self.name()));
@@ -275,11 +279,11 @@ impl WeightsFile {
         match file.special() {
             Some(special) => {
                 let special = SpecialRole::ALL.map(|role| special.id(role));
-                let vocabulary = Vocabulary { tokens, special, added: Vec::new() };
+                let vocabulary = WordPieceVocabulary { tokens, special, added: Vec::new() };
                 let vocabulary = vocabulary.with_added(file.metadata_value(ADDED_TOKENS));
                 vocabulary.map(Some).map_err(|failure| failure.at(self.name()))
             }
-            None => Vocabulary::with_special(tokens, &Value::Null)
+            None => WordPieceVocabulary::with_special(tokens, &Value::Null)
                 .and_then(|it| it.with_added(file.metadata_value(ADDED_TOKENS)))
                 .map(Some)
                 .map_err(|failure| failure.at(self.name())),

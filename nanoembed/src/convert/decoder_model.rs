@@ -7,7 +7,7 @@ use nanoembed_core::model::embd_key;
 use nanoembed_core::tensor::Dtype;
 use serde_json::Value;
 
-use crate::causal::tokenizer::{Tokenizer, Written as _};
+use crate::causal::tokenizer::{Tokenizer, TokenizerEntries as _};
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::weights_file::Further;
 

@@ -74,7 +74,7 @@ impl WeightType {
 }
 
 /// A model to be written.
-pub struct Source<'a> {
+pub struct WeightsSource<'a> {
     /// The model's name in messages.
     pub name: &'a str,
     pub tensors: &'a [Tensor<'a>],
@@ -92,7 +92,7 @@ pub struct Further {
     pub bytes: Vec<u8>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> WeightsSource<'a> {
     /// An encoder, whose tokens are `tokens`, with an index over them.
     pub fn from_checkpoint(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Self {
         let special = checkpoint.vocabulary.as_ref().map(|vocabulary| vocabulary.special);
@@ -117,7 +117,7 @@ pub struct Storage<'s> {
 
 /// What was written, for the one who asked.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenModel {
     pub file_bytes: u64,
     pub tally: Tally,
 }
@@ -214,13 +214,13 @@ impl Tally {
 
 /// Writes `source` to `out`, called `name` in messages, with the metadata given.
 pub fn write(
-    source: &Source<'_>,
+    source: &WeightsSource<'_>,
     storage: &Storage<'_>,
     metadata: &[(String, String)],
     out: &mut dyn Write,
     name: &str,
     progress: &Progress<'_>,
-) -> Result<Written> {
+) -> Result<WrittenModel> {
     let stored = stored(source, storage);
     let specs = specs(source, &stored)?;
     let metadata: Vec<(&str, &str)> =
@@ -246,7 +246,7 @@ pub fn write(
         Ok(file_bytes)
     })();
     let file_bytes = Error::from_written(written, sink.take_error(), name, source.name)?;
-    Ok(Written { file_bytes, tally })
+    Ok(WrittenModel { file_bytes, tally })
 }
 
 /// How one tensor is stored.
@@ -259,7 +259,7 @@ struct Stored {
     range: CodeRange,
 }
 
-fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
+fn stored(source: &WeightsSource<'_>, storage: &Storage<'_>) -> Vec<Stored> {
     let tensors = source.tensors;
     let stored = |tensor: &Tensor<'_>| {
         let dtype = storage.weight_type.dtype(tensor, source.naming);
@@ -277,7 +277,7 @@ fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
     tensors.iter().map(stored).collect()
 }
 
-fn specs<'p>(source: &'p Source<'_>, stored: &'p [Stored]) -> Result<Vec<TensorSpec<'p>>> {
+fn specs<'p>(source: &'p WeightsSource<'_>, stored: &'p [Stored]) -> Result<Vec<TensorSpec<'p>>> {
     let shape = |dims: &[usize]| {
         let dims: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
         Shape::new(&dims).unwrap_or(Shape::SCALAR)

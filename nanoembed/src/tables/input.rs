@@ -26,12 +26,12 @@ const END_BYTES: u64 = 1 << 16;
 struct TableFile {
     path: PathBuf,
     name: Arc<str>,
-    kind: Kind,
+    kind: TableKind,
     rows: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum TableKind {
     Parquet,
     IpcFile,
     IpcStream,
@@ -183,9 +183,9 @@ impl Tables {
         let column = self.column;
         let open = || -> Result<Box<dyn Batches>> {
             Ok(match kind {
-                Kind::Parquet => Box::new(ParquetFile::open(path)?.raw(column)?.batches(skip)),
-                Kind::IpcFile => Box::new(IpcTable::file(path, Some(column))?),
-                Kind::IpcStream => Box::new(IpcTable::stream(path, Some(column))?),
+                TableKind::Parquet => Box::new(ParquetFile::open(path)?.raw(column)?.batches(skip)),
+                TableKind::IpcFile => Box::new(IpcTable::file(path, Some(column))?),
+                TableKind::IpcStream => Box::new(IpcTable::stream(path, Some(column))?),
             })
         };
         let batches = guarded(name, open)?;
@@ -285,14 +285,16 @@ fn look_at(path: &Path, fingerprint: &mut Fingerprint) -> Result<(TableFile, Sch
 }
 
 /// What kind of file begins with `start`, its columns and rows.
-fn look_into(path: &Path, start: &[u8]) -> Result<(Kind, SchemaRef, Option<u64>)> {
+fn look_into(path: &Path, start: &[u8]) -> Result<(TableKind, SchemaRef, Option<u64>)> {
     Ok(match start {
         start if start.starts_with(b"PAR1") => {
             let opened = ParquetFile::open(path)?;
-            (Kind::Parquet, opened.schema(), Some(opened.rows()))
+            (TableKind::Parquet, opened.schema(), Some(opened.rows()))
         }
-        b"ARROW1" => (Kind::IpcFile, IpcTable::file(path, None)?.schema(), None),
-        [255, 255, 255, 255, ..] => (Kind::IpcStream, IpcTable::stream(path, None)?.schema(), None),
+        b"ARROW1" => (TableKind::IpcFile, IpcTable::file(path, None)?.schema(), None),
+        [255, 255, 255, 255, ..] => {
+            (TableKind::IpcStream, IpcTable::stream(path, None)?.schema(), None)
+        }
         _ => {
             let message = "neither Parquet nor Arrow IPC, whose names end so";
             return Err(Error::bad_input(message).at(name_of(path)));

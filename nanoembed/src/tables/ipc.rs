@@ -49,7 +49,7 @@ enum Messages {
 }
 
 /// What precedes the messages.
-struct Opened {
+struct IpcStructure {
     schema: SchemaRef,
     version: MetadataVersion,
     messages: Messages,
@@ -69,12 +69,12 @@ impl IpcTable {
     fn open(
         path: &Path,
         raw: Option<usize>,
-        look: impl FnOnce(&Buffer) -> Result<Opened, ArrowError>,
+        look: impl FnOnce(&Buffer) -> Result<IpcStructure, ArrowError>,
     ) -> Result<Self> {
         let name = name_of(path);
         let file = crate::Bytes::from(Mapped::open_regular(path)?);
         let buffer = Buffer::from(Bytes::from_owner(file));
-        let Opened { schema, version, messages } =
+        let IpcStructure { schema, version, messages } =
             look(&buffer).map_err(|error| super::unreadable(&name, &error))?;
         let read = raw.and_then(|column| raw_schema(&schema, column));
         let decoder = FileDecoder::new(read.unwrap_or_else(|| Arc::clone(&schema)), version);
@@ -113,7 +113,7 @@ impl IpcTable {
 }
 
 /// The columns and messages that a file's end tells of.
-fn footer(file: &Buffer) -> Result<Opened, ArrowError> {
+fn footer(file: &Buffer) -> Result<IpcStructure, ArrowError> {
     let cut = || ArrowError::IpcError("the file is cut short".into());
     let footer = file.len().checked_sub(TRAILER_BYTES).ok_or_else(cut)?;
     let trailer = file.get(footer..).and_then(|end| end.try_into().ok()).ok_or_else(cut)?;
@@ -126,7 +126,7 @@ fn footer(file: &Buffer) -> Result<Opened, ArrowError> {
         .ok_or_else(|| ArrowError::IpcError("its footer says nothing of its columns".into()))?;
     let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
     let blocks: Vec<Block> = blocks.copied().collect();
-    Ok(Opened {
+    Ok(IpcStructure {
         schema: Arc::new(try_fb_to_schema(schema)?),
         version: footer.version(),
         messages: Messages::Blocks(blocks.into_iter()),
@@ -134,12 +134,12 @@ fn footer(file: &Buffer) -> Result<Opened, ArrowError> {
 }
 
 /// The columns of a stream, which its first message has.
-fn first_message(file: &Buffer) -> Result<Opened, ArrowError> {
+fn first_message(file: &Buffer) -> Result<IpcStructure, ArrowError> {
     let none = || ArrowError::IpcError("the stream does not begin with its columns".into());
     let place = Place::at(file, 0)?.ok_or_else(none)?;
     let message = place.message()?;
     let schema: Schema = try_fb_to_schema(message.header_as_schema().ok_or_else(none)?)?;
-    Ok(Opened {
+    Ok(IpcStructure {
         schema: Arc::new(schema),
         version: message.version(),
         messages: Messages::From(place.end().unwrap_or(usize::MAX)),

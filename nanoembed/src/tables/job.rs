@@ -44,7 +44,7 @@ pub struct TableJob<'j> {
 /// What has been done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Summary {
+pub struct TableSummary {
     /// Whether there was nothing to do: the file was there.
     pub was_done: bool,
     /// Rows that an earlier run had done.
@@ -87,7 +87,7 @@ impl TableJob<'_> {
         source: &mut dyn RowSource,
         output: &TableOutput,
         observer: &dyn Observer,
-    ) -> Result<Summary> {
+    ) -> Result<TableSummary> {
         if output.resume && source.fingerprint().is_none() {
             return Err(Error::argument(
                 "resume",
@@ -102,12 +102,12 @@ impl TableJob<'_> {
             schema::with_vectors(&input, self.vector_column, self.precision, dimensions, &facts)?;
         let mut writing = output.begin(schema, self.vector_column, &facts)?;
         let Some(done) = writing.done() else {
-            return Ok(Summary { was_done: true, ..Summary::default() });
+            return Ok(TableSummary { was_done: true, ..TableSummary::default() });
         };
         source.skip(done)?;
         let total = source.total().map(|total| total.saturating_sub(done));
         let progress = Progress::texts(observer, "embedding", total);
-        let mut summary = Summary { resumed: done, ..Summary::default() };
+        let mut summary = TableSummary { resumed: done, ..TableSummary::default() };
         while let Some(group) = Group::next(source, text_column)? {
             let batch = self.embed(&group, text_column, &writing, &mut summary, &progress)?;
             summary.rows += group.len() as u64;
@@ -150,7 +150,7 @@ impl TableJob<'_> {
         group: &Group,
         text_column: usize,
         writing: &Writing,
-        summary: &mut Summary,
+        summary: &mut TableSummary,
         progress: &Progress<'_>,
     ) -> Result<RecordBatch> {
         let texts = self.texts(group, text_column)?;
@@ -242,7 +242,7 @@ impl TableJob<'_> {
     }
 }
 
-impl Summary {
+impl TableSummary {
     fn count(&mut self, length: Length, group: &Group, row: usize) {
         self.tokens += length.tokens as u64;
         if length.truncated {

@@ -50,7 +50,7 @@ mod vectors;
 
 pub use arrow_schema::SchemaRef;
 pub use input::{TableRow, Tables, fingerprint_of};
-pub use job::{Counted, Summary, TableJob};
+pub use job::{Counted, TableJob, TableSummary};
 pub use output::{TableForm, TableOutput};
 pub use rows::{LineRows, RowSource, Rows};
 

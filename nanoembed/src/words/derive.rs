@@ -9,7 +9,7 @@ use nanoembed_core::format::finalfusion::{
 };
 use nanoembed_core::subword::{Subwords, WordVocabulary};
 
-use super::file::Opened;
+use super::file::WordFile;
 use super::listed_ngrams::Listed;
 use super::write::fifu::{self, FifuWriter, Stop, bytes_of};
 use crate::error::{Error, Result};
@@ -46,7 +46,7 @@ fn spec(storage: &Storage) -> StorageSpec {
 }
 
 /// Rewrites the file in the form that current writers give it.
-pub fn copy(opened: &Opened<'_>, metadata: Option<&str>, to: Target<'_>) -> Result<()> {
+pub fn copy(opened: &WordFile<'_>, metadata: Option<&str>, to: Target<'_>) -> Result<()> {
     let file = &opened.file;
     fifu::write(plan(file, metadata), to, |writer| {
         file.words().try_for_each(|word| writer.word(word))?;
@@ -57,7 +57,7 @@ pub fn copy(opened: &Opened<'_>, metadata: Option<&str>, to: Target<'_>) -> Resu
 
 /// Writes the file with other storage, whose parts `data` gives; words, n-grams and norms stay.
 pub fn with_storage(
-    opened: &Opened<'_>,
+    opened: &WordFile<'_>,
     storage: StorageSpec,
     to: Target<'_>,
     data: impl FnOnce(&mut FifuWriter<'_>) -> Result<(), Stop>,
@@ -76,7 +76,7 @@ pub fn with_storage(
 }
 
 /// Writes the vectors of a quantised file as the f32 that they stand for.
-pub fn reconstruct(opened: &Opened<'_>, to: Target<'_>, mut on_row: impl FnMut()) -> Result<()> {
+pub fn reconstruct(opened: &WordFile<'_>, to: Target<'_>, mut on_row: impl FnMut()) -> Result<()> {
     let words = opened.scanned();
     let rows = opened.file.layout().storage.rows();
     let cols = opened.file.layout().storage.cols();
@@ -95,7 +95,7 @@ pub fn reconstruct(opened: &Opened<'_>, to: Target<'_>, mut on_row: impl FnMut()
 
 /// Writes the file with the n-grams of its words listed instead of hashed; only their buckets' rows
 /// stay. N-grams that share a bucket share a row.
-pub fn bucket_to_explicit(opened: &Opened<'_>, to: Target<'_>) -> Result<[u64; 2]> {
+pub fn bucket_to_explicit(opened: &WordFile<'_>, to: Target<'_>) -> Result<[u64; 2]> {
     let file = &opened.file;
     let vocabulary = *file.vocabulary();
     let buckets = match vocabulary.subwords {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::derive;
-use super::file::Opened;
+use super::file::WordFile;
 use super::policy::Policy;
 use crate::error::Result;
 use crate::files::mapped::Mapped;
@@ -50,7 +50,7 @@ impl ExplicitNgrams {
     /// be written.
     pub fn run(&self) -> Result<Buckets> {
         let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy)?;
+        let opened = WordFile::parse(&self.input, &bytes, self.policy)?;
         let mut file = NewFile::create(&self.output, true)?;
         let name = file.name();
         let [total, used] = derive::bucket_to_explicit(&opened, (&mut file, &name))?;

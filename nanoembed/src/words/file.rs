@@ -21,13 +21,13 @@ pub type Indexed<'b> = Words<Memory<'b>, Vec<u64>>;
 pub type ScannedOnDisk<'d> = Words<Stored<&'d OnDisk>>;
 
 /// A file in memory, its structure checked.
-pub struct Opened<'b> {
+pub struct WordFile<'b> {
     pub name: String,
     pub file: Finalfusion<'b>,
     policy: Policy,
 }
 
-impl<'b> Opened<'b> {
+impl<'b> WordFile<'b> {
     /// Checks the structure of the file at `path`, whose bytes are these.
     pub fn parse(path: &Path, bytes: &'b Mapped, policy: Policy) -> Result<Self> {
         Self::new(name_of(path), bytes, policy)

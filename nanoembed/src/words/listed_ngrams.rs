@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use nanoembed_core::ErrorKind;
 
-use super::file::Opened;
-use super::vocabulary::{Known, Vocabulary};
+use super::file::WordFile;
+use super::vocabulary::{Known, WordList};
 use crate::error::{Error, Result};
 use crate::units;
 
@@ -28,7 +28,7 @@ const ENTRY_BYTES: u64 = 12;
 /// N-grams in the order of their first appearance, with rows numbered in the same order.
 #[derive(Default)]
 pub(super) struct Listed {
-    ngrams: Vocabulary,
+    ngrams: WordList,
     /// The row of each n-gram.
     rows: Vec<u64>,
     /// The bucket of each row. N-grams that share a bucket share a row.
@@ -38,7 +38,7 @@ pub(super) struct Listed {
 
 impl Listed {
     /// The n-grams of all words of a file with buckets.
-    pub(super) fn from_opened(opened: &Opened<'_>) -> Result<Self> {
+    pub(super) fn from_opened(opened: &WordFile<'_>) -> Result<Self> {
         let words = opened.scanned();
         let vocabulary = opened.file.vocabulary();
         let (min_n, max_n) = (vocabulary.min_n as usize, vocabulary.max_n as usize);
@@ -122,7 +122,7 @@ struct Room {
 }
 
 impl Room {
-    fn new(opened: &Opened<'_>) -> Self {
+    fn new(opened: &WordFile<'_>) -> Self {
         let file_bytes = opened.file.bytes().len() as u64;
         Self {
             name: opened.name.clone(),

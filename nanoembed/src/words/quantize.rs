@@ -10,7 +10,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
 use super::derive;
-use super::file::Opened;
+use super::file::WordFile;
 use super::policy::Policy;
 use super::train::Numbers;
 use super::train::product::{Quantizer, RotationKind, Spec};
@@ -156,7 +156,7 @@ impl Quantization {
     }
 
     fn quantize(&self, bytes: &Mapped, observer: &dyn Observer) -> Result<PqReport> {
-        let opened = Opened::parse(&self.input, bytes, self.policy)?;
+        let opened = WordFile::parse(&self.input, bytes, self.policy)?;
         let storage = opened.file.layout().storage;
         if matches!(storage, Storage::Quantized(_)) {
             return Err(Error::bad_input("the vectors are quantised already")
@@ -204,7 +204,7 @@ impl Quantization {
         Ok(encoded.report(&storage, written.map(|written| (before, written))))
     }
 
-    fn spec(&self, opened: &Opened<'_>) -> Result<Spec> {
+    fn spec(&self, opened: &WordFile<'_>) -> Result<Spec> {
         let wrong = |name, message| Err(Error::argument(name, message));
         match *self {
             Self { code_bits, .. } if !(1..=8).contains(&code_bits) => {
@@ -279,7 +279,7 @@ impl Encoded {
 /// Rows of a file as they are quantised: normalised where their lengths are kept.
 struct RowReader<'r, 'b> {
     words: Words<Memory<'b>>,
-    opened: &'r Opened<'b>,
+    opened: &'r WordFile<'b>,
     norms: bool,
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use nanoembed_core::format::finalfusion::Storage;
 
 use super::derive;
-use super::file::Opened;
+use super::file::WordFile;
 use super::policy::Policy;
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;
@@ -42,7 +42,7 @@ impl Reconstruction {
     /// be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<()> {
         let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy)?;
+        let opened = WordFile::parse(&self.input, &bytes, self.policy)?;
         let storage = &opened.file.layout().storage;
         if matches!(storage, Storage::Array(_)) {
             return Err(Error::bad_input("the vectors are not quantised").at(&opened.name));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nanoembed_core::words::Scored;
 
 use super::convert::{WordOptions, as_finalfusion};
-use super::file::{Indexed, Opened};
+use super::file::{Indexed, WordFile};
 use super::nearest::Nearest;
 use super::policy::Policy;
 use super::read::start::Start;
@@ -32,7 +32,7 @@ pub struct Words(Arc<Inner>);
 
 struct Inner {
     // Declared before `_bytes`, which they borrow from.
-    opened: Opened<'static>,
+    opened: WordFile<'static>,
     indexed: Indexed<'static>,
     _bytes: Bytes,
 }
@@ -73,7 +73,7 @@ impl Words {
         // SAFETY: a clone of the bytes stays beside what borrows from them, and is dropped behind
         // it; nothing that borrows from them is handed out for longer.
         let borrowed = unsafe { bytes.unbound() };
-        let opened = Opened::new(name_of(path), borrowed, options.policy)?;
+        let opened = WordFile::new(name_of(path), borrowed, options.policy)?;
         let indexed = opened.indexed()?;
         Ok(Self(Arc::new(Inner { opened, indexed, _bytes: bytes })))
     }

@@ -6,16 +6,16 @@ use std::path::Path;
 use nanoembed_core::format::finalfusion::Plan;
 use nanoembed_core::subword::WordVocabulary;
 
-use super::vocabulary::Vocabulary;
+use super::vocabulary::WordList;
 use super::write::fifu::{self, bytes_of, simple};
-use super::write::spool::Spool;
+use super::write::spool::RowSpool;
 use crate::error::{Error, Result, name_of};
 
 /// Words with their vectors, which wait in a file.
 pub struct Selected {
-    words: Vocabulary,
+    words: WordList,
     norms: Vec<f32>,
-    spool: Spool,
+    spool: RowSpool,
     name: String,
 }
 
@@ -23,8 +23,8 @@ impl Selected {
     /// No words yet; their vectors wait in the folder of `output`.
     pub fn beside(output: &Path) -> Result<Self> {
         let name = name_of(output);
-        let spool = Spool::beside(output).map_err(|error| Error::writing(&name, &error))?;
-        Ok(Self { words: Vocabulary::default(), norms: Vec::new(), spool, name })
+        let spool = RowSpool::beside(output).map_err(|error| Error::writing(&name, &error))?;
+        Ok(Self { words: WordList::default(), norms: Vec::new(), spool, name })
     }
 
     /// Adds a word unless it is there.

@@ -7,7 +7,7 @@ use nanoembed::units;
 use nanoembed::words::Report;
 
 use crate::error::{Result, name_of_output, warn};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::output::table::{Align, Table};
 use crate::streams::say;
 
@@ -50,7 +50,7 @@ impl Model<'_> {
     /// stdout may be the file.
     pub(in crate::commands) fn print(&self, converted: &Converted, quiet: bool) -> Result<()> {
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             converted.tally.tensors.iter().try_for_each(|tensor| lines.json(tensor))?;
             lines.finish()?;
         } else if !quiet {

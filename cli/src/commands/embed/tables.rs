@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use nanoembed::tables::{
-    Counted, LineRows, RowSource, Rows, Summary, TableForm, TableJob, TableOutput, TableRow,
+    Counted, LineRows, RowSource, Rows, TableForm, TableJob, TableOutput, TableRow, TableSummary,
     Tables, fingerprint_of,
 };
 use serde_json::Value;
@@ -107,7 +107,7 @@ impl Embed {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn say(&self, summary: &Summary, limits: Limits) {
+    fn say(&self, summary: &TableSummary, limits: Limits) {
         let output = self.output.display();
         if summary.was_done {
             say(format_args!("{output} is complete: nothing to do"));

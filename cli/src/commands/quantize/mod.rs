@@ -19,7 +19,7 @@ use crate::args::ThreadArgs;
 use crate::args::choice::possible_value;
 use crate::args::limits::Read;
 use crate::error::{Error, Result};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::progress::Terminal;
 use crate::streams::{self, say};
 use args::{PqArgs, WeightArgs};
@@ -238,7 +238,7 @@ impl Quantize {
             .writing(self.weights.writing.writing());
         let quantized = quantization.run(&Terminal::new(quiet))?;
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             quantized.outcomes.iter().try_for_each(|outcome| lines.json(outcome))?;
             lines.finish()?;
         } else if !quiet {
@@ -250,7 +250,7 @@ impl Quantize {
     fn report_words(&self, report: &PqReport, quiet: bool) -> Result<ExitCode> {
         let PqReport { bits, nmse, sizes, .. } = *report;
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             lines.json(&json!({ "tensor": "embeddings", "bits": bits, "nmse": nmse }))?;
             lines.finish()?;
         }

@@ -18,7 +18,7 @@ use crate::args::{EmbedderArgs, count, number};
 use crate::error::{Error, Result, name_of};
 use crate::input::{FormArgs, LineFormat, OnError, file_bytes, hint_at_json};
 use crate::output::kept::kept;
-use crate::output::lines::Lines as Output;
+use crate::output::lines::LineWriter as Output;
 use crate::output::truncated::{Limits, Truncated, warn_of_question};
 use crate::progress::Reading;
 use passages::Passages;
@@ -76,7 +76,7 @@ pub(crate) struct Search {
 enum Passage {
     /// Every line that is not blank
     Line,
-    /// Lines up to a blank one
+    /// LineWriter up to a blank one
     Paragraph,
 }
 

@@ -20,7 +20,7 @@ use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 
-use super::vocabulary::{SPECIAL, Vocabulary, from_text};
+use super::vocabulary::{SPECIAL, WordPieceVocabulary, from_text};
 use crate::error::{Error, Result, name_of};
 use crate::folder::texts::FolderTexts;
 use added::{AddedToken, AddedTokens};
@@ -32,7 +32,7 @@ const ENDS: [usize; 2] = [2, 3];
 
 /// What a folder's files say of its tokenizer.
 pub struct FolderTokenizer {
-    pub vocabulary: Vocabulary,
+    pub vocabulary: WordPieceVocabulary,
     pub lower_case: bool,
     /// `None` does as lower-casing does.
     pub strip_accents: Option<bool>,
@@ -149,7 +149,7 @@ fn assemble(
     mut added: AddedTokens,
     config: &TokenizerConfig,
     source: &Path,
-) -> Result<Vocabulary> {
+) -> Result<WordPieceVocabulary> {
     let bad = |message: String| Error::input(ErrorKind::BadVocabulary, message).at(name_of(source));
     for (id, token) in added.iter() {
         if tokens.get(&id).is_some_and(|other| *other != token.spelling.as_bytes()) {
@@ -184,7 +184,7 @@ fn assemble(
         tokens.entry(id).or_insert(spelling);
     }
     let added = added.words(&special).map_err(|failure| failure.at(name_of(source)))?;
-    Ok(Vocabulary { tokens: json::without_holes(tokens, source)?, special, added })
+    Ok(WordPieceVocabulary { tokens: json::without_holes(tokens, source)?, special, added })
 }
 
 fn numbered(tokens: Vec<Vec<u8>>) -> BTreeMap<u32, Vec<u8>> {

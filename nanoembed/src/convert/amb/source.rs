@@ -15,7 +15,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use crate::checkpoint::settings::Settings;
 use crate::checkpoint::tensor::{Elements, Tensor, le_bytes, sizes};
-use crate::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::vocabulary::WordPieceVocabulary;
 use crate::checkpoint::weights::{decoder_is_final, text_model_is_final};
 use crate::checkpoint::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
@@ -137,13 +137,13 @@ impl AmbFile {
     }
 }
 
-fn vocabulary(amb: &Amb<'_>) -> Option<Vocabulary> {
+fn vocabulary(amb: &Amb<'_>) -> Option<WordPieceVocabulary> {
     let tokenizer = amb.tokenizer().filter(|it| it.kind() == TokenizerKind::WordPiece)?;
     let mut special = [0; 5];
     for (id, role) in special.iter_mut().zip(SpecialRole::ALL) {
         *id = tokenizer.special(role)?;
     }
-    Some(Vocabulary {
+    Some(WordPieceVocabulary {
         tokens: tokenizer.tokens().map(<[u8]>::to_vec).collect(),
         special,
         added: Vec::new(),

@@ -17,15 +17,15 @@ use super::energy::{Energies, Inputs};
 use super::feedback::Feedback;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::tensor::Tensor;
-use crate::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::vocabulary::WordPieceVocabulary;
 use crate::convert::naming::Naming;
-use crate::convert::weights_file::{Tally, Written};
+use crate::convert::weights_file::{Tally, WrittenModel};
 use crate::error::{Error, Result};
 use crate::json_float::json_float;
 use crate::progress::Progress;
 
 /// A model to be written.
-pub struct Source<'a> {
+pub struct AmbSource<'a> {
     /// The model's name in messages.
     pub name: &'a str,
     pub tensors: &'a [Tensor<'a>],
@@ -40,12 +40,12 @@ pub struct Source<'a> {
 
 /// Writes `source` to `file`, whose name in messages is `name`.
 pub fn write(
-    source: Source<'_>,
+    source: AmbSource<'_>,
     options: &AmbOptions,
     energies: &Energies,
     (name, file): (&str, &mut dyn Write),
     progress: &Progress<'_>,
-) -> Result<Written> {
+) -> Result<WrittenModel> {
     let options = &if energies.is_empty() { options.uncalibrated() } else { *options };
     let config = with_quantization(source.config, (source.tensors, source.naming), options);
     let metadata: Map<String, Value> =
@@ -77,7 +77,7 @@ pub fn write(
         Ok(file_bytes)
     })();
     let file_bytes = Error::from_written(written, sink.take_error(), name, source.name)?;
-    Ok(Written { file_bytes, tally })
+    Ok(WrittenModel { file_bytes, tally })
 }
 
 /// An encoder's tokenizer.
@@ -120,7 +120,7 @@ pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
     if !settings.split_ideographs {
         config["split_ideographs"] = false.into();
     }
-    let added = checkpoint.vocabulary.iter().filter_map(Vocabulary::added_metadata);
+    let added = checkpoint.vocabulary.iter().filter_map(WordPieceVocabulary::added_metadata);
     for (key, value) in added.chain(settings.prompts.metadata()) {
         config[key] = value.into();
     }

@@ -29,7 +29,7 @@ use crate::convert::amb::source::AmbFile;
 use crate::convert::decoder_model::DecoderModel;
 use crate::convert::migration::Migration;
 use crate::convert::text_model::folder::TextFolder;
-use crate::convert::weights_file::{Tally, Written};
+use crate::convert::weights_file::{Tally, WrittenModel};
 use crate::convert::writing::{Target, Writing, WrittenFile};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
@@ -182,8 +182,8 @@ impl Conversion {
         Ok(self.converted(Vec::new(), written))
     }
 
-    fn converted(&self, left_out: Vec<String>, written: Written) -> Converted {
-        let Written { file_bytes: bytes, tally } = written;
+    fn converted(&self, left_out: Vec<String>, written: WrittenModel) -> Converted {
+        let WrittenModel { file_bytes: bytes, tally } = written;
         let files = vec![WrittenFile { path: self.output.clone(), bytes }];
         Converted { left_out, files, tally }
     }

@@ -2,7 +2,7 @@
 
 use super::Conversion;
 use crate::checkpoint::tensor::Tensor;
-use crate::convert::weights_file::Written;
+use crate::convert::weights_file::WrittenModel;
 use crate::error::{Error, Result};
 use crate::files::mapped::Mapped;
 use crate::files::new_file::NewFile;
@@ -15,9 +15,9 @@ impl Conversion {
         &self,
         tensors: &[Tensor<'_>],
         observer: &dyn Observer,
-        write: impl FnOnce((&str, &mut NewFile), &Progress<'_>) -> Result<Written>,
+        write: impl FnOnce((&str, &mut NewFile), &Progress<'_>) -> Result<WrittenModel>,
         check: impl FnOnce(&str, &[u8]) -> Result<()>,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let mut file = NewFile::create(&self.output, true)?;
         let name = file.name();
         let total = tensors.iter().map(|tensor| tensor.data.len() as u64).sum();

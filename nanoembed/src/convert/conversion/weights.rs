@@ -6,14 +6,14 @@ use nanoembed_core::quant::int8::CodeRange;
 
 use super::Conversion;
 use super::time::iso_8601;
-use crate::causal::tokenizer::Written as _;
+use crate::causal::tokenizer::TokenizerEntries as _;
 use crate::checkpoint::Checkpoint;
 use crate::convert::activations;
 use crate::convert::calibration::Calibration;
 use crate::convert::decoder_model::DecoderModel;
 use crate::convert::naming::Naming;
 use crate::convert::text_model::folder::{TextCheckpoint, TextFolder};
-use crate::convert::weights_file::{self, Source, Storage, WeightType, Written};
+use crate::convert::weights_file::{self, Storage, WeightType, WeightsSource, WrittenModel};
 use crate::error::{Error, Result, name_of};
 use crate::model_check;
 use crate::progress::Observer;
@@ -24,13 +24,13 @@ impl Conversion {
         checkpoint: &Checkpoint<'_>,
         name_and_version: (Option<String>, Option<String>),
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let settings = checkpoint.metadata();
         let created_at = iso_8601(self.created.or(checkpoint.modified));
         let metadata = self.weights_metadata(name_and_version, settings, created_at);
         let calibration = self.calibration(checkpoint, observer)?;
         let tokens = checkpoint.tokens();
-        let source = Source::from_checkpoint(checkpoint, &tokens);
+        let source = WeightsSource::from_checkpoint(checkpoint, &tokens);
         self.write_weights(&source, (&calibration, &metadata), observer)
     }
 
@@ -40,12 +40,12 @@ impl Conversion {
         checkpoint: &TextCheckpoint<'_>,
         name: Option<String>,
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let TextCheckpoint { beside, naming, .. } = checkpoint;
         let created_at = iso_8601(self.created.or(checkpoint.modified));
         let metadata = self.weights_metadata((name, None), beside.metadata(), created_at);
         let tokens = beside.tokens()?;
-        let source = Source {
+        let source = WeightsSource {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors(),
             naming: *naming,
@@ -67,7 +67,7 @@ impl Conversion {
         model: &DecoderModel<'_>,
         name: Option<String>,
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         if self.for_web {
             return Err(Error::argument("for_web", "is for encoders"));
         }
@@ -76,7 +76,7 @@ impl Conversion {
         settings.extend(model.metadata.iter().cloned());
         let created_at = iso_8601(self.created.or(model.modified));
         let metadata = self.weights_metadata((name, None), settings, created_at);
-        let source = Source {
+        let source = WeightsSource {
             name: &name_of(&self.input),
             tensors: &model.tensors,
             naming: Naming::Bert,
@@ -111,10 +111,10 @@ impl Conversion {
 
     fn write_weights(
         &self,
-        source: &Source<'_>,
+        source: &WeightsSource<'_>,
         (calibration, metadata): (&Calibration, &[(String, String)]),
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let range = if self.for_web { CodeRange::Narrow } else { CodeRange::Full };
         let storage = Storage { weight_type: self.weight_type, calibration, range };
         self.create(

@@ -14,7 +14,7 @@ use super::encoder::model_type;
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::causal::hugging_face::DecoderSettings;
-use crate::causal::tokenizer::{Tokenizer, Written as _};
+use crate::causal::tokenizer::{Tokenizer, TokenizerEntries as _};
 use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
 

@@ -19,7 +19,7 @@ use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::checkpoint::settings::Settings;
 use crate::checkpoint::tensor_names;
-use crate::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::vocabulary::WordPieceVocabulary;
 use crate::checkpoint::weights::{Beside, WeightsFile};
 use crate::checkpoint::wordpiece::FolderTokenizer;
 use crate::convert::amb::source::AmbFile;
@@ -31,7 +31,7 @@ use crate::folder::json_file::read_json;
 /// An encoder on its way into a GGUF file.
 pub(super) struct Encoder {
     settings: Settings,
-    vocabulary: Vocabulary,
+    vocabulary: WordPieceVocabulary,
     name: String,
 }
 
@@ -213,7 +213,7 @@ impl Encoder {
     }
 
     fn tokenizer(&self, metadata: &mut Metadata) {
-        let Vocabulary { tokens, special, .. } = &self.vocabulary;
+        let WordPieceVocabulary { tokens, special, .. } = &self.vocabulary;
         metadata.text(Key::TokenizerModel, "bert");
         metadata.text(Key::TokenizerPre, "default");
         let (mut spelled, mut kinds) = (Vec::new(), Vec::new());
@@ -245,7 +245,7 @@ impl Encoder {
 }
 
 /// Settings, vocabulary, name.
-type Facts = (Settings, Option<Vocabulary>, String);
+type Facts = (Settings, Option<WordPieceVocabulary>, String);
 
 /// What tensors of words are called.
 const WORDS: &str = "embeddings.word_embeddings.weight";

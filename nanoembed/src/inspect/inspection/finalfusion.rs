@@ -10,15 +10,15 @@ use serde_json::{Map, Value, json};
 use super::tensors::{Tensor, Totals};
 use crate::words::metadata;
 
-pub(super) fn inspect(name: &str, bytes: &[u8]) -> Result<Summary, CoreError> {
+pub(super) fn inspect(name: &str, bytes: &[u8]) -> Result<FinalfusionSummary, CoreError> {
     let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
     let file = Finalfusion::parse_with(decoder, bytes)?;
-    Ok(Summary::from_file(name, &file))
+    Ok(FinalfusionSummary::from_file(name, &file))
 }
 
 /// What a file says of itself. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct FinalfusionSummary {
     pub file: String,
     pub format: &'static str,
     pub variant: &'static str,
@@ -64,7 +64,7 @@ pub struct Deviation {
     pub message: &'static str,
 }
 
-impl Summary {
+impl FinalfusionSummary {
     fn from_file(name: &str, file: &Finalfusion<'_>) -> Self {
         let layout = file.layout();
         let chunks = layout.chunks().map(|chunk| Chunk {

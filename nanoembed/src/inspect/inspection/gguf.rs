@@ -16,7 +16,7 @@ const SHOWN_ELEMENTS: u64 = 16;
 
 /// What a file says of itself. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct GgufSummary {
     pub file: String,
     pub format: &'static str,
     pub variant: &'static str,
@@ -27,7 +27,7 @@ pub struct Summary {
     pub parts: Vec<String>,
     pub data_offset: u64,
     pub metadata: Map<String, Value>,
-    pub tokenizer: Option<Tokenizer>,
+    pub tokenizer: Option<GgufTokenizer>,
     #[serde(flatten)]
     pub totals: Totals,
     pub tensors: Vec<Tensor>,
@@ -38,12 +38,12 @@ fn is_alone(parts: &[String]) -> bool {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Tokenizer {
+pub struct GgufTokenizer {
     pub kind: String,
     pub tokens: usize,
 }
 
-pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
+pub(super) fn inspect(set: &FileSet) -> Result<GgufSummary> {
     let mut parts = Vec::new();
     for (path, file) in set.iter() {
         let parsed = Gguf::parse(file, Mode::Lenient);
@@ -60,9 +60,9 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
             Some(Stored::Text(kind)) => kind.to_owned(),
             _ => "unknown".into(),
         };
-        Tokenizer { kind, tokens }
+        GgufTokenizer { kind, tokens }
     });
-    Ok(Summary {
+    Ok(GgufSummary {
         file: set.name(),
         format: "gguf",
         variant: "gguf",

@@ -33,13 +33,13 @@ pub struct Inspection(Summary);
 #[serde(untagged)]
 #[doc(hidden)]
 pub enum Summary {
-    Amb(amb::Summary),
-    Embd(embd::Summary),
-    Finalfusion(Box<finalfusion::Summary>),
-    Gguf(gguf::Summary),
-    Safetensors(safetensors::Summary),
-    Uqff(uqff::Summary),
-    Words(words::Summary),
+    Amb(amb::AmbSummary),
+    Embd(embd::EmbdSummary),
+    Finalfusion(Box<finalfusion::FinalfusionSummary>),
+    Gguf(gguf::GgufSummary),
+    Safetensors(safetensors::SafetensorsSummary),
+    Uqff(uqff::UqffSummary),
+    Words(words::WordsSummary),
 }
 
 /// Calls `$body` with the summary of whatever format as `$summary`.
@@ -124,8 +124,8 @@ fn summary(set: &FileSet) -> Result<Summary> {
     let name = set.name();
     let file = set.first();
     let inspected = match set.format() {
-        Some(Format::Amb) => amb::Summary::read(&name, file).map(Summary::Amb),
-        Some(Format::Embd) => embd::Summary::read(&name, file).map(Summary::Embd),
+        Some(Format::Amb) => amb::AmbSummary::read(&name, file).map(Summary::Amb),
+        Some(Format::Embd) => embd::EmbdSummary::read(&name, file).map(Summary::Embd),
         Some(Format::Gguf) => return gguf::inspect(set).map(Summary::Gguf),
         Some(Format::Safetensors) => return safetensors::inspect(set).map(Summary::Safetensors),
         Some(Format::Uqff) => return uqff::inspect(set).map(Summary::Uqff),

@@ -6,7 +6,7 @@ use nanoembed_core::text::json;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::folder::{Folder, Tokenizer};
+use super::folder::{Folder, TokenizerSummary};
 use super::tensors::{Tensor, Totals};
 use crate::error::{Result, name_of};
 use crate::stored::entries::room;
@@ -15,7 +15,7 @@ use crate::stored::{FileSet, explained};
 
 /// What a file says of itself. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct SafetensorsSummary {
     pub file: String,
     pub format: &'static str,
     pub variant: &'static str,
@@ -25,13 +25,13 @@ pub struct Summary {
     pub parts: Vec<String>,
     /// Of the first file, and of a folder the members of `config.json`.
     pub metadata: Map<String, Value>,
-    pub tokenizer: Option<Tokenizer>,
+    pub tokenizer: Option<TokenizerSummary>,
     #[serde(flatten)]
     pub totals: Totals,
     pub tensors: Vec<Tensor>,
 }
 
-pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
+pub(super) fn inspect(set: &FileSet) -> Result<SafetensorsSummary> {
     let (mut tensors, mut stated) = (Vec::new(), Map::new());
     for (path, file) in set.iter() {
         let mut room = room(file);
@@ -48,7 +48,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
     let folder = set.given_folder().map(|given| Folder::read(&own_folder(given)?));
     let folder = folder.transpose()?.unwrap_or_default();
     stated.extend(folder.config);
-    let summary = Summary {
+    let summary = SafetensorsSummary {
         file: set.given_name(),
         format: "safetensors",
         variant: if set.given_folder().is_some() { "folder" } else { "safetensors" },

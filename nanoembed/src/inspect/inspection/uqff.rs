@@ -17,7 +17,7 @@ use crate::stored::entries::room;
 
 /// What the files say of themselves. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct UqffSummary {
     pub file: String,
     pub format: &'static str,
     /// `blobs` of 0.x, `tensors` of 1.x.
@@ -62,7 +62,7 @@ pub struct Bias {
     pub shape: Vec<u64>,
 }
 
-pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
+pub(super) fn inspect(set: &FileSet) -> Result<UqffSummary> {
     let contents = set.contents()?;
     let blobs = contents.generation == Some(Generation::Blobs);
     let (_, placed) = set
@@ -103,7 +103,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         })
         .collect();
     let (version, metadata) = version_and_metadata(set)?;
-    Ok(Summary {
+    Ok(UqffSummary {
         file: set.name(),
         format: "uqff",
         variant: if blobs { "blobs" } else { "tensors" },

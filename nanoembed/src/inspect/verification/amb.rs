@@ -24,7 +24,7 @@ pub(super) fn verify(
     let file = Amb::parse(bytes, mode).map_err(one)?;
     let mut findings = Vec::new();
     findings.extend(file.duplicate_member().map(|error| Finding::new(name, error)));
-    let of_value = |(tensor, error)| of_model(model_check::Finding::new(error, tensor));
+    let of_value = |(tensor, error)| of_model(model_check::ModelFinding::new(error, tensor));
     findings.extend(values(&file).into_iter().map(of_value));
     findings.extend(special(&file).map(|error| Finding::new(name, error)));
     let (source, config) = (ModelSource::Amb(file), file.layout().config.offset);

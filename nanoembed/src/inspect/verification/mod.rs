@@ -63,7 +63,7 @@ impl Finding {
     }
 
     /// What is wrong with the model in the file.
-    fn from_model(file: &str, finding: model_check::Finding) -> Self {
+    fn from_model(file: &str, finding: model_check::ModelFinding) -> Self {
         Self { message: finding.message, ..Self::new(file, finding.error) }
     }
 

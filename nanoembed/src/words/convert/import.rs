@@ -12,15 +12,15 @@ use crate::signature::word_form::Form;
 use crate::words::finite;
 use crate::words::metadata;
 use crate::words::policy::OnDuplicate;
-use crate::words::read::Rows;
+use crate::words::read::WordRows;
 use crate::words::read::fasttext::FastText;
 use crate::words::read::floret::Floret;
 use crate::words::read::start::Start;
 use crate::words::read::text::TextRows;
 use crate::words::read::word2vec::Word2VecRows;
-use crate::words::vocabulary::{Known, Vocabulary};
+use crate::words::vocabulary::{Known, WordList};
 use crate::words::write::fifu::{self, bytes_of, simple};
-use crate::words::write::spool::Spool;
+use crate::words::write::spool::RowSpool;
 
 impl Job<'_> {
     /// Makes a `.fifu` file.
@@ -63,7 +63,7 @@ impl Job<'_> {
     /// a failure.
     fn accept(
         &self,
-        words: &mut Vocabulary,
+        words: &mut WordList,
         word: &[u8],
         place: impl Fn(Error) -> Error,
     ) -> Result<Option<u32>> {
@@ -105,10 +105,10 @@ impl Job<'_> {
     }
 
     /// Rows as they come: vectors wait in a spool while their words are gathered.
-    fn rows(&self, rows: &mut dyn Rows, (file, name): Target<'_>) -> Result<Report> {
+    fn rows(&self, rows: &mut dyn WordRows, (file, name): Target<'_>) -> Result<Report> {
         let failed = |error| Error::writing(name, &error);
-        let mut spool = Spool::beside(self.output).map_err(failed)?;
-        let mut words = Vocabulary::default();
+        let mut spool = RowSpool::beside(self.output).map_err(failed)?;
+        let mut words = WordList::default();
         let mut norms = Vec::new();
         let (mut word, mut row) = (Vec::new(), vec![0.0; rows.cols()]);
         let (mut repeated, mut read) = (0, 0);
@@ -152,7 +152,7 @@ impl Job<'_> {
         input: &str,
         (file, name): Target<'_>,
     ) -> Result<Report> {
-        let mut words = Vocabulary::default();
+        let mut words = WordList::default();
         let mut kept = Vec::new();
         let first = self
             .options

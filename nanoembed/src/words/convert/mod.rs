@@ -13,7 +13,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
 
 use super::derive;
-use super::file::Opened;
+use super::file::WordFile;
 use super::metadata;
 use super::policy::Policy;
 use super::read::start::Start;
@@ -110,7 +110,7 @@ impl<'c> Started<'c> {
         let report = match (from, to) {
             (Form::Finalfusion, Form::Finalfusion) => {
                 let bytes = start.into_mapped(input)?;
-                let opened = Opened::parse(input, &bytes, options.policy)?;
+                let opened = WordFile::parse(input, &bytes, options.policy)?;
                 let text = opened.file.metadata().unwrap_or("");
                 let text = metadata::edited(text, entries)?;
                 let text = Some(&text[..]).filter(|text| !text.is_empty());
@@ -119,7 +119,7 @@ impl<'c> Started<'c> {
             }
             (Form::Finalfusion, _) => {
                 let bytes = start.into_mapped(input)?;
-                let opened = Opened::parse(input, &bytes, options.policy)?;
+                let opened = WordFile::parse(input, &bytes, options.policy)?;
                 job.export(&opened, to, (&mut file, &name))?
             }
             (_, Form::Finalfusion) => job.import(start, input, from, (&mut file, &name))?,
@@ -128,7 +128,7 @@ impl<'c> Started<'c> {
                 let options = WordOptions { no_normalize: !options.normalized, ..options.clone() };
                 job.options = &options;
                 let (imported, bytes) = job.import_unnamed(start, input, from, &name)?;
-                let opened = Opened::parse(input, &bytes, options.policy)?;
+                let opened = WordFile::parse(input, &bytes, options.policy)?;
                 job.export(&opened, to, (&mut file, &name))?;
                 imported
             }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 const IGNORE_COUNT: &str = "`nanoembed convert` with `--ignore-count` takes the rows that are there, with `--first N` only the first N";
 
 /// A file of rows, a word and its numbers each.
-pub trait Rows {
+pub trait WordRows {
     /// How many numbers a row has.
     fn cols(&self) -> usize;
 

@@ -11,7 +11,7 @@ use std::io::BufRead;
 use nanoembed_core::ErrorKind;
 
 use super::lines::ByteLines;
-use super::{IGNORE_COUNT, Rows};
+use super::{IGNORE_COUNT, WordRows};
 use crate::error::{Error, Result};
 use crate::signature::MAX_COLS;
 use crate::signature::word_form::{Form, Sizes, is_number, most_common_cols};
@@ -160,7 +160,7 @@ impl<R: BufRead> TextRows<R> {
     }
 }
 
-impl<R: BufRead> Rows for TextRows<R> {
+impl<R: BufRead> WordRows for TextRows<R> {
     fn cols(&self) -> usize {
         self.cols
     }

@@ -6,7 +6,7 @@ use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::MAX_WORD_BYTES;
 
-use super::{IGNORE_COUNT, Rows};
+use super::{IGNORE_COUNT, WordRows};
 use crate::error::{Error, Result};
 use crate::signature::MAX_COLS;
 use crate::signature::word_form::Sizes;
@@ -109,7 +109,7 @@ impl<R: BufRead> Word2VecRows<R> {
     }
 }
 
-impl<R: BufRead> Rows for Word2VecRows<R> {
+impl<R: BufRead> WordRows for Word2VecRows<R> {
     fn cols(&self) -> usize {
         self.cols
     }

@@ -8,9 +8,9 @@ use super::fifu::Stop;
 use crate::files::scratch;
 
 /// Rows of f32 in the order in which they came.
-pub struct Spool(BufWriter<File>);
+pub struct RowSpool(BufWriter<File>);
 
-impl Spool {
+impl RowSpool {
     /// An empty spool in the folder of `output`, where there should be room for as much again.
     pub fn beside(output: &Path) -> io::Result<Self> {
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
