@@ -34,7 +34,7 @@ impl Bytes {
     ///
     /// # Safety
     ///
-    /// What borrows from them must not be used when the last clone is gone.
+    /// Borrowers must not use the bytes after the last clone is dropped.
     pub(crate) unsafe fn unbound(&self) -> &'static [u8] {
         let bytes: *const [u8] = &raw const **self;
         // SAFETY: they lie on the heap, in a map or in the program, and do not move or change as

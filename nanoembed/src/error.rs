@@ -1,4 +1,4 @@
-//! What can go wrong: a stable code, the place, what is wrong there, and what can be done about it.
+//! Errors: a stable code, the place, the fault, and a hint.
 //!
 //! ```text
 //! model.weights: byte 56: the header's checksum does not match its bytes
@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// What it means.
+    /// The meaning of the kind.
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ const CIRCLE_OF_LINKS: Option<i32> = Some(libc::ELOOP);
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 const CIRCLE_OF_LINKS: Option<i32> = None;
 
-/// What went wrong, where, and what can be done about it.
+/// An error with its place, its cause and a hint.
 ///
 /// It is displayed with its place in front. Hints are for people who sit before the `nanoembed`
 /// program: they name its commands and options.
@@ -196,8 +196,8 @@ impl Error {
         Self::storage(ErrorKind::WriteFailed, file, error)
     }
 
-    /// What one of the core's writers returned: where `file` could not be written, the system's own
-    /// words; else what is wrong with `source`.
+    /// The result of one of the core's writers: where `file` could not be written, the system's own
+    /// words; else the fault of `source`.
     pub(crate) fn from_written<T>(
         written: Result<T, CoreError>,
         failure: Option<io::Error>,
@@ -311,19 +311,19 @@ impl Error {
         self.place.iter().map(ToString::to_string)
     }
 
-    /// What is wrong, without the place.
+    /// The cause, without the place.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What the user can do about it.
+    /// The hint for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// Whether the input is at fault, not the storage that it comes from.
+    /// True if the input is at fault, not the storage that it comes from.
     #[must_use]
     pub const fn is_about_input(&self) -> bool {
         !matches!(self.kind, Kind::Usage | Kind::Cancelled) && self.code() / 100 != 5
@@ -338,7 +338,7 @@ impl Error {
     }
 }
 
-/// What is in a message comes from files, too.
+/// Messages contain text from files, so they are escaped too.
 fn shown_line(text: String) -> String {
     match shown::line(&text) {
         Cow::Borrowed(_) => text,
@@ -381,7 +381,7 @@ pub fn name_of_output(file: &Path) -> String {
     if file == Path::new("-") { "stdout".into() } else { file.display().to_string() }
 }
 
-/// What helps if `name` is that of a model on the Hugging Face hub, an organisation and a model.
+/// The hint if `name` is that of a model on the Hugging Face hub, an organisation and a model.
 fn hub_hint(name: &str) -> Option<String> {
     let (organisation, model) = name.split_once('/')?;
     let is_name = |part: &str| {
@@ -396,8 +396,8 @@ fn hub_hint(name: &str) -> Option<String> {
     })
 }
 
-/// What helps against an error of this kind in `file`. A command that makes such files whole is
-/// named only where it can.
+/// The hint against an error of this kind in `file`. A command that makes such files whole is named
+/// only where it can.
 pub fn hint(kind: ErrorKind, file: &str) -> Option<&'static str> {
     let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or("");
     let is_weights = ending.eq_ignore_ascii_case("weights");

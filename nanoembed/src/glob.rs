@@ -102,7 +102,7 @@ impl Glob {
         }
     }
 
-    /// Whether the whole of `name` is what the pattern describes.
+    /// True if the pattern describes the whole of `name`.
     pub fn is_match(&self, name: &str) -> bool {
         let mut active = vec![false; self.states.len() + 1];
         self.reach(0, &mut active);
@@ -152,7 +152,7 @@ impl Set {
         Self { ranges: vec![(letter, letter)], has: true }
     }
 
-    /// What stands behind `[`, up to its `]`, which is a character of the set if it is the first.
+    /// Parses the set after `[`, up to its `]`, which is a character of the set if it is the first.
     fn parse(letters: &mut Peekable<Chars<'_>>) -> Result<Self, String> {
         let has = letters.next_if(|letter| matches!(letter, '!' | '^')).is_none();
         let mut ranges: Vec<(char, char)> = Vec::new();

@@ -1,12 +1,12 @@
-//! What a model's file may make the library take.
+//! Limits on the memory that a model's file makes the library take.
 
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result};
 use crate::units;
 
-/// What a model's file may make the library take. What asks for more is refused before it is taken,
-/// as [`OverLimit`](ErrorKind::OverLimit), by the name of the limit.
+/// Limits on the memory that a model's file makes the library take. What asks for more is refused
+/// before it is taken, as [`OverLimit`](ErrorKind::OverLimit), by the name of the limit.
 ///
 /// Opening takes time and memory in proportion to the files, running in proportion to tokens; how
 /// many a text may have is what a file says, unless `max_tokens` says less.

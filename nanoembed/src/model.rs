@@ -48,7 +48,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it, or that it could not be read.
+    /// Fails if the file or its model is invalid, or if the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -59,7 +59,7 @@ impl Model {
         ModelOptions::default()
     }
 
-    /// Whether a file has word vectors, by its first bytes. What the core knows as another format
+    /// True if a file has word vectors, by its first bytes. What the core knows as another format
     /// is none, whatever its bytes look like as text.
     fn is_words(path: &Path) -> Result<bool> {
         let start = Start::open(path)?;
@@ -117,8 +117,9 @@ impl ModelOptions {
         Self { memory: bytes.into(), ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default.
-    /// `session_bytes` does not count for word vectors, nor beside [`memory`](Self::memory).
+    /// Limits on the memory that the file makes the library take, instead of the defaults of
+    /// [`Limits`]. `session_bytes` does not count for word vectors, nor beside
+    /// [`memory`](Self::memory).
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

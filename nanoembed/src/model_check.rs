@@ -1,5 +1,5 @@
-//! Whether a file holds a model that can be run: metadata, tensors, vocabulary, and how they fit
-//! together.
+//! Checks that a file holds a model that can be run: metadata, tensors, vocabulary, and how they
+//! fit together.
 
 use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::SpecialRole;
@@ -39,8 +39,8 @@ impl ModelFinding {
 /// The metadata keys of the specification that the model can do without.
 const DESCRIPTIVE_KEYS: [&str; 4] = ["model_name", "model_version", "embedding_dim", "created_at"];
 
-/// What is wrong with a BERT encoder by the metadata of a file and the tensors that it asks for; its
-/// sizes, if they can be read. `place` says where the value of a key is.
+/// Adds the faults of a BERT encoder, by the metadata of a file and the tensors that it asks for;
+/// returns its sizes, if they can be read. `place` says where the value of a key is.
 pub(crate) fn encoder<'m>(
     weights: &impl Weights,
     value: impl Fn(&str) -> Option<&'m str>,
@@ -62,8 +62,8 @@ pub(crate) fn encoder<'m>(
     }
 }
 
-/// What keeps the model of texts in `bytes` from being opened, which is described by the texts of
-/// its folder. `place` is where these are.
+/// The fault that keeps the model of texts in `bytes` from being opened, which is described by the
+/// texts of its folder. `place` is where these are.
 pub(crate) fn text_model(
     bytes: &[u8],
     source: ModelSource<'_>,
@@ -120,7 +120,7 @@ pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<ModelFinding
     findings
 }
 
-/// What keeps a decoder from being opened.
+/// The fault that keeps a decoder from being opened.
 fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<ModelFinding> {
     let config = match embd_llama_config(file) {
         Ok(config) => config,

@@ -22,7 +22,7 @@ use crate::pool::Pool;
 pub struct Tokens {
     /// With the special tokens around the text.
     pub ids: Vec<u32>,
-    /// Whether the text has more tokens than there was room for.
+    /// True if the text has more tokens than the limit.
     pub truncated: bool,
 }
 
@@ -52,7 +52,7 @@ impl Tokenizer {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it, or that it could not be read.
+    /// Fails if the file or its model is invalid, or if the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -117,7 +117,7 @@ impl Tokenizer {
         self.0.tokenizer.positions()
     }
 
-    /// What the model wants before texts.
+    /// The text of a prompt of the model.
     ///
     /// # Errors
     ///

@@ -100,7 +100,7 @@ impl Bundle {
         self.settings.tokenizer()
     }
 
-    /// What the files say of the decoder.
+    /// The decoder as its files describe it.
     pub(crate) fn found(&self) -> Result<Found<'_>> {
         let tokenizer = self.tokenizer()?;
         let config = *self.settings.sizes();

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::folder::json_text::JsonText;
 use crate::json_float::json_float;
 
-/// What `take` makes of the decoder that the `config.json` at `path` describes.
+/// Applies `take` to the decoder that the `config.json` at `path` describes.
 pub(crate) fn read<R>(path: &Path, take: impl FnOnce(&DecoderModel<'_>) -> Result<R>) -> Result<R> {
     read_text(&JsonText::open(path)?, take)
 }

@@ -154,7 +154,7 @@ fn architecture(file: &Gguf<'_>) -> Option<GgufArchitecture> {
     gguf_architecture(file).and_then(GgufArchitecture::from_name)
 }
 
-/// What Hugging Face calls a tensor; `None` for those that are not part of the model.
+/// The Hugging Face name of a tensor; `None` for those that are not part of the model.
 fn renamed(name: &str, names: &Names) -> Option<String> {
     translated(name, &DECODER, names)
 }

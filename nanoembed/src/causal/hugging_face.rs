@@ -1,5 +1,4 @@
-//! What a Hugging Face folder says of a decoder: its sizes by `config.json`,
-//! its tensors, its tokenizer.
+//! A decoder in a Hugging Face folder: sizes in `config.json`, tensors, tokenizer.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +21,7 @@ use crate::folder::json_file::read_json_text;
 use crate::folder::json_text::JsonText;
 use crate::folder::texts::FolderTexts;
 
-/// What a folder says of a decoder.
+/// The settings of a decoder in a folder.
 pub struct DecoderSettings {
     folder: PathBuf,
     path: PathBuf,
@@ -70,7 +69,7 @@ impl DecoderSettings {
         &self.divisors
     }
 
-    /// Whether the output layer is the table of embeddings.
+    /// True if the output layer is the table of embeddings.
     pub(super) const fn is_tied(&self) -> bool {
         self.is_tied
     }
@@ -174,7 +173,7 @@ impl DecoderSettings {
     }
 }
 
-/// Whether a folder of a family that has both holds an encoder.
+/// True if a folder holds an encoder, for families that have encoders and decoders.
 fn is_encoder(folder: &Path, config: &Value) -> bool {
     let sees_all = config.get("use_bidirectional_attention") == Some(&Value::Bool(true));
     sees_all || folder.join(MODULES).exists()

@@ -12,12 +12,12 @@ use crate::files::on_disk::OnDisk;
 /// Tokens of a prompt that pass through the layers together.
 pub(crate) const TOKENS_AT_ONCE: usize = 64;
 
-/// What files say of a causal model.
+/// A causal model as its files describe it, not yet opened.
 pub(crate) struct Found<'f> {
     pub(super) config: LlamaConfig,
     pub(super) weights: ModelWeights<'f>,
     pub(super) tokenizer: Tokenizer<'f>,
-    /// Whether the model was made for embeddings by its last token's state.
+    /// True if the model was made for embeddings by its last token's state.
     pub(super) pools_last_token: bool,
 }
 
@@ -57,7 +57,7 @@ impl<'f> CausalModel<'f> {
         self.model.config()
     }
 
-    /// Whether the model was made for embeddings by its last token's state.
+    /// True if the model was made for embeddings by its last token's state.
     pub(crate) const fn pools_last_token(&self) -> bool {
         self.pools_last_token
     }

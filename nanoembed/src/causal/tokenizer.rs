@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::model_proto;
 
-/// What a folder of Hugging Face says beside the model.
+/// Added and special tokens of a Hugging Face folder, beside its SentencePiece model.
 pub struct AddedTokens {
     /// Added tokens, which a text spells literally, by id.
     pub tokens: BTreeMap<u32, String>,
@@ -32,9 +32,9 @@ pub struct AddedTokens {
 pub struct Around {
     /// How the tokenizer's settings spell it.
     pub spelled: Option<String>,
-    /// What it is where they do not say it.
+    /// The default id where files do not name the token.
     pub usual: Option<u32>,
-    /// Whether it is put around every text.
+    /// True if it is put around every text.
     pub is_put: bool,
 }
 
@@ -74,8 +74,8 @@ pub fn from_hugging_face(
 
 /// The entries about a tokenizer in files that are written.
 pub trait TokenizerEntries {
-    /// What the model calls the beginning of a text, and the usual token that ends one, which is
-    /// also the one that may stand behind every text.
+    /// The model's beginning-of-text token, and its usual end-of-text token, which is also the one
+    /// that may be appended to every text.
     fn begin_and_end(&self) -> [Option<u32>; 2];
 
     /// The tokens that end texts, the usual one first.
@@ -207,7 +207,7 @@ impl TokenizerEntries for Tokenizer<'_> {
     }
 }
 
-/// Whether a file is called like a SentencePiece model.
+/// True if a file's name is that of a SentencePiece model.
 pub fn is_model(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "model")
 }

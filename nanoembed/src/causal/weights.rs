@@ -18,7 +18,7 @@ use crate::files::on_disk::OnDisk;
 pub struct ModelWeights<'f> {
     files: Vec<Part<'f>>,
     tensors: HashMap<String, TensorHeader<'static>>,
-    /// What is not stored as rows of elements or blocks.
+    /// Weights that are not stored as rows of elements or blocks.
     others: Vec<Weight<'f>>,
     /// Where in `others` the weight of a name is.
     numbers: HashMap<String, usize>,
@@ -69,7 +69,7 @@ impl<'f> ModelWeights<'f> {
         self.tensors.entry(name.to_owned()).or_insert(header);
     }
 
-    /// Whether there is a tensor of that name.
+    /// True if there is a tensor of that name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.tensors.contains_key(name) || self.numbers.contains_key(name)
     }

@@ -45,7 +45,7 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Whether it may be part of a model: integers of other tensors than weights are positions and
+    /// True if it may be part of a model: integers of other tensors than weights are positions and
     /// the like.
     fn is_float_or_weight(&self) -> bool {
         self.elements.is_ok() || self.name.ends_with(".weight")

@@ -59,7 +59,7 @@ pub const EMBEDDING_TENSORS: [&str; 5] = [
     "embeddings.LayerNorm.bias",
 ];
 
-/// What follows `encoder.layer.N.` in the names of a layer's tensors, in the order of the
+/// Suffixes after `encoder.layer.N.` in the names of a layer's tensors, in the order of the
 /// specification.
 pub const LAYER_TENSORS: [&str; 16] = [
     "attention.self.query.weight",

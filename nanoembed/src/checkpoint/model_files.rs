@@ -41,7 +41,7 @@ impl ModelFiles {
         files.flat_map(FileSet::iter).map(|(_, bytes)| bytes.len() as u64).sum()
     }
 
-    /// Whether there should be a `residual.safetensors` and is none.
+    /// True if a `residual.safetensors` should be there and is not.
     pub fn lacks_residual(&self) -> bool {
         self.weights.format() == Some(Format::Uqff) && self.residual.is_none()
     }
@@ -60,8 +60,8 @@ impl ModelFiles {
         self.weights.folder()
     }
 
-    /// What the files hold. Layers of UQFF 0.x, which have numbers, get the names that the model of
-    /// `config` gives them.
+    /// The contents of the files. Layers of UQFF 0.x, which have numbers, get the names that the
+    /// model of `config` gives them.
     pub fn contents(&self, config: &Path) -> Result<Vec<(&FileSet, Contents<'_>)>> {
         let mut contents = self.weights.contents()?;
         if contents.generation == Some(Generation::Blobs) {

@@ -1,4 +1,5 @@
-//! What sentence-transformers puts around an encoder, as far as BERT's settings in files say it.
+//! Modules of sentence-transformers around an encoder, as far as BERT's settings in files can say
+//! them.
 //!
 //! `do_lower_case` of `sentence_bert_config.json` is about another lower-casing, before the
 //! tokenizer's own: true there means lower case, false nothing.
@@ -44,7 +45,8 @@ impl Settings {
     }
 }
 
-/// What BERT's settings call the pooling of these modules, or which of them they have no word for.
+/// The name that BERT's settings have for the pooling of these modules, or the module that they
+/// have no word for.
 pub(crate) fn bert_pooling(modules: &Modules) -> std::result::Result<&'static str, &'static str> {
     if modules.base != Base::Transformer {
         return Err("the model is a table of a vector for each token");

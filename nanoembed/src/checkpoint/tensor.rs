@@ -32,7 +32,7 @@ pub struct Tensor<'a> {
     pub columns: &'a [u8],
     /// For `U8`, one a row of the source.
     pub zeros: &'a [u8],
-    /// Whether the source has rows and columns the other way round.
+    /// True if the source stores the matrix transposed.
     pub transposed: bool,
 }
 

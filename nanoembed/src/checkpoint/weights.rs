@@ -23,7 +23,7 @@ use crate::folder::prompts::Prompts;
 use crate::signature::foreign;
 use crate::sizes;
 
-/// What follows a quantised tensor's name in those of its companions.
+/// Suffix of a quantised tensor's name in the name of its scales.
 const SCALE: &str = ".scale";
 const COLUMN_SCALE: &str = ".column_scale";
 const ZERO_POINT: &str = ".zero_point";

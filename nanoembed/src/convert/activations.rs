@@ -152,7 +152,7 @@ fn check_finite(values: &[f32]) -> Result<(), CoreError> {
     }
 }
 
-/// What `run` shows of a text with so many tokens.
+/// Sums up the activations that `run` passes on for a text of so many tokens.
 fn observed(
     config: &Config,
     tokens: usize,

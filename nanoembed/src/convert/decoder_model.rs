@@ -38,7 +38,7 @@ impl DecoderModel<'_> {
         settings
     }
 
-    /// What a `.weights` file has of the tokenizer beside the tokens.
+    /// The tensor that a `.weights` file has for the tokenizer beside its tokens.
     pub fn further(&self) -> Further {
         let (name, bytes) = match self.tokenizer.model() {
             Some(model) => (SENTENCEPIECE, model.to_vec()),

@@ -71,7 +71,7 @@ impl Dequantization {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, or that the output could not be written.
+    /// Fails if the input is invalid or the output cannot be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<WrittenFile> {
         let set = FileSet::open(&self.input)?;
         self.write(&set.contents()?, observer)

@@ -61,8 +61,8 @@ impl Migration {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, that the output's format cannot hold it, or that it could not
-    /// be written.
+    /// Fails if the input is invalid, the output's format cannot hold it, or the output cannot be
+    /// written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Vec<WrittenFile>> {
         let Self { inputs, output, writing } = self;
         let target = writing.target(output)?;

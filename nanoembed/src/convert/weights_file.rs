@@ -48,18 +48,18 @@ choices! {
 }
 
 impl WeightType {
-    /// Whether it keeps numbers as floats.
+    /// True if numbers are kept as floats.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F16 | Self::Bf16)
     }
 
-    /// Whether `.weights` files can store it.
+    /// True if `.weights` files can store it.
     pub const fn is_of_weights(self) -> bool {
         matches!(self, Self::F32 | Self::F16 | Self::Int8)
     }
 
-    /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are;
-    /// positions and token types are added to every token's vector and keep 16 bits.
+    /// The type that `tensor` is stored as. Biases and norms are a thousandth of a model and stay
+    /// as they are; positions and token types are added to every token's vector and keep 16 bits.
     fn dtype(self, tensor: &Tensor<'_>, naming: Naming) -> Dtype {
         match self {
             _ if tensor.shape.len() < 2 => Dtype::F32,
@@ -78,10 +78,10 @@ pub struct WeightsSource<'a> {
     /// The model's name in messages.
     pub name: &'a str,
     pub tensors: &'a [Tensor<'a>],
-    /// What they are for.
+    /// The purposes of the tensors, by their names.
     pub naming: Naming,
     pub vocabulary: Option<embd::Vocabulary<'a>>,
-    /// What belongs to the vocabulary beside its tokens: tensors that are stored as they are.
+    /// Further tensors of the vocabulary, stored as they are.
     pub further: Vec<Further>,
 }
 
@@ -115,14 +115,14 @@ pub struct Storage<'s> {
     pub range: CodeRange,
 }
 
-/// What was written, for the one who asked.
+/// The size and losses of a model that was written.
 #[derive(Debug)]
 pub struct WrittenModel {
     pub file_bytes: u64,
     pub tally: Tally,
 }
 
-/// What storing did to tensors.
+/// The loss of storing tensors.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Tally {
@@ -132,7 +132,7 @@ pub struct Tally {
     pub tensors: Vec<TensorLoss>,
 }
 
-/// What storing did to one tensor. The fields' names are those of `quantize --json`.
+/// The loss of storing one tensor. The fields' names are those of `quantize --json`.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct TensorLoss {

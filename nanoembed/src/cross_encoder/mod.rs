@@ -51,17 +51,17 @@ struct Inner {
     sessions: Pool<Session>,
 }
 
-/// What a model says of two texts.
+/// The score of a pair of texts.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Score {
-    /// What the model answers, a number for each label.
+    /// The raw output of the model, a number for each label.
     pub logits: Vec<f32>,
-    /// What it makes of these: from 0 to 1 as a rule.
+    /// The logits after the activation: from 0 to 1 as a rule.
     pub scores: Vec<f32>,
     /// How many tokens both texts have together, special tokens included.
     pub tokens: usize,
-    /// Whether they have more.
+    /// True if the texts have more tokens.
     pub truncated: bool,
 }
 
@@ -101,7 +101,7 @@ impl CrossEncoder {
     ///
     /// # Errors
     ///
-    /// What is wrong with the folder or the model in it, or that it could not be read.
+    /// Fails if the folder or its model is invalid, or cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -155,7 +155,7 @@ impl CrossEncoder {
         self.0.model.positions()
     }
 
-    /// What the model says of two texts.
+    /// The score of two texts.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl CrossEncoder {
         self.score_in_core(query, text).map_err(|error| self.0.source.failure(error))
     }
 
-    /// What the model says of each of several pairs, in their order, on all threads.
+    /// The scores of several pairs, in their order, on all threads.
     ///
     /// # Errors
     ///

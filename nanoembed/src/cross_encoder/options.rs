@@ -24,7 +24,8 @@ impl CrossEncoderOptions {
         Self { max_tokens: tokens.into(), ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default.
+    /// Limits on the memory that the file makes the library take, instead of the defaults of
+    /// [`Limits`].
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

@@ -1,4 +1,4 @@
-//! What an encoder asks of the models that it runs on.
+//! Operations that an encoder needs of its models.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::tokenizer::Tokens;
 pub struct Length {
     /// How many tokens, special tokens included.
     pub tokens: usize,
-    /// Whether the text has more.
+    /// True if the text has more tokens.
     pub truncated: bool,
 }
 

@@ -70,14 +70,14 @@ struct Inner {
     source: Arc<Source>,
     /// Elements of the model's vectors that are kept.
     dimensions: usize,
-    /// Whether every vector is brought to length 1 at the end.
+    /// True if every vector is scaled to length 1 at the end.
     normalize: bool,
     prompts: Arc<Prompts>,
     prompt: Prefix,
     threads: Option<Arc<ThreadPool>>,
 }
 
-/// What a text is for.
+/// The role of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
@@ -96,7 +96,7 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it, or that it could not be read.
+    /// Fails if the file or its model is invalid, or if the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -105,7 +105,7 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it.
+    /// Fails if the file or its model is invalid.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
         Self::options().from_bytes(bytes)
     }
@@ -212,7 +212,7 @@ impl Encoder {
         self.0.backend.positions()
     }
 
-    /// What stands before texts of a role.
+    /// The prompt for texts of a role.
     fn prompt(&self, role: Role) -> Result<Prompt> {
         let Inner { prompts, prompt, backend, .. } = &*self.0;
         let text = match role {

@@ -97,13 +97,14 @@ impl EncoderOptions {
         Self { pooling: pooling.into(), ..self }
     }
 
-    /// What stands before every text, queries and documents too.
+    /// The prompt before every text, queries and documents too.
     #[must_use]
     pub fn prompt(self, prompt: Prefix) -> Self {
         Self { prompt, ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default.
+    /// Limits on the memory that the file makes the library take, instead of the defaults of
+    /// [`Limits`].
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

@@ -51,7 +51,7 @@ impl Vectors {
         self.values.len() / self.dimensions
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.values.is_empty()

@@ -17,7 +17,7 @@ use crate::files::whole_file;
 /// Files up to this size are read: that is as fast as mapping them, and safe from being cut.
 const READ_UP_TO: u64 = 64 << 10;
 
-/// Whether files can be mapped: WebAssembly has no memory but its own.
+/// True if files can be mapped: WebAssembly has no memory but its own.
 const CAN_MAP: bool = cfg!(not(target_os = "wasi"));
 
 /// A whole file in memory.

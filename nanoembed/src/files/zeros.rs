@@ -34,7 +34,7 @@ impl Zeros {
         Ok(Self { bytes })
     }
 
-    /// What has become of them.
+    /// The bytes as a read-only map.
     pub(crate) fn finish(self) -> io::Result<Mapped> {
         #[cfg(not(target_os = "wasi"))]
         return self.bytes.make_read_only().map(Mapped::Map);

@@ -35,7 +35,7 @@ impl JsonText {
         Value::parse(&self.text, 0).map_err(|error| self.failure(Fault::of(error)))
     }
 
-    /// What is wrong, with the setting and its value.
+    /// An error with the setting and its value.
     pub(crate) fn failure(&self, fault: Fault<'_>) -> Error {
         explained(&FolderFault::new(&self.name, fault), &self.text, &self.name)
     }

@@ -36,7 +36,7 @@ impl Prompts {
         self.0
     }
 
-    /// Whether a prompt's tokens count for the mean.
+    /// True if a prompt's tokens count for the mean.
     pub const fn are_pooled(&self) -> bool {
         self.0.are_pooled
     }

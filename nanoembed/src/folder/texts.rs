@@ -18,7 +18,7 @@ const CONFIG: &str = "config.json";
 /// The texts of a folder.
 pub(crate) struct FolderTexts {
     folder: PathBuf,
-    /// What is read for `config.json`, where that is another file.
+    /// The file that is read for `config.json`, if that is another one.
     config: Option<PathBuf>,
     allowed: Arc<Allowed>,
 }
@@ -105,7 +105,7 @@ impl FolderTexts {
         self.get(path)?.ok_or_else(missing)
     }
 
-    /// What `read` makes of the texts.
+    /// The result of `read` on the texts.
     pub(crate) fn read<R>(&self, read: impl Fn(Texts<'_, '_>) -> FolderResult<R>) -> Result<R> {
         // Why a text could not be read.
         let unread = RefCell::new(None);
@@ -121,7 +121,7 @@ impl FolderTexts {
         read.map_err(|fault| unread.take().unwrap_or_else(|| self.explained(&fault)))
     }
 
-    /// What is wrong, with the setting and its value.
+    /// An error with the setting and its value.
     pub(crate) fn explained(&self, fault: &FolderFault) -> Error {
         let text = match self.needed(&fault.file) {
             Ok(text) => text,
@@ -136,7 +136,7 @@ impl FolderTexts {
     }
 }
 
-/// What is wrong with the text called `name`, with the setting and its value.
+/// An error in the text called `name`, with the setting and its value.
 pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
     let FolderFault { error, key, only, .. } = fault;
     let kind = error.kind();

@@ -10,7 +10,7 @@ use crate::error::Result;
 /// The name of the file.
 pub(crate) const FILE: &str = "tokenizer.json";
 
-/// What helps against files that contradict each other.
+/// The hint against files that contradict each other.
 pub(crate) const SAVE_AGAIN: &str = "transformers and `tokenizers` give other ids for this folder; save the tokenizer again with `save_pretrained`";
 
 /// The tokenizer that a `tokenizer.json` describes.

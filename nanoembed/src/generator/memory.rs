@@ -23,13 +23,13 @@ use crate::units;
 /// before they are used.
 const MOST_TILE_BYTES: usize = 1 << 20;
 
-/// What the program takes beside what is known of it, where the system does not say.
+/// Memory of the program before the model is opened, where the system does not say.
 const PROGRAM_BYTES: usize = 8 << 20;
 
-/// What is allocated later that nobody counts: buffers of output, the stack.
+/// Allocations that come later and are not counted: buffers of output, the stack.
 const MARGIN_BYTES: usize = 1 << 20;
 
-/// What helps against parts.
+/// The hint against a model in parts.
 const MERGE_HINT: &str =
     "llama.cpp's `llama-gguf-split --merge FIRST OUT` makes one file of all parts";
 
@@ -94,7 +94,7 @@ pub(crate) fn plan(
     .with_hint("fewer tokens with `--max-tokens` take less, or a shorter prompt"))
 }
 
-/// What the program has in memory now.
+/// The memory that the program takes now.
 #[cfg(target_os = "linux")]
 fn resident_bytes() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

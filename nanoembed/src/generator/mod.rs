@@ -75,9 +75,9 @@ impl GeneratorOptions {
         Self { precise, ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default.
-    /// [`memory`](Self::memory) bounds scratch memory by itself: `session_bytes` does not count
-    /// then.
+    /// Limits on the memory that the file makes the library take, instead of the defaults of
+    /// [`Limits`]. [`memory`](Self::memory) bounds scratch memory by itself: `session_bytes` does
+    /// not count then.
     #[must_use]
     pub const fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -104,7 +104,7 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it, or that it could not be read.
+    /// Fails if the file or its model is invalid, or if the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -113,7 +113,7 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it.
+    /// Fails if the file or its model is invalid.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
         Self::from_opened(Opened::from_source(Source::from_bytes(bytes))?)
     }

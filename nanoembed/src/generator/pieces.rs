@@ -69,7 +69,7 @@ impl<'g> Pieces<'g> {
         &self.ids
     }
 
-    /// What the next token adds, which may be nothing yet; `None` behind the last.
+    /// The text of the next token, which may be empty; `None` after the last.
     fn advance(&mut self) -> Result<Option<String>, CoreError> {
         let Self { causal, session, sampler, logits, order, text, ids, .. } = self;
         let mut piece = String::new();

@@ -13,7 +13,8 @@ use crate::layer_names::{NamesFile, translated};
 use crate::progress::{Observer, Progress};
 use crate::stored::{Contents, FileSet, Stored};
 
-/// What two files have in common, and what not. The fields' names are those of the JSON output.
+/// Tensors that two files share, and those that only one has. The fields' names are those of the
+/// JSON output.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct Differences {
@@ -99,7 +100,7 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// What is wrong with one of the files, or that it could not be read.
+    /// Fails if one of the files is invalid or cannot be read.
     pub fn run(&self, observer: &dyn Observer) -> Result<Differences> {
         let (a, b) = (FileSet::open(&self.a)?, FileSet::open(&self.b)?);
         let differences = compare(&a, &b, self.names.as_deref(), observer)?;

@@ -1,4 +1,4 @@
-//! What files say of themselves, whether it is true, and how far two are apart.
+//! Descriptions and checks of files, and differences between two.
 //!
 //! | I want | item |
 //! |---|---|

@@ -21,22 +21,22 @@ use crate::stored::file_names::folder_of;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedder(Box<Config>);
 
-/// What `model_type` says of the models that mistral.rs embeds with.
+/// Values of `model_type` of the models that mistral.rs embeds with.
 const FAMILIES: [&str; 2] = ["gemma3_text", "qwen3"];
 
-/// What the table of embeddings is called.
+/// The name of the table of embeddings.
 const EMBEDDINGS: &str = "embed_tokens";
 
 /// Before the number of a layer.
 const LAYERS: &str = "layers.";
 
-/// Whether a layer is called like one of these models.
+/// True if a layer is called like one of these models.
 pub fn is_name(layer: &str) -> bool {
     layer == EMBEDDINGS || layer.starts_with(LAYERS)
 }
 
-/// Whether a layer of UQFF 1.x is the table of embeddings, of these models or of decoders. In 0.x it
-/// is no layer.
+/// True if a layer of UQFF 1.x is the table of embeddings, of these models or of decoders. In 0.x
+/// it is no layer.
 pub fn is_table(layer: &str) -> bool {
     layer.strip_prefix("model.").unwrap_or(layer) == EMBEDDINGS
 }

@@ -33,7 +33,7 @@ pub struct Llama {
     vocabulary: Option<u32>,
     /// A setting that the metadata written here has no words for.
     unwritten: Option<String>,
-    /// Whether the output layer is the table of embeddings.
+    /// True if the output layer is the table of embeddings.
     tied: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) const PARTS: [Tensor; 7] = [
     Tensor::Down,
 ];
 
-/// What else such models are made of.
+/// Further tensors of such models.
 const OTHERS: [Tensor; 9] = [
     Tensor::Embeddings,
     Tensor::Norm,
@@ -61,7 +61,7 @@ const OTHERS: [Tensor; 9] = [
     Tensor::KeyNorm,
 ];
 
-/// What follows the number of a decoder's layer in the name of one of [`PARTS`] of Hugging Face.
+/// The suffix after the number of a decoder's layer in the Hugging Face name of one of [`PARTS`].
 pub(super) fn layer_part(place: usize) -> Option<&'static str> {
     decoder_names(Order::Pre).name_of(*PARTS.get(place)?)?.strip_prefix('.')
 }
@@ -219,19 +219,19 @@ impl Llama {
         usize::try_from(heads).ok()
     }
 
-    /// What is added to the weights of a norm (under the name of Hugging Face) for GGUF: 1 in
+    /// The constant added to the weights of a norm (under the name of Hugging Face) for GGUF: 1 in
     /// models that add it whenever they norm.
     pub fn added_for_ggml(&self, name: &str) -> Option<f32> {
         (self.architecture == GgufArchitecture::Gemma3 && name.ends_with("norm.weight"))
             .then_some(1.0)
     }
 
-    /// What ggml calls a tensor of Hugging Face.
+    /// The ggml name of a Hugging Face tensor.
     pub fn ggml_name(&self, name: &str) -> Option<String> {
         ggml_name(name, order_of(Some(self.architecture)))
     }
 
-    /// What Hugging Face calls a tensor of ggml.
+    /// The Hugging Face name of a ggml tensor.
     pub fn hugging_face_name(&self, name: &str) -> Option<String> {
         hugging_face_name(name, order_of(Some(self.architecture)))
     }
@@ -247,7 +247,7 @@ impl Llama {
         usize::try_from(self.vocabulary?).ok()
     }
 
-    /// Whether the output layer is the table of embeddings.
+    /// True if the output layer is the table of embeddings.
     pub const fn is_tied(&self) -> bool {
         self.tied
     }
@@ -280,7 +280,7 @@ fn unknown(kind: &str) -> String {
     )
 }
 
-/// Whether `name` is that of a layer which is quantised in such models, as decoders or embedding
+/// True if `name` is that of a layer which is quantised in such models, as decoders or embedding
 /// models call it.
 pub fn is_layer(name: &str) -> bool {
     let inside = || {
@@ -292,12 +292,12 @@ pub fn is_layer(name: &str) -> bool {
     name == "lm_head" || inside().is_some()
 }
 
-/// What GGUF calls a tensor of Hugging Face, of a decoder whose norms stand there.
+/// The GGUF name of a Hugging Face tensor, for a decoder with norms in this order.
 pub fn ggml_name(name: &str, order: Order) -> Option<String> {
     translated_part(name, decoder_names(order), &DECODER)
 }
 
-/// What Hugging Face calls a tensor of GGUF.
+/// The Hugging Face name of a GGUF tensor.
 pub fn hugging_face_name(name: &str, order: Order) -> Option<String> {
     translated_part(name, &DECODER, decoder_names(order))
 }

@@ -1,5 +1,5 @@
-//! What layers are called where: numbers in UQFF 0.x, names of Hugging Face in UQFF 1.x and
-//! safetensors, names of ggml in GGUF.
+//! Names of layers: numbers in UQFF 0.x, names of Hugging Face in UQFF 1.x and safetensors, names
+//! of ggml in GGUF.
 //!
 //! | file | role |
 //! |---|---|

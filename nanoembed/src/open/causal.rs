@@ -40,7 +40,7 @@ impl Causal {
         &self.name
     }
 
-    /// What the core says is wrong.
+    /// The core's error with the name of the model.
     pub(crate) fn failure(&self, error: CoreError) -> Error {
         match &self.source {
             Some(source) => source.failure(error),

@@ -1,4 +1,4 @@
-//! What is in a model's file: told once, read once, whatever is then made of it.
+//! The content of a model's file: detected once and parsed once, whatever is then made of it.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Opened {
         &self.source
     }
 
-    /// Whether this is a model that continues texts.
+    /// True for a model that continues texts.
     pub(crate) fn is_causal(&self) -> bool {
         match &self.parsed {
             Parsed::Model(_, model) => model.is_causal(),

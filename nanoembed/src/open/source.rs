@@ -21,7 +21,7 @@ struct Aligned<T: ?Sized>(T);
 static BUILT_IN: &Aligned<[u8]> =
     &Aligned(*include_bytes!("../../../models/all-MiniLM-L6-v2.int8.weights"));
 
-/// What the model that is part of the program is called.
+/// The names of the model that is part of the program.
 const BUILT_IN_NAMES: [&str; 2] = ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"];
 
 /// True if `path` is no file but the name of the model that is part of the program.
@@ -126,7 +126,7 @@ impl Source {
         &self.name
     }
 
-    /// What the core says is wrong with the file.
+    /// The core's error with the name of the file.
     pub(crate) fn failure(&self, error: nanoembed_core::Error) -> Error {
         let bytes: &[u8] = match &self.content {
             Content::Bundle(_) | Content::Folder(_) => &[],

@@ -52,12 +52,12 @@ impl<'f> TextSource<'f> {
         }
     }
 
-    /// Whether it is a folder.
+    /// True if it is a folder.
     pub(crate) const fn is_folder(&self) -> bool {
         matches!(self, Self::Folder(_))
     }
 
-    /// What the texts say of the model.
+    /// The model as its texts describe it.
     pub(crate) fn model(&self) -> &FolderModel {
         match self {
             Self::Folder(folder) => folder.model(),
@@ -127,7 +127,7 @@ impl<'f> NamedFile<'f> {
         })
     }
 
-    /// What is wrong with a text, in words.
+    /// A fault of a text, in words.
     fn failure(&self, fault: &FolderFault) -> Error {
         let text = match &self.text {
             owned::TextSource::File(file) => file.text(&fault.file).ok().flatten(),
@@ -138,7 +138,7 @@ impl<'f> NamedFile<'f> {
     }
 }
 
-/// What a GGUF file is called in errors, with the architecture of its model.
+/// The name of a GGUF file in errors, with the architecture of its model.
 fn with_architecture(name: &str, file: &Gguf<'_>) -> String {
     format!("{name} ({})", gguf_architecture(file).unwrap_or_default())
 }

@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::files::BYTE_ORDER_MARK;
 use crate::signature::word_form::{Form, HEAD_BYTES, is_number};
 
-/// What a file seems to be.
+/// The likely kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
     /// With its article: "a gzip file".
     pub what: &'static str,
-    /// What the user can do.
+    /// The hint for the user.
     pub hint: &'static str,
 }
 
@@ -66,7 +66,7 @@ const SIGNATURES: &[(usize, &[u8], &str, &str)] = &[
     (0, b"\x2f\x4f\x16\xba", "a fastText model of a big-endian machine", SWAPPED),
 ];
 
-/// What text begins with, in lower case and behind blanks.
+/// Beginnings of texts, in lower case and after leading blanks.
 const TEXTS: &[(&str, &str, &str)] = &[
     (
         "version https://git-lfs.github.com/spec/",
@@ -84,8 +84,8 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("(lp1\n", "a pickle of Python", PICKLE),
 ];
 
-/// What starts with these bytes if nothing that is read here can: neither a model nor vectors, be
-/// it text or binary.
+/// The kind of file that starts with these bytes, if it can be neither a model nor vectors, as text
+/// or binary.
 pub fn unmistakable(head: &[u8]) -> Option<Foreign> {
     let stands =
         |at: usize, bytes: &[u8]| head.get(at..).is_some_and(|rest| rest.starts_with(bytes));
@@ -155,8 +155,7 @@ fn utf32(start: &[u8]) -> [String; 2] {
     [text(&mut fours().map(u32::from_le_bytes)), text(&mut fours().map(u32::from_be_bytes))]
 }
 
-/// Whether one of these is text with numbers in it, by which bytes that are something else are
-/// hardly taken for text.
+/// True if one of these is text with numbers in it, which other bytes are hardly mistaken for.
 fn has_numbers(texts: &[String; 2]) -> bool {
     texts.iter().any(|text| {
         let is_text = !text.chars().any(|c| c.is_control() && !c.is_whitespace());
@@ -165,7 +164,7 @@ fn has_numbers(texts: &[String; 2]) -> bool {
     })
 }
 
-/// What starts with these bytes, which are all of the file if `at_end`, as far as can be told.
+/// The likely kind of a file that starts with these bytes, which are all of it if `at_end`.
 pub fn seems(head: &[u8], at_end: bool) -> Option<Foreign> {
     if head.is_empty() {
         return Some(Foreign { what: "an empty file", hint: "perhaps an unfinished download" });
@@ -211,7 +210,7 @@ fn words(form: Form) -> Option<Foreign> {
     Some(Foreign { what, hint: HINT })
 }
 
-/// Whether a line's last field has digits and commas.
+/// True if a line's last field has digits and commas.
 fn has_commas(line: &[u8]) -> bool {
     let last = line.trim_ascii_end().rsplit(u8::is_ascii_whitespace).next();
     let last = last.unwrap_or(line);

@@ -113,8 +113,8 @@ fn behind_sizes(sizes: Sizes, lines: SampledLines<'_>) -> Form {
     }
 }
 
-/// Whether binary rows behind sizes, none of whose bytes is a control character, are told by where
-/// their words end.
+/// True if binary rows after the sizes, none of whose bytes is a control character, are told by
+/// where their words end.
 fn are_binary_rows(mut rest: &[u8], sizes: Sizes, at_end: bool) -> bool {
     let mut count = 0;
     while count < sizes.words {
@@ -163,7 +163,7 @@ impl Sizes {
 /// A line of a text that is looked at.
 pub struct Line<'h> {
     bytes: &'h [u8],
-    /// Whether its end is seen.
+    /// True if its end is seen.
     is_whole: bool,
 }
 
@@ -187,7 +187,7 @@ impl<'h> Line<'h> {
         self.fields().rev().take_while(|field| is_number(field)).count()
     }
 
-    /// Whether this is a word and `cols` numbers, as far as the line is seen.
+    /// True if this is a word and `cols` numbers, as far as the line is seen.
     fn is_row(&self, cols: usize) -> bool {
         let numbers = self.numbers();
         match self.is_whole {
@@ -223,7 +223,7 @@ pub fn most_common_cols(head: &[u8]) -> Option<usize> {
 /// The lines at a file's start.
 struct SampledLines<'h> {
     rest: &'h [u8],
-    /// Whether the file ends with them.
+    /// True if the file ends with them.
     at_end: bool,
 }
 
@@ -247,7 +247,7 @@ impl<'h> Iterator for SampledLines<'h> {
     }
 }
 
-/// Whether there are bytes that no text has, in whatever encoding of single bytes.
+/// True if there are bytes that no text has, in whatever encoding of single bytes.
 fn has_controls(bytes: &[u8]) -> bool {
     bytes.iter().any(|&byte| byte < b' ' && !byte.is_ascii_whitespace() && byte != 0x0b)
 }
@@ -256,7 +256,7 @@ fn count(field: &[u8]) -> Option<u64> {
     str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// Whether a field spells a number, finite or not.
+/// True if a field spells a number, finite or not.
 pub fn is_number(field: &[u8]) -> bool {
     str::from_utf8(field).is_ok_and(|field| field.parse::<f32>().is_ok())
 }

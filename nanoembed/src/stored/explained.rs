@@ -1,5 +1,4 @@
-//! What the core says of a file, with the name of what it is about: which type, which architecture,
-//! which version.
+//! The core's errors about a file, with the name of the type, architecture or version at fault.
 
 use nanoembed_core::describe::gguf::{
     GgufArchitecture, GgufSetting, Key, gguf_architecture, gguf_bert_setting_at_fault,

@@ -7,7 +7,7 @@ pub fn is_safetensors(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "safetensors")
 }
 
-/// Whether a file is called like one of UQFF.
+/// True if a file is called like one of UQFF.
 pub fn is_uqff_name(path: &Path) -> bool {
     has_ending(path, "uqff")
 }

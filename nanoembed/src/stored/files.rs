@@ -84,7 +84,7 @@ impl FileSet {
         self.given.as_deref()
     }
 
-    /// What was named: the folder, or the first file.
+    /// The name that was given: the folder, or the first file.
     pub fn given_name(&self) -> String {
         self.given.as_deref().map_or_else(|| self.name(), name_of)
     }
@@ -267,7 +267,7 @@ impl FileSet {
         weight_bytes(layer).as_ptr().addr().saturating_sub(start) as u64
     }
 
-    /// What to do if the only file is a shard that is not the first.
+    /// The hint if the only file is a shard that is not the first.
     pub fn later_shard_hint(&self) -> Option<String> {
         let (path, _) = self.files.first()?;
         let (stem, number) = shard_number(path)?;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
 use crate::folder::texts::FolderTexts;
 
-/// What is not quantised of a model in UQFF.
+/// The file of a UQFF model's tensors that are not quantised.
 pub const RESIDUAL: &str = "residual.safetensors";
 
 /// Weights that only Python reads.
@@ -38,8 +38,8 @@ pub fn model_folder(own: &Path) -> PathBuf {
     own.parent().filter(is_own).unwrap_or(own).to_owned()
 }
 
-/// What is said of a folder that has its weights only in a form that is not read here: a pickle, or
-/// a graph.
+/// The error for a folder that has its weights only in a form that is not read here: a pickle, or a
+/// graph.
 pub fn only_foreign(folder: &Path) -> Option<Error> {
     let forms = [(PICKLE, "a pickle"), ("model.onnx", "an ONNX graph"), ("onnx", "ONNX graphs")];
     let (name, form) = forms.into_iter().find(|(name, _)| folder.join(name).exists())?;

@@ -16,14 +16,14 @@ use super::file_names::parts;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 
-/// What helps where the parts are not called or not there as they should be.
+/// The hint where the parts are not called or not there as they should be.
 pub(super) const HINT: &str = "put all parts into one folder under the names that they were made with, `NAME-00001-of-00003.gguf` and so on, or make one file of them with llama.cpp's `llama-gguf-split --merge FIRST OUT`";
 
 /// The keys that only parts have.
 const SPLIT_KEYS: &str = "split.";
 const ALIGNMENT_KEY: &str = "general.alignment";
 
-/// Whether `file` is one part of several.
+/// The place of `file` in a split model, if it is a part of one.
 pub fn split_of(file: &[u8]) -> Option<Split> {
     if sniff(file) != Some(Format::Gguf) {
         return None;

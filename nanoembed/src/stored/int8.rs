@@ -7,7 +7,7 @@ use nanoembed_core::tensor::{Dtype, Shape, TensorView};
 
 use super::Values;
 
-/// What a tensor of codes belongs together with. Lengths fit the shape.
+/// A tensor of codes and its companions. Lengths fit the shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Int8<'a> {
     pub(super) shape: Shape,
@@ -21,7 +21,7 @@ pub struct Int8<'a> {
     columns: &'a [u8],
 }
 
-/// What follows a tensor's name in those of its companions.
+/// Suffixes of the companions' names after a tensor's name.
 pub(super) const COMPANIONS: [&str; 3] = [".scale", ".zero_point", ".column_scale"];
 
 impl<'a> Int8<'a> {

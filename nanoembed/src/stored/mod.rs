@@ -32,7 +32,7 @@ use int8::Int8;
 
 pub use files::FileSet;
 
-/// What one file, or several that belong together, hold.
+/// The contents of one file, or of several that belong together.
 pub struct Contents<'a> {
     pub format: Format,
     /// Which layout of UQFF it is.
@@ -124,7 +124,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Whether other formats can hold what is stored: not the codes of `.weights` and `.amb` files.
+    /// True if other formats can hold the values: not the codes of `.weights` and `.amb` files.
     pub const fn is_portable(&self) -> bool {
         match self {
             Self::Weight(weight) => {

@@ -14,7 +14,7 @@ use super::entries::room;
 /// The key of [`SetPlace`].
 pub const SET_KEY: &str = "uqff.producer.nanoembed.set";
 
-/// What a shard says of its set.
+/// A shard's place in its set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetPlace {
     /// A hash of all that the set holds.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::text::{Cell, TextColumn};
 
-/// Whether cells of this type have a form in JSON that keeps them as they are.
+/// True if cells of this type have a form in JSON that keeps them as they are.
 pub(super) fn is_json(data_type: &DataType) -> bool {
     match data_type {
         DataType::Null | DataType::Boolean => true,

@@ -22,7 +22,7 @@ use crate::files::whole_file;
 /// How many bytes at a file's end tell it from others: its footer, or a part of that.
 const END_BYTES: u64 = 1 << 16;
 
-/// What a file says before its rows are read.
+/// The description of a file before its rows are read.
 struct TableFile {
     path: PathBuf,
     name: Arc<str>,
@@ -64,7 +64,7 @@ pub struct TableRow {
     pub text: Option<String>,
     /// Why there is none. A null has a reason, too.
     pub error: Option<String>,
-    /// Whether there is none because the cell is null.
+    /// True if there is none because the cell is null.
     pub is_null: bool,
     /// The columns that were asked for.
     pub kept: Vec<(String, Value)>,
@@ -80,7 +80,7 @@ impl Tables {
     ///
     /// # Errors
     ///
-    /// What is wrong with a file, or that it has other columns than the first.
+    /// Fails if a file is invalid, or has other columns than the first.
     pub fn open(paths: &[PathBuf], column: &str) -> Result<Self> {
         let mut files = Vec::new();
         let mut schema: Option<SchemaRef> = None;
@@ -134,7 +134,7 @@ impl Tables {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input.
+    /// Fails if the input is invalid.
     pub fn next_lines(
         &mut self,
         kept: &[(String, String)],
@@ -250,7 +250,7 @@ impl RowSource for Tables {
     }
 }
 
-/// What tells these files from others, whatever they hold: their lengths and ends.
+/// A fingerprint of these files, whatever they hold: of their lengths and ends.
 ///
 /// # Errors
 ///
@@ -265,12 +265,12 @@ pub fn fingerprint_of(paths: &[PathBuf]) -> Result<u32> {
     Ok(fingerprint.finish())
 }
 
-/// What is wrong with bytes that are no text.
+/// The error message for bytes that are no text.
 pub(super) fn not_utf8(at: usize) -> String {
     format!("not valid UTF-8 at its byte {at}")
 }
 
-/// What kind of file it is, and its columns.
+/// The kind of a file, and its columns.
 fn look_at(path: &Path, fingerprint: &mut Fingerprint) -> Result<(TableFile, SchemaRef)> {
     let name: Arc<str> = name_of(path).into();
     let failed = |error: std::io::Error| Error::reading(&name, &error);
@@ -284,7 +284,7 @@ fn look_at(path: &Path, fingerprint: &mut Fingerprint) -> Result<(TableFile, Sch
     Ok((TableFile { path: path.to_owned(), name, kind, rows }, schema))
 }
 
-/// What kind of file begins with `start`, its columns and rows.
+/// The kind of a file that begins with `start`, its columns and rows.
 fn look_into(path: &Path, start: &[u8]) -> Result<(TableKind, SchemaRef, Option<u64>)> {
     Ok(match start {
         start if start.starts_with(b"PAR1") => {

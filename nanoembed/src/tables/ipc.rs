@@ -22,7 +22,7 @@ use super::row_group_memory::allowed;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
 
-/// What stands behind a footer: its length and the magic number.
+/// The end of a file after the footer: its length and the magic number.
 const TRAILER_BYTES: usize = 10;
 
 /// The most bytes that a batch's compressed buffers may have together without compression, those of
@@ -35,7 +35,7 @@ pub(super) struct IpcTable {
     decoder: FileDecoder,
     schema: SchemaRef,
     messages: Messages,
-    /// What dictionaries have without compression.
+    /// Bytes of the dictionaries without compression.
     dictionary_bytes: u64,
     name: String,
 }
@@ -48,7 +48,7 @@ enum Messages {
     From(usize),
 }
 
-/// What precedes the messages.
+/// The content of a file before its messages.
 struct IpcStructure {
     schema: SchemaRef,
     version: MetadataVersion,

@@ -57,7 +57,7 @@ impl Place {
         Self::from_block(file, Block::new(offset, whole, message.bodyLength())).map(Some)
     }
 
-    /// What the message is.
+    /// The parsed message.
     pub(super) fn message(&self) -> Result<Message<'_>, ArrowError> {
         let (header, _) = header(&self.bytes).flatten().ok_or_else(outside)?;
         parsed(header)

@@ -25,27 +25,27 @@ const TEXTS_AT_A_TIME: usize = 512;
 /// How a table of texts becomes one with vectors.
 #[derive(Clone, Debug)]
 pub struct TableJob<'j> {
-    /// What embeds.
+    /// The model that embeds.
     pub encoder: &'j Encoder,
     /// The column of texts.
     pub text_column: &'j str,
-    /// What the column of vectors is called; those of their statuses begin with this name.
+    /// The name of the column of vectors; the names of the columns of their statuses begin with it.
     pub vector_column: &'j str,
     /// How numbers are stored.
     pub precision: Precision,
-    /// Whether rows without a vector are left out.
+    /// True if rows without a vector are left out.
     pub leaves_out: bool,
-    /// Whether a row whose bytes are no text ends the job. A null never does.
+    /// True if a row whose bytes are no text ends the job. A null never does.
     pub fails: bool,
-    /// Whether bytes that are not UTF-8 are replaced instead.
+    /// True if bytes that are not UTF-8 are replaced instead.
     pub lossy: bool,
 }
 
-/// What has been done.
+/// The outcome of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableSummary {
-    /// Whether there was nothing to do: the file was there.
+    /// True if there was nothing to do: the file was there.
     pub was_done: bool,
     /// Rows that an earlier run had done.
     pub resumed: u64,
@@ -65,7 +65,7 @@ pub struct TableSummary {
 pub struct Counted {
     /// How many there are.
     pub rows: u64,
-    /// What is said of the first of them.
+    /// The error of the first of them.
     pub first: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl TableJob<'_> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, or that it cannot be written.
+    /// Fails if the input is invalid or the output cannot be written.
     pub fn run(
         &self,
         source: &mut dyn RowSource,

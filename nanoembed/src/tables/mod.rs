@@ -64,7 +64,7 @@ use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 
 thread_local! {
-    /// Whether a panic of this thread is caught and told as an error.
+    /// True if a panic of this thread is caught and returned as an error.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -87,7 +87,7 @@ fn guarded<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     result.unwrap_or_else(|_| Err(Error::bad_input("the file is damaged").at(name)))
 }
 
-/// What Arrow says of the file called `name`, which is read.
+/// Arrow's error about the file called `name`, which is read.
 fn unreadable(name: &str, error: &ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => Error::reading(name, error),
@@ -100,7 +100,7 @@ fn unreadable(name: &str, error: &ArrowError) -> Error {
     }
 }
 
-/// What Parquet's reader says of the file called `name`.
+/// The error of Parquet's reader about the file called `name`.
 fn unreadable_parquet(name: &str, error: &ParquetError) -> Error {
     if let ParquetError::External(inner) = error
         && let Some(error) = inner.downcast_ref::<io::Error>()
@@ -119,7 +119,7 @@ fn unread(name: &str, error: &io::Error) -> Error {
     }
 }
 
-/// What Arrow says of the file called `name`, which is written.
+/// Arrow's error about the file called `name`, which is written.
 fn unwritable(name: &str, error: &ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => Error::writing(name, error),
@@ -127,7 +127,7 @@ fn unwritable(name: &str, error: &ArrowError) -> Error {
     }
 }
 
-/// What Parquet's writer says of the file called `name`.
+/// The error of Parquet's writer about the file called `name`.
 fn unwritable_parquet(name: &str, error: &ParquetError) -> Error {
     Error::bad_input(error.to_string()).at(name)
 }

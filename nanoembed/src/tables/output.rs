@@ -31,7 +31,7 @@ pub struct TableOutput {
     pub path: PathBuf,
     /// In what form.
     pub form: TableForm,
-    /// Whether to go on where an interrupted run has ended.
+    /// True to go on where an interrupted run has ended.
     pub resume: bool,
 }
 
@@ -164,7 +164,7 @@ impl Writing {
     }
 }
 
-/// What Arrow says of a table that is written. A file with a footer has one dictionary a column.
+/// Arrow's error about a table that is written. A file with a footer has one dictionary a column.
 fn unwritable_table(name: &str, error: &ArrowError) -> Error {
     let failure = super::unwritable(name, error);
     match error.to_string().contains("ictionary") {

@@ -9,8 +9,8 @@
 //! | values of lists | one row may have all of them |
 //! | the width of a null | columns of fixed width have it, too |
 //!
-//! What all columns take at once is in proportion to the group's bytes in the file; above that, rows
-//! are decoded in smaller batches.
+//! The memory that all columns take at once is in proportion to the group's bytes in the file;
+//! above that, rows are decoded in smaller batches.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -119,7 +119,7 @@ fn fixed_width(data_type: &DataType) -> u64 {
     }
 }
 
-/// What the pages of one column say.
+/// The pages of one column, by their headers.
 #[derive(Default)]
 struct Chunk {
     /// Bytes without compression of its dictionary.
@@ -203,7 +203,7 @@ impl Chunk {
         Ok(self)
     }
 
-    /// What is in memory while one of its pages is read.
+    /// Bytes in memory while one of its pages is read.
     const fn held(&self) -> u64 {
         self.dictionary_bytes.saturating_add(self.page_bytes)
     }

@@ -8,7 +8,7 @@ use super::vectors;
 use crate::encoder::Precision;
 use crate::error::{Error, Result};
 
-/// What stands before every key.
+/// The prefix of every key.
 const PREFIX: &str = "nanoembed.";
 
 /// How vectors were made: keys and values, in order.

@@ -32,7 +32,7 @@ pub(super) enum TextColumn<'c> {
     },
 }
 
-/// Whether a column of this type has texts.
+/// True if a column of this type has texts.
 pub(super) fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Utf8

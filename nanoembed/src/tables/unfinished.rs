@@ -31,13 +31,13 @@ use super::schema::{Difference, Facts};
 use crate::error::{Error, Result};
 use crate::files::whole_file;
 
-/// What the file of groups begins with; the facts of the run stand behind it, then an empty line.
+/// The first line of the file of groups; the facts of the run follow, then an empty line.
 const HEADING: &str = "nanoembed: groups of an unfinished file, version 1\n";
 
 /// The longest description of a run and the longest record that are read.
 const MOST_BYTES: usize = 1 << 26;
 
-/// What is found where a file shall be written.
+/// The state of an output that is to be written.
 pub(super) enum Begun {
     /// The file is whole, and made as it shall be.
     Done,
@@ -261,7 +261,7 @@ fn record(records: &mut File) -> io::Result<Option<(Record, u64)>> {
     Ok(Some((Record { rows, start, end, footer }, length as u64 + 8)))
 }
 
-/// What a whole file says of how it was made.
+/// The facts that a whole file has about how it was made.
 fn facts_of(target: &Path) -> Result<Facts> {
     let name = target.display().to_string();
     let file = whole_file::open(target).map_err(|error| Error::reading(&name, &error))?;

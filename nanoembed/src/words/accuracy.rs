@@ -77,7 +77,7 @@ impl<'w, 'b> Accuracy<'w, 'b> {
         Self { opened, words, nearest, progress, sections, questions, queries }
     }
 
-    /// What follows is of a section of this name.
+    /// Starts a section of this name.
     pub fn section(&mut self, name: &str) {
         self.sections.push(Section { section: name.to_owned(), ..Section::default() });
     }

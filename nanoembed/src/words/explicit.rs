@@ -35,7 +35,7 @@ impl ExplicitNgrams {
         Self { input: input.into(), output: output.into(), policy: Policy::default() }
     }
 
-    /// What is done with words that the file gets wrong.
+    /// The policy for words that the file gets wrong.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -46,8 +46,8 @@ impl ExplicitNgrams {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, that its vocabulary has no buckets, or that the output could not
-    /// be written.
+    /// Fails if the input is invalid, its vocabulary has no buckets, or the output cannot be
+    /// written.
     pub fn run(&self) -> Result<Buckets> {
         let bytes = Mapped::open(&self.input)?;
         let opened = WordFile::parse(&self.input, &bytes, self.policy)?;

@@ -46,7 +46,7 @@ impl<'b> WordFile<'b> {
         Error::in_file(&self.name, error)
     }
 
-    /// What went wrong with this word.
+    /// The error of looking up this word.
     pub fn failure_of(&self, word: &str, error: CoreError) -> Error {
         failure_of_word(&self.name, word, error)
     }
@@ -65,7 +65,7 @@ impl<'b> WordFile<'b> {
     }
 }
 
-/// What went wrong with a word that was looked up in the file called `name`.
+/// The error of looking up a word in the file called `name`.
 pub fn failure_of_word(name: &str, word: &str, error: CoreError) -> Error {
     if error.kind() != ErrorKind::InvalidArgument {
         return Error::in_file(name, error);

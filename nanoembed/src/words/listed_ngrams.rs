@@ -21,8 +21,7 @@ const LISTED_OF_ANY: u64 = 16 << 20;
 const SEEN_PER_BYTE: u64 = 512;
 const SEEN_OF_ANY: u64 = 1 << 24;
 
-/// What an n-gram takes beside its bytes: a length and a row in the file, and about as much in
-/// memory.
+/// Bytes of an n-gram beside its text: a length and a row in the file, and about as much in memory.
 const ENTRY_BYTES: u64 = 12;
 
 /// N-grams in the order of their first appearance, with rows numbered in the same order.
@@ -113,7 +112,7 @@ const fn seen(chars: usize, (min_n, max_n): (usize, usize)) -> u64 {
     (chars as u64).saturating_mul(lengths).saturating_mul(longest as u64)
 }
 
-/// What is left to list and to look at.
+/// The budgets that are left for listing and for comparing.
 struct Room {
     name: String,
     file_bytes: u64,

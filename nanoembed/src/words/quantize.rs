@@ -118,7 +118,7 @@ impl Quantization {
         self
     }
 
-    /// Whether vectors are quantised with length 1 and their lengths beside them, as they are by
+    /// With true, vectors are quantised with length 1 and their lengths beside them, which is the
     /// default.
     #[must_use]
     pub const fn norms(mut self, norms: bool) -> Self {
@@ -126,7 +126,7 @@ impl Quantization {
         self
     }
 
-    /// What is done with words that the file gets wrong.
+    /// The policy for words that the file gets wrong.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -137,8 +137,8 @@ impl Quantization {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, that its vectors are quantised already, or that the output could
-    /// not be written.
+    /// Fails if the input is invalid, its vectors are quantised already, or the output cannot be
+    /// written.
     pub fn run(&self, observer: &dyn Observer) -> Result<PqReport> {
         let bytes = Mapped::open(&self.input)?;
         match sniff(bytes.get(..SNIFF_BYTES).unwrap_or(&bytes)) {
@@ -241,7 +241,7 @@ impl Quantization {
     }
 }
 
-/// What became of vectors.
+/// The outcome of quantising vectors.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PqReport {
@@ -253,7 +253,7 @@ pub struct PqReport {
     pub sizes: Option<(u64, u64)>,
 }
 
-/// What the rows became.
+/// The quantised rows.
 #[derive(Debug, Default)]
 struct Encoded {
     norms: Vec<f32>,

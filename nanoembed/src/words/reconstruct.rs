@@ -27,7 +27,7 @@ impl Reconstruction {
         Self { input: input.into(), output: output.into(), policy: Policy::default() }
     }
 
-    /// What is done with words that the file gets wrong.
+    /// The policy for words that the file gets wrong.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -38,8 +38,8 @@ impl Reconstruction {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, that its vectors are not quantised, or that the output could not
-    /// be written.
+    /// Fails if the input is invalid, its vectors are not quantised, or the output cannot be
+    /// written.
     pub fn run(&self, observer: &dyn Observer) -> Result<()> {
         let bytes = Mapped::open(&self.input)?;
         let opened = WordFile::parse(&self.input, &bytes, self.policy)?;

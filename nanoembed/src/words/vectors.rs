@@ -53,7 +53,7 @@ impl Words {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file, or that it could not be read.
+    /// Fails if the file is invalid or cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -90,7 +90,7 @@ impl Words {
         self.0.indexed.layout().vocabulary.words as usize
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -101,7 +101,7 @@ impl Words {
         self.0.opened.file.words().map(|word| String::from_utf8_lossy(word).into_owned())
     }
 
-    /// Whether `word` is one of the file's words; others may have a vector by their subwords.
+    /// True if `word` is one of the file's words; others may have a vector by their subwords.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ pub struct WordsOptions {
 }
 
 impl WordsOptions {
-    /// What is done with words that the file gets wrong.
+    /// The policy for words that the file gets wrong.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;

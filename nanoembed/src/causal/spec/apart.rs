@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// What tells whether a token shares letters of no text with some others.
+/// Tells whether an added token overlaps others.
 #[derive(Default)]
 pub(super) struct Apart<'t> {
     all: HashSet<&'t [u8]>,

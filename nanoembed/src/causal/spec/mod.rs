@@ -110,7 +110,7 @@ impl<'p> Described<'p> {
         }
     }
 
-    /// Whether texts are brought into Unicode's form NFC first; other normalisers are refused.
+    /// True if texts are normalised to Unicode NFC first; other normalisers are refused.
     fn composes(&self) -> Result<bool> {
         match &self.spec.normalizer[..] {
             [] => Ok(false),

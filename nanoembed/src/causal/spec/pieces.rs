@@ -22,11 +22,11 @@ use crate::error::{Error, Result, name_of};
 /// The longest piece, in bytes: the longest of Gemma have less than 100.
 const LONGEST: usize = 512;
 
-/// What stands for a space.
+/// The character that replaces a space.
 const SPACE: &str = "▁";
 
 impl Described<'_> {
-    /// Whether the tokenizer replaces spaces as SentencePiece does.
+    /// True if the tokenizer replaces spaces as SentencePiece does.
     pub(super) fn escapes_spaces(&self) -> bool {
         match &self.spec.normalizer[..] {
             [Step { does: Normalizer::Replace(replace), .. }] => replaces(replace, " ", SPACE),

@@ -24,9 +24,9 @@ const BERT_CLASSES: [&str; 6] = [
 /// Classes that do what `tokenizer.json` says and nothing else.
 const GENERAL_CLASSES: [&str; 2] = ["PreTrainedTokenizer", "TokenizersBackend"];
 
-/// What these files say.
+/// The settings that these files give together.
 pub(super) struct TokenizerConfig {
-    /// Whether the class is BERT's, whose normaliser is set by this file whatever `tokenizer.json`
+    /// True if the class is BERT's, whose normaliser is set by this file whatever `tokenizer.json`
     /// says.
     pub(super) is_bert: bool,
     pub(super) lower_case: Option<bool>,

@@ -18,7 +18,7 @@ use super::added::{AddedToken, AddedTokens};
 use crate::error::{Error, Result, name_of};
 use crate::folder::texts::explained;
 
-/// What the file's normaliser does.
+/// The settings of the file's normaliser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Normalizer {
     pub(super) lower_case: bool,
@@ -27,11 +27,11 @@ pub(super) struct Normalizer {
     pub(super) split_ideographs: bool,
 }
 
-/// What the file says.
+/// The WordPiece tokenizer that the file describes.
 pub(super) struct TokenizerJson {
     pub(super) normalizer: Normalizer,
     pub(super) unknown: String,
-    /// What stands before and behind every text.
+    /// The special tokens before and after every text.
     pub(super) ends: [String; 2],
     pub(super) tokens: BTreeMap<u32, Vec<u8>>,
     pub(super) added: AddedTokens,

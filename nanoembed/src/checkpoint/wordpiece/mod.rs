@@ -30,7 +30,7 @@ use json::{Normalizer, TokenizerJson};
 const UNKNOWN: usize = 1;
 const ENDS: [usize; 2] = [2, 3];
 
-/// What a folder's files say of its tokenizer.
+/// A folder's tokenizer, as all its files describe it.
 pub struct FolderTokenizer {
     pub vocabulary: WordPieceVocabulary,
     pub lower_case: bool,
@@ -75,7 +75,7 @@ impl FolderTokenizer {
     }
 }
 
-/// What is done to texts before they are cut into words.
+/// The normalisation of texts before they are split into words.
 fn normalizer(
     config: &TokenizerConfig,
     json: Option<&TokenizerJson>,

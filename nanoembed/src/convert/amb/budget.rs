@@ -32,7 +32,7 @@ struct Coded {
     errors: Vec<f32>,
 }
 
-/// What was chosen for a tensor.
+/// The type chosen for a tensor, and its cost.
 pub(super) struct Share {
     pub(super) codes: ScaledCodes,
     /// Which blocks are kept in full precision.

@@ -1,5 +1,4 @@
-//! What the columns of a model's matrices are multiplied with, over some texts, and how it goes
-//! together.
+//! Second moments of the inputs of a model's matrices, over some texts.
 //!
 //! Errors in columns that meet large activations cost more, and errors in one column can be made
 //! good by another whose input is alike.
@@ -30,7 +29,7 @@ const MAX_TOKENS: usize = 16_384;
 /// Tokens that go through the model together, and rows of inputs that are summed up together.
 const TOGETHER: usize = 512;
 
-/// What is known of the inputs of one linear layer.
+/// Statistics of the inputs of one linear layer.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     /// The mean square of each column.
@@ -50,13 +49,13 @@ pub struct Energies {
 }
 
 impl Energies {
-    /// Whether nothing is known of any matrix.
+    /// True if there are statistics of no matrix.
     pub(super) fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
 
-    /// What evens out the columns of activations where the model is requantised to bytes; empty if
-    /// nothing is known of them.
+    /// Column scales for models whose weights are requantised to 8 bits on load; empty if there are
+    /// no statistics.
     pub(super) fn column_scales(&self) -> &[f32] {
         &self.column_scales
     }
@@ -182,7 +181,7 @@ fn words(checkpoint: &Checkpoint<'_>) -> Inputs {
     Inputs { energy: weights.iter().map(|weight| weight * weight).collect(), gram: Vec::new() }
 }
 
-/// What was seen, by place.
+/// Sums of products, by place.
 type Sums = HashMap<Place, Products>;
 
 /// Sums of products of columns.

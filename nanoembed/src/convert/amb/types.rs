@@ -7,7 +7,7 @@ use crate::convert::naming::Naming;
 use crate::convert::weights_file::WeightType;
 use crate::error::{Error, Result};
 
-/// What was asked for.
+/// Options of an `.amb` file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AmbOptions {
     pub weight_type: WeightType,
@@ -45,9 +45,9 @@ impl AmbOptions {
         Self { block: self.block.or(Some(USUAL_BLOCK)), ..self }
     }
 
-    /// What becomes of `tensor`; of adaptive precision the least, which the budget may widen.
-    /// Biases and norms are a thousandth of a model and stay as they are; positions and token types
-    /// are added to every token's vector and keep 8 bits, a scale for each row.
+    /// The type that `tensor` is stored as; with adaptive precision the smallest, which the budget
+    /// may widen. Biases and norms are a thousandth of a model and stay as they are; positions and
+    /// token types are added to every token's vector and keep 8 bits, a scale for each row.
     pub(super) fn dtype(&self, tensor: &Tensor<'_>, naming: Naming) -> Dtype {
         let row = u16::try_from(tensor.cols()).unwrap_or(USUAL_BLOCK);
         let scaled = |arrangement, bits, block: u16| {

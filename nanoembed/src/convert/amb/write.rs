@@ -29,7 +29,7 @@ pub struct AmbSource<'a> {
     /// The model's name in messages.
     pub name: &'a str,
     pub tensors: &'a [Tensor<'a>],
-    /// What they are for.
+    /// The purposes of the tensors, by their names.
     pub naming: Naming,
     /// The members of the configuration, without `quant`.
     pub config: Value,

@@ -120,7 +120,7 @@ impl Conversion {
         )
     }
 
-    /// What the columns of the weights meet.
+    /// Statistics of the inputs that the weights are multiplied with.
     fn energies(&self, checkpoint: &Checkpoint<'_>, observer: &dyn Observer) -> Result<Energies> {
         if self.weight_type.is_float() || checkpoint.vocabulary.is_none() {
             return Ok(Energies::default());
@@ -148,7 +148,7 @@ impl Conversion {
     }
 }
 
-/// Whether the bytes of the file called `name` are an `.amb` file.
+/// Rejects bytes of the file called `name` that are not an `.amb` file.
 fn check(name: &str, bytes: &[u8]) -> Result<()> {
     Amb::parse(bytes, Mode::Strict).map_err(|error| Error::in_file(name, error))?;
     Ok(())

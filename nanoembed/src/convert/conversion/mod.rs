@@ -39,7 +39,7 @@ use time::modified;
 pub use form::{ModelForm, ModelTarget};
 pub use options::Conversion;
 
-/// What was converted.
+/// The outcome of a conversion.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Converted {
@@ -47,7 +47,7 @@ pub struct Converted {
     pub left_out: Vec<String>,
     /// The files that were written, and their sizes in bytes.
     pub files: Vec<WrittenFile>,
-    /// What storing did to the weights; nothing where they stay as they are.
+    /// The loss of storing the weights; empty where they stay as they are.
     pub tally: Tally,
 }
 
@@ -56,8 +56,8 @@ impl Conversion {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, an option that means nothing for this conversion, or that the
-    /// output could not be written.
+    /// Fails if the input is invalid, an option means nothing for this conversion, or the output
+    /// cannot be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Converted> {
         let (from, to) = (self.form(), self.target()?);
         self.check_options(from, to)?;

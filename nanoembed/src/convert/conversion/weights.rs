@@ -127,7 +127,7 @@ impl Conversion {
         )
     }
 
-    /// What decides the column scales of 8-bit weights.
+    /// The statistics that decide the column scales of 8-bit weights.
     fn calibration(
         &self,
         checkpoint: &Checkpoint<'_>,
@@ -146,7 +146,8 @@ impl Conversion {
     }
 }
 
-/// Whether the bytes of the file called `name` are a model that can be run, as `source` said.
+/// Rejects bytes of the file called `name` that are not a model that runs, which `source` is at
+/// fault for.
 fn check(name: &str, bytes: &[u8], source: &str) -> Result<()> {
     let parsed = Embd::parse(bytes, Mode::Strict).map_err(|error| Error::in_file(name, error))?;
     match model_check::findings(bytes, &parsed, true).into_iter().next() {

@@ -142,7 +142,7 @@ impl Files {
     }
 }
 
-/// Whether settings and documents are called so.
+/// True if a file of settings or documents has this name.
 fn is_copied(name: &str) -> bool {
     let is_known = |ending: &str| COPIED.contains(&ending);
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());

@@ -80,7 +80,7 @@ pub struct Pruning {
     min_count: u64,
 }
 
-/// What has been cut.
+/// The outcome of pruning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
@@ -101,7 +101,7 @@ pub struct Pruned {
     pub left_out: Vec<String>,
 }
 
-/// What is to be done to a folder.
+/// The changes to a folder.
 struct Plan<'f> {
     numbering: Numbering,
     tables: Tables<'f>,
@@ -186,7 +186,7 @@ impl Pruning {
         check_absent(output.as_ref())
     }
 
-    /// What [`write`](Self::write) would do.
+    /// Measures the effect of [`write`](Self::write) without writing.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ impl Numbering {
         Self(ids.map(|(id, _)| id).collect())
     }
 
-    /// What they were.
+    /// The old ids, by new id.
     pub(super) fn kept(&self) -> &[u32] {
         &self.0
     }
@@ -20,7 +20,7 @@ impl Numbering {
         self.0.len()
     }
 
-    /// What becomes of `id`; `None` if it does not stay.
+    /// The new id of `id`; `None` if it is removed.
     pub(super) fn now(&self, id: u32) -> Option<u32> {
         self.0.binary_search(&id).ok().and_then(|place| u32::try_from(place).ok())
     }

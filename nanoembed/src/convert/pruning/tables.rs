@@ -23,7 +23,7 @@ const MAPPING: &str = "mapping";
 /// The tensors of a model's own file.
 pub(super) struct Tables<'f> {
     tensors: Vec<Stored<'f>>,
-    /// What stands in the place of some.
+    /// Replacements of tensors that were cut.
     cut: Vec<Option<Cut>>,
 }
 

@@ -8,7 +8,7 @@ use super::numbering::Numbering;
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Result};
 
-/// What is done to the file of a name.
+/// The treatment of a file by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Renumbered {
     /// `tokenizer.json`.
@@ -25,7 +25,7 @@ pub(super) enum Renumbered {
 }
 
 impl Renumbered {
-    /// What is done to the file called `name`, if it names tokens or their ids.
+    /// The treatment of the file called `name`, if it names tokens or their ids.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "tokenizer.json" => Self::Tokenizer,

@@ -37,7 +37,7 @@ enum Kept {
     Unsuited(String),
 }
 
-/// What became of a tensor. The fields' names are those of the JSON output.
+/// The outcome for one tensor. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -55,7 +55,7 @@ pub struct Outcome {
     pub nmse: f64,
     /// Why it is not of the type that was asked for.
     pub reason: Option<String>,
-    /// Whether only its shape is the reason.
+    /// True if only the shape is the reason.
     #[serde(skip)]
     pub unsuited: bool,
     /// How many bytes it takes.
@@ -69,11 +69,11 @@ pub struct Outcome {
     pub loss: Loss,
 }
 
-/// What was quantised, and the files that hold it.
+/// The quantised tensors, and the files that hold them.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Quantized {
-    /// What became of each tensor.
+    /// The outcome for each tensor.
     pub outcomes: Vec<Outcome>,
     /// The files that were written.
     pub written: Vec<WrittenFile>,
@@ -153,8 +153,8 @@ impl Quantization {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, that the output's format cannot hold the type, or that it could
-    /// not be written.
+    /// Fails if the input is invalid, the output's format cannot hold the type, or the output
+    /// cannot be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Quantized> {
         let target = self.writing.target(&self.output)?;
         self.check(target)?;
@@ -277,7 +277,7 @@ impl Quantization {
         Ok((ready, outcomes))
     }
 
-    /// Whether a tensor shall be quantised; if not, why.
+    /// Checks that a tensor is to be quantised; the error says why not.
     fn wanted(&self, tensor: &Stored<'_>) -> std::result::Result<(), Kept> {
         let matches = |globs: &[Glob]| globs.iter().any(|glob| glob.is_match(&tensor.name));
         let shape = tensor.values.shape();
@@ -309,7 +309,7 @@ impl Quantization {
     }
 }
 
-/// Whether values are 16-bit floats.
+/// True if values are 16-bit floats.
 fn is_half(values: &Values<'_>) -> bool {
     matches!(values.type_name(), "f16" | "bf16")
 }

@@ -257,7 +257,7 @@ pub fn report(paths: &[PathBuf], layers: &[Layer<'_>], fallbacks: Vec<Fallback>)
     file.commit()
 }
 
-/// What the reference calls the way a layer is stored.
+/// The reference's name for the way a layer is stored.
 fn stored_name(layer: &Layer<'_>) -> String {
     match (layer.format, layer.weight.encoding()) {
         (LayerFormat::Unquantized, _) => "unquant".into(),

@@ -28,13 +28,13 @@ pub(crate) struct TextFolder {
     pipeline: Pipeline,
 }
 
-/// What of a folder goes into a file.
+/// The parts of a folder that go into a file.
 pub(crate) struct TextCheckpoint<'f> {
     /// The name that messages give to the model.
     pub(crate) name: String,
     /// Texts, tokenizer and settings.
     pub(crate) beside: Beside,
-    /// What the tensors are called.
+    /// The naming scheme of the tensors.
     pub(crate) naming: Naming,
     loaded: Vec<Loaded<'f>>,
     /// Tensors that the model does not need.
@@ -136,7 +136,7 @@ impl TextCheckpoint<'_> {
     }
 }
 
-/// What the tensors of a folder's model are called, and what stands before these names.
+/// The naming scheme of a folder's model, and the prefix of its names.
 pub(in crate::convert) fn naming(source: &EncoderFolder) -> Result<(Naming, &'static str)> {
     let Described::Transformer(family) = &source.model().described else {
         return Ok((Naming::Table, ""));
@@ -147,7 +147,7 @@ pub(in crate::convert) fn naming(source: &EncoderFolder) -> Result<(Naming, &'st
     Ok((Naming::Family(family.names), prefixed.prefix()))
 }
 
-/// Whether the model that `path` names is described by its folder's texts in files. What is wrong
+/// True if the model that `path` names is described in files by its folder's texts. What is wrong
 /// with these is said by those who read them.
 fn is_other(path: &Path) -> bool {
     let Some(texts) = EncoderFolder::texts_of(path) else { return false };

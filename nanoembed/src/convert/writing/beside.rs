@@ -1,4 +1,4 @@
-//! What a model has beside its weights, where the weights' format does not hold it.
+//! Files of a model beside its weights, where the weights' format does not hold them.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ const SETTINGS: [&str; 16] = [
     "1_Pooling/config.json",
 ];
 
-/// What a module's folder has.
+/// The files of a module's folder.
 const MODULE_FILES: [&str; 3] = ["config.json", WEIGHTS, PICKLE];
 
 /// The tensors beside a UQFF file, for a target that has all tensors in one file, or that puts more

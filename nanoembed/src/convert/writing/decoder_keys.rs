@@ -1,5 +1,5 @@
-//! What GGUF says of a decoder by its `config.json`: as `convert_hf_to_gguf.py` of llama.cpp writes
-//! it.
+//! GGUF keys of a decoder, from its `config.json`, as `convert_hf_to_gguf.py` of llama.cpp writes
+//! them.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ impl DecoderKeys {
         self.keys.iter().try_for_each(|(key, value)| metadata.put(*key, *value))
     }
 
-    /// Whether a tensor of this name is replaced by what the settings say.
+    /// True if the settings replace a tensor of this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.tensors.iter().any(|(own, _)| own == name)
     }

@@ -18,7 +18,7 @@ use crate::causal::tokenizer::{Tokenizer, TokenizerEntries as _};
 use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
 
-/// What helps where the tokenizer cannot be written.
+/// The hint where the tokenizer cannot be written.
 const HINT: &str = "`--like ORIGINAL.gguf` takes the tokenizer from a GGUF file of the model; `--keep-names` writes the tensors alone, which no program runs";
 
 /// The score of tokens that are found as they are, and of those that no text has.
@@ -64,8 +64,7 @@ pub(super) fn add(
     })
 }
 
-/// Whether each of the added tokens is a special one: by `tokenizer.json`, else by
-/// `tokenizer_config.json`.
+/// True for each added token that is special: by `tokenizer.json`, else by `tokenizer_config.json`.
 fn special_tokens(folder: &Path) -> Result<HashMap<u64, bool>> {
     let is_special = |token: &Value| token.get("special").and_then(Value::as_bool).unwrap_or(true);
     let settings = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();

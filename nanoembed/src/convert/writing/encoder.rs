@@ -1,7 +1,8 @@
 //! A BERT encoder as GGUF: keys, names and types as llama.cpp's `convert_hf_to_gguf.py` writes
 //! them.
 //!
-//! What llama.cpp has no key for stands under `nanoembed.` and the key that `.weights` files have.
+//! Settings without a key in llama.cpp stand under `nanoembed.` and the key that `.weights` files
+//! have.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -155,7 +156,7 @@ impl Encoder {
         }
     }
 
-    /// Whether llama.cpp wants a tensor in f32: it adds these to others as they are.
+    /// True if llama.cpp expects a tensor in f32: it adds these to others as they are.
     pub(super) fn is_float(name: &str) -> bool {
         ["position_embd.weight", "token_types.weight"].contains(&name)
     }
@@ -189,7 +190,7 @@ impl Encoder {
         Ok(metadata)
     }
 
-    /// What GGUF has no key for, where it is not as llama.cpp does it.
+    /// Adds settings that GGUF has no key for, where they differ from llama.cpp's behaviour.
     fn own_settings(&self, metadata: &mut Metadata) {
         let settings = &self.settings;
         let usual = |key: &str, value: &str| match key {
@@ -247,10 +248,10 @@ impl Encoder {
 /// Settings, vocabulary, name.
 type Facts = (Settings, Option<WordPieceVocabulary>, String);
 
-/// What tensors of words are called.
+/// The name of the table of token embeddings.
 const WORDS: &str = "embeddings.word_embeddings.weight";
 
-/// What GGUF puts before tokens that begin a word.
+/// The character that GGUF puts before tokens that begin a word.
 const PHANTOM: &str = "\u{2581}";
 
 /// The `model_type` of a `config.json`, if there is one.

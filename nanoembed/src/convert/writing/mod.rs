@@ -45,7 +45,7 @@ use crate::progress::{Observer, Progress};
 pub use beside::{check_beside, residual};
 pub use options::{SHARD_BYTES, Target, Writing};
 
-/// What is to be written, and where it comes from.
+/// Tensors to be written, and where they come from.
 pub struct Job<'j, 'a> {
     pub target: Target,
     pub output: &'j Path,
@@ -58,9 +58,9 @@ pub struct Job<'j, 'a> {
     pub folder: PathBuf,
     /// All files that the items are read from.
     pub inputs: Vec<PathBuf>,
-    /// What the report shall say could not be quantised.
+    /// The tensors that the report lists as not quantised.
     pub fallbacks: Vec<Fallback>,
-    /// Whether items have other types than in the source.
+    /// True if items have other types than in the source.
     pub requantized: bool,
 }
 
@@ -120,7 +120,7 @@ impl Writing {
 }
 
 impl Writing {
-    /// Whether all that a GGUF file says beside its tensors is made up here.
+    /// True if the metadata of a GGUF file is generated, not copied.
     fn makes_up_gguf(&self, job: &Job<'_, '_>) -> bool {
         job.target == Target::Gguf
             && job.from != Format::Gguf

@@ -22,7 +22,7 @@ pub struct Plan {
     change: Change,
     /// The model, where it is known.
     pub(super) llama: Option<Llama>,
-    /// What GGUF says of it by a `config.json`.
+    /// The GGUF keys of the decoder, by a `config.json`.
     pub(super) keys: Option<DecoderKeys>,
     pub(super) names: Option<NamesFile>,
 }
@@ -91,7 +91,7 @@ fn refuse_nameless(llama: &Llama, items: &[Item<'_>], source: &str) -> Result<()
     }
 }
 
-/// Whether a tensor is a table that follows from the settings.
+/// True if a tensor is a table that follows from the settings.
 pub(super) fn is_table(name: &str) -> bool {
     name.ends_with(".rotary_emb.inv_freq")
 }

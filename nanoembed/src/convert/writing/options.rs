@@ -1,4 +1,4 @@
-//! What can be said of the file that is written.
+//! Options for files of weights.
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ choices! {
 }
 
 impl Target {
-    /// Whether it is UQFF, of either generation.
+    /// True for UQFF, of either generation.
     pub const fn is_uqff(self) -> bool {
         matches!(self, Self::Uqff12 | Self::Uqff02)
     }
@@ -102,7 +102,7 @@ const fn endings(target: Target) -> &'static [&'static str] {
 }
 
 impl Writing {
-    /// What the output shall be, instead of what its ending says, `.uqff` being 1.2.
+    /// The format of the output, instead of the one its ending names, `.uqff` being 1.2.
     #[must_use]
     pub fn to(self, target: impl Into<Option<Target>>) -> Self {
         Self { to: target.into(), ..self }

@@ -23,10 +23,10 @@ use crate::files::spool::Spool;
 use crate::progress::{Observer, Progress};
 use crate::stored::{Stored, Values};
 
-/// What decides the layout, and what says which type most tensors have.
+/// The keys of the alignment and of the type that most tensors have.
 const ALIGNMENT_KEY: &str = "general.alignment";
 const FILE_TYPE_KEY: &str = "general.file_type";
-/// What parts of a split model say of the others, which are one file here.
+/// The keys of a split model's parts, which become one file here.
 const SPLIT_KEYS: &str = "split.";
 
 pub(super) fn write(
@@ -186,7 +186,7 @@ pub(super) fn write_family(
 /// The table of the types of tokens.
 const TOKEN_TYPES: &str = "token_types.weight";
 
-/// What GGUF does not hold, and what `wants_float`, in f32.
+/// Converts items that GGUF does not hold, and those that `wants_float`, to f32.
 fn as_floats(
     items: &[Item<'_>],
     wants_float: impl Fn(&Item<'_>) -> bool,
@@ -241,7 +241,7 @@ fn unknown_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Error> {
     ))
 }
 
-/// Whether GGUF has the type of an item.
+/// True if GGUF has the type of an item.
 fn holds(item: &Item<'_>) -> bool {
     item.dtype().and_then(Dtype::ggml_number).is_some()
 }

@@ -14,7 +14,7 @@ use crate::files::whole_file;
 const PREFIX: &str = ".nanoembed-";
 pub(super) const SUFFIX: &str = ".part";
 
-/// What the names of this process's files begin with.
+/// The prefix of the names of this process's files.
 pub(super) fn prefix() -> String {
     format!("{PREFIX}{}-", own_number())
 }
@@ -56,13 +56,13 @@ fn process_of(name: &str) -> Option<u32> {
     process.parse().ok()
 }
 
-/// Whether it is a file or a folder, and nobody holds its lock.
+/// True if it is a file or a folder whose lock nobody holds.
 fn is_free(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|there| there.is_file() || there.is_dir())
         && whole_file::reading().open(path).is_ok_and(|file| file.try_lock().is_ok())
 }
 
-/// Whether another process of this number runs. This one has files of its own, which are known.
+/// True if another process of this number runs. This one has files of its own, which are known.
 #[cfg(unix)]
 fn is_running(process: u32) -> bool {
     let Ok(process_id) = libc::pid_t::try_from(process) else { return false };
@@ -74,7 +74,7 @@ fn is_running(process: u32) -> bool {
     found || std::io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
 }
 
-/// Whether a process began after the file at `path` was written to last, where the system says so.
+/// True if a process began after the file at `path` was last written, where the system says so.
 fn is_younger(process: u32, path: &Path) -> bool {
     // Both are told in whole seconds, more or less.
     const DOUBT: Duration = Duration::from_secs(2);

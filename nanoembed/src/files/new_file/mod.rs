@@ -87,7 +87,7 @@ impl NewFile {
         name_of_output(&self.target)
     }
 
-    /// Whether it is stdout, a pipe or a device, which others may read as it comes.
+    /// True for stdout, a pipe or a device, which others may read as it comes.
     #[must_use]
     pub const fn is_stream(&self) -> bool {
         matches!(self.sink, Sink::Stream(_))
@@ -171,7 +171,7 @@ impl Write for NewFile {
     }
 }
 
-/// Whether writing to `target` is writing to stdout, a pipe or a device, which keep nothing.
+/// True if writing to `target` is writing to stdout, a pipe or a device, which keep nothing.
 #[must_use]
 pub fn is_stream(target: &Path) -> bool {
     let is_other = |there: Metadata| !there.is_file() && !there.is_dir();
@@ -192,7 +192,8 @@ pub(crate) fn check_replaceable(target: &Path) -> Result<PathBuf> {
     }
 }
 
-/// What `target` is or, if it is a link to what is not there yet, will be: links stay links.
+/// The path that `target` leads to, or will lead to if it is a link to a missing file: links stay
+/// links.
 fn followed(target: &Path) -> PathBuf {
     // As many links as Linux follows; more are a circle.
     const LINKS: usize = 40;
@@ -227,7 +228,7 @@ fn temporary(target: &Path, own: &[PathBuf]) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// What may be done to a file, which WebAssembly is not told.
+/// The permissions of a file, which WebAssembly is not told.
 fn permissions(of: &Metadata) -> Option<Permissions> {
     (!cfg!(target_os = "wasi")).then(|| of.permissions())
 }

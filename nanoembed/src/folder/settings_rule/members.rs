@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 pub struct Members<'v> {
     /// The file's name in messages.
     file: String,
-    /// What stands before the members' names in messages: `model.` for those of a member.
+    /// The prefix of the members' names in messages: `model.` for those of a member.
     prefix: String,
     object: &'v Map<String, Value>,
     asked: RefCell<BTreeSet<String>>,
@@ -132,7 +132,7 @@ fn not_an_object(value: &Value) -> Error {
     Error::input(ErrorKind::BadMetadata, message)
 }
 
-/// Whether two values are the same; 1 and 1.0 are.
+/// True if two values are the same; 1 and 1.0 are.
 fn same(a: &Value, b: &Value) -> bool {
     a == b || a.as_f64().is_some_and(|a| Some(a) == b.as_f64())
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::tensors::{Tensor, Totals};
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of an AMB file. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
 pub struct AmbSummary {
     pub file: String,

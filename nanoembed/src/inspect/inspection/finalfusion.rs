@@ -16,7 +16,7 @@ pub(super) fn inspect(name: &str, bytes: &[u8]) -> Result<FinalfusionSummary, Co
     Ok(FinalfusionSummary::from_file(name, &file))
 }
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of a finalfusion file. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
 pub struct FinalfusionSummary {
     pub file: String,
@@ -25,7 +25,7 @@ pub struct FinalfusionSummary {
     pub version: &'static str,
     pub file_bytes: u64,
     pub chunks: Vec<Chunk>,
-    /// What strict mode would refuse.
+    /// The fault that strict mode would refuse.
     pub deviation: Option<Deviation>,
     pub metadata: Map<String, Value>,
     pub tokenizer: Option<()>,

@@ -1,4 +1,4 @@
-//! What the files beside the weights of a folder say of the model.
+//! Files beside the weights of a folder, as far as they describe the model.
 
 use std::path::Path;
 

@@ -14,7 +14,7 @@ use crate::stored::{FileSet, explained, gguf_parts};
 /// Arrays up to this length are shown whole, longer ones by their length.
 const SHOWN_ELEMENTS: u64 = 16;
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of a GGUF file or its parts. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
 pub struct GgufSummary {
     pub file: String,

@@ -1,4 +1,4 @@
-//! What `inspect` says of a file: one file a format, each with the facts that its format has.
+//! Descriptions of files: one file a format, each with the facts that its format has.
 
 pub mod amb;
 pub mod embd;
@@ -70,7 +70,7 @@ impl Inspection {
         each!(self, summary => summary.file_bytes)
     }
 
-    /// What the tensors add up to.
+    /// The totals over all tensors.
     #[must_use]
     pub fn totals(&self) -> &Totals {
         each!(self, summary => &summary.totals)
@@ -109,7 +109,7 @@ impl Inspection {
 ///
 /// # Errors
 ///
-/// What is wrong with the file, or that it could not be read.
+/// Fails if the file is invalid or cannot be read.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection> {
     inspect_files(&FileSet::open(&literal(path.as_ref()))?)
 }

@@ -13,7 +13,7 @@ use crate::stored::entries::room;
 use crate::stored::folder_weights::own_folder;
 use crate::stored::{FileSet, explained};
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of safetensors files. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
 pub struct SafetensorsSummary {
     pub file: String,

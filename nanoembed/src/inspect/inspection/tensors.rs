@@ -31,7 +31,7 @@ impl From<&TensorHeader<'_>> for Tensor {
     }
 }
 
-/// What tensors add up to.
+/// Totals over tensors.
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Totals {

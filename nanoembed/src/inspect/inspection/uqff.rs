@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::stored::FileSet;
 use crate::stored::entries::room;
 
-/// What the files say of themselves. The fields' names are those of the JSON output.
+/// The description of UQFF files. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
 pub struct UqffSummary {
     pub file: String,
@@ -174,7 +174,7 @@ impl LayerFacts {
     }
 }
 
-/// What a layer says besides type and shape, called as in the format.
+/// Parameters of a layer besides type and shape, called as in the format.
 fn parameters(layer: &Layer<'_>) -> Map<String, Value> {
     let extra = &layer.extra;
     let mut parameters = Map::new();

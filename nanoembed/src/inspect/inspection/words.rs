@@ -16,7 +16,7 @@ use crate::words::read::start::Start;
 use crate::words::read::text::TextRows;
 use crate::words::read::word2vec::Word2VecRows;
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of a file of word vectors. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
 pub struct WordsSummary {
     pub file: String,

@@ -9,7 +9,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use super::Finding;
 use crate::folder::texts::FolderTexts;
 
-/// What is wrong with the files beside the weights; how many were looked at if nothing is.
+/// Checks the files beside the weights; returns their number, or the faults found.
 pub(super) fn verify(folder: &Path) -> Result<usize, Vec<Finding>> {
     let modules = FolderTexts::new(folder).read(|texts| Modules::folders(texts));
     let modules = modules.unwrap_or_default();

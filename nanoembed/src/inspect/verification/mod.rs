@@ -1,4 +1,4 @@
-//! What `verify` checks of a file: one file a format.
+//! Checks of `verify`: one file a format.
 
 mod amb;
 mod embd;
@@ -25,7 +25,7 @@ use crate::signature::foreign;
 use crate::stored::FileSet;
 use crate::words::policy::Policy;
 
-/// What is said of formats in which a changed value cannot be told.
+/// The note on formats in which a changed value cannot be detected.
 const NO_CHECKSUMS: &str = "the format has no checksums";
 
 /// One thing that is wrong. The fields' names are those of the JSON output.
@@ -40,9 +40,9 @@ pub struct Finding {
     pub code: u16,
     /// The stable name of the cause.
     pub name: &'static str,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What can be done about it.
+    /// The hint against it.
     #[serde(skip)]
     pub hint: Option<String>,
     #[serde(skip)]
@@ -62,12 +62,12 @@ impl Finding {
         }
     }
 
-    /// What is wrong with the model in the file.
+    /// A fault of the model in the file.
     fn from_model(file: &str, finding: model_check::ModelFinding) -> Self {
         Self { message: finding.message, ..Self::new(file, finding.error) }
     }
 
-    /// What a reader says of the file.
+    /// An error that a reader returned for the file.
     fn from_error(file: &str, failure: Error) -> Self {
         Self {
             file: file.to_owned(),
@@ -98,7 +98,7 @@ impl Finding {
         failure.with_hint(format!("`nanoembed verify {path}` lists all {count} findings"))
     }
 
-    /// What makes files at odds with each other.
+    /// A contradiction between files.
     fn from_failure(file: &str, kind: ErrorKind, failure: Error) -> Self {
         let finding = Self::new(file, CoreError::new(0, kind));
         let hint = failure.hint().map(str::to_owned).or(finding.hint.clone());
@@ -136,18 +136,18 @@ pub struct Verification {
     policy: Policy,
 }
 
-/// What a check came to.
+/// The outcome of a check.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Verified {
-    /// What was checked, for people; empty where something is wrong.
+    /// A description of the checks, for people; empty if there are faults.
     pub checked: String,
     /// All that is wrong.
     pub findings: Vec<Finding>,
 }
 
 impl Verified {
-    /// Whether nothing is wrong.
+    /// True if there are no faults.
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.findings.is_empty()
@@ -168,7 +168,7 @@ impl Verification {
         self
     }
 
-    /// What is done with words that files of word vectors get wrong.
+    /// The policy for words that files of word vectors get wrong.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;

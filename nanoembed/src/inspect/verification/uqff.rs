@@ -45,7 +45,7 @@ fn gaps(names: &[&str]) -> String {
     }
 }
 
-/// What the wrong byte belongs to.
+/// The part of the file that the wrong byte belongs to.
 fn place(file: &[u8], error: CoreError) -> Option<String> {
     let offset = error.offset()?;
     let outer = place_in_container(file, offset);

@@ -5,7 +5,7 @@ use crate::progress::Observer;
 use crate::words::convert::check;
 use crate::words::policy::Policy;
 
-/// What was checked, or what is wrong; `None` if it is no file of word vectors.
+/// A description of the check, or the faults; `None` if it is no file of word vectors.
 pub(super) fn verify(
     name: &str,
     bytes: &[u8],

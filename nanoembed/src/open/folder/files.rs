@@ -1,4 +1,4 @@
-//! What a folder holds: settings, modules, weights.
+//! The files of a model's folder: settings, modules, weights.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,7 +123,7 @@ impl EncoderFolder {
         Ok(())
     }
 
-    /// What the folder's texts say of the model.
+    /// The model as the folder's texts describe it.
     pub(crate) const fn model(&self) -> &FolderModel {
         &self.model
     }

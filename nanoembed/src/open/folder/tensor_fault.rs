@@ -6,7 +6,7 @@ use nanoembed_core::tensor::Dtype;
 
 use crate::error::Error;
 
-/// What is wrong with the weights in `file`, with the name of the tensor.
+/// A fault of the weights in `file`, with the name of the tensor.
 pub(crate) fn failure(file: &str, fault: &TensorFault) -> Error {
     let TensorFault { error, tensor, dtype, .. } = fault;
     // What norms were called first is asked for where they are not called as they are now.

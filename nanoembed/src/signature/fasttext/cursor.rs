@@ -2,7 +2,7 @@
 
 use nanoembed_core::ErrorKind;
 
-/// What is wrong and where.
+/// A fault and its place.
 #[derive(Debug)]
 pub(crate) struct Wrong {
     pub(crate) offset: u64,

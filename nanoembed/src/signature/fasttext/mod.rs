@@ -8,7 +8,7 @@ use super::MAX_COLS;
 /// fastText's magic number.
 pub(crate) const MAGIC: [u8; 4] = 793_712_314_u32.to_le_bytes();
 
-/// What a model was trained with. Names and order are those of the reference's metadata.
+/// The training arguments of a model. Names and order are those of the reference's metadata.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments {
     pub dims: u32,
@@ -76,8 +76,8 @@ impl Arguments {
     }
 }
 
-/// Whether a file begins with the arguments of a model from before versions had numbers: each of
-/// them as it can be.
+/// True if a file begins with the arguments of a model from before versions had numbers, all of
+/// them in their ranges.
 pub(crate) fn is_of_old_form(head: &[u8]) -> bool {
     let mut cursor = Cursor::new(head);
     let Ok(arguments) = Arguments::read(&mut cursor) else { return false };

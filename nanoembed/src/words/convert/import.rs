@@ -1,4 +1,4 @@
-//! What other programs write, as a `.fifu` file.
+//! Word vectors of other programs as a `.fifu` file.
 
 use std::path::Path;
 

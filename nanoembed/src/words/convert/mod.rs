@@ -38,7 +38,7 @@ pub struct Started<'c> {
     to: Form,
 }
 
-/// What was converted.
+/// The outcome of a conversion.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
@@ -184,12 +184,12 @@ pub fn check(
     )))
 }
 
-/// Whether a file's name says that it is a model, whatever its first bytes are.
+/// True if a file's name says that it is a model, whatever its first bytes are.
 fn is_model_name(input: &Path) -> bool {
     is_safetensors(input) || is_uqff_name(input)
 }
 
-/// What all steps of a conversion share.
+/// The values that all steps of a conversion share.
 struct Job<'j> {
     options: &'j WordOptions,
     entries: &'j [(String, String)],

@@ -1,4 +1,4 @@
-//! What can be said of a conversion of word vectors, and what means nothing for it.
+//! Options of a conversion of word vectors, and those that mean nothing for it.
 
 use std::path::PathBuf;
 
@@ -54,27 +54,27 @@ impl Conversion {
         }
     }
 
-    /// What the input is, instead of what its first bytes look like.
+    /// The form of the input, instead of the one its first bytes tell.
     #[must_use]
     pub fn from(self, form: impl Into<Option<Form>>) -> Self {
         Self { from: form.into(), ..self }
     }
 
-    /// What the output shall be, instead of what its ending says.
+    /// The form of the output, instead of the one its ending names.
     #[must_use]
     pub fn to(self, form: impl Into<Option<Form>>) -> Self {
         Self { to: form.into(), ..self }
     }
 
-    /// What is done with words that the input gets wrong.
+    /// The policy for words that the input gets wrong.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.options.policy = policy;
         self
     }
 
-    /// Whether vectors in a `.fifu` file have length 1, with their original lengths beside them, as
-    /// they have by default; otherwise they stay as they are.
+    /// With true, vectors in a `.fifu` file have length 1, with their original lengths beside them,
+    /// which is the default; otherwise they stay as they are.
     #[must_use]
     pub const fn normalize(mut self, normalize: bool) -> Self {
         self.options.no_normalize = !normalize;
@@ -120,8 +120,8 @@ impl Conversion {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, that it has no word vectors, an option that means nothing for
-    /// this conversion, or that the output could not be written.
+    /// Fails if the input is invalid or has no word vectors, an option means nothing for this
+    /// conversion, or the output cannot be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Report> {
         match self.start()? {
             Some(started) => started.run(observer),

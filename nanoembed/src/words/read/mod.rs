@@ -9,7 +9,7 @@ pub mod word2vec;
 
 use crate::error::{Error, Result};
 
-/// What helps where a first line's number of words is not that of the rows.
+/// The hint where a first line's number of words is not that of the rows.
 const IGNORE_COUNT: &str = "`nanoembed convert` with `--ignore-count` takes the rows that are there, with `--first N` only the first N";
 
 /// A file of rows, a word and its numbers each.

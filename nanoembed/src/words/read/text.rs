@@ -23,7 +23,7 @@ pub struct TextRows<R> {
     /// How many words the first line announces.
     announced: Option<u64>,
     count: u64,
-    /// Whether the current line has not been given yet.
+    /// True if the current line has not been returned yet.
     is_pending: bool,
     /// Where the fields of the current line lie.
     fields: Vec<(usize, usize)>,
@@ -118,7 +118,7 @@ impl<R: BufRead> TextRows<R> {
         }
     }
 
-    /// What is wrong with the current line's number of fields.
+    /// The error about the current line's number of fields.
     fn ragged(&self) -> Error {
         let found = self.fields.len().saturating_sub(1);
         let cols = self.cols;
@@ -146,7 +146,7 @@ impl<R: BufRead> TextRows<R> {
         }
     }
 
-    /// Whether the last part of a word with blanks looks like the numbers behind it: then the row
+    /// True if the last part of a word with blanks looks like the numbers after it: then the row
     /// has a number too many.
     fn is_one_number_more(&self, numbers: usize) -> bool {
         let line = self.lines.line();

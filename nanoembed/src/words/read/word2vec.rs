@@ -73,7 +73,7 @@ impl<R: BufRead> Word2VecRows<R> {
         Error::reading(&self.name, error)
     }
 
-    /// Whether nothing but line ends follows; they are passed over.
+    /// Returns true if nothing but line ends follows; they are passed over.
     fn is_at_end(&mut self) -> Result<bool> {
         loop {
             let next = self.stream.fill_buf();

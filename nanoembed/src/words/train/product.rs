@@ -21,7 +21,7 @@ choices! {
     default None
 }
 
-/// What a quantiser shall be like.
+/// The parameters of a quantiser.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
     /// The length of a vector, a multiple of `parts`.

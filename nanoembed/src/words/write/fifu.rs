@@ -28,7 +28,7 @@ impl Sink for ToFile<'_> {
     }
 }
 
-/// What stops the writing of a file: the core, or the one who makes its content.
+/// An error that stops the writing of a file: of the core, or of the one who makes its content.
 pub enum Stop {
     Core(CoreError),
     Content(Error),

@@ -62,7 +62,7 @@ impl<W: Write> RowWriter<W> {
     }
 }
 
-/// What keeps a word from being read back.
+/// The reason that a word cannot be read back.
 fn unfit(word: &[u8], is_binary: bool) -> Option<&'static str> {
     if word.is_empty() {
         return Some("is empty");

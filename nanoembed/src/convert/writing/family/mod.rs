@@ -7,8 +7,8 @@
 //! | `tensors` | names, and the values that GGUF has otherwise |
 //! | `tokenizer` | the tokenizer's arrays and keys |
 //!
-//! What llama.cpp has no key for and does not compute with stands under `nanoembed.`; what it would
-//! compute otherwise is refused by name.
+//! Settings that llama.cpp has no key for and does not compute with stand under `nanoembed.`;
+//! settings that it would compute otherwise are refused by name.
 
 mod architecture;
 mod tensors;
@@ -46,7 +46,7 @@ pub(super) struct Family {
     name: String,
 }
 
-/// What follows the transformer, in what GGUF has words for.
+/// The steps after the transformer that GGUF has words for.
 struct Recipe {
     pooling: u32,
     dense: Vec<DenseLayer>,

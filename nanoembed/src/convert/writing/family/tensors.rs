@@ -28,7 +28,7 @@ pub(in crate::convert::writing) struct Prepared<'a> {
     pub(in crate::convert::writing) items: Vec<Item<'a>>,
     /// The values of those that have others, or other types, than the source.
     pub(in crate::convert::writing) encoded: Vec<Option<Encoded>>,
-    /// What is not written.
+    /// The tensors that are not written.
     pub(in crate::convert::writing) left_out: Vec<String>,
     /// Dense layers by name.
     pub(in crate::convert::writing) dense: Vec<(String, Encoded)>,
@@ -153,7 +153,8 @@ impl Family {
         Ok(Some((cut.0.to_vec(), cut.1)))
     }
 
-    /// What is added to the weights of a norm, and what they are multiplied with then.
+    /// The constant added to the weights of a norm, and the factor that they are multiplied with
+    /// then.
     fn norm_change(&self, tensor: Tensor) -> (f32, f32) {
         let config = &self.model.config;
         let is_norm = matches!(

@@ -20,10 +20,10 @@ use super::{Family, Prepared};
 use crate::convert::writing::metadata::{Metadata, OwnValue};
 use crate::error::{Error, Result};
 
-/// What stands for a space in pieces.
+/// The character that replaces a space in pieces.
 const SPACE: &str = "▁";
 
-/// What GGUF has a word for.
+/// A kind of tokenizer that GGUF has a word for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TokenizerKind {
     WordPiece { lowercase: bool, strips_accents: bool },
@@ -32,7 +32,7 @@ enum TokenizerKind {
     Pieces,
 }
 
-/// Whether a tokenizer is WordPiece.
+/// True if a tokenizer is WordPiece.
 pub(super) fn is_word_piece(tokenizer: &Pipeline) -> bool {
     tokenizer.spec().is_ok_and(|spec| matches!(spec.model.kind, ModelKind::WordPiece(_)))
 }
@@ -110,7 +110,7 @@ fn unsaid() -> Error {
     Error::input(ErrorKind::UnsupportedTokenizer, message)
 }
 
-/// What GGUF calls a tokenizer.
+/// The GGUF kind of a tokenizer.
 fn kind(spec: &TokenizerSpec<'_>, is_roberta: bool) -> Option<TokenizerKind> {
     match &spec.model.kind {
         ModelKind::WordPiece(_) => word_piece(spec),

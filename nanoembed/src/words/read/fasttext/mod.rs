@@ -160,7 +160,7 @@ impl<'f> FastText<'f> {
         self.matrix.cols()
     }
 
-    /// Whether the model is a quantised one.
+    /// True if the model is a quantised one.
     pub const fn is_quantized(&self) -> bool {
         self.matrix.is_quantized()
     }
