@@ -159,7 +159,7 @@ impl Drop for Progress {
     }
 }
 
-/// What a command over several texts has done, in a line for people who watch it: nothing where
+/// Reports the texts and tokens that a command has worked on, in a line for people: nothing where
 /// stderr is not a terminal.
 pub(crate) fn say_done(what: &str, texts: u64, tokens: u64, took: Duration) {
     if texts > 1 && std::io::stderr().is_terminal() {

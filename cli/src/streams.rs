@@ -41,7 +41,7 @@ pub(crate) fn say(line: impl Display) {
 /// Writes a line to stderr, behind what the program itself says: styles are kept only there, and
 /// only where they are seen.
 ///
-/// What cannot be written is lost: nobody could be told, and the exit code says how it ended.
+/// Failed writes are ignored: nobody could be told, and the exit code says how the program ended.
 pub(crate) fn say_after(own: Arguments<'_>, line: impl Display) {
     let line = line.to_string();
     let _ = writeln!(anstream::stderr().lock(), "{own}{}", shown::line(&line));
@@ -55,7 +55,7 @@ pub(crate) fn stdout() -> Stdout {
     Stdout(io::stdout().lock())
 }
 
-/// Whether results can be written to stdout.
+/// Fails if results cannot be written to stdout.
 pub(crate) fn check_stdout() -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     if at_start::STDOUT_IS_CLOSED.load(std::sync::atomic::Ordering::Relaxed) {
@@ -72,7 +72,7 @@ pub(crate) fn check_output(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether anything can be read from stdin.
+/// Fails if nothing can be read from stdin.
 pub(crate) fn check_stdin() -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     if at_start::STDIN_IS_CLOSED.load(std::sync::atomic::Ordering::Relaxed) {

@@ -51,7 +51,7 @@ pub(crate) struct Cli {
     pub(crate) file_limit: FileLimit,
 }
 
-/// What is said below the help of every command.
+/// The text below the help of every command.
 const EXIT_STATUS: &str = "\
 Exit status:
   0 done, 1 bad input or a thing not found, 2 wrong usage, 3 reading or writing failed,
@@ -74,7 +74,7 @@ pub(crate) fn command() -> clap::Command {
     })
 }
 
-/// What was asked for; the process' status if that is all there is to say.
+/// The parsed command line; the exit status of the process if it ends here.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
     let parsed = command().try_get_matches_from(&arguments);
     let error = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -108,8 +108,8 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
     Err(ExitCode::from(2))
 }
 
-/// What is wrong with arguments in which a terminal acts on something: the parser repeats them as
-/// they are, so it is asked again of what may be shown.
+/// The parser's error with control characters escaped: the parser repeats arguments as they are, so
+/// it parses an escaped copy.
 fn with_shown(arguments: &[OsString]) -> Option<clap::Error> {
     let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let shown: Vec<_> = texts.iter().map(|text| shown::line(text)).collect();

@@ -1,4 +1,4 @@
-//! What a stranger's file may make a command take.
+//! Limits on the files that a command reads and the memory it takes.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub(crate) struct SessionLimit {
     max_session_bytes: Option<u64>,
 }
 
-/// What a command reads beside texts and settings.
+/// A model or file that a command reads, beside texts and settings.
 pub(crate) enum Read<'c> {
     /// A model that it runs.
     Model(&'c Path),
@@ -83,7 +83,7 @@ impl FileLimit {
 }
 
 impl SessionLimit {
-    /// What is asked for; files have been [checked](FileLimit::check) already.
+    /// The limits for a session; files have been [checked](FileLimit::check) already.
     pub(crate) fn limits(self) -> Limits {
         let usual = Limits::default();
         Limits { session_bytes: self.max_session_bytes.unwrap_or(usual.session_bytes), ..usual }

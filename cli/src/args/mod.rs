@@ -73,7 +73,7 @@ pub(crate) struct ModelArgs {
     threads: Option<u16>,
 }
 
-/// What stands before every text.
+/// The prompt before every text.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct PromptArgs {
@@ -91,7 +91,7 @@ pub(crate) struct PromptArgs {
     role: Option<Role>,
 }
 
-/// What a text is for.
+/// The role of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Role {
     /// A question
@@ -101,7 +101,7 @@ enum Role {
 }
 
 impl PromptArgs {
-    /// What is asked for; the model's default without any of the arguments.
+    /// The prompt that the arguments name; the model's default without any of them.
     pub(crate) fn prefix(&self) -> Prefix {
         match (&self.prompt, &self.prompt_name, self.role) {
             (Some(text), ..) => Prefix::Text(text.clone()),

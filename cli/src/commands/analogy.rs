@@ -42,7 +42,7 @@ pub(crate) struct Analogy {
     #[arg(long, value_name = "a,b,c", num_args = 0..=1, value_delimiter = ',', default_missing_value = "a,b,c", value_parser = ["a", "b", "c"], require_equals = false)]
     include_query: Vec<String>,
 
-    /// What is printed as similarity
+    /// Measure that is printed as similarity
     #[arg(long, value_enum, default_value_t, value_name = "MEASURE")]
     measure: Measure,
 

@@ -42,8 +42,8 @@ pub(crate) struct Dequantize {
     #[arg(long, short, value_name = "FILE")]
     pub(super) output: PathBuf,
 
-    /// What is written [default: by the ending of FILE; to stdout npy of one tensor, safetensors of
-    /// all]
+    /// Format of the output [default: by the ending of FILE; to stdout npy of one tensor,
+    /// safetensors of all]
     #[arg(long, value_enum, value_name = "NAME")]
     format: Option<FloatFormat>,
 
@@ -52,7 +52,7 @@ pub(crate) struct Dequantize {
     float: Float,
 }
 
-/// What is written.
+/// A format for dequantised tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FloatFormat {
     /// One tensor as a NumPy array of f32

@@ -99,7 +99,7 @@ fn probability(text: &str) -> std::result::Result<f32, String> {
     probability.ok_or_else(|| "expected a number from 0 to 1".into())
 }
 
-/// What chance begins with.
+/// The random seed.
 fn seed(text: &str) -> std::result::Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }

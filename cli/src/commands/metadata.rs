@@ -46,7 +46,7 @@ pub(crate) struct Metadata {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What FILE shall be, where its ending does not tell
+    /// Format of FILE, where its ending does not tell
     #[arg(long, value_enum, value_name = "NAME", requires = "output")]
     format: Option<MetadataFormat>,
 
@@ -54,7 +54,7 @@ pub(crate) struct Metadata {
     policy: PolicyArgs,
 }
 
-/// What is written.
+/// A format for metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MetadataFormat {
     /// A finalfusion file

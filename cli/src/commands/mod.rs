@@ -63,7 +63,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// What the command reads beside texts and settings, as it was named.
+    /// The models and files that the command reads beside texts and settings, as they were named.
     pub(crate) fn reads(&self) -> Vec<Read<'_>> {
         match self {
             Self::Embed(command) => command.embedder.model.reads(),

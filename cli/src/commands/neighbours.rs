@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::output::lines::LineWriter;
 use crate::streams::Stdout;
 
-/// What the number beside a neighbour is.
+/// The number printed beside a neighbour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Measure {
     /// The cosine of the angle, -1 to 1

@@ -44,7 +44,7 @@ pub(crate) struct Similar {
     #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
-    /// What is printed as similarity
+    /// Measure that is printed as similarity
     #[arg(long, value_enum, default_value_t, value_name = "MEASURE")]
     measure: Measure,
 

@@ -30,7 +30,7 @@ pub(crate) struct Object {
     pub(crate) kept: Vec<(String, Value)>,
 }
 
-/// What is wrong with a line.
+/// A fault of a line.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Wrong {
     pub(crate) kind: ErrorKind,
@@ -132,7 +132,7 @@ impl Members {
     }
 }
 
-/// What a value is, in JSON's words.
+/// The type of a value, in JSON's words.
 const fn what(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -144,7 +144,7 @@ const fn what(value: &Value) -> &'static str {
     }
 }
 
-/// What has been seen of an object.
+/// The members found in an object so far.
 #[derive(Default)]
 struct Found {
     text: Option<Value>,

@@ -26,5 +26,5 @@ pub(crate) use lines::Lines;
 pub(crate) use pairs::PairArgs;
 pub(crate) use texts::{Item, LeftOut, Reader, Texts, file_bytes};
 
-/// What some editors put at a text's start.
+/// The UTF-8 byte order mark, which some editors put at a text's start.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

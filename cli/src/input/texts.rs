@@ -35,7 +35,7 @@ pub(crate) struct Item {
     pub(crate) file: Option<Arc<str>>,
     /// Its line's number, from 1; its own of an argument.
     pub(crate) line: u64,
-    /// What is written beside its result.
+    /// Members written beside its result.
     pub(crate) kept: Vec<(String, Value)>,
     /// How many bytes have been read for it.
     pub(crate) bytes: u64,
@@ -104,7 +104,7 @@ impl Reader {
         }
     }
 
-    /// Whether lines without a text are results too.
+    /// True if lines without a text are results too.
     pub(crate) fn keeps_nulls(&self) -> bool {
         self.on_error == OnError::Null
     }
@@ -148,7 +148,7 @@ impl Texts {
         Self { source, keeps_nulls, bytes, left_out: LeftOut::default() }
     }
 
-    /// What `next` gives, until it gives no more.
+    /// The items that `next` gives, until it gives no more.
     #[cfg(feature = "parquet")]
     pub(crate) fn from_table(
         next: impl FnMut() -> Result<Option<Vec<Item>>> + 'static,
@@ -201,7 +201,7 @@ impl Texts {
 pub(crate) struct LeftOut {
     count: u64,
     first: Option<String>,
-    /// What one of them is.
+    /// The noun for one of them.
     of: &'static str,
 }
 

@@ -16,7 +16,7 @@ use crate::streams::{self, Stdout};
 pub(crate) struct LineWriter<W: Write> {
     to: BufWriter<W>,
     name: String,
-    /// Whether people may see them as they come.
+    /// True if lines are flushed as they come, because people may read along.
     is_shown: bool,
 }
 

@@ -18,7 +18,7 @@ const ALIGNMENT: usize = 64;
 /// Rows in memory before they go to a temporary file.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// What NumPy calls f32, as they are written here.
+/// NumPy's name for little-endian f32.
 pub(crate) const F32: &str = "<f4";
 
 /// Writes what stands before the data of an array in the order of C. `element` is what NumPy calls

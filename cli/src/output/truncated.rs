@@ -1,4 +1,4 @@
-//! What is said of texts that were longer than a model takes.
+//! Warnings about texts that were longer than a model takes.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Limits {
         Self { used: encoder.max_tokens(), most: encoder.positions() }
     }
 
-    /// What uses more of a text, if anything does.
+    /// The option that makes more of a text count, if there is one.
     fn remedy(self) -> String {
         let Self { used, most } = self;
         match used < most {

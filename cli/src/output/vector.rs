@@ -69,7 +69,7 @@ fn write_line<T: std::fmt::Display>(to: &mut impl Write, numbers: &[T]) -> io::R
     to.write_all(b"\n")
 }
 
-/// What NumPy calls the elements of vectors.
+/// NumPy's name for the elements of vectors.
 pub(crate) const fn numpy_name(precision: Precision) -> &'static str {
     match precision {
         Precision::F32 => super::npy::F32,

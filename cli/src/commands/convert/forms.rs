@@ -1,4 +1,4 @@
-//! What IN and OUT can be, and how that is told where nobody says it.
+//! Forms of IN and OUT, and how they are told where nobody names them.
 
 use clap::ValueEnum;
 use nanoembed::convert::{ModelForm, ModelTarget};

@@ -1,4 +1,4 @@
-//! What is said of OUT when it is there.
+//! Report of a finished conversion.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::output::lines::LineWriter;
 use crate::output::table::{Align, Table};
 use crate::streams::say;
 
-/// What is said of a file of word vectors.
+/// Reports a file of word vectors.
 pub(super) fn words(report: &Report, name: &str) {
     let subwords = match report.subwords {
         0 => String::new(),
@@ -37,11 +37,11 @@ pub(in crate::commands) fn files(written: &[WrittenFile]) {
     }
 }
 
-/// What is said of a model.
+/// The report of a converted model.
 pub(in crate::commands) struct Model<'m> {
     pub(in crate::commands) output: &'m Path,
     pub(in crate::commands) json: bool,
-    /// Whether the pooler was kept.
+    /// True if the pooler was kept.
     pub(in crate::commands) pooler: bool,
 }
 

@@ -23,7 +23,7 @@ struct Line<'a> {
     tokens: usize,
     truncated: bool,
     embedding: Option<Numbers<'a>>,
-    /// What a code of 8 bits is worth.
+    /// The value of one step of an 8-bit code.
     #[serde(skip_serializing_if = "Option::is_none")]
     embedding_scale: Option<f32>,
     /// Why there is no embedding.
@@ -36,7 +36,7 @@ pub(super) struct Output {
     file: NewFile,
     form: Form,
     precision: Precision,
-    /// What stands for an embedding that there is none of.
+    /// The row written in place of a missing embedding.
     nothing: Vec<f32>,
 }
 

@@ -17,10 +17,10 @@ use crate::output::truncated::{Limits, Truncated};
 use crate::progress::{Terminal, say_done};
 use crate::streams::{self, say};
 
-/// What the column of texts is called unless something else is said.
+/// Default name of the column of texts.
 const TEXT: &str = "text";
 
-/// What the column of vectors is called unless something else is said.
+/// Default name of the column of vectors.
 const VECTORS: &str = "embedding";
 
 impl Embed {

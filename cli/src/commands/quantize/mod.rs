@@ -26,11 +26,11 @@ use args::{PqArgs, WeightArgs};
 
 /// Store the same in fewer bits
 ///
-/// What types there are depends on IN: word vectors become product-quantised (`pq`), weights of
-/// models take all others. Of weights the tensors of two and more dimensions are quantised, if
-/// their rows are whole blocks of the type; norms and biases stay as they are. OUT tells the
-/// format: `.uqff` (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole models, with types of its own)
-/// or `.safetensors` (floats).
+/// The types on offer depend on IN: word vectors become product-quantised (`pq`), weights of models
+/// take all others. Of weights the tensors of two and more dimensions are quantised, if their rows
+/// are whole blocks of the type; norms and biases stay as they are. OUT tells the format: `.uqff`
+/// (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole models, with types of its own) or
+/// `.safetensors` (floats).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -114,7 +114,7 @@ enum Quantization {
     Amb(WeightType),
 }
 
-/// What `.amb` files hold that other files do not.
+/// Types that only `.amb` files hold.
 const AMB_TYPES: [WeightType; 6] = [
     WeightType::Int8,
     WeightType::Int5block,

@@ -44,14 +44,14 @@ pub(crate) struct Search {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// What to look for, in words of your own
+    /// The query, in words of your own
     query: String,
 
     /// How many results
     #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
-    /// What is compared with the query
+    /// Unit of text that is compared with the query
     #[arg(long, value_enum, default_value_t = Passage::Line, value_name = "UNIT")]
     by: Passage,
 
@@ -71,7 +71,7 @@ pub(crate) struct Search {
     pub(super) embedder: EmbedderArgs,
 }
 
-/// What is compared with the query.
+/// A unit of text that is compared with the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Passage {
     /// Every line that is not blank
