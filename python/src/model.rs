@@ -32,7 +32,7 @@ pub(crate) struct Model {
     limits: Limits,
     opened: WordFile,
     threads: Chosen,
-    /// What embeds by a model that continues texts.
+    /// The encoder that a model that continues texts embeds by.
     pooled: OnceLock<Encoder>,
     tokenizer: OnceLock<Tokenizer>,
 }
@@ -44,7 +44,7 @@ enum Origin {
     Bytes(Bytes),
 }
 
-/// What stands before texts: at most one of these.
+/// The prompt before texts: at most one of these.
 #[derive(FromPyObject)]
 struct Before {
     #[pyo3(item)]
@@ -87,8 +87,8 @@ fn not_a_role(other: &str) -> PyErr {
     PyValueError::new_err(format!("as_={other:?} is not query or document"))
 }
 
-/// What became of texts: their vectors if they are not in the caller's memory, a status for each,
-/// how many tokens (u32), and what a code is worth (f32, for bytes).
+/// The outcome of embedding: the vectors if they are not in the caller's memory, a status for each,
+/// the number of tokens (u32), and the scale of codes (f32, for bytes).
 type Embedded<'py> = (Option<Rows>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// The ids of a text, and whether it has more.
@@ -332,7 +332,7 @@ impl Model {
 }
 
 impl Model {
-    /// What embeds; opened the first time of a model that continues texts.
+    /// The encoder; opened the first time for a model that continues texts.
     fn encoder(&self, py: Python<'_>) -> PyResult<&Encoder> {
         match &self.opened {
             WordFile::Encoder(encoder) => Ok(encoder),
@@ -348,7 +348,7 @@ impl Model {
         }
     }
 
-    /// What `cell` has; if it has nothing yet, what `open` opens.
+    /// The content of `cell`; if it is empty, the result of `open`.
     fn opened_once<'m, T: Send>(
         &self,
         py: Python<'_>,

@@ -32,7 +32,7 @@ pub(crate) struct Writer<'o> {
     dimensions: usize,
     /// Where the next vector begins.
     row: usize,
-    /// What a code of each vector is worth, of bytes.
+    /// The scale of each vector's codes, for bytes.
     pub(crate) scales: Vec<f32>,
 }
 

@@ -18,7 +18,7 @@ use crate::error::OrException;
 /// How often Python's signals are looked at.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the work tells, and is told.
+/// The state shared between the work and the one who watches it.
 #[derive(Default)]
 struct Watch {
     done: AtomicU64,
@@ -70,7 +70,7 @@ impl Watch {
 /// where it tells of its progress. What it holds is dropped, unfinished files too.
 struct Unwinding<'w>(&'w dyn Observer);
 
-/// What unwinds.
+/// The payload of the panic that ends the work.
 struct Interrupted;
 
 impl Observer for Unwinding<'_> {
@@ -113,7 +113,7 @@ pub(crate) fn interruptible<R: Send>(
 }
 
 /// Does `work` on threads of `pool`; `progress` is called with what is done and how much there is.
-/// What the signal's handler or `progress` raises cancels the work and is raised.
+/// Exceptions that the signal's handler or `progress` raises cancel the work and are raised.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     pool: &ThreadPool,
