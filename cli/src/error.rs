@@ -47,7 +47,7 @@ fn is_broken_pipe(error: &Error) -> bool {
     source.is_some_and(|source| source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Prints the error, unless nobody wants to read it.
+/// Prints the error, unless the reader of our output has gone.
 pub(crate) fn print(error: &Error) {
     if is_broken_pipe(error) {
         return;

@@ -1,10 +1,10 @@
-//! The `nanoembed` command line, as a library: Cargo compiles a library beside those that it needs,
-//! a program only behind them.
+//! The `nanoembed` command line, as a library: Cargo compiles a library in parallel to those that
+//! it needs, a program only after them.
 //!
 //! | module | role |
 //! |---|---|
 //! | `args` | arguments that several commands share |
-//! | `usage` | the command line, and what is wrong with one |
+//! | `usage` | the command line, and errors in one |
 //! | `commands` | one file for each command |
 //! | `input` | texts, read as they are needed |
 //! | `output` | results, written as streams and in order |
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 use usage::Cli;
 
-/// Does what the arguments say.
+/// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
     folder::enter();

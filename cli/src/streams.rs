@@ -38,10 +38,11 @@ pub(crate) fn say(line: impl Display) {
     say_after(format_args!(""), line);
 }
 
-/// Writes a line to stderr, behind what the program itself says: styles are kept only there, and
-/// only where they are seen.
+/// Writes a line to stderr, after a prefix of the program: styles are kept only in the prefix, and
+/// only on a terminal.
 ///
-/// Failed writes are ignored: nobody could be told, and the exit code says how the program ended.
+/// Failed writes are ignored: there is nowhere to report them, and the exit code says how the
+/// program ended.
 pub(crate) fn say_after(own: Arguments<'_>, line: impl Display) {
     let line = line.to_string();
     let _ = writeln!(anstream::stderr().lock(), "{own}{}", shown::line(&line));

@@ -1,4 +1,4 @@
-//! The command line as it is parsed, and what is said of one that is wrong.
+//! The parsed command line, and errors in one that cannot be parsed.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -57,8 +57,8 @@ Exit status:
   0 done, 1 bad input or a thing not found, 2 wrong usage, 3 reading or writing failed,
   130 interrupted";
 
-/// All commands with their options. A number that options take may be negative, so that the option
-/// itself can say what is wrong with it.
+/// All commands with their options. The value of a numeric option may be negative, so that the
+/// option itself can reject it.
 pub(crate) fn command() -> clap::Command {
     let takes_value = |arg: &Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
     let command = Cli::command();
@@ -135,8 +135,8 @@ fn unknown(error: &clap::Error) -> Option<char> {
 }
 
 /// An argument such as `-hello`, which is a row of one-letter options to the parser and a text to
-/// whoever wrote it. It is one if it has `letter`, at which the parser stopped, and more than one
-/// option would have.
+/// its author. It is one if it has `letter`, at which the parser stopped, and more than one option
+/// would have.
 fn dashed_text(arguments: &[OsString], letter: char) -> Option<&str> {
     let before_dashes = arguments.iter().skip(1).take_while(|argument| *argument != "--");
     before_dashes.filter_map(|argument| argument.to_str()).find(|argument| {

@@ -17,8 +17,7 @@ use crate::shown;
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The cause of an error: a number and a name that stay what they are, as `docs/errors.md` lists
-/// them.
+/// The cause of an error: a stable number and name, as `docs/errors.md` lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -31,7 +30,7 @@ pub enum Kind {
     NotFound,
     /// The input cannot be used, and it is of none of the file formats.
     BadInput,
-    /// Whoever watches the job wanted it to end.
+    /// The observer cancelled the job.
     Cancelled,
 }
 
@@ -122,7 +121,7 @@ impl Display for Place {
 }
 
 impl Error {
-    /// An error without a place. What terminals act on is spelled out in all that is displayed.
+    /// An error without a place. Control characters are escaped wherever it is displayed.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         let message = shown_line(message.into());
         Self { kind, place: Vec::new(), argument: None, message, hint: None, source: None }
@@ -263,7 +262,7 @@ impl Error {
         self
     }
 
-    /// The same with what the user can do about it.
+    /// The same with a hint for the user.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(shown_line(hint.into()));
@@ -361,8 +360,8 @@ impl std::error::Error for Error {
     }
 }
 
-/// The byte of the file that an error is about. What is missing, and what is wrong with the file as
-/// a whole, has no place in it.
+/// The byte of the file that an error is about. Missing things, and faults of the file as a whole,
+/// have no place in it.
 pub fn place_of(error: CoreError) -> Option<u64> {
     match error.code() / 100 {
         1 => Some(error.offset().unwrap_or(0)),

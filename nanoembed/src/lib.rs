@@ -18,7 +18,7 @@
 //! | I want | type |
 //! |---|---|
 //! | embeddings of texts | [`Encoder`], [`EncoderOptions`] |
-//! | what is near what | [`Vectors::nearest`], [`cosine`] |
+//! | similar texts | [`Vectors::nearest`], [`cosine`] |
 //! | vectors in fewer bytes | [`Vectors::to_int8`], [`Precision`] |
 //! | how well texts answer a question | [`CrossEncoder`] |
 //! | token ids | [`Tokenizer`], [`Encoder::tokenize`] |
@@ -27,16 +27,16 @@
 //! | the tensors of a file | [`File`] |
 //! | whatever a file holds | [`Model`] |
 //! | a model or weights in another format, or in fewer bits | [`convert`] |
-//! | what is in a file, whether it is sound, how far two are apart | [`inspect`] |
+//! | the contents of a file, its faults, differences between two | [`inspect`] |
 //! | word vectors of other forms, and in fewer bits | [`words`] |
-//! | a bound on what a stranger's file may take | [`Limits`] |
+//! | a bound on the memory that an untrusted file may take | [`Limits`] |
 //! | why something failed | [`Error`], [`Kind`] |
 //!
 //! Models are `.weights`, `.amb`, GGUF and UQFF files and folders as on Hugging Face; their weights
 //! are mapped and neither copied nor converted. A model is immutable, `Send` and `Sync`; clones share
 //! it, and scratch memory comes from a pool. Everything blocks.
 //!
-//! With the feature `default-model` the crate brings a model along: [`Encoder::built_in`]. The feature
+//! With the feature `default-model` the crate contains a model: [`Encoder::built_in`]. The feature
 //! `parquet` is for tables of texts in Parquet and Arrow IPC files, as the program reads and writes
 //! them.
 //!

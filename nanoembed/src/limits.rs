@@ -5,11 +5,11 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use crate::error::{Error, Result};
 use crate::units;
 
-/// Limits on the memory that a model's file makes the library take. What asks for more is refused
-/// before it is taken, as [`OverLimit`](ErrorKind::OverLimit), by the name of the limit.
+/// Limits on the memory that a model's file makes the library take. Anything above is refused
+/// before it is allocated, as [`OverLimit`](ErrorKind::OverLimit), by the name of the limit.
 ///
-/// Opening takes time and memory in proportion to the files, running in proportion to tokens; how
-/// many a text may have is what a file says, unless `max_tokens` says less.
+/// Opening takes time and memory in proportion to the files, running in proportion to tokens; the
+/// file sets the most tokens of a text, unless `max_tokens` is less.
 ///
 /// ```
 /// use nanoembed::{Encoder, ErrorKind, Kind, Limits};

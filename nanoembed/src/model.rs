@@ -17,7 +17,7 @@ use crate::open::source::Source;
 use crate::words::Words;
 use crate::words::read::start::Start;
 
-/// Whatever a file holds, told by its content.
+/// A model of any kind, told by the content of its file.
 ///
 /// ```
 /// use nanoembed::Model;
@@ -59,8 +59,8 @@ impl Model {
         ModelOptions::default()
     }
 
-    /// True if a file has word vectors, by its first bytes. What the core knows as another format
-    /// is none, whatever its bytes look like as text.
+    /// True if a file has word vectors, by its first bytes. A format that the core knows is none,
+    /// whatever its bytes look like as text.
     fn is_words(path: &Path) -> Result<bool> {
         let start = Start::open(path)?;
         let head = start.head.get(..SNIFF_BYTES).unwrap_or(&start.head);
@@ -71,8 +71,8 @@ impl Model {
     }
 }
 
-/// How whatever a file holds is to be opened. What a model of its kind does not have is refused by
-/// name.
+/// Options for opening a file of any kind. Options that a model of its kind does not have are
+/// refused by name.
 ///
 /// ```
 /// use nanoembed::Model;
@@ -137,8 +137,8 @@ impl ModelOptions {
     ///
     /// # Errors
     ///
-    /// As [`Model::open`], and [`Kind::Usage`](crate::Kind::Usage) for what a model of this kind
-    /// does not have.
+    /// As [`Model::open`], and [`Kind::Usage`](crate::Kind::Usage) for options that a model of this
+    /// kind does not have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Model> {
         let path = &*literal(path.as_ref());
         if path.is_file() && Model::is_words(path)? {
@@ -172,7 +172,7 @@ impl ModelOptions {
         self.model(Opened::within(Source::built_in()?, &self.limits)?)
     }
 
-    /// The model in what was opened, all of it in memory or mapped.
+    /// The opened model, all of it in memory or mapped.
     fn model(&self, opened: Opened) -> Result<Model> {
         if self.memory.is_some() {
             let message = "is for files of models that continue texts";

@@ -79,9 +79,8 @@ pub(crate) fn text_model(
     Some(ModelFinding { error: CoreError::new(place, kind), message: failure.to_string() })
 }
 
-/// Everything that is wrong with the model in a `.weights` file `bytes`, whose structure is sound.
-/// `strict` asks for all the metadata that the specification requires, not only what the model
-/// needs.
+/// All faults of the model in a `.weights` file `bytes`, whose structure is sound. `strict` asks
+/// for all the metadata that the specification requires, not only what the model needs.
 pub fn findings(bytes: &[u8], file: &Embd<'_>, strict: bool) -> Vec<ModelFinding> {
     let mut findings = Vec::new();
     if strict {
@@ -138,7 +137,7 @@ fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<ModelFinding> {
         .then(|| ModelFinding::in_file(ErrorKind::BadVocabulary, "vocab_size"))
 }
 
-/// Where `part`, which borrows from `bytes`, lies in them.
+/// The offset of `part`, which borrows from `bytes`, in them.
 fn offset_in(bytes: &[u8], part: &str) -> u64 {
     (part.as_ptr().addr()).saturating_sub(bytes.as_ptr().addr()) as u64
 }

@@ -1,7 +1,7 @@
 //! Progress of long jobs, and their cancellation.
 
-/// Told how far a job is, and what people should know of it. All methods do nothing by default;
-/// [`Silent`] is an observer that keeps to that.
+/// Receives progress and messages of a job. All methods do nothing by default; [`Silent`] is an
+/// observer that keeps to that.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ pub trait Observer: Sync {
     fn end(&self) {}
 
     /// Returns true to end the job now, with [`Kind::Cancelled`](crate::Kind::Cancelled). Asked
-    /// often, from several threads; once true, it stays true. What cannot be cancelled does not
+    /// often, from several threads; once true, it stays true. Jobs that cannot be cancelled do not
     /// ask.
     fn is_cancelled(&self) -> bool {
         false
@@ -93,7 +93,7 @@ impl<'o> Progress<'o> {
         Self(observer)
     }
 
-    /// A task that nobody is told of.
+    /// A task without an observer.
     pub fn silent() -> Self {
         Self(&Silent)
     }

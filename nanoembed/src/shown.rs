@@ -1,5 +1,5 @@
-//! Text of strangers on its way to people: names of tensors, words, keys, prompts and paths can hold
-//! what a terminal acts on, or what makes one line look like two.
+//! Untrusted text on its way to people: names of tensors, words, keys, prompts and paths can hold
+//! control characters, or make one line look like two.
 
 use std::borrow::Cow;
 

@@ -42,7 +42,7 @@ struct Inner {
     tokenizer: AnyTokenizer<Bytes>,
     source: Arc<Source>,
     prompts: Result<Prompts>,
-    /// Memory for texts that nobody is using.
+    /// Unused memory for texts.
     sessions: Pool<AnyTokenSession>,
 }
 

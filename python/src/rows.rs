@@ -25,7 +25,7 @@ pub(crate) struct Rows {
     nulls: Option<NullBuffer>,
 }
 
-/// Vectors that are being written, to memory of their own or of the caller.
+/// Vectors that are being written, to new memory or the caller's.
 pub(crate) struct Writer<'o> {
     values: Values<'o>,
     /// Numbers of a vector.

@@ -18,7 +18,7 @@ use crate::error::OrException;
 /// How often Python's signals are looked at.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// The state shared between the work and the one who watches it.
+/// The state shared between the work and its watcher.
 #[derive(Default)]
 struct Watch {
     done: AtomicU64,
@@ -66,8 +66,8 @@ impl Watch {
     }
 }
 
-/// A watch for work that does not ask whether it is cancelled: that is told so by unwinding, from
-/// where it tells of its progress. What it holds is dropped, unfinished files too.
+/// A watch for work that does not ask whether it is cancelled: it is unwound from the place where
+/// it reports progress. Its values are dropped, unfinished files too.
 struct Unwinding<'w>(&'w dyn Observer);
 
 /// The payload of the panic that ends the work.
@@ -112,7 +112,7 @@ pub(crate) fn interruptible<R: Send>(
     })
 }
 
-/// Does `work` on threads of `pool`; `progress` is called with what is done and how much there is.
+/// Runs `work` on threads of `pool`; `progress` is called with the finished part and the total.
 /// Exceptions that the signal's handler or `progress` raises cancel the work and are raised.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,

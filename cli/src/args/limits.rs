@@ -44,8 +44,8 @@ impl Read<'_> {
         }
     }
 
-    /// The bytes of all files that belong to what was named, and its name; nothing of what cannot
-    /// be opened: the command says why.
+    /// The bytes of all files that belong to the named one, and its name; `None` for files that
+    /// cannot be opened: the command says why.
     fn bytes(&self) -> Option<(u64, String)> {
         match self {
             Self::Model(path) => {

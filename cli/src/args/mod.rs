@@ -63,8 +63,8 @@ pub(crate) struct ModelArgs {
     #[arg(long)]
     verify: bool,
 
-    /// Pass over settings of these names in a folder's files where nobody knows what they change and
-    /// the model would be refused; warns of each
+    /// Pass over settings of these names in a folder's files, although they are unknown and the
+    /// model would be refused; warns of each
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     allow_unknown: Vec<String>,
 

@@ -70,7 +70,7 @@ impl WordArgs {
             .normalized(self.normalized)
     }
 
-    /// An option that was given, and what it is for.
+    /// The name of an option that was given, and its purpose.
     pub(crate) fn given(&self) -> Option<(&'static str, &'static str)> {
         if let Some(option) = self.policy.given() {
             return Some((option, "word vectors"));

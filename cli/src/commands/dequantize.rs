@@ -97,7 +97,7 @@ impl Dequantize {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Refuses what does not fit: one tensor is a `.npy` file, all are a `.safetensors` file.
+    /// Refuses formats that do not fit: one tensor is a `.npy` file, all are a `.safetensors` file.
     fn check_format(&self) -> Result<()> {
         let needed =
             if self.tensor.is_some() { FloatFormat::Npy } else { FloatFormat::Safetensors };

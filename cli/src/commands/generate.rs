@@ -93,7 +93,7 @@ fn temperature(text: &str) -> std::result::Result<f32, String> {
     temperature.ok_or_else(|| "expected a number, 0 or more".into())
 }
 
-/// A part of what is probable.
+/// A probability.
 fn probability(text: &str) -> std::result::Result<f32, String> {
     let probability = number(text).ok().filter(|it| (0.0..=1.0).contains(it));
     probability.ok_or_else(|| "expected a number from 0 to 1".into())

@@ -1,4 +1,4 @@
-//! `metadata`: what a `.fifu` file says of where it comes from.
+//! `metadata`: the description of its origin in a `.fifu` file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

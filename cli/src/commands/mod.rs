@@ -1,4 +1,4 @@
-//! The commands, one file or folder each: its arguments and what it does.
+//! The commands, one file or folder each: arguments and execution.
 
 pub(crate) mod analogy;
 pub(crate) mod bucket_to_explicit;
@@ -103,8 +103,8 @@ impl Command {
         }
     }
 
-    /// The file that it writes, if what it makes does not stand for what it reads: a file may be
-    /// converted where it lies.
+    /// The file that the command writes, if the output does not replace the input: a file may be
+    /// converted in place.
     fn writes(&self) -> Option<&Path> {
         match self {
             Self::Embed(command) => Some(&command.output),
@@ -118,7 +118,7 @@ impl Command {
         }
     }
 
-    /// Refuses to replace what it reads by what it makes of that.
+    /// Refuses an output that would overwrite an input.
     fn keep_inputs(&self) -> Result<()> {
         let reads = self.reads();
         let inputs = reads.iter().map(Read::path).chain(self.texts().iter().map(PathBuf::as_path));

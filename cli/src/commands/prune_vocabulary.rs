@@ -19,11 +19,11 @@ use crate::streams::say;
 ///
 /// A multilingual model spends most of its weights on a table of pieces of all languages that it
 /// knows. The folder that is written has a model with the same layers and fewer pieces: those that
-/// the texts consist of, alone and behind the model's prompts; special and added tokens; single
+/// the texts consist of, alone and after the model's prompts; special and added tokens; single
 /// characters of the texts' scripts, and bytes, so that other words are still cut into pieces. Ids
-/// are numbered anew in all of its files. The texts keep their pieces and their vectors, bit by
-/// bit; other words may be cut into more pieces than before, so give texts of all languages and
-/// fields that are to be embedded: some megabytes of each.
+/// are renumbered in all of its files. The texts keep their pieces and their vectors, bit by bit;
+/// other words may be cut into more pieces than before, so give texts of all languages and fields
+/// that are to be embedded: some megabytes of each.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +44,7 @@ pub(crate) struct PruneVocabulary {
     #[arg(long, short, value_name = "FILE", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
 
-    /// Say what would stay, and write nothing
+    /// Report the pieces that would stay, and write nothing
     #[arg(long, conflicts_with = "output")]
     dry_run: bool,
 

@@ -142,7 +142,7 @@ impl Rerank {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prints what the model says of a pair, with its text if that is wanted.
+    /// Prints the score of a pair, with its text if that is wanted.
     fn print(
         lines: &mut LineWriter<NewFile>,
         form: LineForm,

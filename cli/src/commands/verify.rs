@@ -1,4 +1,4 @@
-//! `verify`: whether a file is whole, and what is wrong with it where it is not.
+//! `verify`: checks that a file is whole, and reports its faults.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,8 +17,8 @@ use crate::progress::Terminal;
 ///
 /// Files of every form that `convert` reads, word vectors too, and folders as on Hugging Face: all
 /// parts of the weights and the JSON files beside them. A model is opened as `embed` or `generate`
-/// would open it, and what keeps it from that is told. Where a format has no checksums a changed
-/// value cannot be told; that is said.
+/// would open it, and faults that prevent that are reported. In a format without checksums a
+/// changed value cannot be detected; the report says so.
 ///
 /// Exit status 0 if nothing is wrong with any file, 1 if something is.
 #[derive(Args, Debug)]

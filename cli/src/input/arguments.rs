@@ -16,7 +16,7 @@ use crate::error::{Error, Result, warn};
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
     /// Texts; without any, and without `--file`, the lines of stdin. One that begins with a dash
-    /// stands behind `--`
+    /// comes after `--`
     #[arg(value_name = "TEXT", allow_negative_numbers = true)]
     texts: Vec<String>,
 
@@ -174,7 +174,7 @@ impl InputArgs {
         (!self.files.is_empty() && self.files.iter().all(is_there)).then_some(&self.files)
     }
 
-    /// Refuses what is said of results where there are none.
+    /// Refuses options for results where there are none.
     pub(crate) fn refuse_results(&self) -> Result<()> {
         let options = [
             ("--keep", !self.form.keep.is_empty()),

@@ -23,7 +23,7 @@ pub(crate) struct Members {
     pub(crate) lossy: bool,
 }
 
-/// A text and what is said of it beside.
+/// A text and the members beside it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Object {
     pub(crate) text: String,
@@ -38,8 +38,7 @@ pub(crate) struct Wrong {
     pub(crate) at: usize,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// The members that could be read all the same: whoever wants a result for every line wants its
-    /// `id` too.
+    /// The members that could be read all the same: a result for every line needs its `id` too.
     pub(crate) kept: Vec<(String, Value)>,
 }
 

@@ -5,7 +5,7 @@
 //! | `lines` | the lines of a file, with their places |
 //! | `json_line` | a line that is a JSON object with a text |
 //! | `surrogates` | halves of characters in JSON |
-//! | `arguments` | what a command line says of texts |
+//! | `arguments` | arguments about texts |
 //! | `error_policy` | treatment of lines that cannot be used |
 //! | `pairs` | a question, and texts that may answer it |
 //! | `texts` | texts in chunks of bounded size, read ahead of the work |

@@ -1,4 +1,4 @@
-//! Texts in chunks of bounded size, read by a thread of their own ahead of the work.
+//! Texts in chunks of bounded size, read by another thread ahead of the work.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl Item {
 }
 
 impl Reader {
-    /// The next text, or the next line that cannot be used, if the caller can go on behind it.
+    /// The next text, or the next line that cannot be used, if the caller can go on after it.
     pub(crate) fn next(&self, lines: &mut Lines, file: &Arc<str>) -> Result<Option<Item>> {
         let line = match lines.next_line() {
             Ok(Some(line)) => line,
@@ -212,13 +212,13 @@ impl Default for LeftOut {
 }
 
 impl LeftOut {
-    /// So many rows of a table, and what is wrong with the first.
+    /// The number of rows of a table that were left out, and the error of the first.
     #[cfg(feature = "parquet")]
     pub(crate) const fn rows(count: u64, first: Option<String>) -> Self {
         Self { count, first, of: "row" }
     }
 
-    /// Counts a line and what is wrong with it.
+    /// Counts a line and keeps the first error.
     pub(crate) fn count(&mut self, error: &str) {
         self.count += 1;
         self.first.get_or_insert_with(|| error.to_owned());
@@ -233,10 +233,10 @@ impl LeftOut {
     }
 }
 
-/// Takes what was read, and answers whether more is wanted.
+/// Takes an item, and returns true if more are wanted.
 type Wanted<'s> = &'s dyn Fn(Result<Item>) -> bool;
 
-/// Reads on a thread of its own, a chunk ahead of the work.
+/// Reads on another thread, a chunk ahead of the work.
 #[cfg(not(target_os = "wasi"))]
 fn read_ahead(read: impl FnOnce(Wanted<'_>) + Send + 'static) -> Receiver<Result<Item>> {
     let (sender, receiver) = std::sync::mpsc::sync_channel(CHUNK_TEXTS);
@@ -286,7 +286,7 @@ fn receive(
     Ok(Some(chunk))
 }
 
-/// Reads `files` one after the other until one of them fails or nobody wants more.
+/// Reads `files` in order until one of them fails or no more is wanted.
 fn send_texts(files: &[PathBuf], reader: &Reader, send: Wanted<'_>) {
     for file in files {
         let sent =

@@ -1,5 +1,5 @@
-//! Lines on stdout or in a file: buffered, with a closed pipe being a quiet end. What terminals act on
-//! is spelled out, but for text in files.
+//! Lines on stdout or in a file: buffered, with a closed pipe being a quiet end. Control characters
+//! are escaped, but for text in files.
 
 use std::fmt::{Arguments, Display};
 use std::io::{self, BufWriter, Write};
@@ -55,8 +55,7 @@ impl<W: Write> LineWriter<W> {
         self.text_after(format_args!(""), line)
     }
 
-    /// The same behind what the program itself says, which alone may have styles: for
-    /// [`LineWriter::styled`].
+    /// The same with a prefix that may have styles: for [`LineWriter::styled`].
     pub(crate) fn text_after(&mut self, own: Arguments<'_>, line: impl Display) -> Result<()> {
         let line = line.to_string();
         let line = if self.is_shown { shown::line(&line) } else { line.into() };

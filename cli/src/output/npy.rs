@@ -21,8 +21,7 @@ const MEMORY_BYTES: usize = 64 << 20;
 /// NumPy's name for little-endian f32.
 pub(crate) const F32: &str = "<f4";
 
-/// Writes what stands before the data of an array in the order of C. `element` is what NumPy calls
-/// its type.
+/// Writes the header of an array in C order. `element` is NumPy's name for its type.
 pub(crate) fn write_header(to: &mut impl Write, element: &str, shape: &[u64]) -> io::Result<()> {
     let mut dims = String::new();
     for dim in shape {

@@ -17,7 +17,7 @@ pub(crate) enum Numbers<'v> {
     Binary(Vec<u8>),
 }
 
-/// A vector in as many bits as were asked for, and what a code of 8 bits is worth.
+/// A vector in a given precision, and the scale of its 8-bit codes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stored<'v> {
     pub(crate) numbers: Numbers<'v>,

@@ -95,7 +95,7 @@ impl Bundle {
         }
     }
 
-    /// The tokenizer that lies beside the weights.
+    /// The tokenizer beside the weights.
     pub(crate) fn tokenizer(&self) -> Result<Tokenizer<'static>> {
         self.settings.tokenizer()
     }

@@ -27,7 +27,7 @@ pub(super) struct FolderEnds {
     /// True if the tokenizer of a SentencePiece model puts a token before every text; `None` if
     /// nothing says so.
     pub(super) adds_begin: Option<bool>,
-    /// The same behind every text.
+    /// True if it puts a token after every text; `None` if nothing says so.
     pub(super) adds_end: Option<bool>,
     /// How the tokens that it puts around texts are spelled.
     pub(super) begin_token: Option<String>,

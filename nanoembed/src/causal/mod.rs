@@ -3,7 +3,7 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `model` | what a file says of its decoder, and the decoder running |
+//! | `model` | a decoder as its file describes it, and the running decoder |
 //! | `bundle` | a decoder in several files |
 //! | `weights` | the tensors of one file or several, in memory or read piece by piece |
 //! | `hugging_face`, `gguf` | sizes and tensors in the words of these |

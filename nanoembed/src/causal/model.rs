@@ -106,7 +106,7 @@ impl<'f> CausalModel<'f> {
         self.model.session_bytes(plan)
     }
 
-    /// Takes tokens through the model behind those of the session.
+    /// Runs the model on tokens that follow those of the session.
     pub(crate) fn forward(
         &self,
         session: &mut CausalSession,

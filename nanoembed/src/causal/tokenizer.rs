@@ -17,11 +17,11 @@ use super::model_proto;
 pub struct AddedTokens {
     /// Added tokens, which a text spells literally, by id.
     pub tokens: BTreeMap<u32, String>,
-    /// By what rules some of them are found.
+    /// The matching rules of some of them.
     pub rules: BTreeMap<u32, AddedRules>,
     /// The token that begins texts.
     pub begin: Around,
-    /// The token behind texts. It need not be one of those that end what is generated.
+    /// The token after texts. It need not be one of those that end generation.
     pub append: Around,
     /// Where none ends a text, the model's own does.
     pub end: EndTokens,
@@ -82,8 +82,8 @@ pub trait TokenizerEntries {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedTokenizer`] if another one is put behind texts, or an added token
-    /// takes white space with it: files have no place for either.
+    /// [`ErrorKind::UnsupportedTokenizer`] if another token is put after texts, or an added token
+    /// strips white space: files cannot express either.
     fn end_ids(&self) -> crate::Result<Vec<u32>>;
 
     /// How byte-level BPE cuts texts into words, and whether it takes whole words before merges;

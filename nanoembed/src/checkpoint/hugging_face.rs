@@ -66,7 +66,7 @@ impl<'a> Found<'a> {
 }
 
 impl Folder {
-    /// Opens the folder `path`, or the folder that the safetensors or UQFF file `path` lies in.
+    /// Opens the folder `path`, or the folder of the safetensors or UQFF file `path`.
     pub fn open(path: &Path) -> Result<Self> {
         if is_uqff_name(path) {
             return Self::from_uqff(path);
@@ -91,7 +91,7 @@ impl Folder {
         Ok(Self { path: path.to_owned(), weights: Weights::Safetensors(parts) })
     }
 
-    /// Opens a UQFF file, with what is not quantised beside it, and dequantises all of it.
+    /// Opens a UQFF file, with the unquantised tensors beside it, and dequantises all of it.
     fn from_uqff(path: &Path) -> Result<Self> {
         let files = ModelFiles::open(path)?;
         let folder = files.folder();
@@ -237,8 +237,8 @@ impl Folder {
     }
 }
 
-/// Gives the tensors the specification's names: without what a larger model puts before them
-/// (`bert.`), and without TensorFlow's names of layer norm parameters.
+/// Gives the tensors the specification's names: without the prefix of a larger model (`bert.`), and
+/// without TensorFlow's names of layer norm parameters.
 fn strip_prefix(tensors: &mut [Found<'_>]) {
     let [words, ..] = EMBEDDING_TENSORS;
     let prefix = tensors.iter().find_map(|tensor| tensor.name.strip_suffix(words));

@@ -1,4 +1,4 @@
-//! All weights of a model: safetensors, or UQFF with what is not quantised beside it, under the
+//! All weights of a model: safetensors, or UQFF with the unquantised tensors beside it, under the
 //! names of Hugging Face.
 
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct ModelFiles {
 }
 
 impl ModelFiles {
-    /// Opens what `path` stands for, see [`FileSet::open`], and with UQFF the
+    /// Opens the files that `path` names, see [`FileSet::open`], and with UQFF the
     /// `residual.safetensors` beside it.
     pub fn open(path: &Path) -> Result<Self> {
         let weights = FileSet::open(path)?;
@@ -55,7 +55,7 @@ impl ModelFiles {
             .max()
     }
 
-    /// The folder that they lie in.
+    /// The folder of the files.
     pub fn folder(&self) -> PathBuf {
         self.weights.folder()
     }

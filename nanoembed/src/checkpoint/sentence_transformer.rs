@@ -15,7 +15,7 @@ use crate::folder::prompts::Prompts;
 use crate::folder::texts::FolderTexts;
 
 impl Settings {
-    /// Takes what the folder says around its encoder.
+    /// Takes the settings of the modules around the encoder.
     pub(super) fn sentence_transformer(
         &mut self,
         texts: &FolderTexts,

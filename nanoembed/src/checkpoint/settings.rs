@@ -90,7 +90,7 @@ impl Settings {
         })
     }
 
-    /// Takes what the tokenizer's files say.
+    /// Takes the settings of the tokenizer's files.
     fn tokenizer(&mut self, tokenizer: &FolderTokenizer) {
         self.do_lower_case = tokenizer.lower_case;
         self.strip_accents = tokenizer.strip_accents;
@@ -114,7 +114,7 @@ impl Settings {
         metadata
     }
 
-    /// The same without what the source says beyond these settings.
+    /// The same without the source's further metadata.
     pub fn own_metadata(&self) -> Vec<(String, String)> {
         let mut metadata: Vec<(String, String)> = [
             ("embedding_dim", self.hidden),

@@ -1,4 +1,4 @@
-//! One tensor of a source: its bytes where they lie, converted to f32 on demand.
+//! One tensor of a source: borrowed bytes, converted to f32 on demand.
 
 use half::{bf16, f16};
 use nanoembed_core::tensor::Shape;

@@ -52,7 +52,7 @@ pub fn text_model_is_final(path: &Path, ending: &str) -> Error {
         .with_hint("convert the folder that it was made of")
 }
 
-/// Files that say what a `.weights` file does not.
+/// Files with settings that a `.weights` file lacks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'p> {
     /// A `config.json`.

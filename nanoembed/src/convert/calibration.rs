@@ -28,8 +28,8 @@ impl Calibration {
         Self { naming, columns }
     }
 
-    /// The scales of the columns of what the layers of `tensors` called `name` are applied to;
-    /// empty if they have none.
+    /// The column scales of the inputs of the layers in `tensors` called `name`; empty if they have
+    /// none.
     pub fn column_scales(&self, name: &str, tensors: &[Tensor<'_>]) -> Vec<f32> {
         let place = self.naming.place(name);
         place.map_or_else(Vec::new, |place| self.scales_at(place, tensors))

@@ -17,7 +17,7 @@ use crate::progress::Observer;
 use crate::stored::{Contents, FileSet, Values};
 
 /// Weights of UQFF, GGUF or safetensors files on their way into another of these formats: blocks
-/// stay bit by bit what they are where the other format has their type, all else becomes f32.
+/// are copied bit by bit where the other format has their type, all else becomes f32.
 ///
 /// ```
 /// use nanoembed::Silent;
@@ -38,8 +38,8 @@ pub struct Migration {
 }
 
 impl Migration {
-    /// A migration of the weights in `inputs`, of which the first of several shards or parts brings
-    /// the others, and a UQFF file the `residual.safetensors` beside it.
+    /// A migration of the weights in `inputs`. The first of several shards or parts stands for all,
+    /// and a UQFF file includes the `residual.safetensors` beside it.
     pub fn new<P: Into<PathBuf>>(
         inputs: impl IntoIterator<Item = P>,
         output: impl Into<PathBuf>,
@@ -178,7 +178,7 @@ fn name_of_number(names: &Numbered, number: &str) -> Option<String> {
     names.name(number.parse().ok()?)
 }
 
-/// Opens the sources, and what lies beside a UQFF file and belongs to it.
+/// Opens the sources, and the files that belong to a UQFF file.
 fn open(inputs: &[PathBuf], target: Target, observer: &dyn Observer) -> Result<Vec<FileSet>> {
     let mut sets: Vec<FileSet> = Vec::new();
     for input in inputs {

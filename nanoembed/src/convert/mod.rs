@@ -8,8 +8,8 @@
 //! | weights as floats | [`Dequantization`] |
 //! | a model with only the pieces that some languages need | [`Pruning`] |
 //!
-//! Each is made with its input and output, is told its options, and then `run`s, which blocks: an
-//! [`Observer`](crate::Observer) hears how far it is, [`Silent`](crate::Silent) hears nothing.
+//! Each job is made with its input and output, takes options, and then `run`s, which blocks: an
+//! [`Observer`](crate::Observer) receives its progress, [`Silent`](crate::Silent) ignores it.
 //! Outputs appear when they are complete, not before.
 
 // The parts, of which the program `nanoembed` uses some by themselves:

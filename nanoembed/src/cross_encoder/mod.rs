@@ -177,7 +177,7 @@ impl CrossEncoder {
         self.score_pairs_watched(pairs, &Silent)
     }
 
-    /// The same; `observer` is told of pairs that are done, and may cancel the rest.
+    /// The same; `observer` receives the number of finished pairs, and may cancel the rest.
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ impl CrossEncoder {
         self.rerank_watched(query, texts, &Silent)
     }
 
-    /// The same; `observer` is told of texts that are done, and may cancel the rest.
+    /// The same; `observer` receives the number of finished texts, and may cancel the rest.
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ impl Length {
     }
 }
 
-/// Vectors of the model's size, one behind the other, and how long the texts were.
+/// Vectors of the model's size, one after the other, and the lengths of the texts.
 pub(super) struct Batch {
     pub(super) values: Vec<f32>,
     pub(super) lengths: Vec<Length>,
@@ -41,7 +41,7 @@ pub(super) trait Backend: Send + Sync {
     /// How many tokens of a text it uses.
     fn max_tokens(&self) -> usize;
 
-    /// The token ids of `text`, as many as are embedded.
+    /// The token ids of `text` that are embedded.
     fn tokenize(&self, text: &str) -> Result<Tokens, CoreError>;
 
     /// A prompt whose tokens are left out of the vector, ready to stand before texts, if the model
@@ -68,7 +68,7 @@ pub(super) trait Backend: Send + Sync {
     ) -> Result<(), CoreError>;
 
     /// The embeddings of `texts`, in their order, on all threads. `observer` is told of each that
-    /// is done; when it cancels, any vectors may come back.
+    /// is done; after it cancels, the vectors are unspecified.
     fn embed_all(
         &self,
         texts: &[Cow<'_, str>],

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `options` | how a model is to embed |
 //! | `embed` | the ways to embed |
-//! | `backend` | what is asked of a model |
+//! | `backend` | operations of a model |
 //! | `text` | transformers and tables of a vector for each token |
 //! | `causal` | the pooled states of a model that continues texts |
-//! | `session` | one text at a time in memory of one's own |
+//! | `session` | one text at a time in memory that is reused |
 //! | `vectors` | embeddings, and the nearest among them |
 //! | `precision` | embeddings in fewer bytes |
 
@@ -187,7 +187,7 @@ impl Encoder {
         self.0.dimensions
     }
 
-    /// The name of the model, as messages have it: its file, or what was opened instead.
+    /// The name of the model for messages: its file, or a description of its origin.
     #[must_use]
     pub fn model_name(&self) -> &str {
         self.0.source.name()
@@ -254,7 +254,7 @@ fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
         .with_hint(format!("this model's vectors have {full} numbers: 1 to {full}")))
 }
 
-/// The model in what was opened, ready to run as `options` say.
+/// The opened model, ready to run as `options` say.
 fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
     if opened.is_causal() {
         return Ok(Box::new(CausalEncoder::new(opened.causal_to_embed()?, options)?));

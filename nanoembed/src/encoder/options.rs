@@ -18,7 +18,7 @@ choices! {
     pub enum Pooling {
         /// The mean over all tokens
         Mean = "mean",
-        /// The state behind the last token, which has seen all others
+        /// The state of the last token, which has seen all others
         Last = "last",
     }
 }
@@ -111,8 +111,8 @@ impl EncoderOptions {
         self
     }
 
-    /// Passes over members of these names in the texts of a folder, where nobody knows what they
-    /// change and the model would be refused: [`Encoder::warnings`] tells them.
+    /// Passes over unknown members of these names in the texts of a folder, for which the model
+    /// would be refused: [`Encoder::warnings`] lists them.
     #[must_use]
     pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { unknown: names.into_iter().map(Into::into).collect(), ..self }

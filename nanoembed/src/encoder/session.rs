@@ -1,4 +1,4 @@
-//! One text at a time, in memory of one's own.
+//! One text at a time, in memory that is reused.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Embeddings, one behind the other.
+//! Embeddings, one after the other.
 
 use std::slice::ChunksExact;
 

@@ -33,7 +33,7 @@ impl Mapped {
         opened.map_err(|error| Error::reading(name_of(path), &error))
     }
 
-    /// Opens a file that another file names or brings along.
+    /// Opens a file that another file names.
     pub fn open_regular(path: &Path) -> Result<Self> {
         Self::file(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {

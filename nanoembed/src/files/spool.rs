@@ -14,7 +14,7 @@ pub struct Spool {
     written: usize,
 }
 
-/// Where an array lies.
+/// The range of an array in a spool.
 pub type Place = Range<usize>;
 
 impl Spool {

@@ -10,7 +10,8 @@ use memmap2::MmapMut;
 
 use crate::files::mapped::Mapped;
 
-/// Memory that nobody has touched. WebAssembly maps nothing, and all of it is taken there.
+/// Zeroed memory whose pages are allocated on first use. WebAssembly maps nothing, and all of it is
+/// allocated there.
 pub(crate) struct Zeros {
     #[cfg(not(target_os = "wasi"))]
     bytes: MmapMut,

@@ -2,7 +2,7 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `texts` | the texts of a folder, and what is wrong with them in words |
+//! | `texts` | the texts of a folder, and their faults in words |
 //! | `json_text`, `json_file` | one of its JSON files, as core reads it and as a tree of values |
 //! | `tokenizer_json` | its tokenizer |
 //! | `prompts` | texts that the model wants before others |

@@ -31,7 +31,7 @@ impl Prompts {
         Self(prompts)
     }
 
-    /// The same without words for what is missing.
+    /// The core's prompts, whose errors have no words.
     pub(crate) fn into_core(self) -> folder::Prompts {
         self.0
     }

@@ -1,4 +1,4 @@
-//! The texts of a folder, and what is wrong with them in words.
+//! The texts of a folder, and their faults in words.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ pub(crate) struct FolderTexts {
     allowed: Arc<Allowed>,
 }
 
-/// Names of members that are passed over where nobody knows them, and which of them were.
+/// Names of unknown members that are passed over, and which of them were.
 #[derive(Debug, Default)]
 pub(crate) struct Allowed {
     names: Vec<String>,
@@ -192,7 +192,7 @@ impl Place {
     }
 }
 
-/// The member or item of `value` that `offset` lies in.
+/// The member or item of `value` that contains `offset`.
 fn inside<'t>(value: Value<'t>, offset: u64) -> Option<(String, Value<'t>)> {
     let holds = |inner: &Value<'_>| {
         (inner.offset()..inner.offset() + inner.spelling().len() as u64).contains(&offset)
@@ -207,7 +207,7 @@ fn inside<'t>(value: Value<'t>, offset: u64) -> Option<(String, Value<'t>)> {
 
 /// A value as messages show it.
 fn brief(value: Value<'_>) -> String {
-    /// Names, of a module's class for example, are told as a whole.
+    /// Names, of a module's class for example, are shown in full.
     const LONGEST_NAME: usize = 160;
     const LONGEST: usize = 60;
     let is_name = value.as_text().is_some_and(|text| !text.contains(char::is_whitespace));

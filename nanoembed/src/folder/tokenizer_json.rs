@@ -18,7 +18,7 @@ pub(crate) fn described(texts: &FolderTexts, text: &str) -> Result<Pipeline> {
     failed(texts, Pipeline::read(text))
 }
 
-/// The tokenizer, or what is wrong with it in words.
+/// The tokenizer, or its fault in words.
 pub(crate) fn failed(texts: &FolderTexts, read: Read<'_, Pipeline>) -> Result<Pipeline> {
     read.map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))
 }

@@ -55,8 +55,8 @@ pub(crate) fn open_stored(path: &Path, limits: &Limits) -> Result<Causal> {
     })
 }
 
-/// How `model`, whose weights are not in memory, continues a text of up to `positions` tokens in
-/// `budget` bytes, all that the program takes.
+/// The plan by which `model`, whose weights are not in memory, continues a text of up to
+/// `positions` tokens in `budget` bytes for the whole program.
 pub(crate) fn plan(
     model: &CausalModel<'_>,
     budget: u64,

@@ -2,7 +2,7 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `prompt` | what is to be continued |
+//! | `prompt` | texts to be continued |
 //! | `sampling` | how the next token is chosen |
 //! | `memory`, `structure` | a decoder in so much memory |
 //! | `pieces` | the continuation, piece after piece |
@@ -62,8 +62,8 @@ pub struct GeneratorOptions {
 }
 
 impl GeneratorOptions {
-    /// Take no more memory than this, all that the process has included: weights are read from the
-    /// file again for each token, in pieces, instead of being mapped; slower.
+    /// Limits the memory of the whole process to this: weights are read from the file again for
+    /// each token, in pieces, instead of being mapped; slower.
     #[must_use]
     pub fn memory(self, bytes: impl Into<Option<u64>>) -> Self {
         Self { memory: bytes.into(), ..self }

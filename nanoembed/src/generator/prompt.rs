@@ -17,8 +17,8 @@ pub enum Prompt<'a> {
     /// A text in which special tokens are spelled: a prompt template that is filled in. Never what
     /// others have written, who could end their turn.
     WithSpecialTokens(&'a str),
-    /// Messages in the ChatML form, which models know that have its tokens `<|im_start|>` and
-    /// `<|im_end|>`; the model answers. Others have forms of their own, which a caller fills in:
+    /// Messages in the ChatML form, for models that have its tokens `<|im_start|>` and
+    /// `<|im_end|>`; the model answers. For other forms the caller fills in a template:
     /// [`WithSpecialTokens`](Self::WithSpecialTokens).
     Chat(&'a [Message<'a>]),
 }

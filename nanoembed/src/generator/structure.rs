@@ -1,8 +1,7 @@
-//! A file without its weights: all that a model's structure and its tokenizer are made of, at its
-//! place.
+//! A file without its weights: the parts that describe a model and its tokenizer, at their offsets.
 //!
-//! Formats lay the headers of tensors between their data, so that mapping a file and looking at
-//! them brings much of it into memory. Here they are read from storage into memory of the file's
+//! Formats interleave the headers of tensors with their data, so that reading them from a mapped
+//! file brings much of it into memory. Here they are read from storage into memory of the file's
 //! size of which the rest is never touched.
 
 use std::cell::RefCell;
@@ -16,7 +15,7 @@ use crate::files::mapped::Mapped;
 use crate::files::on_disk::OnDisk;
 use crate::files::zeros::Zeros;
 
-/// Bytes that are read at a time: little, as data may follow what is wanted.
+/// Bytes that are read at a time: few, as data may follow.
 const PIECE: usize = 4096;
 
 /// The structure of an `.amb`, `.weights` or GGUF file; where data would be are zeros.
@@ -43,7 +42,7 @@ pub(super) fn read(file: &OnDisk) -> Result<Mapped, CoreError> {
     copied.image.into_inner().finish().map_err(|_| too_large)
 }
 
-/// A file, and what has been read of it.
+/// A file, and the parts of it that have been read.
 struct Copied<'f> {
     file: &'f OnDisk,
     image: RefCell<Zeros>,
@@ -70,7 +69,7 @@ impl Copied<'_> {
         }
     }
 
-    /// Reads what a tokenizer has among the tensors.
+    /// Reads the tokenizer's parts among the tensors.
     fn keep(&self, event: &Event<'_>) -> Result<(), CoreError> {
         let Event::Tensor(header) = event else { return Ok(()) };
         if ![embd::MERGES, embd::SENTENCEPIECE].contains(&header.name) {

@@ -66,12 +66,12 @@ pub(super) fn layer_part(place: usize) -> Option<&'static str> {
     decoder_names(Order::Pre).name_of(*PARTS.get(place)?)?.strip_prefix('.')
 }
 
-/// The place in [`PARTS`] of what is called so after the number of a layer.
+/// The index in [`PARTS`] of the part with this name after the number of a layer.
 pub(super) fn layer_place(part: &str) -> Option<usize> {
     (0..PARTS.len()).find(|place| layer_part(*place) == Some(part))
 }
 
-/// The order of norms in the models of an architecture, which decides what they are called.
+/// The order of norms in the models of an architecture, which decides their names.
 pub fn order_of(architecture: Option<GgufArchitecture>) -> Order {
     match architecture {
         Some(GgufArchitecture::Gemma3) => Order::Sandwich,

@@ -10,12 +10,12 @@ use crate::files::spool::Place;
 use crate::files::spool::Spool;
 use crate::stored::{Contents, Values};
 
-/// Where in a spool the changed elements of a tensor lie, and what they are.
+/// The place and type of a tensor's changed elements in a spool.
 pub type Changed = (Place, Dtype);
 
-/// Renames the tensors of a GGUF file of a known architecture; rows in another order and values
-/// that are others go to `spool`. Returns where they lie there, tensor by tensor. Other files and
-/// architectures stay as they are.
+/// Renames the tensors of a GGUF file of a known architecture; reordered rows and changed values go
+/// to `spool`. Returns their places there, tensor by tensor. Other files and architectures stay as
+/// they are.
 pub fn rename(contents: &mut Contents<'_>, spool: &mut Spool) -> Result<Vec<Option<Changed>>> {
     let llama = contents.gguf.first().and_then(|gguf| Llama::from_gguf(gguf, "").ok());
     let Some(llama) = llama else { return Ok(Vec::new()) };

@@ -1,11 +1,11 @@
-//! Opening models: what a file or folder is, and what lies beside the weights.
+//! Opening models: the kind of a file or folder, and the files beside its weights.
 //!
 //! | file | role |
 //! |---|---|
 //! | `source` | where a model comes from: a path, bytes, the program |
 //! | `folder` | models in folders as on Hugging Face |
 //! | `causal` | a model that continues texts, and the files it borrows from |
-//! | `opened` | what is in it, looked at once |
+//! | `opened` | its content, detected once |
 //! | `text_source` | models of texts in folders and files |
 
 pub(crate) mod causal;

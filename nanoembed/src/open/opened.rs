@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::folder::prompts::Prompts;
 use crate::limits::Limits;
 
-/// A model's files and what they hold. Whatever borrows from them stays beside [`Opened::source`].
+/// A model's files and their contents. Borrowers stay together with [`Opened::source`].
 pub(crate) struct Opened {
     // Declared before `source`, which it borrows from.
     parsed: Parsed<'static>,

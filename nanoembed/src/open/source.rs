@@ -47,9 +47,9 @@ pub(super) enum Content {
 }
 
 impl Source {
-    /// Opens `path`: a file, its first part, or a folder, whose model is used as it lies there. `-`
-    /// is stdin; the name of the model that is part of the program means that, unless there is such
-    /// a file.
+    /// Opens `path`: a file, its first part, or a folder, whose model is used without conversion.
+    /// `-` is stdin; the name of the model that is part of the program means that, unless there is
+    /// such a file.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_allowing(path, &[])
     }

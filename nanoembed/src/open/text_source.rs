@@ -1,4 +1,4 @@
-//! A model of texts, wherever its texts and its weights lie: in a folder or in one file.
+//! A model of texts, from a folder or from one file.
 
 use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;

@@ -1,5 +1,5 @@
-//! Files of formats that are not read here, named by their first bytes: a refusal says what the
-//! file seems to be and what makes it readable.
+//! Files of formats that are not read here, named by their first bytes: the error names the likely
+//! kind of the file and a way to make it readable.
 
 use std::fmt::Display;
 
@@ -102,7 +102,7 @@ pub fn unmistakable(head: &[u8]) -> Option<Foreign> {
     found.map(|&(_, _, what, hint)| Foreign { what, hint }).or_else(|| wide_text(head))
 }
 
-/// A zip archive, or what is one inside.
+/// A zip archive, or the format that it contains.
 fn zip(head: &[u8]) -> Foreign {
     let has = |name: &[u8]| head.windows(name.len()).any(|window| window == name);
     if has(b"data.pkl") {
@@ -228,8 +228,8 @@ impl Foreign {
     }
 }
 
-/// The core's `error` about the file called `name`, which starts with these bytes: where the core
-/// knows no format, with what the file seems to be.
+/// The core's `error` about the file called `name`, which starts with these bytes; an unknown
+/// format is named by its likely kind.
 pub fn failure(name: impl Display, bytes: &[u8], error: CoreError) -> Error {
     let is_unknown = matches!(error.kind(), ErrorKind::UnknownFormat | ErrorKind::BadMagic)
         || bytes.is_empty() && error.kind() == ErrorKind::UnexpectedEnd;

@@ -11,7 +11,7 @@ use crate::files::BYTE_ORDER_MARK;
 /// How many of a file's first bytes tell its form.
 pub const HEAD_BYTES: usize = 1 << 16;
 
-/// How many rows behind a first line with sizes are looked at.
+/// The number of rows looked at after a first line with sizes.
 const SAMPLED_ROWS: usize = 8;
 /// How many rows tell the number of columns of a text without sizes.
 const VOTING_ROWS: usize = 64;
@@ -28,8 +28,8 @@ choices! {
         Word2vec = "word2vec",
         /// Lines of text, a word and its numbers each; GloVe's form
         Text = "text" | "glove",
-        /// The same behind a line with the numbers of words and columns; word2vec's and fastText's text
-        /// form
+        /// The same after a line with the numbers of words and columns; word2vec's and fastText's
+        /// text form
         Textdims = "textdims",
         /// A fastText model, `.bin` or quantised `.ftz`
         Fasttext = "fasttext",
@@ -91,8 +91,8 @@ impl Form {
     }
 }
 
-/// Text or binary rows behind a first line with sizes. Words may be in any encoding, rows may be
-/// longer than what is seen of them: the numbers decide.
+/// Text or binary rows after a first line with sizes. Words may be in any encoding, rows may be
+/// longer than the part that is seen: the numbers decide.
 fn behind_sizes(sizes: Sizes, lines: SampledLines<'_>) -> Form {
     let rest = lines.rest;
     let at_end = lines.at_end;

@@ -2,7 +2,8 @@
 
 use nanoembed_core::format::safetensors::Entry;
 
-/// Room for the entries of a safetensors file: as many as its header may describe, within reason.
+/// Memory for the entries of a safetensors file: for the most that its header may describe, within
+/// reason.
 pub fn room(file: &[u8]) -> Vec<Entry> {
     const LEAST_ENTRY_BYTES: u64 = 48;
     const MOST: u64 = 1 << 21;

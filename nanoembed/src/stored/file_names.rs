@@ -30,7 +30,7 @@ pub(super) fn uqff_shards(path: &Path) -> Vec<PathBuf> {
     shards
 }
 
-/// The name of shard `number` behind `first`, if that is called like the first of several.
+/// The name of shard `number` after `first`, if that is called like the first of several.
 pub fn uqff_shard(first: &Path, number: usize) -> Option<PathBuf> {
     let (stem, 0) = shard_number(first)? else { return None };
     let ending = first.extension()?.to_str()?;
@@ -54,7 +54,8 @@ pub(super) fn joined(path: &Path) -> Option<Vec<PathBuf>> {
     Some(text.split(';').map(PathBuf::from).collect())
 }
 
-/// The folder that `path` names, or that the file, or the first of several joined by `;`, lies in.
+/// The folder that `path` names, or the folder of the file, or of the first of several joined by
+/// `;`.
 pub(crate) fn folder_of(path: &Path) -> PathBuf {
     if path.is_dir() {
         return path.to_owned();

@@ -1,4 +1,4 @@
-//! Files opened together, and what they hold.
+//! Files opened together, and their contents.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ impl FileSet {
         self.files.get(index).map(|(path, _)| name_of(path)).unwrap_or_default()
     }
 
-    /// The folder that the first file lies in.
+    /// The folder of the first file.
     pub fn folder(&self) -> PathBuf {
         let parent = self.files.first().and_then(|(path, _)| path.parent());
         parent.unwrap_or(Path::new("")).to_owned()
@@ -135,7 +135,7 @@ impl FileSet {
         format_of(self.files.first()?.0.as_path(), self.first())
     }
 
-    /// Reads what the files hold.
+    /// Reads the contents of the files.
     pub fn contents(&self) -> Result<Contents<'_>> {
         let file =
             |index: usize| self.files.get(index).map(|(_, file)| &**file).unwrap_or_default();
@@ -229,8 +229,7 @@ impl FileSet {
         Ok(())
     }
 
-    /// The layers with the file that each one's weight lies in; what is wrong with which of the
-    /// files.
+    /// The layers, each with the file of its weight; the error comes with the file at fault.
     #[expect(clippy::type_complexity, reason = "a list of pairs and a pair")]
     pub fn layers(
         &self,
@@ -256,12 +255,12 @@ impl FileSet {
         Ok((uqff.generation(), layers))
     }
 
-    /// Which of the files `bytes` lie in.
+    /// The file that contains `bytes`.
     fn file_of(&self, bytes: &[u8]) -> Option<usize> {
         self.iter().position(|(_, file)| file.as_ptr_range().contains(&bytes.as_ptr()))
     }
 
-    /// Where in its file a layer's weight lies.
+    /// The offset of a layer's weight in its file.
     pub fn offset_of(&self, file: usize, layer: &Layer<'_>) -> u64 {
         let start = self.files.get(file).map_or(0, |(_, file)| file.as_ptr().addr());
         weight_bytes(layer).as_ptr().addr().saturating_sub(start) as u64
@@ -299,7 +298,7 @@ pub fn in_number_order(a: &str, b: &str) -> std::cmp::Ordering {
     a.split('.').map(part).cmp(b.split('.').map(part))
 }
 
-/// The format of a file; what is called `.uqff` is meant to be one.
+/// The format of a file; one called `.uqff` is meant to be UQFF.
 fn format_of(path: &Path, file: &[u8]) -> Option<Format> {
     match sniff(file) {
         Some(Format::Safetensors) if has_ending(path, "uqff") || is_uqff(file) => {
@@ -330,7 +329,7 @@ fn stored<'a>(view: &TensorView<'a>, values: Values<'a>) -> Stored<'a> {
 }
 
 /// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF
-/// file, or the weights of the first module in a folder of its own.
+/// file, or the weights of the first module in a subfolder.
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     if let Some(files) = safetensors_in(path)? {
         return Ok(files);

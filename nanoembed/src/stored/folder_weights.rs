@@ -1,4 +1,4 @@
-//! The files that a folder's weights lie in.
+//! The files of a folder's weights.
 
 use std::path::{Path, PathBuf};
 

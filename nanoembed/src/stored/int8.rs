@@ -1,5 +1,5 @@
-//! 8-bit codes of `.weights` files, whose scales and zero points are tensors of their own:
-//! `x = (code − zero[row]) · scale[row][group] · column_scale[col]`.
+//! 8-bit codes of `.weights` files, whose scales and zero points are separate tensors: `x = (code −
+//! zero[row]) · scale[row][group] · column_scale[col]`.
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::format::embd::Embd;
@@ -83,7 +83,7 @@ impl<'a> Int8<'a> {
     }
 }
 
-/// The tensors of a `.weights` file; companions are not tensors of their own.
+/// The tensors of a `.weights` file; companions are not listed by themselves.
 pub(super) fn tensors<'a>(
     file: &Embd<'a>,
 ) -> impl Iterator<Item = Result<(TensorView<'a>, Values<'a>), CoreError>> {

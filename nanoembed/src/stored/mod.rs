@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `file_names` | names of shards and parts |
 //! | `entries` | memory for the entries of a safetensors container |
-//! | `files` | which files belong together, and what they hold |
+//! | `files` | files that belong together, and their contents |
 //! | `folder_weights` | which files of a folder hold its weights |
 //! | `gguf_parts` | the parts of a split GGUF model |
 //! | `uqff_set` | which shards of UQFF are one set |
-//! | `explained` | what is wrong with a file, with the name of what it is about |
-//! | `int8` | 8-bit codes whose scales are tensors of their own |
+//! | `explained` | errors in a file, with the name of the thing at fault |
+//! | `int8` | 8-bit codes whose scales are separate tensors |
 
 pub mod entries;
 pub mod explained;
@@ -41,7 +41,7 @@ pub struct Contents<'a> {
     pub tensors: Vec<Stored<'a>>,
     /// The layers of UQFF, in the order of their names.
     pub layers: Vec<Layer<'a>>,
-    /// The files as GGUF, if that is what they are.
+    /// The files as GGUF, for that format.
     pub gguf: Vec<Gguf<'a>>,
 }
 
@@ -88,8 +88,7 @@ pub enum Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Elements or blocks of one type. What is in a validated file has the length that its shape
-    /// asks for.
+    /// Elements or blocks of one type. In a validated file the length fits the shape.
     pub fn plain(view: &TensorView<'a>) -> std::result::Result<Self, CoreError> {
         let header = view.header();
         let plain = Encoding::Plain { dtype: header.dtype, data: view.data() };
@@ -134,7 +133,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Dequantises the elements from `first` on, in row-major order, as many as `out` holds.
+    /// Dequantises elements from `first` on, in row-major order, to fill `out`.
     pub fn read(&self, first: usize, out: &mut [f32]) -> std::result::Result<(), CoreError> {
         match self {
             Self::Weight(weight) => Dequantizer::detect().dequantize_weight(weight, first, out),
@@ -164,7 +163,7 @@ impl Stored<'_> {
         Ok(())
     }
 
-    /// Dequantises the elements from `first` on, as many as `out` holds.
+    /// Dequantises elements from `first` on, to fill `out`.
     pub fn read(&self, first: usize, out: &mut [f32]) -> Result<()> {
         self.values.read(first, out).map_err(|error| {
             let message =

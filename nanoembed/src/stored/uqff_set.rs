@@ -17,7 +17,7 @@ pub const SET_KEY: &str = "uqff.producer.nanoembed.set";
 /// A shard's place in its set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetPlace {
-    /// A hash of all that the set holds.
+    /// A hash of the set's contents.
     pub set: String,
     /// From 1 on.
     pub number: usize,

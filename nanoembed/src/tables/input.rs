@@ -57,7 +57,7 @@ struct Current {
     row: u64,
 }
 
-/// A row of a table as what a line of JSON is.
+/// A row of a table in the form of a line of JSON.
 #[derive(Debug)]
 pub struct TableRow {
     /// The text, if there is one.

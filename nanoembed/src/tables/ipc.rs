@@ -1,7 +1,7 @@
 //! Arrow's IPC formats: files with a footer, and streams of messages.
 //!
-//! Both are mapped, and their arrays lie in the map unless they are compressed. Every place and
-//! length is checked before Arrow's own reader sees it.
+//! Both are mapped, and their arrays borrow from the map unless they are compressed. Every place
+//! and length is checked before Arrow's own reader sees it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::files::mapped::Mapped;
 const TRAILER_BYTES: usize = 10;
 
 /// The most bytes that a batch's compressed buffers may have together without compression, those of
-/// all dictionaries included: what a column of strings can hold. A small file may have fewer.
+/// all dictionaries included: the limit of a column of strings. A small file may have fewer.
 const UNPACKED_BYTES: u64 = 1 << 31;
 
 /// A mapped file or stream.

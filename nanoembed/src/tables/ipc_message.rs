@@ -6,7 +6,7 @@
 //! | 4 | `FF FF FF FF`; older writers leave it out |
 //! | 4 | how many bytes the header has, 0 at the end of a stream |
 //! | … | the header, a flatbuffer: which buffers the body has, and where |
-//! | … | the body; each buffer, if compressed, behind its length without compression, an `i64` |
+//! | … | the body; each buffer, if compressed, after its length without compression, an `i64` |
 //!
 //! Specification: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>
 
@@ -16,7 +16,7 @@ use arrow_schema::ArrowError;
 
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// A message that lies in a file as a whole.
+/// A message that is in a file as a whole.
 pub(super) struct Place {
     pub(super) block: Block,
     pub(super) bytes: Buffer,

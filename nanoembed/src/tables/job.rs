@@ -55,7 +55,7 @@ pub struct TableSummary {
     pub tokens: u64,
     /// Texts that were cut, and where the first of them is.
     pub truncated: Counted,
-    /// Rows without a vector, and what is wrong with the first of them.
+    /// Rows without a vector, and the error of the first of them.
     pub without: Counted,
 }
 

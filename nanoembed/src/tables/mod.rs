@@ -12,13 +12,13 @@
 //! | `input` | record batches of files, in order: `ipc` of `ipc_message`, `parquet_files` |
 //! | `row_group_memory` | what decoding takes, by `page_header`, before anything is decoded |
 //! | `rows` | where rows come from, and rows of lines as a table |
-//! | `text` | the texts of a column, and what is wrong with them |
+//! | `text` | the texts of a column, and their errors |
 //! | `raw_text` | columns of strings read as bytes |
 //! | `cell` | values beside texts as JSON |
 //! | `fingerprint` | what tells one input from another |
 //! | `group` | rows that become one row group, by `row_bytes` |
 //! | `vectors` | columns of vectors and of their statuses |
-//! | `schema` | the columns of the output, and what is said of them |
+//! | `schema` | the columns of the output, and their metadata |
 //! | `job` | all of it together |
 //! | `output` | files being written: `unfinished` goes on where a run was interrupted |
 //! | `row_group` | rows as the bytes of a row group, and many of these as a file |
@@ -69,8 +69,8 @@ thread_local! {
 }
 
 /// Reads from the file called `name`. Arrow's readers panic at some damaged files, which is caught
-/// here and nowhere else: whoever gets an error reads no further. The panic itself says nothing, as
-/// its text is of no use to who has the file.
+/// here and nowhere else: after an error no more is read. The panic's message is dropped, as it is
+/// of no use to the user.
 fn guarded<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     static SILENCE: Once = Once::new();
     SILENCE.call_once(|| {
@@ -110,8 +110,8 @@ fn unreadable_parquet(name: &str, error: &ParquetError) -> Error {
     Error::bad_input(error.to_string()).at(name)
 }
 
-/// An error met while the file called `name` was read: what the system does not say, a decoder says
-/// of the bytes.
+/// An error met while the file called `name` was read: the system's, or a decoder's about the
+/// bytes.
 fn unread(name: &str, error: &io::Error) -> Error {
     match error.raw_os_error() {
         None => Error::bad_input(error.to_string()).at(name),

@@ -29,7 +29,7 @@ pub enum TableForm {
 pub struct TableOutput {
     /// The file; `-` is stdout.
     pub path: PathBuf,
-    /// In what form.
+    /// The form of the output.
     pub form: TableForm,
     /// True to go on where an interrupted run has ended.
     pub resume: bool,
@@ -47,7 +47,7 @@ enum Sink {
     /// Nothing to do: the file is there as it shall be.
     Done,
     Resumable(Unfinished),
-    /// Parquet into a pipe: what is written is gone.
+    /// Parquet into a pipe: written bytes cannot be read again.
     Pipe {
         to: NewFile,
         groups: Vec<Placed>,
@@ -110,7 +110,7 @@ impl Writing {
         }
     }
 
-    /// Writes rows, behind which `rows` rows of the input are done.
+    /// Writes rows, after which `rows` rows of the input are done.
     pub(super) fn push(&mut self, batch: &RecordBatch, rows: u64) -> Result<()> {
         let encode = || {
             row_group::encode(&self.schema, &self.vector_column, batch)

@@ -28,7 +28,7 @@ pub(super) struct PageHeader {
     pub(super) values: u64,
     /// True if values share their beginnings with the ones before.
     pub(super) shares_prefixes: bool,
-    /// Bytes of levels, in front of what is compressed.
+    /// Bytes of levels, before the compressed part.
     pub(super) levels_bytes: u64,
     pub(super) is_compressed: bool,
 }

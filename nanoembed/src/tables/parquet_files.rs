@@ -56,14 +56,14 @@ impl ParquetFile {
         groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
     }
 
-    /// The rows behind the first `skip`.
+    /// The rows after the first `skip`.
     pub(super) const fn batches(self, skip: usize) -> ParquetBatches {
         ParquetBatches { file: self, skip, next_group: 0, group: None }
     }
 }
 
-/// A footer by which a column of strings has bytes: what is not said to be UTF-8 is not checked by
-/// the reader. `None` if the column is read as it is.
+/// A footer by which a column of strings has bytes: the reader does not check columns that are not
+/// declared as UTF-8. `None` if the column is read as it is.
 fn raw_footer(
     footer: &ArrowReaderMetadata,
     column: usize,

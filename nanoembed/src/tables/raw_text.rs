@@ -27,7 +27,7 @@ pub(super) fn raw_schema(schema: &Schema, column: usize) -> Option<SchemaRef> {
     Some(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
-/// A column that was read as bytes as the strings that it is said to hold. What is not UTF-8 is
+/// A column that was read as bytes, as the strings that it is declared to hold. Invalid UTF-8 is
 /// replaced by U+FFFD, and a column of another type is left as it is.
 pub(super) fn strings(column: &ArrayRef, wanted: &DataType) -> ArrayRef {
     match (column.data_type(), wanted) {

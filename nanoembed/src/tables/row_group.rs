@@ -20,7 +20,7 @@ use parquet::schema::types::ColumnPath;
 /// The first bytes of a Parquet file.
 pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 
-/// A footer's length and the magic number, behind it.
+/// A footer's length and the magic number after it.
 const TRAILER_BYTES: usize = 8;
 
 /// A group's column chunks, and the footer of the small file that they were written in.

@@ -1,4 +1,4 @@
-//! The columns of the output, and what is said of them: the metadata of its schema.
+//! The columns of the output, and the metadata of its schema.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl Facts {
     }
 }
 
-/// The columns of the input, those of the vectors behind them, and the facts as metadata.
+/// The columns of the input, then those of the vectors, and the facts as metadata.
 pub(super) fn with_vectors(
     input: &Schema,
     name: &str,

@@ -7,8 +7,8 @@
 //! | `OUT.unfinished` | the file as far as it has got, without its footer |
 //! | `OUT.unfinished.groups` | how it is made, then a record for every group that is whole |
 //!
-//! A group's chunks are on the disk before its record is written, so what a record says is true. A
-//! record that was cut, and chunks without a record, are cut off by the run that goes on.
+//! A group's chunks are on the disk before its record is written, so records are true. A record
+//! that was cut, and chunks without a record, are cut off by the run that goes on.
 //!
 //! | bytes of a record | |
 //! |---|---|
@@ -67,7 +67,8 @@ fn beside(target: &Path) -> (PathBuf, PathBuf) {
 }
 
 impl Unfinished {
-    /// Begins what shall become `target`, or goes on with what another run has left, if `resume`.
+    /// Begins a file that shall become `target`, or goes on with that of an interrupted run, if
+    /// `resume`.
     pub(super) fn begin(target: &Path, facts: &Facts, resume: bool) -> Result<Begun> {
         let (data_path, records_path) = beside(target);
         if resume && !records_path.exists() && target.exists() {
@@ -108,7 +109,8 @@ impl Unfinished {
         self.rows
     }
 
-    /// Reads what another run has left; answers how many bytes of it hold, 0 if there is nothing.
+    /// Reads the records of an interrupted run; returns the number of valid bytes, 0 if there is
+    /// nothing.
     fn read_records(&mut self, facts: &Facts, path: &Path) -> Result<u64> {
         let failed = |error: io::Error| Error::reading(path.display(), &error);
         let data_bytes = self.data.metadata().map_err(failed)?.len();
@@ -133,7 +135,7 @@ impl Unfinished {
         Ok(if data_bytes < self.end { 0 } else { known })
     }
 
-    /// Adds a group, behind which `rows` rows of the input are done. Without one, its rows were all
+    /// Adds a group, after which `rows` rows of the input are done. Without one, its rows were all
     /// left out: they are done with the next.
     pub(super) fn push(&mut self, group: Encoded, rows: u64) -> Result<()> {
         self.write(&group, rows).map_err(|error| Error::writing(self.target.display(), &error))?;
@@ -158,7 +160,7 @@ impl Unfinished {
         self.records.write_all(&whole)
     }
 
-    /// Writes what `end` makes of the groups and puts the file in its place.
+    /// Writes the end that `end` makes for the groups and puts the file in its place.
     pub(super) fn finish(mut self, end: impl FnOnce(&[Placed]) -> Result<Vec<u8>>) -> Result<()> {
         let (data_path, records_path) = beside(&self.target);
         let footer = end(&self.groups)?;
@@ -202,7 +204,7 @@ fn open(path: &Path) -> Result<File> {
     }
 }
 
-/// Refuses what no run has left.
+/// Refuses files that are not those of a run.
 fn check_own(there: &Metadata, path: &Path) -> Result<()> {
     #[cfg(unix)]
     let is_shared = std::os::unix::fs::MetadataExt::nlink(there) > 1;

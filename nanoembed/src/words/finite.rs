@@ -5,7 +5,7 @@ use nanoembed_core::words::normalize;
 
 use crate::error::{Error, Result};
 
-/// The number that `field` spells, or what is wrong with it.
+/// The number that `field` spells, or its fault.
 pub fn parse(field: &[u8]) -> Result<f32, String> {
     let number = str::from_utf8(field).ok().and_then(|field| field.parse::<f32>().ok());
     let wrong = match number {

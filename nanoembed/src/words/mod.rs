@@ -8,7 +8,7 @@
 //! | vectors as codes of a quantiser that is trained on them, and back | [`Quantization`], [`Reconstruction`] |
 //! | listed n-grams instead of hashed ones | [`ExplicitNgrams`] |
 //!
-//! Each job is made with its input and output, is told its options, and then `run`s.
+//! Each job is made with its input and output, takes options, and then `run`s.
 
 // The parts, of which the program `nanoembed` uses some by themselves:
 //

@@ -37,7 +37,7 @@ impl<'w, 'b> Nearest<'w, 'b> {
     }
 
     /// The nearest words to each query, `limit` at most and none of those to `skip`: on all
-    /// threads, each searching rows of its own, all queries in one pass.
+    /// threads, each searching other rows, all queries in one pass.
     pub fn find(
         &self,
         queries: &mut [f32],

@@ -25,7 +25,7 @@ choices! {
     pub enum OnBrokenUtf8 {
         /// Stop there
         Error = "error",
-        /// Put U+FFFD for what is broken
+        /// Replace invalid UTF-8 by U+FFFD
         Lossy = "lossy",
         /// Keep the bytes, which other readers refuse
         Bytes = "bytes",

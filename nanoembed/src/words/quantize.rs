@@ -293,7 +293,8 @@ impl RowReader<'_, '_> {
         })
     }
 
-    /// Some rows, one behind the other. Those of zeros or with numbers that are none teach nothing.
+    /// Some rows, one after the other. Rows of zeros, and those with NaN or infinities, are left
+    /// out.
     fn sample(&self, options: &Quantization) -> Result<Vec<f32>> {
         let rows = usize::try_from(self.opened.file.layout().storage.rows()).unwrap_or(usize::MAX);
         let mut sample = Vec::new();

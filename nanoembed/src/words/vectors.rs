@@ -41,7 +41,7 @@ struct Inner {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Neighbour {
-    /// The word; what is not UTF-8 in it is U+FFFD.
+    /// The word; invalid UTF-8 in it is replaced by U+FFFD.
     pub word: String,
     /// The cosine of the angle between both vectors.
     pub similarity: f32,
@@ -96,7 +96,7 @@ impl Words {
         self.len() == 0
     }
 
-    /// The words in the order of the file; what is not UTF-8 in one is U+FFFD.
+    /// The words in the order of the file; invalid UTF-8 is replaced by U+FFFD.
     pub fn iter(&self) -> impl Iterator<Item = String> + '_ {
         self.0.opened.file.words().map(|word| String::from_utf8_lossy(word).into_owned())
     }

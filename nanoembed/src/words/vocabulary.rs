@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-/// Words, one behind the other, and a table that finds them.
+/// Words, one after the other, and a table that finds them.
 #[derive(Debug, Default)]
 pub struct WordList {
     bytes: Vec<u8>,

@@ -22,7 +22,7 @@ pub(super) enum From {
     /// Lines of text, a word and its numbers each; GloVe's form
     #[value(alias = "glove")]
     Text,
-    /// The same behind a line with the numbers of words and columns
+    /// Lines of text after a first line with the numbers of words and columns
     Textdims,
     /// A fastText model, `.bin` or `.ftz`
     Fasttext,
@@ -46,7 +46,7 @@ pub(super) enum To {
     /// Lines of text, a word and its numbers each; GloVe's form
     #[value(alias = "glove")]
     Text,
-    /// The same behind a line with the numbers of words and columns
+    /// Lines of text after a first line with the numbers of words and columns
     Textdims,
     /// floret's text form
     Floret,

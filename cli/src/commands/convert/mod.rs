@@ -3,8 +3,8 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `forms` | what IN and OUT can be, and how that is told |
-//! | `report` | what is said of it in the end |
+//! | `forms` | forms of IN and OUT, and how they are told |
+//! | `report` | the report at the end |
 //! | `time` | when it was made |
 
 mod forms;

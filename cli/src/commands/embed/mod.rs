@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `format` | the forms that embeddings are written in |
 //! | `lines` | lines and arrays |
-//! | `table_args` | what is asked of tables, and what of it is meaningless |
+//! | `table_args` | options for tables, and where they are meaningless |
 //! | `tables` | tables of texts in, tables with vectors out: with the feature `parquet` |
 
 mod format;

@@ -28,7 +28,7 @@ pub(super) struct TableArgs {
 }
 
 impl TableArgs {
-    /// Refuses what means nothing for this input and output.
+    /// Refuses options that mean nothing for this input and output.
     pub(super) fn check(&self, reads_tables: bool, format: Format) -> Result<()> {
         let of_input = [("--column", &self.column), ("--id-column", &self.id_column)];
         if let Some((option, _)) = of_input.iter().find(|(_, given)| given.is_some())

@@ -1,4 +1,4 @@
-//! `inspect`: all that a file says of itself, without reading its weights.
+//! `inspect`: the description that a file gives of itself, without reading its weights.
 
 mod amb;
 mod embd;

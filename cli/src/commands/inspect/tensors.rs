@@ -1,4 +1,4 @@
-//! The table of tensors, and what they add up to.
+//! The table of tensors and their totals.
 
 use nanoembed::inspect::inspection::tensors::{Tensor, Totals};
 use nanoembed::units;

@@ -29,8 +29,8 @@ use args::{PqArgs, WeightArgs};
 /// The types on offer depend on IN: word vectors become product-quantised (`pq`), weights of models
 /// take all others. Of weights the tensors of two and more dimensions are quantised, if their rows
 /// are whole blocks of the type; norms and biases stay as they are. OUT tells the format: `.uqff`
-/// (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole models, with types of its own) or
-/// `.safetensors` (floats).
+/// (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole models, with special types) or `.safetensors`
+/// (floats).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -184,8 +184,7 @@ impl Quantize {
         Ok(())
     }
 
-    /// How many bits a code of product-quantised vectors has: as many as make a whole number of at
-    /// most a byte.
+    /// The bits of a code of product-quantised vectors: a whole number, at most a byte.
     fn code_bits(&self) -> Result<u32> {
         const USUAL: u32 = 8;
         let Some(asked) = self.bits else { return Ok(USUAL) };

@@ -1,4 +1,4 @@
-//! `search`: the lines or paragraphs of texts that mean what is asked for.
+//! `search`: the lines or paragraphs of texts that are nearest to a query in meaning.
 
 mod passages;
 
@@ -44,7 +44,7 @@ pub(crate) struct Search {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// The query, in words of your own
+    /// The query, in your words
     query: String,
 
     /// How many results
@@ -198,7 +198,7 @@ impl Search {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Refuses what means nothing for passages and results of this form.
+    /// Refuses options that mean nothing for passages and results of this form.
     fn check_form(&self) -> Result<()> {
         if self.form.line_format == LineFormat::Jsonl && self.by == Passage::Paragraph {
             return Err(Error::usage("--by paragraph is for lines of text, not for JSON lines"));

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 pub(super) struct Apart<'t> {
     all: HashSet<&'t [u8]>,
     starts: HashSet<&'t [u8]>,
-    /// The bytes that they start with, and those behind.
+    /// The bytes that they start with, and the bytes after those.
     first: HashSet<u8>,
     further: HashSet<u8>,
 }
@@ -25,7 +25,7 @@ impl<'t> Apart<'t> {
         apart
     }
 
-    /// Neither begins within the other, nor is the beginning of the other.
+    /// True if neither begins within the other, nor is a prefix of the other.
     pub(super) fn is(&self, token: &[u8]) -> bool {
         let Some((first, further)) = token.split_first() else { return true };
         let begins =

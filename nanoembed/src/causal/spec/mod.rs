@@ -48,7 +48,7 @@ impl<'p> Described<'p> {
         Ok(this)
     }
 
-    /// The tokenizer; `ends` is what the folder's other files say of the tokens around texts.
+    /// The tokenizer; `ends` are the tokens around texts by the folder's other files.
     pub(super) fn tokenizer(&self, ends: &FolderEnds) -> Result<Tokenizer<'static>> {
         if self.escapes_spaces() {
             return self.sentence_pieces(ends);

@@ -1,9 +1,9 @@
 //! BPE over characters, as `tokenizer.json` has a SentencePiece model that merges (Gemma's): made
 //! such a model again.
 //!
-//! SentencePiece merges whatever makes a piece, the piece of the highest score first, and
-//! `tokenizers` the pairs that are listed, the first one first. Both do the same if each piece's
-//! pairs are listed one behind the other, and none is missing: what is otherwise is refused.
+//! SentencePiece merges any two tokens that make a piece, the piece of the highest score first;
+//! `tokenizers` merges the listed pairs, the first one first. Both give the same result if each
+//! piece's pairs are listed next to each other, and none is missing; other lists are refused.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
 use crate::folder::settings_rule::{Members, irrelevant};
 
-/// Classes of transformers that tokenize as BERT's does, without the `Fast` behind some.
+/// Classes of transformers that tokenize as BERT's does, without the suffix `Fast` of some.
 const BERT_CLASSES: [&str; 6] = [
     "BertTokenizer",
     "ConvBertTokenizer",

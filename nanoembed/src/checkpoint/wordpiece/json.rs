@@ -1,5 +1,5 @@
-//! `tokenizer.json`: what of it says how a text becomes WordPieces. What is otherwise than in BERT
-//! is refused by name.
+//! `tokenizer.json`, as far as it describes WordPiece. Differences to BERT's tokenizer are refused
+//! by name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,7 +78,7 @@ fn word_piece<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<WordPiece<'t>
     Ok(model)
 }
 
-/// The tokens by their ids, or what is wrong with them.
+/// The tokens by their ids, or the fault of the vocabulary.
 fn vocabulary(spec: &TokenizerSpec<'_>) -> std::result::Result<BTreeMap<u32, Vec<u8>>, String> {
     let Vocabulary::Ids(members) = spec.model.vocabulary else {
         return Err("has no ids".into());

@@ -1,6 +1,6 @@
 //! The tokenizer of a BERT folder, as transformers reads its files.
 //!
-//! | file | what is taken from it |
+//! | file | contents |
 //! |---|---|
 //! | `tokenizer.json` | vocabulary, rules and added tokens, if it is there |
 //! | `vocab.txt` | the vocabulary, if it is not |
@@ -8,8 +8,8 @@
 //! | `special_tokens_map.json` | special tokens that the former does not name |
 //! | `added_tokens.json` | added tokens, unless `tokenizer_config.json` lists them |
 //!
-//! Where `tokenizer.json` and `tokenizer_config.json` tell of different normalisations, the class
-//! decides: BERT's own class does what the latter says, a general one what the former says.
+//! Where `tokenizer.json` and `tokenizer_config.json` differ in normalisation, the class decides:
+//! BERT's class follows the latter, a general one the former.
 
 mod added;
 mod config;

@@ -21,7 +21,7 @@ pub(super) struct Candidate {
     elements: u64,
     /// With codes of 4 bits.
     four: Coded,
-    /// With codes of 5 bits, if anything is known of what the tensor is multiplied with.
+    /// The tensor in codes of 5 bits, if there are statistics of its inputs.
     five: Option<Coded>,
 }
 
@@ -131,7 +131,7 @@ fn choose_widths<'c>(candidates: &'c [Candidate], left: &mut u64) -> Vec<&'c Cod
     chosen
 }
 
-/// The most sensitive blocks in full precision, as many as `left` bits allow.
+/// The most sensitive blocks in full precision, up to `left` bits.
 fn keep_blocks(chosen: Vec<&Coded>, mut left: u64) -> Vec<Share> {
     let mut blocks: Vec<(f32, usize, usize)> = Vec::new();
     for (tensor, coded) in chosen.iter().enumerate() {

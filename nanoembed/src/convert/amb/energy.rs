@@ -271,7 +271,7 @@ fn observe(
     })
 }
 
-/// Adds what `run` shows.
+/// Adds the activations that `run` passes on.
 fn collect(
     config: &Config,
     (sums, kernels): (&Mutex<Sums>, &Kernels),

@@ -1,5 +1,5 @@
-//! Made-up texts to calibrate with, beside real ones: what a thousand sentences do not show of a
-//! model's inputs.
+//! Made-up texts to calibrate with, beside real ones: they reach inputs of a model that a thousand
+//! sentences do not.
 //!
 //! Users embed more than sentences: single letters, numbers, one word a hundred times, characters
 //! that no vocabulary has. The errors of a model that was calibrated with sentences alone are
@@ -119,7 +119,7 @@ impl Draw {
         self.characters.get(place).copied().unwrap_or(self.special[1])
     }
 
-    /// Mostly the token for what the vocabulary does not have.
+    /// Mostly the unknown token.
     fn special_or_word(&mut self) -> u32 {
         match self.below(10, 1) {
             0..5 => self.special[1],

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AmbOptions {
     pub weight_type: WeightType,
-    /// Elements of a block; `None` takes what is usual for the type.
+    /// Elements of a block; `None` takes the type's default.
     pub block: Option<u16>,
     /// Bits a weight of adaptive precision, scales and mask included.
     pub bits: Option<f64>,
@@ -24,7 +24,7 @@ const USUAL_BLOCK: u16 = 32;
 const ADAPTIVE_BLOCK: u16 = 64;
 
 impl AmbOptions {
-    /// Refuses what the format does not have.
+    /// Refuses options that the format does not have.
     pub fn check(&self) -> Result<()> {
         let in_eights = matches!(
             self.weight_type,

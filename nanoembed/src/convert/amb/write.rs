@@ -92,8 +92,7 @@ pub fn wordpiece<'a>(
     })
 }
 
-/// An encoder's configuration: the specification's words for what it has words for, and ours for
-/// the rest.
+/// An encoder's configuration: the specification's keys where it has some, and ours for the rest.
 pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
     let settings = &checkpoint.settings;
     let mut config = json!({

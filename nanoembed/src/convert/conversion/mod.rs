@@ -3,7 +3,7 @@
 //! | file | role |
 //! |---|---|
 //! | `options` | what can be said of a conversion |
-//! | `form` | what the input can be, and how that is told |
+//! | `form` | forms of the input, and how they are told |
 //! | `weights`, `amb` | the model as the output |
 //! | `out` | the output written, read back, and put in its place |
 //! | `time` | when it was made |

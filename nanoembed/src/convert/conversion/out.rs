@@ -10,7 +10,7 @@ use crate::progress::{Observer, Progress};
 
 impl Conversion {
     /// Lets `write` fill OUT from `tensors`, and `check` see its bytes before it gets its name: a
-    /// file that cannot be used is not handed out. Both are told the name for their messages.
+    /// file that cannot be used is not handed out. Both get the name for their messages.
     pub(super) fn create(
         &self,
         tensors: &[Tensor<'_>],

@@ -86,7 +86,7 @@ impl Conversion {
         self.write_weights(&source, (&Calibration::default(), &metadata), observer)
     }
 
-    /// All metadata of a `.weights` file, `--metadata` over what is known.
+    /// All metadata of a `.weights` file; `--metadata` overrides the rest.
     fn weights_metadata(
         &self,
         (name, version): (Option<String>, Option<String>),

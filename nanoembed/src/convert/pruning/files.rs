@@ -1,5 +1,5 @@
-//! Which files a folder has, and what becomes of each: those with ids are written anew, other
-//! settings, documents and the weights of further modules are copied, and what is left out is said.
+//! The files of a folder and their treatment: those with ids are rewritten; other settings,
+//! documents and the weights of further modules are copied; the rest is left out and listed.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -29,7 +29,7 @@ pub(super) struct Files {
     left_out: Vec<String>,
 }
 
-/// Files that repeat what others of the folder say, and would contradict what is written.
+/// Files that repeat others of the folder, and would contradict the output.
 const STALE: [&str; 4] = ["vocab.json", "merges.txt", "model.safetensors.index.json", WEIGHTS];
 
 /// Endings of settings and documents.
@@ -116,7 +116,7 @@ impl Files {
         Ok(self)
     }
 
-    /// Where the model's own weights lie.
+    /// The path of the model's own weights.
     pub(super) fn weights(&self) -> String {
         format!("{}{WEIGHTS}", self.own)
     }

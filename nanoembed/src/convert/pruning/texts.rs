@@ -96,7 +96,7 @@ fn tokens_by_name(tokens: Value<'_>, numbering: &Numbering) -> String {
     list('{', kept, '}')
 }
 
-/// The pairs of BPE of which all that they are and become stays.
+/// BPE merges whose parts and result are all kept.
 fn merges(list_of: Value<'_>, vocabulary: &Vocabulary<'_>, numbering: &Numbering) -> String {
     let stays = |pair: &Value<'_>| {
         let ids = match pair.as_text() {

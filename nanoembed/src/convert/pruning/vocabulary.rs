@@ -108,7 +108,7 @@ impl<'p> Vocabulary<'p> {
         only(token).or_else(|| only(inner.strip_suffix(&**end).unwrap_or(inner)))
     }
 
-    /// Adds to the pieces that are `kept` what they need.
+    /// Adds the pieces that the `kept` ones need.
     pub(super) fn close(&self, kept: &mut [bool]) {
         if let Some(kept) = self.least_likely().and_then(|id| kept.get_mut(id)) {
             *kept = true;

@@ -31,7 +31,7 @@ const TABLES: [&str; 5] = [
 
 /// Why a tensor is not quantised.
 enum Kept {
-    /// Nobody would want it to be.
+    /// Never quantised: too small or too sensitive.
     Rightly(&'static str),
     /// Its shape does not suit the type.
     Unsuited(String),

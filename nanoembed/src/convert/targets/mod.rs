@@ -35,7 +35,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The elements or blocks; what is stored in another way has none.
+    /// The elements or blocks; empty for other encodings.
     pub const fn data(&self) -> &'a [u8] {
         match *self.weight.encoding() {
             Encoding::Plain { data, .. } => data,

@@ -44,8 +44,8 @@ pub(crate) struct TextCheckpoint<'f> {
 }
 
 impl TextFolder {
-    /// The model in the folder that `path` names; `None` for a BERT encoder whose settings have
-    /// keys of their own in the files that are written, and for what is no model of texts.
+    /// The model in the folder that `path` names; `None` for a BERT encoder, whose settings have
+    /// their own keys in the files that are written, and for folders without a model of texts.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
         if !is_other(path) {
             return Ok(None);
@@ -55,7 +55,7 @@ impl TextFolder {
         Ok(Some(Self { source, pipeline }))
     }
 
-    /// Reads all that goes into a file.
+    /// Reads the parts that go into a file.
     pub(crate) fn checkpoint(&self) -> Result<TextCheckpoint<'_>> {
         let (source, name) = (&self.source, self.source.name());
         let weights = source.weights()?;
@@ -147,8 +147,8 @@ pub(in crate::convert) fn naming(source: &EncoderFolder) -> Result<(Naming, &'st
     Ok((Naming::Family(family.names), prefixed.prefix()))
 }
 
-/// True if the model that `path` names is described in files by its folder's texts. What is wrong
-/// with these is said by those who read them.
+/// True if the model that `path` names is described in files by its folder's texts. Faults of these
+/// are reported by their readers.
 fn is_other(path: &Path) -> bool {
     let Some(texts) = EncoderFolder::texts_of(path) else { return false };
     let text = |path: &str| texts.get(path).ok().flatten();

@@ -1,5 +1,4 @@
-//! The tensors of several files as a conversion takes them: floats where they lie, all else
-//! dequantised.
+//! The tensors of several files for a conversion: floats borrowed, all else dequantised.
 
 use nanoembed_core::tensor::{Dtype, Encoding};
 

@@ -59,8 +59,8 @@ pub fn residual(set: &FileSet, target: Target, observer: &dyn Observer) -> Resul
     FileSet::open(&residual).map(Some)
 }
 
-/// Refuses weights of Hugging Face with an adapter beside them, and those in a folder of their own
-/// within the model's: the output would be without the adapter or the other modules.
+/// Refuses weights of Hugging Face with an adapter beside them, and those in a subfolder of the
+/// model's: the output would lack the adapter or the other modules.
 pub fn check_beside(set: &FileSet) -> Result<()> {
     if !matches!(set.format(), Some(Format::Safetensors | Format::Uqff)) {
         return Ok(());
@@ -76,7 +76,7 @@ pub fn check_beside(set: &FileSet) -> Result<()> {
         .with_hint("`nanoembed convert` writes such a model to `.weights` and `.amb`"))
 }
 
-/// Copies what is in the source's folder and not yet in that of the output, so that the output is a
+/// Copies the files of the source's folder that the output's folder lacks, so that the output is a
 /// whole model; warns where it is none, or where there is something else.
 pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<WrittenFile>> {
     let mut written = Vec::new();
@@ -110,7 +110,7 @@ pub(super) fn bring(job: &Job<'_, '_>, observer: &dyn Observer) -> Result<Vec<Wr
     Ok(written)
 }
 
-/// The files of the modules behind the transformer, by their paths within the model's folder.
+/// The files of the modules after the transformer, by their paths within the model's folder.
 fn module_files(folder: &Path) -> Result<Vec<PathBuf>> {
     // The first module is the transformer, whose weights are those that are written.
     let folders = FolderTexts::new(folder).read(|texts| Modules::folders(texts))?;

@@ -24,9 +24,8 @@ const HINT: &str = "`--like ORIGINAL.gguf` takes the tokenizer from a GGUF file 
 /// The score of tokens that are found as they are, and of those that no text has.
 const ADDED_SCORE: f32 = -1000.0;
 
-/// Adds the tokenizer that lies beside the decoder's `config.json`. A file without one can be run
-/// by nobody. `rows` are those of the table of embeddings, of which llama.cpp wants as many as
-/// tokens.
+/// Adds the tokenizer beside the decoder's `config.json`. No program can run a file without one.
+/// `rows` are those of the table of embeddings, of which llama.cpp wants one per token.
 pub(super) fn add(
     metadata: &mut Metadata,
     writing: &Writing,

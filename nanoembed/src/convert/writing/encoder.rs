@@ -102,8 +102,7 @@ impl Encoder {
         Ok(Some((checkpoint.settings, checkpoint.vocabulary, name.unwrap_or_else(|| stem(path)))))
     }
 
-    /// By the JSON files of a folder, or of the one that the `config.json` lies in which the user
-    /// names.
+    /// From the JSON files of a folder, or of the folder of the `config.json` that the user names.
     fn from_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
         let folder = match config {
             Some(config) => config.parent().unwrap_or(Path::new("")),

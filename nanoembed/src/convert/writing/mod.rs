@@ -6,11 +6,11 @@
 //! | `options` | what can be said of the file that is written |
 //! | `names` | from the names and row orders of one format to those of another |
 //! | `decoder_keys` | what GGUF says of decoder_keys positions |
-//! | `windows` | what it says of windows, and of the factor of scores |
-//! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
-//! | `encoder`, `decoder_tokenizer`, `metadata` | what a GGUF file says of a model and its tokenizer |
+//! | `windows` | GGUF's keys of windows, and of the factor of scores |
+//! | `to_uqff`, `to_gguf`, `to_safetensors` | tensors of each format; those it does not hold go elsewhere or are converted |
+//! | `encoder`, `decoder_tokenizer`, `metadata` | metadata of a GGUF file about a model and its tokenizer |
 //! | `family` | the same of encoders of other families |
-//! | `beside` | the files that say what the weights' format does not |
+//! | `beside` | files with settings that the weights' format lacks |
 //! | `residual` | the tensors beside a UQFF file |
 
 mod beside;
@@ -53,7 +53,7 @@ pub struct Job<'j, 'a> {
     pub from: Format,
     /// The source as GGUF, if it is one.
     pub gguf: Option<Gguf<'a>>,
-    /// The name that messages give to the source, and the folder that its `config.json` may lie in.
+    /// The name that messages give to the source, and the folder of its `config.json`.
     pub source: String,
     pub folder: PathBuf,
     /// All files that the items are read from.
@@ -142,7 +142,7 @@ impl Writing {
 /// The items that were changed.
 type Places = Vec<Option<Changed>>;
 
-/// Bytes of an item that was changed, and where they lie in a spool.
+/// Bytes of an item that was changed, and their place in a spool.
 struct Changed {
     place: Place,
     dtype: Dtype,

@@ -100,7 +100,7 @@ pub(super) fn config_path(writing: &Writing, job: &Job<'_, '_>) -> PathBuf {
     writing.config.clone().unwrap_or_else(|| job.folder.join("config.json"))
 }
 
-/// The model by what the user names, else by the `config.json` beside the source.
+/// The model that the user's options describe, else the `config.json` beside the source.
 fn known_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Llama>> {
     if let Some(config) = &writing.config {
         return Llama::from_config(config).map(Some);

@@ -181,7 +181,7 @@ impl Writing {
         Ok(target)
     }
 
-    /// Refuses what would change nothing in a file of this format.
+    /// Refuses options that would change nothing in a file of this format.
     fn refuse_unused(&self, target: Target) -> Result<()> {
         let is_uqff = matches!(target, Target::Uqff12 | Target::Uqff02);
         let unused = [
@@ -198,7 +198,7 @@ impl Writing {
         }
     }
 
-    /// Refuses names and a configuration where they would change nothing in what is written.
+    /// Refuses names and a configuration where they would change nothing in the output.
     pub(super) fn refuse_unused_names(&self, from: Format, target: Target) -> Result<()> {
         let is_uqff = matches!(target, Target::Uqff12 | Target::Uqff02) || from == Format::Uqff;
         if self.names.is_some() && !is_uqff {

@@ -1,4 +1,4 @@
-//! GGUF: ggml's types as they are, all that is quantised in another way as f32.
+//! GGUF: ggml's types as they are, all other quantised tensors as f32.
 
 use std::collections::HashMap;
 
@@ -227,7 +227,7 @@ fn held<'a>(
     Ok(held)
 }
 
-/// That a file would have tensors of which nobody knows what model they are.
+/// The error for a file whose tensors belong to no known model.
 fn unknown_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Error> {
     let beside = job.folder.join("config.json");
     let kind = model_type(writing.config.as_deref().unwrap_or(&beside))?;

@@ -1,4 +1,4 @@
-//! safetensors: floats as they are, all that is quantised as f32.
+//! safetensors: floats as they are, all quantised tensors as f32.
 
 use std::path::Path;
 

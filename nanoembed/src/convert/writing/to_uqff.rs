@@ -1,4 +1,4 @@
-//! UQFF: what is quantised becomes layers, all else goes into a file beside it.
+//! UQFF: quantised tensors become layers, all else goes into a file beside it.
 
 use std::collections::HashMap;
 

@@ -1,10 +1,9 @@
-//! Temporary files and folders of processes that were killed: `.nanoembed-PROCESS-….part`, which
-//! nobody will finish.
+//! Temporary files and folders of processes that were killed, named `.nanoembed-PROCESS-….part`.
 //!
-//! Each process keeps a lock on its own, which ends with it. One is abandoned if its process is gone,
-//! as far as that can be seen from here, and its lock is free. Processes in other containers, whose
-//! numbers mean nothing here, still hold theirs. A process that began after the file was made has its
-//! number by chance, as in containers, where the numbers are always the same few.
+//! Each process keeps a lock on its files, which ends with it. One is abandoned if its process is
+//! gone, as far as that can be seen from here, and its lock is free. Processes in other containers,
+//! whose numbers mean nothing here, still hold theirs. A process that began after the file was made
+//! has its number by coincidence, as in containers, where the numbers are always the same few.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -24,14 +23,14 @@ fn own_number() -> u32 {
     std::process::id()
 }
 
-/// A program within another one has no number: whoever runs it may say its own.
+/// A program within another one has no process number: its host may set one.
 #[cfg(target_os = "wasi")]
 fn own_number() -> String {
     std::env::var("NANOEMBED_PROCESS").unwrap_or_default()
 }
 
-/// Removes what other processes left in `folder`; `own` are those of this one. What cannot be
-/// removed stays.
+/// Removes the files that other processes left in `folder`; `own` are those of this one. Files that
+/// cannot be removed stay.
 pub(super) fn remove(folder: &Path, own: &[PathBuf]) {
     let Ok(entries) = folder.read_dir() else { return };
     for entry in entries.flatten() {
@@ -56,13 +55,13 @@ fn process_of(name: &str) -> Option<u32> {
     process.parse().ok()
 }
 
-/// True if it is a file or a folder whose lock nobody holds.
+/// True if it is a file or a folder without a lock.
 fn is_free(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|there| there.is_file() || there.is_dir())
         && whole_file::reading().open(path).is_ok_and(|file| file.try_lock().is_ok())
 }
 
-/// True if another process of this number runs. This one has files of its own, which are known.
+/// True if another process of this number runs. The files of this one are known.
 #[cfg(unix)]
 fn is_running(process: u32) -> bool {
     let Ok(process_id) = libc::pid_t::try_from(process) else { return false };

@@ -53,7 +53,7 @@ impl NewFolder {
     }
 }
 
-/// Refuses what is there already and not an empty folder: nothing in it is replaced.
+/// Refuses an existing target that is not an empty folder: nothing in it is replaced.
 pub fn check_absent(target: &Path) -> Result<()> {
     let is_empty = |folder: &Path| folder.read_dir().is_ok_and(|mut it| it.next().is_none());
     match target.symlink_metadata() {

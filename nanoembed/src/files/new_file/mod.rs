@@ -2,8 +2,8 @@
 //! then renamed; and folders of them.
 //!
 //! A program that is interrupted calls [`remove_unfinished`] before it ends. A process that is
-//! killed leaves its own behind: the next that writes beside it removes them. Pipes and devices
-//! have nothing to keep whole: they are written to.
+//! killed leaves its files: the next that writes to the folder removes them. Pipes and devices have
+//! nothing to keep whole: they are written to.
 
 mod abandoned;
 pub mod folder;
@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result, name_of_output};
 
-/// The temporary files and folders of this process, for the one who handles an interruption.
+/// The temporary files and folders of this process, for a handler of interruptions.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -25,7 +25,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 }
 
 /// Removes the files and folders that are being written. None can be created or renamed as long as
-/// what is returned lives: a program that is interrupted keeps it to its end.
+/// the returned guard lives: a program that is interrupted keeps it to its end.
 pub fn remove_unfinished() -> impl Sized {
     let unfinished = unfinished();
     for path in unfinished.iter() {
@@ -120,7 +120,7 @@ impl NewFile {
     }
 }
 
-/// Refuses to replace files that are read by what is made of them. Devices have nothing to lose.
+/// Refuses to overwrite inputs. Devices have nothing to lose.
 pub fn keep_inputs<I: AsRef<Path>, O: AsRef<Path>>(
     inputs: impl IntoIterator<Item = I>,
     outputs: impl IntoIterator<Item = O>,
@@ -139,9 +139,9 @@ pub fn keep_inputs<I: AsRef<Path>, O: AsRef<Path>>(
     }
 }
 
-/// Puts files that belong together in their places, the first last: whoever looks for the set
-/// begins with that. If the process ends in between, no first file is there, and nothing is taken
-/// for a set that is none.
+/// Puts files that belong together in their places, the first last: readers look for the set by it.
+/// If the process ends in between, no first file is there, and an incomplete set is not taken for
+/// one.
 pub fn commit_set(mut files: Vec<NewFile>) -> Result<()> {
     if files.is_empty() {
         return Ok(());
@@ -205,7 +205,7 @@ fn followed(target: &Path) -> PathBuf {
     target
 }
 
-/// The folder that `target` lies in.
+/// The folder of `target`.
 fn folder_of(target: &Path) -> &Path {
     match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -228,7 +228,7 @@ fn temporary(target: &Path, own: &[PathBuf]) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// The permissions of a file, which WebAssembly is not told.
+/// The permissions of a file, which WebAssembly does not know.
 fn permissions(of: &Metadata) -> Option<Permissions> {
     (!cfg!(target_os = "wasi")).then(|| of.permissions())
 }

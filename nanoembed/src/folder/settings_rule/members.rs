@@ -57,7 +57,7 @@ impl<'v> Members<'v> {
         self.typed(name, "true or false", Value::as_bool)
     }
 
-    /// A member that is an object, with a record of its own: its [`finish`](Self::finish) has to be
+    /// A member that is an object, with a separate record: its [`finish`](Self::finish) has to be
     /// called, too.
     pub fn nested(&self, name: &str) -> Result<Option<Members<'_>>> {
         let object = self.typed(name, "an object", Value::as_object)?;
@@ -87,13 +87,13 @@ impl<'v> Members<'v> {
         unsupported(self.path(name), brief(value), only).at(&self.file)
     }
 
-    /// Refuses a member that is not what it has to be.
+    /// The error for a member with an invalid value.
     pub fn bad(&self, name: &str, message: impl Into<String>) -> Error {
         let message = format!("`{}` {}", self.path(name), message.into());
         Error::input(ErrorKind::BadMetadata, message).at(&self.file)
     }
 
-    /// Refuses the first member that nobody asked for and that is not one of `irrelevant`.
+    /// Refuses the first member that was not asked for and is not one of `irrelevant`.
     pub fn finish(&self, irrelevant: &[&str]) -> Result<()> {
         let asked = self.asked.borrow();
         let is_known = |name: &str| asked.contains(name) || irrelevant.contains(&name);

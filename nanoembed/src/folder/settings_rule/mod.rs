@@ -1,8 +1,8 @@
 //! The rule for settings in files: each is *used*, *known to be irrelevant*, or *refused by name*.
 //!
 //! A reader asks for the settings that it honours, [`Members`] remembers which. When it is done,
-//! what the file has beyond these must be in the list of the irrelevant ones for its kind; the
-//! rest is refused, because nobody knows what it changes.
+//! the file's other settings must be in the list of the irrelevant ones for its kind; the rest is
+//! refused, because its effect is unknown.
 //!
 //! Files that models are run from, and folders of models of texts, are read by core, whose
 //! [`Object`](nanoembed_core::text::json::Object) has the same rule in stable codes and offsets;

@@ -22,7 +22,7 @@ pub struct GgufSummary {
     pub variant: &'static str,
     pub version: u16,
     pub file_bytes: u64,
-    /// The files of a split model; offsets are in the one that the tensor lies in.
+    /// The files of a split model; offsets are in the tensor's file.
     #[serde(skip_serializing_if = "is_alone")]
     pub parts: Vec<String>,
     pub data_offset: u64,

@@ -20,7 +20,7 @@ pub struct SafetensorsSummary {
     pub format: &'static str,
     pub variant: &'static str,
     pub file_bytes: u64,
-    /// The files of a model in several; offsets are in the one that the tensor lies in.
+    /// The files of a model in several; offsets are in the tensor's file.
     #[serde(skip_serializing_if = "is_alone")]
     pub parts: Vec<String>,
     /// Of the first file, and of a folder the members of `config.json`.

@@ -31,7 +31,7 @@ pub struct WordsSummary {
     pub tensors: Vec<Tensor>,
 }
 
-/// The sizes of what is in the file.
+/// The numbers of words and subwords in the file.
 #[derive(Debug, Default, Serialize)]
 pub struct VocabularySizes {
     pub words: u64,

@@ -115,7 +115,7 @@ impl Finding {
 }
 
 /// A check of a file of any format, all shards or parts of a model, or a folder as on Hugging Face
-/// with what lies beside the weights: structure, bounds and checksums, and whether the model opens.
+/// with the files beside its weights: structure, bounds and checksums, and whether the model opens.
 ///
 /// ```
 /// use nanoembed::Silent;
@@ -179,7 +179,7 @@ impl Verification {
     ///
     /// # Errors
     ///
-    /// If it could not be read. What is wrong with it is in [`Verified::findings`].
+    /// Fails if it cannot be read. Faults are in [`Verified::findings`].
     pub fn run(&self, observer: &dyn Observer) -> Result<Verified> {
         let set = FileSet::open(&self.path)?;
         Ok(match verify(&set, self.mode, self.policy, observer) {
@@ -189,7 +189,8 @@ impl Verification {
     }
 }
 
-/// Checks files that are open, and that the model in them opens: what was checked, or what is wrong.
+/// Checks open files, and that the model in them opens; returns a description of the checks, or the
+/// faults.
 #[doc(hidden)]
 pub fn verify(
     set: &FileSet,

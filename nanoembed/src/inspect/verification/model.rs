@@ -59,7 +59,7 @@ fn open(set: &FileSet) -> Result<Model> {
     }
 }
 
-/// Does to one text what the model is for.
+/// Runs the model on one text.
 fn run(model: &Model) -> Result<&'static str> {
     const TEXT: &str = "a text";
     Ok(match model {

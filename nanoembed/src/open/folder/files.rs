@@ -74,7 +74,7 @@ impl EncoderFolder {
         self.files.bytes() + head.sum::<u64>()
     }
 
-    /// The texts of the folder that `path` names, or that the file lies in.
+    /// The texts of the folder that `path` names, or of the file's folder.
     pub(crate) fn texts_of(path: &Path) -> Option<FolderTexts> {
         let folder = model_folder(&folder_of(path));
         folder.is_dir().then(|| FolderTexts::new(&folder))
@@ -150,7 +150,7 @@ impl EncoderFolder {
         opened.map_err(|fault| tensor_fault::failure(&self.name(), &fault))
     }
 
-    /// All weights, those of modules after the pooling behind the paths of their folders.
+    /// All weights; those of modules after the pooling have the paths of their folders as prefixes.
     pub(crate) fn weights(&self) -> Result<ModelWeights<'_>> {
         let mut weights = ModelWeights::default();
         add_weights(&mut weights, &self.files, &self.own_folder.join(CONFIG), "")?;
@@ -169,7 +169,7 @@ fn without_weights(failure: Error, folder: &Path) -> Error {
     }
 }
 
-/// Adds all that `files` hold, with `folder` before the names. Layers of old UQFF files get their
+/// Adds the tensors of `files`, with `folder` before the names. Layers of old UQFF files get their
 /// names from `config`.
 fn add_weights<'f>(
     weights: &mut ModelWeights<'f>,

@@ -1,8 +1,8 @@
-//! Models in folders as on Hugging Face, used as they lie there.
+//! Models in folders as on Hugging Face, used without conversion.
 //!
 //! | file | role |
 //! |---|---|
-//! | `files` | what a folder holds: settings, modules, weights |
+//! | `files` | the files of a folder: settings, modules, weights |
 //! | `tokenizer` | its tokenizer |
 //! | `tensor_fault` | which tensor keeps a model from being opened |
 

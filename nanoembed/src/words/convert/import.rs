@@ -49,7 +49,7 @@ impl Job<'_> {
         }
     }
 
-    /// The metadata, with what was given on the command line.
+    /// The metadata, with entries from the command line.
     fn metadata(&self, document: &str) -> Result<Option<String>> {
         let text = metadata::edited(document, self.entries)?;
         Ok(Some(text).filter(|text| !text.is_empty()))
@@ -145,7 +145,7 @@ impl Job<'_> {
         Ok(Report { words, subwords: 0, cols, repeated })
     }
 
-    /// A fastText model: words have the mean of their own row and their n-grams' as in fastText.
+    /// A fastText model: a word has the mean of its row and its n-grams' rows, as in fastText.
     fn fasttext(
         &self,
         model: &FastText<'_>,

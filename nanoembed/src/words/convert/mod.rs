@@ -1,6 +1,5 @@
-//! From one form of word vectors to another. What other programs write becomes a `.fifu` file, and
-//! such a file becomes what other programs read; from one foreign form to another there is an
-//! unnamed `.fifu` file between them.
+//! From one form of word vectors to another. Foreign forms become a `.fifu` file, and such a file
+//! becomes a foreign form; between two foreign forms there is an unnamed `.fifu` file.
 
 mod export;
 mod import;
@@ -158,8 +157,8 @@ pub(super) fn as_finalfusion(
     job.import_unnamed(start, path, form, name).map(|(_, bytes)| bytes)
 }
 
-/// Reads word vectors of another program whole, with what `policy` says of their words: what there
-/// is, or what is wrong; `None` if they are none.
+/// Reads word vectors of another program whole, with `policy` for their words; returns a
+/// description, or the fault; `None` if they are none.
 pub fn check(
     (name, bytes): (&str, &[u8]),
     policy: Policy,

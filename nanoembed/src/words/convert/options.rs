@@ -6,9 +6,9 @@ use super::{Form, Policy, Report, Started};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
 
-/// A file of word vectors on its way into another form. What other programs write becomes a `.fifu`
-/// file, and such a file becomes what other programs read. An option that means nothing for the
-/// conversion is refused when it runs.
+/// A file of word vectors on its way into another form: foreign forms become a `.fifu` file, and
+/// such a file becomes a foreign form. An option that means nothing for the conversion is refused
+/// when it runs.
 ///
 /// ```
 /// use nanoembed::Silent;

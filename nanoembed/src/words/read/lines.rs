@@ -42,7 +42,7 @@ impl<R: BufRead> ByteLines<R> {
         Ok(read > 0)
     }
 
-    /// The current line without blanks and its end behind it, and, at the file's start, without a
+    /// The current line without trailing blanks and line end, and, at the file's start, without a
     /// byte order mark.
     pub fn line(&self) -> &[u8] {
         let mark = if self.number == 1 { BYTE_ORDER_MARK } else { &[] };

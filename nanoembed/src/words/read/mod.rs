@@ -1,4 +1,4 @@
-//! Readers of foreign files. What comes as rows, a word and its numbers each, is read as it comes.
+//! Readers of foreign files. Rows, a word and its numbers each, are streamed.
 
 pub mod fasttext;
 pub mod floret;

@@ -52,7 +52,7 @@ impl<'f> Start<'f> {
         Form::sniff(&self.head, self.head.len() < HEAD_BYTES)
     }
 
-    /// The form that the first bytes tell is none: what they seem to be instead.
+    /// The error for a form that the first bytes do not tell: the likely kind of the file instead.
     pub fn unknown(&self) -> Error {
         let unknown = CoreError::new(0, ErrorKind::UnknownFormat);
         let at_end = self.head.len() < HEAD_BYTES;

@@ -1,10 +1,10 @@
-//! Text: a line a word, its numbers behind it, blanks between them; perhaps a first line with the
+//! Text: a line a word, followed by its numbers, blanks between them; perhaps a first line with the
 //! numbers of words and columns. word2vec's and fastText's `.vec`, and GloVe's files, which have no
 //! such line.
 //!
 //! Words may have blanks in them, as some of GloVe's have, or be blanks, as a tab is in some of
-//! fastText's: a line's last numbers are the vector, as many as the first line says or most of the
-//! first rows have, and all before them is the word.
+//! fastText's: a line's last numbers are the vector, in the number that the first line or most of
+//! the first rows have, and all before them is the word.
 
 use std::io::BufRead;
 
@@ -25,7 +25,7 @@ pub struct TextRows<R> {
     count: u64,
     /// True if the current line has not been returned yet.
     is_pending: bool,
-    /// Where the fields of the current line lie.
+    /// The ranges of the current line's fields.
     fields: Vec<(usize, usize)>,
 }
 

@@ -1,5 +1,5 @@
 //! word2vec's binary form: a line with the numbers of words and columns; then for each word its
-//! bytes, a blank, and its little-endian f32 numbers; some writers put a line end behind them.
+//! bytes, a blank, and its little-endian f32 numbers; some writers add a line end after them.
 
 use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
 

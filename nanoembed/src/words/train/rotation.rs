@@ -54,8 +54,8 @@ fn deal(variances: &[f64], parts: usize) -> Vec<usize> {
     dealt.into_iter().flat_map(|(_, axes)| axes).collect()
 }
 
-/// The rotation that brings the vectors as near as can be to `targets`: `min_P |X·P − Y|` over
-/// orthogonal `P` (Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem").
+/// The rotation of the vectors nearest to `targets`: `min_P |X·P − Y|` over orthogonal `P`
+/// (Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem").
 pub fn towards(vectors: &[f32], targets: &[f32], n: usize) -> Rotation {
     // Column j of XᵀY.
     let mut product = vec![0.0_f64; n * n];

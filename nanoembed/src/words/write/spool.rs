@@ -26,7 +26,7 @@ impl RowSpool {
         row.iter().try_for_each(|value| self.0.write_all(&value.to_le_bytes()))
     }
 
-    /// Calls `on_bytes` with all that was pushed, piece by piece.
+    /// Calls `on_bytes` with all bytes that were pushed, piece by piece.
     pub fn replay(self, mut on_bytes: impl FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
         let mut file = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;

@@ -1,9 +1,9 @@
-//! An encoder of any family, as it lies in a folder, as GGUF: keys, names and types as llama.cpp's
+//! An encoder of any family, from a folder, as GGUF: keys, names and types as llama.cpp's
 //! `convert_hf_to_gguf.py` writes them.
 //!
 //! | file | role |
 //! |---|---|
-//! | `architecture` | what GGUF calls the family, and what it says of its sizes |
+//! | `architecture` | the family's name in GGUF, and its sizes |
 //! | `tensors` | names, and the values that GGUF has otherwise |
 //! | `tokenizer` | the tokenizer's arrays and keys |
 //!

@@ -206,7 +206,7 @@ fn names(model: &FamilyModel) -> HashMap<String, Named> {
     names
 }
 
-/// The name of a tensor in GGUF, behind the number of its layer if it begins with a point.
+/// The name of a tensor in GGUF; one that begins with a point follows the number of its layer.
 fn gguf_name(tensor: Tensor, model: &FamilyModel) -> Option<&'static str> {
     let names = if model.config.order == Order::Post { &POST } else { &PRE };
     // Of gate and up in one, the gate is the first.

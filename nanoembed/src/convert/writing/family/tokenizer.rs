@@ -368,7 +368,7 @@ fn ends(
 
 type Ends = (Option<u32>, Option<u32>);
 
-/// The tokens before and behind a text, if there is at most one each.
+/// The tokens before and after a text, if there is at most one each.
 fn around(spec: &TokenizerSpec<'_>) -> Option<Ends> {
     let post = &spec.post_processor;
     let text = post.single.iter().position(|item| item.part == TemplatePart::First)?;

@@ -115,7 +115,7 @@ impl<'f> FastText<'f> {
         Ok(model)
     }
 
-    /// Refuses numbers of buckets that have nothing to do with what the file holds.
+    /// Refuses numbers of buckets that are out of proportion to the file.
     fn check_growth(&self, cursor: &Cursor<'f>) -> cursor::Result<()> {
         let buckets = self.vocabulary(0).subwords.rows().unwrap_or(0);
         let bytes = buckets.saturating_mul(u64::from(self.cols()) * 4);
@@ -130,7 +130,7 @@ impl<'f> FastText<'f> {
         Err(cursor.wrong_at(BUCKETS_AT, ErrorKind::BadCount, message))
     }
 
-    /// Refuses words and lengths of n-grams whose work has nothing to do with what the file holds.
+    /// Refuses words and lengths of n-grams whose work is out of proportion to the file.
     fn check_work(&self, cursor: &Cursor<'f>) -> cursor::Result<()> {
         let vocabulary = self.vocabulary(0);
         if vocabulary.subwords == Subwords::None {
@@ -184,8 +184,7 @@ impl<'f> FastText<'f> {
         }
     }
 
-    /// The vector that the model gives word number `word`: the mean of its own row and those of its
-    /// n-grams.
+    /// The model's vector of word number `word`: the mean of its row and those of its n-grams.
     pub fn word(&self, word: usize, out: &mut [f32]) {
         out.fill(0.0);
         self.matrix.add(word as u64, out);
