@@ -8,7 +8,7 @@ use std::fmt::{Arguments, Display};
 use std::io::{self, StdoutLock, Write};
 use std::path::Path;
 
-use nanoembed::{Error, Result, shown};
+use nanoembed::{Error, Result, escape};
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod at_start {
@@ -45,7 +45,7 @@ pub(crate) fn say(line: impl Display) {
 /// program ended.
 pub(crate) fn say_after(own: Arguments<'_>, line: impl Display) {
     let line = line.to_string();
-    let _ = writeln!(anstream::stderr().lock(), "{own}{}", shown::line(&line));
+    let _ = writeln!(anstream::stderr().lock(), "{own}{}", escape::line(&line));
 }
 
 /// Stdout, for results.

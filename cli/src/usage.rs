@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind as Kind};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser};
-use nanoembed::{Kind as Cause, shown};
+use nanoembed::{Kind as Cause, escape};
 
 use crate::args::limits::FileLimit;
 use crate::commands::Command;
@@ -112,7 +112,7 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
 /// it parses an escaped copy.
 fn with_shown(arguments: &[OsString]) -> Option<clap::Error> {
     let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
-    let shown: Vec<_> = texts.iter().map(|text| shown::line(text)).collect();
+    let shown: Vec<_> = texts.iter().map(|text| escape::line(text)).collect();
     let is_changed = shown.iter().any(|text| matches!(text, Cow::Owned(_)));
     let shown = is_changed.then(|| shown.iter().map(|text| OsString::from(&**text)))?;
     let parsed = command().try_get_matches_from(shown);

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use crate::escape;
 use crate::refusal::Refused;
-use crate::shown;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -114,7 +114,7 @@ enum Place {
 impl Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => f.write_str(&shown::line(name)),
+            Self::Name(name) => f.write_str(&escape::line(name)),
             Self::Byte(offset) => write!(f, "byte {offset}"),
         }
     }
@@ -339,7 +339,7 @@ impl Error {
 
 /// Messages contain text from files, so they are escaped too.
 fn shown_line(text: String) -> String {
-    match shown::line(&text) {
+    match escape::line(&text) {
         Cow::Borrowed(_) => text,
         Cow::Owned(shown) => shown,
     }

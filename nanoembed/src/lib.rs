@@ -75,14 +75,14 @@ mod tokenizer;
 
 pub mod convert;
 #[doc(hidden)]
+pub mod escape;
+#[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
 pub mod glob;
 pub mod inspect;
 #[doc(hidden)]
 pub mod open;
-#[doc(hidden)]
-pub mod shown;
 #[doc(hidden)]
 pub mod stored;
 #[cfg(feature = "parquet")]

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::generator::{Generator, GeneratorOptions};
 use crate::limits::Limits;
-use crate::open::opened::Opened;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::words::Words;
 use crate::words::read::start::Start;
@@ -145,7 +145,7 @@ impl ModelOptions {
             self.refuse_all("word vectors")?;
             return Words::options().limits(self.limits).open(path).map(Model::Words);
         }
-        let opened = Opened::within(Source::open(path)?, &self.limits)?;
+        let opened = LoadedModel::within(Source::open(path)?, &self.limits)?;
         match self.memory {
             Some(_) if opened.is_causal() => {
                 self.generator()?.memory(self.memory).open(path).map(Model::Generator)
@@ -160,7 +160,7 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Model> {
-        self.model(Opened::within(Source::from_bytes(bytes), &self.limits)?)
+        self.model(LoadedModel::within(Source::from_bytes(bytes), &self.limits)?)
     }
 
     /// The model that is part of the program: see [`Encoder::built_in`].
@@ -169,11 +169,11 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open) and [`Encoder::built_in`].
     pub fn built_in(&self) -> Result<Model> {
-        self.model(Opened::within(Source::built_in()?, &self.limits)?)
+        self.model(LoadedModel::within(Source::built_in()?, &self.limits)?)
     }
 
     /// The opened model, all of it in memory or mapped.
-    fn model(&self, opened: Opened) -> Result<Model> {
+    fn model(&self, opened: LoadedModel) -> Result<Model> {
         if self.memory.is_some() {
             let message = "is for files of models that continue texts";
             return Err(Error::argument("memory", message));

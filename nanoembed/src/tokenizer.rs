@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::folder::prompts::{Prefix, Prompts};
 use crate::limits::{Limits, max_tokens};
-use crate::open::opened::Opened;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::pool::Pool;
 
@@ -63,7 +63,7 @@ impl Tokenizer {
         TokenizerOptions::default()
     }
 
-    fn from_opened(opened: &Opened, is_sentencepiece: bool) -> Result<Self> {
+    fn from_opened(opened: &LoadedModel, is_sentencepiece: bool) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let tokenizer = if opened.is_causal() {
             AnyTokenizer::from_causal(opened.causal_tokenizer()?)
@@ -165,7 +165,7 @@ impl TokenizerOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source, is_sentencepiece: bool) -> Result<Tokenizer> {
-        Tokenizer::from_opened(&Opened::within(source, &self.limits)?, is_sentencepiece)
+        Tokenizer::from_opened(&LoadedModel::within(source, &self.limits)?, is_sentencepiece)
     }
 }
 

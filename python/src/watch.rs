@@ -146,7 +146,7 @@ pub(crate) fn watched<R: Send>(
     watch.tell(py, progress)?;
     let warnings = watch.warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
     for warning in warnings {
-        let text = CString::new(&*nanoembed::shown::line(&warning))?;
+        let text = CString::new(&*nanoembed::escape::line(&warning))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
     }
     Ok(result)

@@ -376,10 +376,10 @@ fn the_host_library_leaves_talking_and_ending_to_its_shells() {
 fn only_opened_files_and_the_system_are_unsafe_in_the_host_library() {
     const BORDERS: [&str; 5] = [
         "bytes.rs",
-        "open/opened.rs",
+        "open/loaded_model.rs",
         "words/vectors.rs",
-        "files/mapped.rs",
-        "files/new_file/abandoned.rs",
+        "files/mapped_file.rs",
+        "files/new_file/abandoned_files.rs",
     ];
     for (file, source) in sources_of("nanoembed") {
         let mut code = source.lines().filter(|line| !line.trim_start().starts_with("//"));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::files::mapped::Mapped;
+use nanoembed::files::mapped_file::MappedFile;
 use nanoembed::words::file::WordFile;
 use nanoembed::words::nearest::Nearest;
 use nanoembed::words::similar::analogous;
@@ -60,7 +60,7 @@ pub(crate) struct Analogy {
 impl Analogy {
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.threads.use_threads()?;
-        let bytes = Mapped::open(&self.file)?;
+        let bytes = MappedFile::open(&self.file)?;
         let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;

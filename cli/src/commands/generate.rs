@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use nanoembed::{Generator, Message, Pieces, Prompt, Sampling, shown};
+use nanoembed::{Generator, Message, Pieces, Prompt, Sampling, escape};
 use serde::Serialize;
 
 use crate::args::limits::SessionLimit;
@@ -164,7 +164,7 @@ impl Generate {
             if self.json {
                 return Ok(());
             }
-            let piece = shown::lines(piece);
+            let piece = escape::lines(piece);
             let written = stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush());
             written.map_err(|error| Error::writing("stdout", &error))
         };

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use nanoembed::files::mapped::Mapped;
+use nanoembed::files::mapped_file::MappedFile;
 use nanoembed::words::file::WordFile;
-use nanoembed::words::{derive, metadata};
+use nanoembed::words::{derivation, metadata};
 use nanoembed_core::text::toml::Entries;
 
 use crate::args::words::PolicyArgs;
@@ -72,7 +72,7 @@ impl Metadata {
         if let Some(output) = &self.output {
             form_of(output, self.format, MetadataFormat::Finalfusion)?;
         }
-        let bytes = Mapped::open(&self.input)?;
+        let bytes = MappedFile::open(&self.input)?;
         let opened = WordFile::parse(&self.input, &bytes, self.policy.policy())?;
         let document = opened.file.metadata();
         let Some(output) = &self.output else {
@@ -92,7 +92,7 @@ impl Metadata {
         let document = match &self.from {
             None => document.unwrap_or("").to_owned(),
             Some(path) => {
-                let bytes = Mapped::open(path)?;
+                let bytes = MappedFile::open(path)?;
                 let text = str::from_utf8(&bytes)
                     .map_err(|_| Error::bad_input("not valid UTF-8").at(name_of(path)))?;
                 metadata::parse(text).map_err(|failure| failure.at(name_of(path)))?;
@@ -107,7 +107,7 @@ impl Metadata {
         let document = Some(&document[..]).filter(|document| !document.is_empty());
         let mut file = create(output, true)?;
         let name = file.name();
-        derive::copy(&opened, document, (&mut file, &name))?;
+        derivation::copy(&opened, document, (&mut file, &name))?;
         file.commit()?;
         Ok(ExitCode::SUCCESS)
     }

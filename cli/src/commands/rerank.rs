@@ -12,10 +12,10 @@ use crate::args::ModelArgs;
 use crate::args::limits::SessionLimit;
 use crate::error::{Error, Result};
 use crate::input::{Item, PairArgs};
-use crate::output::kept::kept;
 use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::LineWriter;
-use crate::output::truncated::{Limits, Truncated};
+use crate::output::members::kept;
+use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 
 /// Say how well texts answer a question, by a cross-encoder

@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::args::{ModelArgs, PromptArgs};
 use crate::error::Result;
 use crate::input::{InputArgs, Item};
-use crate::output::kept::kept;
 use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::LineWriter;
-use crate::output::truncated::{Limits, Truncated};
+use crate::output::members::kept;
+use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 
 /// Turn texts into the token ids that the model sees

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use nanoembed::files::mapped::Mapped;
+use nanoembed::files::mapped_file::MappedFile;
 use nanoembed::files::new_file::NewFile;
 use nanoembed::files::on_disk::OnDisk;
 use nanoembed::words::file::{WordFile, failure_of_word};
@@ -117,7 +117,7 @@ impl Vector {
                 return answers.finish();
             }
         }
-        let bytes = Mapped::open(&self.file)?;
+        let bytes = MappedFile::open(&self.file)?;
         let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         answers.begin(words.cols())?;
@@ -190,7 +190,7 @@ impl<'v> Answers<'v> {
         if self.missing > MOST_SUGGESTIONS {
             return None;
         }
-        let bytes = Mapped::open(&self.command.file).ok()?;
+        let bytes = MappedFile::open(&self.command.file).ok()?;
         let opened =
             WordFile::parse(&self.command.file, &bytes, self.command.policy.policy()).ok()?;
         suggestion::hint(&opened.file, word)

@@ -4,8 +4,8 @@
 use std::fmt::{Arguments, Display};
 use std::io::{self, BufWriter, Write};
 
+use nanoembed::escape;
 use nanoembed::files::new_file::NewFile;
-use nanoembed::shown;
 use serde::Serialize;
 
 use super::json;
@@ -58,13 +58,13 @@ impl<W: Write> LineWriter<W> {
     /// The same with a prefix that may have styles: for [`LineWriter::styled`].
     pub(crate) fn text_after(&mut self, own: Arguments<'_>, line: impl Display) -> Result<()> {
         let line = line.to_string();
-        let line = if self.is_shown { shown::line(&line) } else { line.into() };
+        let line = if self.is_shown { escape::line(&line) } else { line.into() };
         writeln!(self.to, "{own}{line}").map_err(|error| self.failed(error))
     }
 
     /// A text of several lines.
     pub(crate) fn block(&mut self, text: &str) -> Result<()> {
-        let text = if self.is_shown { shown::lines(text) } else { text.into() };
+        let text = if self.is_shown { escape::lines(text) } else { text.into() };
         writeln!(self.to, "{text}").map_err(|error| self.failed(error))
     }
 

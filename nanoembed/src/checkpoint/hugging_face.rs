@@ -17,7 +17,7 @@ use super::tensor::{Elements, OwnedTensor, Tensor, sizes};
 use super::wordpiece::FolderTokenizer;
 use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::stored::entries::room;
 use crate::stored::file_names::{folder_of, is_uqff_name};
 use crate::stored::files::uqff_in;
@@ -30,7 +30,7 @@ pub struct Folder {
 }
 
 enum Weights {
-    Safetensors(Vec<(PathBuf, Mapped)>),
+    Safetensors(Vec<(PathBuf, MappedFile)>),
     /// All that UQFF files hold, in f32, and the first of them.
     Dequantized(PathBuf, Vec<OwnedTensor>),
 }
@@ -72,7 +72,7 @@ impl Folder {
             return Self::from_uqff(path);
         }
         if path.is_file() {
-            let weights = Weights::Safetensors(vec![(path.to_owned(), Mapped::open(path)?)]);
+            let weights = Weights::Safetensors(vec![(path.to_owned(), MappedFile::open(path)?)]);
             return Ok(Self { path: folder_of(path), weights });
         }
         let Some(names) = safetensors_in(path)? else {
@@ -86,7 +86,7 @@ impl Folder {
             };
             return Err(only_foreign(path).unwrap_or_else(missing));
         };
-        let open = |name: PathBuf| Mapped::open_regular(&name).map(|file| (name, file));
+        let open = |name: PathBuf| MappedFile::open_regular(&name).map(|file| (name, file));
         let parts = names.into_iter().map(open).collect::<Result<_>>()?;
         Ok(Self { path: path.to_owned(), weights: Weights::Safetensors(parts) })
     }

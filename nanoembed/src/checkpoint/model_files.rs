@@ -9,7 +9,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::Generation;
 
 use crate::error::{Error, Result};
-use crate::layer_names::Numbered;
+use crate::layer_names::LayerNumbering;
 use crate::stored::folder_weights::RESIDUAL;
 use crate::stored::{Contents, FileSet};
 
@@ -75,7 +75,7 @@ impl ModelFiles {
     }
 
     fn name_layers(&self, contents: &mut Contents<'_>, config: &Path) -> Result<()> {
-        let names = Numbered::from_config(config, contents.layers.len())?;
+        let names = LayerNumbering::from_config(config, contents.layers.len())?;
         for tensor in &mut contents.tensors {
             let (number, part) = tensor.name.split_once('.').unwrap_or((&tensor.name, "weight"));
             let number: Option<u32> = number.parse().ok();

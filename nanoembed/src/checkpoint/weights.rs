@@ -18,7 +18,7 @@ use super::tensor::{Elements, Tensor, sizes};
 use super::vocabulary::WordPieceVocabulary;
 use super::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::folder::prompts::Prompts;
 use crate::signature::foreign;
 use crate::sizes;
@@ -32,7 +32,7 @@ const COMPANIONS: [&str; 3] = [SCALE, COLUMN_SCALE, ZERO_POINT];
 /// An open file.
 pub struct WeightsFile {
     path: PathBuf,
-    bytes: Mapped,
+    bytes: MappedFile,
 }
 
 /// Refuses a decoder in a file of one of our formats, which only encoders are read from for
@@ -63,7 +63,7 @@ pub struct Beside<'p> {
 
 impl WeightsFile {
     pub fn open(path: &Path) -> Result<Self> {
-        Ok(Self { path: path.to_owned(), bytes: Mapped::open(path)? })
+        Ok(Self { path: path.to_owned(), bytes: MappedFile::open(path)? })
     }
 
     /// Reads settings and vocabulary, from the files `beside` where this one has none, and finds

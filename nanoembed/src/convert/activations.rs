@@ -21,7 +21,7 @@ use crate::convert::calibration::Calibration;
 use crate::convert::naming::{Naming, Place};
 use crate::convert::weights_file::{self, Storage, WeightType};
 use crate::error::{Error, Result};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::scratch;
 use crate::progress::{Observer, Progress};
 
@@ -93,7 +93,7 @@ impl Calibration {
 }
 
 /// The checkpoint as a `.weights` file that has no name and vanishes with its map.
-pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
+pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<MappedFile> {
     const NAME: &str = "a temporary file";
     let file = scratch::create().map_err(|error| Error::writing(NAME, &error))?;
     let mut writer = BufWriter::new(file);
@@ -108,7 +108,7 @@ pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<Mapped> {
     weights_file::write(&source, &storage, &metadata, &mut writer, NAME, &Progress::silent())?;
     let file = writer.into_inner().map_err(|error| Error::writing(NAME, error.error()))?;
     (&file).rewind().map_err(|error| Error::writing(NAME, &error))?;
-    Mapped::from_file(file).map_err(|error| Error::reading(NAME, &error))
+    MappedFile::from_file(file).map_err(|error| Error::reading(NAME, &error))
 }
 
 /// The sums of squares by place and column, and the number of rows.

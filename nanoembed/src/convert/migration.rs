@@ -12,7 +12,7 @@ use nanoembed_core::tensor::{Encoding, Weight};
 use super::targets::Item;
 use super::writing::{Job, Target, Writing, WrittenFile, check_beside, residual};
 use crate::error::{Error, Result};
-use crate::layer_names::{NamesFile, Numbered};
+use crate::layer_names::{LayerNumbering, NamesFile};
 use crate::progress::Observer;
 use crate::stored::{Contents, FileSet, Values};
 
@@ -147,9 +147,9 @@ impl Migration {
     }
 
     /// How the numbered layers are called.
-    fn names(&self, set: &FileSet, contents: &Contents<'_>) -> Result<Numbered> {
+    fn names(&self, set: &FileSet, contents: &Contents<'_>) -> Result<LayerNumbering> {
         if let Some(file) = &self.writing.names {
-            return NamesFile::read(file).map(Numbered::Named);
+            return NamesFile::read(file).map(LayerNumbering::Named);
         }
         let beside = set.folder().join("config.json");
         let config = self.writing.config.clone().or_else(|| beside.exists().then_some(beside));
@@ -162,7 +162,7 @@ impl Migration {
             .with_hint("give `--names FILE` (JSON `{\"0\": \"lm_head\", …}`), or, for Llama, Mistral, Qwen2, EmbeddingGemma and Qwen3-Embedding, `--config config.json`"));
         };
         let count = contents.layers.len();
-        let names = Numbered::from_config(&config, count)?;
+        let names = LayerNumbering::from_config(&config, count)?;
         names.check_count(count).map_err(|failure| failure.at(set.name()))?;
         for layer in &contents.layers {
             let number = layer.name.parse().unwrap_or(u32::MAX);
@@ -174,7 +174,7 @@ impl Migration {
     }
 }
 
-fn name_of_number(names: &Numbered, number: &str) -> Option<String> {
+fn name_of_number(names: &LayerNumbering, number: &str) -> Option<String> {
     names.name(number.parse().ok()?)
 }
 

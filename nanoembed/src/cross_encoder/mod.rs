@@ -16,7 +16,7 @@ use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::limits;
-use crate::open::opened::Opened;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::pool::Pool;
 use crate::progress::{Observer, Progress, Silent};
@@ -112,7 +112,7 @@ impl CrossEncoder {
         CrossEncoderOptions::default()
     }
 
-    pub(crate) fn from_opened(opened: &Opened, options: &CrossEncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(opened: &LoadedModel, options: &CrossEncoderOptions) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let other = || {
             Error::input(ErrorKind::OtherModel, "the model does not compare two texts")

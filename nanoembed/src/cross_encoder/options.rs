@@ -6,7 +6,7 @@ use super::CrossEncoder;
 use crate::error::Result;
 use crate::files::literal;
 use crate::limits::Limits;
-use crate::open::opened::Opened;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 
 /// How a model is to compare texts; everything that is not said is as its folder has it.
@@ -44,6 +44,6 @@ impl CrossEncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<CrossEncoder> {
-        CrossEncoder::from_opened(&Opened::within(source, &self.limits)?, self)
+        CrossEncoder::from_opened(&LoadedModel::within(source, &self.limits)?, self)
     }
 }

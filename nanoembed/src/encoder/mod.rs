@@ -32,7 +32,7 @@ use rayon::ThreadPool;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::folder::prompts::{Prefix, Prompts, Similarity};
-use crate::open::opened::Opened;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::open::text_source::TextSource;
 use backend::Backend;
@@ -126,7 +126,7 @@ impl Encoder {
         EncoderOptions::default()
     }
 
-    pub(crate) fn from_opened(opened: Opened, options: &EncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(opened: LoadedModel, options: &EncoderOptions) -> Result<Self> {
         let prompts = opened.prompts();
         let source = Arc::clone(opened.source());
         let backend = backend(opened, options)?;
@@ -255,7 +255,7 @@ fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
 }
 
 /// The opened model, ready to run as `options` say.
-fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
+fn backend(opened: LoadedModel, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
     if opened.is_causal() {
         return Ok(Box::new(CausalEncoder::new(opened.causal_to_embed()?, options)?));
     }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::files::literal;
 use crate::folder::prompts::Prefix;
 use crate::limits::Limits;
-use crate::open::opened::Opened;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 
 choices! {
@@ -148,6 +148,6 @@ impl EncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<Encoder> {
-        Encoder::from_opened(Opened::within(source, &self.limits)?, self)
+        Encoder::from_opened(LoadedModel::within(source, &self.limits)?, self)
     }
 }

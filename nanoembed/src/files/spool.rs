@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::scratch;
 
 /// Takes arrays, one after the other.
@@ -31,13 +31,13 @@ impl Spool {
     }
 
     /// All arrays, in memory as far as they are looked at.
-    pub fn finish(self) -> Result<Mapped> {
+    pub fn finish(self) -> Result<MappedFile> {
         let file = self.file.into_inner().map_err(|error| failed(&error.into_error()))?;
         let rewound = (|| {
             use std::io::Seek;
             let mut file = file;
             file.rewind()?;
-            Mapped::from_file(file)
+            MappedFile::from_file(file)
         })();
         rewound.map_err(|error| failed(&error))
     }

@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 #[cfg(not(target_os = "wasi"))]
 use memmap2::MmapMut;
 
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 
 /// Zeroed memory whose pages are allocated on first use. WebAssembly maps nothing, and all of it is
 /// allocated there.
@@ -36,11 +36,11 @@ impl Zeros {
     }
 
     /// The bytes as a read-only map.
-    pub(crate) fn finish(self) -> io::Result<Mapped> {
+    pub(crate) fn finish(self) -> io::Result<MappedFile> {
         #[cfg(not(target_os = "wasi"))]
-        return self.bytes.make_read_only().map(Mapped::Map);
+        return self.bytes.make_read_only().map(MappedFile::Map);
         #[cfg(target_os = "wasi")]
-        return Ok(Mapped::Read(self.bytes));
+        return Ok(MappedFile::Read(self.bytes));
     }
 }
 

@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, Result, name_of};
 use crate::files::on_disk::OnDisk;
 use crate::limits::Limits;
 use crate::open::causal::Causal;
-use crate::open::opened::Opened;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::units;
 
@@ -45,8 +45,8 @@ pub(crate) fn open_stored(path: &Path, limits: &Limits) -> Result<Causal> {
     let file = OnDisk::open(path)?;
     limits.check_file_bytes(file.len(), &name_of(path))?;
     let structure = structure::read(&file).map_err(|error| Error::in_file(name_of(path), error))?;
-    let opened =
-        Opened::from_source(Source::structure(name_of(path), structure)).and_then(Opened::causal);
+    let opened = LoadedModel::from_source(Source::structure(name_of(path), structure))
+        .and_then(LoadedModel::causal);
     let split = Kind::Core(ErrorKind::SplitFile);
     opened.and_then(|model| model.stored(file)).map_err(|error| match error.kind() == split {
         true => refuse(split, "is for models in one file, and this is a part of one")

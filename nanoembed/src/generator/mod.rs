@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::limits::Limits;
 use crate::open::causal::Causal;
-use crate::open::opened::Opened;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 
 pub use pieces::Pieces;
@@ -92,7 +92,7 @@ impl GeneratorOptions {
         let path = &*literal(path.as_ref());
         let causal = match self.memory {
             Some(_) => memory::open_stored(path, &self.limits)?,
-            None => Opened::within(Source::open(path)?, &self.limits)?.causal_to_generate()?,
+            None => LoadedModel::within(Source::open(path)?, &self.limits)?.causal_to_generate()?,
         };
         Ok(Generator(Arc::new(Inner { causal, options: self })))
     }
@@ -115,14 +115,14 @@ impl Generator {
     ///
     /// Fails if the file or its model is invalid.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
-        Self::from_opened(Opened::from_source(Source::from_bytes(bytes))?)
+        Self::from_opened(LoadedModel::from_source(Source::from_bytes(bytes))?)
     }
 
-    pub(crate) fn from_opened(opened: Opened) -> Result<Self> {
+    pub(crate) fn from_opened(opened: LoadedModel) -> Result<Self> {
         Self::with(opened, GeneratorOptions::default())
     }
 
-    pub(crate) fn with(opened: Opened, options: GeneratorOptions) -> Result<Self> {
+    pub(crate) fn with(opened: LoadedModel, options: GeneratorOptions) -> Result<Self> {
         Ok(Self(Arc::new(Inner { causal: opened.causal_to_generate()?, options })))
     }
 

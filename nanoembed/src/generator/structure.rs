@@ -11,7 +11,7 @@ use nanoembed_core::format::{amb, embd, gguf, sniff};
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::on_disk::OnDisk;
 use crate::files::zeros::Zeros;
 
@@ -19,7 +19,7 @@ use crate::files::zeros::Zeros;
 const PIECE: usize = 4096;
 
 /// The structure of an `.amb`, `.weights` or GGUF file; where data would be are zeros.
-pub(super) fn read(file: &OnDisk) -> Result<Mapped, CoreError> {
+pub(super) fn read(file: &OnDisk) -> Result<MappedFile, CoreError> {
     let too_large = CoreError::without_offset(ErrorKind::SizeOverflow);
     let length = usize::try_from(file.len()).map_err(|_| too_large)?;
     let image = Zeros::new(length).map_err(|_| too_large)?;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::files::spool::Spool;
-use crate::layer_names::{NamesFile, translated};
+use crate::layer_names::{NamesFile, translation};
 use crate::progress::{Observer, Progress};
 use crate::stored::{Contents, FileSet, Stored};
 
@@ -130,12 +130,12 @@ fn compare(
     let mut spool = Spool::new()?;
     let one_is_gguf = (a.format == Format::Gguf) != (b.format == Format::Gguf);
     let mut rename = |contents: &mut Contents<'_>| {
-        if one_is_gguf { translated::rename(contents, &mut spool) } else { Ok(Vec::new()) }
+        if one_is_gguf { translation::rename(contents, &mut spool) } else { Ok(Vec::new()) }
     };
     let (of_a, of_b) = (rename(&mut a)?, rename(&mut b)?);
     let spooled = spool.finish()?;
-    translated::replace(&mut a, &of_a, &spooled)?;
-    translated::replace(&mut b, &of_b, &spooled)?;
+    translation::replace(&mut a, &of_a, &spooled)?;
+    translation::replace(&mut b, &of_b, &spooled)?;
     tensors(&a, &b, observer)
 }
 

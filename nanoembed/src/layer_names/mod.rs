@@ -6,18 +6,18 @@
 //! | `names_file` | numbers and names as a user gives them |
 //! | `llama` | the names, order and shapes of Llama and its like |
 //! | `embedder` | the same of the embedding models that mistral.rs has |
-//! | `numbered` | the names of numbered layers, wherever they come from |
+//! | `numbering` | the names of numbered layers, wherever they come from |
 //! | `rows` | the order of rows that GGUF has for rotary attention |
-//! | `translated` | a GGUF file under the names of Hugging Face |
+//! | `translation` | a GGUF file under the names of Hugging Face |
 
 pub mod embedder;
 pub mod llama;
 pub mod names_file;
-mod numbered;
+mod numbering;
 pub mod rows;
-pub mod translated;
+pub mod translation;
 
 pub use embedder::Embedder;
 pub use llama::Llama;
 pub use names_file::NamesFile;
-pub use numbered::Numbered;
+pub use numbering::LayerNumbering;

@@ -5,11 +5,11 @@
 //! | `source` | where a model comes from: a path, bytes, the program |
 //! | `folder` | models in folders as on Hugging Face |
 //! | `causal` | a model that continues texts, and the files it borrows from |
-//! | `opened` | its content, detected once |
+//! | `loaded_model` | its content, detected once |
 //! | `text_source` | models of texts in folders and files |
 
 pub(crate) mod causal;
 pub(crate) mod folder;
-pub(crate) mod opened;
+pub(crate) mod loaded_model;
 pub mod source;
 pub(crate) mod text_source;

@@ -7,10 +7,10 @@ use super::folder::files::EncoderFolder;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::folder::texts::Allowed;
 use crate::stored::file_names::{is_safetensors, is_uqff_name};
-use crate::stored::{explained, gguf_parts};
+use crate::stored::{diagnosis, gguf_parts};
 
 /// Bytes at the start of a cache line, as the tensors in the file are relative to its start.
 #[cfg(model_is_built_in)]
@@ -69,7 +69,7 @@ impl Source {
             let name = folder.name();
             return Ok(Self { name, content: Content::Folder(Box::new(folder)) });
         }
-        let bytes = gguf_parts::whole(path, Mapped::open(path)?)?;
+        let bytes = gguf_parts::whole(path, MappedFile::open(path)?)?;
         Ok(Self { name: name_of(path), content: Content::Whole(bytes.into()) })
     }
 
@@ -79,7 +79,7 @@ impl Source {
     }
 
     /// The structure of the file called `name`, without its weights.
-    pub(crate) fn structure(name: String, bytes: Mapped) -> Self {
+    pub(crate) fn structure(name: String, bytes: MappedFile) -> Self {
         Self { name, content: Content::Whole(bytes.into()) }
     }
 
@@ -132,6 +132,6 @@ impl Source {
             Content::Bundle(_) | Content::Folder(_) => &[],
             Content::Whole(bytes) => bytes,
         };
-        explained::failure(&self.name, bytes, error)
+        diagnosis::failure(&self.name, bytes, error)
     }
 }

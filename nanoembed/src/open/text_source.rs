@@ -13,7 +13,7 @@ use crate::folder::prompts::Prompts;
 use crate::folder::texts::explained;
 use crate::open::folder::files::EncoderFolder;
 use crate::open::folder::tensor_fault;
-use crate::stored::explained::{failure as stored_failure, refusal_message};
+use crate::stored::diagnosis::{failure as stored_failure, refusal_message};
 
 /// A model of texts in a folder or a file that it borrows from.
 pub(crate) enum TextSource<'f> {

@@ -20,13 +20,13 @@ use super::entries::room;
 use super::file_names::{has_ending, is_uqff_name, joined, parts, shard_number, uqff_shards};
 use super::folder_weights::{own_folder, safetensors_in};
 use super::{Contents, Stored, Values};
-use super::{explained, gguf_parts, int8, uqff_set};
+use super::{diagnosis, gguf_parts, int8, uqff_set};
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 
 /// One file, or several shards of one model.
 pub struct FileSet {
-    files: Vec<(PathBuf, Mapped)>,
+    files: Vec<(PathBuf, MappedFile)>,
     /// The folder, if one was named instead of its files.
     given: Option<PathBuf>,
 }
@@ -69,13 +69,13 @@ impl FileSet {
     }
 
     fn from_paths(paths: Vec<PathBuf>) -> Result<Self> {
-        let open = |path: PathBuf| Mapped::open(&path).map(|file| (path, file));
+        let open = |path: PathBuf| MappedFile::open(&path).map(|file| (path, file));
         Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
     }
 
     /// Files that were not named by the user but found by the names of others.
     fn from_regular_paths(paths: Vec<PathBuf>) -> Result<Self> {
-        let open = |path: PathBuf| Mapped::open_regular(&path).map(|file| (path, file));
+        let open = |path: PathBuf| MappedFile::open_regular(&path).map(|file| (path, file));
         Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
     }
 
@@ -140,7 +140,7 @@ impl FileSet {
         let file =
             |index: usize| self.files.get(index).map(|(_, file)| &**file).unwrap_or_default();
         let fail = |index: usize| {
-            move |error| explained::failure(&self.name_of(index), file(index), error)
+            move |error| diagnosis::failure(&self.name_of(index), file(index), error)
         };
         let format =
             self.format().ok_or(CoreError::new(0, ErrorKind::UnknownFormat)).map_err(fail(0))?;

@@ -14,7 +14,7 @@ use nanoembed_core::owned::IoSink;
 
 use super::file_names::parts;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 
 /// The hint where the parts are not called or not there as they should be.
 pub(super) const HINT: &str = "put all parts into one folder under the names that they were made with, `NAME-00001-of-00003.gguf` and so on, or make one file of them with llama.cpp's `llama-gguf-split --merge FIRST OUT`";
@@ -33,12 +33,12 @@ pub fn split_of(file: &[u8]) -> Option<Split> {
 
 /// The model that the file at `path` holds or is a part of, in one file: `file` itself, or all
 /// parts put together in temporary storage.
-pub fn whole(path: &Path, file: Mapped) -> Result<Mapped> {
+pub fn whole(path: &Path, file: MappedFile) -> Result<MappedFile> {
     // Files under other names are refused where the model is opened.
     let split = parts(path).and_then(|_| split_of(&file));
     let Some(split) = split else { return Ok(file) };
     let paths = named_parts(path, split)?;
-    let files = paths.iter().map(|path| Mapped::open_regular(path)).collect::<Result<Vec<_>>>();
+    let files = paths.iter().map(|path| MappedFile::open_regular(path)).collect::<Result<Vec<_>>>();
     let files = files.map_err(|failure| failure.with_hint(HINT))?;
     let mut parsed = Vec::new();
     for (path, file) in paths.iter().zip(&files) {
@@ -107,7 +107,7 @@ pub fn check(files: &[Gguf<'_>], name: impl Fn(usize) -> String) -> Result<()> {
 }
 
 /// One file of the first part's metadata and all tensors.
-fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<Mapped> {
+fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<MappedFile> {
     let metadata: Vec<(&str, WriteValue<'_>)> = parts
         .first()
         .into_iter()
@@ -141,7 +141,7 @@ fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<Mapped> {
     rewound(file).map_err(failed)
 }
 
-fn rewound(mut file: std::fs::File) -> std::io::Result<Mapped> {
+fn rewound(mut file: std::fs::File) -> std::io::Result<MappedFile> {
     std::io::Seek::rewind(&mut file)?;
-    Mapped::from_file(file)
+    MappedFile::from_file(file)
 }

@@ -8,11 +8,11 @@
 //! | `folder_weights` | which files of a folder hold its weights |
 //! | `gguf_parts` | the parts of a split GGUF model |
 //! | `uqff_set` | which shards of UQFF are one set |
-//! | `explained` | errors in a file, with the name of the thing at fault |
+//! | `diagnosis` | errors in a file, with the name of the thing at fault |
 //! | `int8` | 8-bit codes whose scales are separate tensors |
 
+pub mod diagnosis;
 pub mod entries;
-pub mod explained;
 pub mod file_names;
 pub mod files;
 pub mod folder_weights;

@@ -20,7 +20,7 @@ use super::ipc_message::Place;
 use super::raw_text::raw_schema;
 use super::row_group_memory::allowed;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 
 /// The end of a file after the footer: its length and the magic number.
 const TRAILER_BYTES: usize = 10;
@@ -72,7 +72,7 @@ impl IpcTable {
         look: impl FnOnce(&Buffer) -> Result<IpcStructure, ArrowError>,
     ) -> Result<Self> {
         let name = name_of(path);
-        let file = crate::Bytes::from(Mapped::open_regular(path)?);
+        let file = crate::Bytes::from(MappedFile::open_regular(path)?);
         let buffer = Buffer::from(Bytes::from_owner(file));
         let IpcStructure { schema, version, messages } =
             look(&buffer).map_err(|error| super::unreadable(&name, &error))?;

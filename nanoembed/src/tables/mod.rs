@@ -20,7 +20,7 @@
 //! | `vectors` | columns of vectors and of their statuses |
 //! | `schema` | the columns of the output, and their metadata |
 //! | `job` | all of it together |
-//! | `output` | files being written: `unfinished` goes on where a run was interrupted |
+//! | `output` | files being written: `unfinished_file` goes on where a run was interrupted |
 //! | `row_group` | rows as the bytes of a row group, and many of these as a file |
 //!
 //! Memory is bounded by a group: [`GROUP_ROWS`](group::GROUP_ROWS) rows, or fewer with long texts
@@ -45,7 +45,7 @@ mod row_group_memory;
 mod rows;
 mod schema;
 mod text;
-mod unfinished;
+mod unfinished_file;
 mod vectors;
 
 pub use arrow_schema::SchemaRef;

@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 use super::row_group::{self, MAGIC, Placed};
 use super::schema::Facts;
-use super::unfinished::{Begun, Unfinished};
+use super::unfinished_file::{Begun, Unfinished};
 use crate::error::{Error, Result};
 use crate::files::new_file::{NewFile, check_replaceable, is_stream};
 

@@ -10,7 +10,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::policy::Policy;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::on_disk::OnDisk;
 use crate::signature::foreign;
 
@@ -29,7 +29,7 @@ pub struct WordFile<'b> {
 
 impl<'b> WordFile<'b> {
     /// Checks the structure of the file at `path`, whose bytes are these.
-    pub fn parse(path: &Path, bytes: &'b Mapped, policy: Policy) -> Result<Self> {
+    pub fn parse(path: &Path, bytes: &'b MappedFile, policy: Policy) -> Result<Self> {
         Self::new(name_of(path), bytes, policy)
     }
 

@@ -16,7 +16,7 @@
 // |---|---|
 // | `policy` | what is done with words that stand there twice or are not UTF-8 |
 // | `vocabulary` | words in the order of their rows, without duplicates |
-// | `finite` | what numbers a row may have |
+// | `number` | what numbers a row may have |
 // | `read` | one file a form: rows as they come, or a whole model |
 // | `write` | one file a form; `.fifu` by way of a spool for vectors, as words come first there |
 // | `convert` | from one form to another |
@@ -24,7 +24,7 @@
 // | `nearest`, `similar` | search in such a file |
 // | `accuracy` | how many analogies such a file answers |
 // | `vectors` | the file and its index together, to be kept |
-// | `derive`, `reconstruct`, `explicit` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
+// | `derivation`, `reconstruction`, `explicit_ngrams` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
 // | `listed_ngrams` | the n-grams of all words, in bounded memory and time |
 // | `suggestion` | words that are nearly the one that is missing |
 // | `train` | product quantisers: k-means, rotations |
@@ -34,7 +34,7 @@ pub mod accuracy;
 #[doc(hidden)]
 pub mod convert;
 #[doc(hidden)]
-pub mod derive;
+pub mod derivation;
 #[doc(hidden)]
 pub mod file;
 #[doc(hidden)]
@@ -44,31 +44,31 @@ pub mod nearest;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
-pub mod quantize;
+pub mod quantization;
+#[doc(hidden)]
+pub mod selection;
 #[doc(hidden)]
 pub mod similar;
 #[doc(hidden)]
 pub mod suggestion;
 #[doc(hidden)]
 pub mod train;
-#[doc(hidden)]
-pub mod write_selected;
 
-mod explicit;
-mod finite;
+mod explicit_ngrams;
 mod listed_ngrams;
+mod number;
 #[doc(hidden)]
 pub mod read;
-mod reconstruct;
+mod reconstruction;
 mod vectors;
 mod vocabulary;
 mod write;
 
 pub use convert::{Conversion, Report};
-pub use explicit::{Buckets, ExplicitNgrams};
+pub use explicit_ngrams::{Buckets, ExplicitNgrams};
 pub use policy::{OnBrokenUtf8, OnDuplicate, Policy};
-pub use quantize::{PqReport, Quantization};
-pub use reconstruct::Reconstruction;
+pub use quantization::{PqReport, Quantization};
+pub use reconstruction::Reconstruction;
 pub use train::product::RotationKind;
 pub use vectors::{Neighbour, Words, WordsOptions};
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::format::Format;
 use crate::error::{Error, Result};
 use crate::input::Item;
-use crate::output::kept::kept;
+use crate::output::members::kept;
 use crate::output::vector::{Numbers, Stored, bytes, numpy_name};
 use crate::output::{json, npy};
 

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::input::{InputArgs, Texts};
 use crate::output::create;
 use crate::output::form::form_of;
-use crate::output::truncated::{Limits, Truncated};
+use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 use format::Format;
 use lines::Output;

@@ -13,7 +13,7 @@ use super::Embed;
 use super::format::Format;
 use crate::error::{Error, Result};
 use crate::input::{ID, Item, LeftOut, LineFormat, OnError, Texts};
-use crate::output::truncated::{Limits, Truncated};
+use crate::output::truncation::{Limits, Truncated};
 use crate::progress::{Terminal, say_done};
 use crate::streams::{self, say};
 

@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
-use nanoembed::{Role, Similarity, shown, similarity};
+use nanoembed::{Role, Similarity, escape, similarity};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::args::{EmbedderArgs, count, number};
 use crate::error::{Error, Result, name_of};
 use crate::input::{FormArgs, LineFormat, OnError, file_bytes, hint_at_json};
-use crate::output::kept::kept;
 use crate::output::lines::LineWriter as Output;
-use crate::output::truncated::{Limits, Truncated, warn_of_question};
+use crate::output::members::kept;
+use crate::output::truncation::{Limits, Truncated, warn_of_question};
 use crate::progress::Reading;
 use passages::Passages;
 
@@ -239,7 +239,7 @@ impl Search {
             let style = Style::new().bold().fg_color(Some(color.into()));
             let mut parts = text.split('\n');
             let score = format_args!("{style}{similarity:>6.3}{style:#}  ");
-            let line = format!("{:>digits$}", shown::line(&line));
+            let line = format!("{:>digits$}", escape::line(&line));
             let own = format_args!("{score}{dim}{line}{dim:#}  ");
             lines.text_after(own, parts.next().unwrap_or_default())?;
             let indent = " ".repeat(digits + 9);

@@ -5,7 +5,7 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 use serde_json::{Value, json};
 
-use super::added::{AddedToken, AddedTokens};
+use super::added_tokens::{AddedToken, AddedTokens};
 use crate::checkpoint::vocabulary::SPECIAL;
 use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;

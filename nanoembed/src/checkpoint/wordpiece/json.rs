@@ -14,7 +14,7 @@ use nanoembed_core::token::spec::{
     Vocabulary, WordPiece,
 };
 
-use super::added::{AddedToken, AddedTokens};
+use super::added_tokens::{AddedToken, AddedTokens};
 use crate::error::{Error, Result, name_of};
 use crate::folder::texts::explained;
 

@@ -11,7 +11,7 @@
 //! Where `tokenizer.json` and `tokenizer_config.json` differ in normalisation, the class decides:
 //! BERT's class follows the latter, a general one the former.
 
-mod added;
+mod added_tokens;
 mod config;
 mod json;
 
@@ -23,7 +23,7 @@ use nanoembed_core::ErrorKind;
 use super::vocabulary::{SPECIAL, WordPieceVocabulary, from_text};
 use crate::error::{Error, Result, name_of};
 use crate::folder::texts::FolderTexts;
-use added::{AddedToken, AddedTokens};
+use added_tokens::{AddedToken, AddedTokens};
 use config::TokenizerConfig;
 use json::{Normalizer, TokenizerJson};
 

@@ -19,13 +19,13 @@ use crate::checkpoint::vocabulary::WordPieceVocabulary;
 use crate::checkpoint::weights::{decoder_is_final, text_model_is_final};
 use crate::checkpoint::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::folder::prompts::Prompts;
 
 /// An open file and the tensors of its encoder, as f32 in bytes.
 pub struct AmbFile {
     path: PathBuf,
-    bytes: Mapped,
+    bytes: MappedFile,
     tensors: Vec<(String, Vec<usize>, Vec<u8>)>,
     left_out: Vec<String>,
     config: BertConfig,
@@ -33,7 +33,7 @@ pub struct AmbFile {
 
 impl AmbFile {
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = Mapped::open(path)?;
+        let bytes = MappedFile::open(path)?;
         let failed = |error| Error::in_file(name_of(path), error);
         let amb = Amb::parse(&bytes, Mode::Lenient).map_err(failed)?;
         if ModelSource::Amb(amb).is_causal() {

@@ -4,7 +4,7 @@ use super::Conversion;
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::weights_file::WrittenModel;
 use crate::error::{Error, Result};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::NewFile;
 use crate::progress::{Observer, Progress};
 
@@ -25,7 +25,8 @@ impl Conversion {
         let written = write((&name, &mut file), &progress)?;
         drop(progress);
         if let Some(file) = file.written()? {
-            let bytes = Mapped::from_file(file).map_err(|error| Error::reading(&name, &error))?;
+            let bytes =
+                MappedFile::from_file(file).map_err(|error| Error::reading(&name, &error))?;
             check(&name, &bytes)?;
         }
         file.commit()?;

@@ -26,7 +26,7 @@ use crate::checkpoint::wordpiece::FolderTokenizer;
 use crate::convert::amb::source::AmbFile;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::folder::json_file::read_json;
 
 /// An encoder on its way into a GGUF file.
@@ -74,7 +74,7 @@ impl Encoder {
     }
 
     fn from_weights(path: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
-        let bytes = Mapped::open(path)?;
+        let bytes = MappedFile::open(path)?;
         let refuse = |error| Error::in_file(name_of(path), error);
         let file = Embd::parse(&bytes, Mode::Lenient).map_err(refuse)?;
         if embd_is_decoder(&file) {
@@ -90,7 +90,7 @@ impl Encoder {
     }
 
     fn from_amb(path: &Path) -> Result<Option<Facts>> {
-        let bytes = Mapped::open(path)?;
+        let bytes = MappedFile::open(path)?;
         let file = Amb::parse(&bytes, Mode::Lenient)
             .map_err(|error| Error::in_file(name_of(path), error))?;
         if ModelSource::Amb(file).is_causal() {

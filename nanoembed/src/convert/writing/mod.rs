@@ -7,24 +7,24 @@
 //! | `names` | from the names and row orders of one format to those of another |
 //! | `decoder_keys` | what GGUF says of decoder_keys positions |
 //! | `windows` | GGUF's keys of windows, and of the factor of scores |
-//! | `to_uqff`, `to_gguf`, `to_safetensors` | tensors of each format; those it does not hold go elsewhere or are converted |
+//! | `uqff`, `gguf`, `safetensors` | tensors of each format; those it does not hold go elsewhere or are converted |
 //! | `encoder`, `decoder_tokenizer`, `metadata` | metadata of a GGUF file about a model and its tokenizer |
 //! | `family` | the same of encoders of other families |
-//! | `beside` | files with settings that the weights' format lacks |
+//! | `companion_files` | files with settings that the weights' format lacks |
 //! | `residual` | the tensors beside a UQFF file |
 
-mod beside;
+mod companion_files;
 mod decoder_keys;
 mod decoder_tokenizer;
 mod encoder;
 mod family;
+mod gguf;
 mod metadata;
 pub mod names;
 mod options;
 mod residual;
-mod to_gguf;
-mod to_safetensors;
-mod to_uqff;
+mod safetensors;
+mod uqff;
 mod windows;
 
 use std::path::{Path, PathBuf};
@@ -36,13 +36,13 @@ use nanoembed_core::tensor::Dtype;
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::Fallback;
 use crate::error::Result;
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::keep_inputs;
 use crate::files::spool::Place;
 use crate::files::spool::Spool;
 use crate::progress::{Observer, Progress};
 
-pub use beside::{check_beside, residual};
+pub use companion_files::{check_beside, residual};
 pub use options::{SHARD_BYTES, Target, Writing};
 
 /// Tensors to be written, and where they come from.
@@ -87,7 +87,7 @@ impl Writing {
         let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
         if let Some(family) = self.family(job)? {
             let progress = Progress::bytes(observer, "writing", total);
-            return to_gguf::write_family(job, &family, items, (&progress, observer));
+            return gguf::write_family(job, &family, items, (&progress, observer));
         }
         let encoder = self.encoder(job)?;
         if let Some(encoder) = &encoder {
@@ -96,7 +96,7 @@ impl Writing {
                 observer.note(&format!("left out: {}", left_out.join(", ")));
             }
             let progress = Progress::bytes(observer, "writing", total);
-            return to_gguf::write_encoder(job, encoder, items, (&progress, observer));
+            return gguf::write_encoder(job, encoder, items, (&progress, observer));
         }
         let plan = names::plan(self, job, &items)?;
         let items = plan.without_copies(job, items);
@@ -106,12 +106,12 @@ impl Writing {
         let items = plan.renamed(items, &places, &spooled)?;
         let progress = Progress::bytes(observer, "writing", total);
         match job.target {
-            Target::Uqff12 | Target::Uqff02 => to_uqff::write(self, job, &plan, &items, observer),
-            Target::Gguf => to_gguf::write(self, job, &plan, items, (&progress, observer)),
+            Target::Uqff12 | Target::Uqff02 => uqff::write(self, job, &plan, &items, observer),
+            Target::Gguf => gguf::write(self, job, &plan, items, (&progress, observer)),
             Target::Safetensors => {
-                let mut written = to_safetensors::write(job.output, &items, &progress)?;
+                let mut written = safetensors::write(job.output, &items, &progress)?;
                 if job.output != Path::new("-") && !self.keep_names {
-                    written.extend(beside::bring(job, observer)?);
+                    written.extend(companion_files::bring(job, observer)?);
                 }
                 Ok(written)
             }
@@ -155,6 +155,6 @@ fn size_of(path: &Path) -> WrittenFile {
 }
 
 /// The bytes at `place`.
-fn spooled<'s>(bytes: &'s Mapped, place: &Place) -> &'s [u8] {
+fn spooled<'s>(bytes: &'s MappedFile, place: &Place) -> &'s [u8] {
     bytes.get(place.clone()).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ use super::decoder_keys::DecoderKeys;
 use super::{Changed, Job, Places, Target, Writing, spooled};
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::spool::Spool;
 use crate::layer_names::rows::{To, reorder};
 use crate::layer_names::{Llama, NamesFile};
@@ -106,7 +106,7 @@ fn known_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Llama>> {
         return Llama::from_config(config).map(Some);
     }
     if let Some(like) = &writing.like {
-        let file = Mapped::open(like)?;
+        let file = MappedFile::open(like)?;
         let gguf = Gguf::parse(&file, Mode::Lenient)
             .map_err(|error| Error::in_file(name_of(like), error))?;
         return Ok(Llama::from_gguf(&gguf, &name_of(like)).ok());
@@ -189,7 +189,7 @@ impl Plan {
         &self,
         items: Vec<Item<'a>>,
         places: &Places,
-        bytes: &'a Mapped,
+        bytes: &'a MappedFile,
     ) -> Result<Vec<Item<'a>>> {
         let changed = items.into_iter().zip(places).map(|(mut item, place)| {
             if let Some(Changed { place, dtype }) = place {

@@ -5,7 +5,7 @@
 //! killed leaves its files: the next that writes to the folder removes them. Pipes and devices have
 //! nothing to keep whole: they are written to.
 
-mod abandoned;
+mod abandoned_files;
 pub mod folder;
 
 use std::fs::{File, Metadata, OpenOptions, Permissions};
@@ -216,9 +216,10 @@ fn folder_of(target: &Path) -> &Path {
 /// A file that shall become `target`, with the permissions of the one that it replaces.
 fn temporary(target: &Path, own: &[PathBuf]) -> io::Result<NamedTempFile> {
     let folder = folder_of(target);
-    abandoned::remove(folder, own);
-    let prefix = abandoned::prefix();
-    let file = builder(0o666).prefix(&prefix).suffix(abandoned::SUFFIX).tempfile_in(folder)?;
+    abandoned_files::remove(folder, own);
+    let prefix = abandoned_files::prefix();
+    let file =
+        builder(0o666).prefix(&prefix).suffix(abandoned_files::SUFFIX).tempfile_in(folder)?;
     // Kept as long as this process lives. Where files cannot be locked, nobody can tell that one is
     // abandoned.
     let _ = file.as_file().try_lock();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::tensors::{Tensor, Totals};
 use crate::error::{Error, Result, name_of};
-use crate::stored::{FileSet, explained, gguf_parts};
+use crate::stored::{FileSet, diagnosis, gguf_parts};
 
 /// Arrays up to this length are shown whole, longer ones by their length.
 const SHOWN_ELEMENTS: u64 = 16;
@@ -47,7 +47,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<GgufSummary> {
     let mut parts = Vec::new();
     for (path, file) in set.iter() {
         let parsed = Gguf::parse(file, Mode::Lenient);
-        parts.push(parsed.map_err(|error| explained::failure(&name_of(path), file, error))?);
+        parts.push(parsed.map_err(|error| diagnosis::failure(&name_of(path), file, error))?);
     }
     gguf_parts::check(&parts, |index| set.name_of(index))?;
     let tensors: Vec<Tensor> =

@@ -11,7 +11,7 @@ use super::tensors::{Tensor, Totals};
 use crate::error::{Result, name_of};
 use crate::stored::entries::room;
 use crate::stored::folder_weights::own_folder;
-use crate::stored::{FileSet, explained};
+use crate::stored::{FileSet, diagnosis};
 
 /// The description of safetensors files. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
@@ -36,7 +36,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<SafetensorsSummary> {
     for (path, file) in set.iter() {
         let mut room = room(file);
         let parsed = Safetensors::parse(file, Mode::Lenient, &mut room)
-            .map_err(|error| explained::failure(&name_of(path), file, error))?;
+            .map_err(|error| diagnosis::failure(&name_of(path), file, error))?;
         tensors.extend(parsed.tensors().map(|tensor| {
             let tensor = Tensor::from(tensor.header());
             Tensor { name: meant(&tensor.name), ..tensor }

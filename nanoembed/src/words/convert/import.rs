@@ -9,8 +9,8 @@ use nanoembed_core::subword::Subwords;
 use super::{Job, Report, Target};
 use crate::error::{Error, Result};
 use crate::signature::word_form::Form;
-use crate::words::finite;
 use crate::words::metadata;
+use crate::words::number;
 use crate::words::policy::OnDuplicate;
 use crate::words::read::WordRows;
 use crate::words::read::fasttext::FastText;
@@ -97,11 +97,11 @@ impl Job<'_> {
     /// Normalises a word's row, if that is wanted, and returns its length; `place` puts the row's
     /// place into a failure.
     fn take_length(&self, row: &mut [f32], place: impl Fn(Error) -> Error) -> Result<Option<f32>> {
-        finite::check(row, &place)?;
+        number::check(row, &place)?;
         if self.options.no_normalize {
             return Ok(None);
         }
-        finite::normalized(row, place).map(Some)
+        number::normalized(row, place).map(Some)
     }
 
     /// Rows as they come: vectors wait in a spool while their words are gathered.
@@ -194,7 +194,7 @@ impl Job<'_> {
             }
             for bucket in 0..u32::try_from(subwords).unwrap_or(0) {
                 model.bucket(bucket, &mut row);
-                finite::check(&row, |failure| {
+                number::check(&row, |failure| {
                     failure.at(input).at(format_args!("bucket {bucket}"))
                 })?;
                 writer.data(&bytes_of(&row))?;

@@ -11,13 +11,13 @@ use std::path::Path;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
 
-use super::derive;
+use super::derivation;
 use super::file::WordFile;
 use super::metadata;
 use super::policy::Policy;
 use super::read::start::Start;
 use crate::error::{Error, Result};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::NewFile;
 use crate::files::promise::check_promise;
 use crate::files::scratch;
@@ -113,7 +113,7 @@ impl<'c> Started<'c> {
                 let text = opened.file.metadata().unwrap_or("");
                 let text = metadata::edited(text, entries)?;
                 let text = Some(&text[..]).filter(|text| !text.is_empty());
-                derive::copy(&opened, text, (&mut file, &name))?;
+                derivation::copy(&opened, text, (&mut file, &name))?;
                 Report { words: opened.file.words().len() as u64, ..Report::default() }
             }
             (Form::Finalfusion, _) => {
@@ -145,7 +145,7 @@ pub(super) fn as_finalfusion(
     path: &Path,
     options: &WordOptions,
     observer: &dyn Observer,
-) -> Result<Mapped> {
+) -> Result<MappedFile> {
     let form = start.form().ok_or_else(|| start.unknown())?;
     if form == Form::Finalfusion {
         return start.into_mapped(path);
@@ -207,12 +207,12 @@ impl Job<'_> {
         input: &Path,
         from: Form,
         name: &str,
-    ) -> Result<(Report, Mapped)> {
+    ) -> Result<(Report, MappedFile)> {
         let failed = |error| Error::writing(name, &error);
         let mut file = scratch::create().map_err(failed)?;
         let report = self.import(start, input, from, (&mut file, name))?;
         std::io::Seek::rewind(&mut file).map_err(failed)?;
-        let bytes = Mapped::from_file(file).map_err(|error| Error::reading(name, &error))?;
+        let bytes = MappedFile::from_file(file).map_err(|error| Error::reading(name, &error))?;
         Ok((report, bytes))
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::scratch;
 use crate::signature::foreign;
 use crate::signature::word_form::{Form, HEAD_BYTES};
@@ -68,16 +68,16 @@ impl<'f> Start<'f> {
     }
 
     /// The whole file, mapped; what comes through a pipe goes into an unnamed temporary file first.
-    pub fn into_mapped(self, path: &Path) -> Result<Mapped> {
+    pub fn into_mapped(self, path: &Path) -> Result<MappedFile> {
         if path != Path::new("-") {
-            return Mapped::open(path);
+            return MappedFile::open(path);
         }
         let name = self.name.clone();
-        let spooled = (|| -> io::Result<Mapped> {
+        let spooled = (|| -> io::Result<MappedFile> {
             let mut file = scratch::create()?;
             io::copy(&mut self.into_stream(), &mut file)?;
             io::Seek::rewind(&mut file)?;
-            Mapped::from_file(file)
+            MappedFile::from_file(file)
         })();
         spooled.map_err(|error| Error::reading(name, &error))
     }

@@ -21,12 +21,12 @@ const READ_UP_TO: u64 = 64 << 10;
 const CAN_MAP: bool = cfg!(not(target_os = "wasi"));
 
 /// A whole file in memory.
-pub enum Mapped {
+pub enum MappedFile {
     Map(Mmap),
     Read(Vec<u8>),
 }
 
-impl Mapped {
+impl MappedFile {
     /// Opens `path`, a regular file; `-` reads all of stdin.
     pub fn open(path: &Path) -> Result<Self> {
         let opened = if path == Path::new("-") { Self::stdin() } else { Self::file(path) };
@@ -69,7 +69,7 @@ impl Mapped {
     }
 }
 
-impl Deref for Mapped {
+impl Deref for MappedFile {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::derive;
+use super::derivation;
 use super::file::WordFile;
 use super::policy::Policy;
 use crate::error::Result;
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::NewFile;
 
 /// The hashed n-grams of a `.fifu` file on their way to a list of those that its words have. Buckets
@@ -49,11 +49,11 @@ impl ExplicitNgrams {
     /// Fails if the input is invalid, its vocabulary has no buckets, or the output cannot be
     /// written.
     pub fn run(&self) -> Result<Buckets> {
-        let bytes = Mapped::open(&self.input)?;
+        let bytes = MappedFile::open(&self.input)?;
         let opened = WordFile::parse(&self.input, &bytes, self.policy)?;
         let mut file = NewFile::create(&self.output, true)?;
         let name = file.name();
-        let [total, used] = derive::bucket_to_explicit(&opened, (&mut file, &name))?;
+        let [total, used] = derivation::bucket_to_explicit(&opened, (&mut file, &name))?;
         file.commit()?;
         Ok(Buckets { total, used })
     }

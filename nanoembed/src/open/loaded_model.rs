@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 use crate::folder::prompts::Prompts;
 use crate::limits::Limits;
 
-/// A model's files and their contents. Borrowers stay together with [`Opened::source`].
-pub(crate) struct Opened {
+/// A model's files and their contents. Borrowers stay together with [`LoadedModel::source`].
+pub(crate) struct LoadedModel {
     // Declared before `source`, which it borrows from.
     parsed: Parsed<'static>,
     source: Arc<Source>,
@@ -36,7 +36,7 @@ enum Parsed<'f> {
     Other(&'f Bytes, Option<Format>),
 }
 
-impl Opened {
+impl LoadedModel {
     /// Looks into a model's files, if they are not larger than `limits` allow.
     pub(crate) fn within(source: Source, limits: &Limits) -> Result<Self> {
         limits.check_file_bytes(source.bytes(), source.name())?;

@@ -8,7 +8,7 @@ use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 
 use super::names::{Plan, config_path};
 use super::residual::Residual;
-use super::{Job, Target, Writing, WrittenFile, beside, size_of};
+use super::{Job, Target, Writing, WrittenFile, companion_files, size_of};
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::{Layers, Shards, report};
 use crate::error::{Error, Result};
@@ -72,7 +72,7 @@ pub(super) fn write(
     }
     let mut written: Vec<WrittenFile> = shards.paths.iter().map(|path| size_of(path)).collect();
     written.extend(residual.as_deref().map(size_of));
-    written.extend(beside::bring(job, observer)?);
+    written.extend(companion_files::bring(job, observer)?);
     Ok(written)
 }
 

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use nanoembed_core::format::finalfusion::Storage;
 
-use super::derive;
+use super::derivation;
 use super::file::WordFile;
 use super::policy::Policy;
 use crate::error::{Error, Result};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::NewFile;
 use crate::progress::{Observer, Progress};
 
@@ -41,7 +41,7 @@ impl Reconstruction {
     /// Fails if the input is invalid, its vectors are not quantised, or the output cannot be
     /// written.
     pub fn run(&self, observer: &dyn Observer) -> Result<()> {
-        let bytes = Mapped::open(&self.input)?;
+        let bytes = MappedFile::open(&self.input)?;
         let opened = WordFile::parse(&self.input, &bytes, self.policy)?;
         let storage = &opened.file.layout().storage;
         if matches!(storage, Storage::Array(_)) {
@@ -52,7 +52,7 @@ impl Reconstruction {
         let row_bytes = u64::from(storage.cols()) * 4;
         let total = storage.rows().saturating_mul(row_bytes);
         let progress = Progress::bytes(observer, "reconstructing", total);
-        derive::reconstruct(&opened, (&mut file, &name), || progress.advance(row_bytes))?;
+        derivation::reconstruct(&opened, (&mut file, &name), || progress.advance(row_bytes))?;
         drop(progress);
         file.commit()
     }

@@ -18,7 +18,7 @@ use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
 use crate::convert::targets::gguf::write as write_file;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::spool::Spool;
 use crate::progress::{Observer, Progress};
 use crate::stored::{Stored, Values};
@@ -49,7 +49,7 @@ pub(super) fn write(
         held.retain(|item| !is_table(&item.name) && !keys.has(&item.name));
         held.extend(keys.tensors()?);
     }
-    let like = writing.like.as_ref().map(|path| Mapped::open(path)).transpose()?;
+    let like = writing.like.as_ref().map(|path| MappedFile::open(path)).transpose()?;
     let like = match (&like, &writing.like) {
         (Some(file), Some(path)) => Some(
             Gguf::parse(file, Mode::Lenient)
@@ -209,7 +209,7 @@ fn as_floats(
 fn held<'a>(
     items: Vec<Item<'a>>,
     encoded: &[Option<Encoded>],
-    spooled: &'a Mapped,
+    spooled: &'a MappedFile,
     observer: &dyn Observer,
 ) -> Result<Vec<Item<'a>>> {
     let mut held: Vec<Item<'_>> = Vec::new();

@@ -9,14 +9,14 @@ use nanoembed_core::words::{DROPPED, Memory, Words, is_dropped, normalize};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
-use super::derive;
+use super::derivation;
 use super::file::WordFile;
 use super::policy::Policy;
 use super::train::Numbers;
 use super::train::product::{Quantizer, RotationKind, Spec};
 use super::write::fifu::bytes_of;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::NewFile;
 use crate::progress::{Observer, Progress};
 use crate::signature::foreign;
@@ -140,7 +140,7 @@ impl Quantization {
     /// Fails if the input is invalid, its vectors are quantised already, or the output cannot be
     /// written.
     pub fn run(&self, observer: &dyn Observer) -> Result<PqReport> {
-        let bytes = Mapped::open(&self.input)?;
+        let bytes = MappedFile::open(&self.input)?;
         match sniff(bytes.get(..SNIFF_BYTES).unwrap_or(&bytes)) {
             Some(Format::Finalfusion) => self.quantize(&bytes, observer),
             Some(format) => Err(Error::usage(format!(
@@ -155,7 +155,7 @@ impl Quantization {
         }
     }
 
-    fn quantize(&self, bytes: &Mapped, observer: &dyn Observer) -> Result<PqReport> {
+    fn quantize(&self, bytes: &MappedFile, observer: &dyn Observer) -> Result<PqReport> {
         let opened = WordFile::parse(&self.input, bytes, self.policy)?;
         let storage = opened.file.layout().storage;
         if matches!(storage, Storage::Quantized(_)) {
@@ -189,7 +189,7 @@ impl Quantization {
             projection: quantizer.rotation.is_some(),
             norms: self.norms,
         };
-        derive::with_storage(&opened, storage, (&mut file, &name), |writer| {
+        derivation::with_storage(&opened, storage, (&mut file, &name), |writer| {
             if let Some(rotation) = &quantizer.rotation {
                 writer.data(&bytes_of(&rotation.rows))?;
             }

@@ -9,13 +9,13 @@ use super::{Embedder, Llama, NamesFile};
 use crate::error::{Error, Result, name_of};
 
 /// Where names come from.
-pub enum Numbered {
+pub enum LayerNumbering {
     Named(NamesFile),
     Decoder(Llama),
     Embedder(Embedder),
 }
 
-impl Numbered {
+impl LayerNumbering {
     /// By the `config.json` of a model of which `count` layers are there. Some families are decoders
     /// and embedding models, which have no output layer.
     pub fn from_config(config: &Path, count: usize) -> Result<Self> {

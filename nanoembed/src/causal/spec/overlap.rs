@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 /// Tells whether an added token overlaps others.
 #[derive(Default)]
-pub(super) struct Apart<'t> {
+pub(super) struct Overlap<'t> {
     all: HashSet<&'t [u8]>,
     starts: HashSet<&'t [u8]>,
     /// The bytes that they start with, and the bytes after those.
@@ -12,7 +12,7 @@ pub(super) struct Apart<'t> {
     further: HashSet<u8>,
 }
 
-impl<'t> Apart<'t> {
+impl<'t> Overlap<'t> {
     pub(super) fn from(tokens: &'t [String]) -> Self {
         let mut apart = Self::default();
         for token in tokens.iter().map(String::as_bytes) {
