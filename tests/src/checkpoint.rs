@@ -1,4 +1,4 @@
-//! Folders of encoders under `tests/data/models`, as they lie on the hub, and what they must give.
+//! Folders of encoders under `tests/data/models`, as on the hub, and their expected results.
 
 use std::borrow::Cow;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
-use nanoembed_core::model::{FamilyModel, SliceWeights, Ways, Weights, read_config};
+use nanoembed_core::model::{FamilyModel, PoolingModes, SliceWeights, Weights, read_config};
 use nanoembed_core::owned::folder::{HeadModule, Modules};
 use nanoembed_core::owned::{DenseLayer, HeadPart, Recipe};
 use nanoembed_core::text::json;
@@ -15,7 +15,7 @@ use serde_json::Value;
 /// A folder of an encoder.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// Where it lies.
+    /// Its path.
     pub folder: PathBuf,
 }
 
@@ -39,7 +39,7 @@ const ENCODERS: [&str; 17] = [
     "xlmr_reranker",
 ];
 
-/// What a text or a pair of texts must give.
+/// The expected result for a text or a pair of texts.
 #[derive(Clone, Debug)]
 pub struct Expected {
     /// Token ids, special tokens included.
@@ -50,7 +50,7 @@ pub struct Expected {
     pub values: Vec<f32>,
 }
 
-/// A file of weights and where its tensors lie.
+/// A file of weights and the headers of its tensors.
 #[derive(Debug)]
 pub struct File {
     bytes: Vec<u8>,
@@ -69,11 +69,11 @@ impl File {
         Self { bytes, entries: vec![Entry::default(); 400] }
     }
 
-    /// What `use_weights` makes of the weights.
+    /// Calls `use_weights` with the weights.
     ///
     /// # Panics
     ///
-    /// If the file is wrong.
+    /// If the file is invalid.
     pub fn with<R>(&self, use_weights: impl FnOnce(&dyn AllWeights) -> R) -> R {
         let mut entries = self.entries.clone();
         let file = Safetensors::parse(&self.bytes, Mode::Strict, &mut entries).expect("weights");
@@ -82,7 +82,7 @@ impl File {
     }
 }
 
-/// Weights that threads may share.
+/// Weights that threads can share.
 pub trait AllWeights: Weights + Sync {}
 
 impl<W: Weights + Sync> AllWeights for W {}
@@ -106,17 +106,17 @@ impl Checkpoint {
         self.folder.file_name().unwrap_or_default().to_string_lossy()
     }
 
-    /// A file's text, if it is there.
+    /// The text of a file, if it exists.
     #[must_use]
     pub fn text(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.folder.join(path)).ok()
     }
 
-    /// What one of its `config.json`s says.
+    /// The model described by one of its `config.json`s.
     ///
     /// # Panics
     ///
-    /// If it is refused.
+    /// If it is rejected.
     #[must_use]
     pub fn model(&self, config: &str) -> FamilyModel {
         let text = self.text(config).expect("a config.json");
@@ -130,11 +130,11 @@ impl Checkpoint {
         File::read(&self.folder.join("model.safetensors"))
     }
 
-    /// What follows the transformer; nothing in folders without `modules.json`.
+    /// The modules after the transformer; empty in folders without `modules.json`.
     ///
     /// # Panics
     ///
-    /// If it is refused.
+    /// If they are rejected.
     #[must_use]
     pub fn recipe(&self) -> Recipe {
         let texts = |path: &str| Ok(self.text(path).map(Cow::Owned));
@@ -153,15 +153,15 @@ impl Checkpoint {
             pooling: modules
                 .pooling
                 .iter()
-                .flat_map(|it| it.ways.iter().copied())
-                .collect::<Ways>(),
+                .flat_map(|it| it.modes.iter().copied())
+                .collect::<PoolingModes>(),
             head: head.collect::<Result<_, _>>().expect("dense layers"),
             normalize: modules.normalize,
             ..Recipe::default()
         }
     }
 
-    /// The texts of `expected.json`, and what they must give.
+    /// The texts of `expected.json`, and their expected results.
     ///
     /// # Panics
     ///

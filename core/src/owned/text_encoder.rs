@@ -8,8 +8,8 @@ use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::{filled, reserved};
 use crate::model::{
     Batch, Classifier, ClassifierModel, Config, Dense, DenseActivation, FamilyModel, HeadLayer,
-    HeadNorm, Layer, Matrix, Observer, Parallel, Plan, Prefixed, Run, TextEmbedding, Transformer,
-    Ways, Weights, Workspace, as_said_at,
+    HeadNorm, Layer, Matrix, Observer, Parallel, Plan, PoolingModes, Prefixed, Run, TextEmbedding,
+    Transformer, Weights, Workspace, check_presence_at,
 };
 use crate::tensor::{Dtype, TensorHeader};
 
@@ -22,7 +22,7 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recipe {
     /// How they are pooled.
-    pub pooling: Ways,
+    pub pooling: PoolingModes,
     /// Layers after that, the first first.
     pub head: Vec<HeadPart>,
     /// Whether what comes out is scaled to length 1.
@@ -190,9 +190,9 @@ fn find(weights: &(impl Weights + ?Sized), name: &str, kind: &str) -> Result<Opt
 fn find_bias(
     weights: &(impl Weights + ?Sized),
     name: &str,
-    is_said: bool,
+    is_expected: bool,
 ) -> Result<Option<Place>> {
-    as_said_at(find(weights, name, ".bias")?, is_said, |place| place.offset)
+    check_presence_at(find(weights, name, ".bias")?, is_expected, |place| place.offset)
 }
 
 fn values(weights: &(impl Weights + ?Sized), place: &Place) -> Result<Vec<f32>> {

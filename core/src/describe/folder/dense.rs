@@ -12,31 +12,31 @@ pub struct DenseSettings {
     pub inputs: usize,
     /// Elements of its output.
     pub outputs: usize,
-    /// Whether it has a bias.
+    /// True if it has a bias.
     pub bias: bool,
-    /// What is applied to its output.
+    /// The activation of its output.
     pub activation: DenseActivation,
-    /// True if its output is the scores of classes, which ends the model.
+    /// True if its output is class scores, which ends the model.
     pub gives_scores: bool,
 }
 
 const INPUT: &str = "module_input_name";
 const OUTPUT: &str = "module_output_name";
 
-/// Rejects the name of a value other than the text's vector.
+/// Rejects an input or output other than the text's vector.
 fn only_embedding<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, ()> {
     let only = "only \"sentence_embedding\" is done";
     config.neutral(name, only, |value| value.is_text("sentence_embedding"))
 }
 
-/// Reads the `config.json` of a layer norm: how many elements it takes.
+/// Reads the `config.json` of a layer norm; returns its number of elements.
 pub(super) fn layer_norm<'t>(config: &Object<'t>) -> Read<'t, usize> {
     let elements = size(config, "dimension")?;
     config.finish(&[])?;
     Ok(elements)
 }
 
-/// A size that models have.
+/// A size within the limit for models.
 fn size<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, usize> {
     let size = config.integer(name)?;
     let size = config.needed(name, size)?;
@@ -48,7 +48,7 @@ impl DenseSettings {
     pub(super) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let (inputs, outputs) = (size(config, "in_features")?, size(config, "out_features")?);
         let name = config.text("activation_function")?.unwrap_or("Tanh");
-        let activation = DenseActivation::of_torch(name).ok_or_else(|| {
+        let activation = DenseActivation::from_torch_class(name).ok_or_else(|| {
             let only = "Identity, Tanh, ReLU, GELU, SiLU and Sigmoid are known";
             config.unsupported("activation_function", only)
         })?;

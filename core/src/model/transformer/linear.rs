@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::model::head::classifier::HeadNorm;
 use crate::model::head::dense::{Dense, DenseActivation};
 use crate::model::run::Run;
-use crate::model::weights::{Matrix, Weights, as_said};
+use crate::model::weights::{Matrix, Weights, check_presence};
 
 /// Where the weight and the bias of a layer lie.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ impl Linear {
         find: impl Fn(&str) -> Result<Option<Matrix>>,
     ) -> Result<Self> {
         let weight = find(".weight")?.ok_or(MISSING)?;
-        Ok(Self { weight, bias: as_said(find(".bias")?, has_bias)? })
+        Ok(Self { weight, bias: check_presence(find(".bias")?, has_bias)? })
     }
 
     /// Whether it makes so many outputs of so many inputs.

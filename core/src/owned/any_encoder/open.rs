@@ -62,7 +62,7 @@ impl<B: AsRef<[u8]> + Sync> AnyEncoder<B> {
         let mut weights = FileWeights::default();
         for (path, file) in files {
             let pushed = weights.push_safetensors(model.tensor_prefix(&path), file);
-            pushed.map_err(|error| FolderFault::new(&path, Fault::of(error)))?;
+            pushed.map_err(|error| FolderFault::new(&path, Fault::from_error(error)))?;
         }
         let opened = TextModel::open(&model, weights, pipeline)?;
         Ok(Self::from_text(opened, &model, prompts, labels))

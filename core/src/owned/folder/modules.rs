@@ -7,7 +7,7 @@ use super::loaded::{folder, read};
 use super::{FolderResult, Texts};
 use crate::describe::folder as describe;
 use crate::describe::folder::{Base, DenseSettings, Origin, PoolingSettings};
-use crate::model::{DenseActivation, Way};
+use crate::model::{DenseActivation, PoolingMode};
 
 /// The modules of a model, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +57,7 @@ pub struct LayerNormModule {
 #[non_exhaustive]
 pub struct PoolingModule {
     /// One way, or several whose results stand one behind the other.
-    pub ways: Vec<Way>,
+    pub modes: Vec<PoolingMode>,
     /// Whether the tokens of a prompt are left out.
     pub leaves_out_prompt: bool,
 }
@@ -140,8 +140,8 @@ impl Modules {
 }
 
 impl From<PoolingSettings> for PoolingModule {
-    fn from(PoolingSettings { ways, leaves_out_prompt }: PoolingSettings) -> Self {
-        Self { ways: ways.iter().collect(), leaves_out_prompt }
+    fn from(PoolingSettings { modes, leaves_out_prompt }: PoolingSettings) -> Self {
+        Self { modes: modes.iter().collect(), leaves_out_prompt }
     }
 }
 
@@ -185,10 +185,10 @@ mod tests {
         Modules::read(&find)
     }
 
-    fn pooling(config: &str) -> FolderResult<Vec<Way>> {
+    fn pooling(config: &str) -> FolderResult<Vec<PoolingMode>> {
         let files =
             [(FILE, LIST), ("1_Pooling/config.json", config), ("2_Dense/config.json", DENSE)];
-        read(&files).map(|modules| modules.unwrap().pooling.unwrap().ways)
+        read(&files).map(|modules| modules.unwrap().pooling.unwrap().modes)
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
         let files = [(FILE, LIST), ("1_Pooling/config.json", mean), ("2_Dense/config.json", DENSE)];
         let modules = read(&files).unwrap().unwrap();
         assert_eq!((modules.base, modules.normalize), (Base::Transformer, true));
-        assert_eq!(modules.pooling.as_ref().unwrap().ways, [Way::Mean]);
+        assert_eq!(modules.pooling.as_ref().unwrap().modes, [PoolingMode::Mean]);
         let [HeadModule::Dense(dense)] = &modules.head[..] else { panic!("{modules:?}") };
         assert_eq!((&*dense.folder, dense.inputs, dense.outputs), ("2_Dense/", 48, 40));
         assert_eq!((dense.bias, dense.activation), (false, DenseActivation::Identity));
@@ -225,14 +225,14 @@ mod tests {
         assert_eq!((modules.are_assumed, modules.normalize), (true, true));
         assert_eq!((modules.base, &*modules.folder), (Base::Transformer, ""));
         let pooling = modules.pooling.unwrap();
-        assert_eq!((&*pooling.ways, pooling.leaves_out_prompt), (&[Way::First][..], true));
+        assert_eq!((&*pooling.modes, pooling.leaves_out_prompt), (&[PoolingMode::First][..], true));
         let fault = read(&[("1_Pooling/config.json", "{}")]).unwrap_err();
         assert_eq!(&*fault.file, "1_Pooling/config.json");
     }
 
     #[test]
     fn ways_of_pooling_have_two_spellings_and_stand_as_listed() {
-        use Way::{First, Last, Max, Mean, MeanByRoot, WeightedMean};
+        use PoolingMode::{First, Last, Max, Mean, MeanByRoot, WeightedMean};
         let old = r#"{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true, "pooling_mode_max_tokens": false}"#;
         assert_eq!(pooling(old).unwrap(), [First, Mean]);
         let new =

@@ -7,7 +7,7 @@ use crate::describe::folder::LAYER_NORM_EPSILON;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::limit::{filled, joined, reserved};
-use crate::model::{Batch, FamilyModel, Parallel, Plan, Way, Weights};
+use crate::model::{Batch, FamilyModel, Parallel, Plan, PoolingMode, Weights};
 use crate::owned::folder::{DenseModule, FolderModel, HeadModule, LayerNormModule, Modules};
 use crate::owned::{DenseLayer, HeadPart, NormLayer, Recipe, Session, TextEncoder};
 
@@ -139,9 +139,13 @@ pub(super) fn open(
 /// What stands behind the transformer. Where nothing says it, it is the mean, at length 1.
 fn recipe(modules: Option<&Modules>, weights: &impl Weights) -> Result<Recipe> {
     let Some(Modules { pooling, head, normalize, give_scores, .. }) = modules else {
-        return Ok(Recipe { pooling: Way::Mean.into(), normalize: true, ..Recipe::default() });
+        return Ok(Recipe {
+            pooling: PoolingMode::Mean.into(),
+            normalize: true,
+            ..Recipe::default()
+        });
     };
-    let pooling = pooling.iter().flat_map(|pooling| &pooling.ways).copied().collect();
+    let pooling = pooling.iter().flat_map(|pooling| &pooling.modes).copied().collect();
     let mut parts = reserved(head.len())?;
     for module in head {
         parts.push(head_part(module, weights)?);
