@@ -99,7 +99,7 @@ impl<'a> Parts<'a> {
             return Err(Fault::from_error(OTHER_MODEL));
         }
         // What embeds alone: the rest is code that is not needed.
-        let (texts, _) = source.tokenizer_of_texts()?;
+        let texts = source.tokenizer_of_texts()?;
         Ok(Self { source, texts })
     }
 }

@@ -5,16 +5,42 @@
 //! `sentencepiece` sums in f32, Hugging Face `tokenizers` in f64. Sums are rounded in their order,
 //! and of equal sums the first one found stays, so that ids are theirs.
 
-use core::ops::{Add, Range, Sub};
+use core::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 
 /// How much less likely than all tokens a character without one is.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
-/// The score of a character without a token, beside tokens of which the least has this one.
-pub(crate) fn unknown_score<S: From<f32> + Sub<Output = S>>(least: S) -> S {
-    least - S::from(UNKNOWN_PENALTY)
+/// A number that scores are added in.
+pub trait Sum: Copy + Default + PartialOrd {
+    /// The sum of both.
+    fn plus(self, score: Self) -> Self;
+
+    /// The score of a character without a token, beside tokens of which the least has this one.
+    fn less_penalty(self) -> Self;
+}
+
+impl Sum for f32 {
+    #[inline]
+    fn plus(self, score: Self) -> Self {
+        self + score
+    }
+
+    fn less_penalty(self) -> Self {
+        self - UNKNOWN_PENALTY
+    }
+}
+
+impl Sum for f64 {
+    #[inline]
+    fn plus(self, score: Self) -> Self {
+        self + score
+    }
+
+    fn less_penalty(self) -> Self {
+        self - Self::from(UNKNOWN_PENALTY)
+    }
 }
 
 /// Stands for a place that no way leads to.
@@ -30,7 +56,7 @@ pub struct Step<S> {
     pub(super) other: u32,
 }
 
-impl<S: Default> Step<S> {
+impl<S: Sum> Step<S> {
     /// A place that no way leads to yet, which is the start of one, too.
     pub(crate) fn unreached() -> Self {
         Self { sum: S::default(), id: 0, other: NOWHERE }
@@ -58,7 +84,7 @@ pub(crate) trait Prefixes<S> {
 ///
 /// [`ErrorKind::BufferTooSmall`] if `steps` end before; what reading tokens returns.
 #[inline]
-pub(crate) fn leave<S: Copy + PartialOrd + Add<Output = S>>(
+pub(crate) fn leave<S: Sum>(
     steps: &mut [Step<S>],
     start: usize,
     tokens: impl Prefixes<S>,
@@ -72,7 +98,7 @@ pub(crate) fn leave<S: Copy + PartialOrd + Add<Output = S>>(
     let mut offer = |token: Scored<S>| {
         // No token has no bytes.
         let step = ahead.get_mut(token.bytes.wrapping_sub(1));
-        step.is_some_and(|step| step.offer(token.score + sum, token.id, from))
+        step.is_some_and(|step| step.offer(token.score.plus(sum), token.id, from))
     };
     tokens.each(|token| {
         offer(token);
@@ -110,7 +136,7 @@ pub(crate) fn best<S>(
     })
 }
 
-impl<S: PartialOrd> Step<S> {
+impl<S: Sum> Step<S> {
     /// Takes another way if it is better; returns true if it is.
     #[inline]
     fn offer(&mut self, sum: S, id: u32, start: u32) -> bool {

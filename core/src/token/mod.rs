@@ -17,7 +17,9 @@
 //! 4. [`vocabulary`] looks tokens up, in lent memory or in the file's own sorted index.
 //! 5. [`wordpiece`] splits each word into tokens and puts `[CLS]` and `[SEP]` around the text.
 //!
-//! [`AddedTable`] finds the added tokens of every kind of tokenizer.
+//! [`AddedTable`] finds the added tokens of every kind of tokenizer, [`bpe::merge`] merges for both
+//! kinds of BPE, and the likeliest segmentation (`lattice`) is that of Unigram and of SentencePiece,
+//! whose pieces are in the same `trie` as the tokens of `owned::Pipeline`.
 
 #![cfg_attr(
     not(test),

@@ -33,6 +33,8 @@ pub(crate) trait Symbols {
     const MOST_PROBES: usize;
     /// The bits of a value.
     const VALUE_BITS: u32 = u64::BITS - Self::BITS - Self::NODE_BITS;
+    /// All of them.
+    const VALUE_MASK: u32 = u32::MAX >> (u32::BITS - Self::VALUE_BITS);
     /// The node that all strings begin at, which is no slot.
     const ROOT: u32 = (1 << Self::NODE_BITS) - 1;
 }
@@ -218,7 +220,7 @@ const fn edge<S: Symbols>(node: u32, symbol: u32) -> u64 {
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "values have at most 32 bits")]
 const fn value<S: Symbols>(bits: u64) -> u32 {
-    bits as u32 & u32::MAX >> (u32::BITS - S::VALUE_BITS)
+    bits as u32 & S::VALUE_MASK
 }
 
 /// The slot that an edge's hash points to.

@@ -8,7 +8,7 @@
 //!
 //! Tokens that become bytes (`byte_fallback`) are not done here.
 
-use super::lattice::{self, NOWHERE, Prefixes, Scored};
+use super::lattice::{self, NOWHERE, Prefixes, Scored, Sum as _};
 use super::sentencepiece::character_bytes;
 use super::vocabulary::{Entries, HashVocabulary, Vocabulary as _};
 use super::window::move_to_front;
@@ -70,7 +70,7 @@ impl<'a> Unigram<'a> {
         }
         let all = scores.iter().map(|score| f64::from_le_bytes(*score));
         let least = all.fold(f64::INFINITY, |least, it| if it < least { it } else { least });
-        let unknown_score = lattice::unknown_score(least);
+        let unknown_score = least.less_penalty();
         let model = Self { vocabulary, scores, unknown, unknown_score };
         // Several unknown characters are never likelier than the token that they spell together,
         // so that it need not be looked for when they become one.

@@ -6,9 +6,15 @@ use super::settings::{character, kind, needed_spelling, refused, steps, truth};
 use crate::text::json::{Object, Read, Value};
 use crate::token::spec::{Decoder, Steps};
 
-/// The decoding steps; `None` in builds that do not decode.
-pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, Option<Steps<'_, Decoder<'_>>>> {
-    value.map(|value| steps(Some(value), "decoders", &one)).transpose()
+/// Sets the decoding steps, if there are any.
+pub(super) fn read<'t>(
+    value: Option<Value<'t>>,
+    all: &mut Option<Steps<'t, Decoder<'t>>>,
+) -> Read<'t, ()> {
+    match value {
+        Some(_) => steps(value, "decoders", &one, all.insert(Steps::new())),
+        None => Ok(()),
+    }
 }
 
 fn one(value: Value<'_>) -> Read<'_, Decoder<'_>> {

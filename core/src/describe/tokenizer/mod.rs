@@ -35,7 +35,7 @@ mod write;
 pub use write::Json;
 
 use crate::text::json::Read;
-use crate::token::spec::{PRE_TOKENIZER, Place, PostProcessor, TokenizerSpec};
+use crate::token::spec::{PRE_TOKENIZER, Place, TokenizerSpec};
 
 /// True if the build has tokenizers other than BERT's; otherwise their steps are rejected.
 const HAS_ALL: bool = cfg!(any(feature = "folder-models", feature = "pipeline"));
@@ -61,29 +61,39 @@ pub enum Layout {
 ///
 /// The invalid or unknown setting.
 pub fn read(bytes: &[u8], offset: u64, layout: Layout) -> Read<'_, TokenizerSpec<'_>> {
+    let mut spec = TokenizerSpec::default();
+    read_into(bytes, offset, layout, &mut spec)?;
+    Ok(spec)
+}
+
+/// As [`read`], into a description that is as it was made: they are large.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_into<'t>(
+    bytes: &'t [u8],
+    offset: u64,
+    layout: Layout,
+    spec: &mut TokenizerSpec<'t>,
+) -> Read<'t, ()> {
     let root = root::read(bytes, offset)?;
-    let truncation = truncation::read(&root)?;
-    let normalizer = normalizer::read(root.get("normalizer"))?;
-    let pre_tokenizer = pre_tokenizer::read(root.get(PRE_TOKENIZER))?;
+    spec.truncation = truncation::read(&root)?;
+    normalizer::read(root.get("normalizer"), &mut spec.normalizer)?;
+    pre_tokenizer::read(root.get(PRE_TOKENIZER), &mut spec.pre_tokenizer)?;
     let post = root.get("post_processor");
-    let post_processor =
-        if HAS_ALL { post_processor::read(post)? } else { PostProcessor::default() };
+    if HAS_ALL {
+        spec.post_processor = post_processor::read(post)?;
+    }
     // Builds without a heap do not decode.
     let decoder = root.get("decoder");
-    let decoder = if HAS_ALL_STEPS { decoder::read(decoder)? } else { None };
-    let added = added::read(&root)?;
+    if HAS_ALL_STEPS {
+        decoder::read(decoder, &mut spec.decoder)?;
+    }
+    spec.added = added::read(&root)?;
     let model = root.needed("model", root.get("model"))?;
     root.finish(&["padding"])?;
-    let model = model::read(model, layout)?;
-    let place = Place::new(root.value());
-    Ok(TokenizerSpec {
-        added,
-        normalizer,
-        pre_tokenizer,
-        model,
-        post_processor,
-        decoder,
-        truncation,
-        place,
-    })
+    spec.model = model::read(model, layout)?;
+    spec.place = Place::new(root.value());
+    Ok(())
 }

@@ -6,9 +6,12 @@ use super::{HAS_ALL, HAS_ALL_STEPS, NEEDS_HEAP};
 use crate::text::json::{Object, Read, Value};
 use crate::token::spec::{Form, Normalizer, Rules, Steps};
 
-/// The steps of a normaliser.
-pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, Steps<'_, Normalizer<'_>>> {
-    steps(value, "normalizers", &one)
+/// Adds the steps of a normaliser.
+pub(super) fn read<'t>(
+    value: Option<Value<'t>>,
+    all: &mut Steps<'t, Normalizer<'t>>,
+) -> Read<'t, ()> {
+    steps(value, "normalizers", &one, all)
 }
 
 fn one(value: Value<'_>) -> Read<'_, Normalizer<'_>> {

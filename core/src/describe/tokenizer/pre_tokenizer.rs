@@ -8,9 +8,12 @@ use crate::text::json::{Object, Read, Value};
 use crate::token::bpe::split::EXPRESSIONS;
 use crate::token::spec::{Behavior, PreTokenizer, Spelling, SplitAt, Steps};
 
-/// The steps of a pre-tokeniser.
-pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, Steps<'_, PreTokenizer<'_>>> {
-    steps(value, "pretokenizers", &one)
+/// Adds the steps of a pre-tokeniser.
+pub(super) fn read<'t>(
+    value: Option<Value<'t>>,
+    all: &mut Steps<'t, PreTokenizer<'t>>,
+) -> Read<'t, ()> {
+    steps(value, "pretokenizers", &one, all)
 }
 
 fn one(value: Value<'_>) -> Read<'_, PreTokenizer<'_>> {

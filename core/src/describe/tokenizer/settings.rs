@@ -4,20 +4,19 @@ use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Kind, Object, Read, Value};
 use crate::token::spec::{Place, Spelling, Step, Steps};
 
-/// The steps of a member, which is a single step or a sequence with the steps in the member `name`.
-/// `read` reads one of them.
+/// Adds the steps of a member, which is a single step or a sequence with the steps in the member
+/// `name`. `read` reads one of them.
 pub(super) fn steps<'t, S>(
     value: Option<Value<'t>>,
     name: &'static str,
     read: &dyn Fn(Value<'t>) -> Read<'t, S>,
-) -> Read<'t, Steps<'t, S>> {
-    let mut steps = Steps::new();
+    steps: &mut Steps<'t, S>,
+) -> Read<'t, ()> {
     each_step(value, name, &mut |value| {
         let step = Step { does: read(value)?, place: Place::new(value) };
         let many = Place::new(value).fault(&[name], ErrorKind::OverLimit, "there are too many");
         steps.push(step).map_err(|_| many)
-    })?;
-    Ok(steps)
+    })
 }
 
 /// Calls `read` with every step, including those in the member `steps` of sequences.

@@ -27,24 +27,33 @@ struct Parts<'a> {
 }
 
 impl<'a> FolderTokenizerSource<'a> {
-    /// The tokenizer of a file whose model has rows for so many ids, and its description.
+    /// Returns what `then` makes of the tokenizer of a file whose model has rows for so many ids, and
+    /// of its description, which is large.
     ///
     /// # Errors
     ///
-    /// The setting that is not done here; [`ErrorKind::MissingVocabulary`] without a tokenizer.
-    pub(in crate::model) fn of_file(
+    /// The setting that is not supported; [`ErrorKind::MissingVocabulary`] without a tokenizer; what
+    /// `then` returns.
+    pub(in crate::model) fn with_file<R>(
         file: &FolderFile<'a>,
         vocabulary: usize,
-    ) -> Read<'a, (Self, TokenizerSpec<'a>)> {
+        then: impl FnOnce(Self, &TokenizerSpec<'a>) -> Read<'a, R>,
+    ) -> Read<'a, R> {
         let sections = file.tokenizer()?;
-        let spec = describe::tokenizer::read(sections.settings, sections.offset, Layout::Apart)?;
+        let mut spec = TokenizerSpec::default();
+        describe::tokenizer::read_into(
+            sections.settings,
+            sections.offset,
+            Layout::Apart,
+            &mut spec,
+        )?;
         let parts = Parts { sections, vocabulary };
         let source = match &spec.model.kind {
             ModelKind::Unigram(unigram) => parts.unigram(&spec, unigram)?,
             ModelKind::Bpe(bpe) => parts.pairs(&spec, bpe)?,
             ModelKind::WordPiece(_) => parts.word_pieces(&spec)?,
         };
-        Ok((source, spec))
+        then(source, &spec)
     }
 }
 

@@ -148,7 +148,10 @@ impl<'a> TableSource<'a> {
             return Ok(None);
         }
         let table = TokenTable::open(&|name| self.header(name)).map_err(Fault::from_error)?;
-        let (tokenizer, _) = FolderTokenizerSource::of_file(&self.file.into(), table.tokens())?;
+        let tokenizer =
+            FolderTokenizerSource::with_file(&self.file.into(), table.tokens(), |tokenizer, _| {
+                Ok(tokenizer)
+            })?;
         // Model2Vec finds unknown tokens by the vocabulary alone.
         if self.settings.drops_unknown && tokenizer.adds_beyond(self.entries.count) {
             return Err(missing("added_tokens", ErrorKind::UnsupportedSetting));

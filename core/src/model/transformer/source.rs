@@ -330,27 +330,37 @@ impl<'a> TransformerSource<'a> {
     ///
     /// The setting that is not done here; [`ErrorKind::MissingVocabulary`] without a tokenizer.
     pub fn tokenizer(&self) -> Read<'a, FolderTokenizerSource<'a>> {
-        let (tokenizer, spec) = self.tokenizer_of_texts()?;
         let vocabulary = self.family.config.vocabulary;
-        if !self.compares {
-            return Ok(tokenizer);
-        }
-        let pair = PairTemplate::from_spec(&spec)?;
-        if !pair.ids().all(|id| (id as usize) < vocabulary) {
-            let bad = Error::without_offset(ErrorKind::BadVocabulary);
-            return Err(spec.place.met("post_processor", bad));
-        }
-        Ok(tokenizer.with_pair(pair))
+        self.with_tokenizer(|tokenizer, spec| {
+            if !self.compares {
+                return Ok(tokenizer);
+            }
+            let pair = PairTemplate::from_spec(spec)?;
+            if !pair.ids().all(|id| (id as usize) < vocabulary) {
+                let bad = Error::without_offset(ErrorKind::BadVocabulary);
+                return Err(spec.place.met("post_processor", bad));
+            }
+            Ok(tokenizer.with_pair(pair))
+        })
     }
 
-    /// The same without what is put between two texts, and its description.
-    pub(crate) fn tokenizer_of_texts(
+    /// The same without what is put between two texts.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn tokenizer_of_texts(&self) -> Read<'a, FolderTokenizerSource<'a>> {
+        self.with_tokenizer(|tokenizer, _| Ok(tokenizer))
+    }
+
+    fn with_tokenizer(
         &self,
-    ) -> Read<'a, (FolderTokenizerSource<'a>, TokenizerSpec<'a>)> {
+        then: impl FnOnce(
+            FolderTokenizerSource<'a>,
+            &TokenizerSpec<'a>,
+        ) -> Read<'a, FolderTokenizerSource<'a>>,
+    ) -> Read<'a, FolderTokenizerSource<'a>> {
         if let Some(setting) = self.asks_of_texts {
             return Err(fault(Error::without_offset(ErrorKind::UnsupportedSetting), setting));
         }
-        FolderTokenizerSource::of_file(&self.file, self.family.config.vocabulary)
+        FolderTokenizerSource::with_file(&self.file, self.family.config.vocabulary, then)
     }
 
     fn weights(&self) -> impl Weights {

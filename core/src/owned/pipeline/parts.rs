@@ -38,10 +38,7 @@ impl Pipeline {
     ///
     /// The setting that is at fault, or that is not known here.
     pub fn read(text: &str) -> Read<'_, Self> {
-        let spec = describe::read(text.as_bytes(), 0, Layout::Whole)?;
-        Self::open(&spec, Elsewhere::NONE, |opened| {
-            without(text, &model::large(&spec.model, opened)?, opened.count)
-        })
+        Self::whole(text, |_| {})
     }
 
     /// As [`read`](Self::read), for models that put nothing around texts: the post-processor is passed
@@ -51,11 +48,7 @@ impl Pipeline {
     ///
     /// As [`read`](Self::read).
     pub fn read_alone(text: &str) -> Read<'_, Self> {
-        let spec = describe::read(text.as_bytes(), 0, Layout::Whole)?;
-        let spec = TokenizerSpec { post_processor: PostSpec::default(), ..spec };
-        Self::open(&spec, Elsewhere::NONE, |opened| {
-            without(text, &model::large(&spec.model, opened)?, opened.count)
-        })
+        Self::whole(text, |spec| spec.post_processor = PostSpec::default())
     }
 
     /// As [`from_parts`](Self::from_parts), without the post-processor: see
@@ -70,10 +63,8 @@ impl Pipeline {
         scores: Option<&[f64]>,
         merges: &[(u32, u32)],
     ) -> Read<'t, Self> {
-        let spec = describe::read(settings.as_bytes(), 0, Layout::Apart)?;
-        let spec = TokenizerSpec { post_processor: PostSpec::default(), ..spec };
         let elsewhere = Elsewhere { tokens, scores, merges };
-        Self::open(&spec, elsewhere, |_| copied(settings))
+        Self::apart(settings, elsewhere, |spec| spec.post_processor = PostSpec::default())
     }
 
     /// Puts a tokenizer together again. Of `tokens` those beyond the model's own are not used: a
@@ -88,9 +79,7 @@ impl Pipeline {
         scores: Option<&[f64]>,
         merges: &[(u32, u32)],
     ) -> Read<'t, Self> {
-        let spec = describe::read(settings.as_bytes(), 0, Layout::Apart)?;
-        let elsewhere = Elsewhere { tokens, scores, merges };
-        Self::open(&spec, elsewhere, |_| copied(settings))
+        Self::apart(settings, Elsewhere { tokens, scores, merges }, |_| {})
     }
 
     /// The tokenizer of a description, whose tokens are apart from it: as
@@ -144,6 +133,28 @@ impl Pipeline {
                 _ => Vec::new(),
             },
         })
+    }
+
+    /// That of a whole text, whose description is `changed` first.
+    fn whole<'t>(text: &'t str, changed: impl FnOnce(&mut TokenizerSpec<'t>)) -> Read<'t, Self> {
+        let mut spec = TokenizerSpec::default();
+        describe::read_into(text.as_bytes(), 0, Layout::Whole, &mut spec)?;
+        changed(&mut spec);
+        Self::open(&spec, Elsewhere::NONE, |opened| {
+            without(text, &model::large(&spec.model, opened)?, opened.count)
+        })
+    }
+
+    /// The same of a text that is apart from the tokens.
+    fn apart<'t>(
+        settings: &'t str,
+        elsewhere: Elsewhere<'_>,
+        changed: impl FnOnce(&mut TokenizerSpec<'t>),
+    ) -> Read<'t, Self> {
+        let mut spec = TokenizerSpec::default();
+        describe::read_into(settings.as_bytes(), 0, Layout::Apart, &mut spec)?;
+        changed(&mut spec);
+        Self::open(&spec, elsewhere, |_| copied(settings))
     }
 
     /// The tokenizer that is described; what is apart from the description is in `elsewhere`.

@@ -8,7 +8,7 @@ use crate::text::character::{push, utf8};
 use crate::token::AddedTable;
 use crate::token::added_parts::Part;
 use crate::token::ids::{Found, Ids};
-use crate::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
+use crate::token::vocabulary::{Entries, HashVocabulary, MAX_TOKEN_BYTES, Vocabulary};
 
 /// Memory for the longest word of a text.
 #[derive(Debug)]
@@ -87,40 +87,44 @@ impl<'a> Bpe<'a> {
     /// [`ErrorKind::BufferTooSmall`] if a word is longer than `scratch` has room for; a text's
     /// length always suffices.
     pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
-        self.encode_by(text, ids, |word, found| {
-            self.merge_word(word, scratch, &mut |id| found.push(id))
-        })
+        self.encode_with(None::<&HashVocabulary<'_, Entries<'_>>>, text, ids, scratch)
     }
 
-    /// As [`encode`](Self::encode), but a word that `vocabulary` has is one token, whether merges
-    /// make it or not (`ignore_merges`).
+    /// As [`encode`](Self::encode), but a word that the vocabulary `whole` has is one token, whether
+    /// merges make it or not (`ignore_merges`).
     ///
     /// # Errors
     ///
-    /// As [`encode`](Self::encode), and what reading the vocabulary answers.
-    pub fn encode_whole_words(
+    /// As [`encode`](Self::encode), and what reading the vocabulary returns.
+    pub fn encode_with<V: Vocabulary + ?Sized>(
         &self,
-        vocabulary: &(impl Vocabulary + ?Sized),
+        whole: Option<&V>,
         text: &str,
         ids: &mut [u32],
         scratch: &mut Scratch<'_>,
     ) -> Result<Found> {
-        self.encode_by(text, ids, |word, found| match find_whole(vocabulary, word)? {
-            Some(id) => {
-                found.push(id);
+        let mut ids = Ids::new(ids);
+        self.added.parts(text, &mut |part| match part {
+            Part::Plain(place) => {
+                let plain = text.get(place).unwrap_or_default();
+                self.each_word(plain, &mut |word| {
+                    self.word(whole, word, scratch, &mut |id| ids.push(id))
+                })
+            }
+            Part::Added { id, .. } => {
+                ids.push(id);
                 Ok(())
             }
-            None => self.merge_word(word, scratch, &mut |id| found.push(id)),
-        })
+        })?;
+        Ok(ids.found())
     }
 
     /// Calls `give` with the ids of `text`, in which no added tokens are looked for, and with `None`
-    /// behind those of every word. With `whole`, a word that it has is one token, whether merges
-    /// make it or not.
+    /// after those of every word: see [`encode_with`](Self::encode_with).
     ///
     /// # Errors
     ///
-    /// As [`encode_whole_words`](Self::encode_whole_words).
+    /// As [`encode_with`](Self::encode_with).
     #[cfg(feature = "folder-models")]
     pub(crate) fn each(
         &self,
@@ -130,14 +134,7 @@ impl<'a> Bpe<'a> {
         give: &mut dyn FnMut(Option<u32>),
     ) -> Result<()> {
         self.each_word(text, &mut |word| {
-            let known = match whole {
-                Some(vocabulary) => find_whole(vocabulary, word)?,
-                None => None,
-            };
-            match known {
-                Some(id) => give(Some(id)),
-                None => self.merge_word(word, scratch, &mut |id| give(Some(id)))?,
-            }
+            self.word(whole, word, scratch, &mut |id| give(Some(id)))?;
             give(None);
             Ok(())
         })
@@ -155,32 +152,20 @@ impl<'a> Bpe<'a> {
         Ok(())
     }
 
-    fn encode_by(
+    /// Calls `give` with the ids of a word.
+    fn word<V: Vocabulary + ?Sized>(
         &self,
-        text: &str,
-        ids: &mut [u32],
-        mut word: impl FnMut(&str, &mut Ids<'_>) -> Result<()>,
-    ) -> Result<Found> {
-        let mut ids = Ids::new(ids);
-        self.added.parts(text, &mut |part| match part {
-            Part::Plain(place) => {
-                let plain = text.get(place).unwrap_or_default();
-                self.each_word(plain, &mut |first| word(first, &mut ids))
-            }
-            Part::Added { id, .. } => {
-                ids.push(id);
-                Ok(())
-            }
-        })?;
-        Ok(ids.found())
-    }
-
-    fn merge_word(
-        &self,
+        whole: Option<&V>,
         word: &str,
         scratch: &mut Scratch<'_>,
         give: &mut dyn FnMut(u32),
     ) -> Result<()> {
+        if let Some(vocabulary) = whole
+            && let Some(id) = find_whole(vocabulary, word)?
+        {
+            give(id);
+            return Ok(());
+        }
         let ids = word.bytes().filter_map(|byte| self.bytes.get(usize::from(byte)).copied());
         let known = ids.filter(|id| *id != NO_TOKEN);
         merge(&mut &self.merges, known, &mut scratch.word)?.for_each(give);

@@ -3,7 +3,7 @@
 //! 1. special tokens that the text spells are taken out ([`Bpe::encode`]);
 //! 2. [`split`] cuts the rest into words by the pattern of the model;
 //! 3. each word's bytes become tokens, and neighbours are merged, the best pair first ([`merge`]),
-//!    unless the model [takes words of its vocabulary whole](Bpe::encode_whole_words);
+//!    unless the model [takes words of its vocabulary whole](Bpe::encode_with);
 //! 4. [`Decoder`] turns ids into text again, holding back bytes of a character that is not
 //!    complete.
 //!

@@ -5,7 +5,7 @@ use super::normalize::character_bytes;
 use super::pieces::{Piece, TOO_LONG};
 use super::trie::{Kind, Trie};
 use crate::error::{Error, ErrorKind, Result};
-use crate::token::lattice::{self, NOWHERE, Prefixes, Scored};
+use crate::token::lattice::{self, NOWHERE, Prefixes, Scored, Sum as _};
 
 /// The best way to a place in a word.
 pub type Step = lattice::Step<f32>;
@@ -70,8 +70,7 @@ impl Lattice<'_> {
             first.sum = 0.0;
         }
         let text = word.get(start..).unwrap_or_default();
-        let unknown =
-            Scored { id: UNKNOWN, bytes, score: lattice::unknown_score(self.least_score) };
+        let unknown = Scored { id: UNKNOWN, bytes, score: self.least_score.less_penalty() };
         lattice::leave(steps, start, Rest { lattice: self, text }, unknown).map(|_| ())
     }
 }

@@ -60,3 +60,23 @@ pub struct TokenizerSpec<'a> {
     /// The whole description.
     pub place: Place<'a>,
 }
+
+impl Default for TokenizerSpec<'_> {
+    /// A tokenizer without steps and tokens.
+    fn default() -> Self {
+        Self {
+            added: AddedTokens::Listed(&[]),
+            normalizer: Steps::new(),
+            pre_tokenizer: Steps::new(),
+            model: Model {
+                kind: ModelKind::Unigram(Unigram { unknown: None, byte_fallback: false }),
+                vocabulary: Vocabulary::Apart { ids: 0, count: 0 },
+                place: Place::NONE,
+            },
+            post_processor: PostProcessor::default(),
+            decoder: None,
+            truncation: None,
+            place: Place::NONE,
+        }
+    }
+}

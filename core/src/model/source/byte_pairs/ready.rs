@@ -113,10 +113,8 @@ impl<'a> FileBpe<'a> {
         ids: &mut [u32],
         scratch: &mut Scratch<'_>,
     ) -> Result<Found> {
-        self.ends.around(ids, |ids| match self.ignores_merges {
-            true => self.bpe.encode_whole_words(&self.vocabulary, text, ids, scratch),
-            false => self.bpe.encode(text, ids, scratch),
-        })
+        let whole = self.ignores_merges.then_some(&self.vocabulary);
+        self.ends.around(ids, |ids| self.bpe.encode_with(whole, text, ids, scratch))
     }
 
     /// The same without added tokens: those that a text spells are text like any other.

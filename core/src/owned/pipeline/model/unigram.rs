@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{collected, extend, grow, push, reserved};
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::owned::pipeline::trie::{ROOT, Trie};
-use crate::token::lattice::{self, Prefixes, Scored};
+use crate::token::lattice::{self, Prefixes, Scored, Sum as _};
 
 /// A Unigram model.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl Unigram {
             .fold(f64::INFINITY, |least, score| if score < least { score } else { least });
         let bytes = if byte_fallback { byte_ids(|token| trie.find(token))? } else { Vec::new() };
         let scores = Scores::new(scores)?;
-        Ok(Self { trie, unknown, scores, unknown_score: lattice::unknown_score(least), bytes })
+        Ok(Self { trie, unknown, scores, unknown_score: least.less_penalty(), bytes })
     }
 
     pub(super) fn encode(
