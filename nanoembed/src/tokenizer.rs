@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use nanoembed_core::owned::{AnyTokenSession, AnyTokenizer};
 
-use crate::bytes::Bytes;
 use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
 use crate::encoder::text::limit;
 use crate::error::{Error, Result};
@@ -40,7 +39,7 @@ pub struct Tokenizer(Arc<Inner>);
 
 struct Inner {
     // Declared before `source`, which it borrows from.
-    tokenizer: AnyTokenizer<Bytes>,
+    tokenizer: AnyTokenizer,
     source: Arc<Source>,
     prompts: Result<Prompts>,
     /// Memory for texts that nobody is using.
@@ -74,7 +73,7 @@ impl Tokenizer {
             let model = CausalTokenizer::from_model(bytes.to_vec());
             AnyTokenizer::from_causal(model.map_err(|error| source.failure(error))?)
         } else {
-            AnyTokenizer::from_bert(opened.embedder()?)
+            AnyTokenizer::from_text(opened.bert()?.into_tokenizer())
         };
         let (prompts, sessions) = (opened.prompts(), Pool::default());
         Ok(Self(Arc::new(Inner { tokenizer, source, prompts, sessions })))

@@ -62,7 +62,9 @@ pub use config::{
     Activation, Attention, Config, Embedding, FeedForward, Heads, LayerSet, Mask, NormKind, Order,
     RelativeBuckets, Rotary, Window, WindowLayers,
 };
-pub use encoder::Encoder;
+pub use encoder::{CrossEncoder, Encoder};
+#[cfg(feature = "families")]
+pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};
 pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
 #[cfg(feature = "families")]
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
@@ -80,10 +82,13 @@ pub use fixed::{FixedMemory, FixedNeeds};
 pub use folder_file::AmbFolder;
 #[cfg(feature = "folder-models")]
 pub use folder_file::FolderFile;
+pub use head::classifier::NormPlace;
 #[cfg(feature = "families")]
-pub use head::classifier::{Classifier, HeadNorm};
-pub use head::dense::{Dense, DenseActivation};
-pub use head::embedding::{Embedding as TextEmbedding, HeadLayer};
+pub use head::classifier::{Classifier, ClassifierPlaces, HeadNorm};
+pub use head::dense::{Dense, DenseActivation, DensePlace};
+pub use head::embedding::{Embedding as TextEmbedding, Head, HeadLayer};
+#[cfg(feature = "families")]
+pub use head::module::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
 pub use head::ways::{Way, Ways};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use pass::packed::workspace::Workspace;
@@ -116,7 +121,5 @@ pub(crate) use table::cut;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table::{TableModel, TableSource};
 #[cfg(feature = "folder-models")]
-pub use transformer::{CrossEncoder, TransformerMemory, TransformerNeeds, TransformerSource};
-#[cfg(feature = "families")]
-pub(crate) use weights::as_said_at;
+pub use transformer::TransformerSource;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

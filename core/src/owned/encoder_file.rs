@@ -3,12 +3,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::embedder::without_names;
 use super::empty_texts::embed_nonempty;
-use super::{Prompt, Session, Tokenized};
+use super::file_weights::without_names;
+use super::{Prompt, Session, TokenEncoder, Tokenized};
 use crate::describe::folder::FolderPrompt;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::{collected, copied, filled, grow};
 #[cfg(feature = "amb")]
 use crate::model::AmbFolder;
@@ -16,10 +15,7 @@ use crate::model::folder_tokenizer::{
     FolderTokenizer, FolderTokenizerMemory, FolderTokenizerNeeds, FolderTokenizerSource,
     TokenizingMemory, TokenizingNeeds,
 };
-use crate::model::{
-    Batch, Encoder, FolderFile, HeadLayer, Layer, ModelSource, Plan, Run, TransformerMemory,
-    TransformerSource, Workspace,
-};
+use crate::model::{Batch, FolderFile, InOrder, ModelSource, Plan, TransformerSource};
 use crate::text::json::{Fault, Read, chars};
 use crate::token::bpe::Merge;
 use crate::token::bpe::merge::{Candidate, Symbol};
@@ -31,7 +27,7 @@ const LEAST_TOKENS: usize = 128;
 
 /// An encoder of any family in a `.weights` or `.amb` file that keeps the texts of a folder.
 ///
-/// It gives the ids and vectors of `AnyEncoder` in a fraction of the code, over the memory of an
+/// It gives the ids and vectors of [`Encoder`](super::Encoder) in a fraction of the code, over the memory of an
 /// [`EncoderRoom`]. It refuses what needs the rest of that code: models that compare texts, and
 /// tokenizers that are not done [in lent memory](crate::model::folder_tokenizer).
 ///
@@ -53,9 +49,7 @@ pub struct EncoderFile<'a> {
     source: TransformerSource<'a>,
     texts: FolderTokenizerSource<'a>,
     tokenizer: FolderTokenizer<'a>,
-    model: Encoder<Vec<Layer>, Vec<HeadLayer<'a>>>,
-    kernels: Kernels,
-    summaries: Vec<RowSummary>,
+    network: TokenEncoder,
 }
 
 /// The memory that an [`EncoderFile`] lies in.
@@ -76,7 +70,6 @@ struct ModelRoom {
     merge_slots: Vec<u32>,
     added: Vec<AddedToken>,
     added_ids: Vec<u32>,
-    floats: Vec<f32>,
 }
 
 /// The memory in which a thread tokenises texts.
@@ -147,18 +140,17 @@ impl<'a> EncoderFile<'a> {
     pub fn open(bytes: &'a [u8], room: &'a mut EncoderRoom) -> Read<'a, Self> {
         let EncoderRoom { texts, model: room } = room;
         let Parts { source, texts } = Parts::read(bytes, texts)?;
-        let (memory, floats) = room.lend(texts.needs(), &source).map_err(Fault::of)?;
-        let tokenizer = texts.open(memory).map_err(Fault::of)?;
-        let kernels = kernel::detect();
-        let model = model(&source, &kernels, bytes, floats).map_err(Fault::of)?;
-        let summaries = summaries(&source, &model, &kernels, bytes).map_err(Fault::of)?;
-        Ok(Self { bytes, source, texts, tokenizer, model, kernels, summaries })
+        let tokenizer = texts.open(room.lend(texts.needs()).map_err(Fault::of)?);
+        let tokenizer = tokenizer.map_err(Fault::of)?;
+        let network =
+            TokenEncoder::from_spec(&source.weights(), &source.spec()).map_err(Fault::of)?;
+        Ok(Self { bytes, source, texts, tokenizer, network })
     }
 
     /// Elements of an embedding.
     #[must_use]
     pub fn dimensions(&self) -> usize {
-        self.model.dimensions()
+        self.network.dimensions()
     }
 
     /// How many tokens of a text the model was made for.
@@ -170,7 +162,7 @@ impl<'a> EncoderFile<'a> {
     /// The most tokens of a text that it can use.
     #[must_use]
     pub const fn positions(&self) -> usize {
-        self.model.config().positions
+        self.source.config().positions
     }
 
     /// The names of the prompts that the model has, each once, in their order.
@@ -262,18 +254,16 @@ impl<'a> EncoderFile<'a> {
     /// How the model was made to run: see [`Transformer::plan`](crate::model::Transformer::plan).
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
-        self.model.plan(tokens)
+        self.network.plan(tokens)
     }
 
-    /// The scratch memory of one thread: see [`Embedder::session_for`].
+    /// The scratch memory of one thread: see [`TokenEncoder::session_for`].
     ///
     /// # Errors
     ///
-    /// As [`Embedder::session_for`].
-    ///
-    /// [`Embedder::session_for`]: super::Embedder::session_for
+    /// As [`TokenEncoder::session_for`].
     pub fn session_for(&self, plan: Plan) -> Result<Session> {
-        Session::new(self.model.config(), plan)
+        self.network.session_for(plan)
     }
 
     /// The embeddings of tokenised texts, [`dimensions`](Self::dimensions) elements each, into
@@ -282,7 +272,7 @@ impl<'a> EncoderFile<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Encoder::embed`].
+    /// As [`TokenEncoder::embed`].
     pub fn embed(
         &self,
         session: &mut Session,
@@ -292,47 +282,15 @@ impl<'a> EncoderFile<'a> {
         out: &mut [f32],
     ) -> Result<()> {
         let weights = without_names(self.bytes);
-        let run = Run { summaries: &self.summaries, ..Run::new(&weights, &self.kernels) };
-        let mut room = filled(self.source.scratch(), 0.0)?;
         embed_nonempty(lengths, self.dimensions(), out, |lengths, out| {
-            let Session { plan, floats, bytes } = session;
-            let mut workspace = Workspace::new(self.model.config(), plan, floats, bytes)?;
             let texts = Batch { skipped, ..Batch::new(ids, lengths) };
-            self.model.embed(&run, &texts, &mut workspace, &mut room, out)
+            self.network.embed(&weights, session, &InOrder, &texts, out)
         })
     }
 }
 
-fn model<'a>(
-    source: &TransformerSource<'a>,
-    kernels: &Kernels,
-    bytes: &'a [u8],
-    floats: &'a mut [f32],
-) -> Result<Encoder<Vec<Layer>, Vec<HeadLayer<'a>>>> {
-    let needs = source.embedding_needs()?;
-    let layers = filled(needs.layers, Layer::EMPTY)?;
-    let head = filled(needs.head, HeadLayer::EMPTY)?;
-    source.open(&without_names(bytes), kernels, TransformerMemory { layers, head, floats })
-}
-
-/// What the kernels need to know of the weights.
-fn summaries<'a>(
-    source: &TransformerSource<'a>,
-    model: &Encoder<Vec<Layer>, Vec<HeadLayer<'a>>>,
-    kernels: &Kernels,
-    bytes: &[u8],
-) -> Result<Vec<RowSummary>> {
-    let mut summaries = filled(source.summaries(kernels)?, RowSummary::EMPTY)?;
-    model.transformer.summarize(&without_names(bytes), kernels, &mut [], &mut summaries)?;
-    Ok(summaries)
-}
-
 impl ModelRoom {
-    fn lend(
-        &mut self,
-        needs: FolderTokenizerNeeds,
-        source: &TransformerSource<'_>,
-    ) -> Result<(FolderTokenizerMemory<'_>, &mut [f32])> {
+    fn lend(&mut self, needs: FolderTokenizerNeeds) -> Result<FolderTokenizerMemory<'_>> {
         *self = Self {
             text: filled(needs.text, 0)?,
             samples: filled(needs.samples, 0)?,
@@ -341,12 +299,9 @@ impl ModelRoom {
             merge_slots: filled(needs.merge_slots, 0)?,
             added: filled(needs.added, AddedToken::default())?,
             added_ids: filled(needs.added_ids, 0)?,
-            floats: filled(source.embedding_needs()?.floats, 0.0)?,
         };
-        let Self { text, samples, slots, merges, merge_slots, added, added_ids, floats } = self;
-        let memory =
-            FolderTokenizerMemory { text, samples, slots, merges, merge_slots, added, added_ids };
-        Ok((memory, floats))
+        let Self { text, samples, slots, merges, merge_slots, added, added_ids } = self;
+        Ok(FolderTokenizerMemory { text, samples, slots, merges, merge_slots, added, added_ids })
     }
 }
 

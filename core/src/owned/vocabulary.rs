@@ -1,18 +1,20 @@
-//! A vocabulary with memory of its own, whichever file it comes from.
+//! A WordPiece vocabulary in memory from the heap, whichever file it comes from.
 
 use alloc::vec::Vec;
 
 use crate::error::Result;
-use crate::limit::filled;
+use crate::limit::{append, filled};
 use crate::model::{
     WordPieceIndex, WordPieceMemory, WordPieceNeeds, WordPieceSource, WordPieceTables,
 };
 use crate::token::{AddedToken, Entries, HashVocabulary, WordPiece};
 
-/// The memory of the index over the tokens of a file, which stay where they lie.
+/// The tokens of a file, and the index over them.
 #[derive(Clone, Debug)]
 pub(super) struct VocabularyIndex {
     index: WordPieceIndex,
+    /// The tokens as the file has them; empty if `text` has them.
+    tokens: Vec<u8>,
     text: Vec<u8>,
     samples: Vec<u32>,
     slots: Vec<u32>,
@@ -20,7 +22,8 @@ pub(super) struct VocabularyIndex {
 }
 
 impl VocabularyIndex {
-    pub(super) fn new(source: &WordPieceSource<'_>) -> Result<Self> {
+    /// The vocabulary that `source` found in `file`.
+    pub(super) fn new(file: &[u8], source: &WordPieceSource<'_>) -> Result<Self> {
         let WordPieceNeeds { text, samples, slots, added, added_ids } = source.needs();
         let mut text = filled(text, 0)?;
         let (mut samples, mut slots) = (filled(samples, 0)?, filled(slots, 0)?);
@@ -32,14 +35,13 @@ impl VocabularyIndex {
             added: &mut added,
             added_ids: &mut filled(added_ids, 0)?,
         })?;
-        Ok(Self { index, text, samples, slots, added })
+        let mut tokens = Vec::new();
+        append(&mut tokens, index.stored_tokens(file, &samples)?)?;
+        Ok(Self { index, tokens, text, samples, slots, added })
     }
 
-    pub(super) fn tokenizer<'a>(
-        &'a self,
-        file: &'a [u8],
-    ) -> Result<WordPiece<HashVocabulary<'a, Entries<'a>>>> {
-        let Self { text, samples, slots, added, .. } = self;
-        self.index.resume(file, WordPieceTables { text, samples, slots, added })
+    pub(super) fn tokenizer(&self) -> Result<WordPiece<HashVocabulary<'_, Entries<'_>>>> {
+        let Self { index, tokens, text, samples, slots, added } = self;
+        index.resume_over(tokens, WordPieceTables { text, samples, slots, added })
     }
 }

@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use nanoembed_core::model::{Batch, InOrder, Plan};
 use nanoembed_core::owned::folder::Described;
-use nanoembed_core::owned::{AnyEncoder, Classes, PipelineSession, Session};
+use nanoembed_core::owned::{self, Classes, Session, TextSession};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::encoder::text::limit;
 use crate::error::{Error, Result};
@@ -43,11 +42,11 @@ pub struct CrossEncoder(Arc<Inner>);
 
 struct Inner {
     // Declared before `source`, which it borrows from.
-    model: AnyEncoder<Bytes, ModelWeights<'static>>,
+    model: owned::Encoder<ModelWeights<'static>>,
     source: Arc<Source>,
     max_tokens: usize,
     classes: Classes,
-    scratch: Pool<PipelineSession>,
+    scratch: Pool<TextSession>,
     sessions: Pool<Session>,
 }
 

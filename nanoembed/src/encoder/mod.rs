@@ -24,8 +24,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use nanoembed_core::owned::Prompt;
 use nanoembed_core::owned::folder::Described;
-use nanoembed_core::owned::{AnyEncoder, Prompt};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::ThreadPool;
 
@@ -266,11 +266,11 @@ fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>>
     if let Some(text) = opened.text() {
         return text_backend(text, options);
     }
-    let mut model = opened.embedder()?;
+    let mut model = opened.bert()?;
     if options.requantize {
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
-    let model = AnyEncoder::from_bert(model, opened.prompts()?.into_core());
+    let model = model.with_prompts(opened.prompts()?.into_core());
     Ok(Box::new(TextEncoder::of(model, options, opened.source().name())?))
 }
 

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use nanoembed_core::model::{Activation, BERT_NAMES, FeedForward, Prefixed};
 use nanoembed_core::owned::folder::{Described, FolderModel, Prompts};
-use nanoembed_core::owned::{Pipeline, TextModel, TransformerModel};
+use nanoembed_core::owned::{Encoder, Pipeline};
 use nanoembed_core::text::json::Value;
 
 use super::layout::{self, Beside};
@@ -59,9 +59,8 @@ impl TextFolder {
     pub(crate) fn checkpoint(&self) -> Result<TextCheckpoint<'_>> {
         let (source, name) = (&self.source, self.source.name());
         let weights = source.weights()?;
-        let (opened, found) =
-            TextModel::open_listing(source.model(), weights, self.pipeline.clone())
-                .map_err(|fault| asked::failure(&name, &fault))?;
+        let (opened, found) = Encoder::listing(source.model(), weights, self.pipeline.clone())
+            .map_err(|fault| asked::failure(&name, &fault))?;
         let dimensions = opened.dimensions();
         drop(opened);
         let (naming, prefix) = naming(source)?;
@@ -96,12 +95,10 @@ impl TextFolder {
         Ok(TextCheckpoint { name, beside, naming, loaded, left_out, modified })
     }
 
-    /// The model as an encoder, for calibration.
-    pub(crate) fn transformer(&self) -> Result<Option<TransformerModel<ModelWeights<'_>>>> {
-        Ok(match self.source.open_model()? {
-            TextModel::Transformer(model) => Some(*model),
-            _ => None,
-        })
+    /// The model for calibration; `None` for a table.
+    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights<'_>>>> {
+        let model = self.source.open_model()?;
+        Ok(Some(model).filter(|model| !model.is_table()))
     }
 
     /// The texts that the model is described by, by their paths.

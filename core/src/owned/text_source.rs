@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::fault::ModelFault;
+use super::encoder::ModelFault;
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::model::ModelSource;
@@ -16,7 +16,7 @@ use crate::tensor::TensorHeader;
 
 /// A model of texts in a file.
 ///
-/// BERT encoders with WordPiece are none: [`Embedder`](crate::owned::Embedder) opens them.
+/// BERT encoders in the layout that readers of BERT alone know are none.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TextSource<'f> {

@@ -1,10 +1,31 @@
-//! Encoders: a transformer and the head that makes one vector of a text's hidden states.
+//! Encoders: a transformer and the head that makes one vector, or scores, of a text's hidden states.
+//!
+//! | part | role |
+//! |---|---|
+//! | here | token ids to vectors |
+//! | `cross_encoder` | token ids of a text or a pair to scores |
+//! | `spec` | what a model's files say of an encoder, the memory that it takes, and opening it there |
+//! | `head_tensors`, `classifier` | the weights of heads, found and read |
+//!
+//! The memory of a model is anything that holds slices: lent by a caller, or a `Vec`.
+
+#[cfg(feature = "families")]
+mod classifier;
+mod cross_encoder;
+#[cfg(feature = "families")]
+mod head_tensors;
+#[cfg(feature = "families")]
+mod spec;
+
+pub use cross_encoder::CrossEncoder;
+#[cfg(feature = "families")]
+pub use spec::{EncoderMemory, EncoderNeeds, EncoderSpec};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::observation::Observer;
 use crate::model::config::Config;
-use crate::model::head::embedding::{Embedding, HeadLayer};
+use crate::model::head::embedding::{Embedding, Head, HeadLayer};
 use crate::model::parallel::Parallel;
 use crate::model::pass::packed::workspace::Workspace;
 use crate::model::pass::packed::{Batch, Transformer};
@@ -17,16 +38,18 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 /// A transformer that embeds texts.
 ///
-/// `L` holds one [`Layer`] per layer, `D` the layers after the pooling: a slice, an array or
-/// a `Vec`.
+/// `L` holds one [`Layer`] per layer, `D` the layers after the pooling and `F` their weights: a
+/// slice, an array or a `Vec` each.
 #[derive(Clone, Copy, Debug)]
-pub struct Encoder<L, D = [HeadLayer<'static>; 0]> {
+pub struct Encoder<L, D = [HeadLayer; 0], F = [f32; 0]> {
     /// The transformer.
     pub transformer: Transformer<L>,
     /// How hidden states become one vector.
     pub embedding: Embedding,
     /// Layers after the pooling, in order.
     pub head: D,
+    /// The weights of these layers.
+    pub floats: F,
 }
 
 impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
@@ -43,11 +66,11 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
         layers: L,
     ) -> Result<Self> {
         let transformer = Transformer::open(weights, config, layers)?;
-        Ok(Self { transformer, embedding, head: [] })
+        Ok(Self { transformer, embedding, head: [], floats: [] })
     }
 }
 
-impl<'m, L: AsRef<[Layer]> + Sync, D: AsRef<[HeadLayer<'m>]>> Encoder<L, D> {
+impl<L: AsRef<[Layer]> + Sync, D: AsRef<[HeadLayer]>, F: AsRef<[f32]>> Encoder<L, D, F> {
     /// The transformer's sizes and settings.
     #[must_use]
     pub const fn config(&self) -> &Config {
@@ -124,11 +147,12 @@ impl<'m, L: AsRef<[Layer]> + Sync, D: AsRef<[HeadLayer<'m>]>> Encoder<L, D> {
         if dimensions == 0 || lengths.len().checked_mul(dimensions) != Some(out.len()) {
             return Err(INVALID);
         }
+        let head = Head { layers: self.head.as_ref(), floats: self.floats.as_ref() };
         let mut rows = out.chunks_exact_mut(dimensions).zip(lengths);
         let mut each = |_, states: &[f32]| {
             let (row, length) = rows.next().ok_or(TOO_SMALL)?;
             let states = (states, skipped.min(*length));
-            self.embedding.write(run.kernels, self.head.as_ref(), states, scratch, row)
+            self.embedding.write(run.kernels, head, states, scratch, row)
         };
         self.transformer.states(run, texts, workspace, &mut each, observe)
     }

@@ -1,15 +1,18 @@
-//! Requantising an embedder's linear layers to 8 bits on load, with activation scales from its file
+//! Requantising an encoder's linear layers to 8 bits on load, with activation scales from its file
 //! or from a run over its own vocabulary.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::embedder::{Embedder, summarize, without_names};
+use super::Encoder;
+use super::requantized::Memory;
 use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::finite::check_finite;
 use crate::kernel::root;
 use crate::limit::filled;
-use crate::model::requantize::Requantized;
-use crate::model::{ALIGNMENT, InOrder, Observation, Run, Weights};
+use crate::model::{Batch, Config, InOrder, Observation, Run, Weights};
+use crate::owned::text_tokenizer::TextSession;
+use crate::owned::token_encoder::Network;
 
 /// Tokens that the model is observed on, beside those that begin and end a text. Which columns are
 /// large depends little on what the text says: 30 of them make embeddings no better, nor do the
@@ -20,32 +23,7 @@ const TOKENS: usize = 14;
 /// are.
 const GOLDEN_RATIO: f64 = 0.618_033_988_749_895;
 
-/// Memory for requantised weights.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Memory {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-impl Memory {
-    fn new(length: usize) -> Result<Self> {
-        let too_small = Error::without_offset(ErrorKind::BufferTooSmall);
-        let bytes: Vec<u8> = filled(length.checked_add(ALIGNMENT).ok_or(too_small)?, 0)?;
-        let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        Ok(Self { bytes, start })
-    }
-
-    fn bytes(&self) -> &[u8] {
-        self.bytes.get(self.start..).unwrap_or_default()
-    }
-
-    /// The weights in `file`, and those in this memory.
-    pub(super) fn with<'a>(&'a self, file: &'a [u8]) -> Requantized<'a, impl Weights + Sync + 'a> {
-        Requantized::new(without_names(file), self.bytes())
-    }
-}
-
-impl<B: AsRef<[u8]>> Embedder<B> {
+impl<W: Weights + Sync> Encoder<W> {
     /// Requantises all linear layers that are not in 8 bits to 8 bits, in memory of their own, and
     /// computes them with 8-bit activations from then on. This is faster, most of all for weights
     /// in blocks of few bits. A second call does nothing.
@@ -62,51 +40,62 @@ impl<B: AsRef<[u8]>> Embedder<B> {
     /// # Errors
     ///
     /// [`ErrorKind::BufferTooSmall`] if there is not enough memory, [`ErrorKind::BadScale`] if a
-    /// scale is 0 or no number, or the model computes what is none. The embedder is then as it was.
+    /// scale is 0 or no number, or the model computes what is none; [`ErrorKind::UnsupportedSetting`]
+    /// for models of other layouts than BERT's own. The model is then as it was.
     pub fn requantize(&mut self) -> Result<()> {
-        let mut transformer = self.encoder.transformer.clone();
+        let unsupported = Error::without_offset(ErrorKind::UnsupportedSetting);
+        let Network::Encoder(encoder) = &self.network.network else { return Err(unsupported) };
+        if !self.requantizing.is_possible {
+            return Err(unsupported);
+        }
+        let mut transformer = encoder.transformer.clone();
         let bytes = transformer.requantized_bytes();
-        if bytes == 0 || !self.memory.bytes.is_empty() {
+        if bytes == 0 || !self.requantizing.memory.is_empty() {
             return Ok(());
         }
         let mut memory = Memory::new(bytes)?;
         let mut scratch = filled(transformer.requantizing_floats(), 0.0)?;
         // Of the same type as what is run with, whose code would be there twice.
         let none = Memory::default();
-        let weights = none.with(self.file.as_ref());
-        let run = Run::new(&weights, &self.kernels);
-        let columns = match &self.column_scales {
+        let weights = none.over(&self.weights);
+        let run = Run::new(&weights, self.network.kernels());
+        let columns = match &self.requantizing.column_scales {
             Some(scales) => {
                 let mut columns = filled(scales.cols, 0.0)?;
                 run.read_converted(scales, 0, &mut columns, &mut [])?;
                 columns
             }
             None => {
-                let mut columns = self.observe()?;
+                let mut columns = self.observe(transformer.config())?;
                 transformer.column_scales(&run, &mut columns, &mut scratch)?;
                 columns
             }
         };
-        let room = memory.bytes.get_mut(memory.start..).unwrap_or_default();
-        transformer.requantize(&run, &columns, &mut scratch, room)?;
-        let bytes = self.file.as_ref();
-        self.summaries = summarize(&memory.with(bytes), &transformer, &self.kernels)?;
-        (self.encoder.transformer, self.memory) = (transformer, memory);
+        transformer.requantize(&run, &columns, &mut scratch, memory.aligned())?;
+        let mut network = self.network.clone();
+        if let Network::Encoder(encoder) = &mut network.network {
+            encoder.transformer = transformer;
+        }
+        network.summarize(&memory.over(&self.weights))?;
+        (self.network, self.requantizing.memory) = (network, memory);
         Ok(())
     }
 
     /// The root mean squares of the columns of activations, on a text of words from all over the
     /// vocabulary.
-    fn observe(&self) -> Result<Vec<f32>> {
-        let config = self.config();
-        let mut ids = self.tokenize_alone("", None)?.ids;
+    fn observe(&self, config: &Config) -> Result<Vec<f32>> {
+        let usual = self.usual_tokens();
+        let mut ids = self.tokenizer.encode("", usual, &mut TextSession::default())?.ids;
         let room = config.positions.saturating_sub(ids.len()).min(TOKENS);
         let drawn = (1..=room).map(|number| draw(number, config.vocabulary));
         ids.splice(1..1, drawn);
         let sums: Vec<_> = (0..config.scaled_columns()).map(|_| AtomicU32::new(0)).collect();
         let mut session = self.session(ids.len(), 1)?;
-        let mut out = filled(config.hidden, 0.0)?;
-        self.embed_observed(&mut session, &InOrder, &ids, &[ids.len()], &mut out, &|seen| {
+        let lengths = [ids.len()];
+        let texts = Batch::new(&ids, &lengths);
+        let weights = self.requantizing.over(&self.weights);
+        let mut each = |_, states: &[f32]| check_finite(states);
+        self.network.states(&weights, &mut session, &InOrder, &texts, &mut each, &|seen| {
             let Observation { layer, input, values } = seen;
             // Not `add_squares`: there is no lock to lend sums to several threads with.
             let columns = input.columns(config, layer).and_then(|columns| sums.get(columns));
