@@ -68,7 +68,8 @@ fn any_list_of_layers_says_which_have_a_window() {
         let model = read_config(json::Value::parse(&text, 0).unwrap()).unwrap();
         let window = model.config.attention.window.unwrap();
         assert!(matches!(window.layers, WindowLayers::Listed(_)), "{name} {kinds}");
-        folder.weights().with(|weights| {
+        {
+            let weights = folder.all_weights();
             let encoder = encoder(&weights, &model, &folder.modules()).unwrap();
             let mut session = encoder.session(256, 1).unwrap();
             let texts = folder.expected();
@@ -84,6 +85,6 @@ fn any_list_of_layers_says_which_have_a_window() {
                 let farthest = apart.fold(0.0, f64::max);
                 assert!(farthest <= 2e-5, "{name} {kinds} {row}: {farthest:e}");
             }
-        });
+        }
     }
 }

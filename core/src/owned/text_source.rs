@@ -68,12 +68,12 @@ impl<'f> TextSource<'f> {
     /// # Errors
     ///
     /// What is wrong with the text.
-    pub fn prompts(&self) -> FolderResult<Prompts> {
+    pub fn prompts(&self) -> Result<Prompts, ModelFault> {
         match self {
             #[cfg(any(feature = "amb", feature = "embd"))]
-            Self::File(file) => file.prompts(),
+            Self::File(file) => Ok(file.prompts()?),
             #[cfg(feature = "gguf")]
-            Self::Gguf(_, file) => Ok(Prompts::of_source(&ModelSource::Gguf(*file))),
+            Self::Gguf(_, file) => Ok(Prompts::from_source(&ModelSource::Gguf(*file))?),
         }
     }
 

@@ -69,7 +69,8 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.prompts(),
             Self::File(file) => {
-                file.text.prompts().map(Prompts::of).map_err(|fault| file.failure(&fault))
+                let prompts = file.text.prompts().map(Prompts::of);
+                prompts.map_err(|fault| refusal(&file.name, file.bytes, &file.source, &fault))
             }
         }
     }

@@ -26,28 +26,25 @@ impl ClassifierTensors {
         among: &dyn Weights,
         beside: &dyn Weights,
     ) -> Result<Self> {
-        let layer = |name: &str, has_bias| {
+        let layer = |name: &str, has_bias, outputs| {
             let name = Name::new(name);
             let is_among = HeadTensor::find(among, &name, ".weight")?.is_some();
-            LayerTensors::find(if is_among { among } else { beside }, &name, has_bias)
+            let weights = if is_among { among } else { beside };
+            LayerTensors::linear(weights, &name, has_bias, [width, outputs])
         };
-        let hidden = layer(model.hidden, model.hidden_bias)?;
-        hidden.check_linear(width, width)?;
-        let output = layer(model.output, true)?;
-        output.check_linear(width, output.weight.rows)?;
-        let norm = |name| LayerTensors::find(beside, &Name::new(name), model.norm_bias);
+        let hidden = layer(model.hidden, model.hidden_bias, width)?;
+        let output = layer(model.output, true, model.labels)?;
+        let norm = |name| LayerTensors::norm(beside, &Name::new(name), model.norm_bias, width);
         let norm = model.norm.map(norm).transpose()?;
-        norm.map_or(Ok(()), |norm| norm.check_norm(width))?;
-        model.check_labels(output.weight.rows, output.weight.offset)?;
         Ok(Self { model: *model, hidden, norm, output })
     }
 
-    /// The memory that its weights take.
-    pub(super) fn room(&self) -> Result<Room> {
+    /// The memory that the weights take in a model as wide as `width`.
+    pub(super) fn room(&self, width: usize) -> Result<Room> {
         let mut room = Room::default();
-        self.hidden.add(self.hidden.weight.rows, &mut room)?;
-        self.norm.map_or(Ok(()), |norm| norm.add(self.hidden.weight.rows, &mut room))?;
-        self.output.add(self.output.weight.rows, &mut room)?;
+        self.hidden.add(width, &mut room)?;
+        self.norm.map_or(Ok(()), |norm| norm.add(width, &mut room))?;
+        self.output.add(self.model.labels, &mut room)?;
         Ok(room)
     }
 

@@ -14,9 +14,9 @@ const TOO_LARGE: Error = Error::without_offset(ErrorKind::SizeOverflow);
 /// A tensor of a head.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeadTensor {
-    pub(super) rows: usize,
+    rows: usize,
     cols: usize,
-    pub(super) offset: u64,
+    offset: u64,
     stored: Stored,
 }
 
@@ -50,8 +50,8 @@ impl HeadTensor {
     }
 
     /// Rejects a tensor of another shape.
-    fn check(&self, rows: usize, cols: usize) -> Result<()> {
-        match (self.rows, self.cols) == (rows, cols) {
+    fn check(&self, shape: (usize, usize)) -> Result<()> {
+        match (self.rows, self.cols) == shape {
             true => Ok(()),
             false => Err(Error::new(self.offset, ErrorKind::WrongShape)),
         }
@@ -92,7 +92,7 @@ impl HeadTensor {
 /// The weight and the bias of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LayerTensors {
-    pub(super) weight: HeadTensor,
+    weight: HeadTensor,
     bias: Option<HeadTensor>,
 }
 
@@ -105,24 +105,40 @@ pub(super) struct Room {
 }
 
 impl LayerTensors {
-    /// The layer called `name`, with a bias or without.
-    pub(super) fn find(weights: &dyn Weights, name: &Name, has_bias: bool) -> Result<Self> {
+    /// The linear layer called `name`, with a bias or without.
+    pub(super) fn linear(
+        weights: &dyn Weights,
+        name: &Name,
+        has_bias: bool,
+        [inputs, outputs]: [usize; 2],
+    ) -> Result<Self> {
+        Self::find(weights, name, has_bias, [(outputs, inputs), (1, outputs)])
+    }
+
+    /// The norm called `name` of vectors of so many elements, with a bias or without.
+    pub(super) fn norm(
+        weights: &dyn Weights,
+        name: &Name,
+        has_bias: bool,
+        elements: usize,
+    ) -> Result<Self> {
+        Self::find(weights, name, has_bias, [(1, elements); 2])
+    }
+
+    /// The layer called `name`, with a bias or without, of a weight and a bias with these rows and
+    /// columns. A tensor is checked before the next one is asked for: the last is the one at fault.
+    fn find(
+        weights: &dyn Weights,
+        name: &Name,
+        has_bias: bool,
+        [weight_shape, bias_shape]: [(usize, usize); 2],
+    ) -> Result<Self> {
         let weight = HeadTensor::find(weights, name, ".weight")?.ok_or(MISSING)?;
+        weight.check(weight_shape)?;
         let bias = HeadTensor::find(weights, name, ".bias")?;
         let bias = as_said_at(bias, has_bias, |tensor| tensor.offset)?;
+        bias.map_or(Ok(()), |bias| bias.check(bias_shape))?;
         Ok(Self { weight, bias })
-    }
-
-    /// Rejects a linear layer of other sizes.
-    pub(super) fn check_linear(&self, inputs: usize, outputs: usize) -> Result<()> {
-        self.weight.check(outputs, inputs)?;
-        self.bias.map_or(Ok(()), |bias| bias.check(1, outputs))
-    }
-
-    /// Rejects a norm of vectors with another number of elements.
-    pub(super) fn check_norm(&self, elements: usize) -> Result<()> {
-        self.weight.check(1, elements)?;
-        self.bias.map_or(Ok(()), |bias| bias.check(1, elements))
     }
 
     /// Adds the memory that a layer with so many biases takes.

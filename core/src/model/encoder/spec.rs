@@ -141,7 +141,7 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
     /// [`ErrorKind::OtherModel`] if the model has no head that classifies; [`ErrorKind::MissingTensor`]
     /// or [`ErrorKind::WrongShape`] if its weights are not there or do not fit.
     pub fn cross_encoder_needs(&self, weights: &dyn Weights) -> Result<EncoderNeeds> {
-        let room = self.classifier(weights)?.room()?;
+        let room = self.classifier(weights)?.room(self.family.config.hidden)?;
         Ok(self.needs_of(weights, 0, room))
     }
 
@@ -247,14 +247,12 @@ fn find_module<S: AsRef<str>>(
     let tensors = match module {
         HeadModule::Dense(DenseModule { folder, settings }) => {
             let name = in_folder(folder.as_ref(), "linear");
-            let tensors = LayerTensors::find(weights, &name, settings.bias)?;
-            tensors.check_linear(settings.inputs, settings.outputs)?;
-            tensors
+            let sizes = [settings.inputs, settings.outputs];
+            LayerTensors::linear(weights, &name, settings.bias, sizes)?
         }
         HeadModule::LayerNorm(LayerNormModule { folder, elements }) => {
-            let tensors = LayerTensors::find(weights, &in_folder(folder.as_ref(), "norm"), true)?;
-            tensors.check_norm(*elements)?;
-            tensors
+            let name = in_folder(folder.as_ref(), "norm");
+            LayerTensors::norm(weights, &name, true, *elements)?
         }
         HeadModule::Normalize => return Ok(None),
     };

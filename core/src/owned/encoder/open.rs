@@ -129,7 +129,7 @@ impl<W: Weights + Sync> Encoder<W> {
             tokenizer: TextTokenizer::from_bert(&config, pieces)?,
             requantizing,
             #[cfg(feature = "pipeline")]
-            prompts: Prompts::of_source(source),
+            prompts: Prompts::from_source(source)?,
             compares: false,
             #[cfg(feature = "pipeline")]
             classes: None,

@@ -101,7 +101,7 @@ impl AmbFile {
         });
         Ok(Checkpoint {
             name: name_of(&self.path),
-            settings: self.settings(&amb),
+            settings: self.settings(&amb)?,
             vocabulary: vocabulary(&amb)
                 .map(|it| it.with_added(amb_config_value(&amb, ADDED_TOKENS)))
                 .transpose()?,
@@ -111,10 +111,11 @@ impl AmbFile {
         })
     }
 
-    fn settings(&self, amb: &Amb<'_>) -> Settings {
+    fn settings(&self, amb: &Amb<'_>) -> Result<Settings> {
         let config = &self.config;
         let license = amb.metadata_value("license").ok().flatten();
-        Settings {
+        let prompts = Prompts::of_model(&ModelSource::Amb(*amb));
+        Ok(Settings {
             hidden: config.hidden,
             layers: config.layers,
             heads: config.heads.query,
@@ -131,9 +132,9 @@ impl AmbFile {
             split_ideographs: config.split_ideographs,
             max_tokens: config.max_tokens,
             license: license.map(|token| token.spelling.to_owned()),
-            prompts: Prompts::of_model(&ModelSource::Amb(*amb)),
+            prompts: prompts.map_err(|error| Error::in_file(name_of(&self.path), error))?,
             further: Vec::new(),
-        }
+        })
     }
 }
 

@@ -156,12 +156,14 @@ impl WeightsFile {
             "weight_type",
             ADDED_TOKENS,
         ];
-        let mut prompts = Prompts::default();
-        let metadata = file.metadata().filter(|(key, value)| !prompts.take(key, value));
-        let further: Vec<(String, String)> = metadata
-            .filter(|(key, _)| !known.contains(key))
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let (mut prompts, mut further) = (Prompts::default(), Vec::new());
+        for (key, value) in file.metadata() {
+            let is_prompt = prompts.take(key, value);
+            let is_prompt = is_prompt.map_err(|error| Error::in_file(self.name(), error))?;
+            if !is_prompt && !known.contains(&key) {
+                further.push((key.to_owned(), value.to_owned()));
+            }
+        }
         Ok(Settings {
             hidden: size("hidden_size")?,
             layers: within("num_layers", Limit::LAYERS)?,

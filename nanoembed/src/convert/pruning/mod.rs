@@ -130,7 +130,7 @@ impl Pruning {
         drop(folder.open_model()?);
         let pipeline = folder.pipeline()?;
         let tokenizer = Tokenizer::open(path)?;
-        let prompts = folder.prompts()?.into_core().by_name.into_values();
+        let prompts = folder.prompts()?.into_core().by_name.into_iter().map(|(_, text)| text);
         let mut prompts: Vec<String> = prompts.filter(|prompt| !prompt.is_empty()).collect();
         prompts.sort_unstable();
         prompts.dedup();

@@ -1,6 +1,6 @@
 //! What a `config.json` says of an encoder.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::kernel::Kernels;
 use crate::model::config::Config;
 use crate::model::family::planning;
@@ -158,12 +158,6 @@ impl ClassifierModel {
     #[must_use]
     pub const fn on_logits_of(&self, labels: usize) -> DenseActivation {
         on_logits_of(self.on_logits, labels)
-    }
-
-    /// Refuses a head with another number of rows than there are classes, at the `offset` of its
-    /// weight.
-    pub(crate) fn check_labels(&self, rows: usize, offset: u64) -> Result<()> {
-        if rows == self.labels { Ok(()) } else { Err(Error::new(offset, ErrorKind::WrongShape)) }
     }
 
     /// That of BERT: the first token's vector through the pooler.
