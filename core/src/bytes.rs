@@ -1,15 +1,15 @@
-//! Byte primitives: what the grammars of all formats are made of.
+//! Byte primitives, of which the grammars of all formats are made.
 //!
 //! Every function is a nom parser in the *streaming* flavour: with too few bytes it answers
-//! `Incomplete`, never an error, so the same grammar serves bytes that arrive and bytes that are
-//! all there. Integers are little-endian in every format we read, and no alignment is assumed
-//! anywhere.
+//! `Incomplete`, never an error, so the same grammar serves bytes that arrive in chunks and bytes
+//! that are complete. Integers are little-endian in every format we read, and no alignment is
+//! assumed anywhere.
 //!
 //! A grammar lists an item's fields in the order of the format's table: a tuple of parsers, or
-//! [`item!`](item). What a field must be is said where it is listed, by [`verify`] or [`map_res`],
-//! which refuse the item at that field for a kind of ours. They take functions where nom's take
-//! parsers: a function that becomes a parser matches its errors once more, which is code for every
-//! field.
+//! [`item!`](item). Requirements on a field are stated where it is listed, by [`verify`] or
+//! [`map_res`], which reject the item at that field with an [`ErrorKind`]. They take functions
+//! where nom's take parsers: a function that becomes a parser matches its errors once more, which
+//! costs code for every field.
 
 use nom::error::ParseError;
 use nom::{Err, IResult, Needed, ToUsize};
@@ -19,8 +19,8 @@ use crate::error::{Error, ErrorKind};
 /// The result of a grammar function: the rest of the input and the item.
 pub(crate) type Parse<'a, T> = IResult<&'a [u8], T, Cause>;
 
-/// Why an item was refused: how many bytes of the input are left from the offending field on, and
-/// the cause.
+/// The reason an item was rejected: the number of input bytes left from the offending field on, and
+/// the error kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cause {
     left: usize,
@@ -37,18 +37,18 @@ impl ParseError<&[u8]> for Cause {
     }
 }
 
-/// Refuses the input at `at` for `kind`.
+/// Rejects the input at `at` with `kind`.
 pub(crate) fn refuse<T>(at: &[u8], kind: ErrorKind) -> Parse<'_, T> {
     Err(Err::Failure(Cause { left: at.len(), kind }))
 }
 
-/// An item with its length in bytes, or how many bytes are needed in all to parse it.
+/// An item with its length in bytes, or the total number of bytes needed to parse it.
 pub(crate) enum Item<T> {
     Parsed { item: T, used: usize },
     NeedMore { at_least: usize },
 }
 
-/// Runs one grammar function on `input`, whose first byte lies at the absolute `offset`.
+/// Runs one grammar function on `input`, whose first byte is at the absolute `offset`.
 #[inline]
 pub(crate) fn parse<'a, T>(
     grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
@@ -71,7 +71,7 @@ pub(crate) fn parse<'a, T>(
     }
 }
 
-/// The item at `offset` of a file in memory, and its length, where it has been parsed before.
+/// Parses again the item at `offset` of a file in memory; returns it and its length.
 #[allow(dead_code)] // not every format is read again
 pub(crate) fn parsed_at<'a, T>(
     grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
@@ -101,8 +101,8 @@ pub(crate) fn bounded<'a, T>(
     }
 }
 
-/// Passes over as many items as are there whole, at most `most`, each ending at or before the
-/// absolute offset `end`: how many, and their bytes. One that is cut or refused is not passed over.
+/// Skips complete items, at most `most`, each ending at or before the absolute offset `end`;
+/// returns their number and their bytes. Stops at an item that is cut or invalid.
 #[allow(dead_code)] // not every format has such items
 pub(crate) fn pass<'a, T>(
     grammar: impl Fn(&'a [u8]) -> Parse<'a, T>,
@@ -121,7 +121,7 @@ pub(crate) fn pass<'a, T>(
     (count, whole.len().saturating_sub(rest.len()))
 }
 
-/// The part of `input` that lies before the absolute offset `end`.
+/// The part of `input` up to the absolute offset `end`.
 pub(crate) fn within(input: &[u8], offset: u64, end: u64) -> &[u8] {
     let room = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
     input.get(..room).unwrap_or(input)
@@ -177,7 +177,7 @@ macro_rules! item {
 #[allow(unused_imports)] // not every format has such items
 pub(crate) use item;
 
-/// What `field` parses if it `holds`; otherwise refuses the field for `kind`.
+/// The value of `field` if it `holds`; otherwise rejects the field with `kind`.
 #[inline]
 #[allow(dead_code)] // not every format has such fields
 pub(crate) fn verify<'a, T>(
@@ -191,7 +191,7 @@ pub(crate) fn verify<'a, T>(
     }
 }
 
-/// The bytes `tag`. A byte that differs is refused for `kind`, however few have arrived.
+/// The bytes `tag`. A byte that differs is rejected with `kind`, however few have arrived.
 #[inline]
 #[allow(dead_code)] // not every format begins with such bytes
 pub(crate) fn tag(tag: &'static [u8], kind: ErrorKind) -> impl Fn(&[u8]) -> Parse<'_, &[u8]> {
@@ -204,7 +204,7 @@ pub(crate) fn tag(tag: &'static [u8], kind: ErrorKind) -> impl Fn(&[u8]) -> Pars
     }
 }
 
-/// What `field` parses, as `of` maps it.
+/// The value of `field`, mapped by `of`.
 #[inline]
 #[allow(dead_code)] // not every format has such fields
 pub(crate) fn map<'a, T, U>(
@@ -217,7 +217,7 @@ pub(crate) fn map<'a, T, U>(
     }
 }
 
-/// What `field` parses, as `of` maps it; refuses the field for the kind that `of` answers.
+/// The value of `field`, mapped by `of`; rejects the field with the kind that `of` returns.
 #[inline]
 #[allow(dead_code)] // not every format has such fields
 pub(crate) fn map_res<'a, T, U>(
@@ -248,7 +248,7 @@ pub(crate) fn repeated<'a, T: Copy + Default, const N: usize>(
     }
 }
 
-/// A number of fields, then as many of `field`; more than `N` are refused at their number.
+/// A count, then that many of `field`; a count above `N` is rejected at its own offset.
 #[inline]
 #[allow(dead_code)] // not every format has such fields
 pub(crate) fn length_count<'a, L: ToUsize, T: Into<u64>, const N: usize>(
@@ -270,7 +270,7 @@ pub(crate) fn length_count<'a, L: ToUsize, T: Into<u64>, const N: usize>(
     }
 }
 
-/// Bytes behind their `length`.
+/// Bytes preceded by their `length`.
 #[inline]
 #[allow(dead_code)] // not every format has such fields
 pub(crate) fn length_data<'a, L: ToUsize>(
@@ -282,7 +282,7 @@ pub(crate) fn length_data<'a, L: ToUsize>(
     }
 }
 
-/// UTF-8 behind its `length` in bytes.
+/// UTF-8 preceded by its `length` in bytes.
 #[inline]
 #[allow(dead_code)] // not every format has such strings
 pub(crate) fn length_text<'a, L: ToUsize>(

@@ -16,7 +16,8 @@
 use core::ffi::CStr;
 use core::fmt;
 
-/// What went wrong, and where in the file if it is about a place in one.
+/// A cause with a stable code and, if the error is about a place in a file, the offset of that
+/// place.
 ///
 /// ```
 /// use nanoembed_core::{Error, ErrorKind};
@@ -31,12 +32,12 @@ use core::fmt;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
-    /// [`NOWHERE`] where the error is about no place in a file.
+    /// [`NOWHERE`] if the error is not about a place in a file.
     offset: u64,
     kind: ErrorKind,
 }
 
-/// No file has a byte here.
+/// An offset that no file reaches.
 const NOWHERE: u64 = u64::MAX;
 
 impl Error {
@@ -59,7 +60,7 @@ impl Error {
         self.kind
     }
 
-    /// The absolute offset in the file of the field that is wrong; `None` if the error is about no
+    /// The absolute offset in the file of the offending field; `None` if the error is not about a
     /// place in a file.
     #[must_use]
     pub const fn offset(&self) -> Option<u64> {
@@ -69,8 +70,7 @@ impl Error {
         }
     }
 
-    /// The error of a part of a file as an error of the whole file, in which the part begins at
-    /// `start`.
+    /// Converts an error of a part of a file to one of the whole file; the part begins at `start`.
     #[must_use]
     pub const fn shifted_by(self, start: u64) -> Self {
         Self { offset: self.offset.saturating_add(start), kind: self.kind }

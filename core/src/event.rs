@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::subword::WordVocabulary;
 use crate::tensor::TensorHeader;
 
-/// What a decoder finds in a file, in the order in which it lies there. Events borrow only the
+/// An item that a decoder finds in a file; events come in file order and borrow only from the
 /// input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event<'a> {
@@ -68,13 +68,13 @@ pub enum Event<'a> {
     },
     /// The id of a token with a special role.
     SpecialToken {
-        /// What the token is for.
+        /// The token's role.
         role: SpecialRole,
         /// Its id.
         id: u32,
     },
-    /// A tensor's name, type, shape and place. Its bytes come as [`Event::Data`], after or (rarely)
-    /// before.
+    /// A tensor's name, type, shape and offset. Its bytes follow as [`Event::Data`] or, rarely,
+    /// precede it.
     Tensor(TensorHeader<'a>),
     /// A piece of tensor data, cut anywhere; [`Blocks`](crate::read::Blocks) re-assembles rows.
     Data {
@@ -85,8 +85,7 @@ pub enum Event<'a> {
     },
     /// The next item needs more bytes than the input has; nothing was used.
     NeedMore {
-        /// How many bytes, counted from the current position, the next call should be given at
-        /// least.
+        /// The minimum number of bytes, counted from the current position, for the next call.
         at_least: usize,
     },
     /// The content is complete.
@@ -116,9 +115,9 @@ pub enum Value<'a> {
 /// The answer to one call of [`Decode::next`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step<'a> {
-    /// How many bytes of the input were consumed.
+    /// The number of input bytes consumed.
     pub used: usize,
-    /// What they were; `None` if they only changed the decoder's state.
+    /// The event that they contain; `None` if they only changed the decoder's state.
     pub event: Option<Event<'a>>,
 }
 
@@ -133,13 +132,12 @@ impl<'a> Step<'a> {
         Self { used, event: None }
     }
 
-    /// Nothing happens before the input has `at_least` bytes.
+    /// Waits until the input has `at_least` bytes.
     pub(crate) const fn need_more(at_least: usize) -> Self {
         Self::new(0, Event::NeedMore { at_least })
     }
 
-    /// As much bulk data as `input`, which lies at `offset`, has before the absolute offset
-    /// `until`.
+    /// The bulk data in `input`, which starts at `offset`, up to the absolute offset `until`.
     pub(crate) fn data(input: &'a [u8], offset: u64, until: u64) -> Self {
         let room = usize::try_from(until.saturating_sub(offset)).unwrap_or(usize::MAX);
         let bytes = input.get(..room).unwrap_or(input);
@@ -152,29 +150,28 @@ impl<'a> Step<'a> {
 
 /// A sans-I/O state machine over one format's grammar.
 pub trait Decode {
-    /// Consumes some of `input`, whose first byte lies at [`offset`](Decode::offset).
+    /// Consumes some of `input`, which starts at [`offset`](Decode::offset).
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the file; after an error every call returns that error.
+    /// The first fault of the file; after an error every call returns that error.
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>, Error>;
 
     /// The absolute offset of the next byte to be consumed.
     fn offset(&self) -> u64;
 
-    /// How many of the next bytes are bulk data that [`skip`](Decode::skip) may pass over unseen.
+    /// The number of upcoming bytes that are bulk data, which [`skip`](Decode::skip) may skip.
     fn skippable(&self) -> u64;
 
-    /// Passes over up to [`skippable`](Decode::skippable) bytes without seeing them; returns how
-    /// many.
+    /// Skips up to [`skippable`](Decode::skippable) bytes; returns the number skipped.
     fn skip(&mut self, bytes: u64) -> u64;
 
-    /// Whether the content is complete, so that the source may end here.
+    /// Returns true if the content is complete, so that the source may end here.
     fn is_complete(&self) -> bool;
 }
 
-/// What every decoder does after a step: moves on by what was used, or keeps the error for every
-/// further call.
+/// Completes a decoder's step: advances by the bytes used, or keeps the error for every further
+/// call.
 pub(crate) fn advance<'a>(
     step: Result<Step<'a>, Error>,
     offset: &mut u64,
@@ -209,7 +206,7 @@ impl<D: Decode + ?Sized> Decode for &mut D {
     }
 }
 
-/// The formats known here.
+/// The supported formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -246,9 +243,9 @@ impl Format {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Version {
-    /// What changes when old readers cannot read new files.
+    /// Changes when old readers cannot read new files.
     pub major: u16,
-    /// What changes otherwise.
+    /// Changes otherwise.
     pub minor: u16,
 }
 
@@ -266,35 +263,35 @@ impl core::fmt::Display for Version {
     }
 }
 
-/// What a file's fixed header says.
+/// The contents of a file's fixed header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileInfo {
     /// The format.
     pub format: Format,
-    /// Which of the format's layouts this is, where there are several.
+    /// The format's layout variant, for formats that have several.
     pub variant: &'static str,
     /// The version of the format.
     pub version: Version,
-    /// The number of tensors, where the header says it.
+    /// The number of tensors, if the header states it.
     pub tensors: Option<u32>,
-    /// The size of the whole file in bytes, where the header says it.
+    /// The size of the whole file in bytes, if the header states it.
     pub file_bytes: Option<u64>,
 }
 
-/// What a special token is for, in the order of the EMBD special-token block.
+/// The role of a special token, in the order of the EMBD special-token block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpecialRole {
-    /// Fills texts up to one length.
+    /// Padding: fills texts up to one length.
     Pad,
-    /// Stands for a word that the vocabulary cannot spell.
+    /// Unknown: replaces a word that the vocabulary cannot spell.
     Unknown,
-    /// Starts a text.
+    /// Classification: starts a text.
     Classify,
-    /// Ends a text.
+    /// Separator: ends a text.
     Separate,
-    /// Stands for a word to be guessed.
+    /// Mask: replaces a word to be predicted.
     Mask,
 }
 
@@ -316,7 +313,7 @@ impl SpecialRole {
     }
 }
 
-/// How much of a format's letter is insisted on. The two differ only where the format's page says
+/// How strictly a file is checked. The two modes differ only where the format's documentation says
 /// so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -324,6 +321,6 @@ pub enum Mode {
     /// that is not zero.
     #[default]
     Lenient,
-    /// Refuses every deviation.
+    /// Rejects every deviation.
     Strict,
 }

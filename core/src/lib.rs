@@ -118,7 +118,7 @@
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
-// Builds that leave formats out leave some of what formats share without use.
+// Builds without some formats leave some shared items unused.
 #![cfg_attr(
     not(all(
         feature = "amb",
@@ -130,7 +130,7 @@
     )),
     allow(dead_code, unused_imports, unused_macros, unused_mut)
 )]
-// What reads hostile bytes can neither panic nor wrap.
+// Code that reads hostile bytes can neither panic nor wrap.
 #![cfg_attr(
     not(test),
     deny(

@@ -1,8 +1,8 @@
-//! Where written bytes go: the counterpart of the sources in [`read`](crate::read).
+//! Destinations of written bytes: the counterpart of the sources in [`read`](crate::read).
 
 use crate::error::Result;
 
-/// Takes the bytes of a file as they are written, one after the other.
+/// Takes the bytes of a file as they are written, in order.
 ///
 /// With the feature `alloc`, `Vec<u8>` is a sink; with `std`, `owned::IoSink` makes one of any
 /// `std::io::Write`.
@@ -11,7 +11,7 @@ pub trait Sink {
     ///
     /// # Errors
     ///
-    /// Whatever keeps the sink from taking them, usually
+    /// Any error that keeps the sink from taking them, usually
     /// [`ErrorKind::WriteFailed`](crate::ErrorKind::WriteFailed).
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 }

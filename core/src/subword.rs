@@ -1,5 +1,5 @@
-//! What a vocabulary of words says about itself: how many words, and how words that it lacks are
-//! spelled by n-grams.
+//! The parameters of a word vocabulary: the number of words, and how n-grams spell words outside
+//! the vocabulary.
 //!
 //! Source: finalfusion's subword vocabularies, themselves from fastText (Bojanowski et al. 2017,
 //! "Enriching Word Vectors with Subword Information") and floret.
@@ -7,7 +7,7 @@
 /// The longest [`Bracket`] in bytes. Writers use one or two.
 pub const MAX_BRACKET_BYTES: usize = 32;
 
-/// The string put before or behind a word before n-grams are taken from it.
+/// The string added before or after a word before its n-grams are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Bracket {
     bytes: [u8; MAX_BRACKET_BYTES],
@@ -15,12 +15,12 @@ pub struct Bracket {
 }
 
 impl Bracket {
-    /// `<`, which begins a word unless the file says otherwise.
+    /// `<`, the default start of a word.
     pub const BEGIN: Self = Self::ascii(b'<');
-    /// `>`, which ends a word unless the file says otherwise.
+    /// `>`, the default end of a word.
     pub const END: Self = Self::ascii(b'>');
 
-    /// A bracket of this text; `None` if it is longer than [`MAX_BRACKET_BYTES`].
+    /// A bracket with this text; `None` if it is longer than [`MAX_BRACKET_BYTES`].
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let mut bytes = [0; MAX_BRACKET_BYTES];
@@ -49,7 +49,7 @@ impl core::fmt::Debug for Bracket {
     }
 }
 
-/// How rows are found for words that a vocabulary lacks.
+/// How rows are found for words outside the vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subwords {
     /// Not at all.
@@ -93,7 +93,8 @@ impl Subwords {
         }
     }
 
-    /// The number of rows behind those of the words; `None` where only the list of n-grams tells.
+    /// The number of subword rows, which follow those of the words; `None` if only the list of
+    /// n-grams determines it.
     #[must_use]
     pub fn rows(&self) -> Option<u64> {
         match *self {
@@ -106,10 +107,10 @@ impl Subwords {
     }
 }
 
-/// A vocabulary's parameters: its words follow, and their ids are their rows.
+/// A vocabulary's parameters; its words follow, and their ids are their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordVocabulary {
-    /// The number of words; 0 in floret's vocabularies, where every word is spelled.
+    /// The number of words; 0 in floret's vocabularies, where every word is spelled by n-grams.
     pub words: u32,
     /// How other words are spelled.
     pub subwords: Subwords,
@@ -117,9 +118,9 @@ pub struct WordVocabulary {
     pub min_n: u32,
     /// The longest n-gram in Unicode scalar values, at least `min_n`; 0 without subwords.
     pub max_n: u32,
-    /// What is put before a word.
+    /// The bracket before a word.
     pub begin: Bracket,
-    /// What is put behind a word.
+    /// The bracket after a word.
     pub end: Bracket,
 }
 

@@ -1,11 +1,11 @@
-//! The best of many scored rows, in lent memory: words by their similarity, tokens by their logits.
+//! The best of many scored rows, in caller-provided memory: words by similarity, tokens by logit.
 
 use core::cmp::Ordering;
 
 use crate::error::Result;
 
-/// A row and its score. Of words that is the dot product of its vector with a query, their cosine
-/// if both have length 1; of tokens the logit.
+/// A row and its score. For words the score is the dot product of the row's vector with a query,
+/// which is their cosine if both have length 1; for tokens it is the logit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub struct Scored {
@@ -22,7 +22,7 @@ impl Scored {
         self.score
     }
 
-    /// The cosine without what rounding adds to 1: of that there is no angle.
+    /// The cosine clamped to at most 1, which rounding may exceed: the angle would be undefined.
     const fn angle_cosine(&self) -> f32 {
         self.score.clamp(-1.0, 1.0)
     }
@@ -46,12 +46,12 @@ impl Scored {
     }
 }
 
-/// Orders two rows of the same score; better rows come first.
+/// Orders rows with the same score; better rows come first.
 pub(crate) trait Ties {
     fn order(&self, a: u32, b: u32) -> Result<Ordering>;
 }
 
-/// Rows of the same score in their order.
+/// Orders rows with the same score by their index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByRow;
 
@@ -61,7 +61,7 @@ impl Ties for ByRow {
     }
 }
 
-/// Keeps the best scored rows: as many as the memory holds. A heap with the worst of them on top.
+/// Keeps the best scored rows, as many as the memory holds: a heap with the worst of them on top.
 #[derive(Debug)]
 pub struct TopK<'m> {
     heap: &'m mut [Scored],
@@ -82,13 +82,13 @@ impl<'m> TopK<'m> {
         self.heap.get(..self.length).unwrap_or(&[])
     }
 
-    /// Whether a row of this score might be kept, were it offered.
+    /// Returns true if a row with this score might be kept.
     #[inline]
     pub(crate) fn may_keep(&self, score: f32) -> bool {
         self.length < self.heap.len() || self.heap.first().is_some_and(|worst| score >= worst.score)
     }
 
-    /// Offers a row. A score that is not a number is never among the best.
+    /// Offers a row. A NaN score is never kept.
     #[inline]
     pub(crate) fn offer(&mut self, offered: Scored, ties: &impl Ties) -> Result<()> {
         if self.length == self.heap.len() {
@@ -123,7 +123,7 @@ impl<'m> TopK<'m> {
         Ok(())
     }
 
-    /// The rows kept, the best first: by score, and rows of the same score as `ties` says.
+    /// The rows kept, best first: by score, ties in the order of `ties`.
     pub(crate) fn into_sorted(mut self, ties: &impl Ties) -> Result<&'m [Scored]> {
         for end in (1..self.length).rev() {
             self.swap(0, end);
@@ -132,7 +132,7 @@ impl<'m> TopK<'m> {
         Ok(self.heap.get(..self.length).unwrap_or(&[]))
     }
 
-    /// Exchanges two rows; without the check that `slice::swap` panics on.
+    /// Swaps two rows without the bounds check on which `slice::swap` panics.
     fn swap(&mut self, a: usize, b: usize) {
         let (at_a, at_b) = (self.at(a), self.at(b));
         for (place, scored) in [(a, at_b), (b, at_a)] {
@@ -180,9 +180,9 @@ impl<'m> TopK<'m> {
     }
 }
 
-/// The rows with the largest dot products with `query`, the best first, in `best`: as many as it has
-/// room for. Rows lie one behind the other, each as long as the query; of equal ones the first is
-/// better.
+/// Fills `best` with the rows that have the largest dot products with `query`, best first; returns
+/// the part that was filled. Rows are contiguous, each as long as the query; ties go to the lower
+/// row.
 #[must_use]
 pub fn nearest<'m>(query: &[f32], rows: &[f32], best: &'m mut [Scored]) -> &'m [Scored] {
     let mut top = TopK::new(best, &[]);
@@ -194,7 +194,7 @@ pub fn nearest<'m>(query: &[f32], rows: &[f32], best: &'m mut [Scored]) -> &'m [
     top.into_sorted(&ByRow).unwrap_or_default()
 }
 
-/// In eight lanes, as vector units have them.
+/// Uses eight lanes, which compilers vectorise.
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let (a, b) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0_f32; 8];
@@ -207,7 +207,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest
 }
 
-/// The better of two rows is the lesser.
+/// Orders two rows: the better one is less.
 fn order(a: &Scored, b: &Scored, ties: &impl Ties) -> Result<Ordering> {
     match b.score.partial_cmp(&a.score) {
         Some(Ordering::Equal) | None => ties.order(a.row, b.row),

@@ -1,4 +1,4 @@
-//! A blob of UQFF 0.x may hold anything.
+//! A blob of UQFF 0.x with arbitrary bytes.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_tests::fuzz::blob(input));

@@ -1,4 +1,4 @@
-//! Models that continue texts in any file, opened and run.
+//! Causal models in any file, opened and run.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_tests::fuzz::causal(input));

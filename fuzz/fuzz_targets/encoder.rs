@@ -1,4 +1,4 @@
-//! Models of texts in any file, opened and run.
+//! Encoders in any file, opened and run.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_tests::fuzz::encoder(input));

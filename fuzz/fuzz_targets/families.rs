@@ -1,4 +1,4 @@
-//! Models of all families, as they are converted.
+//! Converted models of all families.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_tests::fuzz::encoder(input));

@@ -1,4 +1,4 @@
-//! Encoders in integers alone.
+//! Encoders in integer arithmetic.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_host_tests::models::fixed(input));

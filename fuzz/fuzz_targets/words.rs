@@ -1,4 +1,4 @@
-//! Word vectors of other programs.
+//! Word vectors in other programs' formats.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| nanoembed_host_tests::words::run(input));

@@ -1,9 +1,9 @@
 //! Tokenisation in MB/s, one thread: `cargo bench -p nanoembed-tests --bench tokenizer`.
 //!
-//! The English is this repository's own prose, or the file that the variable `NANOEMBED_BENCH_TEXT`
-//! names. The SentencePiece models are those of the tests, or the one that
-//! `NANOEMBED_BENCH_SENTENCEPIECE` names; `tools/sentencepiece_speed.py` takes the same text and
-//! model to `sentencepiece` itself.
+//! The English is this repository's own prose, or the file named by `NANOEMBED_BENCH_TEXT`. The
+//! SentencePiece models are those of the tests, or the one named by
+//! `NANOEMBED_BENCH_SENTENCEPIECE`; `tools/sentencepiece_speed.py` measures `sentencepiece` itself
+//! on the same text and model.
 
 use std::path::Path;
 
@@ -73,7 +73,7 @@ fn mixed_sorted(bencher: Bencher<'_, '_>) {
     with_sorted(bencher, &mixed());
 }
 
-/// What opening a vocabulary without an index of its own costs.
+/// The cost of opening a vocabulary without an index.
 #[divan::bench]
 fn build_hash_index(bencher: Bencher<'_, '_>) {
     let stored = StoredVocabulary::from_lines(VOCABULARY);

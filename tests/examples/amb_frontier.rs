@@ -1,9 +1,9 @@
-//! What a quantised model is worth: `amb_frontier FILE…` prints for each `.amb` or `.weights` file
-//! of all-MiniLM-L6-v2 its size, bits a weight, cosine to the reference embeddings, same nearest
-//! neighbours, and latency, as lines of JSON.
+//! The quality of quantised models: `amb_frontier FILE…` prints, for each `.amb` or `.weights` file
+//! of all-MiniLM-L6-v2, its size, bits per weight, cosine to the reference embeddings, same nearest
+//! neighbours, and latency, as JSON lines.
 //!
 //! `cargo run --release -p nanoembed-tests --example amb_frontier -- a.amb b.amb`; with
-//! `--requantize` before the files, of weights requantised to bytes.
+//! `--requantize` before the files, for weights requantised to bytes.
 
 use std::time::Instant;
 
@@ -16,10 +16,10 @@ use nanoembed_tests::agreement::compare;
 use nanoembed_tests::minilm::{WIDTH, sentences};
 use serde_json::json;
 
-/// The longest text that the references were made for.
+/// The length of the longest reference text.
 const MAX_TOKENS: usize = 256;
 
-/// Bytes and elements of all tensors of two dimensions, companions with their owners.
+/// Bytes and elements of all two-dimensional tensors, companions included.
 fn matrices(file: &[u8]) -> (u64, u64) {
     let (mut bytes, mut elements) = (0, 0);
     let mut add = |event: Event<'_>| {

@@ -1,12 +1,12 @@
-//! A decoder for comparisons: a worker that `tests/peers/bench.py generate` asks, or how well a
-//! model foresees a text.
+//! A decoder for comparisons: a worker for `tests/peers/bench.py generate`, or the perplexity of a
+//! text.
 //!
 //! ```text
 //! cargo run --release -p nanoembed-tests --example decoder -- serve FILE [words|bytes|floats]
 //! ```
 //!
-//! `serve` answers lines of JSON: `{"generate": {"ids": […], "tokens": n}}` by the greedy
-//! continuation and the nanoseconds that it took, of the clock and of this thread.
+//! `serve` answers JSON lines: `{"generate": {"ids": […], "tokens": n}}` with the greedy
+//! continuation and its time in nanoseconds, of the clock and of this thread.
 
 use std::io::{BufRead as _, Write as _};
 use std::process::ExitCode;
@@ -36,7 +36,7 @@ impl Clock {
         Self(Instant::now(), Self::thread_ns())
     }
 
-    /// What the scheduler gave this thread; 0 where it does not say.
+    /// This thread's CPU time according to the scheduler; 0 if it is not available.
     fn thread_ns() -> u64 {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
         text.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! How long the encoder takes: milliseconds for one text or a batch, on every table, in f32 and in
+//! The latency of the encoder: milliseconds for one text or a batch, on every table, in f32 and in
 //! 8 bits.
 //!
 //! ```text
@@ -27,7 +27,7 @@ fn size(text: &str) -> Option<(usize, usize)> {
     }
 }
 
-/// The shortest of at least 5 runs in about half a second: other programs only ever add to it.
+/// The shortest of at least 5 runs in about half a second: other programs only ever add time.
 fn least_ms(mut run: impl FnMut()) -> f64 {
     run();
     let start = Instant::now();

@@ -1,12 +1,12 @@
-//! How well decoders foresee a text: the perplexity of each file, on the same tokens.
+//! The perplexity of decoders: that of each file, on the same tokens.
 //!
 //! ```text
 //! cargo run --release -p nanoembed-tests --example perplexity -- TEXT FILE…
 //! ```
 //!
-//! The text's first tokens are cut into windows of [`WINDOW`]; in each the second half is foreseen,
-//! so that every token has at least half a window before it (as llama.cpp's `perplexity` has it).
-//! Each window begins with the token that begins texts.
+//! The text's first tokens are cut into windows of [`WINDOW`]; in each, the second half is
+//! predicted, so that every token has at least half a window before it (as in llama.cpp's
+//! `perplexity`). Each window begins with the beginning-of-sequence token.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ use nanoembed_core::token::SpecialTokens;
 
 /// Tokens of a window.
 const WINDOW: usize = 256;
-/// Windows that are read at most.
+/// The largest number of windows.
 const WINDOWS: usize = 16;
 /// Tokens whose logits are in memory at a time.
 const AT_ONCE: usize = 32;
@@ -40,8 +40,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The number of tokens that were foreseen, and how many equally likely ones they were as hard to
-/// tell from.
+/// The number of predicted tokens, and their perplexity.
 fn perplexity(model: &CausalModel<Vec<u8>>, text: &str) -> (usize, f64) {
     let ids = model.tokenize(text, SpecialTokens::AsTokens).expect("a text");
     let begin = model.tokenize("", SpecialTokens::AsTokens).expect("no text").first().copied();

@@ -1,14 +1,14 @@
-//! all-MiniLM-L6-v2 in every quantisation: its size, and how far the embeddings of the reference
-//! sentences are from those computed in f64 from the published weights.
+//! all-MiniLM-L6-v2 in every quantisation: its size, and the distance between the embeddings of the
+//! reference sentences and those computed in f64 from the published weights.
 //!
 //! ```text
 //! NANOEMBED_MODEL_DIR=… cargo run --release -p nanoembed-tests --example quantization_table -- FOLDER
 //! ```
 //!
-//! (with a second argument `redraw` from the CSV file in FOLDER, without measuring anew) writes
-//! `quantization.csv`, `quantization.md` and the picture `quantization.svg` into FOLDER. Matrices
-//! (tables of embeddings included) are quantised, dequantised again, and run as f32: what is
-//! measured is the loss of the weights alone.
+//! (with a second argument `redraw` from the CSV file in FOLDER, without measuring) writes
+//! `quantization.csv`, `quantization.md` and the chart `quantization.svg` to FOLDER. Matrices
+//! (tables of embeddings included) are quantised, dequantised again, and run as f32, which measures
+//! only the loss of the weights.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(&folder);
     if arguments.next().is_some_and(|argument| argument == "redraw") {
         let text = std::fs::read_to_string(folder.join("quantization.csv"))?;
-        return draw(&of_csv(&text)?, &folder.join("quantization.svg"));
+        return draw(&from_csv(&text)?, &folder.join("quantization.svg"));
     }
     let Some(file) = published_model("model.safetensors", "quantization_table") else {
         return Err("NANOEMBED_MODEL_DIR does not name the model's folder".into());
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     draw(&lines, &folder.join("quantization.svg"))
 }
 
-/// The tensors that the encoder uses; the pooler is none of them.
+/// The tensors that the encoder uses; the pooler is not one of them.
 fn is_used(name: &str) -> bool {
     name.starts_with("embeddings.") && !name.ends_with("position_ids")
         || name.starts_with("encoder.")
@@ -115,7 +115,7 @@ fn csv(lines: &[Line]) -> String {
     text
 }
 
-fn of_csv(text: &str) -> Result<Vec<Line>, Box<dyn std::error::Error>> {
+fn from_csv(text: &str) -> Result<Vec<Line>, Box<dyn std::error::Error>> {
     let line = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
         let [name, bytes, bits, mean_cosine, min_cosine, same_neighbour] = cells[..] else {
@@ -152,7 +152,7 @@ fn markdown(lines: &[Line]) -> String {
     text
 }
 
-/// Size against what is lost, both on logarithmic scales; a name beside each point.
+/// Plots size against loss, both on logarithmic scales, with a name at each point.
 fn draw(lines: &[Line], path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
     const POINT: RGBColor = RGBColor(0x2a, 0x78, 0xd6);
@@ -178,7 +178,7 @@ fn draw(lines: &[Line], path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         .y_label_formatter(&|loss| format!("{loss:.0e}"))
         .draw()?;
     let style = ("sans-serif", 14).into_font().color(&INK);
-    // Points that are nearly one have their names in one line, behind the rightmost of them.
+    // Points that nearly coincide have their names in one line, after the rightmost of them.
     let mut groups: Vec<((f64, f64), String)> = Vec::new();
     for line in lossy {
         let point = (line.bytes as f64 / 1e6, (1.0 - line.mean_cosine).max(1e-7));

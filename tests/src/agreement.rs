@@ -1,14 +1,14 @@
-//! Running a model over the reference sentences, and how near that comes to the reference.
+//! Runs a model over the reference sentences and measures its agreement with the reference.
 
 use nanoembed_core::kernel::{Kernels, RowSummary};
 use nanoembed_core::model::{Batch, Encoder, Layer, Run, Weights, Workspace};
 
 use crate::minilm::{WIDTH, config, cosine, references, sentences};
 
-/// How near embeddings of the reference sentences are to the reference.
+/// The agreement of embeddings of the reference sentences with the reference.
 #[derive(Debug)]
 pub struct Agreement {
-    /// Sentences whose nearest other sentence is the same as by the reference.
+    /// The number of sentences whose nearest other sentence is the same as in the reference.
     pub same_neighbour: usize,
     /// The embeddings themselves.
     pub embeddings: Vec<f32>,
@@ -20,8 +20,8 @@ pub struct Agreement {
     pub mean_cosine: f64,
 }
 
-/// The embeddings of all reference sentences, in order; `precise` computes in f32 where the model
-/// need not.
+/// The embeddings of all reference sentences, in order; `precise` computes in f32 even if weights
+/// have 8 bits.
 ///
 /// # Panics
 ///
@@ -82,7 +82,7 @@ pub fn compare(embeddings: Vec<f32>, most_tokens: usize) -> Agreement {
     }
 }
 
-/// The nearest other one by cosine, the first of several that are equally near.
+/// The index of the nearest other vector by cosine; the first one among ties.
 fn neighbour(index: usize, all: &[&[f32]]) -> usize {
     let mut nearest = (0, f64::MIN);
     for (other, vector) in all.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! AMB files made up: of any tensors, written by the project's writer.
+//! Synthetic AMB files: any tensors, written by the project's writer.
 
 use nanoembed_core::Error;
 use nanoembed_core::format::amb::{Plan, TensorSpec, Writer};
 
-/// Writes `plan` with the tensors' data one after the other.
+/// Writes `plan` with the tensors' data, which is concatenated in `data`.
 ///
 /// # Errors
 ///
@@ -14,11 +14,11 @@ pub fn write(plan: Plan<'_>, data: &[u8]) -> Result<Vec<u8>, Error> {
     writer.finish()
 }
 
-/// A file of these tensors and nothing else, with a checksum.
+/// A file with only these tensors and a checksum.
 ///
 /// # Errors
 ///
 /// As the writer.
-pub fn of_tensors(tensors: &[TensorSpec<'_>], data: &[u8]) -> Result<Vec<u8>, Error> {
+pub fn file_with_tensors(tensors: &[TensorSpec<'_>], data: &[u8]) -> Result<Vec<u8>, Error> {
     write(Plan { metadata: "{}", config: "{}", tokenizer: None, tensors, checksum: true }, data)
 }

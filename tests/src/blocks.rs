@@ -1,4 +1,4 @@
-//! The published model with its matrices in ggml's blocks, as such files have them.
+//! The published model with its matrices in ggml's blocks.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 
 use crate::minilm::Safetensors;
 
-/// A model in memory, tensors one after the other.
+/// A model in memory, with its tensors concatenated.
 #[derive(Debug, Default)]
 pub struct Blocks {
     /// All tensors.
@@ -37,8 +37,8 @@ impl Blocks {
     }
 }
 
-/// The linear layers and word embeddings in blocks of `dtype`, or of Q8_0 where rows are no whole
-/// blocks of that.
+/// The linear layers and word embeddings in blocks of `dtype`, or of Q8_0 where rows are not whole
+/// blocks of `dtype`.
 ///
 /// # Panics
 ///

@@ -1,23 +1,23 @@
-//! Files of the tests with other keys and tensors than they have.
+//! Test files with changed keys and tensors.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use safetensors::tensor::{SafeTensors, TensorView, serialize};
 
-/// A vector that a file has beside its own tensors: its name and how many ones are in it.
+/// A vector of ones added to a file: its name and length.
 pub type Ones<'a> = (&'a str, usize);
 
 fn ones(count: usize) -> Vec<u8> {
     [1.0_f32.to_le_bytes()].repeat(count).concat()
 }
 
-/// A GGUF file without the keys and tensors of `gone`, with these keys in place of its own, and
-/// these vectors behind its tensors.
+/// A GGUF file without the keys and tensors of `gone`, with these keys replaced and these vectors
+/// appended.
 ///
 /// # Panics
 ///
-/// If it is no GGUF file.
+/// If it is not a GGUF file.
 #[must_use]
 pub fn gguf(
     bytes: &[u8],
@@ -52,7 +52,7 @@ pub fn gguf(
 ///
 /// # Panics
 ///
-/// If it is no safetensors file.
+/// If it is not a safetensors file.
 #[must_use]
 pub fn safetensors(bytes: &[u8], gone: &[&str], vectors: &[Ones<'_>]) -> Vec<u8> {
     let file = SafeTensors::deserialize(bytes).expect("a safetensors file");
@@ -66,12 +66,12 @@ pub fn safetensors(bytes: &[u8], gone: &[&str], vectors: &[Ones<'_>]) -> Vec<u8>
     serialize(tensors, None).expect("a file")
 }
 
-/// A safetensors file with the shape and the bytes that `change` makes of those of each tensor, and
-/// without those of which it makes nothing.
+/// A safetensors file in which `change` maps the shape and the bytes of each tensor, and drops
+/// tensors for which it returns `None`.
 ///
 /// # Panics
 ///
-/// If it is no safetensors file.
+/// If it is not a safetensors file.
 #[must_use]
 pub fn each_tensor(
     bytes: &[u8],

@@ -1,4 +1,4 @@
-//! Folders of encoders under `tests/data/models`, as they lie on the hub, and what they must give.
+//! Folders of encoders under `tests/data/models`, as on the hub, and their expected results.
 
 use std::borrow::Cow;
 use std::fs;
@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
-use nanoembed_core::model::{EncoderSpec, FamilyModel, SliceWeights, Ways, Weights, read_config};
+use nanoembed_core::model::{
+    EncoderSpec, FamilyModel, PoolingModes, SliceWeights, Weights, read_config,
+};
 use nanoembed_core::owned::folder::Modules;
 use nanoembed_core::owned::{FileWeights, TokenEncoder};
 use nanoembed_core::text::json;
@@ -15,7 +17,7 @@ use serde_json::Value;
 /// A folder of an encoder.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// Where it lies.
+    /// Its path.
     pub folder: PathBuf,
 }
 
@@ -39,7 +41,7 @@ const ENCODERS: [&str; 17] = [
     "xlmr_reranker",
 ];
 
-/// What a text or a pair of texts must give.
+/// The expected result for a text or a pair of texts.
 #[derive(Clone, Debug)]
 pub struct Expected {
     /// Token ids, special tokens included.
@@ -50,7 +52,7 @@ pub struct Expected {
     pub values: Vec<f32>,
 }
 
-/// A file of weights and where its tensors lie.
+/// A file of weights and the headers of its tensors.
 #[derive(Debug)]
 pub struct File {
     bytes: Vec<u8>,
@@ -69,11 +71,11 @@ impl File {
         Self { bytes, entries: vec![Entry::default(); 400] }
     }
 
-    /// What `use_weights` makes of the weights.
+    /// Calls `use_weights` with the weights.
     ///
     /// # Panics
     ///
-    /// If the file is wrong.
+    /// If the file is invalid.
     pub fn with<R>(&self, use_weights: impl FnOnce(&dyn AllWeights) -> R) -> R {
         let mut entries = self.entries.clone();
         let file = Safetensors::parse(&self.bytes, Mode::Strict, &mut entries).expect("weights");
@@ -82,7 +84,7 @@ impl File {
     }
 }
 
-/// Weights that threads may share.
+/// Weights that threads can share.
 pub trait AllWeights: Weights + Sync {}
 
 impl<W: Weights + Sync> AllWeights for W {}
@@ -106,17 +108,17 @@ impl Checkpoint {
         self.folder.file_name().unwrap_or_default().to_string_lossy()
     }
 
-    /// A file's text, if it is there.
+    /// The text of a file, if it exists.
     #[must_use]
     pub fn text(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.folder.join(path)).ok()
     }
 
-    /// What one of its `config.json`s says.
+    /// The model described by one of its `config.json`s.
     ///
     /// # Panics
     ///
-    /// If it is refused.
+    /// If it is rejected.
     #[must_use]
     pub fn model(&self, config: &str) -> FamilyModel {
         let text = self.text(config).expect("a config.json");
@@ -158,7 +160,7 @@ impl Checkpoint {
         weights
     }
 
-    /// The texts of `expected.json`, and what they must give.
+    /// The texts of `expected.json`, and their expected results.
     ///
     /// # Panics
     ///
@@ -202,8 +204,8 @@ pub fn encoder(
     family: &FamilyModel,
     modules: &Modules,
 ) -> Result<TokenEncoder, nanoembed_core::Error> {
-    let ways = modules.pooling.iter().flat_map(|it| it.ways.iter().copied());
-    let (pooling, normalize) = (ways.collect::<Ways>(), modules.normalize);
+    let ways = modules.pooling.iter().flat_map(|it| it.modes.iter().copied());
+    let (pooling, normalize) = (ways.collect::<PoolingModes>(), modules.normalize);
     let spec = EncoderSpec { family, pooling, head: &modules.head, normalize };
     match family.classifier {
         Some(_) => TokenEncoder::cross_encoder(weights, &spec),

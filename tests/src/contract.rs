@@ -3,7 +3,7 @@
 use nanoembed_core::Error;
 use nanoembed_core::event::{Decode, Event, Step};
 
-/// How often a decoder may change its state without using bytes before it has to say something.
+/// The largest number of consecutive state changes without using bytes.
 const MAX_SILENT_STEPS: u32 = 12;
 
 /// Wraps a decoder and panics as soon as it breaks the contract.

@@ -1,14 +1,14 @@
-//! The tables of characters in core, which are generated.
+//! The generated tables of characters in core.
 
 use crate::{decomposed_tables, letter_classes, pipeline_tables, unicode_tables, word_characters};
 
 /// One past the last code point.
 pub(crate) const CODE_POINTS: u32 = 0x11_0000;
 
-/// Where Hangul syllables lie, which are decomposed and composed by arithmetic.
+/// The range of Hangul syllables, which are decomposed and composed by arithmetic.
 pub(crate) const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
 
-/// A file of core's, from its folder, and what makes its text.
+/// The path of a file in core's folder, and the generator of its text.
 pub type Table = (&'static str, fn() -> String);
 
 /// All of them.
@@ -20,7 +20,7 @@ pub const TABLES: [Table; 5] = [
     ("src/token/unicode/tables.rs", pipeline_tables::generate),
 ];
 
-/// Where core's folder is.
+/// The path of core's folder.
 pub const CORE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../core");
 
 #[cfg(test)]

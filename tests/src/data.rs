@@ -1,15 +1,15 @@
-//! Where test files lie.
+//! The paths of test files.
 
 use std::path::{Path, PathBuf};
 
 use crate::skipped::skipped;
 
-/// Where the model lies that is built into the program: all-MiniLM-L6-v2 in 8 bits.
+/// The path of the model that is built into the program: all-MiniLM-L6-v2 in 8 bits.
 pub const DEFAULT_MODEL: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../models/all-MiniLM-L6-v2.int8.weights");
 
-/// Where the source is, or beside the program: fuzz targets run on other machines than the one that
-/// built them.
+/// A path in the source tree, or next to the program: fuzz targets run on other machines than the
+/// one that built them.
 fn place(path: &str) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     let program = std::env::current_exe().unwrap_or_default();
@@ -98,7 +98,7 @@ pub fn tree(folder: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A path in the conformance folder beside the project, or a visible note that `test` is skipped
+/// A path in the conformance folder next to the project, or a visible note that `test` is skipped
 /// without it.
 #[must_use]
 pub fn conformance(path: &str, test: &str) -> Option<PathBuf> {

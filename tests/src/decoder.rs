@@ -19,7 +19,7 @@ pub struct Decoder<'f> {
     bytes: &'f [u8],
     /// The model.
     pub llama: Llama<Vec<LlamaLayer>>,
-    /// Which kernels it runs with.
+    /// The kernels with which it runs.
     pub kernels: Kernels,
     plan: LlamaPlan,
     cache: Vec<f32>,
@@ -34,7 +34,7 @@ impl<'f> Decoder<'f> {
     ///
     /// # Panics
     ///
-    /// If the file is none of both or no decoder.
+    /// If the file is neither, or not a decoder.
     #[must_use]
     pub fn open(
         bytes: &'f [u8],
@@ -67,11 +67,11 @@ impl<'f> Decoder<'f> {
         self.length = 0;
     }
 
-    /// Takes tokens through the model behind those that it knows.
+    /// Runs the model on tokens that continue the text.
     ///
     /// # Panics
     ///
-    /// If the model refuses them.
+    /// If the model rejects them.
     pub fn forward(&mut self, ids: &[u32], output: Output<'_>) {
         let config = *self.llama.config();
         let positions = self.plan.positions;

@@ -1,6 +1,7 @@
-//! The generator of `core/src/token/decomposed_tables.rs`: what is left of characters when their accents are stripped.
+//! The generator of `core/src/token/decomposed_tables.rs`: the characters that remain when accents
+//! are stripped.
 //!
-//! Where the data come from is said in [`unicode_tables`](crate::unicode_tables).
+//! [`unicode_tables`](crate::unicode_tables) lists the sources of the data.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,7 +9,7 @@ use std::fmt::Write;
 use crate::core_tables::HANGUL;
 use crate::unicode_tables::{Character, Class, array, characters};
 
-/// Where the CJK compatibility ideographs of plane 2 lie: nearly all of them decompose to one
+/// The range of CJK compatibility ideographs in plane 2: nearly all of them decompose to one
 /// character.
 const IDEOGRAPHS: std::ops::RangeInclusive<u32> = 0x2F800..=0x2FA1D;
 
@@ -33,7 +34,7 @@ pub fn generate() -> String {
     text
 }
 
-/// Decompositions without non-spacing marks, of those characters that keep anything.
+/// Decompositions without non-spacing marks, of characters that keep anything.
 fn decompositions(text: &mut String, characters: &[Character]) {
     let mut short = BTreeMap::new();
     let mut long = Vec::new();
@@ -56,7 +57,7 @@ fn decompositions(text: &mut String, characters: &[Character]) {
             (code, _) => {
                 long.push(character);
                 if let Ok(code) = code {
-                    // 0 says: see the table of the long ones.
+                    // 0 refers to the table of long ones.
                     short.insert(code, 0);
                 }
             }

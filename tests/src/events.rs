@@ -3,12 +3,12 @@
 use nanoembed_core::Error;
 use nanoembed_core::event::Event;
 
-/// What one run over a file gave: the events up to the end or the error.
+/// The result of one run over a file: the events up to the end or the error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The events, in their debug notation; adjoining data pieces are one.
     pub events: Vec<Owned>,
-    /// How it ended.
+    /// The final result.
     pub result: Result<(), Error>,
 }
 
@@ -33,7 +33,7 @@ pub enum Owned {
     Other(String),
 }
 
-/// Joins events into what is independent of cuts.
+/// Joins events into a form that does not depend on cuts.
 #[derive(Debug, Default)]
 pub struct Collector {
     events: Vec<Owned>,

@@ -1,4 +1,4 @@
-//! finalfusion files rewritten, made up, and opened.
+//! Rewrites, synthesises and opens finalfusion files.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::finalfusion::{
@@ -14,11 +14,11 @@ use nanoembed_core::{Error, kernel};
 /// Words with an index in a vector, over a file in memory.
 pub type IndexedWords<'a> = Words<Memory<'a>, Vec<u64>>;
 
-/// A file rewritten from what was read of it.
+/// Rewrites a file from its contents.
 ///
 /// # Errors
 ///
-/// What the writer returns.
+/// Any error from the writer.
 pub fn rewritten(file: &Finalfusion<'_>) -> Result<Vec<u8>, Error> {
     let layout = file.layout();
     let plan = Plan {
@@ -55,7 +55,7 @@ fn spec(storage: &Storage) -> StorageSpec {
     }
 }
 
-/// What a made-up file consists of.
+/// The contents of a synthetic file.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// The metadata.
@@ -68,7 +68,7 @@ pub struct Parts {
     pub ngrams: Vec<(Vec<u8>, u64)>,
     /// The storage.
     pub storage: StorageSpec,
-    /// The storage's f32 parts, one behind the other.
+    /// The storage's f32 parts, concatenated.
     pub floats: Vec<f32>,
     /// The storage's codes.
     pub codes: Vec<u8>,
@@ -77,9 +77,9 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Nothing but words and their rows, of which `floats` has the values one behind the other.
+    /// Only words and their rows, whose values are in `floats`.
     #[must_use]
-    pub const fn of_words(words: Vec<Vec<u8>>, cols: u32, floats: Vec<f32>) -> Self {
+    pub const fn from_words(words: Vec<Vec<u8>>, cols: u32, floats: Vec<f32>) -> Self {
         Self {
             metadata: None,
             vocabulary: WordVocabulary {
@@ -99,7 +99,7 @@ impl Parts {
         }
     }
 
-    /// What the writer must know of the file beforehand.
+    /// The plan that the writer needs.
     ///
     /// # Panics
     ///
@@ -119,11 +119,11 @@ impl Parts {
         }
     }
 
-    /// The file.
+    /// Writes the file.
     ///
     /// # Panics
     ///
-    /// If the writer refuses it.
+    /// If the writer rejects it.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
         let mut writer = Writer::new(self.plan(), Vec::new()).expect("a plan");
@@ -147,18 +147,18 @@ impl Parts {
 ///
 /// # Errors
 ///
-/// What opening and indexing return.
+/// Any error of opening and indexing.
 pub fn indexed(file: &[u8], options: IndexOptions) -> Result<IndexedWords<'_>, Error> {
     let layout = *Finalfusion::parse(file, Mode::Lenient)?.layout();
     let index = index(&Memory(file), &layout, options, &mut [])?;
     Ok(Words::with_index(Memory(file), layout, index))
 }
 
-/// Words of a file behind random access, with an index.
+/// Words of a file with random access, with an index.
 ///
 /// # Errors
 ///
-/// What opening and indexing return.
+/// Any error of opening and indexing.
 pub fn indexed_stored<S: ReadAt + Copy>(
     storage: S,
     layout: Layout,
@@ -168,11 +168,11 @@ pub fn indexed_stored<S: ReadAt + Copy>(
     Ok(Words::with_index(Stored(storage), layout, index))
 }
 
-/// An index in memory of exactly the size that is said to be needed.
+/// An index in memory of exactly the required size.
 ///
 /// # Errors
 ///
-/// What indexing returns.
+/// Any error of indexing.
 pub fn index(
     source: &impl Source,
     layout: &Layout,
@@ -180,15 +180,15 @@ pub fn index(
     scratch: &mut [u8],
 ) -> Result<Index<Vec<u64>>, Error> {
     let needed = Index::memory_needed(layout).unwrap_or(usize::MAX);
-    // A hostile file's vocabulary is as large as it says by now, so this is bounded by the file.
+    // The size of the vocabulary has been checked by now, so this is bounded by the file's size.
     Index::build(source, layout, options, vec![0; needed], scratch)
 }
 
-/// The vector of a word, what was found, or nothing.
+/// The vector of a word, and the finding; `None` if there is neither.
 ///
 /// # Errors
 ///
-/// What the lookup returns.
+/// Any error of the lookup.
 pub fn vector<S: Source, M: AsRef<[u64]>>(
     words: &Words<S, M>,
     word: &str,
@@ -202,7 +202,7 @@ pub fn vector<S: Source, M: AsRef<[u64]>>(
 ///
 /// # Errors
 ///
-/// What the search returns.
+/// Any error of the search.
 pub fn search<S: Source, M: AsRef<[u64]>>(
     words: &Words<S, M>,
     queries: &[f32],
@@ -227,7 +227,7 @@ const LETTERS: &[char] = &[
     '한', 'ก', '😀', '👩', '\u{200d}', '<', '>', '-', '0',
 ];
 
-/// Numbers that are made from a seed: the same each time, unlike one another.
+/// A seeded pseudo-random number generator.
 #[derive(Clone, Debug)]
 pub struct Numbers(pub u64);
 
@@ -247,7 +247,7 @@ impl Numbers {
         f32::from(i16::try_from(self.below(65)).unwrap_or(0) - 32) / 8.0
     }
 
-    /// As many such multiples.
+    /// `count` such multiples.
     pub fn floats(&mut self, count: usize) -> Vec<f32> {
         (0..count).map(|_| self.float()).collect()
     }
@@ -274,10 +274,10 @@ impl Numbers {
     }
 }
 
-/// Which kind of vocabulary to make up.
+/// The kinds of synthetic vocabularies.
 pub const KINDS: std::ops::Range<u64> = 0..5;
 
-/// A made-up file of one of the [`KINDS`] of vocabulary, quantised or not.
+/// A synthetic file with one of the [`KINDS`] of vocabulary, quantised or not.
 #[must_use]
 pub fn made_up(seed: u64, kind: u64, quantized: bool) -> Parts {
     let mut numbers = Numbers(seed);

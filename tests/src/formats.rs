@@ -1,4 +1,4 @@
-//! The table of formats that generic suites loop over.
+//! The table of formats for generic test suites.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::{amb, embd, finalfusion, gguf, safetensors, uqff};
@@ -7,27 +7,27 @@ use crate::contract::Checked;
 use crate::events::Outcome;
 use crate::{data, sources};
 
-/// A way to bring a file to a decoder.
+/// A source that passes a file to a decoder.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'c> {
     /// All at once.
     Slice,
-    /// All at once, data passed over.
+    /// All at once, data skipped.
     SliceWithoutData,
     /// In chunks that end at these offsets, in rising order.
     Push(&'c [usize]),
-    /// Through random access.
+    /// With random access.
     Seek,
-    /// Through random access, data passed over.
+    /// With random access, data skipped.
     SeekWithoutData,
-    /// Through random access that gives one byte at a time.
+    /// With random access, one byte at a time.
     SeekByByte,
 }
 
 /// One row of the table.
 #[derive(Clone, Copy)]
 pub struct FormatUnderTest {
-    /// The format's name, also its folder in `tests/data`.
+    /// The format's name, which is also that of its folder in `tests/data`.
     pub name: &'static str,
     /// The endings of its files.
     pub endings: &'static [&'static str],
@@ -109,7 +109,7 @@ fn run(
     file: &[u8],
     source: Source<'_>,
 ) -> Outcome {
-    // No more than the file is ever kept, and large buffers would be most of the work on small
+    // No more than the file's size is ever needed, and clearing large buffers would dominate small
     // files.
     let max_item_bytes = max_item_bytes.min(file.len());
     match source {
@@ -124,7 +124,7 @@ fn run(
     }
 }
 
-/// The parts of `file` between cuts in rising order.
+/// The parts of `file` between increasing cuts.
 pub fn chunks<'a>(file: &'a [u8], cuts: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
     let ends = cuts.iter().copied().chain([file.len()]);
     ends.scan(0, move |start, end| {

@@ -1,4 +1,5 @@
-//! What the fuzz targets call: functions of arbitrary bytes that panic when a promise is broken.
+//! The bodies of the fuzz targets: functions of arbitrary bytes that panic when a guarantee is
+//! broken.
 
 mod bpe;
 mod causal;
@@ -41,7 +42,7 @@ pub use weights::{blob, blocks, container, gguf, json, weights};
 ///
 /// # Panics
 ///
-/// If they do not agree.
+/// If they disagree.
 pub fn decoder(input: &[u8]) {
     let Some(([choice, a, b, c, d, e, f], file)) = input.split_first_chunk::<7>() else { return };
     let format = &FORMATS[usize::from(*choice) % FORMATS.len()];
@@ -57,11 +58,11 @@ pub fn decoder(input: &[u8]) {
 ///
 /// # Panics
 ///
-/// If they do not agree.
+/// If they disagree.
 pub fn sources_agree(format: &FormatUnderTest, file: &[u8], mode: Mode, cuts: &[usize]) -> Outcome {
     let slice = (format.run)(file, mode, Source::Slice);
     let push = (format.run)(file, mode, Source::Push(cuts));
-    // The push source says `End` only when told that there is no more.
+    // The push source yields `End` only after the end has been declared.
     assert_eq!(push, slice, "push and slice");
     let seek = (format.run)(file, mode, Source::Seek);
     assert_eq!(seek, slice, "seek and slice");
@@ -72,13 +73,13 @@ pub fn sources_agree(format: &FormatUnderTest, file: &[u8], mode: Mode, cuts: &[
     slice
 }
 
-/// A finalfusion file that opens can be rewritten without a difference that matters, and every
-/// word in it, and one that is not, can be looked up and compared with the others, by index and by
-/// scan with the same result.
+/// A finalfusion file that opens can be rewritten without a relevant difference, and every word in
+/// it, and one that is not, can be looked up and compared with the others, by index and by scan
+/// with the same result.
 ///
 /// # Panics
 ///
-/// If any of that fails in another way than with an error.
+/// If any of that fails other than with an error.
 pub fn finalfusion(file: &[u8]) {
     let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
     let Ok(read) = Finalfusion::parse_with(decoder, file) else { return };

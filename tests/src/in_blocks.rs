@@ -24,13 +24,13 @@ const CONFIG: &str = r#"{"architecture": "custom", "model_type": "bert", "n_voca
     "n_heads": 12, "n_kv_heads": 12, "max_seq_len": 512, "intermediate_size": 1536, "layer_norm_eps": 1e-12,
     "pooling": "mean", "normalize": true, "do_lower_case": true, "max_tokens": 256}"#;
 
-/// The model in `file`, a `.weights` file of all-MiniLM-L6-v2 in 8 bits: matrices of layers in
-/// blocks of 8 bits, which lose next to nothing of it, all else in f32; of the scales of columns
-/// the first `scales`.
+/// The model in `file`, a `.weights` file of all-MiniLM-L6-v2 in 8 bits, with the matrices of
+/// layers in 8-bit blocks, which are almost lossless, everything else in f32, and the first
+/// `scales` column scales.
 ///
 /// # Errors
 ///
-/// What is wrong with the file.
+/// Any fault of the file.
 pub fn in_blocks(file: &[u8], scales: usize) -> Result<Vec<u8>> {
     let model = Embd::parse(file, Mode::Strict)?;
     let (mut specs, mut data) = (Vec::new(), Vec::new());
@@ -83,8 +83,7 @@ fn scale(values: &[f32]) -> f32 {
     largest / 127.0
 }
 
-/// The scales of the columns of all layers, where those of columns that share their input are the
-/// same.
+/// The scales of the columns of all layers, where layers with the same input have the same scales.
 fn column_scales(model: &Embd<'_>) -> Result<Vec<f32>> {
     let mut all = Vec::new();
     for layer in 0..6 {
@@ -96,7 +95,7 @@ fn column_scales(model: &Embd<'_>) -> Result<Vec<f32>> {
     Ok(all)
 }
 
-/// The elements of a tensor, if there is one.
+/// The elements of a tensor, if it exists.
 fn floats(model: &Embd<'_>, name: &str) -> Result<Option<Vec<f32>>> {
     let Some(tensor) = model.tensor(name) else { return Ok(None) };
     let count = tensor.header().shape.elements().expect("a shape");

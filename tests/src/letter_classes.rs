@@ -1,8 +1,8 @@
-//! The generator of `core/src/token/bpe/letters.rs`: which characters are letters (`\p{L}`),
-//! numbers (`\p{N}`) and white space (`\s`), as the patterns of byte-level BPE tokenizers ask.
+//! The generator of `core/src/token/bpe/letters.rs`: the characters that are letters (`\p{L}`),
+//! numbers (`\p{N}`) and white space (`\s`) in the patterns of byte-level BPE tokenizers.
 //!
-//! The properties are those of crate `regex-syntax`; a test compares what comes of them with
-//! Hugging Face `tokenizers`.
+//! The properties are those of crate `regex-syntax`; a test compares the results with Hugging Face
+//! `tokenizers`.
 
 use std::fmt::Write;
 
@@ -15,14 +15,14 @@ pub(crate) fn ranges(pattern: &str) -> Vec<(u32, u32)> {
     class.ranges().iter().map(|range| (range.start() as u32, range.end() as u32)).collect()
 }
 
-/// Of every so many runs it is said where the first begins.
+/// The number of runs per stored start.
 const BLOCK: usize = 16;
 
-/// The most code points of a run.
+/// The largest number of code points in a run.
 const MOST: u32 = (1 << 14) - 1;
 
-/// Runs of code points of one class: how many there are, and the class: 0 other, 1 letter, 2 number,
-/// 3 white space. Longer runs than `MOST` are several.
+/// Runs of code points with one class: their length, and the class: 0 other, 1 letter, 2 number, 3
+/// white space. Runs longer than `MOST` are split.
 fn runs() -> Vec<(u32, u8)> {
     let mut classes = vec![0_u8; 0x11_0000];
     for (class, pattern) in [(1, r"\p{L}"), (2, r"\p{N}"), (3, r"\s")] {

@@ -1,35 +1,35 @@
-//! What the suites in `tests/`, the benchmarks and the fuzz targets share.
+//! Common parts of the suites in `tests/`, the benchmarks and the fuzz targets.
 //!
-//! * [`amb`]: AMB files made up.
+//! * [`amb`]: synthetic AMB files.
 //! * [`events`]: events as owned values, with data pieces joined, so that runs can be compared.
-//! * [`source_tree`]: which file of core names which.
+//! * [`source_tree`]: the dependencies among core's files.
 //! * [`sources`]: one decoder run through every source.
 //! * [`contract`]: a decoder that checks the contract of [`nanoembed_core::event`] at every call.
-//! * [`finalfusion`]: finalfusion files rewritten, made up, and opened.
-//! * [`formats`]: the table of formats that generic suites loop over.
-//! * [`hostile`]: files made wrong on purpose.
-//! * [`changed`]: test files with other keys and tensors than they have.
+//! * [`finalfusion`]: finalfusion files rewritten, synthesised, and opened.
+//! * [`formats`]: the table of formats for generic suites.
+//! * [`hostile`]: deliberately invalid files.
+//! * [`changed`]: test files with changed keys and tensors.
 //! * [`blocks`]: the published model with its matrices in ggml's blocks.
 //! * [`schemes`]: quantisation schemes as a table.
-//! * [`supply`]: the packages of others that the project is made of.
-//! * [`sbom`]: a list of them in CycloneDX's form.
+//! * [`supply`]: the project's third-party packages.
+//! * [`sbom`]: a list of them as CycloneDX.
 //! * [`uqff`]: a UQFF file with every kind of layer.
 //! * [`letter_classes`]: generates core's table of letters and numbers.
-//! * [`word_characters`]: generates core's table of what is part of words.
-//! * [`checkpoint`]: folders of encoders of all families, and what they must give.
-//! * [`agreement`]: how near a model's embeddings are to the reference.
+//! * [`word_characters`]: generates core's table of word characters.
+//! * [`checkpoint`]: folders of encoders of all families, and their expected results.
+//! * [`agreement`]: the agreement of a model's embeddings with the reference.
 //! * [`minilm`]: the reference sentences and the published model.
-//! * [`vocabularies`]: small vocabularies, as files hold them.
-//! * [`sentencepiece_reference`]: SentencePiece without regard to time.
-//! * [`wordpiece_reference`]: WordPiece without regard to time.
+//! * [`vocabularies`]: small vocabularies, as files store them.
+//! * [`sentencepiece_reference`]: a simple SentencePiece.
+//! * [`wordpiece_reference`]: a simple WordPiece.
 //! * [`core_tables`]: all of core's generated tables.
 //! * [`unicode_tables`]: generates core's character tables.
 //! * [`decomposed_tables`]: those of characters without their accents.
-//! * [`made_up_texts`]: texts of all scripts, for tokenizers.
+//! * [`made_up_texts`]: synthetic texts in all scripts, for tokenizers.
 //! * [`pipeline_tables`]: generates core's tables of normalisation forms and grapheme clusters.
 //! * [`english`]: text for benchmarks.
-//! * [`fuzz`]: what the fuzz targets call.
-//! * [`data`]: where test files lie.
+//! * [`fuzz`]: the bodies of the fuzz targets.
+//! * [`data`]: the paths of test files.
 //! * [`decoder`]: decoders of the Llama family, ready to run.
 //! * [`values`]: comparing arrays of numbers.
 

@@ -1,6 +1,6 @@
-//! Texts of all scripts and of everything that tokenizers treat in a way of its own.
+//! Synthetic texts in all scripts, with everything that tokenizers treat specially.
 
-/// Makes texts up, the same ones each time.
+/// A deterministic generator of texts.
 pub struct Texts {
     state: u64,
 }
@@ -177,7 +177,7 @@ const SEPARATORS: &[&str] = &[
 ];
 
 impl Texts {
-    /// Texts that `seed` numbers.
+    /// The texts of this `seed`.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 }
@@ -202,7 +202,7 @@ impl Texts {
         char::from_u32(code).unwrap_or('\u{d7ff}')
     }
 
-    /// Texts that every tokenizer should be shown.
+    /// Fixed texts that every tokenizer should be tested with.
     #[must_use]
     pub fn fixed(&self) -> Vec<String> {
         let mut texts: Vec<String> =

@@ -21,7 +21,7 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// The ids as the tokenizer truncates them to `most`: the last one is kept as the end of the
+    /// The ids as the tokenizer truncates them to `most`: the last id is kept, since it ends the
     /// text.
     #[must_use]
     pub fn truncated(&self, most: usize) -> Vec<u32> {
@@ -39,7 +39,7 @@ impl Sentence {
 ///
 /// # Panics
 ///
-/// If the data is not what it should be.
+/// If the data is invalid.
 #[must_use]
 pub fn sentences() -> Vec<Sentence> {
     read_sentences("sentences.json")
@@ -136,8 +136,8 @@ impl Safetensors {
         bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
     }
 
-    /// The same tensors with their data at multiples of 64 bytes, as a converter writes them;
-    /// headers change with it.
+    /// Aligns the data of the tensors to multiples of 64 bytes, as a converter writes it; updates
+    /// the headers.
     #[must_use]
     pub fn realigned(&mut self) -> Vec<u8> {
         let mut aligned = Vec::new();

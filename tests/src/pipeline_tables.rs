@@ -10,8 +10,8 @@
 //! | non-spacing marks | `unicode_categories` 0.1.1 | 8.0 |
 //! | grapheme clusters | `unicode-segmentation` 1.13 | 17.0 |
 //!
-//! The last one keeps its classes to itself: a character's class is told by where it may be cut
-//! from others.
+//! `unicode-segmentation` does not export its classes: a character's class is derived from where it
+//! may be separated from others.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -30,7 +30,7 @@ use crate::unicode_tables::{array, share};
 /// Code points in one leaf of a trie, and leaves under one middle node, as a power of two.
 const LEVEL_BITS: u32 = 5;
 
-/// Of every so many characters that decompose, it is said where what the first becomes starts.
+/// The number of decompositions per stored start.
 const DECOMPOSITION_BLOCK: usize = 16;
 
 /// The whole text of `core/src/token/unicode/tables.rs`.
@@ -110,7 +110,7 @@ fn pairs() -> Vec<(char, char, char)> {
     pairs
 }
 
-/// The number of the class of `c`, as `Break` in core has it.
+/// The number of the class of `c` in core's `Break`.
 fn break_class(c: char) -> u8 {
     let joins = |before: &str, after: &str| {
         let text = format!("{before}{c}{after}");
@@ -127,7 +127,7 @@ fn break_class(c: char) -> u8 {
         return 3;
     }
     if extends {
-        // Of those that follow anything: what carries a conjunct or an emoji on.
+        // Those that may follow anything: characters that extend a conjunct or an emoji.
         let carries = |before: &str, after: &str| {
             let text = format!("{before}{c}{after}");
             text.graphemes(true).count() == 1
@@ -157,7 +157,7 @@ fn break_class(c: char) -> u8 {
     if joins("\u{915}\u{94D}", "") {
         return 12;
     }
-    // Hangul: what a leading, a vowel and a trailing part do on both sides.
+    // Hangul: the behaviour of leading, vowel and trailing parts on both sides.
     let (after_l, after_v, after_t) =
         (joins("\u{1100}", ""), joins("\u{1161}", ""), joins("\u{11A8}", ""));
     let before_t = joins("", "\u{11A8}");
@@ -204,16 +204,17 @@ fn combining_classes(text: &mut String) {
     array(text, doc, "COMBINING_CLASSES", "u32", &runs);
 }
 
-/// The characters that `decompose` changes, Hangul aside, and what they become.
+/// The characters that `decompose` changes, except Hangul, and their decompositions.
 fn changed(decompose: impl Fn(char) -> Vec<char>) -> impl Iterator<Item = (char, Vec<char>)> {
     let others = characters().filter(|c| !HANGUL.contains(&u32::from(*c)));
     others.map(move |c| (c, decompose(c))).filter(|(c, becomes)| becomes[..] != [*c])
 }
 
-/// The characters that `decompose` changes, but for those that are left out, and what they become.
+/// The characters that `decompose` changes, except for those that are left out, and their
+/// decompositions.
 ///
-/// They are stored as runs of characters, lengths of what they become, and every sixteenth end:
-/// a third of what their codes and ends would be of a download.
+/// They are stored as runs of characters, lengths of decompositions, and every sixteenth end, which
+/// takes a third of the download size of their codes and ends.
 fn decompositions(
     text: &mut String,
     name: &str,
@@ -249,7 +250,7 @@ fn decompositions(
     );
     let mut line = String::new();
     for c in parts.chars() {
-        // Escaped: a text of marks alone cannot be looked at.
+        // Escaped: a text of marks alone is unreadable.
         let _ = write!(line, "\\u{{{:x}}}", u32::from(c));
         if line.len() > 100 {
             let _ = writeln!(text, "{line}\\");
@@ -259,7 +260,8 @@ fn decompositions(
     let _ = writeln!(text, "{line}\";");
 }
 
-/// The characters that two compose into, as places in the canonical decompositions: in the order of what they become.
+/// The pairs of characters that compose, as indices into the canonical decompositions, in the order
+/// of the results.
 fn compositions(text: &mut String) {
     let listed: Vec<char> = changed(canonical).map(|(c, _)| c).collect();
     let mut composed: Vec<(Vec<char>, char)> = pairs()

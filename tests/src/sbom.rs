@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::supply::{Locked, string};
 
-/// The document of `package`: what it is built of for the machine and with the features that
-/// `metadata` was asked for. The same for the same lock file: without a date and a number.
+/// The document of `package`: its dependencies for the target and the features for which `metadata`
+/// was queried. Reproducible for the same lock file: without a date and a serial number.
 ///
 /// # Panics
 ///
-/// If `metadata` is not `cargo metadata`'s, or knows no such package.
+/// If `metadata` is not `cargo metadata`'s, or has no such package.
 #[must_use]
 pub fn cyclonedx(metadata: &Value, locked: &[Locked], package: &str) -> Value {
     let packages: BTreeMap<&str, &Value> =
@@ -46,7 +46,7 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// What a package is compiled with, but for its tests.
+/// The dependencies of a package, except for those of its tests.
 fn built_of(node: &Value) -> impl Iterator<Item = &str> {
     let is_built = |it: &&Value| items(&it["dep_kinds"]).any(|kind| kind["kind"] != "dev");
     items(&node["deps"]).filter(is_built).map(|it| string(it, "pkg"))

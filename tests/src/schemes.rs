@@ -1,4 +1,4 @@
-//! Quantisation schemes as a table: how each stores a matrix, and what comes back.
+//! Quantisation schemes as a table: the storage of a matrix, and its dequantised values.
 
 use nanoembed_core::quant::{
     afq, dequantize, dequantize_weight, f8q8, fp8, has_quantizer, hqq, int8, int8::CodeRange,
@@ -6,20 +6,20 @@ use nanoembed_core::quant::{
 };
 use nanoembed_core::tensor::{Afq, Dtype, DtypeKind, Encoding, Floats, Hqq, Shape, Weight};
 
-/// How matrices are stored.
+/// The storage of matrices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scheme {
-    /// Elements or blocks of one type; where rows are no whole blocks, of the other.
+    /// Elements or blocks of one type; the second type is for rows that are not whole blocks.
     Plain(Dtype, Dtype),
-    /// Half-quadratic, groups of 64, of so many bits.
+    /// Half-quadratic, groups of 64, with this number of bits.
     Hqq(u8),
-    /// Affine, groups of 64, scales of 16 bits, of so many bits.
+    /// Affine, groups of 64, 16-bit scales, with this number of bits.
     Afq(u8),
-    /// 8-bit floats under one scale.
+    /// 8-bit floats with one scale.
     Fp8,
-    /// Signed bytes, an 8-bit float for 32.
+    /// Signed bytes, an 8-bit float scale for each 32.
     F8q8,
-    /// 4-bit floats, a power of two for 32.
+    /// 4-bit floats, a power of two for each 32.
     Mxfp4,
     /// Signed bytes, a scale for each row and group of columns: `int8` of `.weights` files, without
     /// calibration.
@@ -41,8 +41,8 @@ const ARRAYS: [(&str, Scheme); 11] = [
     ("afq2", Scheme::Afq(2)),
 ];
 
-/// All schemes under the names of the command line: every type that is quantised to as elements or
-/// blocks, then those of several arrays.
+/// All schemes with their command-line names: every type with a quantiser, then the schemes with
+/// several arrays.
 #[must_use]
 pub fn schemes() -> Vec<(String, Scheme)> {
     let plain = written(DtypeKind::Number).chain(written(DtypeKind::Blocks)).map(|dtype| {
@@ -57,13 +57,13 @@ pub fn schemes() -> Vec<(String, Scheme)> {
     plain.chain(ARRAYS.map(|(name, scheme)| (name.to_owned(), scheme))).collect()
 }
 
-/// The types of a kind that values are quantised to.
+/// The types of a kind that have a quantiser.
 pub fn written(kind: DtypeKind) -> impl Iterator<Item = Dtype> {
     Dtype::ALL.iter().copied().filter(move |dtype| dtype.kind() == kind && has_quantizer(*dtype))
 }
 
-/// The type for rows that are no whole blocks of 256: that of blocks of 32 with as many bits or as
-/// few more as there are.
+/// The type for rows that are not whole blocks of 256: the one with blocks of 32 and the same
+/// number of bits, or the next larger one.
 fn for_short_rows(dtype: Dtype) -> Dtype {
     let bits = |dtype: Dtype| dtype.block_bytes() * 256 / dtype.block_elements();
     if dtype.block_elements() <= 32 {
@@ -76,8 +76,8 @@ fn for_short_rows(dtype: Dtype) -> Dtype {
 }
 
 impl Scheme {
-    /// Quantises rows of `cols` values and dequantises them again; with the bytes that they take
-    /// meanwhile.
+    /// Quantises and dequantises rows of `cols` values; returns them and their stored size in
+    /// bytes.
     ///
     /// # Panics
     ///

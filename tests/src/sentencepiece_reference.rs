@@ -1,5 +1,5 @@
-//! SentencePiece without regard to time: whole texts, maps of strings, every pair looked at again
-//! after each merge.
+//! A simple SentencePiece, used as reference: whole texts, maps of strings, and all pairs searched
+//! again after each merge.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,11 +14,11 @@ pub struct Reference {
     pub pieces: Vec<(String, f32, PieceKind)>,
     /// How pieces are found.
     pub algorithm: Algorithm,
-    /// Whether a space is added, and whether at the end.
+    /// True if a space is added.
     pub dummy_prefix: bool,
-    /// See there.
+    /// True if it is added at the end.
     pub suffix: bool,
-    /// Whether superfluous spaces are removed.
+    /// True if superfluous spaces are removed.
     pub remove_spaces: bool,
 }
 
@@ -77,7 +77,7 @@ impl Reference {
         ids
     }
 
-    /// The longest symbol of the user's that `text` starts with, or else its first character.
+    /// The longest user-defined symbol at the start of `text`, or else its first character.
     fn first<'t>(&self, text: &'t str) -> (&'t str, bool) {
         let symbols = self.pieces.iter().filter(|piece| piece.2 == PieceKind::UserDefined);
         let longest = symbols.filter(|it| text.starts_with(&it.0)).map(|it| it.0.len()).max();
@@ -116,7 +116,7 @@ impl Reference {
         out
     }
 
-    /// The pieces that texts may become, by their spelling.
+    /// The pieces that texts may become, by spelling.
     fn spelled(&self) -> HashMap<&str, (u32, f32, PieceKind)> {
         let is_spelled =
             |kind| matches!(kind, PieceKind::Normal | PieceKind::UserDefined | PieceKind::Unused);
@@ -126,7 +126,7 @@ impl Reference {
 
     fn merge(&self, text: &str) -> Vec<(String, Option<u32>)> {
         let spelled = self.spelled();
-        // Where symbols lie, and whether they are the user's, which merge with none.
+        // The ranges of symbols, and whether they are user-defined: those are never merged.
         let mut symbols: Vec<(Range<usize>, bool)> = Vec::new();
         let mut at = 0;
         while at < text.len() {
@@ -159,7 +159,7 @@ impl Reference {
         let normal = self.pieces.iter().filter(|piece| piece.2 == PieceKind::Normal);
         let longest = spelled.keys().map(|spelling| spelling.len()).max().unwrap_or(0);
         let least = normal.map(|piece| piece.1).fold(f32::MAX, f32::min);
-        // The best way to each place: its sum, where its last piece starts, and that piece.
+        // The best path to each position: its score, the start of its last piece, and that piece.
         let mut best: Vec<Option<(f32, usize, Option<u32>)>> = vec![None; text.len() + 1];
         best[0] = Some((0.0, 0, None));
         for (start, character) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Which file of a tree of sources names which others, by the paths in their code.
+//! The dependencies among the files of a source tree, by the paths in their code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::path::Path;
 #[derive(Debug, Default)]
 pub struct SourceTree {
     files: BTreeMap<String, File>,
-    /// Files by the path of their module.
+    /// Files by module path.
     modules: BTreeMap<Vec<String>, String>,
 }
 
 #[derive(Debug)]
 struct File {
     module: Vec<String>,
-    /// Every path that its code says, `use` declarations taken apart.
+    /// Every path in its code, with `use` declarations expanded.
     paths: Vec<String>,
-    /// What it gives on from elsewhere, by name.
+    /// Re-exported items by name.
     exports: BTreeMap<String, String>,
 }
 
@@ -30,7 +30,8 @@ pub struct Circle {
 }
 
 impl SourceTree {
-    /// All sources below `root` but tests: files and folders called so, and `mod tests`.
+    /// All sources below `root` except for tests: files and folders with that name, and `mod
+    /// tests`.
     ///
     /// # Panics
     ///
@@ -99,7 +100,7 @@ impl SourceTree {
         self.files.insert(path.to_owned(), File { module, paths, exports });
     }
 
-    /// Where the item lies that a file calls `path`: the file that has it, whoever gives it on.
+    /// The file that defines the item at `path`, as seen from a file and through re-exports.
     fn resolve(&self, from: &[String], path: &str, depth: usize) -> Option<&str> {
         let mut at: Vec<String> = from.to_vec();
         let mut segments = path.split("::").peekable();
@@ -138,7 +139,7 @@ impl SourceTree {
         }
     }
 
-    /// Which file names which others.
+    /// The files that each file refers to.
     #[must_use]
     pub fn namings(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let of = |(path, file): (&'_ String, &File)| {
@@ -148,52 +149,81 @@ impl SourceTree {
         self.files.iter().map(|entry| (entry.0.as_str(), of(entry))).collect()
     }
 
-    /// Every circle among the files and folders of a folder, in `top` and the folders inside. A
-    /// folder's `mod.rs` and what lies in the folder may name each other.
+    /// Every circle among the files and folders of a folder, in `top` and the folders inside; the
+    /// whole crate with an empty `top`. A folder's `mod.rs` (`lib.rs` of a crate) and the folder's
+    /// other files may name each other.
     #[must_use]
     pub fn circles(&self, top: &str) -> Vec<Circle> {
         let namings = self.namings();
         let mut folders: BTreeSet<&str> = BTreeSet::new();
         for mut folder in self.files.keys().map(String::as_str) {
-            while let Some((parent, _)) = folder.rsplit_once('/') {
-                folder = parent;
+            while !folder.is_empty() {
+                folder = folder.rsplit_once('/').map_or("", |(parent, _)| parent);
                 folders.insert(folder);
             }
         }
-        folders.retain(|folder| *folder == top || folder.starts_with(&format!("{top}/")));
-        let mut circles = Vec::new();
-        for folder in folders {
-            let entry = |file: &'_ str| -> Option<String> {
-                let inside = file.strip_prefix(folder)?.strip_prefix('/')?;
-                let entry = inside.split('/').next()?;
-                (entry != "mod.rs").then(|| entry.to_owned())
-            };
-            let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-            for (file, others) in &namings {
-                let Some(from) = entry(file) else { continue };
-                let others = others.iter().filter_map(|other| entry(other));
-                named.entry(from.clone()).or_default().extend(others.filter(|to| *to != from));
-            }
-            // What names nothing that is left, or is named by nothing, is in no circle.
-            loop {
-                let before = named.len();
-                let kept: BTreeSet<String> = named.keys().cloned().collect();
-                let targets: BTreeSet<String> = named.values().flatten().cloned().collect();
-                named.retain(|from, to| {
-                    to.retain(|to| kept.contains(to));
-                    !to.is_empty() && targets.contains(from)
-                });
-                if named.len() == before {
-                    break;
-                }
-            }
-            if !named.is_empty() {
-                let entries = named.into_keys().collect();
-                circles.push(Circle { folder: folder.to_owned(), entries });
-            }
-        }
-        circles
+        folders.retain(|folder| is_inside(folder, top));
+        let circles = folders.into_iter().flat_map(|folder| {
+            let circles = circles(&entries(folder, &namings));
+            circles.into_iter().map(|entries| Circle { folder: folder.to_owned(), entries })
+        });
+        circles.collect()
     }
+}
+
+/// True if `folder` is `top` or inside it.
+fn is_inside(folder: &str, top: &str) -> bool {
+    top.is_empty()
+        || folder.strip_prefix(top).is_some_and(|it| it.is_empty() || it.starts_with('/'))
+}
+
+/// Which entry of a folder names which others.
+fn entries(
+    folder: &str,
+    namings: &BTreeMap<&str, BTreeSet<&str>>,
+) -> BTreeMap<String, BTreeSet<String>> {
+    let entry = |file: &str| -> Option<String> {
+        let inside = match folder {
+            "" => file,
+            folder => file.strip_prefix(folder)?.strip_prefix('/')?,
+        };
+        let entry = inside.split('/').next()?;
+        (!["mod.rs", "lib.rs"].contains(&entry)).then(|| entry.to_owned())
+    };
+    let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (file, others) in namings {
+        let Some(from) = entry(file) else { continue };
+        let others = others.iter().filter_map(|other| entry(other));
+        named.entry(from.clone()).or_default().extend(others.filter(|to| *to != from));
+    }
+    named
+}
+
+/// The groups of entries of which each reaches every other.
+fn circles(named: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
+    let reached: BTreeMap<&String, BTreeSet<&String>> =
+        named.keys().map(|from| (from, reached(named, from))).collect();
+    let mut circles = BTreeSet::new();
+    for (from, to) in &reached {
+        if to.contains(from) {
+            let back = to.iter().filter(|it| reached.get(*it).is_some_and(|it| it.contains(from)));
+            circles.insert(back.map(|it| (*it).clone()).collect::<Vec<_>>());
+        }
+    }
+    circles.into_iter().collect()
+}
+
+/// The entries that `from` names, and those that these name.
+fn reached<'n>(
+    named: &'n BTreeMap<String, BTreeSet<String>>,
+    from: &'n String,
+) -> BTreeSet<&'n String> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![from];
+    while let Some(entry) = next.pop() {
+        next.extend(named.get(entry).into_iter().flatten().filter(|to| reached.insert(*to)));
+    }
+    reached
 }
 
 /// Code without the paths that say who may see what.
@@ -207,14 +237,14 @@ fn without_visibilities(code: &str) -> String {
     rest
 }
 
-/// What stands before `use` in the first line of a declaration, and what behind it.
+/// The parts before and after `use` in the first line of a declaration.
 fn use_declaration(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start();
     let (before, tree) = line.split_once("use ")?;
     (before.is_empty() || before.starts_with("pub")).then_some((before, tree))
 }
 
-/// The paths of a tree of `use`, each with the name that it gets.
+/// The paths of a `use` tree, each with its local name.
 fn expand(prefix: &str, tree: &str, out: &mut Vec<(String, String)>) {
     let tree = tree.trim();
     let join =
@@ -300,6 +330,23 @@ mod tests {
             ("m/turn.rs", "use super::wide::LANES;\n"),
         ]);
         assert_eq!(tree.circles("m").len(), 1);
+    }
+
+    #[test]
+    fn circles_of_a_crate_are_told_apart_and_its_lib_file_is_in_none() {
+        let tree = tree(&[
+            ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\npub struct Root;\nuse a::A;\n"),
+            ("a.rs", "use crate::{Root, b::B};\npub struct A;\n"),
+            ("b.rs", "use crate::a::A;\nuse crate::c::deep::C;\npub struct B;\n"),
+            ("c/mod.rs", "pub mod deep;\n"),
+            ("c/deep.rs", "use crate::d::D;\npub struct C;\n"),
+            ("d.rs", "use crate::c::deep::C;\npub struct D;\n"),
+        ]);
+        let circle = |entries: [&str; 2]| Circle {
+            folder: String::new(),
+            entries: entries.map(String::from).to_vec(),
+        };
+        assert_eq!(tree.circles(""), [circle(["a.rs", "b.rs"]), circle(["c", "d.rs"])]);
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub fn by_push<'a>(
     events.finish(result)
 }
 
-/// Through [`Seek`], with a buffer of `buffer_bytes`; also how many bytes were read.
+/// Through [`Seek`], with a buffer of `buffer_bytes`; also returns the number of bytes read.
 pub fn by_seek(
     decoder: impl Decode,
     source: impl ReadAt,
@@ -80,7 +80,7 @@ pub fn by_seek(
     }
 }
 
-/// Storage that gives one byte at a time.
+/// Storage that returns one byte per read.
 #[derive(Debug)]
 pub struct OneByte<'a>(pub &'a [u8]);
 
@@ -95,7 +95,7 @@ impl ReadAt for OneByte<'_> {
     }
 }
 
-/// Storage that cannot be read from an offset on.
+/// Storage whose reads fail from an offset on.
 #[derive(Debug)]
 pub struct FailsAt<'a>(pub &'a [u8], pub u64);
 

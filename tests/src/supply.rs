@@ -1,4 +1,4 @@
-//! The packages of others that the project is made of, as cargo knows them.
+//! The project's third-party packages, according to cargo.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ pub fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// The manifests of all workspaces that are built, by their paths from the root.
+/// The manifests of all workspaces, by path from the root.
 pub const WORKSPACES: [&str; 9] = [
     "Cargo.toml",
     "datafusion/Cargo.toml",
@@ -24,11 +24,11 @@ pub const WORKSPACES: [&str; 9] = [
     "wasm/build/Cargo.toml",
 ];
 
-/// What `cargo metadata` says of a workspace, with these arguments besides.
+/// The output of `cargo metadata` for a workspace, with further arguments.
 ///
 /// # Panics
 ///
-/// If cargo says nothing: packages have not been fetched, or the lock file is out of date.
+/// If cargo fails: packages have not been fetched, or the lock file is out of date.
 #[must_use]
 pub fn metadata(manifest: &str, arguments: &[&str]) -> Value {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -42,11 +42,11 @@ pub fn metadata(manifest: &str, arguments: &[&str]) -> Value {
     serde_json::from_slice(&answer.stdout).expect("JSON")
 }
 
-/// The machine that this was compiled on, as rustc calls it.
+/// The target triple of the compiling machine.
 ///
 /// # Panics
 ///
-/// If rustc does not say.
+/// If rustc does not return it.
 #[must_use]
 pub fn host() -> String {
     let answer = Command::new("rustc").arg("-vV").output().expect("rustc");
@@ -55,24 +55,24 @@ pub fn host() -> String {
     host.expect("a host").to_owned()
 }
 
-/// A string that has to be there.
+/// A required string.
 ///
 /// # Panics
 ///
-/// If it is not.
+/// If it is missing.
 #[must_use]
 pub fn string<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_else(|| panic!("no {key} in {value}"))
 }
 
-/// A package as a `Cargo.lock` has it.
+/// A package in a `Cargo.lock`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Locked {
     /// The package's name.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// Where it is from; nothing for the project's own.
+    /// Its source; `None` for the project's own.
     pub source: Option<String>,
     /// The SHA-256 of its archive.
     pub checksum: Option<String>,
@@ -97,8 +97,8 @@ pub fn locked(text: &str) -> Vec<Locked> {
     packages.map(package).collect()
 }
 
-/// Whether an SPDX expression holds where these licences may be used. A slash is what older
-/// packages write for OR.
+/// Returns true if an SPDX expression is satisfied by the allowed licences. Older packages write a
+/// slash for OR.
 #[must_use]
 pub fn permits(expression: &str, allowed: &[&str]) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");

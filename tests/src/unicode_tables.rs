@@ -1,4 +1,4 @@
-//! The generator of `core/src/token/tables.rs`: what BERT's basic tokenisation does to each
+//! The generator of `core/src/token/tables.rs`: the effect of BERT's basic tokenisation on each
 //! character.
 //!
 //! The sources are the crates that Hugging Face `tokenizers` 0.x is built on, at the versions that
@@ -28,7 +28,8 @@ const LEAF_BITS: u32 = 5;
 /// Leaves under one middle node, as a power of two.
 const MIDDLE_BITS: u32 = 5;
 
-/// What happens to a character; the numbers are those of `Class` in `core/src/token/characters.rs`.
+/// The treatment of a character; the numbers are those of `Class` in
+/// `core/src/token/characters.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum Class {
@@ -74,7 +75,7 @@ const HEAD: &str = "\
 //! `tests/src/unicode_tables.rs`.
 ";
 
-/// The properties of one character that matter here.
+/// The relevant properties of one character.
 pub(crate) struct Character {
     pub(crate) code: u32,
     pub(crate) class: Class,
@@ -133,7 +134,7 @@ impl Character {
         self.kept != [c]
     }
 
-    /// Refuses data for which the classes, or the code that reads them, would be wrong.
+    /// Rejects data for which the classes, or the code that reads them, would be wrong.
     fn check(&self, c: char, decomposition: &[char]) {
         let code = self.code;
         let cased = matches!(self.class, Class::Upper | Class::UpperDecomposed);
@@ -168,7 +169,7 @@ impl Character {
     }
 }
 
-/// The ranges that `tokenizers` surrounds with spaces, including its 2B920 where BERT has 2B820.
+/// The ranges that `tokenizers` surrounds with spaces, including 2B920 where BERT has 2B820.
 fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c),
         0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F
@@ -228,8 +229,8 @@ pub(crate) fn share<'a, T: Clone + Eq + std::hash::Hash + 'a>(
     (indices, distinct)
 }
 
-/// Runs of upper-case characters with the same distance to their lower case. What lies between them
-/// has another class.
+/// Runs of upper-case characters with the same distance to their lower case. Characters between
+/// them have another class.
 fn lower_case(text: &mut String, characters: &[Character]) {
     let mut runs: Vec<(u32, i32)> = Vec::new();
     for character in characters {

@@ -1,4 +1,4 @@
-//! A UQFF 0.2.0 file with every kind of layer that our quantisers make.
+//! A UQFF 0.2.0 file with every kind of layer that the project's quantisers produce.
 
 use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat, write_blobs};
 use nanoembed_core::quant::{afq, f8q8, fp8, hqq, mxfp4, quantize};
@@ -6,11 +6,11 @@ use nanoembed_core::tensor::{
     Afq, Dtype, Encoding, Floats, Hqq, Shape, TensorHeader, TensorView, Weight,
 };
 
-/// Rows and columns of all weights but those of HQQ and FP8.
+/// Rows and columns of all weights except for those of HQQ and FP8.
 const SHAPE: [u64; 2] = [2, 512];
 const ELEMENTS: usize = 1024;
 
-/// A layer whose arrays it owns.
+/// A layer that owns its arrays.
 struct Owned {
     format: LayerFormat,
     arrays: Vec<Vec<u8>>,
@@ -27,7 +27,7 @@ enum Kind {
     Mxfp4,
 }
 
-/// The weights before they are quantised: waves, an outlier here and there, a stretch of zeros.
+/// The weights before quantisation: waves, some outliers, a stretch of zeros.
 #[must_use]
 pub fn source() -> Vec<f32> {
     (0..1024_u16)

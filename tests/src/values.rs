@@ -1,6 +1,6 @@
 //! Comparing arrays of numbers.
 
-/// The bits of each value, so that comparisons tell −0 from 0 and hold for NaN.
+/// The bits of each value, so that comparisons distinguish −0 from 0 and support NaN.
 #[must_use]
 pub fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()

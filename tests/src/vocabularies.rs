@@ -52,11 +52,11 @@ impl StoredVocabulary {
         self.offsets.extend(offset.to_le_bytes());
     }
 
-    /// The entries with the places that the file lists.
+    /// The entries, with the offsets listed in the file.
     ///
     /// # Errors
     ///
-    /// What [`Entries::listed`] answers.
+    /// As [`Entries::listed`].
     pub fn listed(&self) -> Result<Entries<'_>, Error> {
         Entries::listed(&self.entries, 0, self.count, LengthPrefix::U16, &self.offsets)
     }
@@ -65,7 +65,7 @@ impl StoredVocabulary {
     ///
     /// # Errors
     ///
-    /// What [`SortedVocabulary::new`] answers.
+    /// As [`SortedVocabulary::new`].
     pub fn sorted(&self) -> Result<SortedVocabulary<'_, Entries<'_>>, Error> {
         let ids = SortedIds { bytes: &self.sorted_ids, width: IdWidth::U32, offset: 0 };
         SortedVocabulary::new(self.listed()?, ids)
@@ -80,18 +80,18 @@ pub struct HashMemory {
 }
 
 impl HashMemory {
-    /// Exactly as much as `count` tokens need. It is not clean.
+    /// Memory of exactly the size for `count` tokens, filled with garbage.
     #[must_use]
     pub fn for_tokens(count: u32) -> Self {
         let slots = HashVocabulary::<Entries<'_>>::slots_needed(count);
         Self { samples: vec![0xA5A5_A5A5; Entries::samples_needed(count)], slots: vec![7; slots] }
     }
 
-    /// Indexes `stored` with places sampled, using none of its indices.
+    /// Indexes `stored` with sampled offsets, using none of its indices.
     ///
     /// # Errors
     ///
-    /// What [`Entries::sample`] and [`HashVocabulary::build`] answer.
+    /// As [`Entries::sample`] and [`HashVocabulary::build`].
     pub fn index<'a>(
         &'a mut self,
         stored: &'a StoredVocabulary,

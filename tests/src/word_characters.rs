@@ -1,7 +1,6 @@
-//! The generator of `core/src/token/word_tables.rs`: which characters are part of words (`\w`), as
-//! added tokens ask.
+//! The generator of `core/src/token/word_tables.rs`: the word characters (`\w`), for added tokens.
 //!
-//! The property is that of crate `regex-syntax`; a test compares what comes of it with Hugging Face
+//! The property is that of crate `regex-syntax`; a test compares the results with Hugging Face
 //! `tokenizers`.
 
 use std::fmt::Write;
@@ -11,7 +10,7 @@ use crate::letter_classes::ranges;
 /// Changes between two entries of the index: an even number, so that each begins a range.
 const BLOCK: usize = 64;
 
-/// Code points from which on characters are part of words and from which on they are not, in turn.
+/// Code points at which ranges of word characters begin and end, alternating.
 fn changes() -> Vec<u32> {
     ranges(r"\w").into_iter().flat_map(|(start, end)| [start, end + 1]).collect()
 }

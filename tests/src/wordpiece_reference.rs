@@ -1,5 +1,4 @@
-//! WordPiece as its description says it, over a map and with no regard to time: what ours is
-//! compared with.
+//! A simple WordPiece over a map, as its specification describes it: the reference for the core's.
 
 use std::collections::HashMap;
 
@@ -50,7 +49,7 @@ impl Reference {
         ids
     }
 
-    /// The leftmost special token, of those the longest, of those the one of the last role.
+    /// The leftmost special token; the longest of those, and then the one with the last role.
     fn next_special(&self, text: &str) -> Option<(usize, &str, u32)> {
         let found = self.spellings.iter().filter_map(|(spelling, id)| {
             text.find(spelling.as_str()).map(|at| (at, spelling.as_str(), *id))

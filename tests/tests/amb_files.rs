@@ -1,4 +1,4 @@
-//! AMB against files that were written without the project: the specification's example, and
+//! AMB and files written without the project: the specification's example, and the output of
 //! `tools/amb_fixtures.py`.
 
 use nanoembed_core::event::{Event, Mode, SpecialRole};
@@ -39,7 +39,7 @@ fn the_specifications_example_files_have_the_values_that_were_written() {
         assert!(amb.tokenizer().is_none());
         let all: Vec<Vec<f32>> = amb.tensors().map(|tensor| values(&tensor)).collect();
         assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [32, 3, 1, 0, 6]);
-        // `np.arange` in two orders: what matters is that rows come first.
+        // `np.arange` in two orders: rows come first in both.
         let fortran = &all[4];
         assert!(fortran.windows(2).all(|pair| pair[0] < pair[1]), "{fortran:?}");
     }
@@ -220,7 +220,7 @@ fn check_with_checksum(plan: Plan<'_>, data: &[u8]) {
     let covered = &file[..usize::try_from(place).unwrap()];
     let crc = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(covered);
     assert_eq!(stored, [(crc >> 16) as f32, (crc & 0xFFFF) as f32]);
-    // Any bit that the structure does not depend on.
+    // Any bit on which the structure does not depend.
     let last = file.len() - 8;
     file[last] ^= 1;
     assert_eq!(verify(&file), Err(Error::new(place, ErrorKind::FileChecksum)));

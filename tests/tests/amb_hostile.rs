@@ -1,4 +1,4 @@
-//! AMB files made wrong on purpose, each for the reason that is named.
+//! Deliberately invalid AMB files, each rejected for the named reason.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
@@ -9,7 +9,7 @@ use nanoembed_core::model::{amb_config_value, amb_llama_config};
 use nanoembed_tests::formats::FORMATS;
 use nanoembed_tests::fuzz::sources_agree;
 
-/// A file of these sections; sizes are theirs.
+/// A file of these sections, with their sizes.
 fn file(metadata: &[u8], config: &[u8], tokenizer: &[u8], weights: &[u8]) -> Vec<u8> {
     let word = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap().to_le_bytes();
     [
@@ -41,7 +41,7 @@ fn record(name: &[u8], dims: &[u32], dtype: u8, size: u64, data: &[u8]) -> Vec<u
     record
 }
 
-/// What both modes say, from every source alike.
+/// The results of both modes, which must be the same from every source.
 fn verdicts(file: &[u8]) -> [Result<(), Error>; 2] {
     let format = FORMATS.iter().find(|format| format.name == "amb").unwrap();
     let cuts = [file.len() / 3, file.len() / 2, file.len() - file.len() / 4];
@@ -204,10 +204,10 @@ fn records() {
     for size in [0, 7, 9, 1 << 40, u64::MAX] {
         refused(&with(&record(b"w", &[2], 0, size, &[0; 8])), ErrorKind::SizeMismatch, SIZE);
     }
-    // The size is right, but the section ends before.
+    // The size is right, but the section ends early.
     refused(&with(&record(b"w", &[2], 0, 8, &[0; 8])[..21]), ErrorKind::OutOfBounds, SIZE);
     refused(&with(&good[..16]), ErrorKind::OutOfBounds, 28);
-    // 25 bytes of record, so that the next begins behind 3 bytes of padding.
+    // 25 bytes of record, so that the next begins after 3 bytes of padding.
     let twice = [good.clone(), good.clone()].concat();
     refused(&with(&twice), ErrorKind::DuplicateName, 28 + 28);
     let mut padded = good.clone();
@@ -244,14 +244,14 @@ fn quantisations() {
     refused(&with(6, [6, 32, 0, 1], 14), ErrorKind::MissingQuantization, DATA);
     let size_only = file(b"", b"", b"", &record(b"w", &[32], 6, 3, &[6, 32, 0]));
     refused(&size_only, ErrorKind::SizeMismatch, SIZE);
-    // A tensor without elements has its parameters alone.
+    // A tensor without elements has only its parameters.
     let empty = file(b"", b"", b"", &record(b"w", &[0], 6, 4, &[6, 32, 0, 1]));
     assert_eq!(verdicts(&empty), [Ok(()); 2]);
 }
 
 #[test]
 fn adaptive_masks() {
-    // 4 blocks of 8: one byte of mask; 6 bytes a coded block, 16 a full one.
+    // 4 blocks of 8: one byte of mask; 6 bytes per coded block, 16 per full one.
     let with = |mask: u8, payload: usize| {
         let data = [&[4, 8, 0, 1, mask][..], &vec![0; payload]].concat();
         file(b"", b"", b"", &record(b"w", &[32], 8, data.len() as u64, &data))

@@ -1,5 +1,5 @@
-//! Models of all families out of their folders' texts and weights: the ids and vectors of
-//! `transformers`, the logits of cross-encoders, and what is refused.
+//! Models of all families from their folders' texts and weights: the ids and vectors of
+//! `transformers`, the logits of cross-encoders, and rejections.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,19 +27,19 @@ fn complete() -> Vec<PathBuf> {
     complete
 }
 
-/// The texts of a folder, some of them changed.
+/// The texts of a folder, with some changed.
 struct Folder {
     path: PathBuf,
     changed: BTreeMap<&'static str, Option<String>>,
 }
 
 impl Folder {
-    fn of(path: &Path) -> Self {
+    fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), changed: BTreeMap::new() }
     }
 
     fn named(name: &str) -> Self {
-        Self::of(&models().join(name))
+        Self::new(&models().join(name))
     }
 
     fn with(mut self, path: &'static str, text: Option<String>) -> Self {
@@ -70,7 +70,7 @@ impl Folder {
         Encoder::open_folder(&|path: &str| self.text(path), self.weights()?)
     }
 
-    /// What keeps the model from being opened: the error, the file and the setting.
+    /// The error of opening the model: its kind, the file and the setting.
     fn fault(&self) -> (ErrorKind, String, String) {
         match self.open().unwrap_err() {
             ModelFault::Text(fault) => (fault.error.kind(), fault.file, fault.key),
@@ -107,7 +107,8 @@ fn farthest(found: &[f32], expected: &[f32]) -> f32 {
 #[test]
 fn every_folder_has_the_ids_and_vectors_of_transformers() {
     for folder in complete() {
-        let model = Folder::of(&folder).open().unwrap_or_else(|fault| panic!("{folder:?} {fault}"));
+        let model =
+            Folder::new(&folder).open().unwrap_or_else(|fault| panic!("{folder:?} {fault}"));
         if model.compares() {
             continue;
         }
@@ -152,7 +153,7 @@ fn every_folder_has_the_ids_and_vectors_of_transformers() {
 fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
     let mut count = 0;
     for folder in complete() {
-        let model = Folder::of(&folder).open().unwrap();
+        let model = Folder::new(&folder).open().unwrap();
         let Some(classes) = model.classes() else { continue };
         assert_eq!((model.compares(), classes.labels().len()), (true, 1));
         count += 1;
@@ -170,7 +171,7 @@ fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
             model.classify(&mut session, &InOrder, &batch, &mut found).unwrap();
             assert!(farthest(&found, expected) < 1e-5, "{folder:?}");
             classes.score(&mut found);
-            // Of one folder `config.json` says that logits are left as they are.
+            // In one folder `config.json` states that logits are not activated.
             let score = match folder.ends_with("cross_encoder") {
                 true => f64::from(expected[0]),
                 false => row["sigmoid"].as_f64().unwrap(),
@@ -201,7 +202,7 @@ fn a_folder_without_one_of_its_files_is_refused_with_the_files_name() {
     assert_eq!(cut.fault().1, "tokenizer.json");
 }
 
-/// A folder from before there was `tokenizer.json`: its tokens a line each.
+/// A folder without `tokenizer.json`, from before it existed: its tokens, one per line.
 fn with_vocabulary(name: &str) -> Folder {
     let text = fs::read_to_string(models().join(name).join("tokenizer.json")).unwrap();
     let file: Value = serde_json::from_str(&text).unwrap();
@@ -263,7 +264,7 @@ fn settings_beside_a_vocabulary_are_used_or_refused() {
         refused(config(r#"{"sep_token":"</s>"}"#)),
         (ErrorKind::BadVocabulary, "vocab.txt unk_token, cls_token or sep_token".into())
     );
-    // A vocabulary that is not BERT's says nothing of how texts are cut.
+    // A vocabulary that is not BERT's does not determine how texts are split.
     let lines = Some("[UNK]\n[CLS]\n[SEP]\n".to_owned());
     let other = Folder::named("xlmr_bge_m3").with("tokenizer.json", None).with("vocab.txt", lines);
     assert_eq!(refused(other), (ErrorKind::MissingVocabulary, "tokenizer.json ".into()));
@@ -307,7 +308,7 @@ fn parts_are_those_that_the_index_names() {
     let files = |index: &str| files_beside(index, false);
     let index = r#"{"metadata": {}, "weight_map": {"b": "m-2.safetensors", "a": "m-1.safetensors", "c": "m-2.safetensors"}}"#;
     assert_eq!(files(index).unwrap(), ["m-1.safetensors", "m-2.safetensors"]);
-    // One file that holds all weights counts before an index, as in transformers.
+    // A single file with all weights takes precedence over an index, as in transformers.
     assert_eq!(files_beside(index, true).unwrap(), ["model.safetensors"]);
     let leaving = ["../m", "http:m", "file:m", "C:m", "..\\\\m", "\\tm", "a/m", "//host/m"];
     let leaving = leaving.map(|name| format!(r#"{{"weight_map": {{"a": "{name}.safetensors"}}}}"#));
@@ -347,10 +348,10 @@ fn an_adapter_beside_the_weights_is_refused_by_name() {
         let (kind, file, _) = Folder::named(name).with("adapter_config.json", adapter()).fault();
         assert_eq!((kind, &*file), (ErrorKind::UnsupportedSetting, "adapter_config.json"));
     }
-    // Who reads tables of vectors does not look for it.
+    // Readers of tables do not request it.
     let table = Folder::named("model2vec_int8_mapped").with("adapter_config.json", adapter());
     table.open().unwrap();
-    // What lies in another folder than the model is not about it.
+    // An adapter in another folder does not concern the model.
     let elsewhere = Folder::named("mpnet").with("1_Pooling/adapter_config.json", adapter());
     elsewhere.open().unwrap();
 }
@@ -377,7 +378,7 @@ fn a_head_with_other_classes_than_the_settings_name_is_refused() {
         with(&[("id2label", names(3))]),
         with(&[("num_labels", 3.into()), ("id2label", absent.clone())]),
         with(&[("num_labels", 3.into()), ("id2label", names(3))]),
-        // Two is what transformers takes it for.
+        // Two is the default in transformers.
         with(&[("id2label", absent)]),
     ] {
         match wrong.open().unwrap_err() {
@@ -570,8 +571,8 @@ fn a_text_is_as_long_as_the_tokenizers_settings_say_in_both_spellings() {
     }
 }
 
-/// Opens a folder of which one file of weights is without some tensors and has vectors more:
-/// answers the error and the tensor that is at fault.
+/// Opens a folder whose weights lack some tensors and have additional vectors; returns the error
+/// and the tensor at fault.
 fn opened(
     folder: &Folder,
     file: usize,
@@ -597,10 +598,10 @@ fn the_first_layer_lacks_a_norm_in_modern_bert_alone() {
             "nomic_bert" => "encoder.layers.0.norm1.weight",
             _ => continue,
         };
-        let found = opened(&Folder::of(&folder), 0, &[tensor], &[]).unwrap_err();
+        let found = opened(&Folder::new(&folder), 0, &[tensor], &[]).unwrap_err();
         assert_eq!(found.0, ErrorKind::MissingTensor, "{name}");
     }
-    // Its code builds none there, and would not use one.
+    // Its code creates none there, and would not use one.
     let modern = Folder::named("modernbert_reranker");
     let norm = "model.layers.0.attn_norm.weight";
     let refused = Err((ErrorKind::UnsupportedSetting, norm.to_owned()));
@@ -670,15 +671,15 @@ fn numbers_of(model: &Encoder<FileWeights<Vec<u8>>>) -> Result<Vec<f32>, Error> 
     model.embed(&mut session, &InOrder, &found.ids, &lengths, 0, &mut vector).map(|()| vector)
 }
 
-/// One element of a tensor that is no number, all of those tables of which a text takes some rows:
-/// it is refused, unless the tensor is none of those that the vector is made of.
+/// Sets one element of a tensor to NaN, or all elements in tables from which a text takes some
+/// rows: it is rejected, unless the tensor does not affect the vector.
 #[test]
 fn weights_that_are_not_finite_are_refused_and_never_give_other_numbers() {
     for path in complete() {
         let is_static = path.file_name().unwrap().to_str().unwrap().starts_with("model2vec");
         let is_table =
             |name: &str| is_static || name.contains("embed") || name.contains("relative");
-        let folder = Folder::of(&path);
+        let folder = Folder::new(&path);
         let whole = fs::read(path.join("model.safetensors")).unwrap();
         let file = safetensors::SafeTensors::deserialize(&whole).unwrap();
         let mut refused = 0;

@@ -9,7 +9,7 @@ use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data::{self, read};
 use serde_json::Value;
 
-/// What a reference file holds.
+/// The contents of a reference file.
 struct Reference {
     tokens: Vec<String>,
     merges: Vec<(String, String)>,
@@ -40,7 +40,7 @@ fn parse(json: &[u8]) -> Reference {
     }
 }
 
-/// The tokens as a file has them.
+/// The tokens in a file's layout.
 fn entries(tokens: &[String]) -> Vec<u8> {
     tokens
         .iter()
@@ -96,7 +96,7 @@ fn encode(bpe: &Bpe<'_>, text: &str, room: usize) -> Result<(Vec<u32>, usize), E
     Ok((ids, found.total))
 }
 
-/// Whether ids and texts are those of the reference.
+/// Checks that ids and texts are those of the reference.
 fn check(name: &str, reference: &Reference, pattern: Pattern) {
     assert!(reference.texts.len() > 1000);
     with_tokenizer(reference, pattern, |bpe, vocabulary| {
@@ -136,7 +136,7 @@ fn ids_of_smollm2_are_those_of_hugging_face() {
     check("SmolLM2", &reference, Pattern::SmolLm);
 }
 
-/// Joins equal parts, and counts how often it is asked.
+/// Joins equal parts, and counts the calls.
 struct Doubling {
     asked: usize,
 }

@@ -1,5 +1,5 @@
-//! A small decoder with its tokenizer, from a GGUF file of `tools/tiny_llama.py`, against what that
-//! computed in f64.
+//! A small decoder with its tokenizer, from a GGUF file of `tools/tiny_llama.py`, against that
+//! tool's results in f64.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{Activations, LlamaPlan, Output};

@@ -1,5 +1,5 @@
-//! A decoder over weights from other places than a file in memory: storage behind a tile,
-//! `.weights` files, and sources that give values instead of bytes.
+//! A decoder over weights other than a file in memory: storage read into a tile, `.weights` files,
+//! and sources that provide values instead of bytes.
 
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ use nanoembed_tests::hostile::each_mutation;
 
 const PROMPT: [u32; 9] = [257, 3, 90, 260, 12, 12, 200, 31, 265];
 
-/// The logits behind [`PROMPT`] and then behind one token more.
+/// The logits after [`PROMPT`] and then after one more token.
 fn logits(
     decoder: &Decoder,
     weights: &impl Weights,
@@ -41,7 +41,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// A file that notes the largest piece which was asked for.
+/// A file that records the largest piece requested.
 struct Storage<'f> {
     file: &'f [u8],
     largest: Cell<usize>,
@@ -88,7 +88,7 @@ fn weights_read_through_a_tile_give_the_same_bits_as_borrowed_ones() {
     }
 }
 
-/// Weights of which some are given as values: those of the matrices called so.
+/// Weights whose matrices with these names are provided as values.
 struct Given<'f> {
     gguf: Gguf<'f>,
     file: &'f [u8],
@@ -162,7 +162,8 @@ fn a_source_without_values_says_so() {
     assert_eq!(Decoder::open(&Empty, config).unwrap_err().kind(), ErrorKind::MissingTensor);
 }
 
-/// A decoder of one layer as a `.weights` file: tokens, the lines of merges, metadata that differs.
+/// A decoder of one layer as a `.weights` file with these lines of merges and changes to the
+/// metadata.
 fn weights_file(merges: &[u8], changes: &[(&'static str, &'static str)]) -> Vec<u8> {
     const HIDDEN: u64 = 4;
     let tokens: [&[u8]; 7] = [b"a", b"b", b"c", b"ab", b"abc", b"<end>", b"<begin>"];

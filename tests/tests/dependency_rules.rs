@@ -1,4 +1,4 @@
-//! The rules of dependency inside core, held against the sources.
+//! The dependency rules inside core, checked against the sources.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ fn core_sources() -> Vec<(String, String)> {
     sources_of("core")
 }
 
-/// The sources of a crate but for the tests of modules, by their names.
+/// The sources of a crate except for the tests of modules, by name.
 fn sources_of(package: &str) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(package).join("src");
     let mut folders = vec![root.clone()];
@@ -17,7 +17,7 @@ fn sources_of(package: &str) -> Vec<(String, String)> {
         for entry in std::fs::read_dir(&folder).expect("a folder") {
             let path: PathBuf = entry.expect("an entry").path();
             if path.file_stem().is_some_and(|name| name == "tests") {
-                // Tests of a module, a file or a folder, may use what they like.
+                // Tests of a module, in a file or a folder, are not restricted.
             } else if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "rs") {
@@ -30,7 +30,7 @@ fn sources_of(package: &str) -> Vec<(String, String)> {
     sources
 }
 
-/// The modules of core that a source names by `crate::…`.
+/// The modules of core to which a source refers by `crate::…`.
 fn used_modules(source: &str) -> Vec<String> {
     let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
     let mut modules = Vec::new();
@@ -46,7 +46,7 @@ fn used_modules(source: &str) -> Vec<String> {
     modules
 }
 
-/// What a part of core may use of the others; its own part is always allowed.
+/// The parts of core that each part may use; its own part is always allowed.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("error.rs", &[]),
     ("bytes.rs", &["error"]),
@@ -103,7 +103,7 @@ fn every_part_uses_only_what_lies_below_it() {
 
 #[test]
 fn a_format_knows_neither_its_siblings_nor_what_runs_it() {
-    // A view drives its decoder over a slice; containers are built on by formats above them.
+    // A view runs its decoder over a slice; formats that use a container depend on it.
     let below = [
         "bytes",
         "crc32",
@@ -128,7 +128,7 @@ fn a_format_knows_neither_its_siblings_nor_what_runs_it() {
     }
 }
 
-/// What a part of `model/` may name of the others, formats and tokenizers.
+/// The parts of `model/`, formats and tokenizers to which each part of `model/` may refer.
 const MODEL: &[(&str, &[&str])] = &[
     ("config/", &["event", "limit", "text", "token"]),
     ("weights.rs", &[]),
@@ -281,14 +281,49 @@ fn what_describes_models_knows_nothing_that_opens_or_runs_them() {
     assert!(files > 5, "{files} files");
 }
 
+/// Circles that are still to be solved, by crate and folder.
+const KNOWN_CIRCLES: &[(&str, &str, &[&str])] = &[
+    ("core", "", &["describe", "model"]),
+    ("core", "owned", &["embedder.rs", "requantize.rs"]),
+    ("core", "words", &["lookup.rs", "product.rs"]),
+    ("ffi", "", &["format.rs", "pointer.rs", "status.rs", "versioned.rs"]),
+    ("ffi", "", &["decoder_model.rs", "session.rs"]),
+    (
+        "ffi",
+        "",
+        &[
+            "bert_model.rs",
+            "embed.rs",
+            "family_model.rs",
+            "folder_tokenizer.rs",
+            "hosted.rs",
+            "model.rs",
+            "opening",
+            "table_model.rs",
+            "tokenize.rs",
+        ],
+    ),
+    ("ffi", "", &["word_index.rs", "words.rs"]),
+    ("ffi", "opening", &["bert.rs", "scratch.rs", "table.rs", "texts.rs"]),
+    ("wasm", "", &["encoder_model.rs", "encoders.rs"]),
+];
+
 #[test]
-fn no_circles_run_through_the_files_of_descriptions_models_and_kernels() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
-    let tree = SourceTree::read(&root);
-    for (folder, files) in [("describe", 10), ("model", 30), ("kernel", 30)] {
-        let named = tree.namings().iter().filter(|it| it.0.starts_with(folder)).count();
-        assert!(named > files, "{folder} has {named} files");
-        assert_eq!(tree.circles(folder), [], "files that name each other");
+fn no_circles_run_through_the_files_of_a_crate() {
+    for (package, files) in
+        [("core", 200), ("nanoembed", 200), ("cli", 60), ("ffi", 40), ("wasm", 10), ("python", 5)]
+    {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(package).join("src");
+        let tree = SourceTree::read(&root);
+        let found = tree.namings().len();
+        assert!(found > files, "{package} has {found} files");
+        for circle in tree.circles("") {
+            let is_known = KNOWN_CIRCLES.iter().any(|(of, folder, entries)| {
+                let mut own = circle.entries.iter().map(String::as_str);
+                *of == package && circle.folder == *folder && own.all(|it| entries.contains(&it))
+            });
+            assert!(is_known, "{package}: files that name each other: {circle:?}");
+        }
     }
 }
 
@@ -304,11 +339,11 @@ fn only_the_vector_kernels_are_unsafe_and_only_owned_and_limit_allocate() {
                 "{file} is unsafe"
             );
         }
-        // `limit` is where memory that may be refused comes from.
+        // `limit` provides fallible allocation.
         if !["owned", "limit/", "lib.rs"].iter().any(|may| file.starts_with(may)) {
             assert!(!code().any(|line| line.contains("alloc::")), "{file} allocates");
         }
-        // The feature `std` is for one file.
+        // The feature `std` is used by a single file.
         let uses_std = |what| without_tests(&source).contains(what);
         assert!(file == "lib.rs" || !uses_std("extern crate std"), "{file} uses std");
         assert!(file == "owned/io_sink.rs" || !uses_std("use std::"), "{file} uses std");
@@ -317,7 +352,7 @@ fn only_the_vector_kernels_are_unsafe_and_only_owned_and_limit_allocate() {
 
 #[test]
 fn the_host_library_leaves_talking_and_ending_to_its_shells() {
-    // The number of a process tells whose its temporary files are.
+    // The process id tells whose temporary files they are.
     const SHELLS: [&str; 8] = [
         "println!",
         "eprintln!",
@@ -341,10 +376,10 @@ fn the_host_library_leaves_talking_and_ending_to_its_shells() {
 fn only_opened_files_and_the_system_are_unsafe_in_the_host_library() {
     const BORDERS: [&str; 5] = [
         "bytes.rs",
-        "open/opened.rs",
+        "open/loaded_model.rs",
         "words/vectors.rs",
-        "files/mapped.rs",
-        "files/new_file/abandoned.rs",
+        "files/mapped_file.rs",
+        "files/new_file/abandoned_files.rs",
     ];
     for (file, source) in sources_of("nanoembed") {
         let mut code = source.lines().filter(|line| !line.trim_start().starts_with("//"));

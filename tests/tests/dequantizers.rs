@@ -1,4 +1,4 @@
-//! Every way to dequantise against the reference, to the bit.
+//! Every implementation of dequantisation against the reference, bit for bit.
 
 use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::quant::{dequantize, dequantize_weight, supports};
@@ -6,7 +6,7 @@ use nanoembed_core::tensor::{Dtype, Encoding, Shape, Weight};
 use nanoembed_tests::data::{read, read_f32};
 use nanoembed_tests::values::bits;
 
-/// Types that have a length without a tensor around them, and numbers.
+/// Types with a fixed size per element or block, and numbers.
 fn dtypes() -> impl Iterator<Item = Dtype> {
     Dtype::ALL.iter().copied().filter(|dtype| supports(*dtype))
 }
@@ -20,13 +20,13 @@ fn noise(bytes: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(bytes).collect()
 }
 
-/// Equal bits; of blocks whose factors are no numbers, both none.
+/// Returns true for equal bits; for blocks whose factors are NaN, both must be NaN.
 fn same(left: &[f32], right: &[f32]) -> bool {
     let equal = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
     left.len() == right.len() && left.iter().zip(right).all(equal)
 }
 
-/// Where ranges begin and how long they are: around lanes, blocks, and several of them.
+/// The starts and lengths of ranges: around lanes, blocks, and several of them.
 const FIRSTS: [usize; 12] = [0, 1, 15, 16, 17, 31, 32, 33, 255, 256, 257, 300];
 const LENGTHS: [usize; 14] = [0, 1, 2, 15, 16, 17, 31, 32, 33, 200, 256, 257, 513, 724];
 
@@ -177,7 +177,7 @@ fn results_that_are_written_past_the_caches_are_the_same() {
         let mut expected = vec![0.0; elements];
         dequantize(dtype, &data, 0, &mut expected).unwrap();
         for way in Dequantizer::available() {
-            // Lines of a cache begin at other elements.
+            // Cache lines begin at different elements.
             for (first, from) in [(0, 0), (37, 3), (256, 13)] {
                 let mut out = vec![-1.0; elements - first + from];
                 way.dequantize(dtype, &data, first, &mut out[from..]).unwrap();

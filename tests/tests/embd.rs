@@ -91,7 +91,7 @@ fn a_stream_file_without_vocabulary_count_is_refused_as_the_published_loader_doe
     assert_eq!(error, Error::new(bytes.len() as u64, ErrorKind::UnexpectedEnd));
 }
 
-/// Writes what `embd` holds, data in pieces of `piece` bytes.
+/// Rewrites `embd`, with data in pieces of `piece` bytes.
 fn rewrite(embd: &Embd<'_>, piece: usize) -> Vec<u8> {
     let metadata: Vec<_> = embd.metadata().collect();
     let tokens: Vec<_> = embd.tokens().collect();
@@ -131,7 +131,7 @@ fn what_is_read_is_written_back_byte_for_byte() {
         let embd = Embd::parse(&bytes, Mode::Strict).expect(file);
         let mut wanted = bytes.clone();
         if file.contains("relative") {
-            // We write absolute places; the place's checksum follows in the footer.
+            // The writer stores absolute offsets; the header's checksum follows in the footer.
             let place = embd.token_entries().map(|entries| entries.bytes.len() + 12);
             let vocabulary = u32::from_le_bytes(bytes[20..24].try_into().expect("four bytes"));
             let absolute = vocabulary + u32::try_from(place.expect("a vocabulary")).expect("small");
@@ -184,7 +184,7 @@ fn the_verifier_says_which_checksum_is_wrong_and_where_it_stands() {
     assert_eq!(verify(&damaged, Mode::Lenient), Err(Error::new(56, ErrorKind::HeaderChecksum)));
 }
 
-/// `file` with one field replaced and the header's checksum made right again.
+/// `file` with one field replaced and the header's checksum updated.
 fn with_header_field(file: &[u8], at: usize, field: &[u8]) -> Vec<u8> {
     let mut changed = file.to_vec();
     changed[at..at + field.len()].copy_from_slice(field);
@@ -271,7 +271,7 @@ fn a_wrong_name_hash_is_an_error_only_in_strict_mode() {
 #[test]
 fn padding_must_be_zero_only_in_strict_mode() {
     let file = data::read("embd/section_all_dtypes_flags7.weights");
-    // Behind the second tensor: four f32 at 128 of the data, the next tensor at 192.
+    // After the second tensor: four f32 at 128 of the data, the next tensor at 192.
     let padding = 896 + 128 + 16;
     let mut changed = file;
     changed[padding + 3] = 1;

@@ -5,19 +5,19 @@ use std::process::Command;
 
 use nanoembed_tests::skipped::skipped;
 
-/// The function that the probe's panic handler calls, and that exists nowhere.
+/// A function that the probe's panic handler calls and that is not defined.
 const PANIC_SYMBOL: &[u8] = b"a_panic_can_be_reached";
 
-/// Builds the probe for each target; linking fails if a symbol is missing, as it is when a panic
-/// can be reached. `None` where a target is not installed.
+/// Builds the probe for each target; linking fails if a symbol is missing, which is the case if a
+/// panic can be reached. `None` if a target is not installed.
 fn build_probe(targets: &[&str]) -> Option<Vec<Vec<u8>>> {
     let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("embedded");
     let output = Command::new(env!("CARGO"))
         .args(["build", "--release", "--locked"])
-        // All at once: each is one unit of code, which one core compiles.
+        // All at once: each is one codegen unit, which one CPU core compiles.
         .args(targets.iter().flat_map(|target| ["--target", target]))
         .current_dir(&probe)
-        // Coverage and sanitiser flags of the host are not for the target.
+        // Coverage and sanitiser flags of the host do not apply to the target.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_TARGET_DIR")
         .output()
@@ -35,7 +35,7 @@ fn build_probe(targets: &[&str]) -> Option<Vec<Vec<u8>>> {
     Some(targets.iter().map(program).collect())
 }
 
-/// On the smallest of microcontrollers and on the web; `ffi/test.sh targets` looks at others.
+/// On the smallest microcontrollers and on the web; `ffi/test.sh targets` checks others.
 #[test]
 fn readers_and_tokenizer_link_without_std_and_cannot_panic() {
     let targets = ["thumbv6m-none-eabi", "wasm32-unknown-unknown"];

@@ -1,4 +1,4 @@
-//! Encoders of all families as they lie on the hub, against values that transformers computed in
+//! Encoders of all families as published on the hub, against values that transformers computed in
 //! f64: see `data/models`.
 
 use nanoembed_core::ErrorKind;
@@ -8,14 +8,14 @@ use nanoembed_core::model::llama::{
 };
 use nanoembed_core::model::{
     Batch, Biases, DenseActivation, DenseSettings, EncoderSpec, FamilyModel, HeadModule, InOrder,
-    LayerSet, Mask, Run, Way, Ways, Window, read_config,
+    LayerSet, Mask, PoolingMode, PoolingModes, Run, Window, read_config,
 };
 use nanoembed_core::owned::TokenEncoder;
 use nanoembed_core::owned::folder::Modules;
 use nanoembed_core::text::json::Value;
 use nanoembed_tests::checkpoint::{Checkpoint, Expected, encoder};
 
-/// How far an element may be off.
+/// The tolerance of an element.
 const TOLERANCE: f32 = 5e-6;
 
 fn largest_difference(found: &[f32], expected: &[f32]) -> f32 {
@@ -37,7 +37,7 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
             assert_eq!(width, encoder.dimensions().max(encoder.labels()), "{name}");
             for kernels in kernel::available() {
                 let encoder = encoder.clone().with_kernels(&weights, kernels).unwrap();
-                // One text at a time, and all of them packed as far as they fit.
+                // One text at a time, and as many packed as fit.
                 let longest = expected.iter().map(|text| text.ids.len()).max().unwrap();
                 for (room, together) in [(longest, 1), (longest + 50, expected.len())] {
                     let mut session = encoder.session(room, 1).unwrap();
@@ -75,7 +75,7 @@ const BERT: &str = r#"{"model_type": "bert", "vocab_size": 90, "hidden_size": 48
     "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96,
     "max_position_embeddings": 64, "hidden_act": "gelu"}"#;
 
-/// What refuses a `config.json`: the member at fault, and why.
+/// The rejection of a `config.json`: the member at fault, and the error.
 fn refusal(config: &str) -> (String, ErrorKind) {
     let fault = read_config(Value::parse(config, 0).unwrap()).unwrap_err();
     (fault.key.to_owned(), fault.error.kind())
@@ -138,7 +138,7 @@ fn every_family_refuses_members_that_it_does_not_know() {
         let further = config.replacen('{', "{\"attention_of_mine\": 1, ", 1);
         let expected = ("attention_of_mine".to_owned(), ErrorKind::UnsupportedSetting);
         assert_eq!(refusal(&further), expected, "{}", folder.name());
-        // Members that are known elsewhere are not known everywhere.
+        // Members that one family knows are not known to every family.
         let name = folder.name();
         let foreign = if name.starts_with("modernbert") { "hidden_act" } else { "norm_bias" };
         let further = config.replacen('{', &format!("{{\"{foreign}\": \"x\", "), 1);
@@ -198,7 +198,7 @@ fn weights_that_are_not_what_the_settings_say_are_refused() {
     // A linear layer that takes other vectors than pooling makes, or whose weights have another
     // shape.
     let mut two = listed.clone();
-    two.pooling.as_mut().unwrap().ways.push(Way::Max);
+    two.pooling.as_mut().unwrap().modes.push(PoolingMode::Max);
     assert_eq!(open("bert_cased", &|_| {}, &two), Err(ErrorKind::WrongShape));
     let changed = |change: &dyn Fn(&mut DenseSettings)| {
         let mut modules = listed.clone();
@@ -236,7 +236,7 @@ fn texts_that_do_not_fit_the_model_are_refused() {
     assert_eq!(classify(&[2; 65], &[], &[65], 1), Err(ErrorKind::TooManyTokens));
 
     model.classifier = None;
-    let pooling = Ways::from(Way::Mean);
+    let pooling = PoolingModes::from(PoolingMode::Mean);
     let spec = EncoderSpec::<&str> { family: &model, pooling, head: &[], normalize: false };
     let embeds = TokenEncoder::from_spec(&weights, &spec).unwrap();
     let mut session = embeds.session(8, 1).unwrap();
@@ -252,7 +252,7 @@ fn texts_that_do_not_fit_the_model_are_refused() {
     assert_ne!(together[..48], embed(&[2, 5, 3], &[3], 0));
 }
 
-/// Members that the files of published models have beside those of the tiny ones.
+/// Members that only the files of published models have, not those of the tiny ones.
 #[test]
 fn settings_of_published_models_are_known() {
     let with = |name: &str, config: &str, members: &str| {
@@ -301,7 +301,7 @@ fn settings_of_published_models_are_known() {
     assert_eq!(scaled.config.positions, 256);
 }
 
-/// What transformers makes of settings that its code reads in a way of its own.
+/// The values that transformers derives from settings that its code treats specially.
 #[test]
 fn settings_mean_what_transformers_makes_of_them() {
     let changed = |name: &str, changes: &[(&str, &str)]| {
@@ -316,7 +316,7 @@ fn settings_mean_what_transformers_makes_of_them() {
     };
     let read_changed = |name: &str, changes: &[(&str, &str)]| read(&changed(name, changes));
 
-    // MPNet's positions begin behind 1, and its buckets are 32, whatever is said.
+    // MPNet's positions begin after 1, and it has 32 buckets, regardless of settings.
     let mpnet = read_changed("mpnet", &[]);
     assert_eq!(read_changed("mpnet", &[(r#""pad_token_id": 1"#, r#""pad_token_id": 0"#)]), mpnet);
     let buckets = r#""relative_attention_num_buckets": "#;
@@ -340,8 +340,8 @@ fn settings_mean_what_transformers_makes_of_them() {
     assert_eq!(windows("5", "1", ""), window(3, 0));
     assert_eq!(windows("5", "3", ""), Ok(None));
     assert_eq!(windows("5", "28", ""), Ok(None));
-    let last = LayerSet::of([false, false, true].into_iter()).unwrap();
-    let last = Window::of_layers(4, 3, &last);
+    let last = LayerSet::from_flags([false, false, true].into_iter()).unwrap();
+    let last = Window::from_layers(4, 3, &last);
     assert_eq!(windows("5", "2", ""), Ok(last));
     let (full, sliding) = (r#""full_attention""#, r#""sliding_attention""#);
     let list = format!(r#""layer_types": [{sliding}, {full}, {sliding}],"#);
@@ -349,7 +349,7 @@ fn settings_mean_what_transformers_makes_of_them() {
     let lists = [(r#""max_window_layers": 3,"#, &*list)];
     assert_eq!(read_changed("qwen3_embedding", &lists), Err("layer_types".into()));
 
-    // Qwen 2 has three biases in each layer, and Qwen 3 those that are asked for.
+    // Qwen 2 has three biases in each layer, and Qwen 3 those in its settings.
     let biases = |family: &str, has: &str| {
         let family = format!(r#""model_type": "{family}""#);
         let has = format!(r#""attention_bias": {has}"#);
@@ -362,7 +362,7 @@ fn settings_mean_what_transformers_makes_of_them() {
     assert_eq!(biases("qwen3", "true"), of(true, true));
 }
 
-/// The causal models among them run as texts that grow: what was computed of tokens before is kept.
+/// The causal models among them run on growing texts: earlier tokens stay in the cache.
 #[test]
 fn texts_that_grow_give_what_transformers_computed_of_them_as_a_whole() {
     let mut checked = 0;
@@ -388,7 +388,7 @@ fn texts_that_grow_give_what_transformers_computed_of_them_as_a_whole() {
                 let mut memory = LlamaMemory::new(&config, &plan, &mut floats, &mut bytes).unwrap();
                 let run = Run::new(weights, &kernels);
                 let mut found = vec![0.0; config.hidden];
-                // The last token alone, behind pieces of seven.
+                // The last token alone, after pieces of seven.
                 let (before, last) = text.ids.split_at(tokens - 1);
                 for piece in before.chunks(7) {
                     llama.forward(&run, piece, &mut cache, &mut memory, Output::Nothing).unwrap();

@@ -1,5 +1,5 @@
-//! Ours against crate `finalfusion`, both directions, on made-up files of every kind and words of
-//! many scripts.
+//! The core against crate `finalfusion`, in both directions, on synthetic files of every kind and
+//! words in many scripts.
 
 use std::io::Cursor;
 
@@ -27,7 +27,7 @@ fn assert_close(ours: &[f32], theirs: &[f32], context: &str) {
     }
 }
 
-/// Many words at once have the vectors that each has alone.
+/// Words looked up together have the same vectors as one by one.
 fn compare_batches(ours: &IndexedWords<'_>, words: &[String]) {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let cols = ours.cols();
@@ -40,7 +40,7 @@ fn compare_batches(ours: &IndexedWords<'_>, words: &[String]) {
     }
 }
 
-/// What is lent of a known word's row is what is copied of it.
+/// The borrowed row of a known word equals the copied one.
 fn compare_view(words: &IndexedWords<'_>, (vector, found): &(Vec<f32>, Found), quantized: bool) {
     let Rows::Word { row } = found.rows else { return };
     let view = words.row_view(row.into()).expect("a row");
@@ -53,7 +53,7 @@ fn compare_view(words: &IndexedWords<'_>, (vector, found): &(Vec<f32>, Found), q
     assert_eq!(words.row_view(rows).is_err(), !quantized);
 }
 
-/// Looks words up in the same file by both.
+/// Looks words up in the same file with both.
 fn compare_lookups(file: &[u8], theirs: &Theirs, words: &[String], quantized: bool) {
     let ours = indexed(file, IndexOptions::default()).expect("ours opens it");
     let scan = Words::scan(Memory(file), *ours.layout());
@@ -120,7 +120,7 @@ proptest! {
             let found = search(&ours, &query, &skip, limit, 0).unwrap().remove(0);
             let found: Vec<_> =
                 found.iter().map(|s| (ours.word(s.row).unwrap(), s.cosine())).collect();
-            // Theirs panics without words, and with room for none.
+            // The crate panics without words, and with a limit of 0.
             if limit > 0 && !parts.words.is_empty() {
                 let expected = theirs.word_similarity(word, limit, None).unwrap();
                 let expected: Vec<_> =
@@ -129,7 +129,7 @@ proptest! {
             }
             queries.extend(query);
         }
-        // All queries at once give what each gives alone.
+        // Queries searched together give the same results as one by one.
         let cols = ours.cols();
         if limit == 0 {
             return Ok(());

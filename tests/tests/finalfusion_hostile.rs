@@ -1,5 +1,4 @@
-//! Files with one field made wrong: the error and its offset, and that nothing panics behind a file
-//! that still opens.
+//! Files with one invalid field: the error and its offset, and no panics in files that still open.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, StorageSpec, Verifier};
@@ -81,7 +80,7 @@ fn assert_refused(file: &[u8], offset: u64, kind: ErrorKind) {
     assert_eq!(error, Some(Error::new(offset, kind)));
 }
 
-/// Accepted in lenient mode, with what strict mode refuses as its deviation.
+/// Accepted in lenient mode, with strict mode's error as its deviation.
 #[track_caller]
 fn assert_deviates(file: &[u8], offset: u64, kind: ErrorKind) {
     let error = Error::new(offset, kind);
@@ -113,7 +112,7 @@ fn header() {
     assert_refused(b"FiFx", 0, ErrorKind::BadMagic);
     assert_refused(&u32_at(&file, 4, 1), 4, ErrorKind::UnsupportedVersion);
     assert_refused(&u32_at(&file, 8, 0), 8, ErrorKind::BadCount);
-    // A longer list swallows the vocabulary's header.
+    // A longer list includes the vocabulary's header.
     assert_refused(&u32_at(&file, 8, 4), 28, ErrorKind::BadChunk);
     assert_refused(&u32_at(&file, 8, u32::MAX), file.len() as u64, ErrorKind::UnexpectedEnd);
 }
@@ -130,14 +129,14 @@ fn the_list_of_chunks_is_advisory() {
 #[test]
 fn chunks_in_the_wrong_place() {
     let file = bucket();
-    // Storage before the vocabulary, two vocabularies, metadata behind the vocabulary, an unknown
+    // Storage before the vocabulary, two vocabularies, metadata after the vocabulary, an unknown
     // chunk.
     assert_refused(&u32_at(&file, VOCABULARY, 2), 24, ErrorKind::BadChunk);
     assert_refused(&u32_at(&file, STORAGE, 3), 68, ErrorKind::BadChunk);
     assert_refused(&u32_at(&file, STORAGE, 5), 68, ErrorKind::BadChunk);
     assert_refused(&u32_at(&file, STORAGE, 0), 68, ErrorKind::BadChunk);
     assert_refused(&u32_at(&file, STORAGE, 10), 68, ErrorKind::BadChunk);
-    // Another storage behind the storage; what nobody knows is passed over there.
+    // A second storage after the storage; unknown chunks are skipped there.
     assert_refused(&u32_at(&file, NORMS, 2), 148, ErrorKind::BadChunk);
     assert_deviates(&u32_at(&file, NORMS, 77), 148, ErrorKind::BadChunk);
 }
@@ -147,12 +146,12 @@ fn declared_lengths_of_vocabularies_are_not_relied_upon() {
     let file = bucket();
     let at = VOCABULARY as u64 + 4;
     assert_deviates(&u64_at(&file, VOCABULARY + 4, 0), at, ErrorKind::SizeMismatch);
-    // They tell the padding of tensors.
+    // They determine the padding of tensors.
     for (chunk, length) in [(STORAGE, u64::MAX), (STORAGE, 0), (NORMS, 1)] {
         let at = chunk as u64 + 4;
         assert_refused(&u64_at(&file, chunk + 4, length), at, ErrorKind::SizeMismatch);
     }
-    // The explicit vocabularies of another writer are short by eight bytes an n-gram.
+    // The explicit vocabularies of another writer are short by eight bytes per n-gram.
     let explicit = data::read("finalfusion/explicit.fifu");
     let chunk = Finalfusion::parse(&explicit, Mode::Strict).unwrap();
     let chunk = *chunk.layout().chunks().next().unwrap();
@@ -161,7 +160,7 @@ fn declared_lengths_of_vocabularies_are_not_relied_upon() {
     assert_deviates(&u64_at(&explicit, at, 9754), at as u64, ErrorKind::SizeMismatch);
 }
 
-/// Takes out the four bytes of padding that end at `data` from a chunk.
+/// Removes the four bytes of padding that end at `data` from a chunk.
 fn unpadded(file: &[u8], chunk: usize, data: usize) -> Vec<u8> {
     let length = u64::from_le_bytes(file[chunk + 4..chunk + 12].try_into().unwrap());
     let mut file = u64_at(file, chunk + 4, length - 4);
@@ -169,7 +168,7 @@ fn unpadded(file: &[u8], chunk: usize, data: usize) -> Vec<u8> {
     file
 }
 
-/// The same whatever source brings the bytes and wherever they are cut.
+/// The result is the same with every source and every cut.
 #[track_caller]
 fn assert_read_alike(file: &[u8]) {
     let format = FORMATS.iter().find(|format| format.name == "finalfusion").unwrap();
@@ -199,7 +198,7 @@ fn padding_as_the_specification_prints_it_is_told_by_the_length_of_the_chunk() {
         }
         assert_read_alike(printed);
     }
-    // Where the fields end elsewhere, both paddings are one.
+    // If the fields end elsewhere, both paddings are the same.
     let odd = data::read("finalfusion/quantized_p1_n1_pad0.fifu");
     let chunk = *Finalfusion::parse(&odd, Mode::Strict).unwrap().layout().chunks().last().unwrap();
     let at = usize::try_from(chunk.offset).unwrap() + 4;
@@ -215,7 +214,7 @@ fn fields_as_the_specification_prints_them_are_read_or_refused() {
     for subwords in [Subwords::Buckets { exponent: 2 }, Subwords::FastText { buckets: 4 }] {
         let file = parts(subwords, 4).write();
         let mut printed = file.clone();
-        // The number of words stands last.
+        // The number of words comes last.
         printed[36..56].rotate_left(8);
         assert_deviates(&printed, 36, ErrorKind::BadVersion);
         let (read, original) = (
@@ -257,9 +256,10 @@ fn vocabulary_fields() {
     for words in [1_u64 << 32, 1 << 40, 1 << 63, u64::MAX] {
         assert_refused(&u64_at(&file, 36, words), 36, ErrorKind::BadCount);
     }
-    // A count that could be, but is not there: the storage's identifier and length read as a word.
+    // A plausible count that is too large: the storage's identifier and length are read as a word.
     assert_refused(&u64_at(&file, 36, 3), 74, ErrorKind::BadChunk);
-    // The second word's length is an array's identifier, and what lies behind has no element type.
+    // The second word's length is an array's identifier, and the following bytes are not an element
+    // type.
     assert_refused(&u64_at(&file, 36, 1), 86, ErrorKind::BadDtype);
     assert_refused(&u32_at(&file, 44, 0), 44, ErrorKind::BadVocabulary);
     assert_refused(&u32_at(&file, 44, 4), 48, ErrorKind::BadVocabulary);
@@ -290,9 +290,9 @@ fn vocabulary_fields() {
     // index each.
     let explicit = parts(Subwords::Explicit { ngrams: 2 }, 2).write();
     assert_refused(&u64_at(&explicit, 44, 1 << 32), 44, ErrorKind::BadCount);
-    // Both n-grams with one index: two rows are one too many, and the rows' count is at fault.
+    // Both n-grams with one index: two rows are one too many, and the error is at the rows' count.
     assert_refused(&u64_at(&explicit, 92, 0), 112, ErrorKind::WrongShape);
-    // An index that no row has is a number like any other: the second different one is row 1.
+    // An index without a row is a number like any other: the second different one is row 1.
     let renumbered = u64_at(&explicit, 92, 1 << 40);
     let words = indexed(&renumbered, IndexOptions::default()).unwrap();
     assert_eq!(
@@ -310,7 +310,7 @@ fn storage_fields() {
     for rows in [0, 1, 5, 7, 1 << 32, 1 << 62, u64::MAX] {
         assert_refused(&u64_at(&file, 80, rows), 80, ErrorKind::WrongShape);
     }
-    // Columns that are not there: the chunk is not as long.
+    // Missing columns: the chunk is shorter than declared.
     for cols in [0, 1, 3, u32::MAX] {
         assert_refused(&u32_at(&file, 88, cols), 72, ErrorKind::SizeMismatch);
     }
@@ -323,12 +323,12 @@ fn storage_fields() {
             _ => assert_refused(&u32_at(&file, 92, element), 92, ErrorKind::BadDtype),
         }
     }
-    // Padding is skipped unseen, as other readers do.
+    // Padding is skipped without being checked, as in other readers.
     assert!(Finalfusion::parse(&u32_at(&file, 96, 77), Mode::Strict).is_ok());
     // 2^63 buckets are counted by the rows of a wrong file, but never fit.
     let overflow = u64_at(&u32_at(&file, 52, 63), 80, (1 << 63) + 2);
     assert_refused(&overflow, 80, ErrorKind::SizeOverflow);
-    // A matrix without rows may not promise vectors of any length.
+    // A matrix without rows may not declare vectors of any length.
     let empty = u64_at(&parts(Subwords::None, 0).write(), 28 + 8, 0);
     assert!(Finalfusion::parse(&empty, Mode::Lenient).is_err());
 }
@@ -344,12 +344,11 @@ fn norms_fields() {
 
 #[test]
 fn quantised_fields() {
-    // Storage at 68: flags at 80 and 84, codes a row at 88, columns at 92, centroids at 96, rows at
-    // 100, types at 108.
+    // Storage at 68: flags at 80 and 84, codes per row at 88, columns at 92, centroids at 96, rows
+    // at 100, types at 108.
     let file = quantized();
     for flag in [80, 84] {
-        // A flag that is set promises what is not there; which place of the file shows it depends
-        // on the flag.
+        // A flag declares missing data; the offset of the error depends on the flag.
         for value in [1, 2, u32::MAX] {
             assert!(Finalfusion::parse(&u32_at(&file, flag, value), Mode::Lenient).is_err());
         }
@@ -394,7 +393,7 @@ fn the_longest_ngrams_and_words_take_bounded_time() {
     assert!(vector(&words, "word").unwrap().is_some());
     let error = vector(&words, &"x".repeat(65_536)).expect_err("more n-grams than anybody adds up");
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-    // With usual lengths such a word is no trouble.
+    // With the usual lengths such a word is accepted.
     let file = u32_at(&bucket(), 48, 6);
     let words = indexed(&file, IndexOptions::default()).unwrap();
     assert!(vector(&words, &"x".repeat(65_536)).unwrap().is_some());
@@ -421,7 +420,7 @@ fn a_mutated_file_that_still_opens_can_be_used() {
         for quantized in [false, true] {
             let file = made_up(kind + 10, kind, quantized).write();
             fuzz::finalfusion(&file);
-            // Header and vocabulary; bulk data is only numbers. The fuzz target goes on from here.
+            // Header and vocabulary; bulk data is only numbers. The fuzz target covers more.
             let read = Finalfusion::parse(&file, Mode::Strict).unwrap();
             let bulk = read.tensors().next().unwrap().header().offset;
             let places = (0..usize::try_from(bulk).unwrap()).step_by(5);
@@ -430,7 +429,7 @@ fn a_mutated_file_that_still_opens_can_be_used() {
     }
 }
 
-/// A file that is shorter than it was when it was opened.
+/// A file that has become shorter since it was opened.
 #[derive(Clone, Copy)]
 struct Shrunk<'f>(&'f [u8], usize);
 

@@ -1,4 +1,4 @@
-//! Hostile files cannot make anyone ask for memory: opening, indexing and verifying take no more
+//! Hostile files cannot make a caller request memory: opening, indexing and verifying take no more
 //! than 64 KiB and twice the file, and core itself allocates nothing.
 
 use std::alloc::{GlobalAlloc, Layout as Block, System};
@@ -15,13 +15,13 @@ use nanoembed_tests::data;
 use nanoembed_tests::finalfusion::{KINDS, Parts, made_up};
 use nanoembed_tests::hostile::each_mutation;
 
-/// Counts the bytes that are allocated and not yet freed, and the most that ever were.
+/// Counts the allocated bytes, and their maximum.
 struct Counting;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is passed on to the system's allocator.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, block: Block) -> *mut u8 {
         let live = LIVE.fetch_add(block.size(), Ordering::Relaxed) + block.size();
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most bytes that `run` has allocated at a time.
+/// The largest number of bytes that `run` has allocated at any time.
 fn peak(run: impl FnOnce()) -> usize {
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -99,7 +99,7 @@ fn tiny_items(words: Vec<Vec<u8>>, subwords: Subwords, ngrams: Vec<(Vec<u8>, u64
     parts.write()
 }
 
-// One test, as all threads' memory is counted together.
+// A single test, since the memory of all threads is counted together.
 #[test]
 fn nothing_allocates_more_than_64_kib_and_twice_the_file() {
     assert!(peak(|| drop(vec![0_u8; 1 << 20])) >= 1 << 20, "the allocator counts");
@@ -131,7 +131,7 @@ fn nothing_allocates_more_than_64_kib_and_twice_the_file() {
         .collect();
     let count = Subwords::Explicit { ngrams: 1 << 18 };
     assert_bounded(&tiny_items(vec![], count, ngrams), "n-grams out of order");
-    // Core allocates nothing: the decoder's whole run, whatever the file.
+    // Core allocates nothing in a decoder's whole run, whatever the file.
     let file = data::read("finalfusion/explicit.fifu");
     let run = || {
         let mut decoder = Decoder::new(Mode::Strict);

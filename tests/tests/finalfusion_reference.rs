@@ -1,4 +1,4 @@
-//! What the reference implementation wrote and answered, met by ours.
+//! Files and results of the reference implementation.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ fn expected() -> BTreeMap<String, Value> {
     serde_json::from_slice(&data::read("finalfusion/expected.json")).expect("JSON")
 }
 
-/// The files that an entry of `expected.json` is about.
+/// The files to which an entry of `expected.json` applies.
 fn files_of(entry: &str, test: &str) -> Vec<(String, Vec<u8>)> {
     let upstream = |name: &str| {
         let path = data::conformance(&format!("finalfusion/upstream/{name}"), test)?;
@@ -232,7 +232,7 @@ fn vectors_are_those_of_the_text_file() {
     assert_eq!(lines, words.layout().vocabulary.words);
 }
 
-/// A bare storage chunk of the reference at offset 0, put behind a vocabulary that ends at a
+/// A bare storage chunk of the reference at offset 0, appended to a vocabulary that ends at a
 /// multiple of four.
 #[test]
 fn a_bare_quantised_chunk_is_reconstructed_as_its_own_centroids() {

@@ -1,4 +1,4 @@
-//! The index, policies for dirty vocabularies, searches in parts, and how little is read.
+//! The index, policies for dirty vocabularies, partial searches, and the amount of data read.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ use nanoembed_tests::finalfusion::{
 /// A file of these words, row r being `[r, 1]`.
 fn simple(words: &[&[u8]]) -> Parts {
     let floats = (0..words.len()).flat_map(|row| [row as f32, 1.0]).collect();
-    Parts::of_words(words.iter().map(|word| word.to_vec()).collect(), 2, floats)
+    Parts::from_words(words.iter().map(|word| word.to_vec()).collect(), 2, floats)
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn an_index_takes_exactly_the_memory_that_it_says() {
 
 #[test]
 fn a_set_of_words_made_to_collide_is_indexed_under_another_seed() {
-    // Words whose slots under seed 0 all lie in one run, found as an attacker would find them.
+    // Words whose slots under seed 0 are all in one run, found as an attacker would find them.
     let all: Vec<String> = (0..120_000).map(|i| format!("w{i:06}")).collect();
     let start = |word: &str| nanoembed_hash(word.as_bytes(), 0) >> 52;
     let mut counts = vec![0_u32; 1 << 12];
@@ -93,7 +93,7 @@ fn a_set_of_words_made_to_collide_is_indexed_under_another_seed() {
     }
 }
 
-/// The index's hash, written down again: this test is about its weaknesses.
+/// An independent copy of the index's hash: this test is about its weaknesses.
 fn nanoembed_hash(bytes: &[u8], seed: u64) -> u64 {
     let fold = |a: u64, b: u64| {
         let product = u128::from(a) * u128::from(b);
@@ -127,7 +127,7 @@ fn indices_in_no_order_are_numbered_as_the_reference_numbers_them() {
         let (ours, theirs) = (vector(&ours, word).unwrap(), theirs.embedding(word));
         assert_eq!(ours.map(|(vector, _)| vector), theirs.map(|theirs| theirs.to_vec()), "{word}");
     }
-    // Without memory nobody can tell.
+    // Without memory this cannot be determined.
     let scan = Words::scan(Memory(&file), *ours.layout());
     let error = vector(&scan, "abc").expect_err("an index is required");
     assert_eq!(error.kind(), ErrorKind::IndexRequired);
@@ -184,7 +184,7 @@ fn a_lookup_in_storage_reads_the_word_and_its_row() {
     assert!(vector(&words, "missing").unwrap().is_none());
     assert!(storage.1.get() < 100);
 
-    // A scan reads no vector but the one that is asked for.
+    // A scan reads only the requested vector.
     storage.1.set(0);
     let scan = Words::scan(Stored(&storage), layout);
     assert_eq!(vector(&scan, "word4321").unwrap().unwrap().0, found);
@@ -224,7 +224,7 @@ fn a_search_on_codes_scores_as_reconstructed_vectors_do() {
         let queries = Numbers(!seed).floats(3 * cols);
         let count = parts.words.len();
         let found = search(&words, &queries, &[], count, 0).unwrap();
-        // Behind random access, one row at a time.
+        // With random access, one row at a time.
         let stored = indexed_stored(&file[..], layout).unwrap();
         let tile = usize::try_from(layout.storage.cols()).unwrap();
         assert_eq!(search(&stored, &queries, &[], count, tile).unwrap(), found);

@@ -1,5 +1,5 @@
-//! The encoder in integers alone against the reference embeddings, on the reference sentences and
-//! the default model.
+//! The integer encoder against the reference embeddings, on the reference sentences and the default
+//! model.
 
 use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::Mode;
@@ -43,7 +43,7 @@ fn integers_embed_as_floats_do() {
     let reference = reference.expect("reference embeddings");
     let mut expected = Vec::new();
     let mut found = Vec::new();
-    // Every other sentence: an unoptimised build takes its time.
+    // Every other sentence, to limit the time of unoptimised builds.
     for sentence in minilm::sentences().iter().step_by(2) {
         let mut out = [0; WIDTH];
         let ids = sentence.truncated(256);
@@ -65,8 +65,8 @@ fn integers_embed_as_floats_do() {
     assert!(found.iter().all(|x| (x.iter().map(|x| x * x).sum::<f64>() - 1.0).abs() < 1e-6));
 }
 
-/// Scales, weights of norms and biases as large as numbers can be: any embedding or an error, and
-/// no overflow.
+/// Scales, weights of norms and biases at their largest: the result is any embedding or an error,
+/// and nothing overflows.
 #[test]
 fn numbers_made_to_overflow_do_not() {
     let file = std::fs::read(DEFAULT_MODEL).expect("the default model");
@@ -131,6 +131,6 @@ fn a_word_of_memory_less_is_too_little() {
     };
     assert_eq!(embed(needs.words - 1, needs.codes), Err(401));
     assert_eq!(embed(needs.words, needs.codes - 1), Err(401));
-    // Its linear layers have f32 weights, which are no codes.
+    // Its linear layers have f32 weights, not codes.
     assert_eq!(embed(needs.words, needs.codes), Err(207));
 }

@@ -1,5 +1,5 @@
-//! Every fuzz target of the core over its first inputs and some thousand changed ones, the same every time.
-//! cargo-fuzz goes on from here, with sanitisers and knowing what was covered: `.ci/run fuzz`.
+//! Every fuzz target of the core on its seeds and some thousand mutations, deterministically.
+//! cargo-fuzz continues from here, with sanitisers and guided by coverage: `.ci/run fuzz`.
 
 use nanoembed_tests::finalfusion::Numbers;
 use nanoembed_tests::fuzz::{TARGETS, mutated};

@@ -1,5 +1,5 @@
-//! What a GGUF file says of a decoder: every setting is used, changes nothing, or is refused by its
-//! name, where it stands. Expectations are what llama.cpp computes from the same keys.
+//! A decoder's settings in a GGUF file: each is used, irrelevant, or rejected by name at its
+//! offset. Expectations are llama.cpp's results for the same keys.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
@@ -12,11 +12,11 @@ use nanoembed_tests::data;
 
 use WriteValue::{Bool, F32, I32, Stored, Text, U32, U32s};
 
-/// A change: a key, `.` for the architecture before it, and its value; `None` takes the key away.
+/// A change: a key, with `.` for the architecture prefix, and its value; `None` removes the key.
 type Change<'a> = (&'a str, Option<WriteValue<'a>>);
 
-/// The small decoder of the test files with another architecture's name, other settings, and
-/// tensors of one element that it has beside its own.
+/// The small decoder of the test files with another architecture, changed settings, and additional
+/// tensors of one element.
 fn file(architecture: &str, changes: &[Change<'_>], more: &[&str]) -> Vec<u8> {
     let honest = data::read("llama/tiny.gguf");
     let gguf = Gguf::parse(&honest, Mode::Strict).unwrap();
@@ -68,7 +68,7 @@ fn config(architecture: &str, changes: &[Change<'_>]) -> LlamaConfig {
     gguf_llama_config(&gguf).unwrap()
 }
 
-/// The reason of a refusal, which names the key of the last change and the place where it stands.
+/// The reason of a refusal, which must name the key of the last change and its offset.
 fn refused(architecture: &str, changes: &[Change<'_>]) -> &'static str {
     let file = file(architecture, changes, &[]);
     let gguf = Gguf::parse(&file, Mode::Lenient).unwrap();
@@ -76,7 +76,7 @@ fn refused(architecture: &str, changes: &[Change<'_>]) -> &'static str {
     let key = changes.last().unwrap().0;
     let key = key.strip_prefix('.').map_or(key.to_owned(), |it| format!("{architecture}.{it}"));
     assert_eq!(refusal.name, key);
-    // Before the key stands its length.
+    // The key is preceded by its length.
     let entry = [&(key.len() as u64).to_le_bytes(), key.as_bytes()].concat();
     let at = file.windows(entry.len()).position(|bytes| bytes == entry).unwrap();
     assert_eq!(refusal.offset, at as u64, "{key}");
@@ -210,7 +210,7 @@ fn architectures_differ_as_their_models_do() {
         assert_eq!((rope.pairs, rope.dimensions, rope.base), (pairs, 16, 10_000.0));
         assert_eq!(found.attention.query_key_norm, has_norm, "{architecture}");
     }
-    // Part of a head is turned, where elements that belong together lie a half apart.
+    // Part of a head is rotated, with paired elements half of that part apart.
     let part = (".rope.dimension_count", Some(U32(8)));
     assert_eq!(config("qwen2", &[part]).rotary.unwrap().global.dimensions, 8);
     let reason = "of this architecture only models that turn whole heads are known";
@@ -315,7 +315,7 @@ fn gemma_scales_embeddings_and_scores_by_its_sizes() {
     assert_eq!(refused("gemma3", &[activation("silu")]), reason);
 }
 
-/// A list of truths as the format spells it: its type, that of its elements, how many, a byte each.
+/// A list of booleans in the format: its type, that of its elements, their number, a byte each.
 fn truths(values: &[bool]) -> Vec<u8> {
     let mut bytes = [9_u32.to_le_bytes(), 7_u32.to_le_bytes()].concat();
     bytes.extend((values.len() as u64).to_le_bytes());
@@ -362,7 +362,7 @@ fn gemma_has_windows_in_some_layers_and_a_base_of_their_own() {
     assert_eq!(refused("gemma3", &[sized(F32(0.5))]), "it is no size");
     assert_eq!(refused("gemma3", &[sized(Text("32"))]), "it is no number");
 
-    // Positions are divided in the other layers alone.
+    // Positions are divided only in the other layers.
     let linear = (".rope.scaling.factor", Some(F32(8.0)));
     let local = |base| (".rope.freq_base_swa", Some(F32(base)));
     let rotary = config("gemma3", &[sized(U32(32)), linear]).rotary.unwrap();

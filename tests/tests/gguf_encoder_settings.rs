@@ -1,5 +1,5 @@
-//! What a GGUF file says of a BERT with WordPiece: every key and every tensor is used, changes
-//! nothing, or is refused by its name, on the heap and in place.
+//! The settings of a BERT with WordPiece in a GGUF file: every key and every tensor is used,
+//! irrelevant, or rejected by name, on the heap and in place.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::{gguf_bert_setting_at_fault, gguf_bert_tensor_at_fault};
@@ -12,7 +12,7 @@ use nanoembed_tests::data;
 
 use WriteValue::{Bool, Text, U32};
 
-/// A model of two layers with these keys and vectors, and the name of what is refused.
+/// Opens a model of two layers with these keys and vectors; returns the name of a rejected one.
 fn refused(keys: &[(&str, WriteValue<'_>)], vectors: &[Ones<'_>]) -> Option<String> {
     let file = changed::gguf(&data::read("cases/gguf-mean/model.gguf"), &[], keys, vectors);
     let gguf = Gguf::parse(&file, Mode::Strict).unwrap();
@@ -57,7 +57,7 @@ fn keys_of_our_own_are_used_or_refused_by_name() {
         ("nanoembed.include_prompt", Bool(false)),
         ("nanoembed.prompt.query", Text("query: ")),
         ("nanoembed.hidden_act", Text("gelu")),
-        // What a file said of itself that was converted.
+        // Metadata of a converted file.
         ("nanoembed.metadata.author", Text("somebody")),
     ] {
         assert_eq!(refused(&[used], &[]), None);

@@ -1,4 +1,4 @@
-//! GGUF against the Python package `gguf`: what its writer wrote is read as its reader reads it.
+//! GGUF against the Python package `gguf`: files of its writer are read as its reader reads them.
 
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::{Gguf, Plan, TensorSpec, WriteValue, Writer};
@@ -104,7 +104,7 @@ fn what_the_reference_wrote_is_written_alike() {
             TensorSpec { name: header.name, dtype: header.dtype, shape: header.shape }
         })
         .collect();
-    // The Python writer puts the alignment where it was set, at the end; ours comes first.
+    // The Python writer puts the alignment where it was set, at the end; the core writes it first.
     let metadata = [
         ("general.architecture", WriteValue::Text("x")),
         ("b", WriteValue::Bool(true)),
@@ -153,7 +153,7 @@ fn plans_that_the_format_cannot_hold_are_refused() {
     let keys = [("k", WriteValue::U8(1)), ("k", WriteValue::U8(2))];
     assert_eq!(refuse(&[], &keys, 32), ErrorKind::DuplicateName);
     assert_eq!(refuse(&[], &[], 48), ErrorKind::InvalidArgument);
-    // What the reader would refuse.
+    // Input that the reader would reject.
     let text = "x".repeat((1 << 20) + 1);
     assert_eq!(refuse(&[], &[("k", WriteValue::Text(&text))], 32), ErrorKind::InvalidArgument);
     let texts = [text.as_bytes()];
@@ -176,7 +176,7 @@ fn plans_that_the_format_cannot_hold_are_refused() {
     }
 }
 
-/// `small.gguf` with other bytes at a place.
+/// `small.gguf` with other bytes after the first match of `find`.
 fn damaged(find: &[u8], skip: usize, bytes: &[u8]) -> (Vec<u8>, u64) {
     let mut file = read("gguf/small.gguf");
     let at =

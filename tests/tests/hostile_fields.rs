@@ -1,10 +1,10 @@
-//! Every count, length, offset, dimension and code in the headers of every format, one at a time, at
-//! the values that such numbers break at: the code and the offset of what each is refused for, in a
-//! table, the same through every source.
+//! Every count, length, offset, dimension and code in the headers of every format, one at a time,
+//! at boundary values: the expected code and offset of each error are in a table, and are the same
+//! through every source.
 //!
-//! The table is `data/hostile/fields.tsv`: format, field, value, and the verdicts of lenient and
-//! strict reading, each `ok` or `code@offset`. Where a reader is meant to judge otherwise, this test
-//! writes the new table where its message says, to be looked at and put in the old one's place.
+//! The table is `data/hostile/fields.tsv`: format, field, value, and the results of lenient and
+//! strict reading, each `ok` or `code@offset`. After an intended change of behaviour, review the
+//! new table, which this test writes to the path in its message, and replace the old one.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use nanoembed_tests::formats::FORMATS;
 use nanoembed_tests::fuzz::sources_agree;
 use nanoembed_tests::hostile::fields::{Field, Says, fields};
 
-/// What both modes say, from every source alike.
+/// The results of both modes, which must be the same from every source.
 fn verdicts(format: &str, file: &[u8]) -> [String; 2] {
     let format = FORMATS.iter().find(|it| it.name == format).expect("a format");
     let cuts = [1, file.len() / 3, file.len() / 2, file.len() - 1];

@@ -1,5 +1,5 @@
-//! Files in memory that are parsed without memory for their tensors: with what a decoder finds that
-//! keeps them all, the first error included.
+//! Files parsed in memory without memory for their tensors: same results as a decoder that keeps
+//! all of them, including the first error.
 
 use std::fmt::Debug;
 
@@ -15,7 +15,7 @@ use nanoembed_tests::hostile::each_mutation;
 const MODES: [Mode; 2] = [Mode::Lenient, Mode::Strict];
 /// Larger files are not damaged at every byte.
 const SMALL_BYTES: usize = 1024;
-/// More than are compared at a time, and not a multiple of it.
+/// More than are compared at a time, and not a multiple of that.
 const NAMES: usize = 150;
 
 type Parsed = Result<String, Error>;
@@ -27,7 +27,7 @@ struct Format {
     in_place: fn(&[u8], Mode) -> Parsed,
 }
 
-/// All that is known of a file.
+/// The contents of a parsed file.
 fn all(parsed: Result<impl Debug, Error>) -> Parsed {
     parsed.map(|file| format!("{file:?}"))
 }
@@ -58,7 +58,7 @@ impl Format {
         self.agree(file, what).into_iter().for_each(drop);
     }
 
-    /// What both modes say, in place and not alike.
+    /// The results of both modes, which must be the same in place and otherwise.
     fn agree(&self, file: &[u8], what: &str) -> [Parsed; 2] {
         MODES.map(|mode| {
             let kept = (self.kept)(file, mode);
@@ -91,7 +91,7 @@ fn files_are_parsed_in_place_however_they_are_damaged_or_cut() {
     }
 }
 
-/// Names of one length, which come first in no order.
+/// Names of equal length, whose order is not alphabetic.
 fn names() -> Vec<String> {
     (0..NAMES).map(|n| format!("tensor.{:05}", n * 7919 % 10_000)).collect()
 }
@@ -139,13 +139,13 @@ fn the_first_name_that_is_there_before_is_refused_wherever_it_stands() {
             let refused = format.agree(&twice, &what);
             let lenient = refused[0].as_ref().expect_err("refused").kind();
             assert_eq!(lenient, ErrorKind::DuplicateName, "{}: {what}", format.name);
-            // One that comes before, and one behind.
+            // One that precedes it, and one that follows.
             let mut thrice = twice.clone();
             again(&mut thrice, "tensor", 2, 62);
             format.check(&thrice, &format!("{what}, and 2 at 62"));
             again(&mut twice, "tensor", 140, 148);
             format.check(&twice, &format!("{what}, and 140 at 148"));
-            // Files that end before and behind the second name.
+            // Files that end before and after the second name.
             for length in [twice.len() / 3, twice.len() / 2, twice.len() - 40, twice.len() - 1] {
                 format.check(&twice[..length], &format!("{what}, cut at {length}"));
             }
@@ -169,7 +169,7 @@ fn damage_behind_many_tensors_is_told_as_ever() {
         let (from, to) = (place_of(&file, &names[0]), place_of(&file, &names[140]));
         let mut twice = file.clone();
         twice.copy_within(from..from + names[0].len(), to);
-        // Fields before the name that is there before, and behind it.
+        // Fields before and after the repeated name.
         for at in [to - 200, to + 13] {
             each_mutation(&twice, (at..at + 24).step_by(3), |mutated, at| {
                 format.check(mutated, &format!("damaged at {at}"));

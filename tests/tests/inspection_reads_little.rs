@@ -1,4 +1,4 @@
-//! Inspecting 100 MB over random access reads under 1 MB, in every container of weights.
+//! Inspecting 100 MB with random access reads under 1 MB, in every container of weights.
 
 use std::cell::Cell;
 
@@ -9,11 +9,11 @@ use nanoembed_core::format::{gguf, safetensors, uqff};
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorSpec, Weight};
 
-/// As many layers as a model of 30 blocks has.
+/// The layers of a model with 30 blocks.
 const LAYERS: u32 = 210;
 const SHAPE: [u64; 2] = [448, 1024];
 
-/// A file that counts what is read of it.
+/// A file that counts the bytes read.
 struct Counted {
     file: Vec<u8>,
     bytes: Cell<u64>,
@@ -86,7 +86,7 @@ fn uqff_0_x() {
     let mut file = Vec::new();
     write_blobs(&numbered, &[], &mut file).unwrap();
     let mut entries = vec![safetensors::Entry::default(); 1000];
-    // Each layer is a tensor of the container and has one inside.
+    // Each layer is a tensor of the container and contains another one.
     check(file, uqff::Decoder::new(Mode::Lenient, &mut entries), 420);
 }
 

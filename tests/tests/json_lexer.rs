@@ -1,11 +1,11 @@
-//! The JSON lexer against `serde_json`, on valid, broken and cut texts.
+//! The JSON lexer against `serde_json`, on valid, invalid and cut texts.
 
 use nanoembed_core::error::{Error, ErrorKind};
 use nanoembed_core::text::json::{Kind, Lexer, MAX_DEPTH, Tokens, chars, number_f64};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-/// The value that our tokens spell; the independent check builds the tree that the lexer does not.
+/// The value of the tokens: this independent check builds the tree that the lexer does not build.
 fn parse(text: &[u8]) -> Result<Value, Error> {
     let mut tokens = Tokens::new(text, 0);
     let value = value(&mut tokens)?;

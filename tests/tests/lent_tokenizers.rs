@@ -1,5 +1,5 @@
-//! Tokenizers of files in lent memory: the ids of the libraries that trained them, with as much
-//! memory as they ask for and no element less.
+//! Tokenizers of files in caller-provided memory: the ids of the libraries that trained them, with
+//! exactly the stated amount of memory.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
@@ -15,7 +15,7 @@ use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data;
 use serde_json::Value;
 
-/// Runs `act` with the tokenizer of `source`, in as much memory as it needs.
+/// Runs `act` with the tokenizer of `source`, in exactly the memory it needs.
 fn opened<R>(source: &TokenizerSource<'_>, act: impl FnOnce(&Tokenizer<'_>) -> R) -> R {
     let needs = source.needs().unwrap();
     let (mut text, mut samples) = (vec![0; needs.text], vec![0; needs.samples]);
@@ -39,7 +39,7 @@ fn opened<R>(source: &TokenizerSource<'_>, act: impl FnOnce(&Tokenizer<'_>) -> R
     act(&source.open(memory).unwrap())
 }
 
-/// The ids of a text, of which `room` are kept, with scratch memory of what `needs` says.
+/// The ids of a text, limited to `room`, with scratch memory according to `needs`.
 fn encode_in(
     tokenizer: &Tokenizer<'_>,
     (text, special): (&str, SpecialTokens),
@@ -73,7 +73,7 @@ fn encode(tokenizer: &Tokenizer<'_>, text: &str, special: SpecialTokens) -> Vec<
 fn spelled(tokenizer: &Tokenizer<'_>, id: u32) -> Result<Vec<u8>, ErrorKind> {
     let mut out = [0; 300];
     let length = tokenizer.token(id, &mut out).map_err(|error| error.kind())?;
-    // A place that is one byte shorter is refused.
+    // Memory that is one byte too short is rejected.
     if length > 0 {
         let error = tokenizer.token(id, &mut out[..length - 1]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::BufferTooSmall);
@@ -98,13 +98,13 @@ fn word_pieces_are_those_of_the_owned_model() {
         for text in String::from_utf8(texts).unwrap().lines().chain(["", "[SEP] a [MASK]"]) {
             let expected = owned.encode(text, usize::MAX, &mut TextSession::default()).unwrap().ids;
             assert_eq!(encode(tokenizer, text, AsTokens), expected, "{text:?}");
-            // As text, brackets are words of their own: the special tokens are around alone.
+            // As text, brackets are separate words: the only special tokens are around the text.
             let ids = encode(tokenizer, text, AsText);
             assert_eq!((ids[0], ids[ids.len() - 1]), (begin, end));
             assert!(ids[1..ids.len() - 1].iter().all(|id| ![begin, end].contains(id)), "{text:?}");
         }
         assert_eq!(spelled(tokenizer, tokenizer.count()), Err(ErrorKind::TokenOutOfRange));
-        // A text that is cut keeps both of its special tokens.
+        // A truncated text keeps both of its special tokens.
         let needs = ScratchNeeds::default();
         let (ids, found) = encode_in(tokenizer, ("a b c d e", AsTokens), 4, needs).unwrap();
         assert_eq!((ids.len(), ids[0], ids[3]), (4, begin, end));
@@ -130,7 +130,7 @@ fn byte_pairs_spell_the_text_again() {
                 ids.iter().flat_map(|id| spelled(tokenizer, *id).unwrap()).collect();
             assert_eq!(bytes, text.as_bytes());
             assert!(ids.len() <= text.len());
-            // Scratch for the whole text suffices; for nothing it does not.
+            // Scratch for the whole text suffices; scratch for an empty text does not.
             if text.len() > 4 {
                 let none = ScratchNeeds::default();
                 let error = encode_in(tokenizer, (text, AsTokens), 99, none).unwrap_err();
@@ -147,7 +147,7 @@ fn byte_pairs_spell_the_text_again() {
     });
 }
 
-/// What `sentencepiece` itself says: see `tools/sentencepiece_reference.py`.
+/// The results of `sentencepiece` itself: see `tools/sentencepiece_reference.py`.
 fn expected(name: &str) -> (Vec<String>, Vec<Vec<u32>>, [i64; 4]) {
     let read = |name: &str| -> Value {
         serde_json::from_slice(&data::read(&format!("sentencepiece/{name}.json"))).unwrap()
@@ -184,19 +184,19 @@ fn pieces_are_those_of_sentencepiece() {
     assert!(TokenizerSource::model(b"").is_none());
 }
 
-/// A SentencePiece model as llama.cpp stores it: three arrays, spaces where texts are searched for
-/// tokens as they are.
+/// A SentencePiece model as stored by llama.cpp: three arrays, with spaces in tokens that are
+/// matched literally in texts.
 struct Arrays {
     tokens: Vec<Vec<u8>>,
     scores: Vec<f32>,
     kinds: Vec<i32>,
 }
 
-/// The next field of a message of protocol buffers: its number, and its bytes or its number's.
+/// The next field of a protocol buffer message: its number, and its bytes or its value's bytes.
 fn field<'m>(message: &mut &'m [u8]) -> Option<(u8, &'m [u8])> {
     let (tag, rest) = message.split_first()?;
     let (length, rest) = match tag & 7 {
-        // Numbers and lengths have up to two digits of 7 bits here.
+        // Numbers and lengths have at most two 7-bit digits here.
         0 => (if rest[0] < 128 { 1 } else { 2 }, rest),
         2 if rest[0] < 128 => (usize::from(rest[0]), &rest[1..]),
         2 => (usize::from(rest[0] & 127) | usize::from(rest[1]) << 7, &rest[2..]),
@@ -209,8 +209,8 @@ fn field<'m>(message: &mut &'m [u8]) -> Option<(u8, &'m [u8])> {
 }
 
 impl Arrays {
-    /// Those of a serialized model, whose pieces are its first field: spelling, score, type.
-    fn of(mut file: &[u8]) -> Self {
+    /// The arrays of a serialized model, whose pieces are its first field: spelling, score, type.
+    fn from_model(mut file: &[u8]) -> Self {
         let mut arrays = Self { tokens: Vec::new(), scores: Vec::new(), kinds: Vec::new() };
         while let Some((1, mut piece)) = field(&mut file) {
             let (mut score, mut kind) = (0.0, 1);
@@ -252,7 +252,7 @@ fn failure(file: &[u8]) -> ErrorKind {
 #[test]
 fn the_arrays_of_a_gguf_file_are_the_model_that_they_were_made_of() {
     let file = data::read("sentencepiece/llama.model");
-    let arrays = Arrays::of(&file);
+    let arrays = Arrays::from_model(&file);
     let (texts, ids, special) = expected("llama");
     let id = |at: usize| u32::try_from(special[at]).unwrap();
     let gguf = arrays.file(&[
@@ -277,20 +277,20 @@ fn the_arrays_of_a_gguf_file_are_the_model_that_they_were_made_of() {
     assert!(needs.text > 0 && needs.pieces == arrays.tokens.len());
 
     let bad = [
-        Arrays { scores: arrays.scores[1..].to_vec(), ..Arrays::of(&file) },
-        Arrays { kinds: arrays.kinds[1..].to_vec(), ..Arrays::of(&file) },
-        Arrays { kinds: vec![77; arrays.kinds.len()], ..Arrays::of(&file) },
-        Arrays { kinds: vec![-1; arrays.kinds.len()], ..Arrays::of(&file) },
+        Arrays { scores: arrays.scores[1..].to_vec(), ..Arrays::from_model(&file) },
+        Arrays { kinds: arrays.kinds[1..].to_vec(), ..Arrays::from_model(&file) },
+        Arrays { kinds: vec![77; arrays.kinds.len()], ..Arrays::from_model(&file) },
+        Arrays { kinds: vec![-1; arrays.kinds.len()], ..Arrays::from_model(&file) },
     ];
     for arrays in bad {
         assert_eq!(failure(&arrays.file(&[])), ErrorKind::BadVocabulary);
     }
 }
 
-/// llama.cpp searches texts for tokens of users before spaces become `▁`.
+/// llama.cpp searches texts for user-defined tokens before spaces become `▁`.
 #[test]
 fn spaces_of_a_users_token_are_found_in_texts() {
-    let mut arrays = Arrays::of(&data::read("sentencepiece/llama.model"));
+    let mut arrays = Arrays::from_model(&data::read("sentencepiece/llama.model"));
     let token = u32::try_from(arrays.tokens.len()).unwrap();
     arrays.tokens.push(b"New York".to_vec());
     arrays.scores.push(0.0);
@@ -301,7 +301,7 @@ fn spaces_of_a_users_token_are_found_in_texts() {
         assert!(encode(tokenizer, "in New York today", AsText).contains(&token));
         assert!(!encode(tokenizer, "in New  York today", AsText).contains(&token));
     });
-    // Where another piece is so spelled, that one is meant.
+    // If another piece has that spelling, it takes precedence.
     arrays.tokens.push("New▁York".as_bytes().to_vec());
     arrays.scores.push(0.0);
     arrays.kinds.push(4);

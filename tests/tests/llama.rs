@@ -58,7 +58,7 @@ impl Tiny {
         self.put(name, &[length], values);
     }
 
-    /// A model with or without an output of its own.
+    /// A model, with its own output layer unless `tied`.
     fn new(tied: bool) -> Self {
         let mut tiny = Self { state: 9, ..Self::default() };
         tiny.matrix("model.embed_tokens.weight", VOCABULARY, HIDDEN);
@@ -81,7 +81,7 @@ impl Tiny {
         tiny
     }
 
-    /// The same model with matrices fused as Phi-3 has them.
+    /// The same model with fused matrices as in Phi-3.
     fn fused(&self) -> Self {
         let mut fused = Self::default();
         let join = |names: &[String]| -> Vec<f32> {
@@ -109,7 +109,7 @@ impl Tiny {
         fused
     }
 
-    /// The same model with queries and keys in the order that turns neighbours.
+    /// The same model with queries and keys in the order for rotating neighbours.
     fn neighbours(&self) -> Self {
         let mut turned = Self::default();
         for (name, (shape, ..)) in &self.headers {
@@ -171,7 +171,7 @@ fn config(rope_pairs: RopePairs) -> LlamaConfig {
     config
 }
 
-/// All logits of `ids`, which come in `steps`; the memory is exactly what is asked for.
+/// All logits of `ids`, fed in `steps`; the memory is exactly the stated amount.
 fn logits(
     llama: &Llama<Vec<LlamaLayer>>,
     weights: &impl Weights,
@@ -205,7 +205,7 @@ fn logits(
     all
 }
 
-/// The model in f64, token by token, written down as the papers have it.
+/// The model in f64, token by token, implemented from the papers.
 fn reference(tiny: &Tiny, ids: &[u32]) -> Vec<f64> {
     let value = |name: &str| -> Vec<f64> { tiny.values[name].iter().map(|&x| x.into()).collect() };
     let times = |w: &[f64], x: &[f64]| -> Vec<f64> {
@@ -303,7 +303,7 @@ fn fused_matrices_and_the_order_of_gguf_are_the_same_model() {
     let kernels = Kernels::portable();
     let ours = tiny.logits(&IDS, RopePairs::Halves, &kernels, &[11]);
     assert_eq!(tiny.fused().logits(&IDS, RopePairs::Halves, &kernels, &[11]), ours);
-    // Sums of the same products in another order.
+    // The same products summed up in another order.
     let turned = tiny.neighbours().logits(&IDS, RopePairs::Neighbours, &kernels, &[11]);
     let ours: Vec<f64> = ours.iter().map(|&x| x.into()).collect();
     assert!(largest_difference(&turned, &ours) < 1e-5);
@@ -375,7 +375,7 @@ fn wrong_arguments_and_weights_are_refused() {
     assert_eq!(forward(&[0]), Err(ErrorKind::TooManyTokens));
 }
 
-/// What llama.cpp makes of SmolLM2-135M-Instruct in f32: see `tools/llamacpp_reference.mjs`.
+/// llama.cpp's results for SmolLM2-135M-Instruct in f32: see `tools/llamacpp_reference.mjs`.
 #[test]
 fn smollm2_says_what_llama_cpp_says() {
     let test = "smollm2_says_what_llama_cpp_says";

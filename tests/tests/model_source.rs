@@ -1,5 +1,5 @@
-//! What a file is: an encoder, a model that continues texts, one that keeps the texts of a folder,
-//! and which tokenizer it has, whichever of the three formats it is written in.
+//! The kind of a file's model (an encoder, a causal model, or one with the texts of a folder) and
+//! of its tokenizer, in each of the three formats.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::amb::{self, Payload, TokenizerSpec};
@@ -23,7 +23,7 @@ fn amb(config: &str, tokenizer: Option<Payload<'_>>) -> Vec<u8> {
     made_up::write(plan, &[]).unwrap()
 }
 
-/// A `.weights` file with these values, and perhaps a tensor of bytes beside its tokens.
+/// A `.weights` file with these metadata, and optionally a tensor of bytes.
 fn weights(metadata: &[(&str, &str)], tensor: Option<(&str, &[u8])>) -> Vec<u8> {
     let tokens: [&[u8]; 7] = [b"[PAD]", b"[UNK]", b"[CLS]", b"[SEP]", b"a", b"b", b"ab"];
     let vocabulary = embd::Vocabulary { tokens: &tokens, special: [0, 1, 2, 3, 5] };
@@ -85,7 +85,7 @@ fn a_file_says_what_its_model_is_for() {
             assert_eq!(model.is_causal(), is_causal, "{model:?}");
             assert_eq!(model.has_folder_texts(), has_texts, "{model:?}");
             assert_eq!(model.has_prompts(), has_prompts, "{model:?}");
-            // Decoders in GGUF files, which do not say how states are pooled.
+            // Decoders in GGUF files, which do not state the pooling.
             let is_gguf = matches!(model, ModelSource::Gguf(_));
             assert_eq!(model.pools_last_token(), is_gguf && is_causal, "{model:?}");
         });
@@ -128,7 +128,7 @@ fn settings_of_the_other_kind_of_model_are_not_read() {
     ] {
         assert_eq!(causal(&file).unwrap_err(), expected, "{:?}", ModelSource::parse(&file));
     }
-    // As many as its tokenizer has tokens.
+    // The number of its tokenizer's tokens.
     assert_eq!(causal(&llama).unwrap().vocabulary, 283);
 
     let check = |file: &[u8]| with(file, |it| it.check_architecture().map_err(|it| it.kind()));
@@ -236,7 +236,7 @@ fn added_tokens_that_are_no_ids_and_merges_of_one_part_are_refused() {
     for payload in [pairs, Payload::SentencePiece(&pieces)] {
         open(&amb(r#"{"added_tokens": [1]}"#, Some(payload))).unwrap();
         let file = amb(r#"{"added_tokens": [1, "odd"]}"#, Some(payload));
-        // Where the text begins, behind its quote.
+        // The start of the text, after its quote.
         let at = file.windows(3).position(|bytes| bytes == b"odd").unwrap();
         assert_eq!(failure(&file), (BadVocabulary, Some(at as u64)));
     }
@@ -245,7 +245,7 @@ fn added_tokens_that_are_no_ids_and_merges_of_one_part_are_refused() {
         let file = weights(&[("added_tokens", "1  odd")], Some((name, tensor)));
         assert_eq!(failure(&file), (BadVocabulary, None), "{name}");
     }
-    // Lines without anything are none; one without a space is no merge.
+    // Empty lines are ignored; a line without a space is not a merge.
     open(&weights(&[], Some((MERGES, &b"\na b\n"[..])))).unwrap();
     assert_eq!(failure(&weights(&[], Some((MERGES, &b"a b\nab"[..])))), (BadVocabulary, None));
     let (whole, half): ([&[u8]; 1], [&[u8]; 1]) = ([b"a b"], [b"ab"]);

@@ -1,5 +1,5 @@
-//! What files of our own formats say of their tokenizers is an id, a truth value or a known word, or
-//! it is refused where it stands.
+//! Tokenizer settings in files of the project's own formats are an id, a boolean or a known word,
+//! or are rejected at their offset.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::{amb, embd};
@@ -12,7 +12,7 @@ use ErrorKind::{BadMetadata, BadVocabulary, DuplicateName, UnsupportedTokenizer}
 
 const TOKENS: [&[u8]; 3] = [b"a", b"b", b"c"];
 
-/// The configuration of a file whose tokenizer may begin texts with token 1 and end them with 2.
+/// The configuration of a file whose tokenizer has token 1 as beginning and 2 as end of texts.
 fn amb_file(config: &str, special: [Option<u32>; 5]) -> Vec<u8> {
     let payload = amb::Payload::Bpe { merges: &[], tokens: &TOKENS };
     let plan = amb::Plan {
@@ -47,7 +47,7 @@ fn an_amb_file_says_what_is_put_around_texts() {
 
 #[test]
 fn what_else_an_amb_file_says_is_refused_where_it_stands() {
-    // Behind the header, the empty metadata and the first brace. Strings stand behind their quotes.
+    // After the header, the empty metadata and the first brace. Strings are after their quotes.
     const START: u64 = 28 + 2 + 1;
     for (members, at, kind) in [
         (r#""add_bos": "yes""#, 12, BadMetadata),
@@ -149,7 +149,7 @@ fn what_else_a_weights_file_says_is_refused() {
         let error = weights_ends(&[("name", "of no meaning"), (key, value)]).unwrap_err();
         let file = weights_file(&[("name", "of no meaning"), (key, value)]);
         let at = file.windows(key.len()).position(|bytes| bytes == key.as_bytes()).unwrap();
-        // Before the key stands its length.
+        // The key is preceded by its length.
         assert_eq!(error, Error::new(at as u64 - 4, kind), "{key}: {value}");
     }
     for ids in ["0 b", "0,2", "[0]", "4294967296"] {

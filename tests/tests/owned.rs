@@ -1,4 +1,4 @@
-//! Models that own their memory: what is asked of them beyond computing.
+//! Models that own their memory: their interface beyond computing.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{CausalModel, Encoder, FileWeights, TextSession};

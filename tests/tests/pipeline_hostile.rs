@@ -1,4 +1,4 @@
-//! Tokenizers that are wrong on purpose, and texts that are meant to take long.
+//! Deliberately invalid tokenizers, and texts that are meant to take long.
 
 use nanoembed_core::owned::{Pipeline, PipelineSession};
 use nanoembed_core::token::SpecialTokens;
@@ -6,7 +6,7 @@ use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::made_up_texts::Texts;
 use serde_json::{Value, json};
 
-/// A small tokenizer that is read.
+/// A small valid tokenizer.
 fn whole() -> Value {
     json!({
         "version": "1.0",
@@ -32,7 +32,7 @@ fn whole() -> Value {
     })
 }
 
-/// The tokenizer with another value at a place such as `/model/type`.
+/// The tokenizer with another value at a path such as `/model/type`.
 fn with(place: &str, value: Value) -> String {
     let mut json = whole();
     let (parent, name) = place.rsplit_once('/').expect("a place");
@@ -44,7 +44,7 @@ fn with(place: &str, value: Value) -> String {
     json.to_string()
 }
 
-/// What reading answers: the error, and which setting it names.
+/// The error of reading, and the setting that it names.
 fn refusal(json: &str) -> (Error, String) {
     let fault = Pipeline::read(json).map(|_| json).expect_err("it should be refused");
     let at = fault.error.offset().map(|offset| usize::try_from(offset).expect("an offset"));
@@ -100,7 +100,7 @@ fn what_contradicts_itself_is_refused_at_its_place() {
     let charsmap = |bytes: &[u8]| {
         with("/normalizer", json!({"type": "Precompiled", "precompiled_charsmap": base64(bytes)}))
     };
-    // A trie of 256 units that leads out of itself, and one that is as long as nothing.
+    // A trie of 256 units with a link out of itself, and an empty one.
     let mut far = vec![0, 4, 0, 0];
     far.extend([0xFF; 1024]);
     far.extend([0; 4]);
@@ -133,7 +133,7 @@ fn what_contradicts_itself_is_refused_at_its_place() {
     for (json, kind) in texts {
         assert_eq!(refusal(&json).0.kind(), kind, "{json}");
     }
-    // Names that the JSON spells twice.
+    // Names that the JSON contains twice.
     let twice = whole().to_string().replace(r#""ab":2"#, r#""ab":2,"\u0061b":4"#);
     assert_eq!(refusal(&twice).0.kind(), ErrorKind::BadVocabulary);
 }
@@ -149,7 +149,7 @@ fn nesting_and_counts_are_bounded() {
     };
     assert!(Pipeline::read(&deep(60)).is_ok());
     assert_eq!(refusal(&deep(100)).0.kind(), ErrorKind::TooDeep);
-    // Merges that lead in circles are merges of longer and longer tokens: each of them is one step.
+    // Merges that form cycles are merges of longer and longer tokens: each of them is one step.
     let mut vocabulary = serde_json::Map::new();
     let mut merges = Vec::new();
     for length in 1..=300 {
@@ -214,20 +214,20 @@ fn what_all_steps_together_make_of_a_text_is_bounded_and_not_what_each_makes() {
         let found = encode(vec![thirty.clone(); 7], "/normalizer", text);
         assert_eq!(found, Err(ErrorKind::OverLimit), "{text}");
     }
-    // What grows only on its way counts, too.
+    // Intermediate growth counts, too.
     let mut there_and_back = vec![thirty.clone(); 7];
     there_and_back.push(replace(""));
     assert_eq!(encode(there_and_back, "/normalizer", "a"), Err(ErrorKind::OverLimit));
-    // Parts of a text between added tokens share what it may become.
+    // Parts of a text between added tokens share the limit.
     let phrase = replace(&"b".repeat(600));
     assert!(encode(vec![phrase.clone()], "/normalizer", "<s>a<s>").is_ok());
     let found = encode(vec![phrase], "/normalizer", &"<s>a".repeat(100));
     assert_eq!(found, Err(ErrorKind::OverLimit));
-    // Bytes beyond ASCII become two each time that they are spelled in GPT-2's alphabet.
+    // Bytes beyond ASCII double each time they are converted to GPT-2's alphabet.
     let level = json!({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false});
     let found = encode(vec![level.clone(); 12], "/pre_tokenizer", "é");
     assert_eq!(found, Err(ErrorKind::OverLimit));
-    // More steps than any tokenizer has are refused when they are read.
+    // More steps than any tokenizer has are rejected when they are read.
     let many = json!({"type": "Sequence", "pretokenizers": vec![level; 17]});
     let (error, key) = refusal(&with("/pre_tokenizer", many));
     assert_eq!((error.kind(), &*key), (ErrorKind::OverLimit, "pretokenizers"));
@@ -274,7 +274,7 @@ fn what_a_decoder_makes_of_tokens_is_bounded() {
 
 #[test]
 fn texts_of_a_megabyte_of_one_thing_are_read_through() {
-    // Work that grew with the square of the text would take hours.
+    // Quadratic work would take hours.
     let folders = ["xlmr_e5", "cross_encoder", "modernbert_cls", "albert", "embeddinggemma"];
     for folder in folders {
         let path = format!("models/{folder}/tokenizer.json");
@@ -325,7 +325,7 @@ fn a_tokenizer_is_the_same_when_it_is_put_together_from_its_parts() {
         let whole = Pipeline::read(&json).expect("a tokenizer");
         let parts = whole.parts().expect("memory");
         assert!(parts.settings.len() < json.len(), "the vocabulary is not cut out");
-        // A file may keep the added tokens with the others.
+        // A file may have the added tokens among the others.
         let mut tokens = parts.tokens.clone();
         tokens.extend(["", "[more]"]);
         let again =

@@ -1,4 +1,4 @@
-//! Tokenizers of all kinds, held against Hugging Face `tokenizers` on texts that are made up.
+//! Tokenizers of all kinds against Hugging Face `tokenizers` on synthetic texts.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// A tokenizer, and the one that it is to equal.
+/// A tokenizer, and its reference.
 struct Both {
     name: String,
     ours: Pipeline,
@@ -36,7 +36,7 @@ impl Both {
         Self { name: name.into(), ours, theirs, session: PipelineSession::default() }
     }
 
-    /// All tokenizers, of equal ones the first.
+    /// All tokenizers, without duplicates.
     fn all() -> Vec<Self> {
         let mut seen = BTreeSet::new();
         let read = |folder: PathBuf| {
@@ -83,8 +83,8 @@ impl Both {
     }
 }
 
-/// The pair as PyPI's `tokenizers` shortens it: by the lengths of whole texts. Version 0.23.2, the
-/// crate's newest, stops at the limit in each text and compares what it then has.
+/// The pair as truncated by PyPI's `tokenizers`: by the lengths of whole texts. Version 0.23.2, the
+/// crate's newest, stops at the limit in each text and compares the truncated lengths.
 fn shortened(theirs: &Tokenizer, first: &str, second: &str, limit: usize) -> Encoding {
     let encode = |text| theirs.encode(text, false).expect("a text");
     let around = theirs.get_post_processor().map_or(0, |post| post.added_tokens(true));

@@ -1,5 +1,5 @@
-//! Every step of tokenizers and every option of theirs, put together at random and held against
-//! Hugging Face `tokenizers`.
+//! Every step of tokenizers with every option, combined at random and compared with Hugging Face
+//! `tokenizers`.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use nanoembed_tests::made_up_texts::Texts;
 use serde_json::{Value, json};
 use tokenizers::{NormalizedString, Normalizer, Tokenizer};
 
-/// Characters that vocabularies have, so that ids tell one text from another.
+/// The characters of vocabularies, so that ids distinguish texts.
 fn characters() -> BTreeSet<char> {
     let mut characters: BTreeSet<char> = ('\0'..'\u{3400}').collect();
     characters.extend("\u{ac00}".chars());
@@ -26,7 +26,7 @@ fn characters() -> BTreeSet<char> {
     characters
 }
 
-/// A model whose ids say which characters a text was made to, and where it was cut.
+/// A model whose ids reveal the characters of a text and where it was split.
 fn spelling_model() -> Value {
     let mut vocabulary = serde_json::Map::new();
     vocabulary.insert("[UNK]".into(), json!(0));
@@ -146,7 +146,7 @@ fn decoders() -> Vec<Value> {
     ]
 }
 
-/// Tokens that a model may have and those that it does not have, with rules at random.
+/// Tokens inside and outside a model's vocabulary, with random rules.
 fn added_tokens(texts: &mut Texts) -> Vec<Value> {
     const CONTENTS: [&str; 16] = [
         "[CLS]", "<mask>", "the", "The", "é", "  ", "\n\n", "<s>", "models", "mod", "don't", "▁",
@@ -176,7 +176,7 @@ fn some(texts: &mut Texts, of: &[Value], most: usize, name: &str) -> Value {
     }
 }
 
-/// Compares both on one text. What makes `tokenizers` panic is not compared.
+/// Compares both on one text. Texts on which `tokenizers` panics are skipped.
 fn check(ours: &Pipeline, theirs: &Tokenizer, text: &str, session: &mut PipelineSession) -> bool {
     let encode = AssertUnwindSafe(|| theirs.encode(text, true).map(|it| it.get_ids().to_vec()));
     let Ok(wanted) = catch_unwind(encode) else { return false };
@@ -197,8 +197,8 @@ fn check(ours: &Pipeline, theirs: &Tokenizer, text: &str, session: &mut Pipeline
     true
 }
 
-/// Whether normalisation makes added tokens equal, so that chance says which one is found, or leaves
-/// nothing of one, which is refused here.
+/// Returns true if normalisation makes added tokens equal, so that `tokenizers` picks one of them
+/// unpredictably, or makes one empty, which is rejected here.
 fn has_odd_tokens(tokenizer: &Tokenizer) -> bool {
     let tokens = tokenizer.get_added_tokens_decoder();
     let normalized = tokens.values().filter(|token| token.normalized).map(|token| {
@@ -226,7 +226,7 @@ fn check_many(
     texts_each: usize,
     model: impl Fn(&mut Texts) -> Value,
 ) {
-    // What `tokenizers` panics over is no news.
+    // Panics of `tokenizers` are expected.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if panic.location().is_none_or(|place| !place.file().contains("tokenizers")) {
@@ -246,7 +246,7 @@ fn check_many(
             "model": model(&mut texts),
         })
         .to_string();
-        // `tokenizers` refuses tokens that normalisation makes equal, and panics over some that it
+        // `tokenizers` rejects tokens that normalisation makes equal, and panics on some that it
         // makes longer.
         let parse = || json.parse::<Tokenizer>();
         let Ok(Ok(mut theirs)) = catch_unwind(parse) else { continue };
@@ -273,7 +273,7 @@ fn steps_in_any_order_are_those_of_tokenizers() {
     check_many(3, 60, 12, |_| model.clone());
 }
 
-/// A vocabulary of characters, bytes and pairs, with merges, and options at random.
+/// A vocabulary of characters, bytes and pairs, with merges and random options.
 fn bpe(texts: &mut Texts) -> Value {
     let mut flag = |one_of: usize| texts.below(one_of) == 0;
     let (prefix, suffix) = (if flag(3) { "##" } else { "" }, if flag(3) { "</w>" } else { "" });
@@ -330,7 +330,7 @@ fn byte_pairs_with_all_options_are_those_of_tokenizers() {
     check_many(4, 120, 12, bpe);
 }
 
-/// Pieces with scores, some equal, and options at random.
+/// Pieces with scores, some equal, and random options.
 fn unigram(texts: &mut Texts) -> Value {
     let mut pieces = vec![json!(["<unk>", 0.0])];
     if texts.below(2) == 0 {
@@ -341,7 +341,7 @@ fn unigram(texts: &mut Texts) -> Value {
         let length = texts.below(4) + 1;
         let piece: String = (0..length).map(|_| letters[texts.below(13)]).collect();
         let score = -(f64::from(u32::try_from(texts.below(40)).expect("few")) / 7.0);
-        // The same piece twice is possible here: the last one counts.
+        // The same piece may occur twice: the last one counts.
         pieces.push(json!([piece, score]));
     }
     let unknown = if texts.below(5) == 0 { Value::Null } else { json!(0) };

@@ -1,5 +1,5 @@
-//! Quantisers of AMB: what they write can be read, is as near as the grid allows, and beats the
-//! plain scale.
+//! Quantisers of AMB: their output can be read, is as close as the grid allows, and beats the plain
+//! scale.
 
 use half::f16;
 use nanoembed_core::event::Mode;
@@ -12,7 +12,7 @@ use nanoembed_core::tensor::{
     Arrangement, CodeBits, Dtype, Encoding, ScaleType, ScaledCodes, Shape, Weight,
 };
 use nanoembed_core::{Error, ErrorKind};
-use nanoembed_tests::amb::of_tensors;
+use nanoembed_tests::amb::file_with_tensors;
 use proptest::prelude::*;
 
 fn read(codes: ScaledCodes, count: usize, data: &[u8]) -> Vec<f32> {
@@ -27,7 +27,7 @@ fn squared(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum()
 }
 
-/// The scale that the largest magnitude asks for, and nothing better.
+/// The scale required by the largest magnitude, without a search.
 fn plain(values: &[f32], codes: ScaledCodes) -> Vec<f32> {
     let top = f32::from((1_i16 << (codes.bits.bits() - 1)) - 1);
     let block = if codes.block == 0 { values.len().max(1) } else { codes.block.into() };
@@ -81,10 +81,10 @@ proptest! {
         let ours = squared(&values, &back);
         prop_assert!((ours - error).abs() <= 1e-3 * ours + 1e-6, "{ours} is not {error}");
         prop_assert!(ours <= squared(&values, &plain(&values, codes)) * 1.0001 + 1e-9);
-        // In a file, whatever its place.
+        // In a file, at any offset.
         let shape = Shape::new(&[values.len() as u64]).unwrap();
         let spec = TensorSpec { name: "w", dtype: Dtype::Scaled(codes), shape, full_blocks: 0 };
-        let file = of_tensors(&[spec], &data).unwrap();
+        let file = file_with_tensors(&[spec], &data).unwrap();
         let amb = Amb::parse(&file, Mode::Strict).unwrap();
         prop_assert_eq!(amb.tensor("w").unwrap().data(), &data[..]);
     }
@@ -191,7 +191,7 @@ fn zeros_and_what_is_no_number_do_no_harm() {
     }
 }
 
-/// Data that can be had only a few bytes at a time, as from storage through a small tile.
+/// Data available only a few bytes at a time, as from storage through a small tile.
 struct Pieces<'a>(&'a [u8], usize);
 
 impl Bytes for Pieces<'_> {
@@ -279,7 +279,7 @@ fn unpacked_rows_are_what_they_dequantise_to() {
                 let lane = i % COLS / amb_unpack::GROUP_COLS * STRIDE + i / COLS;
                 let value = f32::from(code) * scales[lane] + minima[lane];
                 let exact = expected[first * COLS + i];
-                // Halves are rounded to codes once more, of which none is above 127.
+                // Halves are rounded once more to codes of at most 127.
                 let halves = adaptive && is_full((first * COLS + i) / 64);
                 let error = if halves { scales[lane] * 0.501 } else { 1e-5 };
                 assert!((value - exact).abs() <= error, "{codes:?} {most} {i}: {value} {exact}");

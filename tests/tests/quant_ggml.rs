@@ -6,14 +6,14 @@ use nanoembed_tests::data::{read, read_f32};
 use nanoembed_tests::schemes::written;
 use nanoembed_tests::values::{bits, mean_squared_error};
 
-/// The block types but those of activations, which ggml has no files of.
+/// The block types except for those of activations, which do not occur in files.
 fn block_types() -> impl Iterator<Item = Dtype> {
     let is_stored = |dtype: &Dtype| !matches!(dtype, Dtype::Q8_1 | Dtype::Q8K);
     let blocks = Dtype::ALL.iter().copied().filter(|dtype| dtype.kind() == DtypeKind::Blocks);
     blocks.filter(is_stored)
 }
 
-/// Types whose quantisers try several scales, and find others than those of ggml.
+/// Types whose quantisers search for scales, and find others than ggml's.
 const SEARCHING: [Dtype; 2] = [Dtype::Q4K, Dtype::Q6K];
 
 fn all(dtype: Dtype, data: &[u8]) -> Vec<f32> {

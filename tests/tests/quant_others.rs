@@ -1,5 +1,5 @@
-//! Quantisers of HQQ, AFQ, FP8, F8Q8 and MXFP4: they lose no more than the reference does on the
-//! same weights.
+//! Quantisers of HQQ, AFQ, FP8, F8Q8 and MXFP4: they lose no more than the reference on the same
+//! weights.
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Entry;
@@ -20,7 +20,7 @@ fn dequantized(shape: &[u64], encoding: Encoding<'_>) -> Vec<f32> {
     out
 }
 
-/// The weight that the reference's test layers were quantised from, as f32 computes it.
+/// The weight from which the reference's test layers were quantised, as computed in f32.
 fn source(count: usize) -> Vec<f32> {
     let exact = read_f32("uqff/legacy_0.2.0/gguf_f32.expected.f32");
     exact[..count].to_vec()

@@ -1,6 +1,5 @@
-//! Memory that the allocator refuses is an error, whichever call it is: nothing ends the process,
-//! and nothing is left behind. A job runs again and again, and each time a later call is refused,
-//! until it gets through.
+//! Every failed allocation is an error: nothing aborts the process, and nothing leaks. A job runs
+//! repeatedly, with a later allocation failing each time, until it succeeds.
 
 use std::alloc::{GlobalAlloc, Layout as Block, System};
 use std::cell::Cell;
@@ -14,23 +13,23 @@ use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::data;
 use serde_json::{Value, json};
 
-/// Refuses one call of a thread, and counts the bytes that it holds.
+/// Fails one allocation of a thread, and counts the bytes allocated.
 struct Refusing;
 
 thread_local! {
-    /// Calls until one is refused; 0 for none.
+    /// Allocations until one fails; 0 for none.
     static LEFT: Cell<usize> = const { Cell::new(0) };
     static LIVE: Cell<isize> = const { Cell::new(0) };
 }
 
-/// Whether this call is the one.
+/// Returns true if this allocation is to fail.
 fn is_refused() -> bool {
     let left = LEFT.get();
     LEFT.set(left.saturating_sub(1));
     left == 1
 }
 
-// SAFETY: what is not refused is passed on to the system's allocator.
+// SAFETY: calls that do not fail are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, block: Block) -> *mut u8 {
         if is_refused() {
@@ -41,8 +40,8 @@ unsafe impl GlobalAlloc for Refusing {
         unsafe { System.alloc(block) }
     }
 
-    // `limit::filled` asks for zeros that it need not write only after as much memory was given to it
-    // and returned: that call is not refused.
+    // `limit::filled` requests zeroed memory only after it was given as much memory and returned
+    // it, so that call never fails.
     unsafe fn alloc_zeroed(&self, block: Block) -> *mut u8 {
         LIVE.set(LIVE.get() + block.size().cast_signed());
         // SAFETY: the caller keeps the contract.
@@ -59,10 +58,10 @@ unsafe impl GlobalAlloc for Refusing {
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// Runs `job` with its first call for memory refused, then its second, until it succeeds without a
-/// refusal; beyond 200 calls one of every hundredth of them. Answers how many runs were refused.
+/// Runs `job` with its first allocation failing, then its second, until it succeeds without a
+/// failure; beyond 200 allocations only one in every hundred. Returns the number of failed runs.
 fn refuse_each<T, E: Debug>(name: &str, mut job: impl FnMut() -> Result<T, E>) -> usize {
-    // What is made once for a process is no leak.
+    // Process-wide caches are not leaks.
     drop(job().unwrap_or_else(|error| panic!("{name}: {error:?}")));
     let (mut call, mut refused) = (1, 0);
     loop {
@@ -126,7 +125,7 @@ fn tokenizers_are_read_and_used_or_an_error_is_given() {
     }
 }
 
-/// All steps that there are, and marks that are more than the stack has room for.
+/// All steps, and more marks than fit on the stack.
 #[test]
 fn every_step_of_a_tokenizer_gives_an_error() {
     let long = "a".repeat(200);

@@ -17,7 +17,7 @@ use nanoembed_tests::minilm::{WIDTH, config, sentences};
 static IN_BLOCKS: LazyLock<Vec<u8>> =
     LazyLock::new(|| in_blocks(&std::fs::read(DEFAULT_MODEL).unwrap(), 0).unwrap());
 
-/// With so many scales of columns.
+/// A file with this number of column scales.
 fn with_scales(count: usize) -> Vec<u8> {
     in_blocks(&std::fs::read(DEFAULT_MODEL).unwrap(), count).unwrap()
 }
@@ -58,7 +58,7 @@ fn embeddings_stay_near_the_reference() {
     assert!(after.min_cosine >= 0.99, "{}", after.min_cosine);
     assert!(after.same_neighbour >= 95, "{}", after.same_neighbour);
     assert_ne!(before.embeddings, after.embeddings);
-    // It has been done.
+    // It is already done.
     model.requantize().unwrap();
     assert_eq!(embed(&model, 3), after.embeddings[..3 * WIDTH]);
 }

@@ -1,5 +1,5 @@
-//! safetensors against the reference crate: the same files, the same tensors, the same bytes
-//! written.
+//! safetensors against the reference crate: the same files accepted, the same tensors, the same
+//! bytes written.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use nanoembed_tests::data;
 use proptest::prelude::*;
 use safetensors::{Dtype as TheirDtype, SafeTensors, View};
 
-/// The errors by which we refuse, on purpose, what the reference accepts.
+/// The errors for files that are rejected here on purpose, and accepted by the reference.
 const STRICTER: [ErrorKind; 4] = [
     ErrorKind::DuplicateName,
     ErrorKind::BadDimensions,
@@ -188,7 +188,7 @@ fn more_metadata_than_is_read_is_not_written() {
     };
     assert_eq!(write(&metadata).err().map(|error| error.kind()), Some(ErrorKind::InvalidArgument));
     assert_eq!(ours(&write(&metadata[1..]).unwrap()), Ok(Vec::new()));
-    // The name of all metadata is no key of it.
+    // The member with the metadata is not a key of it.
     assert_eq!(ours(&write(&[("__metadata__", "")]).unwrap()), Ok(Vec::new()));
 }
 
@@ -224,7 +224,7 @@ proptest! {
         }
         let file = writer.finish().unwrap();
         prop_assert_eq!(plan.file_bytes().unwrap(), file.len() as u64);
-        // Control characters may be escaped in two ways, so headers are compared by what they mean.
+        // Control characters can be escaped in two ways, so headers are compared by meaning.
         prop_assert_eq!(theirs(&file), theirs(&expected));
         if !expected.contains(&b'\\') {
             prop_assert_eq!(file, expected);

@@ -1,4 +1,4 @@
-//! SentencePiece models made wrong on purpose, each for the reason that is named.
+//! Deliberately invalid SentencePiece models, each rejected for the named reason.
 
 use nanoembed_core::owned::{ModelProto, ModelSettings, SentencePieceModel, TokenSession};
 use nanoembed_core::token::AddedTable;
@@ -19,7 +19,7 @@ const SETTINGS: ModelSettings<'_> = ModelSettings {
     rules: &[],
 };
 
-/// Bytes of the settings in front of the pieces, if they have neither names nor rules.
+/// Bytes of the settings before the pieces, without names and rules.
 const SETTINGS_BYTES: usize = 2 + 8 + 2 + 6;
 
 fn model(settings: &ModelSettings<'_>, pieces: &[(&[u8], f32, PieceKind)]) -> Vec<u8> {
@@ -79,7 +79,7 @@ fn pieces_are_refused_where_they_lie() {
     refused(&with((b"<0x0A>", 0.0, PieceKind::Byte)), ErrorKind::BadVocabulary, at);
     refused(&with((&[b'x'; 8000], 0.0, PieceKind::Normal)), ErrorKind::BadField, at + 1);
     open(&with((&[b'x'; 7999], 0.0, PieceKind::Normal))).unwrap();
-    // The second of the same spelling.
+    // The second of two equal spellings.
     refused(&with((b"a", 0.0, PieceKind::UserDefined)), ErrorKind::BadVocabulary, at + 12);
 }
 
@@ -128,7 +128,7 @@ fn byte_fallback_asks_for_all_bytes() {
     refused(&model(&settings, &pieces[..256]), ErrorKind::BadVocabulary, 0);
 }
 
-/// Rules with one unit more than nothing: keys that begin with byte `x`.
+/// Rules with one unit: keys that begin with byte `x`.
 fn rules(units: &[(usize, u32)], texts: &[u8]) -> Vec<u8> {
     let mut array = [0_u32; 256];
     array[0] = 1 << 10;
@@ -145,7 +145,7 @@ fn rules_that_lead_out_of_their_trie_are_refused() {
         let settings = ModelSettings { rules, ..SETTINGS };
         model(&settings, &[A])
     };
-    // They lie behind the trainer's message.
+    // They follow the trainer's message.
     let at = 2 + 8 + 1;
     for broken in [&[0, 4, 0][..], &[0; 5], &[0, 1, 0, 0, 1, 2], &[0, 4, 0, 0, 1]] {
         assert!(open(&with(broken)).is_err());
@@ -205,11 +205,11 @@ fn more_memory_than_needed_changes_nothing() {
     let mut scratch = Scratch::new(&mut text, &mut [], &mut [], &mut steps, &mut []);
     let mut ids = [0; 8];
     let found = resumed.encode("abaab", &AddedTable::EMPTY, &mut ids, &mut scratch).unwrap();
-    // The space in front is unknown.
+    // The added space is unknown.
     assert_eq!(&ids[..found.tokens], [0, 2, 1, 2]);
 }
 
-/// A model whose every piece begins the next, over a text of that letter.
+/// A model in which each piece is a prefix of the next, on a text of that letter.
 #[test]
 fn a_model_made_to_be_slow_comes_to_an_end() {
     for algorithm in [Algorithm::Bpe, Algorithm::Unigram] {
@@ -230,8 +230,8 @@ fn a_model_made_to_be_slow_comes_to_an_end() {
     }
 }
 
-/// Sums that are set back at every letter, and rules whose trie leads in a circle, over a text so
-/// long that work which grows with its square has no end.
+/// Scores that are reset at every letter, and rules whose trie has a cycle, on a text so long that
+/// quadratic work would not finish.
 #[test]
 fn long_texts_come_to_an_end_whatever_the_model_says() {
     let far = [(&b"a"[..], -200_000.0, PieceKind::Normal), (b"aa", -9e6, PieceKind::Normal)];
@@ -253,7 +253,7 @@ fn long_texts_come_to_an_end_whatever_the_model_says() {
     }
 }
 
-/// Every byte of the small models changed in turn, a sample of values each.
+/// Changes every byte of the small models in turn, to a sample of values.
 #[test]
 fn models_with_a_changed_byte_are_refused_or_work() {
     for seed in sentencepiece_seeds().iter().filter(|seed| seed[0] == 0) {

@@ -9,16 +9,16 @@ use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::data::environment;
 use serde::Deserialize;
 
-/// What a model's reference file holds.
+/// The contents of a model's reference file.
 #[derive(Deserialize)]
 struct Expected {
-    /// Of each text.
+    /// The ids of each text.
     ids: Vec<Vec<u32>>,
-    /// Of each of those.
+    /// The decoded text of each of those.
     decoded: Vec<String>,
-    /// The pieces that stand for the unknown, begin, end and fill up texts; below zero for none.
+    /// The unknown, beginning, end and padding pieces; negative for none.
     special: [i64; 4],
-    /// Any ids in a row, and their text.
+    /// Arbitrary sequences of ids, and their text.
     streams: Vec<(Vec<u32>, String)>,
 }
 
@@ -39,7 +39,7 @@ fn encode(model: &Model, text: &str) -> Vec<u32> {
     ids
 }
 
-/// Asserts that ids and texts are those of the reference; returns how many texts there are.
+/// Asserts that ids and texts are those of the reference; returns the number of texts.
 fn check(folder: &Path) -> usize {
     let texts: Vec<String> = read(folder.join("texts.json"));
     let mut session = TokenSession::default();
@@ -79,7 +79,7 @@ fn ids_and_texts_are_those_of_sentencepiece() {
     assert!(check(&data()) > 4000);
 }
 
-/// With whole tables of normalisation, models of others, and many more texts.
+/// With complete normalisation tables, other projects' models, and many more texts.
 #[test]
 fn ids_of_large_models_are_those_of_sentencepiece() {
     let test = "ids_of_large_models_are_those_of_sentencepiece";
@@ -152,7 +152,7 @@ fn tokens_come_out_as_text_when_their_characters_are_complete() {
         };
         decoder.token(&tokenizer, id, &mut add).unwrap();
     }
-    // Within a text the space in front stays.
+    // Within a text the leading space stays.
     assert_eq!(pieces.concat(), " the \u{1F600}!");
     let error = decoder.token(&tokenizer, 1 << 20, &mut |_| Ok(())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TokenOutOfRange);

@@ -1,5 +1,5 @@
 //! Every format through every source: cuts do not matter, truncation is found at the same byte,
-//! hostile fields never panic.
+//! hostile fields never cause panics.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
@@ -16,7 +16,7 @@ const SMALL_BYTES: usize = 4096;
 fn every_single_cut_gives_the_same_events() {
     for format in FORMATS {
         for (name, file) in format.files() {
-            // Every one of a small file, some hundreds of a large one.
+            // Every byte of a small file, some hundreds of a large one.
             let stride = if file.len() <= SMALL_BYTES { 1 } else { file.len() / 256 };
             for mode in [Mode::Lenient, Mode::Strict] {
                 let whole = (format.run)(&file, mode, Source::Slice);
@@ -87,10 +87,10 @@ fn trailing_bytes_are_refused_in_strict_mode() {
 #[test]
 fn a_mutated_field_never_panics_and_all_sources_agree() {
     for format in FORMATS {
-        // The data's bytes are never looked at, so mutating them says nothing.
+        // The data's bytes are never read, so changing them has no effect.
         for (name, file) in format.files().into_iter().filter(|(_, file)| file.len() <= SMALL_BYTES)
         {
-            // Files that differ in their padding only say the same.
+            // Files that differ only in their padding give the same results.
             if name.contains("_pad") && !name.ends_with("_pad0.fifu") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What kernels want to know of 8-bit weights, found out once for a model.
+//! Row summaries of 8-bit weights, computed once per model.
 
 use nanoembed_core::error::ErrorKind;
 use nanoembed_core::event::Mode;
@@ -18,7 +18,7 @@ fn open(weights: &impl Weights) -> Transformer<Vec<Layer>> {
     Transformer::open(weights, *config(), vec![Layer::EMPTY; config().layers]).unwrap()
 }
 
-/// A table that wants summaries.
+/// A table that needs summaries.
 fn wanting() -> Kernels {
     let last = kernel::available().filter(|table| table.summarize_row.is_some()).last();
     last.unwrap_or_else(|| {
@@ -47,7 +47,7 @@ fn summaries_are_those_of_the_rows_from_memory_and_from_storage() {
         let mut all = vec![RowSummary::EMPTY; SUMMARIES];
         bert.summarize(&in_memory, &kernels, &mut [], &mut all).unwrap();
 
-        // The last ones are of the last 384 of 1536 columns of the last layer.
+        // The last ones belong to the last 384 of 1536 columns of the last layer.
         let last = in_memory.matrix("encoder.layer.5.output.dense.weight").unwrap().unwrap();
         let start = usize::try_from(last.offset).unwrap();
         let codes = &file[start..start + 384 * 1536];

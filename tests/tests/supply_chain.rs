@@ -1,5 +1,4 @@
-//! The packages of others: where they come from, under which licences, and why they are there. And
-//! where the project itself is unsafe.
+//! Third-party packages: their sources, licences and purposes. And the project's own unsafe code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -120,8 +119,8 @@ fn every_dependency_has_its_reason() {
         }
     }
     let page = read("docs/dependencies.md");
-    assert_eq!(documented(&page, "In what is shipped"), shipped);
-    assert_eq!(documented(&page, "In building and testing"), tested);
+    assert_eq!(documented(&page, "Shipped"), shipped);
+    assert_eq!(documented(&page, "Building and testing"), tested);
 }
 
 #[test]
@@ -181,7 +180,7 @@ fn code(folder: &str) -> Vec<(PathBuf, String)> {
     sources
 }
 
-/// How often each crate says `unsafe`: blocks, functions, implementations.
+/// The number of uses of `unsafe` in each crate: blocks, functions, implementations.
 fn counted(folder: &str) -> [usize; 3] {
     let mut counts = [0; 3];
     for (_, source) in code(folder) {
@@ -219,7 +218,7 @@ fn the_page_on_security_says_where_there_is_unsafe_code() {
     }
 }
 
-/// Clippy looks for the reason of every unsafe block; what is left to see is that it is asked to.
+/// Clippy checks the reason of every unsafe block; this checks that Clippy is asked to.
 #[test]
 fn every_unsafe_block_must_say_why_it_is_sound() {
     for manifest in ["Cargo.toml", "python/Cargo.toml"] {

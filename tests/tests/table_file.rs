@@ -56,8 +56,8 @@ fn vectors_go_where_there_is_room_for_them() {
     assert_eq!(embed(&[u32::MAX], &[1], width), Err(ErrorKind::TokenOutOfRange));
 }
 
-/// The file with settings of sentence-transformers, in the room of what its `config.json` says
-/// beyond need.
+/// The file with sentence-transformers settings, written over the unneeded part of its
+/// `config.json`.
 fn with_prompts(settings: &str) -> Vec<u8> {
     let mut file = small_table();
     let key = b"config.json";

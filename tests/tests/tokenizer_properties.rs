@@ -1,12 +1,12 @@
-//! What holds of every text and every vocabulary, by random ones. The assertions are those of the
-//! fuzz target.
+//! Properties of every text and every vocabulary, tested on random ones. The assertions are those
+//! of the fuzz target.
 
 use nanoembed_tests::fuzz::{tokenizer, tokenizer_seeds};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Characters that meet in words: letters, marks of all kinds, spaces, ideographs, syllables, parts
-/// of special tokens.
+/// Characters that interact in words: letters, marks of all kinds, spaces, ideographs, syllables,
+/// parts of special tokens.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[ab]{1,4}",

@@ -81,7 +81,7 @@ fn texts_of_all_scripts_have_the_reference_ids() {
     check_both_vocabularies(&all);
 }
 
-/// The texts that `probe` in `tests/tools/wordpiece_reference.py` makes of a character.
+/// The texts that `probe` in `tests/tools/wordpiece_reference.py` builds from a character.
 fn probe(c: char) -> String {
     format!("A{c}\u{1D16D}{c}\u{302E}{c}\u{1D165}B")
 }

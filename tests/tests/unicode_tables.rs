@@ -1,4 +1,4 @@
-//! The generated character tables are right by an independent source (ICU4X).
+//! The generated character tables against an independent source (ICU4X).
 
 use icu_casemap::CaseMapper;
 use icu_normalizer::DecomposingNormalizer;
@@ -8,7 +8,7 @@ use nanoembed_core::token::Normalization;
 use nanoembed_core::token::words::Words;
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
 
-/// BERT's basic tokenisation by ICU4X and the letter of the original, character by character.
+/// BERT's basic tokenisation by ICU4X and the original's rules, character by character.
 struct Reference {
     nfd: icu_normalizer::DecomposingNormalizerBorrowed<'static>,
     case: icu_casemap::CaseMapperBorrowed<'static>,
@@ -88,7 +88,7 @@ fn is_ideograph(c: char) -> bool {
 }
 
 /// The characters that a class of `regex-syntax` matches, such as those of a Unicode version and
-/// all before.
+/// earlier ones.
 fn characters(class: &str) -> ClassUnicode {
     match regex_syntax::parse(class).unwrap().into_kind() {
         HirKind::Class(Class::Unicode(class)) => class,
@@ -110,14 +110,12 @@ fn is_in(class: &ClassUnicode, c: char) -> bool {
     after > 0 && class.ranges()[after - 1].end() >= c
 }
 
-/// A text whose words show whether `c` is removed, splits, changes, and where it stands among
-/// marks.
+/// A text whose words reveal whether `c` is removed, separates, changes, and its order among marks.
 fn probe(c: char) -> String {
     format!("A{c}\u{1D16D}{c}\u{302E}{c}\u{1D165}B")
 }
 
-/// Characters that have another general category today than in Unicode 8.0, which the tables
-/// follow.
+/// Characters whose general category has changed since Unicode 8.0, which the tables use.
 const RECATEGORISED: [(char, &str); 7] = [
     ('\u{166D}', "punctuation then, a symbol now"),
     ('\u{1734}', "a non-spacing mark then, a spacing one now"),
@@ -142,7 +140,7 @@ fn characters_of_unicode_8_are_normalised_as_by_icu() {
         }
         count += 1;
     }
-    // All of Unicode 8.0 but surrogates: characters, controls, private use, noncharacters.
+    // All of Unicode 8.0 except surrogates: characters, controls, private use, noncharacters.
     assert_eq!(count, 120_672 + 65 + 137_468 + 66);
     assert_eq!(differing, RECATEGORISED.map(|(c, _)| c));
 }
@@ -154,8 +152,8 @@ fn younger_characters_are_letters_of_which_only_the_case_is_known() {
     let of_unicode_16 = characters(r"\p{Age=16.0}");
     let mut with_case = 0;
     for c in ('\0'..=char::MAX).filter(|&c| !is_in(&of_unicode_8, c)) {
-        // What the tables take from Unicode 17.0, the newest there is, is compared with ICU's for
-        // what both know.
+        // Data that the tables take from Unicode 17.0, the newest version, is compared with ICU's
+        // for characters that both know.
         let lower =
             if is_in(&of_unicode_16, c) { reference.lower(c) } else { c.to_lowercase().collect() };
         with_case += usize::from(!lower.starts_with(c));

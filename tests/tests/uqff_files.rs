@@ -20,7 +20,7 @@ fn values(layer: &Layer<'_>) -> Vec<f32> {
     out
 }
 
-/// The weight that all test layers were quantised from.
+/// The weight from which all test layers were quantised.
 fn source(count: usize) -> Vec<f32> {
     (0..count)
         .map(|i| {
@@ -61,7 +61,8 @@ fn every_blob_is_dequantised_as_the_reference_does() {
             assert_eq!(bits(&values), bits(&read_f32(&expected)), "{name}");
             exact += 1;
         } else {
-            // The reference fails on these: they are held against what they were quantised from.
+            // The reference fails on these: they are compared with the weight from which they were
+            // quantised.
             let bound = match name.as_str() {
                 "hqq_3" => 0.1,
                 "hqq_4_axis1" => 0.017,
@@ -165,7 +166,7 @@ fn blobs_are_written_as_the_reference_writes_them() {
     }
 }
 
-/// What must survive a migration.
+/// The contents that must survive a migration.
 fn essence(uqff: &Uqff<'_, '_>) -> Vec<(String, Vec<u32>, Option<Vec<u8>>)> {
     let mut all: Vec<_> = uqff
         .layers()

@@ -1,5 +1,5 @@
-//! UQFF files made wrong on purpose: each is refused by name and place, through the decoder or when
-//! a layer is put together.
+//! Deliberately invalid UQFF files: each is rejected by name and offset, in the decoder or when a
+//! layer is assembled.
 
 use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::safetensors::Entry;
@@ -77,7 +77,7 @@ fn every_type_is_judged() {
         let error = blob_error(&patched("unquant_f32", 4, &[code]), Mode::Strict);
         match code {
             1 => assert_eq!(error, None),
-            // The bytes of one type read as another are refused somewhere.
+            // The bytes of one type read as another are rejected somewhere.
             0..=6 => assert!(error.is_some(), "{code}"),
             _ => assert_eq!(error, Some((ErrorKind::BadEncoding, 4))),
         }
@@ -150,7 +150,7 @@ fn products_of_dimensions_do_not_wrap() {
 
 #[test]
 fn undefined_quantisations_are_refused() {
-    // Behind HQQ's arrays: ndim, two dims, bits, group size, axis; then a bias of six values in 40
+    // After HQQ's arrays: ndim, two dims, bits, group size, axis; then a bias of six values in 40
     // bytes.
     let hqq = blob("hqq_4").len() - 40 - 24;
     for (at, byte, expected) in [
@@ -265,7 +265,7 @@ fn parts_of_1_x_must_be_there_and_fit() {
 
 #[test]
 fn scales_that_are_no_numbers_are_values_not_errors() {
-    // NaN and infinity are what the file says; the one who runs the model decides.
+    // NaN and infinity are accepted here; running the model checks them.
     let scale = blob("fp8").len() - 16;
     for value in [f32::NAN, f32::INFINITY, -1.0, f32::MIN_POSITIVE / 2.0] {
         assert_eq!(blob_error(&patched("fp8", scale, &value.to_le_bytes()), Mode::Strict), None);
@@ -288,14 +288,14 @@ fn every_byte_of_a_blob_has_a_name() {
     assert_eq!(named("fp8", 106), None);
     let afq = blob("afq4_g32").len() as u64;
     assert_eq!(named("afq4_g32", afq - 1), Some(("group_size", "")));
-    // A field that is wrong is named all the same.
+    // An invalid field is named all the same.
     let wrong = patched("hqq_4", 10, &[14]);
     assert_eq!(place_in_blob(&wrong, 10), Some(Place { part: "weight", field: "dtype" }));
     let cut = &blob("hqq_4")[..20];
     assert_eq!(place_in_blob(cut, 18), Some(Place { part: "weight", field: "dimensions" }));
 }
 
-/// The container is one of safetensors; what is in it is not.
+/// The container is a safetensors file; its contents are not.
 #[test]
 fn a_header_says_that_the_file_is_uqff() {
     let file = blob_file("0", &blob("fp8"));

@@ -1,5 +1,5 @@
-//! Files that we write against the reference reader of UQFF 0.x, crate mistralrs-quant 0.8.1:
-//! `data/uqff/peer` has what it made of each layer. The recipe stands in
+//! Files written here, read by the reference reader of UQFF 0.x, crate mistralrs-quant 0.8.1:
+//! `data/uqff/peer` has its values of each layer. The recipe is in
 //! `peers/mistralrs-quant/README.md`.
 
 use half::f16;

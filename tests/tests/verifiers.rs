@@ -1,5 +1,5 @@
-//! Verifiers see every byte, however a file arrives and whether or not anybody wants its data: one
-//! verdict through every source, and a changed byte is found.
+//! Verifiers read every byte, however a file arrives and whether or not its data is requested: the
+//! same result through every source, and a changed byte is found.
 
 use nanoembed_core::event::{Decode, Mode};
 use nanoembed_core::format::amb::{Amb, CHECKSUM, Plan, TensorSpec};
@@ -11,7 +11,7 @@ use nanoembed_tests::data;
 use nanoembed_tests::formats::chunks;
 use nanoembed_tests::sources::{by_push, by_seek, by_slice};
 
-/// What a verifier says of a file through every source.
+/// The result of a verifier on a file through every source.
 fn verdict<D: Decode>(
     verifier: impl Fn() -> D,
     file: &[u8],
@@ -60,14 +60,14 @@ fn a_weights_file_has_one_verdict() {
 
 #[test]
 fn an_amb_file_has_one_verdict() {
-    // Those of other programs have no checksum: the verdict is on their structure alone.
+    // Other programs' files have no checksum: only their structure is verified.
     for (name, file) in data::files("amb", &["amb"]) {
         let verifier = || amb::Verifier::<64>::new(Mode::Lenient);
         let sound = verdict(verifier, &file, amb::MAX_ITEM_BYTES);
         let structure = by_slice(amb::Decoder::<64>::new(Mode::Lenient), &file, true).result;
         assert_eq!(sound.is_ok(), structure.is_ok(), "{name}");
     }
-    // One of ours: two numbers at its end, behind all that they vouch for.
+    // One of the project's files: two numbers at its end, after everything that they cover.
     let values = Shape::new(&[16]).unwrap();
     let spec = TensorSpec { name: "w", dtype: Dtype::F32, shape: values, full_blocks: 0 };
     let file = write(Plan::new("{}", &[spec]), &[7; 64]).unwrap();
@@ -88,7 +88,7 @@ fn an_amb_file_has_one_verdict() {
     }
 }
 
-/// Nothing vouches for what stands behind a checksum.
+/// No checksum covers a tensor after the checksum.
 #[test]
 fn a_tensor_behind_the_checksum_is_refused_where_it_stands() {
     let [pair, one] = [2, 1].map(|elements| Shape::new(&[elements]).unwrap());

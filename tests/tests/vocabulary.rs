@@ -1,4 +1,4 @@
-//! The vocabulary indices: what they find, what they need, and what they refuse.
+//! The vocabulary indices: lookups, memory requirements, and rejections.
 
 use nanoembed_core::Error;
 use nanoembed_core::ErrorKind::{self, BadCount, BadVocabulary, BufferTooSmall, InvalidArgument};
@@ -78,7 +78,7 @@ fn the_core_sorts_as_the_tests_do() {
 }
 
 #[test]
-fn of_equal_tokens_the_last_counts() {
+fn the_last_of_equal_tokens_counts() {
     let stored = StoredVocabulary::new(["a", "b", "a", "c", "a", "b"]);
     let mut memory = HashMemory::for_tokens(stored.count);
     for vocabulary in
@@ -268,7 +268,7 @@ fn home(token: &[u8], seed: u32, slots: usize) -> usize {
 
 #[test]
 fn tokens_made_to_collide_are_indexed_with_another_seed() {
-    // More than one lookup may visit: with the first seed they cannot be indexed.
+    // More than one lookup may visit: they cannot be indexed with the first seed.
     const COUNT: u32 = 300;
     let slots = slots_needed(COUNT);
     let colliding: Vec<String> = (0_u32..)

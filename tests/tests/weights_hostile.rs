@@ -1,5 +1,5 @@
-//! safetensors, UQFF and GGUF files made to hurt: the classes of published bugs in loaders of
-//! models. Each is refused in bounded time, by name and place, or read for what it is.
+//! Hostile safetensors, UQFF and GGUF files: the classes of published bugs in model loaders. Each
+//! is rejected in bounded time, by name and offset, or read correctly.
 
 use nanoembed_core::error::{Error, ErrorKind, Result};
 use nanoembed_core::event::{Decode, Mode};
@@ -57,7 +57,7 @@ fn shapes_whose_products_wrap_are_refused_in_every_container() {
         let file = container(&format!("{{{}}}", tensor("a", shape, 0, 0)), b"");
         assert_eq!(safetensors_error(&file), Some(ErrorKind::SizeOverflow), "{shape}");
     }
-    // A zero makes the product small, whatever else there is.
+    // A zero makes the product small, whatever the other factors.
     let file = container(&format!("{{{}}}", tensor("a", "[0,18446744073709551615]", 0, 0)), b"");
     assert_eq!(safetensors_error(&file), None);
 }
@@ -103,14 +103,14 @@ fn names_of_every_kind_are_told_apart_by_their_meaning() {
     assert_eq!(safetensors_error(&file), Some(ErrorKind::InvalidUtf8));
 }
 
-/// So many that comparing each with all others has no end.
+/// So many items that comparing each with all others would not finish.
 #[test]
 fn many_tiny_items_come_to_an_end() {
     let all: Vec<String> =
         (0..1_u32 << 16).map(|number| tensor(&number.to_string(), "[0]", 0, 0)).collect();
     let file = container(&format!("{{{}}}", all.join(",")), b"");
     assert_eq!(safetensors_error(&file), Some(ErrorKind::TooManyTensors));
-    // Metadata is told apart by its keys, of which some hundred are kept.
+    // Duplicate metadata keys are detected by keeping up to about a hundred keys.
     let pairs: Vec<String> = (0..1_u32 << 20).map(|number| format!("\"{number}\":\"\"")).collect();
     let file = container(&format!("{{\"__metadata__\":{{{}}}}}", pairs.join(",")), b"");
     assert_eq!(safetensors_error(&file), Some(ErrorKind::TooManyEntries));
@@ -144,7 +144,7 @@ fn json_that_is_deep_or_wrong_is_no_stack() {
 
 #[test]
 fn one_generation_given_as_the_other_is_refused() {
-    // The entry's name is a number, its content is not a blob; and a blob under a name.
+    // The entry's name is a number, its contents are not a blob; and a blob under a name.
     let file = container(&format!("{{{}}}", tensor("0", "[4]", 0, 4)), &[0, 2, 0, 0]);
     assert_eq!(uqff_error(&file), Some(ErrorKind::OutOfBounds));
     let blob = read("uqff/legacy_0.2.0/fp8.uqfftensor");
@@ -158,7 +158,7 @@ fn every_field_of_every_blob_may_be_anything() {
         let header = tensor("0", &format!("[{}]", blob.len()), 0, blob.len() as u64);
         let start = 8 + header.len() + 2;
         let file = container(&format!("{{{header}}}"), &blob);
-        // Headers and parameters lie at both ends.
+        // Headers and parameters are at both ends.
         let ends = (start..start + blob.len().min(48))
             .chain(file.len().saturating_sub(32).max(start)..file.len());
         let mut judged = 0_u32;
@@ -170,7 +170,7 @@ fn every_field_of_every_blob_may_be_anything() {
     }
 }
 
-/// A source that gives a byte at a time, fails at a place, or ends before it said.
+/// A source that returns one byte at a time, fails at an offset, or ends early.
 struct Troubled<'f> {
     file: &'f [u8],
     claims: u64,

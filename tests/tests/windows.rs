@@ -1,4 +1,4 @@
-//! Attention that only looks at what is near: in which layers, and what it costs.
+//! Sliding windows: their layers, and the cost of attention.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,7 +16,7 @@ fn counted(product: Multiply<'_>) {
     (Kernels::portable().multiply_f32)(product);
 }
 
-/// Multiplications of the attention of ModernBERT's layers, `every`th of which sees all tokens.
+/// Multiplications in the attention of ModernBERT's layers, every `every`th of which has no window.
 fn multiplications(every: usize, tokens: usize) -> usize {
     let kernels = Kernels { multiply_f32: counted, ..Kernels::portable() };
     let folder = Checkpoint::named("modernbert_mean");
@@ -46,11 +46,11 @@ fn windows_cost_as_much_as_the_text_is_long() {
     };
     let local = growth(0);
     assert!(local < 8.2, "{local}");
-    // Of layers that see all tokens the cost grows with the square.
+    // In layers without a window the cost grows quadratically.
     assert!(growth(1) > 50.0);
 }
 
-/// Models whose lists of layers follow no turn, and vectors of some of their texts in f64.
+/// Models whose lists of layers have no period, and vectors of some of their texts in f64.
 fn cases() -> Vec<Value> {
     serde_json::from_str(include_str!("../data/windows/expected.json")).unwrap()
 }

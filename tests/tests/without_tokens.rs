@@ -1,4 +1,4 @@
-//! Decoders that pass over tokens find what the others find, wherever a file is cut, truncated or
+//! Decoders that skip tokens give the same results as others, wherever a file is cut, truncated or
 //! damaged.
 
 use nanoembed_core::event::{Decode, Mode};
@@ -42,7 +42,7 @@ fn is_token(event: &Owned) -> bool {
 }
 
 impl<D: Decode> Pair<D> {
-    /// What comes with tokens but for these, and how many there were.
+    /// The outcome with tokens, with these removed, and their number.
     fn expected(&self, file: &[u8], mode: Mode) -> (Outcome, usize) {
         let mut whole = by_slice(Checked::new((self.with)(mode)), file, true);
         let all = whole.events.len();

@@ -1,5 +1,5 @@
-//! Every code point is part of words, or not, as PyPI's `tokenizers` has it: for the pre-tokenizer
-//! `Whitespace`, and beside added tokens that have to stand alone (`single_word`).
+//! Every code point is a word character, or not, as in PyPI's `tokenizers`: for the pre-tokenizer
+//! `Whitespace`, and next to added tokens with `single_word`.
 
 use nanoembed_core::owned::{Pipeline, PipelineSession};
 use nanoembed_core::token::SpecialTokens;
@@ -9,7 +9,7 @@ const UNKNOWN: u32 = 0;
 const LETTER: u32 = 1;
 const ADDED: u32 = 2;
 
-/// A tokenizer that knows the word `a` and the added token `zq`.
+/// A tokenizer with the word `a` and the added token `zq`.
 fn tokenizer() -> Pipeline {
     let json = json!({
         "version": "1.0",
@@ -27,7 +27,7 @@ fn tokenizer() -> Pipeline {
     Pipeline::read(&json.to_string()).expect("a tokenizer")
 }
 
-/// The code points from the first to the last of each line are part of words.
+/// The reference: each line has the first and last code point of a range of word characters.
 fn reference() -> Vec<bool> {
     let mut is_word = vec![false; 0x11_0000];
     for line in include_str!("../data/unicode/word_characters.txt").lines() {
@@ -50,7 +50,7 @@ fn every_code_point_is_part_of_words_as_in_tokenizers() {
     for c in '\0'..=char::MAX {
         let is_word = is_word[c as usize];
         *(if is_word { &mut words } else { &mut others }) += 1;
-        // Known only where what follows is another piece.
+        // Detectable only if a different piece follows.
         let starts_with_letter = ids(format!("a{c}")).first() == Some(&LETTER);
         assert_eq!(starts_with_letter, !is_word, "{c:?} behind a letter");
         for text in [format!("{c}zq"), format!("zq{c}")] {

@@ -1,9 +1,9 @@
 //! Sixteen checksums side by side in 128-bit vectors, each of every sixteenth word.
 //!
-//! From one word of a checksum to its next lie 64 bytes. What a checksum becomes when 64 bytes of
-//! zero follow is linear in its bits: the sum, without carry, of what each of its eight half bytes
-//! becomes, which has 16 values. Vectors hold one byte of all sixteen checksums, so that every half
-//! byte's table is one of 16 bytes for each byte of the result.
+//! Consecutive words of a checksum are 64 bytes apart. Appending 64 zero bytes changes a checksum
+//! linearly in its bits: the result is the carry-less sum of the results of its eight half bytes,
+//! each of which has 16 values. Vectors hold one byte of all sixteen checksums, so that each half
+//! byte needs a 16-byte table for each byte of the result.
 
 use core::arch::wasm32::*;
 use core::hint::black_box;
@@ -11,17 +11,17 @@ use core::hint::black_box;
 use super::polynomial::{multiply, power};
 use super::stretches::word;
 
-/// Bytes of a word for each checksum.
+/// Bytes of one word for each checksum.
 const BLOCK: usize = 64;
-/// Fewer bytes are not worth bringing sixteen checksums together for.
+/// Inputs below this length do not pay for combining sixteen checksums.
 const LEAST_BYTES: usize = 1024;
-/// What 64 bytes of zero multiply a checksum by.
+/// The factor by which 64 zero bytes multiply a checksum.
 const NEXT_BLOCK: u32 = power(BLOCK as u64);
 
 /// One byte of each of sixteen words, for each byte of a word.
 type Planes = [v128; 4];
 
-/// For each half byte of a checksum and each byte of what it becomes: that byte by the value of the
+/// For each half byte of a checksum and each byte of the result: that byte by the value of the
 /// half.
 #[expect(clippy::indexing_slicing, reason = "when it is compiled")]
 static TABLES: [[[u8; 16]; 4]; 8] = {
@@ -43,8 +43,8 @@ static TABLES: [[[u8; 16]; 4]; 8] = {
     tables
 };
 
-/// The checksum of what has the checksum `crc` and of as many whole blocks of `bytes` as are worth
-/// it; the bytes after them.
+/// Extends the checksum `crc` over the whole blocks of `bytes` if there are enough; returns it and
+/// the remaining bytes.
 pub(super) fn update(crc: u32, bytes: &[u8]) -> (u32, &[u8]) {
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     match blocks {
@@ -57,7 +57,7 @@ pub(super) fn update(crc: u32, bytes: &[u8]) -> (u32, &[u8]) {
     }
 }
 
-/// The first block, of which the first word comes after something with the checksum `crc`.
+/// The first block, with `crc` added to its first word.
 fn start(crc: u32, first: &[u8; BLOCK]) -> Planes {
     let mut sums = planes(first);
     for (sum, byte) in sums.iter_mut().zip(crc.to_le_bytes()) {
@@ -100,7 +100,7 @@ fn load(bytes: [u8; 16]) -> v128 {
     u64x2(bytes as u64, (bytes >> 64) as u64)
 }
 
-/// The bytes of sixteen words by their place in the word.
+/// The bytes of sixteen words, grouped by their position in the word.
 #[inline(always)]
 fn planes(words: &[u8; BLOCK]) -> Planes {
     let mut fours = [u8x16_splat(0); 4];
@@ -119,7 +119,7 @@ fn planes(words: &[u8; BLOCK]) -> Planes {
     ]
 }
 
-/// The words of which these are the bytes.
+/// The words made of these bytes.
 fn words([a, b, c, d]: Planes) -> [u32; 16] {
     let pairs = |a, b| {
         (

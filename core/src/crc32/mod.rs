@@ -1,4 +1,4 @@
-//! CRC-32 (ISO-HDLC, as in zip and gzip), of bytes as they arrive.
+//! CRC-32 (ISO-HDLC, as in zip and gzip), computed incrementally.
 
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod lanes;
@@ -8,8 +8,8 @@ mod polynomial;
 mod stretches;
 
 /// Sixteen tables are eight times as fast as one on a desktop CPU, and cost 16 KB of read-only
-/// data: too much for flash. Making them when a file is checked would leave the compiler without
-/// the polynomial, and with panics that it cannot rule out.
+/// data: too much for flash. Building them at run time would hide the polynomial from the compiler
+/// and leave panics that it cannot rule out.
 #[cfg(not(any(target_os = "none", target_family = "wasm")))]
 type Tables = crc::Table<16>;
 #[cfg(target_os = "none")]
@@ -60,8 +60,8 @@ impl Running {
     }
 }
 
-/// The CRC-32 of two stretches one after the other from their own: `before · x^(8 · bytes) +
-/// after`, `bytes` being those of the second. M. Adler, zlib's `crc32_combine`.
+/// The CRC-32 of a concatenation from the checksums of its two parts: `before · x^(8 · bytes) +
+/// after`, where the second part has `bytes` bytes. M. Adler, zlib's `crc32_combine`.
 #[cfg(feature = "embd")]
 pub(crate) const fn combine(before: u32, after: u32, bytes: u64) -> u32 {
     polynomial::multiply(polynomial::power(bytes), before) ^ after

@@ -1,4 +1,4 @@
-//! Joining checksums.
+//! Polynomial arithmetic to join checksums.
 
 /// The polynomial of CRC-32, reflected.
 pub(super) const POLYNOMIAL: u32 = 0xedb8_8320;

@@ -1,6 +1,6 @@
-//! One table of 1 KB, and four stretches at a time: each step waits for the one before it, and four
-//! can wait together. Nearly as fast as sixteen tables, which in a page are a download that does
-//! not compress.
+//! CRC-32 with one table of 1 KB over four stretches at a time: each step depends on the one before
+//! it, and four independent chains overlap. Nearly as fast as sixteen tables, which a web page
+//! would have to download and which do not compress.
 
 use super::polynomial::{POLYNOMIAL, multiply, power};
 
@@ -24,20 +24,21 @@ static TABLE: [u32; 256] = {
     table
 };
 
-/// The lowest byte of `crc`, which the next byte of the text was added to, moved out.
+/// One table step: the lowest byte of `crc`, to which the next input byte was added, is shifted
+/// out.
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "there are as many entries as bytes")]
 fn step(crc: u32) -> u32 {
     (crc >> 8) ^ TABLE[usize::from(crc.to_le_bytes()[0])]
 }
 
-/// Four bytes more.
+/// Extends the checksum by four bytes.
 #[inline(always)]
 pub(super) fn word(crc: u32, bytes: [u8; 4]) -> u32 {
     step(step(step(step(crc ^ u32::from_le_bytes(bytes)))))
 }
 
-/// The checksum of what has the checksum `crc` and of `bytes` behind it.
+/// Extends the checksum `crc` by `bytes`.
 pub(super) fn update(crc: u32, bytes: &[u8]) -> u32 {
     let mut crc = !crc;
     let (stretches, rest) = bytes.as_chunks::<STRETCH>();

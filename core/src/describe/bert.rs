@@ -5,33 +5,33 @@ use core::ops::Deref;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::limit::Limit;
-use crate::model::{Config, Heads, TextEmbedding, Way};
+use crate::model::{Config, Heads, PoolingMode, TextEmbedding};
 use crate::text::fraction::fraction;
 use crate::token::Normalization;
 
-/// A BERT encoder: its transformer, how its output is made an embedding, and what its tokenizer
-/// does.
+/// A BERT encoder: its transformer, the reduction of its output to an embedding, and its
+/// tokenizer's settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BertConfig {
-    /// The sizes and settings of the transformer, which are the configuration's own too.
+    /// The sizes and settings of the transformer, which this struct dereferences to.
     pub transformer: Config,
     /// The pooling mode: the mean, or the first token.
-    pub pooling: Way,
-    /// Whether the embedding is scaled to length 1.
+    pub pooling: PoolingMode,
+    /// True if the embedding is scaled to length 1.
     pub normalize: bool,
-    /// Whether the tokenizer makes letters lower case.
+    /// True if the tokenizer converts text to lower case.
     pub do_lower_case: bool,
-    /// Whether the tokenizer strips accents; as `do_lower_case` if not given.
+    /// True if the tokenizer strips accents; `None` means as `do_lower_case`.
     pub strip_accents: Option<bool>,
-    /// Whether the tokenizer makes each CJK ideograph a word of its own.
+    /// True if the tokenizer treats each CJK ideograph as a word.
     pub split_ideographs: bool,
-    /// How many tokens of a text are used, special tokens included; at most `positions`.
+    /// The number of tokens of a text that are used, special tokens included; at most `positions`.
     pub max_tokens: usize,
-    /// Whether tokens were added to the vocabulary, so that a tokenizer without them gives wrong
+    /// True if tokens were added to the vocabulary, so that a tokenizer without them returns wrong
     /// ids.
     pub has_added_tokens: bool,
-    /// Whether a prompt is to stand before every text, so that texts without it give other vectors.
+    /// True if the model has a default prompt, so that texts without it get different vectors.
     pub has_default_prompt: bool,
 }
 
@@ -44,7 +44,7 @@ impl Deref for BertConfig {
 }
 
 impl BertConfig {
-    /// Every key that [`from_metadata`](Self::from_metadata) asks for.
+    /// Every key that [`from_metadata`](Self::from_metadata) reads.
     pub const KEYS: [&'static str; 16] = [
         "num_layers",
         "num_attention_heads",
@@ -68,12 +68,12 @@ impl BertConfig {
     #[must_use]
     pub const fn pooling_name(&self) -> &'static str {
         match self.pooling {
-            Way::First => "cls",
+            PoolingMode::First => "cls",
             _ => "mean",
         }
     }
 
-    /// How hidden states become an embedding.
+    /// The reduction of hidden states to an embedding.
     #[must_use]
     pub fn embedding(&self) -> TextEmbedding {
         let Self { transformer, pooling, normalize, .. } = *self;
@@ -87,7 +87,7 @@ impl BertConfig {
         Normalization { split_ideographs: self.split_ideographs, ..usual }
     }
 
-    /// Reads the sizes from metadata: `value` answers the value of a key.
+    /// Reads the sizes from metadata: `value` returns the value of a key.
     ///
     /// | key | default |
     /// |---|---|
@@ -101,14 +101,14 @@ impl BertConfig {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingMetadata`] or [`ErrorKind::BadMetadata`]; [`Self::key_at_fault`] says
-    /// which key.
+    /// [`ErrorKind::MissingMetadata`] or [`ErrorKind::BadMetadata`]; [`Self::key_at_fault`] returns
+    /// the key.
     pub fn from_metadata<'m>(value: impl Fn(&str) -> Option<&'m str>) -> Result<Self> {
         Self::from_values(|key| value(key).map(Value::Text))
     }
 
-    /// As [`from_metadata`](Self::from_metadata), from metadata whose values have types: a text
-    /// stands for what it spells.
+    /// As [`from_metadata`](Self::from_metadata), from metadata with typed values: a string is
+    /// parsed.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl BertConfig {
         Self::read(&value).map_err(|(_, kind)| Error::without_offset(kind))
     }
 
-    /// The key that keeps [`from_metadata`](Self::from_metadata) from succeeding, and why.
+    /// The key at which [`from_metadata`](Self::from_metadata) fails, and the error.
     pub fn key_at_fault<'m>(
         value: impl Fn(&str) -> Option<&'m str>,
     ) -> Option<(&'static str, ErrorKind)> {
@@ -155,8 +155,8 @@ impl BertConfig {
             Some(_) => number("max_tokens", Limit::SIZE)?,
         };
         let pooling = match value("pooling") {
-            None | Some(Value::Text("mean")) => Way::Mean,
-            Some(Value::Text("cls")) => Way::First,
+            None | Some(Value::Text("mean")) => PoolingMode::Mean,
+            Some(Value::Text("cls")) => PoolingMode::First,
             Some(_) => return Err(("pooling", ErrorKind::BadMetadata)),
         };
         let head = hidden.checked_div(heads).unwrap_or(0);
@@ -233,7 +233,7 @@ mod tests {
     fn the_required_keys_suffice() {
         let config = read(&[]).unwrap();
         assert_eq!((config.layers, config.head(), config.max_tokens), (6, 32, 256));
-        assert_eq!((config.epsilon, config.pooling), (1e-12, Way::Mean));
+        assert_eq!((config.epsilon, config.pooling), (1e-12, PoolingMode::Mean));
         assert!(config.normalize && config.do_lower_case);
     }
 

@@ -1,13 +1,13 @@
-//! Descriptions of models: the only code that reads what files state about the model in them, as
-//! plain data. It sees formats and the parts of a model; nothing that runs a model sees it, and
-//! nothing here allocates.
+//! Descriptions of models: the only code that interprets what files state about their model, as
+//! plain data. It uses formats and the configuration of models; it depends on nothing that runs a
+//! model, and allocates nothing.
 //!
 //! | part | reads |
 //! |---|---|
 //! | `bert` | the metadata of `.weights` and `.amb` files with a BERT encoder |
-//! | [`folder`] | the texts of a Hugging Face folder, wherever they are kept |
+//! | [`folder`] | the texts of a Hugging Face folder, wherever they are stored |
 //! | `gguf` | keys and tensor names of GGUF files |
-//! | [`tokenizer`] | `tokenizer.json`: how texts become ids, and ids texts |
+//! | [`tokenizer`] | `tokenizer.json` |
 
 mod bert;
 pub mod folder;

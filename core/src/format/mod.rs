@@ -11,8 +11,8 @@
 //! A decoder is a sans-I/O state machine ([`Decode`](crate::event::Decode)) over a grammar of nom
 //! functions. A view is validated by the decoder once and then read at random.
 
-/// What a grammar parsed and how many bytes that took; a decoder asks for more if there are too
-/// few.
+/// The item that a grammar parsed and its length in bytes; returns from the decoder with a request
+/// for more bytes if there are too few.
 macro_rules! parsed {
     ($item:expr) => {
         match $item {
@@ -39,11 +39,11 @@ pub mod uqff;
 
 use crate::event::Format;
 
-/// How many bytes [`sniff`] wants to see.
+/// The number of bytes that [`sniff`] needs.
 pub const SNIFF_BYTES: usize = 9;
 
-/// Recognises a format by a file's first bytes. UQFF files are recognised as the safetensors files
-/// that they are.
+/// Recognises a format by a file's first bytes. UQFF files are safetensors files and are recognised
+/// as such.
 #[must_use]
 pub fn sniff(start: &[u8]) -> Option<Format> {
     #[cfg(feature = "amb")]
@@ -62,7 +62,7 @@ pub fn sniff(start: &[u8]) -> Option<Format> {
     if start.starts_with(gguf::MAGIC) {
         return Some(Format::Gguf);
     }
-    // A length below the largest, then an object.
+    // A length below the maximum, then an object.
     #[cfg(feature = "safetensors")]
     if let Some((length, _)) = start.split_first_chunk()
         && u64::from_le_bytes(*length) <= safetensors::MAX_HEADER_BYTES

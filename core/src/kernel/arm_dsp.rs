@@ -2,9 +2,9 @@
 //! `SMLAD`.
 //!
 //! Four codes are loaded as one word and widened by `UXTB16` and `SXTB16`, the even bytes first,
-//! then the odd ones (rotated by 8): 13 instructions for four columns of two tokens. The integers
-//! are those of the portable table, and so are the conversions and products in f32 behind them: the
-//! same bits.
+//! then the odd ones (rotated by 8): 13 instructions for four columns of two tokens. The integers,
+//! and the conversions and products in f32 that follow, equal those of the portable table: the
+//! results are bit-identical.
 //!
 //! Feature `arm-dsp`, for targets that have the instructions (thumbv7em, thumbv8m.main with DSP).
 
@@ -24,7 +24,7 @@ pub(super) const TABLE: Kernels =
 #[inline(always)]
 fn smlad(a: u32, b: u32, sum: i32) -> i32 {
     let out: i32;
-    // SAFETY: arithmetic in registers; the feature says that the instruction exists.
+    // SAFETY: only registers are used; the feature guarantees that the instruction exists.
     unsafe {
         asm!("smlad {out}, {a}, {b}, {sum}", out = lateout(reg) out, a = in(reg) a, b = in(reg) b,
             sum = in(reg) sum, options(pure, nomem, nostack, preserves_flags));

@@ -1,6 +1,6 @@
-//! Operands of products with weights in ggml's blocks of 32, as they lie in the file.
+//! Operands of products with weights in ggml's blocks of 32, in the file's layout.
 //!
-//! The blocks are taken apart in registers while they are multiplied. The sums are those of
+//! The blocks are unpacked in registers while they are multiplied. The sums are those of
 //! [`ProductGroups`] over the unpacked codes, in the same order: both compute the same bits.
 //!
 //! [`ProductGroups`]: super::ProductGroups
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// Columns of a block.
 pub const BLOCK_COLS: usize = 32;
 
-/// How the 32 codes of a block and what makes numbers of them lie in its bytes.
+/// The layout of a block's 32 codes, scale and minimum in its bytes.
 ///
 /// `d` and `m` are IEEE halves. A code of 4 bits is the low half of byte i for column i, the high
 /// half for column 16 + i; a fifth bit is bit c of a little-endian word for column c.
@@ -44,8 +44,8 @@ impl BlockLayout {
     }
 }
 
-/// What quantisation took off activations in groups, itself quantised: the difference is close to
-/// `codes · scales`.
+/// The quantisation error of activations in groups, itself quantised: the error is close to `codes
+/// · scales`.
 #[derive(Clone, Copy, Debug)]
 pub struct RestCodes<'a> {
     /// Signed bytes −127 … 127, `[tokens][cols]`.
@@ -76,13 +76,13 @@ pub struct ProductBlocks<'a> {
 }
 
 impl<'a> ProductBlocks<'a> {
-    /// A product over `cols` columns, of as many rows as `bias` is long. With a `rest`, x
-    /// is the sum of both, and the sums of `x` are of both together.
+    /// A product over `cols` columns and `bias.len()` rows. With a `rest`, x is the sum of both,
+    /// and the sums of `x` include both.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if `BLOCK_COLS` does not divide `cols`, or if a slice is
-    /// not as long as the others imply.
+    /// [`ErrorKind::InvalidArgument`] if `BLOCK_COLS` does not divide `cols`, or if the slices have
+    /// inconsistent lengths.
     pub fn new(
         (x, rest): (GroupedCodes<'a>, Option<RestCodes<'a>>),
         (layout, blocks): (BlockLayout, &'a [u8]),

@@ -1,4 +1,5 @@
-//! From stored elements to f32 with the instructions of this CPU: the bits of [`quant`], sooner.
+//! Dequantises stored elements to f32 with the CPU's vector instructions; bit-identical to
+//! [`quant`].
 //!
 //! ```
 //! use nanoembed_core::kernel::Dequantizer;
@@ -11,45 +12,44 @@
 //! # Ok::<(), nanoembed_core::Error>(())
 //! ```
 //!
-//! Layouts are those of [`quant`]: this module only has them compiled for more lanes.
-//! [`Kernels`](super::Kernels) do not name these functions: who multiplies only would carry every
-//! layout along.
+//! Layouts are those of [`quant`], compiled here for more lanes. [`Kernels`](super::Kernels) do not
+//! contain these functions: programs that only multiply would otherwise link every layout.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::quant::{self, whole};
 use crate::tensor::{Dtype, Encoding, Weight};
 
-/// Dequantises whole steps from the first on, as many as there are and `out` holds; returns how
-/// many elements that are.
+/// Dequantises complete steps from the first on, as far as `out` has room; returns the number of
+/// elements.
 pub(super) type Whole = fn(&Encoding<'_>, out: &mut [f32]) -> usize;
 
-/// A way to dequantise. All give the same bits.
+/// An implementation of dequantisation. All give the same bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Dequantizer {
     pub(super) name: &'static str,
-    /// `None` leaves all to the reference.
+    /// `None` for the reference implementation.
     pub(super) whole: Option<Whole>,
 }
 
 impl Dequantizer {
-    /// The way that runs everywhere: the reference.
+    /// The reference implementation, which runs everywhere.
     #[must_use]
     pub const fn portable() -> Self {
         Self { name: "portable", whole: None }
     }
 
-    /// What it is called in machine-readable output.
+    /// The name in machine-readable output.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// As [`quant::dequantize`]: the elements from `first` on, as many as `out` holds, of `data`
-    /// stored as elements or blocks of `dtype`.
+    /// As [`quant::dequantize`]: `out.len()` elements from `first` on, of `data` stored as elements
+    /// or blocks of `dtype`.
     ///
     /// # Errors
     ///
-    /// Those of [`quant::dequantize`].
+    /// As [`quant::dequantize`].
     pub fn dequantize(
         &self,
         dtype: Dtype,
@@ -61,12 +61,12 @@ impl Dequantizer {
         self.run(&Encoding::Plain { dtype, data }, first, out, part)
     }
 
-    /// As [`quant::dequantize_weight`]: the elements of `weight` from `first` on, in row-major
-    /// order, as many as `out` holds.
+    /// As [`quant::dequantize_weight`]: `out.len()` elements of `weight` from `first` on, in
+    /// row-major order.
     ///
     /// # Errors
     ///
-    /// Those of [`quant::dequantize_weight`].
+    /// As [`quant::dequantize_weight`].
     pub fn dequantize_weight(
         &self,
         weight: &Weight<'_>,
@@ -81,8 +81,7 @@ impl Dequantizer {
         self.run(weight.encoding(), first, out, part)
     }
 
-    /// The reference up to the next whole step and for what is behind the last one, `whole`
-    /// between.
+    /// Uses the reference up to the next whole step and after the last one, `whole` between them.
     fn run(
         &self,
         encoding: &Encoding<'_>,

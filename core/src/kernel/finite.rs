@@ -1,15 +1,15 @@
-//! Numbers of a model that must be numbers.
+//! Checks that a model's values are finite.
 //!
-//! A weight that is NaN or infinite makes the same element of every token's activations so,
-//! whatever the tokens are: it is enough to look at those of one token. What kernels do with them
-//! afterwards may hide it again: softmax, activations and quantisation clamp and compare.
+//! A weight that is NaN or infinite makes the same element of every token's activations NaN or
+//! infinite, whatever the tokens: checking one token is enough. Later kernels may hide it: softmax,
+//! activations and quantisation clamp and compare.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Refuses what a model made if not all of it are numbers: weights that are damaged give such, and
-/// weights that are too large for 32 bits.
+/// Rejects values that are not all finite: damaged weights produce such values, and so do weights
+/// too large for 32 bits.
 pub(crate) fn check_finite(made: &[f32]) -> Result<()> {
-    // Without an early end the loop is made of vectors.
+    // Without an early exit the loop vectorises.
     let is_wrong = |wrong, number: &f32| wrong | (number.to_bits() & EXPONENT == EXPONENT);
     match made.iter().fold(false, is_wrong) {
         true => Err(Error::without_offset(ErrorKind::NotFinite)),
@@ -17,11 +17,11 @@ pub(crate) fn check_finite(made: &[f32]) -> Result<()> {
     }
 }
 
-/// The bits of f32 that are all set in what is not finite, and only there.
+/// The bits of an f32 that are all set exactly if it is not finite.
 const EXPONENT: u32 = 0x7F80_0000;
 
-/// Refuses rows of `width` that a norm made of something that is not finite: the mean of such a row
-/// is not, and so its first element.
+/// Rejects rows of `width` elements that a norm computed from non-finite values: the mean of such a
+/// row is not finite, nor is its first element.
 pub(crate) fn check_normed(rows: &[f32], width: usize) -> Result<()> {
     let mut firsts = rows.iter().step_by(width.max(1));
     match firsts.all(|number| number.is_finite()) {

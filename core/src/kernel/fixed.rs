@@ -1,20 +1,19 @@
-//! Row operations in integers alone, for processors without an FPU, and with the same bits
-//! everywhere.
+//! Row operations in integer arithmetic, for processors without an FPU, bit-identical everywhere.
 //!
-//! Numbers are signed with 16 bits behind the point (Q16, ±32,768 in steps of 1.5e-5) unless said
-//! otherwise. Products and sums are 64 bits wide before they are shifted back, shifts round to
+//! Numbers are signed with 16 fractional bits (Q16, ±32,768 in steps of 1.5e-5) unless stated
+//! otherwise. Products and sums are 64 bits wide before they are shifted back; shifts round to
 //! nearest.
 
 /// 1 in Q16.
 pub const ONE: i32 = 1 << 16;
 
-/// The most columns of a [dot product](dot): 2,047 · 128 · 8,192 stay below 2³¹.
+/// The largest number of columns of a [dot product](dot): 2,047 · 128 · 8,192 is below 2³¹.
 pub const MAX_COLS: usize = 8_192;
 
 /// The largest code of an activation: see [`MAX_COLS`].
 pub const MAX_ACTIVATION_CODE: i32 = 2_047;
 
-/// A factor that is not negative: `mantissa · 2^exponent`, mantissa below 2³¹.
+/// A non-negative factor: `mantissa · 2^exponent`, mantissa below 2³¹.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Factor {
     /// The mantissa.
@@ -39,14 +38,14 @@ impl Factor {
         Self::new(product, self.exponent.saturating_add(other.exponent))
     }
 
-    /// `value` times this, rounded and kept within 32 bits.
+    /// `value` times this factor, rounded and clamped to 32 bits.
     #[must_use]
-    pub const fn of(self, value: i32) -> i32 {
+    pub const fn apply(self, value: i32) -> i32 {
         saturate(shift(value as i64 * self.mantissa as i64, self.exponent))
     }
 }
 
-/// `value · 2^exponent`, rounded to nearest; what is too large becomes the largest.
+/// `value · 2^exponent`, rounded to nearest and clamped.
 const fn shift(value: i64, exponent: i32) -> i64 {
     match exponent {
         0 => value,
@@ -72,7 +71,7 @@ const fn saturate(value: i64) -> i32 {
     }
 }
 
-/// Sign and magnitude of the f32 with these bits; `None` for infinities and what is no number.
+/// Sign and magnitude of the f32 with these bits; `None` for infinities and NaN.
 #[must_use]
 pub const fn parts_of_f32(bits: u32) -> Option<(bool, Factor)> {
     let (exponent, fraction) = ((bits >> 23 & 0xff) as i32, (bits & 0x7f_ffff) as u64);
@@ -88,7 +87,7 @@ pub const fn parts_of_f32(bits: u32) -> Option<(bool, Factor)> {
 #[must_use]
 pub const fn from_f32(bits: u32) -> Option<i32> {
     let Some((is_negative, magnitude)) = parts_of_f32(bits) else { return None };
-    let value = magnitude.of(ONE);
+    let value = magnitude.apply(ONE);
     Some(if is_negative { -value } else { value })
 }
 
@@ -122,12 +121,12 @@ pub const fn square_root(value: u64) -> u64 {
     root
 }
 
-/// `1 / √(value · 2⁻³²)`; of 0 as of the smallest number.
+/// `1 / √(value · 2⁻³²)`; 0 is treated as the smallest number.
 #[must_use]
 pub const fn inverse_square_root(value: u64) -> Factor {
     let value = if value == 0 { 1 } else { value };
     let even = value.leading_zeros() & !1;
-    // √(value · 2^even) lies between 2³¹ and 2³².
+    // √(value · 2^even) is between 2³¹ and 2³².
     let root = match square_root(value << even) {
         0 => 1,
         root => root,
@@ -198,7 +197,7 @@ pub fn softmax(x: &mut [i32]) {
     }
 }
 
-/// Layer norm in place; `epsilon` has 32 bits behind the point.
+/// Layer norm in place; `epsilon` has 32 fractional bits.
 pub fn layer_norm(x: &mut [i32], weight: &[i32], bias: &[i32], epsilon: u64) {
     let count = x.len().max(1) as i64;
     let mean = x.iter().map(|&value| i64::from(value)).sum::<i64>() / count;
@@ -206,26 +205,26 @@ pub fn layer_norm(x: &mut [i32], weight: &[i32], bias: &[i32], epsilon: u64) {
     let squares = sum(x.iter().map(|&value| distance(value).pow(2).cast_unsigned()));
     let inverse = inverse_square_root(squares / count.cast_unsigned() + epsilon);
     for ((value, &weight), &bias) in x.iter_mut().zip(weight).zip(bias) {
-        let normal = inverse.of(distance(*value) as i32);
+        let normal = inverse.apply(distance(*value) as i32);
         let product = shift(i64::from(normal) * i64::from(weight), -16);
         *value = saturate(product).saturating_add(bias);
     }
 }
 
-/// The sum of squares, or the largest that there is: only a file made for it has so large values.
+/// The sum of squares, saturating: only a crafted file has values that large.
 fn sum(squares: impl Iterator<Item = u64>) -> u64 {
     squares.fold(0, u64::saturating_add)
 }
 
-/// A vector of length 1 in Q30, from one in Q16; zeros stay.
+/// Scales a vector in Q16 to length 1 in Q30; zeros stay zeros.
 pub fn normalize(x: &mut [i32]) {
     let squares = sum(x.iter().map(|&value| u64::from(value.unsigned_abs()).pow(2)));
     let inverse = inverse_square_root(squares);
     let inverse = Factor { exponent: inverse.exponent + 14, ..inverse };
-    x.iter_mut().for_each(|value| *value = inverse.of(*value));
+    x.iter_mut().for_each(|value| *value = inverse.apply(*value));
 }
 
-/// Codes of a row, up to ±[`MAX_ACTIVATION_CODE`]; returns what a code is worth in Q16.
+/// Quantises a row to codes up to ±[`MAX_ACTIVATION_CODE`]; returns the value of code 1 in Q16.
 pub fn quantize(x: &[i32], codes: &mut [i16]) -> Factor {
     let largest = x.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0).max(1);
     let most = MAX_ACTIVATION_CODE.unsigned_abs();
@@ -236,7 +235,7 @@ pub fn quantize(x: &[i32], codes: &mut [i16]) -> Factor {
     Factor::new((u64::from(largest) << 24) / u64::from(most), -24)
 }
 
-/// Σ code · weight, weights being signed bytes; beyond [`MAX_COLS`] it may wrap.
+/// Σ code · weight with signed bytes as weights; may wrap beyond [`MAX_COLS`].
 #[must_use]
 pub fn dot(codes: &[i16], weights: &[u8]) -> i32 {
     codes.iter().zip(weights).fold(0, |sum, (&code, &weight)| {
@@ -244,8 +243,8 @@ pub fn dot(codes: &[i16], weights: &[u8]) -> i32 {
     })
 }
 
-/// Σ a · b in Q16 of two vectors `a` in Q16 and `b` with `bits` behind the point, `b` taken every
-/// `step`.
+/// Σ a · b in Q16 of two vectors: `a` in Q16, and every `step`-th element of `b`, which has `bits`
+/// fractional bits.
 #[must_use]
 pub fn multiply(a: &[i32], b: &[i32], step: usize, bits: i32) -> i32 {
     let sum = a
@@ -351,7 +350,7 @@ mod tests {
         let worth = quantize(&x, &mut codes);
         for (code, x) in codes.iter().zip(x) {
             assert!(
-                (worth.of((*code).into()) - x).abs() <= 3_000_001 / 2_047 / 2 + 1,
+                (worth.apply((*code).into()) - x).abs() <= 3_000_001 / 2_047 / 2 + 1,
                 "{code} {x}"
             );
         }

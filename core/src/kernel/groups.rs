@@ -1,16 +1,15 @@
-//! Operands of products with weights in small groups: ggml's blocks, and every other layout of few
-//! bits.
+//! Operands of products with weights in small groups: ggml's blocks, and every other low-bit
+//! layout.
 //!
-//! All those layouts are one after they are unpacked: unsigned codes, and for each group of 16 or
-//! 32 columns a scale and a minimum, `w = scale · code + minimum`. Activations are quantised to
-//! signed bytes, a scale for each token and group. The sum of a group's products is an exact i32;
-//! groups are added up in f32 in their order, nothing is contracted, so every table computes the
-//! same bits.
+//! Unpacked, all those layouts are the same: unsigned codes, and for each group of 16 or 32 columns
+//! a scale and a minimum, `w = scale · code + minimum`. Activations are quantised to signed bytes,
+//! with a scale for each token and group. The sum of a group's products is an exact i32; groups are
+//! added up in f32 in order and nothing is contracted, so every table computes the same bits.
 
 use super::product::{Strides, reach};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Whether there are models that have weights in groups; without them what multiplies those is
+/// True if the build supports models with weights in groups; otherwise the kernels for them are
 /// never called.
 pub(crate) const BUILT_IN: bool = cfg!(any(feature = "blocks-ggml", feature = "scaled-codes"));
 
@@ -25,7 +24,7 @@ pub struct GroupedCodes<'a> {
     pub codes: &'a [u8],
     /// `[tokens][groups]`.
     pub scales: &'a [f32],
-    /// The sums of each group's values as they were quantised, `[tokens][groups]`.
+    /// The sums of each group's dequantised values, `[tokens][groups]`.
     pub sums: &'a [f32],
 }
 
@@ -35,7 +34,7 @@ pub struct GroupedCodes<'a> {
 pub struct GroupedRows<'a> {
     /// Unsigned bytes, `[rows][cols]`.
     pub codes: &'a [u8],
-    /// `[groups][TILE_ROWS]`, whatever the number of rows.
+    /// `[groups][TILE_ROWS]`, regardless of the number of rows.
     pub scales: &'a [f32],
     /// `[groups][TILE_ROWS]`.
     pub minima: &'a [f32],
@@ -56,12 +55,12 @@ pub struct ProductGroups<'a> {
 }
 
 impl<'a> ProductGroups<'a> {
-    /// A product over `cols` columns in groups of `group`, of as many rows as `bias` is long.
+    /// A product over `cols` columns in groups of `group`, and `bias.len()` rows.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if `group` is not 16 or 32 or does not divide `cols`, if
-    /// there are more than `TILE_ROWS` rows, or if a slice is not as long as the others imply.
+    /// there are more than `TILE_ROWS` rows, or if the slices have inconsistent lengths.
     pub fn new(
         x: GroupedCodes<'a>,
         w: GroupedRows<'a>,

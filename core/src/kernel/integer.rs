@@ -1,10 +1,9 @@
-//! Operands of the integer matrix operations, checked once when they are put together.
+//! Operands of the integer matrix operations, checked once in their constructors.
 //!
 //! Activations are quantised at run time to 7 bits, 0 … 127, weights to signed 8 bits, −127 … 127:
 //! a pair of products is at most 2 · 127 · 127 = 32,258 and fits 16 bits, so `vpmaddubsw` and
-//! WASM's relaxed dot product cannot saturate, and every table computes the same integers. −128
-//! would break this: it is read as it is by the tables that can and does no harm but a different
-//! sum.
+//! WASM's relaxed dot product cannot saturate, and every table computes the same integers. A code
+//! of −128 breaks this: some tables read it as it is, and the only harm is a different sum.
 
 use core::ops::Range;
 
@@ -24,34 +23,34 @@ pub const PROBABILITY_ONE: f32 = 32_767.0;
 pub struct Codes<'a> {
     /// The codes of all tokens.
     pub codes: &'a [u8],
-    /// Codes from one token to the next.
+    /// Bytes from one token to the next.
     pub stride: usize,
-    /// One scale a token.
+    /// One scale per token.
     pub scales: &'a [f32],
-    /// The code of 0, one a token.
+    /// The code of 0, one per token.
     pub zeros: &'a [u8],
 }
 
 /// Weights of 8 bits: `w[r][c] = codes[r · stride + c] · scales[r]`, codes signed, −127 … 127.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
-    /// The codes of all rows, as they lie in the file.
+    /// The codes of all rows, in the file's layout.
     pub codes: &'a [u8],
-    /// Codes from one row to the next.
+    /// Bytes from one row to the next.
     pub stride: usize,
-    /// One scale a row.
+    /// One scale per row.
     pub scales: &'a [f32],
-    /// One summary a row, made by the table that multiplies them; or none, and it makes them for
-    /// this product.
+    /// One summary per row, computed by the table that multiplies them; if empty, the table
+    /// computes them for this product.
     pub summaries: &'a [RowSummary],
 }
 
-/// What a product is added to.
+/// The initial value of a product's output.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'a> {
-    /// One number a row.
+    /// One number per row.
     Bias(&'a [f32]),
-    /// What the output holds: the product of another part of the columns.
+    /// The contents of the output: the product of another part of the columns.
     Output,
 }
 
@@ -74,16 +73,16 @@ pub struct ProductI8<'a> {
     pub(super) strides: Strides,
 }
 
-/// The most columns of a product, so that its sums fit 31 bits.
+/// The largest number of columns of a product, so that its sums fit 31 bits.
 pub const MAX_COLS: usize = 1 << 17;
 
 impl<'a> ProductI8<'a> {
-    /// A product over `cols` columns of as many tokens and rows as there are scales.
+    /// A product over `cols` columns with a token and a row for each of their scales.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if a slice is too short for that, or there are more than
-    /// `MAX_COLS` columns.
+    /// [`ErrorKind::InvalidArgument`] if a slice is too short, or there are more than `MAX_COLS`
+    /// columns.
     pub fn new(
         x: Codes<'a>,
         w: Rows<'a>,
@@ -113,8 +112,8 @@ impl<'a> ProductI8<'a> {
         Ok(Self { x, w, base, out, tokens, rows, cols, strides })
     }
 
-    /// The summaries of some rows; if there are none they are made, in `made`, which has room for
-    /// them.
+    /// The summaries of some rows; if there are none, they are computed into `made`, which has room
+    /// for them.
     #[allow(dead_code, reason = "for tables that want summaries, of which a target may have none")]
     pub(super) fn summaries<'s>(
         &self,
@@ -140,9 +139,9 @@ impl<'a> ProductI8<'a> {
 /// A · B of 16-bit integers: `out[m][n] = (Σ_k a[m][k] · b[k][n]) · columns[n] · rows[m]`, sums in
 /// i32.
 ///
-/// Both lie as little-endian bytes with `k` in pairs: `a` as `[m][k]`, `b` as `[k / 2][n][2]`. An
-/// odd `k` is completed by a pair whose second half is zero in `b`. The caller keeps the codes so
-/// small that sums fit 31 bits.
+/// Both are little-endian bytes with `k` in pairs: `a` as `[m][k]`, `b` as `[k / 2][n][2]`. An odd
+/// `k` is completed by a pair whose second half is zero in `b`. The caller keeps the codes small
+/// enough that sums fit 31 bits.
 #[derive(Debug)]
 pub struct MultiplyI16<'a> {
     pub(super) a: &'a [u8],
@@ -158,12 +157,12 @@ pub struct MultiplyI16<'a> {
 
 impl<'a> MultiplyI16<'a> {
     /// A product of `a` (rows `a_stride` pairs apart) and `b` (lines of pairs `b_stride` pairs
-    /// apart) over `pairs` pairs, of as many rows and columns as there are factors, into rows
+    /// apart) over `pairs` pairs, with a row and a column for each of their factors, into rows
     /// `out_stride` elements apart.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if a slice is too short for that.
+    /// [`ErrorKind::InvalidArgument`] if a slice is too short.
     pub fn new(
         (a, a_stride): (&'a [u8], usize),
         (b, b_stride): (&'a [u8], usize),

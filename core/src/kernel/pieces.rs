@@ -1,23 +1,22 @@
-//! Whole pieces of a slice, as `chunks_exact`, but without a size that must not be 0 and without a
-//! division: where two of those are zipped and the compiler does not know their size, it keeps a
-//! way to panic.
+//! Complete chunks of a slice, as `chunks_exact`, but without panicking on size 0 and without a
+//! division: in a zip of two `chunks_exact` of unknown size the compiler keeps a panic path.
 
-/// Pieces of `size` elements; none if that is 0. What is left at the end is left out.
+/// Chunks of `size` elements; none if that is 0. An incomplete last chunk is left out.
 pub(crate) fn pieces<T>(slice: &[T], size: usize) -> impl Iterator<Item = &[T]> {
     let mut rest = slice;
     core::iter::from_fn(move || if size == 0 { None } else { rest.split_off(..size) })
 }
 
-/// As [`pieces`], to be written.
+/// As [`pieces`], mutable.
 pub(crate) fn pieces_mut<T>(slice: &mut [T], size: usize) -> impl Iterator<Item = &mut [T]> {
     let mut rest = slice;
     core::iter::from_fn(move || if size == 0 { None } else { rest.split_off_mut(..size) })
 }
 
-/// How many each of the fewest pieces has that hold `count` things, no more than `most` in one, if
-/// all are to have as many as far as that goes: 0 if there are no things.
+/// The size of the pieces when `count` items are divided as evenly as possible into the fewest
+/// pieces of at most `most` items; 0 if there are no items.
 ///
-/// No way to panic is left in firmware: each divisor is seen not to be 0.
+/// Leaves no panic path in firmware: the compiler sees that no divisor is 0.
 pub(crate) const fn even_size(count: usize, most: usize) -> usize {
     match most {
         0 => 0,
@@ -28,7 +27,8 @@ pub(crate) const fn even_size(count: usize, most: usize) -> usize {
     }
 }
 
-/// Copies elements as far as both go, as `copy_from_slice`, but without lengths that must agree.
+/// Copies the elements that both slices have room for, without the length check of
+/// `copy_from_slice`.
 pub(crate) fn copy<T: Copy>(to: &mut [T], from: &[T]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }

@@ -39,7 +39,7 @@ pub(super) const fn table<V: Vector>(name: &'static str) -> Kernels {
         softmax_i16: quantize::softmax_i16::<V>,
         softmax: rows::softmax::<V>,
         gelu: rows::gelu::<V>,
-        // BERT has no such activation; `model::family` refuses models that have one.
+        // BERT has no such activation; `model::family` rejects models with one.
         swiglu: if cfg!(feature = "families") { rows::swiglu::<V> } else { |_, _| {} },
         add_f32: None,
         add_layer_norm: rows::add_layer_norm::<V>,

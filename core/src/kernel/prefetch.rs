@@ -1,7 +1,6 @@
-//! Fetching memory before it is read.
+//! Prefetching of memory.
 
-/// Asks for these items to be brought into the first cache, and goes on at once. Does nothing on
-/// CPUs other than x86-64.
+/// Prefetches these items to the L1 cache without waiting. Does nothing on CPUs other than x86-64.
 #[inline]
 pub fn prefetch<T>(items: &[T]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

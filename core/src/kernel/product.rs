@@ -1,23 +1,23 @@
-//! Operands of the matrix operations, checked once when they are put together.
+//! Operands of the matrix operations, checked once in their constructors.
 //!
-//! A kernel takes one of these by value and relies on what its constructor has checked: the vector
-//! kernels read and write through pointers within exactly the bounds stated here.
+//! A kernel takes one of these by value and relies on the constructor's checks: the vector kernels
+//! read and write through pointers within exactly the bounds stated here.
 
 #[cfg(any(feature = "families", test))]
 use super::{ProductF32, pieces::even_size};
 use crate::error::{Error, ErrorKind, Result};
 
-/// f32 numbers, either as they lie in a file (little-endian, any alignment) or in memory.
+/// f32 elements, either in a file's layout (little-endian, unaligned) or in memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Floats<'a> {
     /// Four little-endian bytes each.
     Bytes(&'a [u8]),
-    /// Numbers of this machine.
+    /// Native f32 values.
     Values(&'a [f32]),
 }
 
 impl Floats<'_> {
-    /// How many numbers there are.
+    /// The number of elements.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self {
@@ -26,14 +26,14 @@ impl Floats<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no elements.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Where the elements of an output lie: element (t, r) at `t · token_stride + r · row_stride`.
+/// The strides of an output: element (t, r) is at `t · token_stride + r · row_stride`.
 ///
 /// With `row_stride` 1 the output is row-major `[tokens, rows]`; with `token_stride` 1 it is its
 /// transpose.
@@ -66,7 +66,7 @@ impl<'a> Product<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if a slice is not as long as the others imply.
+    /// [`ErrorKind::InvalidArgument`] if the slices have inconsistent lengths.
     pub fn new(
         x: &'a [f32],
         weights: Floats<'a>,
@@ -87,8 +87,8 @@ impl<'a> Product<'a> {
         Ok(Self { x, weights, bias, out, tokens, rows, cols, strides })
     }
 
-    /// Calls `run` with the products of at most `most` tokens after one another, as many in each as
-    /// far as that goes: a single token that is left might take another way through a kernel.
+    /// Calls `run` with products of at most `most` consecutive tokens each, divided as evenly as
+    /// possible: a single remaining token might take another path through a kernel.
     #[cfg(any(feature = "families", test))]
     pub(crate) fn by_tokens(self, most: usize, run: ProductF32) {
         let Self { x, weights, bias, out, tokens, rows, cols, strides } = self;
@@ -101,7 +101,7 @@ impl<'a> Product<'a> {
     }
 }
 
-/// How long a slice must be that holds `m × n` elements at these strides; `None` if that overflows.
+/// The required length of a slice that holds `m × n` elements at these strides; `None` on overflow.
 pub(super) fn reach(m: usize, m_stride: usize, n: usize, n_stride: usize) -> Option<usize> {
     let (Some(m), Some(n)) = (m.checked_sub(1), n.checked_sub(1)) else { return Some(0) };
     m.checked_mul(m_stride)?.checked_add(n.checked_mul(n_stride)?)?.checked_add(1)
@@ -117,13 +117,13 @@ pub struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The table that begins so many elements later: at another column, or at another row.
+    /// The table that begins `elements` later: at another column, or at another row.
     #[must_use]
     pub(crate) fn skip(self, elements: usize) -> Self {
         Self { data: self.data.get(elements..).unwrap_or_default(), ..self }
     }
 
-    /// `count` rows from `first` on, or as many as there are.
+    /// `count` rows from `first` on, or fewer at the end.
     #[must_use]
     #[cfg_attr(feature = "small", inline(never))]
     pub(crate) fn rows(self, first: usize, count: usize) -> Self {
@@ -135,7 +135,7 @@ impl Table<'_> {
 /// A · B in f32, both row-major: `out[m · out_stride + n] = Σ_k a[m · a.stride + k] · b[k ·
 /// b.stride + n]`.
 ///
-/// Attention is made of these: scores are Q · Kᵀ with K stored transposed, the context is P · V.
+/// Attention consists of these: scores are Q · Kᵀ with K stored transposed, the context is P · V.
 #[derive(Debug)]
 pub struct Multiply<'a> {
     pub(super) a: Table<'a>,
@@ -153,7 +153,7 @@ impl<'a> Multiply<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if a slice is too short for that.
+    /// [`ErrorKind::InvalidArgument`] if a slice is too short.
     pub fn new(
         a: Table<'a>,
         b: Table<'a>,
@@ -172,7 +172,7 @@ impl<'a> Multiply<'a> {
         }
         Ok(Self { a, b, out, out_stride, m, n, k })
     }
-    /// How many products of two numbers it is.
+    /// The number of scalar multiplications.
     #[cfg(feature = "unstable")]
     #[must_use]
     pub const fn multiplications(&self) -> usize {

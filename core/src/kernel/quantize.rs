@@ -1,4 +1,4 @@
-//! From f32 to codes, written once over [`Vector`]: the same bits on every table.
+//! Quantisation of f32, written once over [`Vector`]: bit-identical on every table.
 
 use super::integer::{MAX_CODE, PROBABILITY_ONE};
 use super::pieces::{pieces, pieces_mut};
@@ -10,8 +10,7 @@ use super::{Signs, Table};
 /// scale and zero.
 ///
 /// The range always includes 0, so that 0 is exact. `columns` is empty or as long as `x`, `codes`
-/// as long as `x`. The error is at most one scale, and scale is the range of the row divided by
-/// 127.
+/// as long as `x`. The error is at most one scale, which is the range of the row divided by 127.
 #[inline(always)]
 pub(super) fn codes<V: Vector>(x: &[f32], columns: &[f32], codes: &mut [u8]) -> (f32, u8) {
     let (low, high) =
@@ -19,7 +18,7 @@ pub(super) fn codes<V: Vector>(x: &[f32], columns: &[f32], codes: &mut [u8]) -> 
     let range = high - low;
     let scale = if range > f32::MIN_POSITIVE { range / f32::from(MAX_CODE) } else { 1.0 };
     let inverse = V::splat(1.0 / scale);
-    // Rounded by the same steps as the codes.
+    // Rounded in the same way as the codes.
     let zero = V::splat(-low).mul(inverse).add(V::splat(ROUND)).sub(V::splat(ROUND));
     let (limit, round, none) = (V::splat(f32::from(MAX_CODE)), V::splat(ROUND), V::splat(0.0));
     macro_rules! code {
@@ -51,7 +50,7 @@ pub(super) fn codes<V: Vector>(x: &[f32], columns: &[f32], codes: &mut [u8]) -> 
     (scale, zeros[0])
 }
 
-/// The smallest and the largest element, and 0.
+/// The smallest and the largest element, 0 included.
 #[inline(always)]
 fn extremes<V: Vector>(x: &[f32]) -> (f32, f32) {
     let zero = V::splat(0.0);
@@ -64,7 +63,7 @@ fn extremes<V: Vector>(x: &[f32]) -> (f32, f32) {
     (low.least(), high.most())
 }
 
-/// The smallest and the largest product of elements, and 0.
+/// The smallest and the largest product of elements, 0 included.
 #[inline(always)]
 fn scaled_extremes<V: Vector>(x: &[f32], columns: &[f32]) -> (f32, f32) {
     let mut low = V::splat(0.0);
@@ -117,7 +116,7 @@ pub(super) fn dequantize_groups<V: Vector>(
 }
 
 /// Quantises groups of `group` elements to signed bytes −`limit` … `limit`, at most 127, one scale
-/// a group; `sums` are the sums of the values as quantised: `scale · Σ code`. The error is at most
+/// per group; `sums` are the sums of the dequantised values, `scale · Σ code`. The error is at most
 /// half a scale.
 #[inline(always)]
 pub(super) fn groups_i8<V: Vector>(
@@ -142,7 +141,7 @@ pub(super) fn groups_i8<V: Vector>(
         let (step, inverse) = word_scale(lanes.most(), limit);
         let mut total = 0_i32;
         for (code, &value) in codes.iter_mut().zip(x) {
-            // The low byte of the mantissa; a value that is no number becomes some code.
+            // The low byte of the mantissa; NaN becomes an arbitrary code.
             let rounded = (value * inverse + ROUND).to_bits() as u8;
             *code = rounded;
             total += i32::from(rounded as i8);
@@ -160,7 +159,7 @@ fn word_scale(largest: f32, limit: f32) -> (f32, f32) {
     (largest / limit, limit / largest)
 }
 
-/// Quantises the first `size` elements of rows to 16-bit codes up to `limit`, one scale a row.
+/// Quantises the first `size` elements of rows to 16-bit codes up to `limit`, one scale per row.
 ///
 /// Codes are little-endian; rows of an odd size are completed by a zero. The error is at most half
 /// a scale.
@@ -189,7 +188,7 @@ pub(super) fn rows_i16<V: Vector>(
     }
 }
 
-/// 16-bit codes of `x · factor`, little-endian; what is left of `codes` becomes 0.
+/// 16-bit codes of `x · factor`, little-endian; the rest of `codes` becomes 0.
 #[inline(always)]
 fn words<V: Vector>(x: &[f32], factor: f32, codes: &mut [u8]) {
     let factor = V::splat(factor);
@@ -212,7 +211,7 @@ fn words<V: Vector>(x: &[f32], factor: f32, codes: &mut [u8]) {
 
 /// Softmax of `scale · x` as 16-bit codes, 32,767 for 1; `x` is used as scratch.
 ///
-/// Absolute error below 2e-5. What is left of `codes` after the row becomes 0.
+/// Absolute error below 2e-5. The rest of `codes` after the row becomes 0.
 #[inline(always)]
 pub(super) fn softmax_i16<V: Vector>(x: &mut [f32], scale: f32, codes: &mut [u8]) {
     let sum = softmax_exponentials::<V>(x, scale);
@@ -220,11 +219,11 @@ pub(super) fn softmax_i16<V: Vector>(x: &mut [f32], scale: f32, codes: &mut [u8]
 }
 
 /// Quantises columns that are stored as rows, for [`MultiplyI16`](super::MultiplyI16)'s `b`: one
-/// scale a column.
+/// scale per column.
 ///
-/// Lines of pairs of the first `scales.len()` elements of rows go to `codes`, with `line` pairs
-/// from one to the next. `inverses` is scratch as long as `scales`. The error is at most half a
-/// scale.
+/// Writes lines of pairs of the first `scales.len()` elements of rows to `codes`, with `line` pairs
+/// from one line to the next. `inverses` is scratch as long as `scales`. The error is at most half
+/// a scale.
 #[inline(always)]
 pub(super) fn columns_i16<V: Vector>(
     x: Table<'_>,

@@ -10,8 +10,8 @@ pub(crate) use libm::sqrt as sqrt_f64;
 
 /// The square root of `x`, rounded to the nearest f32.
 ///
-/// WebAssembly has an instruction for it, which Rust's stable library has for vectors alone; the
-/// compiler sees that one lane is enough.
+/// WebAssembly has an instruction for it, which stable `core` exposes only for vectors; the
+/// compiler reduces it to one lane.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 pub(crate) fn sqrt_f32(x: f32) -> f32 {
     use core::arch::wasm32::{f32x4_extract_lane, f32x4_splat, f32x4_sqrt};

@@ -1,13 +1,13 @@
-//! Operations on rows, written once over [`Vector`]: the same bits on every table.
+//! Operations on rows, written once over [`Vector`]: bit-identical on every table.
 
 use core::f32::consts::LOG2_E;
 
 use super::root;
 use super::vector::{LANES, ROUND, Vector};
 
-/// Replaces every element of `$x` by `$result`, `$value` being sixteen of them.
+/// Replaces every element of `$x` by `$result`, where `$value` holds sixteen of them.
 ///
-/// A macro, as are the others here: closures would not be compiled with the instructions of the
+/// A macro, like the others here: closures would not be compiled with the instructions of the
 /// table.
 macro_rules! map {
     ($x:expr, $value:ident: $vector:ty => $result:expr) => {{
@@ -25,8 +25,8 @@ macro_rules! map {
 
 /// A reduction of `$x` to sixteen partial results; every lane begins with `$start`.
 ///
-/// Four chains of steps take turns, chunk by chunk, and are joined as `(a + b) + (c + d)`: one
-/// alone would wait for itself. Missing elements are `$fill`.
+/// Four independent chains alternate chunk by chunk and are joined as `(a + b) + (c + d)`: a single
+/// chain would be bound by latency. Missing elements are `$fill`.
 macro_rules! reduce {
     (
         $x:expr, $fill:expr, $start:expr,
@@ -125,8 +125,8 @@ pub(super) fn softmax<V: Vector>(x: &mut [f32], scale: f32) {
     map!(x, value: V => value.mul(inverse));
 }
 
-/// `exp(scale · (x − max))` in place; returns the sum, to which elements that are missing in the
-/// last vector add 2⁻¹²⁵ each.
+/// `exp(scale · (x − max))` in place; returns the sum, to which each missing element of the last
+/// vector adds 2⁻¹²⁵.
 #[inline(always)]
 pub(super) fn softmax_exponentials<V: Vector>(x: &mut [f32], scale: f32) -> f32 {
     let least = V::splat(f32::NEG_INFINITY);
@@ -221,7 +221,8 @@ pub(super) fn swiglu<V: Vector>(gate: &mut [f32], up: &[f32]) {
     }
 }
 
-/// Rows that go through each step of a layer norm together: one alone would wait for its own sums.
+/// Rows that go through each step of a layer norm together: a single row would be bound by the
+/// latency of its sums.
 const NORM_ROWS: usize = 4;
 
 /// Layer norm of every row of `x + y` in place: `(x + y − mean) / √(variance + epsilon) · weight +
@@ -307,7 +308,7 @@ pub(super) fn add<V: Vector>(x: &mut [f32], y: &[f32]) {
     }
 }
 
-/// Adds the f32s in `bytes`, low bytes first, to `sum`.
+/// Adds the little-endian f32s in `bytes` to `sum`.
 #[inline(always)]
 pub(super) fn add_f32<V: Vector>(sum: &mut [f32], bytes: &[u8]) {
     let (chunks, rest) = sum.as_chunks_mut::<LANES>();

@@ -1,13 +1,13 @@
-//! One query against many rows of few bits, for exact search: integers only, the same on every
+//! One query against many low-bit rows, for exact search: integer arithmetic, identical on every
 //! target.
 
-/// What [`dot_rows`] multiplies must stay within: the magnitudes of a query's codes add up to no
-/// more than this, so that no sum of products with signed bytes leaves 32 bits.
+/// The limit for [`dot_rows`] on the sum of the magnitudes of a query's codes, which keeps sums of
+/// products with signed bytes within 32 bits.
 pub const MOST_QUERY: u32 = i32::MAX.unsigned_abs() / 128;
 
-/// `out[r] = Σ query[i] · rows[r][i]` for as many rows as `out` has elements.
+/// `out[r] = Σ query[i] · rows[r][i]` for each element of `out`.
 ///
-/// Sums of queries beyond [`MOST_QUERY`] wrap. Rows that are not there leave `out` as it was.
+/// Sums of queries beyond [`MOST_QUERY`] wrap. Elements of `out` without a row stay unchanged.
 pub fn dot_rows(query: &[i16], rows: &[i8], out: &mut [i32]) {
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     super::wasm::dot_rows(query, rows, out);
@@ -18,9 +18,9 @@ pub fn dot_rows(query: &[i16], rows: &[i8], out: &mut [i32]) {
     });
 }
 
-/// How many bits of each row differ from those of `query`, for as many rows as `out` has elements.
+/// The number of bits in which each row differs from `query`, for each element of `out`.
 ///
-/// Rows that are not there leave `out` as it was.
+/// Elements of `out` without a row stay unchanged.
 pub fn differing_bits(query: &[u8], rows: &[u8], out: &mut [i32]) {
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     super::wasm::differing_bits(query, rows, out);
@@ -30,7 +30,7 @@ pub fn differing_bits(query: &[u8], rows: &[u8], out: &mut [i32]) {
     });
 }
 
-/// Gives each row, `length` items, to `of`.
+/// Applies `of` to each row of `length` items.
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 fn each_row<T>(rows: &[T], length: usize, out: &mut [i32], of: impl Fn(&[T]) -> i32) {
     for (row, out) in rows.chunks_exact(length.max(1)).zip(out) {

@@ -1,4 +1,4 @@
-//! Every table against f64 and against the portable one, at lengths around the vector widths.
+//! Tests every table against f64 and against the portable one, at lengths around the vector widths.
 
 extern crate std;
 
@@ -13,7 +13,7 @@ use std::vec::Vec;
 
 use super::{Kernels, Signs, Strides, Table, available};
 
-/// Numbers without a pattern, the same ones in every run.
+/// Pseudo-random numbers, the same ones in every run.
 struct Noise(u64);
 
 impl Noise {
@@ -23,7 +23,7 @@ impl Noise {
         self.0 >> 33
     }
 
-    /// About normal, standard deviation 1.
+    /// Approximately normal, standard deviation 1.
     fn float(&mut self) -> f32 {
         let sum: i64 = (0..6).map(|_| (self.next() % 2001) as i64 - 1000).sum();
         sum as f32 / 1414.0
@@ -52,7 +52,7 @@ fn shapes() -> impl Iterator<Item = (usize, usize, usize)> {
     pairs.zip(ROWS.iter().cycle()).map(|((cols, tokens), &rows)| (cols, tokens, rows))
 }
 
-/// Layouts of the output, with gaps: rows side by side, tokens side by side, and neither.
+/// Layouts of the output, with gaps: rows contiguous, tokens contiguous, and neither.
 fn layouts(tokens: usize, rows: usize) -> [(Strides, usize); 3] {
     [
         (Strides { token: rows + 3, row: 1 }, tokens * (rows + 3)),

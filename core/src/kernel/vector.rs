@@ -1,6 +1,6 @@
-//! Sixteen lanes: what the row operations are written in.
+//! Sixteen lanes, of which the row operations are built.
 //!
-//! Sixteen is the width of the widest vectors; narrower ones take several registers for it. Every
+//! Sixteen is the width of the widest vectors; narrower ones take several registers. Every
 //! operation rounds once, in the same order on every target, so a row operation computes the same
 //! bits everywhere.
 
@@ -33,7 +33,7 @@ pub(super) trait Vector: Copy {
         Self::load(&values)
     }
 
-    /// The first elements, as many as there are places.
+    /// The first `part.len()` elements.
     #[inline(always)]
     fn store_part(self, part: &mut [f32]) {
         let mut values = [0.0; LANES];
@@ -43,7 +43,7 @@ pub(super) trait Vector: Copy {
         }
     }
 
-    /// Bytes without sign, after an exclusive or with `flip`.
+    /// Unsigned bytes, XORed with `flip`.
     fn load_bytes(bytes: &[u8; LANES], flip: u8) -> Self;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
@@ -70,8 +70,8 @@ pub(super) trait Vector: Copy {
     fn store_pairs(self, other: Self, words: &mut [u8; 4 * LANES]);
 }
 
-/// The vector of the portable table. With the feature `small` its steps are called instead of
-/// copied to where they are used.
+/// The vector of the portable table. With the feature `small` its operations are called instead of
+/// inlined.
 #[derive(Clone, Copy)]
 pub(super) struct Portable([f32; LANES]);
 
@@ -156,7 +156,7 @@ impl Vector for Portable {
 
     #[inline(always)]
     fn power_of_two(self) -> Self {
-        // The low mantissa bits hold n: moved into the exponent they are 2ⁿ.
+        // The low mantissa bits hold n: shifted into the exponent they are 2ⁿ.
         self.zip(self, |a, _| f32::from_bits((a.to_bits() << 23).wrapping_add(1.0_f32.to_bits())))
     }
 

@@ -1,5 +1,5 @@
-//! Memory that may be refused: every function here answers [`NoMemory`](ErrorKind::NoMemory) where
-//! `Vec`, `String`, `Box` and `format!` would end the process.
+//! Fallible allocation: every function here returns [`NoMemory`](ErrorKind::NoMemory) where `Vec`,
+//! `String`, `Box` and `format!` would abort the process.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -12,25 +12,25 @@ use crate::error::{Error, ErrorKind, Result};
 
 const NONE: Error = Error::without_offset(ErrorKind::NoMemory);
 
-/// Bytes from which on memory comes from the system rather than from what was used before.
+/// Size in bytes from which the allocator is assumed to get fresh memory from the system.
 const LARGE: usize = 1 << 17;
 
-/// An empty `Vec` with room for `count` elements.
+/// An empty `Vec` with capacity for `count` elements.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NoMemory`] if there is not as much memory.
+/// [`ErrorKind::NoMemory`] if there is not enough memory.
 pub fn reserved<T>(count: usize) -> Result<Vec<T>> {
     let mut memory = Vec::new();
     reserve(&mut memory, count)?;
     Ok(memory)
 }
 
-/// `count` times `value`.
+/// A `Vec` of `count` copies of `value`.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NoMemory`] if there is not as much memory.
+/// [`ErrorKind::NoMemory`] if there is not enough memory.
 pub fn filled<T: Clone>(count: usize, value: T) -> Result<Vec<T>> {
     let mut memory = reserved(count)?;
     if count.saturating_mul(size_of::<T>()) > LARGE {
@@ -42,21 +42,21 @@ pub fn filled<T: Clone>(count: usize, value: T) -> Result<Vec<T>> {
     Ok(memory)
 }
 
-/// Makes room for exactly `more` elements.
+/// Reserves capacity for exactly `more` further elements.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NoMemory`] if there is not as much memory.
+/// [`ErrorKind::NoMemory`] if there is not enough memory.
 pub fn reserve<T>(memory: &mut Vec<T>, more: usize) -> Result<()> {
     let none = |_| Error::without_offset(ErrorKind::NoMemory);
     memory.try_reserve_exact(more).map_err(none)
 }
 
-/// Makes `memory` as long as `length` with copies of `value`; longer memory stays as it is.
+/// Extends `memory` to `length` with copies of `value`; longer memory is left unchanged.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NoMemory`] if there is not as much memory.
+/// [`ErrorKind::NoMemory`] if there is not enough memory.
 pub fn grow<T: Clone>(memory: &mut Vec<T>, length: usize, value: T) -> Result<()> {
     if let Some(more) = length.checked_sub(memory.len()) {
         reserve(memory, more)?;
@@ -65,7 +65,7 @@ pub fn grow<T: Clone>(memory: &mut Vec<T>, length: usize, value: T) -> Result<()
     Ok(())
 }
 
-/// Adds an element.
+/// Appends an element.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn push<T>(memory: &mut Vec<T>, value: T) -> Result<()> {
     Ok(())
 }
 
-/// Adds copies of `more`.
+/// Appends copies of `more`.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ pub fn append<T: Copy>(memory: &mut Vec<T>, more: &[T]) -> Result<()> {
     Ok(())
 }
 
-/// Adds all of `more`.
+/// Appends all of `more`.
 ///
 /// # Errors
 ///
@@ -102,7 +102,7 @@ pub fn extend<T>(memory: &mut Vec<T>, more: impl IntoIterator<Item = T>) -> Resu
     Ok(())
 }
 
-/// All of `values`.
+/// Collects `values`.
 ///
 /// # Errors
 ///
@@ -113,7 +113,7 @@ pub fn collected<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     Ok(memory)
 }
 
-/// Writes `more` behind `text`.
+/// Appends `more` to `text`.
 ///
 /// # Errors
 ///
@@ -133,7 +133,7 @@ pub fn copied(text: &str) -> Result<String> {
     joined(&[text])
 }
 
-/// All `parts`, one behind the other.
+/// Concatenates `parts`.
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ pub fn joined(parts: &[&str]) -> Result<String> {
     Ok(text)
 }
 
-/// A text of `characters`.
+/// Collects `characters` into a text.
 ///
 /// # Errors
 ///
@@ -160,7 +160,7 @@ pub fn spelled(characters: impl IntoIterator<Item = char>) -> Result<String> {
     Ok(text)
 }
 
-/// What `format!` makes of the same.
+/// The fallible counterpart of `format!`.
 ///
 /// # Errors
 ///
@@ -177,8 +177,8 @@ pub fn formatted(arguments: fmt::Arguments<'_>) -> Result<String> {
     Ok(text.0)
 }
 
-/// Elements that grow where no error can be returned at once: without memory they take no more, and
-/// [`check`](Self::check) says so.
+/// A list that grows where no error can be returned at once: when memory runs out it drops further
+/// elements, and [`check`](Self::check) reports that.
 #[derive(Debug)]
 pub struct Growing<T> {
     items: Vec<T>,
@@ -186,7 +186,7 @@ pub struct Growing<T> {
 }
 
 impl<T> Growing<T> {
-    /// Adds an element.
+    /// Appends an element.
     #[inline]
     pub fn push(&mut self, value: T) {
         if self.items.len() < self.items.capacity() || self.items.try_reserve(1).is_ok() {
@@ -201,17 +201,17 @@ impl<T> Growing<T> {
         self.items.truncate(length);
     }
 
-    /// Empties it for others.
+    /// Removes all elements, keeping the memory.
     pub fn clear(&mut self) {
         self.items.clear();
         self.is_refused = false;
     }
 
-    /// Says whether all that was pushed is there.
+    /// Checks that every pushed element was kept.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NoMemory`] if there was no memory for all of it.
+    /// [`ErrorKind::NoMemory`] if there was no memory for all of them.
     pub const fn check(&self) -> Result<()> {
         if self.is_refused { Err(NONE) } else { Ok(()) }
     }
@@ -237,7 +237,7 @@ impl<T> DerefMut for Growing<T> {
     }
 }
 
-/// A `Box` whose memory may be refused.
+/// A `Box` with fallible allocation.
 #[derive(Clone, Debug)]
 pub struct Boxed<T>(Box<[T; 1]>);
 

@@ -1,13 +1,13 @@
-//! Limits on what a file may ask for, in one table, and allocation that can fail.
+//! Limits on sizes that a file declares, in one table, and fallible allocation.
 //!
 //! Work and memory grow with the bytes that were read, never with a number that the bytes spell:
 //!
 //! 1. A count whose items follow in the file is checked against the bytes that are left, where it
-//!    is read.
+//! is read.
 //! 2. A number that nothing in the file bounds, such as a model's layers, is checked against a
-//!    [`Limit`] before it is used. [`Limit::ALL`] lists them.
-//! 3. With feature `alloc`, memory for what a file or a text says comes from the functions of
-//!    `memory`, which answer [`NoMemory`](ErrorKind::NoMemory) where the allocator has none.
+//! [`Limit`] before it is used. [`Limit::ALL`] lists them.
+//! 3. With feature `alloc`, memory whose size a file or a text determines comes from the functions
+//! of `memory`, which return [`NoMemory`](ErrorKind::NoMemory) when the allocator has none.
 
 #[cfg(feature = "alloc")]
 mod memory;
@@ -21,13 +21,13 @@ pub use memory::{
     reserve, reserved, spelled, write,
 };
 
-/// The most of one thing.
+/// The largest accepted value of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Limit {
-    /// What is limited, in the plural.
+    /// The limited quantity, in the plural.
     pub name: &'static str,
-    /// The largest number that is taken.
+    /// The largest accepted number.
     pub most: usize,
 }
 
@@ -43,31 +43,31 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Layers of a transformer. The deepest that are known have some 130.
+    /// Layers of a transformer. The deepest known models have about 130.
     LAYERS = 1 << 10, "layers";
     /// Any size of a model: heads, elements of a vector, positions. Products of two fit 64 bits and
     /// indices fit 32.
     SIZE = 1 << 24, "elements";
     /// Tokens of a vocabulary.
     TOKENS = 1 << 24, "tokens";
-    /// Ids that no token has, for each token of a vocabulary and [beside](Self::SPARE_IDS).
+    /// Unused ids per token of a vocabulary, in addition to [`SPARE_IDS`](Self::SPARE_IDS).
     IDS_A_TOKEN = 4, "ids for each token";
-    /// Ids that a vocabulary may leave out however few tokens it has.
+    /// Unused ids that any vocabulary may have, however few tokens it has.
     SPARE_IDS = 1 << 10, "ids without a token";
-    /// Bytes of a token that is found in a text before anything else happens to it.
+    /// Bytes of an added token, which is found in a text before any other step.
     ADDED_TOKEN_BYTES = 1 << 10, "bytes of an added token";
-    /// Bytes that all steps of normalisation together make of one byte of a text, beside
-    /// [`SHORT_EXPANSION`](Self::SHORT_EXPANSION). The character that NFKC makes most of, U+FDFA,
-    /// becomes eleven times as long, and 24 times where spaces and bytes are spelled out, too.
+    /// Bytes that all normalisation steps together may make of one byte of a text, in addition to
+    /// [`SHORT_EXPANSION`](Self::SHORT_EXPANSION). NFKC expands U+FDFA most: it becomes eleven
+    /// times as long, or 24 times if spaces and bytes are spelled out too.
     EXPANSION = 32, "bytes for one byte of a text";
-    /// Bytes that become of a text however short it is, which a rule may replace by a phrase.
+    /// Bytes that any text may become, however short it is: a rule may replace it by a phrase.
     SHORT_EXPANSION = 1 << 10, "bytes for the shortest text";
-    /// Bytes of a file beside the weights, which is read whole. The largest tokenizers that are
-    /// known have some 40 MB.
+    /// Bytes of a settings, vocabulary or tokenizer file, which is read whole. The largest known
+    /// tokenizers have about 40 MB.
     SETTINGS_BYTES = 1 << 27, "bytes of a file of settings, a vocabulary or a tokenizer";
 }
 
-/// A number that is larger than its limit, as messages say it.
+/// A number above its limit, formatted for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exceeded {
     /// The limit.
@@ -84,17 +84,17 @@ impl fmt::Display for Exceeded {
 }
 
 impl Limit {
-    /// The number, if it is within the limit.
+    /// Returns `value` as `usize` if it is within the limit.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OverLimit`]; [`Exceeded`] says it with names.
+    /// [`ErrorKind::OverLimit`]; [`Exceeded`] reports it with names.
     pub fn check(self, value: u64) -> Result<usize> {
         let size = usize::try_from(value).ok().filter(|size| *size <= self.most);
         size.ok_or(Error::without_offset(ErrorKind::OverLimit))
     }
 
-    /// As [`check`](Self::check), of the length of something in memory.
+    /// As [`check`](Self::check), for the length of something in memory.
     ///
     /// # Errors
     ///
@@ -103,8 +103,8 @@ impl Limit {
         self.check(length as u64)
     }
 
-    /// The most ids that so many tokens may have, holes among them: a table by id stays in
-    /// proportion to what was read.
+    /// The largest number of ids, unused ones included, for a vocabulary of `tokens` tokens: a
+    /// table by id stays in proportion to the bytes read.
     #[must_use]
     pub const fn ids_of(tokens: usize) -> usize {
         let ids =

@@ -1,4 +1,4 @@
-//! Models that continue texts, gathered from where their parts lie.
+//! Causal models: re-exports of their parts.
 
 pub use super::block::layer::Layer as LlamaLayer;
 pub use super::config::{LISTED_LAYERS, LlamaConfig, Rope, RopePairs, rope};

@@ -1,26 +1,26 @@
-//! Running a transformer over weights where they lie, in memory that the caller lends.
+//! Runs transformers on weights in place, in caller-provided memory.
 //!
-//! From the bottom up; each part names only those above it in this list:
+//! From the bottom up; each part uses only those above it in this list:
 //!
-//! 1. [`config`] is what a model is, as data: a [`Config`] says its sizes, positions, norms, masks
-//!    and feed-forward layers.
-//! 2. [`weights`] is the seam to the files: a [`Weights`] says where a tensor lies and gives its
+//! 1. [`config`] is the configuration of a model as data: a [`Config`] holds its sizes, positions,
+//! norms, masks and feed-forward layers.
+//! 2. [`weights`] is the interface to files: a [`Weights`] locates tensors and provides their
 //!    bytes.
 //! 3. `linear` is one linear layer over any weights: floats, groups, codes.
-//! 4. `block` has the pieces of a transformer's block: attention and who sees whom, positions,
-//!    norms, activations.
-//! 5. `pass` takes tokens through all layers: many texts at once ([`Transformer`]), or one that
-//!    grows ([`Llama`](llama::Llama)). Both run on the same blocks. [`workspace`] is the scratch
-//!    memory: how much a model needs is known exactly before.
-//! 6. `head` makes something of hidden states: one vector ([`TextEmbedding`]), or the next token.
+//! 4. `block` has the components of a transformer block: attention and its mask, positions, norms,
+//! activations.
+//! 5. `pass` runs tokens through all layers: many texts at once ([`Transformer`]), or one growing
+//! text ([`Llama`](llama::Llama)). Both use the same blocks. [`workspace`] is the scratch memory,
+//! whose size is known exactly in advance.
+//! 6. `head` turns hidden states into one vector ([`TextEmbedding`]), or into the next token.
 //! 7. `family` knows the names of each family: BERT ([`Transformer::open`], [`check()`]), Llama,
-//!    and a table of [`Names`] for any other ([`Transformer::from_family`]).
-//! 8. `source` knows what each format says of settings, tensors and tokenizers: a [`ModelSource`]
-//!    answers for files in memory, [`stored`] for `.weights` files behind random access.
-//! 9. `folder_tokenizer`, `table` and
-//!    `transformer` open the tokenizers and models of files that keep such texts, [`FolderFile`]s.
+//! and a table of [`Names`] for any other ([`Transformer::from_family`]).
+//! 8. `source` reads settings, tensors and tokenizers of each format: a [`ModelSource`]
+//! for files in memory, [`stored`] for `.weights` files with random access.
+//! 9. `folder_tokenizer`, `table` and `transformer` open the tokenizers and models of files that
+//! contain the texts of a model folder, [`FolderFile`]s.
 //!
-//! [`fixed`] runs BERT in integers alone.
+//! [`fixed`] runs BERT in integer arithmetic.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -89,7 +89,7 @@ pub use head::dense::{Dense, DenseActivation, DensePlace};
 pub use head::embedding::{Embedding as TextEmbedding, Head, HeadLayer};
 #[cfg(feature = "families")]
 pub use head::module::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
-pub use head::ways::{Way, Ways};
+pub use head::pooling::{PoolingMode, PoolingModes};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use pass::packed::workspace::Workspace;
 pub use pass::packed::{Batch, Transformer, requantize, workspace};

@@ -1,8 +1,9 @@
-//! Threads belong to the host: the work of one long text is handed out in parts.
+//! Parallel execution: threads belong to the host, which receives the work of one long text in
+//! parts.
 
 use crate::error::Result;
 
-/// Runs the parts of a piece of work, in any order and at the same time if it can.
+/// Runs the parts of a piece of work, in any order and in parallel if it can.
 ///
 /// A host with threads collects the parts and gives each to one of them:
 ///
@@ -15,7 +16,8 @@ use crate::error::Result;
 /// }
 /// ```
 pub trait Parallel: Sync {
-    /// How many parts the work is divided into, at most; each needs its own scratch memory.
+    /// The largest number of parts into which the work is divided; each needs its own scratch
+    /// memory.
     fn jobs(&self) -> usize;
 
     /// Calls `job` with every part.
@@ -26,10 +28,10 @@ pub trait Parallel: Sync {
     fn run(&self, parts: Parts<'_>, job: &Job<'_>) -> Result<()>;
 }
 
-/// What is to be done with each part.
+/// The function to call with each part.
 pub type Job<'j> = dyn Fn(Part<'_>) -> Result<()> + Sync + 'j;
 
-/// One after the other, on the thread that asks.
+/// Runs all parts in order on the calling thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InOrder;
 
@@ -43,7 +45,7 @@ impl Parallel for InOrder {
     }
 }
 
-/// A part of the work: the piece of the output that it writes, and scratch memory of its own.
+/// A part of the work: the piece of the output that it writes, and its scratch memory.
 #[derive(Debug)]
 pub struct Part<'a> {
     /// Counts from 0.
@@ -96,7 +98,7 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// Takes the first `size` elements off a slice; `None` if it has fewer.
+/// Splits the first `size` elements off a slice; `None` if it has fewer.
 pub(super) fn split_off<'a, T>(slice: &mut &'a mut [T], size: usize) -> Option<&'a mut [T]> {
     slice.split_off_mut(..size)
 }

@@ -1,20 +1,20 @@
-//! What a model runs with: weights, kernels, and the parts of the work.
+//! The resources of a model run: weights, kernels and parallelism.
 
 use super::parallel::InOrder;
 use crate::kernel::{Kernels, RowSummary};
 
-/// What a model runs with.
+/// The resources of a model run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a, W: ?Sized, P: ?Sized = InOrder> {
-    /// Where the weights come from: the source that the model was opened with.
+    /// The source of the weights with which the model was opened.
     pub weights: &'a W,
     /// The kernels, for example those of [`kernel::detect`](crate::kernel::detect).
     pub kernels: &'a Kernels,
-    /// Row sums of the weights for these kernels, by
-    /// [`Transformer::summarize`](super::Transformer::summarize) with the same
-    /// kernels; or nothing, and they find it out again and again.
+    /// Row sums of the weights for these kernels, computed by
+    /// [`Transformer::summarize`](super::Transformer::summarize) with the same kernels; if empty,
+    /// they are recomputed in every product.
     pub summaries: &'a [RowSummary],
-    /// How the parts of the work are run.
+    /// The execution of the parts of the work.
     pub parallel: &'a P,
 }
 

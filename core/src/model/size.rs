@@ -1,9 +1,9 @@
-//! Sizes of memory that are known at compile time: what overflows stays at the largest number, so
-//! that a sum of sizes is checked once.
+//! Arithmetic on memory sizes at compile time: overflow saturates, so that a sum of sizes is
+//! checked once.
 
 use super::plan::Needs;
 
-/// No memory is larger, in bytes.
+/// The largest possible size of memory in bytes.
 const MOST: usize = isize::MAX as usize;
 
 pub(super) const fn larger(a: usize, b: usize) -> usize {
@@ -39,7 +39,7 @@ pub(super) const fn rounded_up(size: usize, unit: usize) -> usize {
     }
 }
 
-/// What is needed, if there can be as much memory.
+/// `needs`, unless it exceeds the largest possible size.
 pub(super) const fn possible(needs: Needs) -> Option<Needs> {
     if needs.floats <= MOST / 4 && needs.bytes <= MOST { Some(needs) } else { None }
 }

@@ -18,7 +18,7 @@ use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::folder_tokenizer::pair_template::PairTemplate;
 use crate::model::head::embedding::HeadLayer;
-use crate::model::head::ways::Ways;
+use crate::model::head::pooling::PoolingModes;
 use crate::model::plan::Plan;
 use crate::model::source::embd::embd_is_decoder;
 use crate::model::table::TableSource;
@@ -69,7 +69,7 @@ impl<'a> TransformerSource<'a> {
     /// What is wrong with a text.
     pub fn read(file: impl Into<FolderFile<'a>>, bytes: &'a [u8]) -> Read<'a, Self> {
         let file = file.into();
-        let described = Description::read(&file).map_err(TextFault::of_setting)?;
+        let described = Description::read(&file).map_err(TextFault::setting_fault)?;
         let compares = described.compares();
         let Description { modules, kind, settings, tokenizer_limit, .. } = described;
         let Kind::Transformer(family) = kind else {
@@ -82,7 +82,7 @@ impl<'a> TransformerSource<'a> {
         }
         let max_tokens = settings.token_limit(tokenizer_limit, family.config.positions);
         let prompts = FolderPrompts::read(&file, modules.pool_prompt());
-        let prompts = prompts.map_err(TextFault::of_setting)?;
+        let prompts = prompts.map_err(TextFault::setting_fault)?;
         let asks_of_texts = settings.lower_case.then_some("do_lower_case");
         Ok(Self { file, bytes, family, modules, compares, max_tokens, prompts, asks_of_texts })
     }
@@ -113,7 +113,7 @@ impl<'a> TransformerSource<'a> {
     /// What is wrong with the text.
     pub fn prompts_in<'t>(&self, text: &'t str) -> Read<'t, FolderPrompts<'t>> {
         let prompts = FolderPrompts::read_text(text, self.modules.pool_prompt());
-        prompts.map_err(TextFault::of_setting)
+        prompts.map_err(TextFault::setting_fault)
     }
 
     /// What may stand before texts.
@@ -152,7 +152,7 @@ impl<'a> TransformerSource<'a> {
     /// The model without its file.
     pub(crate) fn spec(&self) -> EncoderSpec<'_, &'a str> {
         let Modules { pooling, head, normalize, .. } = &self.modules;
-        let pooling = pooling.map_or(Ways::NONE, |pooling| pooling.ways);
+        let pooling = pooling.map_or(PoolingModes::NONE, |pooling| pooling.modes);
         EncoderSpec { family: &self.family, pooling, head, normalize: *normalize }
     }
 
@@ -271,7 +271,7 @@ impl<'a> TransformerSource<'a> {
 
 /// A fault of the setting called `key`.
 const fn fault(error: Error, key: &'static str) -> Fault<'static> {
-    let mut fault = Fault::of(error);
+    let mut fault = Fault::from_error(error);
     fault.key = key;
     fault
 }

@@ -1,15 +1,15 @@
-//! Where a model's tensors come from: any format, any storage.
+//! The source of a model's tensors: any format, any storage.
 //!
-//! A format is a source of tensors, nothing more. [`Weights`] answers where a tensor lies and how
-//! its elements are stored ([`Matrix`]), and gives its bytes: a borrow where the file is in memory,
-//! mapped or in flash; otherwise read into a tile that the caller lends. The model asks for whole
-//! rows only and never for a whole matrix.
+//! A format is a source of tensors, nothing more. [`Weights`] locates a tensor, tells how its
+//! elements are stored ([`Matrix`]), and provides its bytes: borrowed if the file is in memory,
+//! mapped or in flash; otherwise read into the caller's tile. The model requests only whole rows,
+//! and never a whole matrix.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::quant;
 use crate::tensor::{Dtype, ScaledCodes, TensorHeader};
 
-/// How the elements of a [`Matrix`] are stored.
+/// The encoding of the elements of a [`Matrix`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
@@ -19,24 +19,24 @@ pub enum Encoding {
     F16,
     /// The upper half of an IEEE 754 single.
     BF16,
-    /// Signed 8-bit codes, one f32 scale a row, or one for each of several equal groups of columns,
-    /// and optionally one for each column: `x = code · scale[row][group] · column_scale[col]`.
+    /// Signed 8-bit codes, with one f32 scale per row, or one for each of several equal groups of
+    /// columns, and optionally one per column: `x = code · scale[row][group] · column_scale[col]`.
     I8,
-    /// Unsigned 8-bit codes, one f32 scale and one u8 zero point a row: `x = (code − zero[row]) ·
-    /// scale[row]`.
+    /// Unsigned 8-bit codes, with one f32 scale and one u8 zero point per row: `x = (code −
+    /// zero[row]) · scale[row]`.
     U8,
-    /// Codes under scales in blocks over the flattened matrix, as AMB stores them.
+    /// AMB's scaled codes, in blocks over the flattened matrix.
     Scaled(ScaledCodes),
     /// Blocks of several elements of a row, ggml's for example.
     Block(Dtype),
-    /// Values that only the source can give: see [`Weights::values`]. The number is the source's
-    /// own.
+    /// Values that only the source can provide: see [`Weights::values`]. The number is chosen by
+    /// the source.
     Values(u32),
 }
 
 impl Encoding {
-    /// Bytes of a row of `cols` elements; `None` if such a row cannot be stored so, or has no bytes
-    /// of its own.
+    /// Bytes of a row of `cols` elements; `None` if such a row is not possible, or does not start
+    /// at a byte.
     #[must_use]
     pub fn row_bytes(self, cols: usize) -> Option<usize> {
         match self {
@@ -53,27 +53,26 @@ impl Encoding {
     }
 }
 
-/// Where a tensor lies and how it is stored. A vector is a matrix of one row.
+/// The location and encoding of a tensor. A vector is a matrix of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matrix {
-    /// How the elements are stored.
+    /// The encoding of the elements.
     pub encoding: Encoding,
     /// Number of rows: outputs of a linear layer, entries of a table.
     pub rows: usize,
     /// Number of elements in a row: inputs of a linear layer.
     pub cols: usize,
-    /// Where the first row lies, in bytes from the start of the source.
+    /// The offset of the first row from the start of the source.
     pub offset: u64,
-    /// Bytes of the data from there on.
+    /// The size of the data in bytes.
     pub bytes: u64,
-    /// Where the f32 scales of the rows lie, for the encodings that have them; else 0.
+    /// The offset of the f32 scales of the rows, for encodings that have them; else 0.
     pub scale_offset: u64,
-    /// Into how many equal groups of columns a row is divided, each with a scale of its own; 1
-    /// without scales.
+    /// The number of equal groups of columns in a row, each with its own scale; 1 without scales.
     pub groups: usize,
-    /// Where the f32 scales of the columns lie, if there are any.
+    /// The offset of the f32 scales of the columns, if there are any.
     pub column_offset: Option<u64>,
-    /// Where the zero points of the rows lie, for the encodings that have them; else 0.
+    /// The offset of the zero points of the rows, for encodings that have them; else 0.
     pub zero_offset: u64,
 }
 
@@ -91,8 +90,8 @@ impl Matrix {
         zero_offset: 0,
     };
 
-    /// The matrix called `name` in a file whose tensors `find` knows: float types, blocks, or
-    /// INT8/UINT8 with companions.
+    /// Finds the matrix called `name` in a file whose tensors `find` returns by name: float types,
+    /// blocks, or INT8/UINT8 with companions.
     ///
     /// | companion | for | |
     /// |---|---|---|
@@ -102,9 +101,9 @@ impl Matrix {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadScale`] if a companion is missing or of another shape,
-    /// [`ErrorKind::UnsupportedDtype`], [`ErrorKind::SizeMismatch`] if the bytes are not those of
-    /// the shape; at the offset of the tensor.
+    /// [`ErrorKind::BadScale`] if a companion is missing or has another shape,
+    /// [`ErrorKind::UnsupportedDtype`], [`ErrorKind::SizeMismatch`] if the bytes do not match the
+    /// shape; at the offset of the tensor.
     pub fn find<'h>(
         name: &str,
         find: impl Fn(&str) -> Option<TensorHeader<'h>>,
@@ -119,7 +118,7 @@ impl Matrix {
             Dtype::I8 => Encoding::I8,
             Dtype::U8 => Encoding::U8,
             dtype if !quant::supports(dtype) => return Err(error(ErrorKind::UnsupportedDtype)),
-            // Before the other blocks, which have rows of their own.
+            // Checked before the other blocks, which start at rows.
             Dtype::Scaled(codes) => Encoding::Scaled(codes),
             dtype if dtype.is_block() => Encoding::Block(dtype),
             _ => return Err(error(ErrorKind::UnsupportedDtype)),
@@ -184,22 +183,22 @@ impl Matrix {
     }
 }
 
-/// What is found of a tensor that the model's settings say there is, or say there is not.
+/// Checks the presence of a tensor against the model's settings.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::MissingTensor`] and, where it lies, [`ErrorKind::UnsupportedSetting`].
-pub(crate) fn as_said(found: Option<Matrix>, is_said: bool) -> Result<Option<Matrix>> {
-    as_said_at(found, is_said, |matrix| matrix.offset)
+/// [`ErrorKind::MissingTensor`] and, at its offset, [`ErrorKind::UnsupportedSetting`].
+pub(crate) fn check_presence(found: Option<Matrix>, is_expected: bool) -> Result<Option<Matrix>> {
+    check_presence_at(found, is_expected, |matrix| matrix.offset)
 }
 
-/// The same of a tensor that is known otherwise, and lies at an `offset`.
-pub(crate) fn as_said_at<T>(
+/// As [`check_presence`], for any description of a tensor that has an `offset`.
+pub(crate) fn check_presence_at<T>(
     found: Option<T>,
-    is_said: bool,
+    is_expected: bool,
     offset: impl FnOnce(&T) -> u64,
 ) -> Result<Option<T>> {
-    match (found, is_said) {
+    match (found, is_expected) {
         (None, true) => Err(Error::without_offset(ErrorKind::MissingTensor)),
         (Some(tensor), false) => Err(Error::new(offset(&tensor), ErrorKind::UnsupportedSetting)),
         (found, _) => Ok(found),
@@ -208,15 +207,15 @@ pub(crate) fn as_said_at<T>(
 
 /// A source of tensors.
 pub trait Weights {
-    /// Where the tensor called `name` lies; `None` if there is no such tensor.
+    /// Locates the tensor called `name`; `None` if there is no such tensor.
     ///
     /// # Errors
     ///
-    /// If the tensor is there but cannot be used, or reading the index failed.
+    /// If the tensor exists but cannot be used, or reading the index failed.
     fn matrix(&self, name: &str) -> Result<Option<Matrix>>;
 
-    /// The header of the tensor called `name`, without the name, of sources that know it: for
-    /// tensors that are no matrices.
+    /// The header of the tensor called `name`, without the name, from sources that have it: for
+    /// tensors that are not matrices.
     fn header(&self, name: &str) -> Option<TensorHeader<'static>> {
         let _ = name;
         None
@@ -230,17 +229,16 @@ pub trait Weights {
     /// and too short, [`ErrorKind::ReadFailed`].
     fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]>;
 
-    /// Whether [`bytes`](Self::bytes) borrows, so that no tile is needed.
+    /// Returns true if [`bytes`](Self::bytes) borrows, so that no tile is needed.
     fn borrows(&self) -> bool;
 
-    /// Dequantises the elements of the matrix that is [`Encoding::Values`] of `number`, from
-    /// element `first` on in row-major order, as many as `out` holds: for quantisations whose rows
-    /// do not lie together.
+    /// Dequantises `out.len()` elements of the matrix with [`Encoding::Values`] of `number`, from
+    /// element `first` on in row-major order: for quantisations whose rows are not contiguous.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedDtype`] from sources that have none; otherwise what dequantising
-    /// answers.
+    /// [`ErrorKind::UnsupportedDtype`] from sources that have none; otherwise any error of
+    /// dequantisation.
     fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<()> {
         let _ = (number, first, out);
         Err(Error::without_offset(ErrorKind::UnsupportedDtype))
@@ -269,7 +267,7 @@ impl<W: Weights + ?Sized> Weights for &W {
     }
 }
 
-/// Weights in a file that lies in memory: read, mapped, or in flash.
+/// Weights in a file in memory: read, mapped, or in flash.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceWeights<'a, F> {
     file: &'a [u8],
@@ -277,8 +275,8 @@ pub struct SliceWeights<'a, F> {
 }
 
 impl<'a, 'h, F: Fn(&str) -> Option<TensorHeader<'h>>> SliceWeights<'a, F> {
-    /// Weights in `file`, whose tensors `find` knows by name; their offsets count from the start of
-    /// `file`.
+    /// Weights in `file`, whose tensors `find` returns by name; their offsets count from the start
+    /// of `file`.
     pub const fn new(file: &'a [u8], find: F) -> Self {
         Self { file, find }
     }
@@ -306,10 +304,10 @@ impl<'h, F: Fn(&str) -> Option<TensorHeader<'h>>> Weights for SliceWeights<'_, F
     }
 }
 
-/// Longest tensor name that is put together here, companions' suffixes included.
+/// The longest tensor name that can be assembled, companions' suffixes included.
 const MAX_NAME_BYTES: usize = 128;
 
-/// A tensor's name being put together; what does not fit is cut, so that it is not found.
+/// A buffer to assemble a tensor's name; a name that does not fit is cut, so that it is not found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Name(heapless::String<MAX_NAME_BYTES>);
 

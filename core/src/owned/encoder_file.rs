@@ -92,10 +92,10 @@ const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 
 impl<'a> Parts<'a> {
     fn read(bytes: &'a [u8], texts: &'a mut Vec<u8>) -> Read<'a, Self> {
-        let file = folder_file(bytes, texts).map_err(Fault::of)?;
+        let file = folder_file(bytes, texts).map_err(Fault::from_error)?;
         let source = TransformerSource::read(file, bytes)?;
         if source.compares() {
-            return Err(Fault::of(OTHER_MODEL));
+            return Err(Fault::from_error(OTHER_MODEL));
         }
         // What embeds alone: the rest is code that is not needed.
         let (texts, _) = source.tokenizer_of_texts()?;
@@ -140,10 +140,10 @@ impl<'a> EncoderFile<'a> {
     pub fn open(bytes: &'a [u8], room: &'a mut EncoderRoom) -> Read<'a, Self> {
         let EncoderRoom { texts, model: room } = room;
         let Parts { source, texts } = Parts::read(bytes, texts)?;
-        let tokenizer = texts.open(room.lend(texts.needs()).map_err(Fault::of)?);
-        let tokenizer = tokenizer.map_err(Fault::of)?;
-        let network =
-            TokenEncoder::from_spec(&source.weights(), &source.spec()).map_err(Fault::of)?;
+        let tokenizer = texts.open(room.lend(texts.needs()).map_err(Fault::from_error)?);
+        let tokenizer = tokenizer.map_err(Fault::from_error)?;
+        let network = TokenEncoder::from_spec(&source.weights(), &source.spec())
+            .map_err(Fault::from_error)?;
         Ok(Self { bytes, source, texts, tokenizer, network })
     }
 

@@ -57,9 +57,9 @@ impl<'f> TableFile<&'f [u8]> {
     /// [`ErrorKind::OtherModel`] for models of other kinds; [`ErrorKind::UnsupportedSetting`] for a
     /// setting that is not done here; what is wrong with the file.
     pub fn open(file: &'f [u8]) -> Read<'f, Self> {
-        let embd = Embd::parse(file, Mode::Lenient).map_err(Fault::of)?;
+        let embd = Embd::parse(file, Mode::Lenient).map_err(Fault::from_error)?;
         if !TableSource::is_in(&embd) {
-            return Err(Fault::of(Error::without_offset(ErrorKind::OtherModel)));
+            return Err(Fault::from_error(Error::without_offset(ErrorKind::OtherModel)));
         }
         let source = TableSource::read(embd)?;
         source.check_prompts()?;
@@ -129,15 +129,15 @@ impl WordIndex {
     fn new<'f>(source: &TableSource<'f>) -> Read<'f, Self> {
         let tokens = source.tokens();
         let TokenPlaces { offset, count, prefix } = tokens;
-        let room = |elements| filled(elements, 0).map_err(Fault::of);
+        let room = |elements| filled(elements, 0).map_err(Fault::from_error);
         let mut samples = room(Entries::samples_needed(count))?;
         let mut slots = room(HashVocabulary::<Entries<'_>>::slots_needed(count))?;
         let entries = Entries::sample(source.token_bytes(), offset, count, prefix, &mut samples);
-        let vocabulary = HashVocabulary::build(entries.map_err(Fault::of)?, &mut slots);
-        let vocabulary = vocabulary.map_err(Fault::of)?;
+        let vocabulary = HashVocabulary::build(entries.map_err(Fault::from_error)?, &mut slots);
+        let vocabulary = vocabulary.map_err(Fault::from_error)?;
         let (hash, special) = (vocabulary.index(), source.special(&vocabulary)?);
         let tokenizer = WordPiece::new(vocabulary, special, source.normalization());
-        let rules = tokenizer.map_err(Fault::of)?.with_vocabulary(());
+        let rules = tokenizer.map_err(Fault::from_error)?.with_vocabulary(());
         Ok(Self { tokens, samples, slots, hash, rules })
     }
 

@@ -111,7 +111,7 @@ impl<'f> TextFile<'f> {
     /// no such thing, and as [`Pipeline::from_parts`].
     pub fn pipeline(&self) -> FolderResult<Pipeline> {
         let fault = |fault: Fault<'_>| FolderFault::new(TOKENIZER, fault);
-        let parts = self.parts().map_err(|error| fault(Fault::of(error)))?;
+        let parts = self.parts().map_err(|error| fault(Fault::from_error(error)))?;
         let PipelineParts { settings, tokens, scores, merges } = parts;
         let opened = match self.model.is_table() {
             true => Pipeline::from_parts_alone(settings, &tokens, scores.as_deref(), &merges),

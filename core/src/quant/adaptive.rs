@@ -1,10 +1,10 @@
 //! AMB's adaptive precision: most blocks as scaled codes, the sensitive ones as IEEE halves.
 //!
-//! How sensitive a block is, is said by [`block_errors`]: the squared error that its codes make,
-//! weighted by the mean square of the activations that each column meets. That is the error which
-//! quantising the block adds to the layer's output, as far as columns are uncorrelated; a
-//! full-precision block makes next to none. All blocks of a tensor gain the same bits, so that for
-//! a budget of bits those with the largest errors are chosen, over all tensors together.
+//! [`block_errors`] measures how sensitive a block is: the squared error of its codes, weighted by
+//! each column's mean square activation. That is the error which quantising the block adds to the
+//! layer's output, as far as columns are uncorrelated; a full-precision block adds next to none.
+//! All blocks of a tensor gain the same number of bits from full precision, so that a budget of
+//! bits is spent on those with the largest errors, over all tensors together.
 
 use super::amb_block::{fit, quantize_block};
 use super::column_weights::ColumnWeights;
@@ -12,10 +12,10 @@ use super::float16::round_f16;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Arrangement, ScaledCodes};
 
-/// The weighted squared error of each block of `values` as codes, into `errors`, one a block.
+/// The weighted squared error of quantising each block of `values`, one per block, into `errors`.
 ///
-/// `weights` are those of the columns, as in [`amb_block::quantize`](super::amb_block::quantize).
-/// Blocks without room in `errors` are left out, as all are if the block size is 0.
+/// `weights` are per column, as in [`amb_block::quantize`](super::amb_block::quantize). Blocks
+/// beyond the end of `errors` are left out, as are all if the block size is 0.
 pub fn block_errors(codes: &ScaledCodes, values: &[f32], weights: &[f32], errors: &mut [f32]) {
     let size = usize::from(codes.block);
     if size == 0 {
@@ -27,13 +27,13 @@ pub fn block_errors(codes: &ScaledCodes, values: &[f32], weights: &[f32], errors
     }
 }
 
-/// Quantises a tensor of which the blocks that `is_full` says are kept as halves; the sum of the
+/// Quantises a tensor, keeping the blocks selected by `is_full` as halves; returns the sum of the
 /// weighted squared errors.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidArgument`] if `codes` are not adaptive, or `out` has not the length that
-/// [`ScaledCodes::data_bytes`] gives for so many full blocks.
+/// [`ErrorKind::InvalidArgument`] if `codes` are not adaptive, or `out` does not have the length
+/// that [`ScaledCodes::data_bytes`] gives for that many full blocks.
 pub fn quantize(
     codes: &ScaledCodes,
     values: &[f32],

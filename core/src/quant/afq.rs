@@ -10,7 +10,7 @@ use half::{bf16, f16};
 use super::block::{range, reciprocal, round_even};
 use crate::tensor::{Afq, Dtype};
 
-/// Dequantises elements from `first` on, as many as `out` holds; `None` if there are fewer.
+/// Dequantises `out.len()` elements from `first` on; `None` if there are fewer.
 pub(super) fn dequantize(afq: &Afq<'_>, first: usize, out: &mut [f32]) -> Option<()> {
     let group_size = usize::from(afq.group_size);
     let group_bytes = group_size * usize::from(afq.bits) / 8;
@@ -33,7 +33,7 @@ pub(super) fn dequantize(afq: &Afq<'_>, first: usize, out: &mut [f32]) -> Option
     Some(())
 }
 
-/// The code of an element: up to 8 bits, which may lie in two bytes.
+/// The code of an element: up to 8 bits, which may span two bytes.
 #[inline]
 fn code(codes: &[u8], element: usize, bits: u8) -> u8 {
     let bit = element * usize::from(bits);
@@ -45,11 +45,11 @@ fn code(codes: &[u8], element: usize, bits: u8) -> u8 {
 
 /// Quantises whole groups of `values`: fills `codes` with a stream of `bits` bits each, `scales`
 /// and `biases` with a float of `dtype` (F32, F16 or BF16) for each group. `None` if a parameter is
-/// not defined or a length does not fit.
+/// undefined or a length does not fit.
 ///
-/// As in MLX the extreme of larger magnitude is exact and zero is a code of its own where it can
-/// be; a group keeps these or the plain grid from minimum to maximum, whichever has the smaller
-/// squared error.
+/// As in MLX, the extreme of larger magnitude is exact, and zero has a code if possible; a group
+/// uses this grid or the plain one from minimum to maximum, whichever has the smaller squared
+/// error.
 pub fn quantize(
     values: &[f32],
     bits: u8,
@@ -118,7 +118,7 @@ fn fit_group(group: &[f32], bits: u8, dtype: Dtype) -> (f32, f32) {
     let step = (max - min) / steps;
     let round = |(scale, bias)| (rounded(scale, dtype), rounded(bias, dtype));
     let plain = round((step, min));
-    // The grid of MLX: from the edge of larger magnitude, with a step that hits zero.
+    // The grid of MLX: starts at the edge of larger magnitude, with a step that hits zero.
     let (edge, step) = if min.abs() > max.abs() { (min, step) } else { (max, -step) };
     let codes_to_zero = round_even(edge * reciprocal(step));
     let exact_zero = if codes_to_zero == 0.0 { (step, 0.0) } else { (edge / codes_to_zero, edge) };
@@ -138,7 +138,7 @@ fn rounded(value: f32, dtype: Dtype) -> f32 {
     }
 }
 
-/// Stores `value`, which is a number of `dtype`.
+/// Stores `value`, which is representable in `dtype`.
 fn store(value: f32, dtype: Dtype, out: &mut [u8]) {
     match dtype {
         Dtype::F16 => out.copy_from_slice(&f16::from_f32(value).to_le_bytes()),

@@ -1,11 +1,11 @@
 //! AMB's scaled codes: `x = code · scale`, 4, 5 or 8 bits, in any
 //! [arrangement](crate::tensor::Arrangement).
 //!
-//! The quantiser looks for the scale with the least squared error: of some scales around the one
-//! that the block's extreme value asks for, the best, then for its codes the scale that is best for
-//! them. Errors may be weighted, for example by the mean square of what the column is multiplied
-//! with. Scales may be negative, so that the lowest code, which has no counterpart, can stand for
-//! the largest magnitude.
+//! The quantiser searches for the scale with the least squared error: first the best of several
+//! scales around the one that the block's extreme value requires, then the best scale for its
+//! codes. Errors may be weighted, for example by the mean square of the column's activations.
+//! Scales may be negative, so that the lowest code, which has no counterpart, can represent the
+//! largest magnitude.
 
 pub use super::amb_codes::encode;
 use super::amb_codes::{lowest, nearest};
@@ -15,12 +15,12 @@ use super::float16::round_f16;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Arrangement, CodeBits, ScaleType, ScaledCodes};
 
-/// Scales that are tried besides the one that the extreme value asks for.
+/// The number of scales tried besides the one that the extreme value requires.
 const CANDIDATES: u8 = 20;
-/// From one of them to the next, in shares of the largest code.
+/// The step between them, relative to the largest code.
 const STEP: f32 = 0.02;
 
-/// A scale and what its codes are worth.
+/// A scale and its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fit {
@@ -37,8 +37,8 @@ fn round_scale(scale: f32, scales: ScaleType) -> f32 {
     }
 }
 
-/// The weighted squared error of `values` on a scale, and the sums from which the best scale for
-/// the same codes follows.
+/// The weighted squared error of `values` with a scale, and the sums that determine the best scale
+/// for the same codes.
 fn measure(values: &[f32], weights: ColumnWeights<'_>, scale: f32, lowest: f32) -> (f32, f32, f32) {
     let inverse = super::block::reciprocal(scale);
     let (mut error, mut product, mut square) = (0.0_f32, 0.0_f32, 0.0_f32);
@@ -62,7 +62,7 @@ pub fn fit(values: &[f32], weights: ColumnWeights<'_>, bits: CodeBits, scales: S
     let try_scale = |best: Fit, scale: f32| {
         let scale = round_scale(scale, scales);
         let (error, product, square) = measure(values, weights, scale, lowest);
-        // Not so for NaN and scales beyond the halves.
+        // False for NaN and for scales beyond halves.
         let better = if error < best.error { Fit { scale, error } } else { best };
         let refined = round_scale(product / square, scales);
         if refined.is_finite() && refined != scale {
@@ -79,8 +79,8 @@ pub fn fit(values: &[f32], weights: ColumnWeights<'_>, bits: CodeBits, scales: S
     }
     let mut best = try_scale(try_scale(zero, extreme / -lowest), extreme / (lowest - 1.0));
     for step in 1..=CANDIDATES {
-        // Somewhat larger scales too: the extreme may be worth clipping, or the others worth a
-        // coarser grid.
+        // Includes somewhat larger scales: clipping the extreme may pay, or a coarser grid for the
+        // others.
         let share = 1.0 + STEP * (f32::from(step) - f32::from(CANDIDATES) * 0.25);
         best = try_scale(best, extreme / (-lowest * share));
         best = try_scale(best, extreme / ((lowest - 1.0) * share));
@@ -88,19 +88,19 @@ pub fn fit(values: &[f32], weights: ColumnWeights<'_>, bits: CodeBits, scales: S
     best
 }
 
-/// The value of the code that is nearest to `value` under `scale`.
+/// The value of the code nearest to `value` with this scale.
 #[must_use]
 pub fn round_to(value: f32, scale: f32, bits: CodeBits) -> f32 {
     nearest(value * super::block::reciprocal(scale), lowest(bits)) * scale
 }
 
-/// Stores a whole tensor of blocks whose scales are known, one for each block; those of which
-/// `is_full` holds are kept as halves, as only adaptive codes can.
+/// Stores a whole tensor of blocks with known scales, one for each block; blocks for which
+/// `is_full` holds are kept as halves, which only adaptive codes support.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidArgument`] if the block size is 0, `scales` are not one a block, or `out`
-/// has not the length that [`ScaledCodes::data_bytes`] gives.
+/// [`ErrorKind::InvalidArgument`] if the block size is 0, the number of `scales` is not that of the
+/// blocks, or `out` does not have the length that [`ScaledCodes::data_bytes`] gives.
 pub fn store(
     codes: &ScaledCodes,
     values: &[f32],
@@ -147,7 +147,7 @@ pub fn store(
     Ok(())
 }
 
-/// Quantises one block: its scale, as it is stored, to the front of `scale`, its codes to `codes`;
+/// Quantises one block: writes its stored scale to the front of `scale` and its codes to `codes`;
 /// returns the fit.
 pub fn quantize_block(
     codes: &ScaledCodes,
@@ -173,15 +173,15 @@ fn store_scale(value: f32, scales: ScaleType, out: &mut [u8]) {
     }
 }
 
-/// Quantises a whole tensor of separate or interleaved blocks; the sum of the weighted squared
-/// errors.
+/// Quantises a whole tensor of separate or interleaved blocks; returns the sum of the weighted
+/// squared errors.
 ///
-/// `weights` are those of the columns, as [`ColumnWeights::new`] takes them.
+/// `weights` are per column, as [`ColumnWeights::new`] takes them.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] for adaptive codes (see [`adaptive`](super::adaptive)), or if
-/// `out` has not the length that [`ScaledCodes::data_bytes`] gives.
+/// `out` does not have the length that [`ScaledCodes::data_bytes`] gives.
 pub fn quantize(
     codes: &ScaledCodes,
     values: &[f32],

@@ -1,25 +1,25 @@
-//! AMB's codes of 4, 5 or 8 bits, from the lowest bit of their bytes on, to numbers and back.
+//! Conversion of AMB's codes of 4, 5 or 8 bits, stored from the lowest bit on, to numbers and back.
 
 use super::block::reciprocal;
 use crate::tensor::CodeBits;
 
-/// Codes that are decoded together, a multiple of eight, which are whole bytes.
+/// Codes that are decoded together, a multiple of eight, which fill whole bytes.
 const PIECE: usize = 64;
 
-/// Decodes codes from the first bit of `bytes` on, as many as `out` holds: `code · scale`.
+/// Decodes `out.len()` codes from the first bit of `bytes` on: `code · scale`.
 pub(super) fn decode(bits: CodeBits, bytes: &[u8], scale: f32, out: &mut [f32]) {
     pieces(bits, bytes, out, |code, sign| {
         f32::from((code ^ sign).wrapping_sub(sign).cast_signed()) * scale
     });
 }
 
-/// The reference of [`UnpackCodes`](super::amb_unpack::UnpackCodes).
+/// The reference implementation of [`UnpackCodes`](super::amb_unpack::UnpackCodes).
 pub fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
     pieces(bits, bytes, out, |code, sign| code ^ sign);
 }
 
-/// Bytes first, numbers of all of them then: both are loops that compilers make vectors of.
-/// `number` is given a code as it lies, and its bit that says the sign.
+/// Unpacks a block of codes, then converts it, so that both loops vectorise. `number` takes a code
+/// as stored, and its sign bit.
 #[inline(always)]
 fn pieces<T>(bits: CodeBits, bytes: &[u8], out: &mut [T], number: impl Fn(u8, u8) -> T) {
     match bits {
@@ -66,7 +66,7 @@ fn fives(bytes: &[u8], codes: &mut [u8; PIECE]) {
     for (group, codes) in groups.iter().zip(eights.by_ref()) {
         *codes = eight_of_five(*group);
     }
-    // Of the last eight there may be only the bytes that some codes need.
+    // The last eight codes may have only the bytes that some of them need.
     if let Some(codes) = eights.next() {
         let mut group = [0; 5];
         group.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
@@ -84,7 +84,7 @@ const fn eight_of_five([a, b, c, d, e]: [u8; 5]) -> [u8; 8] {
     fives.to_le_bytes()
 }
 
-/// The largest code's magnitude on the side that has one more.
+/// The magnitude of the lowest code, on the side that has one more.
 pub(super) const fn lowest(bits: CodeBits) -> f32 {
     match bits {
         CodeBits::Four => 8.0,
@@ -96,12 +96,12 @@ pub(super) const fn lowest(bits: CodeBits) -> f32 {
 /// The nearest code to `x`: ties to even; NaN is 0.
 #[inline]
 pub(super) fn nearest(x: f32, lowest: f32) -> f32 {
-    // Adding and taking away 1.5 · 2²³ leaves no room for fractions.
+    // Adding and subtracting 1.5 · 2²³ rounds to an integer.
     const WHOLE: f32 = 12_582_912.0;
     (x.clamp(-lowest, lowest - 1.0) + WHOLE) - WHOLE
 }
 
-/// Writes the codes of `values` on a scale to the front of `out`, and zeros behind them.
+/// Writes the codes of `values` with a scale to the front of `out`, followed by zeros.
 pub fn encode(values: &[f32], scale: f32, bits: CodeBits, out: &mut [u8]) {
     let (inverse, lowest) = (reciprocal(scale), lowest(bits));
     let width = bits.bits();
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// The code at `index`, bit by bit.
+    /// The code at `index`, read bit by bit.
     fn code(width: usize, bytes: &[u8], index: usize) -> f32 {
         let bit = |at: usize| f32::from(bytes[at / 8] >> (at % 8) & 1);
         let low: f32 = (0..width - 1).map(|b| bit(index * width + b) * (1 << b) as f32).sum();

@@ -1,7 +1,7 @@
-//! AMB's scaled codes read, from bytes in memory or behind any [`Bytes`].
+//! Reads AMB's scaled codes, from bytes in memory or any other [`Bytes`].
 //!
-//! Any range of elements can be asked for: blocks run over the flattened tensor, so that a row may
-//! begin inside one.
+//! Any range of elements can be read: blocks run over the flattened tensor, so that a row may begin
+//! inside one.
 
 use core::ops::Range;
 
@@ -10,10 +10,10 @@ use super::float16::f16_to_f32;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Arrangement, CodeBits, ScaleType, ScaledCodes};
 
-/// A tensor of scaled codes: how it is stored and how large it is.
+/// A tensor of scaled codes: its storage and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tensor {
-    /// How it is stored.
+    /// Its storage.
     pub codes: ScaledCodes,
     /// The number of elements.
     pub elements: u64,
@@ -21,16 +21,16 @@ pub struct Tensor {
     pub bytes: u64,
 }
 
-/// Where the data lies: in memory, or where it can be read in pieces.
+/// Access to the data: in memory, or read in pieces.
 pub trait Bytes {
     /// The `length` bytes at `offset` from the start of the data; at most [`most`](Self::most).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OutOfBounds`] beyond the end, or what reading fails with.
+    /// [`ErrorKind::OutOfBounds`] beyond the end, or any error of reading.
     fn bytes(&mut self, offset: u64, length: usize) -> Result<&[u8]>;
 
-    /// How many bytes can be had at once, at least 8.
+    /// The largest number of bytes per call, at least 8.
     fn most(&self) -> usize;
 }
 
@@ -47,13 +47,13 @@ impl Bytes for &[u8] {
     }
 }
 
-/// Dequantises the elements from `first` on, as many as `out` holds.
+/// Dequantises `out.len()` elements from `first` on.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] if there are fewer elements; [`ErrorKind::SizeMismatch`] if the
-/// tensor's size cannot be that of its elements; [`ErrorKind::BadScale`] for a scale that is not
-/// finite; what `data` returns.
+/// tensor's size does not match its elements; [`ErrorKind::BadScale`] for a scale that is not
+/// finite; any error from `data`.
 pub fn dequantize(
     tensor: &Tensor,
     first: u64,
@@ -75,29 +75,29 @@ pub fn dequantize(
     })
 }
 
-/// A block, or what is wanted of it.
+/// A block, or the requested part of it.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    /// Where its codes or halves begin.
+    /// The offset of its codes or halves.
     pub(super) place: u64,
-    /// Where its scale lies; halves have none.
+    /// The offset of its scale; halves have none.
     pub(super) scale: Option<u64>,
-    /// How many of its elements lie before those that are wanted.
+    /// The number of its elements before the requested ones.
     pub(super) skipped: u64,
-    /// Those that are wanted, among all that are wanted.
+    /// The range of its elements among all requested ones.
     pub(super) range: Range<usize>,
 }
 
-/// Blocks one after the other that are all codes, or all halves.
+/// Consecutive blocks that are all codes, or all halves.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
-    /// All that is wanted of them, as if it were one block.
+    /// All requested elements, as if they were in one block.
     pub(super) whole: Piece,
     /// Elements of a block.
     size: u64,
-    /// From a block to the next.
+    /// Bytes from one block to the next.
     step: u64,
-    /// From a scale to the next.
+    /// Bytes from one scale to the next.
     pub(super) scale_step: u64,
 }
 
@@ -122,19 +122,18 @@ impl Run {
         })
     }
 
-    /// As [`pieces`](Self::pieces), but all in one if nothing lies between the `code_bytes` of
-    /// blocks.
+    /// As [`pieces`](Self::pieces), but all in one if blocks have `code_bytes` and are contiguous.
     pub(super) fn adjoining(&self, code_bytes: Option<u64>) -> impl Iterator<Item = Piece> + use<> {
         let size = if code_bytes == Some(self.step) { u64::MAX } else { self.size };
         Self { size, ..self.clone() }.pieces()
     }
 }
 
-/// Calls `each` for the runs of blocks that `count` elements from `first` on lie in.
+/// Calls `each` for the runs of blocks that contain `count` elements from `first` on.
 ///
 /// # Errors
 ///
-/// Those of [`dequantize`] but for bad scales, and of `each`.
+/// As [`dequantize`] except for bad scales; any error from `each`.
 pub(super) fn each_run<B: Bytes>(
     tensor: &Tensor,
     (first, count): (u64, usize),
@@ -196,7 +195,7 @@ fn alike(data: &mut impl Bytes, block: u64, most: u64) -> Result<(bool, u64)> {
     Ok((full.unwrap_or(false), count.min(most)))
 }
 
-/// How many of the first `blocks` bits of the mask are 1.
+/// The number of ones in the first `blocks` bits of the mask.
 fn count_ones(data: &mut impl Bytes, blocks: u64) -> Result<u64> {
     let most = data.most() as u64;
     let (mut at, end, mut ones) = (0, blocks / 8, 0_u64);
@@ -218,7 +217,7 @@ fn count_ones(data: &mut impl Bytes, blocks: u64) -> Result<u64> {
 /// Scales that are read at a time.
 const SCALES: usize = 32;
 
-/// Calls `each` for `count` scales, the first at `offset`, each `step` bytes from the one before.
+/// Calls `each` for `count` scales from `offset` on, `step` bytes apart.
 pub(super) fn each_scale(
     data: &mut impl Bytes,
     scales: ScaleType,
@@ -233,7 +232,7 @@ pub(super) fn each_scale(
         let bytes = data.bytes(at, wanted * size)?;
         let mut values = [0.0; SCALES];
         to_f32(scales, bytes, &mut values);
-        // All at once: hardly any is bad. What is behind the last is 0.
+        // All at once: bad scales are rare. Values after the last are 0.
         if !values.iter().all(|scale| scale.is_finite()) {
             let index = values.iter().position(|scale| !scale.is_finite()).unwrap_or(0);
             let place = at.saturating_add((index * size) as u64);
@@ -255,7 +254,7 @@ fn read_scale(data: &mut impl Bytes, offset: u64, scales: ScaleType) -> Result<f
     if scale.is_finite() { Ok(scale) } else { Err(Error::new(offset, ErrorKind::BadScale)) }
 }
 
-/// Scales that adjoin, as many as there are and `out` holds.
+/// Converts contiguous scales, as many as there are and `out` has room for.
 #[inline(always)]
 fn to_f32(scales: ScaleType, bytes: &[u8], out: &mut [f32]) {
     match scales {
@@ -270,7 +269,7 @@ fn to_f32(scales: ScaleType, bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-/// Reads halves from the `skipped`-th on of those that begin at `offset`.
+/// Reads halves from the `skipped`-th on, counted from `offset`.
 pub(super) fn read_halves(
     data: &mut impl Bytes,
     offset: u64,
@@ -291,7 +290,7 @@ pub(super) fn read_halves(
     Ok(())
 }
 
-/// Reads codes from the `skipped`-th on of those that begin at `offset`.
+/// Reads codes from the `skipped`-th on, counted from `offset`.
 fn read_codes(
     data: &mut impl Bytes,
     offset: u64,
@@ -301,8 +300,7 @@ fn read_codes(
 ) -> Result<()> {
     let overflow = Error::new(offset, ErrorKind::SizeOverflow);
     let width = usize::from(bits.bits());
-    // Codes come together in eights, which are whole bytes; before the first eight some may have to
-    // be passed over.
+    // Eight codes fill whole bytes; before the first eight, some codes may have to be skipped.
     let pass = usize::try_from(skipped % 8).unwrap_or(0);
     let start = (skipped / 8).checked_mul(width as u64);
     let mut at = start.and_then(|start| offset.checked_add(start));
@@ -323,8 +321,8 @@ fn read_codes(
     each_part(data, place, bits, body, |bytes, values| decode(bits, bytes, scale, values))
 }
 
-/// Calls `with` for the codes that can be had at once, and as many of `out`, from a code on that
-/// begins a byte.
+/// Calls `with` for as many codes as fit one read, and the matching part of `out`, from a code on
+/// that begins a byte.
 pub(super) fn each_part<T>(
     data: &mut impl Bytes,
     offset: u64,
@@ -337,7 +335,7 @@ pub(super) fn each_part<T>(
     let mut at = Some(offset);
     for out in out.chunks_mut(eights.saturating_mul(8).max(8)) {
         let place = at.ok_or(Error::new(offset, ErrorKind::SizeOverflow))?;
-        // Of the last eight there may be only the bytes that its codes need.
+        // The last eight codes may have only the bytes that they need.
         let length = (out.len() / 8 * width) + (out.len() % 8 * width).div_ceil(8);
         with(data.bytes(place, length)?, out);
         at = place.checked_add(length as u64);

@@ -1,8 +1,8 @@
-//! Rows of AMB's scaled codes as codes without sign, and a scale and a minimum for each group: what
-//! products with quantised activations take, see [`groups`](super::groups).
+//! Unpacks rows of AMB's scaled codes to unsigned codes, and a scale and a minimum for each group,
+//! as products with quantised activations take them, see [`groups`](super::groups).
 //!
-//! Blocks in full precision become codes of 7 bits, a scale for each group: eight times as fine as
-//! codes of 4 bits beside them, and no wider than what every product is fastest with.
+//! Full-precision blocks become 7-bit codes with a scale for each group: eight times as fine as the
+//! 4-bit codes next to them, and narrow enough for the fastest products.
 
 pub use super::amb_codes::unpack;
 use super::amb_codes::{lowest, nearest};
@@ -15,11 +15,11 @@ use crate::tensor::{CodeBits, ScaledCodes};
 /// Columns of a group.
 pub const GROUP_COLS: usize = 32;
 
-/// From the lowest bit of bytes on to codes without sign, as many as there is room for: to each
-/// code its type's magnitude is added, 8 to those of 4 bits.
+/// Unpacks `out.len()` codes, stored from the lowest bit on, to unsigned codes: the magnitude of
+/// the lowest code is added to each, 8 for 4 bits.
 pub type UnpackCodes = fn(CodeBits, &[u8], &mut [u8]);
 
-/// The offset of the codes that halves become.
+/// The offset added to the codes of halves.
 const HALVES_OFFSET: f32 = 64.0;
 
 /// Returns true if rows of `cols` elements can be unpacked: each block is a whole number of groups,
@@ -35,8 +35,8 @@ pub const fn has_groups(codes: &ScaledCodes, cols: usize) -> bool {
 ///
 /// # Errors
 ///
-/// Those of [`amb_block::dequantize`](super::amb_block::dequantize); [`ErrorKind::InvalidArgument`]
-/// if the rows do not [have groups](has_groups), or `out` has less room for factors than for codes.
+/// As [`amb_block::dequantize`](super::amb_block::dequantize); [`ErrorKind::InvalidArgument`] if
+/// the rows do not [have groups](has_groups), or `out` has room for fewer factors than codes.
 pub fn unpack_rows(
     tensor: &Tensor,
     (first, cols): (u64, usize),
@@ -79,17 +79,17 @@ pub fn unpack_rows(
 struct Factors<'a> {
     scales: &'a mut [f32],
     minima: &'a mut [f32],
-    /// From a group to the next of the same row.
+    /// Elements from one group to the next of the same row.
     stride: usize,
-    /// Where groups end.
+    /// The end of the groups.
     end: usize,
     row: usize,
-    /// Where the next group's are.
+    /// The index of the next group.
     lane: usize,
 }
 
 impl Factors<'_> {
-    /// Those of the next group, whose codes have `offset` added.
+    /// Writes the factors of the next group, whose codes have `offset` added.
     fn put(&mut self, scale: f32, offset: f32) {
         if let (Some(s), Some(m)) = (self.scales.get_mut(self.lane), self.minima.get_mut(self.lane))
         {
@@ -103,7 +103,7 @@ impl Factors<'_> {
     }
 }
 
-/// Makes codes of a block of halves.
+/// Quantises a block of halves.
 fn round_halves(
     data: &mut impl Bytes,
     mut place: u64,
@@ -119,7 +119,7 @@ fn round_halves(
     Ok(())
 }
 
-/// Rounds values to codes of 7 bits on the scale of the largest; returns that.
+/// Rounds values to 7-bit codes scaled to the largest; returns the scale.
 fn round(values: &[f32; GROUP_COLS], codes: &mut [u8; GROUP_COLS]) -> f32 {
     let most = values.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
     let scale = most / (HALVES_OFFSET - 1.0);

@@ -1,7 +1,6 @@
-//! From a range of elements to the blocks that hold them, and back.
+//! Maps ranges of elements to the blocks that contain them.
 
-/// Converts the elements from `first` on, each of `N` bytes, as many as `out` holds; `None` if
-/// there are fewer.
+/// Converts `out.len()` elements of `N` bytes each from `first` on; `None` if there are fewer.
 #[inline]
 pub(super) fn elements<const N: usize>(
     data: &[u8],
@@ -16,9 +15,8 @@ pub(super) fn elements<const N: usize>(
     Some(())
 }
 
-/// Dequantises the elements from `first` on, in blocks of `E` elements and `B` bytes, as many as
-/// `out` holds; `None` if there are fewer. Blocks that are wanted whole are written where they
-/// belong.
+/// Dequantises `out.len()` elements from `first` on, in blocks of `E` elements and `B` bytes;
+/// `None` if there are fewer. Complete blocks are written in place.
 #[inline]
 pub(super) fn blocks<const E: usize, const B: usize>(
     data: &[u8],
@@ -53,11 +51,11 @@ pub(super) fn blocks<const E: usize, const B: usize>(
     Some(())
 }
 
-/// The nearest integer, the even one of two; `libm`'s is a call where crates are not optimised as
-/// one.
+/// Rounds to the nearest integer, ties to even; `libm`'s function is a call unless crates are
+/// optimised together.
 #[inline]
 pub(super) fn round_even(x: f32) -> f32 {
-    // There are no fractions beyond: the sum has none either.
+    // Larger numbers have no fractions, nor does the sum.
     const WHOLE: f32 = 8_388_608.0;
     if x.abs() < WHOLE {
         let whole = WHOLE.copysign(x);
@@ -92,13 +90,13 @@ pub(super) fn range(values: &[f32]) -> (f32, f32) {
         .fold((f32::INFINITY, f32::NEG_INFINITY), |(min, max), &x| (min.min(x), max.max(x)))
 }
 
-/// `1 / x`, or 0 where that is no finite number.
+/// `1 / x`, or 0 if that is not finite.
 pub(super) fn reciprocal(x: f32) -> f32 {
     let inverse = 1.0 / x;
     if inverse.is_finite() { inverse } else { 0.0 }
 }
 
-/// `x` as an integer between `low` and `high`, NaN as 0.
+/// `x` as an integer between `low` and `high`; NaN becomes 0.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped, and kept as its bits
 pub(super) fn code(x: f32, low: f32, high: f32) -> u8 {
     (x.clamp(low, high) as i32) as u8

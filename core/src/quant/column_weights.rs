@@ -1,6 +1,6 @@
-//! How much an error in each column costs, laid along the elements of a block.
+//! The cost of an error in each column, applied to the elements of a block.
 
-/// The weights of a block's elements: those of the columns they lie in.
+/// The weights of a block's elements: those of their columns.
 ///
 /// Blocks run on from row to row, so that one may begin in the middle of a row and be longer than
 /// it.
@@ -12,11 +12,11 @@ pub struct ColumnWeights<'a> {
 }
 
 impl<'a> ColumnWeights<'a> {
-    /// All elements alike.
+    /// Equal weights.
     pub const ALIKE: Self = Self { columns: &[], first: 0 };
 
-    /// For elements from the tensor's `first` on: element `i` is weighted by `columns[i %
-    /// columns.len()]`, all alike if there are no columns.
+    /// The weights of elements from the tensor's `first` on: element `i` is weighted by `columns[i
+    /// % columns.len()]`, or all are equal if there are no columns.
     #[must_use]
     pub const fn new(columns: &'a [f32], first: usize) -> Self {
         match first.checked_rem(columns.len()) {

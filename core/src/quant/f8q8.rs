@@ -6,7 +6,7 @@
 //! | 1 | 32 | `qs`, signed bytes |
 //!
 //! Blocks run over the flattened tensor, the last one padded with zeros. The scale is divided by
-//! 416, not by the type's largest value 448: the crate of the reference takes bits `0x7D` for the
+//! 416, not by the type's largest value 448: the reference's crate takes bits `0x7D` for the
 //! maximum.
 
 use super::block::{code, extreme, reciprocal, round_even};
@@ -57,8 +57,8 @@ fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
     best
 }
 
-/// Quantises `values`, padding the last block with zeros, and fills `out`; `None` if `out` has
-/// another length than 33 bytes for each 32 values begun.
+/// Quantises `values`, padding the last block with zeros, and fills `out`; `None` if `out` does not
+/// have 33 bytes for every 32 values or part of them.
 pub fn quantize(values: &[f32], out: &mut [u8]) -> Option<()> {
     if out.len() != values.len().div_ceil(BLOCK_ELEMENTS).checked_mul(BLOCK_BYTES)? {
         return None;

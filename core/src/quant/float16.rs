@@ -2,19 +2,20 @@
 
 use half::{bf16, f16};
 
-/// The f32 of an IEEE half, little-endian; what is no number becomes quiet.
+/// The f32 of a little-endian IEEE half; NaN becomes quiet.
 ///
-/// Without branches: the compiler makes vectors of loops over it.
+/// Without branches, so that loops over it vectorise.
 #[must_use]
 #[inline]
 pub fn f16_to_f32(bytes: [u8; 2]) -> f32 {
-    /// From the bias of halves to that of f32.
+    /// The difference between the exponent biases of halves and f32.
     const BIAS: u32 = (127 - 15) << 23;
     const INFINITY: u32 = 0x7c00 << 13;
     let half = u32::from(u16::from_le_bytes(bytes));
     let magnitude = (half & 0x7fff) << 13;
     let normal = magnitude + BIAS;
-    // Fraction · 2⁻²⁴, as what it adds to 2⁻¹⁴: no step has a subnormal f32, which would be slow.
+    // Computes Fraction · 2⁻²⁴ as a difference from 2⁻¹⁴: no step uses subnormal f32, which are
+    // slow.
     let least = f32::from_bits(BIAS + (1 << 23));
     let subnormal = (f32::from_bits(normal + (1 << 23)) - least).to_bits();
     let quiet = u32::from(magnitude > INFINITY) << 22;
@@ -36,7 +37,7 @@ pub fn bf16_to_f32(bytes: [u8; 2]) -> f32 {
     bf16::from_le_bytes(bytes).to_f32()
 }
 
-/// `value` rounded to an IEEE half: its bytes, and what they are worth.
+/// `value` rounded to an IEEE half: its bytes, and its value.
 pub(super) fn round_f16(value: f32) -> ([u8; 2], f32) {
     let half = f16::from_f32(value);
     (half.to_le_bytes(), half.to_f32())

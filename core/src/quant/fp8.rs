@@ -39,14 +39,14 @@ pub fn encode(value: f32) -> u8 {
         let steps = round_even(magnitude * 512.0) as u8;
         return sign | steps;
     }
-    // Rounding 20 mantissa bits away may carry into the exponent, which is what it should do.
+    // Rounding 20 mantissa bits away may carry into the exponent, which is correct.
     let bits = magnitude.to_bits();
     let rounded = bits + 0x7_FFFF + (bits >> 20 & 1);
     sign | ((rounded >> 20) - (120 << 3)) as u8
 }
 
-/// Quantises `values` under one scale, filling `out`, and returns that scale: `x = decode(byte) ·
-/// scale`.
+/// Quantises `values` with a common scale, filling `out`, and returns that scale: `x = decode(byte)
+/// · scale`.
 ///
 /// Returns `None` if the lengths differ.
 pub fn quantize(values: &[f32], out: &mut [u8]) -> Option<f32> {

@@ -1,18 +1,18 @@
 //! Rows of blocks as unsigned codes, and a scale and a minimum for each group: the operands of
 //! products with quantised activations.
 //!
-//! Every block layout of few bits is affine in its groups: `x = scale · code + minimum`. Signed
-//! codes get their offset added, and the minimum takes it off again.
+//! Every low-bit block layout is affine in its groups: `x = scale · code + minimum`. Signed codes
+//! get an offset added, and the minimum subtracts it again.
 
 use super::ggml::{self, layouts};
 use crate::tensor::Dtype;
 
-/// A constant, so that nothing of what was left out is linked.
+/// A constant, so that builds without these blocks do not link their code.
 const BUILT_IN: bool = cfg!(feature = "blocks-ggml");
 
-/// Makes f32 of codes: `(codes, offset, group, factors, out)` to `scale · (code − offset) +
-/// minimum`, a scale and a minimum for each `group` elements. Kernels have it for the instructions
-/// of a CPU.
+/// Converts codes to f32: `(codes, offset, group, factors, out)` to `scale · (code − offset) +
+/// minimum`, a scale and a minimum for each `group` elements. Kernels provide it with the CPU's
+/// instructions.
 pub type Affine<'a> = &'a dyn Fn(&[u8], u8, usize, &[(f32, f32)], &mut [f32]);
 
 macro_rules! functions {
@@ -20,7 +20,7 @@ macro_rules! functions {
         $dtype:ident $layout:ident
         $(groups($unpack:ident, $group:literal, $offset:expr))? $(=> $quantize:ident)?;
     )+) => {
-        /// How many elements share a scale; `None` for types that are not unpacked here.
+        /// The number of elements that share a scale; `None` for types that are not unpacked here.
         #[must_use]
         pub const fn group_elements(dtype: Dtype) -> Option<usize> {
             match dtype {
@@ -30,8 +30,8 @@ macro_rules! functions {
             }
         }
 
-        /// Dequantises whole blocks as [`dequantize`](super::dequantize) does, to the same bits, by
-        /// `affine`; false if `dtype` is not unpacked here.
+        /// Dequantises whole blocks with `affine`, bit-identical to
+        /// [`dequantize`](super::dequantize); false if `dtype` is not unpacked here.
         pub fn dequantize_blocks(
             dtype: Dtype,
             data: &[u8],
@@ -48,8 +48,8 @@ macro_rules! functions {
             true
         }
 
-        /// Unpacks rows of `cols` elements, as many as `data` has and `out` holds; false if `dtype`
-        /// is not unpacked here.
+        /// Unpacks rows of `cols` elements, as many as `data` has and `out` has room for; false if
+        /// `dtype` is not unpacked here.
         pub fn unpack_rows(
             dtype: Dtype,
             data: &[u8],
@@ -95,12 +95,12 @@ fn pieces<const B: usize, const E: usize, const G: usize>(
     }
 }
 
-/// Where unpacked rows go.
+/// The buffers for unpacked rows.
 #[derive(Debug)]
 pub struct Unpacked<'a> {
-    /// One byte an element, `[rows][cols]`.
+    /// One byte per element, `[rows][cols]`.
     pub codes: &'a mut [u8],
-    /// `[groups][stride]`, a lane a row.
+    /// `[groups][stride]`, a lane per row.
     pub scales: &'a mut [f32],
     /// `[groups][stride]`.
     pub minima: &'a mut [f32],
@@ -186,7 +186,7 @@ mod tests {
         for &dtype in Dtype::ALL {
             let Some(group) = group_elements(dtype) else { continue };
             let size = cols / dtype.block_elements() * dtype.block_bytes();
-            // Halves above 0x7bff are no numbers: no byte here is so large.
+            // Halves above 0x7bff are not finite: no byte here is that large.
             let mut data = [0; 3 * 1024];
             let data = &mut data[..rows * size];
             data.fill_with(|| noise() & 0x7b);

@@ -1,20 +1,20 @@
 //! HQQ, half-quadratic quantisation: `x = (q − zero) scale` for each group.
 //!
-//! Codes of 8, 4, 2 or 1 bits are packed in bytes, those of 3 bits ten to a 32-bit word, *between
-//! slabs of rows*: of the matrix described at [`Hqq`], whose rows are cut into as many slabs as a
-//! word has codes, word `(row, c)` holds element `(row, c)` of each slab, the first slab in the
+//! Codes of 8, 4, 2 or 1 bits are packed in bytes, those of 3 bits ten to a 32-bit word, *across
+//! slabs of rows*: the rows of the matrix described at [`Hqq`] are divided into as many slabs as a
+//! word has codes, and word `(row, c)` holds element `(row, c)` of each slab, the first slab in the
 //! most significant bits.
 //!
-//! Subtraction and product are rounded to the type of the scales, as the reference computes in that
-//! type.
+//! Subtraction and product are rounded to the type of the scales, since the reference computes in
+//! that type.
 //!
 //! Source: Badri and Shaji, "Half-Quadratic Quantization of Large Machine Learning Models", 2023.
 
 use super::block::{range, reciprocal, round_even};
 use crate::tensor::{Hqq, Shape};
 
-/// Dequantises elements of a weight of `shape` from `first` on, as many as `out` holds; `None` if
-/// there are fewer.
+/// Dequantises `out.len()` elements of a weight of `shape` from `first` on; `None` if there are
+/// fewer.
 pub(super) fn dequantize(
     hqq: &Hqq<'_>,
     shape: &Shape,
@@ -60,8 +60,8 @@ pub(super) fn dequantize(
     Some(())
 }
 
-/// The arrays that [`quantize`] fills, for a weight of `elements` elements in groups of `group_size` along
-/// axis 0.
+/// The arrays that [`quantize`] fills, for a weight of `elements` elements in groups of
+/// `group_size` along axis 0.
 #[derive(Debug)]
 pub struct Output<'o> {
     /// `group_size · bits / 8` rows of `elements / group_size` bytes.
@@ -72,12 +72,12 @@ pub struct Output<'o> {
     pub zeros: &'o mut [f32],
 }
 
-/// Half-quadratic steps of the solver; the reference takes as many.
+/// Half-quadratic steps of the solver, as in the reference.
 pub const STEPS: u32 = 10;
 
 /// Quantises to 8 or 4 bits along axis 0: group `c` is the elements `c`, `c + groups`, `c + 2
-/// groups` … of the flattened weight. Zeros are found by the paper's proximal solver, each group
-/// for itself. `None` if a length does not fit.
+/// groups` … of the flattened weight. Zeros are found by the paper's proximal solver, separately
+/// for each group. `None` if a length does not fit.
 pub fn quantize(values: &[f32], bits: u8, group_size: usize, out: &mut Output<'_>) -> Option<()> {
     let groups = values.len().checked_div(group_size)?;
     let pack = match bits {
@@ -127,11 +127,11 @@ impl Column<'_> {
         self.values.iter().skip(self.group).step_by(self.groups).copied()
     }
 
-    /// Scale and zero of the least squared error that the solver passes.
+    /// Scale and zero with the least squared error among the solver's steps.
     fn fit(&self, bits: u8) -> (f32, f32) {
         let (min, max) = self.iter().fold(range(&[]), |(min, max), x| (min.min(x), max.max(x)));
         let steps = f32::from(u8::MAX >> (8 - bits));
-        // The reference bounds the inverse by 20,000, which also covers groups of one value.
+        // The reference limits the inverse to 20,000, which also covers groups of one value.
         let inverse = (steps / (max - min)).min(2e4);
         let mut zero = -min * inverse;
         let mut best = zero;
@@ -155,8 +155,7 @@ impl Column<'_> {
         })
     }
 
-    /// The zero that fits the values less the part of their errors which the shrinkage leaves
-    /// (equations 3 to 5).
+    /// The zero that fits the values minus the shrunk part of their errors (equations 3 to 5).
     fn proximal_step(&self, inverse: f32, zero: f32, beta: f32, bits: u8) -> f32 {
         let (mut sum, mut count) = (0.0_f32, 0.0_f32);
         for x in self.iter() {
@@ -184,7 +183,7 @@ mod tests {
     use super::*;
     use crate::tensor::{Dtype, Floats};
 
-    /// The codes of one word, slab after slab.
+    /// The codes of one word, slab by slab.
     fn codes(bits: u8, word: &[u8], out: &mut [f32]) {
         let one = 1.0_f32.to_le_bytes();
         let float = |data| Floats { dtype: Dtype::F32, data };

@@ -1,12 +1,12 @@
 //! Weights in 8 bits: signed codes −127 … 127, a scale for each row and group of columns, and
-//! optionally one a column.
+//! optionally one per column.
 //!
 //! `weight[row][col] = code · scale[row][group] · column_scale[col]`
 //!
 //! | part | why |
 //! |---|---|
-//! | groups of columns | activations are quantised at run time to 7 bits, a scale for each token and group: an outlier costs its group its precision, not the whole row |
-//! | column scales | some columns of the activations are always large. Dividing them by a constant and multiplying the weights by it changes nothing in exact numbers, and evens out what has to be quantised (SmoothQuant, Xiao et al. 2022; AWQ, Lin et al. 2023) |
+//! | groups of columns | activations are quantised at run time to 7 bits, with a scale for each token and group: an outlier reduces the precision of its group, not of the whole row |
+//! | column scales | some columns of the activations are always large. Dividing them by a constant and multiplying the weights by it changes nothing in exact arithmetic, and evens out the values to be quantised (SmoothQuant, Xiao et al. 2022; AWQ, Lin et al. 2023) |
 //!
 //! The activations are measured by running the float model over some texts ([`add_squares`]).
 
@@ -15,8 +15,7 @@ use super::block::round_even;
 /// The widest group of columns.
 pub const MAX_GROUP_COLS: usize = 384;
 
-/// Into how many equal groups a row of `cols` elements should be divided: as few as keep them
-/// within [`MAX_GROUP_COLS`].
+/// The number of equal groups for a row of `cols` elements: the fewest within [`MAX_GROUP_COLS`].
 #[must_use]
 pub fn groups(cols: usize) -> usize {
     let least = cols.div_ceil(MAX_GROUP_COLS).max(1);
@@ -26,32 +25,31 @@ pub fn groups(cols: usize) -> usize {
 /// The largest code of a weight.
 const MAX_CODE: f32 = 127.0;
 
-/// How much codes that are added up together may be, as √Σ code²: see [`CodeRange::Narrow`].
+/// The limit on √Σ code² of codes that are accumulated together: see [`CodeRange::Narrow`].
 ///
-/// Of activations of all-MiniLM-L6-v2 √Σ (code − zero)² is 125 to 200 in 98 of a hundred groups of
-/// eight tokens, and the product of both has to be below 2¹⁵.
+/// For activations of all-MiniLM-L6-v2, √Σ (code − zero)² is 125 to 200 in 98 % of groups of eight
+/// tokens, and the product of both has to be below 2¹⁵.
 const MAX_ROOT: f32 = 165.0;
 
-/// Columns that lie in a vector of bytes, two of which share a sum of 16 bits.
+/// Columns of a vector of bytes, two of which share a 16-bit sum.
 const VECTOR: usize = 16;
 
-/// How much of the range of a byte codes take.
+/// The part of a byte's range that codes use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeRange {
     /// The largest code of a group is 127.
     Full,
-    /// As much as keeps products with activations within 16 bits, which costs up to a bit of
-    /// precision, less where the largest weight of a group stands out.
+    /// As large as keeps products with activations within 16 bits, which costs up to a bit of
+    /// precision, less if the largest weight of a group is an outlier.
     ///
-    /// CPUs without instructions for dot products of bytes multiply them by pairs, into sums of 16
-    /// bits for two of every 16 columns. Whether these fit is known beforehand of codes that are
-    /// together no larger than √Σ code² = 165 in any of these sums (Cauchy and Schwarz):
-    /// multiplying takes four fifths of the time then.
+    /// CPUs without instructions for dot products of bytes multiply them in pairs and accumulate
+    /// two of every 16 columns in 16 bits. These sums are known to fit if √Σ code² is at most 165
+    /// in each of them (Cauchy-Schwarz): products then take four fifths of the time.
     Narrow,
 }
 
 impl CodeRange {
-    /// The largest code of a group of these values: 127 at most, and of zeros.
+    /// The largest code for a group of these values: at most 127, also for zeros.
     #[must_use]
     pub fn limit(self, values: &[f32]) -> f32 {
         match self {
@@ -77,13 +75,13 @@ fn narrow_limit(values: &[f32]) -> f32 {
     }
     let sums = squares.as_chunks().0.iter().map(|[a, b]| a + b);
     let most = libm::sqrtf(sums.fold(0.0, f32::max));
-    // Also if it is not a number.
+    // Also if it is NaN.
     (MAX_ROOT / most).min(MAX_CODE)
 }
 
-/// Adds the squares of the elements of whole rows to the sums of their columns, one a column.
+/// Adds the squares of the elements of whole rows to the sums of their columns.
 ///
-/// A column's root mean square is then the root of its sum over the number of rows.
+/// A column's root mean square is the root of its sum divided by the number of rows.
 pub fn add_squares(sums: &mut [f64], rows: &[f32]) {
     for row in rows.chunks_exact(sums.len().max(1)) {
         for (sum, &value) in sums.iter_mut().zip(row) {
@@ -95,10 +93,10 @@ pub fn add_squares(sums: &mut [f64], rows: &[f32]) {
 /// Column scales from the activations' root mean squares and the weights' largest magnitudes, both
 /// by column.
 ///
-/// `migration` says how much of a column's size is moved into the weights, from 0 (nothing) to 1
+/// `migration` is the share of a column's size that is moved into the weights, from 0 (none) to 1
 /// (all): `scale = largest^(1 − migration) / rms^migration`, divided by the geometric mean of all.
-/// Write the result as `NAME.column_scale`. `rms` and `largest` are taken as at least 1e-6. All
-/// three slices are equally long.
+/// The result is stored as `NAME.column_scale`. `rms` and `largest` are taken as at least 1e-6. All
+/// slices have the same length.
 pub fn column_scales(rms: &[f32], largest: &[f32], migration: f32, scales: &mut [f32]) {
     let floor = |value: f32| if value > 1e-6 { value } else { 1e-6 };
     let mut sum = 0.0_f64;
@@ -117,8 +115,8 @@ pub fn column_scales(rms: &[f32], largest: &[f32], migration: f32, scales: &mut 
 /// Quantises one row of weights, which have been divided by their columns' scales, in
 /// `scales.len()` groups.
 ///
-/// A group's scale is its largest magnitude over its [limit](CodeRange::limit); a group of zeros
-/// has scale 1. Values must be finite; `codes` is as long as `row`.
+/// A group's scale is its largest magnitude divided by its [limit](CodeRange::limit); a group of
+/// zeros has scale 1. Values must be finite; `codes` is as long as `row`.
 pub fn quantize_row(row: &[f32], range: CodeRange, codes: &mut [i8], scales: &mut [f32]) {
     let Some(width) = row.len().checked_div(scales.len()).filter(|&width| width > 0) else {
         return;

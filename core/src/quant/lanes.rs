@@ -1,4 +1,4 @@
-//! The operations of dequantising, sixteen elements at a time.
+//! The operations of dequantisation, sixteen elements at a time.
 //!
 //! The layouts are written once over [`Lanes`]. With [`Scalar`] they are the reference; kernels
 //! have lanes in vector instructions, which compute the same bits: every operation on floats rounds
@@ -9,15 +9,15 @@ use super::float16::{bf16_to_f32, f16_to_f32};
 /// Elements that are computed together.
 pub const LANES: usize = 16;
 
-/// Sixteen codes on their way from a block's bits to numbers.
+/// Sixteen codes, extracted from the bits of a block.
 pub trait Codes: Copy {
-    /// Sixteen bytes as they lie in a block.
+    /// Sixteen bytes of a block.
     fn load(bytes: &[u8; LANES]) -> Self;
 
     /// Sixteen bytes in two little-endian words.
     fn words(words: [u64; 2]) -> Self;
 
-    /// `value` where the lane's bit of `bits` is set, the lowest for the first lane, else 0.
+    /// `value` in lanes whose bit in `bits` is set (the lowest for the first lane), else 0.
     fn spread(bits: u16, value: u8) -> Self;
 
     /// `code >> shift & mask`, for shifts below 8 and masks of at most `8 − shift` bits.
@@ -29,16 +29,16 @@ pub trait Codes: Copy {
     /// `self − offset`, a signed byte.
     fn less(self, offset: u8) -> Self;
 
-    /// The lanes of `self` and `other` in turn: first those of the lower eight, then those of the
-    /// upper eight.
+    /// The lanes of `self` and `other` alternating: first those of the lower eight, then those of
+    /// the upper eight.
     fn interleave(self, other: Self) -> [Self; 2];
 }
 
-/// From codes and factors to f32.
+/// Conversion of codes and factors to f32.
 pub trait Lanes {
     /// Sixteen codes.
     type Codes: Codes;
-    /// A number that all lanes have.
+    /// A number in all lanes.
     type Factor: Copy;
 
     /// The same number in all lanes.
@@ -56,7 +56,7 @@ pub trait Lanes {
     /// `scale · code`, codes being signed bytes.
     fn scaled(codes: Self::Codes, scale: Self::Factor, out: &mut [f32; LANES]);
 
-    /// As [`scaled`](Self::scaled), for factors of blocks that have blocks in them.
+    /// As [`scaled`](Self::scaled), for the factors of nested blocks.
     fn factors(codes: Self::Codes, scale: Self::Factor) -> Factors;
 
     /// `scale · code + minimum`, codes being signed bytes.
@@ -79,14 +79,13 @@ pub trait Lanes {
     );
 }
 
-/// Sixteen numbers, in one line of a cache: what is stored by one instruction is then loaded by
-/// others at once.
+/// Sixteen numbers, aligned to a cache line, so that loads can follow the store without a stall.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 #[non_exhaustive]
 pub struct Factors(pub [f32; LANES]);
 
-/// One element after the other.
+/// Scalar code, element by element.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar;
 

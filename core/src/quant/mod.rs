@@ -1,4 +1,4 @@
-//! Turning quantised weights into numbers and back.
+//! Quantisation of weights, and dequantisation.
 //!
 //! | I want to … | |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | quantise to int8 for `.weights` | [`int8`] |
 //! | quantise to one of UQFF's encodings | [`hqq`], [`fp8`], [`afq`], [`f8q8`], [`mxfp4`] |
 //!
-//! Dequantising is exact to the last bit of what the formats' own programs compute. Any range of
-//! elements can be asked for; nothing else is touched, and nothing is allocated.
+//! Dequantisation is bit-identical to the formats' reference programs. Any range of elements can be
+//! read; nothing else is touched, and nothing is allocated.
 //!
 //! | layout | elements | bytes | `x =` |
 //! |---|---|---|---|
@@ -24,9 +24,9 @@
 //! | [`amb_block`], [`adaptive`] | any | | `q scale`, or an IEEE half |
 //! | [`int8`] | a group | | `q scale[row][group] column_scale[col]` |
 //!
-//! The blocks of ggml are in `ggml`, the types of [`Dtype`] that are plain numbers in `number`:
-//! a row of functions for each. Each block layout is a file with its dequantiser, written over
-//! `lanes` of sixteen elements, and its quantiser if there is one.
+//! The blocks of ggml are in `ggml`, plain numeric [`Dtype`]s in `number`, with a row of functions
+//! for each. Each block layout is a file with its dequantiser, written over `lanes` of sixteen
+//! elements, and its quantiser if there is one.
 
 #![allow(
     clippy::arithmetic_side_effects,
@@ -53,13 +53,13 @@ mod ggml;
 pub(crate) mod groups;
 pub mod hqq;
 pub mod int8;
-// Only kernels of x86-64 use all of it.
+// Only the x86-64 kernels use all of it.
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
 pub(crate) mod lanes;
 pub mod mxfp4;
 mod number;
 mod view;
-// Only kernels of x86-64 use all of it.
+// Only the x86-64 kernels use all of it.
 #[cfg_attr(not(all(target_arch = "x86_64", not(miri))), allow(dead_code))]
 pub(crate) mod whole;
 
@@ -67,7 +67,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Dtype, DtypeKind, Encoding, Weight};
 pub use column_weights::ColumnWeights;
 
-/// Insides that only this project's tests and benchmarks use; they may change in any version.
+/// Internals that only this project's tests and benchmarks use; they may change in any version.
 #[cfg(feature = "unstable")]
 pub mod unstable {
     /// AMB's scaled codes as groups.
@@ -81,8 +81,8 @@ pub mod unstable {
 }
 use lanes::Scalar;
 
-/// Returns true if this build reads the values of `dtype`: types of kinds that cargo features left
-/// out can neither be run nor dequantised.
+/// Returns true if this build reads the values of `dtype`: types that Cargo features left out can
+/// be neither run nor dequantised.
 #[must_use]
 pub const fn supports(dtype: Dtype) -> bool {
     match dtype.kind() {
@@ -108,14 +108,14 @@ pub const fn has_quantizer(dtype: Dtype) -> bool {
 
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedDtype);
 
-/// Converts the elements from `first` on to f32, as many as `out` holds, of `data` stored as
-/// elements or blocks of `dtype`.
+/// Converts `out.len()` elements from `first` on to f32, of `data` stored as elements or blocks of
+/// `dtype`.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] if there are fewer elements than `first + out.len()`;
-/// [`ErrorKind::UnsupportedDtype`] for types that are no numbers by themselves (scaled codes, see
-/// [`dequantize_weight`]), those of which only name and size are known, and those that cargo
+/// [`ErrorKind::UnsupportedDtype`] for types whose data alone does not determine values (scaled
+/// codes, see [`dequantize_weight`]), those known only by name and size, and those that Cargo
 /// features left out.
 pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> Result<()> {
     match dtype.kind() {
@@ -131,8 +131,7 @@ pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> R
     }
 }
 
-/// Dequantises the elements of `weight` from `first` on, in row-major order, as many as `out`
-/// holds.
+/// Dequantises `out.len()` elements of `weight` from `first` on, in row-major order.
 ///
 /// # Errors
 ///
@@ -175,8 +174,8 @@ pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> 
 /// # Errors
 ///
 /// [`ErrorKind::UnsupportedDtype`] if there is no quantiser for `dtype`;
-/// [`ErrorKind::InvalidArgument`] if `values` are no whole number of blocks, or `out` has not
-/// exactly the length they take.
+/// [`ErrorKind::InvalidArgument`] if `values` are not a whole number of blocks, or `out` does not
+/// have exactly their size.
 pub fn quantize(dtype: Dtype, values: &[f32], out: &mut [u8]) -> Result<()> {
     if dtype.data_bytes(values.len() as u64) != Some(out.len() as u64) {
         return Err(Error::without_offset(ErrorKind::InvalidArgument));

@@ -1,16 +1,16 @@
 //! MXFP4: `x = e2m1(q) 2^(e − 127)`, a power of two for each 32 elements of a row.
 //!
-//! Codes and powers lie in arrays of their own: byte `i` of the codes holds element `2 i` in its
-//! low half and `2 i + 1` in its high half; byte `g` of the scales is `e` of the elements from `32
-//! g` on.
+//! Codes and powers are in separate arrays: byte `i` of the codes holds element `2 i` in its low
+//! half and `2 i + 1` in its high half; byte `g` of the scales is `e` of the elements from `32 g`
+//! on.
 //!
-//! Source: OCP Microscaling Formats 1.0, but as the reference has it `e = 0` is 0, not 2⁻¹²⁷, and
-//! `e = 255` infinity.
+//! Source: OCP Microscaling Formats 1.0, except that, as in the reference, `e = 0` is 0, not 2⁻¹²⁷,
+//! and `e = 255` is infinity.
 
 use super::block::extreme;
 use super::lanes::{Codes, Lanes};
 
-/// Elements under one scale.
+/// Elements that share a scale.
 pub const GROUP: usize = 32;
 
 /// The values of the sixteen codes (E2M1).
@@ -40,7 +40,7 @@ pub(super) fn dequantize_group<L: Lanes>(
     }
 }
 
-/// Dequantises elements from `first` on, as many as `out` holds; `None` if there are fewer.
+/// Dequantises `out.len()` elements from `first` on; `None` if there are fewer.
 pub fn dequantize(codes: &[u8], scales: &[u8], first: usize, out: &mut [f32]) -> Option<()> {
     let mut element = first;
     let mut rest = out;
@@ -59,10 +59,10 @@ pub fn dequantize(codes: &[u8], scales: &[u8], first: usize, out: &mut [f32]) ->
     Some(())
 }
 
-/// The code nearest to `x`; of two equally near the one of even mantissa.
+/// The code nearest to `x`; ties go to the even mantissa.
 fn nearest(x: f32) -> u8 {
     let magnitude = x.abs();
-    // Halfway points between the eight magnitudes; where the lower one is even a tie goes down.
+    // Midpoints between the eight magnitudes; a tie goes down if the lower one is even.
     let code = match magnitude {
         m if m <= 0.25 => 0,
         m if m < 0.75 => 1,
@@ -78,7 +78,7 @@ fn nearest(x: f32) -> u8 {
 }
 
 /// Quantises `values`, whole groups of 32, filling `codes` (half a byte each) and `scales` (a byte
-/// a group). Of the powers of two around the extreme value the one of least squared error is taken.
+/// per group), with the power of two around the extreme value that has the least squared error.
 /// `None` if a length does not fit.
 pub fn quantize(values: &[f32], codes: &mut [u8], scales: &mut [u8]) -> Option<()> {
     let (groups, []) = values.as_chunks::<GROUP>() else { return None };

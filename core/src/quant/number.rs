@@ -1,4 +1,4 @@
-//! Numbers of whole bytes, a row each: from their bytes to f32, and back where that is written.
+//! Numbers of whole bytes, one table row each: conversion to f32, and back if supported.
 
 use super::{block, float16};
 use crate::error::{Error, ErrorKind, Result};

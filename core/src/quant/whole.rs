@@ -1,12 +1,12 @@
-//! Whole blocks, with the lanes of some CPU.
+//! Dequantisation of whole blocks, with the lanes of some CPU.
 
 use super::ggml::{self, layouts};
 use super::lanes::{LANES, Lanes};
 use super::{f8q8, mxfp4};
 use crate::tensor::{Dtype, DtypeKind, Encoding};
 
-/// The number of elements that [`dequantize`] converts together: a block, or as many as there are
-/// lanes; `None` for encodings that it does not convert.
+/// The number of elements that [`dequantize`] converts together: a block, or the number of lanes;
+/// `None` for encodings that it does not convert.
 #[must_use]
 pub const fn step(encoding: &Encoding<'_>) -> Option<usize> {
     match encoding {
@@ -22,8 +22,8 @@ pub const fn step(encoding: &Encoding<'_>) -> Option<usize> {
     }
 }
 
-/// The part of `encoding` that begins with element `first`; `None` if `first` is no multiple of a
-/// [`step`], or beyond the end.
+/// The part of `encoding` from element `first` on; `None` if `first` is not a multiple of a
+/// [`step`], or is beyond the end.
 #[must_use]
 pub fn from<'a>(encoding: &Encoding<'a>, first: usize) -> Option<Encoding<'a>> {
     let step = step(encoding)?;
@@ -48,8 +48,8 @@ pub fn from<'a>(encoding: &Encoding<'a>, first: usize) -> Option<Encoding<'a>> {
     })
 }
 
-/// Dequantises whole steps from the first on, as many as there are and `out` holds, to the bits of
-/// [`dequantize_weight`](super::dequantize_weight); returns how many elements that are.
+/// Dequantises complete steps from the first on, as far as `out` has room, bit-identical to
+/// [`dequantize_weight`](super::dequantize_weight); returns the number of elements.
 ///
 /// Inlined with all it calls, so that it is compiled for the instructions that the caller has
 /// enabled.

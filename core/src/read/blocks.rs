@@ -1,28 +1,28 @@
-//! From pieces of data to whole rows or blocks of one tensor.
+//! Re-assembles whole rows or blocks of one tensor from pieces of data.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::TensorHeader;
 
-/// A whole block: some rows of a matrix, or one block of a quantised layout.
+/// A complete block: some rows of a matrix, or one block of a quantised layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block<'a> {
     /// The ordinal of the block in the tensor.
     pub index: u64,
-    /// Its bytes, as many as the blocks were declared to have.
+    /// Its bytes, of the declared block length.
     pub bytes: &'a [u8],
 }
 
 /// Re-assembles blocks of one size from [`Event::Data`](crate::event::Event::Data) pieces cut
 /// anywhere.
 ///
-/// Blocks that lie whole in a piece are handed on where they lie; one that is cut is put together
-/// in the lent `block`.
+/// A block that is contiguous in a piece is passed on without a copy; one that is cut is assembled
+/// in the caller's `block`.
 #[derive(Debug)]
 pub struct Blocks<'b> {
     block: &'b mut [u8],
     filled: usize,
-    /// The absolute offset of the next byte, and of the first behind the tensor.
+    /// The absolute offsets of the next byte and of the tensor's end.
     next: u64,
     end: u64,
     index: u64,
@@ -45,12 +45,12 @@ impl<'b> Blocks<'b> {
     }
 
     /// Takes a piece of the file at the absolute `offset` and calls `on_block` with every block it
-    /// completes. Parts of the piece that lie outside the tensor are passed over.
+    /// completes. Parts of the piece outside the tensor are skipped.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if bytes of the tensor were left out before this piece; what
-    /// `on_block` returns.
+    /// [`ErrorKind::InvalidArgument`] if bytes of the tensor were skipped before this piece; any
+    /// error from `on_block`.
     pub fn feed(
         &mut self,
         offset: u64,
@@ -104,7 +104,7 @@ impl<'b> Blocks<'b> {
         Ok(())
     }
 
-    /// Whether all blocks have been handed on.
+    /// Returns true if all blocks have been passed on.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.next == self.end
@@ -126,7 +126,7 @@ mod tests {
         TensorHeader { name: "w", dtype: Dtype::U8, shape, offset: 40, bytes: 12 }
     }
 
-    /// A file whose bytes say where they lie.
+    /// A file in which each byte's value is its offset.
     fn file() -> [u8; 60] {
         core::array::from_fn(|at| at as u8)
     }

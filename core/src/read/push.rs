@@ -5,9 +5,9 @@ use crate::event::{Decode, Event};
 
 /// Drives a decoder over chunks as they arrive.
 ///
-/// An item that a chunk's end cuts is kept in the lent `carry` until the rest arrives; everything
-/// else is decoded where it lies in the chunk. A carry of the format's `MAX_ITEM_BYTES` always
-/// suffices, a smaller one is refused only by files whose items are larger.
+/// An item that is cut by a chunk's end is kept in the caller's `carry` until the rest arrives;
+/// everything else is decoded in place. A carry of the format's `MAX_ITEM_BYTES` always suffices; a
+/// smaller one fails only on files with larger items.
 ///
 /// ```
 /// use nanoembed_core::event::{Event, Mode};
@@ -33,26 +33,26 @@ use crate::event::{Decode, Event};
 pub struct Push<'c, D> {
     decoder: D,
     carry: &'c mut [u8],
-    /// How many bytes of `carry` wait to be decoded.
+    /// Bytes of `carry` that wait to be decoded.
     carried: usize,
-    /// How many the decoder wants to see there at once.
+    /// Bytes that the decoder needs there at once.
     wanted: usize,
 }
 
 impl<'c, D: Decode> Push<'c, D> {
-    /// Decodes chunks by a `decoder` at the start of a file, keeping cut items in `carry`.
+    /// A source that passes chunks to `decoder`, which is at the start of a file, and keeps cut
+    /// items in `carry`.
     pub const fn new(decoder: D, carry: &'c mut [u8]) -> Self {
         Self { decoder, carry, carried: 0, wanted: 0 }
     }
 
-    /// Decodes the next chunk of the file, of any length. Events never include [`Event::NeedMore`],
-    /// and [`Event::End`] comes only from [`finish`](Self::finish), since only then the end is
-    /// known.
+    /// Decodes the next chunk of the file, of any length. Events never include [`Event::NeedMore`];
+    /// [`Event::End`] comes only from [`finish`](Self::finish), since the end is known only then.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the file, then always the same;
-    /// [`ErrorKind::BufferTooSmall`] if an item is larger than the carry; what `on_event` returns.
+    /// The first fault of the file, then always the same; [`ErrorKind::BufferTooSmall`] if an item
+    /// is larger than the carry; any error from `on_event`.
     pub fn feed(
         &mut self,
         chunk: &[u8],
@@ -107,12 +107,13 @@ impl<'c, D: Decode> Push<'c, D> {
         }
     }
 
-    /// The decoder, for what it knows beyond the events.
+    /// The decoder, for its state beyond the events.
     pub const fn decoder(&self) -> &D {
         &self.decoder
     }
 
-    /// Moves bytes from `rest` into the carry until it holds what is wanted; returns what is left.
+    /// Moves bytes from `rest` into the carry until it holds what the decoder needs; returns the
+    /// remainder.
     fn top_up<'a>(&mut self, rest: &'a [u8]) -> Result<&'a [u8]> {
         let missing = self.wanted.saturating_sub(self.carried).min(rest.len());
         let (taken, rest) = rest.split_at_checked(missing).unwrap_or((rest, &[]));

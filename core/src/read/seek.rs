@@ -1,4 +1,4 @@
-//! A source behind random access.
+//! A source with random access.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event};
@@ -8,13 +8,13 @@ pub trait ReadAt {
     /// The length of the storage in bytes.
     fn len(&self) -> u64;
 
-    /// Whether there are no bytes at all.
+    /// Returns true if the storage is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Reads bytes from `offset` on into `destination`, as many as are there now; returns how many,
-    /// 0 only at the end.
+    /// Reads up to `destination.len()` bytes from `offset` on; returns the number read, which is 0
+    /// only at the end.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ pub trait ReadAt {
     ///
     /// # Errors
     ///
-    /// As [`read_at`](Self::read_at); [`ErrorKind::SourceChanged`] if the storage ends before.
+    /// As [`read_at`](Self::read_at); [`ErrorKind::SourceChanged`] if the storage ends early.
     fn read_exact_at(&self, offset: u64, destination: &mut [u8]) -> Result<()> {
         let mut offset = offset;
         let mut rest = destination;
@@ -67,16 +67,16 @@ impl<T: ReadAt + ?Sized> ReadAt for &T {
     }
 }
 
-/// Drives a decoder over storage, through a lent buffer, reading only what is asked for.
+/// Drives a decoder over storage through the caller's buffer, reading only the needed parts.
 ///
-/// The buffer should hold the format's `MAX_ITEM_BYTES`; smaller ones are refused only by files
-/// whose items are larger.
+/// The buffer should hold the format's `MAX_ITEM_BYTES`; smaller buffers fail only on files with
+/// larger items.
 #[derive(Debug)]
 pub struct Seek<'b, S, D> {
     source: S,
     decoder: D,
     buffer: &'b mut [u8],
-    /// The part of `buffer` that has been read and not decoded; it lies at the decoder's offset.
+    /// The part of `buffer` that has been read and not decoded; it starts at the decoder's offset.
     start: usize,
     end: usize,
     bytes_read: u64,
@@ -84,12 +84,13 @@ pub struct Seek<'b, S, D> {
 }
 
 impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
-    /// Reads `source` by a `decoder` at its start, in pieces of up to `buffer.len()` bytes.
+    /// A source that reads `source` in pieces of up to `buffer.len()` bytes; `decoder` is at its
+    /// start.
     pub const fn new(source: S, decoder: D, buffer: &'b mut [u8]) -> Self {
         Self { source, decoder, buffer, start: 0, end: 0, bytes_read: 0, skips_data: false }
     }
 
-    /// Passes over tensor data without reading it: no [`Event::Data`] comes.
+    /// Skips tensor data without reading it: no [`Event::Data`] comes.
     #[must_use]
     pub const fn without_data(mut self) -> Self {
         self.skips_data = true;
@@ -101,9 +102,8 @@ impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the file, then always the same;
-    /// [`ErrorKind::BufferTooSmall`] if an item is larger than the buffer; what the source or
-    /// `on_event` returns.
+    /// The first fault of the file, then always the same; [`ErrorKind::BufferTooSmall`] if an item
+    /// is larger than the buffer; any error from the source or from `on_event`.
     pub fn next_event(&mut self, on_event: impl FnOnce(Event<'_>) -> Result<()>) -> Result<bool> {
         loop {
             if self.skips_data {
@@ -125,17 +125,17 @@ impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
         }
     }
 
-    /// How many bytes have been read from the source so far.
+    /// The number of bytes read from the source so far.
     pub const fn bytes_read(&self) -> u64 {
         self.bytes_read
     }
 
-    /// The decoder, for what it knows beyond the events.
+    /// The decoder, for its state beyond the events.
     pub const fn decoder(&self) -> &D {
         &self.decoder
     }
 
-    /// Reads on until the buffer holds `at_least` undecoded bytes, or the source's last one.
+    /// Reads on until the buffer holds `at_least` undecoded bytes or the source ends.
     fn refill(&mut self, at_least: usize) -> Result<()> {
         let offset = self.decoder.offset();
         let Self { source, buffer, start, end, bytes_read, .. } = self;
@@ -159,7 +159,7 @@ impl<'b, S: ReadAt, D: Decode> Seek<'b, S, D> {
     }
 }
 
-/// The buffer of a [`Seek`], whatever its source and its decoder are.
+/// The buffer of a [`Seek`], independent of its source and decoder types.
 struct Window<'w> {
     buffer: &'w mut [u8],
     start: &'w mut usize,
@@ -168,8 +168,8 @@ struct Window<'w> {
 }
 
 impl Window<'_> {
-    /// See [`Seek::refill`]; `offset` is that of the first undecoded byte. False at the end of the
-    /// source.
+    /// See [`Seek::refill`]; `offset` is that of the first undecoded byte. Returns false at the end
+    /// of the source.
     #[inline(never)] // there once for all sources
     fn refill(self, source: &dyn ReadAt, offset: u64, at_least: usize) -> Result<bool> {
         let Self { buffer, start, end, bytes_read } = self;

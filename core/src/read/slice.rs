@@ -1,4 +1,4 @@
-//! A source that is all in memory.
+//! A source that is entirely in memory.
 
 use crate::error::Result;
 use crate::event::{Decode, Event};
@@ -12,23 +12,23 @@ pub struct Slice<'a, D> {
 }
 
 impl<'a, D: Decode> Slice<'a, D> {
-    /// Reads `bytes`, the whole file, by a `decoder` at its start.
+    /// A source over `bytes`, the whole file; `decoder` is at its start.
     pub const fn new(decoder: D, bytes: &'a [u8]) -> Self {
         Self { decoder, rest: bytes, skips_data: false }
     }
 
-    /// Passes over tensor data unseen: no [`Event::Data`] comes.
+    /// Skips tensor data: no [`Event::Data`] comes.
     #[must_use]
     pub const fn without_data(mut self) -> Self {
         self.skips_data = true;
         self
     }
 
-    /// The next event, never [`Event::NeedMore`]; [`Event::End`] again and again at the end.
+    /// The next event, never [`Event::NeedMore`]; repeats [`Event::End`] at the end.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with the file, then always the same.
+    /// The first fault of the file, then always the same.
     pub fn next_event(&mut self) -> Result<Event<'a>> {
         loop {
             if self.skips_data {
@@ -44,7 +44,7 @@ impl<'a, D: Decode> Slice<'a, D> {
         }
     }
 
-    /// The decoder, for what it knows beyond the events.
+    /// The decoder, for its state beyond the events.
     pub const fn decoder(&self) -> &D {
         &self.decoder
     }

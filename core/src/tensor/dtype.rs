@@ -5,7 +5,7 @@
 
 use super::{Arrangement, ScaledCodes};
 
-/// What the values of a type are, and with it the part of the library that reads them.
+/// The family of a type, which determines the part of the library that reads its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DtypeKind {
@@ -18,14 +18,14 @@ pub enum DtypeKind {
     /// Integer codes under scales, as AMB stores them (feature `scaled-codes`).
     Scaled,
     /// Known by name and size only: files with such tensors are listed, checked and copied;
-    /// computing with them and dequantising them is refused.
+    /// computing with them and dequantising them is an error.
     Opaque,
 }
 
 /// Declares the types by their rows: description, variant, name, elements and bytes of a block,
 /// kind, and ggml's number where ggml has the type.
 ///
-/// Every column becomes a `match` of its own, so that a build links only the columns that it uses.
+/// Every column becomes its own `match`, so that a build links only the columns it uses.
 macro_rules! dtypes {
     ($(
         $(#[doc = $description:literal])+
@@ -35,8 +35,8 @@ macro_rules! dtypes {
         /// The type of a tensor's elements, all little-endian.
         ///
         /// Most types store one element after the other. Block types store a fixed number of
-        /// elements together, so that an element has no bytes of its own:
-        /// [`data_bytes`](Self::data_bytes) has the sizes.
+        /// elements together, so that a single element has no byte size;
+        /// [`data_bytes`](Self::data_bytes) gives the size of a tensor's data.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Dtype {
@@ -53,9 +53,9 @@ macro_rules! dtypes {
         }
 
         impl Dtype {
-            /// Every type but [`Scaled`](Self::Scaled), of which there are many.
+            /// Every type except the many variants of [`Scaled`](Self::Scaled).
             ///
-            /// New types are added at the end: the interface for C numbers types by their place.
+            /// New types are added at the end: the C interface numbers types by their index.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The name in machine-readable output and in options.
@@ -67,7 +67,7 @@ macro_rules! dtypes {
                 }
             }
 
-            /// A line for people, such as `ggml: 4 bits, a scale for 32 elements`.
+            /// A human-readable line, such as `ggml: 4 bits, a scale for 32 elements`.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self {
@@ -87,7 +87,7 @@ macro_rules! dtypes {
             }
 
             /// The size of a block in bytes, which for most types is that of one element; 0 for
-            /// scaled codes, whose blocks may lie in parts.
+            /// scaled codes, whose blocks may be split over several arrays.
             #[must_use]
             pub const fn block_bytes(self) -> usize {
                 match self {
@@ -96,7 +96,7 @@ macro_rules! dtypes {
                 }
             }
 
-            /// What the values are.
+            /// The family of the type.
             #[must_use]
             pub const fn kind(self) -> DtypeKind {
                 match self {
@@ -115,8 +115,8 @@ macro_rules! dtypes {
                 }
             }
 
-            /// The type with this number in ggml; `None` for a number that ggml has removed, or
-            /// that is not known here.
+            /// The type with this ggml number; `None` for a number that ggml has removed or that is
+            /// unknown.
             #[must_use]
             pub const fn from_ggml_number(number: u32) -> Option<Self> {
                 match number {
@@ -229,29 +229,26 @@ dtypes! {
 }
 
 impl Dtype {
-    /// The type of this name, as [`name`](Self::name) spells it; scaled codes are not found by
-    /// their names.
+    /// The type with this [`name`](Self::name); scaled codes are not found by name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|dtype| dtype.name() == name)
     }
 
-    /// The number by which the length of a row must be divisible: no block continues in the next
-    /// row.
+    /// The number by which the length of a row must be divisible, so that no block spans two rows.
     #[must_use]
     pub const fn row_multiple(self) -> u64 {
         if self.is_packed_across_rows() { 1 } else { self.block_elements() as u64 }
     }
 
-    /// True for the floats of fewer than eight bits, which are safetensors': their tensors fill
-    /// whole bytes, but a row may end inside a byte.
+    /// True for safetensors' floats of fewer than eight bits: their tensors fill whole bytes, but a
+    /// row may end inside a byte.
     #[must_use]
     pub const fn is_packed_across_rows(self) -> bool {
         matches!(self, Self::F4 | Self::F6E2M3 | Self::F6E3M2)
     }
 
-    /// The size of one element in bytes; `None` for block types, whose elements have no bytes of
-    /// their own.
+    /// The size of one element in bytes; `None` for block types.
     #[must_use]
     pub const fn element_bytes(self) -> Option<usize> {
         if self.is_block() { None } else { Some(self.block_bytes()) }
@@ -263,8 +260,9 @@ impl Dtype {
         self.block_elements() > 1 || matches!(self, Self::Scaled(_))
     }
 
-    /// The size in bytes of `elements` elements; `None` if they are no whole number of blocks, or
-    /// the size does not fit 64 bits, or it depends on the data, as that of adaptive codes does.
+    /// The size in bytes of `elements` elements; `None` if they are not a whole number of blocks,
+    /// if the size does not fit 64 bits, or if it depends on the data, as that of adaptive codes
+    /// does.
     #[must_use]
     pub fn data_bytes(self, elements: u64) -> Option<u64> {
         if let Self::Scaled(codes) = self {

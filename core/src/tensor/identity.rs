@@ -1,16 +1,16 @@
-//! Telling names apart in bounded memory: those that are read by their hashes.
+//! Detects duplicate names in bounded memory, by their hashes.
 //!
-//! Names that differ have different hashes unless somebody made them so, and then are refused as
-//! duplicates.
+//! Different names have different hashes unless somebody constructed a collision, which is rejected
+//! as a duplicate.
 
 use heapless::{Vec, VecView};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The hash of no name yet: the offset basis of 64-bit FNV-1a.
+/// The hash of the empty name: the offset basis of 64-bit FNV-1a.
 pub(crate) const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The hash of a name that goes on with `text`.
+/// Extends the hash of a name by `text`.
 pub(crate) fn extend(hash: u64, text: &str) -> u64 {
     text.bytes().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -20,7 +20,7 @@ pub(crate) fn hash(name: &str) -> u64 {
     extend(EMPTY, name)
 }
 
-/// Keeps a name's hash, refusing one that is there already.
+/// Keeps a name's hash; rejects one that is already there.
 ///
 /// # Errors
 ///
@@ -38,11 +38,11 @@ pub(crate) fn remember(
     names.push(hash).map_err(|_| Error::new(offset, full))
 }
 
-/// How many names [`check_in_file`] compares with all others at a time.
+/// The number of names that [`check_in_file`] compares with all others at a time.
 const AT_ONCE: usize = 64;
 
-/// The hashes of `count` names, which a file that is in memory has, and their places: `next` reads a
-/// name and its place where it is, and goes on to the next one.
+/// The hashes and offsets of the `count` names of a file in memory: `next` reads the name at the
+/// current position and advances to the next one.
 pub(crate) fn read_again<'f, At: Clone>(
     first: At,
     count: u64,
@@ -55,12 +55,12 @@ pub(crate) fn read_again<'f, At: Clone>(
     })
 }
 
-/// Refuses the first name of a file that stands in it before, where there was no memory to keep
-/// them while the file was read: `names` are [read again](read_again).
+/// Rejects the first repeated name of a file whose names could not be kept in memory while the file
+/// was read; `names` come from [`read_again`].
 ///
 /// # Errors
 ///
-/// At the name's place: [`ErrorKind::DuplicateName`].
+/// At the name's offset: [`ErrorKind::DuplicateName`].
 pub(crate) fn check_in_file(names: impl Iterator<Item = (u64, u64)> + Clone) -> Result<()> {
     let mut rest = names;
     let mut first: Option<u64> = None;
@@ -84,8 +84,8 @@ pub(crate) fn check_in_file(names: impl Iterator<Item = (u64, u64)> + Clone) -> 
     first.map_or(Ok(()), |place| Err(Error::new(place, ErrorKind::DuplicateName)))
 }
 
-/// Refuses names of which two are the same, before they are written: by their hashes where there is
-/// memory for these, else one by one in quadratic time.
+/// Rejects duplicates among names that are to be written: by their hashes if there is memory for
+/// these, else one by one in quadratic time.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@ pub(crate) fn check_unique<'a>(names: impl Iterator<Item = &'a str> + Clone) -> 
     check_distinct(names.map(hash))
 }
 
-/// The same for names that are numbers, or are known by them.
+/// As [`check_unique`], for names that are numbers or are identified by numbers.
 ///
 /// # Errors
 ///
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_first_name_of_a_file_that_stands_in_it_before_is_found_as_if_all_were_kept() {
-        // Names of a file, one a byte of it.
+        // The names of a file, one per byte.
         let check = |numbers: &[u64]| check_in_file(numbers.iter().copied().zip(0..));
         let kept = |numbers: &[u64]| {
             let first = (0..numbers.len()).find(|&at| numbers[..at].contains(&numbers[at]));

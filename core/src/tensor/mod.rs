@@ -1,4 +1,4 @@
-//! Tensors: what type and shape they have, and a view of their bytes.
+//! Tensors: their types, shapes and encodings, and views of their bytes.
 
 mod dtype;
 pub(crate) mod identity;

@@ -56,7 +56,7 @@ impl CodeBits {
     }
 }
 
-/// How scales and codes lie beside each other.
+/// How scales and codes are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Arrangement {
@@ -77,12 +77,12 @@ pub struct ScaledCodes {
     pub block: u16,
     /// The type of the scales.
     pub scales: ScaleType,
-    /// How scales and codes lie beside each other.
+    /// How scales and codes are arranged.
     pub arrangement: Arrangement,
 }
 
 impl ScaledCodes {
-    /// The name in machine-readable output, as in command-line options.
+    /// The name in machine-readable output and in command-line options.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match (self.arrangement, self.bits) {
@@ -96,13 +96,13 @@ impl ScaledCodes {
         }
     }
 
-    /// Elements of a block of a tensor of so many elements.
+    /// Elements of a block in a tensor of `elements` elements.
     #[must_use]
     pub const fn block_elements(&self, elements: u64) -> u64 {
         if self.block == 0 { elements } else { self.block as u64 }
     }
 
-    /// The number of blocks of a tensor.
+    /// The number of blocks in a tensor of `elements` elements.
     #[must_use]
     pub const fn blocks(&self, elements: u64) -> u64 {
         match self.block {
@@ -129,14 +129,14 @@ impl ScaledCodes {
         }
     }
 
-    /// Bytes of a block in full precision, as there are in an adaptive tensor.
+    /// Bytes of a full-precision block of an adaptive tensor.
     #[must_use]
     pub const fn full_block_bytes(&self) -> u64 {
         (self.block as u64).saturating_mul(2)
     }
 
-    /// Bytes of a tensor with so many blocks in full precision (none unless adaptive); `None` if
-    /// they do not fit 64 bits or there are not as many blocks.
+    /// Bytes of a tensor with `full_blocks` blocks in full precision (0 unless adaptive); `None` if
+    /// they do not fit 64 bits or the tensor has fewer blocks.
     #[must_use]
     pub fn data_bytes(&self, elements: u64, full_blocks: u64) -> Option<u64> {
         let coded = self.blocks(elements).checked_sub(full_blocks)?;
@@ -147,8 +147,8 @@ impl ScaledCodes {
             .checked_add(self.mask_bytes(elements))
     }
 
-    /// How many blocks of an adaptive tensor of so many bytes are in full precision; `None` if no
-    /// number of them makes these bytes. 0 for the other arrangements.
+    /// The number of full-precision blocks in an adaptive tensor of `bytes` bytes; `None` if no
+    /// number of them gives that size. 0 for the other arrangements.
     #[must_use]
     pub fn full_blocks(&self, elements: u64, bytes: u64) -> Option<u64> {
         let least = self.data_bytes(elements, 0)?;
@@ -164,8 +164,8 @@ impl ScaledCodes {
         (extra.is_multiple_of(more) && full <= self.blocks(elements)).then_some(full)
     }
 
-    /// Where the parts of a tensor's blocks lie, of which `full` are in full precision; `None` if
-    /// they do not fit 64 bits.
+    /// The layout of a tensor's blocks, of which `full` are in full precision; `None` if it does
+    /// not fit 64 bits.
     #[must_use]
     pub fn places(&self, elements: u64, full: u64) -> Option<Places> {
         let (scale_bytes, code_bytes) = (self.scales.bytes(), self.code_bytes(elements)?);
@@ -182,29 +182,29 @@ impl ScaledCodes {
     }
 }
 
-/// Where scales and codes of a tensor's blocks lie, from the start of its data, and how far apart.
+/// Offsets and strides of a tensor's scales and codes, from the start of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Places {
     scales: u64,
-    /// From a scale to that of the next block that has one.
+    /// Bytes from one scale to the next.
     pub(crate) scale_step: u64,
     codes: u64,
-    /// From a block of codes to what is behind it.
+    /// Bytes from the start of a block of codes to its end, a following scale included.
     pub(crate) code_step: u64,
-    /// From a block in full precision to what is behind it.
+    /// Bytes from the start of a full-precision block to its end.
     pub(crate) full_step: u64,
 }
 
 impl Places {
-    /// Where the scale of the `index`-th block that has one lies.
+    /// The offset of the `index`-th scale.
     #[must_use]
     pub fn scale(&self, index: u64) -> Option<u64> {
         self.scales.checked_add(index.checked_mul(self.scale_step)?)
     }
 
-    /// Where the codes or the halves of a block lie before which there are so many blocks of codes,
-    /// and so many in full precision.
+    /// The offset of the block that follows `coded` blocks of codes and `full` full-precision
+    /// blocks.
     #[must_use]
     pub fn block(&self, coded: u64, full: u64) -> Option<u64> {
         let halves = full.checked_mul(self.full_step)?;

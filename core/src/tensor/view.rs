@@ -24,7 +24,7 @@ pub struct TensorView<'a> {
     data: &'a [u8],
 }
 
-/// Without the data, which may be gigabytes.
+/// Omits the data, which may be gigabytes.
 impl core::fmt::Debug for TensorView<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("TensorView").field("header", &self.header).finish_non_exhaustive()
@@ -56,7 +56,7 @@ impl<'a> TensorView<'a> {
         &self.header.shape
     }
 
-    /// Name, type, shape and place.
+    /// Name, type, shape and offset.
     #[must_use]
     pub const fn header(&self) -> &TensorHeader<'a> {
         &self.header

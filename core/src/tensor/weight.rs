@@ -1,9 +1,8 @@
-//! A weight as a quantising file stores it: one or several arrays and the parameters that say how
-//! they belong together.
+//! A weight as a quantising file stores it: one or several arrays, and the parameters that relate
+//! them.
 //!
-//! Formats give such weights, `quant` dequantises them. [`Weight::new`] checks once that every
-//! array has the length which the shape and the parameters ask for, so that nobody has to check
-//! again.
+//! Formats provide such weights and `quant` dequantises them. [`Weight::new`] checks once that
+//! every array has the length that the shape and the parameters require.
 
 use half::{bf16, f16};
 
@@ -55,13 +54,13 @@ impl Floats<'_> {
     }
 }
 
-/// Half-quadratic quantisation: codes of `bits` bits, packed between slabs of rows, a scale and a
-/// zero for each group.
+/// Half-quadratic quantisation: codes of `bits` bits, packed across slabs of rows, with a scale and
+/// a zero for each group.
 ///
-/// The matrix that is packed has `rows × cols` elements in the weight's row-major order: with axis
-/// 0 `group_size × elements / group_size` and a group in each column, with axis 1 `elements /
+/// The packed matrix has `rows × cols` elements in the weight's row-major order: with axis 0
+/// `group_size × elements / group_size` and a group in each column, with axis 1 `elements /
 /// group_size × group_size` and a group in each row, and if not channel-wise the weight's own
-/// dimensions; then scales or zeros may be one for all.
+/// dimensions; then a single scale or zero may apply to all groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hqq<'a> {
     /// 8, 4, 3, 2 or 1.
@@ -88,13 +87,14 @@ pub struct HqqMatrix {
     pub rows: u64,
     /// Columns.
     pub cols: u64,
-    /// Rows of packed words: each word holds one element of each of its slabs of so many rows.
+    /// Rows of packed words; each word holds one element of each slab, and a slab has this many
+    /// rows.
     pub packed_rows: u64,
 }
 
 impl Hqq<'_> {
-    /// How many codes are packed in a word, and the word's size in bytes; `None` for a number of
-    /// bits that is not known.
+    /// The number of codes in a word, and the word's size in bytes; `None` for an undefined number
+    /// of bits.
     #[must_use]
     pub const fn packing(&self) -> Option<(u64, u64)> {
         match self.bits {
@@ -107,8 +107,8 @@ impl Hqq<'_> {
         }
     }
 
-    /// The matrix that is packed for a weight of this shape; `None` if shape and parameters are at
-    /// odds.
+    /// The packed matrix of a weight of this shape; `None` if shape and parameters are
+    /// inconsistent.
     #[must_use]
     pub fn matrix(&self, shape: &Shape) -> Option<HqqMatrix> {
         let (pack, _) = self.packing()?;
@@ -144,8 +144,8 @@ impl Hqq<'_> {
         if self.scales.dtype == self.zeros.dtype { Ok(()) } else { Err(ErrorKind::BadDtype) }
     }
 
-    /// Returns true if `floats`, scales or zeros, is one number for all groups, which is allowed if
-    /// the weight is not channel-wise.
+    /// Returns true if `floats`, scales or zeros, is a single number for all groups, which is
+    /// allowed if the weight is not channel-wise.
     #[must_use]
     pub const fn is_shared(&self, floats: &Floats<'_>) -> bool {
         !self.channel_wise && floats.data.len() == floats.dtype.block_bytes()
@@ -288,7 +288,7 @@ pub struct Weight<'a> {
     encoding: Encoding<'a>,
 }
 
-/// Without the data, which may be gigabytes.
+/// Omits the data, which may be gigabytes.
 impl core::fmt::Debug for Weight<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Weight")
@@ -303,9 +303,9 @@ impl<'a> Weight<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::SizeMismatch`] if an array has not the length that shape and parameters ask
-    /// for, or rows are not whole blocks or groups; [`ErrorKind::BadQuantization`] for bits, group
-    /// sizes or axes that are not defined; [`ErrorKind::BadDtype`] or
+    /// [`ErrorKind::SizeMismatch`] if an array does not have the length that shape and parameters
+    /// require, or rows are not whole blocks or groups; [`ErrorKind::BadQuantization`] for
+    /// undefined bits, group sizes or axes; [`ErrorKind::BadDtype`] or
     /// [`ErrorKind::UnsupportedDtype`] for scales that are not floats of one type;
     /// [`ErrorKind::SizeOverflow`].
     pub fn new(shape: Shape, encoding: Encoding<'a>) -> Result<Self, ErrorKind> {

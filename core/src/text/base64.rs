@@ -1,11 +1,11 @@
-//! Base64 as [RFC 4648](https://www.rfc-editor.org/rfc/rfc4648#section-4) has it, with padding and
-//! nothing between.
+//! Base64 as in [RFC 4648](https://www.rfc-editor.org/rfc/rfc4648#section-4), with padding and
+//! without line breaks.
 
-/// The digits by what they stand for.
+/// The digits, by value.
 #[cfg(feature = "pipeline")]
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Writes the text that stands for `bytes`.
+/// Writes the Base64 text of `bytes`.
 #[cfg(feature = "pipeline")]
 pub(crate) fn encode(bytes: &[u8], out: &mut dyn core::fmt::Write) -> core::fmt::Result {
     for group in bytes.chunks(3) {
@@ -20,13 +20,13 @@ pub(crate) fn encode(bytes: &[u8], out: &mut dyn core::fmt::Write) -> core::fmt:
     Ok(())
 }
 
-/// Bytes that suffice for what `text` stands for.
+/// An upper bound of the decoded size of `text` in bytes.
 pub(crate) const fn room_for(text: &str) -> usize {
     (text.len() / 4).saturating_mul(3)
 }
 
-/// Writes the bytes that `text` stands for into `out`, and answers how many they are; `None` if it
-/// is not written so, or there is no [room](room_for).
+/// Decodes `text` into `out` and returns the number of bytes; `None` if it is not valid Base64 or
+/// `out` is [too small](room_for).
 pub(crate) fn decode(text: &str, out: &mut [u8]) -> Option<usize> {
     let (groups, rest) = text.as_bytes().as_chunks::<4>();
     if !rest.is_empty() {

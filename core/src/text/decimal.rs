@@ -1,22 +1,21 @@
 //! Decimal numbers as f64, for settings.
 //!
-//! The standard library's conversion rounds every spelling to the nearest f64, by tables and by
-//! code that can panic for all the linker knows. The numbers of a configuration are short: what
-//! they spell is a whole number and a power of ten, which f64 both has exactly, so that one product
-//! or quotient of them is rounded as it should be.
+//! The standard library's conversion rounds every spelling to the nearest f64, with tables and with
+//! code that may panic as far as the linker knows. The numbers of a configuration are short: each
+//! is an integer and a power of ten that f64 represents exactly, so that a single product or
+//! quotient is correctly rounded.
 
-/// The powers of ten that f64 has exactly.
+/// The powers of ten that f64 represents exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The number that `text` spells: an optional sign, digits with an optional point, an optional
-/// exponent.
+/// Parses a number: an optional sign, digits with an optional point, an optional exponent.
 ///
-/// It is the nearest f64 if the digits are a number below 2⁵³ and the power of ten behind them is
-/// at most 22, and within a few units in the last place otherwise; digits behind the nineteenth do
-/// not count. Beyond f64 it is infinite. `None` for anything else.
+/// The result is the nearest f64 if the digits form a number below 2⁵³ and the power of ten is at
+/// most 22, and within a few units in the last place otherwise; digits after the nineteenth are
+/// ignored. Numbers beyond f64 become infinite. `None` for anything else.
 #[must_use]
 pub fn decimal(text: &str) -> Option<f64> {
     let (is_negative, text) = match text.as_bytes() {
@@ -56,7 +55,7 @@ pub fn decimal(text: &str) -> Option<f64> {
     is_number.then_some(if is_negative { -value } else { value })
 }
 
-/// The same, and NaN for what is no number, which no setting may be.
+/// As [`decimal`], with NaN for anything that is not a number; no setting may be NaN.
 #[cfg(any(feature = "amb", feature = "embd"))]
 pub(crate) fn decimal_or_nan(text: &str) -> f64 {
     decimal(text).unwrap_or(f64::NAN)
@@ -65,7 +64,7 @@ pub(crate) fn decimal_or_nan(text: &str) -> f64 {
 /// `value · 10^exponent`.
 fn scaled(mut value: f64, exponent: i32) -> f64 {
     let mut left = exponent.unsigned_abs();
-    // Beyond this there is nothing but 0 and infinity.
+    // Beyond this the value can only be 0 or infinity.
     while left > 0 && value > 0.0 && value.is_finite() {
         let step = left.min(22);
         let power = POWERS.get(step as usize).copied().unwrap_or(1.0);

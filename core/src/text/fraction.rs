@@ -1,10 +1,10 @@
 //! Decimal fractions as f32.
 //!
-//! The standard library's conversion is fast by 10 KB of powers of five, which is much for firmware
-//! that reads a single number when it opens a model. Here the digits are doubled, and what is
-//! carried over the point are the bits.
+//! The standard library's conversion is fast thanks to 10 KB of powers of five, which is too much
+//! for firmware that reads a single number when it opens a model. Here the digits are doubled
+//! repeatedly, and the carries across the point are the bits.
 
-/// Decimal places that are kept. Halfway between two f32 lies a number of at most 150 places.
+/// Decimal places that are kept. A midpoint of two f32 has at most 150 places.
 const PLACES: usize = 160;
 
 /// The f32 nearest to a decimal number below 1, ties to even: digits with an optional point and an
@@ -12,11 +12,11 @@ const PLACES: usize = 160;
 #[must_use]
 pub fn fraction(text: &str) -> Option<f32> {
     let mut places = [0_u8; PLACES];
-    // Whether digits follow that are not kept.
+    // True if digits follow that are not kept.
     let mut more = false;
     let (mantissa, exponent) = split(text.as_bytes())?;
     let point = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
-    // The first digit's place, counted from 0 behind the point.
+    // The index of the first digit, counted from 0 after the point.
     let mut place = 0_i64.checked_sub(point as i64)?.checked_sub(exponent)?;
     let mut is_number = false;
     for (index, byte) in mantissa.iter().enumerate() {
@@ -39,7 +39,7 @@ pub fn fraction(text: &str) -> Option<f32> {
     is_number.then(|| nearest(&mut places, more))
 }
 
-/// Digits without their sign, and the exponent.
+/// Splits a number without its sign into digits and exponent.
 fn split(text: &[u8]) -> Option<(&[u8], i64)> {
     let text = text.strip_prefix(b"+").unwrap_or(text);
     let Some(at) = text.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) else {
@@ -50,9 +50,9 @@ fn split(text: &[u8]) -> Option<(&[u8], i64)> {
     Some((mantissa, exponent.into()))
 }
 
-/// Rounds the fraction that `places` are the digits of, and some more.
+/// Rounds the fraction with the digits `places`; `more` says that nonzero digits follow.
 fn nearest(places: &mut [u8], more: bool) -> f32 {
-    /// The last bit of the smallest numbers counts 2⁻¹⁴⁹.
+    /// The last bit of the smallest numbers is worth 2⁻¹⁴⁹.
     const LAST: u32 = 149;
     const MANTISSA_BITS: u32 = 24;
     let (mut mantissa, mut last) = (0_u32, 0);
@@ -63,12 +63,12 @@ fn nearest(places: &mut [u8], more: bool) -> f32 {
     let half = double(places);
     let above = more || places.iter().any(|digit| *digit > 0);
     let up = half && (above || mantissa & 1 == 1);
-    // A mantissa that rounds up to 2²⁴ carries into the exponent, as it should.
+    // A mantissa that rounds up to 2²⁴ correctly carries into the exponent.
     let exponent = LAST.saturating_sub(last) << (MANTISSA_BITS - 1);
     f32::from_bits(exponent.saturating_add(mantissa).saturating_add(up.into()))
 }
 
-/// Doubles a fraction; whether that reaches 1, which is taken away.
+/// Doubles a fraction; returns true if the result reached 1, which is subtracted.
 fn double(places: &mut [u8]) -> bool {
     let mut carry = false;
     for digit in places.iter_mut().rev() {

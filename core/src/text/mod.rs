@@ -1,4 +1,4 @@
-//! Texts inside binary files.
+//! Text inside binary files: JSON, TOML, numbers and paths.
 
 #[cfg(any(feature = "alloc", feature = "folder-models"))]
 pub(crate) mod base64;

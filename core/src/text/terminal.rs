@@ -1,7 +1,8 @@
-//! What a terminal does not show but acts on: names and texts in files are free to have it.
+//! Characters on which a terminal acts instead of showing them; names and texts in files may
+//! contain them.
 
-/// Whether a terminal may act on a character, or show others in another order: control characters
-/// but for tabs, separators of lines and paragraphs, and characters that turn the direction.
+/// Returns true if a terminal may act on a character or reorder its neighbours: control characters
+/// except tabs, line and paragraph separators, and bidirectional controls.
 #[must_use]
 pub fn acts(letter: char) -> bool {
     match letter {

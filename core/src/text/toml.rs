@@ -25,10 +25,10 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Entry<'a> {
-    /// The heading that the entry stands under, as spelled between the brackets; empty before the
-    /// first.
+    /// The heading above the entry, as spelled between the brackets; empty before the first
+    /// heading.
     pub table: &'a str,
-    /// The key as it is spelled, without the quotes of a key that is one quoted string.
+    /// The key as spelled; a key that is one quoted string is without its quotes.
     pub key: &'a str,
     /// The value.
     pub value: Value<'a>,
@@ -39,19 +39,19 @@ pub struct Entry<'a> {
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// A text.
+    /// A string.
     Text(Text<'a>),
     /// An integer, in base 10, 16, 8 or 2.
     Integer(i64),
-    /// A number, infinity, or what is not a number.
+    /// A float: a number, infinity or NaN.
     Float(f64),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// An array, an inline table, a date, or an integer beyond 64 bits: as it is spelled.
+    /// An array, an inline table, a date, or an integer beyond 64 bits, as spelled.
     Other(&'a str),
 }
 
-/// A text as it is spelled between its quotes.
+/// A string as spelled between its quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text<'a> {
     raw: &'a str,
@@ -59,7 +59,7 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// The characters, escapes resolved. An escape that TOML does not know gives U+FFFD.
+    /// The characters with escapes resolved. An escape that TOML does not define gives U+FFFD.
     pub fn chars(self) -> impl Iterator<Item = char> + 'a {
         let mut rest = self.raw.chars();
         core::iter::from_fn(move || {
@@ -78,8 +78,8 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// The character behind a backslash; for a backslash at a line's end, the first character of the
-/// text that goes on.
+/// Resolves the escape after a backslash; a backslash at a line's end gives the first character of
+/// the continued text.
 fn unescape(rest: &mut core::str::Chars<'_>) -> Option<char> {
     let hex = |rest: &mut core::str::Chars<'_>, digits: usize| {
         let mut code = 0_u32;
@@ -94,8 +94,8 @@ fn unescape(rest: &mut core::str::Chars<'_>) -> Option<char> {
     };
     let wrong = char::REPLACEMENT_CHARACTER;
     let mut letter = rest.next();
-    // A line that ends in a backslash goes on with the next character that is no blank, which may
-    // be a backslash again.
+    // A line that ends in a backslash continues with the next character that is not a blank, which
+    // may be another backslash.
     while letter.is_some_and(|letter| letter.is_ascii_whitespace()) {
         match rest.find(|letter| !letter.is_ascii_whitespace())? {
             '\\' => letter = rest.next(),
@@ -116,7 +116,7 @@ fn unescape(rest: &mut core::str::Chars<'_>) -> Option<char> {
     })
 }
 
-/// Iterates over the entries of a document; after an error there are no more.
+/// Iterates over the entries of a document; ends after an error.
 #[derive(Clone, Debug)]
 pub struct Entries<'a> {
     document: &'a str,
@@ -143,7 +143,7 @@ impl<'a> Entries<'a> {
         Error::new(self.at as u64, ErrorKind::BadToml)
     }
 
-    /// Passes over blanks, line ends and comments.
+    /// Skips blanks, line ends and comments.
     fn skip_blank(&mut self) {
         loop {
             let rest = self.rest();
@@ -161,7 +161,7 @@ impl<'a> Entries<'a> {
         self.advance(rest.len().saturating_sub(rest.trim_start_matches([' ', '\t']).len()));
     }
 
-    /// Nothing but a comment may follow on the line.
+    /// Reads the end of a line, which may contain only a comment.
     fn line_end(&mut self) -> Result<()> {
         self.skip_spaces();
         let rest = self.rest();
@@ -192,7 +192,7 @@ impl<'a> Entries<'a> {
         Ok(Entry { table: self.table, key, value, offset })
     }
 
-    /// A key up to and with its `=`.
+    /// Reads a key and its `=`.
     fn key(&mut self) -> Result<&'a str> {
         let rest = self.rest();
         let line = rest.lines().next().unwrap_or("");
@@ -229,7 +229,7 @@ impl<'a> Entries<'a> {
             let used = nested(rest).ok_or(self.error())?;
             Value::Other(rest.get(..used).unwrap_or(""))
         } else {
-            // A date and a time may have one blank between them.
+            // A date and a time may be separated by one blank.
             let end = rest.find(['\n', '\r', '#', ',']).unwrap_or(rest.len());
             scalar(rest.get(..end).unwrap_or("").trim_end()).ok_or(self.error())?
         };
@@ -267,7 +267,7 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// A text with its quotes, and how many bytes they are.
+/// A string and its length in bytes, quotes included.
 fn text(rest: &str) -> Option<(Text<'_>, usize)> {
     let quotes =
         ["\"\"\"", "'''", "\"", "'"].into_iter().find(|quotes| rest.starts_with(quotes))?;
@@ -283,7 +283,7 @@ fn text(rest: &str) -> Option<(Text<'_>, usize)> {
         }
         skip = has_escapes && letter == '\\';
         let behind = inside.get(at..)?;
-        // Of four or five quotes the first belong to the text.
+        // The first of four or five quotes belong to the text.
         let is_end = behind.starts_with(quotes)
             && !(is_long && behind.get(1..).is_some_and(|next| next.starts_with(quotes)));
         if is_end {
@@ -300,7 +300,7 @@ fn text(rest: &str) -> Option<(Text<'_>, usize)> {
     None
 }
 
-/// How many bytes an array or inline table takes, whatever is in it.
+/// The length in bytes of an array or inline table, whatever its contents.
 fn nested(rest: &str) -> Option<usize> {
     let (mut depth, mut at) = (0_usize, 0_usize);
     while let Some(here) = rest.get(at..) {
@@ -334,7 +334,7 @@ fn scalar(spelled: &str) -> Option<Value<'_>> {
         "nan" | "+nan" | "-nan" => return Some(Value::Float(f64::NAN)),
         _ => {}
     }
-    // Digits with single underscores between them; the longest that means anything is short.
+    // Digits with single underscores between them; the longest valid number is short.
     let mut plain = heapless::String::<64>::new();
     for letter in spelled.chars().filter(|letter| *letter != '_') {
         if plain.push(letter).is_err() {
@@ -447,7 +447,7 @@ mod tests {
             let error = Entries::new(document).find_map(Result::err);
             assert_eq!(error, Some(Error::new(offset, ErrorKind::BadToml)), "{document:?}");
         }
-        // No depth of nesting matters.
+        // The depth of nesting is irrelevant.
         let mut deep = [b'['; 100_000];
         deep[..4].copy_from_slice(b"a = ");
         assert!(Entries::new(core::str::from_utf8(&deep).unwrap()).next().unwrap().is_err());
@@ -469,7 +469,7 @@ mod tests {
         for entry in &found[2..] {
             assert!(matches!(entry.value, Value::Float(value) if value.is_nan()), "{}", entry.key);
         }
-        // Longer than anything that means a number.
+        // Longer than any valid number.
         let digits = "1".repeat(65);
         let document = std::format!("a = {digits}");
         assert_eq!(entries(&document)[0].value, Value::Other(&digits));

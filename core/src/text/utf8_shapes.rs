@@ -1,6 +1,6 @@
-//! Sequences of bytes of every shape that UTF-8 knows: for tests of what decodes it.
+//! Byte sequences of every UTF-8 shape, to test decoders.
 
-/// The first and the last byte of every range that some rule of UTF-8 begins or ends at.
+/// The first and the last byte of every range in the rules of UTF-8.
 const BYTES: [u8; 24] = [
     0x20, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED,
     0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,

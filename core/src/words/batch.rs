@@ -1,37 +1,37 @@
 //! The vectors of several words at once.
 //!
 //! A lookup in a large file mostly waits for memory: for the index, then for the word and its row.
-//! Words are queued here, and memory that later words will read is prefetched while earlier ones
-//! are answered.
+//! Words are queued here, and the memory that later words need is prefetched while earlier ones are
+//! answered.
 
 use super::lookup::{Found, Words};
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::Storage;
 
-/// How many words behind the one that is answered have their rows fetched; as many again, their
-/// slots in the index.
+/// The number of words whose rows are prefetched ahead of the current one; slots in the index are
+/// prefetched for as many again.
 const AHEAD: usize = 4;
 
-/// What is known of the words in the queue; by their numbers modulo a power of two.
+/// The length of the queue, which is indexed by a word's ordinal modulo this power of two.
 const QUEUE: usize = 2 * AHEAD;
 
 /// A word in the queue.
 #[derive(Clone, Copy, Default)]
 struct Expected {
     hash: u64,
-    /// The first row and place whose hash looks like the word's: nearly always it is.
+    /// The first row and offset whose hash tag matches the word's: almost always the right one.
     likely: Option<(u32, u64)>,
 }
 
 impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
-    /// Puts the vectors of several words into `out`, one behind the other, and what was found into
-    /// `found`. From a large file in memory this is quicker than word after word.
+    /// Writes the vectors of several words to `out`, contiguously, and the findings to `found`.
+    /// With a large file in memory this is faster than one word at a time.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `out` has no room for all words' vectors or `found` for all
-    /// words; otherwise as [`vector`](Self::vector).
+    /// [`ErrorKind::BufferTooSmall`] if `out` cannot hold all words' vectors or `found` all words;
+    /// otherwise as [`vector`](Self::vector).
     pub fn vectors(
         &self,
         words: &[&str],
@@ -70,7 +70,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok(())
     }
 
-    /// Begins to fetch where the index says first what becomes of a word.
+    /// Prefetches a word's first slot in the index.
     #[inline]
     fn expect_slot(&self, (ordinal, word): (usize, &&str), queue: &mut [Expected; QUEUE]) {
         if let Some((index, expected)) = self.index().zip(queue.get_mut(ordinal % QUEUE)) {
@@ -79,14 +79,14 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         }
     }
 
-    /// Begins to fetch a word and its row, as far as the index knows them.
+    /// Prefetches a word and its row, if the index has a candidate.
     #[inline]
     fn expect_vector(&self, (ordinal, word): (usize, &&str), queue: &mut [Expected; QUEUE]) {
         let Some((index, expected)) = self.index().zip(queue.get_mut(ordinal % QUEUE)) else {
             return;
         };
         let bytes = word.len().saturating_add(4);
-        // Nothing in here fails.
+        // The closure never fails.
         let _ = index.find_word(expected.hash, |row, place| {
             self.source().expect(self.layout().words.offset.saturating_add(place), bytes);
             self.expect_row(row);
@@ -95,7 +95,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         });
     }
 
-    /// Begins to fetch a row.
+    /// Prefetches a row.
     #[inline]
     fn expect_row(&self, row: u64) {
         let (start, bytes) = match &self.layout().storage {

@@ -1,9 +1,9 @@
-//! Dot products of queries with rows of f32 as they lie in a file.
+//! Dot products of queries with f32 rows in place in a file.
 //!
-//! `Σ x_i · y_i` in eight lanes, lane `l` taking the elements `l, l + 8, …`; then the pairs of
-//! lanes `l` and `l + 4` are added up in order, then the elements behind the last eight. The order
-//! is that of the reference (crate `ndarray`), so that norms and scores have its bits; and eight
-//! lanes are what vector units take at once.
+//! `Σ x_i · y_i` in eight lanes: lane `l` takes the elements `l, l + 8, …`; then the pairs of lanes
+//! `l` and `l + 4` are added in order, then the elements after the last eight. The order is that of
+//! the reference (crate `ndarray`), so that norms and scores are bit-identical to it, and eight
+//! lanes fit vector units.
 
 const LANES: usize = 8;
 
@@ -41,7 +41,7 @@ fn sum([a, b, c, d, e, f, g, h]: [f32; LANES]) -> f32 {
     0.0 + (a + e) + (b + f) + (c + g) + (d + h)
 }
 
-/// Divides `vector` by its Euclidean length and returns that, with the bits of the reference; a
+/// Divides `vector` by its Euclidean length, which it returns, bit-identical to the reference; a
 /// vector of length 0 stays as it is.
 pub fn normalize(vector: &mut [f32]) -> f32 {
     let norm = libm::sqrtf(dot_f32(vector, vector));

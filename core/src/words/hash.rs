@@ -8,12 +8,12 @@ pub fn finalfusion_hash(ngram: &str) -> u64 {
     ngram.chars().fold(finalfusion_start(length), finalfusion_next)
 }
 
-/// The hash's state before the characters of an n-gram of `length` of them.
+/// The initial hash state for an n-gram of `length` characters.
 pub(super) fn finalfusion_start(length: u64) -> u64 {
     fnv_64(0xcbf2_9ce4_8422_2325, length.to_le_bytes())
 }
 
-/// The hash's state behind one more character.
+/// The hash state after one more character.
 pub(super) fn finalfusion_next(state: u64, character: char) -> u64 {
     fnv_64(state, u32::from(character).to_le_bytes())
 }
@@ -31,8 +31,8 @@ pub fn fasttext_hash(ngram: impl AsRef<[u8]>) -> u32 {
     FastTextHash::new(ngram.as_ref().iter().copied()).value()
 }
 
-/// [`fasttext_hash`] of bytes to whose end others are added and from whose end they are taken
-/// again: the n-grams that begin in one place take a step each, however long they are.
+/// [`fasttext_hash`] of a byte string that grows and shrinks at its end, so that each of the
+/// n-grams with a common start takes a constant number of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FastTextHash(u32);
 
@@ -49,17 +49,17 @@ impl FastTextHash {
         hash
     }
 
-    /// Adds a byte to the end.
+    /// Appends a byte.
     pub const fn push(&mut self, byte: u8) {
         self.0 = (self.0 ^ Self::extended(byte)).wrapping_mul(Self::PRIME);
     }
 
-    /// Takes the last byte, which must be `byte`, from the end.
+    /// Removes the last byte, which must be `byte`.
     pub const fn pop(&mut self, byte: u8) {
         self.0 = self.0.wrapping_mul(Self::INVERSE) ^ Self::extended(byte);
     }
 
-    /// The hash of the bytes that are there.
+    /// The hash of the current bytes.
     #[must_use]
     pub const fn value(self) -> u32 {
         self.0
@@ -109,7 +109,7 @@ impl Murmur3 {
     }
 
     pub(super) fn finish(mut self) -> [u32; 4] {
-        // The rest, padded with zeros: mixing a zero word in changes nothing.
+        // The rest, padded with zeros: mixing in a zero word changes nothing.
         let (low, high) = self.words();
         self.high ^= mix_high(high);
         self.low ^= mix_low(low);

@@ -1,8 +1,8 @@
-//! An index over words and n-grams in lent memory.
+//! An index over words and n-grams in caller-provided memory.
 //!
 //! The memory holds, in this order: the table of words; the table of n-grams; a table that numbers
 //! the n-grams' indices, unless the file numbers them; and the offset of every 16th word, which
-//! leads from rows to words.
+//! maps rows to words.
 
 use super::source::Source;
 use super::table::{Inserted, Packing, slots_for};
@@ -11,34 +11,34 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Entry, Layout, Place, entry};
 use crate::subword::Subwords;
 
-/// Every how many words one's place is kept.
+/// The distance in words between stored offsets.
 const STRIDE: u32 = 16;
 
-/// How many seeds are tried before a vocabulary is refused.
+/// The number of seeds tried before a vocabulary is rejected.
 const SEEDS: u64 = 8;
 
-/// What to do with words that stand in a vocabulary twice.
+/// The treatment of words that a vocabulary contains twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Duplicates {
-    /// The vocabulary is refused, as both reference readers do.
+    /// The vocabulary is rejected, as both reference readers do.
     #[default]
     Error,
-    /// The first is the one that is found.
+    /// The first one is found.
     First,
 }
 
-/// How an index is built.
+/// Options for building an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// A number that the file's author cannot know. With one, no choice of words makes the
-    /// index slow; without, such words are at worst refused.
+    /// Random seed for the hash index, unknown to the file's author: prevents hash flooding by a
+    /// hostile file. With a known seed such a file is rejected at worst.
     pub seed: u64,
-    /// What to do with words and n-grams that stand in the vocabulary twice.
+    /// The treatment of words and n-grams that the vocabulary contains twice.
     pub duplicates: Duplicates,
 }
 
-/// Where the parts of an index lie in its memory, in `u64`.
+/// The offsets of an index's parts in its memory, in `u64`.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
     words: u64,
@@ -66,9 +66,9 @@ impl Parts {
     }
 }
 
-/// How many different strings can stand in so many bytes at most, each behind its length of four
-/// bytes: one is empty, 256 have one byte, and so on. No file of repeated words makes the memory
-/// large.
+/// An upper bound of the number of different strings in so many bytes, each preceded by its length
+/// of four bytes: one is empty, 256 have one byte, and so on. It keeps files of repeated words from
+/// making the index large.
 const fn different_strings(bytes: u64) -> u64 {
     let (mut count, mut left) = (0_u64, bytes);
     let (mut of_this_length, mut size) = (1_u64, 4_u64);
@@ -93,8 +93,8 @@ fn counts(layout: &Layout) -> (u32, u32) {
     (layout.vocabulary.words, ngrams)
 }
 
-/// An index over the words and n-grams of one file, in memory that is lent (`&mut [u64]`) or given
-/// (a `Vec<u64>`).
+/// An index over the words and n-grams of one file, in borrowed (`&mut [u64]`) or owned memory (a
+/// `Vec<u64>`).
 #[derive(Clone, Debug)]
 pub struct Index<M> {
     memory: M,
@@ -104,10 +104,10 @@ pub struct Index<M> {
 }
 
 impl Index<&mut [u64]> {
-    /// How many `u64` of memory an index over this file takes; `None` if it is more than this
-    /// machine can address.
+    /// The size of an index over this file in `u64`; `None` if it exceeds the machine's address
+    /// space.
     ///
-    /// For a million words 12.5 MB.
+    /// A million words take 12.5 MB.
     #[must_use]
     pub fn memory_needed(layout: &Layout) -> Option<usize> {
         usize::try_from(Parts::new(layout)?.total()?).ok()
@@ -123,9 +123,9 @@ impl<M: AsRef<[u64]> + AsMut<[u64]>> Index<M> {
     ///
     /// [`ErrorKind::BufferTooSmall`] if `memory` has fewer `u64` than
     /// [`memory_needed`](Index::memory_needed) or `scratch` is smaller than an entry;
-    /// [`ErrorKind::DuplicateWord`] at the entry that repeats another; [`ErrorKind::WrongShape`] if
-    /// the n-grams' indices do not number the storage's rows; [`ErrorKind::BadVocabulary`] for
-    /// words made to collide; what the source returns.
+    /// [`ErrorKind::DuplicateWord`] at a repeated entry; [`ErrorKind::WrongShape`] if the n-grams'
+    /// indices do not number the storage's rows; [`ErrorKind::BadVocabulary`] for words constructed
+    /// to collide; any error from the source.
     pub fn build(
         source: &impl Source,
         layout: &Layout,
@@ -156,8 +156,8 @@ impl<M: AsRef<[u64]> + AsMut<[u64]>> Index<M> {
 }
 
 impl<M: AsRef<[u64]>> Index<M> {
-    /// The row of the word of this [`hash`](Self::hash_word); rows and places are compared by
-    /// `is_there`, places counted from the first word entry.
+    /// The row of the word with this [`hash`](Self::hash_word); `is_there` compares candidates by
+    /// row and by offset, counted from the first word entry.
     #[inline]
     pub(super) fn find_word(
         &self,
@@ -167,20 +167,20 @@ impl<M: AsRef<[u64]>> Index<M> {
         self.words.find(self.part(0, self.parts.words), hash, is_there)
     }
 
-    /// The hash by which a word is found.
+    /// The hash of a word in the index.
     #[inline]
     pub(super) fn hash_word(&self, word: &[u8]) -> u64 {
         self.words.hash(word)
     }
 
-    /// Begins to fetch the slot where the word of this hash is looked for first.
+    /// Prefetches the first slot for a word with this hash.
     #[inline]
     pub(super) fn expect_word(&self, hash: u64) {
         Packing::expect(self.part(0, self.parts.words), hash);
     }
 
-    /// The row of an n-gram behind those of the words; its bytes come in `parts`, places are
-    /// compared by `is_there` and counted from the first n-gram entry.
+    /// The row of an n-gram, counted from the first subword row; `parts` are its bytes, and
+    /// `is_there` compares candidates by offset, counted from the first n-gram entry.
     pub(super) fn find_ngram(
         &self,
         parts: [&str; 3],
@@ -190,7 +190,7 @@ impl<M: AsRef<[u64]>> Index<M> {
         self.ngrams.find(slots, self.ngrams.hash_parts(parts), |_, place| is_there(place))
     }
 
-    /// The nearest word at or before `row` whose place is known: its row and its entry's place.
+    /// The nearest word at or before `row` with a stored offset: its row and its entry's offset.
     pub(super) fn landmark(&self, row: u32) -> Option<(u32, u64)> {
         let Parts { words, ngrams, numbers, places } = self.parts;
         let landmarks = self.part(words.saturating_add(ngrams).saturating_add(numbers), places);
@@ -234,7 +234,7 @@ struct Pass<'p, S> {
 }
 
 impl<S: Source> Pass<'_, S> {
-    /// Fills the table of words, with as many seeds as it takes.
+    /// Fills the table of words, trying several seeds.
     fn words(
         &mut self,
         (place, count): (Place, u32),
@@ -266,7 +266,7 @@ impl<S: Source> Pass<'_, S> {
         Err(Error::new(place.offset, ErrorKind::BadVocabulary))
     }
 
-    /// Fills the table of n-grams; returns also how many rows their indices have.
+    /// Fills the table of n-grams; also returns the number of rows that their indices have.
     fn ngrams(
         &mut self,
         (place, count): (Place, u32),
@@ -297,8 +297,8 @@ impl<S: Source> Pass<'_, S> {
     }
 }
 
-/// The row of an n-gram's `index`, whose entry lies `at`: the k-th different index is row k, as the
-/// reference numbers them. Without slots they are numbered so already. `None` if the table is
+/// The row of an n-gram's `index`, whose entry is `at`: the k-th different index is row k, as in
+/// the reference. Without slots the indices are row numbers already. `None` if the table is
 /// crowded.
 fn number(
     source: &impl Source,
@@ -319,7 +319,7 @@ fn number(
     })
 }
 
-/// Whether to go on behind the insertion of the entry at the absolute `offset`.
+/// Returns whether to continue after the insertion of the entry at the absolute `offset`.
 fn note(duplicates: Duplicates, offset: u64, inserted: &Inserted) -> Result<bool> {
     match (inserted, duplicates) {
         (Inserted::Crowded, _) => Ok(false),
@@ -330,13 +330,13 @@ fn note(duplicates: Duplicates, offset: u64, inserted: &Inserted) -> Result<bool
     }
 }
 
-/// Seeds that follow on the caller's.
+/// The seed of a further attempt.
 const fn reseed(seed: u64, attempt: u64) -> u64 {
     seed.wrapping_add(attempt.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Calls `on_entry` with each entry and its place, counted from the first, while it returns `true`;
-/// whether it always did.
+/// Calls `on_entry` with each entry and its offset, counted from the first, while it returns
+/// `true`; returns whether it always did.
 pub(super) fn entries(
     source: &impl Source,
     scratch: &mut [u8],
@@ -369,7 +369,7 @@ pub(super) fn entries(
     Ok(true)
 }
 
-/// Whether the entry at `base + at` is `string`.
+/// Returns true if the entry at `base + at` is `string`.
 #[inline]
 pub(super) fn is_entry(source: &impl Source, base: u64, at: u64, string: &[u8]) -> Result<bool> {
     let offset = base.saturating_add(at);
@@ -386,7 +386,7 @@ pub(super) fn is_entry(source: &impl Source, base: u64, at: u64, string: &[u8]) 
     Ok(is_same)
 }
 
-/// The length in bytes of the string whose entry lies at the absolute `offset`.
+/// The length in bytes of the string whose entry is at the absolute `offset`.
 #[inline]
 pub(super) fn entry_bytes(source: &impl Source, offset: u64) -> Result<usize> {
     let mut scratch = [0; 4];
@@ -394,7 +394,7 @@ pub(super) fn entry_bytes(source: &impl Source, offset: u64) -> Result<usize> {
     Ok(u32::from_le_bytes(length) as usize)
 }
 
-/// The index of the n-gram whose entry lies at `base + at`.
+/// The index of the n-gram whose entry is at `base + at`.
 pub(super) fn index_of(source: &impl Source, base: u64, at: u64) -> Result<u64> {
     let offset = base.saturating_add(at);
     let behind = offset.saturating_add(4).saturating_add(entry_bytes(source, offset)? as u64);

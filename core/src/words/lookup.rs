@@ -1,4 +1,4 @@
-//! From words to rows to vectors.
+//! Lookup of words, rows and vectors.
 
 use core::cmp::Ordering;
 use core::mem;
@@ -14,18 +14,18 @@ use crate::format::finalfusion::{Array, Layout, Storage};
 use crate::subword::Subwords;
 use crate::top::Ties;
 
-/// What all elements of a row are whose n-grams a pruned model has dropped: negative zero, which
-/// changes no sum. A row of zeros is one that training has not moved; it counts where a mean is
-/// taken, as fastText does.
+/// The value of all elements of a row whose n-grams a pruned model has dropped: negative zero,
+/// which changes no sum. A row of positive zeros is one that training has not moved; it counts in a
+/// mean, as in fastText.
 pub const DROPPED: f32 = -0.0;
 
-/// Whether a row is one of n-grams that a pruned model has dropped.
+/// Returns true if a row belongs to n-grams that a pruned model has dropped.
 #[must_use]
 pub fn is_dropped(row: &[f32]) -> bool {
     row.iter().all(|value| value.to_bits() == DROPPED.to_bits())
 }
 
-/// Whose rows make up a word's vector.
+/// The rows that make up a word's vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// The word is in the vocabulary.
@@ -33,10 +33,10 @@ pub enum Rows {
         /// Its row.
         row: u32,
     },
-    /// The word is not, but these many rows of its n-grams are; rows that several n-grams share
-    /// count each time, rows that are [dropped](is_dropped) do not count.
+    /// The rows of an unknown word's n-grams; rows that several n-grams share count each time, rows
+    /// that are [dropped](is_dropped) do not count.
     Subwords {
-        /// How many rows are summed up.
+        /// The number of rows summed up.
         count: u32,
     },
 }
@@ -45,11 +45,11 @@ pub enum Rows {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Found {
-    /// Whose rows it is made of.
+    /// The rows that it is made of.
     pub rows: Rows,
-    /// The length that the vector had before it was normalised: as the file gives it for words (1
-    /// if it does not), the length of the sum of the n-grams' rows otherwise. Vector times norm is
-    /// the original vector.
+    /// The length of the vector before it was normalised: for words as the file states it (1 if it
+    /// does not), otherwise that of the sum of the n-grams' rows. Vector times norm is the original
+    /// vector.
     pub norm: f32,
 }
 
@@ -62,8 +62,8 @@ pub struct Words<S, M = [u64; 0]> {
 }
 
 impl<S: Source> Words<S> {
-    /// Words found by a scan of the whole vocabulary for each lookup: no memory, but time that
-    /// grows with it. Among neighbours of the same score, the one in the lower row comes first.
+    /// Words found by scanning the vocabulary on each lookup: takes no memory, but time in
+    /// proportion to its size. Ties among neighbours go to the lower row.
     #[must_use]
     pub const fn scan(source: S, layout: Layout) -> Self {
         Self { source, layout, index: None }
@@ -71,19 +71,19 @@ impl<S: Source> Words<S> {
 }
 
 impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
-    /// Words that are found by an `index` of the same file.
+    /// Words found by an `index` of the same file.
     #[must_use]
     pub const fn with_index(source: S, layout: Layout, index: Index<M>) -> Self {
         Self { source, layout, index: Some(index) }
     }
 
-    /// Words that are found by an `index` if there is one, else from the vocabulary's start.
+    /// Words found by an `index` if there is one, else by scanning the vocabulary.
     #[must_use]
     pub const fn open(source: S, layout: Layout, index: Option<Index<M>>) -> Self {
         Self { source, layout, index }
     }
 
-    /// Where everything in the file lies.
+    /// The layout of the file.
     #[must_use]
     pub const fn layout(&self) -> &Layout {
         &self.layout
@@ -103,8 +103,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         self.layout.storage.cols() as usize
     }
 
-    /// How many f32 of scratch memory it takes to make a vector: none where the file has the
-    /// vectors as they are.
+    /// The scratch memory to build a vector, in f32: 0 if the file stores vectors plainly.
     #[must_use]
     pub const fn scratch_needed(&self) -> usize {
         match self.layout.storage {
@@ -113,11 +112,11 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         }
     }
 
-    /// The row of a word that is in the vocabulary, compared byte by byte.
+    /// The row of a word of the vocabulary, compared byte by byte.
     ///
     /// # Errors
     ///
-    /// What the source returns.
+    /// Any error from the source.
     #[inline]
     pub fn find(&self, word: &[u8]) -> Result<Option<u32>> {
         let row = match &self.index {
@@ -134,14 +133,14 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     }
 
     /// Calls `on_row` with each row of the n-grams of `word`, whether or not it is in the
-    /// vocabulary, in the order in which their vectors are added up and as often; returns how many
-    /// there were.
+    /// vocabulary, in the order in which their vectors are added up and as often; returns their
+    /// number.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] for words whose n-grams exceed
     /// [`MAX_NGRAM_CHARS`](super::MAX_NGRAM_CHARS); [`ErrorKind::IndexRequired`] for a listed
-    /// n-gram whose row only an index can tell; what the source and `on_row` return.
+    /// n-gram whose row only an index can tell; any error from the source or from `on_row`.
     pub fn subword_rows(
         &self,
         word: &str,
@@ -166,7 +165,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok(count)
     }
 
-    /// Calls `on_row` with each row that the vector of `word` is made of; `None` if there is none.
+    /// Calls `on_row` with each row of which the vector of `word` is made; `None` if there is none.
     ///
     /// # Errors
     ///
@@ -184,8 +183,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok((count > 0).then_some(Rows::Subwords { count }))
     }
 
-    /// Puts the vector of `word` into `out`: its own row, or the normalised sum of its n-grams'
-    /// rows; `None` if there is neither, with `out` all zeros.
+    /// Writes the vector of `word` to `out`: its row, or the normalised sum of its n-grams' rows;
+    /// `None` if there is neither, with `out` all zeros.
     ///
     /// # Errors
     ///
@@ -205,7 +204,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         self.subword_vector(word, out, scratch)
     }
 
-    /// Whether `word` stands at this place, counted from the first word's.
+    /// Returns true if the entry at `place`, counted from the first word's, is `word`.
     #[inline]
     pub(super) fn is_word_at(&self, place: u64, word: &[u8]) -> Result<bool> {
         is_entry(&self.source, self.layout.words.offset, place, word)
@@ -223,7 +222,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok(Found { rows: Rows::Word { row }, norm: self.norm(row)? })
     }
 
-    /// Puts the normalised sum of the rows of the n-grams of `word` into `out`, whether or not it
+    /// Writes the normalised sum of the rows of the n-grams of `word` to `out`, whether or not it
     /// is in the vocabulary; `None` if it has none, with `out` all zeros.
     ///
     /// # Errors
@@ -253,23 +252,23 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok(Some(Found { rows: Rows::Subwords { count }, norm: normalize(out) }))
     }
 
-    /// Puts the vector of a row, word or not, into `out` as the file has it.
+    /// Writes the vector of a row, of a word or of n-grams, to `out` as the file stores it.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if there is no such row; [`ErrorKind::BufferTooSmall`] as in
-    /// [`vector`](Self::vector); [`ErrorKind::CodeOutOfRange`] at a code that no centroid has; what
-    /// the source returns.
+    /// [`vector`](Self::vector); [`ErrorKind::CodeOutOfRange`] at a code without a centroid; any
+    /// error from the source.
     pub fn row(&self, row: u64, out: &mut [f32], scratch: &mut [f32]) -> Result<()> {
         self.check_out(out)?;
         self.combine(row, out, scratch, |to, value| *to = value)
     }
 
-    /// The length that a word's vector had before it was normalised; 1 if the file does not say.
+    /// The length of a word's vector before it was normalised; 1 if the file does not state it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is no such word; what the source returns.
+    /// [`ErrorKind::InvalidArgument`] if there is no such word; any error from the source.
     pub fn norm(&self, row: u32) -> Result<f32> {
         self.check_word(row)?;
         let Some(norms) = self.layout.norms else { return Ok(1.0) };
@@ -280,8 +279,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is no such word; [`ErrorKind::BufferTooSmall`]; what
-    /// the source returns.
+    /// [`ErrorKind::InvalidArgument`] if there is no such word; [`ErrorKind::BufferTooSmall`]; any
+    /// error from the source.
     pub fn word_into<'b>(&self, row: u32, buffer: &'b mut [u8]) -> Result<&'b [u8]> {
         let offset = self.word_offset(row)?;
         let bytes = entry_bytes(&self.source, offset)?;
@@ -308,7 +307,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok(self.layout.words.offset.saturating_add(place))
     }
 
-    /// The row of a listed n-gram, counted from the first row behind those of the words.
+    /// The row of a listed n-gram, counted from the first subword row.
     fn listed_row(&self, ngram: &Ngram<'_>, ngrams: u32) -> Result<Option<u64>> {
         let base = self.layout.ngrams.offset;
         if let Some(index) = &self.index {
@@ -328,7 +327,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         }
     }
 
-    /// Combines each element of `out` with that of a row.
+    /// Combines each element of `out` with the matching one of a row.
     fn combine(
         &self,
         row: u64,
@@ -346,8 +345,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
                 let mut rest = out;
                 self.source.pieces(offset, self.cols().saturating_mul(4), |piece| {
                     let values = piece.as_chunks::<4>().0;
-                    // Slices of one length: the loop below is vectorised, one with two ends to
-                    // watch is not.
+                    // Slices of equal length: the loop below vectorises, one with two end
+                    // conditions does not.
                     let filled = values.len().min(rest.len());
                     let (to, behind) =
                         mem::take(&mut rest).split_at_mut_checked(filled).unwrap_or_default();

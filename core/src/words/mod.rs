@@ -1,17 +1,17 @@
-//! Words and their vectors, looked up and searched where they lie in a finalfusion file.
+//! Word vectors, looked up and searched in place in a finalfusion file.
 //!
 //! | part | role |
 //! |---|---|
-//! | `source` | where the file's bytes are: in memory, or behind [`ReadAt`](crate::read::ReadAt) |
-//! | `hash`, `ngram` | the n-grams of words that a vocabulary lacks, and the hash functions that find their rows |
-//! | `table`, `index` | a hash table of words and n-grams in lent memory |
+//! | `source` | the source of the file's bytes: memory, or [`ReadAt`](crate::read::ReadAt) |
+//! | `hash`, `ngram` | the n-grams of words outside the vocabulary, and the hash functions that find their rows |
+//! | `table`, `index` | a hash table of words and n-grams in caller-provided memory |
 //! | `scan` | the same without memory |
-//! | `lookup`, `batch`, `view` | a word's rows and its vector; those of many words; what is lent instead of copied |
+//! | `lookup`, `batch`, `view` | a word's rows and its vector; those of many words; borrows instead of copies |
 //! | `dot`, `crate::top` | scores of rows, and the best of them |
 //! | `similarity`, `product` | search over a matrix, and over product-quantised codes |
 //!
-//! Nothing here starts threads: a search takes a range of rows, and [`Words::merge`] joins what
-//! several threads found.
+//! Nothing here starts threads: a search takes a range of rows, and [`Words::merge`] joins the
+//! results of several threads.
 
 mod batch;
 mod dot;

@@ -1,21 +1,21 @@
-//! The n-grams of a word between brackets, without putting the three together.
+//! The n-grams of a word between brackets, without concatenating the three.
 
 use super::hash::{self, FastTextHash, Murmur3};
 use crate::error::{Error, ErrorKind, Result};
 use crate::subword::{Subwords, WordVocabulary};
 
-/// The most characters that a word's n-grams may have together. With usual lengths of three to six
-/// any word passes that a file can hold; where a file asks for n-grams of every length, words of up
-/// to some 250 letters.
+/// The limit on the characters in all n-grams of a word together. With the usual lengths of three
+/// to six it admits any word that a file can hold; with n-grams of every length, words of up to
+/// about 250 letters.
 pub const MAX_NGRAM_CHARS: u64 = 1 << 24;
 
-/// An n-gram: a stretch of a bracketed word, cut where the brackets meet the word.
+/// An n-gram: a stretch of a bracketed word, split where the brackets meet the word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ngram<'w> {
     parts: [&'w str; 3],
     /// Its length in Unicode scalar values.
     chars: u64,
-    /// fastText's hash of it, in vocabularies that want one.
+    /// Its fastText hash, in vocabularies that use it.
     hash: Option<FastTextHash>,
 }
 
@@ -90,8 +90,8 @@ impl<'w> Ngram<'w> {
         murmur.finish()
     }
 
-    /// Calls `on_row` with each row of this n-gram, counted from the first row behind those of the
-    /// words. N-grams that are listed have none here.
+    /// Calls `on_row` with each row of this n-gram, counted from the first subword row. Listed
+    /// n-grams have none here.
     pub(super) fn hashed_rows(
         &self,
         subwords: &Subwords,
@@ -116,19 +116,19 @@ impl<'w> Ngram<'w> {
     }
 }
 
-/// `hash` modulo `buckets`, 0 without any; a division of 32 bits, which microcontrollers have.
+/// `hash` modulo `buckets`, 0 without buckets; a 32-bit division, which microcontrollers have.
 fn floret_row(hash: u32, buckets: u64) -> u32 {
     u32::try_from(buckets).map_or(hash, |buckets| hash.checked_rem(buckets).unwrap_or(0))
 }
 
-/// Calls `on_ngram` with the n-grams of `word`, in the order in which the reference adds their
-/// vectors up: start after start, the longest first; before them, in floret's vocabularies, the
-/// whole bracketed word.
+/// Calls `on_ngram` with the n-grams of `word`, in the order in which the reference adds up their
+/// vectors: by start, the longest first; in floret's vocabularies the whole bracketed word comes
+/// before them.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidArgument`] for words whose n-grams exceed [`MAX_NGRAM_CHARS`]; what
-/// `on_ngram` returns.
+/// [`ErrorKind::InvalidArgument`] for words whose n-grams exceed [`MAX_NGRAM_CHARS`]; any error
+/// from `on_ngram`.
 pub(super) fn for_each<'w>(
     vocabulary: &'w WordVocabulary,
     word: &'w str,
@@ -149,8 +149,8 @@ pub(super) fn for_each<'w>(
     }
     while rest.chars >= min_n {
         let mut ngram = rest.first(max_n);
-        // The other hashes begin with the n-gram's length or mix in whole blocks: they are made
-        // again for each n-gram.
+        // The other hashes begin with the n-gram's length or mix in whole blocks, so they are
+        // recomputed for each n-gram.
         if matches!(vocabulary.subwords, Subwords::FastText { .. }) {
             ngram.hash = Some(ngram.fasttext());
         }

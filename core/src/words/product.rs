@@ -1,9 +1,9 @@
 //! Product-quantised storage: reconstruction of rows, and search on the codes themselves.
 //!
 //! The score of a row `y = norm · P·v` with a query `q` is `norm · Σ_s (Pᵀq)_s · centroid(s,
-//! code_s)`. The products of the query with all centroids are taken once (a table of 256 numbers
-//! per subquantiser); a row's score is then the sum of one number per code. Source: Jégou et al.
-//! 2011, "Product Quantization for Nearest Neighbor Search".
+//! code_s)`. The products of the query with all centroids are computed once (a table of 256 numbers
+//! per subquantiser); a row's score is then the sum of one table entry per code. Source: Jégou et
+//! al. 2011, "Product Quantization for Nearest Neighbor Search".
 
 use core::ops::Range;
 
@@ -14,17 +14,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::Quantized;
 use crate::top::{Scored, TopK};
 
-/// How many numbers a subquantiser's table has: one for each value of a byte.
+/// Entries of a subquantiser's table: one for each value of a byte.
 const TABLE: usize = 256;
 
-/// How many f32 of tables a search with `queries` queries takes.
+/// The size in f32 of the tables for a search with `queries` queries.
 pub(super) fn tables_needed(quantized: &Quantized, queries: usize) -> Option<usize> {
-    // Behind the tables, room for one query times the projection.
+    // The tables are followed by one query times the projection.
     let tables = queries.checked_mul(quantized.codes_per_row as usize)?.checked_mul(TABLE)?;
     tables.checked_add(quantized.cols as usize)
 }
 
-/// Puts the centroids of a row, one behind the other, into `out`.
+/// Writes the centroids of a row to `out`, contiguously.
 pub(super) fn reconstruct(
     source: &impl Source,
     quantized: &Quantized,
@@ -57,7 +57,7 @@ pub(super) fn reconstruct(
     })
 }
 
-/// Calls `on_value` with each element of `P · centroids`, or of `centroids` where there is no
+/// Calls `on_value` with each element of `P · centroids`, or of `centroids` if there is no
 /// projection.
 pub(super) fn project(
     source: &impl Source,
@@ -85,7 +85,7 @@ pub(super) fn project(
     Ok(())
 }
 
-/// The factor of a row, where rows have one.
+/// The factor of a row, if rows have one.
 pub(super) fn row_norm(
     source: &impl Source,
     quantized: &Quantized,
@@ -97,7 +97,7 @@ pub(super) fn row_norm(
     }
 }
 
-/// Fills the distance tables of all queries, each of the storage's columns.
+/// Fills the distance tables of all queries, each of which has the storage's columns.
 pub(super) fn fill_tables(
     source: &impl Source,
     quantized: &Quantized,
@@ -116,8 +116,7 @@ pub(super) fn fill_tables(
     for (query, tables) in queries.chunks_exact(cols.max(1)).zip(tables.chunks_mut(codes.max(1))) {
         rotate(source, quantized, query, rotated)?;
         for (subquantizer, table) in tables.iter_mut().enumerate() {
-            // Codes that no centroid has turn a score into what is not a number, and are found by
-            // that.
+            // Codes without a centroid make a score NaN, which reveals them.
             table.fill(f32::NAN);
             let part = rotated.get(subquantizer.saturating_mul(centroid_cols)..).unwrap_or(&[]);
             let part = part.get(..centroid_cols).unwrap_or(&[]);
@@ -138,7 +137,7 @@ pub(super) fn fill_tables(
     Ok(())
 }
 
-/// `out = Pᵀ · query`, or the query where there is no projection.
+/// `out = Pᵀ · query`, or the query if there is no projection.
 fn rotate(
     source: &impl Source,
     quantized: &Quantized,
@@ -202,11 +201,11 @@ pub(super) fn search<S: Source, M: AsRef<[u64]>>(
     Ok(())
 }
 
-/// The sum of one number per code, in four lanes.
+/// The sum of one table entry per code, in four lanes.
 #[inline]
 fn table_sum(tables: &[[f32; TABLE]], codes: &[u8]) -> f32 {
     let number = |table: &[f32; TABLE], code: u8| {
-        // There is one for each value of a byte: this is never zero's turn.
+        // The table has an entry for each value of a byte, so the fallback is never used.
         table.get(usize::from(code)).copied().unwrap_or(0.0)
     };
     let (table_blocks, table_tail) = tables.as_chunks::<4>();

@@ -1,12 +1,12 @@
-//! Linear search in a vocabulary: it needs no memory, and takes time in proportion to its size.
+//! Linear search in a vocabulary: takes no memory, and time in proportion to its size.
 
 use super::index::entry_bytes;
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::Place;
 
-/// Looks for the entry of the string in `parts` from the first on; its ordinal and its place.
-/// Entries have `index_bytes` behind their string.
+/// Searches for the entry of the string in `parts` from the first on; returns its ordinal and its
+/// offset. Each entry has `index_bytes` after its string.
 pub(super) fn scan(
     source: &impl Source,
     place: Place,
@@ -45,7 +45,7 @@ pub(super) fn scan(
     Ok(None)
 }
 
-/// Whether the entry at `base + at` is the string in `parts`.
+/// Returns true if the entry at `base + at` is the string in `parts`.
 pub(super) fn is_entry_in_parts(
     source: &impl Source,
     base: u64,
@@ -66,7 +66,7 @@ pub(super) fn is_entry_in_parts(
     Ok(is_same)
 }
 
-/// Whether `piece` is what the string in `parts` has from `at` on.
+/// Returns true if the string in `parts` has `piece` at `at`.
 fn is_in_parts(parts: [&[u8]; 3], at: usize, piece: &[u8]) -> bool {
     let ours = parts.iter().flat_map(|part| part.iter());
     ours.skip(at).zip(piece).all(|(ours, theirs)| ours == theirs)

@@ -11,37 +11,37 @@ use crate::format::finalfusion::{Array, Storage};
 use crate::kernel::{Floats, Product, ProductF32, Strides};
 use crate::top::{Scored, TopK};
 
-/// How many rows are scored at once with several queries: some 100 KiB of them, which stay in the
-/// second cache.
+/// The number of rows scored together with several queries: about 100 KiB, which stay in the L2
+/// cache.
 const BLOCK_ROWS: usize = 96;
 
-/// By how much of the query's length two orders of adding a row's products up may differ: far more
-/// than they do for rows of length 1 to 30 or so. Of longer rows, one may be missed that is as good
-/// as the last of the best but for rounding.
+/// The tolerated difference between two summation orders, relative to the query's length: far more
+/// than occurs for rows of length 1 to about 30. Among longer rows, one may be missed that ties
+/// with the last of the best up to rounding.
 const ROUNDING: f32 = 4e-5;
 
-/// The query of an analogy: `a` is to `b` as `c` is to what is looked for.
+/// The query of an analogy: `a` is to `b` as `c` is to the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Analogy {
-    /// Which of the three words have vectors. Without all three there is no query.
+    /// True for each of the three words that has a vector. There is no query unless all three have.
     pub present: [bool; 3],
-    /// The rows of those that are in the vocabulary: answers that are usually not wanted.
+    /// The rows of those in the vocabulary, which are usually excluded from the answers.
     pub rows: [Option<u32>; 3],
 }
 
 /// The memory that a search borrows.
 #[derive(Debug)]
 pub struct SearchMemory<'m> {
-    /// As many f32 as [`Words::search_memory_needed`] says.
+    /// [`Words::search_memory_needed`] f32.
     pub floats: &'m mut [f32],
-    /// Room for one row at least, for sources that are not in memory; rows are read in pieces of
+    /// Buffer for at least one row, for sources that are not in memory; rows are read in pieces of
     /// its size.
     pub tile: &'m mut [u8],
 }
 
 impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
-    /// Puts the query of "`a` is to `b` as `c` is to …", the normalised vector `b − a + c`, into
+    /// Writes the query of "`a` is to `b` as `c` is to …", the normalised vector `b − a + c`, to
     /// `query`.
     ///
     /// # Errors
@@ -71,33 +71,33 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         Ok(Analogy { present: [a_is_present, b_is_present, c_is_present], rows })
     }
 
-    /// How many f32 of memory a [`search`](Self::search) with `queries` queries takes: none for one
-    /// query over a plain matrix, a block of scores for several, distance tables over a quantised
-    /// matrix. `None` if no memory could hold them.
+    /// The memory of a [`search`](Self::search) with `queries` queries, in f32: 0 for one query
+    /// over a plain matrix, a block of scores for several, distance tables over a quantised matrix.
+    /// `None` if no memory could hold them.
     #[must_use]
     pub fn search_memory_needed(&self, queries: usize) -> Option<usize> {
         match &self.layout().storage {
             Storage::Array(_) if queries < 2 => Some(0),
-            // A block of scores a query, and as many zeros.
+            // A block of scores for each query, and as many zeros.
             Storage::Array(_) => queries.checked_add(1)?.checked_mul(BLOCK_ROWS),
             Storage::Quantized(quantized) => product::tables_needed(quantized, queries),
         }
     }
 
-    /// Offers the words in `rows` to the best of each query, by the dot product of their vectors
-    /// with it. All queries share one pass over the rows. Queries stand one behind the other in
-    /// `queries`, of [`cols`](Self::cols) elements each; neither they nor the rows are normalised
-    /// here. `product` is that of a table of kernels ([`detect`](crate::kernel::detect)); nothing
-    /// else of the table is needed, so nothing else has to be linked.
+    /// Offers the words in `rows` to the best of each query, scored by the dot product of their
+    /// vectors with the query. All queries share one pass over the rows. `queries` contains the
+    /// queries contiguously, [`cols`](Self::cols) elements each; neither they nor the rows are
+    /// normalised here. `product` is that of a table of kernels
+    /// ([`detect`](crate::kernel::detect)); nothing else of the table is needed, so nothing else
+    /// has to be linked.
     ///
-    /// Several threads search ranges of rows of their own and [`merge`](Self::merge) what they
-    /// found.
+    /// Several threads can search separate ranges of rows and [`merge`](Self::merge) their results.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there are not as many queries as `tops`, or fewer words
-    /// than `rows` names; [`ErrorKind::BufferTooSmall`]; [`ErrorKind::CodeOutOfRange`]; what the
-    /// source returns.
+    /// [`ErrorKind::InvalidArgument`] if the number of queries differs from that of `tops`, or
+    /// there are fewer words than `rows` names; [`ErrorKind::BufferTooSmall`];
+    /// [`ErrorKind::CodeOutOfRange`]; any error from the source.
     pub fn search(
         &self,
         product: ProductF32,
@@ -123,26 +123,26 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         }
     }
 
-    /// Offers what another search with the same query found.
+    /// Offers the results of another search with the same query.
     ///
     /// # Errors
     ///
-    /// What the source returns.
+    /// Any error from the source.
     pub fn merge(&self, top: &mut TopK<'_>, found: &[Scored]) -> Result<()> {
         found.iter().try_for_each(|scored| top.offer(*scored, self))
     }
 
-    /// The rows that a search kept, the best first: by score, words of the same score in byte
-    /// order. Without an index words of the same score stay in the order of their rows.
+    /// The rows that a search kept, best first: by score, ties in byte order of the words, or,
+    /// without an index, in the order of their rows.
     ///
     /// # Errors
     ///
-    /// What the source returns.
+    /// Any error from the source.
     pub fn ranked<'m>(&self, top: TopK<'m>) -> Result<&'m [Scored]> {
         top.into_sorted(self)
     }
 
-    /// Vectors without elements all have the score 0.
+    /// Searches vectors without elements, which all have the score 0.
     fn search_nothing(&self, rows: Range<u32>, tops: &mut [TopK<'_>]) -> Result<()> {
         for row in rows {
             for top in &mut *tops {
@@ -174,7 +174,8 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
             let bytes = row_bytes.saturating_mul(count as usize);
             let block = self.source().block(offset, bytes, tile)?;
             let rows = next..next.saturating_add(count);
-            // One query needs no lent memory, so that looking for neighbours on a device is simple.
+            // A single query needs no caller-provided memory, which keeps neighbour search on
+            // devices simple.
             let mut own = [0.0; 2 * BLOCK_ROWS];
             let floats = if tops.len() == 1 { &mut own[..] } else { &mut *floats };
             self.search_block(product, rows, (block, queries), tops, floats)?;
@@ -203,13 +204,13 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         let row_bytes = self.cols().saturating_mul(4).max(1);
         let (mut all_scores, mut queries) = (&*scores, queries);
         for top in tops {
-            // Two lists of chunks walked together would be divided by their sizes, which may be 0
-            // for all the compiler knows.
+            // Zipped chunks would be divided by their sizes, which the compiler cannot prove
+            // nonzero.
             let (scores, query);
             (scores, all_scores) = all_scores.split_at_checked(count).ok_or(too_small)?;
             (query, queries) = queries.split_at_checked(self.cols()).ok_or(too_small)?;
-            // Kernels add up in an order of their own. What may be among the best gets the score
-            // that the reference gives; the rest is out of the question by more than rounding.
+            // Kernels add up in a different order. Candidates for the best get the reference's
+            // score; the rest are worse by more than rounding.
             let slack = ROUNDING * libm::sqrtf(dot_f32(query, query));
             for ((row, values), &score) in
                 rows.clone().zip(block.chunks_exact(row_bytes)).zip(scores)

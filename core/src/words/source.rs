@@ -4,22 +4,22 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::prefetch;
 use crate::read::ReadAt;
 
-/// Answers "these bytes of the file": by a borrow where the file is in memory, through lent memory
-/// where it is not.
+/// Provides byte ranges of the file: by a borrow if the file is in memory, otherwise through the
+/// caller's buffer.
 pub trait Source {
     /// The `bytes` bytes from the absolute `offset` on.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::SourceChanged`] if the file ends before; [`ErrorKind::BufferTooSmall`] if they
-    /// must be read and `scratch` cannot hold them; what reading returns.
+    /// [`ErrorKind::SourceChanged`] if the file ends early; [`ErrorKind::BufferTooSmall`] if they
+    /// must be read and `scratch` cannot hold them; any error of reading.
     fn block<'s>(&'s self, offset: u64, bytes: usize, scratch: &'s mut [u8]) -> Result<&'s [u8]>;
 
-    /// How many bytes one [`block`](Self::block) can have with `scratch_bytes` of scratch.
+    /// The largest [`block`](Self::block) in bytes with `scratch_bytes` of scratch.
     fn block_limit(&self, scratch_bytes: usize) -> usize;
 
-    /// Begins to fetch a stretch of the file that will be asked for: several such stretches are
-    /// waited for at once. A source that is not in memory does nothing.
+    /// Prefetches a stretch of the file, so that the latencies of several overlap. Does nothing for
+    /// a source that is not in memory.
     #[inline]
     fn expect(&self, _offset: u64, _bytes: usize) {}
 
@@ -28,7 +28,7 @@ pub trait Source {
     ///
     /// # Errors
     ///
-    /// What [`block`](Self::block) and `on_piece` return.
+    /// Any error from [`block`](Self::block) or `on_piece`.
     #[inline]
     fn pieces(
         &self,
@@ -86,7 +86,7 @@ impl Source for Memory<'_> {
     }
 }
 
-/// A file behind random access.
+/// A file with random access.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored<S>(pub S);
 

@@ -1,11 +1,11 @@
-//! A hash table in lent memory, from strings of the file to their numbers.
+//! A hash table in caller-provided memory, from strings of the file to their numbers.
 //!
 //! Each slot is one `u64`: the string's offset in the file plus one, its number, and in the
 //! remaining bits the lowest bits of its hash, so that slots of other strings are skipped without
 //! reading the file. Probing is linear. A slot of 0 is empty.
 //!
-//! The hash is keyed by a seed. Runs longer than [`MAX_PROBES`] do not happen by chance: the table
-//! is then rebuilt with another seed, and after a few attempts refused, so no choice of strings
+//! The hash is keyed by a seed. Runs longer than [`MAX_PROBES`] do not happen at random: the table
+//! is then rebuilt with another seed, and rejected after a few attempts, so no choice of strings
 //! makes it slow.
 
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::kernel::prefetch;
 /// 2^32 strings.
 const MAX_PROBES: usize = 1024;
 
-/// How many slots a table for `count` strings has; it is at most two thirds full.
+/// The number of slots for `count` strings; the table is at most two thirds full.
 pub(super) const fn slots_for(count: u64) -> Option<u64> {
     match count.checked_add(count / 2) {
         Some(slots) => slots.checked_add(1),
@@ -23,7 +23,7 @@ pub(super) const fn slots_for(count: u64) -> Option<u64> {
     }
 }
 
-/// How a table's slots are to be read.
+/// The bit layout of a table's slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packing {
     value_bits: u32,
@@ -31,11 +31,11 @@ pub(super) struct Packing {
     seed: u64,
 }
 
-/// What became of a string that was to be inserted.
+/// The result of inserting a string.
 pub(super) enum Inserted {
-    /// It is in the table now.
+    /// It was inserted.
     New,
-    /// It was there already, with this number.
+    /// It was already there, with this number.
     Known(u64),
     /// The run is too long.
     Crowded,
@@ -62,7 +62,7 @@ impl Packing {
         hash(string, self.seed)
     }
 
-    /// The same for a string that comes in parts.
+    /// The hash of a string that comes in parts.
     pub(super) fn hash_parts(&self, parts: [&str; 3]) -> u64 {
         let length = parts.iter().map(|part| part.len() as u64).sum();
         let mut state = hash_start(length, self.seed);
@@ -86,10 +86,10 @@ impl Packing {
         tag | self.shift(value, self.place_bits) | place.saturating_add(1)
     }
 
-    /// What `slot` says if it may belong to a string of this hash: its number and place.
+    /// The number and place in `slot`, if its tag matches this hash.
     #[inline]
     fn unpack(&self, slot: u64, hash: u64) -> Option<(u64, u64)> {
-        // Without room for a tag there is nothing to compare.
+        // A slot without tag bits matches every hash.
         let difference = slot ^ self.shift(hash, self.tag_at());
         if difference.checked_shr(self.tag_at()).unwrap_or(0) != 0 {
             return None;
@@ -99,7 +99,7 @@ impl Packing {
         Some((value, (slot & mask(self.place_bits)).wrapping_sub(1)))
     }
 
-    /// Where the bits of the hash begin; 64 if there is no room for any.
+    /// The position of the lowest tag bit; 64 if there are none.
     const fn tag_at(&self) -> u32 {
         self.value_bits.saturating_add(self.place_bits)
     }
@@ -108,14 +108,14 @@ impl Packing {
         number.checked_shl(bits).unwrap_or(0)
     }
 
-    /// Begins to fetch the slot where a string of this `hash` is looked for first.
+    /// Prefetches the first slot for a string with this `hash`.
     #[inline]
     pub(super) fn expect(slots: &[u64], hash: u64) {
         let slot = slots.get(start(hash, slots.len()));
         prefetch(slot.map(core::slice::from_ref).unwrap_or_default());
     }
 
-    /// The number of the string of this `hash` for whose number and place `is_there` says yes.
+    /// The number of the string with this `hash` that `is_there` confirms by number and place.
     #[inline]
     pub(super) fn find(
         &self,
@@ -136,7 +136,7 @@ impl Packing {
         Ok(None)
     }
 
-    /// Inserts a string of this `hash` unless it is there already.
+    /// Inserts a string with this `hash` unless it is already there.
     pub(super) fn insert(
         &self,
         slots: &mut [u64],
@@ -186,8 +186,8 @@ fn hash(string: &[u8], seed: u64) -> u64 {
     hash_end(state, padded(rest))
 }
 
-/// Up to seven bytes, and zeros behind them. Overlapping reads need no loop, whose length no
-/// processor would foresee.
+/// Up to seven bytes, padded with zeros. Overlapping reads avoid a loop whose length branch
+/// prediction cannot foresee.
 #[inline]
 fn padded(rest: &[u8]) -> [u8; 8] {
     let bits_before =

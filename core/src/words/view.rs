@@ -1,4 +1,4 @@
-//! Vectors and words that are borrowed from memory instead of copied.
+//! Vectors and words borrowed from memory instead of copied.
 
 use super::index::entry_bytes;
 use super::lookup::Words;
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Storage};
 
 impl<'a, M: AsRef<[u64]>> Words<Memory<'a>, M> {
-    /// The word of a row, where it lies in the file.
+    /// The word of a row, borrowed from the file.
     ///
     /// # Errors
     ///
@@ -18,9 +18,8 @@ impl<'a, M: AsRef<[u64]>> Words<Memory<'a>, M> {
         self.lent(offset.saturating_add(4), bytes as u64)
     }
 
-    /// The vector of a row, where it lies in the file: little-endian f32, [`cols`](Self::cols) of
-    /// them, at any address. `None` if the file has no vectors as they are, but product-quantised
-    /// ones.
+    /// The vector of a row, borrowed from the file: [`cols`](Self::cols) unaligned little-endian
+    /// f32. `None` if the file does not store plain vectors but product-quantised ones.
     ///
     /// ```
     /// # use nanoembed_core::words::{Memory, Words};

@@ -8,8 +8,8 @@
 //!
 //! In Chromium, with WebAssembly's instructions: `npm run bench:kernels` in `wasm/`.
 //!
-//! A line is `{table, kernel, shape, unit, value, peak}`; `peak` is null where no instruction sets
-//! a limit. Weights are those of twelve layers in turn, as a model reads them: they come from L3 or
+//! A line is `{table, kernel, shape, unit, value, peak}`; `peak` is null if no instruction sets a
+//! limit. Weights are those of twelve layers in turn, as a model reads them: they come from L3 or
 //! memory, never from L1.
 
 mod peaks;
@@ -28,7 +28,7 @@ use nanoembed_core::quant::unstable::groups::{
 use nanoembed_core::tensor::Dtype;
 use peaks::Peaks;
 
-/// Matrices of weights that take turns.
+/// Matrices of weights that are used in turn.
 const MATRICES: usize = 12;
 
 fn main() {
@@ -72,7 +72,7 @@ fn print(table: &str, kernel: &str, shape: &str, unit: &str, value: f64, peak: O
     );
 }
 
-/// Numbers without a pattern between −1 and 1.
+/// Pseudo-random numbers between −1 and 1.
 fn floats(count: usize) -> Vec<f32> {
     let mut state = 1_u32;
     let next = || {
@@ -84,7 +84,7 @@ fn floats(count: usize) -> Vec<f32> {
 
 fn product_f32(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows: usize) {
     let x = floats(tokens * cols);
-    // As they lie in a file.
+    // In a file's layout.
     let w: Vec<u8> =
         floats(MATRICES * rows * cols).into_iter().flat_map(f32::to_le_bytes).collect();
     let (bias, mut out) = (floats(rows), vec![0.0; tokens * rows]);
@@ -103,7 +103,7 @@ fn product_f32(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows:
 fn product_i8(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows: usize) {
     let x: Vec<u8> = (0..tokens * cols).map(|i| (i * 31 % 128) as u8).collect();
     let w: Vec<u8> = (0..MATRICES * rows * cols).map(weight).collect();
-    // As the model does: 384 columns at a time.
+    // As in the model: 384 columns at a time.
     let groups = || (0..cols).step_by(384);
     let mut summaries = Vec::new();
     if let Some(summarize_row) = table.summarize_row {
@@ -136,7 +136,7 @@ fn product_i8(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows: 
     print(table.name, "product_i8", &shape, "GOP/s", operations / seconds / 1e9, peaks.i8);
 }
 
-/// Codes as models have them: about normal, a standard deviation of 33.
+/// Codes as in models: approximately normal, with a standard deviation of 33.
 fn weight(index: usize) -> u8 {
     let mut seed = (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     seed = (seed ^ seed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);

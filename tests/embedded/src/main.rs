@@ -49,10 +49,10 @@ fn count(event: Event<'_>) -> Result<(), Error> {
 
 /// # Safety
 ///
-/// `file` points to `length` readable bytes.
+/// `file` must point to `length` readable bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn probe(file: *const u8, length: usize) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let file = unsafe { core::slice::from_raw_parts(file, length) };
     ALL.iter().all(|read| read(file).is_ok())
 }

@@ -1,4 +1,4 @@
-//! SentencePiece: the bytes stand for the model and for the text.
+//! SentencePiece: the bytes are used both as the model and as the text.
 
 use core::hint::black_box;
 

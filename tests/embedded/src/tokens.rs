@@ -20,7 +20,7 @@ pub(crate) fn by_tokens(file: &[u8]) -> Result<(), Error> {
     encode(HashVocabulary::build(entries, &mut slots)?, file)
 }
 
-/// The bytes stand for the entries, both tables of the index, and the text.
+/// The bytes are used as the entries, both tables of the index, and the text.
 pub(crate) fn by_sorted_tokens(file: &[u8]) -> Result<(), Error> {
     let entries = Entries::listed(file, 0, 64, LengthPrefix::U32, file)?;
     let ids = SortedIds { bytes: file, width: IdWidth::U16, offset: 0 };

@@ -1,4 +1,4 @@
-//! Made-up files: words spread over the alphabet, random vectors.
+//! Synthetic files: words spread over the alphabet, random vectors.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};

@@ -1,5 +1,5 @@
-//! Opening, lookup and search against crate `finalfusion`, interleaved, on a made-up file:
-//! `cargo run --release --example bench_words -p nanoembed-tests -- FOLDER [WORDS] [COLS]`.
+//! Opening, lookup and search against crate `finalfusion`, interleaved, on a synthetic file: `cargo
+//! run --release --example bench_words -p nanoembed-tests -- FOLDER [WORDS] [COLS]`.
 //!
 //! The file (1.2 GB for the default million words of 300 columns) is written into FOLDER unless it
 //! is there.
@@ -38,8 +38,8 @@ impl ReadAt for OnDisk<'_> {
     }
 }
 
-/// Median milliseconds of a CPU that runs take in turns: what other programs take of the machine is
-/// not in them.
+/// Median CPU milliseconds of runs that alternate, which excludes the time that other programs
+/// take.
 fn in_turns(rounds: usize, runs: &mut [(&str, &mut dyn FnMut())]) -> Vec<f64> {
     let mut times = vec![Vec::new(); runs.len()];
     for _ in 0..rounds {
@@ -67,7 +67,7 @@ fn open(bytes: &[u8]) -> Any<Words<Memory<'_>, Vec<u64>>> {
 }
 
 fn mapped(path: &Path) -> Any<memmap2::Mmap> {
-    // SAFETY: the file is this program's own and nobody shortens it meanwhile.
+    // SAFETY: the file belongs to this program and is not truncated in the meantime.
     Ok(unsafe { memmap2::Mmap::map(&File::open(path)?)? })
 }
 
@@ -164,7 +164,7 @@ fn one_by_read_at(path: &Path, word: &str) -> Any<Option<Vec<f32>>> {
     Ok(Some(vector))
 }
 
-/// How much memory this process has, in MB: its own, and pages of mapped files.
+/// The memory of this process in MB: its own, and pages of mapped files.
 fn resident() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
@@ -172,7 +172,7 @@ fn resident() -> f64 {
     kilobytes / 1000.0
 }
 
-/// What one run adds to the memory of this process while its result is there.
+/// The memory that one run adds to this process while its result exists.
 fn memory<T>(what: &str, run: impl FnOnce() -> T) {
     let before = resident();
     let result = black_box(run());

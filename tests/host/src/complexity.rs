@@ -1,16 +1,16 @@
-//! Files and texts that grow, and what reads them: for measuring how work grows with them.
+//! Growing files and texts, and their readers, to measure how work grows.
 
 mod files;
 mod texts;
 
-/// Reads an input; an error is as good as a result, as it has to come in bounded time too.
+/// Reads an input; errors count as results, since they must also come in bounded time.
 type Run = Box<dyn Fn(&[u8])>;
 
-/// Something that reads, and inputs of any size for it.
+/// A reader, and inputs of any size for it.
 pub struct Subject {
     /// Reader and pattern.
     pub name: String,
-    /// An input of about so many bytes.
+    /// An input of about this many bytes.
     pub make: Box<dyn Fn(usize) -> Vec<u8>>,
     /// Reads it.
     pub run: Run,
@@ -26,7 +26,7 @@ impl Subject {
     }
 }
 
-/// Every reader with the patterns that would be hard for it.
+/// Every reader with patterns that might be hard for it.
 #[must_use]
 pub fn subjects() -> Vec<Subject> {
     let mut subjects = files::subjects();

@@ -1,10 +1,10 @@
-//! Fuzz targets of what hosts add to the core. Those of the core itself are in `nanoembed_tests`.
+//! Fuzz targets of the host crates. Those of the core are in `nanoembed_tests`.
 //!
-//! * [`c`]: the C interface, called as C calls it, with memory of exactly the size that it asked for.
-//! * [`words`]: word vectors of other programs.
-//! * [`models`]: models that were converted, and folders of shards.
+//! * [`c`]: the C interface, called as from C, with memory of exactly the stated size.
+//! * [`words`]: word vectors in other programs' formats.
+//! * [`models`]: converted models, and folders of shards.
 //!
-//! And [`complexity`]: inputs that grow, to see that work grows no faster.
+//! And [`complexity`]: growing inputs, to check how work grows.
 
 pub mod c;
 pub mod complexity;
@@ -13,7 +13,7 @@ pub mod words;
 
 use nanoembed_tests::fuzz::{self, Target};
 
-/// Those of this crate, by name.
+/// The targets of this crate, by name.
 pub const TARGETS: &[Target] = &[
     Target::new("c", c::run, c::seeds).up_to(128 << 10),
     Target::new("families", fuzz::encoder, models::family_seeds).up_to(512 << 10),

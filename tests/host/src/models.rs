@@ -1,4 +1,4 @@
-//! Models that were converted, in all families and forms, and folders of shards.
+//! Converted models, in all families and forms, and folders of shards.
 
 use std::cell::RefCell;
 use std::fs;
@@ -18,10 +18,10 @@ use tempfile::TempDir;
 
 type Seeds = Vec<(String, Vec<u8>)>;
 
-/// Memory that is asked for at most: models that are honest need less here.
+/// The largest amount of memory per model: valid models need less here.
 const MOST_MEMORY: usize = 64 << 20;
 
-/// A folder's model as one file.
+/// A folder's model converted to one file.
 fn converted(folder: &Path, to: ModelTarget, weight_type: WeightType) -> Option<Vec<u8>> {
     let out = TempDir::new().expect("a folder");
     let file = out.path().join("model");
@@ -30,8 +30,8 @@ fn converted(folder: &Path, to: ModelTarget, weight_type: WeightType) -> Option<
     Some(fs::read(&file).expect("what was written"))
 }
 
-/// Models of all families in all forms: static ones, cross-encoders, and those whose layers are
-/// coded.
+/// Models of all families in all forms: static ones, cross-encoders, and those with quantised
+/// layers.
 ///
 /// # Panics
 ///
@@ -55,12 +55,12 @@ pub fn family_seeds() -> Seeds {
     seeds
 }
 
-/// A BERT model of 8 bits as sentence-transformers' first ones were: with words, and nothing that
-/// says how texts become tokens.
+/// A BERT model in 8 bits like sentence-transformers' first ones: with a vocabulary, and without
+/// tokenizer settings.
 ///
 /// # Panics
 ///
-/// If it cannot be made.
+/// If it cannot be created.
 #[must_use]
 pub fn fixed_seeds() -> Seeds {
     let folder = small_model(data::tree("models/bert_cased"));
@@ -81,17 +81,17 @@ pub fn fixed_seeds() -> Seeds {
     vec![("encoder".to_owned(), model.expect("a model"))]
 }
 
-/// What a `.weights` file holds embeds in integers alone, or is refused; with memory that was used
-/// before it makes the same numbers.
+/// The model of a `.weights` file embeds in integer arithmetic, or is rejected; reused memory gives
+/// the same numbers.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn fixed(file: &[u8]) {
     let _ = embedded(file);
 }
 
-/// The embedding of some tokens; `None` if the file is refused.
+/// The embedding of some tokens; `None` if the file is rejected.
 fn embedded(file: &[u8]) -> Option<Vec<i32>> {
     let embd = Embd::parse(file, Mode::Lenient).ok()?;
     let config = BertConfig::from_metadata(|key| embd.metadata_value(key)).ok()?;
@@ -123,14 +123,14 @@ fn embedded(file: &[u8]) -> Option<Vec<i32>> {
     Some(first)
 }
 
-/// A folder of UQFF shards opens as an encoder and as a model that continues texts, or is refused.
+/// A folder of UQFF shards opens as an encoder and as a causal model, or is rejected.
 ///
-/// The first byte chooses the folder, the second which of its files is changed: what follows is
-/// that file.
+/// The first byte chooses the folder, the second the file that is replaced by the rest of the
+/// input.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn uqff_folder(input: &[u8]) {
     let Some(([choice, changed], content)) = input.split_first_chunk::<2>() else { return };
     let folders = uqff_folders();
@@ -142,7 +142,7 @@ pub fn uqff_folder(input: &[u8]) {
             places.extend(folders.iter().map(written));
         }
         let place = places[choice].path();
-        // Another file, not other bytes of one that may still be mapped.
+        // A new file, since the old one may still be mapped.
         replace(place, path, content);
         open(place);
         replace(place, path, honest);
@@ -150,7 +150,7 @@ pub fn uqff_folder(input: &[u8]) {
 }
 
 thread_local! {
-    /// The folders as they are, written once: a run changes one of their files, and changes it back.
+    /// The unchanged folders, written once: a run changes one of their files, and restores it.
     static PLACES: RefCell<Vec<TempDir>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -170,7 +170,7 @@ fn open(folder: &Path) {
     }
 }
 
-/// The folders of shards of the test files, with few layers and words.
+/// The folders of shards among the test files, with few layers and a reduced vocabulary.
 fn uqff_folders() -> &'static [Files] {
     static FOLDERS: OnceLock<Vec<Files>> = OnceLock::new();
     FOLDERS.get_or_init(|| {

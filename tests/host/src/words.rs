@@ -1,8 +1,8 @@
-//! Word vectors of other programs: fastText, floret, word2vec and text.
+//! Word vectors in other programs' formats: fastText, floret, word2vec and text.
 
 use nanoembed::Error;
 use nanoembed::words::Form;
-use nanoembed::words::read::Rows;
+use nanoembed::words::read::WordRows;
 use nanoembed::words::read::fasttext::FastText;
 use nanoembed::words::read::floret::Floret;
 use nanoembed::words::read::start::Start;
@@ -10,21 +10,21 @@ use nanoembed::words::read::text::TextRows;
 use nanoembed::words::read::word2vec::Word2VecRows;
 use nanoembed_tests::data;
 
-/// What a failure calls the input.
+/// The name of the input in messages.
 const NAME: &str = "input";
 
-/// Reads a file as one form after the other, the one that it seems to be among them: rows come to
-/// an end that is not longer than the file, and failures have a message.
+/// Reads a file in one format after the other, the detected one included: the number of rows is
+/// bounded by the file's size, and failures have a message.
 ///
-/// The first byte chooses the form and whether the counts in first lines are believed.
+/// The first byte chooses the format and whether counts in first lines are trusted.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn run(input: &[u8]) {
     let Some((choice, file)) = input.split_first() else { return };
     let ignores_count = choice & 8 != 0;
-    let stream = || Start::of_bytes(NAME, file).into_stream();
+    let stream = || Start::from_bytes(NAME, file).into_stream();
     let outcome = match choice % 6 {
         0 => fasttext(file),
         1 => floret(file),
@@ -35,7 +35,7 @@ pub fn run(input: &[u8]) {
         4 => TextRows::open(stream(), NAME.into(), (true, ignores_count))
             .and_then(|rows| each(rows, file.len())),
         _ => {
-            let start = Start::of_bytes(NAME, file);
+            let start = Start::from_bytes(NAME, file);
             match start.form() {
                 None => Err(start.unknown()),
                 Some(Form::Fasttext) => fasttext(file),
@@ -50,7 +50,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-fn each(mut rows: impl Rows, bytes: usize) -> Result<(), Error> {
+fn each(mut rows: impl WordRows, bytes: usize) -> Result<(), Error> {
     let (mut word, mut row) = (Vec::new(), vec![0.0; rows.cols()]);
     let mut count = 0;
     while rows.next_row(&mut word, &mut row)? {
@@ -62,7 +62,7 @@ fn each(mut rows: impl Rows, bytes: usize) -> Result<(), Error> {
 }
 
 fn floret(file: &[u8]) -> Result<(), Error> {
-    let mut floret = Floret::open(Start::of_bytes(NAME, file).into_stream(), NAME.into())?;
+    let mut floret = Floret::open(Start::from_bytes(NAME, file).into_stream(), NAME.into())?;
     let mut row = vec![0.0; floret.cols as usize];
     let mut count = 0;
     while floret.next_row(&mut row)? {
@@ -88,7 +88,7 @@ fn fasttext(file: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Files of all forms.
+/// Files in all formats.
 #[must_use]
 pub fn seeds() -> Vec<(String, Vec<u8>)> {
     let files = data::files("words", &["bin", "ftz", "floret"]);

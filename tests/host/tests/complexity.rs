@@ -1,6 +1,6 @@
-//! That work grows as the input grows, in counted steps: calls of decoders and the bytes that they
-//! look at, and the memory that any reader and tokenizer asks for in all. The code's own steps are
-//! counted by `.ci/run complexity`, which needs a build for that.
+//! Work is proportional to the input, in counted steps: calls of decoders and the bytes that they
+//! read, and the total memory that any reader and tokenizer requests. The steps of the code itself
+//! are counted by `.ci/run complexity`, which needs an instrumented build.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,10 +12,10 @@ use nanoembed_core::format::{amb, embd, finalfusion, gguf, safetensors, uqff};
 use nanoembed_core::read::Push;
 use nanoembed_host_tests::complexity::{Subject, subjects};
 
-/// How much more than the input the work may grow.
+/// The largest growth of the work, relative to that of the input.
 const MOST_GROWTH: f64 = 1.15;
-/// The same of memory: a vector that grows doubles, so that what it took is at most twice what it
-/// would be. What grows with the square of the input grows by four here.
+/// The same for memory: a growing vector doubles, so that it takes at most twice the minimum.
+/// Quadratic growth would be a factor of four here.
 const MOST_GROWTH_OF_MEMORY: f64 = 2.1;
 
 thread_local! {
@@ -24,16 +24,16 @@ thread_local! {
 
 struct Counting;
 
-// SAFETY: the system's allocator does it all.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATED.try_with(|it| it.set(it.get() + layout.size() as u64));
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Counts what is asked of a decoder.
+/// Counts the calls and bytes of a decoder.
 struct Counted<'c, D> {
     decoder: D,
     steps: &'c Cell<u64>,
@@ -70,10 +70,10 @@ impl<D: Decode> Decode for Counted<'_, D> {
     }
 }
 
-/// Calls, and bytes looked at, of a decoder that a file is pushed through in small chunks.
+/// Calls, and bytes read, of a decoder to which a file is pushed in small chunks.
 fn steps(decoder: impl Decode, file: &[u8]) -> u64 {
     let steps = Cell::new(0);
-    // Whoever pushes has room for the longest item, or the file is refused.
+    // A carry for the longest item; files with longer ones are rejected.
     let mut carry = vec![0; 4096];
     let mut push = Push::new(Counted { decoder, steps: &steps }, &mut carry);
     let mut on_event = |_: nanoembed_core::event::Event<'_>| Ok(());
@@ -100,7 +100,7 @@ fn steps_of(name: &str, file: &[u8]) -> Option<u64> {
     })
 }
 
-/// How much more than the input something grew.
+/// The growth of a count relative to that of the input.
 #[allow(clippy::cast_precision_loss)]
 fn growth(sizes: [usize; 2], counts: [u64; 2]) -> f64 {
     let ratio = |pair: [f64; 2]| pair[1] / pair[0];
@@ -126,12 +126,12 @@ fn decoders_look_at_bytes_a_bounded_number_of_times() {
 fn memory_that_is_asked_for_grows_as_the_input() {
     for Subject { name, make, run } in subjects() {
         let inputs = [20_000, 80_000].map(&make);
-        // What is made once is made before.
+        // One-time initialisation happens first.
         run(&inputs[0]);
         let allocated = inputs.each_ref().map(|input| {
             let before = ALLOCATED.get();
             run(input);
-            // What little is needed besides counts for nothing.
+            // Small fixed amounts are ignored.
             (ALLOCATED.get() - before).max(20_000)
         });
         let growth = growth(inputs.each_ref().map(Vec::len), allocated);

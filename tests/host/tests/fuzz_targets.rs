@@ -1,5 +1,5 @@
-//! Every fuzz target of this crate over its first inputs and some thousand changed ones, the same
-//! every time. cargo-fuzz goes on from here: `fuzz/campaign`.
+//! Every fuzz target of this crate on its seeds and some thousand mutations, deterministically.
+//! cargo-fuzz continues from here: `fuzz/campaign`.
 
 use nanoembed_host_tests::{TARGETS, all_targets};
 use nanoembed_tests::replays;

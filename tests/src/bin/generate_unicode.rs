@@ -1,4 +1,4 @@
-//! Rewrites the tables of characters in core.
+//! Regenerates the tables of characters in core.
 
 use nanoembed_tests::core_tables::{CORE, TABLES};
 

@@ -1,9 +1,9 @@
-//! Writes small files that are wrong on purpose, for readers of others: `hostile_files FOLDER`.
+//! Writes small, deliberately invalid files, for other readers: `hostile_files FOLDER`.
 //!
-//! A folder for each kind of file, in it one for each way in which they were made: `honest`; `field`,
-//! one number of the header changed; `value`, one value of a JSON document changed; `cut`, the file's
-//! beginning; `changed`, one to eight changes by chance; and `known`, those among the test files.
-//! The same ones every time.
+//! There is a folder for each kind of file, with a subfolder for each method: `honest`; `field`,
+//! one number of the header changed; `value`, one value of a JSON document changed; `cut`, the
+//! file's beginning; `changed`, one to eight random changes; and `known`, those among the test
+//! files. The output is deterministic.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use nanoembed_tests::fuzz::mutated;
 use nanoembed_tests::hostile::{fields, json, proto};
 use nanoembed_tests::{data, formats};
 
-/// How many files of a kind are changed by chance.
+/// The number of randomly changed files of each kind.
 const CHANGED: usize = 1000;
 
-/// How many beginnings of an honest file there are at most.
+/// The largest number of prefixes of a valid file.
 const CUTS: usize = 64;
 
 struct Folder {
     path: PathBuf,
     ending: &'static str,
-    /// How many files there are.
+    /// The number of files.
     count: usize,
 }
 
@@ -39,7 +39,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The files themselves, their beginnings, and changes by chance.
+    /// The files themselves, their prefixes, and random changes.
     fn add_near(&mut self, honest: &[Vec<u8>]) -> io::Result<()> {
         honest.iter().try_for_each(|file| self.add("honest", file))?;
         for file in honest {
@@ -87,7 +87,7 @@ fn main() -> io::Result<()> {
     for (_, changed) in models.iter().flat_map(|model| proto::changes(model)) {
         folder.add("field", &changed)?;
     }
-    // A rule of normalisation that makes a hundred thousand bytes of one.
+    // A normalisation rule that expands one byte to a hundred thousand.
     folder.add("known", &data::read("hostile/r100000.model"))?;
     folder.add_near(&models)?;
     let mut folder = Folder::new(&root, "tokenizers", "json");

@@ -1,5 +1,5 @@
-//! Writes what a crate is built of to stdout, as CycloneDX: `sbom [PACKAGE [TARGET]]`, the program
-//! for this machine if nothing is named. With the features that are on by default.
+//! Writes the dependencies of a crate to stdout, as CycloneDX: `sbom [PACKAGE [TARGET]]`, by
+//! default those of the program for this machine. With default features.
 
 use std::io;
 

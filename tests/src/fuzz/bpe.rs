@@ -31,21 +31,21 @@ impl Vocabulary for Bytes {
     }
 }
 
-/// The words of a text are the text; with any merges its tokens spell it, and decoding gives it
-/// back.
+/// The words of a text add up to the text; with any merges its tokens spell it, and decoding
+/// returns it.
 ///
-/// The first byte chooses the pattern, the second how many merges of two bytes each follow, then
-/// comes the text.
+/// The first byte chooses the pattern, the second is the number of merges, which follow with two
+/// bytes each; the rest is the text.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn bpe(input: &[u8]) {
     let Some(([pattern, count], rest)) = input.split_first_chunk::<2>() else { return };
     let pattern = [Pattern::Gpt2, Pattern::SmolLm, Pattern::Llama3][usize::from(*pattern) % 3];
     let Some((pairs, text)) = rest.split_at_checked(usize::from(*count) * 2) else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
-    // Token 256 + k is what the k-th merge makes; its parts are bytes or earlier merges.
+    // Token 256 + k is the result of the k-th merge; its parts are bytes or earlier merges.
     let merges: Vec<Merge> = (256..)
         .zip(pairs.chunks_exact(2))
         .map(|(merged, pair)| {
@@ -100,8 +100,8 @@ fn spell(id: u32, merges: &[Merge], out: &mut Vec<u8>) {
         1001 => out.extend(b"<|a"),
         id => {
             let merge = merges[id as usize - 256];
-            // Merges double what they spell at most, and there are fewer than 256 of them: keep it
-            // short.
+            // Merges at most double the length, and there are fewer than 256 of them: limit the
+            // output.
             if out.len() < 1 << 20 {
                 spell(merge.left, merges, out);
                 spell(merge.right, merges, out);

@@ -1,4 +1,4 @@
-//! Models that continue texts, opened and run.
+//! Causal models, opened and run.
 
 use nanoembed_core::model::llama::{Activations, LlamaPlan, Output};
 use nanoembed_core::owned::CausalModel;
@@ -6,19 +6,20 @@ use nanoembed_core::token::SpecialTokens;
 
 use crate::data;
 
-/// Tokens that a session has room for.
+/// The capacity of a session in tokens.
 const POSITIONS: usize = 6;
-/// Logits that are looked at: as many as an honest model has here.
+/// The largest number of logits that are checked: more than a valid model has here.
 const MOST_LOGITS: usize = 1 << 20;
 
-/// What an AMB, `.weights` or GGUF file holds opens, gives tokens that it has and logits, the same
-/// ones for the same tokens in one piece and in two; or is refused at a place that the file has.
+/// A model in an AMB, `.weights` or GGUF file opens, and returns ids in its vocabulary and the same
+/// logits for the same tokens in one piece and in two; or it is rejected at an offset inside the
+/// file.
 ///
-/// The first byte chooses how activations are held.
+/// The first byte chooses the precision of activations.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn causal(input: &[u8]) {
     let Some((choice, file)) = input.split_first() else { return };
     let model = match CausalModel::open(file) {
@@ -57,7 +58,7 @@ pub fn causal(input: &[u8]) {
     assert!(over.is_err(), "more tokens than positions");
 }
 
-/// How activations are held, and a file with a model that continues texts.
+/// A precision of activations, and a file with a causal model.
 pub(super) fn causal_seeds() -> Vec<(String, Vec<u8>)> {
     let file = data::read("llama/tiny.gguf");
     let seed = |choice: u8| (format!("{choice}-tiny.gguf"), [&[choice], &file[..]].concat());

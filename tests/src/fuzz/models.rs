@@ -1,4 +1,4 @@
-//! Models that embed texts, opened and run.
+//! Encoders, opened and run.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -13,18 +13,19 @@ use nanoembed_core::owned::{
 use super::small::{Files, small_model};
 use crate::data;
 
-/// What the models embed, behind their prompts.
+/// The text to embed, after prompts.
 const TEXT: &str = "Hello, w\u{f6}rld! [MASK] 12";
-/// How many tokens are run at most: models that are honest are small here, others are not.
+/// The largest number of tokens per run, since an invalid model may be large.
 const MOST_TOKENS: usize = 12;
 
-/// What a `.weights`, AMB or GGUF file holds opens and runs, or is refused with an error at a place
-/// that the file has. What opens in little code, too, is the same model: that does not read what is
-/// for models that compare texts, and so may open what is refused otherwise.
+/// A model in a `.weights`, AMB or GGUF file opens and runs, or is rejected with an error at an
+/// offset inside the file. If the small reader opens it too, the model is the same: that reader
+/// ignores the parts of models that compare texts, and so may open files that are otherwise
+/// rejected.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn encoder(file: &[u8]) {
     let opened = Encoder::open(file);
     if let Ok(any) = &opened {
@@ -45,16 +46,16 @@ pub fn encoder(file: &[u8]) {
     }
 }
 
-/// A folder whose settings are anything opens and runs with the weights and the tokenizer that it
-/// had, or is refused by the name of the file at fault; and asks for no file outside of it.
+/// A folder with arbitrary settings opens and runs with its original weights and tokenizer, or is
+/// rejected with the name of the file at fault, and requests no file outside of it.
 ///
-/// Which of the test models it is, then its settings, FF between them: `config.json`,
-/// `modules.json`, those of two modules, prompts, how many tokens, those of the tokenizer, and which
-/// files hold the weights.
+/// The first byte chooses the test model; its settings follow, separated by FF: `config.json`,
+/// `modules.json`, those of two modules, prompts, the limit on tokens, those of the tokenizer, and
+/// the files of the weights.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn folder(input: &[u8]) {
     let Some((choice, settings)) = input.split_first() else { return };
     let model = &models()[usize::from(*choice) % models().len()];
@@ -69,7 +70,7 @@ pub fn folder(input: &[u8]) {
         })
     };
     let Ok(described) = FolderModel::read(&texts) else { return };
-    // The weights lie in one file, which is taken for a part, too.
+    // The weights are in one file, which also counts as a part.
     let Ok(paths) = described.weight_files(&texts, &|_| false) else { return };
     let files = paths.into_iter().map(|path| {
         let bytes = model.bytes(&path);
@@ -93,7 +94,7 @@ const SETTINGS: [&str; 8] = [
     "model.safetensors.index.json",
 ];
 
-/// A path that leads to nothing but a folder's own files.
+/// Returns true if a path stays within its folder.
 fn is_inside(path: &str) -> bool {
     let is_special = |letter: char| letter.is_control() || letter == '\\' || letter == ':';
     !path.starts_with('/') && !path.contains(is_special) && path.split('/').all(|part| part != "..")
@@ -138,7 +139,7 @@ fn same_table<B: AsRef<[u8]> + Sync>(table: &TableFile<&[u8]>, any: &Encoder<Fil
     assert_same_bits(vectors);
 }
 
-/// The ids that both give.
+/// The ids, which must be equal in both.
 fn same_ids<B: AsRef<[u8]> + Sync>(
     found: Result<Tokenized, Error>,
     any: &Encoder<FileWeights<B>>,
@@ -180,7 +181,7 @@ fn run<B: AsRef<[u8]> + Sync>(model: &Encoder<FileWeights<B>>) {
     assert_same_bits(twice);
 }
 
-/// A complete folder of the test models, with few words.
+/// A complete folder of a test model, with a reduced vocabulary.
 struct Model {
     name: String,
     files: Files,
@@ -215,7 +216,7 @@ pub(super) fn folder_seeds() -> Vec<(String, Vec<u8>)> {
     let index = br#"{"metadata": {"total_size": 9}, "weight_map": {"a": "model.safetensors"}}"#;
     let seed = |(choice, model): (u8, &Model)| {
         let mut settings = SETTINGS.map(|path| model.bytes(path));
-        // Half of the folders say which files hold the weights.
+        // Half of the folders state which files contain the weights.
         if choice % 2 == 1 {
             settings[SETTINGS.len() - 1] = index;
         }

@@ -1,10 +1,10 @@
-//! Inputs changed at random, the same way every time.
+//! Deterministic pseudo-random changes of inputs.
 
 use crate::finalfusion::Numbers;
 use crate::hostile::field_values;
 
-/// An input near one of `seeds`, of at most so many bytes: one to eight changes of a kind that
-/// fuzzers know as havoc.
+/// An input near one of `seeds`, of at most `most_bytes` bytes: one to eight changes of the kind
+/// that fuzzers call havoc.
 ///
 /// # Panics
 ///
@@ -32,7 +32,7 @@ fn change(input: &mut Vec<u8>, seeds: &[Vec<u8>], numbers: &mut Numbers) {
         }
         5 => drop(input.drain(at..at + below(numbers, (input.len() - at).min(64)))),
         6 => {
-            // A piece of any input, over what is there or between.
+            // A piece of any input, overwriting or inserted.
             let other = &seeds[below(numbers, seeds.len())];
             let from = below(numbers, other.len());
             let piece = &other[from..][..below(numbers, (other.len() - from).min(64))];
@@ -41,14 +41,14 @@ fn change(input: &mut Vec<u8>, seeds: &[Vec<u8>], numbers: &mut Numbers) {
         }
         _ if numbers.below(8) == 0 => input.truncate(at),
         _ => {
-            // A piece again.
+            // A piece repeated.
             let piece = input[at..][..below(numbers, (input.len() - at).min(64))].to_vec();
             input.splice(at..at, piece);
         }
     }
 }
 
-/// A field of 1, 2, 4 or 8 bytes with a value that counts, lengths and offsets break at.
+/// Sets a field of 1, 2, 4 or 8 bytes to a boundary value of counts, lengths and offsets.
 fn set_field(input: &mut [u8], at: usize, numbers: &mut Numbers) {
     let size = 1 << numbers.below(4);
     let remaining = (input.len() - at) as u64;

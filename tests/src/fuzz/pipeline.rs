@@ -1,4 +1,4 @@
-//! Tokenizers as `tokenizer.json` describes them.
+//! Tokenizers described by `tokenizer.json`.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{Pipeline, PipelineSession};
@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 
 use crate::data;
 
-/// How many tokens and merges of a real vocabulary a seed has.
+/// The number of tokens and merges of a real vocabulary in a seed.
 const TOKENS: usize = 60;
 
-/// A tokenizer that is read gives ids that it has, as many as were asked for, the same ones with
-/// memory that was used before; and reads them back. One that is not says where it is wrong.
+/// A valid tokenizer returns ids in its vocabulary, as many as requested, and the same ones with
+/// reused memory; and decodes them. An invalid one is rejected at an offset.
 ///
-/// The JSON, FF, the text.
+/// The input is the JSON, FF, and the text.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn pipeline(input: &[u8]) {
     let at = input.iter().position(|byte| *byte == 0xFF).unwrap_or(input.len());
     let (json, text) = input.split_at(at);
@@ -74,8 +74,8 @@ pub(super) fn pipeline_seeds() -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Leaves out most tokens of a tokenizer, what merges make of them, and the one table that is as
-/// long.
+/// Removes most tokens of a tokenizer, the results of their merges, and the one table of similar
+/// length.
 fn shorten(json: &mut Value) {
     let added = json["added_tokens"].as_array().cloned().unwrap_or_default();
     let is_added = |token: &str| added.iter().any(|it| it["content"] == token);
@@ -114,7 +114,7 @@ fn shorten(json: &mut Value) {
     }
 }
 
-/// Puts the first token around texts: others may have been left out.
+/// Uses the first token as special token, since others may have been removed.
 fn use_first_token(step: &mut Value) {
     match step {
         Value::Object(members) => members.iter_mut().for_each(|(name, value)| match value {

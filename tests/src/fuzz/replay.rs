@@ -1,4 +1,4 @@
-//! A fuzz target over its first inputs and some thousand changed ones, the same every time.
+//! Runs a fuzz target on its seeds and some thousand mutations, deterministically.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use super::{Target, mutated};
 use crate::finalfusion::Numbers;
 
-/// How many inputs a target gets besides its seeds.
+/// The number of inputs in addition to the seeds.
 const MUTATIONS: usize = 4000;
 
-/// A test for each of a list of targets, so that they run beside one another, and one that none is
-/// left out. For the integration tests of a package, which have a folder for what they fail on.
+/// A test for each target in a list, so that they run in parallel, and one that checks that none is
+/// missing. For the integration tests of a package, which have a folder for failing inputs.
 #[macro_export]
 macro_rules! replays {
     ($targets:ident: $($name:ident)*) => {
@@ -29,9 +29,9 @@ macro_rules! replays {
     };
 }
 
-/// Runs a target over its seeds, over changed ones, and over what it failed on once, which lies in
-/// `fuzz/regressions`. What it fails on, or does not come back from, is kept in `folder`, where
-/// `cargo fuzz run` can read it.
+/// Runs a target on its seeds, mutations of them, and inputs that failed once, which are in
+/// `fuzz/regressions`. An input that fails, or does not return, is kept in `folder`, where `cargo
+/// fuzz run` can read it.
 ///
 /// # Panics
 ///
@@ -48,7 +48,7 @@ pub fn replay(target: &Target, folder: impl AsRef<Path>) {
     }
 }
 
-/// What a target failed on before it was mended.
+/// Inputs on which a target failed before it was fixed.
 fn regressions(name: &str) -> Vec<Vec<u8>> {
     let folder = crate::supply::root().join("fuzz/regressions").join(name);
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What the fuzz targets start from: the test files, in the form in which each target reads them.
+//! The seeds of the fuzz targets: the test files, in the form that each target takes.
 
 use nanoembed_core::tensor::Dtype;
 
@@ -11,7 +11,7 @@ use crate::{data, minilm};
 
 type Seeds = Vec<(String, Vec<u8>)>;
 
-/// The test files of these formats, each behind `head`.
+/// The test files of these formats, each prefixed with `head`.
 fn behind(head: &[u8], formats: &[&str]) -> Seeds {
     let chosen = FORMATS.iter().filter(|format| formats.contains(&format.name));
     chosen
@@ -20,7 +20,7 @@ fn behind(head: &[u8], formats: &[&str]) -> Seeds {
         .collect()
 }
 
-/// The files of a format as they are.
+/// The unchanged files of a format.
 pub(super) fn files(format: &str) -> Seeds {
     behind(&[], &[format])
 }
@@ -29,17 +29,17 @@ pub(super) fn container() -> Seeds {
     behind(&[], &["safetensors", "uqff"])
 }
 
-/// How activations are held, the file.
+/// A precision of activations, then the file.
 pub(super) fn causal() -> Seeds {
     causal_seeds()
 }
 
-/// Models of C's tests.
+/// Models of the C tests.
 pub(super) fn encoder() -> Seeds {
     data::files("../../ffi/tests/data", &["weights"])
 }
 
-/// Which folder, its settings with FF between them.
+/// The number of a folder, then its settings separated by FF.
 pub(super) fn folder() -> Seeds {
     folder_seeds()
 }
@@ -49,12 +49,12 @@ pub(super) fn pipeline() -> Seeds {
     pipeline_seeds()
 }
 
-/// First element, how many, the file.
+/// The first element, a count, then the file.
 pub(super) fn weights() -> Seeds {
     behind(&[1, 33], &["amb", "uqff", "gguf"])
 }
 
-/// The format, three cuts, the file.
+/// The format, three cuts, then the file.
 pub(super) fn decoder() -> Seeds {
     let of_format = |(choice, name): (u8, &str)| {
         let files = behind(&[choice, 10, 0, 70, 0, 200, 0], &[name]);
@@ -63,7 +63,7 @@ pub(super) fn decoder() -> Seeds {
     (0..).zip(FORMATS.iter().map(|format| format.name)).flat_map(of_format).collect()
 }
 
-/// Where to cut, and the header's JSON.
+/// A cut, then the header's JSON.
 pub(super) fn json() -> Seeds {
     let headers = files("safetensors").into_iter();
     headers.map(|(name, file)| (name, [&[9], file.get(8..).unwrap_or_default()].concat())).collect()
@@ -73,7 +73,7 @@ pub(super) fn blob() -> Seeds {
     data::files("uqff/legacy_0.2.0", &["uqfftensor"])
 }
 
-/// A type's number, and bytes for its blocks.
+/// A type's number, then bytes for its blocks.
 pub(super) fn blocks() -> Seeds {
     let types = 0..u8::try_from(Dtype::ALL.len()).unwrap_or(0);
     let of_blob = |(name, blob): (String, Vec<u8>)| {
@@ -85,7 +85,7 @@ pub(super) fn blocks() -> Seeds {
     blob().into_iter().flat_map(of_blob).collect()
 }
 
-/// The pattern, how many merges, the merges, the text.
+/// The pattern, the number of merges, the merges, then the text.
 pub(super) fn bpe() -> Seeds {
     let text = "They\u{2019}ll say <|a|>abab 1234 a\u{301}\u{4e2d}\u{1F600}\r\n\t  don't";
     let merges = b"abThheay  \xFF\xFF\xFFl";
@@ -98,7 +98,7 @@ pub(super) fn sentencepiece() -> Seeds {
     numbered("seed", sentencepiece_seeds())
 }
 
-/// The normalisation, tokens a line each, FF, the text.
+/// The normalisation, tokens one per line, FF, then the text.
 pub(super) fn tokenizer() -> Seeds {
     let of_sentence = |(index, text): (u8, &str)| {
         let words = text.split_whitespace().take(20);

@@ -9,20 +9,20 @@ use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, Scratch};
 
 use crate::sentencepiece_reference::Reference;
 
-/// Asserts what holds of every model:
+/// Asserts properties of every model:
 ///
 /// * nothing panics, whatever the model's bytes, and memory is bounded by their number;
 /// * every id is that of a piece, and ids can be decoded;
-/// * as much memory as is asked for suffices.
+/// * memory of the stated size suffices.
 ///
-/// And of models made of the input: ids are those of a plain implementation.
+/// For models built from the input, ids must also be those of a simple implementation.
 ///
-/// The first byte chooses the kind of model, the next two say how long the text is, then come text
-/// and model.
+/// The first byte chooses the kind of model, the next two are the length of the text; text and
+/// model follow.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn sentencepiece(input: &[u8]) {
     let Some(([mode, low, high], rest)) = input.split_first_chunk::<3>() else { return };
     let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
@@ -77,7 +77,7 @@ fn check(model: &SentencePieceModel<&[u8]>, text: &str) -> Vec<u32> {
     ids
 }
 
-/// A model of the lines of `bytes`: a byte for the kind, one for the score, the spelling.
+/// A model made of the lines of `bytes`: a byte for the kind, one for the score, the spelling.
 fn made_model(mode: u8, bytes: &[u8], text: &str) {
     let mut pieces = vec![("<unk>".to_owned(), 0.0, PieceKind::Unknown)];
     pieces.push(("a".to_owned(), -1.0, PieceKind::Normal));
@@ -88,7 +88,7 @@ fn made_model(mode: u8, bytes: &[u8], text: &str) {
         let kind = match kind % 8 {
             0 => PieceKind::Control,
             1 => PieceKind::UserDefined,
-            // What unused pieces become depends on the order of merging.
+            // The treatment of unused pieces depends on the order of merging.
             2 if algorithm == Algorithm::Unigram => PieceKind::Unused,
             _ => PieceKind::Normal,
         };
@@ -109,9 +109,9 @@ fn made_model(mode: u8, bytes: &[u8], text: &str) {
         remove_spaces: mode & 32 == 0,
     };
     let bytes = reference.model();
-    // Spellings of bytes may be there twice.
+    // Spellings of bytes may be repeated.
     let Ok(model) = SentencePieceModel::open(bytes.as_slice(), 0) else { return };
-    // A merge looks at all pairs in the reference.
+    // A merge searches all pairs in the reference.
     let mut end = text.len().min(400);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -120,7 +120,7 @@ fn made_model(mode: u8, bytes: &[u8], text: &str) {
     assert_eq!(check(&model, text), reference.encode(text), "{reference:?} {text:?}");
 }
 
-/// Inputs of [`sentencepiece`] to start from.
+/// Seeds of [`sentencepiece`].
 #[must_use]
 pub fn sentencepiece_seeds() -> Vec<Vec<u8>> {
     let text = "they  said NewYork ab abab\u{1F600} ▁ é";

@@ -1,5 +1,5 @@
-//! Test models with few words: every step of a reader in a tenth of the bytes, so that a fuzzer runs
-//! ten times as many inputs.
+//! Test models with a reduced vocabulary: every step of a reader in a tenth of the bytes, so that a
+//! fuzzer runs ten times as many inputs.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
 
-/// How many of the first tokens stay; added tokens all do.
+/// The number of leading tokens that are kept; added tokens are all kept.
 const TOKENS: u64 = 100;
 
 /// A folder's files by their paths.
 pub type Files = Vec<(String, Vec<u8>)>;
 
-/// A model with the first of its tokens and the ones that are added, numbered anew, and their rows
-/// of weights; a table of characters that is as long as all the rest becomes one of one rule.
+/// A model with its first tokens and its added ones, renumbered, and their rows of weights. A table
+/// of characters as long as everything else becomes a table with one rule.
 ///
 /// # Panics
 ///
@@ -52,8 +52,8 @@ pub fn small_model(mut files: Files) -> Files {
     files
 }
 
-/// A folder of UQFF shards with its first layer and the first of its tokens; its weights keep the
-/// rows of all.
+/// A folder of UQFF shards with its first layer and the first of its tokens; its weights keep all
+/// rows.
 ///
 /// # Panics
 ///
@@ -87,7 +87,7 @@ pub fn small_uqff(mut files: Files) -> Files {
     files
 }
 
-/// What the ids that stay become.
+/// New ids by old ones.
 type Ids = HashMap<u64, u64>;
 
 fn read(files: &Files, path: &str) -> Option<Value> {
@@ -95,7 +95,7 @@ fn read(files: &Files, path: &str) -> Option<Value> {
     Some(serde_json::from_slice(bytes).expect("JSON"))
 }
 
-/// The ids that stay, and how many there were.
+/// The kept ids, and the original number.
 fn kept(tokenizer: &Value) -> (Ids, u64) {
     let vocabulary = &tokenizer["model"]["vocab"];
     let listed = match vocabulary {
@@ -133,7 +133,7 @@ fn shorten(json: &mut Value, ids: &Ids) {
     replace_charsmaps(json);
 }
 
-/// Whether both parts of a merge and what it makes are known.
+/// Returns true if both parts of a merge and its result are kept.
 fn is_within(merge: &Value, known: &Map<String, Value>) -> bool {
     let parts: Vec<&str> = match merge {
         Value::String(merge) => merge.split(' ').collect(),
@@ -142,7 +142,7 @@ fn is_within(merge: &Value, known: &Map<String, Value>) -> bool {
     known.contains_key(&parts.concat()) && parts.iter().all(|part| known.contains_key(*part))
 }
 
-/// Gives all ids of settings their new numbers, wherever they stand.
+/// Renumbers all ids in settings.
 fn renumber(json: &mut Value, ids: &Ids) {
     match json {
         Value::Object(members) => {
@@ -150,7 +150,7 @@ fn renumber(json: &mut Value, ids: &Ids) {
                 let is_id = name.ends_with("_token_id") || name.ends_with("unk_id");
                 match name.as_str() {
                     "vocab" => {}
-                    // An added token's; texts are what a template calls an id.
+                    // An added token's; in a template, a string under this name is a token.
                     "id" | "pad_id" => to_new(value, ids),
                     "ids" | "sep" | "cls" => {
                         value.as_array_mut().into_iter().flatten().for_each(|id| to_new(id, ids));
@@ -188,14 +188,14 @@ fn replace_charsmaps(json: &mut Value) {
     }
 }
 
-/// Compiled rules as a tokenizer of SentencePiece has them, by which `x` becomes `y`: the size of
-/// the trie in bytes, its units, and the texts that characters become.
+/// Compiled rules of a SentencePiece tokenizer that map `x` to `y`: the size of the trie in bytes,
+/// its units, and the replacement texts.
 fn charsmap() -> Vec<u8> {
     let (children, key) = (256, b'x');
     let mut units = [0_u32; CHARSMAP_UNITS];
     units[0] = children << 10;
     let at = (children ^ u32::from(key)) as usize;
-    // Has a value, which lies where the lowest bit of its place is another.
+    // Has a value, whose index differs in the lowest bit.
     units[at] = u32::from(key) | 1 << 8 | 1 << 10;
     units[at ^ 1] = 1 << 31;
     let size = u32::try_from(4 * CHARSMAP_UNITS).unwrap_or(0);
@@ -217,7 +217,7 @@ fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).map(group).collect()
 }
 
-/// The rows that stay of every tensor that has as many as there were tokens.
+/// Keeps the rows of the kept tokens in every tensor with a row per token.
 fn with_rows(file: &[u8], rows: u64, ids: &Ids) -> Vec<u8> {
     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
     let mut kept: Vec<usize> = ids.keys().filter_map(|id| usize::try_from(*id).ok()).collect();
@@ -240,7 +240,7 @@ struct Tensor {
     data: Vec<u8>,
 }
 
-/// The file with what `change` makes of each tensor and its name.
+/// The file with `change` applied to each tensor and its name.
 fn with_tensors(file: &[u8], change: impl Fn(&str, Tensor) -> Option<Tensor>) -> Vec<u8> {
     let tensors = SafeTensors::deserialize(file).expect("safetensors");
     let (_, header) = SafeTensors::read_metadata(file).expect("safetensors");

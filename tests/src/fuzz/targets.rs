@@ -1,4 +1,4 @@
-//! The fuzz targets as a table, for those that run them otherwise than cargo-fuzz.
+//! The fuzz targets as a table, to run them without cargo-fuzz.
 
 use super::seeds;
 
@@ -7,12 +7,12 @@ use super::seeds;
 pub struct Target {
     /// Its name, and that of its file in `fuzz/fuzz_targets`.
     pub name: &'static str,
-    /// What it calls; panics when a promise is broken.
+    /// Its function, which panics when a guarantee is broken.
     pub run: fn(&[u8]),
-    /// What it starts from: inputs and their names.
+    /// Its seeds: names and inputs.
     pub seeds: fn() -> Vec<(String, Vec<u8>)>,
-    /// How many bytes its inputs have at most: what breaks a reader fits in a small file, unless
-    /// honest ones are large.
+    /// The size limit of its inputs in bytes: inputs that break a reader are small, unless valid
+    /// ones are large.
     pub most_bytes: usize,
 }
 
@@ -27,14 +27,14 @@ impl Target {
         Self { name, run, seeds, most_bytes: 4096 }
     }
 
-    /// The same with larger inputs.
+    /// Sets a larger limit.
     #[must_use]
     pub const fn up_to(self, most_bytes: usize) -> Self {
         Self { most_bytes, ..self }
     }
 }
 
-/// Those of the core, by name.
+/// The core's targets, by name.
 pub const TARGETS: &[Target] = &[
     Target::new("blob", super::blob, seeds::blob),
     Target::new("blocks", super::blocks, seeds::blocks),

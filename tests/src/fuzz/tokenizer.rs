@@ -10,23 +10,23 @@ use nanoembed_core::token::{
 use crate::vocabularies::{HashMemory, StoredVocabulary};
 use crate::wordpiece_reference::Reference;
 
-/// Tokens that every well-formed vocabulary here starts with.
+/// The first tokens of every well-formed vocabulary.
 const FIRST_TOKENS: &[&str] = &["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##a", "##b"];
 
 const SPECIAL: SpecialIds =
     SpecialIds { pad: Some(0), unknown: 1, classify: 2, separate: 3, mask: Some(4) };
 
-/// Asserts what holds of every tokenizer:
+/// Asserts properties of every tokenizer:
 ///
 /// * nothing panics, whatever the vocabulary's bytes;
 /// * every id is in the vocabulary;
-/// * the hash index, the file's sorted index and a plain implementation give the same ids;
-/// * with less room the ids are the same up to the last, which is `[SEP]`, and what was left out is
-///   counted.
+/// * the hash index, the file's sorted index and a simple implementation give the same ids;
+/// * with less room the ids are the same up to the last, which is `[SEP]`, and omitted ones are
+/// counted.
 ///
 /// The first byte of `data` chooses the normalisation (bits 0–2) and whether the vocabulary is raw
-/// (bit 3). A well-formed one is made of the lines up to the first byte FF, the text is what
-/// follows. For a raw one see `raw`.
+/// (bit 3). A well-formed one is made of the lines up to the first byte FF, followed by the text.
+/// For a raw one see `raw`.
 pub fn tokenizer(data: &[u8]) {
     let Some((&mode, rest)) = data.split_first() else { return };
     let normalization = Normalization {
@@ -41,14 +41,12 @@ pub fn tokenizer(data: &[u8]) {
         let tokens: Vec<Vec<u8>> = first.chain(lines).map(<[u8]>::to_vec).collect();
         well_formed(&tokens, &String::from_utf8_lossy(text), normalization);
     } else {
-        // What is wrong with the vocabulary is found or not; nothing else is asserted here than in
-        // the calls.
+        // Faults of the vocabulary may or may not be found; only the assertions in the calls count.
         let _ = raw(rest, normalization);
     }
 }
 
-/// Inputs of [`tokenizer`] to start from: every mode, over vocabularies that spell most of the
-/// texts.
+/// Seeds of [`tokenizer`]: every mode, with vocabularies that spell most of the texts.
 ///
 /// # Panics
 ///
@@ -72,7 +70,7 @@ pub fn tokenizer_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// A sound vocabulary in the layout of `raw`.
+/// A valid vocabulary in the layout of `raw`.
 fn raw_seed(tokens: &str, text: &str) -> Vec<u8> {
     let first = FIRST_TOKENS.iter().copied();
     // The size is counted in units of four bytes.
@@ -109,7 +107,7 @@ fn well_formed(tokens: &[Vec<u8>], text: &str, normalization: Normalization) {
     }
 }
 
-/// Asserts that with `room` for ids they are `expected` as far as they fit.
+/// Asserts that with `room` for ids the result is the part of `expected` that fits.
 fn check_prefix<V: Vocabulary>(
     tokenizer: &WordPiece<V>,
     text: &str,
@@ -137,9 +135,9 @@ fn check_prefix<V: Vocabulary>(
     assert!(stopped.tokens <= stopped.total && stopped.total <= encoded.total);
 }
 
-/// Two indices over bytes that need not be a vocabulary at all:
+/// Two indices over bytes that need not be a vocabulary:
 ///
-/// | bytes | what |
+/// | bytes | contents |
 /// |---|---|
 /// | 1 | number of entries |
 /// | 1 | bit 0: lengths have four bytes instead of two; bit 1: ids four instead of two |

@@ -12,7 +12,7 @@ use nanoembed_core::quant::{dequantize, dequantize_weight, quantize, supports};
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 use nanoembed_core::text::json::Lexer;
 
-/// A lexer fed in two parts finds what one fed at once finds.
+/// A lexer fed in two parts finds the same lexemes as one fed at once.
 ///
 /// The first byte chooses the cut.
 ///
@@ -47,14 +47,14 @@ fn lexemes(pieces: &[&[u8]]) -> Vec<String> {
     found
 }
 
-/// Whatever the views of UQFF, GGUF and AMB accept can be dequantised in any range, and UQFF be
-/// written and read back.
+/// Tensors that the views of UQFF, GGUF and AMB accept can be dequantised in any range, and UQFF
+/// can be written and read back.
 ///
 /// The first two bytes choose the range.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn weights(input: &[u8]) {
     let Some(([first, length], file)) = input.split_first_chunk::<2>() else { return };
     let (first, mut out) = (usize::from(*first), vec![0.0; usize::from(*length)]);
@@ -88,7 +88,7 @@ pub fn weights(input: &[u8]) {
     for layer in &layers {
         let there = layer.weight.elements() >= (first + out.len()) as u64;
         let answer = dequantize_weight(&layer.weight, first, &mut out);
-        // Powers of two and E5M2 are no weights that anything writes.
+        // No program writes weights as powers of two or E5M2.
         let unsupported = answer.is_err_and(|e| e.kind() == ErrorKind::UnsupportedDtype);
         assert!(unsupported || answer.is_ok() == there);
     }
@@ -107,7 +107,7 @@ pub fn weights(input: &[u8]) {
     }
 }
 
-/// Quantisers take any values, and blocks any bits.
+/// Quantisers accept any values, and blocks any bits.
 ///
 /// The first byte chooses the type.
 ///
@@ -127,8 +127,8 @@ pub fn blocks(input: &[u8]) {
     let _ = quantize(dtype, &values[..whole * dtype.block_elements()], &mut blocks);
 }
 
-/// A container that we accept is one for the reference too, with the same tensors at the same
-/// places.
+/// A container that is accepted here is accepted by the reference too, with the same tensors at the
+/// same offsets.
 ///
 /// # Panics
 ///
@@ -151,12 +151,12 @@ pub fn container(file: &[u8]) {
     }
 }
 
-/// A blob of UQFF 0.x may hold anything: its layer is put together and dequantised or refused at a
-/// place that has a name.
+/// A blob of UQFF 0.x with arbitrary bytes is assembled and dequantised, or rejected at an offset
+/// in a named field.
 ///
 /// # Panics
 ///
-/// If an error lies outside the blob, or values cannot be had.
+/// If an error is outside the blob, or values cannot be computed.
 pub fn blob(blob: &[u8]) {
     let header = format!(
         "{{\"0\":{{\"dtype\":\"U8\",\"shape\":[{0}],\"data_offsets\":[0,{0}]}}}}",
@@ -182,8 +182,8 @@ pub fn blob(blob: &[u8]) {
     }
 }
 
-/// Whatever is accepted as GGUF can be walked through and dequantised, and its values be copied. Types
-/// of which only the size is known are refused as such.
+/// An accepted GGUF file can be iterated and dequantised, and its values copied. Types known only
+/// by size are rejected as such.
 ///
 /// # Panics
 ///

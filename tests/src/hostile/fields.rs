@@ -6,43 +6,43 @@ use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use crate::data;
 use crate::finalfusion::Parts;
 
-/// What a number says.
+/// The meaning of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Says {
-    /// How many items or bytes follow, where something lies, how large it is along an axis: no file
-    /// is as large as the largest number.
+    /// A number of items or bytes, an offset, or a dimension: no file is as large as the largest
+    /// number.
     Size,
-    /// A size that the format lets readers pass over, because it follows from others.
+    /// A redundant size that readers may ignore.
     Advice,
-    /// One of a list.
+    /// One of a list of codes.
     Code,
 }
 use Says::{Advice, Code, Size};
 
-/// A number in the header of a file that is right, and the file with another one in its place.
+/// A number in the header of a valid file, and the file with another number in its place.
 pub struct Field {
     /// The format's name in the table of formats.
     pub format: &'static str,
-    /// What the number is.
+    /// The name of the number.
     pub name: String,
-    /// What it says.
+    /// Its meaning.
     pub says: Says,
-    /// How large it can be.
+    /// Its width.
     pub bits: u32,
-    /// What stands in the file that is right.
+    /// Its value in the valid file.
     pub honest: u64,
-    /// The file with any number in its place.
+    /// The file with any other value.
     pub file: Box<dyn Fn(u64) -> Vec<u8>>,
 }
 
 impl Field {
-    /// Other values for it: none, one, one more, and around what its bits can hold.
+    /// Other values for it: zero, one, one more, and the limits of its width.
     #[must_use]
     pub fn values(&self) -> Vec<u64> {
         let most = u64::MAX >> (64 - self.bits);
         let mut values = vec![0, 1, self.honest.saturating_add(1), most / 2 + 1, most - 1, most];
         if self.bits == 64 {
-            // Times four or eight these wrap around.
+            // Multiplied by four or eight these wrap around.
             values.extend([1 << 32, 1 << 61, 1 << 62]);
         }
         values.retain(|value| *value <= most && *value != self.honest);
@@ -52,15 +52,14 @@ impl Field {
     }
 }
 
-/// All of them.
+/// The fields of all formats.
 #[must_use]
 pub fn fields() -> Vec<Field> {
     let formats = [embd(), embd_stream(), amb(), gguf(), safetensors(), uqff(), finalfusion()];
     formats.into_iter().flatten().collect()
 }
 
-/// Numbers in little-endian bytes: `(name, what it says, offset, bits)`; `mend` makes checksums
-/// right.
+/// Numbers in little-endian bytes: `(name, meaning, offset, bits)`; `mend` updates checksums.
 fn in_bytes(
     format: &'static str,
     file: &[u8],
@@ -244,7 +243,7 @@ fn gguf() -> Vec<Field> {
     )
 }
 
-/// Numbers that stand in JSON as text.
+/// Numbers in JSON text.
 fn safetensors() -> Vec<Field> {
     let header = |dim: u64, begin: u64, end: u64| {
         format!(

@@ -9,11 +9,11 @@ enum Step {
     Index(usize),
 }
 
-/// Of an array or object this many of the first values are changed; vocabularies have thousands.
+/// The number of leading values of an array or object that are changed; vocabularies have
+/// thousands.
 const OF_EACH: usize = 24;
 
-/// The document with one of its values changed, over and over: what was changed and how, and the
-/// document.
+/// All single changes of the document: a description of the change, and the changed document.
 #[must_use]
 pub fn changes(document: &Value) -> Vec<(String, Value)> {
     let mut places = Vec::new();
@@ -35,7 +35,7 @@ pub fn changes(document: &Value) -> Vec<(String, Value)> {
     changed
 }
 
-/// Values of every kind, and those that sizes, ids and strings break at.
+/// Values of every kind, and boundary values of sizes, ids and strings.
 fn values() -> Vec<(&'static str, Value)> {
     let deep = (0..100).fold(json!(0), |inner, _| json!([inner]));
     vec![

@@ -1,11 +1,11 @@
-//! Files made wrong on purpose.
+//! Deliberately invalid files.
 
 pub mod fields;
 pub mod json;
 pub mod proto;
 
-/// Values that counts, lengths and offsets are tried with, for a field of `bits` where `remaining`
-/// bytes follow.
+/// Boundary values of counts, lengths and offsets, for a field of `bits` followed by `remaining`
+/// bytes.
 #[must_use]
 pub fn field_values(bits: u32, remaining: u64) -> Vec<u64> {
     let max = u64::MAX >> (64 - bits);

@@ -1,24 +1,23 @@
-//! Protocol buffers with one number or length changed, those around it right or as they were.
+//! Protocol buffers with one number or length changed, with enclosing lengths updated or not.
 
 use std::ops::Range;
 
-/// Of a message's fields of one number this many of the first are changed: models have thousands of
+/// The number of leading fields with the same number that are changed: models have thousands of
 /// pieces.
 const OF_EACH: u32 = 6;
 
 /// A number in a message: a key, a length, a variable-length integer or 4 bytes.
 #[derive(Clone, Debug)]
 struct Number {
-    /// What it is, and the fields that it lies in.
+    /// Its description, with the enclosing fields.
     name: String,
     range: Range<usize>,
     fixed: bool,
-    /// The lengths of the messages around it.
+    /// The lengths of the enclosing messages.
     around: Vec<Range<usize>>,
 }
 
-/// The message with one of its numbers changed, over and over: what was changed and how, and the
-/// message.
+/// All single changes of the message: a description of the change, and the changed message.
 #[must_use]
 pub fn changes(message: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut numbers = Vec::new();
@@ -48,7 +47,7 @@ pub fn changes(message: &[u8]) -> Vec<(String, Vec<u8>)> {
 
 const VARIABLE: &[u64] = &[0, 1, 127, 1 << 16, (1 << 31) - 1, 1 << 31, 1 << 32, 1 << 63, u64::MAX];
 
-/// 0, the least, infinity, no number, the largest, and their negatives.
+/// 0, the smallest, infinity, NaN, the largest, and their negatives.
 const FIXED: &[u64] = &[0, 1, 0x7f80_0000, 0x7fc0_0000, 0x7f7f_ffff, 0xff80_0000, 0xff7f_ffff];
 
 fn collect(
@@ -84,7 +83,7 @@ fn collect(
                 let (length, start) = read(message, behind)?;
                 add("length", behind..start, false);
                 let end = start + usize::try_from(length).ok()?;
-                // Strings that happen to be messages are changed as such, too.
+                // Strings that are valid messages are also changed as such.
                 if wanted && end <= range.end {
                     around.push(behind..start);
                     collect(message, start..end, &name, around, numbers);
@@ -128,7 +127,7 @@ fn spliced(message: &[u8], range: Range<usize>, bytes: &[u8]) -> Vec<u8> {
     [&message[..range.start], bytes, &message[range.end..]].concat()
 }
 
-/// As [`spliced`], with lengths around the change, from the innermost on, that fit again.
+/// As [`spliced`], with the lengths of enclosing messages updated, from the innermost on.
 fn mended(message: &[u8], range: Range<usize>, bytes: &[u8], around: &[Range<usize>]) -> Vec<u8> {
     let mut longer = bytes.len() as i64 - range.len() as i64;
     let mut changed = spliced(message, range, bytes);

@@ -1,5 +1,5 @@
-//! Transformers of all settings against a twin in f64 that does what the settings say one step
-//! after the other.
+//! Transformers with all settings against a simple f64 implementation that follows the settings
+//! step by step.
 
 mod model;
 mod settings;

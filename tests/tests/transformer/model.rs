@@ -1,12 +1,12 @@
-//! A model with random weights, and how it is run.
+//! A model with random weights, and its execution.
 
 use std::collections::BTreeMap;
 
 use nanoembed_core::error::Result;
 use nanoembed_core::kernel::Kernels;
 use nanoembed_core::model::{
-    Batch, Config, Encoder, FeedForward, Job, Layer, Names, NormKind, Parallel, Parts, Plan, Run,
-    SliceWeights, Tensor, TextEmbedding, Transformer, Way, Workspace,
+    Batch, Config, Encoder, FeedForward, Job, Layer, Names, NormKind, Parallel, Parts, Plan,
+    PoolingMode, Run, SliceWeights, Tensor, TextEmbedding, Transformer, Workspace,
 };
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 
@@ -119,7 +119,7 @@ impl Model {
             }
         }
         for (name, rows, cols) in &linear {
-            // Scores are far enough apart that it shows who sees whom; codes of 7 bits tell less.
+            // Scores are far enough apart to reveal the mask; 7-bit codes have less resolution.
             let spread = if coded { 1.5 } else { 3.0 };
             add(format!("{name}.weight"), *rows, *cols, 0.0, spread / (*cols as f32).sqrt());
             if stored.biases {
@@ -170,7 +170,7 @@ impl Model {
         let layers = vec![Layer::EMPTY; LAYERS];
         let transformer = Transformer::from_family(&weights, self.config, &NAMES, layers).unwrap();
         let embedding =
-            TextEmbedding { width: HIDDEN, pooling: Way::Last.into(), normalize: false };
+            TextEmbedding { width: HIDDEN, pooling: PoolingMode::Last.into(), normalize: false };
         Encoder { transformer, embedding, head: [], floats: [] }
     }
 
@@ -180,7 +180,7 @@ impl Model {
         let encoder = self.encoder();
         let plan = Plan { jobs, ..plan };
         let needs = Workspace::needs(encoder.config(), &plan).unwrap();
-        // What is left in memory from before is no part of any result.
+        // Earlier contents of the memory must not affect results.
         let (mut floats, mut bytes) = (vec![f32::NAN; needs.floats], vec![0xff; needs.bytes]);
         let mut workspace =
             Workspace::new(encoder.config(), &plan, &mut floats, &mut bytes).unwrap();
@@ -193,7 +193,7 @@ impl Model {
     }
 }
 
-/// Parts in order, as if there were several threads.
+/// Runs parts in order, as if there were several threads.
 struct Jobs(usize);
 
 impl Parallel for Jobs {

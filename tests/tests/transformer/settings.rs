@@ -1,4 +1,4 @@
-//! Settings of families, on small sizes.
+//! Settings of families, with small sizes.
 
 use nanoembed_core::model::llama::{Rope, RopePairs};
 use nanoembed_core::model::{
@@ -32,7 +32,7 @@ const fn sized(mut config: Config) -> Config {
     config
 }
 
-/// The same with other settings.
+/// `config` with other settings.
 fn with(mut config: Config, set: impl FnOnce(&mut Config)) -> Config {
     set(&mut config);
     config
@@ -43,12 +43,12 @@ const TURNED: Option<Rotary> = Some(Rotary {
     local: rope(100.0, RopePairs::Halves, 8),
 });
 
-/// Which layers have a window, where that follows no turn.
+/// Layers with a window, without a period.
 pub const LISTED: [bool; LAYERS] = [true, false, false];
 
 pub const BUCKETS: RelativeBuckets = RelativeBuckets { buckets: 16, distance: 20 };
 
-/// Settings of families, on small sizes.
+/// Settings of families, with small sizes.
 pub fn models() -> Vec<(&'static str, Config, Stored)> {
     let bert = sized(Config::BERT);
     let llama = with(sized(Config::LLAMA), |it| it.rotary = TURNED);
@@ -84,8 +84,8 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
     });
     let causal = |config| with(config, |it| it.attention.mask = Mask::Causal);
     let listed = |config| {
-        let have_window = LayerSet::of(LISTED.into_iter()).unwrap();
-        let window = Window::of_layers(3, LAYERS, &have_window);
+        let have_window = LayerSet::from_flags(LISTED.into_iter()).unwrap();
+        let window = Window::from_layers(3, LAYERS, &have_window);
         with(config, |it| it.attention.window = window)
     };
     let neighbours = Rotary {
@@ -121,14 +121,14 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
     ]
 }
 
-/// How a model is stored.
+/// The storage of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored {
     pub biases: bool,
-    /// Whether queries, keys and values are one matrix, and gates and what they multiply.
+    /// True if queries, keys and values are one matrix, as are gate and up.
     pub fused: bool,
-    /// Whether gates lie behind what they multiply.
+    /// True if the gate comes last in its matrix.
     pub up_first: bool,
-    /// Whether the first layer norms before the attention.
+    /// True if the first layer has a norm before the attention.
     pub first_norm: bool,
 }

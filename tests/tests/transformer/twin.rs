@@ -1,4 +1,4 @@
-//! What the settings say, in f64, one step after the other.
+//! The settings applied in f64, step by step.
 
 use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::{
@@ -13,7 +13,7 @@ impl Model {
         self.tensors.get(name).unwrap_or_else(|| panic!("{name}"))
     }
 
-    /// Rows `first..` of the first of some matrices that is there.
+    /// The product with rows `first..` of the first existing matrix of some.
     fn product(&self, x: &[f64], choices: &[(String, usize)], rows: usize) -> Vec<f64> {
         let is_there =
             |(name, _): &&(String, usize)| self.tensors.contains_key(&format!("{name}.weight"));
@@ -46,7 +46,7 @@ impl Model {
         .collect()
     }
 
-    /// Norms and turns a head's query or key.
+    /// Norms and rotates a head's query or key.
     fn change(&self, head: &mut [f64], layer: usize, position: usize, norm: &str) {
         if self.config.attention.query_key_norm {
             head.copy_from_slice(&self.norm(head, &format!("layer.{layer}.{norm}")));
@@ -132,14 +132,14 @@ impl Model {
         self.product(&wide, &[(of("down"), 0)], self.config.hidden)
     }
 
-    /// The hidden states of a text behind all layers.
+    /// The hidden states of a text after all layers.
     pub fn states(&self, ids: &[u32]) -> Vec<Vec<f64>> {
         let Config { embedding, order, .. } = self.config;
         let add = |x: &mut Vec<f64>, y: &[f64]| x.iter_mut().zip(y).for_each(|(x, y)| *x += y);
         let wide = |row: &[f32]| row.iter().map(|x| f64::from(*x)).collect::<Vec<f64>>();
         let mut states: Vec<Vec<f64>> = Vec::new();
         let mut next = embedding.positions.unwrap_or(0);
-        // Where positions begin behind that of padding, a padding token has that one.
+        // If positions start after that of padding, padding tokens have that one.
         let padding = next.checked_sub(1);
         for id in ids {
             let mut row = wide(self.tensor("words.weight").row(*id as usize));

@@ -7,20 +7,20 @@ use crate::text::json::{Object, Read};
 const INPUT: &str = "module_input_name";
 const OUTPUT: &str = "module_output_name";
 
-/// Rejects the name of a value other than the text's vector.
+/// Rejects an input or output other than the text's vector.
 fn only_embedding<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, ()> {
     let only = "only \"sentence_embedding\" is done";
     config.neutral(name, only, |value| value.is_text("sentence_embedding"))
 }
 
-/// Reads the `config.json` of a layer norm: how many elements it takes.
+/// Reads the `config.json` of a layer norm; returns its number of elements.
 pub(super) fn layer_norm<'t>(config: &Object<'t>) -> Read<'t, usize> {
     let elements = size(config, "dimension")?;
     config.finish(&[])?;
     Ok(elements)
 }
 
-/// A size that models have.
+/// A size within the limit for models.
 fn size<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, usize> {
     let size = config.integer(name)?;
     let size = config.needed(name, size)?;
@@ -32,7 +32,7 @@ impl DenseSettings {
     pub(in crate::describe) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let (inputs, outputs) = (size(config, "in_features")?, size(config, "out_features")?);
         let name = config.text("activation_function")?.unwrap_or("Tanh");
-        let activation = DenseActivation::of_torch(name).ok_or_else(|| {
+        let activation = DenseActivation::from_torch_class(name).ok_or_else(|| {
             let only = "Identity, Tanh, ReLU, GELU, SiLU and Sigmoid are known";
             config.unsupported("activation_function", only)
         })?;

@@ -1,7 +1,7 @@
-//! A model that embeds texts or compares them.
+//! The description of a model that embeds or compares texts.
 
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
-use super::masked::refuse_masked;
+use super::masked_models::refuse_masked;
 use super::modules::Modules;
 use super::prompts::FolderPrompts;
 use super::table::{TableSettings, described_table};
@@ -11,29 +11,29 @@ use crate::error::{Error, ErrorKind};
 use crate::model::{DenseActivation, FamilyModel, read_config};
 use crate::text::json::{Fault, Value};
 
-/// The settings of a tokenizer beside its file.
+/// The settings of a tokenizer, separate from its file.
 const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
 
-/// The file that says how an adapter, as peft saves it, changes the model beside it.
+/// The configuration of an adapter as peft saves it, which would change the model.
 const ADAPTER: &str = "adapter_config.json";
 
-/// A model as the texts of its folder describe it.
+/// A model as described by the texts of its folder.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Description<'a> {
-    /// What follows the transformer.
+    /// The modules after the transformer.
     pub modules: Modules<'a>,
-    /// What the model itself is.
+    /// The kind of the model.
     pub kind: Kind,
     /// The settings of the encoder's module.
     pub settings: EncoderSettings,
     /// `model_max_length` of the tokenizer.
     pub tokenizer_limit: Option<u64>,
-    /// What the scores of a model that compares texts by its modules become.
+    /// The activation of the scores, in a model that compares texts by its modules.
     pub on_scores: Option<DenseActivation>,
 }
 
-/// What a model is.
+/// The kind of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "there is one of it, and no heap")]
@@ -49,12 +49,12 @@ impl<'a> Description<'a> {
     ///
     /// # Errors
     ///
-    /// What is wrong with a text; [`ErrorKind::MissingMetadata`] without `config.json`;
-    /// [`ErrorKind::UnsupportedSetting`] for a model that fills gaps in texts without
-    /// `modules.json`, and for a transformer with an adapter beside its weights.
+    /// Any fault of a text; [`ErrorKind::MissingMetadata`] without `config.json`;
+    /// [`ErrorKind::UnsupportedSetting`] for a masked language model without `modules.json`, and
+    /// for a transformer with an adapter.
     pub fn read(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
         let modules = Modules::read(texts)?;
-        // All are asked for before one is read, as a source may be asked again from the start.
+        // All texts are requested before any is read, since a source may restart the requests.
         let folder = modules.folder;
         let at = |name| TextPath { folder, name };
         let config = at(CONFIG).text(texts)?;
@@ -69,7 +69,7 @@ impl<'a> Description<'a> {
         let adapter = at(ADAPTER).text(texts)?;
 
         let kind = described(at(CONFIG), config, &modules)?;
-        let settings = settings.map(|(path, text)| path.object(text, EncoderSettings::of));
+        let settings = settings.map(|(path, text)| path.object(text, EncoderSettings::from_object));
         let limit = tokenizer.map(|text| at(TOKENIZER_CONFIG).object(text, tokenizer_limit));
         let settings = settings.transpose()?.unwrap_or_default();
         let tokenizer_limit = limit.transpose()?.flatten();
@@ -81,7 +81,7 @@ impl<'a> Description<'a> {
         Ok(described)
     }
 
-    /// Reads what becomes of the scores of a cross-encoder whose modules are listed.
+    /// Reads the activation of the scores of a cross-encoder with listed modules.
     fn take_scores(&mut self, texts: &dyn Texts<'a>) -> ReadText<'a, ()> {
         let Kind::Transformer(family) = &mut self.kind else { return Ok(()) };
         if self.modules.are_transformer_alone() {
@@ -107,12 +107,12 @@ impl<'a> Description<'a> {
 }
 
 const REFUSED_ADAPTER: Fault<'static> = {
-    let mut fault = Fault::of(Error::new(0, ErrorKind::UnsupportedSetting));
+    let mut fault = Fault::from_error(Error::new(0, ErrorKind::UnsupportedSetting));
     fault.only = "adapters are not applied: merge it into the weights";
     fault
 };
 
-/// Rejects an adapter beside the weights.
+/// Rejects an adapter.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ pub fn refuse_adapter<'a>(texts: &dyn Texts<'a>) -> ReadText<'a, ()> {
     path.text(texts)?.map_or(Ok(()), |_| Err(path.fault(REFUSED_ADAPTER)))
 }
 
-/// The model that `config.json` describes, if it is there.
+/// The model described by `config.json`, if it exists.
 fn described<'a>(
     path: TextPath<'a>,
     text: Option<&'a str>,

@@ -1,10 +1,10 @@
-//! The settings of an encoder's module: how many tokens of a text it uses, and what is done to
-//! texts before its tokenizer.
+//! The settings of an encoder's module: the limit on a text's tokens, and the processing of texts
+//! before the tokenizer.
 
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Kind, Object, Read, Value, is};
 
-/// The names that the file of these settings has had.
+/// The names of the settings file in different versions.
 pub(super) const FILES: [&str; 7] = [
     "sentence_bert_config.json",
     "sentence_roberta_config.json",
@@ -15,10 +15,10 @@ pub(super) const FILES: [&str; 7] = [
     "sentence_xlnet_config.json",
 ];
 
-/// Of these files: how the module is called and loaded.
+/// Irrelevant members of these files: naming and loading of the module.
 const IRRELEVANT: &[&str] = &["architecture", "backend", "unpad_inputs"];
 
-/// How a model is loaded, which changes no result.
+/// Irrelevant options of loading a model.
 const LOADING: &[&str] = &[
     "add_pooling_layer",
     "attn_implementation",
@@ -31,35 +31,35 @@ const LOADING: &[&str] = &[
     "use_safetensors",
 ];
 
-/// The member with what the transformer is used for.
+/// The member with the task of the transformer.
 const TASK: &str = "transformer_task";
 
-/// How texts are put together to be run.
+/// Irrelevant options of batching texts.
 const BATCHING: &[&str] = &["padding", "return_tensors", "pad_to_multiple_of"];
 
 /// The settings of an encoder's module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncoderSettings {
-    /// How many tokens of a text are used, if that is said.
+    /// The number of tokens of a text that are used, if stated.
     pub max_tokens: Option<u64>,
-    /// Whether texts are made lower case before the tokenizer sees them.
+    /// True if texts are converted to lower case before tokenisation.
     pub lower_case: bool,
-    /// True if the module gives the scores that the transformer's own head makes.
+    /// True if the module outputs the scores of the transformer's own head.
     pub classifies: bool,
 }
 
 impl EncoderSettings {
-    /// How many tokens of a text a model uses: the first of these that is said, never more than
-    /// `positions`: the module's own setting, `model_max_length` of the tokenizer's settings.
+    /// The number of tokens of a text that a model uses, at most `positions`: the module's own
+    /// setting if stated, else `model_max_length` of the tokenizer's settings.
     #[must_use]
     pub fn token_limit(&self, tokenizer: Option<u64>, positions: usize) -> usize {
-        // Some tokenizers say 1e30 for "no limit".
+        // Some tokenizers state 1e30 for "no limit".
         let said = self.max_tokens.or(tokenizer.filter(|limit| *limit > 0));
         said.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(positions).min(positions)
     }
 
-    pub(super) fn of<'t>(settings: &Object<'t>) -> Read<'t, Self> {
+    pub(super) fn from_object<'t>(settings: &Object<'t>) -> Read<'t, Self> {
         let max_tokens = settings.integer("max_seq_length")?.filter(|limit| *limit > 0);
         let lower_case = settings.truth("do_lower_case")?.unwrap_or(false);
         let task = settings.get(TASK);
@@ -98,13 +98,13 @@ impl EncoderSettings {
     }
 }
 
-/// Whether it is an object with no other members than these.
+/// Returns true if it is an object without members other than these.
 fn has_only(value: Value<'_>, names: &[&str]) -> bool {
     value.kind() == Kind::BeginObject
         && value.members().all(|(name, _)| names.iter().any(|known| is(name, known)))
 }
 
-/// Returns true if texts are run as everywhere: the output called `states` is taken.
+/// Returns true if texts are run in the usual way: the output called `states` is used.
 fn is_usual(texts: Value<'_>, states: &str) -> bool {
     texts.members().all(|(name, value)| {
         is(name, "method") && value.is_text("forward")
@@ -112,10 +112,10 @@ fn is_usual(texts: Value<'_>, states: &str) -> bool {
     })
 }
 
-/// `model_max_length` of a `tokenizer_config.json`, which older ones call `max_len`, if it is a
-/// number that texts can have.
+/// `model_max_length` of a `tokenizer_config.json`, called `max_len` in older ones, unless it
+/// stands for "no limit".
 pub(super) fn tokenizer_limit<'t>(config: &Object<'t>) -> Read<'t, Option<u64>> {
-    /// What is said for "no limit" is far more: 1e30 as a rule.
+    /// Values for "no limit" are far larger, usually 1e30.
     const NO_LIMIT: f64 = 1e15;
     for name in ["model_max_length", "max_len"] {
         let Some(limit) = config.get(name) else { continue };

@@ -1,16 +1,16 @@
-//! The texts of a Hugging Face folder: the model, what follows its transformer, and what is done to
-//! texts before.
+//! The texts of a Hugging Face folder: the model, the modules after its transformer, and the
+//! processing of texts.
 //!
-//! | file | what is read from it | part |
+//! | file | contents | part |
 //! |---|---|---|
-//! | `modules.json` and the `config.json` of each module | pooling, dense layers, normalising | `modules`, `module`, `pooling`, `dense` |
-//! | `sentence_bert_config.json` and its like, `tokenizer_config.json` | how many tokens are used | `encoder_settings` |
-//! | `config.json` | the transformer, or the table of vectors; the names of classes | `description`, `table`, `masked`, `labels` |
-//! | `config_sentence_transformers.json` | prompts, and how vectors are compared | `prompts`, `similarity` |
-//! | `adapter_config.json` | nothing: a transformer with an adapter is refused | `description` |
+//! | `modules.json` and the `config.json` of each module | pooling, dense layers, normalisation | `modules`, `module`, `pooling`, `dense` |
+//! | `sentence_bert_config.json` and similar files, `tokenizer_config.json` | the limit on tokens | `encoder_settings` |
+//! | `config.json` | the transformer, or the table of vectors; the names of classes | `description`, `table`, `masked_models`, `labels` |
+//! | `config_sentence_transformers.json` | prompts, and the similarity measure | `prompts`, `similarity` |
+//! | `adapter_config.json` | nothing: a transformer with an adapter is rejected | `description` |
 //!
-//! Where the texts come from is up to whoever implements [`Texts`]: a folder, a `.weights` or an
-//! `.amb` file, a page that fetches them.
+//! The source of the texts implements [`Texts`]: a folder, a `.weights` or an `.amb` file, or a web
+//! page that fetches them.
 
 #[cfg(feature = "families")]
 mod dense;
@@ -21,7 +21,7 @@ mod encoder_settings;
 #[cfg(feature = "pipeline")]
 mod labels;
 #[cfg(feature = "families")]
-mod masked;
+mod masked_models;
 #[cfg(feature = "static-models")]
 mod module;
 #[cfg(feature = "static-models")]

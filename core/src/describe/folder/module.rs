@@ -1,14 +1,14 @@
 //! A module of `modules.json`.
 //!
-//! The types have been spelled three ways: `sentence_transformers.models.Pooling`, since version 6
-//! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and bare.
+//! There are three spellings of the types: `sentence_transformers.models.Pooling`, since version 6
+//! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and the bare name.
 
 use crate::text::json::{Kind, Object, Read, Value};
 
-/// More modules than any model has.
+/// The largest number of modules, more than any model has.
 pub(super) const MOST_MODULES: usize = 16;
 
-/// What a module does.
+/// The kind of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ModuleKind {
     Transformer,
@@ -16,7 +16,7 @@ pub(super) enum ModuleKind {
     Table,
     Pooling,
     Dense,
-    /// A linear layer that gives the scores of classes.
+    /// A linear layer that computes class scores.
     #[cfg(feature = "families")]
     Scores,
     LayerNorm,
@@ -25,7 +25,7 @@ pub(super) enum ModuleKind {
 }
 
 impl ModuleKind {
-    /// Whether models have such a module behind the one of the kind `last`, or as their first.
+    /// Returns true if such a module may follow one of the kind `last`, or be the first.
     pub(super) const fn may_follow(self, last: Option<Self>) -> bool {
         matches!(
             (self, last),
@@ -41,8 +41,7 @@ impl ModuleKind {
     }
 }
 
-/// Refuses what the `config.json` of a module that scales vectors to length 1 says, if it is not
-/// what all of them do.
+/// Rejects non-default settings of a Normalize module.
 #[cfg(feature = "families")]
 pub(super) fn check_normalize<'t>(config: &Object<'t>) -> Read<'t, ()> {
     for name in ["module_input_name", "module_output_name"] {
@@ -53,11 +52,11 @@ pub(super) fn check_normalize<'t>(config: &Object<'t>) -> Read<'t, ()> {
     config.finish(&[])
 }
 
-/// A module as the list has it.
+/// A module in the list.
 pub(super) struct Module<'t> {
     pub(super) kind: ModuleKind,
     pub(super) value: Value<'t>,
-    /// Its folder, as it is spelled.
+    /// Its folder, as spelled.
     pub(super) path: &'t str,
 }
 
@@ -65,7 +64,7 @@ impl<'t> Module<'t> {
     pub(super) fn read(module: &Object<'t>) -> Read<'t, Self> {
         let kind = module.text("type")?;
         let kind = module.needed("type", kind)?;
-        // By bytes: `rsplit_once` may panic, as the compiler sees it.
+        // Searches bytes: the compiler cannot rule out that `rsplit_once` panics.
         let dot = kind.bytes().rposition(|byte| byte == b'.');
         let name = kind.get(dot.map_or(0, |dot| dot.saturating_add(1))..).unwrap_or_default();
         let place = kind.get(..dot.unwrap_or(0)).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `modules.json`: the modules that follow the transformer, as sentence-transformers writes it.
-//! Without it, the pooling alone may be there.
+//! `modules.json`, as sentence-transformers writes it: the modules of a model. Without it, there
+//! may be only the pooling's settings.
 
 #[cfg(feature = "families")]
 use super::dense::layer_norm;
@@ -16,7 +16,7 @@ use crate::model::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
 use crate::text::json::{Fault, Kind, Object, Read, Value};
 use crate::text::path::stays_within;
 
-/// The folder of the pooling where nothing lists the modules.
+/// The folder of the pooling if there is no list of modules.
 #[cfg(feature = "families")]
 const USUAL_POOLING: &str = "1_Pooling";
 
@@ -28,19 +28,19 @@ const LIST: TextPath<'static> = TextPath::own(MODULES);
 pub struct Modules<'a> {
     /// The text that describes them.
     pub origin: Origin,
-    /// What the first module is.
+    /// The first module.
     pub base: Base,
-    /// The folder of the first module, as JSON spells it, without `/` at its end.
+    /// The folder of the first module, as JSON spells it, without a trailing `/`.
     pub folder: &'a str,
-    /// How the tokens' vectors become one; `None` for a table.
+    /// The pooling; `None` for a table.
     #[cfg(feature = "families")]
     pub pooling: Option<PoolingSettings>,
-    /// Modules after the pooling, but for a last one that scales vectors to length 1.
+    /// The modules after the pooling, except for a final one that scales vectors to length 1.
     #[cfg(feature = "families")]
     pub head: heapless::Vec<HeadModule<&'a str>, MOST_MODULES>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
-    /// True if the result is the scores of classes.
+    /// True if the result is class scores.
     pub give_scores: bool,
     /// Offset of the list.
     list: u64,
@@ -51,13 +51,13 @@ pub struct Modules<'a> {
 pub enum Origin {
     /// `modules.json`.
     List,
-    /// The pooling's `config.json` at its usual place; vectors have length 1.
+    /// The pooling's `config.json` at its default path; vectors have length 1.
     Pooling,
-    /// None: the mean, at length 1.
+    /// None: mean pooling, scaled to length 1.
     Nothing,
 }
 
-/// The module that makes vectors of tokens.
+/// The module that computes the tokens' vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Base {
@@ -73,7 +73,7 @@ impl<'a> Modules<'a> {
     ///
     /// # Errors
     ///
-    /// What is wrong with a text; modules and settings that are not known are refused by name.
+    /// Any fault of a text; unknown modules and settings are rejected by name.
     pub fn read(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
         let Some(text) = LIST.text(texts)? else { return Self::assumed(texts) };
         let list = LIST.value(text)?;
@@ -86,17 +86,17 @@ impl<'a> Modules<'a> {
         if last.is_none() { Err(modules.do_not_pool()) } else { Ok(modules) }
     }
 
-    /// The folders of all modules that have one of their own, whatever they do, as JSON spells them,
-    /// without `/` at their end; that of the pooling where nothing lists the modules.
+    /// The folders of all modules that have one, whatever their kind, as JSON spells them, without
+    /// a trailing `/`; the pooling's folder if there is no list of modules.
     ///
     /// # Errors
     ///
-    /// What is wrong with `modules.json`.
+    /// Any fault of `modules.json`.
     #[cfg(feature = "families")]
     pub fn folders(texts: &dyn Texts<'a>) -> ReadText<'a, heapless::Vec<&'a str, MOST_MODULES>> {
         let mut folders = heapless::Vec::new();
         let mut add = |folder: &'a str| {
-            // As many as there are modules.
+            // There is room for every module.
             let _ = if folder.is_empty() { Ok(()) } else { folders.push(folder) };
         };
         let Some(text) = LIST.text(texts)? else {
@@ -111,12 +111,12 @@ impl<'a> Modules<'a> {
         Ok(folders)
     }
 
-    /// The folder of the first module, whatever it is, as JSON spells it, without `/` at its end: empty
-    /// where nothing lists the modules.
+    /// The folder of the first module, whatever its kind, as JSON spells it, without a trailing
+    /// `/`; empty if there is no list of modules.
     ///
     /// # Errors
     ///
-    /// What is wrong with `modules.json`.
+    /// Any fault of `modules.json`.
     #[cfg(feature = "families")]
     pub fn first_folder(texts: &dyn Texts<'a>) -> ReadText<'a, &'a str> {
         let Some(text) = LIST.text(texts)? else { return Ok("") };
@@ -138,7 +138,7 @@ impl<'a> Modules<'a> {
         list: 0,
     };
 
-    /// What models do without `modules.json`.
+    /// The default modules, without `modules.json`.
     fn assumed(
         #[cfg_attr(not(feature = "families"), allow(unused_variables))] texts: &dyn Texts<'a>,
     ) -> ReadText<'a, Self> {
@@ -155,20 +155,20 @@ impl<'a> Modules<'a> {
         Ok(Self { normalize: true, ..Self::NONE })
     }
 
-    /// Returns true if they make no vector of a text: a transformer alone gives one for each token,
+    /// Returns true if the list contains only a transformer, which yields a vector for each token,
     /// or the scores of its own head.
     #[cfg(feature = "families")]
     pub(super) const fn are_transformer_alone(&self) -> bool {
         self.pooling.is_none() && matches!(self.base, Base::Transformer)
     }
 
-    /// That the list has no module that pools.
+    /// The fault of a list without a pooling module.
     pub(super) const fn do_not_pool(&self) -> TextFault<'a> {
         let only = "a model without a module that pools makes no embedding of a text";
         wrong_list(self.list, ErrorKind::UnsupportedSetting, only)
     }
 
-    /// Returns true if `modules.json` lists them.
+    /// Returns true if `modules.json` exists.
     #[must_use]
     pub const fn are_listed(&self) -> bool {
         matches!(self.origin, Origin::List)
@@ -181,7 +181,7 @@ impl<'a> Modules<'a> {
         !self.pooling.is_some_and(|pooling| pooling.leaves_out_prompt)
     }
 
-    /// Adds a module after those before, of which `last` is the last one, and returns which is now.
+    /// Adds a module after `last`, and returns the new last one.
     fn add(
         &mut self,
         #[cfg_attr(not(feature = "families"), allow(unused_variables))] texts: &dyn Texts<'a>,
@@ -211,7 +211,7 @@ impl<'a> Modules<'a> {
             K::Dense => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 let settings = path.object(text, DenseSettings::read)?;
-                // As many as there are modules.
+                // There is room for every module.
                 let _ = self.head.push(HeadModule::Dense(DenseModule { folder, settings }));
                 if settings.gives_scores {
                     self.give_scores = true;
@@ -235,9 +235,9 @@ impl<'a> Modules<'a> {
                 }
                 self.normalize = true;
             }
-            // It does nothing but in training.
+            // It has an effect only in training.
             K::Dropout => return Ok(last),
-            // A Dense module turns out to be one; no list names it.
+            // The settings of a Dense module determine this; it has no name in lists.
             #[cfg(feature = "families")]
             K::Scores => {}
         }
@@ -250,7 +250,7 @@ fn misplaced<'a>(module: &Module<'a>, only: &'static str) -> TextFault<'a> {
     LIST.fault(Fault { error, key: "type", only })
 }
 
-/// An error of the list as a whole, which begins at `offset`.
+/// An error about the list as a whole, which begins at `offset`.
 const fn wrong_list<'a>(offset: u64, kind: ErrorKind, only: &'static str) -> TextFault<'a> {
     LIST.fault(Fault { error: Error::new(offset, kind), key: "", only })
 }
@@ -277,7 +277,7 @@ fn module(item: Value<'_>) -> ReadText<'_, Module<'_>> {
     Object::new(item).and_then(|module| Module::read(&module)).map_err(|fault| LIST.fault(fault))
 }
 
-/// The folder of an item of the list, whatever the module does.
+/// The folder of an item of the list, whatever the module's kind.
 #[cfg(feature = "families")]
 fn folder_in_list(item: Value<'_>) -> ReadText<'_, &str> {
     let path = Object::new(item).and_then(|module| module.text("path"));
@@ -285,7 +285,7 @@ fn folder_in_list(item: Value<'_>) -> ReadText<'_, &str> {
     folder.map_err(|fault| LIST.fault(fault))
 }
 
-/// The folder of a module that says this of its `path`, without `/` at its end.
+/// The folder in a module's `path`, without a trailing `/`.
 fn folder<'a>(module: Value<'a>, path: &'a str) -> Read<'a, &'a str> {
     let folder = path.trim_end_matches('/');
     if !stays_within(folder) {

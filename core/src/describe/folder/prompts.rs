@@ -1,4 +1,4 @@
-//! `config_sentence_transformers.json`: the prompts of a model, and how its vectors are compared.
+//! `config_sentence_transformers.json`: the prompts of a model, and its similarity measure.
 
 #[cfg(feature = "families")]
 use super::similarity::Similarity;
@@ -11,59 +11,59 @@ use crate::text::json::{Object, Read, Value, chars, is};
 
 /// The file.
 pub const CONFIG_SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
-/// The member with prompts by their names.
+/// The member with the named prompts.
 #[cfg(feature = "families")]
 const PROMPTS: &str = "prompts";
-/// The member with the name of the one that stands before every text.
+/// The member with the name of the default prompt.
 #[cfg(feature = "families")]
 pub const DEFAULT_PROMPT: &str = "default_prompt_name";
-/// Members that change nothing here: versions, and packages that are to be installed.
+/// Irrelevant members: versions and required packages.
 #[cfg(feature = "families")]
 const IRRELEVANT: &[&str] = &["__version__", "model_type", "requirements"];
 
-/// The names of prompts for texts that answer questions.
+/// The names of prompts for documents.
 pub const DOCUMENT: [&str; 3] = ["document", "passage", "corpus"];
-/// The name of the prompt for questions.
+/// The name of the prompt for queries.
 pub const QUERY: &str = "query";
 
-/// The prompts of a model, where they are spelled.
+/// The prompts of a model, borrowed from its text.
 #[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct FolderPrompts<'a> {
     by_name: Option<Value<'a>>,
     default: Option<&'a str>,
-    /// Whether a prompt's tokens count in pooling.
+    /// True if a prompt's tokens count in pooling.
     pub are_pooled: bool,
-    /// How vectors are compared.
+    /// The similarity measure.
     pub similarity: Similarity,
-    /// What cross-encoders make of logits.
+    /// The activation that cross-encoders apply to logits.
     pub on_logits: Option<DenseActivation>,
 }
 
-/// Which prompt is asked for.
+/// A choice of a prompt.
 #[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FolderPrompt<'n> {
-    /// The one that stands before every text unless another is asked for.
+    /// The default prompt.
     Usual,
-    /// The one for questions.
+    /// The prompt for queries.
     Query,
-    /// The one for texts that answer questions.
+    /// The prompt for documents.
     Document,
-    /// The one of this name.
+    /// The prompt with this name.
     Named(&'n str),
 }
 
 #[cfg(feature = "families")]
 impl<'a> FolderPrompts<'a> {
-    /// Reads the prompts of a model; none if there is no such text. `are_pooled` is what its pooling
-    /// does with their tokens.
+    /// Reads the prompts of a model; none if there is no such text. `are_pooled` tells whether its
+    /// pooling includes their tokens.
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// Any fault of the text.
     pub fn read(texts: &dyn Texts<'a>, are_pooled: bool) -> ReadText<'a, Self> {
         let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
         match path.text(texts)? {
@@ -72,14 +72,14 @@ impl<'a> FolderPrompts<'a> {
         }
     }
 
-    /// Reads the prompts that the text of the file has.
+    /// Reads the prompts in the text of the file.
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// Any fault of the text.
     pub fn read_text(text: &'a str, are_pooled: bool) -> ReadText<'a, Self> {
         let path = TextPath::own(CONFIG_SENTENCE_TRANSFORMERS);
-        path.object(text, |config| Self::of(config, are_pooled))
+        path.object(text, |config| Self::from_config(config, are_pooled))
     }
 
     const fn none(are_pooled: bool) -> Self {
@@ -87,7 +87,7 @@ impl<'a> FolderPrompts<'a> {
         Self { by_name: None, default: None, are_pooled, similarity, on_logits }
     }
 
-    fn of(config: &Object<'a>, are_pooled: bool) -> Read<'a, Self> {
+    fn from_config(config: &Object<'a>, are_pooled: bool) -> Read<'a, Self> {
         let by_name = config.object(PROMPTS)?.map(|prompts| prompts.value());
         for (_, prompt) in by_name.iter().flat_map(Value::members) {
             if prompt.as_text().is_none() && !prompt.is_null() {
@@ -100,20 +100,20 @@ impl<'a> FolderPrompts<'a> {
         if default.is_some_and(|default| is_there(default).is_none()) {
             return Err(config.bad(DEFAULT_PROMPT, "it names none of the prompts"));
         }
-        let similarity = Similarity::of(config)?;
+        let similarity = Similarity::from_config(config)?;
         let on_logits = on_logits(config)?;
         config.finish(IRRELEVANT)?;
         Ok(Self { similarity, on_logits, ..prompts })
     }
 
-    /// The name of the prompt that stands before every text, as JSON spells it.
+    /// The name of the default prompt, as JSON spells it.
     #[must_use]
     pub const fn default_name(&self) -> Option<&'a str> {
         self.default
     }
 
-    /// The prompt that is asked for, as JSON spells it; `None` if the model does not have it. Where
-    /// the model has no usual one, that is an empty text.
+    /// The chosen prompt, as JSON spells it; `None` if the model does not have it. A model without
+    /// a default prompt has an empty one.
     #[must_use]
     pub fn choose(&self, wanted: FolderPrompt<'_>) -> Option<&'a str> {
         let called = |wanted: &str| self.named(|name| is(name, wanted));
@@ -128,20 +128,20 @@ impl<'a> FolderPrompts<'a> {
         }
     }
 
-    /// The prompts with their names, as JSON spells both, in the order of the file; a name that is
-    /// there twice has the last.
+    /// The prompts with their names, as JSON spells both, in file order; the last one with a
+    /// repeated name counts.
     pub fn all(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let prompts = self.by_name.into_iter().flat_map(|prompts| prompts.members());
         prompts.map(|(name, prompt)| (name, prompt.as_text().unwrap_or_default()))
     }
 
-    /// Bytes that suffice for any of the prompts.
+    /// An upper bound of the size of any prompt in bytes.
     #[must_use]
     pub fn longest(&self) -> usize {
         self.all().map(|(_, prompt)| prompt.len()).max().unwrap_or(0)
     }
 
-    /// The last one of whose name this holds.
+    /// The last prompt whose name satisfies `is_it`.
     fn named(&self, is_it: impl Fn(&str) -> bool) -> Option<&'a str> {
         self.all().filter(|(name, _)| is_it(name)).last().map(|(_, prompt)| prompt)
     }
@@ -152,7 +152,7 @@ impl<'a> FolderPrompts<'a> {
 fn on_logits<'t>(config: &Object<'t>) -> Read<'t, Option<DenseActivation>> {
     const ACTIVATION: &str = "activation_fn";
     let Some(class) = config.text(ACTIVATION)? else { return Ok(None) };
-    let found = DenseActivation::of_torch(class);
+    let found = DenseActivation::from_torch_class(class);
     let only = "it is no activation that is known here";
     found.map(Some).ok_or_else(|| config.unsupported(ACTIVATION, only))
 }

@@ -1,11 +1,12 @@
-//! How alike vectors are, by the measure that a model was trained for.
+//! The similarity measure for which a model was trained.
 
 use crate::text::json::{Object, Read, is};
 
-/// The key in `config_sentence_transformers.json`, and in the metadata of files made of such folders.
+/// The key in `config_sentence_transformers.json`, and in the metadata of files converted from such
+/// folders.
 pub const SIMILARITY: &str = "similarity_fn_name";
 
-/// What is compared of two vectors; the more, the more alike.
+/// A similarity measure of two vectors; larger values mean more similar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Similarity {
@@ -14,16 +15,16 @@ pub enum Similarity {
     Cosine,
     /// Their dot product.
     Dot,
-    /// Their Euclidean distance, negative.
+    /// Their negated Euclidean distance.
     Euclidean,
-    /// The sum of their elements' distances, negative.
+    /// Their negated Manhattan distance.
     Manhattan,
 }
 
 impl Similarity {
     const ALL: [Self; 4] = [Self::Cosine, Self::Dot, Self::Euclidean, Self::Manhattan];
 
-    /// The name that sentence-transformers gives it.
+    /// The name in sentence-transformers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,7 +35,7 @@ impl Similarity {
         }
     }
 
-    pub(super) fn of<'t>(config: &Object<'t>) -> Read<'t, Self> {
+    pub(super) fn from_config<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let Some(name) = config.text(SIMILARITY)? else { return Ok(Self::default()) };
         let found = Self::ALL.into_iter().find(|known| is(name, known.name()));
         found.ok_or_else(|| {
@@ -42,7 +43,7 @@ impl Similarity {
         })
     }
 
-    /// The measure of this name; the cosine for names that are not known.
+    /// The measure with this name; the cosine for unknown names.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self::ALL.into_iter().find(|known| known.name() == name).unwrap_or_default()

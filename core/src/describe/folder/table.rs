@@ -1,10 +1,10 @@
-//! `config.json` of a model that is a table with a vector for each token.
+//! `config.json` of a static model: a table with a vector for each token.
 
 use super::modules::{Base, Modules};
 use super::texts::{ReadText, TextPath};
 use crate::text::json::{Object, Read, Value};
 
-/// Members that say how the table was made, or what it is in itself.
+/// Irrelevant members: the origin and the properties of the table.
 const IRRELEVANT: &[&str] = &[
     "architectures",
     "tokenizer_name",
@@ -26,38 +26,39 @@ const IRRELEVANT: &[&str] = &[
     "dtype",
 ];
 
-/// The member that says whether vectors are brought to length 1.
+/// The member that tells whether vectors are scaled to length 1.
 const NORMALIZE: &str = "normalize";
 
-/// Tokens of a text that Model2Vec uses unless its configuration says otherwise.
+/// Model2Vec's default limit on the tokens of a text.
 const USUAL_TOKENS: u64 = 512;
 
-/// What is done around a table of vectors.
+/// The settings of a static model.
 ///
-/// Model2Vec leaves out unknown tokens and cuts long texts before they are tokenised;
-/// sentence-transformers' `StaticEmbedding`, the [default](Self::default), does neither, and uses as
-/// many tokens as its [tokenizer](Self::with_truncation) gives.
+/// Model2Vec drops unknown tokens and cuts long texts before they are tokenised;
+/// sentence-transformers' `StaticEmbedding`, the [default](Self::default), does neither, and uses
+/// as many tokens as its [tokenizer](Self::with_truncation) returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableSettings {
-    /// Whether unknown tokens are left out.
+    /// True if unknown tokens are dropped.
     pub drops_unknown: bool,
-    /// How many tokens of a text are used; `None` for all.
+    /// The number of tokens of a text that are used; `None` for all.
     pub max_tokens: Option<u64>,
-    /// Whether the result is brought to length 1.
+    /// True if the result is scaled to length 1.
     pub normalize: bool,
 }
 
 impl TableSettings {
-    /// The same of a table whose tokenizer's file cuts texts to so many tokens, if it does.
-    /// Model2Vec does not look at that.
+    /// The settings with the truncation of the tokenizer's file, if it has one. Model2Vec ignores
+    /// it.
     #[must_use]
     pub fn with_truncation(self, tokens: Option<u64>) -> Self {
         let max_tokens = if self.drops_unknown { self.max_tokens } else { tokens };
         Self { max_tokens, ..self }
     }
 
-    /// Whether a `config.json` is Model2Vec's. It need not say so, but has a member of its own then.
+    /// Returns true if a `config.json` is Model2Vec's: it states that, or has a member that only
+    /// Model2Vec writes.
     #[must_use]
     pub fn are_in(config: Value<'_>) -> bool {
         match config.member("model_type") {
@@ -66,29 +67,29 @@ impl TableSettings {
         }
     }
 
-    /// Those of a table without a `config.json` of its own, whose vectors `modules.json` has brought to
-    /// length 1 or not.
+    /// The settings of a table without a `config.json`, given whether `modules.json` lists a module
+    /// that scales its vectors to length 1.
     #[must_use]
     pub fn without_config(normalize: bool) -> Self {
         Self { normalize, ..Self::default() }
     }
 
-    /// Reads a `config.json`. `listed` says whether `modules.json`, if there is one, lists a module
-    /// that brings vectors to length 1.
+    /// Reads a `config.json`. `listed` tells whether `modules.json`, if it exists, lists a module
+    /// that scales vectors to length 1.
     ///
     /// # Errors
     ///
-    /// A member that is not what it has to be, or not known; `normalize` where `modules.json` says
-    /// something else: Model2Vec would go by the one, sentence-transformers by the other.
+    /// An invalid or unknown member; `normalize` if it contradicts `modules.json`: Model2Vec uses
+    /// the former, sentence-transformers the latter.
     pub fn read<'t>(config: Value<'t>, listed: Option<bool>) -> Read<'t, Self> {
         let is_own = Self::are_in(config);
         let config = Object::new(config)?;
         config.text("model_type")?;
         if !is_own {
-            // What lies beside a `StaticEmbedding` is another library's business.
+            // Other files of a `StaticEmbedding` belong to other libraries.
             return Ok(Self::without_config(listed.unwrap_or(false)));
         }
-        // Since version 0.10 no number stands there for no limit.
+        // Since version 0.10, null means no limit.
         let is_unlimited = config.value().member("max_length").is_some_and(|it| it.is_null());
         let limit = config.integer("max_length")?.unwrap_or(USUAL_TOKENS);
         let max_tokens = (!is_unlimited).then_some(limit);
@@ -103,7 +104,7 @@ impl TableSettings {
     }
 }
 
-/// The settings of a table that `config`, the text at `path`, and the modules of a model describe;
+/// The settings of a table described by `config`, the text at `path`, and the modules of a model;
 /// `None` for other models.
 ///
 /// # Errors
@@ -169,7 +170,7 @@ mod tests {
             assert_eq!(read(text, None), Ok(normalize));
             assert_eq!(read(text, Some(normalize)), Ok(normalize));
             assert_eq!(read(text, Some(!normalize)), Err(()));
-            // Where one file says nothing, the other counts.
+            // If one file states nothing, the other one counts.
             for silent in [r#"{"model_type": "model2vec"}"#, r#"{"normalize": 1}"#] {
                 assert_eq!(read(silent, Some(normalize)), Ok(normalize));
             }

@@ -1,4 +1,4 @@
-//! Texts by their names, and what is wrong with them.
+//! The texts of a folder by path, and their faults.
 
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "embd")]
@@ -11,14 +11,15 @@ pub trait Texts<'a> {
     ///
     /// # Errors
     ///
-    /// Why it cannot be read.
+    /// If it cannot be read.
     fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>>;
 }
 
-/// Where a text is in its folder.
+/// The path of a text in its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPath<'p> {
-    /// The folder of its module as JSON spells it, without `/` at its end; empty for the model's own.
+    /// The folder of its module as JSON spells it, without a trailing `/`; empty for the model's
+    /// own.
     pub folder: &'p str,
     /// The file's name.
     pub name: &'static str,
@@ -29,7 +30,7 @@ pub struct TextPath<'p> {
 pub struct TextFault<'a> {
     /// The text.
     pub path: TextPath<'a>,
-    /// The error and the setting at fault.
+    /// The error, with the setting at fault.
     pub fault: Fault<'a>,
 }
 
@@ -43,7 +44,7 @@ impl<'p> TextPath<'p> {
         Self { folder: "", name }
     }
 
-    /// Returns true if `path`, with `/` between its parts, is this one.
+    /// Returns true if it is equal to `path`, whose components are separated by `/`.
     #[must_use]
     pub fn is(&self, path: &str) -> bool {
         match path.strip_suffix(self.name) {
@@ -58,25 +59,25 @@ impl<'p> TextPath<'p> {
     }
 
     pub(super) const fn error(self, error: Error) -> TextFault<'p> {
-        self.fault(Fault::of(error))
+        self.fault(Fault::from_error(error))
     }
 
-    /// That there is no such text.
+    /// The fault of a missing text.
     pub(super) const fn missing(self) -> TextFault<'p> {
         self.error(Error::new(0, ErrorKind::MissingMetadata))
     }
 
-    /// The text itself.
+    /// The text at this path.
     pub(super) fn text(self, texts: &dyn Texts<'p>) -> ReadText<'p, Option<&'p str>> {
         texts.text(self).map_err(|error| self.error(error))
     }
 
-    /// The value that a text of this path spells.
+    /// Parses the text at this path.
     pub(super) fn value(self, text: &'p str) -> ReadText<'p, Value<'p>> {
         Value::parse(text, 0).map_err(|error| self.error(error))
     }
 
-    /// The result of `read` on the object that a text of this path spells.
+    /// Parses the text at this path as an object and applies `read` to it.
     pub(super) fn object<R>(
         self,
         text: &'p str,
@@ -88,10 +89,10 @@ impl<'p> TextPath<'p> {
 }
 
 impl<'a> TextFault<'a> {
-    /// The fault of a setting, for callers that do not name the file: where no setting is at fault,
-    /// that is the file itself.
+    /// The fault for callers that do not name the file: if no setting is at fault, the file's name
+    /// takes its place.
     #[must_use]
-    pub const fn of_setting(self) -> Fault<'a> {
+    pub const fn setting_fault(self) -> Fault<'a> {
         let is_json = matches!(
             self.fault.error.kind(),
             ErrorKind::BadJson | ErrorKind::InvalidUtf8 | ErrorKind::TooDeep

@@ -1,10 +1,10 @@
-//! The architectures of GGUF files: what llama.cpp calls them, and which models of Hugging Face they
-//! are.
+//! The architectures of GGUF files: their names in llama.cpp, and the corresponding Hugging Face
+//! models.
 
 #[cfg(feature = "families")]
 use crate::model::{Biases, DecoderFamily};
 
-/// An architecture that is known, run here or not.
+/// A known architecture, supported or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "these are names")]
@@ -29,16 +29,16 @@ pub enum GgufArchitecture {
 
 use GgufArchitecture as A;
 
-/// What models of an architecture do.
+/// The models of an architecture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Models {
-    /// They embed texts.
+    /// Encoders.
     Encoders,
-    /// They embed texts, and are not run here.
+    /// Encoders that are not supported.
     OtherEncoders,
-    /// They continue texts.
+    /// Decoders.
     Decoders,
-    /// They continue texts, or embed them if their file says how states are pooled.
+    /// Decoders, or encoders if their file states how states are pooled.
     Both,
 }
 
@@ -49,9 +49,9 @@ struct Row {
     architecture: GgufArchitecture,
     name: &'static str,
     models: Models,
-    /// The `model_type`s of the encoders that are written so.
+    /// The `model_type`s of encoders with this architecture.
     encoders: &'static [&'static str],
-    /// The `model_type`s of the decoders that are written so.
+    /// The `model_type`s of decoders with this architecture.
     decoders: &'static [&'static str],
 }
 
@@ -65,7 +65,7 @@ const fn row(
     Row { architecture, name, models, encoders, decoders }
 }
 
-/// What is made of BERT without another name for its settings.
+/// Model types with the same settings as BERT.
 const LIKE_BERT: &[&str] = &["bert", "camembert", "distilbert", "roberta", "xlm-roberta"];
 
 const ROWS: &[Row] = &[
@@ -88,32 +88,32 @@ const ROWS: &[Row] = &[
 ];
 
 impl GgufArchitecture {
-    /// The architecture that `general.architecture` names so.
+    /// The architecture with this `general.architecture`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         ROWS.iter().find(|row| row.name == name).map(|row| row.architecture)
     }
 
-    /// The architecture that an encoder of this `model_type` is written as.
+    /// The architecture for encoders of this `model_type`.
     #[must_use]
-    pub fn of_encoder(model_type: &str) -> Option<Self> {
+    pub fn from_encoder_type(model_type: &str) -> Option<Self> {
         let row = ROWS.iter().find(|row| row.encoders.contains(&model_type));
         row.map(|row| row.architecture)
     }
 
-    /// The architecture that a decoder of this `model_type` is written as.
+    /// The architecture for decoders of this `model_type`.
     #[must_use]
-    pub fn of_decoder(model_type: &str) -> Option<Self> {
+    pub fn from_decoder_type(model_type: &str) -> Option<Self> {
         let row = ROWS.iter().find(|row| row.decoders.contains(&model_type));
         row.map(|row| row.architecture)
     }
 
-    /// The names of all architectures that are run here.
+    /// The names of all supported architectures.
     pub fn names() -> impl Iterator<Item = &'static str> {
         ROWS.iter().filter(|row| row.models != OtherEncoders).map(|row| row.name)
     }
 
-    /// The name that stands before the keys of a model.
+    /// The name, which is the prefix of a model's keys.
     #[must_use]
     pub fn name(self) -> &'static str {
         ROWS.iter().find(|row| row.architecture == self).map_or("", |row| row.name)
@@ -123,32 +123,32 @@ impl GgufArchitecture {
         ROWS.iter().find(|row| row.architecture == self).map(|row| row.models)
     }
 
-    /// Returns true for decoders that are run here.
+    /// Returns true for supported decoders.
     #[must_use]
     pub fn is_decoder(self) -> bool {
         matches!(self.models(), Some(Decoders | Both))
     }
 
-    /// Returns true for encoders that are run here, but for decoders that may be encoders.
+    /// Returns true for supported encoders, except for decoders that may be encoders.
     #[must_use]
     pub(super) fn is_encoder(self) -> bool {
         self.models() == Some(Encoders)
     }
 
-    /// Returns true for encoders that are not run here.
+    /// Returns true for unsupported encoders.
     #[must_use]
     pub(super) fn is_other_encoder(self) -> bool {
         self.models() == Some(OtherEncoders)
     }
 
-    /// Returns true if decoders of this architecture embed texts where their file says how states
+    /// Returns true if decoders of this architecture are encoders if their file states how states
     /// are pooled.
     #[must_use]
     pub fn may_embed(self) -> bool {
         self.models() == Some(Both)
     }
 
-    /// Returns true if decoders of this architecture are converted from and to other formats.
+    /// Returns true if decoders of this architecture can be converted from and to other formats.
     #[must_use]
     pub fn is_written(self) -> bool {
         ROWS.iter().any(|row| row.architecture == self && !row.decoders.is_empty())
@@ -169,8 +169,8 @@ impl GgufArchitecture {
         })
     }
 
-    /// Returns true if texts of all models of the architecture have a token before and one after
-    /// them, also where no key says so: in transformers they do.
+    /// Returns true if all models of the architecture have a token before and after texts, even if
+    /// no key states it, since in transformers they do.
     #[must_use]
     pub(crate) const fn frames_texts(self) -> bool {
         matches!(self, A::Bert | A::JinaBertV3 | A::ModernBert)

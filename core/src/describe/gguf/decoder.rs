@@ -1,4 +1,4 @@
-//! A decoder's sizes in the words of GGUF's metadata.
+//! A decoder's sizes in GGUF's metadata.
 
 use super::decoder_family::{biases, complete, has_windows, local_rope};
 use super::key::Key;
@@ -13,7 +13,7 @@ use crate::model::config::rope::{Yarn, YarnSettings};
 use crate::model::config::{Activation, Config, FeedForward, LlamaConfig, Rope, RopePairs, Rotary};
 use crate::model::family::llama::{Biases, is_decoder_tensor_of};
 
-/// The sizes of the decoder in a GGUF file; keys stand behind the name of the architecture.
+/// The sizes of the decoder in a GGUF file; keys follow the name of the architecture.
 ///
 /// | member | key |
 /// |---|---|
@@ -34,22 +34,22 @@ use crate::model::family::llama::{Biases, is_decoder_tensor_of};
 ///
 /// As [`gguf_model`](super::gguf_model);
 /// [`UnsupportedArchitecture`](crate::ErrorKind::UnsupportedArchitecture) for encoders too;
-/// [`UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting) for what [`gguf_refusal`] names;
-/// otherwise as [`LlamaConfig::read`].
+/// [`UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting) for keys and tensors that
+/// [`gguf_refusal`] returns; otherwise as [`LlamaConfig::read`].
 #[inline(never)] // so that it has its stack to itself
 pub fn gguf_llama_config(file: &Gguf<'_>) -> Result<LlamaConfig> {
     config(file)?.map_err(|refusal| refusal.error())
 }
 
-/// What a file with a decoder asks for that is not done here: a key of its architecture or
-/// tokenizer, or a tensor.
+/// The first key or tensor of a file with a decoder that is not supported: of its architecture or
+/// tokenizer.
 #[must_use]
 pub fn gguf_refusal<'a>(file: &Gguf<'a>) -> Option<GgufRefusal<'a>> {
     config(file).ok()?.err()
 }
 
 fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
-    let mut settings = Keys::of_decoder(file)?;
+    let mut settings = Keys::decoder(file)?;
     if let Err(refusal) = settings.read_decoder().and_then(|()| check_tokenizer(&settings)) {
         return Ok(Err(refusal));
     }
@@ -75,7 +75,8 @@ fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
                     .or(Some(tokens));
             }
             "max_seq_len" => {
-                // Beyond its window a token would see less than here.
+                // Texts are limited to the window: beyond it, a token would attend to more here
+                // than in the model.
                 let window = settings.number(Key::SlidingWindow);
                 let has_some = has_windows(settings.architecture);
                 let window = window.filter(|it| *it > 0.0 && !has_some);
@@ -96,7 +97,7 @@ fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
         };
         settings.number(key)
     };
-    // Only Llama's queries and keys were put in another order for GGUF.
+    // Only Llama's queries and keys are reordered for GGUF.
     let is_llama = settings.architecture == GgufArchitecture::Llama.name();
     let pairs = if is_llama { RopePairs::Neighbours } else { RopePairs::Halves };
     let config = match complete(&settings, LlamaConfig::read(read, pairs)?) {
@@ -112,7 +113,7 @@ fn config<'a>(file: &Gguf<'a>) -> Result<Outcome<'a, LlamaConfig>> {
     Ok(checked.map(|rotary| LlamaConfig { rotary: Some(rotary), ..config }))
 }
 
-/// Refuses sizes of which only the usual ones are done.
+/// Rejects unusual values of sizes that are not configurable.
 fn check<'a>(settings: &Keys<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
     check_activation(settings, config)?;
     #[allow(clippy::cast_precision_loss)] // heads are small
@@ -140,7 +141,7 @@ fn check<'a>(settings: &Keys<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
     Ok(())
 }
 
-/// Refuses another activation than the architecture has.
+/// Rejects an activation other than the architecture's.
 fn check_activation<'a>(settings: &Keys<'a>, config: &LlamaConfig) -> Outcome<'a, ()> {
     const KEY: Key = Key::HiddenActivation;
     let (words, reason): (&[&str], _) = match config.feed_forward {
@@ -157,20 +158,19 @@ fn check_activation<'a>(settings: &Keys<'a>, config: &LlamaConfig) -> Outcome<'a
     }
 }
 
-/// Refuses tensors that a decoder of these settings would not use: with them another model is
-/// meant.
+/// Rejects tensors that a decoder with these settings would not use: they belong to another model.
 fn check_tensors<'a>(file: &Gguf<'a>, config: &Config, biases: Biases) -> Outcome<'a, ()> {
     let mut tensors = file.tensors();
     match tensors.find(|tensor| !is_decoder_tensor_of(tensor.header().name, config, biases)) {
         Some(tensor) => {
             let header = tensor.header();
-            Err(GgufRefusal::of_tensor(header.name, header.offset))
+            Err(GgufRefusal::unused_tensor(header.name, header.offset))
         }
         None => Ok(()),
     }
 }
 
-/// How positions turn heads, as llama.cpp takes the keys.
+/// The rotary positions, with llama.cpp's interpretation of the keys.
 fn rope<'a>(file: &Gguf<'a>, settings: &Keys<'a>, config: &LlamaConfig) -> Outcome<'a, Rope> {
     let number = |key| settings.number(key).filter(|number| *number != 0.0);
     let Some(Rotary { global: mut rope, .. }) = config.rotary else {
@@ -196,7 +196,7 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Keys<'a>, config: &LlamaConfig) -> Outco
             rope.yarn = Some(found.ok_or_else(bad)?);
             let usual = Yarn::attention_factor(factor, 1.0);
             attention *= usual;
-            // Readers do not agree on what it replaces.
+            // Readers disagree on whether it replaces or multiplies YaRN's factor.
             let own = number(Key::YarnAttentionFactor).unwrap_or(usual);
             if own != 1.0 && (own / usual - 1.0).abs() > 1e-4 {
                 let reason = "only 1 and the usual factor of YaRN are honoured";
@@ -230,8 +230,8 @@ fn rope<'a>(file: &Gguf<'a>, settings: &Keys<'a>, config: &LlamaConfig) -> Outco
     }
 }
 
-/// Returns true if embeddings of a decoder are the last token's hidden state: `pooling_type` is 3,
-/// or missing, where llama.cpp takes that, too.
+/// Returns true if the embedding of a decoder is the last token's hidden state: `pooling_type` is
+/// 3, or missing, for which llama.cpp has the same default.
 #[must_use]
 pub fn gguf_pools_last_token(file: &Gguf<'_>) -> bool {
     let Some(name) = gguf_architecture(file) else { return false };

@@ -1,12 +1,12 @@
-//! What the architectures of decoders have beside Llama's settings, as llama.cpp computes them.
+//! The differences between the architectures of decoders and Llama, as llama.cpp computes them.
 //!
 //! | architecture | differs from Llama |
 //! |---|---|
 //! | `llama` | |
-//! | `mistral`, `phi3` | elements of a head are turned in halves |
-//! | `qwen2` | the same |
-//! | `qwen3` | the same; queries and keys are normed |
-//! | `gemma3` | the same; embeddings are scaled, what layers add is normed, GELU, windows with a base of their own |
+//! | `mistral`, `phi3` | elements of a head are rotated in halves |
+//! | `qwen2` | as `mistral` |
+//! | `qwen3` | as `mistral`; queries and keys are normed |
+//! | `gemma3` | as `mistral`; embeddings are scaled, outputs of attention and feed-forward layer are normed, GELU, windows with their own base |
 
 use super::GgufArchitecture;
 use super::key::Key;
@@ -20,9 +20,9 @@ use crate::model::config::{
 };
 use crate::model::family::llama::Biases;
 
-/// A model of 62 layers is Gemma 3 27B: its scores have another factor.
+/// A model of 62 layers is Gemma 3 27B, which has a different score factor.
 const LAYERS_OF_27B: usize = 62;
-/// One of so many layers of Gemma 3 sees all tokens.
+/// The period of Gemma 3's layers without a window.
 const PATTERN: usize = 6;
 /// The base of the rotary frequencies in Gemma's layers with a window.
 const LOCAL_BASE: f32 = 10_000.0;
@@ -30,12 +30,12 @@ const LOCAL_BASE: f32 = 10_000.0;
 const WINDOW: Key = Key::SlidingWindow;
 const WINDOW_PATTERN: Key = Key::SlidingWindowPattern;
 
-/// Whether some layers have a window beyond which texts may go on.
+/// Returns true if some layers have a window that is shorter than texts may be.
 pub(super) fn has_windows(architecture: &str) -> bool {
     architecture == GgufArchitecture::Gemma3.name()
 }
 
-/// Which layers may have biases.
+/// The layers that may have biases.
 pub(super) fn biases(architecture: &str) -> Biases {
     match GgufArchitecture::from_name(architecture) {
         Some(GgufArchitecture::Llama) => Biases::ALL,
@@ -43,7 +43,7 @@ pub(super) fn biases(architecture: &str) -> Biases {
     }
 }
 
-/// `config`, which is Llama's, with what the architecture does otherwise.
+/// `config`, which is Llama's, with the differences of the architecture.
 pub(super) fn complete<'a>(settings: &Keys<'a>, config: Config) -> Result<Config, GgufRefusal<'a>> {
     let with_norms = Attention { query_key_norm: true, ..config.attention };
     match GgufArchitecture::from_name(settings.architecture) {
@@ -76,7 +76,7 @@ fn gemma<'a>(settings: &Keys<'a>, config: Config) -> Result<Config, GgufRefusal<
     })
 }
 
-/// How layers with a window turn heads: their positions are not divided.
+/// The rotary positions of layers with a window, whose positions are not divided.
 pub(super) fn local_rope<'a>(
     settings: &Keys<'a>,
     config: &Config,
@@ -97,7 +97,7 @@ pub(super) fn local_rope<'a>(
     Ok(Rotary { global, local: Rope { base, position_divisor: 1.0, ..global } })
 }
 
-/// The window of most layers; which have one is told by a number or for each layer.
+/// The window of most layers; the layers are given by a number or listed one by one.
 fn window<'a>(settings: &Keys<'a>, layers: usize) -> Result<Option<Window>, GgufRefusal<'a>> {
     let Some(size) = settings.value(WINDOW) else { return Ok(None) };
     let Some(size) = whole(size) else { return Err(settings.refuse(WINDOW, "it is no size")) };
@@ -111,7 +111,7 @@ fn window<'a>(settings: &Keys<'a>, layers: usize) -> Result<Option<Window>, Gguf
             listed.map_or_else(|| refuse(LISTED), Ok)
         }
         value => match whole(value) {
-            // As in llama.cpp, 0 leaves all layers with a window, and 1 none.
+            // As in llama.cpp, 0 gives all layers a window, and 1 none.
             Some(0) => Ok(Some(Window::all_but(reach, 0, 0))),
             Some(1) => Ok(None),
             Some(every) => Ok(Some(Window::all_but(reach, every, every.saturating_sub(1)))),

@@ -1,4 +1,4 @@
-//! A BERT encoder in the words of GGUF, as llama.cpp's converter writes them.
+//! A BERT encoder in GGUF's metadata, as llama.cpp's converter writes it.
 
 use super::key::{Found, Key, PROMPTS, Rule};
 use super::tensors::gguf_bert_tensor_at_fault;
@@ -11,7 +11,7 @@ use crate::format::gguf::Gguf;
 
 /// The sizes of the encoder in a GGUF file of the architecture `bert`.
 ///
-/// | key of [`BertConfig::from_metadata`] | key behind `bert.` |
+/// | key of [`BertConfig::from_metadata`] | key after `bert.` |
 /// |---|---|
 /// | `vocab_size` | the number of tokens |
 /// | `num_layers`, `hidden_size` | `block_count`, `embedding_length` |
@@ -21,16 +21,15 @@ use crate::format::gguf::Gguf;
 /// | `pooling` | `pooling_type`: 1 is the mean, 2 the first token |
 /// | `do_lower_case` | `tokenizer.ggml.normalizer.lowercase`, without an architecture before it |
 ///
-/// What llama.cpp has no key for stands under `nanoembed.` and the key, such as
-/// `nanoembed.normalize`; without it is as BERT has it: letters are made lower case, the embedding
-/// has length 1.
+/// Settings for which llama.cpp has no key are stored under `nanoembed.` and the key, such as
+/// `nanoembed.normalize`. Their defaults are BERT's: texts are converted to lower case, embeddings
+/// have length 1.
 ///
 /// # Errors
 ///
 /// As [`gguf_model`]; [`ErrorKind::UnsupportedArchitecture`] for decoders too;
-/// [`ErrorKind::UnsupportedSetting`] for what [`gguf_bert_setting_at_fault`] or
-/// [`gguf_bert_tensor_at_fault`] name; otherwise as
-/// [`BertConfig::from_metadata`].
+/// [`ErrorKind::UnsupportedSetting`] for settings and tensors that [`gguf_bert_setting_at_fault`]
+/// or [`gguf_bert_tensor_at_fault`] return; otherwise as [`BertConfig::from_metadata`].
 pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
     if gguf_model(file)? != GgufModel::Encoder {
         return Err(Error::without_offset(ErrorKind::UnsupportedArchitecture));
@@ -44,8 +43,8 @@ pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
     BertConfig::from_values(|asked| match asked {
         "vocab_size" => Some(Value::Unsigned(file.tokens().count() as u64)),
         "pooling" => {
-            let pooling = match of_model(file, Key::PoolingType)? {
-                // Without pooling there is a vector for each token, of which the mean is an
+            let pooling = match model_value(file, Key::PoolingType)? {
+                // Without pooling there is a vector for each token; their mean is used as
                 // embedding.
                 Value::Unsigned(0 | 1) => "mean",
                 Value::Unsigned(2) => "cls",
@@ -53,35 +52,39 @@ pub fn gguf_bert_config(file: &Gguf<'_>) -> Result<BertConfig> {
             };
             Some(Value::Text(pooling))
         }
-        "num_layers" => of_model(file, Key::BlockCount),
-        "hidden_size" => of_model(file, Key::EmbeddingLength),
-        "max_position_emb" => of_model(file, Key::ContextLength),
-        "num_attention_heads" => of_model(file, Key::HeadCount),
-        "layer_norm_eps" => of_model(file, Key::LayerNormEpsilon),
-        "intermediate_size" => of_model(file, Key::FeedForwardLength),
-        "do_lower_case" => of_file(file, Key::LowerCase),
-        "strip_accents" => of_file(file, Key::StripAccents).or(of_file(file, Key::OwnStripAccents)),
-        "max_tokens" => of_file(file, Key::OwnMaxTokens).or(of_model(file, Key::ContextLength)),
-        "embedding_dim" => of_file(file, Key::OwnDimensions),
-        "normalize" => of_file(file, Key::OwnNormalize),
-        "split_ideographs" => of_file(file, Key::OwnSplitIdeographs),
-        "wordpiece_added_tokens" => of_file(file, Key::OwnAddedTokens),
-        "default_prompt_name" => of_file(file, Key::OwnDefaultPrompt),
+        "num_layers" => model_value(file, Key::BlockCount),
+        "hidden_size" => model_value(file, Key::EmbeddingLength),
+        "max_position_emb" => model_value(file, Key::ContextLength),
+        "num_attention_heads" => model_value(file, Key::HeadCount),
+        "layer_norm_eps" => model_value(file, Key::LayerNormEpsilon),
+        "intermediate_size" => model_value(file, Key::FeedForwardLength),
+        "do_lower_case" => file_value(file, Key::LowerCase),
+        "strip_accents" => {
+            file_value(file, Key::StripAccents).or(file_value(file, Key::OwnStripAccents))
+        }
+        "max_tokens" => {
+            file_value(file, Key::OwnMaxTokens).or(model_value(file, Key::ContextLength))
+        }
+        "embedding_dim" => file_value(file, Key::OwnDimensions),
+        "normalize" => file_value(file, Key::OwnNormalize),
+        "split_ideographs" => file_value(file, Key::OwnSplitIdeographs),
+        "wordpiece_added_tokens" => file_value(file, Key::OwnAddedTokens),
+        "default_prompt_name" => file_value(file, Key::OwnDefaultPrompt),
         _ => None,
     })
 }
 
 /// The value of a key of the model.
-fn of_model<'a>(file: &Gguf<'a>, key: Key) -> Option<Value<'a>> {
+fn model_value<'a>(file: &Gguf<'a>, key: Key) -> Option<Value<'a>> {
     value_of(file, GgufArchitecture::Bert.name(), key)
 }
 
-/// The value of another key.
-fn of_file<'a>(file: &Gguf<'a>, key: Key) -> Option<Value<'a>> {
+/// The value of a key without an architecture.
+fn file_value<'a>(file: &Gguf<'a>, key: Key) -> Option<Value<'a>> {
     file.value(key.name())
 }
 
-/// A setting of an encoder in a GGUF file that is not done here.
+/// An unsupported setting of an encoder in a GGUF file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GgufSetting<'a> {
@@ -89,16 +92,15 @@ pub struct GgufSetting<'a> {
     pub key: &'a str,
     /// Its value.
     pub value: Value<'a>,
-    /// Whether other values of it would be honoured.
+    /// True if other values of it are supported.
     pub is_known: bool,
 }
 
-/// The first setting of the model or its tokenizer that is not honoured, nor known to change
-/// nothing.
+/// The first unsupported setting of the model or its tokenizer.
 #[must_use]
 pub fn gguf_bert_setting_at_fault<'a>(file: &Gguf<'a>) -> Option<GgufSetting<'a>> {
     let architecture = GgufArchitecture::Bert.name();
-    let heads = of_model(file, Key::HeadCount);
+    let heads = model_value(file, Key::HeadCount);
     file.metadata().find_map(|(key, value)| {
         let is_known = match Key::find(key, architecture) {
             Found::Known(Key::HeadCountKv) if Some(value) != heads => true,

@@ -1,13 +1,13 @@
-//! What a GGUF file says of an encoder's transformer, as llama.cpp computes it.
+//! Encoders of all families in GGUF's metadata, as llama.cpp computes them.
 //!
-//! | architecture | what it is |
+//! | architecture | model |
 //! |---|---|
 //! | `bert` | BERT; RoBERTa and XLM-RoBERTa, whose positions begin at 0 here; DistilBERT |
 //! | `nomic-bert` | BERT with rotary positions and a gate |
 //! | `jina-bert-v3` | BERT with rotary positions |
 //! | `modern-bert` | norms first, rotary positions of two bases, windows, a gate |
-//! | `gemma-embedding` | Gemma 3 that sees both ways; norms have 1 added to them already |
-//! | `eurobert` | Llama that sees both ways |
+//! | `gemma-embedding` | Gemma 3 without a causal mask; 1 is already added to norms |
+//! | `eurobert` | Llama without a causal mask |
 //! | `qwen3` | Llama with norms of queries and keys |
 
 use super::GgufArchitecture;
@@ -28,7 +28,7 @@ use crate::model::{
     Mask, Order, Rotary, Window,
 };
 
-/// The base of rotary frequencies, unless the file says another.
+/// The default base of rotary frequencies.
 const BASE: f32 = 10_000.0;
 
 const SWA: Key = Key::SlidingWindow;
@@ -36,7 +36,7 @@ const PATTERN: Key = Key::SlidingWindowPattern;
 const LAYER_EPSILON: Key = Key::LayerNormEpsilon;
 const RMS_EPSILON: Key = Key::RmsNormEpsilon;
 
-/// The model of an architecture that is known; `None` for others.
+/// The model of a supported architecture; `None` for others.
 pub(crate) fn read<'a>(keys: &Keys<'a>) -> Option<Outcome<'a, FamilyModel>> {
     let architecture = GgufArchitecture::from_name(keys.architecture)?;
     let read = match architecture {
@@ -81,7 +81,7 @@ fn classifier<'a>(keys: &Keys<'a>) -> Outcome<'a, Option<ClassifierModel>> {
     Ok(Some(ClassifierModel { labels, ..ClassifierModel::GGUF }))
 }
 
-/// The `model_type` of a model and what its transformer is.
+/// The `model_type` of a model and the configuration of its transformer.
 type Family = (&'static str, Config);
 
 fn bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
@@ -164,7 +164,7 @@ fn qwen<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     Ok(("qwen3", Config { attention, ..config }))
 }
 
-/// The settings of BERT and what is made of it, with a table of positions.
+/// The settings of BERT-like models, with a position table.
 fn like_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Config> {
     sees_both_ways(keys)?;
     let has_types = keys.file.tensor("token_types.weight").is_some();
@@ -173,7 +173,7 @@ fn like_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Config> {
     sized(keys, Config { embedding, epsilon, ..Config::BERT })
 }
 
-/// The settings of Llama and what is made of it.
+/// The settings of Llama-like models.
 fn like_llama<'a>(keys: &Keys<'a>, mask: Mask) -> Outcome<'a, Config> {
     if mask == Mask::Full && keys.architecture != GgufArchitecture::Qwen3.name() {
         sees_both_ways(keys)?;
@@ -241,7 +241,7 @@ fn turned<'a>(keys: &Keys<'a>, config: Config) -> Outcome<'a, Config> {
     })
 }
 
-/// What positions are divided by.
+/// The divisor of positions.
 fn divisor<'a>(keys: &Keys<'a>) -> Outcome<'a, f32> {
     const KIND: Key = Key::RopeScalingType;
     const FACTOR: Key = Key::RopeScalingFactor;
@@ -255,14 +255,14 @@ fn divisor<'a>(keys: &Keys<'a>) -> Outcome<'a, f32> {
     }
 }
 
-/// Which layers see all tokens: one of so many, the first or the last of each turn.
+/// The layers without a window: one in each period, the first or the last.
 #[derive(Clone, Copy)]
 struct Turn {
     every: usize,
     is_first: bool,
 }
 
-/// `config` with a window, half of which lies on each side, in all layers but those of `usual`.
+/// `config` with a window, half of which is on each side, in all layers except those of `usual`.
 fn windowed<'a>(keys: &Keys<'a>, config: Config, size: usize, usual: Turn) -> Outcome<'a, Config> {
     let reach = size / 2;
     let window = match keys.value(PATTERN) {

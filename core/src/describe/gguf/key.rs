@@ -1,14 +1,14 @@
-//! The keys of GGUF files, in one table: what becomes of each in decoders, in encoders, and in BERT
-//! with WordPiece.
+//! The keys of GGUF files, in one table: the treatment of each in decoders, in encoders, and in
+//! BERT with WordPiece.
 
 use super::value::{number, text};
 use crate::event::Value;
 
-/// What becomes of a key.
+/// The treatment of a key.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
-    /// It is read, which may refuse it. In encoders it is refused where nobody reads it and it asks
-    /// for something.
+    /// Read, and possibly rejected, by other code. In encoders it is rejected if it is never read
+    /// and not off.
     Used,
     /// A number that is read.
     Number,
@@ -18,13 +18,13 @@ pub(super) enum Rule {
     Truth,
     /// The id of a token, which is read.
     Id,
-    /// It changes no result where nobody reads it.
+    /// No effect if it is not read.
     Irrelevant,
-    /// Nothing is done with it; 0, `false` and an empty list ask for nothing.
+    /// Not supported; 0, `false` and an empty list mean off.
     Off,
-    /// 1 and 0 ask for nothing.
+    /// Not supported; 1 and 0 mean off.
     One,
-    /// Only some values are honoured: which, and why others are not.
+    /// Only some values are supported: a predicate, and the reason for rejecting others.
     Only(fn(Value<'_>) -> bool, &'static str),
     /// No such model has it.
     Unknown,
@@ -35,7 +35,7 @@ use Rule::{Id, Irrelevant, Number, Off, One, Only, Truth, Unknown, Used, Word};
 /// A row of the table.
 pub(super) struct Row {
     key: Key,
-    /// The whole name, or what follows the name of the architecture and a point.
+    /// The whole name, or the part after the name of the architecture and a dot.
     name: &'static str,
     pub(super) decoders: Rule,
     pub(super) encoders: Rule,
@@ -45,7 +45,7 @@ pub(super) struct Row {
 
 macro_rules! keys {
     ($($key:ident $name:literal $decoders:expr, $encoders:expr, $bert:expr;)*) => {
-        /// A key that is known, by what it says.
+        /// A known key.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Key {
@@ -65,15 +65,15 @@ macro_rules! keys {
     };
 }
 
-// BERT's column says of used keys no more than that: their values are checked where they are read.
+// BERT's column has no details of used keys: their values are checked where they are read.
 keys! {
-    // Of the file, read as a whole.
+    // Of the file as a whole.
     Architecture "general.architecture" Used, Used, Used;
     Type "general.type" Irrelevant, Irrelevant, Irrelevant;
     Name "general.name" Irrelevant, Irrelevant, Irrelevant;
     License "general.license" Irrelevant, Irrelevant, Irrelevant;
 
-    // Of the model, after the name of the architecture and a point.
+    // Of the model, after the name of the architecture and a dot.
     BlockCount "block_count" Number, Used, Used;
     ContextLength "context_length" Number, Used, Used;
     EmbeddingLength "embedding_length" Number, Used, Used;
@@ -83,14 +83,14 @@ keys! {
     HeadCountKv "attention.head_count_kv" Number, Used, Used;
     KeyLength "attention.key_length" Number, Used, Unknown;
     ValueLength "attention.value_length" Number, Used, Unknown;
-    // Of the other kind of norm where nobody reads it.
+    // If not read, it belongs to the other kind of norm.
     LayerNormEpsilon "attention.layer_norm_epsilon" Irrelevant, Irrelevant, Used;
     RmsNormEpsilon "attention.layer_norm_rms_epsilon" Number, Irrelevant, Unknown;
     AttentionScale "attention.scale" Number, Used, Unknown;
     Causal "attention.causal" Only(is_true, "only causal attention is honoured"), Used,
         Only(is_false, "");
     SlidingWindow "attention.sliding_window" Number, Used, Unknown;
-    // Where it is not read, a text is never longer than the window.
+    // If it is not read, texts are limited to the window.
     SlidingWindowPattern "attention.sliding_window_pattern" Used, Used, Unknown;
     HiddenActivation "hidden_activation" Used, Used, Unknown;
     PoolingType "pooling_type" Number, Used, Only(is_bert_pooling, "");
@@ -129,7 +129,7 @@ keys! {
     DataLayout "tensor_data_layout" Only(is_pth, "only `Meta AI original pth` is honoured"), Used,
         Unknown;
 
-    // Of the tokenizer. BERT's column: a `pre` is of byte pairs; spaces are nothing to WordPiece.
+    // Of the tokenizer. In BERT's column, `pre` refers to byte pairs, and WordPiece ignores spaces.
     TokenizerModel "tokenizer.ggml.model" Word, Used, Only(is_word_piece, "");
     TokenizerPre "tokenizer.ggml.pre" Word, Used, Irrelevant;
     Tokens "tokenizer.ggml.tokens" Used, Used, Used;
@@ -140,7 +140,7 @@ keys! {
     EndId "tokenizer.ggml.eos_token_id" Id, Used, Used;
     EndOfTurnId "tokenizer.ggml.eot_token_id" Id, Irrelevant, Irrelevant;
     EndOfMessageId "tokenizer.ggml.eom_token_id" Id, Irrelevant, Irrelevant;
-    // Of the ids for the middle of code, three end texts in llama.cpp.
+    // Of the fill-in-the-middle tokens, three end texts in llama.cpp.
     FimPadId "tokenizer.ggml.fim_pad_token_id" Id, Used, Unknown;
     FimRepositoryId "tokenizer.ggml.fim_rep_token_id" Id, Used, Unknown;
     FimSeparatorId "tokenizer.ggml.fim_sep_token_id" Id, Used, Unknown;
@@ -170,7 +170,7 @@ keys! {
     LowerCase "tokenizer.ggml.normalizer.lowercase" Off, Used, Used;
     StripAccents "tokenizer.ggml.normalizer.strip_accents" Off, Used, Used;
 
-    // This project's own, which decoders do not have.
+    // This project's own keys, which decoders do not have.
     OwnNormalize "nanoembed.normalize" Unknown, Used, Used;
     OwnMaxTokens "nanoembed.max_tokens" Unknown, Used, Used;
     OwnIncludePrompt "nanoembed.include_prompt" Unknown, Used, Only(is_text_or_truth, "");
@@ -184,34 +184,34 @@ keys! {
     OwnSimilarity "nanoembed.similarity_fn_name" Unknown, Irrelevant, Only(is_text, "");
 }
 
-/// Before the keys of tokenizers that are read one by one.
+/// The prefix of tokenizer keys.
 const TOKENIZER: &str = "tokenizer.ggml.";
-/// Before this project's own keys.
+/// The prefix of this project's own keys.
 pub(super) const OWN: &str = "nanoembed.";
-/// Before prompts, by their names.
+/// The prefix of prompts' names.
 pub(super) const PROMPTS: &str = "nanoembed.prompt.";
-/// Before what a file that was converted said of itself: it is for people.
+/// The prefix of a converted file's further metadata, for information only.
 pub(super) const FURTHER: &str = "nanoembed.metadata.";
-/// Copies of what other keys say, for other programs, and templates of chats.
+/// Copies of other keys, for other programs, and chat templates.
 const COPIES: [&str; 2] = ["tokenizer.huggingface.json", "tokenizer.chat_template"];
 
-/// What a key of a file is.
+/// The kind of a key in a file.
 pub(super) enum Found {
     Known(Key),
-    /// Of the model, its tokenizer or this project's own, and not in the table.
+    /// A key of the model, its tokenizer or this project that is not in the table.
     Unknown,
-    /// It says nothing of the model.
+    /// A key that does not concern the model.
     Foreign,
 }
 
 impl Key {
-    /// The whole key, or what follows the name of the architecture and a point.
+    /// The whole key, or the part after the name of the architecture and a dot.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Returns true if the name of the architecture and a point stand before the key.
+    /// Returns true if the key follows the name of the architecture and a dot.
     #[must_use]
     pub fn is_of_model(self) -> bool {
         is_of_model(self.name())
@@ -233,7 +233,7 @@ impl Key {
         ROWS.iter().map(|row| row.key)
     }
 
-    /// The key that a file of this architecture spells so.
+    /// The key with this spelling in a file of this architecture.
     #[inline(never)] // there once
     pub(super) fn find(spelled: &str, architecture: &str) -> Found {
         let own = spelled.strip_prefix(architecture).and_then(|key| key.strip_prefix('.'));
@@ -250,7 +250,7 @@ impl Key {
         }
     }
 
-    /// Returns true for keys of which decoders' files are asked.
+    /// Returns true for keys that concern decoders.
     pub(super) fn is_of_decoders(spelled: &str, architecture: &str) -> bool {
         let own = spelled.strip_prefix(architecture).is_some_and(|key| key.starts_with('.'));
         own || spelled.starts_with(TOKENIZER)
@@ -298,7 +298,7 @@ const fn is_text_or_truth(value: Value<'_>) -> bool {
 }
 
 impl Rule {
-    /// Why a value is refused where a rule says so by itself, as it does in decoders.
+    /// The reason for rejecting a value, if the rule determines it, as in decoders.
     pub(super) fn fault(self, value: Value<'_>) -> Option<&'static str> {
         use super::value::{is_off, unsigned};
         const NOT_DONE: &str = "nothing is done with it here";
@@ -320,7 +320,7 @@ impl Rule {
     }
 }
 
-/// Why keys are refused that are not known.
+/// The reason for rejecting unknown keys.
 pub(super) const UNKNOWN: &str = "it is not known here, so what it changes would be lost";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The metadata of a GGUF file, read in one pass: where each key of the table stands.
+//! The metadata of a GGUF file, read in one pass: the offset of each key in the table.
 
 use core::cell::Cell;
 
@@ -16,16 +16,16 @@ const NUMBER: &str = "a number is needed here";
 const POSITIVE: &str = "a positive number is needed here";
 const ONE_VALUE: &str = "one value for all layers is honoured, not a list";
 
-/// Where all keys stand: nobody has memory for their values.
+/// The offsets of all keys; there is no memory for their values.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys<'a> {
     pub(crate) file: Gguf<'a>,
     pub(crate) architecture: &'a str,
-    /// 0 is no place of any key.
+    /// 0 if the file lacks the key.
     places: [u64; KEYS],
-    /// The keys that somebody asked for, a bit each.
+    /// The keys that have been read, a bit each.
     asked: Cell<u128>,
-    /// The first key that is not in the table and asks for something.
+    /// The first key that is not in the table and not off.
     unknown: Option<u64>,
 }
 
@@ -36,15 +36,15 @@ impl<'a> Keys<'a> {
         Self { file, architecture, places: [0; KEYS], asked: Cell::new(0), unknown: None }
     }
 
-    /// No settings yet, of a file with a decoder.
-    pub(super) fn of_decoder(file: &Gguf<'a>) -> Result<Self> {
+    /// The keys of a decoder's file, not read yet.
+    pub(super) fn decoder(file: &Gguf<'a>) -> Result<Self> {
         let unsupported = Error::without_offset(ErrorKind::UnsupportedArchitecture);
         let is_decoder = gguf_model(file)? == GgufModel::Decoder;
         let architecture = gguf_architecture(file).filter(|_| is_decoder).ok_or(unsupported)?;
         Ok(Self::unread(*file, architecture))
     }
 
-    /// Reads the metadata of a decoder, and refuses the first key that is not honoured.
+    /// Reads the metadata of a decoder, and rejects the first unsupported key.
     #[inline(never)] // it is long, and there once
     pub(super) fn read_decoder(&mut self) -> Outcome<'a, ()> {
         let mut metadata = self.file.metadata();
@@ -65,11 +65,11 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Reads the metadata of an encoder, whose keys are refused where they are asked for, or by
+    /// Reads the metadata of an encoder, whose keys are rejected when they are read, or by
     /// [`finish`](Self::finish).
     #[cfg(feature = "families")]
     #[inline(never)]
-    pub(crate) fn of_encoder(file: Gguf<'a>, architecture: &'a str) -> Self {
+    pub(crate) fn encoder(file: Gguf<'a>, architecture: &'a str) -> Self {
         let mut settings = Self::unread(file, architecture);
         let mut metadata = file.metadata();
         loop {
@@ -85,14 +85,14 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Of keys that are there twice the first counts.
+    /// The first of repeated keys counts.
     fn put(&mut self, key: Key, offset: u64) {
         if let Some(place) = self.places.get_mut(key as usize).filter(|place| **place == 0) {
             *place = offset;
         }
     }
 
-    /// The spelling of a key, its place and its value.
+    /// The spelling, the offset and the value of a key.
     #[inline(never)] // there once for all keys
     fn setting(&self, key: Key) -> Option<(&'a str, u64, Value<'a>)> {
         let offset = *self.places.get(key as usize).filter(|offset| **offset != 0)?;
@@ -121,7 +121,7 @@ impl<'a> Keys<'a> {
         text(self.value(key)?)
     }
 
-    /// Refuses the value of a key, or that there is none.
+    /// Rejects the value of a key, or its absence.
     pub(crate) fn refuse(&self, key: Key, reason: &'static str) -> GgufRefusal<'a> {
         match self.setting(key) {
             Some((spelled, offset, _)) => GgufRefusal::at(spelled, offset, reason),
@@ -134,10 +134,10 @@ const fn bit(key: Key) -> u128 {
     1_u128.wrapping_shl(key as u32)
 }
 
-/// Values whose types are checked when they are asked for.
+/// Values whose types are checked when they are read.
 #[cfg(feature = "families")]
 impl<'a> Keys<'a> {
-    /// Takes keys for known that change nothing here.
+    /// Marks keys as known that have no effect here.
     pub(crate) fn known(&self, keys: &[Key]) {
         for key in keys {
             self.asked.set(self.asked.get() | bit(*key));
@@ -164,7 +164,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A number of things.
+    /// A number within a limit.
     pub(crate) fn size(&self, key: Key, limit: Limit) -> Outcome<'a, Option<usize>> {
         let number = match self.value(key) {
             None => return Ok(None),
@@ -175,12 +175,12 @@ impl<'a> Keys<'a> {
         };
         let number = number.ok_or_else(|| self.refuse(key, NUMBER))?;
         let size = limit.check(number).map_err(|error| {
-            self.refuse(key, "it is larger than in any model").of_kind(error.kind())
+            self.refuse(key, "it is larger than in any model").with_kind(error.kind())
         })?;
         Ok(Some(size))
     }
 
-    /// A number of things that is there, and not 0.
+    /// A required number within a limit, not 0.
     pub(super) fn needed(&self, key: Key, limit: Limit) -> Outcome<'a, usize> {
         match self.size(key, limit)? {
             None => Err(GgufRefusal::missing(key.name())),
@@ -198,7 +198,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// A truth value; in this project's own keys it may be a word, as in other formats' metadata.
+    /// A boolean; this project's own keys may have a string, as in other formats' metadata.
     pub(crate) fn truth(&self, key: Key) -> Outcome<'a, Option<bool>> {
         match self.value(key) {
             None => Ok(None),
@@ -208,8 +208,8 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Refuses the first key that nobody asked for, is not known to change nothing, and asks for
-    /// something.
+    /// Rejects the first key that has neither been read nor is known to have no effect, unless it
+    /// is off.
     pub(crate) fn finish(&self) -> Outcome<'a, ()> {
         let is_unasked = |key: &Key| {
             let is_irrelevant = matches!(key.row().encoders, Rule::Irrelevant);

@@ -1,15 +1,15 @@
-//! Models in GGUF files: what their keys and tensors say.
+//! Models in GGUF files: the interpretation of their keys and tensors.
 //!
 //! | file | role |
 //! |---|---|
 //! | `architecture` | the table of architectures |
-//! | `key` | the table of keys: which are used, known to change nothing, or refused by name |
+//! | `key` | the table of keys: which are used, known to have no effect, or rejected by name |
 //! | `keys` | a file's keys, read in one pass by that table |
 //! | `decoder`, `decoder_family`, `tokenizer`, `pieces` | decoders and their tokenizers |
 //! | `encoder` | BERT with WordPiece |
-//! | `encoder_family`, `recipe` | encoders of all families, and what follows their transformer |
+//! | `encoder_family`, `recipe` | encoders of all families, and the modules after their transformer |
 //! | `tensors` | the tensors of encoders |
-//! | `written` | the keys that say what a transformer is |
+//! | `written_keys` | the keys of a transformer's configuration, to write them |
 
 mod architecture;
 mod decoder;
@@ -30,7 +30,7 @@ mod tokenizer;
 mod value;
 mod windows;
 #[cfg(feature = "families")]
-mod written;
+mod written_keys;
 
 pub use architecture::GgufArchitecture;
 pub use decoder::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
@@ -52,18 +52,18 @@ pub use tensors::{gguf_bert_tensor, gguf_bert_tensor_at_fault};
 pub use tokenizer::{gguf_pre_tokenizer, gguf_text_ends};
 pub(crate) use value::{token_type, unsigned};
 #[cfg(feature = "families")]
-pub use written::{GgufValue, PutKey, gguf_decoder_keys, gguf_encoder_keys, window_pattern};
+pub use written_keys::{GgufValue, PutKey, gguf_decoder_keys, gguf_encoder_keys, window_pattern};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
 
-/// The longest key that is put together.
+/// The longest key that is assembled.
 const MAX_KEY_BYTES: usize = 128;
 
-/// The value of a key of the model, of a file of this architecture.
+/// The value of a key of the model, in a file of this architecture.
 fn value_of<'a>(file: &Gguf<'a>, architecture: &str, key: Key) -> Option<Value<'a>> {
-    // What does not fit is not found.
+    // A key that does not fit is not found.
     let mut name = heapless::String::<MAX_KEY_BYTES>::new();
     for part in [architecture, ".", key.name()] {
         name.push_str(part).ok()?;
@@ -79,20 +79,19 @@ pub fn gguf_architecture<'a>(file: &Gguf<'a>) -> Option<&'a str> {
     }
 }
 
-/// The file's architecture, if it is one that is known.
+/// The file's architecture, if it is known.
 pub(crate) fn known_architecture(file: &Gguf<'_>) -> Option<GgufArchitecture> {
     gguf_architecture(file).and_then(GgufArchitecture::from_name)
 }
 
-/// Returns true if the model in the file embeds texts, by its architecture: it does not continue
-/// them.
+/// Returns true if the architecture of the file is that of an encoder.
 #[must_use]
 pub fn gguf_is_encoder(file: &Gguf<'_>) -> bool {
     gguf_is_known_encoder(file)
         || known_architecture(file).is_some_and(GgufArchitecture::is_other_encoder)
 }
 
-/// The same of architectures that are run here.
+/// Returns true if the architecture of the file is that of a supported encoder.
 #[must_use]
 pub fn gguf_is_known_encoder(file: &Gguf<'_>) -> bool {
     let Some(architecture) = known_architecture(file) else { return false };
@@ -101,7 +100,7 @@ pub fn gguf_is_known_encoder(file: &Gguf<'_>) -> bool {
         || architecture.may_embed() && !matches!(pooling(), None | Some(Value::Unsigned(0)))
 }
 
-/// What kind of model a GGUF file has.
+/// The kind of model in a GGUF file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GgufModel {
@@ -115,9 +114,9 @@ pub enum GgufModel {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::MissingMetadata`] if the file names no architecture,
-/// [`ErrorKind::UnsupportedArchitecture`] if it names one that is not known here,
-/// [`ErrorKind::SplitFile`] if the file is one of several that hold the model.
+/// [`ErrorKind::MissingMetadata`] if the file states no architecture,
+/// [`ErrorKind::UnsupportedArchitecture`] if it states an unknown one, [`ErrorKind::SplitFile`] if
+/// the model is split over several files.
 pub fn gguf_model(file: &Gguf<'_>) -> Result<GgufModel> {
     if file.split().is_some() {
         return Err(Error::without_offset(ErrorKind::SplitFile));

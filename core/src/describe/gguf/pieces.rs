@@ -12,8 +12,8 @@ use crate::token::sentencepiece::{
 const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-/// Pieces with spaces that are compared with all others: more than any model has, and few enough
-/// that the work is linear in the pieces. The longest have some thirty spaces.
+/// The largest number of pieces with spaces that are compared with all others: more than any model
+/// has, and few enough that the work is linear in the pieces. The longest have about thirty spaces.
 const MAX_SEARCHES: usize = 64;
 const MAX_ESCAPED_BYTES: usize = 256;
 
@@ -29,8 +29,8 @@ impl<'a> GgufPieces<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadVocabulary`] if one of the arrays is missing or of another length, or has
-    /// something else in it.
+    /// [`ErrorKind::BadVocabulary`] if one of the arrays is missing, has another length, or
+    /// contains other types.
     pub fn read(file: &Gguf<'a>) -> Result<Self> {
         let pieces = Self { file: *file, count: file.tokens().count() };
         let counts = [scores(file)?.count(), kinds(file)?.count()];
@@ -57,8 +57,8 @@ impl<'a> GgufPieces<'a> {
         Ok(sum)
     }
 
-    /// The ids of control pieces, which are found in texts as they are: those that a user defined
-    /// are found by SentencePiece's own rules.
+    /// The ids of control pieces, which are matched literally in texts; user-defined pieces are
+    /// found by SentencePiece's own rules.
     pub fn controls(&self) -> impl Iterator<Item = u32> + use<'a> {
         let kinds = (0..).zip(kinds(&self.file).into_iter().flatten());
         kinds.filter(|(_, kind)| matches!(kind, Ok(PieceKind::Control))).map(|(id, _)| id)
@@ -75,11 +75,11 @@ impl<'a> GgufPieces<'a> {
         Ok(size)
     }
 
-    /// The serialized model, in `room`.
+    /// Writes the serialized model to `room`.
     ///
     /// # Errors
     ///
-    /// As [`write`](Self::write); [`ErrorKind::BufferTooSmall`] if `room` is less than
+    /// As [`write`](Self::write); [`ErrorKind::BufferTooSmall`] if `room` is smaller than
     /// [`model_bytes`](Self::model_bytes).
     #[inline(never)] // so that it has its stack to itself
     pub fn serialize<'r>(&self, room: &'r mut [u8]) -> Result<&'r [u8]> {
@@ -98,7 +98,7 @@ impl<'a> GgufPieces<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadVocabulary`] for scores that are no numbers and types that are not known.
+    /// [`ErrorKind::BadVocabulary`] for scores that are NaN and unknown types.
     pub fn write(&self, out: &mut Output<'_>) -> Result<()> {
         let file = &self.file;
         let truth = |key: Key, usual: bool| match file.value(key.name()) {
@@ -126,9 +126,9 @@ impl<'a> GgufPieces<'a> {
         self.each(|spelling, score, kind| write_piece(spelling, score, kind, out))
     }
 
-    /// Calls `piece` with each piece as SentencePiece spells it: what texts are searched for as it
-    /// is has `▁` for its spaces, which have been replaced there, unless another piece is so
-    /// spelled.
+    /// Calls `piece` with each piece as SentencePiece spells it: user-defined pieces get `▁` for
+    /// their spaces, since SentencePiece searches for them after replacing those in texts, unless
+    /// another piece is already spelled so.
     fn each(&self, mut piece: impl FnMut(&[u8], f32, PieceKind)) -> Result<()> {
         let file = &self.file;
         let mut searches = 0_usize;
@@ -147,7 +147,7 @@ impl<'a> GgufPieces<'a> {
     }
 }
 
-/// A text with `▁` for its spaces; `None` if it has none, or there is no room.
+/// `token` with `▁` for its spaces; `None` if it has none, or does not fit.
 fn escaped<'r>(token: &[u8], room: &'r mut [u8; MAX_ESCAPED_BYTES]) -> Option<&'r [u8]> {
     if !token.contains(&b' ') || core::str::from_utf8(token).is_err() {
         return None;

@@ -1,16 +1,17 @@
-//! What follows the transformer of an encoder in a GGUF file.
+//! The modules after the transformer of an encoder in a GGUF file.
 
 use super::GgufArchitecture;
 use super::key::Key;
 use super::keys::Keys;
 use super::refusal::{GgufRefusal, Outcome};
 use crate::limit::Limit;
-use crate::model::{FamilyModel, Way};
+use crate::model::{FamilyModel, PoolingMode};
 
-/// The pooling that `pooling_type` says by a number.
-const POOLING: [(u32, Way); 3] = [(1, Way::Mean), (2, Way::First), (3, Way::Last)];
+/// The pooling modes by `pooling_type`.
+const POOLING: [(u32, PoolingMode); 3] =
+    [(1, PoolingMode::Mean), (2, PoolingMode::First), (3, PoolingMode::Last)];
 
-/// Dense layers after the pooling, which stand in folders of their own elsewhere.
+/// Dense layers after the pooling, which have separate folders in other formats.
 const DENSE: [GgufDense; 2] = [
     GgufDense {
         tensor: "dense_2.weight",
@@ -34,7 +35,7 @@ const DENSE: [GgufDense; 2] = [
 pub struct GgufDense {
     /// Its tensor.
     pub tensor: &'static str,
-    /// Its folder in models of sentence-transformers.
+    /// Its folder in sentence-transformers models.
     pub folder: &'static str,
     /// Its tensor there.
     pub name: &'static str,
@@ -45,18 +46,18 @@ pub struct GgufDense {
 }
 
 impl GgufDense {
-    /// The dense layers that a file may have, in their order.
+    /// The dense layers that a file may have, in order.
     #[must_use]
     pub const fn layers() -> &'static [Self; 2] {
         &DENSE
     }
 }
 
-/// What follows a transformer.
+/// The modules after a transformer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Recipe {
-    pub(crate) pooling: Way,
-    /// The tokens of a prompt are left out of the pooling.
+    pub(crate) pooling: PoolingMode,
+    /// True if the tokens of a prompt are left out of the pooling.
     pub(crate) leaves_out_prompt: bool,
     /// Dense layers after the pooling, without biases and activations.
     pub(crate) dense: heapless::Vec<SizedDense, 2>,
@@ -73,10 +74,10 @@ pub(crate) struct SizedDense {
 }
 
 impl Recipe {
-    /// What a file says of `model`.
+    /// Reads the modules after `model`.
     pub(crate) fn read<'a>(keys: &Keys<'a>, model: &FamilyModel) -> Outcome<'a, Self> {
         let leaves_out_prompt = keys.truth(Key::OwnIncludePrompt)? == Some(false);
-        // A head that compares texts has its own.
+        // A head that compares texts has its own pooling.
         let pooling = model.classifier.map_or_else(|| pooling(keys), |head| Ok(head.pooling))?;
         let dense = dense(keys)?;
         let normalize = keys.truth(Key::OwnNormalize)?.unwrap_or(true);
@@ -85,26 +86,26 @@ impl Recipe {
     }
 }
 
-/// What other files call the tensor that the file calls `name`.
+/// The name in other formats of the tensor that GGUF files call `name`.
 pub(crate) fn tensor_name(name: &str) -> &str {
     let dense = DENSE.iter().find(|dense| dense.tensor == name);
     dense.map_or(name, |dense| dense.name)
 }
 
-/// The number that stands for a pooling; `None` if GGUF has none.
+/// The `pooling_type` of a pooling mode; `None` if GGUF has none.
 #[must_use]
-pub fn gguf_pooling_type(pooling: Way) -> Option<u32> {
+pub fn gguf_pooling_type(pooling: PoolingMode) -> Option<u32> {
     POOLING.iter().find(|(_, known)| *known == pooling).map(|(number, _)| *number)
 }
 
-fn pooling<'a>(keys: &Keys<'a>) -> Outcome<'a, Way> {
-    // Without pooling there is a vector for each token, of which the mean is an embedding.
+fn pooling<'a>(keys: &Keys<'a>) -> Outcome<'a, PoolingMode> {
+    // Without pooling there is a vector for each token; their mean is used as embedding.
     let Some(number) = keys.size(Key::PoolingType, Limit::SIZE)?.filter(|number| *number > 0)
     else {
-        return Ok(Way::Mean);
+        return Ok(PoolingMode::Mean);
     };
     let found = POOLING.iter().find(|(known, _)| u32::try_from(number) == Ok(*known));
-    found.map(|(_, way)| *way).ok_or_else(|| {
+    found.map(|(_, mode)| *mode).ok_or_else(|| {
         let only = "only the mean (1), the first (2) and the last token (3) are honoured";
         keys.refuse(Key::PoolingType, only)
     })
@@ -118,7 +119,7 @@ fn max_tokens<'a>(keys: &Keys<'a>, positions: usize) -> Outcome<'a, usize> {
     }
 }
 
-/// The dense layers that the file has, which follow the pooling of EmbeddingGemma.
+/// The dense layers in the file, which follow the pooling of EmbeddingGemma.
 fn dense<'a>(keys: &Keys<'a>) -> Outcome<'a, heapless::Vec<SizedDense, 2>> {
     let mut layers = heapless::Vec::new();
     for GgufDense { tensor, folder, inputs, outputs, .. } in DENSE {
@@ -140,7 +141,7 @@ fn dense<'a>(keys: &Keys<'a>) -> Outcome<'a, heapless::Vec<SizedDense, 2>> {
             return refuse("it has other sizes than the file says");
         }
         let [inputs, outputs] = sizes;
-        // There are no more than the table has.
+        // There are no more than in the table.
         let _ = layers.push(SizedDense { folder, inputs, outputs });
     }
     Ok(layers)

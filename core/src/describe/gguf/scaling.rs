@@ -1,8 +1,7 @@
-//! How a file says that rotary positions are scaled.
+//! The scaling of rotary positions in a file.
 
-/// What positions are divided by, of a file that says this kind of scaling and this factor: `None`
-/// for the kinds that are more than a division. As in llama.cpp, a factor without a kind is a
-/// linear one, and 0 is none.
+/// The divisor of positions for this kind of scaling and this factor; `None` for kinds that are
+/// more than a division. As in llama.cpp, a factor without a kind is linear, and 0 means none.
 pub(super) fn position_divisor(kind: Option<&str>, factor: Option<f64>) -> Option<f64> {
     match kind {
         Some("none") => Some(1.0),

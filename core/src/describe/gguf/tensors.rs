@@ -1,5 +1,5 @@
-//! The tensors of encoders in GGUF files: what Hugging Face calls those of BERT, and which an encoder
-//! would not use.
+//! The tensors of encoders in GGUF files: GGUF's names of BERT's tensors, and the detection of
+//! tensors that an encoder would not use.
 
 use super::key::Key;
 use super::refusal::GgufRefusal;
@@ -16,16 +16,16 @@ use crate::model::weights::Name;
 #[cfg(feature = "families")]
 use crate::model::{FamilyModel, Names, Tensor, TensorName};
 
-/// Calls `found` with GGUF's name of the tensor that Hugging Face calls `name`; `None` if it is not
-/// one of a BERT encoder.
+/// Calls `found` with GGUF's name of the tensor that Hugging Face calls `name`; `None` if it does
+/// not belong to a BERT encoder.
 pub fn gguf_bert_tensor<T>(name: &str, found: impl FnOnce(&str) -> Option<T>) -> Option<T> {
     let mut renamed = Name::new("");
     POST.spell(&BERT_NAMES.parts(name)?, &mut |part| renamed.push(part))?;
     found(renamed.as_str())
 }
 
-/// The first tensor that an encoder of as many layers as the file says would not use: with it
-/// another model is meant. llama.cpp opens no file with such a tensor, but for those of a head that
+/// The first tensor that an encoder with the file's number of layers would not use: it belongs to
+/// another model. llama.cpp opens no file with such a tensor, except for those of a head that
 /// compares texts, without which its score is lost.
 #[must_use]
 pub fn gguf_bert_tensor_at_fault<'a>(file: &Gguf<'a>) -> Option<GgufRefusal<'a>> {
@@ -34,10 +34,10 @@ pub fn gguf_bert_tensor_at_fault<'a>(file: &Gguf<'a>) -> Option<GgufRefusal<'a>>
     let mut tensors = file.tensors();
     let tensor = tensors.find(|tensor| !is_encoders(tensor.header().name, layers))?;
     let header = tensor.header();
-    Some(GgufRefusal::of_tensor(header.name, header.offset))
+    Some(GgufRefusal::unused_tensor(header.name, header.offset))
 }
 
-/// Returns true if an encoder of so many layers uses a tensor that is called so.
+/// Returns true if an encoder with `layers` layers uses the tensor `name`.
 fn is_encoders(name: &str, layers: u32) -> bool {
     let Some(parts) = POST.parts(name) else { return false };
     let is_in_layer = |layer: &str| layer.parse::<u32>().is_ok_and(|layer| layer < layers);
@@ -46,11 +46,11 @@ fn is_encoders(name: &str, layers: u32) -> bool {
         && (parts.kind == ".weight" || parts.kind == ".bias" && !parts.tensor.is_table())
 }
 
-/// Tensors of encoders that are used by other names, or by models that continue texts alone.
+/// Tensors of encoders that are used under other names, or only by decoders.
 #[cfg(feature = "families")]
 const OTHERS: [&str; 3] = ["dense_2.weight", "dense_3.weight", "output.weight"];
 
-/// Refuses tensors that an encoder of these settings would not use: with them another one is meant.
+/// Rejects tensors that an encoder with these settings would not use: they belong to another model.
 #[cfg(feature = "families")]
 pub(crate) fn check<'a>(file: &Gguf<'a>, model: &FamilyModel) -> Outcome<'a, ()> {
     let FamilyModel { names, config, classifier, .. } = model;
@@ -60,13 +60,13 @@ pub(crate) fn check<'a>(file: &Gguf<'a>, model: &FamilyModel) -> Outcome<'a, ()>
     match file.tensors().find(|tensor| !is_known(tensor.header().name)) {
         Some(tensor) => {
             let header = tensor.header();
-            Err(GgufRefusal::of_tensor(header.name, header.offset))
+            Err(GgufRefusal::unused_tensor(header.name, header.offset))
         }
         None => Ok(()),
     }
 }
 
-/// The tensors of the head that compares texts, which is that of RoBERTa.
+/// The tensors of the head that compares texts, which is RoBERTa's.
 #[cfg(feature = "families")]
 pub(super) const HEAD: [&str; 4] =
     ["cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias"];

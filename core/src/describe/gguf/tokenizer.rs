@@ -1,4 +1,4 @@
-//! A decoder's tokenizer in the words of GGUF: how it cuts texts, and the tokens around them.
+//! A decoder's tokenizer in GGUF's metadata: its pre-tokenizer, and its special tokens.
 
 use super::key::Key;
 use super::keys::Keys;
@@ -11,8 +11,8 @@ use crate::token::bpe::PreTokenizer;
 use crate::token::sentencepiece::PieceKind;
 use crate::token::{EndTokens, TextEnds};
 
-/// The keys of tokens that end a text, the usual one first. Of those that are for the middle of
-/// code, three do in llama.cpp.
+/// The keys of tokens that end a text, the end-of-sequence token first. Of the fill-in-the-middle
+/// tokens, three end texts in llama.cpp.
 const END_KEYS: [Key; 6] = [
     Key::EndId,
     Key::EndOfTurnId,
@@ -22,8 +22,8 @@ const END_KEYS: [Key; 6] = [
     Key::FimSeparatorId,
 ];
 
-/// Control tokens that end a text in llama.cpp whatever the keys say: many files of chat models
-/// have the end of a turn nowhere but among the tokens.
+/// Control tokens that end a text in llama.cpp regardless of the keys: many files of chat models
+/// have the end-of-turn token only in the vocabulary.
 const END_NAMES: [&[u8]; 12] = [
     b"<|eot_id|>",
     b"<|im_end|>",
@@ -39,22 +39,22 @@ const END_NAMES: [&[u8]; 12] = [
     b"</s>",
 ];
 
-/// Ids that SentencePiece models have unless the file says otherwise.
+/// The default ids in SentencePiece models.
 const USUAL_BEGIN: u32 = 1;
 const USUAL_END: u32 = 2;
 
-/// How a file with byte-level BPE cuts texts.
+/// The pre-tokenizer of a file with byte-level BPE.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::MissingVocabulary`] without a tokenizer; as
-/// [`gguf_llama_config`](super::gguf_llama_config) for one that is not known here;
+/// [`gguf_llama_config`](super::gguf_llama_config) for an unknown one;
 /// [`ErrorKind::UnsupportedTokenizer`] if the tokenizer is SentencePiece.
 pub fn gguf_pre_tokenizer(file: &Gguf<'_>) -> Result<PreTokenizer> {
     if file.token_entries().is_none() {
         return Err(Error::without_offset(ErrorKind::MissingVocabulary));
     }
-    let mut settings = Keys::of_decoder(file)?;
+    let mut settings = Keys::decoder(file)?;
     check(&mut settings)?;
     pre_tokenizer(&settings).ok_or(Error::without_offset(ErrorKind::UnsupportedTokenizer))
 }
@@ -75,7 +75,7 @@ fn is_pieces(settings: &Keys<'_>) -> bool {
     settings.value(Key::TokenizerModel) == Some(Value::Text("llama"))
 }
 
-/// Refuses tokenizers that are not known here.
+/// Rejects unknown tokenizers.
 pub(super) fn check_tokenizer<'a>(
     settings: &Keys<'a>,
 ) -> core::result::Result<(), GgufRefusal<'a>> {
@@ -91,24 +91,24 @@ pub(super) fn check_tokenizer<'a>(
             Key::TokenizerModel,
             "this kind of tokenizer is not known; known are `gpt2` (byte-level BPE) and `llama` (SentencePiece)",
         ),
-        // A model without a tokenizer may be run by ids.
+        // A model without a tokenizer can be run on ids.
         None => Ok(()),
     }
 }
 
-/// The tokens around the texts of a file with byte-level BPE or SentencePiece.
+/// The special tokens around texts, for a file with byte-level BPE or SentencePiece.
 ///
-/// Where `tokenizer.ggml.add_bos_token` is missing, the pre-tokenizer says whether texts begin with
-/// a token; those of SentencePiece do.
+/// If `tokenizer.ggml.add_bos_token` is missing, the pre-tokenizer determines whether texts begin
+/// with a token; those of SentencePiece do.
 ///
 /// # Errors
 ///
-/// As [`gguf_llama_config`](super::gguf_llama_config) for keys that are not honoured;
-/// [`ErrorKind::MissingMetadata`] if there is no id for a token that is put around texts;
-/// [`ErrorKind::BadVocabulary`] if more tokens end texts than in any model.
+/// As [`gguf_llama_config`](super::gguf_llama_config) for unsupported keys;
+/// [`ErrorKind::MissingMetadata`] if a special token has no id; [`ErrorKind::BadVocabulary`] if
+/// more tokens end texts than in any model.
 #[inline(never)] // so that it has its stack to itself
 pub fn gguf_text_ends(file: &Gguf<'_>) -> Result<TextEnds> {
-    let mut settings = Keys::of_decoder(file)?;
+    let mut settings = Keys::decoder(file)?;
     check(&mut settings)?;
     let pieces = is_pieces(&settings);
     let id = |key: Key, usual: u32| {
@@ -135,7 +135,7 @@ pub fn gguf_text_ends(file: &Gguf<'_>) -> Result<TextEnds> {
     Ok(ends)
 }
 
-/// Adds the tokens that keys or their names say end a text.
+/// Adds the tokens that end a text, by their keys or names.
 fn end_tokens(file: &Gguf<'_>, settings: &Keys<'_>, end: &mut EndTokens) -> Result<()> {
     for key in END_KEYS {
         settings.value(key).and_then(unsigned).map_or(Ok(()), |id| end.push(id))?;

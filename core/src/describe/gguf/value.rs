@@ -1,4 +1,4 @@
-//! Values of keys as numbers and texts.
+//! Conversion of keys' values to numbers and strings.
 
 use crate::event::Value;
 use crate::token::sentencepiece::PieceKind;
@@ -30,7 +30,7 @@ pub(super) const fn text(value: Value<'_>) -> Option<&str> {
     }
 }
 
-/// Returns true for a value that asks for nothing.
+/// Returns true for a value that means off.
 pub(super) fn is_off(value: Value<'_>) -> bool {
     match value {
         Value::Bool(truth) => !truth,
@@ -40,7 +40,7 @@ pub(super) fn is_off(value: Value<'_>) -> bool {
     }
 }
 
-/// The type of a token by its number, which is the one that SentencePiece has for it.
+/// The type of a token by its number, which is SentencePiece's.
 pub(crate) fn token_type(value: Value<'_>) -> Option<PieceKind> {
     unsigned(value).map(u64::from).and_then(PieceKind::from_code)
 }

@@ -1,15 +1,15 @@
-//! Which layers of a model in a GGUF file have a window, where the file says it layer by layer.
+//! The layers with a window, in GGUF files that list them one by one.
 
 use super::key::Key;
 use super::keys::Keys;
 use crate::event::Value;
 use crate::model::config::{LayerSet, Window};
 
-/// What is refused about other values.
+/// The reason for rejecting other values.
 pub(super) const LISTED: &str = "a number, or whether each layer has a window, is honoured";
 
-/// The window of `reach` in the layers of which the list of the file says so, or in none; outside
-/// `None` if it does not say it of each of `layers`.
+/// The window of `reach` in the layers that the file's list contains, or `None` if it contains
+/// none; the outer `None` if the list does not cover each of `layers`.
 pub(super) fn listed_window(
     settings: &Keys<'_>,
     reach: usize,
@@ -21,8 +21,8 @@ pub(super) fn listed_window(
     if !is_whole || listed().any(|has_window| has_window.is_none()) {
         return None;
     }
-    let have_window = LayerSet::of(listed().map(|has_window| has_window == Some(true)))?;
-    Some(Window::of_layers(reach, layers, &have_window))
+    let have_window = LayerSet::from_flags(listed().map(|has_window| has_window == Some(true)))?;
+    Some(Window::from_layers(reach, layers, &have_window))
 }
 
 fn has_window(value: Value<'_>) -> Option<bool> {

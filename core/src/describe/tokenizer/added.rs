@@ -5,7 +5,7 @@ use crate::text::json::{Kind, Object, Read, Value};
 use crate::token::AddedRules;
 use crate::token::spec::{AddedToken, AddedTokens, Place};
 
-/// The tokens, all of which are read once; none if the member is absent.
+/// The added tokens, all validated; none if the member is absent.
 pub(super) fn read<'t>(root: &Object<'t>) -> Read<'t, AddedTokens<'t>> {
     const NAME: &str = "added_tokens";
     let Some(list) = root.get(NAME) else { return Ok(AddedTokens::Listed(&[])) };

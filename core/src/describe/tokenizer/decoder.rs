@@ -6,7 +6,7 @@ use super::settings::{character, kind, needed_spelling, refused, steps, truth};
 use crate::text::json::{Object, Read, Value};
 use crate::token::spec::{Decoder, Steps};
 
-/// The steps that make text of tokens; `None` if there are none to be made.
+/// The decoding steps; `None` in builds that do not decode.
 pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, Option<Steps<'_, Decoder<'_>>>> {
     value.map(|value| steps(Some(value), "decoders", &one)).transpose()
 }

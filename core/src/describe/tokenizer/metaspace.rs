@@ -1,4 +1,4 @@
-//! Metaspace: spaces become `▁`, one is put in front, and pieces begin with one.
+//! Metaspace: spaces become `▁`, one is prepended, and pieces begin with one.
 
 use super::settings::character;
 use crate::text::json::{Object, Read};

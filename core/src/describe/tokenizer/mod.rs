@@ -1,18 +1,17 @@
 //! `tokenizer.json` of Hugging Face `tokenizers`, as a [`TokenizerSpec`].
 //!
-//! | part | what it reads |
+//! | part | reads |
 //! |---|---|
-//! | `root`, `truncation` | the text as a whole, and how long texts may be |
+//! | `root`, `truncation` | the text as a whole, and the limit on the length of texts |
 //! | `added` | added tokens |
 //! | `normalizer`, `pre_tokenizer`, `decoder` | steps |
-//! | `pattern`, `metaspace` | what several steps have in common |
-//! | `model` | the model's settings, and where its vocabulary is |
-//! | `post_processor`, `token_id` | the tokens around texts |
-//! | `settings` | what all of these are read with |
-//! | `write` | the text of a description |
+//! | `pattern`, `metaspace` | common parts of several steps |
+//! | `model` | the model's settings, and the location of its vocabulary |
+//! | `post_processor`, `token_id` | the special tokens |
+//! | `settings` | helpers of all these |
+//! | `write` | writes a description as text |
 //!
-//! A step or a setting that is not known is refused by name, for leaving it out would give other
-//! ids.
+//! An unknown step or setting is rejected by name, since ignoring it would give different ids.
 
 mod added;
 mod decoder;
@@ -38,29 +37,29 @@ pub use write::Json;
 use crate::text::json::Read;
 use crate::token::spec::{PRE_TOKENIZER, Place, PostProcessor, TokenizerSpec};
 
-/// True if the build has tokenizers beside BERT's; otherwise their steps are refused.
+/// True if the build has tokenizers other than BERT's; otherwise their steps are rejected.
 const HAS_ALL: bool = cfg!(any(feature = "folder-models", feature = "pipeline"));
 
-/// True if the build has all steps; without a heap there are fewer, and the others are refused.
+/// True if the build has all steps; without a heap there are fewer, and the others are rejected.
 const HAS_ALL_STEPS: bool = cfg!(feature = "pipeline");
 
-/// What is said of the others.
+/// The reason for rejecting the others.
 const NEEDS_HEAP: &str = "it is done only with a heap";
 
-/// Where vocabulary and merges are.
+/// The location of vocabulary and merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// In the text.
     Whole,
-    /// Elsewhere: numbers stand in their places.
+    /// Elsewhere, replaced by numbers in the text.
     Apart,
 }
 
-/// Reads the `tokenizer.json` whose `bytes` lie at the absolute `offset`.
+/// Reads a `tokenizer.json`, whose `bytes` are at the absolute `offset`.
 ///
 /// # Errors
 ///
-/// The setting that is at fault, or that is not known here.
+/// The invalid or unknown setting.
 pub fn read(bytes: &[u8], offset: u64, layout: Layout) -> Read<'_, TokenizerSpec<'_>> {
     let root = root::read(bytes, offset)?;
     let truncation = truncation::read(&root)?;
@@ -69,7 +68,7 @@ pub fn read(bytes: &[u8], offset: u64, layout: Layout) -> Read<'_, TokenizerSpec
     let post = root.get("post_processor");
     let post_processor =
         if HAS_ALL { post_processor::read(post)? } else { PostProcessor::default() };
-    // Builds without a heap make no text of ids.
+    // Builds without a heap do not decode.
     let decoder = root.get("decoder");
     let decoder = if HAS_ALL_STEPS { decoder::read(decoder)? } else { None };
     let added = added::read(&root)?;

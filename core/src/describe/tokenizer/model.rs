@@ -21,7 +21,7 @@ pub(super) fn read(value: Value<'_>, layout: Layout) -> Read<'_, Model<'_>> {
     Ok(Model { kind, vocabulary, place: Place::new(value) })
 }
 
-/// The model's kind; old files do not say it.
+/// The model's kind, which old files do not state.
 fn kind_of<'t>(model: &Object<'t>) -> Read<'t, Option<&'t str>> {
     if model.get("type").is_some() {
         return Ok(Some(kind(model)?));

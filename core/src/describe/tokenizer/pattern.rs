@@ -1,19 +1,19 @@
-//! What is looked for in a text.
+//! Patterns to search for in texts.
 
 use super::settings::{needed_spelling, spelling};
 use crate::text::json::{Object, Read};
 use crate::token::spec::{Pattern, Replace, Run, Spelling};
 
-/// Bytes of the longest expression that says a run.
+/// The size in bytes of the longest expression for a run.
 const LONGEST_RUN: usize = 64;
 
-/// What is replaced by what.
+/// Reads a replacement step.
 pub(super) fn replace<'t>(step: &Object<'t>) -> Read<'t, Replace<'t>> {
     let pattern = pattern(step, &|text| text, &run)?;
     Ok(Replace { pattern, content: needed_spelling(step, "content")? })
 }
 
-/// The run of characters that a regular expression says.
+/// The run of characters that a regular expression describes.
 pub(super) fn run(regex: Spelling<'_>) -> Option<Pattern<'_>> {
     let mut room = [0; LONGEST_RUN];
     regex.unescape(&mut room).and_then(Run::from_regex).map(Pattern::Run)

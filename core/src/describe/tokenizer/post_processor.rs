@@ -9,7 +9,7 @@ use crate::token::spec::{
     TemplatePart,
 };
 
-/// Reads a post-processor, of which only one step may add tokens.
+/// Reads a post-processor, in which at most one step may add tokens.
 pub(super) fn read(value: Option<Value<'_>>) -> Read<'_, PostProcessor<'_>> {
     let mut read = None;
     each_step(value, "processors", &mut |step| {
@@ -62,9 +62,9 @@ fn template<'t>(step: &Object<'t>) -> Read<'t, PostProcessor<'t>> {
 /// The templates of a step.
 struct Templates<'s, 't> {
     step: &'s Object<'t>,
-    /// The tokens that templates may name.
+    /// The tokens to which templates may refer.
     known: Value<'t>,
-    /// Those that have been named.
+    /// Those to which they refer so far.
     special: heapless::Vec<SpecialToken<'t>, MOST_SPECIAL>,
 }
 
@@ -116,7 +116,7 @@ impl<'t> Templates<'_, 't> {
         }
     }
 
-    /// Calls `push` with the ids of the token that a template names at `value`.
+    /// Calls `push` with the ids of the token at `value` in a template.
     fn special(
         &mut self,
         name: Spelling<'t>,
@@ -143,7 +143,7 @@ impl<'t> Templates<'_, 't> {
         token.finish(&["tokens"])
     }
 
-    /// The place of a token among those that have been named.
+    /// The part for a token, which is added to the list unless it is there.
     fn place(&mut self, token: SpecialToken<'t>) -> Option<TemplatePart> {
         let known = self.special.iter().position(|known| *known == token);
         let place = match known {

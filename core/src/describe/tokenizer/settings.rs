@@ -1,10 +1,10 @@
-//! What all parts of a `tokenizer.json` are read with.
+//! Helpers to read the parts of a `tokenizer.json`.
 
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Kind, Object, Read, Value};
 use crate::token::spec::{Place, Spelling, Step, Steps};
 
-/// The steps of a member, which are one or a sequence: a sequence has them in the member `name`.
+/// The steps of a member, which is a single step or a sequence with the steps in the member `name`.
 /// `read` reads one of them.
 pub(super) fn steps<'t, S>(
     value: Option<Value<'t>>,
@@ -20,8 +20,7 @@ pub(super) fn steps<'t, S>(
     Ok(steps)
 }
 
-/// Calls `read` with every step: those of sequences, which have them in the member `steps`, one by
-/// one.
+/// Calls `read` with every step, including those in the member `steps` of sequences.
 pub(super) fn each_step<'t>(
     value: Option<Value<'t>>,
     steps: &'static str,
@@ -47,18 +46,18 @@ pub(super) fn kind<'t>(object: &Object<'t>) -> Read<'t, &'t str> {
     object.needed("type", object.text("type")?)
 }
 
-/// A truth that there has to be.
+/// A required boolean.
 pub(super) fn truth<'t>(object: &Object<'t>, name: &'static str) -> Read<'t, bool> {
     object.needed(name, object.truth(name)?)
 }
 
-/// The text of a member that has to be one character.
+/// A required text of one character.
 pub(super) fn character<'t>(object: &Object<'t>, name: &'static str) -> Read<'t, char> {
     let text = object.needed(name, spelling(object, name)?)?;
     text.character().ok_or_else(|| object.bad(name, "one character is needed"))
 }
 
-/// The text of a member.
+/// An optional text.
 pub(super) fn spelling<'t>(
     object: &Object<'t>,
     name: &'static str,
@@ -66,7 +65,7 @@ pub(super) fn spelling<'t>(
     Ok(object.text(name)?.map(Spelling::from_json))
 }
 
-/// A text that there has to be.
+/// A required text.
 pub(super) fn needed_spelling<'t>(
     object: &Object<'t>,
     name: &'static str,
@@ -74,7 +73,7 @@ pub(super) fn needed_spelling<'t>(
     object.needed(name, spelling(object, name)?)
 }
 
-/// Refuses a step by the name of its kind.
+/// Rejects a step by the name of its kind.
 pub(super) fn refused<'t>(step: Value<'t>, only: &'static str) -> Fault<'t> {
     let kind = step.member("type");
     let key = kind.and_then(|kind| kind.as_text()).unwrap_or("type");

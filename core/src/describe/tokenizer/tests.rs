@@ -1,4 +1,4 @@
-//! What is written is what was read.
+//! Descriptions are unchanged after they have been written and read.
 
 extern crate std;
 
@@ -75,7 +75,7 @@ fn tokens_of_one_name_are_told_apart() {
         ids.collect::<std::vec::Vec<_>>()
     };
     assert_eq!(ids(&again, &again.single), [Some(1), None, Some(2)]);
-    // One without a token is no template.
+    // A template without a token is invalid.
     post.single.push(TemplateItem { part: TemplatePart::Special(9), kind: 0 }).unwrap();
     let mut text = std::string::String::new();
     let spec = TokenizerSpec { post_processor: post, ..bert() };

@@ -1,4 +1,4 @@
-//! A token beside its id, as post-processors of a `tokenizer.json` have it.
+//! A token with its id, in post-processors of a `tokenizer.json`.
 
 use crate::text::json::{Object, Read};
 use crate::token::spec::{SpecialToken, Spelling};

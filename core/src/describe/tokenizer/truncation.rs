@@ -1,13 +1,13 @@
-//! What a `tokenizer.json` says of long texts.
+//! The truncation in a `tokenizer.json`.
 
 use crate::text::json::{Object, Read};
 
-/// How many tokens a tokenizer's file cuts texts to, which is done on the right; `None` if it does
-/// not. Most programs say themselves how many they want; `StaticEmbedding` goes by the file.
+/// The number of tokens to which a tokenizer's file truncates texts, on the right; `None` without
+/// truncation. Most programs set their own limit; `StaticEmbedding` uses the file's.
 ///
 /// # Errors
 ///
-/// A setting that is not honoured.
+/// A setting that is not supported.
 pub(super) fn read<'t>(root: &Object<'t>) -> Read<'t, Option<u64>> {
     let Some(truncation) = root.object("truncation")? else { return Ok(None) };
     let only = "only Right is honoured";

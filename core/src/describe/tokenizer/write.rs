@@ -1,4 +1,4 @@
-//! A [`TokenizerSpec`] as the text of a `tokenizer.json`.
+//! Writes a [`TokenizerSpec`] as the text of a `tokenizer.json`.
 
 use core::fmt::{self, Display, Formatter, Write as _};
 
@@ -10,8 +10,8 @@ use crate::token::spec::{
     TemplatePart, TokenizerSpec, Vocabulary,
 };
 
-/// The text of the `tokenizer.json` that a description is read from. What is apart from it is
-/// written as [`Layout::Apart`](super::Layout::Apart) has it.
+/// Displays the `tokenizer.json` of a description. Separate vocabularies and merges are written as
+/// [`Layout::Apart`](super::Layout::Apart) expects them.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'s, 'a>(pub &'s TokenizerSpec<'a>);
 
@@ -61,7 +61,7 @@ impl<T: Display> Display for Quoted<T> {
     }
 }
 
-/// What is written here is within a string of JSON.
+/// Escapes everything written to it for a JSON string.
 struct Escaped<'w, 'f>(&'w mut Formatter<'f>);
 
 impl fmt::Write for Escaped<'_, '_> {
@@ -74,7 +74,7 @@ impl fmt::Write for Escaped<'_, '_> {
     }
 }
 
-/// Separates items.
+/// Separates items by commas.
 #[derive(Default)]
 struct Comma {
     is_needed: bool,
@@ -254,8 +254,8 @@ fn post_processor(post: &PostProcessor<'_>, f: &mut Formatter<'_>) -> fmt::Resul
     f.write_str("}}")
 }
 
-/// The name of a token of a template. Of those that a file has under one name, the further ones are
-/// told apart by their ids.
+/// The name of a token in a template. Further tokens with the same name in a file are distinguished
+/// by their ids.
 struct TokenName<'s, 'a> {
     post: &'s PostProcessor<'a>,
     place: usize,

@@ -1,5 +1,5 @@
-//! Verification of the CRC-32 in the tensor [`CHECKSUM`]: a separate call, since it reads every
-//! byte.
+//! Verification of the CRC-32 in the tensor [`CHECKSUM`], separate from decoding because it reads
+//! every byte.
 
 use super::CHECKSUM;
 use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step};
 use crate::tensor::{Dtype, Shape, TensorHeader};
 
-/// The data of [`CHECKSUM`]: two numbers that an f32 holds exactly.
+/// Encodes the data of [`CHECKSUM`]: two numbers that an f32 represents exactly.
 #[allow(clippy::cast_precision_loss)] // 16 bits each
 pub(super) fn as_data(crc: u32) -> [u8; 8] {
     let [a, b, c, d] = ((crc >> 16) as f32).to_le_bytes();
@@ -18,13 +18,13 @@ pub(super) fn as_data(crc: u32) -> [u8; 8] {
 
 /// A [`Decoder`] that also checks the checksum, if the file has one.
 ///
-/// It gives the same events, but nothing is [`skippable`](Decode::skippable), and before
-/// [`Event::End`] comes [`ErrorKind::FileChecksum`] if the bytes before the checksum are not those
-/// that were written, or [`ErrorKind::TrailingBytes`] if another tensor follows it.
+/// It yields the same events, but nothing is [`skippable`](Decode::skippable). Before
+/// [`Event::End`] it returns [`ErrorKind::FileChecksum`] if the bytes before the checksum have
+/// changed, or [`ErrorKind::TrailingBytes`] if another tensor follows the checksum.
 pub struct Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     decoder: Decoder<TENSORS>,
     file: Running,
-    /// Where the checksum's data lies, and what it should be.
+    /// The offset of the checksum's data and its expected bytes.
     expected: Option<(u64, [u8; 8])>,
     verdict: Option<Error>,
     differs: bool,
@@ -43,14 +43,14 @@ impl<const TENSORS: usize> Verifier<TENSORS> {
         }
     }
 
-    /// Gives no tokens: see [`Decoder::without_tokens`].
+    /// Yields no tokens: see [`Decoder::without_tokens`].
     #[must_use]
     pub fn without_tokens(mut self) -> Self {
         self.decoder = self.decoder.without_tokens();
         self
     }
 
-    /// Whether the file carries a checksum; known at the end.
+    /// Returns true if the file has a checksum; known at the end.
     #[must_use]
     pub const fn has_checksum(&self) -> bool {
         self.expected.is_some()

@@ -1,4 +1,4 @@
-//! A JSON section as it streams through: checked byte by byte, and passed on in pieces that end at
+//! A JSON section in a stream: validated byte by byte, and passed on in pieces that end at
 //! character boundaries.
 
 use crate::error::{Error, ErrorKind, Result};
@@ -15,13 +15,13 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// A document from `start` up to the absolute offset `until`.
+    /// A document from `start` to the absolute offset `until`.
     pub(super) const fn new(start: u64, until: u64) -> Self {
         Self { lexer: Lexer::new(start), until, begun: false, failed: None }
     }
 
-    /// The next piece of `input`, which lies at `offset`; silent and without use when the document
-    /// is over.
+    /// The next piece of `input`, which is at `offset`; a silent step that uses nothing at the end
+    /// of the document.
     pub(super) fn next<'a>(&mut self, input: &'a [u8], offset: u64) -> Result<Option<Step<'a>>> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -49,8 +49,8 @@ impl Document {
         };
         let sound = match self.check(text.as_bytes(), offset) {
             Ok(()) => text,
-            // What stands before the error is passed on first, so that events do not depend on how
-            // the input is cut.
+            // The text before the error is passed on first, so that events do not depend on how the
+            // input is cut.
             Err(error) => {
                 self.failed = Some(error);
                 let length =

@@ -18,10 +18,10 @@ pub(super) const HEADER_BYTES: u64 = 28;
 /// Bytes of the tokenizer section before its payload.
 pub(super) const TOKENIZER_HEAD_BYTES: u64 = 11;
 
-/// Bytes at the start of a quantised tensor's data that say how it is quantised.
+/// Bytes at the start of a quantised tensor's data that describe its quantisation.
 pub(super) const QUANTIZATION_BYTES: u64 = 4;
 
-/// The id of a special token that there is not.
+/// The id of an absent special token.
 pub(super) const NO_TOKEN: u16 = 0xFFFF;
 
 /// The size of the largest item: a tensor's record up to its data.
@@ -64,7 +64,7 @@ pub(super) fn header(input: &[u8]) -> Parse<'_, Header> {
     )
 }
 
-/// How text becomes tokens.
+/// The kind of a tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenizerKind {
@@ -74,7 +74,7 @@ pub enum TokenizerKind {
     SentencePiece,
     /// WordPiece: a vocabulary.
     WordPiece,
-    /// Bytes that only their program knows.
+    /// Bytes in an application's own format.
     Custom,
 }
 
@@ -143,17 +143,17 @@ pub(super) fn text(input: &[u8]) -> Parse<'_, &str> {
     length_text(le_u16)(input)
 }
 
-/// A tensor's record up to its data, and the four bytes of its quantisation if it has one.
+/// A tensor's record up to its data, with the four bytes of its quantisation if it has one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Record<'a> {
     pub(super) name: &'a str,
     pub(super) dtype: Dtype,
     pub(super) shape: Shape,
-    /// Without the four bytes.
+    /// The size of the data without the four bytes of its quantisation.
     pub(super) data_bytes: u64,
-    /// Where in the record the size of the data lies.
+    /// The offset of the data's size in the record.
     pub(super) size_at: usize,
-    /// Where in the record the data's four bytes would lie.
+    /// The offset in the record at which the four bytes of a quantisation are, if there are any.
     pub(super) data_at: usize,
 }
 
@@ -164,7 +164,7 @@ pub(super) struct Record<'a> {
 /// | dimensions | `u32` each |
 /// | type | `u8` |
 /// | bytes of the data | `u64` |
-/// | data; of types 3 to 8, the first four bytes say how it is quantised | |
+/// | data; in types 3 to 8, the first four bytes describe the quantisation | |
 pub(super) fn record(input: &[u8]) -> Parse<'_, Record<'_>> {
     let name = length_text(verify(le_u16, |&bytes| bytes > 0, ErrorKind::EmptyName));
     let code = verify(le_u8, |&code| code <= 8, ErrorKind::BadDtype);
@@ -188,7 +188,7 @@ pub(super) fn record(input: &[u8]) -> Parse<'_, Record<'_>> {
         dtype => dtype.data_bytes(elements) == Some(data_bytes),
     };
     if !fits {
-        // A writer that keeps the four bytes elsewhere gives the size that would be right without
+        // A writer that stores the four bytes elsewhere states the size that would be right without
         // them.
         let lies_elsewhere = overhead > 0 && dtype.data_bytes(elements) == Some(size);
         return match lies_elsewhere {
@@ -209,7 +209,7 @@ fn shape(input: &[u8]) -> Parse<'_, (Shape, u64)> {
     })(input)
 }
 
-/// How a tensor of type `dtype` (3 to 8) is quantised.
+/// The quantisation of a tensor of type `dtype` (3 to 8).
 ///
 /// | offset | field | type |
 /// |---|---|---|
@@ -244,7 +244,7 @@ fn quantization(dtype: u8) -> impl Fn(&[u8]) -> Parse<'_, ScaledCodes> {
     }
 }
 
-/// The codes of a type and of its quantisation; `None` for a type that the format does not have.
+/// The format's codes for a type and its quantisation; `None` for a type that the format lacks.
 pub(super) const fn codes_of(dtype: Dtype) -> Option<(u8, Option<u8>)> {
     Some(match dtype {
         Dtype::F32 => (0, None),

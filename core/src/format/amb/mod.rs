@@ -15,14 +15,14 @@
 //! dimensions, `u32` each, `u8` type, `u64` data size, data, zeros up to a multiple of 8 *of the
 //! file*. Data is in general unaligned.
 //!
-//! The specification is `docs/model_format.md` of `Muneeb50702/embee`; what it leaves open is
-//! decided in `docs/amb.md`. Data of the quantised types begins with four bytes (type, `u16` block
-//! size, type of the scales) that the data size counts;
-//! [`TensorHeader::offset`](crate::tensor::TensorHeader) is that of what follows them.
+//! The specification is `docs/model_format.md` of `Muneeb50702/embee`; `docs/amb.md` settles its
+//! open points. Data of the quantised types begins with four bytes (type, `u16` block size, type of
+//! the scales) that the data size counts; [`TensorHeader::offset`](crate::tensor::TensorHeader) is
+//! that of the bytes after them.
 //!
-//! Two extensions that other readers need not know: the tokenizer's payload for WordPiece and BPE,
-//! and a last tensor [`CHECKSUM`] (FP32, two elements): the upper and the lower half of the CRC-32
-//! of all bytes before its data.
+//! Two extensions that other readers may ignore: the tokenizer's payload for WordPiece and BPE, and
+//! a last tensor [`CHECKSUM`] (FP32, two elements): the upper and the lower half of the CRC-32 of
+//! all bytes before its data.
 
 mod checksum;
 mod decoder;

@@ -9,14 +9,14 @@ use crate::read::Slice;
 use crate::tensor::{TensorHeader, TensorView, identity};
 use crate::text::json::{Kind, Token, Tokens as JsonTokens, is};
 
-/// A validated `.amb` file; everything it gives borrows from the file's bytes.
+/// A validated `.amb` file; all views borrow from the file's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Amb<'a> {
     bytes: &'a [u8],
     layout: Layout,
 }
 
-/// The entries of a vocabulary, one after the other: a `u16` length, then that many bytes.
+/// The entries of a vocabulary, contiguous: a `u16` length, then that many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenEntries<'a> {
@@ -29,28 +29,29 @@ pub struct TokenEntries<'a> {
 }
 
 impl<'a> Amb<'a> {
-    /// Validates `bytes`, the whole file; its checksum is left to [`Verifier`](super::Verifier).
+    /// Validates `bytes`, the whole file, except for its checksum: see
+    /// [`Verifier`](super::Verifier).
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// As the [`Decoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
         let mut slice = Slice::new(Decoder::in_memory(mode).without_tokens(), bytes).without_data();
         let read = read(&mut slice);
         let decoder = slice.decoder();
         if let Some(layout) = decoder.layout() {
-            // Of what is wrong with the file the first is told.
+            // The first fault of the file is reported.
             let named = decoder.named() as u64;
             identity::check_in_file(names(bytes, layout.weights.offset, named))?;
         }
         read.map(|layout| Self { bytes, layout })
     }
 
-    /// As [`parse`](Self::parse), with a fresh decoder of another capacity.
+    /// As [`parse`](Self::parse), with a new decoder of another capacity.
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// As the [`Decoder`].
     pub fn parse_with<const TENSORS: usize>(
         decoder: Decoder<TENSORS>,
         bytes: &'a [u8],
@@ -59,19 +60,19 @@ impl<'a> Amb<'a> {
         read(&mut slice).map(|layout| Self { bytes, layout })
     }
 
-    /// Where the sections lie.
+    /// The offsets and sizes of the sections.
     #[must_use]
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The metadata as it is spelled, a JSON object or nothing.
+    /// The metadata as spelled in the file: a JSON object, or nothing.
     #[must_use]
     pub fn metadata(&self) -> &'a str {
         self.text(self.layout.metadata)
     }
 
-    /// The configuration as it is spelled, a JSON object or nothing.
+    /// The configuration as spelled in the file: a JSON object, or nothing.
     #[must_use]
     pub fn config(&self) -> &'a str {
         self.text(self.layout.config)
@@ -86,12 +87,12 @@ impl<'a> Amb<'a> {
         member(self.metadata().as_bytes(), self.layout.metadata.offset, key)
     }
 
-    /// The value of a member of the configuration: a string, number, truth value or null as it is
-    /// spelled, or the bracket with which an array or object begins.
+    /// The value of a member of the configuration: a string, number, boolean or null as spelled, or
+    /// the opening bracket of an array or object.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DuplicateName`] if there are several members of this name: readers might choose
+    /// [`ErrorKind::DuplicateName`] if several members have this name: readers might choose
     /// different ones.
     pub fn config_value(&self, key: &str) -> Result<Option<Token<'a>>> {
         member(self.config().as_bytes(), self.layout.config.offset, key)
@@ -111,8 +112,8 @@ impl<'a> Amb<'a> {
         })
     }
 
-    /// The elements of an array that is a member of the configuration, up to the bracket of one that
-    /// is an array itself; none if there is no such array.
+    /// The elements of an array that is a member of the configuration, up to the opening bracket of
+    /// a nested array; none if there is no such array.
     pub fn config_elements(&self, key: &str) -> impl Iterator<Item = Token<'a>> + use<'a> {
         let config = self.layout.config;
         let array = self.config_value(key).ok().flatten();
@@ -131,13 +132,13 @@ impl<'a> Amb<'a> {
         })
     }
 
-    /// The first name that two members of the metadata or of the configuration share.
+    /// The error at the first duplicate name in the metadata or the configuration.
     #[must_use]
     pub fn duplicate_member(&self) -> Option<Error> {
         let of = |place: Place| {
             let bytes = self.text(place).as_bytes();
-            // Quadratic in the number of members, so that it needs no memory; there are some
-            // twenty.
+            // Quadratic in the number of members, of which there are about twenty, so that it needs
+            // no memory.
             let keys = JsonTokens::new(bytes, place.offset).filter_map(Result::ok);
             let mut depth = 0_u32;
             let outer = keys.filter(move |token| {
@@ -209,28 +210,28 @@ fn read<const TENSORS: usize>(slice: &mut Slice<'_, Decoder<TENSORS>>) -> Result
     layout.copied().ok_or(Error::without_offset(ErrorKind::UnexpectedEnd))
 }
 
-/// The names of the first tensors, of which the first has its record at `first`, by the places of the
-/// records.
+/// The names of the first `count` tensors with the offsets of their records; the first record is at
+/// `first`.
 fn names(bytes: &[u8], first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> + Clone {
     identity::read_again(first, count, |next| {
         let place = *next;
         let (record, used) = parsed_at(grammar::record, bytes, place)?;
-        // The last one may end where no file can.
+        // The last tensor may end at an offset that no file reaches.
         let data = place.saturating_add(used);
         *next = behind(data, &record).unwrap_or(u64::MAX);
         Some((record.name, place))
     })
 }
 
-/// Where the record behind one lies whose data begins at `data`.
+/// The offset of the record after `record`, whose data begins at `data`.
 fn behind(data: u64, record: &Record<'_>) -> Option<u64> {
     data.checked_add(record.data_bytes)?.checked_next_multiple_of(8)
 }
 
-/// Members beyond so many are not compared with each other, so that the time is bounded.
+/// Members after this many are not compared with each other, which bounds the time.
 const MAX_COMPARED_MEMBERS: usize = 256;
 
-/// The value of a member of the object `json`, which lies at `offset`.
+/// The value of a member of the object `json`, which is at `offset`.
 fn member<'a>(json: &'a [u8], offset: u64, key: &str) -> Result<Option<Token<'a>>> {
     let mut tokens = JsonTokens::new(json, offset);
     let mut found = None;
@@ -253,7 +254,7 @@ fn member<'a>(json: &'a [u8], offset: u64, key: &str) -> Result<Option<Token<'a>
     Ok(found)
 }
 
-/// How text becomes tokens.
+/// The tokenizer section.
 #[derive(Clone, Copy, Debug)]
 pub struct Tokenizer<'a> {
     head: TokenizerHead,
@@ -262,7 +263,7 @@ pub struct Tokenizer<'a> {
 }
 
 impl<'a> Tokenizer<'a> {
-    /// What the payload is.
+    /// The kind of the payload.
     #[must_use]
     pub const fn kind(&self) -> TokenizerKind {
         self.head.kind
@@ -275,7 +276,7 @@ impl<'a> Tokenizer<'a> {
         self.head.special.get(index).filter(|id| **id != NO_TOKEN).map(|id| (*id).into())
     }
 
-    /// What follows the special tokens: a SentencePiece model, or what only its program knows, or
+    /// The bytes after the special tokens: a SentencePiece model, an application's own format, or
     /// merges and tokens.
     #[must_use]
     pub const fn payload(&self) -> &'a [u8] {
@@ -288,7 +289,7 @@ impl<'a> Tokenizer<'a> {
         self.offset
     }
 
-    /// The merges of BPE, best first; none for other kinds.
+    /// The merges of BPE in order of rank; none for other kinds.
     #[must_use]
     pub fn merges(&self) -> Merges<'a> {
         let is_bpe = self.kind() == TokenizerKind::Bpe;
@@ -300,7 +301,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// Where the tokens of WordPiece or BPE lie, for an index over them; `None` if there are none.
+    /// The entries of WordPiece or BPE tokens, for an index over them; `None` if there are none.
     #[must_use]
     pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
         let rest = match self.kind() {
@@ -329,7 +330,7 @@ impl<'a> Tokenizer<'a> {
     }
 }
 
-/// Iterates over the merges of BPE: the two parts that become one.
+/// Iterates over the merges of BPE: pairs of parts.
 #[derive(Clone, Debug)]
 pub struct Merges<'a> {
     rest: &'a [u8],

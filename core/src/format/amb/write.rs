@@ -1,5 +1,5 @@
-//! Writing `.amb` files in one pass and without memory of its own: sizes are known from a [`Plan`],
-//! the data is passed on as it comes.
+//! Writes `.amb` files in one pass and without allocating: a [`Plan`] determines all sizes, and the
+//! data is passed through.
 
 use super::CHECKSUM;
 use super::checksum::as_data;
@@ -22,16 +22,16 @@ pub struct TensorSpec<'a> {
     pub dtype: Dtype,
     /// Dimensions of up to 2³² − 1 each.
     pub shape: Shape,
-    /// How many blocks of adaptive codes are in full precision; 0 for all other types.
+    /// The number of full-precision blocks of adaptive codes; 0 for all other types.
     pub full_blocks: u64,
 }
 
 impl TensorSpec<'_> {
-    /// The size of the data in bytes, without the four that say how it is quantised.
+    /// The size of the data in bytes, without the four bytes that describe the quantisation.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedDtype`] for a type that the format does not have,
+    /// [`ErrorKind::UnsupportedDtype`] for a type that the format lacks,
     /// [`ErrorKind::InvalidArgument`] for a shape or a number of blocks that it cannot hold.
     pub fn data_bytes(&self) -> Result<u64> {
         codes_of(self.dtype).ok_or(Error::without_offset(ErrorKind::UnsupportedDtype))?;
@@ -52,19 +52,19 @@ impl TensorSpec<'_> {
         }
     }
 
-    /// Bytes of the record before the data, the four of a quantisation included.
+    /// Bytes of the record before the data, including the four of a quantisation.
     fn head_bytes(&self) -> u64 {
         let dims = self.shape.dims().len() as u64;
         2 + self.name.len() as u64 + 1 + 4 * dims + 1 + 8 + self.quantization_bytes()
     }
 }
 
-/// What a tokenizer's payload is made of.
+/// The payload of a tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
     /// Merges and tokens in the order of their ids.
     Bpe {
-        /// Pairs of parts, best first, each part up to 65,535 bytes.
+        /// Pairs of parts in order of rank, each part up to 65,535 bytes.
         merges: &'a [(&'a str, &'a str)],
         /// The tokens, each up to 65,535 bytes.
         tokens: &'a [&'a [u8]],
@@ -80,10 +80,9 @@ pub enum Payload<'a> {
 /// A tokenizer to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenizerSpec<'a> {
-    /// Ids of the tokens that begin a text, end it, pad it, stand for the unknown, and mask; up to
-    /// 65,534.
+    /// Ids of the beginning, end, padding, unknown and mask tokens; up to 65,534.
     pub special: [Option<u32>; 5],
-    /// What the kind has.
+    /// The payload, which determines the kind.
     pub payload: Payload<'a>,
 }
 
@@ -115,29 +114,29 @@ impl TokenizerSpec<'_> {
     }
 }
 
-/// All that a file holds but the tensors' data.
+/// The contents of a file except for the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'a> {
-    /// JSON about the model's origin; written as it is.
+    /// JSON about the model's origin; written verbatim.
     pub metadata: &'a str,
-    /// JSON with the model's sizes; written as it is.
+    /// JSON with the model's sizes; written verbatim.
     pub config: &'a str,
     /// The tokenizer.
     pub tokenizer: Option<TokenizerSpec<'a>>,
-    /// The tensors in the order in which their data will come.
+    /// The tensors in the order in which their data will be written.
     pub tensors: &'a [TensorSpec<'a>],
-    /// Whether the tensor [`CHECKSUM`] is written behind all others.
+    /// True to write the tensor [`CHECKSUM`] after all others.
     pub checksum: bool,
 }
 
-/// The last tensor, whose data is the checksum of what lies before it.
+/// The last tensor, whose data is the checksum of the bytes before it.
 fn checksum_spec() -> TensorSpec<'static> {
     let shape = Shape::new(&[2]).unwrap_or(Shape::SCALAR);
     TensorSpec { name: CHECKSUM, dtype: Dtype::F32, shape, full_blocks: 0 }
 }
 
 impl<'a> Plan<'a> {
-    /// A file of this configuration and these tensors with a checksum, without tokenizer and with
+    /// A file with this configuration, these tensors and a checksum, without tokenizer and with
     /// empty metadata.
     #[must_use]
     pub const fn new(config: &'a str, tensors: &'a [TensorSpec<'a>]) -> Self {
@@ -146,7 +145,7 @@ impl<'a> Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The size that the file will have, in bytes.
+    /// The size of the file in bytes.
     ///
     /// # Errors
     ///
@@ -156,7 +155,7 @@ impl Plan<'_> {
         self.layout().map(|(weights, bytes)| weights + bytes)
     }
 
-    /// Where the weights begin, and how many bytes they have.
+    /// The offset and the size of the weights.
     fn layout(&self) -> Result<(u64, u64)> {
         let section =
             |bytes: u64| if u32::try_from(bytes).is_ok() { Ok(bytes) } else { Err(invalid()) };
@@ -191,20 +190,20 @@ fn invalid() -> Error {
     Error::without_offset(ErrorKind::InvalidArgument)
 }
 
-/// The bytes of a string whose length is stored in 16 bits, with the length.
+/// The size of a string with a 16-bit length prefix.
 fn string_bytes(string: &[u8]) -> Option<u64> {
     u16::try_from(string.len()).ok().map(|length| 2 + u64::from(length))
 }
 
-/// Writes one file: [`new`](Self::new) writes all that comes before the tensors,
-/// [`data`](Self::data) their data one after the other, and [`finish`](Self::finish) what is left.
+/// Writes one file: [`new`](Self::new) writes everything before the tensors, [`data`](Self::data)
+/// their data in order, and [`finish`](Self::finish) the rest.
 pub struct Writer<'p, S> {
     plan: Plan<'p>,
     sink: S,
     crc: Running,
     /// Bytes written.
     written: u64,
-    /// Index of the tensor whose data comes next, and how much of it is missing.
+    /// Index of the tensor whose data comes next, and the number of its missing bytes.
     tensor: usize,
     missing: u64,
 }
@@ -215,7 +214,7 @@ impl<'p, S: Sink> Writer<'p, S> {
     /// # Errors
     ///
     /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors have the same name or
-    /// one that of the checksum; what the sink returns.
+    /// one that of the checksum; any error from the sink.
     pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
         let (_, weights_bytes) = plan.layout()?;
         let own = plan.checksum.then_some(CHECKSUM);
@@ -237,12 +236,11 @@ impl<'p, S: Sink> Writer<'p, S> {
     }
 
     /// Writes the next bytes of data: the tensors' bytes in the order of the plan, cut anywhere,
-    /// without padding and without what says how they are quantised.
+    /// without padding and without the bytes that describe their quantisation.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink
-    /// returns.
+    /// [`ErrorKind::InvalidArgument`] if there is more data than planned; any error from the sink.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -262,11 +260,11 @@ impl<'p, S: Sink> Writer<'p, S> {
         Ok(())
     }
 
-    /// Writes the checksum and gives the sink back.
+    /// Writes the checksum and returns the sink.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::SizeMismatch`] if data is missing; what the sink returns.
+    /// [`ErrorKind::SizeMismatch`] if data is missing; any error from the sink.
     pub fn finish(mut self) -> Result<S> {
         if self.tensor < self.plan.tensors.len() {
             return Err(Error::without_offset(ErrorKind::SizeMismatch));
@@ -311,7 +309,7 @@ impl<'p, S: Sink> Writer<'p, S> {
         self.put(string)
     }
 
-    /// Writes records up to the data of the next tensor that has any.
+    /// Writes records up to the next tensor with data.
     fn begin_tensors(&mut self) -> Result<()> {
         while let Some(tensor) = self.plan.tensors.get(self.tensor) {
             self.head(tensor)?;

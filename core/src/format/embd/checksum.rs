@@ -1,4 +1,4 @@
-//! Checking the two CRC-32 of the footer: a call of its own, since it has to see every byte.
+//! Verification of the footer's two CRC-32, separate from decoding because it reads every byte.
 
 use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, DecoderOver, TensorRecord};
 use crate::crc32::{Running, combine};
@@ -7,16 +7,16 @@ use crate::event::{Decode, Event, Mode, Step};
 
 /// A [`Decoder`] that also checks the checksums of the data and of the whole file.
 ///
-/// It gives the same events, but nothing is [`skippable`](Decode::skippable), and before
-/// [`Event::End`] comes [`ErrorKind::DataChecksum`] or [`ErrorKind::FileChecksum`] if the bytes are
-/// not those that were written.
+/// It yields the same events, but nothing is [`skippable`](Decode::skippable). Before
+/// [`Event::End`] it returns [`ErrorKind::DataChecksum`] or [`ErrorKind::FileChecksum`] if the
+/// bytes have changed.
 pub type Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> =
     VerifierOver<[TensorRecord; TENSORS]>;
 
-/// A verifier whose records of tensors lie in `M`: in itself ([`Verifier`]) or in lent memory.
+/// A verifier with tensor records in `M`: inline ([`Verifier`]) or in caller-provided memory.
 pub struct VerifierOver<M> {
     decoder: DecoderOver<M>,
-    /// Of all before the data.
+    /// Of everything before the data.
     head: Running,
     /// Of the data, which is always last.
     data: Running,
@@ -38,14 +38,14 @@ impl<M> VerifierOver<M> {
         Self { decoder, head: Running::new(), data: Running::new(), verdict: None }
     }
 
-    /// Gives no tokens: see [`Decoder::without_tokens`].
+    /// Yields no tokens: see [`Decoder::without_tokens`].
     #[must_use]
     pub fn without_tokens(mut self) -> Self {
         self.decoder = self.decoder.without_tokens();
         self
     }
 
-    /// Whether the file carries checksums; known after the header.
+    /// Returns true if the file has checksums; known after the header.
     #[must_use]
     pub fn has_checksums(&self) -> bool {
         self.decoder.header().is_some_and(|header| header.flags.has(super::Flags::CHECKSUMS))
@@ -64,7 +64,7 @@ impl<M> VerifierOver<M> {
             return Err(Error::new(expected.footer_offset, ErrorKind::DataChecksum));
         }
         let data_bytes = self.decoder.header().map_or(0, |header| header.data.bytes);
-        // So the data, which both checksums cover, is read once.
+        // Combining reads the data, which both checksums cover, only once.
         if combine(self.head.finish(), self.data.finish(), data_bytes) != expected.file {
             return Err(Error::new(
                 expected.footer_offset.saturating_add(4),
@@ -75,7 +75,7 @@ impl<M> VerifierOver<M> {
     }
 }
 
-/// The part of `bytes`, which lie at the absolute `offset`, from `start` to `end`.
+/// The part of `bytes`, which start at the absolute `offset`, from `start` to `end`.
 fn clip(bytes: &[u8], offset: u64, start: u64, end: u64) -> &[u8] {
     let at = |absolute: u64| {
         let relative = absolute.saturating_sub(offset);

@@ -17,7 +17,7 @@ pub(super) const FOOTER_MAGIC: &[u8; 4] = b"DBME";
 
 pub(super) const HEADER_SIZE: usize = 64;
 pub(super) const HEADER_BYTES: u64 = HEADER_SIZE as u64;
-/// How much of the header its checksum covers.
+/// The number of header bytes that its checksum covers.
 pub(super) const CHECKED_HEADER_SIZE: usize = 56;
 pub(super) const DESCRIPTOR_BYTES: u64 = 32;
 pub(super) const METADATA_HEADER_BYTES: u64 = 8;
@@ -32,7 +32,7 @@ pub const DATA_ALIGNMENT: u64 = 64;
 /// comes near.
 const MAX_STRING_BYTES: u32 = 65_535;
 
-/// How many metadata entries are kept apart by their keys; the specification requires ten.
+/// The largest number of metadata entries, whose keys must differ; the specification requires ten.
 pub(super) const MAX_METADATA_ENTRIES: usize = 128;
 
 /// The largest item of the grammar: a metadata entry with two strings of 65,535 bytes. A carry
@@ -53,13 +53,13 @@ impl Flags {
     /// Bit 3, `COMPRESSED`; no method is defined.
     pub const COMPRESSED: u32 = 8;
 
-    /// Whether all bits of `mask` are set.
+    /// Returns true if all bits of `mask` are set.
     #[must_use]
     pub const fn has(self, mask: u32) -> bool {
         self.0 & mask == mask
     }
 
-    /// Whether bits are set that the specification reserves.
+    /// Returns true if reserved bits are set.
     #[must_use]
     pub const fn has_unknown(self) -> bool {
         self.0 & !(Self::VOCABULARY | Self::ALIGNED | Self::CHECKSUMS | Self::COMPRESSED) != 0
@@ -74,8 +74,8 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The offset behind the section. Offsets are 32-bit and sizes are checked against the file's
-    /// end first.
+    /// The end of the section, exclusive. Offsets are 32-bit and sizes are checked against the
+    /// file's end first.
     pub(super) const fn end(self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
@@ -206,9 +206,9 @@ pub(super) fn special(input: &[u8]) -> Parse<'_, [u32; 5]> {
     repeated(le_u32)(input)
 }
 
-/// Whether the special-token block stands before the tokens; `None` if it stands neither there nor
-/// behind them. The offset is absolute when we write it, relative to the section in other readings
-/// of the specification.
+/// Returns whether the special-token block precedes the tokens; `None` if it neither precedes nor
+/// follows them. The offset is absolute in files written here, relative to the section in other
+/// readings of the specification.
 pub(super) fn special_is_first(section: Extent, special_offset: u32) -> Option<bool> {
     let last = section.bytes.saturating_sub(SPECIAL_BYTES);
     let declared = u64::from(special_offset);
@@ -221,7 +221,7 @@ pub(super) fn special_is_first(section: Extent, special_offset: u32) -> Option<b
     is(last).then_some(false)
 }
 
-/// A tensor descriptor of the section variant. The name lies in the string table behind all
+/// A tensor descriptor of the section variant. The name is in the string table after all
 /// descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Descriptor {
@@ -268,7 +268,7 @@ pub(super) fn descriptor(input: &[u8]) -> Parse<'_, Descriptor> {
     Ok((rest, descriptor))
 }
 
-/// The length of the name that a descriptor is of.
+/// The length of a descriptor's name.
 pub(super) fn descriptor_name_bytes(input: &[u8]) -> Parse<'_, u16> {
     // The name's hash, the data type and the number of dimensions come first.
     preceded(array::<6>, le_u16).parse(input)
@@ -294,13 +294,13 @@ fn dtype_of(code: u8) -> Option<Dtype> {
     DTYPES.get(usize::from(code)).copied()
 }
 
-/// The number of `dtype` in the format.
+/// The format's code for `dtype`.
 pub(super) fn code_of(dtype: Dtype) -> Option<u8> {
     DTYPES.iter().position(|&known| known == dtype).and_then(|code| u8::try_from(code).ok())
 }
 
-/// Four dimensions, or as many as there are (`padded` says whether unused ones are stored, as
-/// zeros).
+/// Four dimensions, or `ndim` of them; `padded` tells whether unused dimensions are stored, as
+/// zeros.
 fn dims(ndim: usize, padded: bool) -> impl Fn(&[u8]) -> Parse<'_, [u32; 4]> {
     move |input| {
         let mut rest = input;
@@ -409,7 +409,7 @@ pub(super) fn stream_string(input: &[u8]) -> Parse<'_, &[u8]> {
     length_data(verify(le_u32, |&bytes| bytes <= MAX_STRING_BYTES, ErrorKind::NameTooLong))(input)
 }
 
-/// The 32-bit FNV-1a hash that descriptors carry of their names.
+/// The 32-bit FNV-1a hash of a name, as stored in descriptors.
 #[must_use]
 pub fn name_hash(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))

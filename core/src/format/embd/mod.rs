@@ -14,20 +14,20 @@
 //!   | multiple of 64 | n | tensor data, each tensor at a multiple of 64 (flag bit 1) |
 //!   | size − 16 | 16 | footer: CRC-32 of the data and of the file (flag bit 2), magic number |
 //!
-//!   The sections may stand in another order; only the data is always last.
+//!   The sections may come in another order; only the data is always last.
 //!
-//! * **stream** (variant B): what the one published converter writes. Tensors one after the other,
-//!   f32, with their headers inline, then the vocabulary. Read here, never written.
+//! * **stream** (variant B): the output of the only published converter. f32 tensors with inline
+//!   headers, then the vocabulary. Read here, never written.
 //!
 //! Where the specification is ambiguous: metadata `total_size` counts the entries alone; the place
 //! of the special-token block is absolute (relative is understood); `file_checksum` covers
 //! everything before the footer.
 //!
-//! Three extensions that other readers see as ordinary tensors: an INT8 or UINT8 matrix `NAME` may
+//! Three extensions that other readers see as ordinary tensors: an INT8 or UINT8 matrix `NAME` can
 //! have companions `NAME.scale` (FLOAT32, one per row) and `NAME.zero_point` (UINT8, one per row),
 //! so that `x[r][c] = (q[r][c] − zero_point[r]) · scale[r]`; [`SORTED_IDS`] with [`TOKEN_OFFSETS`]
-//! index the vocabulary for devices without memory for an index of their own; and what a decoder's
-//! tokenizer has beside its tokens is [`MERGES`] or [`SENTENCEPIECE`].
+//! index the vocabulary for devices without memory to build an index; and [`MERGES`] or
+//! [`SENTENCEPIECE`] holds a decoder's tokenizer except for its tokens.
 
 mod checksum;
 mod decoder;

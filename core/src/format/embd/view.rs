@@ -11,25 +11,25 @@ use crate::event::{Decode, Event, FileInfo, Mode, SpecialRole};
 use crate::read::Slice;
 use crate::tensor::{Dtype, TensorHeader, TensorView};
 
-/// Which of the two layouts a file has.
+/// The layout of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Variant {
     /// The published specification.
     Section,
-    /// What the published converter writes.
+    /// The layout of the published converter.
     Stream,
 }
 
-/// How a file's linear weights are stored.
+/// The storage order of a file's linear weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LinearLayout {
-    /// `[out, in]`, as the specification and PyTorch have it.
+    /// `[out, in]`, as in the specification and in PyTorch.
     OutIn,
-    /// `[in, out]`: the published converter transposed them from commit `99df7c6` on, square ones
-    /// unnoticed.
+    /// `[in, out]`: the published converter transposes since commit `99df7c6`, which square
+    /// matrices do not reveal.
     InOut,
-    /// The tensors that would tell are missing or square.
+    /// The deciding tensors are missing or square.
     Unknown,
 }
 
@@ -54,11 +54,11 @@ impl Special {
     }
 }
 
-/// The entries of a vocabulary, one after the other: a little-endian length, then that many bytes.
+/// The entries of a vocabulary, contiguous: a little-endian length, then that many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenEntries<'a> {
-    /// From the first entry on; in the stream variant more than the entries may follow.
+    /// The entries; in the stream variant other bytes may follow them.
     pub bytes: &'a [u8],
     /// Absolute offset of the first entry in the file.
     pub offset: u64,
@@ -68,7 +68,7 @@ pub struct TokenEntries<'a> {
     pub length_bytes: u8,
 }
 
-/// A validated `.weights` file; everything it gives borrows from the file's bytes.
+/// A validated `.weights` file; all views borrow from the file's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Embd<'a> {
     bytes: &'a [u8],
@@ -83,51 +83,51 @@ enum Places {
 }
 
 impl<'a> Embd<'a> {
-    /// Validates `bytes`, the whole file; checksums over the data are left to
+    /// Validates `bytes`, the whole file, except for checksums over the data: see
     /// [`Verifier`](super::Verifier).
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// As the [`Decoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
         Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes)
     }
 
-    /// As [`parse`](Self::parse), with a fresh decoder of another capacity.
+    /// As [`parse`](Self::parse), with a new decoder of another capacity.
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// As the [`Decoder`].
     pub fn parse_with<M>(decoder: DecoderOver<M>, bytes: &'a [u8]) -> Result<Self>
     where
         M: AsRef<[TensorRecord]> + AsMut<[TensorRecord]>,
     {
         let mut slice = Slice::new(decoder.without_tokens(), bytes).without_data();
         let read = read(&mut slice)?;
-        Ok(read.of(bytes, slice.decoder().header()))
+        Ok(read.view(bytes, slice.decoder().header()))
     }
 
-    /// As [`parse`](Self::parse), without memory for what is known of the tensors, which is read
-    /// again instead: for small stacks, where nobody [lends](DecoderOver::lent) it.
+    /// As [`parse`](Self::parse), but reads tensor descriptions again instead of keeping them: for
+    /// small stacks without caller-provided memory (see [`lent`](DecoderOver::lent)).
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// As the [`Decoder`].
     pub fn parse_in_place(bytes: &'a [u8], mode: Mode) -> Result<Self> {
         let mut slice = Slice::new(InMemory::new(mode, bytes), bytes).without_data();
         let read = read(&mut slice);
-        // Of what is wrong with the file the first is told.
+        // The first fault of the file is reported.
         slice.decoder().check_names()?;
-        Ok(read?.of(bytes, slice.decoder().header()))
+        Ok(read?.view(bytes, slice.decoder().header()))
     }
 
-    /// What the fixed header says.
+    /// The contents of the fixed header.
     #[must_use]
     pub const fn info(&self) -> &FileInfo {
         &self.info
     }
 
-    /// Which of the two layouts this is.
+    /// The layout of this file.
     #[must_use]
     pub const fn variant(&self) -> Variant {
         match self.places {
@@ -166,7 +166,7 @@ impl<'a> Embd<'a> {
         self.metadata_entry(key).map(|(_, value)| value)
     }
 
-    /// Where the entry of a metadata key begins in the file, and its value.
+    /// The offset of the entry of a metadata key, and its value.
     #[must_use]
     pub fn metadata_entry(&self, key: &str) -> Option<(u64, &'a str)> {
         let mut entries = self.metadata();
@@ -191,8 +191,7 @@ impl<'a> Embd<'a> {
         Tokens { file: *self, offset, remaining }
     }
 
-    /// Where the token entries lie, for a vocabulary index over them; `None` if there are no
-    /// tokens.
+    /// The token entries, for a vocabulary index over them; `None` if there are no tokens.
     #[must_use]
     pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
         let (offset, count, length_bytes) = match &self.places {
@@ -252,8 +251,8 @@ impl<'a> Embd<'a> {
         tensors.find(|tensor| tensor.header().name == name)
     }
 
-    /// Whether linear weights are stored as the specification says. Told by the first layer's
-    /// `intermediate.dense.weight` beside the word embeddings' width.
+    /// The storage order of linear weights, determined by the first layer's
+    /// `intermediate.dense.weight` and the width of the word embeddings.
     #[must_use]
     pub fn linear_layout(&self) -> LinearLayout {
         let dims = |name| self.tensor(name).map(|tensor| tensor.header().shape);
@@ -301,15 +300,15 @@ impl<'a> Embd<'a> {
     }
 }
 
-/// What the events of a whole file said.
+/// The contents of a file, collected from its events.
 struct Read {
     info: FileInfo,
-    /// Where the last tensor ends.
+    /// The end of the last tensor.
     tensors_end: u64,
 }
 
 impl Read {
-    fn of<'a>(&self, bytes: &'a [u8], header: Option<&Header>) -> Embd<'a> {
+    fn view<'a>(&self, bytes: &'a [u8], header: Option<&Header>) -> Embd<'a> {
         let places = match header {
             Some(header) => Places::Section { header: *header },
             None => Places::Stream { vocabulary: self.tensors_end },
@@ -389,14 +388,13 @@ pub struct Tensors<'a> {
     file: Embd<'a>,
     /// The next descriptor, or the next inline header.
     next: u64,
-    /// The next name, where names lie apart.
+    /// The next name, if names are stored separately.
     names: u64,
     remaining: u32,
 }
 
 impl<'a> Tensors<'a> {
-    /// Passes over the tensors of an index before that of this name, without making anything of
-    /// them.
+    /// Skips the tensors of an index before the one of this name, without decoding them.
     fn pass_to(&mut self, name: &str) -> Option<()> {
         while self.remaining > 0 {
             let (bytes, _) = self.file.item(grammar::descriptor_name_bytes, self.next)?;

@@ -1,5 +1,5 @@
-//! Writing the section variant, in one pass and without memory of its own: everything before the
-//! data is known from a [`Plan`], the data is passed on as it comes.
+//! Writes the section variant in one pass and without allocating: a [`Plan`] determines everything
+//! before the data, and the data is passed through.
 
 use super::grammar::{
     CHECKED_HEADER_SIZE, DATA_ALIGNMENT, DESCRIPTOR_BYTES, FOOTER_MAGIC, Flags, HEADER_BYTES,
@@ -22,22 +22,22 @@ pub struct Vocabulary<'a> {
     pub special: [u32; 5],
 }
 
-/// All that a file holds but the tensors' data.
+/// The contents of a file except for the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'a> {
-    /// Up to 128 keys, unique in the file and not empty, and values, each up to 65,535 bytes.
+    /// Up to 128 non-empty unique keys, and values, each up to 65,535 bytes.
     pub metadata: &'a [(&'a str, &'a str)],
     /// The vocabulary to embed.
     pub vocabulary: Option<Vocabulary<'a>>,
-    /// The tensors in the order in which their data will come.
+    /// The tensors in the order in which their data will be written.
     pub tensors: &'a [TensorSpec<'a>],
-    /// Whether every tensor starts at a multiple of [`DATA_ALIGNMENT`].
+    /// True to start every tensor at a multiple of [`DATA_ALIGNMENT`].
     pub aligned: bool,
-    /// Whether the footer carries checksums.
+    /// True to write checksums to the footer.
     pub checksums: bool,
 }
 
-/// Where the parts of a plan will lie.
+/// The offsets of a plan's parts.
 #[derive(Clone, Copy)]
 struct Layout {
     metadata_bytes: u64,
@@ -50,7 +50,7 @@ struct Layout {
 }
 
 impl<'a> Plan<'a> {
-    /// A file of these tensors, aligned and with checksums, without metadata and vocabulary.
+    /// A file with these tensors, aligned and with checksums, without metadata and vocabulary.
     #[must_use]
     pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
         Self { metadata: &[], vocabulary: None, tensors, aligned: true, checksums: true }
@@ -58,12 +58,12 @@ impl<'a> Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The size that the file will have, in bytes.
+    /// The size of the file in bytes.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan: a name too long or empty,
-    /// a shape it does not know, or more than 4 GiB before the data;
+    /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan: a name that is too long
+    /// or empty, an unsupported shape, or more than 4 GiB before the data;
     /// [`ErrorKind::UnsupportedDtype`].
     pub fn file_bytes(&self) -> Result<u64> {
         let layout = self.layout()?;
@@ -134,7 +134,7 @@ fn invalid() -> Error {
     Error::without_offset(ErrorKind::InvalidArgument)
 }
 
-/// The length of a string whose length the format stores in 16 bits.
+/// The length of a string, which the format stores in 16 bits.
 fn string_bytes(string: &[u8]) -> Option<u64> {
     u16::try_from(string.len()).ok().map(u64::from)
 }
@@ -150,8 +150,8 @@ fn tensor_bytes(tensor: &TensorSpec<'_>) -> Result<u64> {
     bytes.and_then(|elements| tensor.dtype.data_bytes(elements)).ok_or(invalid())
 }
 
-/// Writes one file: [`new`](Self::new) writes all that the plan knows, [`data`](Self::data) the
-/// tensors, one after the other, and [`finish`](Self::finish) the footer.
+/// Writes one file: [`new`](Self::new) writes everything before the data, [`data`](Self::data) the
+/// tensors in order, and [`finish`](Self::finish) the footer.
 pub struct Writer<'p, S> {
     plan: Plan<'p>,
     sink: S,
@@ -160,7 +160,7 @@ pub struct Writer<'p, S> {
     /// Bytes of data written, padding included.
     written: u64,
     data_bytes: u64,
-    /// Index of the tensor whose data comes next, and how much of it is missing.
+    /// Index of the tensor whose data comes next, and the number of its missing bytes.
     tensor: usize,
     missing: u64,
 }
@@ -171,7 +171,7 @@ impl<'p, S: Sink> Writer<'p, S> {
     /// # Errors
     ///
     /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
-    /// same name; what the sink returns.
+    /// same name; any error from the sink.
     pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
         let layout = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name))?;
@@ -200,8 +200,7 @@ impl<'p, S: Sink> Writer<'p, S> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink
-    /// returns.
+    /// [`ErrorKind::InvalidArgument`] if there is more data than planned; any error from the sink.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -217,11 +216,11 @@ impl<'p, S: Sink> Writer<'p, S> {
         Ok(())
     }
 
-    /// Writes the footer and gives the sink back.
+    /// Writes the footer and returns the sink.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::SizeMismatch`] if data is missing; what the sink returns.
+    /// [`ErrorKind::SizeMismatch`] if data is missing; any error from the sink.
     pub fn finish(mut self) -> Result<S> {
         if self.written != self.data_bytes {
             return Err(Error::without_offset(ErrorKind::SizeMismatch));

@@ -12,8 +12,8 @@ use crate::subword::{Bracket, MAX_BRACKET_BYTES, Subwords, WordVocabulary};
 /// The first four bytes.
 pub const MAGIC: &[u8; 4] = b"FiFu";
 
-/// The longest word or n-gram in bytes. The format allows 4 GiB; real words have some hundred at
-/// most.
+/// The longest word or n-gram in bytes. The format allows 4 GiB; real words have at most about a
+/// hundred.
 pub const MAX_WORD_BYTES: usize = 65_536;
 
 /// The largest item of the grammar, an n-gram with its index. A carry buffer of this size always
@@ -22,7 +22,7 @@ pub const MAX_ITEM_BYTES: usize = 4 + MAX_WORD_BYTES + 8;
 
 pub(super) const CHUNK_HEADER_BYTES: usize = 12;
 
-/// Identifiers of chunks. 0 stands for the header in the reference implementation and is never
+/// Identifiers of chunks. In the reference implementation, 0 denotes the header, and it is never
 /// written.
 pub(super) mod id {
     pub(in super::super) const SIMPLE_VOCABULARY: u32 = 1;
@@ -55,7 +55,7 @@ pub(super) mod id {
     }
 }
 
-/// Numbers of element types; the specification reserves others that nothing uses.
+/// Codes of element types; the specification reserves others, which are unused.
 pub(super) const TYPE_U8: u32 = 1;
 pub(super) const TYPE_F32: u32 = 10;
 
@@ -73,7 +73,7 @@ pub(super) fn file_header(input: &[u8]) -> Parse<'_, u32> {
     preceded((magic, version), chunks).parse(input)
 }
 
-/// What precedes every chunk: its identifier, and the declared length of what follows.
+/// The header of every chunk: its identifier, and the declared length of the rest.
 ///
 /// | offset | field | type |
 /// |---|---|---|
@@ -107,8 +107,8 @@ pub(super) fn vocabulary(id: u32) -> impl Fn(&[u8]) -> Parse<'_, (WordVocabulary
     }
 }
 
-/// True if a vocabulary begins with the lengths of n-grams, as the specification prints it: the
-/// number of words that programs write first is too large then.
+/// True if a vocabulary begins with the lengths of n-grams, as the specification prints it: read in
+/// the order of programs, its number of words would be too large.
 fn begins_with_lengths(input: &[u8]) -> Parse<'_, bool> {
     let (rest, (min_n, max_n)) = (le_u32, le_u32).parse(input)?;
     Ok((rest, min_n > 0 && max_n >= min_n))
@@ -159,8 +159,9 @@ fn hashed_subwords(id: u32, buckets: u32) -> Result<Subwords, ErrorKind> {
 /// | 8 | number of n-grams | `u64` |
 /// | 16 | least and greatest length of n-grams | `u32` each |
 ///
-/// The specification prints the lengths first, then the words behind their number, then n-grams
-/// without indices behind theirs. That is refused: no program is known to write it.
+/// The specification prints the lengths first, then the number of words and the words, then the
+/// number of n-grams and the n-grams without indices. That order is rejected: no program is known
+/// to write it.
 fn explicit_vocabulary(input: &[u8]) -> Parse<'_, WordVocabulary> {
     let (rest, is_printed) = begins_with_lengths(input)?;
     if is_printed {
@@ -183,7 +184,7 @@ fn explicit_vocabulary(input: &[u8]) -> Parse<'_, WordVocabulary> {
 /// | 8 | number of buckets, at least 1 | `u64` |
 /// | 16 | number of hashes, 1 to 4 | `u32` |
 /// | 20 | seed of the hash | `u32` |
-/// | 24 | what is put before a word, and behind it | bracket each |
+/// | 24 | opening and closing bracket of a word | bracket each |
 fn floret_vocabulary(input: &[u8]) -> Parse<'_, WordVocabulary> {
     let bad = ErrorKind::BadVocabulary;
     let (rest, (min_n, max_n)) = ngram_lengths(input)?;
@@ -204,8 +205,8 @@ fn with_default_brackets(
     WordVocabulary { words, subwords, min_n, max_n, begin: Bracket::BEGIN, end: Bracket::END }
 }
 
-/// A 64-bit number of words or n-grams. More than 32 bits can count would fill 16 GiB with their
-/// lengths alone.
+/// A 64-bit number of words or n-grams. More than 2³² of them would fill 16 GiB with their lengths
+/// alone.
 fn count(input: &[u8]) -> Parse<'_, u32> {
     map_res(le_u64, |count| u32::try_from(count).map_err(|_| ErrorKind::BadCount))(input)
 }
@@ -240,7 +241,7 @@ pub(super) fn word(input: &[u8]) -> Parse<'_, &[u8]> {
     length_data(verify(le_u32, fits, ErrorKind::NameTooLong))(input)
 }
 
-/// An n-gram and its index, which the specification forgets.
+/// An n-gram and its index, which the specification omits.
 ///
 /// | field | type |
 /// |---|---|
@@ -267,7 +268,7 @@ pub(crate) fn entry(has_index: bool) -> impl Fn(&[u8]) -> Parse<'_, Entry<'_>> {
     }
 }
 
-/// The most columns that a matrix without rows may have. Those of other matrices are bounded by the
+/// The largest number of columns of a matrix without rows. That of other matrices is bounded by the
 /// file's size.
 pub(super) const MAX_EMPTY_COLS: u32 = 16_384;
 
@@ -297,7 +298,7 @@ pub(super) struct QuantizedHeader {
     pub(super) rows: u64,
 }
 
-/// Where the rows are counted in a quantised chunk's payload.
+/// The offset of the number of rows in a quantised chunk's payload.
 pub(super) const QUANTIZED_ROWS_OFFSET: u64 = 20;
 
 /// | offset | field | type |
@@ -319,7 +320,7 @@ pub(super) fn quantized_header(input: &[u8]) -> Parse<'_, QuantizedHeader> {
             norms: map(le_u32, |flag| flag != 0),
             codes_per_row: verify(le_u32, |&codes| codes > 0, bad),
             cols: verify(le_u32, |cols: &u32| cols.is_multiple_of(codes_per_row), bad),
-            // A code is one byte: the 257th centroid could never be meant.
+            // A code is one byte, so no code could refer to a 257th centroid.
             centroids: verify(le_u32, |centroids| (1..=256).contains(centroids), bad),
             rows: le_u64,
         }
@@ -329,7 +330,7 @@ pub(super) fn quantized_header(input: &[u8]) -> Parse<'_, QuantizedHeader> {
     Ok((rest, header))
 }
 
-/// The fields of the norms before their padding: how many there are.
+/// The fields of the norms before their padding: their number.
 ///
 /// | offset | field | type |
 /// |---|---|---|
@@ -342,14 +343,14 @@ pub(super) fn norms_header(input: &[u8]) -> Parse<'_, u64> {
 fn element_type<'a>(expected: u32) -> impl FnMut(&'a [u8]) -> Parse<'a, ()> {
     map_res(le_u32, move |found| match found {
         found if found == expected => Ok(()),
-        // The twelve types that the specification prints, 8 to 128 bits; programs write two.
+        // The twelve types that the specification prints, 8 to 128 bits; programs write only two.
         0..=11 => Err(ErrorKind::UnsupportedDtype),
         _ => Err(ErrorKind::BadDtype),
     })
 }
 
 /// The padding before bulk data whose type fields end at the absolute `offset`: one to four bytes,
-/// never none.
+/// never zero.
 pub(super) const fn padding(offset: u64) -> u64 {
     4_u64.saturating_sub(offset % 4)
 }

@@ -1,9 +1,8 @@
-//! Where everything lies in a file: what a decoder has learnt when it has seen the file without its
-//! bulk data.
+//! The layout of a file: the result of decoding it without its bulk data.
 
 use crate::subword::WordVocabulary;
 
-/// A stretch of the file.
+/// A byte range of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
@@ -14,14 +13,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// The absolute offset behind the last byte.
+    /// The absolute offset of the end, exclusive.
     #[must_use]
     pub const fn end(self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
 }
 
-/// A chunk as it was found.
+/// A chunk of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunk {
@@ -29,10 +28,10 @@ pub struct Chunk {
     pub id: u32,
     /// Absolute offset of the chunk's header.
     pub offset: u64,
-    /// The declared length of the payload. Writers have got that of vocabularies wrong; only
-    /// metadata are read by it, and the padding before tensors is told by it.
+    /// The declared length of the payload. Writers have got that of vocabularies wrong; it is used
+    /// only to read metadata and to determine the padding before tensors.
     pub declared_bytes: u64,
-    /// The length of the payload by its structure.
+    /// The actual length of the payload.
     pub payload_bytes: u64,
 }
 
@@ -85,7 +84,7 @@ impl Quantized {
 /// The vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// As they are.
+    /// A plain matrix.
     Array(Array),
     /// Product-quantised.
     Quantized(Quantized),
@@ -111,7 +110,7 @@ impl Storage {
     }
 }
 
-/// The places of everything in a file whose structure is valid.
+/// The layout of a structurally valid file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Layout {
@@ -123,16 +122,16 @@ pub struct Layout {
     pub words: Place,
     /// The n-gram entries of an explicit vocabulary: `u32` length, bytes and `u64` index each.
     pub ngrams: Place,
-    /// How many different indices an explicit vocabulary's n-grams have, if they are numbered in
-    /// the order of their first appearance, as all known writers do. `None` if they are not: then
-    /// only an index in memory can number them.
+    /// The number of different indices of an explicit vocabulary's n-grams, if they are numbered in
+    /// the order of their first appearance, as all known writers do. Otherwise `None`: then only an
+    /// index in memory can number them.
     pub distinct_ngram_indices: Option<u64>,
     /// The vectors.
     pub storage: Storage,
     /// Absolute offset of the words' norms (F32 `[words]`).
     pub norms: Option<u64>,
-    /// Whether the list of chunks in the header names the norms. Writers before October 2019 left
-    /// them out.
+    /// True if the header's list of chunks contains the norms, which writers before October 2019
+    /// omitted.
     pub norms_listed: bool,
     pub(super) chunks: [Option<Chunk>; 4],
 }
@@ -143,7 +142,8 @@ impl Layout {
         self.chunks.iter().flatten()
     }
 
-    /// The number of rows behind those of the words; `None` where only an index in memory can tell.
+    /// The number of subword rows, after those of the words; `None` if only an index in memory can
+    /// tell.
     #[must_use]
     pub fn subword_rows(&self) -> Option<u64> {
         self.vocabulary.subwords.rows().or(self.distinct_ngram_indices)

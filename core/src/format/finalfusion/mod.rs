@@ -4,20 +4,20 @@
 //! |---|---|
 //! | header | "FiFu", `u32` version 0, `u32` number of chunks, their `u32` identifiers |
 //! | metadata (5), optional | TOML |
-//! | vocabulary (1, 3, 7, 8, 9) | words, and how words that are missing are spelled by n-grams |
+//! | vocabulary (1, 3, 7, 8, 9) | words, and the n-gram parameters for words outside the vocabulary |
 //! | storage (2, 4) | one row a word, then one a bucket or n-gram: an f32 matrix, or a product quantiser and its codes |
 //! | norms (6), optional | the lengths that word vectors had before they were normalised |
 //!
 //! Every chunk is `u32` identifier, `u64` length of what follows, payload; all integers are
-//! little-endian. Before bulk data stand `4 − position % 4` padding bytes: one to four, never none.
-//! The layout is what the reference implementation (crate `finalfusion`, `src/chunks/`) writes; the
+//! little-endian. Bulk data is preceded by `4 − position % 4` padding bytes: one to four, never zero.
+//! The layout is that of the reference implementation (crate `finalfusion`, `src/chunks/`); the
 //! published specification differs from it in eight places, which `docs/finalfusion-errata.md`
 //! lists.
 //!
 //! Deviations met in real files are accepted in [`Mode::Lenient`](crate::event::Mode) and kept for
 //! [`Decoder::deviation`]: lists of chunks that omit the norms, lengths of explicit vocabularies
-//! that omit the n-grams' indices, and bytes behind the storage that are no chunk. So are padding
-//! and the order of fields as the specification prints them, where nothing else fits: the chunk's
+//! that omit the n-grams' indices, and bytes after the storage that are not a chunk. So are padding
+//! and the order of fields as the specification prints them, if nothing else fits: the chunk's
 //! length tells the padding.
 
 mod decoder;

@@ -1,4 +1,4 @@
-//! A decoder that also looks at the codes, which a [`Decoder`] passes over.
+//! A decoder that also checks the codes, which a [`Decoder`] skips.
 
 use super::CODES;
 use super::decoder::Decoder;
@@ -6,23 +6,23 @@ use super::layout::Storage;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Step};
 
-/// Decodes as [`Decoder`] does, and refuses codes that no centroid has, at their byte.
+/// Decodes as [`Decoder`] does, and rejects codes without a centroid, at their byte.
 #[derive(Clone, Debug)]
 pub struct Verifier {
     decoder: Decoder,
-    /// Whether the tensor that is being read is the codes.
+    /// True while the current tensor is the codes.
     in_codes: bool,
     failed: Option<Error>,
 }
 
 impl Verifier {
-    /// A verifier at the start of a file, with a fresh decoder.
+    /// A verifier at the start of a file, with a new decoder.
     #[must_use]
     pub const fn new(decoder: Decoder) -> Self {
         Self { decoder, in_codes: false, failed: None }
     }
 
-    /// The decoder, for what it knows beyond the events.
+    /// The decoder, for its state beyond the events.
     #[must_use]
     pub const fn decoder(&self) -> &Decoder {
         &self.decoder
@@ -70,7 +70,7 @@ impl Decode for Verifier {
         self.decoder.offset()
     }
 
-    /// Nothing: everything is looked at.
+    /// Always 0: every byte is read.
     fn skippable(&self) -> u64 {
         0
     }

@@ -10,7 +10,7 @@ use crate::read::Slice;
 use crate::subword::{Subwords, WordVocabulary};
 use crate::tensor::{Dtype, Shape, TensorHeader, TensorView};
 
-/// A validated `.fifu` file; everything it gives borrows from the file's bytes.
+/// A validated `.fifu` file; all views borrow from the file's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Finalfusion<'a> {
     bytes: &'a [u8],
@@ -20,20 +20,20 @@ pub struct Finalfusion<'a> {
 
 impl<'a> Finalfusion<'a> {
     /// Validates the structure of `bytes`, the whole file, in one pass over header and vocabulary.
-    /// Vectors, norms and codes are not looked at.
+    /// Vectors, norms and codes are not read.
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// As the [`Decoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
         Self::parse_with(Decoder::new(mode), bytes)
     }
 
-    /// As [`parse`](Self::parse), with a fresh decoder of other policies.
+    /// As [`parse`](Self::parse), with a new decoder with other policies.
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// As the [`Decoder`].
     pub fn parse_with(decoder: Decoder, bytes: &'a [u8]) -> Result<Self> {
         let mut slice = Slice::new(decoder, bytes).without_data();
         while slice.next_event()? != Event::End {}
@@ -48,13 +48,13 @@ impl<'a> Finalfusion<'a> {
         self.bytes
     }
 
-    /// Where everything lies.
+    /// The layout of the file.
     #[must_use]
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The first thing that strict mode would have refused.
+    /// The first error that strict mode would have returned.
     #[must_use]
     pub const fn deviation(&self) -> Option<Error> {
         self.deviation
@@ -79,7 +79,7 @@ impl<'a> Finalfusion<'a> {
         WordEntries { entries, remaining: self.layout.vocabulary.words }
     }
 
-    /// The n-grams of an explicit vocabulary with the indices that the file gives them.
+    /// The n-grams of an explicit vocabulary with their indices.
     #[must_use]
     pub fn ngrams(&self) -> NgramEntries<'a> {
         let entries = self.region(self.layout.ngrams).unwrap_or(&[]);
@@ -117,7 +117,7 @@ impl<'a> Finalfusion<'a> {
     }
 }
 
-/// Name, type, dimensions, how many of them count, and offset.
+/// Name, type, dimensions, the number of them that are used, and offset.
 type Tensor = (&'static str, Dtype, [u64; 3], usize, u64);
 
 fn storage_tensors(storage: &Storage) -> [Option<Tensor>; 4] {
@@ -167,7 +167,7 @@ impl<'a> Iterator for WordEntries<'a> {
 
 impl ExactSizeIterator for WordEntries<'_> {}
 
-/// Iterates over n-grams, with the index that the file gives each.
+/// Iterates over n-grams and their indices.
 #[derive(Clone, Debug)]
 pub struct NgramEntries<'a> {
     entries: &'a [u8],

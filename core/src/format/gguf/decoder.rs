@@ -10,22 +10,21 @@ use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value, Version, 
 use crate::tensor::TensorHeader;
 use crate::tensor::identity::remember;
 
-/// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some
-/// 1000.
+/// The default capacity of a [`Decoder`] in tensors: models of 100 layers have about 1000.
 pub const DEFAULT_MAX_TENSORS: usize = 2048;
 
-/// How many metadata pairs are kept apart by their keys.
+/// The largest number of metadata pairs, whose keys must differ.
 pub(super) const MAX_PAIRS: usize = 256;
 
-/// Where the header's counts lie.
+/// The offset of the header's counts.
 const TENSORS_OFFSET: u64 = 8;
 const PAIRS_OFFSET: u64 = 16;
 
-/// Decodes GGUF files. `TENSORS` bounds how many tensors a file may have: of each the hash of its
-/// name is kept, which must be unique, and where its data ends.
+/// Decodes GGUF files. `TENSORS` is the largest number of tensors: for each, the hash of its name,
+/// which must be unique, and the end of its data are kept.
 ///
-/// The decoder takes 16 bytes for each of `TENSORS`, and 3 KB: 35 KB with the default. Where the
-/// stack is small, choose fewer or keep the decoder in a `static`.
+/// The decoder takes 16 bytes for each of `TENSORS`, and 3 KB: 35 KB with the default. On a small
+/// stack choose a smaller capacity or keep the decoder in a `static`.
 ///
 /// ```
 /// use nanoembed_core::format::gguf::Decoder;
@@ -35,19 +34,19 @@ const PAIRS_OFFSET: u64 = 16;
 ///
 /// Strings of the metadata come as [`Event::Metadata`], other values as [`Event::Value`], elements
 /// of arrays as [`Event::Element`], and those of `tokenizer.ggml.tokens` as [`Event::Token`].
-/// Descriptions of tensors give their offsets before the place of the data is known:
-/// [`TensorHeader::offset`] counts from the data, whose place [`data_offset`](Self::data_offset)
-/// says afterwards. Padding is passed over; strict mode wants it to be zeros.
+/// Tensors are described before the offset of the data is known: [`TensorHeader::offset`] is
+/// relative to the data, whose offset [`data_offset`](Self::data_offset) returns afterwards.
+/// Padding is skipped; in strict mode it must be zeros.
 #[derive(Clone, Debug)]
 pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS, const PAIRS: usize = MAX_PAIRS> {
     machine: Machine,
     keys: Vec<u64, PAIRS>,
     names: Vec<u64, TENSORS>,
-    /// Where each tensor ends, relative to the data.
+    /// The end of each tensor, relative to the data.
     ends: Vec<u64, TENSORS>,
 }
 
-/// All of a decoder but what it keeps of pairs and tensors.
+/// The decoder's state except for its lists of pairs and tensors.
 #[derive(Clone, Debug)]
 struct Machine {
     mode: Mode,
@@ -67,7 +66,7 @@ pub(super) struct InMemory {
     /// Keys and names of tensors that are still to be compared with each other.
     pub(super) keys: u64,
     pub(super) names: u64,
-    /// Where the last tensor ends, relative to the data.
+    /// The end of the last tensor, relative to the data.
     end: u64,
 }
 
@@ -91,7 +90,7 @@ enum State {
         tokens: bool,
         pairs_left: u64,
     },
-    /// Descriptions of tensors, and where in the data the next one must lie.
+    /// Descriptions of tensors, and the required offset of the next one in the data.
     Tensors {
         left: u64,
         expected: u64,
@@ -100,11 +99,11 @@ enum State {
     Padding {
         until: u64,
     },
-    /// The data of a tensor, and the padding behind it if another one follows.
+    /// The data of a tensor, and the padding after it if another one follows.
     Data {
         tensor: usize,
     },
-    /// Zeros behind the data.
+    /// Zeros after the data.
     Tail {
         until: u64,
     },
@@ -119,8 +118,9 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
 }
 
 impl Decoder<0, 0> {
-    /// A lenient decoder of a whole file in memory, where keys and names are compared afterwards,
-    /// and the data is passed over as one: it keeps none, and takes the tensors of one that does.
+    /// A lenient decoder of a whole file in memory, which keeps no keys and names, since they are
+    /// compared afterwards, and skips the data as a whole. It accepts as many tensors as a decoder
+    /// with the default capacity.
     pub(super) const fn in_memory() -> Self {
         let in_memory = InMemory { keys: 0, names: 0, end: 0 };
         Self::over(Machine::new(Mode::Lenient, DEFAULT_MAX_TENSORS, Some(in_memory)))
@@ -203,8 +203,8 @@ impl Machine {
         }
     }
 
-    /// Returns true if the padding after the data may be missing: without data, and in lenient
-    /// mode.
+    /// Returns true if the padding after the data may be missing: if there is no data, or in
+    /// lenient mode.
     fn may_end(&self) -> bool {
         self.counts.tensors == 0 || self.mode == Mode::Lenient
     }
@@ -237,7 +237,7 @@ impl Machine {
         }
         let left = left.saturating_sub(1);
         self.state = State::Pairs { left };
-        // The key has its length in front, the value its type.
+        // The key is preceded by its length, the value by its type.
         let value_type = self.offset.saturating_add(8).saturating_add(key.len() as u64);
         let event = match value {
             PairValue::One { value, kind } => {
@@ -257,7 +257,7 @@ impl Machine {
                 let fits = count.checked_mul(of.least_bytes()).is_some()
                     && (!tokens || u32::try_from(count).is_ok());
                 if !fits {
-                    // Behind both types.
+                    // After both types.
                     return Err(Error::new(value_type.saturating_add(8), ErrorKind::BadCount));
                 }
                 self.state = State::Elements { of, next: 0, count, tokens, pairs_left: left };
@@ -329,7 +329,7 @@ impl Machine {
 
     fn begin_data<'a>(&mut self, expected: u64) -> Result<Step<'a>> {
         let start = align(self.offset, self.alignment);
-        // Nothing may lie beyond 64 bits, padding included.
+        // No offset may exceed 64 bits, padding included.
         let start = start.filter(|start| start.checked_add(expected).is_some());
         let start = start.ok_or(Error::new(self.offset, ErrorKind::OutOfBounds))?;
         self.data = Some(start);
@@ -371,7 +371,7 @@ impl Machine {
         Ok(Step::silent(0))
     }
 
-    /// Padding up to `until`, which strict mode wants to be zeros.
+    /// Padding up to `until`, which must be zeros in strict mode.
     fn zeros<'a>(&self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
         let room = usize::try_from(until.saturating_sub(self.offset)).unwrap_or(usize::MAX);
         let padding = input.get(..room).unwrap_or(input);
@@ -413,7 +413,7 @@ impl<const TENSORS: usize, const PAIRS: usize> Decode for Decoder<TENSORS, PAIRS
         if machine.failed.is_some() {
             return 0;
         }
-        // Strict mode looks at the padding between tensors.
+        // Strict mode checks the padding between tensors.
         let last = ends.len().saturating_sub(1);
         let tensor = if machine.mode == Mode::Strict { tensor } else { last };
         machine.end_of(ends, tensor).0.saturating_sub(machine.offset)

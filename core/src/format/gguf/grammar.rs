@@ -13,20 +13,20 @@ use crate::tensor::{Dtype, Shape, TensorHeader};
 /// The first four bytes.
 pub const MAGIC: &[u8; 4] = b"GGUF";
 
-/// The alignment of data where the metadata does not say another.
+/// The default alignment of data.
 pub const DEFAULT_ALIGNMENT: u64 = 32;
 
-/// The longest string that is read; chat templates have some tens of kilobytes.
+/// The longest accepted string; chat templates have some tens of kilobytes.
 pub(super) const MAX_STRING_BYTES: usize = 1 << 20;
 
-/// The longest key or name, as the specification has it for keys.
+/// The longest key or name, as the specification defines it for keys.
 pub(super) const MAX_NAME_BYTES: usize = 65_535;
 
 /// The largest item: a pair of the longest key and the longest string. A carry buffer of this size
 /// always suffices for [`read::Push`](crate::read::Push).
 pub const MAX_ITEM_BYTES: usize = MAX_NAME_BYTES + MAX_STRING_BYTES + 20;
 
-/// The most dimensions that ggml knows.
+/// The largest number of dimensions in ggml.
 const MAX_DIMS: usize = 4;
 
 pub(super) const HEADER_BYTES: u64 = 24;
@@ -64,7 +64,7 @@ fn length<'a>(max: usize) -> impl FnMut(&'a [u8]) -> Parse<'a, usize> {
     })
 }
 
-/// A string whose bytes need not be UTF-8, as tokens of byte-level vocabularies.
+/// A string whose bytes need not be UTF-8, such as a token of a byte-level vocabulary.
 ///
 /// | offset | field | type |
 /// |---|---|---|
@@ -120,7 +120,7 @@ impl Type {
         Self::F64,
     ];
 
-    /// The fewest bytes that a value of this type has.
+    /// The minimum size of a value of this type in bytes.
     pub(super) const fn least_bytes(self) -> u64 {
         match self {
             Self::U8 | Self::I8 | Self::Bool => 1,
@@ -155,7 +155,7 @@ pub(super) fn pair(input: &[u8]) -> Parse<'_, (&str, PairValue<'_>)> {
 
 fn pair_value(kind: Type) -> impl Fn(&[u8]) -> Parse<'_, PairValue<'_>> {
     move |input| match kind {
-        // Nested arrays are refused as in ggml.
+        // Nested arrays are rejected, as in ggml.
         Type::Array => {
             (verify(value_type, |&of| of != Type::Array, ErrorKind::NestedArray), le_u64)
                 .map(|(of, count)| PairValue::Array { of, count })
@@ -165,7 +165,7 @@ fn pair_value(kind: Type) -> impl Fn(&[u8]) -> Parse<'_, PairValue<'_>> {
     }
 }
 
-/// A value that is no array.
+/// A value that is not an array.
 pub(super) fn value(kind: Type) -> impl Fn(&[u8]) -> Parse<'_, Value<'_>> {
     move |input| match kind {
         Type::U8 => le_u8.map(|n| Value::Unsigned(n.into())).parse(input),
@@ -186,8 +186,8 @@ pub(super) fn value(kind: Type) -> impl Fn(&[u8]) -> Parse<'_, Value<'_>> {
     }
 }
 
-/// The number of the newest type of ggml that is known here; ggml once had those below it that are
-/// no types, and has removed them.
+/// The number of ggml's newest supported type; lower numbers that are not types have been removed
+/// from ggml.
 const NEWEST_DTYPE: u32 = {
     let (mut newest, mut rest) = (0, Dtype::ALL);
     while let [dtype, behind @ ..] = rest {
@@ -209,8 +209,8 @@ fn dtype(input: &[u8]) -> Parse<'_, Dtype> {
     })(input)
 }
 
-/// A tensor's description: its header, with the offset relative to the data, and how far behind the
-/// description's start the offset's own field lies.
+/// A tensor's description: its header, with the offset relative to the data, and the position of
+/// the offset field in the description.
 ///
 /// | field | type |
 /// |---|---|

@@ -10,9 +10,8 @@
 //! | | n | tensors: name, `u32` ndim, `u64` dims innermost first, `u32` type, `u64` offset in the data |
 //! | multiple of `general.alignment` (32) | n | data, each tensor padded to the alignment |
 //!
-//! As in ggml the tensors lie in the order of their descriptions, without gaps beyond the padding.
-//! Files of other writers may lack the padding behind the last tensor, which strict mode insists
-//! on.
+//! As in ggml, the tensors are stored in the order of their descriptions, without gaps beyond the
+//! padding. Some writers omit the padding after the last tensor, which strict mode requires.
 //!
 //! Specification: <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>.
 
@@ -31,7 +30,7 @@ pub use grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_ITEM_BYTES};
 pub use view::{Elements, Gguf, Metadata, Split, Tensors, TokenEntries};
 pub use write::{Plan, WriteValue, Writer};
 
-/// The key of the one value that the layout depends on.
+/// The key of the only value on which the layout depends.
 const ALIGNMENT_KEY: &str = "general.alignment";
 
 /// The array whose elements are the vocabulary.

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Value};
 use crate::tensor::{TensorHeader, TensorView, identity};
 
-/// A validated GGUF file; everything it gives borrows from the file's bytes.
+/// A validated GGUF file; all views borrow from the file's bytes.
 #[derive(Clone, Copy)]
 pub struct Gguf<'a> {
     bytes: &'a [u8],
@@ -35,7 +35,7 @@ impl<'a> Gguf<'a> {
     ///
     /// # Errors
     ///
-    /// The errors of the [`Decoder`].
+    /// As the [`Decoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
         match mode {
             Mode::Strict => Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes),
@@ -43,11 +43,11 @@ impl<'a> Gguf<'a> {
         }
     }
 
-    /// As [`parse`](Self::parse), with a fresh decoder of another capacity.
+    /// As [`parse`](Self::parse), with a new decoder of another capacity.
     ///
     /// # Errors
     ///
-    /// The errors of the [`Decoder`].
+    /// As the [`Decoder`].
     #[inline(never)] // so that others are without the decoder's stack
     pub fn parse_with<const TENSORS: usize>(
         mut decoder: Decoder<TENSORS>,
@@ -67,27 +67,27 @@ impl<'a> Gguf<'a> {
         let read = read(&mut decoder, bytes, &mut index);
         let compared = decoder.compared();
         let (pairs, tensors) = (compared.keys, compared.names);
-        // Of what is wrong with the file the first is told.
+        // The first fault of the file is reported.
         let file = Self { pairs, tensors, ..Self::unread(bytes, &decoder, index) };
         identity::check_in_file(file.keys())?;
         identity::check_in_file(file.names())?;
         read.map(|()| file)
     }
 
-    /// The keys, by the places of their pairs.
+    /// Hash and offset of each key.
     fn keys(&self) -> impl Iterator<Item = (u64, u64)> + Clone {
         identity::read_again(self.metadata(), self.pairs, |pairs| {
             let place = (pairs.left > 0).then_some(pairs.next)?;
             let ((key, _), _) = pairs.file.item(grammar::pair, place)?;
             if pairs.next().is_none() {
-                // The file is wrong or ends within the value.
+                // The file is invalid or ends within the value.
                 pairs.left = 0;
             }
             Some((key, place))
         })
     }
 
-    /// The tensors' names, by the places of their descriptions.
+    /// Hash and offset of each tensor's name.
     fn names(&self) -> impl Iterator<Item = (u64, u64)> + Clone {
         identity::read_again(self.tensors(), self.tensors, |tensors| {
             let place = tensors.next;
@@ -95,7 +95,7 @@ impl<'a> Gguf<'a> {
         })
     }
 
-    /// A file of no pairs or tensors yet.
+    /// A file whose pairs and tensors have not been read yet.
     fn unread<const TENSORS: usize, const PAIRS: usize>(
         bytes: &'a [u8],
         decoder: &Decoder<TENSORS, PAIRS>,
@@ -112,7 +112,7 @@ impl<'a> Gguf<'a> {
         self.version
     }
 
-    /// Which part of a split model the file is; `None` for whole models.
+    /// The part of a split model that the file is; `None` for whole models.
     #[must_use]
     pub fn split(&self) -> Option<Split> {
         let number = |key: &str| match self.value(key)? {
@@ -131,7 +131,7 @@ impl<'a> Gguf<'a> {
         self.data
     }
 
-    /// The metadata in file order; arrays are given by their lengths.
+    /// The metadata in file order; of arrays only the length.
     #[must_use]
     pub const fn metadata(&self) -> Metadata<'a> {
         Metadata { file: *self, next: HEADER_BYTES, left: self.pairs }
@@ -143,7 +143,7 @@ impl<'a> Gguf<'a> {
         self.metadata().find(|(known, _)| *known == key).map(|(_, value)| value)
     }
 
-    /// The pair at an [offset](Metadata::offset) of the metadata; an array is given by its length.
+    /// The pair at an [offset](Metadata::offset) of the metadata; of arrays only the length.
     pub(crate) fn pair(&self, offset: u64) -> Option<(&'a str, Value<'a>)> {
         let ((key, value), _) = self.item(grammar::pair, offset)?;
         Some(match value {
@@ -152,15 +152,15 @@ impl<'a> Gguf<'a> {
         })
     }
 
-    /// The value of a metadata key as the file spells it, its type first: what
-    /// [`WriteValue::Stored`](super::WriteValue::Stored) takes.
+    /// The stored bytes of a metadata key's value, its type first, as
+    /// [`WriteValue::Stored`](super::WriteValue::Stored) takes them.
     #[must_use]
     pub fn stored_value(&self, key: &str) -> Option<&'a [u8]> {
         let mut metadata = self.metadata();
         loop {
             let place = metadata.next;
             if metadata.next()?.0 == key {
-                // Behind the key and its length.
+                // After the key and its length.
                 let start = place.checked_add(8)?.checked_add(key.len() as u64)?;
                 let range = usize::try_from(start).ok()?..usize::try_from(metadata.next).ok()?;
                 return self.bytes.get(range);
@@ -198,7 +198,7 @@ impl<'a> Gguf<'a> {
         })
     }
 
-    /// Where the vocabulary's tokens lie, for an index over them; `None` if there are none.
+    /// The entries of the vocabulary's tokens, for an index over them; `None` if there are none.
     #[must_use]
     pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
         let found = self.elements(super::TOKENS_KEY).filter(|found| found.of == Type::Text)?;
@@ -228,7 +228,7 @@ impl<'a> Gguf<'a> {
     }
 }
 
-/// Reads the whole file, and says where the first tensor is described.
+/// Reads the whole file; returns the offset of the first tensor description.
 fn read<const TENSORS: usize, const PAIRS: usize>(
     decoder: &mut Decoder<TENSORS, PAIRS>,
     bytes: &[u8],
@@ -250,20 +250,20 @@ fn read<const TENSORS: usize, const PAIRS: usize>(
     }
 }
 
-/// The keys of what a part says of the model that it is part of.
+/// The keys that describe a part of a split model.
 const SPLIT_NUMBER_KEY: &str = "split.no";
 const SPLIT_COUNT_KEY: &str = "split.count";
 const SPLIT_TENSORS_KEY: &str = "split.tensors.count";
 
-/// The place of a part in a model that was split, as llama.cpp's `gguf-split` writes it.
+/// The position of a part in a split model, as llama.cpp's `gguf-split` writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Split {
-    /// Which part it is, from 0 on: the first has the model's metadata.
+    /// The index of the part, from 0; the first has the model's metadata.
     pub number: u32,
-    /// How many parts there are.
+    /// The number of parts.
     pub count: u32,
-    /// How many tensors all parts have together, if it says so.
+    /// The number of tensors in all parts together, if stated.
     pub tensors: Option<u32>,
 }
 
@@ -308,7 +308,7 @@ impl<'a> Iterator for Metadata<'a> {
     }
 }
 
-/// The entries of a vocabulary, one after the other: a `u64` length, then that many bytes.
+/// The entries of a vocabulary, contiguous: a `u64` length, then that many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenEntries<'a> {
@@ -349,7 +349,7 @@ pub struct Tensors<'a> {
 }
 
 impl<'a> Tensors<'a> {
-    /// The next one as it is described, its offset counted from the data.
+    /// The next tensor as described, with an offset relative to the data.
     fn described(&mut self) -> Option<TensorHeader<'a>> {
         self.left = self.left.checked_sub(1)?;
         let ((tensor, _), used) = self.file.item(grammar::tensor, self.next)?;

@@ -1,5 +1,5 @@
-//! Writing version 3, in one pass and without memory: everything before the data is known from a
-//! [`Plan`].
+//! Writes version 3 in one pass and without allocating: a [`Plan`] determines everything before the
+//! data.
 
 use super::ALIGNMENT_KEY;
 use super::decoder::{DEFAULT_MAX_TENSORS, MAX_PAIRS};
@@ -31,20 +31,20 @@ pub enum WriteValue<'a> {
     U32s(&'a [u32]),
     I32s(&'a [i32]),
     F32s(&'a [f32]),
-    /// A value of another file, as [`Gguf::stored_value`](super::Gguf::stored_value) gives it.
+    /// A value copied from another file by [`Gguf::stored_value`](super::Gguf::stored_value).
     Stored(&'a [u8]),
 }
 
-/// All that a file holds but the tensors' data.
+/// The contents of a file except for the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'a> {
-    /// Up to 256 keys, unique in the file, and values, whose texts have up to 1 MiB.
-    /// `general.alignment`, which counts, is written from [`alignment`](Self::alignment).
+    /// Up to 256 unique keys and their values; strings have up to 1 MiB. The key
+    /// `general.alignment`, which is one of them, is written from [`alignment`](Self::alignment).
     pub metadata: &'a [(&'a str, WriteValue<'a>)],
-    /// The tensors in the order in which their data will come: up to [`DEFAULT_MAX_TENSORS`], as
-    /// many as are read.
+    /// The tensors in the order in which their data will be written: up to [`DEFAULT_MAX_TENSORS`],
+    /// the number that readers accept.
     pub tensors: &'a [TensorSpec<'a>],
-    /// The alignment of tensors: a power of two, at least 8; 32 as a rule.
+    /// The alignment of tensors: a power of two, at least 8; usually 32.
     pub alignment: u32,
 }
 
@@ -52,7 +52,7 @@ fn invalid() -> Error {
     Error::without_offset(ErrorKind::InvalidArgument)
 }
 
-/// Counts what passes through, and where it lies.
+/// Counts the bytes that pass through.
 struct Counted<S> {
     sink: S,
     written: u64,
@@ -74,7 +74,7 @@ impl Sink for Nowhere {
 }
 
 impl<'a> Plan<'a> {
-    /// A file of these tensors with the usual alignment, without metadata.
+    /// A file with these tensors and the default alignment, without metadata.
     #[must_use]
     pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
         Self { metadata: &[], tensors, alignment: 32 }
@@ -82,7 +82,7 @@ impl<'a> Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The size that the file will have, in bytes.
+    /// The size of the file in bytes.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl Plan<'_> {
         data.checked_add(bytes).ok_or(invalid())
     }
 
-    /// Where the data begins and how long it is.
+    /// The offset and the size of the data.
     fn layout(&self) -> Result<(u64, u64)> {
         if !self.alignment.is_power_of_two() || self.alignment < 8 {
             return Err(invalid());
@@ -108,7 +108,7 @@ impl Plan<'_> {
     }
 
     fn align(&self, offset: u64) -> Result<u64> {
-        // Half of 64 bits leaves room for the other half.
+        // Sizes are below half of the 64-bit range, so that a sum of two cannot wrap.
         let aligned = offset.checked_next_multiple_of(self.alignment.into());
         aligned.filter(|aligned| *aligned <= u64::MAX / 2).ok_or(invalid())
     }
@@ -218,12 +218,12 @@ fn array<S: Sink, T>(
     elements.iter().try_for_each(|element| write(sink, element))
 }
 
-/// Writes one file: [`new`](Self::new) writes all that the plan knows, [`data`](Self::data) the
-/// tensors, one after the other, each padded to the alignment.
+/// Writes one file: [`new`](Self::new) writes everything before the data, [`data`](Self::data) the
+/// tensors in order, each padded to the alignment.
 pub struct Writer<'p, S> {
     plan: Plan<'p>,
     sink: S,
-    /// Index of the tensor whose data comes next, and how much of it is missing.
+    /// Index of the tensor whose data comes next, and the number of its missing bytes.
     tensor: usize,
     missing: u64,
 }
@@ -234,7 +234,7 @@ impl<'p, S: Sink> Writer<'p, S> {
     /// # Errors
     ///
     /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
-    /// same name; what the sink returns.
+    /// same name; any error from the sink.
     pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
         let (data, _) = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name))?;
@@ -253,8 +253,7 @@ impl<'p, S: Sink> Writer<'p, S> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink
-    /// returns.
+    /// [`ErrorKind::InvalidArgument`] if there is more data than planned; any error from the sink.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -273,7 +272,7 @@ impl<'p, S: Sink> Writer<'p, S> {
         Ok(())
     }
 
-    /// Gives the sink back.
+    /// Returns the sink.
     ///
     /// # Errors
     ///
@@ -286,7 +285,7 @@ impl<'p, S: Sink> Writer<'p, S> {
         }
     }
 
-    /// Pads the tensor that has been written, and goes on to the next.
+    /// Pads the current tensor and proceeds to the next.
     fn end_tensor(&mut self) -> Result<()> {
         let written = self.plan.tensors.get(self.tensor).map_or(Ok(0), tensor_bytes)?;
         self.zeros(self.plan.align(written)? - written)?;

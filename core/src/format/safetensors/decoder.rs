@@ -1,4 +1,4 @@
-//! The sans-I/O decoder: the header is lexed byte by byte as it comes, the data is passed on.
+//! The sans-I/O decoder: the header is lexed byte by byte as it arrives, the data is passed on.
 
 use core::mem::replace;
 
@@ -12,19 +12,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Version, advance};
 use crate::text::json::{Kind, Lexeme, Lexer, is};
 
-/// The longest header that is read, as in the reference.
+/// The longest accepted header, as in the reference.
 pub const MAX_HEADER_BYTES: u64 = 100_000_000;
 
 /// The longest description of a tensor or entry of the metadata. A carry buffer of this size always
 /// suffices for [`read::Push`](crate::read::Push); real descriptions have some 100 bytes.
 pub const MAX_ITEM_BYTES: usize = 1 << 20;
 
-/// How many metadata entries are kept apart by their keys.
+/// The largest number of metadata entries, whose keys must differ.
 pub(super) const MAX_METADATA_ENTRIES: usize = 128;
 
-/// Decodes safetensors files. Room for one [`Entry`] a tensor is lent: the tensors' places are kept
-/// to refuse gaps, overlaps and duplicate names. More tensors than there is room for are refused
-/// with [`ErrorKind::TooManyTensors`].
+/// Decodes safetensors files. The caller provides memory for one [`Entry`] per tensor: the tensors'
+/// extents are kept to reject gaps, overlaps and duplicate names. Files with more tensors fail with
+/// [`ErrorKind::TooManyTensors`].
 #[derive(Debug)]
 pub struct Decoder<'m> {
     mode: Mode,
@@ -32,7 +32,7 @@ pub struct Decoder<'m> {
     failed: Option<Error>,
     state: State,
     lexer: Lexer,
-    /// Absolute offset behind the header, where the data begins.
+    /// Absolute offset of the header's end, where the data begins.
     data: u64,
     entries: Entries<'m>,
     has_metadata: bool,
@@ -46,7 +46,7 @@ enum State {
     Data { end: u64 },
 }
 
-/// Where in the header the next lexeme stands.
+/// The position of the next lexeme in the header.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Start,
@@ -63,14 +63,14 @@ enum Place {
     Padding,
 }
 
-/// What a lexeme leads to: another place inside the same item, or the item's end.
+/// The result of a lexeme: another position inside the same item, or the item's end.
 enum After<'a> {
     Goes(Place),
     Item(Step<'a>),
 }
 
 impl<'m> Decoder<'m> {
-    /// A decoder at the start of a file, with room for `entries.len()` tensors.
+    /// A decoder at the start of a file with up to `entries.len()` tensors.
     #[must_use]
     pub const fn new(mode: Mode, entries: &'m mut [Entry]) -> Self {
         Self {
@@ -91,7 +91,8 @@ impl<'m> Decoder<'m> {
         self.data
     }
 
-    /// Whether the header has been read; then the entries are in the order of their places.
+    /// Returns true if the header has been read; then the entries are in the order of their
+    /// offsets.
     pub(crate) const fn is_behind_header(&self) -> bool {
         matches!(self.state, State::Data { .. })
     }
@@ -139,7 +140,7 @@ impl<'m> Decoder<'m> {
         let left = usize::try_from(self.data.saturating_sub(self.offset)).unwrap_or(usize::MAX);
         let window = input.get(..left.min(MAX_ITEM_BYTES)).unwrap_or(input);
         let mut place = place;
-        // What a shorter input of an earlier call had is lexed already.
+        // The bytes of a shorter input of an earlier call are lexed already.
         while let (_, Some(lexeme)) = self.lexer.next(window.get(self.used()..).unwrap_or(&[]))? {
             match self.lexeme(input, place, lexeme)? {
                 After::Goes(next) => place = next,
@@ -156,8 +157,8 @@ impl<'m> Decoder<'m> {
                 Ok(Step::silent(left))
             }
             _ if whole => Err(Error::new(self.data, ErrorKind::BadJson)),
-            // What stands before an item is not kept, so that the place of an error does not depend
-            // on cuts.
+            // Bytes before an item are not kept, so that the offset of an error does not depend on
+            // cuts.
             _ if self.first_needed(place) > self.offset => {
                 let before = self.first_needed(place).saturating_sub(self.offset);
                 Ok(Step::silent(usize::try_from(before).unwrap_or(usize::MAX)))
@@ -169,8 +170,8 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// Absolute offset of the item at `place`, with its name's quote, or of what comes between
-    /// items.
+    /// Absolute offset of the item at `place`, including its name's quote, or of the next byte
+    /// between items.
     fn first_needed(&self, place: Place) -> u64 {
         match place {
             Place::MetadataValue { key: name }
@@ -184,7 +185,7 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// How many bytes from the current position on have been lexed.
+    /// The number of lexed bytes from the current offset on.
     fn used(&self) -> usize {
         usize::try_from(self.lexer.offset().saturating_sub(self.offset)).unwrap_or(usize::MAX)
     }
@@ -241,7 +242,7 @@ impl<'m> Decoder<'m> {
         Ok(After::Goes(next))
     }
 
-    /// A lexeme inside one member of a tensor's description; `None` if it has no place there.
+    /// A lexeme inside one member of a tensor's description; `None` if it is not allowed there.
     fn value(&self, input: &[u8], place: Place, lexeme: Lexeme) -> Option<Result<Place>> {
         let at = lexeme.start;
         let spelling = match self.text(input, lexeme) {
@@ -271,7 +272,7 @@ impl<'m> Decoder<'m> {
                 | Place::Offsets { name, fields, begun: true },
                 Kind::EndArray,
             ) => Ok(Place::Fields { name, fields }),
-            // A member of unknown name is over when its value is, whatever it is made of.
+            // A member of unknown name ends with its value, whatever that is.
             (Place::Unknown { name, fields }, kind) => {
                 let over = self.lexer.depth() == TENSOR_DEPTH && kind != Kind::Key;
                 Ok(if over { Place::Fields { name, fields } } else { place })
@@ -335,14 +336,14 @@ impl<'m> Decoder<'m> {
         After::Item(self.consume(place))
     }
 
-    /// Everything that has been lexed is used.
+    /// Uses everything that has been lexed.
     fn consume<'a>(&mut self, place: Place) -> Step<'a> {
         self.state = State::Header(place);
         Step::silent(self.used())
     }
 }
 
-/// How deep the members of a tensor's description are nested.
+/// The nesting depth of the members of a tensor's description.
 const TENSOR_DEPTH: u8 = 2;
 
 impl Decode for Decoder<'_> {

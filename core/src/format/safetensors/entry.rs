@@ -1,25 +1,25 @@
-//! What is remembered of each tensor, in memory that the caller lends.
+//! The record of each tensor, in caller-provided memory.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::identity;
 use crate::text::json;
 
-/// The place of one tensor and a hash of its name. Lent to a [`Decoder`](super::Decoder) as room
-/// for one tensor each.
+/// The extent of one tensor and a hash of its name. The caller provides one for each tensor to a
+/// [`Decoder`](super::Decoder).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
-    /// A hash of the name that is long enough to tell names apart.
+    /// A hash of the name, long enough to identify it.
     pub(crate) name: u64,
-    /// The first byte of the data and the one behind the last, relative to the data.
+    /// The begin and the end of the tensor, relative to the data.
     pub(crate) begin: u64,
     pub(crate) end: u64,
     /// Absolute offset of the name in the header, which is at most 100 MB long.
     pub(crate) at: u32,
-    /// Whatever a format in this container wants to remember.
+    /// A value for formats in this container.
     pub(crate) tag: u32,
 }
 
-/// The entries that have been read, in lent memory.
+/// The entries read so far, in caller-provided memory.
 #[derive(Debug)]
 pub(crate) struct Entries<'m> {
     room: &'m mut [Entry],
@@ -51,8 +51,8 @@ impl<'m> Entries<'m> {
         Ok(())
     }
 
-    /// Refuses the first name that was there already. Entries are sorted by their names then: to
-    /// look for each when it is read would take quadratic time.
+    /// Rejects the first duplicate name. Sorts the entries by name: searching for each name as it
+    /// is read would take quadratic time.
     pub(super) fn check_names(&mut self) -> Result<()> {
         sort(self.all_mut(), |entry| (entry.name, entry.at));
         let neighbours = self.all().iter().zip(self.all().iter().skip(1));
@@ -63,8 +63,7 @@ impl<'m> Entries<'m> {
         }
     }
 
-    /// Sorts the entries by their places, and refuses gaps and overlaps; returns the length of the
-    /// data.
+    /// Sorts the entries by offset and rejects gaps and overlaps; returns the length of the data.
     pub(super) fn tile(&mut self) -> Result<u64> {
         sort(self.all_mut(), |entry| (entry.begin, entry.end));
         let mut end = 0;
@@ -80,7 +79,7 @@ impl<'m> Entries<'m> {
     }
 }
 
-/// Sorts entries by `key`: a heap sort, since that of `core` may panic.
+/// Sorts entries by `key` with a heap sort, since the sort of `core` may panic.
 pub(super) fn sort<K: Ord>(entries: &mut [Entry], key: impl Fn(&Entry) -> K) {
     if entries.is_sorted_by_key(&key) {
         return;
@@ -96,7 +95,7 @@ pub(super) fn sort<K: Ord>(entries: &mut [Entry], key: impl Fn(&Entry) -> K) {
     }
 }
 
-/// Lets the entry at `root` sink below all that are larger.
+/// Sifts the entry at `root` down below all larger ones.
 fn sift<K: Ord>(heap: &mut [Entry], root: usize, key: &impl Fn(&Entry) -> K) {
     let mut root = root;
     loop {
@@ -118,7 +117,7 @@ fn exchange(entries: &mut [Entry], left: usize, right: usize) {
     }
 }
 
-/// A hash of the name that `spelling` means.
+/// A hash of the name spelled as `spelling`.
 pub(crate) fn spelling_hash(spelling: &str) -> u64 {
     if !json::has_escapes(spelling) {
         return identity::extend(identity::EMPTY, spelling);
@@ -128,7 +127,7 @@ pub(crate) fn spelling_hash(spelling: &str) -> u64 {
         .fold(identity::EMPTY, |hash, c| identity::extend(hash, c.encode_utf8(&mut utf8)))
 }
 
-/// A hash of the name that `parts` make together.
+/// A hash of the name that is the concatenation of `parts`.
 pub(crate) fn name_hash(parts: [&str; 2]) -> u64 {
     parts.into_iter().fold(identity::EMPTY, identity::extend)
 }

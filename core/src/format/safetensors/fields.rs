@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::tensor::{Dtype, MAX_DIMS, Shape, TensorHeader};
 use crate::text::json;
 
-/// The format's types under their names, in the order in which the reference writes their tensors.
+/// The format's types with their names, in the order in which the reference writes their tensors.
 pub(crate) const DTYPES: [(&str, Dtype); 22] = [
     ("U64", Dtype::U64),
     ("I64", Dtype::I64),
@@ -30,19 +30,19 @@ pub(crate) const DTYPES: [(&str, Dtype); 22] = [
     ("BOOL", Dtype::Bool),
 ];
 
-/// The place of `dtype` in the order of the reference's files; `None` for block types.
+/// The rank of `dtype` in the order of the reference's files; `None` for block types.
 #[must_use]
 pub(super) fn rank(dtype: Dtype) -> Option<usize> {
     DTYPES.iter().position(|(_, known)| *known == dtype)
 }
 
-/// The type that the format calls `name`.
+/// The type with this name in the format.
 #[must_use]
 pub fn dtype_of(name: &str) -> Option<Dtype> {
     DTYPES.iter().find(|(known, _)| json::is(name, known)).map(|(_, dtype)| *dtype)
 }
 
-/// What the format calls `dtype`; `None` for block types.
+/// The format's name of `dtype`; `None` for block types.
 #[must_use]
 pub fn dtype_name(dtype: Dtype) -> Option<&'static str> {
     DTYPES.iter().find(|(_, known)| *known == dtype).map(|(name, _)| *name)
@@ -55,7 +55,7 @@ pub(super) struct Fields {
     dims: [u64; MAX_DIMS],
     ndim: Option<usize>,
     offsets: [u64; 2],
-    /// How many offsets have been read, and where the member begins.
+    /// The number of offsets read, if the member has begun.
     offsets_read: Option<usize>,
     offsets_at: u64,
 }
@@ -92,7 +92,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Whether the member has been there already.
+    /// Returns true if the member has been read.
     pub(super) const fn has_dtype(&self) -> bool {
         self.dtype.is_some()
     }
@@ -105,8 +105,8 @@ impl Fields {
         self.offsets_read.is_some()
     }
 
-    /// The tensor described, whose description ends at the absolute offset `at`; its data lies
-    /// behind `data`.
+    /// The described tensor; its description ends at the absolute offset `at`, and its data follows
+    /// `data`.
     pub(super) fn finish<'a>(&self, name: &'a str, data: u64, at: u64) -> Result<TensorHeader<'a>> {
         let missing = Error::new(at, ErrorKind::BadField);
         let (Some(dtype), Some(ndim), Some(2)) = (self.dtype, self.ndim, self.offsets_read) else {
@@ -115,7 +115,7 @@ impl Fields {
         let shape = self.dims.get(..ndim).and_then(Shape::new).ok_or(missing)?;
         let wrong = |kind| Error::new(self.offsets_at, kind);
         let elements = shape.elements().ok_or(wrong(ErrorKind::SizeOverflow))?;
-        // Elements of fewer than eight bits may end inside a byte, which no tensor may.
+        // Elements of fewer than eight bits may end inside a byte, but a tensor may not.
         let kind = if elements.is_multiple_of(dtype.block_elements() as u64) {
             ErrorKind::SizeOverflow
         } else {

@@ -1,4 +1,4 @@
-//! safetensors: named tensors behind a JSON header.
+//! safetensors: named tensors after a JSON header.
 //!
 //! | offset | size | part |
 //! |---|---|---|
@@ -32,8 +32,8 @@ pub use fields::{dtype_name, dtype_of};
 pub use view::{Metadata, Safetensors, Tensors};
 pub use write::{Plan, Writer, order};
 
-/// Bytes before the header.
+/// The bytes of the header's length.
 pub(crate) const LENGTH_BYTES: u64 = 8;
 
-/// The header's member that is no tensor.
+/// The header's member that is not a tensor.
 const METADATA: &str = "__metadata__";

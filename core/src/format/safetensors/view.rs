@@ -9,7 +9,7 @@ use crate::event::{Decode, Event, Mode};
 use crate::tensor::{TensorHeader, TensorView};
 use crate::text::json::{Kind, Token, Tokens, is};
 
-/// A validated safetensors file; everything it gives borrows from the file's bytes.
+/// A validated safetensors file; all views borrow from the file's bytes.
 #[derive(Clone, Copy)]
 pub struct Safetensors<'a, 'm> {
     bytes: &'a [u8],
@@ -18,7 +18,7 @@ pub struct Safetensors<'a, 'm> {
     entries: &'m [Entry],
 }
 
-/// Without the data, which may be gigabytes.
+/// Omits the data, which may be gigabytes.
 impl core::fmt::Debug for Safetensors<'_, '_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Safetensors")
@@ -30,19 +30,19 @@ impl core::fmt::Debug for Safetensors<'_, '_> {
 }
 
 impl<'a, 'm> Safetensors<'a, 'm> {
-    /// Validates `bytes`, the whole file; the tensors' places are kept in `entries`, which needs
-    /// room for one each.
+    /// Validates `bytes`, the whole file; the tensors' extents are kept in `entries`, which needs
+    /// one for each tensor.
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// As the [`Decoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode, entries: &'m mut [Entry]) -> Result<Self> {
         let mut decoder = Decoder::new(mode, entries);
         run(&mut decoder, bytes)?;
         Ok(Self::decoded(bytes, decoder))
     }
 
-    /// The file that `decoder` has read to its end.
+    /// The file that `decoder` has read to the end.
     pub(crate) fn decoded(bytes: &'a [u8], decoder: Decoder<'m>) -> Self {
         let data = decoder.data_offset();
         let entries = decoder.into_entries();
@@ -50,13 +50,13 @@ impl<'a, 'm> Safetensors<'a, 'm> {
         Self { bytes, data, entries }
     }
 
-    /// How many tensors there are.
+    /// The number of tensors.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no tensors.
+    /// Returns true if there are no tensors.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -86,7 +86,7 @@ impl<'a, 'm> Safetensors<'a, 'm> {
         self.tensor_by_hash(name_hash([name, ""])).filter(|tensor| is(tensor.header().name, name))
     }
 
-    /// The tensor whose name is `key` and `suffix` together, spelled without escapes.
+    /// The tensor whose name is the concatenation of `key` and `suffix`, spelled without escapes.
     pub(crate) fn tensor_of(&self, key: &str, suffix: &str) -> Option<TensorView<'a>> {
         let found = self.tensor_by_hash(name_hash([key, suffix]))?;
         (found.header().name.strip_prefix(key) == Some(suffix)).then_some(found)
@@ -95,7 +95,7 @@ impl<'a, 'm> Safetensors<'a, 'm> {
     fn tensor_by_hash(&self, hash: u64) -> Option<TensorView<'a>> {
         let found = self.entries.partition_point(|entry| entry.name < hash);
         let entry = self.entries.get(found).filter(|entry| entry.name == hash)?;
-        // The name's quote stands before it.
+        // The name is preceded by its quote.
         let key = u64::from(entry.at).checked_sub(1)?;
         let header =
             self.bytes.get(usize::try_from(key).ok()?..usize::try_from(self.data).ok()?)?;
@@ -113,7 +113,7 @@ impl<'a, 'm> Safetensors<'a, 'm> {
     }
 }
 
-/// Runs a decoder over a whole file in memory, passing over the data that nobody has to see.
+/// Runs a decoder over a whole file in memory, skipping skippable data.
 pub(crate) fn run(decoder: &mut impl Decode, bytes: &[u8]) -> Result<()> {
     loop {
         decoder

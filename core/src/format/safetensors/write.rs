@@ -1,5 +1,5 @@
-//! Writing, in one pass and without memory: the header is known from a [`Plan`], the data is passed
-//! on as it comes.
+//! Writes files in one pass and without allocating: a [`Plan`] determines the header, and the data
+//! is passed through.
 
 use core::cmp::Ordering;
 
@@ -11,24 +11,25 @@ use crate::sink::Sink;
 use crate::tensor::identity::check_unique;
 use crate::tensor::{Dtype, Shape, TensorSpec};
 
-/// The order of tensors in files of the reference writer: by falling size of the elements, then by
-/// the name of the type in the reference's list, then by name.
+/// The order of tensors in files of the reference writer: by decreasing element size, then by the
+/// type's position in the reference's list, then by name.
 #[must_use]
 pub fn order(left: &TensorSpec<'_>, right: &TensorSpec<'_>) -> Ordering {
     rank(left.dtype).cmp(&rank(right.dtype)).then_with(|| left.name.cmp(right.name))
 }
 
-/// All that a file holds but the tensors' data.
+/// The contents of a file except for the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'a> {
     /// Up to 128 keys, unique in the file, and values.
     pub metadata: &'a [(&'a str, &'a str)],
-    /// The tensors in the order in which their data will come; [`order`] is that of the reference.
+    /// The tensors in the order in which their data will be written; [`order`] is that of the
+    /// reference.
     pub tensors: &'a [TensorSpec<'a>],
 }
 
 impl<'a> Plan<'a> {
-    /// A file of these tensors, without metadata.
+    /// A file with these tensors, without metadata.
     #[must_use]
     pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
         Self { metadata: &[], tensors }
@@ -36,7 +37,7 @@ impl<'a> Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The size that the file will have, in bytes.
+    /// The size of the file in bytes.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl Plan<'_> {
     }
 }
 
-/// Writes the header's members, one after the other.
+/// Writes the header's members in order.
 pub(crate) struct Header<'s, S> {
     sink: &'s mut S,
     comma: Comma,
@@ -106,7 +107,8 @@ impl<'s, S: Sink> Header<'s, S> {
         Ok(Self { sink, comma, begin: 0 })
     }
 
-    /// Describes the tensor whose name is `name`'s parts together, and whose data comes next.
+    /// Describes the tensor whose name is the concatenation of the parts of `name` and whose data
+    /// comes next.
     pub(crate) fn tensor(&mut self, name: [&str; 2], dtype: Dtype, shape: &Shape) -> Result<()> {
         let sink = &mut *self.sink;
         let bytes = shape.elements().and_then(|elements| dtype.data_bytes(elements));
@@ -135,7 +137,7 @@ impl<'s, S: Sink> Header<'s, S> {
     }
 }
 
-/// Writes the length of the header that `header` writes, the header, and its padding.
+/// Writes the length of the header, the header that `header` writes, and its padding.
 pub(crate) fn write_header<S: Sink>(sink: &mut S, header: &impl WriteHeader) -> Result<()> {
     let mut length = Length(0);
     header.write(&mut length)?;
@@ -151,7 +153,7 @@ pub(crate) fn write_header<S: Sink>(sink: &mut S, header: &impl WriteHeader) -> 
     Ok(())
 }
 
-/// Something that writes the same header each time it is asked.
+/// A header that can be written repeatedly.
 pub(crate) trait WriteHeader {
     fn write(&self, sink: &mut impl Sink) -> Result<()>;
 }
@@ -166,7 +168,7 @@ fn invalid() -> Error {
     Error::without_offset(ErrorKind::InvalidArgument)
 }
 
-/// Counts what would be written.
+/// Counts the bytes that would be written.
 pub(crate) struct Length(pub(crate) u64);
 
 impl Sink for Length {
@@ -176,7 +178,7 @@ impl Sink for Length {
     }
 }
 
-/// Writes a comma before all but the first.
+/// Writes a comma before every member except the first.
 struct Comma(bool);
 
 impl Comma {
@@ -185,7 +187,7 @@ impl Comma {
     }
 }
 
-/// A JSON string of two parts, with the escapes that JSON insists on.
+/// A JSON string made of two parts, with the escapes that JSON requires.
 fn string(sink: &mut impl Sink, parts: [&str; 2]) -> Result<()> {
     sink.write(b"\"")?;
     parts.into_iter().try_for_each(|part| escaped(sink, part))?;
@@ -227,12 +229,12 @@ fn number(sink: &mut impl Sink, value: u64) -> Result<()> {
     sink.write(digits.get(digits.len() - count..).unwrap_or(&[]))
 }
 
-/// Writes one file: [`new`](Self::new) writes the header, [`data`](Self::data) the tensors, one
-/// after the other.
+/// Writes one file: [`new`](Self::new) writes the header, [`data`](Self::data) the tensors in
+/// order.
 #[derive(Debug)]
 pub struct Writer<S> {
     sink: S,
-    /// Bytes of data that are still to come.
+    /// Bytes of data still to come.
     missing: u64,
 }
 
@@ -242,7 +244,7 @@ impl<S: Sink> Writer<S> {
     /// # Errors
     ///
     /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
-    /// same name; what the sink returns.
+    /// same name; any error from the sink.
     pub fn new(plan: &Plan<'_>, mut sink: S) -> Result<Self> {
         let (_, data) = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name).chain([METADATA]))?;
@@ -255,14 +257,13 @@ impl<S: Sink> Writer<S> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if there is more data than the plan has; what the sink
-    /// returns.
+    /// [`ErrorKind::InvalidArgument`] if there is more data than planned; any error from the sink.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         self.missing = self.missing.checked_sub(bytes.len() as u64).ok_or(invalid())?;
         self.sink.write(bytes)
     }
 
-    /// Gives the sink back.
+    /// Returns the sink.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The blob of one layer of 0.x: what stands in it, item by item.
+//! The blob of one layer of 0.x, item by item.
 
 use super::MAX_MINOR;
 use super::codes::{FP8_CODE, LayerFormat, ggml_dtype, tensor_dtype};
@@ -7,12 +7,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, Value, Version};
 use crate::tensor::{Dtype, F8Q8_BLOCK_BYTES, F8Q8_BLOCK_ELEMENTS, MAX_DIMS, Shape, TensorHeader};
 
-/// An item of a blob, behind version, type and bias flag.
+/// An item of a blob, after version, type and bias flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// A tensor with its own header.
     Tensor(&'static str),
-    /// The header of ggml blocks, which has the bias flag in it.
+    /// The header of ggml blocks, which contains the bias flag.
     Ggml,
     /// The header of F8Q8 blocks.
     F8q8,
@@ -21,7 +21,7 @@ pub(super) enum Part {
     U8(&'static str),
     U32(&'static str),
     F32(&'static str),
-    /// The number of the type that FP8 weights have.
+    /// The code of an FP8 weight's type.
     Fp8Dtype,
     /// A tensor, if the layer has a bias.
     Bias,
@@ -68,7 +68,7 @@ fn parts(format: LayerFormat) -> &'static [Part] {
     }
 }
 
-/// What a step through a blob found.
+/// The result of a step through a blob.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
     NeedMore {
@@ -97,8 +97,7 @@ pub(super) enum Found {
     End,
 }
 
-/// Steps through the blob that ends at the absolute offset `end`. Data is passed over by whoever
-/// steps.
+/// Steps through the blob that ends at the absolute offset `end`. The caller skips data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blob {
     mode: Mode,
@@ -123,7 +122,7 @@ impl Blob {
         self.begun.map(|begun| begun.format)
     }
 
-    /// What the next step will find; `None` before the first and behind the last.
+    /// The item of the next step; `None` before the first and after the last.
     pub(super) fn next_part(&self) -> Option<Part> {
         self.begun.and_then(|begun| begun.rest.first().copied())
     }
@@ -132,7 +131,7 @@ impl Blob {
         self.begun.map(|begun| begun.version)
     }
 
-    /// The next item; `input` lies at the absolute `offset`.
+    /// The next item; `input` is at the absolute `offset`.
     pub(super) fn next(&mut self, input: &[u8], offset: u64) -> Result<Found> {
         let Some(begun) = self.begun else { return self.begin(input, offset) };
         let Some((part, rest)) = begun.rest.split_first() else { return self.end(offset) };
@@ -269,7 +268,7 @@ fn flag(mode: Mode) -> impl Fn(&[u8]) -> Parse<'_, bool> {
     }
 }
 
-/// Version, type, and whether there is a bias, where the flag stands here.
+/// Version, type, and the bias flag, if it is at this position.
 type Prefix = (Version, LayerFormat, bool);
 
 fn prefix(mode: Mode) -> impl Fn(&[u8]) -> Parse<'_, Prefix> {
@@ -314,7 +313,7 @@ fn shape(input: &[u8]) -> Parse<'_, Shape> {
     }
 }
 
-/// The size in bytes that whole rows of `dtype` take; rows of blocks must be whole blocks.
+/// The size of rows of `dtype` in bytes; rows must consist of whole blocks.
 fn data_bytes(dtype: Dtype, shape: &Shape) -> core::result::Result<u64, ErrorKind> {
     let row = shape.dims().last().copied().unwrap_or(1);
     if !row.is_multiple_of(dtype.block_elements() as u64) {
@@ -324,7 +323,7 @@ fn data_bytes(dtype: Dtype, shape: &Shape) -> core::result::Result<u64, ErrorKin
     bytes.ok_or(ErrorKind::SizeOverflow)
 }
 
-/// Refuses a declared size at `at` that the shape does not ask for.
+/// Rejects a declared size at `at` that does not match the shape.
 fn sized<'a>(
     rest: &'a [u8],
     at: &'a [u8],

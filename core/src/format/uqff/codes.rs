@@ -1,9 +1,9 @@
-//! The numbers of layer types and data types.
+//! The codes of layer types and data types.
 
 use crate::error::ErrorKind;
 use crate::tensor::Dtype;
 
-/// How a layer is quantised; the numbers are the format's.
+/// The quantisation of a layer; the discriminants are the format's codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -14,13 +14,13 @@ pub enum LayerFormat {
     Unquantized = 1,
     /// Half-quadratic.
     Hqq = 2,
-    /// 8-bit floats under one scale.
+    /// 8-bit floats with one scale.
     Fp8 = 3,
     /// Affine, in groups.
     Afq = 4,
-    /// Bytes under 8-bit float scales.
+    /// Bytes with 8-bit float scales.
     F8q8 = 5,
-    /// 4-bit floats under powers of two.
+    /// 4-bit floats with power-of-two scales.
     Mxfp4 = 6,
 }
 
@@ -28,13 +28,13 @@ impl LayerFormat {
     const ALL: [Self; 7] =
         [Self::Gguf, Self::Unquantized, Self::Hqq, Self::Fp8, Self::Afq, Self::F8q8, Self::Mxfp4];
 
-    /// The format of this number.
+    /// The format with this code.
     #[must_use]
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }
 
-    /// The number of this format.
+    /// The code of this format.
     #[must_use]
     pub const fn code(self) -> u8 {
         self as u8
@@ -55,7 +55,8 @@ impl LayerFormat {
     }
 }
 
-/// True for ggml's numbers of the types that mistral.rs has in UQFF: those up to Q8_K, and BF16.
+/// True for ggml's numbers of the types that mistral.rs supports in UQFF: those up to Q8_K, and
+/// BF16.
 const fn is_known(number: u32) -> bool {
     matches!(number, 0..=15 | 30)
 }
@@ -88,10 +89,10 @@ const TENSOR: [Dtype; 10] = [
     Dtype::F8E4M3,
 ];
 
-/// The number of FP8 in a layer's own `dtype` field.
+/// The code of FP8 in a layer's own `dtype` field.
 pub(super) const FP8_CODE: u32 = 9;
 
-/// The type of a blob's tensor; numbers 10 to 13 are known but never stored.
+/// The type of a blob's tensor; codes 10 to 13 are known but never stored.
 pub(super) fn tensor_dtype(code: u32) -> Result<Dtype, ErrorKind> {
     let index = usize::try_from(code).unwrap_or(usize::MAX);
     match TENSOR.get(index) {
@@ -101,7 +102,7 @@ pub(super) fn tensor_dtype(code: u32) -> Result<Dtype, ErrorKind> {
     }
 }
 
-/// The number of a type in a blob.
+/// The code of a type in a blob.
 pub(super) fn tensor_code(dtype: Dtype) -> Option<u32> {
     TENSOR.iter().position(|known| *known == dtype).and_then(|code| u32::try_from(code).ok())
 }

@@ -1,5 +1,5 @@
-//! The sans-I/O decoder of both generations: a safetensors decoder, and a look at what it passes
-//! on.
+//! The sans-I/O decoder of both generations: a safetensors decoder that also interprets the data it
+//! passes on.
 
 use super::MAX_MINOR;
 use super::blob::{Blob, Found};
@@ -11,7 +11,7 @@ use crate::format::safetensors;
 use crate::tensor::{Dtype, Shape, TensorHeader};
 use crate::text::json::has_escapes;
 
-/// Which of the two layouts a file has.
+/// The layout of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Generation {
@@ -21,11 +21,11 @@ pub enum Generation {
     Tensors,
 }
 
-/// What a tensor of 1.x is for; kept as the tag of its entry.
+/// The role of a tensor of 1.x; kept as the tag of its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Bulk,
-    /// A small part of a layer that says how to read it.
+    /// A small part of a layer that describes how to read it.
     Parameter,
     Format,
     Dtype,
@@ -45,7 +45,7 @@ impl Role {
         Self::Patch,
     ];
 
-    fn of(tensor: &TensorHeader<'_>) -> core::result::Result<Self, ErrorKind> {
+    fn from_tensor(tensor: &TensorHeader<'_>) -> core::result::Result<Self, ErrorKind> {
         const PARAMETERS: [&str; 11] = [
             ".shape",
             ".bits",
@@ -83,31 +83,31 @@ impl Role {
         self as u32
     }
 
-    fn of_tag(tag: u32) -> Self {
+    fn from_tag(tag: u32) -> Self {
         let index = usize::try_from(tag).unwrap_or(0);
         Self::ALL.get(index).copied().unwrap_or(Self::Bulk)
     }
 }
 
-/// Decodes UQFF files of either generation, with room for one [`Entry`](safetensors::Entry) a
+/// Decodes UQFF files of either generation, with memory for one [`Entry`](safetensors::Entry) per
 /// tensor.
 ///
 /// [`Event::Header`] comes before the version is known; [`generation`](Self::generation) and
-/// [`version`](Self::version) tell it afterwards. [`Event::Tensor`] comes for each tensor of the
-/// container. Of a blob come, besides, [`Event::Value`]s `layer` (its index) and `format`,
-/// [`Event::Tensor`]s `weight`, `scales`, `zeros`, `biases` and `bias` that lie inside the blob,
-/// and a value for each parameter. In 1.x the small tensors that say how to read a layer always
-/// come as [`Event::Data`]; only bulk data is skippable.
+/// [`version`](Self::version) return it afterwards. [`Event::Tensor`] comes for each tensor of the
+/// container. A blob also yields [`Event::Value`]s `layer` (its index) and `format`,
+/// [`Event::Tensor`]s `weight`, `scales`, `zeros`, `biases` and `bias` inside the blob, and a value
+/// for each parameter. In 1.x the small tensors that describe how to read a layer always come as
+/// [`Event::Data`]; only bulk data is skippable.
 #[derive(Debug)]
 pub struct Decoder<'m> {
     container: safetensors::Decoder<'m>,
     mode: Mode,
     failed: Option<Error>,
-    /// Whether the version must be in this file, as in the first of several shards.
+    /// True if the version must be in this file, as in the first of several shards.
     is_first: bool,
     generation: Option<Generation>,
     version: [Option<u16>; 2],
-    /// Index of the entry whose data comes next, in the order of places.
+    /// Index of the entry whose data comes next, in the order of offsets.
     next: usize,
     state: State,
 }
@@ -131,11 +131,11 @@ enum State {
     End,
 }
 
-/// What of a blob comes next.
+/// The next part of a blob.
 #[derive(Clone, Copy, Debug)]
 enum At {
     Item,
-    /// The events that tell of the layer.
+    /// The events that describe the layer.
     Index {
         index: u32,
     },
@@ -165,7 +165,7 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    /// A decoder at the start of a shard that is not the first: of 1.x, it need not have a version.
+    /// A decoder at the start of a shard that is not the first; in 1.x it need not have a version.
     #[must_use]
     pub const fn later_shard(mode: Mode, entries: &'m mut [safetensors::Entry]) -> Self {
         let mut decoder = Self::new(mode, entries);
@@ -173,7 +173,7 @@ impl<'m> Decoder<'m> {
         decoder
     }
 
-    /// Which layout the file has; known after its first tensor.
+    /// The layout of the file; known after its first tensor.
     #[must_use]
     pub const fn generation(&self) -> Option<Generation> {
         self.generation
@@ -219,7 +219,7 @@ impl<'m> Decoder<'m> {
         Ok(step)
     }
 
-    /// Looks at a tensor of the container, whose entry is the last one.
+    /// Examines a tensor of the container, whose entry is the last one.
     fn tensor(&mut self, tensor: &TensorHeader<'_>) -> Result<()> {
         let Some(entry) = self.container.entries_mut().all_mut().last_mut() else { return Ok(()) };
         let fail = |kind| Error::new(entry.at.into(), kind);
@@ -232,10 +232,10 @@ impl<'m> Decoder<'m> {
             return Err(fail(ErrorKind::BadVersion));
         }
         if !numeric {
-            entry.tag = Role::of(tensor).map_err(fail)?.tag();
+            entry.tag = Role::from_tensor(tensor).map_err(fail)?.tag();
             return Ok(());
         }
-        // One spelling for each index.
+        // Each index has a single spelling.
         let canonical = tensor.name == "0" || !tensor.name.starts_with('0');
         let index = tensor.name.parse().ok().filter(|_| canonical);
         entry.tag = index.ok_or(fail(ErrorKind::BadField))?;
@@ -262,7 +262,7 @@ impl<'m> Decoder<'m> {
     }
 
     fn between<'a>(&mut self) -> Result<Step<'a>> {
-        // Tensors of 1.x without data say nothing; a blob without bytes is an error.
+        // Tensors of 1.x without data are ignored; an empty blob is an error.
         let says = |entry: &safetensors::Entry| {
             entry.begin < entry.end || self.generation == Some(Generation::Blobs)
         };
@@ -278,7 +278,7 @@ impl<'m> Decoder<'m> {
             Some(Generation::Blobs) => {
                 State::Blob { blob: Blob::new(self.mode, until), at: At::Item }
             }
-            _ => match Role::of_tag(entry.tag) {
+            _ => match Role::from_tag(entry.tag) {
                 Role::Bulk => State::Bulk { until },
                 _ => State::Parameter { until },
             },
@@ -286,7 +286,7 @@ impl<'m> Decoder<'m> {
         Ok(Step::silent(0))
     }
 
-    /// The entry whose data is being read.
+    /// The entry of the current data.
     fn current(&self) -> Option<safetensors::Entry> {
         self.container.entries().all().get(self.next.checked_sub(1)?).copied()
     }
@@ -301,10 +301,10 @@ impl<'m> Decoder<'m> {
         step
     }
 
-    /// A tensor that says how to read a layer, or which version this is.
+    /// A tensor that describes how to read a layer, or the version.
     fn parameter<'a>(&mut self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
         let offset = self.container.offset();
-        let role = self.current().map_or(Role::Bulk, |entry| Role::of_tag(entry.tag));
+        let role = self.current().map_or(Role::Bulk, |entry| Role::from_tag(entry.tag));
         let number = match role {
             Role::Bulk | Role::Parameter => return Ok(self.data(input, until)),
             Role::Format => parse(le_u8, input, offset).map(|item| match item {
@@ -392,7 +392,7 @@ impl<'m> Decoder<'m> {
                 (Step::new(used, Event::Value { key, value }), At::Item)
             }
             Found::End => {
-                // Lenient: what follows in the blob is passed over as data.
+                // Lenient: the rest of the blob is skipped as data.
                 let end = self.current().map_or(0, |entry| entry.end);
                 let until = self.container.data_offset().saturating_add(end);
                 self.state = State::Bulk { until };

@@ -1,12 +1,12 @@
-//! Telling UQFF files from other safetensors files.
+//! Distinguishes UQFF files from other safetensors files.
 
 use super::view::FORMAT_SUFFIX;
 use crate::format::safetensors::{LENGTH_BYTES, MAX_HEADER_BYTES};
 use crate::text::json::{Kind, Tokens};
 
-/// Whether a safetensors file is a UQFF file or a shard of one: all its tensors have decimal names,
-/// or it says a UQFF version or the format of a layer. `start` is the file, or its beginning as far
-/// as the header goes.
+/// Returns true if a safetensors file is a UQFF file or a shard of one: all its tensors have
+/// decimal names, or it contains a UQFF version or the format of a layer. `start` is the file, or
+/// at least its header.
 #[must_use]
 pub fn is_uqff(start: &[u8]) -> bool {
     let Some((length, rest)) = start.split_first_chunk() else { return false };
@@ -41,7 +41,7 @@ pub fn is_uqff(start: &[u8]) -> bool {
     blobs > 0
 }
 
-/// Whether a tensor may be part of a layer of 1.x.
+/// Returns true if a tensor may be part of a layer of 1.x.
 fn is_part(name: &str) -> bool {
     name.contains(".weight") || name.ends_with(".bias")
 }

@@ -1,4 +1,4 @@
-//! A layer put together from its parts, the same for both generations.
+//! A layer assembled from its parts, the same for both generations.
 
 use super::blob::{Blob, Found};
 use super::codes::{FP8_CODE, LayerFormat, ggml_dtype};
@@ -6,12 +6,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, Value, Version};
 use crate::tensor::{Afq, Dtype, Encoding, Floats, Hqq, Shape, TensorHeader, TensorView, Weight};
 
-/// What a layer says besides, which does not change its values.
+/// Further fields of a layer, which do not affect its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Extra {
-    /// HQQ: how many steps the quantiser took; 0 if it did not say.
+    /// HQQ: the number of the quantiser's optimisation steps; 0 if not stated.
     pub optimization_steps: u32,
-    /// HQQ: whether the quantiser rounded zeros.
+    /// HQQ: true if the quantiser rounded zeros.
     pub round_zeros: bool,
     /// FP8: the scale of activations.
     pub dequant_x_scale: f32,
@@ -24,17 +24,17 @@ pub struct Extra {
 pub struct Layer<'a> {
     /// The name in 1.x, the decimal index in 0.x.
     pub name: &'a str,
-    /// How it is quantised.
+    /// Its quantisation.
     pub format: LayerFormat,
-    /// The weight, `[out, in]` as a rule.
+    /// The weight, usually `[out, in]`.
     pub weight: Weight<'a>,
     /// The bias, of any float type.
     pub bias: Option<TensorView<'a>>,
-    /// What else the file says.
+    /// Further fields.
     pub extra: Extra,
 }
 
-/// The parts of a layer as they are found.
+/// The parts of a layer found so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Parts<'a> {
     pub(super) weight: Option<TensorView<'a>>,
@@ -42,7 +42,7 @@ pub(super) struct Parts<'a> {
     /// HQQ's zeros or AFQ's biases.
     pub(super) zeros: Option<TensorView<'a>>,
     pub(super) bias: Option<TensorView<'a>>,
-    /// Where the weight's own shape is not that of its tensor.
+    /// The weight's own shape, if it differs from that of its tensor.
     pub(super) shape: Option<Shape>,
     /// The ggml type of blocks, or the type of FP8.
     pub(super) dtype: Option<Dtype>,
@@ -55,7 +55,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// The layer that the parts make; `at` is the offset for errors about the layer as a whole.
+    /// Assembles the layer; `at` is the offset for errors about the layer as a whole.
     pub(super) fn layer(&self, name: &'a str, format: LayerFormat, at: u64) -> Result<Layer<'a>> {
         let missing = Error::new(at, ErrorKind::MissingTensor);
         let weight = self.weight.ok_or(missing)?;
@@ -140,8 +140,7 @@ const fn floats<'a>(tensor: TensorView<'a>) -> Floats<'a> {
     Floats { dtype: tensor.header().dtype, data: tensor.data() }
 }
 
-/// The layer in the blob `bytes`, which lies at the absolute `offset`, and the version that it
-/// gives.
+/// The layer in the blob `bytes`, which is at the absolute `offset`, and its version.
 pub(super) fn from_blob<'a>(
     name: &'a str,
     bytes: &'a [u8],
@@ -194,7 +193,7 @@ fn take_tensor<'a>(
     match tensor.name {
         "weight" => {
             parts.weight = Some(view);
-            // Blocks carry their logical shape and type; of other weights both are told by
+            // Blocks have their logical shape and type; those of other weights are stored as
             // parameters.
             if parts.shape.is_none() {
                 parts.shape = Some(tensor.shape);
@@ -226,7 +225,7 @@ fn take_value(parts: &mut Parts<'_>, key: &str, value: Value<'_>) {
     }
 }
 
-/// The type that a `K.weight.dtype` gives: ggml's, or FP8.
+/// The type of a `K.weight.dtype` tensor: ggml's, or FP8.
 pub(super) fn stored_dtype(format: LayerFormat, code: u32) -> Option<Dtype> {
     match format {
         LayerFormat::Fp8 => (code == FP8_CODE).then_some(Dtype::F8E4M3),

@@ -1,10 +1,10 @@
-//! UQFF, the quantised weights of mistral.rs, in both generations. Both lie in
+//! UQFF, the quantised weights of mistral.rs, in both generations. Both use
 //! [safetensors](super::safetensors) files.
 //!
 //! * **0.x, [`Generation::Blobs`]**: each layer is a `U8` tensor whose name is a decimal index and
 //!   whose bytes are a blob with its own header:
 //!
-//!   | type | behind `u32 version`, `u8 type` (`T` = `u32 bytes, u32 dtype, u32 ndim, u32 dims[], data`; `B` = `T` if has_bias) |
+//!   | type | after `u32 version`, `u8 type` (`T` = `u32 bytes, u32 dtype, u32 ndim, u32 dims[], data`; `B` = `T` if has_bias) |
 //!   |---|---|
 //!   | 0 GGUF | `u32 bytes, u8 has_bias, u32 ggml_dtype, u32 ndim, u32 dims[], data`, B |
 //!   | 1 unquantised | `u8 has_bias`, T, B |
@@ -15,12 +15,12 @@
 //!   | 6 MXFP4 | `u8 has_bias`, T codes, T scales, B |
 //!
 //! * **1.x, [`Generation::Tensors`]**: each layer `K` is several tensors, `K.weight`,
-//!   `K.weight.format` (the type above), `K.weight.…` for what else the type needs, and `K.bias`;
-//!   the version is in `uqff.version.major`, `.minor`, `.patch`. A file may be the first of several
-//!   shards; a layer may lie in more than one.
+//!   `K.weight.format` (the type above), `K.weight.…` for further parameters of the type, and
+//!   `K.bias`; the version is in `uqff.version.major`, `.minor`, `.patch`. A file may be the first
+//!   of several shards; a layer may be split over several.
 //!
-//! The [`Decoder`] checks the container, versions, and all that a blob or a number says by itself;
-//! that the parts of a layer fit together is checked when [`Uqff`] puts them together.
+//! The [`Decoder`] checks the container, versions, and each blob or number by itself; the
+//! consistency of a layer's parts is checked when [`Uqff`] assembles them.
 //!
 //! Reference: mistral.rs, `mistralrs-quant/src` at `e1dd7c8f` (0.x) and `9e922623` (1.x).
 

@@ -1,4 +1,4 @@
-//! Which field of a blob lies at an offset, for messages about it.
+//! Finds the field of a blob at an offset, for messages about it.
 
 use super::blob::{Blob, Found, Part};
 use crate::event::Mode;
@@ -13,8 +13,8 @@ pub struct Place {
     pub field: &'static str,
 }
 
-/// The field of the 0.x blob `blob` that the byte at `offset` (counted from the blob's start)
-/// belongs to, as far as the blob can be read; `None` behind its last item.
+/// The field of the 0.x blob `blob` that contains the byte at `offset` (counted from the blob's
+/// start), as far as the blob can be read; `None` after its last item.
 #[must_use]
 pub fn place_in_blob(blob: &[u8], offset: u64) -> Option<Place> {
     let mut steps = Blob::new(Mode::Lenient, blob.len() as u64);
@@ -30,7 +30,7 @@ pub fn place_in_blob(blob: &[u8], offset: u64) -> Option<Place> {
             Ok(Found::Tensor { used, tensor }) => {
                 (used as u64, tensor.offset.saturating_add(tensor.bytes))
             }
-            // Whatever is wrong or missing is in this part.
+            // Any fault is in this part.
             Ok(Found::NeedMore { .. }) | Err(_) => (u64::MAX, u64::MAX),
             Ok(Found::End) => return None,
         };
@@ -46,7 +46,7 @@ pub fn place_in_blob(blob: &[u8], offset: u64) -> Option<Place> {
     }
 }
 
-/// Fields by where they end.
+/// Fields by their ends.
 type Fields = &'static [(u64, &'static str)];
 
 const PREFIX: Fields = &[(4, "version"), (5, "type"), (6, "has_bias")];
@@ -60,7 +60,7 @@ fn field(fields: Fields, inside: u64) -> &'static str {
     fields.iter().find(|(end, _)| inside < *end).map_or("dimensions", |(_, name)| name)
 }
 
-/// The field of a part, whose header has so many bytes.
+/// The field of a part with a header of `header` bytes.
 fn named(part: Part, inside: u64, header: u64) -> Place {
     let (part, fields) = match part {
         Part::Tensor(name) => (name, TENSOR),

@@ -11,7 +11,7 @@ use crate::tensor::{Dtype, MAX_DIMS, Shape, TensorView};
 
 pub(super) const FORMAT_SUFFIX: &str = ".weight.format";
 
-/// A validated UQFF file; everything it gives borrows from the file's bytes.
+/// A validated UQFF file; all views borrow from the file's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Uqff<'a, 'm> {
     first: Safetensors<'a, 'm>,
@@ -22,13 +22,12 @@ pub struct Uqff<'a, 'm> {
 }
 
 impl<'a, 'm> Uqff<'a, 'm> {
-    /// Validates `bytes`, a whole file with all its layers; `entries` needs room for each tensor of
+    /// Validates `bytes`, a whole file with all its layers; `entries` needs one for each tensor of
     /// the container.
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong; what keeps a layer from being put together, as
-    /// [`Layers`].
+    /// As the [`Decoder`]; errors of assembling a layer, as in [`Layers`].
     pub fn parse(bytes: &'a [u8], mode: Mode, entries: &'m mut [Entry]) -> Result<Self> {
         Self::parse_shards(bytes, &[], mode, entries)
     }
@@ -63,7 +62,7 @@ impl<'a, 'm> Uqff<'a, 'm> {
     ///
     /// # Errors
     ///
-    /// Whatever the [`Decoder`] finds wrong.
+    /// As the [`Decoder`].
     pub fn parse_later_shard(
         bytes: &'a [u8],
         mode: Mode,
@@ -74,7 +73,7 @@ impl<'a, 'm> Uqff<'a, 'm> {
         Ok(Safetensors::decoded(bytes, decoder.into_container()))
     }
 
-    /// Which layout the file has.
+    /// The layout of the file.
     #[must_use]
     pub const fn generation(&self) -> Generation {
         self.generation
@@ -99,7 +98,7 @@ impl<'a, 'm> Uqff<'a, 'm> {
         Layers { file: *self, tensors: self.first.tensors(), later: self.later }
     }
 
-    /// The layer of this name, or of this decimal index.
+    /// The layer with this name or decimal index.
     ///
     /// # Errors
     ///
@@ -140,7 +139,7 @@ impl<'a, 'm> Uqff<'a, 'm> {
         from_blob(header.name, blob.data(), header.offset, self.mode).map(|(layer, _)| layer)
     }
 
-    /// The layer whose `K.weight.format` this is.
+    /// The layer with this `K.weight.format`.
     fn tensors_layer(&self, format: TensorView<'a>) -> Result<Layer<'a>> {
         let at = format.header().offset;
         let name = format.header().name.strip_suffix(FORMAT_SUFFIX).unwrap_or("");
@@ -235,7 +234,7 @@ impl Small {
     }
 }
 
-/// The shape that a `K.weight.shape` gives.
+/// The shape in a `K.weight.shape` tensor.
 fn shape(tensor: TensorView<'_>) -> Result<Shape> {
     let header = tensor.header();
     if header.dtype != Dtype::U32 {
@@ -251,10 +250,9 @@ fn shape(tensor: TensorView<'_>) -> Result<Shape> {
     Shape::new(dims).ok_or(bad)
 }
 
-/// Iterates over the layers of a [`Uqff`], each once. An error says what keeps a layer from being
-/// put together: [`ErrorKind::MissingTensor`] for parts that are not there,
-/// [`ErrorKind::SizeMismatch`] and others of [`Weight::new`](crate::tensor::Weight::new) for parts
-/// that do not fit together.
+/// Iterates over the layers of a [`Uqff`], each once. Fails if a layer cannot be assembled:
+/// [`ErrorKind::MissingTensor`] for missing parts, [`ErrorKind::SizeMismatch`] and other errors of
+/// [`Weight::new`](crate::tensor::Weight::new) for inconsistent parts.
 #[derive(Clone, Debug)]
 pub struct Layers<'a, 'm> {
     file: Uqff<'a, 'm>,
@@ -274,7 +272,7 @@ impl<'a> Iterator for Layers<'a, '_> {
                     Generation::Blobs => true,
                     Generation::Tensors => name.ends_with(FORMAT_SUFFIX),
                 };
-                // What an earlier shard holds as well was given then.
+                // A layer that an earlier shard also contains was returned there.
                 let mut earlier = self.file.shards().take(earlier);
                 if is_layer && earlier.all(|shard| shard.tensor_of(name, "").is_none()) {
                     return Some(match self.file.generation {

@@ -1,5 +1,5 @@
-//! Writing both generations, without memory: everything is known from the layers, which borrow
-//! their data.
+//! Writes both generations without allocating: the layers, which borrow their data, determine
+//! everything.
 
 use super::codes::{FP8_CODE, LayerFormat, ggml_number, tensor_code};
 use super::layer::Layer;
@@ -10,7 +10,7 @@ use crate::sink::Sink;
 use crate::tensor::identity::{check_distinct, check_unique};
 use crate::tensor::{Dtype, Encoding, Shape, Weight};
 
-/// The versions that are written: bytes of the word of 0.x, and major, minor, patch of 1.x.
+/// The versions written: the bytes of the 0.x word, and major, minor, patch of 1.x.
 const BLOB_VERSION: [u8; 4] = [0, 2, 0, 0];
 const TENSOR_VERSION: [(&str, u32); 3] =
     [("uqff.version.major", 1), ("uqff.version.minor", 2), ("uqff.version.patch", 0)];
@@ -23,7 +23,7 @@ fn word(value: u64) -> Result<[u8; 4]> {
     u32::try_from(value).map(u32::to_le_bytes).map_err(|_| invalid())
 }
 
-/// The size in bytes of the 0.2.0 blob that holds `layer`.
+/// The size in bytes of the 0.2.0 blob of `layer`.
 ///
 /// # Errors
 ///
@@ -39,7 +39,7 @@ pub fn blob_bytes(layer: &Layer<'_>) -> Result<u64> {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] for arrays beyond 4 GiB, which 0.x cannot hold, or a weight that
-/// does not suit the layer's format; [`ErrorKind::UnsupportedDtype`]; what the sink returns.
+/// does not suit the layer's format; [`ErrorKind::UnsupportedDtype`]; any error from the sink.
 pub fn write_blob(layer: &Layer<'_>, sink: &mut impl Sink) -> Result<()> {
     let has_bias = u8::from(layer.bias.is_some());
     sink.write(&BLOB_VERSION)?;
@@ -79,7 +79,7 @@ pub fn write_blob(layer: &Layer<'_>, sink: &mut impl Sink) -> Result<()> {
     }
 }
 
-/// What stands in a blob between the weight's arrays and the bias.
+/// The fields of a blob between the weight's arrays and the bias.
 fn parameters(layer: &Layer<'_>, sink: &mut impl Sink) -> Result<()> {
     let extra = &layer.extra;
     match *layer.weight.encoding() {
@@ -115,7 +115,7 @@ fn tensor(dtype: Dtype, shape: &Shape, data: &[u8], sink: &mut impl Sink) -> Res
     sink.write(data)
 }
 
-/// An array of a weight, as a tensor of its own.
+/// An array of a weight, stored as a separate tensor.
 #[derive(Clone, Copy)]
 struct Part<'a> {
     suffix: &'static str,
@@ -197,14 +197,13 @@ fn with_row(shape: &Shape, row: impl Fn(u64) -> u64) -> Option<Shape> {
     Shape::new(dims)
 }
 
-/// Writes a UQFF 0.2.0 file: `layers` with the indices that are given beside them, in the order in
-/// which they are given, and `metadata`, of which the reference writes none. The reference writes
-/// them in the order of their indices' decimal names.
+/// Writes a UQFF 0.2.0 file: `layers` with their indices, in the given order, and `metadata`, which
+/// the reference leaves empty. The reference orders layers by the decimal names of their indices.
 ///
 /// # Errors
 ///
-/// As [`write_blob`]; [`ErrorKind::DuplicateName`] for two layers of one index; what the sink
-/// returns.
+/// As [`write_blob`]; [`ErrorKind::DuplicateName`] for two layers with one index; any error from
+/// the sink.
 pub fn write_blobs(
     layers: &[(u32, Layer<'_>)],
     metadata: &[(&str, &str)],
@@ -249,14 +248,14 @@ fn decimal(value: u32, digits: &mut [u8; 10]) -> &str {
 }
 
 /// Writes a UQFF 1.2.0 file, or one shard of several: `layers` under their names, and the version
-/// if the shard `is_first`. Tensors are ordered by type as the reference orders them, so that each
-/// is aligned to its elements, then by layer.
+/// if the shard `is_first`. Tensors are ordered by type as in the reference, so that each is
+/// aligned to its elements, then by layer.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::InvalidArgument`] for a weight that does not suit the layer's format;
-/// [`ErrorKind::UnsupportedDtype`]; [`ErrorKind::DuplicateName`] for two layers of one name; what
-/// the sink returns.
+/// [`ErrorKind::UnsupportedDtype`]; [`ErrorKind::DuplicateName`] for two layers with one name; any
+/// error from the sink.
 pub fn write_tensors(
     layers: &[Layer<'_>],
     metadata: &[(&str, &str)],
@@ -355,7 +354,7 @@ fn each_tensor(
     }
 }
 
-/// The scalars of a layer besides format, type and shape.
+/// The scalars of a layer except for format, type and shape.
 fn scalars(
     layer: &Layer<'_>,
     take: &mut impl FnMut(&'static str, Dtype, &Shape, &[u8]) -> Result<()>,

@@ -12,11 +12,11 @@ use crate::kernel::summary::RowSummary;
 const BYTES: usize = 16;
 /// 32-bit lanes of a vector.
 const LANES: usize = 4;
-/// Rows that are multiplied with all tokens before the next are touched.
+/// Rows that are multiplied with all tokens before the next block.
 const ROWS_BLOCK: usize = 32;
 
-/// How 16 signed bytes are multiplied and added up in fours, or in any way whose sum over lanes is
-/// the same.
+/// Multiplies 16 signed bytes and adds the products up in fours, or in any way with the same sum
+/// over all lanes.
 trait Dot {
     /// # Safety
     ///
@@ -43,7 +43,7 @@ impl Dot for Dotprod {
     #[inline(always)]
     unsafe fn dot(sum: int32x4_t, x: int8x16_t, w: int8x16_t) -> int32x4_t {
         let mut sum = sum;
-        // SAFETY: the caller's; the instruction touches registers alone. The intrinsic is not
+        // SAFETY: upheld by the caller; the instruction uses only registers. The intrinsic is not
         // stable yet.
         unsafe {
             core::arch::asm!(
@@ -67,7 +67,7 @@ pub(super) fn product_neon(product: ProductI8<'_>) {
 
 /// See [`ProductI8`].
 pub(super) fn product_dotprod(product: ProductI8<'_>) {
-    // SAFETY: the table is handed out only after the CPU was asked for dot products.
+    // SAFETY: the table is returned only after dot products were detected.
     unsafe { by_rows::<Dotprod>(product) }
 }
 
@@ -85,7 +85,7 @@ unsafe fn by_rows<D: Dot>(mut product: ProductI8<'_>) {
             let count = (product.tokens - token).min(4);
             while next < end {
                 let summaries = summaries.get(next - row..).unwrap_or_default();
-                // SAFETY: the caller's.
+                // SAFETY: upheld by the caller.
                 next += unsafe {
                     match (count, end - next) {
                         (4, 4..) => tile::<D, 4, 4>(&mut product, token, next, summaries),
@@ -105,10 +105,10 @@ unsafe fn by_rows<D: Dot>(mut product: ProductI8<'_>) {
     }
 }
 
-/// The sum of a row's codes; there are no small ones here.
+/// The sum of a row's codes; this table treats no rows as small.
 pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
     let (steps, rest) = codes.as_chunks::<BYTES>();
-    // SAFETY: every aarch64 CPU has NEON; the slices are as long as what is read.
+    // SAFETY: every aarch64 CPU has NEON; reads stay within the slices.
     let sum = unsafe {
         let last = part(rest.as_ptr().cast(), rest.len());
         let mut sum = vpaddlq_s16(vpaddlq_s8(last));
@@ -124,11 +124,11 @@ pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
 ///
 /// # Safety
 ///
-/// They can be read.
+/// `count` bytes must be readable at `place`.
 #[inline(always)]
 unsafe fn part(place: *const i8, count: usize) -> int8x16_t {
     let mut bytes = [0_i8; BYTES];
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         core::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), count.min(BYTES));
         vld1q_s8(bytes.as_ptr())
@@ -148,9 +148,9 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
     summaries: &[RowSummary],
 ) -> usize {
     let ProductI8 { x, w, cols, strides, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row ·
-    // stride on, that scales and zeros are as many as tokens and rows, and that the last element of
-    // the output lies inside it; the rest is the caller's.
+    // SAFETY: `ProductI8::new` checked that `cols` codes start at every token · stride and row ·
+    // stride, that scales and zeros match tokens and rows, and that the last element of the output
+    // is inside it; the rest is upheld by the caller.
     unsafe {
         let codes: *const i8 = x.codes.as_ptr().add(token * x.stride).cast();
         let weights: *const i8 = w.codes.as_ptr().add(row * w.stride).cast();
@@ -196,8 +196,8 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
     R
 }
 
-/// See [`MultiplyI16`]: tiles of 4 rows of A × 8 columns of B; columns that are left over of
-/// vectors one by one.
+/// See [`MultiplyI16`]: tiles of 4 rows of A × 8 columns of B; remaining columns one vector at a
+/// time.
 pub(super) fn multiply_i16(mut multiply: MultiplyI16<'_>) {
     let columns = multiply.columns.len();
     let whole = columns - columns % LANES;
@@ -241,17 +241,17 @@ fn rest(multiply: &mut MultiplyI16<'_>, whole: usize) {
     }
 }
 
-/// All rows of A against `V` vectors of columns from `column`; returns how many columns.
+/// All rows of A against `V` vectors of columns from `column`; returns the number of columns.
 ///
 /// # Safety
 ///
-/// There are so many columns.
+/// B must have those columns.
 #[inline(always)]
 unsafe fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize {
     let rows = multiply.rows.len();
     let mut row = 0;
     while row < rows {
-        // SAFETY: the caller's, and the rows are there.
+        // SAFETY: upheld by the caller, and the rows exist.
         row += unsafe {
             match rows - row {
                 1 => corner::<1, V>(multiply, row, column),
@@ -267,16 +267,16 @@ unsafe fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) -
 ///
 /// # Safety
 ///
-/// There are so many rows and columns.
+/// The output must have those rows and columns.
 #[inline(always)]
 unsafe fn corner<const M: usize, const V: usize>(
     multiply: &mut MultiplyI16<'_>,
     row: usize,
     column: usize,
 ) -> usize {
-    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair
-    // a column in each of `pairs` lines of B, and the output's rows in theirs; the rest is the
-    // caller's. Loads are unaligned.
+    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs start at every row · stride in A, that
+    // each of `pairs` lines of B has a pair for every column, and that the output has its rows; the
+    // rest is upheld by the caller. Loads are unaligned.
     unsafe {
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
         let b = multiply.b.as_ptr().add(column * 4);

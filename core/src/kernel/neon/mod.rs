@@ -1,8 +1,8 @@
 //! aarch64: tables for NEON, which every such CPU has, and for its dot products of bytes (ARMv8.2
 //! `dotprod`).
 //!
-//! Row operations are the portable ones: NEON belongs to the target, so the compiler makes vectors
-//! of them by itself.
+//! Row operations are the portable ones: NEON belongs to the target, so the compiler vectorises
+//! them.
 
 #![allow(unsafe_code)]
 
@@ -26,14 +26,14 @@ const TABLE: Kernels = Kernels {
 const TABLE_DOTPROD: Kernels =
     Kernels { name: "neondot", product_i8: integers::product_dotprod, ..TABLE };
 
-/// The tables of this folder that this CPU can run, the slowest first.
+/// The NEON tables that this CPU can run, the slowest first.
 pub(super) fn available() -> impl Iterator<Item = Kernels> {
     [Some(TABLE), has_dotprod().then_some(TABLE_DOTPROD)].into_iter().flatten()
 }
 
-/// Whether the CPU multiplies bytes to sums of four: the field `DP` of `ID_AA64ISAR0_EL1`.
+/// Returns true if the CPU has dot products of bytes: the field `DP` of `ID_AA64ISAR0_EL1`.
 ///
-/// Linux lets programs read this register; elsewhere the target that was compiled for has the word.
+/// Linux lets programs read this register; elsewhere the features of the compilation target decide.
 fn has_dotprod() -> bool {
     if cfg!(target_feature = "dotprod") {
         return true;

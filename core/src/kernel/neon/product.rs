@@ -6,8 +6,7 @@ use crate::kernel::product::{Floats, Multiply, Product};
 
 /// Lanes of a vector.
 const LANES: usize = 4;
-/// Rows that are multiplied with all tokens before the next are touched: 16 rows of 384 f32 are 24
-/// KiB.
+/// Rows that are multiplied with all tokens before the next block: 16 rows of 384 f32 are 24 KiB.
 const ROWS_BLOCK: usize = 16;
 
 /// See [`Product`]: tiles of 4 tokens × 4 rows, 16 accumulators along the columns.
@@ -60,7 +59,7 @@ fn tile<const T: usize, const R: usize>(
         Floats::Values(values) => values.as_ptr(),
     };
     // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols,
-    // the bias rows, and that the last element of the output lies inside it; token + T ≤ tokens and
+    // the bias rows, and that the last element of the output is inside it; token + T ≤ tokens and
     // row + R ≤ rows. Loads are unaligned.
     unsafe {
         let x = product.x.as_ptr().add(token * cols);
@@ -104,11 +103,11 @@ fn tile<const T: usize, const R: usize>(
 ///
 /// # Safety
 ///
-/// They can be read.
+/// `count` numbers must be readable at `place`.
 #[inline(always)]
 unsafe fn part(place: *const f32, count: usize) -> float32x4_t {
     let mut lanes = [0.0_f32; LANES];
-    // SAFETY: the caller's; the numbers may lie at any address.
+    // SAFETY: upheld by the caller; the numbers may be unaligned.
     unsafe {
         core::ptr::copy_nonoverlapping(
             place.cast::<u8>(),
@@ -119,8 +118,8 @@ unsafe fn part(place: *const f32, count: usize) -> float32x4_t {
     }
 }
 
-/// See [`Multiply`]: tiles of 4 rows of A × 16 columns of B; columns that are left over of vectors
-/// one by one.
+/// See [`Multiply`]: tiles of 4 rows of A × 16 columns of B; remaining columns one vector at a
+/// time.
 pub(super) fn multiply_f32(mut multiply: Multiply<'_>) {
     let whole = multiply.n - multiply.n % LANES;
     let mut column = 0;
@@ -144,7 +143,7 @@ pub(super) fn multiply_f32(mut multiply: Multiply<'_>) {
     }
 }
 
-/// All rows of A against `V` vectors of columns from `column`; returns how many columns.
+/// All rows of A against `V` vectors of columns from `column`; returns the number of columns.
 #[inline]
 fn strip<const V: usize>(multiply: &mut Multiply<'_>, column: usize) -> usize {
     let mut row = 0;
@@ -165,7 +164,7 @@ fn corner<const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its
+    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] is in its
     // slice; row + M ≤ m and column + V · 4 ≤ n.
     unsafe {
         let a = multiply.a.data.as_ptr().add(row * multiply.a.stride);

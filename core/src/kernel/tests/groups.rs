@@ -1,4 +1,4 @@
-//! Codes in groups: unpacked, multiplied, and made numbers of.
+//! Codes in groups: unpacking, products and dequantisation.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! Row operations: softmax, norms, activations, and codes of them.
+//! Row operations: softmax, norms, activations, and quantisation.
 
 extern crate std;
 
@@ -73,7 +73,7 @@ fn layer_norm_is_within_its_bound_and_the_same_on_every_table() {
     }
 }
 
-/// Numbers at equal distances.
+/// Evenly spaced numbers.
 fn grid(from: f64, to: f64, steps: u32) -> Vec<f32> {
     (0..=steps).map(|i| (from + (to - from) * f64::from(i) / f64::from(steps)) as f32).collect()
 }

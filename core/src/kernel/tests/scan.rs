@@ -1,4 +1,4 @@
-//! Queries against rows of few bits: exactly what 64 bits sum up to.
+//! Queries against low-bit rows, compared with exact 64-bit sums.
 
 extern crate std;
 

@@ -1,7 +1,7 @@
-//! x · Wᵀ of signed bytes and blocks of few bits as they lie in the file: see [`ProductBlocks`].
+//! x · Wᵀ of signed bytes and low-bit blocks in the file's layout: see [`ProductBlocks`].
 //!
-//! For one token blocks are taken apart as they are met; for several, once, into a
-//! [panel](super::panel) on the stack.
+//! For one token, blocks are unpacked on the fly; for several, once, into a [panel](super::panel)
+//! on the stack.
 
 use core::arch::wasm32::*;
 use core::marker::PhantomData;
@@ -20,17 +20,17 @@ type Codes = [v128; 2];
 trait Layout {
     const LAYOUT: BlockLayout;
 
-    /// Whether codes have 8 bits.
+    /// True if codes have 8 bits.
     const WIDE: bool = false;
 
     /// The codes of a block.
     ///
     /// # Safety
     ///
-    /// There is a whole block at `block`.
+    /// There must be a whole block at `block`.
     unsafe fn codes(block: *const u8) -> Codes;
 
-    /// The scales and minima of four rows, whose blocks begin with `heads`.
+    /// The scales and minima of four rows whose blocks begin with `heads`.
     fn factors(heads: v128) -> (v128, v128);
 }
 
@@ -41,7 +41,7 @@ trait Layout {
 /// 16 bytes can be read at `place`.
 #[inline(always)]
 unsafe fn nibbles(place: *const u8) -> Codes {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     let bytes = unsafe { v128_load(place.cast()) };
     let mask = u8x16_splat(15);
     [v128_and(bytes, mask), v128_and(u16x8_shr(bytes, 4), mask)]
@@ -54,7 +54,7 @@ unsafe fn nibbles(place: *const u8) -> Codes {
 /// 4 bytes can be read there.
 #[inline(always)]
 unsafe fn with_fifth([low, high]: Codes, place: *const u8) -> Codes {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     let word = unsafe { v128_load32_splat(place.cast()) };
     let bits = i64x2_splat(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
     let sixteens = |bytes: v128| v128_and(i8x16_eq(v128_and(bytes, bits), bits), u8x16_splat(16));
@@ -66,8 +66,8 @@ unsafe fn with_fifth([low, high]: Codes, place: *const u8) -> Codes {
 /// The upper 16 bits of every lane, halves, as floats.
 #[inline(always)]
 fn halves(lanes: v128) -> v128 {
-    // The sign stays, exponent and mantissa go to the places of f32, times 2¹¹²: exact, subnormal
-    // halves too.
+    // The sign is kept; exponent and mantissa move to their places in an f32, times 2¹¹²: exact,
+    // even for subnormal halves.
     let bits = v128_and(i32x4_shr(lanes, 3), u32x4_splat(0x8fff_e000));
     let finite = f32x4_mul(bits, f32x4_splat(f32::from_bits(0x7780_0000)));
     let magnitude = v128_and(bits, u32x4_splat(0x7fff_ffff));
@@ -75,14 +75,14 @@ fn halves(lanes: v128) -> v128 {
     v128_or(finite, v128_and(beyond, f32x4_splat(f32::INFINITY)))
 }
 
-/// A scale, and the minimum that takes an offset off.
+/// A scale, and the minimum that subtracts an offset.
 #[inline(always)]
 fn centered(heads: v128, offset: f32) -> (v128, v128) {
     let scales = halves(i32x4_shl(heads, 16));
     (scales, f32x4_mul(scales, f32x4_splat(-offset)))
 }
 
-/// A scale and a minimum beside each other.
+/// A scale and an adjacent minimum.
 #[inline(always)]
 fn affine(heads: v128) -> (v128, v128) {
     (halves(i32x4_shl(heads, 16)), halves(heads))
@@ -99,7 +99,7 @@ macro_rules! layout {
 
             #[inline(always)]
             unsafe fn codes($block: *const u8) -> Codes {
-                // SAFETY: the caller's; all that is read lies in the block.
+                // SAFETY: upheld by the caller; everything read is in the block.
                 unsafe { $codes }
             }
 
@@ -135,7 +135,7 @@ layout!(
     heads => centered(heads, 128.0)
 );
 
-/// As they lie in the file.
+/// Blocks in the file's layout.
 struct Stored<L> {
     places: [*const u8; ROWS],
     layout: PhantomData<L>,
@@ -144,13 +144,13 @@ struct Stored<L> {
 impl<L: Layout> Groups<2> for Stored<L> {
     #[inline(always)]
     unsafe fn codes(&self, block: usize, row: usize) -> Codes {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { L::codes(self.places[row].add(block * L::LAYOUT.bytes())) }
     }
 
     #[inline(always)]
     unsafe fn factors(&self, block: usize) -> (v128, v128) {
-        // SAFETY: the trait's; no block is shorter than four bytes.
+        // SAFETY: see the trait; no block is shorter than four bytes.
         unsafe {
             let at = block * L::LAYOUT.bytes();
             let heads = v128_load32_splat(self.places[0].add(at).cast());
@@ -162,7 +162,7 @@ impl<L: Layout> Groups<2> for Stored<L> {
     }
 }
 
-/// See [`ProductBlocks`], with the instructions of relaxed SIMD that the CPU is fast with.
+/// See [`ProductBlocks`], with the relaxed SIMD instructions that are fast on the CPU.
 #[cfg(target_feature = "relaxed-simd")]
 pub(super) fn product_relaxed(with: ProductBlocks<'_>) {
     if adds_pairs() { product::<RelaxedPairs>(with) } else { product::<Relaxed>(with) }
@@ -187,8 +187,8 @@ fn multiply<I: Dots + Steps, L: Layout>(product: ProductBlocks<'_>) {
     let mut panel = Panel::new();
     for row in (0..bias.len()).step_by(ROWS) {
         let last = (bias.len() - row).min(ROWS) - 1;
-        // SAFETY: `ProductBlocks::new` checked that there are as many rows of blocks as the bias is
-        // long. Rows beyond the last are the last; it is called for blocks that there are.
+        // SAFETY: `ProductBlocks::new` checked that there are `bias.len()` rows of blocks. Rows
+        // beyond the last are the last; it is called only for existing blocks.
         let stored = |first: usize| unsafe {
             let blocks = blocks.as_ptr().add(first * L::LAYOUT.bytes());
             let places = [0, 1, 2, 3].map(|r: usize| blocks.add((row + r.min(last)) * row_bytes));

@@ -1,4 +1,4 @@
-//! Products of bytes with each set of instructions.
+//! Products of bytes with each instruction set.
 
 use core::arch::wasm32::*;
 
@@ -21,7 +21,7 @@ impl Dot for Simd128 {
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> v128 {
-        // SAFETY: the caller's. Codes below 128 are the same with a sign.
+        // SAFETY: upheld by the caller. Codes below 128 are the same as signed bytes.
         unsafe { i16x8_load_extend_i8x8(place.cast()) }
     }
 
@@ -48,7 +48,7 @@ impl Dot for Relaxed {
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> v128 {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { v128_load(place.cast()) }
     }
 
@@ -59,7 +59,7 @@ impl Dot for Relaxed {
 
     #[inline(always)]
     fn dot(self, sum: v128, codes: v128, weights: v128) -> v128 {
-        // Defined exactly while the second operand is below 128: nothing saturates in between, see
+        // Defined as long as the second operand is below 128: nothing saturates in between, see
         // `kernel::integer`.
         i32x4_relaxed_dot_i8x16_i7x16_add(weights, codes, sum)
     }
@@ -78,7 +78,7 @@ impl Dot for RelaxedPairs {
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> [v128; 2] {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { [Relaxed::codes(place), Relaxed::codes(place.add(16))] }
     }
 
@@ -106,7 +106,7 @@ impl Dot for SmallPairs {
 
     #[inline(always)]
     unsafe fn codes(place: *const u8) -> [v128; 2] {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { RelaxedPairs::codes(place) }
     }
 

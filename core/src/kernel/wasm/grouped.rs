@@ -1,8 +1,8 @@
-//! x · Wᵀ of signed bytes and codes in groups of columns, of one token: four rows at a time,
-//! wherever their codes come from.
+//! x · Wᵀ of signed bytes and codes in groups of columns, for one token: four rows at a time, from
+//! any source of codes.
 //!
-//! The products of a row's group and the activations are summed up in four lanes, and the lanes of
-//! four rows added up to one vector, a lane a row, that the rows' scales are multiplied to.
+//! The products of a row's group and the activations are summed up in four lanes; the lanes of four
+//! rows are added up to one vector with a lane per row, which is multiplied by the rows' scales.
 
 use core::arch::wasm32::*;
 
@@ -19,7 +19,7 @@ pub(super) const ROWS: usize = 4;
 
 /// The instructions that differ between simd128 and relaxed SIMD.
 pub(super) trait Dots {
-    /// The signed bytes of 16 columns of activations, in the form that [`dot`](Self::dot) wants.
+    /// The signed bytes of 16 columns of activations, in the form that [`dot`](Self::dot) takes.
     type Columns: Copy;
 
     /// # Safety
@@ -38,7 +38,7 @@ impl Dots for Simd128 {
 
     #[inline(always)]
     unsafe fn columns(place: *const u8) -> [v128; 2] {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { [0, 8].map(|column| Self::codes(place.add(column))) }
     }
 
@@ -54,7 +54,7 @@ impl Dots for Relaxed {
 
     #[inline(always)]
     unsafe fn columns(place: *const u8) -> v128 {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { Self::codes(place) }
     }
 
@@ -78,15 +78,16 @@ impl Dots for RelaxedPairs {
 
     #[inline(always)]
     unsafe fn columns(place: *const u8) -> v128 {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { Relaxed::codes(place) }
     }
 
     #[inline(always)]
     fn dot<const N: usize, const WIDE: bool>(codes: [v128; N], columns: [v128; N]) -> v128 {
         if !WIDE {
-            // Ones of its own, not those of `Self::new`: a group has too few products for them to
-            // stay in a register, and functions that differ in fewer instructions compress better.
+            // These ones are separate from those of `Self::new`: a group has too few products for
+            // them to stay in a register, and functions that differ in fewer instructions compress
+            // better.
             return sum(codes, columns, |sum, codes, columns| {
                 i32x4_add(sum, i32x4_dot_i16x8(Self::pairs(codes, columns), i16x8_splat(1)))
             });
@@ -98,8 +99,8 @@ impl Dots for RelaxedPairs {
     }
 }
 
-/// What `add` adds of all codes and columns to zero. It is the weights whose codes are unsigned
-/// here, so that they take the place of the activations in [`Dot::dot`].
+/// Folds all codes and columns with `add`, starting from zero. Here the weights have the unsigned
+/// codes, so they take the place of the activations in [`Dot::dot`].
 #[inline(always)]
 fn sum<C, const N: usize>(
     codes: [v128; N],
@@ -121,11 +122,11 @@ fn products_of_words(codes: v128, [low, high]: [v128; 2]) -> v128 {
     )
 }
 
-/// Groups of `N` · 16 columns of four rows, beside each other.
+/// Groups of `N` · 16 columns of four adjacent rows.
 ///
 /// # Safety
 ///
-/// Methods are called for groups that there are.
+/// Methods must be called only for existing groups.
 pub(super) trait Groups<const N: usize> {
     /// The codes of a row's group, unsigned bytes in the order of the columns.
     unsafe fn codes(&self, group: usize, row: usize) -> [v128; N];
@@ -133,7 +134,7 @@ pub(super) trait Groups<const N: usize> {
     unsafe fn factors(&self, group: usize) -> (v128, v128);
 }
 
-/// What four rows are multiplied with, and where to.
+/// The operands of a product with four rows, and its output.
 pub(super) struct Operands<'a> {
     pub(super) x: GroupedCodes<'a>,
     pub(super) rest: Option<RestCodes<'a>>,
@@ -145,12 +146,12 @@ pub(super) struct Operands<'a> {
     pub(super) strides: Strides,
 }
 
-/// One token and four rows from `row` on, which `weights` has. `is_wide` if codes may have 8 bits.
+/// One token and four rows of `weights` from `row` on; `is_wide` if codes may have 8 bits.
 ///
 /// # Safety
 ///
-/// x and its rest, the bias and the output are as long as rows and columns say; there is such a
-/// row.
+/// x and its rest, the bias and the output must match the numbers of rows and columns; the row must
+/// exist.
 #[inline(always)]
 pub(super) unsafe fn product<I: Dots, const N: usize>(
     operands: &mut Operands<'_>,
@@ -158,7 +159,7 @@ pub(super) unsafe fn product<I: Dots, const N: usize>(
     row: usize,
     is_wide: bool,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         match (operands.rest.is_some(), is_wide) {
             (true, true) => lanes::<I, _, N, true, true>(operands, weights, row),
@@ -173,7 +174,7 @@ pub(super) unsafe fn product<I: Dots, const N: usize>(
 ///
 /// # Safety
 ///
-/// That of [`product`]; there is a rest if `REST` says so.
+/// As for [`product`]; with `REST` there must be a rest.
 unsafe fn lanes<I: Dots, G: Groups<N>, const N: usize, const REST: bool, const WIDE: bool>(
     operands: &mut Operands<'_>,
     weights: &G,
@@ -181,8 +182,8 @@ unsafe fn lanes<I: Dots, G: Groups<N>, const N: usize, const REST: bool, const W
 ) {
     let Operands { x, rest, groups, strides, .. } = *operands;
     let rows = (operands.bias.len() - row).min(ROWS);
-    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as columns say,
-    // and the last element of the output lies inside it.
+    // SAFETY: upheld by the caller: codes, scales and sums of x and of its rest match the columns,
+    // and the last element of the output is inside it.
     unsafe {
         let mut numbers = [0.0_f32; ROWS];
         for (r, number) in numbers.iter_mut().enumerate().take(rows) {

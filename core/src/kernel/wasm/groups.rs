@@ -12,7 +12,7 @@ use crate::kernel::groups::{GroupedRows, TILE_ROWS};
 
 /// Four rows of unpacked groups.
 struct Rows {
-    /// Where each row's codes begin.
+    /// The start of each row's codes.
     codes: [*const u8; ROWS],
     /// The first group's scales and minima, of [`TILE_ROWS`] rows in each group.
     factors: (*const f32, *const f32),
@@ -21,7 +21,7 @@ struct Rows {
 impl<const N: usize> Groups<N> for Rows {
     #[inline(always)]
     unsafe fn codes(&self, group: usize, row: usize) -> [v128; N] {
-        // SAFETY: the trait's: the row has so many groups.
+        // SAFETY: see the trait: the row has that many groups.
         let codes = unsafe { self.codes[row].add(group * 16 * N) };
         // SAFETY: as above.
         core::array::from_fn(|sixteen| unsafe { v128_load(codes.add(sixteen * 16).cast()) })
@@ -30,7 +30,7 @@ impl<const N: usize> Groups<N> for Rows {
     #[inline(always)]
     unsafe fn factors(&self, group: usize) -> (v128, v128) {
         let (scales, minima) = self.factors;
-        // SAFETY: the trait's; four rows of sixteen.
+        // SAFETY: see the trait; four rows of sixteen.
         unsafe {
             let at = group * TILE_ROWS;
             (v128_load(scales.add(at).cast()), v128_load(minima.add(at).cast()))
@@ -38,7 +38,7 @@ impl<const N: usize> Groups<N> for Rows {
     }
 }
 
-/// See [`ProductGroups`], with the instructions of relaxed SIMD that the CPU is fast with.
+/// See [`ProductGroups`], with the relaxed SIMD instructions that are fast on the CPU.
 #[cfg(target_feature = "relaxed-simd")]
 pub(super) fn product_relaxed(with: ProductGroups<'_>) {
     if adds_pairs() { product::<RelaxedPairs>(with) } else { product::<Relaxed>(with) }
@@ -47,7 +47,7 @@ pub(super) fn product_relaxed(with: ProductGroups<'_>) {
 /// See [`ProductGroups`].
 pub(super) fn product<S: Steps>(product: ProductGroups<'_>) {
     match product.group {
-        // Only blocks of ggml's have such small groups.
+        // Only ggml's blocks have such small groups.
         16 if cfg!(feature = "blocks-ggml") => multiply::<S, 1>(product),
         _ => multiply::<S, 2>(product),
     }
@@ -62,9 +62,9 @@ fn multiply<S: Steps, const N: usize>(product: ProductGroups<'_>) {
     for row in (0..bias.len()).step_by(ROWS) {
         let last = (bias.len() - row).min(ROWS) - 1;
         let GroupedRows { codes, scales, minima } = w;
-        // SAFETY: `ProductGroups::new` checked that there are as many rows of codes as the bias is
-        // long, at most 16, and factors of 16 rows. `row` is a multiple of 4, rows beyond the last
-        // are the last; it is called for groups that there are.
+        // SAFETY: `ProductGroups::new` checked that there are `bias.len()` rows of codes, at most
+        // 16, and factors of 16 rows. `row` is a multiple of 4, rows beyond the last are the last;
+        // it is called only for existing groups.
         let rows = |first: usize| unsafe {
             let codes = codes.as_ptr().add(first * 16 * N);
             let at = first * TILE_ROWS + row;

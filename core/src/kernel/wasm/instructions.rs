@@ -1,5 +1,5 @@
-//! What differs between simd128 and relaxed SIMD, and between CPUs that run the latter: types of
-//! instructions, and what products want of them.
+//! The differences between simd128 and relaxed SIMD, and between CPUs that run the latter: types of
+//! instructions, and their requirements on products.
 
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
@@ -7,11 +7,12 @@ use core::mem::MaybeUninit;
 use crate::kernel::integer::ProductI8;
 use crate::kernel::summary::RowSummary;
 
-/// The most columns whose codes are made ready for a tile; models quantise groups of fewer.
+/// The largest number of columns whose codes are prepared for a tile; models quantise groups of
+/// fewer.
 pub(super) const MAX_READY_COLS: usize = 4096;
 /// Vectors of a tile's tokens: four with 8 codes a vector, or eight with 16.
 pub(super) const READY: usize = 8 * MAX_READY_COLS / 16;
-/// The codes of a tile's tokens, made ready.
+/// The prepared codes of a tile's tokens.
 pub(super) type Ready = [MaybeUninit<v128>; READY];
 
 /// The instructions for f32, which differ between simd128 and relaxed SIMD.
@@ -20,24 +21,24 @@ pub(super) trait Instructions {
     fn multiply_add(a: v128, b: v128, c: v128) -> v128;
 }
 
-/// The same for products of bytes.
+/// The instructions for products of bytes.
 pub(super) trait Dot: Copy {
-    /// How many tokens a tile has, at most 8.
+    /// Tokens of a tile, at most 8.
     const TILE_TOKENS: usize;
 
-    /// How many rows a tile has, 1 or 2.
+    /// Rows of a tile, 1 or 2.
     const TILE_ROWS: usize;
 
-    /// How many 8-bit codes a step takes, at most 32.
+    /// 8-bit codes per step, at most 32.
     const CODES: usize;
 
-    /// As many codes, in the form that [`dot`](Self::dot) wants.
+    /// [`CODES`](Self::CODES) codes in the form that [`dot`](Self::dot) takes.
     type Codes: StepCodes;
 
-    /// How rows are multiplied whose weights are [small](RowSummary::is_small).
+    /// The instructions for rows whose weights are [small](RowSummary::is_small).
     type Small: Dot<Codes = Self::Codes>;
 
-    /// How rows are multiplied whose sums are known to fit 16 bits.
+    /// The instructions for rows whose sums are known to fit 16 bits.
     type Narrow: Narrow;
 
     /// # Safety
@@ -45,11 +46,10 @@ pub(super) trait Dot: Copy {
     /// [`CODES`](Self::CODES) bytes can be read at `place`.
     unsafe fn codes(place: *const u8) -> Self::Codes;
 
-    /// With what [`dot`](Self::dot) needs beside its operands.
+    /// Creates the constants that [`dot`](Self::dot) needs.
     fn new() -> Self;
 
-    /// Adds the products of activation codes (0 … 127) and weights, some of them each, to four
-    /// 32-bit sums.
+    /// Adds the products of activation codes (0 … 127) and weights to four 32-bit sums.
     fn dot(self, sum: v128, codes: Self::Codes, weights: Self::Codes) -> v128;
 }
 
@@ -77,21 +77,21 @@ impl Instructions for Relaxed {
     }
 }
 
-/// Relaxed SIMD where the CPU has no instruction for a whole dot product of bytes. V8 makes five of
-/// it then, and two of these are for a vector of ones, which here stays in a register.
+/// Relaxed SIMD on CPUs without an instruction for a whole dot product of bytes. There V8 emits
+/// five instructions, two of them to create a vector of ones, which here stays in a register.
 #[cfg(target_feature = "relaxed-simd")]
 #[derive(Clone, Copy)]
 pub(super) struct RelaxedPairs {
     pub(super) ones: v128,
 }
 
-/// What pairs are multiplied with to add them up.
+/// The factors that add up pairs.
 #[cfg(target_feature = "relaxed-simd")]
 pub(super) static ONES: v128 = i16x8(1, 1, 1, 1, 1, 1, 1, 1);
 
 #[cfg(target_feature = "relaxed-simd")]
 impl RelaxedPairs {
-    /// The products of 16 codes and weights, two neighbours each.
+    /// The products of 16 codes and weights, adjacent ones added in pairs.
     #[inline(always)]
     pub(super) fn pairs(codes: v128, weights: v128) -> v128 {
         i16x8_relaxed_dot_i8x16_i7x16(weights, codes)
@@ -104,16 +104,16 @@ impl RelaxedPairs {
     }
 }
 
-/// [`RelaxedPairs`] of weights so small that pairs of 32 columns are added up in 16 bits: five
-/// instructions instead of six, and three of them multiplications instead of four, which is what
-/// the units for those wait for.
+/// [`RelaxedPairs`] for weights so small that pairs of 32 columns are added up in 16 bits: five
+/// instructions instead of six, of which three instead of four are multiplications, whose units are
+/// the bottleneck.
 #[cfg(target_feature = "relaxed-simd")]
 #[derive(Clone, Copy)]
 pub(super) struct SmallPairs(pub(super) RelaxedPairs);
 
-/// Whether the CPU multiplies and adds bytes by pairs and saturates their sums, as x86-64 does
-/// without VNNI. Nothing tells a module what it runs on, but with bytes that [`Dot`] never has,
-/// what relaxed SIMD leaves open shows it.
+/// Returns true if the CPU multiplies bytes and adds them up in saturating pairs, as x86-64 does
+/// without VNNI. A module cannot query its CPU, but the result of relaxed SIMD on bytes that
+/// [`Dot`] never uses reveals it.
 #[cfg(target_feature = "relaxed-simd")]
 #[inline(always)]
 pub(super) fn adds_pairs() -> bool {
@@ -124,21 +124,21 @@ pub(super) fn adds_pairs() -> bool {
 
 /// The codes of a step, one or more vectors.
 pub(super) trait StepCodes: Copy {
-    /// How many.
+    /// The codes of a step, in one or more vectors.
     const VECTORS: usize;
 
-    /// Those of a token, which lie `T` vectors apart from `place` on.
+    /// Reads the codes of a token, whose vectors are `T` apart from `place` on.
     ///
     /// # Safety
     ///
-    /// There are as many vectors.
+    /// There must be that many vectors.
     unsafe fn read<const T: usize>(place: *const v128) -> Self;
 
-    /// Writes them where they are [read](Self::read).
+    /// Writes codes where they are [read](Self::read).
     ///
     /// # Safety
     ///
-    /// There is room for as many vectors.
+    /// There must be room for that many vectors.
     unsafe fn write<const T: usize>(self, place: *mut v128);
 }
 
@@ -147,13 +147,13 @@ impl StepCodes for v128 {
 
     #[inline(always)]
     unsafe fn read<const T: usize>(place: *const v128) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { *place }
     }
 
     #[inline(always)]
     unsafe fn write<const T: usize>(self, place: *mut v128) {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { *place = self };
     }
 }
@@ -163,33 +163,33 @@ impl StepCodes for [v128; 2] {
 
     #[inline(always)]
     unsafe fn read<const T: usize>(place: *const v128) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { [*place, *place.add(T)] }
     }
 
     #[inline(always)]
     unsafe fn write<const T: usize>(self, place: *mut v128) {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { [*place, *place.add(T)] = self };
     }
 }
 
-/// How rows are multiplied that can be added up in 16 bits, if a CPU is the faster for it: what is
-/// found out of tokens for that.
+/// Multiplies rows whose sums fit 16 bits, on CPUs where that is faster: the token data that this
+/// needs.
 pub(super) trait Narrow: Sized {
-    /// How many rows are multiplied at a time.
+    /// Rows multiplied at a time.
     const ROWS: usize;
 
-    /// Of the `T` tokens from `token` on, whose codes are ready, if any row can be multiplied with
-    /// them like this.
+    /// Prepares the `T` tokens from `token` on, whose codes are in `ready`; `None` if no row can be
+    /// multiplied with them in this way.
     fn new<const T: usize>(product: &ProductI8<'_>, token: usize, ready: &Ready) -> Option<Self>;
 
     /// Multiplies these tokens with the rows from `place`'s on, [`ROWS`](Self::ROWS) at a time,
-    /// until the sums of some may not fit; returns how many rows it has multiplied.
+    /// until the sums of some may not fit; returns the number of rows multiplied.
     ///
     /// # Safety
     ///
-    /// The tokens' codes are ready, and there are as many rows as summaries, which are theirs.
+    /// The tokens' codes must be ready, and `summaries` must be those of the rows.
     unsafe fn multiply(
         &self,
         product: &mut ProductI8<'_>,
@@ -199,7 +199,7 @@ pub(super) trait Narrow: Sized {
     ) -> usize;
 }
 
-/// No such rows.
+/// Never applicable.
 impl Narrow for () {
     const ROWS: usize = 1;
 

@@ -12,17 +12,17 @@ use crate::kernel::integer::ProductI8;
 use crate::kernel::portable;
 use crate::kernel::summary::RowSummary;
 
-/// Rows that are multiplied with all tokens before the next are touched. Tokens are
-/// prepared again for each block.
+/// Rows that are multiplied with all tokens before the next block. Tokens are prepared again for
+/// each block.
 const ROWS_BLOCK: usize = 192;
 
-/// See [`ProductI8`], with the instructions of relaxed SIMD that the CPU is fast with.
+/// See [`ProductI8`], with the relaxed SIMD instructions that are fast on the CPU.
 #[cfg(target_feature = "relaxed-simd")]
 pub(super) fn product_relaxed(with: ProductI8<'_>) {
     if adds_pairs() { product::<RelaxedPairs>(with) } else { product::<Relaxed>(with) }
 }
 
-/// See [`ProductI8`]: tiles of [`Dot::TILE_TOKENS`] × [`Dot::TILE_ROWS`], whose sums lie along the
+/// See [`ProductI8`]: tiles of [`Dot::TILE_TOKENS`] × [`Dot::TILE_ROWS`], whose sums are along the
 /// columns.
 pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
     const {
@@ -55,9 +55,8 @@ pub(super) fn product<D: Dot>(mut product: ProductI8<'_>) {
     }
 }
 
-/// How many tokens of those that are left the next band takes: as many as a tile of 4, 6 or 8 has,
-/// but one of 6 leaves no fewer than four. Small tiles are slow: 8 tokens are two of 4, not 6 and
-/// 2.
+/// The number of tokens in the next band: as many as a tile of 4, 6 or 8 has, but a tile of 6
+/// leaves at least four. Small tiles are slow: 8 tokens are two of 4, not 6 and 2.
 const fn band_tokens(left: usize, tile: usize) -> usize {
     match (tile, left) {
         (_, 0..=4) => left,
@@ -68,7 +67,7 @@ const fn band_tokens(left: usize, tile: usize) -> usize {
     }
 }
 
-/// The tokens of a band: their codes, and what makes numbers of sums.
+/// The tokens of a band: their codes, and the factors that convert sums to floats.
 type Tokens<'a> = (&'a Ready, &'a [Factors; 2]);
 
 /// Some tokens against some rows.
@@ -77,7 +76,7 @@ struct Band<'a> {
     token: usize,
     /// The first row.
     row: usize,
-    /// One for each row.
+    /// One per row.
     summaries: &'a [RowSummary],
 }
 
@@ -93,7 +92,7 @@ fn band<D: Dot, const T: usize>(
     let x = (&*ready, &Factors::all::<T>(product, token));
     if let Some(narrow) = D::Narrow::new::<T>(product, token, ready) {
         while rest.len() >= D::Narrow::ROWS {
-            // SAFETY: the codes have been made ready; there are as many rows as summaries.
+            // SAFETY: the codes have been prepared; there is a summary for each row.
             let done = unsafe { narrow.multiply(product, (token, row), rest, ready) };
             let count = rest.len().min(done + D::Narrow::ROWS);
             for (at, summary) in rest.iter().enumerate().take(count).skip(done) {
@@ -129,14 +128,14 @@ fn tile_of_row<D: Dot, const T: usize>(
     }
 }
 
-/// Puts the codes of `T` tokens one step after the other in the form that [`Dot::dot`] wants,
-/// within each vector of a step one token after the other, the last step filled up with zeros: what
-/// all rows of a band need is done once.
+/// Writes the codes of `T` tokens step by step in the form that [`Dot::dot`] takes, within each
+/// vector of a step token by token, the last step padded with zeros: work that all rows of a band
+/// share.
 #[inline(always)]
 fn make_ready<D: Dot, const T: usize>(product: &ProductI8<'_>, token: usize, ready: &mut Ready) {
     let ProductI8 { x, cols, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on;
-    // `product` that the steps of T tokens take no more than READY vectors.
+    // SAFETY: `ProductI8::new` checked that `cols` codes start at every token · stride; `product`
+    // that the steps of T tokens take no more than READY vectors.
     unsafe {
         let mut place: *mut v128 = ready.as_mut_ptr().cast();
         let codes = x.codes.as_ptr().add(token * x.stride);
@@ -163,9 +162,9 @@ fn tile<D: Dot, const T: usize, const R: usize>(
 ) {
     let ProductI8 { w, cols, .. } = *product;
     let dots = D::new();
-    // SAFETY: `make_ready` has written the codes of T tokens in steps as large. `ProductI8::new`
-    // checked that `cols` codes lie from every row · stride on, that scales and zeros are as many
-    // as tokens and rows, and that the last element of the output lies inside it; token + T ≤
+    // SAFETY: `make_ready` has written the codes of T tokens in steps of the same size.
+    // `ProductI8::new` checked that `cols` codes start at every row · stride, that scales and zeros
+    // match tokens and rows, and that the last element of the output is inside it; token + T ≤
     // tokens and row + R ≤ rows.
     unsafe {
         let mut codes: *const v128 = ready.as_ptr().cast();
@@ -183,7 +182,7 @@ fn tile<D: Dot, const T: usize, const R: usize>(
             weights = weights.add(D::CODES);
             codes = codes.add(T * D::Codes::VECTORS);
         }
-        // Apart from the loop: a copy of some bytes inside it would halve its speed.
+        // Outside the loop: copying a few bytes inside it would halve its speed.
         let rest = cols % D::CODES;
         if rest > 0 {
             for (r, sums) in sums.iter_mut().enumerate() {
@@ -203,11 +202,11 @@ fn tile<D: Dot, const T: usize, const R: usize>(
 ///
 /// # Safety
 ///
-/// `count` bytes can be read at `place`.
+/// `count` bytes must be readable at `place`.
 #[inline(always)]
 unsafe fn codes_part<D: Dot>(place: *const u8, count: usize) -> D::Codes {
     let mut bytes = [0_u8; 32];
-    // SAFETY: the caller's; `D::codes` reads no more than the 32 bytes.
+    // SAFETY: upheld by the caller; `D::codes` reads no more than the 32 bytes.
     unsafe {
         core::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), count.min(bytes.len()));
         D::codes(bytes.as_ptr())

@@ -1,12 +1,12 @@
 //! WebAssembly: a table for simd128, and one for relaxed SIMD.
 //!
 //! A module either has an instruction or does not load, so there is nothing to detect at run time:
-//! the target features of the build decide which tables there are, and the loader chooses between
-//! two builds.
+//! the target features of the build determine its tables, and the loader chooses between two
+//! builds.
 //!
 //! Browsers compile a function quickly at its first call, and optimise it once it has run for some
-//! time; a call that is under way keeps the quick code. So long loops are functions of their own,
-//! which are called often and optimised soon.
+//! time; a running call keeps the quick code. Long loops are therefore separate functions, which
+//! are called often and optimised soon.
 
 #![allow(unsafe_code)]
 
@@ -43,7 +43,7 @@ use instructions::{Dot, Instructions, Simd128};
 pub(super) use scan::{differing_bits, dot_rows};
 use vector::Lanes;
 
-/// The tables of this folder, the slowest first.
+/// The WebAssembly tables of this build, the slowest first.
 pub(super) fn available() -> impl Iterator<Item = Kernels> {
     #[cfg(target_feature = "relaxed-simd")]
     let tables = [table::<Simd128>("simd128"), FASTEST];
@@ -78,7 +78,7 @@ const fn table<I: Instructions + Dot + grouped::Dots + steps::Steps>(
     with_blocks(table, blocks::product::<I>, groups::product::<I>)
 }
 
-/// `table` with these products, if there are models that need them.
+/// `table` with these products, if the build has models that need them.
 const fn with_blocks(
     table: Kernels,
     product_blocks: fn(ProductBlocks<'_>),

@@ -1,4 +1,4 @@
-//! f32 products of two matrices, which attention has, with 128-bit vectors.
+//! f32 products of two matrices, for attention, with 128-bit vectors.
 
 use core::arch::wasm32::*;
 
@@ -17,8 +17,8 @@ pub(super) fn multiply<I: Instructions>(mut multiply: Multiply<'_>) {
     }
 }
 
-/// All rows of A against `V` vectors of columns from `column`, two whole ones or one that may be a
-/// part; returns how many columns `V` vectors have.
+/// All rows of A against `V` vectors of columns from `column`: two whole ones, or one that may be
+/// partial; returns the number of columns in `V` vectors.
 fn strip<I: Instructions, const V: usize>(multiply: &mut Multiply<'_>, column: usize) -> usize {
     let mut row = 0;
     while row < multiply.m {
@@ -38,10 +38,10 @@ fn corner<I: Instructions, const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    // Two are known to be whole: else the loop would have a call in it, for parts, and sums would
-    // be put away for that.
+    // Two vectors are known to be whole: otherwise the loop would contain a call for partial ones,
+    // for which sums would be spilled.
     let last = if V == 1 { (multiply.n - column).min(LANES) } else { LANES };
-    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its
+    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] is in its
     // slice; row + M ≤ m, and of the last vector exactly the columns below n are touched.
     unsafe {
         let a = multiply.a.data.as_ptr().add(row * multiply.a.stride);

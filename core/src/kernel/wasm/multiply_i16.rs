@@ -1,4 +1,4 @@
-//! Products of 16-bit integers, which attention has, with 128-bit vectors.
+//! Products of 16-bit integers, for attention, with 128-bit vectors.
 
 use core::arch::wasm32::*;
 
@@ -17,8 +17,8 @@ pub(super) fn multiply(mut multiply: MultiplyI16<'_>) {
     }
 }
 
-/// All rows of A against `V` vectors of columns from `column`, two whole ones or one that may be a
-/// part; returns how many columns `V` vectors have.
+/// All rows of A against `V` vectors of columns from `column`: two whole ones, or one that may be
+/// partial; returns the number of columns in `V` vectors.
 fn strip<const V: usize>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize {
     let rows = multiply.rows.len();
     let mut row = 0;
@@ -39,12 +39,12 @@ fn corner<const M: usize, const V: usize>(
     row: usize,
     column: usize,
 ) -> usize {
-    // Two are known to be whole: else the loop would have a call in it, for parts, and sums would
-    // be put away for that.
+    // Two vectors are known to be whole: otherwise the loop would contain a call for partial ones,
+    // for which sums would be spilled.
     let last = if V == 1 { (multiply.columns.len() - column).min(LANES) } else { LANES };
-    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair
-    // a column in each of `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and
-    // of the last vector exactly the columns that there are are touched.
+    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs start at every row · stride in A, that
+    // each of `pairs` lines of B has a pair for every column, and that the output has its rows; row
+    // + M ≤ rows, and of the last vector exactly the existing columns are touched.
     unsafe {
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
         let b = multiply.b.as_ptr().add(column * 4);

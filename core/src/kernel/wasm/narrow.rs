@@ -1,15 +1,13 @@
-//! Integer products that are added up in 16 bits, for CPUs whose dot products of bytes add up
-//! pairs.
+//! Integer products accumulated in 16 bits, for CPUs whose dot products of bytes add up pairs.
 //!
-//! A vector of pairs costs a multiplication and an addition then, and not up to two of each. Sums
-//! of 16 bits wrap around, and what they come to is right if the exact sum fits. Of Σ (x − zero) ·
-//! w in a lane that is known beforehand (Cauchy and Schwarz): it is no larger than √Σ (x − zero)² ·
-//! √Σ w². The second factor belongs to a row's summary; the first is found out once for all rows. A
-//! sum begins with −zero · Σ w, so that Σ x · w makes it Σ (x − zero) · w.
+//! A vector of pairs then costs a multiplication and an addition instead of up to two of each.
+//! 16-bit sums wrap, so the result is right if the exact sum fits. For Σ (x − zero) · w in a lane
+//! this is known beforehand (Cauchy-Schwarz): it is at most √Σ (x − zero)² · √Σ w². The second
+//! factor is in the row's summary; the first is computed once for all rows. A sum starts at −zero ·
+//! Σ w, so that adding Σ x · w gives Σ (x − zero) · w.
 //!
-//! What is known is enough for half a row as a rule, and for a whole one where weights are small:
-//! those of files that are made for it
-//! ([`CodeRange::Narrow`](crate::quant::int8::CodeRange::Narrow)).
+//! The bound usually suffices for half a row, and for a whole row with small weights, such as those
+//! of files written with [`CodeRange::Narrow`](crate::quant::int8::CodeRange::Narrow).
 
 use core::arch::wasm32::*;
 
@@ -19,7 +17,7 @@ use crate::kernel::integer::ProductI8;
 use crate::kernel::product::Strides;
 use crate::kernel::summary::{NARROW_LANES as LANES, NarrowRow, RowSummary};
 
-/// Tokens of a band. Others are what is left of many.
+/// Tokens of a band. Only the last tokens of many are in smaller bands.
 const TOKENS: usize = RelaxedPairs::TILE_TOKENS;
 /// Rows of a tile, and its tokens.
 const ROWS: usize = 2;
@@ -27,18 +25,18 @@ const TILE_TOKENS: usize = 4;
 /// Columns of a step: a vector.
 const STEP: usize = 16;
 
-/// Whether rows of so many columns are added up like this: the widest group of columns that files
-/// have, in whole steps.
+/// Returns true if rows of `cols` columns are accumulated in this way: at most the widest group of
+/// columns in files, in whole steps.
 const fn fits(cols: usize) -> bool {
     cols <= crate::quant::int8::MAX_GROUP_COLS && cols.is_multiple_of(STEP)
 }
 
-/// How many of a row's steps are the first half's.
+/// The number of a row's steps in its first half.
 const fn first_half(steps: usize) -> usize {
     steps.div_ceil(2)
 }
 
-/// What is known of a row of such codes.
+/// The bounds of a row of such codes.
 pub(super) fn summarize(codes: &[u8]) -> NarrowRow {
     if !fits(codes.len()) {
         return NarrowRow::WIDE;
@@ -51,7 +49,7 @@ pub(super) fn summarize(codes: &[u8]) -> NarrowRow {
         let mut squares = [i32x4_splat(0); 2];
         let mut sum = i16x8_splat(0);
         for codes in codes.as_chunks::<16>().0 {
-            // SAFETY: it has the bytes of a vector.
+            // SAFETY: it has 16 bytes.
             let codes = unsafe { v128_load(codes.as_ptr().cast()) };
             sum = i16x8_add(sum, i16x8_extadd_pairwise_i8x16(codes));
             let words = [i16x8_extend_low_i8x16(codes), i16x8_extend_high_i8x16(codes)];
@@ -82,22 +80,22 @@ fn roots(squares: [v128; 2]) -> v128 {
 #[inline(always)]
 fn stored(vector: v128) -> [i16; LANES] {
     let mut lanes = [0; LANES];
-    // SAFETY: it has the bytes of a vector.
+    // SAFETY: it has 16 bytes.
     unsafe { v128_store(lanes.as_mut_ptr().cast(), vector) };
     lanes
 }
 
 #[inline(always)]
 fn loaded(lanes: &[i16; LANES]) -> v128 {
-    // SAFETY: it has the bytes of a vector.
+    // SAFETY: it has 16 bytes.
     unsafe { v128_load(lanes.as_ptr().cast()) }
 }
 
-/// What is known of a band of tokens, and what that allows.
+/// The bounds of a band of tokens, and the limits that follow from them.
 pub(super) struct Band {
-    /// −zero of each, in every lane.
+    /// −zero of each token, in every lane.
     zeros: [v128; TOKENS],
-    /// How large [`NarrowRow::whole`] and [`NarrowRow::halves`] may be.
+    /// Limits on [`NarrowRow::whole`] and [`NarrowRow::halves`].
     whole: i16,
     halves: v128,
 }
@@ -130,7 +128,7 @@ impl Narrow for Band {
     ) -> usize {
         let mut row = first;
         for summaries in summaries.as_chunks::<ROWS>().0 {
-            // SAFETY: the caller's; `fits` holds.
+            // SAFETY: upheld by the caller; `fits` holds.
             unsafe {
                 if summaries.iter().all(|row| self.allows_whole(&row.narrow)) {
                     self.tile::<1>(product, (token, row), summaries, ready);
@@ -161,7 +159,7 @@ impl Band {
     ///
     /// # Safety
     ///
-    /// That of [`Narrow::multiply`], and the rows are known to fit in such parts.
+    /// As for [`Narrow::multiply`]; the rows must be known to fit in such parts.
     #[inline(always)]
     unsafe fn tile<const PARTS: usize>(
         &self,
@@ -176,8 +174,8 @@ impl Band {
         });
         let ProductI8 { w, cols, .. } = *product;
         let codes: *const v128 = ready.as_ptr().cast();
-        // SAFETY: the caller's; `ProductI8::new` checked that `cols` codes, whole steps, lie from
-        // every row · stride on.
+        // SAFETY: upheld by the caller; `ProductI8::new` checked that `cols` codes, whole steps,
+        // start at every row · stride.
         unsafe {
             let weights = w.codes.as_ptr().add(row * w.stride);
             let weights = [weights, weights.add(w.stride)];
@@ -193,12 +191,13 @@ impl Band {
 /// The codes of a step of a band.
 type Step = [v128; TOKENS];
 
-/// Σ (x − zero) · w of rows and tokens of a tile, added up in `PARTS` parts, of which `lanes` are Σ
-/// w.
+/// Σ (x − zero) · w of rows and tokens of a tile, accumulated in `PARTS` parts, whose Σ w are in
+/// `lanes`.
 ///
 /// # Safety
 ///
-/// As many steps lie at `codes`, from the first of the tokens on, and at each of the `weights`.
+/// That many steps must be readable at `codes`, from the first token on, and at each of the
+/// `weights`.
 #[inline(always)]
 unsafe fn sums<const PARTS: usize>(
     steps: usize,
@@ -215,7 +214,7 @@ unsafe fn sums<const PARTS: usize>(
         left -= steps;
         let mut pairs = lanes.map(|lanes| zeros.map(|zero| i16x8_mul(lanes[part], zero)));
         for _ in 0..steps {
-            // SAFETY: the caller's.
+            // SAFETY: upheld by the caller.
             unsafe {
                 let w = weights.map(|weights| v128_load(weights.cast()));
                 unroll_4!(TILE_TOKENS, t => {
@@ -235,8 +234,8 @@ unsafe fn sums<const PARTS: usize>(
     sums
 }
 
-/// What the squares of tokens' codes, counted from their zeros, add up to at most in each lane, of
-/// the whole row and of the half where it is more; 65,535 if it is that or more.
+/// Upper bounds of the squares of tokens' codes, counted from their zeros, summed up in each lane:
+/// over the whole row, and over the half with the larger sum; saturated at 65,535.
 #[inline(always)]
 fn squares_of_tokens(ready: &Ready, cols: usize, zeros: &[v128; TOKENS]) -> [v128; 2] {
     let zeros = zeros.map(|zero| i8x16_narrow_i16x8(zero, zero));
@@ -247,8 +246,8 @@ fn squares_of_tokens(ready: &Ready, cols: usize, zeros: &[v128; TOKENS]) -> [v12
         let squares = [0..first_half(count), first_half(count)..count].map(|steps_of_half| {
             let mut squares = u16x8_splat(0);
             for step in steps_of_half {
-                // SAFETY: the codes of the tokens are ready in steps as large, and there is such a
-                // step.
+                // SAFETY: the codes of the tokens are ready in steps of that size, and the step
+                // exists.
                 let codes = unsafe { (*steps.add(step))[token] };
                 let amounts = i8x16_abs(i8x16_add(codes, zero));
                 squares = u16x8_add_sat(squares, RelaxedPairs::pairs(amounts, amounts));
@@ -261,16 +260,15 @@ fn squares_of_tokens(ready: &Ready, cols: usize, zeros: &[v128; TOKENS]) -> [v12
     [whole, halves]
 }
 
-/// How large √Σ w² may be in lanes where Σ (x − zero)² is as much as this: 0 where it may be more
-/// than can be told.
+/// The largest allowed √Σ w² in lanes with this Σ (x − zero)²; 0 where the bound is unknown.
 #[inline(always)]
 fn allowed(squares: v128) -> v128 {
     let of = |squares| {
-        // A little less than the largest sum, for what is lost by rounding.
+        // Slightly less than the largest sum, to allow for rounding.
         let most = f32x4_div(f32x4_splat(32_766.9), f32x4_sqrt(f32x4_convert_u32x4(squares)));
         i32x4_trunc_sat_f32x4(most)
     };
-    // Of no squares less than a row has that is not known to fit.
+    // Squares of at least 1, so that rows that may not fit are never allowed.
     let least = u16x8_max(squares, u16x8_splat(1));
     let allowed =
         i16x8_narrow_i32x4(of(u32x4_extend_low_u16x8(least)), of(u32x4_extend_high_u16x8(least)));

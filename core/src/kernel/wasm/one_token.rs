@@ -1,5 +1,5 @@
-//! f32 products of one token alone, as the query of a search is and what a causal model generates:
-//! lanes are columns, of four rows at a time. Memory takes more time than the products.
+//! f32 products of a single token, such as the query of a search or a causal model's next token:
+//! lanes are columns, of four rows at a time. Memory bandwidth is the bottleneck.
 
 use core::arch::wasm32::*;
 
@@ -22,8 +22,8 @@ pub(super) fn product<I: Instructions>(product: &mut Product<'_>, token: usize) 
 fn tile<I: Instructions>(product: &mut Product<'_>, token: usize, rows: Rows) {
     let cols = product.cols;
     // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols,
-    // the bias rows, and that the last element of the output lies inside it; there are such a token
-    // and such rows.
+    // the bias rows, and that the last element of the output is inside it; the token and the rows
+    // exist.
     unsafe {
         let mut x = product.x.as_ptr().add(token * cols);
         let mut weights = [x; TILE_ROWS];

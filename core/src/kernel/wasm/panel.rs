@@ -1,8 +1,8 @@
-//! x · Wᵀ of signed bytes and codes in groups of columns, of several tokens: four rows at a time,
-//! side by side.
+//! x · Wᵀ of signed bytes and codes in groups of columns, for several tokens: four adjacent rows at
+//! a time.
 //!
-//! Codes are brought into a panel whose vectors hold four columns of four rows: every lane sums up
-//! a row of its own, and a vector of codes that has been loaded is multiplied with several tokens.
+//! Codes are arranged in a panel whose vectors hold four columns of four rows: every lane sums up
+//! one row, and a loaded vector of codes is multiplied with several tokens.
 
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
@@ -17,18 +17,18 @@ const GROUPS: usize = 48;
 
 /// A group of `N` · 16 columns of four rows.
 struct Group<const N: usize> {
-    /// Of 16 columns after the other, four columns of all rows after the other.
+    /// By 16 columns, then by four columns of all rows.
     codes: Codes<N>,
     scales: v128,
     minima: v128,
-    /// Whether all codes are below 32.
+    /// True if all codes are below 32.
     has_few_bits: bool,
 }
 
-/// Some groups of four rows, side by side.
+/// Some adjacent groups of four rows.
 pub(super) struct Panel<const N: usize> {
     groups: [MaybeUninit<Group<N>>; GROUPS],
-    /// Whether some codes are 128 or more.
+    /// True if some codes are 128 or more.
     is_wide: bool,
 }
 
@@ -37,21 +37,21 @@ impl<const N: usize> Panel<N> {
         Self { groups: [const { MaybeUninit::uninit() }; GROUPS], is_wide: false }
     }
 
-    /// Brings in the first `count` groups of `rows`.
+    /// Loads the first `count` groups of `rows`.
     ///
     /// # Safety
     ///
-    /// There are as many, and no more than [`GROUPS`].
+    /// There must be that many groups, and no more than [`GROUPS`].
     #[inline(always)]
     unsafe fn fill(&mut self, rows: &impl Groups<N>, count: usize) {
         let mut whole = u8x16_splat(0);
         for (index, place) in self.groups.iter_mut().enumerate().take(count) {
-            // SAFETY: the caller's.
+            // SAFETY: upheld by the caller.
             let ([a, b, c, d], (scales, minima)) =
                 unsafe { ([0, 1, 2, 3].map(|row| rows.codes(index, row)), rows.factors(index)) };
             let mut all = u8x16_splat(0);
             let mut codes = [[all; 4]; N];
-            // Not a loop, which only some levels of optimisation would unroll.
+            // Not a loop, which only some optimisation levels would unroll.
             unroll_4!(N, sixteen => {
                 let [a, b, c, d] = [a[sixteen], b[sixteen], c[sixteen], d[sixteen]];
                 all = v128_or(all, v128_or(v128_or(a, b), v128_or(c, d)));
@@ -74,12 +74,12 @@ struct Part {
     count: usize,
 }
 
-/// All tokens and four rows from `row` on, whose groups `rows` gives from a group on.
+/// All tokens and four rows from `row` on; `rows` provides their groups from a group on.
 ///
 /// # Safety
 ///
-/// x and its rest, which there is if `REST` says so, the bias and the output are as long as tokens,
-/// rows and columns say; there is such a row, and it has its groups.
+/// x and its rest (with `REST`), the bias and the output must match the numbers of tokens, rows and
+/// columns; the row must exist and have its groups.
 #[inline(always)]
 pub(super) unsafe fn product<S: Steps, G: Groups<N>, const N: usize, const REST: bool>(
     operands: &mut Operands<'_>,
@@ -90,12 +90,13 @@ pub(super) unsafe fn product<S: Steps, G: Groups<N>, const N: usize, const REST:
     for first in (0..operands.groups).step_by(GROUPS) {
         let count = (operands.groups - first).min(GROUPS);
         let part = Part { row, first, count };
-        // SAFETY: the caller's; there are `count` groups from `first` on, no more than a panel has.
+        // SAFETY: upheld by the caller; there are `count` groups from `first` on, at most a
+        // panel's.
         unsafe { panel.fill(&rows(first), count) };
         let mut token = 0;
         while token < operands.tokens {
             let left = operands.tokens - token;
-            // SAFETY: the caller's; no more tokens than are left.
+            // SAFETY: upheld by the caller; at most the remaining tokens.
             token += unsafe {
                 if panel.is_wide {
                     some_tokens::<Simd128, N, REST>(operands, panel, part, token, left)
@@ -107,11 +108,11 @@ pub(super) unsafe fn product<S: Steps, G: Groups<N>, const N: usize, const REST:
     }
 }
 
-/// As many of the `left` tokens from `token` on as a tile has; returns how many.
+/// Up to a tile of the `left` tokens from `token` on; returns their number.
 ///
 /// # Safety
 ///
-/// That of [`product`]; there are as many tokens, and the panel is filled with the part.
+/// As for [`product`]; the tokens must exist, and the panel must hold the part.
 unsafe fn some_tokens<S: Steps, const N: usize, const REST: bool>(
     operands: &mut Operands<'_>,
     panel: &Panel<N>,
@@ -119,7 +120,7 @@ unsafe fn some_tokens<S: Steps, const N: usize, const REST: bool>(
     token: usize,
     left: usize,
 ) -> usize {
-    // SAFETY: the caller's; no more tokens than are left.
+    // SAFETY: upheld by the caller; at most the remaining tokens.
     unsafe {
         match left {
             4.. if !REST => tile::<S, N, 4, REST>(operands, panel, part, token),
@@ -134,7 +135,7 @@ unsafe fn some_tokens<S: Steps, const N: usize, const REST: bool>(
 ///
 /// # Safety
 ///
-/// That of [`some_tokens`].
+/// As for [`some_tokens`].
 unsafe fn tile<S: Steps, const N: usize, const T: usize, const REST: bool>(
     operands: &mut Operands<'_>,
     panel: &Panel<N>,
@@ -145,8 +146,8 @@ unsafe fn tile<S: Steps, const N: usize, const T: usize, const REST: bool>(
     let rows = (operands.bias.len() - part.row).min(ROWS);
     let first = token * groups + part.first;
     let cols = groups * 16 * N;
-    // SAFETY: the caller's: codes, scales and sums of x and of its rest are as long as tokens and
-    // columns say, and the last element of the output lies inside it.
+    // SAFETY: upheld by the caller: codes, scales and sums of x and of its rest match tokens and
+    // columns, and the last element of the output is inside it.
     unsafe {
         let out = operands.out.as_mut_ptr().add(token * strides.token + part.row * strides.row);
         let mut totals = [f32x4_splat(0.0); T];
@@ -206,13 +207,13 @@ unsafe fn tile<S: Steps, const N: usize, const T: usize, const REST: bool>(
 ///
 /// # Safety
 ///
-/// So many columns can be read of each token.
+/// That many columns must be readable for each token.
 #[inline(always)]
 unsafe fn dots<S: Steps, const N: usize, const T: usize>(
     group: &Group<N>,
     x: Columns,
 ) -> [v128; T] {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         if S::FEW_BITS && group.has_few_bits {
             S::few_bits(&group.codes, x)

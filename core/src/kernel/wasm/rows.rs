@@ -1,4 +1,4 @@
-//! Rows of f32 weights, some of them at a time.
+//! Rows of f32 weights, grouped into tiles.
 
 use core::ops::Range;
 
@@ -13,9 +13,8 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// `rows` in tiles of `count`, the rows of a tile as far apart as can be: each comes from a
-    /// stretch of its own, which CPUs fetch ahead by themselves. What is left is a tile that has
-    /// the last row several times.
+    /// `rows` in tiles of `count`, the rows of a tile as far apart as possible, so that CPUs
+    /// prefetch each of the streams. The remaining rows form a tile that repeats the last row.
     pub(super) fn tiles(rows: Range<usize>, count: usize) -> impl Iterator<Item = Self> {
         let (apart, last) = (rows.len() / count, rows.end.wrapping_sub(1));
         let rest = rows.start + apart * count;
@@ -30,16 +29,16 @@ impl Rows {
     }
 }
 
-/// Where the weights of a row begin.
+/// The start of a row's weights.
 ///
 /// # Safety
 ///
-/// There is such a row.
+/// The row must exist.
 pub(super) unsafe fn row_weights(product: &Product<'_>, row: usize) -> *const f32 {
     let weights: *const f32 = match product.weights {
         Floats::Bytes(bytes) => bytes.as_ptr().cast(),
         Floats::Values(values) => values.as_ptr(),
     };
-    // SAFETY: the caller's; `Product::new` checked that there are rows × cols weights.
+    // SAFETY: upheld by the caller; `Product::new` checked that there are rows × cols weights.
     unsafe { weights.add(row * product.cols) }
 }

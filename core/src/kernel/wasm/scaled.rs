@@ -1,11 +1,11 @@
-//! From the integer sums of a product of bytes to numbers, written where they belong.
+//! Converts the integer sums of a product of bytes to floats and stores them.
 
 use core::arch::wasm32::*;
 
 use super::lanes::{LANES, load_part, reduce_i32};
 use crate::kernel::integer::{Base, ProductI8};
 
-/// What is needed of up to four tokens to make numbers of sums.
+/// The factors that convert the sums of up to four tokens to floats.
 #[derive(Clone, Copy)]
 pub(super) struct Factors {
     scales: v128,
@@ -13,14 +13,14 @@ pub(super) struct Factors {
 }
 
 impl Factors {
-    /// Of the tokens of a band of `T`, four by four.
+    /// The factors of a band of `T` tokens, four by four.
     #[inline(always)]
     pub(super) fn all<const T: usize>(product: &ProductI8<'_>, token: usize) -> [Self; 2] {
         let first = Self::new(product, token, T.min(LANES));
         [first, if T > LANES { Self::new(product, token + LANES, T - LANES) } else { first }]
     }
 
-    /// Of `count` tokens from `token` on, which there are.
+    /// The factors of `count` existing tokens from `token` on.
     #[inline(always)]
     fn new(product: &ProductI8<'_>, token: usize, count: usize) -> Self {
         let x = product.x;
@@ -34,11 +34,11 @@ impl Factors {
     }
 }
 
-/// Writes one row's outputs of `T` tokens.
+/// Stores one row's outputs of `T` tokens.
 ///
 /// # Safety
 ///
-/// Those of a tile: `token + T` ≤ tokens and `row` < rows.
+/// `token + T` ≤ tokens and `row` < rows.
 #[inline(always)]
 pub(super) unsafe fn put<const T: usize>(
     product: &mut ProductI8<'_>,
@@ -54,12 +54,12 @@ pub(super) unsafe fn put<const T: usize>(
         let Factors { scales, zeros } = factors[part];
         let sum = i32x4_sub(reduce_i32(four), i32x4_mul(zeros, i32x4_splat(row_sum)));
         let sum = f32x4_convert_i32x4(sum);
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { put_4(product, (token + part * LANES, row), sum, count, scales) };
     }, 0 1);
 }
 
-/// Writes one row's outputs of `count`, at most four, tokens.
+/// Stores one row's outputs of `count` (at most four) tokens.
 ///
 /// # Safety
 ///
@@ -73,8 +73,8 @@ unsafe fn put_4(
     scales: v128,
 ) {
     let ProductI8 { w, strides, .. } = *product;
-    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as rows, and
-    // that the last element of the output lies inside it.
+    // SAFETY: upheld by the caller; `ProductI8::new` checked that there is a scale for each row,
+    // and that the last element of the output is inside it.
     unsafe {
         let row_scale = v128_load32_splat(w.scales.as_ptr().add(row).cast());
         let scaled = f32x4_mul(sum, f32x4_mul(scales, row_scale));
@@ -88,7 +88,7 @@ unsafe fn put_4(
     }
 }
 
-/// Up to four elements as far apart.
+/// Up to four elements with a common stride.
 #[derive(Clone, Copy)]
 struct Strided {
     first: *mut f32,
@@ -98,11 +98,11 @@ struct Strided {
 impl Strided {
     /// # Safety
     ///
-    /// There are `count` elements.
+    /// There must be `count` elements.
     #[inline(always)]
     unsafe fn load(self, count: usize) -> v128 {
         let mut values = f32x4_splat(0.0);
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe {
             let place = |at| self.first.add(at * self.stride).cast_const().cast();
             if count > 0 {
@@ -123,10 +123,10 @@ impl Strided {
 
     /// # Safety
     ///
-    /// There are `count` elements.
+    /// There must be `count` elements.
     #[inline(always)]
     unsafe fn store(self, values: v128, count: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe {
             if count == LANES && self.stride == 1 {
                 return v128_store(self.first.cast(), values);

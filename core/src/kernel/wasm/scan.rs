@@ -1,10 +1,10 @@
-//! One query against many rows of few bits.
+//! One query against many low-bit rows.
 
 use core::arch::wasm32::*;
 
 use super::lanes::reduce_i32;
 
-/// Rows that are multiplied at a time: the query is loaded once for them.
+/// Rows that are multiplied at a time, so that the query is loaded once for them.
 const ROWS: usize = 4;
 
 /// Codes of a step: a vector of 16-bit numbers.
@@ -31,14 +31,14 @@ pub(in crate::kernel) fn dot_rows(query: &[i16], rows: &[i8], out: &mut [i32]) {
 
 /// # Safety
 ///
-/// There are as many codes at each of these places as the query has.
+/// Each of these rows must have as many codes as the query.
 #[inline(always)]
 unsafe fn dots(query: &[i16], rows: [*const i8; ROWS]) -> v128 {
     let mut sums = [i32x4_splat(0); ROWS];
     let (steps, rest) = query.as_chunks::<CODES>();
     let mut at = 0;
     for step in steps {
-        // SAFETY: a step has the numbers of a vector, and so has every row from `at` on.
+        // SAFETY: a step is a vector of numbers, and every row has as many from `at` on.
         let x = unsafe { v128_load(step.as_ptr().cast()) };
         unroll_4!(ROWS, row => {
             // SAFETY: as above.
@@ -64,7 +64,7 @@ pub(in crate::kernel) fn differing_bits(query: &[u8], rows: &[u8], out: &mut [i3
         let (row, row_rest) = row.as_chunks::<16>();
         let mut sums = i32x4_splat(0);
         for (x, y) in whole.iter().zip(row) {
-            // SAFETY: both have the bytes of a vector.
+            // SAFETY: both have 16 bytes.
             let ones = unsafe {
                 i8x16_popcnt(v128_xor(v128_load(x.as_ptr().cast()), v128_load(y.as_ptr().cast())))
             };

@@ -1,5 +1,4 @@
-//! The outputs of four tokens and two rows, from integer sums to numbers, written where they
-//! belong.
+//! Converts the integer sums of four tokens and two rows to floats and stores them.
 
 use core::arch::wasm32::*;
 
@@ -7,11 +6,12 @@ use super::lanes::reduce_i32;
 use crate::kernel::integer::{Base, ProductI8};
 use crate::kernel::product::Strides;
 
-/// Writes the outputs of four tokens and two rows, of sums of codes counted from the tokens' zeros.
+/// Stores the outputs of four tokens and two rows, from sums of codes counted from the tokens'
+/// zeros.
 ///
 /// # Safety
 ///
-/// `token + 4` ≤ tokens and `row + 2` ≤ rows, and one of the output's strides is 1.
+/// `token + 4` ≤ tokens and `row + 2` ≤ rows, and one of the output's strides must be 1.
 #[inline(always)]
 pub(super) unsafe fn put_from_zero(
     product: &mut ProductI8<'_>,
@@ -19,8 +19,8 @@ pub(super) unsafe fn put_from_zero(
     sums: [[v128; 4]; 2],
 ) {
     let ProductI8 { x, w, strides, .. } = *product;
-    // SAFETY: the caller's; `ProductI8::new` checked that there are as many scales as tokens, as
-    // many scales and biases as rows, and that the last element of the output lies inside it.
+    // SAFETY: upheld by the caller; `ProductI8::new` checked that there is a scale for each token,
+    // a scale and a bias for each row, and that the last element of the output is inside it.
     unsafe {
         let scales = v128_load(x.scales.as_ptr().add(token).cast());
         let scaled = [0, 1].map(|r| {
@@ -40,8 +40,7 @@ pub(super) unsafe fn put_from_zero(
     }
 }
 
-/// Elements of four tokens and two rows, of which those of a token or those of a row lie side by
-/// side.
+/// Elements of four tokens and two rows, contiguous along either the tokens or the rows.
 #[derive(Clone, Copy)]
 struct Square {
     first: *mut f32,
@@ -53,11 +52,11 @@ impl Square {
     ///
     /// # Safety
     ///
-    /// There are such elements.
+    /// The elements must exist.
     #[inline(always)]
     unsafe fn load(self) -> [v128; 2] {
         let Self { first, strides: Strides { token, row } } = self;
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe {
             if token == 1 {
                 return [v128_load(first.cast()), v128_load(first.add(row).cast())];
@@ -74,11 +73,11 @@ impl Square {
     ///
     /// # Safety
     ///
-    /// That of it.
+    /// As for [`load`](Self::load).
     #[inline(always)]
     unsafe fn store(self, [a, b]: [v128; 2]) {
         let Self { first, strides: Strides { token, row } } = self;
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe {
             if token == 1 {
                 v128_store(first.cast(), a);

@@ -1,4 +1,4 @@
-//! Products of a [panel](super::panel)'s group: what differs between simd128 and relaxed SIMD.
+//! Products of a [panel](super::panel)'s group: the differences between simd128 and relaxed SIMD.
 //!
 //! A step is four columns of four rows, and the same four columns of a token, once for each row.
 
@@ -11,7 +11,7 @@ use super::instructions::{Relaxed, RelaxedPairs};
 /// The codes of a group of `N` · 16 columns, four steps each.
 pub(super) type Codes<const N: usize> = [[v128; 4]; N];
 
-/// The columns of a group, of the first of some tokens and of others `stride` bytes apart.
+/// The columns of a group for some tokens, `stride` bytes apart.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
     pub(super) first: *const u8,
@@ -22,19 +22,19 @@ pub(super) struct Columns {
 ///
 /// # Safety
 ///
-/// Of each token as many bytes can be read as a group has columns.
+/// Each token must have as many readable bytes as a group has columns.
 pub(super) trait Steps {
-    /// Whether [`few_bits`](Self::few_bits) is faster than [`dots`](Self::dots).
+    /// True if [`few_bits`](Self::few_bits) is faster than [`dots`](Self::dots).
     const FEW_BITS: bool = false;
 
-    /// With codes below 32.
+    /// For codes below 32.
     #[inline(always)]
     unsafe fn few_bits<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { Self::dots(codes, x) }
     }
 
-    /// With codes below 128; those of simd128 may be any bytes.
+    /// For codes below 128; those of simd128 may be any bytes.
     unsafe fn dots<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T];
 }
 
@@ -43,7 +43,7 @@ impl Steps for Simd128 {
     #[inline(always)]
     unsafe fn dots<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
         let mut upper = [i32x4_splat(0); T];
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         let mut sums: [v128; T] = unsafe {
             each_step(codes, x, |(_, t), lower, codes, x| {
                 let x = i16x8_extend_low_i8x16(x);
@@ -65,7 +65,7 @@ impl Steps for Simd128 {
 impl Steps for Relaxed {
     #[inline(always)]
     unsafe fn dots<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe {
             each_step(codes, x, |_, sum, codes, x| i32x4_relaxed_dot_i8x16_i7x16_add(x, codes, sum))
         }
@@ -79,7 +79,7 @@ impl Steps for RelaxedPairs {
     #[inline(always)]
     unsafe fn few_bits<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
         let mut pairs = [i16x8_splat(0); T];
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe {
             each_step(codes, x, |(step, t), sum, codes, x| {
                 let products = i16x8_relaxed_dot_i8x16_i7x16(x, codes);
@@ -95,7 +95,7 @@ impl Steps for RelaxedPairs {
 
     #[inline(always)]
     unsafe fn dots<const N: usize, const T: usize>(codes: &Codes<N>, x: Columns) -> [v128; T] {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe {
             each_step(codes, x, |_, sum, codes, x| {
                 let pairs = i16x8_relaxed_dot_i8x16_i7x16(x, codes);
@@ -105,12 +105,12 @@ impl Steps for RelaxedPairs {
     }
 }
 
-/// What `add` adds to the sums of each token, step by step: `((step of four, token), sum, codes,
+/// Folds the sums of each token with `add`, step by step: `((step of four, token), sum, codes,
 /// columns)`.
 ///
 /// # Safety
 ///
-/// That of [`Steps`].
+/// As for [`Steps`].
 #[inline(always)]
 unsafe fn each_step<const N: usize, const T: usize>(
     codes: &Codes<N>,
@@ -121,7 +121,7 @@ unsafe fn each_step<const N: usize, const T: usize>(
     for (sixteen, steps) in codes.iter().enumerate() {
         unroll_4!(4, step => {
             unroll_4!(T, t => {
-                // SAFETY: the caller's.
+                // SAFETY: upheld by the caller.
                 let four = unsafe {
                     let place = x.first.add(t * x.stride + sixteen * 16 + step * 4);
                     v128_load32_splat(place.cast())

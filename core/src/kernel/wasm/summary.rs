@@ -1,4 +1,4 @@
-//! What integer products want to know of a row of weights.
+//! Summaries of rows of weights for integer products.
 
 use core::arch::wasm32::*;
 
@@ -8,15 +8,16 @@ use super::narrow;
 use crate::kernel::integer::MAX_CODE;
 use crate::kernel::summary::RowSummary;
 
-/// Columns whose products may be added up in 16 bits: two neighbours, and the two 16 columns after
-/// them.
+/// Columns whose products may be added up in 16 bits: two adjacent ones, and the corresponding two
+/// of the next 16 columns.
 const COLUMNS: usize = 32;
 
-/// What the positive and the negative ones of four weights may add up to, so that their products
-/// with any codes fit 16 bits.
+/// The limit on the sums of the positive and of the negative ones of four weights, so that their
+/// products with any codes fit 16 bits.
 const MOST: i16 = i16::MAX / MAX_CODE as i16;
 
-/// A row of signed bytes, which is small if [`SmallPairs`](super::instructions::SmallPairs) cannot overflow.
+/// Summarises a row of signed bytes, which is small if
+/// [`SmallPairs`](super::instructions::SmallPairs) cannot overflow.
 pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
     let (steps, rest) = codes.as_chunks::<COLUMNS>();
     let mut seen = Seen { sums: i32x4_splat(0), most: i16x8_splat(0) };
@@ -38,11 +39,11 @@ pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
     summary
 }
 
-/// What is known of a row so far.
+/// The summary of the codes seen so far.
 struct Seen {
     /// The sums of its codes.
     sums: v128,
-    /// What the positive or the negative ones of four codes add up to at most.
+    /// The largest magnitude of the sums of positive or negative codes among four.
     most: v128,
 }
 
@@ -52,7 +53,7 @@ impl Seen {
         let (mut positive, mut negative) = (i16x8_splat(0), i16x8_splat(0));
         let (halves, _) = codes.as_chunks::<16>();
         for half in halves {
-            // SAFETY: it has the bytes of a vector.
+            // SAFETY: it has 16 bytes.
             let codes = unsafe { v128_load(half.as_ptr().cast()) };
             let signs = i8x16_shr(codes, 7);
             let amounts = i8x16_neg(v128_and(codes, signs));

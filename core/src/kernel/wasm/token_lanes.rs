@@ -1,8 +1,8 @@
-//! Tiles of f32 products whose lanes are tokens: each column's weight of a row is read into all
+//! Tiles of f32 products whose lanes are tokens: each column's weight of a row is broadcast to all
 //! lanes and multiplied with that column of four, eight or twelve tokens.
 //!
-//! Twelve tokens read the rows once, no faster than they are multiplied, and from as many places as
-//! a tile has rows.
+//! Twelve tokens read the rows once, no faster than they are multiplied, and from as many streams
+//! as a tile has rows.
 
 use core::arch::wasm32::*;
 use core::mem::MaybeUninit;
@@ -14,13 +14,13 @@ use super::lanes::{LANES, transpose};
 use super::rows::{Rows, row_weights};
 use crate::kernel::product::Product;
 
-/// Vectors that there is room for, 192 KiB on the stack: 128 tokens of 384 columns, 32 of 1536.
+/// The capacity in vectors, 192 KiB on the stack: 128 tokens of 384 columns, 32 of 1536.
 const ROOM: usize = 12 * 1024;
 
-/// Vectors of tokens that a band has at most.
+/// The largest number of token vectors in a band.
 pub(super) const BAND: usize = 3;
 
-/// Bands of up to three vectors of tokens, of each column those of one band side by side.
+/// Bands of up to three vectors of tokens, for each column the vectors of one band side by side.
 pub(super) struct Packed {
     /// More than are filled, which are read but not used: see [`sums`].
     vectors: [MaybeUninit<v128>; ROOM + BAND],
@@ -31,7 +31,7 @@ impl Packed {
         Self { vectors: [const { MaybeUninit::uninit() }; ROOM + BAND] }
     }
 
-    /// How many tokens of `cols` columns there is room for.
+    /// The capacity in tokens of `cols` columns.
     pub(super) const fn room(cols: usize) -> usize {
         ROOM / cols * LANES
     }
@@ -46,12 +46,12 @@ impl Packed {
         }
     }
 
-    /// Brings in `tokens` of `product`, no more than a band has, with `before` vectors of each
-    /// column before them. Lanes that are left have the last token.
+    /// Packs `tokens` of `product`, at most a band, after `before` vectors of each column.
+    /// Remaining lanes repeat the last token.
     ///
     /// # Safety
     ///
-    /// There are such tokens, and [room](Self::room) for them and those before.
+    /// The tokens must exist, and there must be [room](Self::room) for them and those before.
     #[inline(never)]
     pub(super) unsafe fn pack(
         &mut self,
@@ -63,8 +63,8 @@ impl Packed {
         let vectors = tokens.len().div_ceil(LANES);
         let to = self.vectors.as_mut_ptr().wrapping_add(before * cols).cast::<v128>();
         for vector in 0..vectors {
-            // SAFETY: the caller's: of each token all columns are read, and there is a place for
-            // each.
+            // SAFETY: upheld by the caller: all columns of each token are read, and there is room
+            // for each.
             unsafe {
                 let token = |lane: usize| {
                     let token = (tokens.end - 1).min(tokens.start + vector * LANES + lane);
@@ -88,18 +88,17 @@ impl Packed {
 /// Some tokens of a product.
 pub(super) struct Band {
     vectors: usize,
-    /// Where they lie packed.
+    /// The packed tokens.
     x: *const MaybeUninit<v128>,
-    /// Where the elements of each lane's token begin in the output; lanes that are left have those
-    /// of the last token.
+    /// The start of each lane's token in the output; remaining lanes repeat that of the last token.
     places: [usize; BAND * LANES],
 }
 
 /// A band against `rows`.
 pub(super) fn band<I: Instructions>(product: &mut Product<'_>, band: &Band, rows: Range<usize>) {
-    // Units for multiplication that begin two a cycle and take four for one want eight sums. Of
-    // what there are registers for, three vectors and three rows take the fewest instructions for a
-    // multiplication: a core whose other thread is busy begins half as many.
+    // Multipliers that start two operations per cycle with a latency of four need eight sums.
+    // Within the available registers, three vectors and three rows take the fewest instructions per
+    // multiplication, which matters when a core shares its issue slots with another thread.
     match band.vectors {
         1 => Rows::tiles(rows, 6).for_each(|rows| tile::<I, 1, 6>(product, band, rows)),
         2 => Rows::tiles(rows, 4).for_each(|rows| tile::<I, 2, 4>(product, band, rows)),
@@ -115,8 +114,8 @@ fn tile<I: Instructions, const V: usize, const R: usize>(
     rows: Rows,
 ) {
     // SAFETY: `Product::new` checked that the weights have rows × cols elements, the bias rows, and
-    // that the last element of the output lies inside it; there are such tokens and rows, and the
-    // tokens are packed.
+    // that the last element of the output is inside it; the tokens and rows exist, and the tokens
+    // are packed.
     unsafe {
         let mut weights = [product.bias.as_ptr(); R];
         unroll!(R, r => { weights[r] = row_weights(product, rows.at(r)); });
@@ -141,8 +140,8 @@ fn tile<I: Instructions, const V: usize, const R: usize>(
 ///
 /// # Safety
 ///
-/// There are so many columns of each row and of the packed tokens, behind which there is memory for
-/// `V` vectors.
+/// Each row and the packed tokens must have that many columns, and the packed tokens must be
+/// followed by memory for `V` vectors.
 #[inline(always)]
 unsafe fn sums<I: Instructions, const V: usize, const R: usize>(
     mut x: *const MaybeUninit<v128>,
@@ -152,27 +151,27 @@ unsafe fn sums<I: Instructions, const V: usize, const R: usize>(
     let mut sums = [[f32x4_splat(0.0); V]; R];
     let (mut column, mut left) = (0, cols);
     loop {
-        // SAFETY: it is ours. Volatile: a compiler that knew what comes next would make every
-        // weight's address of that of one row, an addition each.
+        // SAFETY: it is a local variable. Volatile: otherwise the compiler would derive every
+        // weight's address from that of one row, which costs an addition each.
         let first = unsafe { read_volatile(&raw const column) };
         let mut weights = rows;
-        // SAFETY: no row ends before.
+        // SAFETY: every row is at least that long.
         unroll!(R, r => { weights[r] = unsafe { rows[r].add(first) }; });
         macro_rules! step {
             ($at:literal) => {
                 let mut tokens = [MaybeUninit::uninit(); V];
-                // SAFETY: there is such a vector, even if no columns are left. Volatile, and read
-                // before that is known: a compiler that put it off would multiply all rows with one
-                // vector, and have more weights alive than there are registers for.
+                // SAFETY: the vector exists, even if no columns are left. Volatile, and read before
+                // that is known: a compiler that deferred it would multiply all rows with one
+                // vector, and keep more weights alive than there are registers.
                 unroll_4!(V, v => { tokens[v] = unsafe { read_volatile(x.add($at * V + v)) }; });
                 if left == $at {
                     break;
                 }
                 unroll!(R, r => {
-                    // SAFETY: there is such a column.
+                    // SAFETY: the column exists.
                     let weight = unsafe { v128_load32_splat(weights[r].add($at).cast()) };
                     unroll_4!(V, v => {
-                        // SAFETY: of columns that are left, all tokens are packed.
+                        // SAFETY: all tokens of the remaining columns are packed.
                         let tokens = unsafe { tokens[v].assume_init() };
                         sums[r][v] = I::multiply_add(tokens, weight, sums[r][v]);
                     });

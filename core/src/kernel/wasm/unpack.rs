@@ -1,12 +1,12 @@
-//! Codes of few bits to bytes, see [`Kernels::unpack_codes`](crate::kernel::Kernels::unpack_codes).
+//! Unpacks low-bit codes to bytes, see
+//! [`Kernels::unpack_codes`](crate::kernel::Kernels::unpack_codes).
 
 use core::arch::wasm32::*;
 
 use super::lanes::kept;
 use crate::tensor::CodeBits;
 
-/// Codes without sign, as many as `out` holds: see
-/// [`UnpackCodes`](crate::quant::amb_unpack::UnpackCodes).
+/// Unpacks `out.len()` unsigned codes: see [`UnpackCodes`](crate::quant::amb_unpack::UnpackCodes).
 pub(super) fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
     let (bytes, rest) = match bits {
         CodeBits::Four => sixteens(bytes, out, fours),
@@ -16,7 +16,7 @@ pub(super) fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
         }
         CodeBits::Eight => sixteens(bytes, out, eights),
     };
-    // Not by the reference, which is 4 KB for what hardly ever is left.
+    // Not by the reference, whose 4 KB of code would hardly ever be used.
     let width = usize::from(bits.bits());
     let sign = 1_u8 << (width - 1);
     for (index, out) in rest.iter_mut().enumerate() {
@@ -27,7 +27,7 @@ pub(super) fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Sixteen codes at a time, which lie in `N` bytes; returns what is left.
+/// Unpacks sixteen codes at a time from `N` bytes; returns the remainder.
 #[inline(always)]
 fn sixteens<'b, 'o, const N: usize>(
     bytes: &'b [u8],
@@ -38,13 +38,13 @@ fn sixteens<'b, 'o, const N: usize>(
     let (bytes, bytes_left) = bytes.split_at(count * N);
     let (out, out_left) = out.split_at_mut(count * 16);
     for (bytes, out) in bytes.as_chunks::<N>().0.iter().zip(out.as_chunks_mut::<16>().0) {
-        // SAFETY: sixteen bytes are a vector.
+        // SAFETY: `out` has sixteen bytes.
         unsafe { v128_store(out.as_mut_ptr().cast(), unpack(bytes)) };
     }
     (bytes_left, out_left)
 }
 
-/// Bytes; the sign's bit turned.
+/// Bytes, with the sign bit flipped.
 #[inline(always)]
 fn eights(bytes: &[u8; 16]) -> v128 {
     // SAFETY: there are sixteen bytes.
@@ -52,7 +52,7 @@ fn eights(bytes: &[u8; 16]) -> v128 {
     v128_xor(bytes, u8x16_splat(128))
 }
 
-/// The low half of each byte, then the high one; the sign's bit turned.
+/// The low half of each byte, then the high one, with the sign bit flipped.
 #[inline(always)]
 fn fours(bytes: &[u8; 8]) -> v128 {
     // SAFETY: there are eight bytes.
@@ -61,21 +61,21 @@ fn fours(bytes: &[u8; 8]) -> v128 {
     v128_xor(v128_and(both, u8x16_splat(15)), u8x16_splat(8))
 }
 
-/// What codes of five bits are taken apart with.
+/// The constants that unpack codes of five bits.
 #[derive(Clone, Copy)]
 struct Fives {
-    /// The two bytes that each of eight codes lies in.
+    /// The two bytes that contain each of eight codes.
     low: v128,
     /// Those of the next eight.
     high: v128,
-    /// Powers of two that bring the codes to the top of the two bytes: they begin at bits 0, 5, 2,
+    /// Powers of two that move the codes to the top of the two bytes: they begin at bits 0, 5, 2,
     /// 7, 4, 1, 6 and 3.
     to_top: v128,
 }
 
 impl Fives {
-    /// Not as constants: the compiler would make shifts of every lane, one by one, of the products,
-    /// and V8 reload places for every shuffle.
+    /// Not as constants: the compiler would turn the products into shifts of single lanes, and V8
+    /// would reload the indices for every shuffle.
     fn new() -> Self {
         static FIVES: Fives = Fives {
             low: u8x16(0, 1, 0, 1, 1, 2, 1, 2, 2, 3, 3, 4, 3, 4, 4, 5),
@@ -85,7 +85,7 @@ impl Fives {
         kept(&FIVES)
     }
 
-    /// Sixteen codes, the sign's bit turned.
+    /// Sixteen codes, with the sign bit flipped.
     #[inline(always)]
     fn unpack(self, bytes: &[u8; 10]) -> v128 {
         // SAFETY: there are eight bytes and two.

@@ -1,13 +1,13 @@
-//! The lanes of row operations in four vectors of 128 bits.
+//! The lanes of row operations in four 128-bit vectors.
 
 use core::arch::wasm32::*;
 
 use super::lanes::kept;
 use crate::kernel::vector::{LANES, Vector};
 
-/// Where the bytes of four words lie, the first ones first.
+/// The indices of the bytes of four words, lowest bytes first.
 static BYTES: v128 = u8x16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-/// Where the halves of four words lie, the low ones first.
+/// The indices of the halves of four words, low halves first.
 static HALVES: v128 = u8x16(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
 
 /// Sixteen f32.
@@ -113,7 +113,7 @@ impl Vector for Lanes {
 
     #[inline(always)]
     fn power_of_two(self) -> Self {
-        // The low mantissa bits hold n: moved into the exponent they are 2ⁿ.
+        // The low mantissa bits hold n: shifted into the exponent they are 2ⁿ.
         self.map(|lanes| i32x4_add(i32x4_shl(lanes, 23), f32x4_splat(1.0)))
     }
 
@@ -155,11 +155,11 @@ impl Vector for Lanes {
     }
 }
 
-/// Of every lane `a` where it is less, else `b`.
+/// Per lane `a` if it is less, else `b`.
 #[inline(always)]
 fn least(a: v128, b: v128) -> v128 {
-    // Of the comparison that `pmin` is to the compiler it does not make one instruction again
-    // everywhere. The relaxed one differs where a lane is no number.
+    // The compiler does not turn the comparison into the `pmin` instruction everywhere. The relaxed
+    // one differs for NaN lanes.
     #[cfg(target_feature = "relaxed-simd")]
     let least = f32x4_relaxed_min(a, b);
     #[cfg(not(target_feature = "relaxed-simd"))]
@@ -167,7 +167,7 @@ fn least(a: v128, b: v128) -> v128 {
     least
 }
 
-/// Of every lane `a` where it is more, else `b`.
+/// Per lane `a` if it is greater, else `b`.
 #[inline(always)]
 fn most(a: v128, b: v128) -> v128 {
     #[cfg(target_feature = "relaxed-simd")]
@@ -177,15 +177,15 @@ fn most(a: v128, b: v128) -> v128 {
     most
 }
 
-/// The low 16 bits of every lane of `low`, and above them those of `high`.
+/// The low 16 bits of every lane of `low`, with those of `high` above them.
 #[inline(always)]
 fn pairs(low: v128, high: v128) -> v128 {
     v128_or(v128_and(low, i32x4_splat(0xffff)), i32x4_shl(high, 16))
 }
 
-/// The bytes of `vector` at these places.
+/// The bytes of `vector` at these indices.
 ///
-/// Narrowing instructions would bring them together, too, but of those the compiler makes steps for
+/// Narrowing instructions would also combine them, but the compiler splits those into steps for
 /// every lane.
 #[inline(always)]
 fn swizzle(vector: v128, places: &'static v128) -> v128 {
@@ -199,11 +199,11 @@ fn swizzle(vector: v128, places: &'static v128) -> v128 {
 
 /// # Safety
 ///
-/// There is room for `N` vectors at `place`.
+/// There must be room for `N` vectors at `place`.
 #[inline(always)]
 unsafe fn store<const N: usize>(vectors: [v128; N], place: *mut v128) {
     for (at, vector) in vectors.into_iter().enumerate() {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { v128_store(place.add(at), vector) };
     }
 }

@@ -1,5 +1,5 @@
-//! Whether this program may use the AMX of its CPU: the system must know of it, and Linux wants to
-//! be asked.
+//! Detects whether this program may use the CPU's AMX: the operating system must support it, and
+//! Linux requires a request.
 
 use core::arch::x86_64::_xgetbv;
 
@@ -7,31 +7,31 @@ use super::safe::cpuid;
 
 /// In leaf 1, ECX: `xgetbv` works.
 const OSXSAVE: u32 = 1 << 27;
-/// In XCR0: the system keeps the tiles' configuration and data.
+/// In XCR0: the system saves the tiles' configuration and data.
 const TILE_STATE: u64 = 1 << 17 | 1 << 18;
 
-/// Whether tiles, which the CPU has, can be used in this process from now on.
+/// Returns true if tiles, which the CPU has, can be used in this process from now on.
 pub(super) fn usable() -> bool {
     if cpuid(1).ecx & OSXSAVE == 0 {
         return false;
     }
-    // SAFETY: `xgetbv` works, as asked above.
+    // SAFETY: `xgetbv` works, as checked above.
     let kept = unsafe { state_components() };
     kept & TILE_STATE == TILE_STATE && permitted()
 }
 
 /// # Safety
 ///
-/// The system has enabled `xgetbv`.
+/// The system must have enabled `xgetbv`.
 #[target_feature(enable = "xsave")]
 unsafe fn state_components() -> u64 {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe { _xgetbv(0) }
 }
 
-/// Asks Linux for the 8 KiB of state that tiles take (`ARCH_REQ_XCOMP_PERM`,
-/// Documentation/arch/x86/xstate.rst). Once given, the permission holds for all threads; asking
-/// again changes nothing. It is refused where a signal stack would be too small.
+/// Requests the 8 KiB of state that tiles take from Linux (`ARCH_REQ_XCOMP_PERM`,
+/// Documentation/arch/x86/xstate.rst). The permission holds for all threads, and repeated requests
+/// change nothing. It is denied if a signal stack would be too small.
 #[cfg(target_os = "linux")]
 fn permitted() -> bool {
     const ARCH_PRCTL: i64 = 158;
@@ -53,7 +53,7 @@ fn permitted() -> bool {
     result == 0
 }
 
-/// Other systems are not asked.
+/// Not supported on other systems.
 #[cfg(not(target_os = "linux"))]
 const fn permitted() -> bool {
     false

@@ -1,4 +1,4 @@
-//! The tile registers of AMX: what is loaded into them, and products of two tiles by one or two.
+//! The tile registers of AMX: their configuration, and products of two tiles by one or two.
 
 use core::arch::asm;
 
@@ -6,11 +6,11 @@ use super::width::LANES;
 
 /// Rows of a tile; lanes of its sums.
 pub(super) const TILE: usize = LANES;
-/// Bytes of a row of a tile: columns of a matrix that are multiplied by one instruction.
+/// Bytes of a row of a tile: the columns of a matrix that one instruction multiplies.
 pub(super) const STEP: usize = 64;
 
-/// The sums of two tiles by two, the first factor's first; of each row of the first factor 16 of
-/// the second.
+/// The sums of two tiles by two, in the order of the first factor: for each of its rows, 16 of the
+/// second factor.
 #[repr(C, align(64))]
 pub(super) struct Sums {
     pub(super) tiles: [[[[i32; LANES]; TILE]; 2]; 2],
@@ -20,31 +20,30 @@ impl Sums {
     pub(super) const ZERO: Self = Self { tiles: [[[[0; LANES]; TILE]; 2]; 2] };
 }
 
-/// What is multiplied.
+/// The factors of a product.
 #[derive(Clone, Copy)]
 pub(super) struct Factors {
-    /// 32 rows of signed bytes as they lie, `stride` bytes apart.
+    /// 32 rows of signed bytes in the file's layout, `stride` bytes apart.
     pub(super) rows: *const u8,
     pub(super) stride: usize,
-    /// One or two times 16 rows in groups of four columns, as the second factor of `TDPBSSD` has
-    /// them: a line of 64 bytes a group, `line` bytes apart.
+    /// One or two times 16 rows in groups of four columns, as `TDPBSSD` takes the second factor: a
+    /// line of 64 bytes per group, `line` bytes apart.
     pub(super) packed: [*const u8; 2],
     pub(super) line: usize,
     /// Columns, a multiple of [`STEP`].
     pub(super) cols: usize,
 }
 
-/// What will be multiplied next: brought to L2 meanwhile, since tiles that wait for L3 hold up
-/// everything.
+/// The next operands: brought to L2 in the meantime, since tile loads from L3 stall everything.
 pub(super) struct Next {
     place: *const u8,
-    /// How many times four cache lines are fetched with every [`STEP`] columns.
+    /// The number of times that four cache lines are fetched with every [`STEP`] columns.
     fetches: usize,
 }
 
 impl Next {
-    /// `bytes` bytes from `place` on, evenly over `calls` products of `cols` columns. They need not
-    /// exist: nothing is read.
+    /// `bytes` bytes from `place` on, spread evenly over `calls` products of `cols` columns. The
+    /// bytes need not exist: nothing is read.
     pub(super) fn new(place: *const u8, bytes: usize, calls: usize, cols: usize) -> Self {
         let steps = (calls * cols / STEP).max(1);
         Self { place, fetches: bytes.div_ceil(4 * 64 * steps) }
@@ -84,29 +83,29 @@ static FULL_TILES: Configuration = {
     tiles
 };
 
-/// Makes all tiles full ones, until [`release`].
+/// Configures all tiles at full size, until [`release`].
 ///
 /// # Safety
 ///
-/// The CPU has AMX and the system lets this program use it.
+/// The CPU must have AMX, and the system must let this program use it.
 pub(super) unsafe fn configure() {
-    // SAFETY: the caller's; 64 bytes are read.
+    // SAFETY: upheld by the caller; 64 bytes are read.
     unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const FULL_TILES, options(nostack, readonly)) };
 }
 
-/// Says that the tiles are done with.
+/// Releases the tiles.
 ///
 /// # Safety
 ///
-/// As [`configure`].
+/// As for [`configure`].
 pub(super) unsafe fn release() {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe { asm!("tilerelease", options(nomem, nostack, preserves_flags)) };
 }
 
-/// Multiplies the 32 rows, 64 columns at a time, and fetches what comes next: `clear` before,
-/// `step` for those columns and `store` after, in which `tmm4` and `tmm5` are for the rows, `tmm6`
-/// and `tmm7` for the packed tiles and the others for sums.
+/// Multiplies the 32 rows, 64 columns at a time, and prefetches the next operands: `clear` runs
+/// first, `step` for those columns and `store` at the end. `tmm4` and `tmm5` are for the rows,
+/// `tmm6` and `tmm7` for the packed tiles and the others for sums.
 macro_rules! multiply {
     (
         $factors:expr, $next:expr, $sums:expr,
@@ -160,10 +159,10 @@ macro_rules! multiply {
 ///
 /// # Safety
 ///
-/// The tiles are configured; the factors can be read.
+/// The tiles must be configured; the factors must be readable.
 #[inline(always)]
 pub(super) unsafe fn multiply_two(factors: Factors, next: &mut Next, sums: &mut Sums) {
-    // SAFETY: the caller's; sums have room for four tiles.
+    // SAFETY: upheld by the caller; sums have room for four tiles.
     unsafe {
         multiply!(
             factors, next, sums,
@@ -186,12 +185,11 @@ pub(super) unsafe fn multiply_two(factors: Factors, next: &mut Next, sums: &mut 
     }
 }
 
-/// As [`multiply_two`], by the first packed tile alone; the sums of the second are left as they
-/// were.
+/// As [`multiply_two`], by the first packed tile alone; the sums of the second are left unchanged.
 ///
 /// # Safety
 ///
-/// As there, but that the second packed tile is not read.
+/// As for [`multiply_two`], except that the second packed tile is not read.
 #[inline(always)]
 pub(super) unsafe fn multiply_one(factors: Factors, next: &mut Next, sums: &mut Sums) {
     // SAFETY: as in `multiply_two`.

@@ -43,13 +43,12 @@ pub(super) const TABLE_VNNI: Kernels = Kernels {
 row_operations!(super::vector::Avx2, "avx2,fma");
 
 const LANES: usize = 8;
-/// Rows that are multiplied with all tokens before the next are touched: 24 rows of 384 f32 fill
-/// L1.
+/// Rows that are multiplied with all tokens before the next block: 24 rows of 384 f32 fill L1.
 const ROWS_BLOCK: usize = 24;
 
 /// See [`Product`]: tiles of 4 tokens × 3 rows, 12 accumulators along the columns.
 fn product_f32(product: Product<'_>) {
-    // SAFETY: this table is handed out only after the CPU was asked for AVX2 and FMA.
+    // SAFETY: this table is returned only after AVX2 and FMA were detected.
     unsafe { product_f32_avx2(product) }
 }
 
@@ -97,7 +96,7 @@ fn tile<const T: usize, const R: usize>(product: &mut Product<'_>, token: usize,
         Floats::Values(values) => values.as_ptr(),
     };
     // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols,
-    // the bias rows, and that the last element of the output lies inside it; token + T ≤ tokens and
+    // the bias rows, and that the last element of the output is inside it; token + T ≤ tokens and
     // row + R ≤ rows. Loads are unaligned.
     unsafe {
         let x = product.x.as_ptr().add(token * cols);
@@ -165,7 +164,7 @@ fn mask(count: usize) -> __m256i {
 
 /// See [`Multiply`]: tiles of 6 rows of A × 16 columns of B.
 fn multiply_f32(multiply: Multiply<'_>) {
-    // SAFETY: this table is handed out only after the CPU was asked for AVX2 and FMA.
+    // SAFETY: this table is returned only after AVX2 and FMA were detected.
     unsafe { multiply_f32_avx2(multiply) }
 }
 
@@ -206,7 +205,7 @@ fn corner<const M: usize, const V: usize>(
 ) -> usize {
     let last = (multiply.n - column).min(V * LANES) - (V - 1) * LANES;
     let mask = mask(last);
-    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its
+    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] is in its
     // slice; row + M ≤ m, and the mask covers exactly the columns of the last vector that are below
     // n.
     unsafe {

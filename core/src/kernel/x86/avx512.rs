@@ -56,7 +56,7 @@ const LANES: usize = 16;
 
 /// See [`Multiply`]: tiles of 6 rows of A × 64 columns of B, or 12 × 32.
 fn multiply_f32(multiply: Multiply<'_>) {
-    // SAFETY: this table is handed out only after the CPU was asked for these features.
+    // SAFETY: this table is returned only after these features were detected.
     unsafe { multiply_f32_avx512(multiply) }
 }
 
@@ -74,8 +74,8 @@ fn multiply_f32_avx512(mut multiply: Multiply<'_>) {
     }
 }
 
-/// All rows of A against up to `V` vectors of columns from `column`, the last only in `PART`;
-/// returns how many columns.
+/// All rows of A against up to `V` vectors of columns from `column`, the last one partial only with
+/// `PART`; returns the number of columns.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn strip<const V: usize, const PART: bool>(multiply: &mut Multiply<'_>, column: usize) -> usize {
@@ -101,7 +101,7 @@ fn corner<const M: usize, const V: usize, const PART: bool>(
     column: usize,
 ) -> usize {
     let last = first_lanes((multiply.n - column).min(V * LANES) - (V - 1) * LANES);
-    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] lies in its
+    // SAFETY: `Multiply::new` checked that every element of [m, k], [k, n] and [m, n] is in its
     // slice; row + M ≤ m, and the mask covers exactly the columns of the last vector that are below
     // n.
     unsafe {
@@ -112,7 +112,7 @@ fn corner<const M: usize, const V: usize, const PART: bool>(
             let line = b.add(k * multiply.b.stride);
             let mut bs = [_mm512_setzero_ps(); V];
             unroll_4!(V, v => {
-                // A masked load costs a slot of the multipliers: only where it is needed.
+                // A masked load costs a multiplier slot, so it is used only where needed.
                 bs[v] = if PART && v + 1 == V {
                     _mm512_maskz_loadu_ps(last, line.add(v * LANES))
                 } else {

@@ -1,21 +1,21 @@
-//! x · Wᵀ of signed bytes and blocks of few bits as they lie in the file: see [`ProductBlocks`].
+//! x · Wᵀ of signed bytes and low-bit blocks in the file's layout: see [`ProductBlocks`].
 //!
-//! Lines of 16 bytes of 16 rows are transposed as they are, so that every lane has four bytes of a
-//! row; only then codes are taken out of them, for all rows at once, into the [`Panel`] that
-//! products of unpacked blocks use too.
+//! Lines of 16 bytes of 16 rows are transposed first, so that every lane has four bytes of a row;
+//! then the codes are extracted, for all rows at once, into the [`Panel`] that products of unpacked
+//! blocks also use.
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::ahead::Ahead;
 use super::groups::{
     Avx2, Avx512Vnni, AvxVnni, FETCHES, Machine, NO_REST, PANEL_COLS, Panel, Part, tiles,
 };
+use super::prefetcher::Prefetcher;
 use crate::kernel::ProductGroups;
 use crate::kernel::blocks::{BLOCK_COLS, BlockLayout, ProductBlocks};
 use crate::kernel::groups::{GroupedRows, TILE_ROWS};
 
-/// Operations on the bytes of 32-bit lanes, one lane a row.
+/// Operations on the bytes of 32-bit lanes, one lane per row.
 ///
 /// # Safety
 ///
@@ -27,9 +27,9 @@ trait Bytes: Machine {
     unsafe fn right_4(lanes: Self::Ints) -> Self::Ints;
     unsafe fn right_16(lanes: Self::Ints) -> Self::Ints;
     unsafe fn left_16(lanes: Self::Ints) -> Self::Ints;
-    /// In every lane, one of its bytes four times.
+    /// In every lane, one of its bytes repeated four times.
     unsafe fn repeat_byte(lanes: Self::Ints, byte: i32) -> Self::Ints;
-    /// 16 in every byte that has its bit of `bits`, which has one a byte.
+    /// 16 in every byte whose bit in `bits` is set; `bits` has one bit per byte.
     unsafe fn sixteen_where(bytes: Self::Ints, bits: i32) -> Self::Ints;
     /// The low 16 bits of every lane, halves, as floats.
     unsafe fn halves(lanes: Self::Ints) -> Self::Floats;
@@ -40,37 +40,37 @@ macro_rules! one_instruction {
     ($ints:ty: $splat:ident, $and:ident, $xor:ident, $right:ident, $left:ident) => {
         #[inline(always)]
         unsafe fn splat_int(value: i32) -> $ints {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { $splat(value) }
         }
 
         #[inline(always)]
         unsafe fn and(a: $ints, b: $ints) -> $ints {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { $and(a, b) }
         }
 
         #[inline(always)]
         unsafe fn xor(a: $ints, b: $ints) -> $ints {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { $xor(a, b) }
         }
 
         #[inline(always)]
         unsafe fn right_4(lanes: $ints) -> $ints {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { $right::<4>(lanes) }
         }
 
         #[inline(always)]
         unsafe fn right_16(lanes: $ints) -> $ints {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { $right::<16>(lanes) }
         }
 
         #[inline(always)]
         unsafe fn left_16(lanes: $ints) -> $ints {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { $left::<16>(lanes) }
         }
     };
@@ -86,7 +86,7 @@ macro_rules! bytes_256 {
 
             #[inline(always)]
             unsafe fn repeat_byte(lanes: __m256i, byte: i32) -> __m256i {
-                // SAFETY: the trait's.
+                // SAFETY: see the trait.
                 unsafe {
                     let places = _mm_set_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
                     let places = _mm_add_epi8(places, _mm_set1_epi32(byte * 0x0101_0101));
@@ -96,7 +96,7 @@ macro_rules! bytes_256 {
 
             #[inline(always)]
             unsafe fn sixteen_where(bytes: __m256i, bits: i32) -> __m256i {
-                // SAFETY: the trait's.
+                // SAFETY: see the trait.
                 unsafe {
                     let bits = _mm256_set1_epi32(bits);
                     let is_set = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bits), bits);
@@ -106,10 +106,10 @@ macro_rules! bytes_256 {
 
             #[inline(always)]
             unsafe fn halves(lanes: __m256i) -> __m256 {
-                // SAFETY: the trait's.
+                // SAFETY: see the trait.
                 unsafe {
-                    // Exponent and mantissa in the places of f32, times 2¹¹²: exact, subnormal
-                    // halves too.
+                    // Exponent and mantissa move to their places in an f32, times 2¹¹²: exact, even
+                    // for subnormal halves.
                     let magnitude = _mm256_and_si256(lanes, _mm256_set1_epi32(0x7fff));
                     let shifted = _mm256_castsi256_ps(_mm256_slli_epi32::<13>(magnitude));
                     let finite = _mm256_mul_ps(shifted, _mm256_set1_ps(f32::from_bits(0x7780_0000)));
@@ -135,7 +135,7 @@ impl Bytes for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn repeat_byte(lanes: __m512i, byte: i32) -> __m512i {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe {
             let places = _mm_set_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
             let places = _mm_add_epi8(places, _mm_set1_epi32(byte * 0x0101_0101));
@@ -145,7 +145,7 @@ impl Bytes for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn sixteen_where(bytes: __m512i, bits: i32) -> __m512i {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe {
             let is_set = _mm512_test_epi8_mask(bytes, _mm512_set1_epi32(bits));
             _mm512_maskz_set1_epi8(is_set, 16)
@@ -154,7 +154,7 @@ impl Bytes for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn halves(lanes: __m512i) -> __m512 {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { _mm512_cvtph_ps(_mm512_cvtepi32_epi16(lanes)) }
     }
 }
@@ -166,12 +166,12 @@ type Unpacked<M> = ([<M as Machine>::Ints; 8], <M as Machine>::Floats, <M as Mac
 ///
 /// # Safety
 ///
-/// As for [`Machine`]; `places` are the starts of rows that have a block at `at`.
+/// As for [`Machine`]; `places` must be the starts of rows that have a block at `at`.
 trait Layout {
     const LAYOUT: BlockLayout;
-    /// Whether codes have 8 bits.
+    /// True if codes have 8 bits.
     const WIDE: bool = false;
-    /// Takes the block of the rows of one vector apart.
+    /// Unpacks the block of the rows of one vector.
     unsafe fn unpack<M: Bytes>(
         places: &[*const u8; TILE_ROWS],
         first: usize,
@@ -179,14 +179,14 @@ trait Layout {
     ) -> Unpacked<M>;
 }
 
-/// The transposed lines at a place of some rows.
+/// The transposed lines of some rows at one position.
 #[inline(always)]
 unsafe fn lines<M: Bytes>(
     places: &[*const u8; TILE_ROWS],
     first: usize,
     at: usize,
 ) -> [M::Ints; 4] {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         M::transpose([
             M::line(places, first, at),
@@ -200,7 +200,7 @@ unsafe fn lines<M: Bytes>(
 /// The low halves of all bytes, and the high ones.
 #[inline(always)]
 unsafe fn nibbles<M: Bytes>(bytes: [M::Ints; 4]) -> [M::Ints; 8] {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         let mask = M::splat_int(0x0f0f_0f0f);
         let mut codes = [mask; 8];
@@ -215,7 +215,7 @@ unsafe fn nibbles<M: Bytes>(bytes: [M::Ints; 4]) -> [M::Ints; 8] {
 /// Adds the fifth bits.
 #[inline(always)]
 unsafe fn with_fifth<M: Bytes>(mut codes: [M::Ints; 8], bits: M::Ints) -> [M::Ints; 8] {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         unroll_4!(4, i => {
             let byte = M::repeat_byte(bits, i as i32);
@@ -227,20 +227,20 @@ unsafe fn with_fifth<M: Bytes>(mut codes: [M::Ints; 8], bits: M::Ints) -> [M::In
     }
 }
 
-/// A scale, and the minimum that takes an offset off.
+/// A scale, and the minimum that subtracts an offset.
 #[inline(always)]
 unsafe fn centered<M: Bytes>(lanes: M::Ints, offset: f32) -> (M::Floats, M::Floats) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         let scale = M::halves(M::and(lanes, M::splat_int(0xffff)));
         (scale, M::mul(scale, M::splat(-offset)))
     }
 }
 
-/// A scale and a minimum beside each other.
+/// A scale and an adjacent minimum.
 #[inline(always)]
 unsafe fn affine<M: Bytes>(lanes: M::Ints) -> (M::Floats, M::Floats) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe { (M::halves(M::and(lanes, M::splat_int(0xffff))), M::halves(M::right_16(lanes))) }
 }
 
@@ -255,7 +255,7 @@ impl Layout for Q4_0 {
         first: usize,
         at: usize,
     ) -> Unpacked<M> {
-        // SAFETY: the caller's; both lines lie in the block.
+        // SAFETY: upheld by the caller; both lines are in the block.
         unsafe {
             let [head, ..] = lines::<M>(places, first, at);
             let codes = nibbles::<M>(lines::<M>(places, first, at + 2));
@@ -276,7 +276,7 @@ impl Layout for Q4_1 {
         first: usize,
         at: usize,
     ) -> Unpacked<M> {
-        // SAFETY: the caller's; both lines lie in the block.
+        // SAFETY: upheld by the caller; both lines are in the block.
         unsafe {
             let [head, ..] = lines::<M>(places, first, at);
             let codes = nibbles::<M>(lines::<M>(places, first, at + 4));
@@ -297,7 +297,7 @@ impl Layout for Q5_0 {
         first: usize,
         at: usize,
     ) -> Unpacked<M> {
-        // SAFETY: the caller's; both lines lie in the block.
+        // SAFETY: upheld by the caller; both lines are in the block.
         unsafe {
             let [head, next, ..] = lines::<M>(places, first, at);
             let bits = M::or(M::right_16(head), M::left_16(next));
@@ -319,7 +319,7 @@ impl Layout for Q5_1 {
         first: usize,
         at: usize,
     ) -> Unpacked<M> {
-        // SAFETY: the caller's; both lines lie in the block.
+        // SAFETY: upheld by the caller; both lines are in the block.
         unsafe {
             let [head, bits, ..] = lines::<M>(places, first, at);
             let codes = nibbles::<M>(lines::<M>(places, first, at + 8));
@@ -341,7 +341,7 @@ impl Layout for Q8_0 {
         first: usize,
         at: usize,
     ) -> Unpacked<M> {
-        // SAFETY: the caller's; all lines lie in the block.
+        // SAFETY: upheld by the caller; all lines are in the block.
         unsafe {
             let [head, ..] = lines::<M>(places, first, at);
             let signs = M::splat_int(i32::from_ne_bytes([128; 4]));
@@ -368,7 +368,7 @@ macro_rules! entry {
                 // SAFETY: this function has the instructions.
                 unsafe { multiply::<$machine, L>(product) }
             }
-            // SAFETY: a table is handed out only after the CPU was asked for its features.
+            // SAFETY: a table is returned only after its CPU features were detected.
             unsafe {
                 match product.layout {
                     BlockLayout::Q4_0 => inner::<Q4_0>(product),
@@ -399,7 +399,7 @@ impl Factors {
 #[inline(always)]
 unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
     let ProductBlocks { x, rest, blocks, bias, out, tokens, cols, strides, .. } = product;
-    // Without tokens there is no output, and nothing of it that rows could begin at.
+    // Without tokens there is no output to point into.
     if tokens == 0 {
         return;
     }
@@ -415,20 +415,20 @@ unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
         let mut column = 0;
         while column < cols {
             let width = (cols - column).min(PANEL_COLS);
-            // SAFETY: the caller has the instructions. `ProductBlocks::new` checked that there are
-            // as many rows of blocks as the bias is long, and that what is written lies inside the
+            // SAFETY: the instructions of the caller are enabled. `ProductBlocks::new` checked that
+            // there are `bias.len()` rows of blocks, and that everything written is inside the
             // output.
             unsafe {
                 let start = row * row_bytes + column / BLOCK_COLS * L::LAYOUT.bytes();
                 let places: [*const u8; TILE_ROWS] = core::array::from_fn(|r| {
                     blocks.as_ptr().add(start + r.min(bias.len() - 1) * row_bytes)
                 });
-                // The next tile lies behind this one.
+                // The next tile follows this one.
                 let passes = 1 + tokens.div_ceil(M::TOKENS);
                 let steps = width / BLOCK_COLS * (TILE_ROWS / M::LANES) * passes;
                 let next = places[0].wrapping_add(bias.len() * row_bytes);
                 let bytes = bias.len() * width / BLOCK_COLS * L::LAYOUT.bytes();
-                let mut next = Ahead::new(next, 1, bytes, 0, steps * FETCHES);
+                let mut next = Prefetcher::new(next, 1, bytes, 0, steps * FETCHES);
                 fill::<M, L>((&places, width, &mut next), &mut panel, (&mut scales, &mut minima));
                 let factors = (scales.0.as_ptr().cast(), minima.0.as_ptr().cast());
                 let w = GroupedRows { codes: &[], scales: &[], minima: &[] };
@@ -447,11 +447,11 @@ unsafe fn multiply<M: Bytes, L: Layout>(product: ProductBlocks<'_>) {
 ///
 /// # Safety
 ///
-/// The instructions of `M` are enabled; `cols` is a multiple of [`BLOCK_COLS`] up to
-/// [`PANEL_COLS`], and there are as many columns at every place.
+/// The instructions of `M` must be enabled; `cols` must be a multiple of [`BLOCK_COLS`] up to
+/// [`PANEL_COLS`], and every place must have that many columns.
 #[inline(always)]
 unsafe fn fill<M: Bytes, L: Layout>(
-    (places, cols, next): (&[*const u8; TILE_ROWS], usize, &mut Ahead),
+    (places, cols, next): (&[*const u8; TILE_ROWS], usize, &mut Prefetcher),
     panel: &mut Panel,
     (scales, minima): (&mut Factors, &mut Factors),
 ) {
@@ -462,7 +462,7 @@ unsafe fn fill<M: Bytes, L: Layout>(
     for vector in 0..vectors {
         for block in 0..cols / BLOCK_COLS {
             let first = vector * M::LANES;
-            // SAFETY: the caller's; the panel has PANEL_COLS columns, the factors a group for each
+            // SAFETY: upheld by the caller; the panel has PANEL_COLS columns, the factors a group for each
             // BLOCK_COLS of them.
             unsafe {
                 unroll!(FETCHES, _i => {

@@ -1,4 +1,4 @@
-//! Dequantising with AVX2 and AVX-512, and past the caches where the result does not fit them.
+//! Dequantises with AVX2 and AVX-512, bypassing the caches if the result does not fit them.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -10,11 +10,11 @@ use crate::kernel::dequantize::Dequantizer;
 use crate::quant::whole;
 use crate::tensor::Encoding;
 
-/// Results of so many elements (16 MiB) and more are written past the caches: that spares reading
-/// what is overwritten.
+/// Results of at least this many elements (16 MiB) bypass the caches, which saves reading the
+/// memory that is overwritten.
 const STREAMED_ELEMENTS: usize = 4 << 20;
 
-/// The ways of this folder that this CPU can run, the slowest first.
+/// The x86-64 implementations that this CPU can run, the slowest first.
 pub(in crate::kernel) fn dequantizers() -> impl Iterator<Item = Dequantizer> {
     let (has_avx2, has_avx512) = (cpu_avx2::get() && f16c(), cpu_avx512::get() && f16c());
     [
@@ -25,8 +25,8 @@ pub(in crate::kernel) fn dequantizers() -> impl Iterator<Item = Dequantizer> {
     .flatten()
 }
 
-/// Whether the CPU converts halves, which the `cpufeatures` crate does not know: asked once, as
-/// that crate does.
+/// Returns true if the CPU converts halves, which the `cpufeatures` crate does not detect; the
+/// result is cached, as in that crate.
 fn f16c() -> bool {
     static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
     const UNKNOWN: u8 = 2;
@@ -54,7 +54,7 @@ macro_rules! way {
                 store_fence();
                 done
             }
-            // SAFETY: a way is handed out only after the CPU was asked for its features.
+            // SAFETY: an implementation is returned only after its CPU features were detected.
             unsafe {
                 match out.len() {
                     STREAMED_ELEMENTS.. => streamed(encoding, out),

@@ -12,14 +12,14 @@ trait Dot {
     ///
     /// # Safety
     ///
-    /// The CPU has the instructions.
+    /// The CPU must have the instructions.
     unsafe fn bytes(sum: __m256i, codes: __m256i, weights: __m256i) -> __m256i;
 
     /// Adds the products of signed words, two by two, to 32-bit sums.
     ///
     /// # Safety
     ///
-    /// The CPU has the instructions.
+    /// The CPU must have the instructions.
     unsafe fn words(sum: __m256i, a: __m256i, b: __m256i) -> __m256i;
 }
 
@@ -28,7 +28,7 @@ struct Avx2;
 impl Dot for Avx2 {
     #[inline(always)]
     unsafe fn bytes(sum: __m256i, codes: __m256i, weights: __m256i) -> __m256i {
-        // SAFETY: the caller's. A pair of products is at most 2 · 127 · 128 and does not saturate.
+        // SAFETY: upheld by the caller. A pair of products is at most 2 · 127 · 128 and does not saturate.
         unsafe {
             let pairs = _mm256_maddubs_epi16(codes, weights);
             _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
@@ -37,7 +37,7 @@ impl Dot for Avx2 {
 
     #[inline(always)]
     unsafe fn words(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)) }
     }
 }
@@ -47,19 +47,19 @@ struct AvxVnni;
 impl Dot for AvxVnni {
     #[inline(always)]
     unsafe fn bytes(sum: __m256i, codes: __m256i, weights: __m256i) -> __m256i {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { _mm256_dpbusd_avx_epi32(sum, codes, weights) }
     }
 
     #[inline(always)]
     unsafe fn words(sum: __m256i, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { _mm256_dpwssd_avx_epi32(sum, a, b) }
     }
 }
 
 const LANES: usize = 32;
-/// Rows that are multiplied with all tokens before the next are touched.
+/// Rows that are multiplied with all tokens before the next block.
 const ROWS_BLOCK: usize = 32;
 
 macro_rules! entries {
@@ -71,7 +71,7 @@ macro_rules! entries {
                 // SAFETY: this function has the features of the table.
                 unsafe { product_rows::<$dot>(product) }
             }
-            // SAFETY: a table is handed out only after the CPU was asked for its features.
+            // SAFETY: a table is returned only after its CPU features were detected.
             unsafe { inner(product) }
         }
 
@@ -100,7 +100,7 @@ unsafe fn product_rows<D: Dot>(mut product: ProductI8<'_>) {
         let summaries = product.summaries(row..end, summarize_row, &mut made);
         let mut token = 0;
         while token < product.tokens {
-            // SAFETY: the caller's.
+            // SAFETY: upheld by the caller.
             token += unsafe {
                 match product.tokens - token {
                     1 => band::<D, 1>(&mut product, token, row, summaries),
@@ -114,13 +114,13 @@ unsafe fn product_rows<D: Dot>(mut product: ProductI8<'_>) {
     }
 }
 
-/// The sum of a row's codes; there are no small ones here.
+/// The sum of a row's codes; this table treats no rows as small.
 pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
     #[target_feature(enable = "avx2")]
     fn sum(codes: &[u8]) -> i32 {
         let (steps, rest) = codes.as_chunks::<LANES>();
         let ones = _mm256_set1_epi8(1);
-        // SAFETY: this function has AVX2; the slices are as long as what is read.
+        // SAFETY: this function has AVX2; reads stay within the slices.
         unsafe {
             let last = load_part(rest.as_ptr(), rest.len());
             let mut sum = Avx2::bytes(_mm256_setzero_si256(), ones, last);
@@ -130,11 +130,11 @@ pub(super) fn summarize_row(codes: &[u8]) -> RowSummary {
             _mm_cvtsi128_si32(reduce([sum, sum, sum, sum]))
         }
     }
-    // SAFETY: tables with this function are handed out only after the CPU was asked for AVX2.
+    // SAFETY: tables with this function are returned only after AVX2 was detected.
     RowSummary::new(unsafe { sum(codes) }, false)
 }
 
-/// `T` tokens from `token` against as many rows from `row` as there are summaries; returns `T`.
+/// `T` tokens from `token` against the rows from `row` that have summaries; returns `T`.
 #[inline(always)]
 unsafe fn band<D: Dot, const T: usize>(
     product: &mut ProductI8<'_>,
@@ -144,12 +144,12 @@ unsafe fn band<D: Dot, const T: usize>(
 ) -> usize {
     let (pairs, last) = summaries.as_chunks::<2>();
     for &summaries in pairs {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { tile::<D, T, 2>(product, token, row, summaries) };
         row += 2;
     }
     if let &[summary] = last {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { tile::<D, T, 1>(product, token, row, [summary]) };
     }
     T
@@ -163,9 +163,9 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
     summaries: [RowSummary; R],
 ) {
     let ProductI8 { x, w, cols, strides, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride and row ·
-    // stride on, that scales and zeros are as many as tokens and rows, and that the last element of
-    // the output lies inside it; token + T ≤ tokens and row + R ≤ rows. Loads are unaligned.
+    // SAFETY: `ProductI8::new` checked that `cols` codes start at every token · stride and row ·
+    // stride, that scales and zeros match tokens and rows, and that the last element of the output
+    // is inside it; token + T ≤ tokens and row + R ≤ rows. Loads are unaligned.
     unsafe {
         let codes = x.codes.as_ptr().add(token * x.stride);
         let weights = w.codes.as_ptr().add(row * w.stride);
@@ -226,14 +226,14 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
     }
 }
 
-/// 32 bytes.
+/// Loads 32 bytes.
 ///
 /// # Safety
 ///
-/// They can be read.
+/// They must be readable.
 #[inline(always)]
 unsafe fn load(place: *const u8) -> __m256i {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe { _mm256_loadu_si256(place.cast()) }
 }
 
@@ -241,11 +241,11 @@ unsafe fn load(place: *const u8) -> __m256i {
 ///
 /// # Safety
 ///
-/// `count` bytes can be read.
+/// `count` bytes must be readable.
 #[inline(always)]
 unsafe fn load_part(place: *const u8, count: usize) -> __m256i {
     let mut bytes = [0_u8; LANES];
-    // SAFETY: the caller's; count is below 32.
+    // SAFETY: upheld by the caller; count is below 32.
     unsafe {
         core::ptr::copy_nonoverlapping(place, bytes.as_mut_ptr(), count.min(LANES));
         load(bytes.as_ptr())
@@ -255,7 +255,7 @@ unsafe fn load_part(place: *const u8, count: usize) -> __m256i {
 /// The sums of the lanes of four vectors.
 #[inline(always)]
 unsafe fn reduce([a, b, c, d]: [__m256i; 4]) -> __m128i {
-    // SAFETY: the caller's function has AVX2.
+    // SAFETY: the calling function has AVX2.
     unsafe {
         let sums = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
         _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums))
@@ -270,7 +270,7 @@ unsafe fn multiply_strips<D: Dot>(mut multiply: MultiplyI16<'_>) {
     let columns = multiply.columns.len();
     let mut column = 0;
     while column < columns {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe {
             match columns - column {
                 1..=COLUMNS => strip::<D, 1>(&mut multiply, column),
@@ -287,7 +287,7 @@ unsafe fn strip<D: Dot, const V: usize>(multiply: &mut MultiplyI16<'_>, column: 
     let rows = multiply.rows.len();
     let mut row = 0;
     while row < rows {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         row += unsafe {
             match rows - row {
                 1 => corner::<D, 1, V>(multiply, row, column),
@@ -306,9 +306,9 @@ unsafe fn corner<D: Dot, const M: usize, const V: usize>(
     column: usize,
 ) -> usize {
     let last = (multiply.columns.len() - column).min(V * COLUMNS) - (V - 1) * COLUMNS;
-    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair
-    // a column in each of `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and
-    // the mask covers exactly the columns of the last vector that there are.
+    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs start at every row · stride in A, that
+    // each of `pairs` lines of B has a pair for every column, and that the output has its rows; row
+    // + M ≤ rows, and the mask covers exactly the existing columns of the last vector.
     unsafe {
         let mask = mask(last);
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);

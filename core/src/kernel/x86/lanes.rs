@@ -1,7 +1,7 @@
 //! Lanes that dequantise: codes in an SSE register, values in two of AVX2 or one of AVX-512.
 //!
-//! As the types of [`vector`](super::vector) they are named only in functions that have the
-//! instructions enabled and are handed out after the CPU was asked for them: that is the safety
+//! Like the types of [`vector`](super::vector), they are named only in functions that have the
+//! instructions enabled and are returned only after those were detected: that is the safety
 //! argument of every block below.
 
 use core::arch::x86_64::*;
@@ -43,7 +43,7 @@ impl Codes for Xmm {
     fn field(self, shift: u32, mask: u8) -> Self {
         // SAFETY: see the module.
         unsafe {
-            // What comes from the upper byte of a word, the mask takes off.
+            // The mask removes bits that come from the upper byte of a word.
             let words = _mm_srl_epi16(self.0, _mm_cvtsi32_si128(shift.cast_signed()));
             Self(_mm_and_si128(words, _mm_set1_epi8(mask.cast_signed())))
         }
@@ -73,13 +73,13 @@ impl Codes for Xmm {
     }
 }
 
-/// AVX2, with results written past the caches.
+/// AVX2, with results that bypass the caches.
 pub(super) struct StreamedAvx2;
 
-/// AVX-512, with results written past the caches.
+/// AVX-512, with results that bypass the caches.
 pub(super) struct StreamedAvx512;
 
-/// Lanes that store by `$store`, of a vector's `of_halves`, `of_bfloats`, `of_signed` and
+/// Lanes that store by `$store`, of a vector's `from_f16`, `from_bf16`, `from_i8` and
 /// `look_up`.
 macro_rules! lanes {
     ($name:ty, $vector:ty, $store:ident) => {
@@ -94,41 +94,41 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn half(bytes: [u8; 2]) -> $vector {
-                // As a vector from the start: alone, a word would be loaded into a register that
-                // has to be waited for.
-                <$vector>::of_halves(&[bytes; LANES])
+                // As a vector from the start: a single word would be loaded into a register with a
+                // false dependency.
+                <$vector>::from_f16(&[bytes; LANES])
             }
 
             #[inline(always)]
             fn halves(bytes: &[[u8; 2]; LANES], out: &mut [f32; LANES]) {
-                <$vector>::of_halves(bytes).$store(out);
+                <$vector>::from_f16(bytes).$store(out);
             }
 
             #[inline(always)]
             fn bfloats(bytes: &[[u8; 2]; LANES], out: &mut [f32; LANES]) {
-                <$vector>::of_bfloats(bytes).$store(out);
+                <$vector>::from_bf16(bytes).$store(out);
             }
 
             #[inline(always)]
             fn scaled(codes: Xmm, scale: $vector, out: &mut [f32; LANES]) {
-                scale.mul(<$vector>::of_signed(codes)).$store(out);
+                scale.mul(<$vector>::from_i8(codes)).$store(out);
             }
 
             #[inline(always)]
             fn factors(codes: Xmm, scale: $vector) -> Factors {
                 let mut factors = Factors([0.0; LANES]);
-                scale.mul(<$vector>::of_signed(codes)).store(&mut factors.0);
+                scale.mul(<$vector>::from_i8(codes)).store(&mut factors.0);
                 factors
             }
 
             #[inline(always)]
             fn plus(codes: Xmm, scale: $vector, minimum: $vector, out: &mut [f32; LANES]) {
-                scale.mul(<$vector>::of_signed(codes)).add(minimum).$store(out);
+                scale.mul(<$vector>::from_i8(codes)).add(minimum).$store(out);
             }
 
             #[inline(always)]
             fn minus(codes: Xmm, scale: $vector, minimum: $vector, out: &mut [f32; LANES]) {
-                scale.mul(<$vector>::of_signed(codes)).sub(minimum).$store(out);
+                scale.mul(<$vector>::from_i8(codes)).sub(minimum).$store(out);
             }
 
             #[inline(always)]
@@ -145,14 +145,14 @@ lanes!(StreamedAvx2, Avx2, stream);
 lanes!(StreamedAvx512, Avx512, stream);
 
 impl Avx2 {
-    /// Stores past the caches, sixteen bytes at a time: results rarely lie on multiples of more.
-    /// Others see them for sure only after a fence.
+    /// Stores that bypass the caches, sixteen bytes at a time, since results are rarely aligned to
+    /// more. Other threads see them reliably only after a fence.
     #[inline(always)]
     fn stream(self, values: &mut [f32; LANES]) {
         if !values.as_ptr().cast::<__m128>().is_aligned() {
             return self.store(values);
         }
-        // SAFETY: see the module; there are 16 numbers, and they begin at a multiple of 16 bytes.
+        // SAFETY: see the module; there are 16 numbers, aligned to 16 bytes.
         unsafe {
             let place = values.as_mut_ptr();
             _mm_stream_ps(place, _mm256_castps256_ps128(self.0));
@@ -163,7 +163,7 @@ impl Avx2 {
     }
 
     #[inline(always)]
-    fn of_halves(bytes: &[[u8; 2]; LANES]) -> Self {
+    fn from_f16(bytes: &[[u8; 2]; LANES]) -> Self {
         // SAFETY: see the module; there are twice 16 bytes.
         unsafe {
             let place: *const __m128i = bytes.as_ptr().cast();
@@ -173,14 +173,14 @@ impl Avx2 {
     }
 
     #[inline(always)]
-    fn of_bfloats(bytes: &[[u8; 2]; LANES]) -> Self {
+    fn from_bf16(bytes: &[[u8; 2]; LANES]) -> Self {
         // SAFETY: see the module; there are twice 16 bytes.
         unsafe {
             let place: *const __m128i = bytes.as_ptr().cast();
             let half = |at: *const __m128i| {
                 let words = _mm256_cvtepu16_epi32(_mm_loadu_si128(at));
                 let values = _mm256_castsi256_ps(_mm256_slli_epi32::<16>(words));
-                // What is no number becomes a quiet one, as the reference has it.
+                // NaN becomes a quiet NaN, as in the reference.
                 let none = _mm256_cmp_ps::<_CMP_UNORD_Q>(values, values);
                 let quiet = _mm256_castsi256_ps(_mm256_set1_epi32(1 << 22));
                 _mm256_or_ps(values, _mm256_and_ps(none, quiet))
@@ -190,7 +190,7 @@ impl Avx2 {
     }
 
     #[inline(always)]
-    fn of_signed(codes: Xmm) -> Self {
+    fn from_i8(codes: Xmm) -> Self {
         // SAFETY: see the module.
         unsafe {
             let half = |bytes| _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
@@ -223,19 +223,19 @@ impl Avx512 {
     }
 
     #[inline(always)]
-    fn of_halves(bytes: &[[u8; 2]; LANES]) -> Self {
+    fn from_f16(bytes: &[[u8; 2]; LANES]) -> Self {
         // SAFETY: see the module; there are 32 bytes.
         unsafe { Self(_mm512_cvtph_ps(_mm256_loadu_si256(bytes.as_ptr().cast()))) }
     }
 
     #[inline(always)]
-    fn of_bfloats(bytes: &[[u8; 2]; LANES]) -> Self {
+    fn from_bf16(bytes: &[[u8; 2]; LANES]) -> Self {
         // SAFETY: see the module; there are 32 bytes.
         unsafe {
             let words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(bytes.as_ptr().cast()));
             let values = _mm512_slli_epi32::<16>(words);
             let floats = _mm512_castsi512_ps(values);
-            // What is no number becomes a quiet one, as the reference has it.
+            // NaN becomes a quiet NaN, as in the reference.
             let none = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(floats, floats);
             let quiet = _mm512_set1_epi32(1 << 22);
             Self(_mm512_castsi512_ps(_mm512_mask_or_epi32(values, none, values, quiet)))
@@ -243,7 +243,7 @@ impl Avx512 {
     }
 
     #[inline(always)]
-    fn of_signed(codes: Xmm) -> Self {
+    fn from_i8(codes: Xmm) -> Self {
         // SAFETY: see the module.
         unsafe { Self(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes.0))) }
     }

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-/// Row operations with a type of vectors, compiled for its target features.
+/// Row operations with a vector type, compiled for its target features.
 macro_rules! row_operations {
     ($vector:ty, $features:literal) => {
         row_operations!($vector, $features,
@@ -46,14 +46,14 @@ macro_rules! row_operations {
                 fn inner($($argument: $type),+) $(-> $result)? {
                     $module::$body::<$vector>($($argument),+)
                 }
-                // SAFETY: a table is handed out only after the CPU was asked for its features.
+                // SAFETY: a table is returned only after its CPU features were detected.
                 unsafe { inner($($argument),+) }
             }
         )+
     };
 }
 
-/// Evaluates `$call` with `$N` the constant that `$count` is, one of those listed.
+/// Evaluates `$call` with the constant `$N` equal to `$count`, which is one of those listed.
 macro_rules! with_constant {
     ($count:expr, $N:ident => $call:expr, $($constant:literal)+) => {
         match $count {
@@ -63,7 +63,6 @@ macro_rules! with_constant {
     };
 }
 
-mod ahead;
 mod amx;
 mod amx_tiles;
 mod avx2;
@@ -75,6 +74,7 @@ mod int8_avx2;
 mod lanes;
 mod multiply_int16_avx512;
 mod packed_tokens;
+mod prefetcher;
 mod product_avx512;
 mod product_int8_amx;
 mod product_int8_avx512;
@@ -85,15 +85,15 @@ mod vector;
 mod width;
 
 use super::Kernels;
-pub(super) use ahead::prefetch;
 pub(super) use dequantize::dequantizers;
+pub(super) use prefetcher::prefetch;
 
 cpufeatures::new!(cpu_avx2, "avx2", "fma");
 cpufeatures::new!(cpu_avx512, "avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl");
 
-/// The tables of this folder that this CPU can run, the slowest first.
+/// The x86-64 tables that this CPU can run, the slowest first.
 pub(super) fn available() -> impl Iterator<Item = Kernels> {
-    let Further { avx_vnni, avx512_vnni, amx_int8 } = Further::of_this_cpu();
+    let Further { avx_vnni, avx512_vnni, amx_int8 } = Further::detect();
     let (avx2, avx512) = (cpu_avx2::get(), cpu_avx512::get());
     let avx512_vnni = avx512 && avx512_vnni;
     [
@@ -107,7 +107,7 @@ pub(super) fn available() -> impl Iterator<Item = Kernels> {
     .flatten()
 }
 
-/// Features of the CPU that the `cpufeatures` crate does not know.
+/// CPU features that the `cpufeatures` crate does not detect.
 #[derive(Default)]
 struct Further {
     avx_vnni: bool,
@@ -117,7 +117,7 @@ struct Further {
 }
 
 impl Further {
-    fn of_this_cpu() -> Self {
+    fn detect() -> Self {
         const TILE_AND_INT8: u32 = 1 << 24 | 1 << 25;
         if safe::cpuid(0).eax < 7 {
             return Self::default();

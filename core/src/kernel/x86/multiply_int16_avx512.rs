@@ -9,12 +9,12 @@ use crate::kernel::integer::MultiplyI16;
 /// 32-bit lanes of a vector.
 const LANES: usize = 16;
 
-/// `sums` and the products of pairs. The compiler makes two instructions of the intrinsic, which
-/// has a longer latency than the second of them, and half the throughput is lost.
+/// `sums` and the products of pairs. The compiler turns the intrinsic into two instructions with a
+/// longer latency than the second of them, which halves the throughput.
 #[target_feature(enable = "avx512f,avx512vnni")]
 #[inline]
 fn add_products(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
-    // SAFETY: registers are all that it touches.
+    // SAFETY: it uses only registers.
     unsafe {
         asm!(
             "vpdpwssd {sums}, {a}, {b}",
@@ -29,7 +29,7 @@ fn add_products(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
 
 /// See [`MultiplyI16`]: tiles of 6 rows of A × 64 columns of B, or 12 × 32.
 pub(super) fn multiply(multiply: MultiplyI16<'_>) {
-    // SAFETY: a table is handed out only after the CPU was asked for its features.
+    // SAFETY: a table is returned only after its CPU features were detected.
     unsafe { multiply_strips(multiply) }
 }
 
@@ -48,8 +48,8 @@ fn multiply_strips(mut multiply: MultiplyI16<'_>) {
     }
 }
 
-/// All rows of A against up to `V` vectors of columns from `column`, the last only in `PART`;
-/// returns how many columns.
+/// All rows of A against up to `V` vectors of columns from `column`, the last one partial only with
+/// `PART`; returns the number of columns.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 fn strip<const V: usize, const PART: bool>(multiply: &mut MultiplyI16<'_>, column: usize) -> usize {
@@ -76,9 +76,9 @@ fn corner<const M: usize, const V: usize, const PART: bool>(
     column: usize,
 ) -> usize {
     let left = multiply.columns.len() - column;
-    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs lie from row · stride on in A, one pair
-    // a column in each of `pairs` lines of B, and the output's rows in theirs; row + M ≤ rows, and
-    // masks cover no more than the columns.
+    // SAFETY: `MultiplyI16::new` checked that `pairs` pairs start at every row · stride in A, that
+    // each of `pairs` lines of B has a pair for every column, and that the output has its rows; row
+    // + M ≤ rows, and masks cover no more than the columns.
     unsafe {
         let a = multiply.a.as_ptr().add(row * multiply.a_stride * 4);
         let b = multiply.b.as_ptr().add(column * 4);
@@ -89,7 +89,7 @@ fn corner<const M: usize, const V: usize, const PART: bool>(
             let mut bs = [_mm512_setzero_si512(); V];
             unroll_4!(V, v => {
                 let place = line.add(v * LANES);
-                // A masked load costs a slot of the multipliers: only where it is needed.
+                // A masked load costs a multiplier slot, so it is used only where needed.
                 bs[v] = if PART && v + 1 == V {
                     _mm512_maskz_loadu_epi32(last, place)
                 } else {

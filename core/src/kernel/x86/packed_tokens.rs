@@ -1,4 +1,4 @@
-//! Activations of 7 bits with tokens side by side: for every four columns a vector of those of 16
+//! 7-bit activations with tokens side by side: for every four columns, a vector of those of 16
 //! tokens.
 
 use core::arch::x86_64::*;
@@ -8,7 +8,7 @@ use super::transpose::transpose;
 use super::width::{BYTES, LANES};
 use crate::kernel::integer::ProductI8;
 
-/// Bytes that there is room for, on the stack.
+/// The size of the buffer in bytes, on the stack.
 const ROOM: usize = 96 * 1024;
 
 /// The tokens, 16 at a time.
@@ -23,28 +23,29 @@ impl PackedTokens {
         Self { codes: [const { MaybeUninit::uninit() }; ROOM] }
     }
 
-    /// Whether tokens of so many columns can be packed: whole vectors, and 16 tokens in the room.
+    /// Returns true if tokens of `cols` columns can be packed: whole vectors, and 16 tokens fit the
+    /// buffer.
     pub(super) const fn have_room(cols: usize) -> bool {
         cols.is_multiple_of(BYTES) && cols <= ROOM / LANES
     }
 
-    /// How many tokens of `cols` columns there is room for, a multiple of 16.
+    /// The capacity in tokens of `cols` columns, a multiple of 16.
     pub(super) const fn most_tokens(cols: usize) -> usize {
         ROOM / cols / LANES * LANES
     }
 
-    /// The vectors of the 16 tokens from `token` on, counted from the first that is packed and a
-    /// multiple of 16; those of the next 16 follow.
+    /// The vectors of the 16 tokens from `token` on, a multiple of 16 counted from the first packed
+    /// token; those of the next 16 follow.
     pub(super) const fn lines(&self, token: usize, cols: usize) -> *const u8 {
         self.codes.as_ptr().cast::<u8>().wrapping_add(token * cols)
     }
 
     /// Packs `count` tokens from `token` on, as differences to their codes of zero if `CENTRED`:
-    /// two codes of 7 bits differ by what fits 8. The last 16 are completed by the last token.
+    /// the difference of two 7-bit codes fits 8 bits. The last 16 are completed by the last token.
     ///
     /// # Safety
     ///
-    /// There are so many tokens, at least one, and [room](Self::most_tokens) for them.
+    /// The tokens must exist, at least one, and there must be [room](Self::most_tokens) for them.
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
     #[inline]
     pub(super) unsafe fn fill<const CENTRED: bool>(
@@ -60,8 +61,8 @@ impl PackedTokens {
                 let mut lines = [_mm512_setzero_si512(); LANES];
                 for (line, to) in lines.iter_mut().enumerate() {
                     let token = token + (first + line).min(count - 1);
-                    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token ·
-                    // stride on, and that there are as many zeros as tokens.
+                    // SAFETY: `ProductI8::new` checked that `cols` codes start at every token ·
+                    // stride, and that there is a zero for each token.
                     *to = unsafe {
                         let codes = x.codes.as_ptr().add(token * x.stride + column);
                         let codes = _mm512_loadu_si512(codes.cast());
@@ -102,7 +103,7 @@ mod tests {
         let product = ProductI8::new(x, w, cols, Base::Bias(&[0.0]), &mut out, strides).unwrap();
         let (first, count) = (1, zeros.len() - 1);
         let mut packed = Box::new(PackedTokens::new());
-        // SAFETY: the features are there; there are so many tokens, and room for them.
+        // SAFETY: the features were detected; the tokens exist, and there is room for them.
         unsafe { packed.fill::<CENTRED>(&product, first, count) };
         for t in 0..count.next_multiple_of(LANES) {
             let token = first + t.min(count - 1);

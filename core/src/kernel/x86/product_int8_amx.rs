@@ -1,11 +1,11 @@
 //! x · Wᵀ of 7-bit activations and 8-bit weights with AMX: tiles of 16 rows × 16 tokens, 64 columns
-//! an instruction.
+//! per instruction.
 //!
-//! One factor is loaded as it lies, the other packed in the groups of four columns that the second
-//! factor of `TDPBSSD` has: the one with fewer vectors. Tokens are packed once for all rows, as
+//! One factor is loaded in place, the other is packed in the groups of four columns that `TDPBSSD`
+//! takes as second factor: the one with fewer vectors. Tokens are packed once for all rows, as
 //! differences to their code of zero. Sums then have rows where the output has tokens: they are
-//! transposed on the way out. Of a product with no more rows than tokens, as the heads of attention
-//! have them, 32 rows at a time are packed.
+//! transposed when they are stored. In a product with no more rows than tokens, as in the heads of
+//! attention, 32 rows at a time are packed instead.
 
 use core::arch::x86_64::*;
 
@@ -21,11 +21,11 @@ use super::vector::first_lanes;
 use super::width::{BYTES, LANES};
 use crate::kernel::integer::{Base, ProductI8};
 
-/// Rows, or tokens, as they lie that are multiplied together: two tiles.
+/// Rows, or tokens, that are multiplied together in place: two tiles.
 const ROWS: usize = 2 * TILE;
 /// Tokens that are packed together.
 const TOKENS: usize = 4 * TILE;
-/// The most columns that there is room for of as many packed tokens.
+/// The largest number of columns for which that many packed tokens fit the buffer.
 const COLS: usize = 1536;
 
 const _: () = assert!(COLS <= PANEL_COLS && ROWS == PANEL_ROWS);
@@ -40,7 +40,7 @@ pub(super) fn product(mut product: ProductI8<'_>) {
     if !in_tiles {
         return product_int8_avx512::product(product);
     }
-    // SAFETY: a table is handed out only after the CPU was asked for its features; as checked.
+    // SAFETY: a table is returned only after its CPU features were detected; as checked.
     unsafe {
         configure();
         if product.rows > product.tokens {
@@ -56,7 +56,7 @@ pub(super) fn product(mut product: ProductI8<'_>) {
     }
 }
 
-/// The last `count` rows of a product that has more.
+/// The last `count` rows of a longer product.
 fn last_rows(product: ProductI8<'_>, count: usize) -> ProductI8<'_> {
     let ProductI8 { x, mut w, base, out, tokens, rows, cols, strides } = product;
     let first = rows - count;
@@ -71,11 +71,11 @@ fn last_rows(product: ProductI8<'_>, count: usize) -> ProductI8<'_> {
     ProductI8 { x, w, base, out, tokens, rows: count, cols, strides }
 }
 
-/// All rows but those that make no [`ROWS`] any more.
+/// All rows except the last ones that do not fill [`ROWS`].
 ///
 /// # Safety
 ///
-/// The tiles are configured; the columns are a multiple of [`STEP`], at most [`COLS`].
+/// The tiles must be configured; the columns must be a multiple of [`STEP`], at most [`COLS`].
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
     let mut packed = PackedTokens::new();
@@ -83,7 +83,7 @@ unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
     let (w, cols) = (product.w, product.cols);
     for token in (0..product.tokens).step_by(TOKENS) {
         let count = (product.tokens - token).min(TOKENS);
-        // SAFETY: the caller's; token + count ≤ tokens.
+        // SAFETY: upheld by the caller; token + count ≤ tokens.
         unsafe { packed.fill::<true>(product, token, count) };
         for row in (0..=product.rows - ROWS).step_by(ROWS) {
             let mut next = match token {
@@ -115,11 +115,11 @@ unsafe fn by_packed_tokens(product: &mut ProductI8<'_>) {
     }
 }
 
-/// Stores the sums of 32 rows from `row` on, each with those of up to 32 tokens.
+/// Stores the sums of 32 rows from `row` on, for up to 32 tokens each.
 ///
 /// # Safety
 ///
-/// There are `count` tokens from `token` on, and 32 rows.
+/// `count` tokens from `token` on and 32 rows must exist.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 unsafe fn store_by_rows(
@@ -132,7 +132,7 @@ unsafe fn store_by_rows(
         for (half, sums) in halves.iter().enumerate().take(count.div_ceil(TILE)) {
             let (row, token) = (row + tile * TILE, token + half * TILE);
             let count = (count - half * TILE).min(TILE);
-            // SAFETY: the caller's.
+            // SAFETY: upheld by the caller.
             unsafe {
                 if product.strides.token == 1 {
                     store_rows(product, (token, first_lanes(count)), row, load(sums));
@@ -155,7 +155,7 @@ fn next_rows(product: &ProductI8<'_>, row: usize, calls: usize) -> Next {
 ///
 /// # Safety
 ///
-/// As there, and there are so many tokens.
+/// As for [`by_packed_tokens`]; there must be at least [`ROWS`] tokens.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 unsafe fn by_packed_rows(product: &mut ProductI8<'_>) {
     let mut panel = Panel::new();
@@ -167,7 +167,7 @@ unsafe fn by_packed_rows(product: &mut ProductI8<'_>) {
         let codes: *const u8 = panel.codes.as_ptr().cast();
         let mut next = next_rows(product, row, tokens.div_ceil(ROWS));
         for first in (0..tokens).step_by(ROWS) {
-            // The last ones together with some that are stored already.
+            // The last ones together with some that are already stored.
             let token = first.min(tokens - ROWS);
             // SAFETY: the tiles are configured, the panel is filled, token + ROWS ≤ tokens.
             unsafe {
@@ -194,12 +194,12 @@ unsafe fn by_packed_rows(product: &mut ProductI8<'_>) {
     }
 }
 
-/// As [`store`] for a tile of 16 tokens but the first `stored`; these are the sums of x · w and
-/// those of the rows' codes.
+/// As [`store`] for a tile of 16 tokens except for the first `stored`; these are the sums of x · w
+/// and those of the rows' codes.
 ///
 /// # Safety
 ///
-/// There are 16 tokens from `token` on and 16 rows from `row` on.
+/// 16 tokens from `token` on and 16 rows from `row` on must exist.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 unsafe fn store_uncentred(
@@ -209,7 +209,7 @@ unsafe fn store_uncentred(
     row_sums: &[i32; LANES],
     sums: &[[i32; LANES]; TILE],
 ) {
-    // SAFETY: a line is 64 bytes; the caller's.
+    // SAFETY: a line is 64 bytes; the rest is upheld by the caller.
     unsafe {
         let row_sums = _mm512_loadu_si512(row_sums.as_ptr().cast());
         let sums = from_zero(product, token, row_sums, load(sums));
@@ -221,11 +221,11 @@ unsafe fn store_uncentred(
     }
 }
 
-/// As [`store`], for an output whose tokens lie side by side, as they do in the sums.
+/// As [`store`], for an output whose tokens are contiguous, as they are in the sums.
 ///
 /// # Safety
 ///
-/// There are the tokens of the mask from `token` on, and 16 rows from `row` on.
+/// The tokens of the mask from `token` on and 16 rows from `row` on must exist.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 unsafe fn store_rows(
@@ -235,9 +235,8 @@ unsafe fn store_rows(
     sums: [__m512i; TILE],
 ) {
     let ProductI8 { x, w, base, strides, .. } = *product;
-    // SAFETY: `ProductI8::new` checked that scales and the bias are as many as tokens and rows, and
-    // that the last element of the output lies inside it; the mask covers no more than the tokens
-    // there are.
+    // SAFETY: `ProductI8::new` checked that scales and the bias match tokens and rows, and that the
+    // last element of the output is inside it; the mask covers only existing tokens.
     unsafe {
         let scales = _mm512_maskz_loadu_ps(mask, x.scales.as_ptr().add(token));
         let out = product.out.as_mut_ptr().add(token + row * strides.row);

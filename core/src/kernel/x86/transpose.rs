@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 
 use super::width::LANES;
 
-/// Lines of 16 numbers.
+/// Loads 16 lines of 16 numbers.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn load(lines: &[[i32; LANES]; LANES]) -> [__m512i; LANES] {
@@ -16,7 +16,7 @@ pub(super) fn load(lines: &[[i32; LANES]; LANES]) -> [__m512i; LANES] {
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn transpose(rows: [__m512i; LANES]) -> [__m512i; LANES] {
-    // Of every four lines the quarters, each a square of 4 × 4, transposed.
+    // The quarters of every four lines, each a square of 4 × 4, transposed.
     let fours: [[__m512i; 4]; 4] = core::array::from_fn(|four| {
         let [a, b, c, d] = core::array::from_fn(|line| rows[four * 4 + line]);
         transpose_quarters([a, b, c, d])
@@ -32,7 +32,7 @@ pub(super) fn transpose(rows: [__m512i; LANES]) -> [__m512i; LANES] {
     columns
 }
 
-/// The first quarters of the lines, the second ones, …
+/// The first quarters of the lines, then the second ones, …
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn transpose_whole_quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
@@ -48,7 +48,7 @@ pub(super) fn transpose_whole_quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 
     ]
 }
 
-/// In every quarter, the lines' 4 × 4 numbers transposed.
+/// In every quarter, the 4 × 4 numbers of the lines transposed.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn transpose_quarters([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {

@@ -1,4 +1,4 @@
-//! Codes of 4 and 5 bits to bytes with AVX2, see
+//! Unpacks codes of 4 and 5 bits to bytes with AVX2, see
 //! [`Kernels::unpack_codes`](crate::kernel::Kernels::unpack_codes).
 
 use core::arch::x86_64::*;
@@ -6,10 +6,10 @@ use core::arch::x86_64::*;
 use crate::quant::amb_unpack;
 use crate::tensor::CodeBits;
 
-/// Codes without sign, as many as `out` holds: see [`UnpackCodes`](amb_unpack::UnpackCodes).
+/// Unpacks `out.len()` unsigned codes: see [`UnpackCodes`](amb_unpack::UnpackCodes).
 pub(super) fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
     let (bytes, rest) = match bits {
-        // SAFETY: a table is handed out only after the CPU was asked for its features.
+        // SAFETY: a table is returned only after its CPU features were detected.
         CodeBits::Four => unsafe { fours(bytes, out) },
         // SAFETY: as above.
         CodeBits::Five => unsafe { fives(bytes, out) },
@@ -20,7 +20,7 @@ pub(super) fn unpack(bits: CodeBits, bytes: &[u8], out: &mut [u8]) {
     }
 }
 
-/// The low half of each byte, then the high one; the sign's bit turned.
+/// The low half of each byte, then the high one, with the sign bit flipped.
 #[target_feature(enable = "avx2")]
 fn fours<'b, 'o>(bytes: &'b [u8], out: &'o mut [u8]) -> (&'b [u8], &'o mut [u8]) {
     steps(bytes, out, |bytes: &[u8; 16]| {
@@ -33,7 +33,7 @@ fn fours<'b, 'o>(bytes: &'b [u8], out: &'o mut [u8]) -> (&'b [u8], &'o mut [u8])
     })
 }
 
-/// Every code with the two bytes that it lies in, then its five bits to the top and down.
+/// Moves the two bytes that contain each code into one lane, then shifts the five bits up and down.
 #[target_feature(enable = "avx2")]
 fn fives<'b, 'o>(bytes: &'b [u8], out: &'o mut [u8]) -> (&'b [u8], &'o mut [u8]) {
     // The second ten of the twenty bytes is loaded with the six before it.
@@ -60,7 +60,7 @@ fn fives<'b, 'o>(bytes: &'b [u8], out: &'o mut [u8]) -> (&'b [u8], &'o mut [u8])
     })
 }
 
-/// 32 codes at a time, which lie in `N` bytes; returns what is left.
+/// Unpacks 32 codes at a time from `N` bytes; returns the remainder.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn steps<'b, 'o, const N: usize>(

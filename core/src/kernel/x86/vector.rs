@@ -1,8 +1,7 @@
 //! Sixteen lanes in two 256-bit registers or in one of 512 bits.
 //!
-//! These types are named only in functions of tables that are handed out after the CPU was asked
-//! for their instructions, and that have them enabled: that is the safety argument of every block
-//! below.
+//! These types are named only in functions of tables that are returned after their instructions
+//! were detected, and that have them enabled: that is the safety argument of every block below.
 
 use core::arch::x86_64::*;
 
@@ -54,7 +53,7 @@ macro_rules! fold_four {
     }};
 }
 
-/// The methods that both have from [`lane_wise`].
+/// The methods of [`lane_wise`] for both types.
 macro_rules! forward {
     () => {
         #[inline(always)]
@@ -187,7 +186,7 @@ impl Vector for Avx2 {
             let mask = _mm256_set1_epi32(0x7f);
             let low = _mm256_and_si256(_mm256_castps_si256(self.0), mask);
             let high = _mm256_and_si256(_mm256_castps_si256(self.1), mask);
-            // Packing works in halves: afterwards the middle quarters change places.
+            // Packing works in halves, so the middle quarters are swapped afterwards.
             let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(low, high));
             let halves = (_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
             _mm_storeu_si128(codes.as_mut_ptr().cast(), _mm_packus_epi16(halves.0, halves.1));

@@ -1,4 +1,4 @@
-//! How wide vectors of AVX-512 are.
+//! The width of AVX-512 vectors.
 
 /// 32-bit lanes of a vector.
 pub(super) const LANES: usize = 16;

@@ -23,17 +23,17 @@ pub(in crate::model) struct Head<'a> {
     pub(in crate::model) values: Table<'a>,
     /// Elements of a query, key or value.
     pub(in crate::model) size: usize,
-    /// The factor of scores.
+    /// The factor applied to scores.
     pub(in crate::model) scale: f32,
-    /// Which tokens see which.
+    /// The tokens that each token attends to.
     pub(in crate::model) visible: Visible,
-    /// What is added to scaled scores by how far a key lies behind its query, from the middle on;
-    /// before it where keys lie before. Empty if nothing is.
+    /// The relative bias added to scaled scores by key offset: the middle element is for a key at
+    /// the query's position, later ones for keys after it. Empty if there is none.
     pub(in crate::model) bias: &'a [f32],
 }
 
 impl Head<'_> {
-    /// Adds what belongs to the scores of a token with the keys from `first` on.
+    /// Adds the relative bias to the scores of a token with the keys from `first` on.
     fn add_bias(&self, token: usize, first: usize, scores: &mut [f32]) {
         if FAMILIES && !self.bias.is_empty() {
             let start = (self.bias.len() / 2 + first).saturating_sub(token);
@@ -93,9 +93,9 @@ pub(in crate::model) fn attend(
 
 /// A head in 16-bit codes, and scratch memory for its attention.
 ///
-/// Queries and keys have a scale a token, values a scale an element and text. With codes up to the
-/// square root of 2³¹ / size, sums of products of queries and keys fit 31 bits; probabilities add
-/// up to 2¹⁵, so their sums with values do.
+/// Queries and keys have a scale per token, values a scale per element and text. With codes up to
+/// the square root of 2³¹ / size, sums of products of queries and keys fit 31 bits; probabilities
+/// add up to 2¹⁵, so their sums with values fit too.
 #[derive(Debug)]
 pub(in crate::model) struct IntegerHead<'a> {
     /// `[tokens][size]`, an odd size completed by 0.
@@ -109,7 +109,7 @@ pub(in crate::model) struct IntegerHead<'a> {
     pub(in crate::model) value_scales: &'a mut [f32],
     /// `[QUERY_BLOCK][tokens]`, an odd number of tokens completed by 0.
     pub(in crate::model) probabilities: &'a mut [u8],
-    /// `QUERY_BLOCK` times what a probability's code is worth.
+    /// `QUERY_BLOCK` times the value of a probability's code.
     pub(in crate::model) probability_scales: &'a mut [f32],
     /// `[QUERY_BLOCK, tokens]`, rows `key_stride` apart.
     pub(in crate::model) scores: &'a mut [f32],
@@ -150,7 +150,7 @@ impl IntegerHead<'_> {
             let block = QUERY_BLOCK.min(tokens - first);
             let rows = start + first;
             let mut seen = visible.tokens_of(first..first + block, tokens);
-            // Values lie in pairs.
+            // Values are stored in pairs.
             seen.start &= !1;
             let token_pairs = seen.len().div_ceil(2);
             let place = start + seen.start;

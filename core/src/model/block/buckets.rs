@@ -1,11 +1,11 @@
-//! Relative positions in buckets (Raffel et al. 2020): what is added to a score depends on how far
-//! its key lies before or behind its query, near ones exactly and far ones together.
+//! Relative position buckets (Raffel et al. 2020): the bias of a score depends on the offset
+//! between key and query, exactly for near keys and in groups for far ones.
 
 use crate::model::config::RelativeBuckets;
 
 impl RelativeBuckets {
-    /// The bucket of a key that lies `offset` positions behind its query, or before it if that is
-    /// negative: the first half of the buckets is for keys before.
+    /// The bucket of a key `offset` positions after its query (before it if negative); the first
+    /// half of the buckets is for earlier keys.
     pub(in crate::model) fn bucket(&self, offset: isize) -> usize {
         let half = self.buckets / 2;
         let exact = half / 2;
@@ -14,7 +14,7 @@ impl RelativeBuckets {
         if distance < exact {
             return side + distance;
         }
-        // In f32, as the models were trained.
+        // In f32, as in training.
         #[allow(
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,

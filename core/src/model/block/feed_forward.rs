@@ -1,13 +1,13 @@
 //! Activations of the feed-forward layer, alone or as gates.
 //!
-//! The approximation of GELU with tanh is x · sigmoid(x · t), where t = 2 √(2 / π) · (1 + 0.044715 ·
-//! x²): the kernel of SiLU makes it of `x · t` and `1 / t`.
+//! The tanh approximation of GELU is x · sigmoid(x · t), where t = 2 √(2 / π) · (1 + 0.044715 ·
+//! x²): the SiLU kernel computes it from `x · t` and `1 / t`.
 
 use crate::kernel::Kernels;
 use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::model::config::{Activation, FAMILIES};
 
-/// Elements that a second operand is made for at a time.
+/// The number of elements for which a second operand is computed at a time.
 const PIECE: usize = 64;
 
 /// 2 √(2 / π).
@@ -34,7 +34,7 @@ pub(in crate::model) fn activate(
     }
 }
 
-/// `activation(gate) · up` in place of `gate`, rows of `width`; `up` is lost.
+/// Replaces `gate`, in rows of `width`, by `activation(gate) · up`; overwrites `up`.
 pub(in crate::model) fn gate(
     kernels: &Kernels,
     activation: Activation,

@@ -1,4 +1,4 @@
-//! Where the tensors of one layer lie.
+//! The tensors of one layer.
 
 use super::norm::Norm;
 use crate::error::Result;
@@ -6,36 +6,36 @@ use crate::model::config::FAMILIES;
 use crate::model::linear::{Linear, Rows, summaries, take_same_codes};
 use crate::model::weights::Weights;
 
-/// Where the tensors of one layer lie.
+/// The locations of one layer's tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
     pub(in crate::model) query: Rows,
     pub(in crate::model) key: Rows,
     pub(in crate::model) value: Rows,
     pub(in crate::model) attention_output: Linear,
-    /// Behind the attention's residual sum, or before the attention.
+    /// After the attention's residual sum, or before the attention.
     pub(in crate::model) attention_norm: Norm,
     pub(in crate::model) up: Rows,
     pub(in crate::model) down: Linear,
-    /// Behind the second residual sum, or before the feed-forward layer.
+    /// After the second residual sum, or before the feed-forward layer.
     pub(in crate::model) feed_forward_norm: Norm,
-    /// What BERT has not. It takes no room in builds for BERT alone.
+    /// Tensors that BERT lacks. Zero-sized in builds for BERT alone.
     pub(in crate::model) further: [Further; FAMILIES as usize],
-    /// Whether queries, keys and values can be computed with quantised activations.
+    /// True if queries, keys and values can be computed with quantised activations.
     pub(in crate::model) integer_attention: bool,
-    /// The columns of a group if queries, keys and values are all in blocks of the same groups.
+    /// The columns of a group if queries, keys and values are all in blocks with the same groups.
     pub(in crate::model) attention_group: Option<usize>,
 }
 
-/// Tensors of a layer that BERT has not; empty where a model has none.
+/// Tensors of a layer that BERT lacks; empty where a model has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) struct Further {
     pub(in crate::model) gate: Rows,
-    /// Of what the attention adds, before it is added.
+    /// The norm of the attention's output, before it is added.
     pub(in crate::model) attention_end_norm: Norm,
-    /// Of what the feed-forward layer adds.
+    /// The norm of the feed-forward layer's output, before it is added.
     pub(in crate::model) feed_forward_end_norm: Norm,
-    /// Of a head's queries and keys.
+    /// The norm of a head's queries.
     pub(in crate::model) query_norm: Norm,
     pub(in crate::model) key_norm: Norm,
 }
@@ -51,7 +51,7 @@ impl Further {
 }
 
 impl Layer {
-    /// A placeholder, to make the array that opening a model fills.
+    /// An empty layer, to fill the array in which opening a model stores layers.
     pub const EMPTY: Self = Self {
         query: Rows::EMPTY,
         key: Rows::EMPTY,
@@ -71,7 +71,7 @@ impl Layer {
         self.further.first().unwrap_or(NONE)
     }
 
-    /// Finds out how queries, keys and values can be computed together.
+    /// Determines how queries, keys and values can be computed together.
     pub(in crate::model) fn join(&mut self, weights: &(impl Weights + ?Sized)) -> Result<()> {
         self.integer_attention = self.take_same_codes(weights)?;
         let group = self.query.linear.group();
@@ -80,7 +80,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Whether queries, keys and values all take the same codes.
+    /// Returns true if queries, keys and values all take the same codes.
     fn take_same_codes(&self, weights: &(impl Weights + ?Sized)) -> Result<bool> {
         let all = [&self.query.linear, &self.key.linear, &self.value.linear];
         if !all.iter().all(|linear| linear.takes_codes()) {
@@ -90,7 +90,7 @@ impl Layer {
         Ok(take_same_codes(weights, query, key)? && take_same_codes(weights, query, value)?)
     }
 
-    /// The linear layers; an empty one in place of a gate that is not there.
+    /// The linear layers; an empty one in place of a missing gate.
     pub(in crate::model) fn linear_layers(&self) -> [&Linear; 7] {
         self.linear_rows().map(|(linear, _)| linear)
     }
@@ -108,7 +108,7 @@ impl Layer {
         [used(query), used(key), used(value), output, used(up), all(down), gate]
     }
 
-    /// Numbers the summaries of layers, those of each linear layer after those of the one before.
+    /// Numbers the summaries of all layers' linear layers consecutively.
     pub(in crate::model) fn number_summaries(layers: &mut [Self]) {
         let mut next = 0;
         for layer in layers {
@@ -123,12 +123,12 @@ impl Layer {
         }
     }
 
-    /// Whether any of the linear layers is in blocks.
+    /// Returns true if any of the linear layers is stored in blocks.
     pub(in crate::model) fn has_blocks(&self) -> bool {
         self.linear_layers().iter().any(|linear| linear.group().is_some())
     }
 
-    /// Whether any of the linear layers takes codes of evened out columns.
+    /// Returns true if any of the linear layers has column scales.
     pub(in crate::model) fn is_calibrated(&self) -> bool {
         [&self.value.linear, &self.up.linear, &self.down]
             .iter()

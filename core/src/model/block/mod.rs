@@ -1,4 +1,4 @@
-//! The pieces of a transformer's block, each for itself: passes put them together.
+//! The components of a transformer block, which the passes combine.
 
 pub(super) mod attention;
 pub(super) mod buckets;

@@ -1,4 +1,4 @@
-//! Norms: where their tensors lie, and what they do to rows.
+//! Norms: the locations of their tensors, and their application to rows.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel;
@@ -9,7 +9,7 @@ use crate::model::config::{Config, NormKind};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
 
-/// Weight and bias of a norm; an empty bias is zeros, an empty weight no norm.
+/// Weight and bias of a norm; an empty bias is zero, an empty weight means no norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) struct Norm {
     pub(in crate::model) weight: Matrix,
@@ -29,13 +29,13 @@ pub(in crate::model) struct NormMemory<'a> {
 }
 
 impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
-    /// Norms every row of `x + y` in place, as wide as the norm's weight; an empty `y` adds
-    /// nothing.
+    /// Applies the norm to every row of `x + y` in place; rows are as wide as the norm's weight. An
+    /// empty `y` adds nothing.
     ///
     /// # Errors
     ///
-    /// [`NotFinite`](crate::ErrorKind::NotFinite) if a row or the norm's weights are not;
-    /// [`ErrorKind::BufferTooSmall`]; what reading the weights may fail with.
+    /// [`NotFinite`](crate::ErrorKind::NotFinite) if a row or the norm's weights are not finite;
+    /// [`ErrorKind::BufferTooSmall`]; any error of reading the weights.
     pub(in crate::model) fn norm(
         &self,
         norm: &Norm,
@@ -74,7 +74,7 @@ pub(in crate::model) fn rms_norm(row: &mut [f32], weight: &[f32], epsilon: f32) 
     let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
     let mean = (sum / row.len() as f64) as f32;
-    // What is infinite would leave zeros of the others.
+    // An infinite element would turn the others into zeros.
     let factor = if mean.is_finite() { 1.0 / root::sqrt_f32(mean + epsilon) } else { f32::NAN };
     for (x, weight) in row.iter_mut().zip(weight) {
         *x = *x * factor * weight;

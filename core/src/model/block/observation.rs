@@ -1,18 +1,18 @@
-//! What the linear layers of a model are applied to, shown as it passes.
+//! Observation of the inputs of a model's linear layers.
 
 use crate::model::config::{Config, FAMILIES};
 
-/// What the linear layers of a transformer layer are applied to.
+/// The input of a linear layer in a transformer layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LayerInput {
-    /// Of queries, keys and values: `[tokens, hidden]`.
+    /// Input of queries, keys and values: `[tokens, hidden]`.
     Attention,
-    /// Of the attention's output layer: `[tokens, heads · size]`.
+    /// Input of the attention's output layer: `[tokens, heads · size]`.
     AttentionOutput,
-    /// Of the first feed-forward layer: `[tokens, hidden]`.
+    /// Input of the first feed-forward layer: `[tokens, hidden]`.
     Intermediate,
-    /// Of the second feed-forward layer: `[tokens, intermediate]`.
+    /// Input of the second feed-forward layer: `[tokens, intermediate]`.
     Output,
 }
 
@@ -28,17 +28,17 @@ impl LayerInput {
     }
 }
 
-/// Some rows that a linear layer is applied to.
+/// Some input rows of a linear layer.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Observation<'a> {
     /// The layer, counted from 0.
     pub layer: usize,
-    /// Which of its linear layers.
+    /// The linear layer within it.
     pub input: LayerInput,
-    /// Whole rows, one a token.
+    /// Whole rows, one per token.
     pub values: &'a [f32],
 }
 
-/// Is shown the activations as they pass, from several threads where the host runs parts on them.
+/// Receives activations during a pass, from several threads if the host runs parts in parallel.
 pub type Observer<'o> = dyn Fn(Observation<'_>) + Sync + 'o;

@@ -1,12 +1,12 @@
-//! Positions that turn heads: the angles of a position, and the turning.
+//! Rotary positions: the angles of a position, and their application to heads.
 
 use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::model::config::rope::{Rope, RopePairs, frequency};
 
 impl Rope {
-    /// Cosine and sine for each pair of a head, one after the other, for each of the positions from
-    /// `first` on, as many as there are rows of `size` in `out`; `divisors` of the frequencies may
-    /// be empty.
+    /// Writes cosine and sine for each pair of a head, interleaved, for the positions from `first`
+    /// on, one for each row of `size` elements in `out`; `divisors` of the frequencies may be
+    /// empty.
     pub(in crate::model) fn angles(
         &self,
         first: usize,
@@ -32,7 +32,7 @@ impl Rope {
         }
     }
 
-    /// Turns one head in place.
+    /// Rotates one head in place.
     fn turn(&self, angles: &[f32], head: &mut [f32]) {
         let angles = angles.as_chunks::<2>().0;
         let head = head.get_mut(..self.dimensions).unwrap_or_default();
@@ -54,8 +54,8 @@ impl Rope {
         }
     }
 
-    /// Turns all heads of `vectors`, `[tokens, heads, size]`, by the angles of each token, `[tokens,
-    /// size]`.
+    /// Rotates all heads of `vectors`, `[tokens, heads, size]`, by the angles of each token,
+    /// `[tokens, size]`.
     pub(in crate::model) fn turn_all(
         &self,
         angles: &[f32],

@@ -1,10 +1,10 @@
-//! Which tokens of its text a token sees.
+//! The tokens of its text that a token attends to.
 
 use core::ops::Range;
 
 use crate::model::config::{Config, FAMILIES, Mask};
 
-/// How many tokens before and behind it a token sees at most.
+/// The largest number of tokens before and after a token that it attends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) struct Visible {
     before: usize,
@@ -12,7 +12,7 @@ pub(in crate::model) struct Visible {
 }
 
 impl Visible {
-    /// What tokens see in layer `layer`.
+    /// The visibility in layer `layer`.
     pub(in crate::model) const fn new(config: &Config, layer: usize) -> Self {
         let reach = match config.attention.window {
             Some(window) if config.has_window(layer) => window.reach,
@@ -24,7 +24,7 @@ impl Visible {
         }
     }
 
-    /// The tokens that one sees of its text of `tokens`.
+    /// The tokens that token `token` attends to in a text of `tokens` tokens.
     pub(in crate::model) const fn tokens(self, token: usize, tokens: usize) -> Range<usize> {
         if !FAMILIES {
             return 0..tokens;
@@ -33,7 +33,7 @@ impl Visible {
         token.saturating_sub(self.before)..if end < tokens { end } else { tokens }
     }
 
-    /// The tokens that any of some see.
+    /// The tokens that any of a range of tokens attends to.
     pub(in crate::model) const fn tokens_of(
         self,
         some: Range<usize>,
@@ -42,7 +42,7 @@ impl Visible {
         self.tokens(some.start, tokens).start..self.tokens(some.end.saturating_sub(1), tokens).end
     }
 
-    /// The tokens that one sees, counted from the first of `seen`, which has them.
+    /// The tokens that one attends to, as indices into `seen`, which contains them.
     pub(in crate::model) const fn among(
         self,
         token: usize,

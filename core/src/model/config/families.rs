@@ -1,4 +1,4 @@
-//! Which models are compiled in.
+//! The model families that are compiled in.
 
-/// Whether models of other settings than BERT's are.
+/// True if the build supports models other than BERT.
 pub(in crate::model) const FAMILIES: bool = cfg!(feature = "families");

@@ -13,7 +13,7 @@ macro_rules! listed_layers {
     ($($at:literal)*) => { &[$(concat!("sliding_window_layers_", $at)),*] };
 }
 
-/// The members that say of 32 layers each which have a window, from the lowest bit on.
+/// The members that contain the layers with a window, 32 layers each, from the lowest bit on.
 pub const LISTED_LAYERS: &[&str] = listed_layers!(
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
 );
@@ -23,7 +23,7 @@ const _: () = assert!(LISTED_LAYERS.len() * LayerSet::BITS == Limit::LAYERS.most
 pub type LlamaConfig = Config;
 
 impl Config {
-    /// Reads the sizes: `number` answers the members of an AMB configuration.
+    /// Reads the sizes: `number` returns the members of an AMB configuration.
     ///
     /// | member | default |
     /// |---|---|
@@ -32,26 +32,26 @@ impl Config {
     /// | `head_dim` | `n_embd / n_heads` |
     /// | `rms_norm_eps` | 1e-5 |
     /// | `rope_freq_base` | 10000 |
-    /// | `rope_scaling`: by what positions are divided | 1 |
-    /// | `rope_dimensions`: elements of a head that are turned | `head_dim` |
-    /// | `rope_attention_factor`: what cosines and sines are multiplied with | 1 |
-    /// | `rope_original_positions`: longer texts take the divisors for long ones | `max_seq_len` |
-    /// | `rope_local_freq_base`: in layers with a window, whose positions are not divided | as in the others |
-    /// | `sliding_window`: the tokens that one sees in layers with a window, itself among them | 0: all |
-    /// | `sliding_window_every`: one of so many layers has no window | 0: each has |
-    /// | `sliding_window_first`: the first layer without, counted from 0 | 0 |
+    /// | `rope_scaling`: divisor of positions | 1 |
+    /// | `rope_dimensions`: elements of a head that are rotated | `head_dim` |
+    /// | `rope_attention_factor`: factor on cosines and sines | 1 |
+    /// | `rope_original_positions`: longer texts use the divisors for long ones | `max_seq_len` |
+    /// | `rope_local_freq_base`: base in layers with a window, whose positions are not divided | as in the others |
+    /// | `sliding_window`: the number of tokens that a token attends to in layers with a window, itself included | 0: all |
+    /// | `sliding_window_every`: every so many layers, one has no window | 0: each has one |
+    /// | `sliding_window_first`: the first layer without a window, counted from 0 | 0 |
     /// | [`LISTED_LAYERS`], instead of the two before | none |
-    /// | `embedding_scale`: what a token's vector is multiplied with | 1 |
-    /// | `attention_scale`: what scores are multiplied with | 1 / √`head_dim` |
+    /// | `embedding_scale`: factor on a token's vector | 1 |
+    /// | `attention_scale`: factor on scores | 1 / √`head_dim` |
     /// | `query_key_norm`: 1 if queries and keys are normed, head by head | 0 |
-    /// | `end_norms`: 1 if what layers add is normed | 0 |
-    /// | `norm_offset`: what is added to the weights of norms, 0 or 1 | 0 |
-    /// | `gelu_tanh`: 1 if the activation is GELU by tanh, not SiLU | 0 |
+    /// | `end_norms`: 1 if the outputs of attention and feed-forward layer are normed | 0 |
+    /// | `norm_offset`: added to the weights of norms, 0 or 1 | 0 |
+    /// | `gelu_tanh`: 1 if the activation is tanh GELU, not SiLU | 0 |
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingMetadata`], or [`ErrorKind::BadMetadata`] for a value out of range, as is
-    /// what is no number (NaN).
+    /// [`ErrorKind::MissingMetadata`], or [`ErrorKind::BadMetadata`] for a value out of range, NaN
+    /// included.
     pub fn read(number: impl Fn(&str) -> Option<f64>, rope_pairs: RopePairs) -> Result<Self> {
         let bad = Error::without_offset(ErrorKind::BadMetadata);
         let size = |key: &str| {
@@ -141,7 +141,7 @@ impl Config {
     }
 }
 
-/// The layers with a window, where they are listed.
+/// The layers with a window, if they are listed.
 fn listed_layers(number: &impl Fn(&str) -> Option<f64>, layers: usize) -> Result<Option<LayerSet>> {
     let bad = Error::without_offset(ErrorKind::BadMetadata);
     let word = |at: usize| {
@@ -159,7 +159,7 @@ fn listed_layers(number: &impl Fn(&str) -> Option<f64>, layers: usize) -> Result
     if words == 0 {
         return Ok(None);
     }
-    let listed = LayerSet::of_words(|at| word(at).unwrap_or(0)).ok_or(bad)?;
+    let listed = LayerSet::from_words(|at| word(at).unwrap_or(0)).ok_or(bad)?;
     let are_numbers = (0..words).all(|at| word(at).is_some());
     let are_layers = !(layers..words.saturating_mul(LayerSet::BITS)).any(|layer| listed.has(layer));
     if are_numbers && are_layers { Ok(Some(listed)) } else { Err(bad) }

@@ -1,4 +1,4 @@
-//! What a model is, as data: sizes and settings, without names or files.
+//! The configuration of a model as data: sizes and settings, without names or files.
 
 mod families;
 mod layer_set;

@@ -1,11 +1,10 @@
-//! Rotary positions (Su et al. 2021): pairs of elements are turned by an angle that grows with the
+//! Rotary positions (Su et al. 2021): pairs of elements are rotated by an angle that grows with the
 //! position.
 //!
-//! Models whose context was extended divide the frequency of each pair by a number of its own. All
-//! ways to choose them come down to the same: a [`Rope`], and divisors for each pair where a
-//! formula does not say them.
+//! Models with an extended context divide the frequency of each pair by an individual divisor. All
+//! methods reduce to a [`Rope`], and divisors for each pair where no formula gives them.
 //!
-//! | way | divisors | factor on cosines and sines |
+//! | method | divisors | factor on cosines and sines |
 //! |---|---|---|
 //! | linear | one for all, [`Rope::position_divisor`] | none |
 //! | Llama 3.1 | [`Llama3`], stored as a tensor | none |
@@ -14,39 +13,39 @@
 
 use crate::kernel::root;
 
-/// Which elements of a head are turned together.
+/// The elements of a head that are rotated together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RopePairs {
-    /// Element `i` with `i + head / 2`, as the models of Hugging Face.
+    /// Element `i` with `i + head / 2`, as in the models of Hugging Face.
     Halves,
-    /// Element `2i` with `2i + 1`, as Llama's matrices in GGUF files.
+    /// Element `2i` with `2i + 1`, as in Llama's matrices in GGUF files.
     Neighbours,
 }
 
-/// How positions turn the heads of a decoder.
+/// The rotary positions of a model's heads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Rope {
-    /// Elements of a head that are turned, from its first on, an even number; the others stay as
-    /// they are.
+    /// The number of leading elements of a head that are rotated, an even number; the others are
+    /// unchanged.
     pub dimensions: usize,
     /// Base of the frequencies.
     pub base: f32,
-    /// By what positions are divided.
+    /// Divisor of positions.
     pub position_divisor: f32,
-    /// YaRN's divisors beside those that are stored.
+    /// YaRN's divisors, applied in addition to stored ones.
     pub yarn: Option<Yarn>,
-    /// What cosines and sines are multiplied with.
+    /// Factor on cosines and sines.
     pub attention_factor: f32,
-    /// Texts of more tokens take the divisors for long texts, in models that have such.
+    /// Longer texts use the divisors for long texts, in models that have them.
     pub original_positions: usize,
-    /// Which elements are turned together.
+    /// The elements that are rotated together.
     pub pairs: RopePairs,
 }
 
 impl Rope {
-    /// How heads are turned in halves, so many of their elements, by frequencies of this base, in
-    /// texts of so many tokens.
+    /// Rotary positions by halves for `dimensions` elements, with frequencies of this base, in
+    /// texts of up to `positions` tokens.
     #[must_use]
     pub const fn new(dimensions: usize, base: f32, positions: usize) -> Self {
         Self {
@@ -61,36 +60,36 @@ impl Rope {
     }
 }
 
-/// YaRN: pairs that turn often within the original context keep their frequencies, those that turn
-/// seldom are divided by a factor, and those between are divided by something between.
+/// YaRN: pairs that rotate often within the original context keep their frequencies, those that
+/// rotate rarely are divided by a factor, and those in between are interpolated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Yarn {
     /// The factor by which the context was extended.
     pub factor: f64,
-    /// Up to this pair frequencies are kept.
+    /// Frequencies are kept up to this pair.
     low: f64,
-    /// From this pair on they are divided by the factor.
+    /// Frequencies are divided by the whole factor from this pair on.
     high: f64,
 }
 
-/// What [`Yarn::new`] makes the bounds from.
+/// The settings from which [`Yarn::new`] computes the bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct YarnSettings {
     /// The factor by which the context was extended.
     pub factor: f64,
-    /// The tokens of the context before that.
+    /// The length of the original context in tokens.
     pub original_positions: f64,
-    /// Pairs that turn more often within that context keep their frequencies; 32 as a rule.
+    /// Pairs that rotate more often within the original context keep their frequencies; usually 32.
     pub beta_fast: f64,
-    /// Pairs that turn less often are divided by the whole factor; 1 as a rule.
+    /// Pairs that rotate less often are divided by the whole factor; usually 1.
     pub beta_slow: f64,
-    /// Whether bounds are rounded to whole pairs; they are as a rule.
+    /// True to round bounds to whole pairs, which is usual.
     pub truncate: bool,
 }
 
 impl Yarn {
-    /// The divisors for heads of which so many elements are turned, with the frequencies of `base`;
-    /// `None` if the settings make no sense.
+    /// The divisors for heads with `dimensions` rotated elements and frequencies of `base`; `None`
+    /// for invalid settings.
     #[must_use]
     pub fn new(settings: &YarnSettings, dimensions: usize, base: f32) -> Option<Self> {
         let YarnSettings { factor, original_positions, beta_fast, beta_slow, truncate } = *settings;
@@ -116,7 +115,7 @@ impl Yarn {
         })
     }
 
-    /// By what the frequency of a pair is divided.
+    /// The divisor of a pair's frequency.
     #[must_use]
     pub fn divisor(&self, pair: usize) -> f64 {
         #[allow(clippy::cast_precision_loss)] // heads are small
@@ -124,30 +123,29 @@ impl Yarn {
         1.0 / (ramp / self.factor + (1.0 - ramp))
     }
 
-    /// The factor on cosines and sines that belongs to a context extended by `factor`, unless the
-    /// model has another.
+    /// The default factor on cosines and sines for a context extended by `factor`.
     #[must_use]
     pub fn attention_factor(factor: f64, mscale: f64) -> f64 {
         if factor > 1.0 { 0.1 * mscale * libm::log(factor) + 1.0 } else { 1.0 }
     }
 }
 
-/// The divisors of Llama 3.1: none where a wave is short against the context that the model was
-/// trained for, a factor where it is long, and something between elsewhere.
+/// The divisors of Llama 3.1: none for waves that are short relative to the original context, a
+/// factor for long ones, interpolated in between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Llama3 {
     /// The factor by which the context was extended.
     pub factor: f64,
     /// Waves of which fewer fit the original context are divided by the factor.
     pub low_frequency_factor: f64,
-    /// Waves of which more fit stay.
+    /// Waves of which more fit are unchanged.
     pub high_frequency_factor: f64,
-    /// The tokens of the original context.
+    /// The length of the original context in tokens.
     pub original_positions: f64,
 }
 
 impl Llama3 {
-    /// By what the frequency of a pair is divided, of heads of which so many elements are turned.
+    /// The divisor of a pair's frequency, for heads with `dimensions` rotated elements.
     #[must_use]
     pub fn divisor(&self, pair: usize, dimensions: usize, base: f32) -> f64 {
         let (low, high) = (self.low_frequency_factor, self.high_frequency_factor);
@@ -164,7 +162,7 @@ impl Llama3 {
     }
 }
 
-/// The factor on cosines and sines of LongRoPE, unless the model has another.
+/// The default factor on cosines and sines of LongRoPE.
 #[must_use]
 pub fn long_attention_factor(factor: f64, original_positions: f64) -> f64 {
     match factor > 1.0 {
@@ -173,7 +171,7 @@ pub fn long_attention_factor(factor: f64, original_positions: f64) -> f64 {
     }
 }
 
-/// The angle between two positions for a pair, before it is divided by anything.
+/// The angle between consecutive positions for a pair, before any division.
 pub(in crate::model) fn frequency(pair: usize, dimensions: usize, base: f32) -> f64 {
     #[allow(clippy::cast_precision_loss)] // heads are small
     let exponent = -2.0 * pair as f64 / dimensions as f64;

@@ -1,4 +1,4 @@
-//! What a transformer is, as data: a family says it once, and passes run on it.
+//! The configuration of a transformer as data: a family produces it once, and passes run on it.
 //!
 //! | | BERT | ModernBERT | Gemma 3 | Llama |
 //! |---|---|---|---|---|
@@ -7,8 +7,8 @@
 //! | feed-forward | plain GELU | gated GELU | gated tanh GELU | gated SiLU |
 //! | attention | full | full, windows between | windows between, norms of queries and keys | causal |
 //!
-//! Settings are asked once for a layer or a call, never inside a kernel. A build without the
-//! feature `families` knows BERT's alone: the questions that passes ask are constants there.
+//! Settings are queried once per layer or call, never inside a kernel. A build without the feature
+//! `families` supports only BERT's: the queries of passes are constants there.
 
 use super::families::FAMILIES;
 use super::rope::Rope;
@@ -21,7 +21,7 @@ use crate::kernel::root;
 pub struct Config {
     /// Number of layers.
     pub layers: usize,
-    /// The heads of its attention.
+    /// The attention heads.
     pub heads: Heads,
     /// Elements of a token's vector.
     pub hidden: usize,
@@ -29,32 +29,32 @@ pub struct Config {
     pub intermediate: usize,
     /// Number of tokens in the vocabulary.
     pub vocabulary: usize,
-    /// Number of positions the model knows.
+    /// The number of positions.
     pub positions: usize,
-    /// What a token is before the first layer.
+    /// The composition of a token's first vector.
     pub embedding: Embedding,
-    /// How positions turn queries and keys, if they do.
+    /// The rotary positions, if any.
     pub rotary: Option<Rotary>,
-    /// How positions change scores, if they do.
+    /// The relative position buckets, if any.
     pub relative: Option<RelativeBuckets>,
-    /// Which tokens see which, and how scores are made.
+    /// The attention mask, windows and score scale.
     pub attention: Attention,
-    /// Where norms stand.
+    /// The position of norms in a layer.
     pub order: Order,
-    /// What norms are.
+    /// The kind of norm.
     pub norm: NormKind,
     /// Added to the variance, or to the mean square, in norms.
     pub epsilon: f32,
     /// The feed-forward layer.
     pub feed_forward: FeedForward,
-    /// Whether the first layer has the norm before its attention, as all others: ModernBERT's takes
-    /// the embeddings as they are.
+    /// True if the first layer has a norm before its attention like all others; false for
+    /// ModernBERT, whose first layer takes the embeddings unnormed.
     pub first_norm: bool,
-    /// Whether a norm follows the last layer.
+    /// True if a norm follows the last layer.
     pub final_norm: bool,
 }
 
-/// Heads of an attention.
+/// The heads of an attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heads {
     /// Heads of queries.
@@ -79,95 +79,95 @@ impl Heads {
     }
 }
 
-/// What is added up to a token's first vector.
+/// The terms that add up to a token's first vector.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Embedding {
-    /// The row of the table of positions for a text's first token, if there is a table. Where it is
-    /// not 0, the row before it has the number of the padding token, and is that of such tokens
-    /// wherever they stand in a text: they do not count as positions.
+    /// The row of the position table for a text's first token, if there is a table. If it is not 0,
+    /// the row before it has the number of the padding token and is used for such tokens anywhere
+    /// in a text; they do not count as positions.
     pub positions: Option<usize>,
-    /// Whether there is a table of token types.
+    /// True if there is a table of token types.
     pub token_types: bool,
-    /// What a token's row is multiplied with.
+    /// The factor on a token's row.
     pub scale: f32,
-    /// Whether the sum is normed.
+    /// True if the sum is normed.
     pub norm: bool,
 }
 
-/// How positions turn queries and keys.
+/// The rotary positions of queries and keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rotary {
-    /// In layers that see all tokens.
+    /// In layers that attend to all tokens.
     pub global: Rope,
     /// In layers with a [`Window`].
     pub local: Rope,
 }
 
-/// A table of what is added to scores, by how far key and query are apart: one for all layers.
+/// A table of biases on scores by the distance of key and query, shared by all layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RelativeBuckets {
-    /// Rows of the table, half of them for keys behind queries.
+    /// Rows of the table, half of them for keys after queries.
     pub buckets: usize,
     /// The distance from which on all keys share a bucket.
     pub distance: usize,
 }
 
-/// Which tokens see which, and how scores are made.
+/// The attention mask, windows and score scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Attention {
-    /// Whether tokens see those after them.
+    /// The attention mask.
     pub mask: Mask,
     /// The window of some layers.
     pub window: Option<Window>,
-    /// Whether queries and keys are normed, head by head, before they are turned.
+    /// True if queries and keys are normed, head by head, before they are rotated.
     pub query_key_norm: bool,
-    /// The factor of scores, if it is not 1 / √size.
+    /// The factor on scores, if it is not 1 / √size.
     pub scale: Option<f32>,
 }
 
-/// Whether tokens see those after them.
+/// The attention mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mask {
-    /// They see all of their text.
+    /// Tokens attend to their whole text.
     Full,
-    /// They see themselves and those before.
+    /// Tokens attend to themselves and earlier tokens.
     Causal,
 }
 
-/// Where norms stand in a layer.
+/// The position of norms in a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Order {
-    /// Behind each residual sum.
+    /// After each residual sum.
     Post,
     /// Before attention and feed-forward layer.
     Pre,
-    /// As `Pre`, and what comes out is normed before it is added.
+    /// As `Pre`, and outputs are normed before they are added.
     Sandwich,
 }
 
-/// What a norm is.
+/// The kind of norm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NormKind {
     /// `(x − mean) / √(variance + ε) · weight + bias`; the bias may be missing.
     Layer,
     /// `x / √(mean(x²) + ε) · weight`.
     Rms {
-        /// Whether 1 is added to weights.
+        /// True if 1 is added to weights.
         one_plus: bool,
     },
 }
 
-/// What makes a layer more than a product.
+/// The activation function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Activation {
     /// x · Φ(x).
     Gelu,
-    /// The same by its approximation with tanh.
+    /// The tanh approximation of GELU.
     GeluTanh,
     /// x · sigmoid(x).
     Silu,
@@ -223,7 +223,7 @@ impl Config {
         self.heads.size
     }
 
-    /// The most elements of a row that a linear layer is applied to, or makes.
+    /// The largest number of elements in an input or output row of a linear layer.
     #[must_use]
     pub const fn widest(&self) -> usize {
         let Self { hidden, intermediate, .. } = *self;
@@ -232,12 +232,12 @@ impl Config {
         if FAMILIES && heads > widest { heads } else { widest }
     }
 
-    /// Whether a build can run the model.
+    /// Returns true if the build can run the model.
     pub(in crate::model) fn is_built_in(&self) -> bool {
         FAMILIES || self.is_bert()
     }
 
-    /// Whether the settings are BERT's.
+    /// Returns true if the settings are BERT's.
     pub(in crate::model) fn is_bert(&self) -> bool {
         let Self { layers, heads, hidden, intermediate, vocabulary, positions, epsilon, .. } =
             *self;
@@ -247,7 +247,7 @@ impl Config {
         is_whole && Self { heads, ..sizes } == *self
     }
 
-    /// Heads of queries for each head of keys and values.
+    /// The number of query heads for each key and value head.
     pub(in crate::model) const fn sharing(&self) -> usize {
         match self.heads.query.checked_div(self.heads.key_value) {
             Some(sharing) if FAMILIES => sharing,
@@ -271,12 +271,12 @@ impl Config {
         matches!(self.feed_forward(), FeedForward::Gated(_))
     }
 
-    /// How positions change scores.
+    /// The relative position buckets, if any.
     pub(in crate::model) const fn relative(&self) -> Option<&RelativeBuckets> {
         if FAMILIES { self.relative.as_ref() } else { None }
     }
 
-    /// How positions turn queries and keys of layer `layer`.
+    /// The rotary positions of layer `layer`.
     pub(in crate::model) const fn rope(&self, layer: usize) -> Option<&Rope> {
         match &self.rotary {
             Some(rotary) if FAMILIES => {
@@ -286,7 +286,7 @@ impl Config {
         }
     }
 
-    /// Whether tokens of layer `layer` only see those that are near.
+    /// Returns true if layer `layer` has a window.
     pub(in crate::model) const fn has_window(&self, layer: usize) -> bool {
         match &self.attention.window {
             Some(window) if FAMILIES => window.is_in(layer),
@@ -298,12 +298,12 @@ impl Config {
         FAMILIES && self.attention.query_key_norm
     }
 
-    /// Whether queries and keys are more than products.
+    /// Returns true if queries and keys are normed or rotated.
     pub(in crate::model) const fn changes_heads(&self) -> bool {
         FAMILIES && (self.rotary.is_some() || self.attention.query_key_norm)
     }
 
-    /// The factor of scores.
+    /// The factor on scores.
     pub(crate) fn score_scale(&self) -> f32 {
         #[allow(clippy::cast_precision_loss)] // heads are small
         let usual = || 1.0 / root::sqrt_f32(self.heads.size as f32);

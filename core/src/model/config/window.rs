@@ -1,11 +1,11 @@
-//! Which layers only see tokens that are near.
+//! Sliding windows: the layers in which tokens attend only to near ones.
 
 use super::layer_set::LayerSet;
 
-/// A window: in some layers, tokens only see those that are near.
+/// A sliding window: in some layers, tokens attend only to near ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Window {
-    /// The most positions between a token and one that it sees.
+    /// The largest distance between a token and one that it attends to.
     pub reach: usize,
     /// The layers that have it.
     pub layers: WindowLayers,
@@ -14,29 +14,29 @@ pub struct Window {
 /// The layers that have a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WindowLayers {
-    /// All but those of a turn.
+    /// All layers except periodic ones.
     AllBut {
-        /// One of so many layers has no window; each has one if it is 0.
+        /// The period of layers without a window; 0 if every layer has one.
         every: usize,
         /// The first layer without one, counted from 0.
         first: usize,
     },
-    /// Those that a list says, which follow no turn.
+    /// A list of layers without a period.
     Listed(LayerSet),
 }
 
 impl Window {
-    /// In all layers but one of so many, of which `first` is the first.
+    /// A window in all layers except every `every`-th, starting at `first`.
     #[must_use]
     pub const fn all_but(reach: usize, every: usize, first: usize) -> Self {
         Self { reach, layers: WindowLayers::AllBut { every, first } }
     }
 
-    /// Whether layer `layer` has the window.
+    /// Returns true if layer `layer` has the window.
     #[must_use]
     pub const fn is_in(&self, layer: usize) -> bool {
         match &self.layers {
-            // A window in none or all layers is told by `every` or `first`.
+            // `every` or `first` expresses a window in no or all layers.
             WindowLayers::AllBut { every, first } => match layer.checked_rem(*every) {
                 Some(turn) => turn != *first,
                 None => true,
@@ -45,10 +45,10 @@ impl Window {
         }
     }
 
-    /// The window of those of `layers` that `have_window` says; `None` if it says none. A turn is
-    /// told from a list that has one.
+    /// The window of those of `layers` that are in `have_window`; `None` if there are none. A list
+    /// with a period is stored as such.
     #[must_use]
-    pub fn of_layers(reach: usize, layers: usize, have_window: &LayerSet) -> Option<Self> {
+    pub fn from_layers(reach: usize, layers: usize, have_window: &LayerSet) -> Option<Self> {
         let mut without = (0..layers).filter(|layer| !have_window.has(*layer));
         let turn = match (without.next(), without.next()) {
             (None, _) => Self::all_but(reach, 0, 0),
@@ -83,11 +83,11 @@ mod tests {
         assert_eq!(layers(Window::all_but(256, 0, 5)), [true; 6]);
     }
 
-    /// What is found in a list that has 1 for a layer with a window.
+    /// The window of a list that has 1 for a layer with a window.
     #[cfg(feature = "families")]
     fn found(layers: &[u8]) -> Option<Window> {
-        let have_window = LayerSet::of(layers.iter().map(|layer| *layer == 1)).unwrap();
-        Window::of_layers(7, layers.len(), &have_window)
+        let have_window = LayerSet::from_flags(layers.iter().map(|layer| *layer == 1)).unwrap();
+        Window::from_layers(7, layers.len(), &have_window)
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn no_more_layers_are_listed_than_a_model_may_have() {
         let most = if FAMILIES { Limit::LAYERS.most } else { 0 };
-        assert!(LayerSet::of((0..most).map(|_| true)).is_some());
-        assert!(LayerSet::of((0..=most).map(|_| true)).is_none());
+        assert!(LayerSet::from_flags((0..most).map(|_| true)).is_some());
+        assert!(LayerSet::from_flags((0..=most).map(|_| true)).is_none());
     }
 }

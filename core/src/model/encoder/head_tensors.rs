@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::head::classifier::NormPlace;
 use crate::model::head::dense::{DenseActivation, DensePlace};
 use crate::model::run::Run;
-use crate::model::weights::{Matrix, Name, Weights, as_said_at};
+use crate::model::weights::{Matrix, Name, Weights, check_presence_at};
 use crate::tensor::{Dtype, TensorHeader};
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
@@ -136,7 +136,7 @@ impl LayerTensors {
         let weight = HeadTensor::find(weights, name, ".weight")?.ok_or(MISSING)?;
         weight.check(weight_shape)?;
         let bias = HeadTensor::find(weights, name, ".bias")?;
-        let bias = as_said_at(bias, has_bias, |tensor| tensor.offset)?;
+        let bias = check_presence_at(bias, has_bias, |tensor| tensor.offset)?;
         bias.map_or(Ok(()), |bias| bias.check(bias_shape))?;
         Ok(Self { weight, bias })
     }

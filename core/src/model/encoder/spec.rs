@@ -10,7 +10,7 @@ use crate::model::family::encoders::{FamilyModel, Prefixed};
 use crate::model::head::dense::DenseActivation;
 use crate::model::head::embedding::{Embedding, HeadLayer};
 use crate::model::head::module::{DenseModule, HeadModule, LayerNormModule};
-use crate::model::head::ways::Ways;
+use crate::model::head::pooling::PoolingModes;
 use crate::model::pass::packed::Transformer;
 use crate::model::plan::Plan;
 use crate::model::run::Run;
@@ -29,7 +29,7 @@ pub struct EncoderSpec<'a, S> {
     /// The transformer.
     pub family: &'a FamilyModel,
     /// How hidden states are pooled.
-    pub pooling: Ways,
+    pub pooling: PoolingModes,
     /// The modules after the pooling, in order.
     pub head: &'a [HeadModule<S>],
     /// True if the embedding is scaled to length 1.

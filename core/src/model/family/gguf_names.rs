@@ -1,9 +1,9 @@
-//! The names of tensors in GGUF files, as llama.cpp has them: one for each role, but for norms, whose
-//! names tell where in a layer they stand.
+//! The names of tensors in GGUF files, as in llama.cpp: one per role, except for norms, whose names
+//! express their position in a layer.
 
 use super::tensors::{Names, Tensor};
 
-/// The names of all models, and those that only some have.
+/// The names that all models have, and those that only some have.
 macro_rules! gguf_names {
     ($($further:expr),* $(,)?) => {
         Names {
@@ -25,7 +25,7 @@ macro_rules! gguf_names {
     };
 }
 
-/// The same with norms before attention and feed-forward layer.
+/// The names with norms before attention and feed-forward layer.
 macro_rules! pre_names {
     ($($further:expr),* $(,)?) => {
         gguf_names!(

@@ -1,5 +1,5 @@
-//! Families of models: what is called how, and where it belongs. BERT has a folder of its own, so
-//! that builds for it alone are small; the others are tables of names.
+//! Model families: the names of their tensors and the meaning of their settings. BERT has its own
+//! folder, so that builds for it alone are small; the others are tables of names.
 
 pub mod bert;
 #[cfg(feature = "families")]

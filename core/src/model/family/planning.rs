@@ -1,4 +1,4 @@
-//! What is known of a model's layers before there is memory for them.
+//! Plans and summary counts of a model before there is memory for its layers.
 
 use crate::error::Result;
 use crate::kernel::Kernels;
@@ -6,8 +6,8 @@ use crate::model::block::layer::Layer;
 use crate::model::linear::summaries;
 use crate::model::plan::Plan;
 
-/// What [`Transformer::plan`](crate::model::Transformer::plan) says of `layers` layers, which `locate` finds
-/// by their numbers.
+/// [`Transformer::plan`](crate::model::Transformer::plan) for `layers` layers, which `locate` finds
+/// by number.
 pub(super) fn plan(
     layers: usize,
     locate: impl Fn(&mut Layer, usize) -> Result<()>,
@@ -23,7 +23,7 @@ pub(super) fn plan(
     Ok(Plan { quantized: grouped || calibrated, grouped, ..Plan::new(tokens) })
 }
 
-/// What [`Transformer::summaries`](crate::model::Transformer::summaries) says of them.
+/// [`Transformer::summaries`](crate::model::Transformer::summaries) for these layers.
 pub(super) fn summaries(
     layers: usize,
     locate: impl Fn(&mut Layer, usize) -> Result<()>,

@@ -1,5 +1,4 @@
-//! Tensors by what they are for, under the names of a family: what every family but BERT is opened
-//! by.
+//! Tensors by role, under the names of a family: how every family except BERT is opened.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
@@ -8,33 +7,33 @@ use crate::model::block::observation::LayerInput;
 use crate::model::config::{Config, FAMILIES, FeedForward, NormKind, Order};
 use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Transformer;
-use crate::model::weights::{Matrix, Name, Weights, as_said};
+use crate::model::weights::{Matrix, Name, Weights, check_presence};
 
-/// What a tensor is for.
+/// The role of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Tensor {
-    /// The table of tokens.
+    /// The token table.
     Embeddings,
-    /// The table of positions.
+    /// The position table.
     Positions,
-    /// The table of token types, of which the first row is used.
+    /// The token type table, of which the first row is used.
     TokenTypes,
-    /// What is added to scores by the distance of key and query, `[buckets, heads]`.
+    /// The biases on scores by the distance of key and query, `[buckets, heads]`.
     RelativeBias,
-    /// The norm of what is added up of these.
+    /// The norm of the sum of these.
     EmbeddingNorm,
-    /// The norm behind the last layer.
+    /// The norm after the last layer.
     Norm,
-    /// From hidden states to logits.
+    /// The output layer, from hidden states to logits.
     Output,
     /// Divisors of rotary frequencies.
     Frequencies,
-    /// The same for short texts.
+    /// Divisors for short texts.
     ShortFactors,
-    /// The same for long ones.
+    /// Divisors for long texts.
     LongFactors,
-    /// Before the attention, or behind its residual sum.
+    /// The norm before the attention, or after its residual sum.
     AttentionNorm,
     /// Queries.
     Query,
@@ -48,28 +47,28 @@ pub enum Tensor {
     QueryNorm,
     /// The norm of a head's keys.
     KeyNorm,
-    /// From the heads to what is added.
+    /// The attention's output layer.
     AttentionOutput,
-    /// The norm of what the attention adds.
+    /// The norm of the attention's output.
     AttentionEndNorm,
-    /// Before the feed-forward layer, or behind its residual sum.
+    /// The norm before the feed-forward layer, or after its residual sum.
     FeedForwardNorm,
-    /// What the activation is applied to, where something else is multiplied with it.
+    /// The gate, to which the activation is applied.
     Gate,
-    /// What is multiplied with the gate, or what the activation is applied to.
+    /// The factor of the gate, or, without gates, the input of the activation.
     Up,
-    /// Both in one matrix, the gate first.
+    /// Gate and up in one matrix, the gate first.
     GateUp,
-    /// Both in one matrix, the gate behind.
+    /// Gate and up in one matrix, the gate last.
     UpGate,
-    /// From the feed-forward layer to what is added.
+    /// The output layer of the feed-forward part.
     Down,
-    /// The norm of what the feed-forward layer adds.
+    /// The norm of the feed-forward layer's output.
     FeedForwardEndNorm,
 }
 
 impl Tensor {
-    /// What a linear layer is applied to; `None` for other tensors.
+    /// The input of the linear layer; `None` for other tensors.
     const fn input(self) -> Option<LayerInput> {
         match self {
             Self::Query | Self::Key | Self::Value | Self::QueryKeyValue => {
@@ -87,7 +86,7 @@ impl Tensor {
         matches!(self, Self::Embeddings | Self::Positions | Self::TokenTypes)
     }
 
-    /// Whether models of these settings have such a tensor, or may have.
+    /// Returns true if models with these settings have, or may have, such a tensor.
     pub(crate) const fn is_in(self, config: &Config) -> bool {
         match self {
             Self::Positions => config.embedding.positions.is_some(),
@@ -107,28 +106,28 @@ impl Tensor {
     }
 }
 
-/// What a family calls its tensors: `.weight` or `.bias` follows.
+/// The names of a family's tensors, without `.weight` or `.bias`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// What stands before the number of a layer.
+    /// The prefix before the number of a layer.
     pub layers: &'static str,
-    /// Names by what they are for. Those that begin with a point follow the number of a layer. A
-    /// tensor that no model of the family has is not listed.
+    /// Names by role. Those that begin with a dot follow the number of a layer. Tensors that no
+    /// model of the family has are not listed.
     pub tensors: &'static [(Tensor, &'static str)],
 }
 
 /// The parts of a tensor's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorName<'n> {
-    /// What it is for.
+    /// The role.
     pub tensor: Tensor,
-    /// The number of its layer, as it is spelled; `None` outside layers.
+    /// The number of its layer, as spelled; `None` outside layers.
     pub layer: Option<&'n str>,
-    /// What follows with a point before it: `.weight` or `.bias`.
+    /// The suffix after the name: `.weight` or `.bias`.
     pub kind: &'n str,
 }
 
-/// Hugging Face's names of a model like Llama, with a prefix, and those that only some models have.
+/// Hugging Face's names of Llama-like models, with a prefix, and those that only some models have.
 macro_rules! llama_names {
     ($prefix:literal, [$($further:expr),* $(,)?]) => {
         Names {
@@ -151,7 +150,7 @@ macro_rules! llama_names {
         }
     };
 }
-/// The same of models that norm what layers add, too: Gemma's.
+/// The names of models that also norm the outputs of attention and feed-forward layer: Gemma's.
 macro_rules! sandwich_names {
     ($prefix:literal, [$($further:expr),* $(,)?]) => {
         llama_names!($prefix, [
@@ -167,16 +166,16 @@ pub(super) use {llama_names, sandwich_names};
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 
 impl Names {
-    /// The name of a tensor, behind the number of its layer if it begins with a point.
+    /// The name of a tensor; it follows the number of a layer if it begins with a dot.
     #[must_use]
     pub fn name_of(&self, tensor: Tensor) -> Option<&'static str> {
         self.tensors.iter().find(|(known, _)| *known == tensor).map(|(_, name)| *name)
     }
 
-    /// The parts of the name of a tensor: `None` for names that are not listed.
+    /// The parts of the name of a tensor; `None` for names that are not listed.
     #[must_use]
     pub fn parts<'n>(&self, name: &'n str) -> Option<TensorName<'n>> {
-        // `rsplit_once` could panic for all that the linker knows.
+        // `rsplit_once` could panic as far as the linker knows.
         let dot = name.bytes().rposition(|byte| byte == b'.')?;
         let (part, kind) = (name.get(..dot)?, name.get(dot..)?);
         let (layer, part) = match part.strip_prefix(self.layers) {
@@ -191,7 +190,7 @@ impl Names {
         (is_of_layer == layer.is_some()).then_some(TensorName { tensor: *tensor, layer, kind })
     }
 
-    /// Calls `put` with the pieces of a tensor's name here; `None` if it has none.
+    /// Calls `put` with the pieces of a tensor's name in this family; `None` if it has none.
     pub fn spell(&self, name: &TensorName<'_>, put: &mut dyn FnMut(&str)) -> Option<()> {
         let own = self.name_of(name.tensor)?;
         if own.starts_with('.') {
@@ -201,8 +200,8 @@ impl Names {
         Some(())
     }
 
-    /// Where the tensor called `name` meets activations: the layer, and which of its inputs; `None`
-    /// for what is no weight of a linear layer.
+    /// The layer and the input to which the linear layer with the weight `name` is applied; `None`
+    /// for other tensors.
     #[must_use]
     pub fn place(&self, name: &str) -> Option<(usize, LayerInput)> {
         let (layer, part) = name.strip_prefix(self.layers)?.split_once('.')?;
@@ -212,14 +211,14 @@ impl Names {
         Some((layer.parse().ok()?, tensor.input()?))
     }
 
-    /// Whether the tensor called `name` is the table of tokens.
+    /// Returns true if the tensor `name` is the token table.
     #[must_use]
     pub fn is_embeddings(&self, name: &str) -> bool {
         let known = self.name_of(Tensor::Embeddings);
         known.is_some_and(|known| name.strip_suffix(".weight") == Some(known))
     }
 
-    /// Where the weight (or what `kind` says) of a tensor lies, if it is there.
+    /// Locates the weight (or the `kind`) of a tensor, if it exists.
     pub(super) fn find(
         &self,
         weights: &(impl Weights + ?Sized),
@@ -237,7 +236,7 @@ impl Names {
         weights.matrix(whole.as_str())
     }
 
-    /// The same, of a shape that the model's sizes say; an error if it is missing.
+    /// As `find`, with the shape that the model's sizes require; an error if it is missing.
     pub(super) fn get(
         &self,
         weights: &(impl Weights + ?Sized),
@@ -246,14 +245,14 @@ impl Names {
         (rows, cols): (usize, usize),
     ) -> Result<Matrix> {
         let found = self.find(weights, (tensor, ".weight"), layer)?.ok_or(MISSING)?;
-        of_shape(found, rows, cols)
+        checked_shape(found, rows, cols)
     }
 
     fn has(&self, weights: &(impl Weights + ?Sized), tensor: Tensor, layer: usize) -> Result<bool> {
         self.find(weights, (tensor, ".weight"), layer).map(|found| found.is_some())
     }
 
-    /// A bias of so many elements, if there is one.
+    /// A bias of `elements` elements, if there is one.
     fn bias(
         &self,
         weights: &(impl Weights + ?Sized),
@@ -262,7 +261,7 @@ impl Names {
         elements: usize,
     ) -> Result<Matrix> {
         match self.find(weights, (tensor, ".bias"), layer)? {
-            Some(bias) => of_shape(bias, 1, elements),
+            Some(bias) => checked_shape(bias, 1, elements),
             None => Ok(Matrix::EMPTY),
         }
     }
@@ -282,13 +281,14 @@ impl Names {
         Ok(Norm { weight, bias })
     }
 
-    /// Finds the tensors of a layer, as the settings say which there are. Biases may be missing.
-    /// What is found is written where it stays: a layer is large for a small stack.
+    /// Locates the tensors of a layer that the settings require. Biases may be missing. Writes the
+    /// result in place: a layer is large for a small stack.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`]
-    /// answers; [`ErrorKind::UnsupportedSetting`] for a first norm that the model does not have.
+    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and any error from
+    /// [`Weights::matrix`]; [`ErrorKind::UnsupportedSetting`] for a first norm that the model
+    /// should not have.
     pub(super) fn locate(
         &self,
         into: &mut Layer,
@@ -347,7 +347,7 @@ impl Names {
         if config.first_norm || layer > 0 {
             norm(&mut into.attention_norm, Tensor::AttentionNorm, hidden)?;
         } else {
-            as_said(self.find(weights, (Tensor::AttentionNorm, ".weight"), layer)?, false)?;
+            check_presence(self.find(weights, (Tensor::AttentionNorm, ".weight"), layer)?, false)?;
         }
         if let Some(further) = into.further.first_mut() {
             if config.order == Order::Sandwich {
@@ -365,7 +365,7 @@ impl Names {
         into.join(weights)
     }
 
-    /// The matrix that has gate and up of a layer, and whether the gate is its first half.
+    /// The matrix that contains gate and up of a layer, and whether the gate is its first half.
     fn fused(
         &self,
         weights: &(impl Weights + ?Sized),
@@ -376,25 +376,25 @@ impl Names {
                 return Ok(Some((tensor, gate_is_first)));
             }
         }
-        // GGUF calls Phi-3's fused matrix like the one that Llama has beside the gate.
+        // In GGUF, Phi-3's fused matrix has the name of Llama's up matrix.
         let is_up = !self.has(weights, Tensor::Gate, layer)?;
         Ok(is_up.then_some((Tensor::Up, true)))
     }
 }
 
-fn of_shape(matrix: Matrix, rows: usize, cols: usize) -> Result<Matrix> {
+fn checked_shape(matrix: Matrix, rows: usize, cols: usize) -> Result<Matrix> {
     let fits = (matrix.rows, matrix.cols) == (rows, cols);
     if fits { Ok(matrix) } else { Err(Error::new(matrix.offset, ErrorKind::WrongShape)) }
 }
 
 impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Transformer<L> {
-    /// Finds the tensors of an encoder of any settings under the names of its family. `layers` must
-    /// have room for `config.layers`.
+    /// Locates the tensors of an encoder with any settings under the names of its family. `layers`
+    /// must have room for `config.layers`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`]
-    /// answers; [`ErrorKind::BufferTooSmall`] if `layers` is too short;
+    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and any error from
+    /// [`Weights::matrix`]; [`ErrorKind::BufferTooSmall`] if `layers` is too short;
     /// [`ErrorKind::UnsupportedArchitecture`] for settings that are not compiled in.
     pub fn from_family(
         weights: &(impl Weights + ?Sized),
@@ -417,7 +417,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Transformer<L> {
                 return Ok(Matrix::EMPTY);
             }
             let found = names.find(weights, (tensor, ".weight"), 0)?.ok_or(MISSING)?;
-            of_shape(found, found.rows.max(least), hidden)
+            checked_shape(found, found.rows.max(least), hidden)
         };
         let norm = |is_there, tensor| match is_there {
             true => names.norm(weights, &config, (tensor, 0), hidden),
@@ -451,7 +451,7 @@ mod tests {
     use crate::model::weights::SliceWeights;
     use crate::tensor::TensorHeader;
 
-    /// The portable table of kernels has no gated activation then.
+    /// The portable kernels then have no gated activation.
     #[test]
     fn gated_models_are_refused_where_families_are_left_out() {
         let names = Names { layers: "layers.", tensors: &[] };

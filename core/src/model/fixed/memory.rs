@@ -1,11 +1,11 @@
-//! How much memory a run in integers takes, and what it is divided into.
+//! Memory requirements of an integer run, and the division of that memory.
 
 use super::INVALID;
 use crate::error::Result;
 use crate::model::plan::Needs;
 use crate::model::{Config, Plan};
 
-/// How much memory a run in integers needs.
+/// The memory that an integer run needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedNeeds {
     /// Elements of i32.
@@ -17,25 +17,25 @@ pub struct FixedNeeds {
 }
 
 impl FixedNeeds {
-    /// The needs of a `plan`, of which tokens, tile and block count.
+    /// The requirements of a `plan`; only its tokens, tile and block matter.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the plan is for nothing
-    /// or larger than memory can be, or its tile too small.
+    /// [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument) if the plan is empty, too
+    /// large for memory, or its tile too small.
     pub fn new(config: &Config, plan: &Plan) -> Result<Self> {
         Sizes::new(config, plan).and_then(|sizes| sizes.needs()).ok_or(INVALID)
     }
 }
 
-/// Memory lent for a run: as much as [`FixedNeeds`] says.
+/// Caller-provided memory for a run, of the sizes in [`FixedNeeds`].
 #[derive(Debug)]
 pub struct FixedMemory<'a> {
-    /// Numbers.
+    /// Fixed-point numbers.
     pub words: &'a mut [i32],
-    /// Codes of activations.
+    /// Quantised activations.
     pub codes: &'a mut [i16],
-    /// Weights that are read.
+    /// Weights read from storage.
     pub bytes: &'a mut [u8],
 }
 
@@ -69,7 +69,7 @@ impl Sizes {
         self.hidden.max(self.intermediate)
     }
 
-    /// Of one part of the work: a head's attention, or a block's feed-forward layers.
+    /// The words of one part of the work: a head's attention, or a block's feed-forward layers.
     fn part(&self) -> Option<usize> {
         let Self { tokens, hidden, head, block, .. } = *self;
         let attention = tokens.checked_mul(head)?.checked_mul(3)?.checked_add(tokens)?;

@@ -1,10 +1,9 @@
-//! The BERT encoder in integers alone: no floating-point number from the weights' bytes to the
+//! The BERT encoder in integer arithmetic: no floating-point number from the weights' bytes to the
 //! embedding.
 //!
-//! Activations are fixed-point numbers (`kernel::fixed`), quantised to 12
-//! bits a token before each linear layer; weights are 8-bit codes, their scales the bits of f32
-//! numbers. For processors without an FPU; the same bits everywhere. One text at a time, on one
-//! thread.
+//! Activations are fixed-point numbers (`kernel::fixed`), quantised to 12 bits per token before
+//! each linear layer; weights are 8-bit codes, their scales the bits of f32 numbers. For processors
+//! without an FPU; bit-identical everywhere. One text at a time, on one thread.
 
 mod memory;
 mod run;
@@ -16,7 +15,7 @@ use super::block::layer::Layer;
 use super::block::norm::Norm;
 use super::config::{Config, FAMILIES};
 use super::encoder::Encoder;
-use super::head::ways::{Way, Ways};
+use super::head::pooling::{PoolingMode, PoolingModes};
 use super::parallel::split_off;
 use super::pass::packed::Transformer;
 use super::plan::Plan;
@@ -28,7 +27,7 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 
 impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
-    /// The embedding of one text into `out`, `hidden` elements with 30 bits behind the point if the
+    /// Writes the embedding of one text to `out`: `hidden` elements with 30 fractional bits if the
     /// model normalises, else 16.
     ///
     /// # Errors
@@ -46,8 +45,8 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
         let sizes = Sizes::new(self.config(), plan).ok_or(INVALID)?;
         let error = |kind| Err(Error::without_offset(kind));
         let first = match self.embedding.pooling {
-            pooling if pooling == Ways::from(Way::Mean) => false,
-            pooling if pooling == Ways::from(Way::First) => true,
+            pooling if pooling == PoolingModes::from(PoolingMode::Mean) => false,
+            pooling if pooling == PoolingModes::from(PoolingMode::First) => true,
             _ => return error(ErrorKind::UnsupportedArchitecture),
         };
         let model = &self.transformer;
@@ -135,7 +134,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
         run.read_vector(&norm.bias, 0, bias, staging.tile)?;
         let epsilon = fixed::parts_of_f32(self.config.epsilon.to_bits());
         let epsilon = epsilon.map_or(0, |(_, epsilon)| {
-            Factor { exponent: epsilon.exponent + 16, ..epsilon }.of(fixed::ONE)
+            Factor { exponent: epsilon.exponent + 16, ..epsilon }.apply(fixed::ONE)
         });
         for row in hidden.chunks_exact_mut(width.max(1)) {
             fixed::layer_norm(row, weight, bias, epsilon.unsigned_abs().into());
@@ -180,7 +179,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
                 queries.chunks_exact(size.max(1)).zip(context.chunks_exact_mut(width.max(1)));
             for (query, context) in rows {
                 for (score, key) in scores.iter_mut().zip(keys.chunks_exact(size.max(1))) {
-                    *score = scale.of(fixed::multiply(query, key, 1, 16));
+                    *score = scale.apply(fixed::multiply(query, key, 1, 16));
                 }
                 fixed::softmax(scores);
                 let out = context.get_mut(first..first + size).ok_or(TOO_SMALL)?;

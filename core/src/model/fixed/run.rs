@@ -1,4 +1,4 @@
-//! Weights as they lie in a file, multiplied in integers.
+//! Multiplication of a file's weights in integers.
 
 use super::{INVALID, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
@@ -8,7 +8,7 @@ use crate::model::linear::Linear;
 use crate::model::linear::tiles::tiles;
 use crate::model::weights::{Encoding, Matrix, Weights};
 
-/// Memory for bringing weights in, and the quantised activations.
+/// Memory for weights read from storage, and for the quantised activations.
 pub(super) struct Staging<'a> {
     pub(super) bias: &'a mut [i32],
     pub(super) scales: &'a mut [i32],
@@ -18,7 +18,7 @@ pub(super) struct Staging<'a> {
     pub(super) tile: &'a mut [u8],
 }
 
-/// Where the output of some rows of a linear layer goes: element (t, r) at `t · stride + r`.
+/// The output of some rows of a linear layer: element (t, r) is at `t · stride + r`.
 pub(super) struct Output<'a> {
     pub(super) first: usize,
     pub(super) rows: usize,
@@ -68,7 +68,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
                 Some(columns) => {
                     for ((to, &x), &column) in row.iter_mut().zip(x).zip(columns) {
                         let (is_negative, column) = factor(column, matrix.offset)?;
-                        *to = column.of(if is_negative { x.saturating_neg() } else { x });
+                        *to = column.apply(if is_negative { x.saturating_neg() } else { x });
                     }
                 }
             }
@@ -78,7 +78,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
         Ok(())
     }
 
-    /// The quantised activations times some rows of weights.
+    /// The product of the quantised activations and some rows of weights.
     pub(super) fn linear(
         &self,
         linear: &Linear,
@@ -120,7 +120,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
                         let mut sum = bias;
                         for ((codes, weights), &scale) in parts.zip(scales) {
                             let (is_negative, scale) = factor(scale, scale_offset)?;
-                            let product = scale.times(worth).of(fixed::dot(codes, weights));
+                            let product = scale.times(worth).apply(fixed::dot(codes, weights));
                             sum = match is_negative {
                                 true => sum.saturating_sub(product),
                                 false => sum.saturating_add(product),
@@ -163,7 +163,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
                     let (is_negative, scale) = factor(scale, table.scale_offset)?;
                     let one = if is_negative { -fixed::ONE } else { fixed::ONE };
                     for (value, &code) in values.iter_mut().zip(codes) {
-                        *value = scale.of(one * i32::from(code.cast_signed()));
+                        *value = scale.apply(one * i32::from(code.cast_signed()));
                     }
                 }
             }

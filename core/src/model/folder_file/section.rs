@@ -12,11 +12,11 @@ use crate::text::json::{Fault, Read};
 pub(super) fn sections<'a>(file: &Amb<'a>) -> Read<'a, TokenizerSections<'a>> {
     let tokenizer = file.tokenizer().ok_or(MISSING)?;
     if tokenizer.kind() != TokenizerKind::Custom {
-        return Err(Fault::of(Error::without_offset(ErrorKind::UnsupportedTokenizer)));
+        return Err(Fault::from_error(Error::without_offset(ErrorKind::UnsupportedTokenizer)));
     }
     let offset = tokenizer.payload_offset();
     let bad = Error::new(offset, ErrorKind::BadVocabulary);
-    taken_apart(tokenizer.payload(), offset).ok_or(Fault::of(bad))
+    taken_apart(tokenizer.payload(), offset).ok_or(Fault::from_error(bad))
 }
 
 /// The parts of a payload that lies at `start`.

@@ -75,13 +75,13 @@ pub(super) fn first_entry(bytes: &[u8], length_bytes: u8) -> Option<(&[u8], &[u8
 }
 
 pub(super) const MISSING: Fault<'static> = {
-    let mut fault = Fault::of(Error::without_offset(ErrorKind::MissingVocabulary));
+    let mut fault = Fault::from_error(Error::without_offset(ErrorKind::MissingVocabulary));
     fault.key = TOKENIZER;
     fault
 };
 
 const fn missing_tensor(name: &'static str) -> Fault<'static> {
-    let mut fault = Fault::of(Error::without_offset(ErrorKind::MissingTensor));
+    let mut fault = Fault::from_error(Error::without_offset(ErrorKind::MissingTensor));
     fault.key = name;
     fault
 }

@@ -80,7 +80,7 @@ impl<'a> Parts<'a> {
         let tokens = (0..).zip(sections.tokens());
         let unknown = tokens.filter(|(_, token)| settings.is_unknown(token)).last();
         let bad = Error::new(entries.offset, ErrorKind::BadVocabulary);
-        let (unknown, _) = unknown.ok_or(Fault::of(bad))?;
+        let (unknown, _) = unknown.ok_or(Fault::from_error(bad))?;
         let ids = [unknown, first, last];
         let (added, normalization) = (settings.added()?, settings.normalization());
         let words = WordPieceSource::of_folder(&entries, added, ids, normalization, *vocabulary);

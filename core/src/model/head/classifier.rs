@@ -1,25 +1,26 @@
-//! Classes of a text, or of a pair of texts: how well a passage answers a question, for example.
+//! Classification of a text or of a pair of texts, such as the relevance of a passage to a
+//! question.
 //!
-//! All heads come down to the same: one vector of the tokens', a layer with an activation, maybe a
-//! norm, and a layer that makes logits.
+//! All heads have the same form: one pooled vector, a layer with an activation, optionally a norm,
+//! and a layer that computes logits.
 
 use super::dense::{Dense, DensePlace, part};
-use super::ways::Way;
+use super::pooling::PoolingMode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
 use crate::kernel::finite::check_finite;
 
-/// A head that classifies.
+/// A classification head.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Classifier<'a> {
-    /// What of the tokens' vectors it takes.
-    pub pooling: Way,
+    /// The pooling of the tokens' vectors.
+    pub pooling: PoolingMode,
     /// The first layer, as wide as the model.
     pub hidden: Dense<'a>,
-    /// What follows it.
+    /// The norm after it.
     pub norm: Option<HeadNorm<'a>>,
-    /// From there to logits.
+    /// The layer that computes logits.
     pub output: Dense<'a>,
 }
 
@@ -27,9 +28,9 @@ pub struct Classifier<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct HeadNorm<'a> {
-    /// What normed elements are multiplied with.
+    /// Factors of normed elements.
     pub weight: &'a [f32],
-    /// What is added to them.
+    /// Added to them.
     pub bias: &'a [f32],
     /// Added to the variance.
     pub epsilon: f32,
@@ -65,7 +66,7 @@ impl NormPlace {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassifierPlaces {
     /// See [`Classifier::pooling`].
-    pub pooling: Way,
+    pub pooling: PoolingMode,
     /// See [`Classifier::hidden`].
     pub hidden: DensePlace,
     /// See [`Classifier::norm`].
@@ -92,8 +93,8 @@ impl ClassifierPlaces {
 }
 
 impl Classifier<'_> {
-    /// The logits of a text by the states of its tokens (`[tokens, width]`), into as many elements
-    /// of `out` as there are classes; `scratch` has room for twice the width.
+    /// Writes the logits of a text, given the states of its tokens (`[tokens, width]`), to `out`,
+    /// one per class; `scratch` has room for twice the width.
     ///
     /// # Errors
     ///
@@ -135,15 +136,15 @@ mod tests {
         let output =
             Dense { weight: &[1.0, -1.0], bias: &[0.5], activation: DenseActivation::Identity };
         let norm = HeadNorm { weight: &[1.0; 2], bias: &[0.0, 3.0], epsilon: 0.0 };
-        let plain = Classifier { pooling: Way::First, hidden, norm: None, output };
-        let normed = Classifier { pooling: Way::Mean, norm: Some(norm), ..plain };
+        let plain = Classifier { pooling: PoolingMode::First, hidden, norm: None, output };
+        let normed = Classifier { pooling: PoolingMode::Mean, norm: Some(norm), ..plain };
         let states = [2.0, 1.0, 4.0, 3.0];
         let logit = |head: &Classifier<'_>| {
             let mut out = [f32::NAN];
             head.logits(&Kernels::portable(), &states, &mut [0.0; 4], &mut out).unwrap();
             out[0]
         };
-        // Of the first token (2, 3): 2 − 3 + ½. Of the mean (3, 5), normed (−1, 1 + 3).
+        // For the first token (2, 3): 2 − 3 + ½. For the mean (3, 5), normed (−1, 1 + 3).
         assert!((logit(&plain) - -0.5).abs() < 1e-6);
         assert!((logit(&normed) - -4.5).abs() < 1e-5);
         let result = plain.logits(&Kernels::portable(), &states, &mut [0.0; 3], &mut [0.0]);

@@ -1,4 +1,4 @@
-//! Linear layers behind a model, with f32 weights in memory.
+//! Linear layers after a model, with f32 weights in memory.
 
 use core::ops::Range;
 
@@ -6,11 +6,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
 use crate::kernel::{Floats, Kernels, Product, Strides};
 
-/// What a layer of a head does to each element, by the names of torch.
+/// The activation of a head's layer, named as in torch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DenseActivation {
-    /// Nothing.
+    /// The identity.
     Identity,
     /// tanh(x).
     Tanh,
@@ -25,10 +25,10 @@ pub enum DenseActivation {
 }
 
 impl DenseActivation {
-    /// The activation that a class of torch is, told by the last part of its name.
+    /// The activation with this torch class name, of which only the last component matters.
     #[must_use]
-    pub fn of_torch(class: &str) -> Option<Self> {
-        // By bytes: `rsplit` may panic, as the compiler sees it.
+    pub fn from_torch_class(class: &str) -> Option<Self> {
+        // Searches bytes: the compiler cannot rule out that `rsplit` panics.
         let dot = class.bytes().rposition(|byte| byte == b'.');
         let name = class.get(dot.map_or(0, |dot| dot.saturating_add(1))..)?;
         Some(match name {
@@ -59,15 +59,15 @@ fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + libm::expf(-x))
 }
 
-/// A linear layer and what is done to its output.
+/// A linear layer with an activation.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Dense<'a> {
-    /// `[out, in]`, row by row.
+    /// `[out, in]`, row-major.
     pub weight: &'a [f32],
     /// `[out]`, zeros if the layer has none.
     pub bias: &'a [f32],
-    /// What is done to the output.
+    /// The activation of the output.
     pub activation: DenseActivation,
 }
 
@@ -140,7 +140,7 @@ mod tests {
         let sigmoid = |x: f64| 1.0 / (1.0 + libm::exp(-x));
         let gelu = |x: f64| x * 0.5 * libm::erfc(-x / core::f64::consts::SQRT_2);
         let near = |class: &str, function: &dyn Fn(f64) -> f64| {
-            let found = apply(DenseActivation::of_torch(class).unwrap());
+            let found = apply(DenseActivation::from_torch_class(class).unwrap());
             for (found, x) in found.iter().zip([2.25, -1.0]) {
                 assert!((found - function(x)).abs() < 1e-6, "{class} {x}");
             }
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         for class in ["torch.nn.modules.activation.Softmax", "builtins.eval", "torch.nn.", ""] {
-            assert_eq!(DenseActivation::of_torch(class), None, "{class}");
+            assert_eq!(DenseActivation::from_torch_class(class), None, "{class}");
         }
         let layer = Dense { weight: &[1.0; 4], bias: &[0.0; 2], activation: DenseActivation::Tanh };
         let kernels = Kernels::portable();

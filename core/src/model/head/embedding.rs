@@ -1,9 +1,8 @@
-//! One vector of a text's hidden states: pooled, through linear layers and norms, scaled
-//! to length 1.
+//! The embedding of a text from its hidden states: pooling, linear layers and norms, normalisation.
 
 use super::classifier::{HeadNorm, NormPlace};
 use super::dense::DensePlace;
-use super::ways::Ways;
+use super::pooling::PoolingModes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
 use crate::kernel::pieces::copy;
@@ -12,13 +11,13 @@ use crate::kernel::{self, Kernels};
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-/// How hidden states become one vector, but for the layers after the pooling.
+/// How hidden states become one vector, except for the layers after the pooling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Embedding {
     /// Elements of a token's state.
     pub width: usize,
     /// The pooling modes.
-    pub pooling: Ways,
+    pub pooling: PoolingModes,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
 }
@@ -39,7 +38,7 @@ impl HeadLayer {
     /// A layer without weights.
     pub const EMPTY: Self = Self::Normalize;
 
-    /// Elements of the vector that it makes of one of `width` elements.
+    /// Elements of the layer's output for an input of `width` elements.
     #[must_use]
     pub const fn outputs(&self, width: usize) -> usize {
         match self {
@@ -120,10 +119,10 @@ impl Embedding {
 #[cfg(test)]
 mod tests {
     use super::super::dense::DenseActivation;
-    use super::super::ways::Way;
+    use super::super::pooling::PoolingMode;
     use super::*;
 
-    /// The largest elements are no integers: what follows is computed in doubles beside it.
+    /// Not all elements are integers; the expected values are computed in f64.
     const STATES: [f32; 4] = [3.0, -1.5, 0.25, 2.0];
 
     /// A linear layer from two elements to three, and a norm of three.
@@ -133,7 +132,7 @@ mod tests {
     ];
 
     fn write(layers: &[HeadLayer], normalize: bool, out: &mut [f32]) -> Result<()> {
-        let embedding = Embedding { width: 2, pooling: Way::Max.into(), normalize };
+        let embedding = Embedding { width: 2, pooling: PoolingMode::Max.into(), normalize };
         let head = Head { layers, floats: &FLOATS };
         embedding.write(&Kernels::portable(), head, (&STATES, 0), &mut [0.0; 6], out)
     }

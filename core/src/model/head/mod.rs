@@ -1,9 +1,9 @@
-//! What becomes of hidden states: one vector for a text, logits of classes, or the next token.
+//! Heads, which turn hidden states into an embedding, class logits or the next token.
 
 pub mod classifier;
 pub mod dense;
 pub mod embedding;
 #[cfg(feature = "families")]
 pub mod module;
+pub mod pooling;
 pub mod sample;
-pub mod ways;

@@ -1,25 +1,25 @@
-//! Choosing the next token.
+//! Sampling of the next token.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::top::{ByRow, Scored, TopK};
 
-/// How tokens are chosen.
+/// Sampling parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// By what logits are divided; 0 always takes the likeliest token.
+    /// The divisor of logits; 0 always takes the most likely token.
     pub temperature: f32,
-    /// Only so many of the likeliest tokens are considered; 0: all.
+    /// The number of most likely tokens that are considered; 0 for all.
     pub top_k: usize,
-    /// Only the likeliest tokens that together have this probability are considered; 1: all.
+    /// The total probability of the most likely tokens that are considered; 1 for all.
     pub top_p: f32,
 }
 
 impl Sampling {
-    /// Always the likeliest token.
+    /// Always takes the most likely token.
     pub const GREEDY: Self = Self { temperature: 0.0, top_k: 0, top_p: 1.0 };
 }
 
-/// Chooses tokens, the same for the same seed and the same logits.
+/// Samples tokens; the same seed and logits give the same tokens.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     sampling: Sampling,
@@ -27,12 +27,12 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler that begins with `seed`.
+    /// A sampler with the given `seed`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] for a temperature that is negative or no number, or a `top_p`
-    /// beyond 0 … 1.
+    /// [`ErrorKind::InvalidArgument`] for a temperature that is negative or NaN, or a `top_p`
+    /// outside 0 … 1.
     pub fn new(sampling: Sampling, seed: u64) -> Result<Self> {
         let is_sound = sampling.temperature >= 0.0
             && sampling.temperature.is_finite()
@@ -44,12 +44,12 @@ impl Sampler {
         }
     }
 
-    /// The next token by `logits`; `order` is memory for as many tokens as are considered: all, or
-    /// `top_k`. NaN is never chosen; 0 if there is nothing else.
+    /// The next token for `logits`; `order` is memory for as many tokens as are considered: all, or
+    /// `top_k`. NaN is never chosen; returns 0 if there is nothing else.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `order` is shorter than that.
+    /// [`ErrorKind::BufferTooSmall`] if `order` is too short.
     pub fn next(&mut self, logits: &[f32], order: &mut [Scored]) -> Result<u32> {
         let mut best = (f32::NEG_INFINITY, 0);
         for (id, &logit) in (0_u32..).zip(logits) {
@@ -71,7 +71,7 @@ impl Sampler {
             let likelihood = libm::expf((logit - best.0) / temperature);
             if likelihood.is_finite() { likelihood } else { 0.0 }
         };
-        // The likeliest first; of equals the lower id.
+        // The most likely first; ties go to the lower id.
         let order = top.into_sorted(&ByRow)?;
         let total: f32 = order.iter().map(|token| likelihood(token.score)).sum();
         let (mut sum, mut count) = (0.0, 0);
@@ -93,7 +93,7 @@ impl Sampler {
         Ok(order.last().map_or(best.1, |token| token.row))
     }
 
-    /// SplitMix64, of which the upper 24 bits are a number from 0 to 1.
+    /// SplitMix64, whose upper 24 bits become a number from 0 to 1.
     fn random(&mut self) -> f32 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.state ^ self.state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -7,13 +7,13 @@ use crate::kernel::{Floats, Product};
 use crate::model::run::Run;
 use crate::model::weights::{Encoding, Matrix, Weights};
 
-/// Tokens that are multiplied with some rows before others come: of long texts, all of them would
-/// leave the L2 cache before the next rows.
+/// Tokens that are multiplied with some rows at a time: all tokens of a long text would not stay in
+/// the L2 cache until the next rows.
 #[cfg(feature = "families")]
 const TOKENS: usize = 256;
 
 impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
-    /// The product in f32; weights that are not f32 are converted a few rows at a time.
+    /// The product in f32; other weights are converted a few rows at a time.
     pub(super) fn float_rows(
         &self,
         matrix: &Matrix,

@@ -1,6 +1,6 @@
 //! Activations quantised in groups of columns, and their products with weights in blocks.
 
-use super::coded::CodedRows;
+use super::scaled_codes::CodedRows;
 use super::tiles::tiles;
 use super::{CodeBuffers, Output, Staging, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
@@ -12,14 +12,14 @@ use crate::model::weights::{Encoding, Matrix, Weights};
 use crate::quant::amb_unpack::GROUP_COLS;
 use crate::quant::groups::{Unpacked, group_elements, unpack_rows};
 
-/// Activations that are quantised a second time together, a multiple of every group.
+/// Activations whose quantisation error is quantised together, a multiple of every group.
 const PIECE: usize = 256;
 
 /// The largest code of an activation.
 const LIMIT: f32 = 127.0;
 
 /// Activations quantised in groups of columns: codes `[tokens][cols]`, scales and sums
-/// `[tokens][groups]`; and maybe what that took off them.
+/// `[tokens][groups]`, and optionally their quantisation error in the same form.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model) struct GroupedInput<'a> {
     codes: GroupedCodes<'a>,
@@ -28,7 +28,7 @@ pub(in crate::model) struct GroupedInput<'a> {
     group: usize,
 }
 
-/// Where activations are quantised to.
+/// Buffers for quantised activations.
 #[derive(Debug)]
 pub(in crate::model) struct GroupBuffers<'a> {
     codes: &'a mut [u8],
@@ -39,8 +39,8 @@ pub(in crate::model) struct GroupBuffers<'a> {
 }
 
 impl<'a> GroupBuffers<'a> {
-    /// Places for `count` activations in groups of `group`, and if `twice` for what quantisation
-    /// takes off them.
+    /// Buffers for `count` activations in groups of `group`, and if `twice` also for their
+    /// quantisation error.
     pub(in crate::model) fn new(
         buffers: CodeBuffers<'a>,
         (count, group): (usize, usize),
@@ -61,7 +61,7 @@ impl<'a> GroupBuffers<'a> {
         Ok(Self { codes, scales, sums, rest, group })
     }
 
-    /// Quantises activations, as many as there are places.
+    /// Quantises as many activations as the buffers hold.
     pub(in crate::model) fn quantize(&mut self, kernels: &Kernels, x: &[f32]) {
         let Self { codes, scales, sums, rest, group } = self;
         (kernels.quantize_groups)(x, *group, LIMIT, codes, scales, sums);
@@ -89,7 +89,7 @@ impl<'a> GroupBuffers<'a> {
         }
     }
 
-    /// What was quantised, as rows of `cols`.
+    /// The quantised activations, as rows of `cols`.
     pub(in crate::model) fn into_input(self, cols: usize) -> GroupedInput<'a> {
         let Self { codes, scales, sums, rest, group } = self;
         let rest = rest.map(|(codes, scales)| RestCodes { codes, scales });
@@ -98,7 +98,7 @@ impl<'a> GroupBuffers<'a> {
 }
 
 impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
-    /// The product with blocks as they lie in the file.
+    /// The product with blocks in the file's layout.
     pub(in crate::model) fn block_rows(
         &self,
         matrix: &Matrix,
@@ -163,8 +163,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         })
     }
 
-    /// Unpacks the rows from row `first` on, as many as `out` has codes for, which have groups of
-    /// `group` columns.
+    /// Unpacks the rows from row `first` on, in groups of `group` columns, as many as `out` has
+    /// codes for.
     fn unpack_rows(
         &self,
         matrix: &Matrix,
@@ -241,7 +241,7 @@ mod tests {
         });
         let row_bytes = cols / GROUP * layout.bytes();
         let mut blocks = vec![0; rows * row_bytes];
-        // Halves above 0x7bff are no numbers: no byte is so large but those of codes.
+        // Halves above 0x7bff are not finite: only bytes of codes are that large.
         blocks.fill_with(|| noise(&mut seed) & 0x7b);
         for block in blocks.chunks_exact_mut(layout.bytes()) {
             block[4..].fill_with(|| noise(&mut seed));
@@ -278,7 +278,8 @@ mod tests {
             let shape = (cols, GROUP);
             let product = ProductGroups::new(input.codes, w, bias, shape, out, strides).unwrap();
             (portable.product_groups)(product);
-            // What the rest adds is small beside what is tested by bits without it.
+            // The contribution of the quantisation error is small compared with the rest, which
+            // other tests check bit by bit.
             for (t, x) in x.chunks_exact(cols).enumerate().filter(|_| twice) {
                 for r in 0..count {
                     let exact: f64 = (0..cols)

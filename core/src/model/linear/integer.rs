@@ -1,5 +1,4 @@
-//! Products in integers: activations of 7 bits with weights of 8, one group of columns after the
-//! other.
+//! Products in integers: 7-bit activations with 8-bit weights, one group of columns at a time.
 
 use super::tiles::tiles;
 use super::{CodeBuffers, Linear, Output, Staging, TOO_SMALL};
@@ -22,7 +21,7 @@ pub(in crate::model) struct QuantizedInput<'a> {
 }
 
 impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
-    /// The product in integers, one group of columns after the other.
+    /// The product in integers, one group of columns at a time.
     pub(in crate::model) fn integer_rows(
         &self,
         linear: &Linear,
@@ -37,7 +36,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             return Err(TOO_SMALL);
         }
         let width = cols.checked_div(groups).unwrap_or(0);
-        // Rows that are read go to the tile, so that what else is read must have been read before.
+        // Rows are read into the tile, so anything else must be read before.
         let borrows = self.weights.borrows();
         let kept = if borrows { 1 } else { groups };
         let tile = staging.tile.len();

@@ -1,11 +1,11 @@
-//! Linear layers: rows of weights from where they lie to where they are multiplied.
+//! Linear layers: reading rows of weights, and multiplying them.
 
-mod coded;
 mod float;
 pub(super) mod grouped;
 mod integer;
 pub mod requantize;
 mod rows;
+mod scaled_codes;
 pub(super) mod summaries;
 pub(super) mod tiles;
 
@@ -23,7 +23,7 @@ use crate::quant::amb_unpack::{GROUP_COLS, has_groups};
 use crate::quant::groups::group_elements;
 use crate::tensor::Dtype;
 
-/// The most groups of columns that quantised activations are divided into.
+/// The largest number of column groups in which activations are quantised.
 pub(in crate::model) const MAX_GROUPS: usize = 16;
 
 /// A linear layer: weights `[out, in]` and a bias `[out]`.
@@ -31,7 +31,7 @@ pub(in crate::model) const MAX_GROUPS: usize = 16;
 pub(in crate::model) struct Linear {
     pub(in crate::model) weight: Matrix,
     pub(in crate::model) bias: Matrix,
-    /// Which of [`Run::summaries`] is the first of its weights.
+    /// The index of its first summary in [`Run::summaries`].
     pub(in crate::model) summaries: FirstSummary,
 }
 
@@ -42,8 +42,8 @@ impl Linear {
         Self { weight, bias, summaries: FirstSummary::NONE }
     }
 
-    /// How many columns share a scale if the layer is stored in blocks that activations in groups
-    /// are multiplied with.
+    /// The number of columns that share a scale if the weights are in blocks that are multiplied
+    /// with activations in groups.
     pub(in crate::model) const fn group(&self) -> Option<usize> {
         match self.weight.encoding {
             Encoding::Block(dtype) => group_elements(dtype),
@@ -56,7 +56,7 @@ impl Linear {
         }
     }
 
-    /// How its blocks lie in the file, if kernels may take them as they are.
+    /// The layout of its blocks in the file, if kernels support it.
     pub(in crate::model) const fn layout(&self) -> Option<BlockLayout> {
         match self.weight.encoding {
             _ if !cfg!(feature = "blocks-ggml") => None,
@@ -69,13 +69,13 @@ impl Linear {
         }
     }
 
-    /// Whether the layer can be computed with quantised activations.
+    /// Returns true if the layer can be computed with quantised activations.
     pub(in crate::model) fn takes_codes(&self) -> bool {
         self.weight.encoding == Encoding::I8 && self.weight.groups <= MAX_GROUPS
     }
 }
 
-/// Some rows of a linear layer: matrices that belong together may be stored as one.
+/// Some rows of a linear layer: related matrices may be stored as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) struct Rows {
     pub(in crate::model) linear: Linear,
@@ -91,7 +91,7 @@ impl Rows {
     }
 }
 
-/// Scratch memory of one job for bringing weights in.
+/// One job's scratch memory for reading weights.
 #[derive(Debug)]
 pub(in crate::model) struct Staging<'a> {
     /// For biases, column scales and the weights of layer norms.
@@ -114,7 +114,7 @@ pub(in crate::model) struct CodeBuffers<'a> {
     pub(in crate::model) scales: &'a mut [f32],
 }
 
-/// What a linear layer is applied to.
+/// The input of a linear layer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model) enum Input<'a> {
     Floats(&'a [f32]),
@@ -122,9 +122,9 @@ pub(in crate::model) enum Input<'a> {
     Groups(GroupedInput<'a>),
 }
 
-/// Where the output of some rows of a linear layer goes.
+/// The output of some rows of a linear layer.
 ///
-/// Element (t, r) lies at `t · strides.token + (r − first) · strides.row`.
+/// Element (t, r) is at `t · strides.token + (r − first) · strides.row`.
 #[derive(Debug)]
 pub(in crate::model) struct Output<'a> {
     pub(in crate::model) first: usize,
@@ -140,8 +140,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     ///
     /// # Errors
     ///
-    /// [`NotFinite`](ErrorKind::NotFinite) if the first token's elements are not: see
-    /// `kernel::finite`; what reading the weights may fail with.
+    /// [`NotFinite`](ErrorKind::NotFinite) if the first token's elements are not finite: see
+    /// `kernel::finite`; any error of reading the weights.
     pub(in crate::model) fn linear(
         &self,
         linear: &Linear,
@@ -158,7 +158,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
             let mut elements = out.iter().step_by(strides.row.max(1)).take(rows);
             elements.try_for_each(|element| check_finite(core::slice::from_ref(element)))
         };
-        // What was requantised lies in no file.
+        // Requantised weights are not in a file.
         let offset = Some(linear.weight.offset).filter(|offset| *offset < requantize::MEMORY);
         checked.map_err(|error| offset.map_or(error, |offset| Error::new(offset, error.kind())))
     }
@@ -188,7 +188,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         }
     }
 
-    /// How many of the next `left` rows can be had at once; 0 if the tile is too small for one.
+    /// The number of the next `left` rows that can be read at once; 0 if the tile is too small for
+    /// one.
     pub(in crate::model) fn rows_at_once(
         &self,
         matrix: &Matrix,
@@ -197,7 +198,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     ) -> usize {
         let in_pieces = matches!(matrix.encoding, Encoding::Scaled(_) | Encoding::Values(_));
         if self.weights.borrows() || in_pieces {
-            // Such rows are read in pieces, however many there are.
+            // Such rows are read in pieces, whatever their number.
             left
         } else {
             left.min(tile.checked_div(matrix.row_bytes()).unwrap_or(0))
@@ -205,8 +206,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     }
 }
 
-/// Whether two matrices divide their columns alike and have the same column scales, so that they
-/// take the same codes.
+/// Returns true if two matrices have the same column groups and column scales, so that they take
+/// the same codes.
 pub(in crate::model) fn take_same_codes(
     weights: &(impl Weights + ?Sized),
     a: &Matrix,

@@ -1,4 +1,4 @@
-//! Matrices requantised as signed bytes, a scale a row and group, which the fastest kernels take.
+//! Matrices requantised to signed bytes with a scale per row and group, for the fastest kernels.
 
 use super::{Linear, MAX_GROUPS, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
@@ -9,11 +9,11 @@ use crate::model::run::Run;
 use crate::model::weights::{Encoding, Matrix, Weights};
 use crate::quant::int8::{CodeRange, groups};
 
-/// Where the memory of a [`Requantized`] source begins: no file reaches as far.
+/// The offset at which the memory of a [`Requantized`] source begins: no file is that long.
 pub(in crate::model) const MEMORY: u64 = 1 << 63;
 
-/// A source of tensors, and beside it the memory that holds those which
-/// [`Transformer::requantize`](crate::model::Transformer::requantize) has requantised.
+/// A source of tensors, and the memory that holds the tensors requantised by
+/// [`Transformer::requantize`](crate::model::Transformer::requantize).
 #[derive(Clone, Copy, Debug)]
 pub struct Requantized<'a, W> {
     weights: W,
@@ -21,9 +21,9 @@ pub struct Requantized<'a, W> {
 }
 
 impl<'a, W: Weights> Requantized<'a, W> {
-    /// `weights` that a model was opened with, and the memory that
-    /// [`Transformer::requantize`](crate::model::Transformer::requantize) has filled
-    /// since, or none.
+    /// `weights` with which a model was opened, and the memory that
+    /// [`Transformer::requantize`](crate::model::Transformer::requantize) has filled since, or
+    /// none.
     pub const fn new(weights: W, memory: &'a [u8]) -> Self {
         Self { weights, memory }
     }
@@ -34,7 +34,7 @@ impl<W: Weights> Weights for Requantized<'_, W> {
         self.weights.matrix(name)
     }
 
-    // The model asks in many places: a call is half a kilobyte less of a module for the web.
+    // The model has many calls: not inlining saves half a kilobyte of a WebAssembly module.
     #[inline(never)]
     fn bytes<'t>(&'t self, offset: u64, length: usize, tile: &'t mut [u8]) -> Result<&'t [u8]> {
         let Some(start) = offset.checked_sub(MEMORY) else {
@@ -55,29 +55,29 @@ impl<W: Weights> Weights for Requantized<'_, W> {
     }
 }
 
-/// Whether requantising changes a linear layer.
+/// Returns true if requantising changes a linear layer.
 pub(in crate::model) fn gains(linear: &Linear) -> bool {
     BUILT_IN && !linear.takes_codes() && groups(linear.weight.cols) <= MAX_GROUPS
 }
 
-/// Bytes of the codes of a matrix, and of its scales.
+/// The sizes of a matrix's codes and of its scales in bytes.
 pub(in crate::model) fn sizes(rows: usize, cols: usize) -> Option<(usize, usize)> {
     let scales = rows.checked_mul(groups(cols))?.checked_mul(4)?;
     Some((rows.checked_mul(cols)?, scales))
 }
 
-/// Requantises matrices, one after the other.
+/// Requantises matrices in order.
 pub(in crate::model) struct Coder<'a, 'r, W: ?Sized, P: ?Sized> {
     pub(in crate::model) run: &'a Run<'r, W, P>,
-    /// The inverses of the columns' scales, if they have any, and room for a row.
+    /// The inverses of the columns' scales, if there are any, and room for a row.
     pub(in crate::model) scratch: &'a mut [f32],
-    /// What is left of the memory, and where that begins.
+    /// The rest of the memory, and its offset.
     pub(in crate::model) memory: &'a mut [u8],
     pub(in crate::model) offset: u64,
 }
 
 impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
-    /// The next `length` bytes of the memory, and where they lie.
+    /// The next `length` bytes of the memory, and their offset.
     fn take(&mut self, length: usize) -> Result<(&'a mut [u8], u64)> {
         let bytes = split_off(&mut self.memory, length).ok_or(TOO_SMALL)?;
         let offset = self.offset;
@@ -85,8 +85,8 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
         Ok((bytes, offset))
     }
 
-    /// Writes the scales of columns and leaves their inverses in the scratch memory; returns where
-    /// they lie. An error is at `place`, where the weights lie that they are for.
+    /// Writes the column scales and leaves their inverses in the scratch memory; returns their
+    /// offset. Errors are reported at `place`, the offset of the weights.
     pub(in crate::model) fn columns(&mut self, scales: &[f32], place: u64) -> Result<u64> {
         let (bytes, offset) = self.take(scales.len().checked_mul(4).ok_or(TOO_SMALL)?)?;
         let inverses = self.scratch.get_mut(..scales.len()).ok_or(TOO_SMALL)?;
@@ -102,8 +102,8 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
         Ok(offset)
     }
 
-    /// Codes some rows of a linear layer, divided by the scales of the columns if they lie
-    /// somewhere, and says where they lie now: it then has these rows alone.
+    /// Quantises some rows of a linear layer, divided by the column scales if there are any, and
+    /// updates their location: the layer then has only these rows.
     pub(in crate::model) fn code(
         &mut self,
         linear: &mut Linear,
@@ -122,7 +122,7 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
         let places = codes.chunks_exact_mut(cols.max(1)).zip(scales.chunks_exact_mut(groups * 4));
         for (index, (codes, scales)) in places.enumerate() {
             self.run.read_converted(matrix, first + index, row, &mut [])?;
-            // Codes have no word for what is not a number.
+            // Codes cannot represent NaN.
             if check_finite(row).is_err() {
                 let has_scales = matches!(matrix.encoding, Encoding::Block(_) | Encoding::I8);
                 let kind = if has_scales { ErrorKind::BadScale } else { ErrorKind::NotFinite };

@@ -1,7 +1,7 @@
-//! Rows of weights, vectors and scales, read from where they lie.
+//! Reads rows of weights, vectors and scales.
 
 use super::MAX_GROUPS;
-use super::coded::CodedRows;
+use super::scaled_codes::CodedRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Signs;
 use crate::model::run::Run;
@@ -146,7 +146,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         Ok(())
     }
 
-    /// Reads the scales of one group of as many rows as `scales` holds, from row `first` on.
+    /// Reads `scales.len()` scales of one group, for the rows from `first` on.
     pub(in crate::model) fn read_scales(
         &self,
         matrix: &Matrix,
@@ -209,8 +209,7 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
         Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
         Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
         Encoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
-        // Codes under scales have their own way, see `coded`; and so have values that the source
-        // gives.
+        // Scaled codes are handled in `scaled_codes`, values provided by the source elsewhere.
         Encoding::Scaled(_) | Encoding::Values(_) => {
             return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype));
         }

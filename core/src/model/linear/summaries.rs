@@ -1,8 +1,7 @@
-//! What kernels want to know of rows of 8-bit weights before they multiply them, found out once for
-//! a model.
+//! Summaries of rows of 8-bit weights for kernels, computed once per model.
 //!
-//! Without summaries kernels find it out again for every product, with 8 tokens in a quarter of its
-//! time.
+//! Without summaries, kernels compute them for every product, which with 8 tokens takes a quarter
+//! of its time.
 
 use super::{Linear, TOO_SMALL};
 use crate::error::Result;
@@ -10,8 +9,8 @@ use crate::kernel::{Kernels, RowSummary};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
 
-/// Which summary of a model is the first of a linear layer. It takes no room where no table wants
-/// any: layers are copied, and the code for that is flash.
+/// The index of a linear layer's first summary in those of the model. Zero-sized on targets whose
+/// tables need none: layers are copied, and the code for that takes flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) struct FirstSummary([usize; RowSummary::WANTED as usize]);
 
@@ -27,12 +26,12 @@ pub(in crate::model) const fn are_wanted(kernels: &Kernels) -> bool {
     RowSummary::WANTED && kernels.summarize_row.is_some()
 }
 
-/// One summary for each group of columns of each row, all rows of a group one after the other.
+/// One summary for each group of columns of each row, group by group.
 fn count(matrix: &Matrix) -> usize {
     matrix.rows.saturating_mul(matrix.groups)
 }
 
-/// Summaries of some linear layers.
+/// The number of summaries of some linear layers.
 pub(in crate::model) fn count_of<'l>(linear: impl IntoIterator<Item = &'l Linear>) -> usize {
     let linear = linear.into_iter().filter(|linear| linear.takes_codes());
     linear.fold(0, |sum, linear| sum.saturating_add(count(&linear.weight)))
@@ -47,12 +46,12 @@ pub(in crate::model) fn number(linear: &mut Linear, next: usize) -> usize {
     next.saturating_add(count(&linear.weight))
 }
 
-/// Writes the summaries of linear layers where they are numbered, reading the weights of each once.
+/// Writes the summaries of linear layers to their indices, reading the weights of each once.
 ///
 /// # Errors
 ///
-/// [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is less room; what reading the
-/// weights may fail with.
+/// [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is not enough room; any error of
+/// reading the weights.
 pub(in crate::model) fn summarize<'l>(
     linear: impl IntoIterator<Item = &'l Linear>,
     weights: &(impl Weights + ?Sized),
@@ -81,7 +80,7 @@ pub(in crate::model) fn summarize<'l>(
 }
 
 impl<W: ?Sized, P: ?Sized> Run<'_, W, P> {
-    /// The summaries of `rows` rows from `first` on, of one group of columns; none if the run has
+    /// The summaries of `rows` rows from `first` on, in one group of columns; empty if the run has
     /// none.
     pub(in crate::model) fn summaries_of(
         &self,

@@ -1,14 +1,15 @@
-//! Rows of weights, as many at a time as memory has room for.
+//! Iterates over rows of weights in tiles that fit the memory.
 
 use super::TOO_SMALL;
 use crate::error::Result;
 
-/// Goes over `count` rows in tiles: `most` says how many of the rows that are left fit one, and
+/// Divides `count` rows into tiles: `most` returns how many of the remaining rows fit one, and
 /// `tile` is called with the first row of each, counted from 0, and their number.
 ///
 /// # Errors
 ///
-/// [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if not one row fits; what `tile` returns.
+/// [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if not even one row fits; any error from
+/// `tile`.
 #[inline(always)] // one loop for each kind of product, as if it stood there
 pub(in crate::model) fn tiles(
     count: usize,

@@ -1,5 +1,4 @@
-//! Ways of tokens through all layers: many texts at once without a memory of them, or one text that
-//! grows.
+//! Passes of tokens through all layers: many texts at once without a cache, or one growing text.
 
 pub mod cached;
 pub mod packed;

@@ -1,7 +1,7 @@
-//! How much of a text counts.
+//! The limit on the length of a text.
 
-/// As much of a text as Model2Vec looks at before it tokenises it, and whether that is not all:
-/// `limit` times the characters that a token has, if there is such a number.
+/// The prefix of a text that Model2Vec tokenises, and whether it is shorter than the text: `limit`
+/// times the number of characters of a token, if `token_characters` is given.
 pub(crate) fn cut(text: &str, limit: usize, token_characters: Option<usize>) -> (&str, bool) {
     let most = token_characters.map_or(usize::MAX, |characters| limit.saturating_mul(characters));
     // A text has no more characters than bytes.

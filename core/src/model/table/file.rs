@@ -1,4 +1,4 @@
-//! What a `.weights` file says of its table.
+//! A static model's settings in a `.weights` file.
 
 use super::model::TableModel;
 use super::rows::TokenTable;
@@ -22,10 +22,10 @@ use crate::token::{LengthPrefix, Normalization, SpecialIds, Vocabulary};
 
 /// The tensor with the settings of the tokenizer.
 const TOKENIZER: &str = "tokenizer.json";
-/// What the metadata calls such a model.
+/// The name of static models in the metadata.
 const STATIC: &str = "static";
 
-/// Endings of the texts of the encoder's module and its tokenizer, which a table does not use.
+/// Suffixes of the texts of the encoder's module and its tokenizer, which a table does not use.
 const UNUSED: [&str; 3] = ["_config.json", "sentence_bert_config.json", "tokenizer_config.json"];
 
 /// A `.weights` file in memory whose model is a table with a vector for each token.
@@ -47,43 +47,42 @@ pub struct TableSource<'a> {
     file: Embd<'a>,
     entries: TokenEntries<'a>,
     settings: TableSettings,
-    /// Unless it has another tokenizer than BERT's.
+    /// `None` if the tokenizer is not BERT's.
     words: Option<WordSettings<'a>>,
 }
 
 impl<'a> TableSource<'a> {
-    /// Whether the model of a file is a table.
+    /// Returns true if the model of a file is a table.
     #[must_use]
     pub fn is_in(file: &Embd<'a>) -> bool {
         file.metadata_value("architecture") == Some(STATIC)
     }
 
-    /// Reads what a file says of its table.
+    /// Reads the settings of a file's table.
     ///
     /// # Errors
     ///
-    /// What is wrong with the settings; [`ErrorKind::UnsupportedSetting`] for one that is not done
-    /// here, a prompt before every text, for example; [`ErrorKind::MissingVocabulary`] without a
-    /// tokenizer.
+    /// Any fault of the settings; [`ErrorKind::UnsupportedSetting`] for unsupported ones, such as a
+    /// prompt before every text; [`ErrorKind::MissingVocabulary`] without a tokenizer.
     pub fn read(file: Embd<'a>) -> Read<'a, Self> {
-        Self::of(file, |spec, tokens| WordSettings::from_spec(spec, tokens).map(Some))
+        Self::from_embd(file, |spec, tokens| WordSettings::from_spec(spec, tokens).map(Some))
     }
 
-    /// As [`read`](Self::read), also of a table whose tokenizer is a Unigram:
-    /// [`tokenizer`](Self::tokenizer) says which.
+    /// As [`read`](Self::read), but also for a table with a Unigram tokenizer, which
+    /// [`tokenizer`](Self::tokenizer) returns.
     ///
     /// # Errors
     ///
     /// As [`read`](Self::read).
     #[cfg(feature = "folder-models")]
     pub fn read_any(file: Embd<'a>) -> Read<'a, Self> {
-        Self::of(file, |spec, tokens| match spec.model.kind {
+        Self::from_embd(file, |spec, tokens| match spec.model.kind {
             ModelKind::Unigram(_) => Ok(None),
             _ => WordSettings::from_spec(spec, tokens).map(Some),
         })
     }
 
-    fn of(
+    fn from_embd(
         file: Embd<'a>,
         words: impl FnOnce(&TokenizerSpec<'a>, u32) -> Read<'a, Option<WordSettings<'a>>>,
     ) -> Read<'a, Self> {
@@ -101,8 +100,8 @@ impl<'a> TableSource<'a> {
         Ok(Self { file, entries, settings, words })
     }
 
-    /// Refuses a file that has prompts, which are put before texts when somebody asks for it. Those
-    /// that are empty are none: sentence-transformers writes one for queries and one for documents.
+    /// Rejects a file with optional prompts. Empty ones are allowed: sentence-transformers writes
+    /// one for queries and one for documents.
     ///
     /// # Errors
     ///
@@ -112,7 +111,7 @@ impl<'a> TableSource<'a> {
         let texts =
             self.file.metadata().filter(|(path, _)| path.ends_with(CONFIG_SENTENCE_TRANSFORMERS));
         for (_, text) in texts {
-            let config = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
+            let config = Object::new(Value::parse(text, 0).map_err(Fault::from_error)?)?;
             let prompts = config.object("prompts")?;
             let mut prompts = prompts.iter().flat_map(|it| it.value().members());
             let is_empty = |it: Value<'_>| it.is_null() || it.as_text() == Some("");
@@ -129,7 +128,7 @@ impl<'a> TableSource<'a> {
         self.file.tensor(name).map(|tensor| *tensor.header())
     }
 
-    /// How texts are normalised before they are cut into words.
+    /// The normalisation of texts before they are split into words.
     #[must_use]
     pub const fn normalization(&self) -> Normalization {
         match &self.words {
@@ -138,26 +137,26 @@ impl<'a> TableSource<'a> {
         }
     }
 
-    /// The tokenizer, if it is another one than BERT's.
+    /// The tokenizer, if it is not BERT's.
     ///
     /// # Errors
     ///
-    /// The setting that is not done here.
+    /// A setting that is not supported.
     #[cfg(feature = "folder-models")]
     pub fn tokenizer(&self) -> Read<'a, Option<FolderTokenizerSource<'a>>> {
         if self.words.is_some() {
             return Ok(None);
         }
-        let table = TokenTable::open(&|name| self.header(name)).map_err(Fault::of)?;
+        let table = TokenTable::open(&|name| self.header(name)).map_err(Fault::from_error)?;
         let (tokenizer, _) = FolderTokenizerSource::of_file(&self.file.into(), table.tokens())?;
-        // The vocabulary is all that Model2Vec knows of its tokens.
+        // Model2Vec finds unknown tokens by the vocabulary alone.
         if self.settings.drops_unknown && tokenizer.adds_beyond(self.entries.count) {
             return Err(missing("added_tokens", ErrorKind::UnsupportedSetting));
         }
         Ok(Some(tokenizer))
     }
 
-    /// The ids of the tokens that a text may spell.
+    /// The ids of the special tokens that a text may contain.
     ///
     /// # Errors
     ///
@@ -168,7 +167,7 @@ impl<'a> TableSource<'a> {
         self.words.as_ref().ok_or(other)?.special(vocabulary)
     }
 
-    /// Where the tokens lie.
+    /// The locations of the tokens.
     #[must_use]
     pub const fn tokens(&self) -> TokenPlaces {
         let prefix = match self.entries.length_bytes {
@@ -178,19 +177,19 @@ impl<'a> TableSource<'a> {
         TokenPlaces { offset: self.entries.offset, count: self.entries.count, prefix }
     }
 
-    /// The entries of the tokens, one after the other.
+    /// The entries of the tokens, contiguous.
     #[must_use]
     pub const fn token_bytes(&self) -> &'a [u8] {
         self.entries.bytes
     }
 
-    /// Where the index over the tokens lies, if the file has one.
+    /// The location of the index over the tokens, if the file has one.
     #[must_use]
     pub fn token_index(&self) -> Option<TokenIndex> {
         TokenIndex::find(self.entries.count, |name| self.header(name))
     }
 
-    /// The model.
+    /// Opens the model.
     ///
     /// # Errors
     ///
@@ -198,28 +197,28 @@ impl<'a> TableSource<'a> {
     /// tokens; [`ErrorKind::BadVocabulary`] for tokens that are not UTF-8.
     pub fn model(&self) -> Read<'a, TableModel> {
         let find = |name: &str| self.header(name);
-        let table = TokenTable::open(&find).map_err(Fault::of)?;
-        table.check_tokens(self.entries.count, &find).map_err(Fault::of)?;
+        let table = TokenTable::open(&find).map_err(Fault::from_error)?;
+        table.check_tokens(self.entries.count, &find).map_err(Fault::from_error)?;
         let bad = Error::new(self.entries.offset, ErrorKind::BadVocabulary);
         let median = match self.settings.drops_unknown {
-            true => Some(self.median_characters().ok_or(Fault::of(bad))?),
+            true => Some(self.median_characters().ok_or(Fault::from_error(bad))?),
             false => None,
         };
         Ok(TableModel::new(table, &self.settings, median))
     }
 
-    /// The median of the numbers of characters of the tokens, rounded down; `None` if one is not
-    /// UTF-8. There is no memory to sort them in: the vocabulary is read some ten times.
+    /// The median number of characters of the tokens, rounded down; `None` if one is not UTF-8.
+    /// Without memory to sort them, the vocabulary is read about ten times.
     fn median_characters(&self) -> Option<usize> {
         let tokens = || self.file.tokens().filter(|token| !token.is_empty());
-        // What has been seen to be UTF-8.
+        // Counts the characters of valid UTF-8.
         let characters = |token: &[u8]| token.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
         let (mut count, mut most) = (0_usize, 0);
         for token in tokens() {
             core::str::from_utf8(token).ok()?;
             (count, most) = (count.saturating_add(1), characters(token).max(most));
         }
-        // The length that so many tokens are not longer than, and no smaller one.
+        // The smallest length that is at least that of `rank` tokens.
         let at = |rank: usize| {
             let (mut low, mut high) = (0_usize, most);
             while low < high {
@@ -241,14 +240,15 @@ impl<'a> TableSource<'a> {
     }
 }
 
-/// The settings of a table without any other module than those that scale its vectors.
+/// The settings of a table, whose only further modules scale its vectors.
 fn settings<'a>(file: &Embd<'a>) -> Read<'a, TableSettings> {
-    let modules = Modules::read(file).map_err(TextFault::of_setting)?;
+    let modules = Modules::read(file).map_err(TextFault::setting_fault)?;
     check_modules(&modules)?;
     let path = TextPath { folder: modules.folder, name: CONFIG };
-    let config = file.text(path).map_err(Fault::of)?;
-    let config = config.map(|config| Value::parse(config, 0).map_err(Fault::of)).transpose()?;
-    let settings = described_table(path, config, &modules).map_err(TextFault::of_setting)?;
+    let config = file.text(path).map_err(Fault::from_error)?;
+    let config =
+        config.map(|config| Value::parse(config, 0).map_err(Fault::from_error)).transpose()?;
+    let settings = described_table(path, config, &modules).map_err(TextFault::setting_fault)?;
     settings.ok_or(missing(
         CONFIG,
         match config {
@@ -258,7 +258,7 @@ fn settings<'a>(file: &Embd<'a>) -> Read<'a, TableSettings> {
     ))
 }
 
-/// Rejects modules that are not done for tables here.
+/// Rejects modules that are not supported for tables.
 fn check_modules<'a>(modules: &Modules<'a>) -> Read<'a, ()> {
     let is_table = modules.base == Base::Table;
     #[cfg(feature = "families")]
@@ -271,19 +271,19 @@ fn check_modules<'a>(modules: &Modules<'a>) -> Read<'a, ()> {
     Err(Fault { error, key: "type", only })
 }
 
-/// Refuses a prompt before every text, and texts that are not known.
+/// Rejects a prompt before every text, and unknown texts.
 fn check_texts<'a>(file: &Embd<'a>) -> Read<'a, ()> {
     for (path, text) in file.metadata() {
         let slash = path.bytes().rposition(|byte| byte == b'/');
         let name = path.get(slash.map_or(0, |slash| slash.saturating_add(1))..).unwrap_or_default();
         match name {
             CONFIG_SENTENCE_TRANSFORMERS => {
-                let prompts = Object::new(Value::parse(text, 0).map_err(Fault::of)?)?;
+                let prompts = Object::new(Value::parse(text, 0).map_err(Fault::from_error)?)?;
                 let only = "no prompt is put before texts here";
                 prompts.neutral("default_prompt_name", only, |_| false)?;
             }
             CONFIG | MODULES => {}
-            // Not a file of the folder: what who wrote this one says of it.
+            // Not a file of the folder but a note of the file's writer.
             name if !name.as_bytes().contains(&b'.') => {}
             name if UNUSED.iter().any(|unused| name.ends_with(unused)) => {}
             _ => {

@@ -1,14 +1,14 @@
-//! Models that are a table with a vector for each token, in lent memory.
+//! Static models: a table with a vector for each token, in caller-provided memory.
 //!
-//! | part | what it is |
+//! | part | contents |
 //! |---|---|
 //! | `rows` | the table: tokens to a vector |
-//! | `file` | what a `.weights` file says of its table |
-//! | `cut` | how much of a text counts |
+//! | `file` | the settings of a table in a `.weights` file |
+//! | `cut` | the limit on a text's length |
 //! | `model` | texts to vectors |
 //!
-//! `docs/models.md` has the layout of these files. Nothing here allocates: settings are read where
-//! they are spelled, and what is not done here is refused by name.
+//! `docs/models.md` has the layout of these files. Nothing here allocates: settings are read in
+//! place, and unsupported ones are rejected by name.
 
 mod cut;
 #[cfg(feature = "embd")]

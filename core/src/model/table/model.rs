@@ -1,4 +1,4 @@
-//! Texts to vectors by a table.
+//! Embeds texts with a table.
 
 use super::cut::cut;
 use super::rows::TokenTable;
@@ -11,15 +11,15 @@ use crate::model::weights::Weights;
 use crate::token::wordpiece::Encoded;
 use crate::token::{Vocabulary, WordPiece};
 
-/// A table with a vector for each token, and which tokens of a text count.
+/// A table with a vector for each token, and the limits on a text's tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TableModel {
     table: TokenTable,
     normalize: bool,
-    /// How many tokens of a text are used; `None` for all.
+    /// The number of tokens of a text that are used; `None` for all.
     max_tokens: Option<usize>,
-    /// Whether texts are cut before they are tokenised and unknown tokens are left out; then the
-    /// characters that a token of the vocabulary has, more or fewer as often.
+    /// The median number of characters of a token, if texts are cut before they are tokenised and
+    /// unknown tokens are dropped.
     median_characters: Option<usize>,
 }
 
@@ -35,17 +35,17 @@ impl TableModel {
         &self.table
     }
 
-    /// How many tokens of a text are used; `None` for all.
+    /// The number of tokens of a text that are used; `None` for all.
     #[must_use]
     pub const fn max_tokens(&self) -> Option<usize> {
         self.max_tokens
     }
 
-    /// Calls `take` with each token of `text` that counts, of the first `limit`.
+    /// Calls `take` with each token of `text` that counts, up to `limit`.
     ///
     /// # Errors
     ///
-    /// What the vocabulary and `take` answer.
+    /// Any error from the vocabulary or from `take`.
     pub fn tokens<V: Vocabulary>(
         &self,
         tokenizer: &WordPiece<V>,
@@ -69,8 +69,8 @@ impl TableModel {
         Ok(Encoded { tokens, total, truncated: is_cut || total > limit })
     }
 
-    /// The embedding of a text into `out`. `row` has room for one vector, `tile` as
-    /// [`TokenTable::tile_bytes`] says.
+    /// Writes the embedding of a text to `out`. `row` has room for one vector, `tile` for
+    /// [`TokenTable::tile_bytes`].
     ///
     /// # Errors
     ///
@@ -91,11 +91,11 @@ impl TableModel {
         Ok(encoded)
     }
 
-    /// As [`tokens`](Self::tokens), by the tokenizer of a folder.
+    /// As [`tokens`](Self::tokens), with the tokenizer of a folder.
     ///
     /// # Errors
     ///
-    /// As [`FolderTokenizer::encode_alone`], and what `take` answers.
+    /// As [`FolderTokenizer::encode_alone`]; any error from `take`.
     #[cfg(feature = "folder-models")]
     pub fn tokens_of(
         &self,
@@ -117,7 +117,7 @@ impl TableModel {
         Ok(Encoded { tokens, total, truncated: is_cut || total > limit })
     }
 
-    /// As [`embed`](Self::embed), by the tokenizer of a folder.
+    /// As [`embed`](Self::embed), with the tokenizer of a folder.
     ///
     /// # Errors
     ///
@@ -139,8 +139,7 @@ impl TableModel {
         Ok(encoded)
     }
 
-    /// The embeddings of texts of so many tokens each, as
-    /// [`TokenTable::embed_texts`].
+    /// Writes the embeddings of texts with these numbers of tokens, as [`TokenTable::embed_texts`].
     ///
     /// # Errors
     ///
@@ -156,7 +155,7 @@ impl TableModel {
         self.table.embed_texts(weights, kernels, texts, self.normalize, room, out)
     }
 
-    /// The embedding of known tokens, as [`embed`](Self::embed).
+    /// Writes the embedding of the given tokens, as [`embed`](Self::embed).
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Static models: a table with a vector for each token, and the mean of those of a text (Model2Vec,
-//! sentence-transformers' `StaticEmbedding`).
+//! Static models: a table with a vector for each token; a text's vector is the mean of its tokens'
+//! (Model2Vec, sentence-transformers' `StaticEmbedding`).
 //!
 //! ```text
 //! vector = Σ weights[id] · table[mapping[id]] / number of ids
@@ -21,17 +21,17 @@ use crate::model::weights::{Encoding, Matrix, Name, Weights};
 use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::tensor::{Dtype, TensorHeader};
 
-/// The names that the table has had.
+/// The names of the table in different versions.
 const TABLES: [&str; 3] = ["embeddings", "embedding.weight", "embeddings.word_embeddings.weight"];
 /// The row of each token.
 const MAPPING: &str = "mapping";
 /// The weight of each token.
 const WEIGHTS: &str = "weights";
 
-/// Added to a vector's length before it is divided by it, as Model2Vec does.
+/// Added to a vector's length before it is divided by it, as in Model2Vec.
 const LEAST_LENGTH: f32 = 1e-32;
 
-/// Where the parts of a static model lie.
+/// The locations of a static model's parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenTable {
     rows: TableRows,
@@ -62,13 +62,13 @@ struct Column {
 }
 
 impl TokenTable {
-    /// The table among tensors that `find` knows by name, with offsets as the weights' source has
-    /// them.
+    /// Opens the table among the tensors that `find` returns by name, with offsets in the weights'
+    /// source.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::MissingTensor`] without a table; [`ErrorKind::WrongShape`] or
-    /// [`ErrorKind::UnsupportedDtype`] at the tensor at fault, and what [`Matrix::find`] answers.
+    /// [`ErrorKind::UnsupportedDtype`] at the tensor at fault; any error from [`Matrix::find`].
     pub fn open<'h>(find: &dyn Fn(&str) -> Option<TensorHeader<'h>>) -> Result<Self> {
         let table = TABLES.iter().find_map(|name| find(name).map(|header| (*name, header)));
         let missing = Error::without_offset(ErrorKind::MissingTensor);
@@ -115,8 +115,8 @@ impl TokenTable {
         self.tokens
     }
 
-    /// Refuses a table that lacks a row for one of so many tokens, which texts would ask for later, at
-    /// the tensor that is too short: the last one that `find` is asked for.
+    /// Rejects a table that lacks a row for one of `count` tokens; the error is about the tensor
+    /// that is too short, the last one requested from `find`.
     pub(crate) fn check_tokens<'h>(
         &self,
         count: u32,
@@ -141,15 +141,15 @@ impl TokenTable {
         row.max(8)
     }
 
-    /// The embedding of a text's tokens into `out`, of length 1 if `normalize`; zeros for a text
-    /// without tokens. `row` has room for one vector, `tile` as
-    /// [`tile_bytes`](Self::tile_bytes) says.
+    /// Writes the embedding of a text's tokens to `out`, scaled to length 1 if `normalize`; zeros
+    /// for a text without tokens. `row` has room for one vector, `tile` for
+    /// [`tile_bytes`](Self::tile_bytes).
     ///
     /// # Errors
     ///
     /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::InvalidArgument`] if `out` or `row` is not one
-    /// vector long; [`ErrorKind::WrongShape`] if the mapping names a row that is not there; and
-    /// what reading the weights may fail with; [`ErrorKind::NotFinite`].
+    /// vector long; [`ErrorKind::WrongShape`] if the mapping names a missing row; any error of
+    /// reading the weights; [`ErrorKind::NotFinite`].
     pub fn embed<W: Weights + ?Sized>(
         &self,
         weights: &W,
@@ -164,7 +164,7 @@ impl TokenTable {
         Self::finish(ids.len(), normalize, out)
     }
 
-    /// The embeddings of texts of so many tokens each, one after the other, as
+    /// Writes the embeddings of texts with these numbers of tokens to `out`, as
     /// [`embed`](Self::embed).
     ///
     /// # Errors
@@ -194,7 +194,7 @@ impl TokenTable {
         Ok(())
     }
 
-    /// Makes `out` the sum of no vectors; refuses memory that is not one vector long.
+    /// Sets `out` to zeros; rejects memory that is not one vector long.
     pub(super) fn begin(&self, row: &[f32], out: &mut [f32]) -> Result<()> {
         if out.len() != self.dimensions() || row.len() != self.dimensions() {
             return Err(Error::without_offset(ErrorKind::InvalidArgument));
@@ -226,7 +226,7 @@ impl TokenTable {
         Ok(())
     }
 
-    /// Makes the mean of the sum of `tokens` vectors.
+    /// Turns the sum of `tokens` vectors into their mean.
     pub(super) fn finish(tokens: usize, normalize: bool, out: &mut [f32]) -> Result<()> {
         #[allow(clippy::cast_precision_loss)] // texts have fewer than 2²⁴ tokens
         let count = tokens.max(1) as f32;
@@ -294,7 +294,7 @@ impl TableRows {
     }
 }
 
-/// The sum of the squares of `x`, in eight parts: one alone would wait for each addition.
+/// The sum of the squares of `x`, in eight partial sums to hide latency.
 fn square(x: &[f32]) -> f64 {
     let mut parts = [0.0_f64; 8];
     for chunk in x.chunks(parts.len()) {
@@ -306,7 +306,7 @@ fn square(x: &[f32]) -> f64 {
 }
 
 impl Column {
-    /// A column of one of these types, and how many numbers it has.
+    /// A column of one of these types, and the number of its elements.
     fn new(header: &TensorHeader<'_>, dtypes: &[Dtype]) -> Result<(Self, usize)> {
         let error = |kind| Error::new(header.offset, kind);
         if !dtypes.contains(&header.dtype) {
@@ -322,7 +322,7 @@ impl Column {
         Ok((Self { offset: header.offset, dtype: header.dtype, size }, count))
     }
 
-    /// The bytes of a token's number, low bytes first, with zeros behind.
+    /// The bytes of a token's element, little-endian and zero-extended.
     fn bytes<W: Weights + ?Sized>(&self, weights: &W, id: u32, tile: &mut [u8]) -> Result<[u8; 8]> {
         let at = self.offset.saturating_add(u64::from(id).saturating_mul(self.size.into()));
         let found = weights.bytes(at, self.size as usize, tile)?;
@@ -335,7 +335,7 @@ impl Column {
 
     /// The row of a token.
     fn row<W: Weights + ?Sized>(&self, weights: &W, id: u32, tile: &mut [u8]) -> Result<usize> {
-        // Negative ones are larger than any table.
+        // Negative numbers become larger than any table.
         let row = u64::from_le_bytes(self.bytes(weights, id, tile)?);
         usize::try_from(row).map_err(|_| Error::new(self.offset, ErrorKind::WrongShape))
     }

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind};
 #[cfg(feature = "pipeline")]
 use crate::limit::{collected, copied};
 #[cfg(feature = "pipeline")]
-use crate::model::{EncoderSpec, HeadModule, TokenTable, Way};
+use crate::model::{EncoderSpec, HeadModule, PoolingMode, TokenTable};
 use crate::model::{ModelSource, SliceWeights, Weights};
 use crate::owned::file_weights::FileWeights;
 #[cfg(feature = "pipeline")]
@@ -99,7 +99,7 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
         let mut weights = FileWeights::default();
         for (path, file) in files {
             let pushed = weights.push_safetensors(model.tensor_prefix(&path), file);
-            pushed.map_err(|error| FolderFault::new(&path, Fault::of(error)))?;
+            pushed.map_err(|error| FolderFault::new(&path, Fault::from_error(error)))?;
         }
         let opened = Self::new(&model, weights, pipeline)?;
         Ok(opened.with_prompts(prompts).with_labels(&labels))
@@ -239,7 +239,7 @@ fn network(described: &FolderModel, weights: &impl Weights, tokens: u32) -> Resu
     let spec = EncoderSpec {
         family,
         // Where no file says it, it is the mean, at length 1.
-        pooling: modules.map_or(Way::Mean.into(), |modules| modules.ways()),
+        pooling: modules.map_or(PoolingMode::Mean.into(), |modules| modules.ways()),
         head: &head,
         normalize: modules.is_none_or(|modules| modules.normalize),
     };

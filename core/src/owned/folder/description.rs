@@ -131,7 +131,7 @@ impl FolderModel {
     /// What is wrong with the file.
     pub fn labels(&self, texts: Texts<'_, '_>) -> FolderResult<Labels> {
         let path = [self.folder(), CONFIG].concat();
-        let fault = |error| FolderFault::new(&path, Fault::of(error));
+        let fault = |error| FolderFault::new(&path, Fault::from_error(error));
         let Some(text) = texts(&path).map_err(fault)? else { return Ok(Labels::default()) };
         let config = Value::parse(&text, 0).map_err(fault)?;
         let labels = describe::labels(config).map(|(id, name)| (id, chars(name).collect()));

@@ -86,9 +86,10 @@ mod tests {
         let all = read(&texts, &|texts| {
             let text = |folder, name| {
                 let path = TextPath { folder, name };
-                texts
-                    .text(path)
-                    .map_err(|error| TextFault { path, fault: crate::text::json::Fault::of(error) })
+                texts.text(path).map_err(|error| TextFault {
+                    path,
+                    fault: crate::text::json::Fault::from_error(error),
+                })
             };
             let found = [text("", "a")?, text("x", "b")?, text("", "c")?, text("", "a")?];
             Ok(found.map(|text| text.map(String::from)))

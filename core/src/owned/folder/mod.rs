@@ -92,8 +92,10 @@ pub(super) fn object<R>(
     read: impl FnOnce(&Object<'_>) -> FolderResult<R>,
 ) -> FolderResult<Option<R>> {
     let fault = |fault| FolderFault::new(path, fault);
-    let Some(text) = texts(path).map_err(|error| fault(Fault::of(error)))? else { return Ok(None) };
-    let value = Value::parse(&text, 0).map_err(|error| fault(Fault::of(error)))?;
+    let Some(text) = texts(path).map_err(|error| fault(Fault::from_error(error)))? else {
+        return Ok(None);
+    };
+    let value = Value::parse(&text, 0).map_err(|error| fault(Fault::from_error(error)))?;
     let object = Object::new(value).map_err(fault)?;
     read(&object).map(Some)
 }

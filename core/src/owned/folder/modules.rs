@@ -7,7 +7,7 @@ use super::loaded::{folder, read};
 use super::{FolderResult, Texts};
 use crate::describe::folder as describe;
 use crate::describe::folder::{Base, Origin, PoolingSettings};
-use crate::model::{HeadModule, Way, Ways};
+use crate::model::{HeadModule, PoolingMode, PoolingModes};
 use crate::text::json::chars;
 
 /// The modules of a model, in their order.
@@ -35,7 +35,7 @@ pub struct Modules {
 #[non_exhaustive]
 pub struct PoolingModule {
     /// One way, or several whose results stand one behind the other.
-    pub ways: Vec<Way>,
+    pub modes: Vec<PoolingMode>,
     /// Whether the tokens of a prompt are left out.
     pub leaves_out_prompt: bool,
 }
@@ -100,14 +100,14 @@ impl Modules {
     }
 
     /// The pooling modes; none if no module pools.
-    pub(in crate::owned) fn ways(&self) -> Ways {
-        self.pooling.iter().flat_map(|pooling| &pooling.ways).copied().collect()
+    pub(in crate::owned) fn ways(&self) -> PoolingModes {
+        self.pooling.iter().flat_map(|pooling| &pooling.modes).copied().collect()
     }
 }
 
 impl From<PoolingSettings> for PoolingModule {
-    fn from(PoolingSettings { ways, leaves_out_prompt }: PoolingSettings) -> Self {
-        Self { ways: ways.iter().collect(), leaves_out_prompt }
+    fn from(PoolingSettings { modes, leaves_out_prompt }: PoolingSettings) -> Self {
+        Self { modes: modes.iter().collect(), leaves_out_prompt }
     }
 }
 
@@ -135,10 +135,10 @@ mod tests {
         Modules::read(&find)
     }
 
-    fn pooling(config: &str) -> FolderResult<Vec<Way>> {
+    fn pooling(config: &str) -> FolderResult<Vec<PoolingMode>> {
         let files =
             [(FILE, LIST), ("1_Pooling/config.json", config), ("2_Dense/config.json", DENSE)];
-        read(&files).map(|modules| modules.unwrap().pooling.unwrap().ways)
+        read(&files).map(|modules| modules.unwrap().pooling.unwrap().modes)
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         let files = [(FILE, LIST), ("1_Pooling/config.json", mean), ("2_Dense/config.json", DENSE)];
         let modules = read(&files).unwrap().unwrap();
         assert_eq!((modules.base, modules.normalize), (Base::Transformer, true));
-        assert_eq!(modules.pooling.as_ref().unwrap().ways, [Way::Mean]);
+        assert_eq!(modules.pooling.as_ref().unwrap().modes, [PoolingMode::Mean]);
         let [HeadModule::Dense(dense)] = &modules.head[..] else { panic!("{modules:?}") };
         let DenseSettings { inputs, outputs, bias, activation, .. } = dense.settings;
         assert_eq!((&*dense.folder, inputs, outputs), ("2_Dense", 48, 40));
@@ -176,14 +176,14 @@ mod tests {
         assert_eq!((modules.are_assumed, modules.normalize), (true, true));
         assert_eq!((modules.base, &*modules.folder), (Base::Transformer, ""));
         let pooling = modules.pooling.unwrap();
-        assert_eq!((&*pooling.ways, pooling.leaves_out_prompt), (&[Way::First][..], true));
+        assert_eq!((&*pooling.modes, pooling.leaves_out_prompt), (&[PoolingMode::First][..], true));
         let fault = read(&[("1_Pooling/config.json", "{}")]).unwrap_err();
         assert_eq!(&*fault.file, "1_Pooling/config.json");
     }
 
     #[test]
     fn ways_of_pooling_have_two_spellings_and_stand_as_listed() {
-        use Way::{First, Last, Max, Mean, MeanByRoot, WeightedMean};
+        use PoolingMode::{First, Last, Max, Mean, MeanByRoot, WeightedMean};
         let old = r#"{"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true, "pooling_mode_max_tokens": false}"#;
         assert_eq!(pooling(old).unwrap(), [First, Mean]);
         let new =

@@ -33,7 +33,7 @@ pub(super) fn tokenizer(
         let error = Error::without_offset(kind);
         FolderFault::new(&path, Fault { error, key, only: "" })
     };
-    let text = texts(&path).map_err(|error| FolderFault::new(&path, Fault::of(error)))?;
+    let text = texts(&path).map_err(|error| FolderFault::new(&path, Fault::from_error(error)))?;
     let Some(text) = text else { return Ok(None) };
     let tokens: Vec<&str> = text.lines().collect();
     let found = settings.names.each_ref().map(|name| with_id(&tokens, name));

@@ -51,7 +51,7 @@ impl GgufEncoder {
         }
         let unsupported = Error::without_offset(ErrorKind::UnsupportedArchitecture);
         let architecture = gguf_architecture(file).ok_or(unsupported)?;
-        let keys = Keys::of_encoder(*file, architecture);
+        let keys = Keys::encoder(*file, architecture);
         let family = read_encoder(&keys).ok_or(unsupported)??;
         let recipe = Recipe::read(&keys, &family)?;
         check_tensors(file, &family)?;
@@ -106,9 +106,9 @@ fn modules(recipe: &Recipe) -> Modules {
             },
         })
     });
-    let ways = Vec::from([recipe.pooling]);
+    let modes = Vec::from([recipe.pooling]);
     Modules {
-        pooling: Some(PoolingModule { ways, leaves_out_prompt: recipe.leaves_out_prompt }),
+        pooling: Some(PoolingModule { modes, leaves_out_prompt: recipe.leaves_out_prompt }),
         head: dense.collect(),
         normalize: recipe.normalize,
         ..Modules::default()

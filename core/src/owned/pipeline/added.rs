@@ -83,8 +83,8 @@ impl AddedVocabulary {
         let mut next = count as u32;
         let mut entries = entries(listed)?;
         let mut vocabulary = Self::default();
-        let mut all = reserved(entries.len()).map_err(Fault::of)?;
-        for twins in twins(&entries).map_err(Fault::of)? {
+        let mut all = reserved(entries.len()).map_err(Fault::from_error)?;
+        for twins in twins(&entries).map_err(Fault::from_error)? {
             // Of a token that is there twice the last counts.
             let entry = &mut entries[twins.last];
             let content = core::mem::take(&mut entry.content);
@@ -122,8 +122,8 @@ impl AddedVocabulary {
                 .and_then(|()| push(&mut vocabulary.tokens, token));
             added.map_err(|error| entry.spec.place.met("content", error))?;
         }
-        vocabulary.written.sort().map_err(Fault::of)?;
-        vocabulary.normalized.sort().map_err(Fault::of)?;
+        vocabulary.written.sort().map_err(Fault::from_error)?;
+        vocabulary.normalized.sort().map_err(Fault::from_error)?;
         Ok(vocabulary)
     }
 

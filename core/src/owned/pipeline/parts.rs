@@ -156,17 +156,18 @@ impl Pipeline {
         let opened = model::open(&spec.model, elsewhere)?;
         let find = |token: &str| opened.model.find(&opened.tokens, token);
         let added = AddedVocabulary::new(&spec.added, &normalizer, opened.count, find)?;
-        let settings = settings(&opened).map_err(Fault::of)?;
+        let settings = settings(&opened).map_err(Fault::from_error)?;
         let OpenedModel { model, tokens, .. } = opened;
         let decoder = spec.decoder.as_ref().map(Decoder::from_spec).transpose();
         let pipeline = Self {
             tokens,
             added,
             normalizer,
-            pre_tokenizer: PreTokenizer::from_spec(&spec.pre_tokenizer).map_err(Fault::of)?,
+            pre_tokenizer: PreTokenizer::from_spec(&spec.pre_tokenizer)
+                .map_err(Fault::from_error)?,
             model,
-            post: PostProcessor::from_spec(&spec.post_processor).map_err(Fault::of)?,
-            decoder: decoder.map_err(Fault::of)?,
+            post: PostProcessor::from_spec(&spec.post_processor).map_err(Fault::from_error)?,
+            decoder: decoder.map_err(Fault::from_error)?,
             settings,
             truncation: spec.truncation,
         };

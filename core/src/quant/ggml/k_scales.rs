@@ -26,8 +26,8 @@ pub(super) fn unpack(packed: &[u8; 12]) -> [(u8, u8); 8] {
     ]
 }
 
-/// The scales of the eight sub-blocks times `d`, in the first half of the first; their minima times
-/// `dmin`, in the second half of the second.
+/// The scales of the eight sub-blocks times `d`, in the first half of the first result; their
+/// minima times `dmin`, in the second half of the second.
 #[inline(always)]
 pub(super) fn factors<L: Lanes>(packed: &[u8; 12], d: L::Factor, dmin: L::Factor) -> [Factors; 2] {
     let [s0, s1, s2, s3, m0, m1, m2, m3, l0, l1, l2, l3] = *packed;

@@ -1,4 +1,4 @@
-//! ggml's block layouts, as in its `ggml-common.h`: a file each, and a row each of the table of
+//! ggml's block layouts, as in its `ggml-common.h`: a file each, and a row each in the table of
 //! their functions.
 //!
 //! | layout | `x =` |
@@ -45,15 +45,17 @@ use crate::tensor::Dtype;
 const TOO_FEW: Error = Error::without_offset(ErrorKind::InvalidArgument);
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedDtype);
 
-/// The table of layouts, given to the macro `$use`, which takes of each row what it needs:
+/// The table of layouts, passed to the macro `$use`, which takes the parts of each row that it
+/// needs:
 ///
-/// * the type, and the file with its functions, of which `dequantize_block` is there always;
-/// * `groups(function, elements, offset)`: the function that unpacks a block to unsigned codes, a
-///   scale and a minimum for each group, the elements of a group, and what was added to signed
-///   codes to make them unsigned (`None` for layouts with minima);
+/// * the type, and the file with its functions, of which `dequantize_block` always exists;
+/// * `groups(function, elements, offset)`: the function that unpacks a block to unsigned codes, and
+///   a
+/// scale and a minimum for each group; the elements of a group; and the offset that makes signed
+/// codes unsigned (`None` for layouts with minima);
 /// * `=> function`: the quantiser.
 ///
-/// Uses become a `match` each, so that a build links only the functions that it calls.
+/// Each use becomes a `match`, so that a build links only the functions that it calls.
 macro_rules! layouts {
     ($use:ident) => {
         $use! {

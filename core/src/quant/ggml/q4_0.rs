@@ -25,8 +25,8 @@ pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLO
     }
 }
 
-/// Unpacks one block to codes without sign, and the scale and minimum of each group: `x = scale ·
-/// code + minimum`.
+/// Unpacks one block to unsigned codes, and the scale and minimum of each group: `x = scale · code
+/// + minimum`.
 #[inline]
 pub fn unpack_block(
     block: &[u8; BLOCK_BYTES],

@@ -36,8 +36,8 @@ pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLO
     }
 }
 
-/// Unpacks one block to codes without sign, and the scale and minimum of each 32 elements: `x =
-/// scale · code + minimum`.
+/// Unpacks one block to unsigned codes, and the scale and minimum of each 32 elements: `x = scale ·
+/// code + minimum`.
 #[inline]
 pub fn unpack_block(
     block: &[u8; BLOCK_BYTES],
@@ -58,8 +58,8 @@ pub fn unpack_block(
     }
 }
 
-/// Quantises one block: for each 32 elements the scale and minimum of least squared error over a
-/// range of grids, then the 6-bit scales, then the codes that suit the rounded scales best.
+/// Quantises one block: for each 32 elements the scale and minimum with the least squared error
+/// over a range of grids, then the 6-bit scales, then the codes that suit the rounded scales best.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
     let subs = values.as_chunks::<32>().0;
@@ -109,7 +109,8 @@ fn fit_grid(values: &[f32; 32]) -> (f32, f32) {
     }
     let mut best = ((high - low) / 15.0, -low);
     let mut least = squared_error(values, best.0, best.1);
-    // A grid of more steps than codes clips the largest values, one of fewer leaves codes unused.
+    // A grid with more steps than codes clips the largest values, one with fewer leaves codes
+    // unused.
     for step in 0..=24_u8 {
         let steps = 13.8 + 0.1 * f32::from(step);
         let (mut scale, mut min) = ((high - low) / steps, -low);
@@ -124,7 +125,7 @@ fn fit_grid(values: &[f32; 32]) -> (f32, f32) {
     best
 }
 
-/// The line through the values over the codes that the grid `(scale, min)` gives them.
+/// The regression line of the values over their codes on the grid `(scale, min)`.
 fn least_squares(values: &[f32; 32], scale: f32, min: f32) -> (f32, f32) {
     let inverse = reciprocal(scale);
     let (mut sum_q, mut sum_qq, mut sum_x, mut sum_qx) = (0.0_f32, 0.0, 0.0, 0.0);

@@ -36,8 +36,8 @@ pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLO
     }
 }
 
-/// Unpacks one block to codes without sign, and the scale and minimum of each 16 elements: `x =
-/// scale · code + minimum`.
+/// Unpacks one block to unsigned codes, and the scale and minimum of each 16 elements: `x = scale ·
+/// code + minimum`.
 #[inline]
 pub fn unpack_block(
     block: &[u8; BLOCK_BYTES],
@@ -61,7 +61,7 @@ pub fn unpack_block(
     }
 }
 
-/// Quantises one block: for each 16 elements the scale of least squared error over a range of
+/// Quantises one block: for each 16 elements the scale with the least squared error over a range of
 /// grids, then the 8-bit scales, then the codes that suit the rounded scales best.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
@@ -70,7 +70,7 @@ pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
     for (fit, sub) in fits.iter_mut().zip(subs) {
         *fit = fit_scale(sub);
     }
-    // The scale of the largest magnitude becomes −128, which the signed bytes have one of.
+    // The scale of the largest magnitude becomes −128, the code without a positive counterpart.
     let (d_bytes, d) = round_f16(extreme(&fits) / -128.0);
     let mut block = [0; BLOCK_BYTES];
     let [body @ .., d0, d1] = &mut block;

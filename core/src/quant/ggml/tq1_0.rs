@@ -1,4 +1,4 @@
-//! ggml TQ1_0: `x = d (t − 1)`, ternary digits `t`, five a byte.
+//! ggml TQ1_0: `x = d (t − 1)`, ternary digits `t`, five per byte.
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
@@ -19,7 +19,7 @@ pub const BLOCK_ELEMENTS: usize = Dtype::Tq1_0.block_elements();
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = Dtype::Tq1_0.block_bytes();
 
-/// The factors that bring each digit of a byte to the first place.
+/// The factors that move each digit of a byte to the first position.
 const POWERS: [u8; 5] = [1, 3, 9, 27, 81];
 
 /// Dequantises one block.
@@ -41,7 +41,7 @@ pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLO
     }
 }
 
-/// The first digits of the bytes times `powers`: how often 3 times that exceeds a byte.
+/// The first digits of the bytes times `powers`: the high byte of 3 times that product.
 #[inline(always)]
 fn first_digits(mut bytes: [u8; LANES], powers: [u8; LANES]) -> [u8; LANES] {
     for (byte, power) in bytes.iter_mut().zip(powers) {
@@ -51,7 +51,7 @@ fn first_digits(mut bytes: [u8; LANES], powers: [u8; LANES]) -> [u8; LANES] {
     bytes
 }
 
-/// Quantises one block to the bytes that ggml writes.
+/// Quantises one block to the same bytes as ggml.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
     let Ternary { d, digits } = Ternary::new(values);
@@ -64,7 +64,7 @@ pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
             32..48 => (160 + at - 32, 16),
             _ => (240 + at - 48, 4),
         };
-        // Beyond the last element there is a fifth digit of 0.
+        // The fifth digit after the last element is 0.
         let digit = |n: usize| digits.get(first + step * n).copied().unwrap_or(0);
         let number = (0..5).fold(0, |number, n| number * 3 + u32::from(digit(n)));
         *byte = (number * 256).div_ceil(243) as u8;

@@ -1,4 +1,4 @@
-//! ggml TQ2_0: `x = d (t − 1)`, ternary digits `t`, four a byte.
+//! ggml TQ2_0: `x = d (t − 1)`, ternary digits `t`, four per byte.
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
@@ -26,7 +26,7 @@ pub fn dequantize_block<L: Lanes>(block: &[u8; BLOCK_BYTES], out: &mut [f32; BLO
     }
 }
 
-/// Quantises one block to the bytes that ggml writes.
+/// Quantises one block to the same bytes as ggml.
 #[must_use]
 pub fn quantize_block(values: &[f32; BLOCK_ELEMENTS]) -> [u8; BLOCK_BYTES] {
     let Ternary { d, digits } = Ternary::new(values);
@@ -49,7 +49,7 @@ pub(super) struct Ternary {
 }
 
 impl Ternary {
-    /// The nearest digits; values halfway between two go away from zero, as in ggml.
+    /// The nearest digits; ties round away from zero, as in ggml.
     pub(super) fn new(values: &[f32; BLOCK_ELEMENTS]) -> Self {
         let largest = extreme(values).abs();
         let inverse = reciprocal(largest);

@@ -1,12 +1,12 @@
-//! The lexer: a state machine that takes every byte once, however the text is cut.
+//! The lexer: a state machine that reads every byte once, however the text is cut.
 
 use super::string::{InString, StringState};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The deepest nesting of arrays and objects that is followed, as in `serde_json`.
+/// The deepest supported nesting of arrays and objects, as in `serde_json`.
 pub const MAX_DEPTH: u8 = 127;
 
-/// What a lexeme is.
+/// The kind of a lexeme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `{`
@@ -29,19 +29,19 @@ pub enum Kind {
     Null,
 }
 
-/// A lexeme and its place in the text. Of keys and strings the place is that between the quotes.
+/// A lexeme and its offsets in the text. Those of keys and strings exclude the quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lexeme {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Absolute offset of its first byte.
     pub start: u64,
-    /// Absolute offset behind its last byte.
+    /// Absolute offset of its end, exclusive.
     pub end: u64,
 }
 
-/// What may come next.
+/// The lexemes that may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expect {
     Value,
@@ -53,7 +53,7 @@ enum Expect {
     Nothing,
 }
 
-/// A lexeme of which a part has been seen.
+/// An incomplete lexeme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Partial {
     None,
@@ -75,7 +75,7 @@ enum NumberState {
 }
 
 impl NumberState {
-    /// The state behind `byte`; `None` if the number ended before it.
+    /// The state after `byte`; `None` if the number ended before it.
     fn step(self, byte: u8) -> Option<Self> {
         match (self, byte) {
             (Self::Minus, b'0') => Some(Self::Zero),
@@ -94,11 +94,11 @@ impl NumberState {
     }
 }
 
-/// What a byte did.
+/// The effect of a byte.
 enum Did {
     Nothing,
     End(Kind),
-    /// The lexeme had ended before the byte, which has not been looked at.
+    /// The lexeme had ended before the byte, which was not consumed.
     EndedBefore(Kind),
 }
 
@@ -128,7 +128,7 @@ pub struct Lexer {
 }
 
 impl Lexer {
-    /// A lexer before a text whose first byte lies at the absolute `offset`.
+    /// A lexer at the start of a text, whose first byte is at the absolute `offset`.
     #[must_use]
     pub const fn new(offset: u64) -> Self {
         Self {
@@ -142,7 +142,7 @@ impl Lexer {
         }
     }
 
-    /// A lexer inside an object, before a key that lies at the absolute `offset`.
+    /// A lexer inside an object, before a key at the absolute `offset`.
     #[must_use]
     pub const fn at_key(offset: u64) -> Self {
         let mut lexer = Self::new(offset);
@@ -156,14 +156,14 @@ impl Lexer {
         self.offset
     }
 
-    /// How many arrays and objects are open.
+    /// The number of open arrays and objects.
     #[must_use]
     pub const fn depth(&self) -> u8 {
         self.depth
     }
 
-    /// The absolute offset of the first byte that is still needed: that of the lexeme of which a
-    /// part has been seen, with its quote, or of the next byte.
+    /// The absolute offset of the first byte still needed: the start of an incomplete lexeme, its
+    /// quote included, or the next byte.
     #[must_use]
     pub const fn lexeme_offset(&self) -> u64 {
         match self.partial {
@@ -173,19 +173,19 @@ impl Lexer {
         }
     }
 
-    /// Whether a whole value has been seen.
+    /// Returns true if a whole value has been seen.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         matches!(self.expect, Expect::Nothing)
     }
 
-    /// Takes bytes of `input` up to the end of the next lexeme: how many, and the lexeme if it ends
-    /// here.
+    /// Consumes bytes of `input` up to the end of the next lexeme; returns their number, and the
+    /// lexeme if it ends here.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadJson`], [`ErrorKind::InvalidUtf8`] or [`ErrorKind::TooDeep`] at the byte
-    /// that is wrong, then always the same.
+    /// [`ErrorKind::BadJson`], [`ErrorKind::InvalidUtf8`] or [`ErrorKind::TooDeep`] at the
+    /// offending byte, then always the same.
     pub fn next(&mut self, input: &[u8]) -> Result<(usize, Option<Lexeme>)> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -208,7 +208,7 @@ impl Lexer {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadJson`] if the text is not complete; an earlier error again.
+    /// [`ErrorKind::BadJson`] if the text is incomplete; an earlier error again.
     pub fn finish(&mut self) -> Result<Option<Lexeme>> {
         if let Some(error) = self.failed {
             return Err(error);
@@ -281,7 +281,7 @@ impl Lexer {
         }
     }
 
-    /// A byte between lexemes.
+    /// Handles a byte between lexemes.
     fn begin(&mut self, byte: u8) -> core::result::Result<Did, ErrorKind> {
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             return Ok(Did::Nothing);

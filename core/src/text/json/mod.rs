@@ -1,14 +1,14 @@
 //! JSON (RFC 8259) as a stream of lexemes: no tree, no memory, bounded depth.
 //!
-//! * [`Lexer`] takes bytes as they arrive and remembers what a chunk's end cuts; it looks at every
-//!   byte once.
-//! * [`Tokens`] gives the lexemes of a text in memory with their spelling.
-//! * [`Value`] looks at the values of a text in memory one by one, [`Object`] keeps account of which
-//!   settings were read.
-//! * [`chars`], [`is`], [`unescape`], [`number_u64`] and [`number_f64`] say what a spelling means.
+//! * [`Lexer`] takes bytes as they arrive, keeps its state across chunks and looks at every byte
+//! once.
+//! * [`Tokens`] yields the lexemes of a text in memory with their spelling.
+//! * [`Value`] reads the values of a text in memory one by one; [`Object`] records which settings
+//! were read.
+//! * [`chars`], [`is`], [`unescape`], [`number_u64`] and [`number_f64`] interpret a spelling.
 //!
-//! Accepted and refused is exactly what crate `serde_json` accepts and refuses when it reads a
-//! value, numbers beyond f64 aside, which only [`number_f64`] refuses.
+//! Exactly the texts that the crate `serde_json` accepts as a value are accepted, except for
+//! numbers beyond f64, which only [`number_f64`] rejects.
 
 mod lexer;
 mod object;

@@ -1,5 +1,5 @@
-//! The rule for settings in files, for JSON objects: each is *used*, *known to be irrelevant*, or
-//! *refused by name*.
+//! The rule for settings in JSON objects: each is *used*, *known to be irrelevant*, or *rejected by
+//! name*.
 
 use core::cell::Cell;
 use core::fmt;
@@ -10,22 +10,22 @@ use super::value::Value;
 use crate::error::{Error, ErrorKind};
 use crate::text::decimal::decimal;
 
-/// A setting that keeps a file from being read.
+/// An error about a setting, with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault<'t> {
     /// The error, at the setting's value, or at the object that it is missing from.
     pub error: Error,
-    /// The setting's name, as it is spelled.
+    /// The setting's name as the file spells it.
     pub key: &'t str,
-    /// What would be taken, such as `only "gelu" is honoured`; may be empty.
+    /// The accepted values, such as `only "gelu" is honoured`; may be empty.
     pub only: &'static str,
 }
 
 impl Fault<'_> {
-    /// An error that no setting of an object is at fault for.
+    /// A fault that is not about a particular setting.
     #[must_use]
-    pub const fn of(error: Error) -> Self {
+    pub const fn from_error(error: Error) -> Self {
         Self { error, key: "", only: "" }
     }
 }
@@ -38,30 +38,30 @@ impl fmt::Display for Fault<'_> {
     }
 }
 
-/// The reason that settings are rejected for which nobody knows.
+/// The reason for rejecting an unknown setting.
 pub const UNKNOWN: &str = "it is not known, so what it changes would be lost";
 
-/// A result that says which setting is at fault.
+/// A result whose error names the setting.
 pub type Read<'t, T> = Result<T, Fault<'t>>;
 
-/// Members beyond these are refused: no model's settings have as many.
+/// Objects with more members are rejected: no model's settings have as many.
 const MOST_MEMBERS: usize = 256;
 
-/// Members whose places are kept. Objects with large members, such as vocabularies, have fewer;
-/// those with more are short enough to be looked through again and again. Where everything is to be
-/// small, so is the stack.
+/// Members whose offsets are kept. Objects with large members, such as vocabularies, have fewer;
+/// those with more are short enough to be searched again for each member. Builds with `small` save
+/// stack.
 const KEPT_MEMBERS: usize = if cfg!(feature = "small") { 4 } else { 16 };
 
 /// A member's name as it is spelled, and its value.
 type Member<'t> = (&'t str, Value<'t>);
 
-/// An object that knows which of its members were asked for. Members that are null count as absent.
+/// An object that records which of its members were read. Members that are null count as absent.
 ///
 /// ```
 /// use nanoembed_core::text::json::{Fault, Object, Value};
 ///
 /// let config = Value::parse(r#"{"hidden_size": 384, "hidden_act": "odd", "id": 7}"#, 0);
-/// let config = Object::new(config.map_err(Fault::of)?)?;
+/// let config = Object::new(config.map_err(Fault::from_error)?)?;
 /// assert_eq!(config.number("hidden_size")?, Some(384.0));
 /// assert_eq!(config.finish(&["id"]).unwrap_err().key, "hidden_act");
 /// # Ok::<(), nanoembed_core::text::json::Fault<'static>>(())
@@ -79,8 +79,8 @@ impl<'t> Object<'t> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadMetadata`] if it is no object; [`ErrorKind::OverLimit`] if it has too many
-    /// members.
+    /// [`ErrorKind::BadMetadata`] if it is not an object; [`ErrorKind::OverLimit`] if it has too
+    /// many members.
     pub fn new(value: Value<'t>) -> Read<'t, Self> {
         let fault =
             |kind| Err(Fault { error: Error::new(value.offset(), kind), key: "", only: "" });
@@ -108,13 +108,13 @@ impl<'t> Object<'t> {
         self.kept.iter().flatten().flatten().copied().chain(all.into_iter().flatten())
     }
 
-    /// The object itself.
+    /// The object as a value.
     #[must_use]
     pub const fn value(&self) -> Value<'t> {
         self.value
     }
 
-    /// The value of a member, which is taken for used.
+    /// The value of a member, which counts as used from now on.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value<'t>> {
         let mut found = None;
@@ -131,7 +131,7 @@ impl<'t> Object<'t> {
         found.filter(|value| !value.is_null())
     }
 
-    /// The text of a member between its quotes, as it is spelled.
+    /// The string value of a member without its quotes, as the file spells it.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl<'t> Object<'t> {
         self.typed(name, "a text is needed", |value| value.as_text())
     }
 
-    /// The truth of a member.
+    /// The boolean value of a member.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl<'t> Object<'t> {
         self.typed(name, "true or false is needed", |value| value.as_bool())
     }
 
-    /// The number of a member.
+    /// The number value of a member.
     ///
     /// # Errors
     ///
@@ -158,15 +158,15 @@ impl<'t> Object<'t> {
         self.typed(name, "a number is needed", |value| value.as_f64())
     }
 
-    /// A member that is an integer from 0 on. `1e3` and `4.0` are integers, too, as some programs
-    /// write them.
+    /// The value of a member that is a non-negative integer. `1e3` and `4.0` are integers too,
+    /// since some programs write them so.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::BadMetadata`] if it is something else.
     pub fn integer(&self, name: &'static str) -> Read<'t, Option<u64>> {
         self.typed(name, "an integer that is not negative is needed", |value| {
-            // Models whose settings have no fractions do not bring along what reads these.
+            // Builds for models without fractional settings leave out the float parser.
             let has_fractions = cfg!(any(feature = "alloc", feature = "folder-models"));
             let is_number = has_fractions && value.kind() == Kind::Number;
             let rounded = || if is_number { decimal(value.spelling()) } else { None };
@@ -174,8 +174,8 @@ impl<'t> Object<'t> {
         })
     }
 
-    /// A member that is an object, with a record of its own: its [`finish`](Self::finish) has to be
-    /// called, too.
+    /// A member that is an object, with its own record of used members: call its
+    /// [`finish`](Self::finish), too.
     ///
     /// # Errors
     ///
@@ -187,7 +187,7 @@ impl<'t> Object<'t> {
         value.map(Self::new).transpose()
     }
 
-    /// The items of a member that is a list; none if it is absent.
+    /// The items of a member that is an array; none if it is absent.
     ///
     /// # Errors
     ///
@@ -199,27 +199,28 @@ impl<'t> Object<'t> {
         Ok(list.into_iter().flat_map(|list| list.items()))
     }
 
-    /// A value that there has to be.
+    /// Returns a required value.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingMetadata`] if there is none.
+    /// [`ErrorKind::MissingMetadata`] if it is absent.
     pub fn needed<T>(&self, name: &'static str, value: Option<T>) -> Read<'t, T> {
         let error = Error::new(self.value.offset(), ErrorKind::MissingMetadata);
         value.ok_or(Fault { error, key: name, only: "" })
     }
 
-    /// Refuses the value of a member; `only` says what would be honoured.
+    /// The fault of a member with an unsupported value; `only` names the supported ones.
     pub fn unsupported(&self, name: &'static str, only: &'static str) -> Fault<'t> {
         self.fault(name, ErrorKind::UnsupportedSetting, only)
     }
 
-    /// Refuses a member that is not what it has to be; `only` says what that is.
+    /// The fault of a member with an invalid value; `only` names the valid ones.
     pub fn bad(&self, name: &'static str, only: &'static str) -> Fault<'t> {
         self.fault(name, ErrorKind::BadMetadata, only)
     }
 
-    /// Takes a member for known that changes nothing while `is_neutral`; refuses others.
+    /// Marks a member as known if `is_neutral` holds for its value, which then has no effect;
+    /// rejects other values.
     ///
     /// # Errors
     ///
@@ -236,7 +237,7 @@ impl<'t> Object<'t> {
         }
     }
 
-    /// Refuses the first member that nobody asked for and that is not one of `irrelevant`.
+    /// Rejects the first member that was never read and is not listed in `irrelevant`.
     ///
     /// # Errors
     ///
@@ -269,7 +270,7 @@ impl<'t> Object<'t> {
     }
 }
 
-/// The integer that a number is.
+/// The integer value of `number`, if it is one.
 fn integer(number: f64) -> Option<u64> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked
     let integer = (0.0..=9_007_199_254_740_992.0).contains(&number).then_some(number as u64)?;

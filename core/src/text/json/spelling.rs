@@ -1,10 +1,10 @@
-//! What the spelling of strings and numbers means.
+//! Interpretation of strings and numbers as they are spelled.
 
 use crate::text::character::push;
 use crate::text::decimal::decimal;
 
-/// The characters of a string that is spelled like `spelling` between its quotes. Spellings that
-/// the lexer would refuse give U+FFFD where they are wrong.
+/// The characters of a string spelled as `spelling` between its quotes. Spellings that the lexer
+/// would reject give U+FFFD for their invalid parts.
 pub fn chars(spelling: &str) -> impl Iterator<Item = char> + '_ {
     let mut rest = spelling.chars();
     core::iter::from_fn(move || {
@@ -44,21 +44,21 @@ fn hex(rest: &mut core::str::Chars<'_>) -> Option<u32> {
     Some(value)
 }
 
-/// Whether something is escaped in `spelling`: otherwise it means what it is.
+/// Returns true if `spelling` contains an escape; otherwise it is the value itself.
 #[must_use]
 pub fn has_escapes(spelling: &str) -> bool {
-    // By bytes: searching for a character may panic, as the compiler sees it.
+    // Searches bytes: the compiler cannot rule out that searching for a character panics.
     spelling.as_bytes().contains(&b'\\')
 }
 
-/// Whether `spelling` means `text`.
+/// Returns true if `spelling` means `text`.
 #[must_use]
 pub fn is(spelling: &str, text: &str) -> bool {
     spelling == text || has_escapes(spelling) && chars(spelling).eq(text.chars())
 }
 
-/// Writes the text that `spelling` means into `out`; `None` if it has no room. A text is never
-/// longer than its spelling.
+/// Writes the unescaped `spelling` into `out`; `None` if `out` is too small. A text is never longer
+/// than its spelling.
 pub fn unescape<'o>(spelling: &str, out: &'o mut [u8]) -> Option<&'o str> {
     let mut length = 0_usize;
     for character in chars(spelling) {
@@ -75,8 +75,9 @@ pub fn number_u64(spelling: &str) -> Option<u64> {
 
 /// The f64 nearest to a number; `None` if it is beyond f64.
 ///
-/// Without feature `pipeline` it is read by [`decimal`], which has no tables and cannot panic: of a
-/// number of more digits than settings have it may then be a few units in the last place off.
+/// Without feature `pipeline` it is read by [`decimal`], which has no tables and cannot panic; for
+/// numbers with more digits than settings have, the result may be off by a few units in the last
+/// place.
 #[must_use]
 pub fn number_f64(spelling: &str) -> Option<f64> {
     let number = if cfg!(feature = "pipeline") { spelling.parse().ok() } else { decimal(spelling) };

@@ -2,30 +2,30 @@
 
 use crate::error::ErrorKind;
 
-/// Where in a string the next byte stands.
+/// The position of the next byte in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StringState {
     Text,
-    /// Inside a UTF-8 sequence: bytes to come, and the range of the next.
+    /// Inside a UTF-8 sequence: the remaining bytes, and the range of the next one.
     Sequence {
         left: u8,
         low: u8,
         high: u8,
     },
-    /// Behind a backslash.
+    /// After a backslash.
     Escape,
-    /// Inside `\uXXXX`: digits to come, and those read.
+    /// Inside `\uXXXX`: the remaining digits, and the value so far.
     Hex {
         left: u8,
         value: u16,
         pair: Pair,
     },
-    /// Behind a leading surrogate: its partner's backslash, then its `u`.
+    /// After a leading surrogate: its partner's backslash, then its `u`.
     PartnerBackslash,
     PartnerU,
 }
 
-/// Whether a `\uXXXX` must be the second of a pair.
+/// The position of a `\uXXXX` in a surrogate pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pair {
     First,
@@ -39,7 +39,7 @@ pub(super) enum InString {
 }
 
 impl StringState {
-    /// The state behind `byte`.
+    /// The state after `byte`.
     #[inline]
     pub(super) fn step(self, byte: u8) -> Result<InString, ErrorKind> {
         let goes = |state| Ok(InString::Goes(state));
@@ -78,7 +78,7 @@ impl StringState {
     }
 }
 
-/// What a leading byte of UTF-8 asks for.
+/// The state after a leading byte of a UTF-8 sequence.
 fn sequence(lead: u8) -> Option<StringState> {
     let (left, low, high) = match lead {
         0xC2..=0xDF => (1, 0x80, 0xBF),
@@ -113,8 +113,7 @@ mod tests {
     use super::*;
     use crate::text::utf8_shapes;
 
-    /// Where the first byte that is wrong lies, and what is wrong; the closing quote is behind
-    /// `bytes`.
+    /// The offset of the first invalid byte and the error; the closing quote follows `bytes`.
     fn verdict(bytes: &[u8]) -> Result<(), (usize, ErrorKind)> {
         let mut state = StringState::Text;
         for (at, byte) in bytes.iter().chain(b"\"").enumerate() {
@@ -131,8 +130,8 @@ mod tests {
         utf8_shapes::each(|bytes| {
             let expected = core::str::from_utf8(bytes).map(drop).map_err(|error| {
                 let lead = error.valid_up_to();
-                // A byte that begins no character is wrong itself, else the one behind those that
-                // may begin one.
+                // A byte that cannot begin a character is the invalid one itself; otherwise it is
+                // the byte after those that may begin one.
                 let begun = match error.error_len() {
                     Some(1) if !matches!(bytes[lead], 0xC2..=0xF4) => 0,
                     length => length.unwrap_or(bytes.len() - lead),

@@ -1,6 +1,6 @@
-//! For tests of readers: settings that are refused, which one, by what kind of error, and where in
-//! the file it stands. In the JSON texts, `@` stands before the value that the error is to point at;
-//! without it, that is the object as a whole.
+//! Checks for readers of settings: which setting is rejected, with which kind of error, and at
+//! which offset. In the JSON texts, `@` precedes the value at which the error is expected; without
+//! it, the error is expected at the object as a whole.
 
 extern crate std;
 
@@ -11,10 +11,10 @@ use std::vec::Vec;
 use super::{Object, Read, Value};
 use crate::error::ErrorKind;
 
-/// Where the texts lie in their file.
+/// The offset of the texts in their file.
 pub(crate) const AT: u64 = 4000;
 
-/// The kind and the name with which `read` refuses the object that `marked` spells, at its mark.
+/// The error kind and the name with which `read` rejects the object `marked`, at its mark.
 pub(crate) fn refusal(
     marked: &str,
     read: impl for<'t> Fn(&Object<'t>) -> Read<'t, ()>,
@@ -27,8 +27,8 @@ pub(crate) fn refusal(
     (fault.error.kind(), fault.key.into())
 }
 
-/// An object with these members, one of them changed or, if there is none of its name, added. One
-/// that is changed to nothing is left out.
+/// An object with these members, one of them changed or, if it has no member of that name, added. A
+/// member that is changed to an empty value is left out.
 pub(crate) fn changed(members: &[(&str, &str)], (name, value): (&str, &str)) -> String {
     let is_new = members.iter().all(|(known, _)| *known != name);
     let new = Some((name, value)).filter(|_| is_new);
@@ -41,10 +41,10 @@ pub(crate) fn changed(members: &[(&str, &str)], (name, value): (&str, &str)) -> 
     format!("{{{}}}", members.join(", "))
 }
 
-/// A change of one member, and how it is refused.
+/// A change of one member, and the expected rejection.
 pub(crate) type Row<'a> = (&'a str, &'a str, ErrorKind, &'a str);
 
-/// Checks that each of the changes is refused as it says, and that nothing is without them.
+/// Checks that each change is rejected as expected, and that the unchanged object is accepted.
 pub(crate) fn check(
     members: &[(&str, &str)],
     rows: &[Row<'_>],

@@ -7,9 +7,9 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Token<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// As the text spells it; of keys and strings what stands between the quotes.
+    /// The text's spelling; that of keys and strings excludes the quotes.
     pub spelling: &'a str,
     /// Absolute offset of the spelling's first byte.
     pub offset: u64,
@@ -33,7 +33,7 @@ pub struct Tokens<'a> {
     ended: bool,
 }
 
-/// Without the text, which may be long.
+/// Omits the text, which may be long.
 impl core::fmt::Debug for Tokens<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Tokens").field("lexer", &self.lexer).finish_non_exhaustive()
@@ -41,25 +41,25 @@ impl core::fmt::Debug for Tokens<'_> {
 }
 
 impl<'a> Tokens<'a> {
-    /// The tokens of `bytes`, one whole text, which lies at the absolute `offset`.
+    /// The tokens of `bytes`, a whole text at the absolute `offset`.
     #[must_use]
     pub const fn new(bytes: &'a [u8], offset: u64) -> Self {
         Self { lexer: Lexer::new(offset), bytes, base: offset, ended: false }
     }
 
-    /// The tokens from a key of an object on; `bytes` begins there.
+    /// The tokens of an object's members; `bytes` begins at a key.
     #[must_use]
     pub const fn at_key(bytes: &'a [u8], offset: u64) -> Self {
         Self { lexer: Lexer::at_key(offset), bytes, base: offset, ended: false }
     }
 
-    /// How many arrays and objects are open.
+    /// The number of open arrays and objects.
     #[must_use]
     pub const fn depth(&self) -> u8 {
         self.lexer.depth()
     }
 
-    /// Passes over the value that comes next, whatever it is; `None` if there is none.
+    /// Skips the next value of any kind; `None` if there is none.
     pub fn skip_value(&mut self) -> Option<Result<()>> {
         let depth = self.depth();
         loop {

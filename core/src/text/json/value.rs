@@ -1,4 +1,4 @@
-//! Values of a text in memory, looked at where they are spelled: no tree, no memory.
+//! Values of a text in memory, read in place: no tree, no memory.
 
 use super::lexer::Kind;
 use super::spelling::{is, number_f64, number_u64};
@@ -17,14 +17,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Value<'t> {
-    /// From the value's first byte to its last.
+    /// The value's text, from its first byte to its last.
     spelling: &'t str,
     offset: u64,
 }
 
 impl core::fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        // Of a vocabulary the start is enough.
+        // The start is enough for a vocabulary.
         let start = self.spelling.char_indices().nth(80).map_or(self.spelling.len(), |(at, _)| at);
         let start = self.spelling.get(..start).unwrap_or_default();
         f.debug_struct("Value").field("start", &start).field("offset", &self.offset).finish()
@@ -32,12 +32,12 @@ impl core::fmt::Debug for Value<'_> {
 }
 
 impl<'t> Value<'t> {
-    /// The value that `text` spells, which lies at the absolute `offset`; all of it is checked.
+    /// Parses `text`, which is at the absolute `offset`, and validates all of it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadJson`], [`ErrorKind::InvalidUtf8`] or [`ErrorKind::TooDeep`] at the byte
-    /// that is wrong.
+    /// [`ErrorKind::BadJson`], [`ErrorKind::InvalidUtf8`] or [`ErrorKind::TooDeep`] at the
+    /// offending byte.
     pub fn parse(text: &'t str, offset: u64) -> Result<Self> {
         for token in Tokens::new(text.as_bytes(), offset) {
             token?;
@@ -60,13 +60,13 @@ impl<'t> Value<'t> {
         self.offset
     }
 
-    /// The value as the text spells it, of a string with its quotes.
+    /// The value as the text spells it; a string includes its quotes.
     #[must_use]
     pub const fn spelling(&self) -> &'t str {
         self.spelling
     }
 
-    /// What it is: that of an array or object is the one of its beginning.
+    /// Its kind; for arrays and objects that of their first lexeme.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.spelling.as_bytes().first() {
@@ -80,26 +80,26 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Whether it is `null`.
+    /// Returns true if it is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.kind() == Kind::Null
     }
 
-    /// What stands between a string's quotes, escapes as they are spelled: see
+    /// The contents of a string without its quotes, escapes unresolved: see
     /// [`chars`](super::chars).
     #[must_use]
     pub fn as_text(&self) -> Option<&'t str> {
         self.spelling.strip_prefix('"')?.strip_suffix('"')
     }
 
-    /// Whether it is the string `text`.
+    /// Returns true if it is the string `text`.
     #[must_use]
     pub fn is_text(&self, text: &str) -> bool {
         self.as_text().is_some_and(|spelling| is(spelling, text))
     }
 
-    /// The truth that it is.
+    /// Its boolean value.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self.kind() {
@@ -108,14 +108,13 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The number that it is.
+    /// Its number.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         (self.kind() == Kind::Number).then(|| number_f64(self.spelling)).flatten()
     }
 
-    /// The number that it is, if that is an integer from 0 to 2⁶⁴ − 1 without fraction and
-    /// exponent.
+    /// Its number, if that is an integer from 0 to 2⁶⁴ − 1 without fraction and exponent.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         (self.kind() == Kind::Number).then(|| number_u64(self.spelling)).flatten()
@@ -127,8 +126,8 @@ impl<'t> Value<'t> {
         core::iter::from_fn(move || rest.value())
     }
 
-    /// The names of an object's members, as they are spelled between their quotes, and the values;
-    /// none of other values.
+    /// An object's members: their names without the quotes, escapes unresolved, and their values;
+    /// none for other values.
     pub fn members(&self) -> impl Iterator<Item = (&'t str, Self)> + use<'t> {
         let mut rest = self.inside(Kind::BeginObject);
         core::iter::from_fn(move || {
@@ -137,14 +136,14 @@ impl<'t> Value<'t> {
         })
     }
 
-    /// The member of an object that is called `name`: the last, if there are several.
+    /// The member called `name`; the last one if there are several.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Self> {
         let found = self.members().filter(|(known, _)| is(known, name));
         found.last().map(|(_, value)| value)
     }
 
-    /// The error that this value is not what it has to be.
+    /// The error of an invalid value.
     #[must_use]
     pub const fn bad(&self) -> Error {
         Error::new(self.offset, ErrorKind::BadMetadata)
@@ -157,7 +156,7 @@ impl<'t> Value<'t> {
     }
 }
 
-/// What is left of an array's or an object's inside.
+/// The rest of an array or object.
 struct Rest<'t> {
     text: &'t str,
     offset: u64,
@@ -182,7 +181,7 @@ impl<'t> Rest<'t> {
     }
 }
 
-/// Bytes of the value that valid JSON begins with; 0 at the end of what holds it.
+/// The length in bytes of the value at the start of valid JSON; 0 at the end of its container.
 fn length_of(text: &[u8]) -> usize {
     let scalar_ends =
         |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b']' | b'}');
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_value_the_start_is_printed() {
+    fn only_the_start_of_a_long_value_is_printed() {
         extern crate std;
         let text = std::format!("\"{}\"", "\u{e9}".repeat(100));
         let printed = std::format!("{:?}", Value::parse(&text, 7).unwrap());

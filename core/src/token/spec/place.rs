@@ -54,7 +54,7 @@ impl<'a> Place<'a> {
             Some(value) => Error::new(value.offset(), kind),
             None => Error::without_offset(kind),
         };
-        let mut fault = Fault::of(error);
+        let mut fault = Fault::from_error(error);
         (fault.key, fault.only) = (path.last().copied().unwrap_or_default(), only);
         fault
     }
@@ -63,7 +63,7 @@ impl<'a> Place<'a> {
     #[must_use]
     pub fn met(&self, key: &'static str, error: Error) -> Fault<'a> {
         let offset = error.offset().or(self.offset());
-        let mut fault = Fault::of(match offset {
+        let mut fault = Fault::from_error(match offset {
             Some(offset) => Error::new(offset, error.kind()),
             None => error,
         });

@@ -1,4 +1,4 @@
-//! What the vector units of a table can do, measured.
+//! The measured peak of a table's vector units.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -8,7 +8,7 @@ use std::hint::black_box;
 #[cfg(target_arch = "x86_64")]
 use x86::call;
 
-/// Operations a second, in 10⁹, where it is known how to measure them.
+/// Operations per second, in 10⁹, for units with a benchmark.
 pub struct Peaks {
     pub f32: Option<f64>,
     pub i8: Option<f64>,

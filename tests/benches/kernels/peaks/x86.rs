@@ -1,9 +1,9 @@
-//! Chains of multiplications that only the multipliers limit.
+//! Chains of multiplications that are limited only by the multipliers.
 
 use std::arch::x86_64::*;
 use std::hint::black_box;
 
-/// `$chains` chains of `$steps` steps, `$sum` being a link of each.
+/// `$chains` chains of `$steps` steps, where `$sum` is a link of each.
 macro_rules! chains {
     ($chains:literal, $steps:expr, $start:expr, $sum:ident => $next:expr) => {{
         let mut sums = [$start; $chains];
@@ -59,7 +59,7 @@ pub unsafe fn bytes_amx(steps: usize) {
         tiles.0[16 + 2 * register] = 64;
         tiles.0[48 + register] = 16;
     }
-    // SAFETY: the caller asked for AMX; 64 bytes are read.
+    // SAFETY: the caller has enabled AMX; 64 bytes are read.
     unsafe {
         std::arch::asm!(
             "ldtilecfg [{tiles}]",
@@ -78,7 +78,7 @@ pub unsafe fn bytes_amx(steps: usize) {
     }
 }
 
-/// The same as safe functions.
+/// Safe wrappers.
 pub mod call {
     macro_rules! safe {
         ($($name:ident)+) => {$(

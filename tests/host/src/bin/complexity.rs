@@ -1,10 +1,10 @@
-//! How work grows with what is read: counted steps over sizes from 10 KB on, each four times the one
-//! before. `complexity [MOST_BYTES [PART OF A NAME]]`; `.ci/run complexity` builds it so that steps
-//! are counted, which are the regions of code that the compiler counts for coverage.
+//! Measures how work grows with the input: counted steps over sizes from 10 KB on, each four times
+//! the previous one. `complexity [MOST_BYTES [PART OF A NAME]]`; `.ci/run complexity` builds it so
+//! that steps are counted: the code regions that the compiler counts for coverage.
 //!
-//! Steps may grow by 1.15 times what the input grows by. So may the memory that is asked for in all,
-//! but that vectors double: it grows in steps of two. Neither is a clock: the same build gives the
-//! same numbers on every machine.
+//! Steps may grow by 1.15 times the growth of the input. So may the total memory requested, apart
+//! from vectors, which grow by doubling. Neither is a clock: the same build gives the same numbers
+//! on every machine.
 
 #![allow(unexpected_cfgs, reason = "set by .ci/run complexity")]
 
@@ -14,28 +14,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nanoembed_host_tests::complexity::{Subject, subjects};
 
-/// How much more than the input the work may grow.
+/// The largest growth of the work, relative to that of the input.
 const MOST_GROWTH: f64 = 1.15;
 const MOST_GROWTH_OF_MEMORY: f64 = 2.1;
-/// What reading takes besides: below it nothing is said of growth.
+/// Fixed costs: growth is not assessed below this number of steps.
 const FEW_STEPS: u64 = 20_000;
 const FEW_BYTES: u64 = 1 << 20;
 
-/// Bytes that were asked for, ever.
+/// The total number of bytes requested.
 static ALLOCATED: AtomicU64 = AtomicU64::new(0);
 
 struct Counting;
 
-// SAFETY: the system's allocator does it all.
+// SAFETY: all calls are forwarded to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size() as u64, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -49,7 +49,7 @@ fn steps() -> u64 {
         fn __llvm_profile_begin_counters() -> *const u64;
         fn __llvm_profile_end_counters() -> *const u64;
     }
-    // SAFETY: the runtime that counts has these, and the counters lie between them.
+    // SAFETY: the counting runtime defines these, and the counters are between them.
     let counters = unsafe {
         let (start, end) = (__llvm_profile_begin_counters(), __llvm_profile_end_counters());
         std::slice::from_raw_parts(start, usize::try_from(end.offset_from(start)).expect("order"))
@@ -62,7 +62,7 @@ fn steps() -> u64 {
     0
 }
 
-/// What reading an input takes.
+/// The cost of reading an input.
 struct Cost {
     bytes: usize,
     steps: u64,
@@ -80,7 +80,7 @@ fn cost(subject: &Subject, bytes: usize) -> Cost {
     }
 }
 
-/// How much more than the input something grew; 1 for what is little.
+/// The growth of a count relative to that of the input; 1 for small counts.
 #[allow(clippy::cast_precision_loss)]
 fn growth(sizes: [usize; 2], counts: [u64; 2], few: u64) -> f64 {
     if counts[1] < few {
@@ -101,7 +101,7 @@ fn main() -> ExitCode {
     println!("steps a byte\tgrowth\tmemory a byte\tgrowth\tbytes\tsubject");
     let mut failed = 0;
     for subject in subjects().iter().filter(|subject| subject.name.contains(&part)) {
-        // What is made once is made before.
+        // One-time initialisation happens first.
         cost(subject, 1_000);
         let sizes = (0..).map(|times| 10_000 << (2 * times)).take_while(|size| *size <= most);
         let costs: Vec<Cost> = sizes.map(|size| cost(subject, size)).collect();

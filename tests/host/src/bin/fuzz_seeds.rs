@@ -1,5 +1,5 @@
-//! Writes the fuzz targets' first inputs from the test files, `fuzz_seeds FOLDER`, and says how many
-//! bytes the inputs of each have: its name and a number, a line each.
+//! Writes the fuzz targets' seeds from the test files, `fuzz_seeds FOLDER`, and prints the size
+//! limit of each target's inputs: its name and a number, one per line.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Opens files of one kind as users do, for `tests/peers/hostile`: `open_files KIND`, a path a line
-//! on stdin, a verdict a line on stdout.
+//! Opens files of one kind as users do, for `tests/peers/hostile`: `open_files KIND`, one path per
+//! line on stdin, one result per line on stdout.
 
 use std::error::Error;
 use std::io::{self, BufRead};

@@ -1,4 +1,4 @@
-//! Models that continue texts.
+//! Causal models.
 
 use std::ptr::null_mut;
 
@@ -15,7 +15,7 @@ use nanoembed_ffi::status::NANOEMBED_OK;
 use super::memory::Memory;
 use super::{Source, call, check};
 
-/// `None` if the file is refused.
+/// `None` if the file is rejected.
 pub fn run(source: &Source<'_>, [positions, at_once]: [u8; 2]) -> Option<()> {
     let (file, from) = (source.file, &raw const source.inner);
     let options = nanoembed_decoder_options {
@@ -24,7 +24,7 @@ pub fn run(source: &Source<'_>, [positions, at_once]: [u8; 2]) -> Option<()> {
         ..nanoembed_decoder_options::default()
     };
     let mut plan = nanoembed_decoder_plan::default();
-    // SAFETY: all pointers are to what lives meanwhile.
+    // SAFETY: all pointers are to objects that outlive the call.
     call(file, |error| unsafe {
         nanoembed_plan_decoder(from, &raw const options, &raw mut plan, error)
     })
@@ -46,7 +46,7 @@ pub fn run(source: &Source<'_>, [positions, at_once]: [u8; 2]) -> Option<()> {
     assert_eq!(again.session_bytes, plan.session_bytes);
     let room = Memory::new(plan.session_bytes)?;
     let mut session = null_mut();
-    // SAFETY: a handle, and memory of the size that was planned.
+    // SAFETY: a handle, and memory of the planned size.
     let status =
         unsafe { nanoembed_session_init(decoder, room.start, room.bytes(), &raw mut session) };
     assert_eq!(status, NANOEMBED_OK, "as much as was planned");

@@ -1,10 +1,10 @@
-//! Memory as C lends it: of exactly so many bytes, so that a sanitiser sees one byte more.
+//! Memory as C provides it: of exactly the requested size, so that a sanitiser detects overruns.
 
 use std::alloc::{Layout, alloc, dealloc};
 
 use nanoembed_ffi::memory::NANOEMBED_ALIGN;
 
-/// Memory that holds anything at first.
+/// Memory with arbitrary initial contents.
 #[derive(Debug)]
 pub struct Memory {
     /// Its first byte.
@@ -12,11 +12,11 @@ pub struct Memory {
     layout: Layout,
 }
 
-/// What is asked for at most: files that are honest need less here.
+/// The largest size: valid files need less here.
 const MOST: usize = 64 << 20;
 
 impl Memory {
-    /// So many bytes; `None` if they are more than a caller here would lend.
+    /// `bytes` bytes; `None` if that is more than the limit.
     pub fn new(bytes: usize) -> Option<Self> {
         let layout = Layout::from_size_align(bytes, NANOEMBED_ALIGN).ok()?;
         if bytes == 0 || bytes > MOST {
@@ -25,12 +25,13 @@ impl Memory {
         // SAFETY: not of size zero.
         let start = unsafe { alloc(layout) };
         assert!(!start.is_null(), "{bytes} bytes");
-        // SAFETY: just allocated with as many bytes. No zeros, which would look like good memory.
+        // SAFETY: just allocated with that many bytes. Not zeros, which would look like valid
+        // contents.
         unsafe { start.write_bytes(0xA5, bytes) };
         Some(Self { start, layout })
     }
 
-    /// How many bytes there are.
+    /// The size in bytes.
     pub const fn bytes(&self) -> usize {
         self.layout.size()
     }

@@ -1,4 +1,4 @@
-//! The C interface, called as C calls it.
+//! The C interface, called as from C.
 
 mod causal;
 mod memory;
@@ -20,22 +20,22 @@ use nanoembed_tests::data;
 use support::source::in_memory;
 use support::stored::Stored;
 
-/// What tokenizers and models get.
+/// The text for tokenizers and models.
 const TEXT: &str = "Hello, w\u{f6}rld! [MASK] 12";
 
-/// Any file through every part of the interface: it answers with a status that has a meaning, at a
-/// place that the file has, and uses no byte more than it was lent, which sanitisers see.
+/// Any file through every part of the interface: it returns a status with a meaning, at an offset
+/// inside the file, and uses no byte beyond the given memory, which sanitisers check.
 ///
-/// The first byte chooses the part, the next where the file lies, and two are options.
+/// The first byte chooses the part, the next the source of the file, and two are options.
 ///
 /// # Panics
 ///
-/// If a promise is broken.
+/// If a guarantee is broken.
 pub fn run(input: &[u8]) {
     let Some(([part, place, first, second], file)) = input.split_first_chunk::<4>() else {
         return;
     };
-    // In memory of its own, where nothing lies behind it.
+    // In a separate allocation, so that sanitisers see reads beyond its end.
     let file: Box<[u8]> = file.into();
     let source = Source::new(&file, *place);
     let options = [*first, *second];
@@ -49,18 +49,18 @@ pub fn run(input: &[u8]) {
     };
 }
 
-/// A file in memory or behind a callback.
+/// A file in memory or accessed through a callback.
 struct Source<'f> {
     file: &'f [u8],
     inner: nanoembed_source,
-    /// What the callback gets.
+    /// The callback's context.
     #[allow(dead_code, reason = "the source has a pointer to it")]
     stored: Box<Stored<'f>>,
 }
 
 impl<'f> Source<'f> {
-    /// The lowest bit of `place` is set for a file behind a callback; the others say how it reads:
-    /// few bytes at a time, and failing at one place.
+    /// The lowest bit of `place` is set for a file accessed through a callback; the others
+    /// determine how it reads: few bytes at a time, and failing at one offset.
     fn new(file: &'f [u8], place: u8) -> Self {
         let (is_stored, fails, rest) = (place & 1 != 0, place & 2 != 0, place >> 2);
         let mut stored = Box::new(Stored::new(file, 1 + usize::from(rest) * 16));
@@ -70,7 +70,7 @@ impl<'f> Source<'f> {
     }
 }
 
-/// What a call answers, with an error that is looked at.
+/// The status of a call, whose error is checked.
 fn call(
     file: &[u8],
     function: impl FnOnce(*mut nanoembed_error) -> nanoembed_status,
@@ -94,7 +94,7 @@ fn check(status: nanoembed_status) {
     assert!(of_core || matches!(status, 291..=297 | 901..=906), "status {status}");
 }
 
-/// Files of all parts, in memory and behind a callback.
+/// Files for all parts, in memory and through a callback.
 #[must_use]
 pub fn seeds() -> Vec<(String, Vec<u8>)> {
     let mut seeds = Vec::new();
@@ -131,7 +131,7 @@ pub fn seeds() -> Vec<(String, Vec<u8>)> {
 mod tests {
     use super::*;
 
-    /// Parts run to their end on honest files.
+    /// Parts run to completion on valid files.
     #[test]
     fn honest_files_go_through_every_part() {
         // Miri runs some thousand times slower.
@@ -148,7 +148,7 @@ mod tests {
                     2 => causal::run(&source, [3, 1]),
                     _ => tokenizer::run(&source),
                 };
-                // Prompts need a heap, and so does a tokenizer that a `tokenizer.json` describes.
+                // Prompts need a heap, and so does a tokenizer described by a `tokenizer.json`.
                 let needs_heap = [
                     (0, "default_prompt.weights"),
                     (3, "small_table.weights"),

@@ -1,4 +1,4 @@
-//! Models that embed.
+//! Encoders.
 
 use std::ptr::{null, null_mut};
 
@@ -18,7 +18,7 @@ use nanoembed_ffi::tokenized::nanoembed_tokenized;
 use super::memory::Memory;
 use super::{Source, TEXT, call, check};
 
-/// In lent memory and on the heap; `None` if the file is refused.
+/// In caller-provided memory and on the heap; `None` if the file is rejected.
 pub fn run(source: &Source<'_>, [tokens, choices]: [u8; 2]) -> Option<()> {
     let options = nanoembed_model_options {
         tokens: u32::from(tokens % 16),
@@ -28,7 +28,7 @@ pub fn run(source: &Source<'_>, [tokens, choices]: [u8; 2]) -> Option<()> {
         tile_bytes: u32::from(tokens / 16) * 1000,
         ..nanoembed_model_options::default()
     };
-    // What the file says is no business of who runs here: it may be some thousand tokens.
+    // The file's own limit does not apply here: it may be some thousand tokens.
     let options = nanoembed_model_options { tokens: options.tokens.max(1), ..options };
     let lent = in_lent_memory(source, &options);
     on_heap(source, &options);
@@ -38,11 +38,11 @@ pub fn run(source: &Source<'_>, [tokens, choices]: [u8; 2]) -> Option<()> {
 fn in_lent_memory(source: &Source<'_>, options: &nanoembed_model_options) -> Option<()> {
     let (file, from) = (source.file, &raw const source.inner);
     let mut needed = 0;
-    // SAFETY: all pointers are to what lives meanwhile.
+    // SAFETY: all pointers are to objects that outlive the call.
     call(file, |error| unsafe { nanoembed_plan_scratch(from, &raw mut needed, error) }).ok()?;
     let scratch = Memory::new(needed)?;
     let mut plan = nanoembed_plan::default();
-    // SAFETY: as before, and `scratch` has as many bytes.
+    // SAFETY: as before, and `scratch` has that many bytes.
     call(file, |error| unsafe {
         let (start, bytes) = (scratch.start, scratch.bytes());
         nanoembed_plan_model(from, options, start, bytes, &raw mut plan, error)
@@ -51,7 +51,7 @@ fn in_lent_memory(source: &Source<'_>, options: &nanoembed_model_options) -> Opt
     let memory = Memory::new(plan.model_bytes)?;
     let mut model = null_mut();
     let mut init = |bytes| {
-        // SAFETY: as before, and `memory` has at least as many bytes.
+        // SAFETY: as before, and `memory` has at least that many bytes.
         call(file, |error| unsafe {
             let (start, length) = (scratch.start, scratch.bytes());
             let place = &raw mut model;
@@ -61,7 +61,7 @@ fn in_lent_memory(source: &Source<'_>, options: &nanoembed_model_options) -> Opt
     assert!(init(memory.bytes() - 1).is_err(), "a byte less than was planned");
     init(memory.bytes()).ok()?;
     let mut info = nanoembed_model_info::default();
-    // SAFETY: a model, and a place for what it is.
+    // SAFETY: a model, and a place for its description.
     assert_eq!(unsafe { nanoembed_model_get_info(model, &raw mut info) }, NANOEMBED_OK);
     assert_eq!(info.dimensions, plan.dimensions);
     // SAFETY: a model.
@@ -101,7 +101,7 @@ fn in_lent_memory(source: &Source<'_>, options: &nanoembed_model_options) -> Opt
 fn on_heap(source: &Source<'_>, options: &nanoembed_model_options) {
     let (file, from) = (source.file, &raw const source.inner);
     let mut model = null_mut();
-    // SAFETY: all pointers are to what lives meanwhile.
+    // SAFETY: all pointers are to objects that outlive the call.
     let made =
         call(file, |error| unsafe { nanoembed_model_new(from, options, &raw mut model, error) });
     if made.is_err() {
@@ -109,10 +109,10 @@ fn on_heap(source: &Source<'_>, options: &nanoembed_model_options) {
     }
     let mut info = nanoembed_model_info::default();
     let mut workspace = null_mut();
-    // SAFETY: a model, and places for what it is and for a pointer.
+    // SAFETY: a model, and places for its description and for a pointer.
     unsafe {
         assert_eq!(nanoembed_model_get_info(model, &raw mut info), NANOEMBED_OK);
-        // A workspace may be larger than there is memory for, as the model says how large.
+        // A workspace may exceed the available memory, since the model determines its size.
         if nanoembed_workspace_bytes(model) < 64 << 20 {
             let status = nanoembed_workspace_new(model, &raw mut workspace);
             if status == NANOEMBED_OK {
@@ -131,7 +131,7 @@ type Handles =
 
 /// # Safety
 ///
-/// Both are handles.
+/// Both must be valid handles.
 unsafe fn embed_text(file: &[u8], (model, workspace): Handles, dimensions: u32) {
     let mut out = vec![0.0; dimensions as usize];
     // SAFETY: handles, a text, and floats for a vector.

@@ -1,4 +1,4 @@
-//! What files say, pulled and pushed, and whether they are whole.
+//! Reading files by pull and by push, and verification.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -14,7 +14,7 @@ use nanoembed_ffi::verify::{nanoembed_verify, nanoembed_verify_bytes};
 use super::memory::Memory;
 use super::{Source, call, check};
 
-/// All events, by random access and pushed in two chunks.
+/// All events, with random access and pushed in two chunks.
 pub fn read(source: &Source<'_>, [buffer, choices]: [u8; 2]) -> Option<()> {
     let (file, from) = (source.file, &raw const source.inner);
     let options = nanoembed_reader_options {
@@ -27,7 +27,8 @@ pub fn read(source: &Source<'_>, [buffer, choices]: [u8; 2]) -> Option<()> {
     let mut reader: *mut nanoembed_reader = null_mut();
     let mut init = |from| {
         let (start, bytes) = (memory.start, memory.bytes());
-        // SAFETY: all pointers are to what lives meanwhile; the reader before is used no more.
+        // SAFETY: all pointers are to objects that outlive the call; the previous reader is no
+        // longer used.
         let status = unsafe {
             nanoembed_reader_init(from, &raw const options, start, bytes, &raw mut reader)
         };
@@ -54,7 +55,7 @@ pub fn read(source: &Source<'_>, [buffer, choices]: [u8; 2]) -> Option<()> {
     let pushed = init(null())?;
     let (front, back) = file.split_at(file.len() / 3);
     let push = |chunk: &[u8]| {
-        // SAFETY: a reader and a chunk; the callback reads nothing but the event.
+        // SAFETY: a reader and a chunk; the callback reads only the event.
         call(file, |error| unsafe {
             let (start, bytes) = (chunk.as_ptr(), chunk.len());
             nanoembed_reader_feed(pushed, start, bytes, Some(on_event), null_mut(), error)
@@ -84,11 +85,11 @@ fn look_at(event: &nanoembed_event) {
     std::hint::black_box(sum(&event.key) + sum(&event.value));
 }
 
-/// Every byte against the file's checksums, with no more memory than that takes.
+/// Verifies every byte against the file's checksums, with the minimum memory.
 pub fn verify(source: &Source<'_>) -> Option<()> {
     let memory = Memory::new(nanoembed_verify_bytes())?;
     let mut has_checksum = 7;
-    // SAFETY: all pointers are to what lives meanwhile.
+    // SAFETY: all pointers are to objects that outlive the call.
     call(source.file, |error| unsafe {
         let (from, place) = (&raw const source.inner, &raw mut has_checksum);
         let (start, bytes) = (memory.start, memory.bytes());

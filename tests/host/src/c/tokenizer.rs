@@ -13,17 +13,17 @@ use nanoembed_ffi::tokenizer::{
 use super::memory::Memory;
 use super::{Source, TEXT, call, check};
 
-/// `None` if the file is refused.
+/// `None` if the file is rejected.
 pub fn run(source: &Source<'_>) -> Option<()> {
     let (file, from) = (source.file, &raw const source.inner);
     let mut plan = nanoembed_tokenizer_plan::default();
-    // SAFETY: all pointers are to what lives meanwhile.
+    // SAFETY: all pointers are to objects that outlive the call.
     call(file, |error| unsafe { nanoembed_plan_tokenizer(from, &raw mut plan, error) }).ok()?;
     let memory = Memory::new(plan.tokenizer_bytes)?;
     let mut tokenizer = null_mut();
     let mut init = |bytes| {
         let place = &raw mut tokenizer;
-        // SAFETY: as before, and `memory` has at least as many bytes.
+        // SAFETY: as before, and `memory` has at least that many bytes.
         call(file, |error| unsafe {
             nanoembed_tokenizer_init(from, memory.start, bytes, place, error)
         })
@@ -31,7 +31,7 @@ pub fn run(source: &Source<'_>) -> Option<()> {
     assert!(init(memory.bytes() - 1).is_err(), "a byte less than was planned");
     init(memory.bytes()).ok()?;
     let mut info = nanoembed_tokenizer_info::default();
-    // SAFETY: a handle, and a place for what it is.
+    // SAFETY: a handle, and a place for its description.
     assert_eq!(unsafe { nanoembed_tokenizer_get_info(tokenizer, &raw mut info) }, NANOEMBED_OK);
     let mut needed = 0;
     let text = TEXT.as_ptr().cast();
@@ -46,7 +46,7 @@ pub fn run(source: &Source<'_>) -> Option<()> {
     for special in 0..3 {
         let mut ids = [u32::MAX; 20];
         let mut tokenized = nanoembed_tokenized::default();
-        // SAFETY: a handle, a text, scratch of the size that was asked for, and places for answers.
+        // SAFETY: a handle, a text, scratch of the stated size, and places for results.
         let encoded = call(file, |error| unsafe {
             let (start, bytes) = (scratch.start, scratch.bytes());
             let (ids, room, found) = (ids.as_mut_ptr(), ids.len(), &raw mut tokenized);

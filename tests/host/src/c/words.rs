@@ -15,7 +15,7 @@ use nanoembed_ffi::words::{
 use super::memory::Memory;
 use super::{Source, call};
 
-/// `None` if the file is refused.
+/// `None` if the file is rejected.
 pub fn run(source: &Source<'_>, [scratch, choices]: [u8; 2]) -> Option<()> {
     let (file, from) = (source.file, &raw const source.inner);
     let options = nanoembed_words_options {
@@ -27,7 +27,7 @@ pub fn run(source: &Source<'_>, [scratch, choices]: [u8; 2]) -> Option<()> {
     let scratch = Memory::new(512 + usize::from(scratch) * 300)?;
     let (start, length) = (scratch.start, scratch.bytes());
     let mut plan = nanoembed_words_plan::default();
-    // SAFETY: all pointers are to what lives meanwhile.
+    // SAFETY: all pointers are to objects that outlive the call.
     call(file, |error| unsafe {
         nanoembed_plan_words(from, &raw const options, start, length, &raw mut plan, error)
     })
@@ -36,7 +36,7 @@ pub fn run(source: &Source<'_>, [scratch, choices]: [u8; 2]) -> Option<()> {
     let mut words = null_mut();
     let mut init = |bytes| {
         let (place, options) = (&raw mut words, &raw const options);
-        // SAFETY: as before, and `memory` has at least as many bytes.
+        // SAFETY: as before, and `memory` has at least that many bytes.
         call(file, |error| unsafe {
             nanoembed_words_init(from, options, memory.start, bytes, start, length, place, error)
         })
@@ -76,7 +76,7 @@ fn look_up(file: &[u8], words: *const nanoembed_words, plan: &nanoembed_words_pl
     let memory = Memory::new(plan.similar_bytes)?;
     let mut best = [nanoembed_scored { score: 0.0, row: 0 }; 3];
     let mut found = 0;
-    // SAFETY: a handle, a query, memory of the size that was planned, and places for answers.
+    // SAFETY: a handle, a query, memory of the planned size, and places for results.
     let _ = call(file, |error| unsafe {
         let (query, count) = (vector.as_ptr(), vector.len());
         let (best, room, found) = (best.as_mut_ptr(), best.len(), &raw mut found);

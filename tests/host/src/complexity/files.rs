@@ -1,9 +1,9 @@
-//! Files whose parts are many or long, and their readers.
+//! Files with many or long parts, and their readers.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use nanoembed::words::read::Rows;
+use nanoembed::words::read::WordRows;
 use nanoembed::words::read::floret::Floret;
 use nanoembed::words::read::text::TextRows;
 use nanoembed::words::read::word2vec::Word2VecRows;
@@ -59,7 +59,7 @@ pub(super) fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// As long as a member of JSON is here.
+/// The length of a JSON member here.
 const MEMBER: usize = 16;
 
 fn members(bytes: usize) -> String {
@@ -133,7 +133,7 @@ fn gguf(file: &[u8]) {
     open_tokenizer(file);
 }
 
-/// What a model's tokenizer makes of its tokens before it is used.
+/// The preparation of a model's tokens by its tokenizer.
 fn open_tokenizer(file: &[u8]) {
     let Ok(source) = ModelSource::parse(file) else { return };
     let _ = Tokenizer::from_source(file, &source);
@@ -176,7 +176,7 @@ fn safetensors(file: &[u8]) {
     let Ok(container) = Safetensors::parse(file, Mode::Lenient, &mut entries) else { return };
     container.tensors().for_each(drop);
     container.metadata().for_each(drop);
-    // Names as texts ask for them.
+    // Names as texts request them.
     for at in 0..container.len().min(1 << 17) {
         let _ = container.tensor(&format!("t{at:06}"));
     }
@@ -223,7 +223,7 @@ fn weights(file: &[u8]) {
 fn finalfusion_words(bytes: usize) -> Vec<u8> {
     let words: Vec<Vec<u8>> = (0..bytes / 20).map(|at| format!("w{at:07}").into()).collect();
     let values = vec![0.0; words.len()];
-    Parts::of_words(words, 1, values).write()
+    Parts::from_words(words, 1, values).write()
 }
 
 fn finalfusion(file: &[u8]) {
@@ -263,7 +263,7 @@ fn word2vec(file: &[u8]) {
     let _ = Word2VecRows::open(file, "input".into(), true).map(each);
 }
 
-fn each(mut rows: impl Rows) {
+fn each(mut rows: impl WordRows) {
     let (mut word, mut row) = (Vec::new(), vec![0.0; rows.cols()]);
     while let Ok(true) = rows.next_row(&mut word, &mut row) {}
 }

@@ -1,4 +1,4 @@
-//! Texts of one pattern again and again, and tokenizers of all kinds.
+//! Texts that repeat one pattern, and tokenizers of all kinds.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use nanoembed_tests::data;
 
 use super::Subject;
 
-/// Tokenizers of test models: every kind of model and of steps.
+/// Tokenizers of test models, with every kind of model and step.
 const MODELS: [&str; 8] = [
     "bert_cased",
     "roberta",
@@ -20,8 +20,8 @@ const MODELS: [&str; 8] = [
     "qwen3_embedding",
 ];
 
-/// What tokenizers look at twice: one long word, nothing but spaces, marks that are sorted and
-/// composed, beginnings of added tokens, characters that become many, clusters that never end.
+/// Patterns that are hard for tokenizers: one long word, only spaces, marks that are sorted and
+/// composed, prefixes of added tokens, characters that expand, endless clusters.
 const PATTERNS: [(&str, &str); 13] = [
     ("one word", "a"),
     ("capitals", "A"),

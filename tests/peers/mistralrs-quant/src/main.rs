@@ -1,5 +1,5 @@
-//! Opens a UQFF 0.x file with mistralrs-quant 0.8.1 and writes what each layer dequantises to:
-//! `peer FILE FOLDER`.
+//! Opens a UQFF 0.x file with mistralrs-quant 0.8.1 and writes each layer dequantised: `peer FILE
+//! FOLDER`.
 //!
 //! `FOLDER/N.f32` has the weight of layer N and `FOLDER/N.bias.f32` its bias, as little-endian f32
 //! in row-major order. The crate dequantises ggml blocks to f16 and widens that.

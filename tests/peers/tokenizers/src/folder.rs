@@ -1,5 +1,4 @@
-//! The tokenizer of a folder, whatever its kind: how fast it is, how long it takes to open, how much
-//! memory it keeps.
+//! The tokenizer of a folder, of any kind: its speed, the time to open it, and the memory it keeps.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use crate::turns::{in_turns, median_and_least, time};
 
 const OPENINGS: usize = 15;
 
-/// Compares all ids, then times.
+/// Compares all ids, then measures.
 pub fn compare(folder: &Path, texts: &[String]) -> Result<(), Failure> {
     let json = std::fs::read_to_string(folder.join("tokenizer.json"))?;
     open(&json)?;
@@ -48,8 +47,8 @@ fn read(json: &str) -> Pipeline {
     Pipeline::read(json).unwrap_or_else(|fault| panic!("tokenizer.json: {fault}"))
 }
 
-/// How long opening takes, and what is kept: of the whole file, of the vocabulary where it lies in
-/// memory (as in a `.weights` file), and of theirs.
+/// The time of opening, and the memory kept: of the whole file, of the vocabulary if it is in
+/// memory (as in a `.weights` file), and of Hugging Face's.
 fn open(json: &str) -> Result<(), Failure> {
     let (whole, bytes) = kept(|| read(json));
     println!("{} pieces", whole.count());

@@ -1,14 +1,14 @@
-//! Our tokenizers and Hugging Face `tokenizers` on the same text, one thread, in turns.
+//! nanoembed's tokenizers and Hugging Face `tokenizers` on the same text, one thread, alternating.
 //!
 //! ```sh
 //! cd tests/peers/tokenizers && cargo run --release [-- [--folder FOLDER] [TEXT_FILE]]
 //! ```
 //!
-//! Without a folder it is WordPiece with BERT's vocabulary; with one what its `tokenizer.json` says,
-//! and how long opening takes. Without a file the text is this repository's own prose. Each paragraph
-//! is one text. First all ids are compared; then each tokenizer goes over all texts, ours, theirs,
-//! ours, theirs …, and the medians of the thread's processor time are printed, which a busy machine
-//! disturbs less than the clock.
+//! Without a folder the tokenizer is WordPiece with BERT's vocabulary; with a folder it is the one
+//! in `tokenizer.json`, whose opening is timed, too. Without a file the text is this repository's
+//! own prose. Each paragraph is one text. First all ids are compared; then the tokenizers alternate
+//! over all texts, and the medians of the thread's CPU time are printed, which a busy machine
+//! affects less than the clock.
 
 mod folder;
 mod kept;

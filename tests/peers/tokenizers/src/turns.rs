@@ -1,4 +1,4 @@
-//! Several ways to tokenize the same texts, in turns.
+//! Alternating runs of several tokenizers on the same texts.
 
 use std::time::Duration;
 
@@ -6,14 +6,13 @@ use cpu_time::ThreadTime;
 
 const ROUNDS: usize = 21;
 
-/// Ids that there is room for.
+/// The capacity in ids.
 pub const BUFFER: usize = 65_536;
 
-/// A name, and what makes ids of a text and says how many.
+/// A name, and a function that writes the ids of a text and returns their number.
 pub type Way<'w> = (&'w str, &'w mut dyn FnMut(&str, &mut [u32]) -> usize);
 
-/// Goes over all texts in each way, the first, the second …, and again, and prints medians of the
-/// thread's processor time.
+/// Runs each tokenizer over all texts, alternating, and prints medians of the thread's CPU time.
 pub fn in_turns(texts: &[String], tokens: usize, ways: &mut [Way<'_>]) {
     let bytes: usize = texts.iter().map(String::len).sum();
     let mut ids = vec![0; BUFFER];
@@ -28,14 +27,14 @@ pub fn in_turns(texts: &[String], tokens: usize, ways: &mut [Way<'_>]) {
     }
 }
 
-/// The thread's processor time that `run` takes.
+/// The thread's CPU time during `run`.
 pub fn time<R>(run: impl FnOnce() -> R) -> Duration {
     let start = ThreadTime::now();
     std::hint::black_box(run());
     start.elapsed()
 }
 
-/// The median and the least of some times.
+/// The median and the minimum of some times.
 pub fn median_and_least(mut times: Vec<Duration>) -> [f64; 2] {
     times.sort();
     [times[times.len() / 2], times[0]].map(|time| time.as_secs_f64())

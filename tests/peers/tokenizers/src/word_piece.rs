@@ -1,4 +1,4 @@
-//! BERT's vocabulary: our WordPiece over a hash table and over sorted tokens.
+//! BERT's vocabulary: the core's WordPiece over a hash table and over sorted tokens.
 
 use nanoembed_core::token::{Normalization, SpecialIds, Vocabulary, WordPiece};
 use nanoembed_tests::vocabularies::{HashMemory, StoredVocabulary};
@@ -13,7 +13,7 @@ use crate::turns::{BUFFER, in_turns};
 
 const VOCABULARY: &str = include_str!("../../../data/embd/all-MiniLM-L6-v2.vocab");
 
-/// Compares all ids, then times.
+/// Compares all ids, then measures.
 pub fn compare(texts: &[String]) -> Result<(), Failure> {
     let theirs = build_theirs()?;
     let stored = StoredVocabulary::from_lines(VOCABULARY);
@@ -37,7 +37,7 @@ pub fn compare(texts: &[String]) -> Result<(), Failure> {
         &mut [
             ("nanoembed, hash", &mut |text, ids| encode(&hash, text, ids)),
             ("nanoembed, sorted", &mut |text, ids| encode(&sorted, text, ids)),
-            // Without offsets, which ours does not compute either.
+            // Without offsets, which the core does not compute either.
             ("tokenizers", &mut |text, _| theirs.encode_fast(text, true).map_or(0, |it| it.len())),
         ],
     );

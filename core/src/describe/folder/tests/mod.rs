@@ -1,6 +1,6 @@
-//! Settings of folders that are refused.
+//! Rejected settings of folders.
 
 extern crate std;
 
-mod listed;
+mod listed_modules;
 mod modules;

@@ -1,10 +1,10 @@
-//! The modules of a folder, and how long its texts are.
+//! The modules of a folder, and the limits on the length of its texts.
 
 use std::format;
 
 use super::std;
 use crate::describe::folder::encoder_settings::{EncoderSettings, tokenizer_limit};
-use crate::describe::folder::masked::refuse_masked;
+use crate::describe::folder::masked_models::refuse_masked;
 use crate::describe::folder::module::{Module, ModuleKind};
 use crate::describe::folder::pooling::PoolingSettings;
 use crate::error::ErrorKind::{BadMetadata, MissingMetadata, UnsupportedSetting};
@@ -44,7 +44,7 @@ fn modules_are_refused_where_they_differ() {
         ("odd", "@1", UnsupportedSetting, "odd"),
     ];
     let encoder = [("max_seq_length", "0"), ("config_args", "{}")];
-    check(&encoder, &rows, |config| EncoderSettings::of(config).map(drop));
+    check(&encoder, &rows, |config| EncoderSettings::from_object(config).map(drop));
     let rows = [
         ("type", "", MissingMetadata, "type"),
         ("type", "@\"sentence_transformers.models.WordWeights\"", UnsupportedSetting, "type"),
@@ -87,7 +87,7 @@ fn modules_say_what_they_do_and_where_they_lie() {
 
 #[test]
 fn texts_are_as_long_as_the_first_setting_says() {
-    let settings = |text| read(text, EncoderSettings::of);
+    let settings = |text| read(text, EncoderSettings::from_object);
     let module = settings(r#"{"max_seq_length": 128}"#);
     assert_eq!(module.token_limit(Some(64), 512), 128);
     assert_eq!(module.token_limit(Some(64), 100), 100);
@@ -98,7 +98,7 @@ fn texts_are_as_long_as_the_first_setting_says() {
     assert_eq!(silent.token_limit(None, 512), 512);
     let limit = |text| read(text, tokenizer_limit);
     assert_eq!(limit(r#"{"model_max_length": 256}"#), Some(256));
-    // What some programs write for "no limit".
+    // The value of some programs for "no limit".
     assert_eq!(limit(r#"{"model_max_length": 1e30}"#), None);
     assert_eq!(limit("{}"), None);
     assert_eq!(limit(r#"{"max_len": 64}"#), Some(64));

@@ -1,16 +1,16 @@
-//! Where the sections lie, as the header says.
+//! The offsets and sizes of the sections, computed from the header.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::amb::grammar::{HEADER_BYTES, Header, TOKENIZER_HEAD_BYTES};
 
-/// Where the header's fields lie, for errors about them.
+/// Offsets of the header's fields, for errors about them.
 pub(super) mod field {
     pub(in super::super) const FLAGS: u64 = 6;
     pub(in super::super) const TOKENIZER_BYTES: u64 = 16;
     pub(in super::super) const WEIGHTS_BYTES: u64 = 20;
 }
 
-/// A part of the file.
+/// A byte range of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
@@ -21,14 +21,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// Absolute offset behind the last byte.
+    /// Absolute offset of the end, exclusive.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
 }
 
-/// Where the sections lie.
+/// The offsets and sizes of the sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Layout {
@@ -36,13 +36,13 @@ pub struct Layout {
     pub metadata: Place,
     /// JSON with the model's sizes.
     pub config: Place,
-    /// The tokenizer; without bytes there is none.
+    /// The tokenizer; empty if there is none.
     pub tokenizer: Place,
     /// The tensors' records.
     pub weights: Place,
 }
 
-/// Where sections of these sizes lie.
+/// The layout of sections with the header's sizes.
 pub(super) fn places(header: &Header) -> Result<Layout> {
     let overflow = Error::new(field::WEIGHTS_BYTES, ErrorKind::SizeOverflow);
     let place = |offset: u64, bytes: u64| {

@@ -1,5 +1,5 @@
-//! The sans-I/O decoder: header and documents here, the tokenizer and the tensors' records in files
-//! of their own.
+//! The sans-I/O decoder: the header and the documents; the tokenizer and the tensors' records are
+//! in separate files.
 
 mod layout;
 mod records;
@@ -16,40 +16,38 @@ use crate::bytes::parse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Version, advance};
 
-/// How many tensors a [`Decoder`] keeps apart unless told otherwise: models of 100 layers have some
-/// 1000.
+/// The default capacity of a [`Decoder`] in tensors: models of 100 layers have about 1000.
 pub const DEFAULT_MAX_TENSORS: usize = 2048;
 
-/// Decodes `.amb` files. `TENSORS` bounds how many tensors a file may have: hashes of their names
-/// are kept to refuse duplicates.
+/// Decodes `.amb` files. `TENSORS` is the largest number of tensors: hashes of their names are kept
+/// to reject duplicates.
 ///
-/// The decoder takes 8 bytes for each of `TENSORS`, and 1 KB: 17 KB with the default. Where the
-/// stack is small, choose fewer or keep the decoder in a `static`.
+/// The decoder takes 8 bytes for each of `TENSORS`, and 1 KB: 17 KB with the default. On a small
+/// stack choose a smaller capacity or keep the decoder in a `static`.
 ///
 /// ```
 /// use nanoembed_core::format::amb::Decoder;
 ///
 /// assert!(size_of::<Decoder<64>>() <= 64 * 8 + 1024);
 /// ```
-///
-/// Metadata and configuration come as [`Event::Document`]s, told apart by their offsets
+/// Metadata and configuration come as [`Event::Document`]s, distinguished by their offsets
 /// ([`layout`](Self::layout)); the tokenizer as an [`Event::Value`] `tokenizer` with its kind,
-/// [`Event::SpecialToken`]s, and then what the kind has: [`Event::Token`]s of WordPiece; of BPE a
-/// value `merges` with two [`Event::Element`]s for each merge, then tokens; of the others their
-/// bytes as [`Event::Data`]. Data of a quantised tensor begins behind the four bytes of its
-/// quantisation, which [`TensorHeader::dtype`](crate::tensor::TensorHeader::dtype) tells.
+/// [`Event::SpecialToken`]s, and then its payload: [`Event::Token`]s for WordPiece; for BPE a value
+/// `merges` with two [`Event::Element`]s for each merge, then tokens; for the others their bytes as
+/// [`Event::Data`]. Data of a quantised tensor begins after the four bytes of its quantisation,
+/// which [`TensorHeader::dtype`](crate::tensor::TensorHeader::dtype) contains.
 #[derive(Clone, Debug)]
 pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     machine: Machine,
     names: Vec<u64, TENSORS>,
 }
 
-/// All of a decoder but the names.
+/// The decoder's state except for the names.
 #[derive(Clone, Debug)]
 struct Machine {
     mode: Mode,
     passes_tokens: bool,
-    /// Whether names are compared when the file has been read, and only counted before.
+    /// True if names are only counted, and compared after the file has been read.
     is_in_memory: bool,
     named: usize,
     offset: u64,
@@ -61,9 +59,9 @@ struct Machine {
 /// A tensor whose data is being read.
 #[derive(Clone, Copy, Debug)]
 struct Data {
-    /// Absolute offset behind the data.
+    /// Absolute offset of the end of the data.
     until: u64,
-    /// Where the size of the data lies, for errors about it.
+    /// The offset of the data's size field, for errors about it.
     size_at: u64,
 }
 
@@ -73,7 +71,7 @@ enum State {
     Metadata(Document),
     Config(Document),
     TokenizerHead,
-    /// What the head says, one event after the other.
+    /// The contents of the head, one event after the other.
     Special {
         special: [u16; 5],
         next: usize,
@@ -90,11 +88,11 @@ enum State {
         next: u32,
         count: u32,
     },
-    /// The bytes of a tokenizer of another kind.
+    /// The bytes of another kind of tokenizer.
     Opaque,
     Records,
-    /// The mask of an adaptive tensor: blocks whose bits are to come, those in full precision that
-    /// have been seen, and how many of them there must be.
+    /// The mask of an adaptive tensor: blocks whose bits are to come, full-precision blocks seen so
+    /// far, and their required number.
     Mask {
         until: u64,
         blocks: u64,
@@ -116,28 +114,28 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
         Self { machine: Machine::new(mode, false), names: Vec::new() }
     }
 
-    /// Checks the vocabulary's tokens without giving them: no [`Event::Token`] comes.
+    /// Validates the vocabulary's tokens without yielding them: no [`Event::Token`] comes.
     #[must_use]
     pub const fn without_tokens(mut self) -> Self {
         self.machine.passes_tokens = true;
         self
     }
 
-    /// Where the sections lie, once the header has been read.
+    /// The offsets and sizes of the sections, once the header has been read.
     #[must_use]
     pub const fn layout(&self) -> Option<&Layout> {
         if matches!(self.machine.state, State::Header) { None } else { Some(&self.machine.layout) }
     }
 
-    /// How many names of tensors are still to be compared with each other.
+    /// The number of tensor names that are still to be compared with each other.
     pub(super) const fn named(&self) -> usize {
         self.machine.named
     }
 }
 
 impl Decoder<0> {
-    /// A decoder of a whole file in memory, where names are compared afterwards: it keeps none, and
-    /// takes the tensors of one that does.
+    /// A decoder of a whole file in memory, whose names are compared afterwards: it keeps none, and
+    /// accepts as many tensors as a decoder with the default capacity.
     pub(super) const fn in_memory(mode: Mode) -> Self {
         Self { machine: Machine::new(mode, true), names: Vec::new() }
     }
@@ -193,7 +191,7 @@ impl Machine {
             State::Opaque => Ok(Step::data(input, offset, self.layout.tokenizer.end())),
             State::Records => self.record(names, input),
             &mut State::Mask { until, seen, full, data, .. } if offset >= until => {
-                // Only now, so that what comes before does not depend on how the input is cut.
+                // Reported only now, so that earlier events do not depend on how the input is cut.
                 if seen != full {
                     return Err(Error::new(data.size_at, ErrorKind::SizeMismatch));
                 }

@@ -1,4 +1,4 @@
-//! The tensors: records, masks of adaptive ones, and the zeros behind their data.
+//! The tensors: records, masks of adaptive tensors, and the zeros after their data.
 
 use heapless::VecView;
 
@@ -10,7 +10,7 @@ use crate::format::amb::grammar;
 use crate::tensor::identity::remember;
 use crate::tensor::{Arrangement, Dtype, TensorHeader};
 
-/// Zeros behind a tensor's data end at a multiple of so many bytes of the file.
+/// The data of a tensor is padded with zeros to a multiple of this many bytes of the file.
 const ALIGNMENT: u64 = 8;
 
 impl Machine {
@@ -50,7 +50,7 @@ impl Machine {
         Ok(Step::new(used, Event::Tensor(header)))
     }
 
-    /// Refuses a name that is there already.
+    /// Rejects a duplicate name.
     fn name(&mut self, names: &mut VecView<u64>, name: &str) -> Result<()> {
         if !self.is_in_memory {
             return remember(names, name, self.offset, ErrorKind::TooManyTensors);
@@ -61,13 +61,13 @@ impl Machine {
         if is_one_too_many { Err(too_many) } else { Ok(()) }
     }
 
-    /// The mask says which blocks are in full precision.
+    /// Reads the mask, whose bits mark the full-precision blocks.
     pub(super) fn mask<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let (offset, strict) = (self.offset, self.mode == Mode::Strict);
         let State::Mask { until, blocks, seen, .. } = &mut self.state else {
             return Ok(Step::silent(0));
         };
-        // The last byte comes by itself, since some of its bits may have no block.
+        // The last byte is read separately, since some of its bits may have no block.
         let end = until.saturating_sub(1).max(offset.saturating_add(1));
         let step = Step::data(input, offset, end);
         let Some(Event::Data { bytes, .. }) = step.event else { return Ok(step) };
@@ -96,7 +96,7 @@ impl Machine {
         Ok(Step::silent(0))
     }
 
-    /// Padding up to `until`, which strict mode wants to be zeros.
+    /// Padding up to `until`, which must be zeros in strict mode.
     pub(super) fn padding<'a>(&self, input: &'a [u8], until: u64) -> Result<Step<'a>> {
         let padding = within(input, self.offset, until);
         if padding.is_empty() {

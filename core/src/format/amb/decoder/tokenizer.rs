@@ -1,4 +1,4 @@
-//! The tokenizer's section.
+//! The tokenizer section.
 
 use super::{Machine, State};
 use crate::bytes::{Item, Parse, bounded, le_u32, pass};
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, SpecialRole, Step, Value};
 use crate::format::amb::grammar::{self, NO_TOKEN, TokenizerKind};
 
-/// What the special tokens of the tokenizer's head are for, in their order.
+/// The roles of the special tokens in the tokenizer's head, in order.
 pub(in super::super) const ROLES: [SpecialRole; 5] = [
     SpecialRole::Classify,
     SpecialRole::Separate,
@@ -23,7 +23,7 @@ impl Machine {
         Ok(Step::new(used, Event::Value { key: "tokenizer", value }))
     }
 
-    /// An item that must lie within the tokenizer's section.
+    /// Parses an item that must be within the tokenizer section.
     fn in_tokenizer<'a, T>(
         &self,
         grammar: impl FnOnce(&'a [u8]) -> Parse<'a, T>,
@@ -44,7 +44,7 @@ impl Machine {
                 TokenizerKind::WordPiece => State::TokenCount,
                 TokenizerKind::SentencePiece | TokenizerKind::Custom => State::Opaque,
             };
-            // A tokenizer that is only declared.
+            // A tokenizer without a payload.
             if self.offset >= self.layout.tokenizer.end() {
                 self.state = State::Records;
             }
@@ -68,7 +68,7 @@ impl Machine {
         Ok(Step::new(used, Event::Value { key: "merges", value }))
     }
 
-    /// Each of so many strings has a length of two bytes.
+    /// Checks a number of strings against the remaining bytes: each has a length of two bytes.
     fn check_count(&self, strings: u64, used: usize) -> Result<()> {
         let behind = self.offset.saturating_add(used as u64);
         let room = self.layout.tokenizer.end().saturating_sub(behind);

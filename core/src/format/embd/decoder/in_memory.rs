@@ -1,5 +1,5 @@
-//! A decoder of a whole file in memory, which keeps nothing of the tensors: it reads again what it
-//! wants to know of those before.
+//! A decoder of a whole file in memory, which keeps no tensor records: it reads earlier descriptors
+//! again when it needs them.
 
 use core::borrow::Borrow;
 
@@ -11,25 +11,25 @@ use crate::event::{Decode, Mode, Step};
 use crate::format::embd::grammar::{self, DESCRIPTOR_BYTES, Descriptor, Header};
 use crate::tensor::identity;
 
-/// A decoder of the file that it was made for. Names are compared when all has been read, by
+/// A decoder for one file. Names are compared after the whole file has been read, by
 /// [`check_names`](Self::check_names).
 pub(in super::super) struct InMemory<'f> {
     machine: Machine,
     records: Described<'f>,
 }
 
-/// What the file says of its tensors.
+/// The file's tensor descriptions.
 struct Described<'f> {
     file: &'f [u8],
-    /// Where the first one is described.
+    /// The offset of the first description.
     first: u64,
-    /// Where the first name is spelled, and how many are still to be compared with each other.
+    /// The offset of the first name, and the number of names still to be compared with each other.
     names: u64,
     named: usize,
 }
 
 impl<'f> InMemory<'f> {
-    /// A decoder at the start of `file`, which gives no tokens.
+    /// A decoder at the start of `file`, which yields no tokens.
     pub(in super::super) const fn new(mode: Mode, file: &'f [u8]) -> Self {
         let mut machine = Machine::new(mode);
         machine.passes_tokens = true;
@@ -41,12 +41,12 @@ impl<'f> InMemory<'f> {
         self.machine.header()
     }
 
-    /// Refuses the first name that is there before, of those that have been read.
+    /// Rejects the first duplicate among the names that have been read.
     pub(in super::super) fn check_names(&self) -> Result<()> {
         let Described { file, first, names, named } = self.records;
         match self.header() {
-            Some(_) => identity::check_in_file(of_sections(file, first, names, named as u64)),
-            None => identity::check_in_file(of_stream(file, names, named as u64)),
+            Some(_) => identity::check_in_file(section_names(file, first, names, named as u64)),
+            None => identity::check_in_file(stream_names(file, names, named as u64)),
         }
     }
 }
@@ -102,8 +102,8 @@ impl Records for Described<'_> {
     }
 }
 
-/// The names of a file of sections, whose tensors are described from `first` on.
-fn of_sections(
+/// The names of a section-variant file, whose tensors are described from `first` on.
+fn section_names(
     file: &[u8],
     first: u64,
     names: u64,
@@ -119,12 +119,12 @@ fn of_sections(
     })
 }
 
-/// The names of a file in which each tensor lies behind its name.
-fn of_stream(file: &[u8], first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> + Clone {
+/// The names of a stream-variant file, in which each tensor follows its name.
+fn stream_names(file: &[u8], first: u64, count: u64) -> impl Iterator<Item = (u64, u64)> + Clone {
     identity::read_again(first, count, |next| {
         let place = *next;
         let (tensor, used) = parsed_at(grammar::stream_tensor, file, place)?;
-        // The last one may end where no file can.
+        // The last tensor may end at an offset that no file reaches.
         let behind = place.checked_add(used)?.checked_add(tensor.data_bytes);
         *next = behind.unwrap_or(u64::MAX);
         Some((tensor.name, place))

@@ -1,4 +1,4 @@
-//! The sans-I/O decoder of both variants: tells them apart by their first bytes, then hands over.
+//! The sans-I/O decoder of both variants, which it distinguishes by the first bytes.
 
 mod in_memory;
 mod section;
@@ -16,18 +16,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step, advance};
 use heapless::Vec;
 
-/// How many tensors a [`Decoder`] keeps track of unless told otherwise: BERT-large with INT8 scales
-/// has some 540.
+/// The default capacity of a [`Decoder`] in tensors: BERT-large with INT8 scales has about 540.
 pub const DEFAULT_MAX_TENSORS: usize = 1024;
 
 /// Decodes `.weights` files of either variant.
 ///
-/// `TENSORS` bounds how many tensors a file may have: their places and name hashes are kept to
-/// refuse overlaps and duplicate names, whichever way the bytes arrive. More tensors are refused
-/// with [`ErrorKind::TooManyTensors`].
+/// `TENSORS` is the largest number of tensors: their offsets and name hashes are kept to reject
+/// overlaps and duplicate names, however the bytes arrive. Files with more tensors fail with
+/// [`ErrorKind::TooManyTensors`].
 ///
-/// The decoder takes 48 bytes for each of `TENSORS`, and 2 KB: 50 KB with the default. Where the
-/// stack is small, [lend](DecoderOver::lent) it the memory for them.
+/// The decoder takes 48 bytes for each of `TENSORS`, and 2 KB: 50 KB with the default. On a small
+/// stack, provide the memory for them with [`lent`](DecoderOver::lent).
 ///
 /// ```
 /// use nanoembed_core::event::{Decode, Event, Mode};
@@ -53,7 +52,7 @@ pub const DEFAULT_MAX_TENSORS: usize = 1024;
 /// ```
 pub type Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> = DecoderOver<[TensorRecord; TENSORS]>;
 
-/// A decoder whose records of tensors lie in `M`: in itself ([`Decoder`]) or in lent memory.
+/// A decoder with tensor records in `M`: inline ([`Decoder`]) or in caller-provided memory.
 ///
 /// ```
 /// use nanoembed_core::event::Mode;
@@ -78,7 +77,7 @@ impl<const TENSORS: usize> DecoderOver<[TensorRecord; TENSORS]> {
 }
 
 impl<'m> DecoderOver<&'m mut [TensorRecord]> {
-    /// A decoder at the start of a file, with room for as many tensors as are lent.
+    /// A decoder at the start of a file, for as many tensors as `tensors` has records.
     #[must_use]
     pub const fn lent(mode: Mode, tensors: &'m mut [TensorRecord]) -> Self {
         Self { machine: Machine::new(mode), tensors }
@@ -86,15 +85,15 @@ impl<'m> DecoderOver<&'m mut [TensorRecord]> {
 }
 
 impl<M> DecoderOver<M> {
-    /// Checks the vocabulary's tokens without giving them: no [`Event::Token`] comes.
+    /// Validates the vocabulary's tokens without yielding them: no [`Event::Token`] comes.
     #[must_use]
     pub fn without_tokens(mut self) -> Self {
         self.machine.passes_tokens = true;
         self
     }
 
-    /// Where the tensor data lies and the checksums that the footer gives for it and for all before
-    /// the footer; `None` in the stream variant, without flag bit 2, or before the end.
+    /// The extent of the tensor data and the footer's checksums of the data and of everything
+    /// before the footer; `None` in the stream variant, without flag bit 2, or before the end.
     pub(super) fn checksums(&self) -> Option<section::Checksums> {
         match &self.machine.variant {
             Variant::Section(section) => section.checksums(),
@@ -108,7 +107,7 @@ impl<M> DecoderOver<M> {
     }
 }
 
-/// All of a decoder but its records.
+/// The decoder's state except for its records.
 #[derive(Clone, Debug)]
 struct Machine {
     mode: Mode,
@@ -247,8 +246,8 @@ impl<M: AsRef<[TensorRecord]> + AsMut<[TensorRecord]>> Decode for DecoderOver<M>
     }
 }
 
-/// How many tensors a file says that it has, by its first 64 bytes (all, if there are fewer):
-/// before memory for their records is lent. `None` if this is no such file.
+/// The number of tensors that a file declares in its first 64 bytes (or in all of them, if it is
+/// shorter), to size memory for their records. `None` if it is not a `.weights` file.
 #[must_use]
 pub fn count_tensors(start: &[u8]) -> Option<u32> {
     let at = match detect(start).ok()? {
@@ -266,12 +265,11 @@ enum Detected {
     Stream,
 }
 
-/// Tells the variants apart by the first bytes alone, so that it works before the file's length is
-/// known.
+/// Distinguishes the variants by the first bytes alone, before the file's length is known.
 ///
-/// Bytes 8..16 are flags and the metadata's offset (at least 64) in one, the number of tensors and
-/// the length of the first one's name in the other; from byte 16 on the one has small numbers, the
-/// other that name.
+/// In the section variant, bytes 8..16 are the flags and the metadata's offset (at least 64), in
+/// the stream variant the number of tensors and the length of the first name; from byte 16 on, the
+/// section variant has small numbers and the stream variant that name.
 fn detect(input: &[u8]) -> Result<Detected> {
     let known = input.len().min(MAGIC.len());
     if input.get(..known) != MAGIC.get(..known) {
@@ -301,7 +299,7 @@ fn detect(input: &[u8]) -> Result<Detected> {
     Ok(if is_name { Detected::Stream } else { Detected::Section })
 }
 
-/// Whether the sizes that a section header gives agree with each other.
+/// Returns true if the sizes of a section header are consistent.
 fn is_section_header(input: &[u8]) -> bool {
     match parse(grammar::header, input, 0) {
         Ok(Item::Parsed { item, .. }) => {

@@ -1,4 +1,4 @@
-//! The stream variant: tensors with inline headers one after the other, then the vocabulary.
+//! The stream variant: tensors with inline headers, then the vocabulary.
 
 use super::super::grammar;
 use super::table::{Records, Table};
@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step, Version};
 use crate::tensor::{Dtype, TensorHeader, identity};
 
-/// Where the number of tensors lies.
+/// The offset of the number of tensors.
 pub(super) const COUNT_AT: u64 = 8;
 
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,7 @@ impl Stream {
             }
             State::Tokens { next, count } => self.token(input, offset, next, count),
             State::Complete if input.is_empty() => Ok(Step::new(0, Event::End)),
-            // The published loader does not look whether the file ends here.
+            // The published loader does not check that the file ends here.
             State::Complete if self.mode == Mode::Lenient => Ok(Step::silent(input.len())),
             State::Complete => Err(Error::new(offset, ErrorKind::TrailingBytes)),
         }

@@ -1,4 +1,4 @@
-//! What is kept of each tensor, in memory of the decoder's own or of the caller.
+//! The record of each tensor, in the decoder's own memory or the caller's.
 
 use core::borrow::Borrow;
 
@@ -8,16 +8,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::grammar::{Descriptor, MAX_METADATA_ENTRIES};
 use crate::tensor::{Dtype, identity};
 
-/// Room for what a [`Decoder`](super::Decoder) keeps of one tensor: 48 bytes.
+/// The record that a [`Decoder`](super::Decoder) keeps of one tensor: 48 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct TensorRecord {
     pub(super) descriptor: Descriptor,
-    /// A hash of its name that is long enough to tell names apart.
+    /// A hash of its name, long enough to identify it.
     pub(super) name: u64,
 }
 
 impl TensorRecord {
-    /// Room for a tensor.
+    /// An unused record.
     pub const EMPTY: Self = Self {
         descriptor: Descriptor {
             name_hash: 0,
@@ -31,29 +31,28 @@ impl TensorRecord {
     };
 }
 
-/// How many records there are, and the keys of the metadata.
+/// The number of records, and the keys of the metadata.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) tensors: usize,
     pub(super) keys: Vec<u64, MAX_METADATA_ENTRIES>,
 }
 
-/// Where the records of a decoder are.
+/// The storage of a decoder's records.
 pub(super) trait Records {
-    /// How many tensors there is room for.
+    /// The capacity in tensors.
     fn room(&self) -> usize;
 
-    /// The descriptors of the first so many tensors.
+    /// The descriptors of the first `count` tensors.
     fn descriptors(&self, count: usize) -> impl Iterator<Item: Borrow<Descriptor>>;
 
     fn descriptor(&self, index: usize) -> Option<impl Borrow<Descriptor>>;
 
-    /// Keeps the descriptor of a tensor, for which there is room; the file says at `place` what it
-    /// is.
+    /// Keeps the descriptor of a tensor, which is at `place` in the file; there must be room for
+    /// it.
     fn describe(&mut self, index: usize, descriptor: Descriptor, place: u64);
 
-    /// Keeps the hash of a tensor's name, refusing that of a tensor before; the file spells it at
-    /// `place`.
+    /// Keeps the hash of a tensor's name, which is at `place` in the file; rejects a duplicate.
     fn name(&mut self, index: usize, name: u64, place: u64) -> Result<()>;
 }
 
@@ -87,7 +86,7 @@ impl Records for [TensorRecord] {
     }
 }
 
-/// The records of a decoder: those that are kept lie in front.
+/// The records of a decoder; the used ones come first.
 pub(super) struct Table<'t, R: ?Sized> {
     pub(super) records: &'t mut R,
     pub(super) kept: &'t mut Kept,
@@ -104,26 +103,26 @@ impl<R: Records + ?Sized> Table<'_, R> {
         if is_there { self.records.descriptor(index) } else { None }
     }
 
-    /// Refuses more tensors than there is room for; the file says at `offset` how many it has.
+    /// Rejects more tensors than the capacity; their number is at `offset` in the file.
     pub(super) fn check_room(&self, tensors: u32, offset: u64) -> Result<()> {
         let has_room = tensors as usize <= self.records.room();
         if has_room { Ok(()) } else { Err(Error::new(offset, ErrorKind::TooManyTensors)) }
     }
 
-    /// Keeps one more, for which there is [room](Self::check_room).
+    /// Keeps one more descriptor; there must be [room](Self::check_room) for it.
     pub(super) fn describe(&mut self, descriptor: Descriptor, place: u64) {
         self.records.describe(self.kept.tensors, descriptor, place);
         self.kept.tensors = self.kept.tensors.saturating_add(1);
     }
 
-    /// Keeps one more whose name is all that is kept.
+    /// Keeps one more tensor of which only the name is recorded.
     pub(super) fn push_name(&mut self, name: u64, place: u64) -> Result<()> {
         self.records.name(self.kept.tensors, name, place)?;
         self.kept.tensors = self.kept.tensors.saturating_add(1);
         Ok(())
     }
 
-    /// Keeps the key of an entry, whose place is `offset`, refusing one that is there already.
+    /// Keeps the key of the entry at `offset`; rejects a duplicate.
     pub(super) fn remember_key(&mut self, key: &str, offset: u64) -> Result<()> {
         identity::remember(&mut self.kept.keys, key, offset, ErrorKind::TooManyEntries)
     }

@@ -1,4 +1,4 @@
-//! The sans-I/O decoder: chunk after chunk, in the one order that readers of this format accept.
+//! The sans-I/O decoder: chunk by chunk, in the only order that readers of this format accept.
 
 mod storage;
 mod trailer;
@@ -13,19 +13,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Version, advance};
 use crate::subword::WordVocabulary;
 
-/// The most chunks that a file has.
+/// The largest number of chunks in a file.
 const MAX_CHUNKS: usize = 4;
 
-/// Where the number of chunks lies.
+/// The offset of the number of chunks.
 const CHUNK_COUNT_OFFSET: u64 = 8;
 
-/// What to do with words that are not valid UTF-8.
+/// The treatment of words that are not valid UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BrokenUtf8 {
-    /// The file is refused, as both reference readers do.
+    /// The file is rejected, as both reference readers do.
     #[default]
     Error,
-    /// They are kept as the bytes they are.
+    /// They are kept as bytes.
     Bytes,
 }
 
@@ -48,20 +48,20 @@ enum State {
         next: u32,
     },
     StorageHeader,
-    /// Before, between and behind the parts of a chunk with bulk data.
+    /// Before, between and after the parts of a chunk with bulk data.
     Bulk,
-    /// Behind the storage: nothing, or another chunk's header, gathered byte by byte because the
+    /// After the storage: the end, or another chunk's header, collected byte by byte because the
     /// file may end here.
     Trailer {
         gathered: u8,
         header: [u8; CHUNK_HEADER_BYTES],
     },
     NormsHeader,
-    /// A chunk behind the storage that nobody knows.
+    /// An unknown chunk after the storage.
     Unknown {
         until: u64,
     },
-    /// Behind the norms.
+    /// After the norms.
     Complete,
 }
 
@@ -114,7 +114,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder at the start of a file. Broken UTF-8 is refused.
+    /// A decoder at the start of a file, which rejects invalid UTF-8.
     #[must_use]
     pub const fn new(mode: Mode) -> Self {
         Self {
@@ -136,15 +136,15 @@ impl Decoder {
         }
     }
 
-    /// Sets what to do with words and n-grams that are not valid UTF-8.
+    /// Sets the treatment of words and n-grams that are not valid UTF-8.
     #[must_use]
     pub const fn broken_utf8(mut self, policy: BrokenUtf8) -> Self {
         self.broken_utf8 = policy;
         self
     }
 
-    /// Where everything lies; `None` before vocabulary and storage have been seen, so never at the
-    /// end of a valid file. The norms are part of it once they have been seen too.
+    /// The layout; `None` before vocabulary and storage have been seen, so never at the end of a
+    /// valid file. It includes the norms once they have been seen.
     #[must_use]
     pub fn layout(&self) -> Option<Layout> {
         let norms_listed =
@@ -162,7 +162,7 @@ impl Decoder {
         })
     }
 
-    /// The first thing that strict mode would have refused and lenient mode accepted so far.
+    /// The first error that strict mode would have returned and lenient mode has accepted.
     #[must_use]
     pub fn deviation(&self) -> Option<Error> {
         let missing = self.is_complete() && !self.is_all_announced();
@@ -170,7 +170,7 @@ impl Decoder {
         self.deviation.or(missing)
     }
 
-    /// Refuses in strict mode, notes in lenient mode.
+    /// Returns an error in strict mode and records it in lenient mode.
     fn deviate(&mut self, offset: u64, kind: ErrorKind) -> Result<()> {
         let error = Error::new(offset, kind);
         if self.mode == Mode::Strict {
@@ -258,7 +258,7 @@ impl Decoder {
         Ok(Step::silent(used))
     }
 
-    /// Notes a chunk whose header lies at `offset`; the list in the header should announce it.
+    /// Records a chunk whose header is at `offset`; the list in the header should contain it.
     fn enter_chunk(&mut self, id: u32, offset: u64, declared_bytes: u64) -> Result<()> {
         let place = self.chunks.iter().position(Option::is_none);
         let announced = place
@@ -273,7 +273,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// Leaves a chunk whose payload ends at the absolute `end`: its declared length should say so.
+    /// Ends a chunk whose payload ends at the absolute `end`, which its declared length should
+    /// match.
     fn leave_chunk(&mut self, end: u64) -> Result<()> {
         let Some(chunk) = self.chunks.iter_mut().rev().flatten().next() else { return Ok(()) };
         let payload = chunk.offset.saturating_add(CHUNK_HEADER_BYTES as u64);
@@ -341,7 +342,7 @@ impl Decode for Decoder {
     }
 
     fn is_complete(&self) -> bool {
-        // Lenient mode lets go of what is behind the storage.
+        // Lenient mode ignores the bytes after the storage.
         let may_end = self.mode == Mode::Lenient || self.is_all_announced();
         let is_behind_storage =
             matches!(self.state, State::Complete | State::Trailer { .. } | State::Unknown { .. });

@@ -1,5 +1,5 @@
-//! The chunks with bulk data: storage and norms. A header, padding, then up to four parts one
-//! behind the other.
+//! The chunks with bulk data: storage and norms. A header, padding, then up to four consecutive
+//! parts.
 
 use super::super::grammar::{
     self, CHUNK_HEADER_BYTES, QUANTIZED_ROWS_OFFSET, id, padding, printed_padding,
@@ -28,7 +28,7 @@ impl Part {
     }
 }
 
-/// The tensors of a chunk, and how far they have been seen.
+/// The tensors of a chunk, and the progress in reading them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
     parts: [Option<Part>; 4],
@@ -45,8 +45,8 @@ impl Parts {
         Self { parts: [None; 4], count: 0, next: 0, end: offset, is_norms }
     }
 
-    /// Adds a tensor behind the others; returns its offset, `None` if it would end where no file
-    /// can.
+    /// Appends a tensor; returns its offset, or `None` if it would end at an offset that no file
+    /// reaches.
     fn push(&mut self, name: &'static str, dtype: Dtype, dims: &[u64]) -> Option<u64> {
         let shape = Shape::new(dims)?;
         // Neither of this format's two types comes in blocks.
@@ -63,7 +63,7 @@ impl Parts {
         self.parts.get(usize::from(self.next.checked_sub(1)?))?.as_ref()
     }
 
-    /// Where bulk data that may be skipped ends: the whole of the current part.
+    /// The end of the bulk data that may be skipped: that of the current part.
     pub(super) fn skippable(&self, offset: u64) -> u64 {
         self.current().map_or(0, |part| part.end().saturating_sub(offset))
     }
@@ -115,8 +115,8 @@ impl Decoder {
         Ok(Step::silent(used))
     }
 
-    /// Goes on to the tensors that `lay_out` puts behind header fields of `used` bytes at the
-    /// current offset. The padding between is the one with which the chunk is as long as it says:
+    /// Proceeds to the tensors that `lay_out` places after header fields of `used` bytes at the
+    /// current offset. The padding between them is whichever matches the chunk's declared length:
     /// that of programs, or that of the specification, which differs where the fields end at a
     /// multiple of four.
     fn laid_out<T>(
@@ -147,14 +147,15 @@ impl Decoder {
         Err(Error::new(length_offset, ErrorKind::SizeMismatch))
     }
 
-    /// One row a word, and one a bucket or different n-gram.
+    /// Checks that there is one row for each word and for each bucket or different n-gram.
     fn check_rows(&self, rows: u64, offset: u64) -> Result<()> {
         let Some(vocabulary) = self.vocabulary else { return Ok(()) };
         let subwords = rows.checked_sub(vocabulary.words.into());
         let expected = vocabulary.subwords.rows().or(self.entries.distinct_indices());
         let fits = match (subwords, expected) {
             (Some(subwords), Some(expected)) => subwords == expected,
-            // Only an index in memory can count the different indices; here they are bounded.
+            // Only an index in memory can count the different indices; here their number is
+            // bounded.
             (Some(subwords), None) => (1..=self.entries.ngram_count.into()).contains(&subwords),
             (None, _) => false,
         };

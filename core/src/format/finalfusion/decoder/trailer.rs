@@ -1,4 +1,4 @@
-//! What may follow the storage: norms, chunks that nobody knows, or nothing.
+//! The parts that may follow the storage: norms, unknown chunks, or nothing.
 
 use super::super::grammar::{CHUNK_HEADER_BYTES, id};
 use super::{Decoder, State};
@@ -56,7 +56,7 @@ impl Decoder {
             return Ok(Step::silent(0));
         }
         match within(input, self.offset, until) {
-            // The declared length of a chunk that nobody knows is nobody's promise.
+            // The declared length of an unknown chunk is not required to be right.
             [] => Ok(Step::new(0, Event::End)),
             passed => Ok(Step::silent(passed.len())),
         }
@@ -70,7 +70,7 @@ impl Decoder {
         Ok(Step::silent(input.len()))
     }
 
-    /// The answer to no input where the file may end, unless it announces more.
+    /// The step on empty input where the file may end, unless the header announces more.
     fn end<'a>(&self) -> Step<'a> {
         if self.mode == Mode::Strict && !self.is_all_announced() {
             return Step::need_more(1);
@@ -78,7 +78,7 @@ impl Decoder {
         Step::new(0, Event::End)
     }
 
-    /// Whether all chunks that the header's list announces have been seen.
+    /// Returns true if all chunks in the header's list have been seen.
     pub(super) fn is_all_announced(&self) -> bool {
         self.chunks.iter().flatten().count() >= self.listed_count as usize
     }

@@ -8,12 +8,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
 use crate::subword::Subwords;
 
-/// Where the entries lie, and how the n-grams' indices are numbered.
+/// The extents of the entries, and the numbering of the n-grams' indices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entries {
     pub(super) words: Place,
     pub(super) ngrams: Place,
-    /// How many different indices there are, while each new one is the next number.
+    /// The number of different indices, as long as each new one is the next number.
     next_index: u64,
     in_order: bool,
     pub(super) ngram_count: u32,
@@ -88,7 +88,7 @@ impl Decoder {
         Ok(Step::new(used, Event::Ngram { bytes, index }))
     }
 
-    /// `bytes` lie behind their length of four bytes at the current offset.
+    /// Checks `bytes`, which follow their length of four bytes at the current offset.
     fn check_utf8(&self, bytes: &[u8]) -> Result<()> {
         match core::str::from_utf8(bytes) {
             Err(error) if self.broken_utf8 == BrokenUtf8::Error => {

@@ -1,5 +1,5 @@
-//! Writing a file in one pass and without memory of its own: a [`Plan`] says how large everything
-//! is, then words, n-grams and bulk data are passed on as they come.
+//! Writes a file in one pass and without allocating: a [`Plan`] determines all sizes; words,
+//! n-grams and bulk data are passed through.
 
 mod plan;
 
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sink::Sink;
 use crate::subword::{MAX_BRACKET_BYTES, Subwords, WordVocabulary};
 
-/// The most bytes that a vocabulary has before its words.
+/// The largest number of bytes of a vocabulary before its words.
 const MAX_VOCABULARY_HEADER_BYTES: usize = 24 + 2 * (4 + MAX_BRACKET_BYTES);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,12 +45,12 @@ impl<'p, S: Sink> Writer<'p, S> {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan, or its numbers of words,
-    /// buckets and rows are at odds; what the sink returns.
+    /// buckets and rows are inconsistent; any error from the sink.
     pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
         plan.check()?;
         let mut fields = Fields::default();
         vocabulary_fields(&plan.vocabulary, &mut fields);
-        // What the grammar would not read back is not written.
+        // Anything that the grammar would reject is not written.
         match parse(grammar::vocabulary(plan.vocabulary_id()), fields.written(), 0) {
             Ok(Item::Parsed { item: (item, _), .. }) if same(&item, &plan.vocabulary) => {}
             _ => return Err(invalid()),
@@ -86,14 +86,14 @@ impl<'p, S: Sink> Writer<'p, S> {
     ///
     /// [`ErrorKind::InvalidArgument`] if all words have been written; [`ErrorKind::NameTooLong`];
     /// [`ErrorKind::InvalidUtf8`] unless the plan allows it; [`ErrorKind::SizeMismatch`] if words
-    /// are longer than planned; what the sink returns.
+    /// are longer than planned; any error from the sink.
     pub fn word(&mut self, word: &[u8]) -> Result<()> {
         self.words_left = self.words_left.checked_sub(1).ok_or(invalid())?;
         self.word_bytes_left = self.take_string(word, self.word_bytes_left)?;
         self.advance()
     }
 
-    /// Writes the next n-gram with its index, counted from the first row behind those of the words.
+    /// Writes the next n-gram with its index, counted from the first subword row.
     ///
     /// # Errors
     ///
@@ -108,13 +108,13 @@ impl<'p, S: Sink> Writer<'p, S> {
         self.advance()
     }
 
-    /// Writes the next bytes of bulk data: the storage's parts in the order that [`StorageSpec`]
-    /// names, then the norms, cut anywhere, without padding.
+    /// Writes the next bytes of bulk data: the storage's parts in the order of [`StorageSpec`],
+    /// then the norms, cut anywhere, without padding.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if words or n-grams are missing, or if there is more data
-    /// than planned; what the sink returns.
+    /// than planned; any error from the sink.
     pub fn data(&mut self, bytes: &[u8]) -> Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -131,7 +131,7 @@ impl<'p, S: Sink> Writer<'p, S> {
         Ok(())
     }
 
-    /// Gives the sink back.
+    /// Returns the sink.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl<'p, S: Sink> Writer<'p, S> {
         self.put(&bytes.to_le_bytes())
     }
 
-    /// Goes on to the next chunk when this one is complete.
+    /// Proceeds to the next chunk when this one is complete.
     fn advance(&mut self) -> Result<()> {
         loop {
             self.stage = match self.stage {
@@ -219,7 +219,7 @@ impl<'p, S: Sink> Writer<'p, S> {
         (0..padding).try_for_each(|_| self.put(&[0]))
     }
 
-    /// Writes a string and returns what is left of the planned bytes.
+    /// Writes a string and returns the rest of the planned bytes.
     fn take_string(&mut self, string: &[u8], planned: u64) -> Result<u64> {
         let at = |kind| Error::new(self.position, kind);
         let length = u32::try_from(string.len()).map_err(|_| at(ErrorKind::NameTooLong))?;
@@ -276,8 +276,7 @@ impl Fields {
     }
 }
 
-/// The fields before the words, in the order that the reference writes, not that of the
-/// specification.
+/// The fields before the words, in the order of the reference, not that of the specification.
 fn vocabulary_fields(vocabulary: &WordVocabulary, fields: &mut Fields) {
     let lengths = [vocabulary.min_n, vocabulary.max_n];
     let words = u64::from(vocabulary.words).to_le_bytes();
@@ -303,8 +302,8 @@ fn vocabulary_fields(vocabulary: &WordVocabulary, fields: &mut Fields) {
     }
 }
 
-/// Whether the format holds all of `planned`; a vocabulary without subwords has neither lengths nor
-/// brackets.
+/// Returns true if the format preserves all of `planned`; a vocabulary without subwords has neither
+/// lengths nor brackets.
 fn same(read: &WordVocabulary, planned: &WordVocabulary) -> bool {
     match planned.subwords {
         Subwords::None => read.words == planned.words,

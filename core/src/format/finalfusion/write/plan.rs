@@ -1,4 +1,4 @@
-//! How large everything is in a file to be written.
+//! The sizes of everything in a file to be written.
 
 use super::super::decoder::BrokenUtf8;
 use super::super::grammar::{MAX_EMPTY_COLS, id};
@@ -27,9 +27,9 @@ pub enum StorageSpec {
         codes_per_row: u32,
         /// Centroids per subquantiser, 1 to 256.
         centroids: u32,
-        /// Whether there is a projection (F32 `[cols, cols]`).
+        /// True if there is a projection (F32 `[cols, cols]`).
         projection: bool,
-        /// Whether rows have norms (F32 `[rows]`).
+        /// True if rows have norms (F32 `[rows]`).
         norms: bool,
     },
 }
@@ -48,7 +48,7 @@ impl StorageSpec {
         }
     }
 
-    /// The size of the data without header and padding; `None` if no file can hold it.
+    /// The size of the data without header and padding; `None` if it does not fit a file.
     pub(super) fn data_bytes(&self) -> Option<u64> {
         match *self {
             Self::Array { rows, cols } => rows.checked_mul(u64::from(cols).checked_mul(4)?),
@@ -65,7 +65,7 @@ impl StorageSpec {
     }
 }
 
-/// All that must be known before the first byte is written.
+/// Everything that must be known before the first byte is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<'p> {
     /// The metadata, a TOML document.
@@ -78,16 +78,16 @@ pub struct Plan<'p> {
     pub ngram_bytes: u64,
     /// The storage.
     pub storage: StorageSpec,
-    /// Whether the words' norms (F32 `[words]`) follow the storage.
+    /// True if the words' norms (F32 `[words]`) follow the storage.
     pub norms: bool,
-    /// Whether the header's list of chunks names the norms, as all writers since October 2019 do.
+    /// True to list the norms in the header, as all writers since October 2019 do.
     pub norms_listed: bool,
-    /// Whether words may be broken UTF-8, which other readers refuse.
+    /// How to treat words that are invalid UTF-8, which other readers reject.
     pub broken_utf8: BrokenUtf8,
 }
 
 impl<'p> Plan<'p> {
-    /// A file of words of `word_bytes` together, without metadata, n-grams and norms; words are
+    /// A file with words of `word_bytes` in total, without metadata, n-grams and norms; words are
     /// valid UTF-8.
     #[must_use]
     pub const fn new(vocabulary: WordVocabulary, word_bytes: u64, storage: StorageSpec) -> Self {
@@ -136,7 +136,7 @@ impl Plan<'_> {
                 cols.checked_rem(codes_per_row) == Some(0) && (1..=256).contains(&centroids)
             }
         };
-        // Far below what a position in a file can be, so that sums of a few such sizes cannot wrap.
+        // Far below the largest file position, so that sums of a few such sizes cannot wrap.
         let size = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes < 1 << 60);
         let sizes_fit = size(self.storage.data_bytes())
             && size(Some(self.word_bytes))

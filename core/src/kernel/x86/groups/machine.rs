@@ -1,15 +1,15 @@
-//! The vectors that products of groups are written in, of 256 and of 512 bits.
+//! The 256-bit and 512-bit vectors for products of groups.
 
 use core::arch::x86_64::*;
 
 use super::super::transpose::transpose_quarters;
 use crate::kernel::groups::TILE_ROWS;
 
-/// Vectors of 32-bit sums and of floats, one lane a row.
+/// Vectors of 32-bit sums and of floats, one lane per row.
 ///
 /// # Safety
 ///
-/// Methods are called only in functions that have the instructions enabled.
+/// Methods must be called only in functions that have the instructions enabled.
 pub(in super::super) trait Machine {
     /// 32-bit lanes: 8 or 16.
     const LANES: usize;
@@ -18,12 +18,12 @@ pub(in super::super) trait Machine {
     type Ints: Copy;
     type Floats: Copy;
     unsafe fn zero() -> Self::Ints;
-    /// 16 bytes from each of the places on, one a quarter or half; those of rows 4 apart.
+    /// 16 bytes from each place, one per quarter or half; those of rows 4 apart.
     unsafe fn line(places: &[*const u8; TILE_ROWS], first: usize, column: usize) -> Self::Ints;
     /// In every quarter, the lines' 4 × 4 groups of four bytes transposed.
     unsafe fn transpose(lines: [Self::Ints; 4]) -> [Self::Ints; 4];
     unsafe fn or(a: Self::Ints, b: Self::Ints) -> Self::Ints;
-    /// Whether any byte is 128 or more.
+    /// Returns true if any byte is 128 or more.
     unsafe fn any_wide(bytes: Self::Ints) -> bool;
     unsafe fn store_panel(place: *mut u8, bytes: Self::Ints);
     unsafe fn load_panel(place: *const u8) -> Self::Ints;
@@ -47,13 +47,13 @@ macro_rules! methods_256 {
 
         #[inline(always)]
         unsafe fn zero() -> __m256i {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { _mm256_setzero_si256() }
         }
 
         #[inline(always)]
         unsafe fn line(places: &[*const u8; TILE_ROWS], first: usize, column: usize) -> __m256i {
-            // SAFETY: the caller's and the trait's.
+            // SAFETY: upheld by the caller; see the trait.
             unsafe {
                 let load = |row: usize| _mm_loadu_si128(places[row].add(column).cast());
                 _mm256_set_m128i(load(first + 4), load(first))
@@ -62,7 +62,7 @@ macro_rules! methods_256 {
 
         #[inline(always)]
         unsafe fn transpose([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe {
                 let ab = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
                 let cd = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
@@ -77,61 +77,61 @@ macro_rules! methods_256 {
 
         #[inline(always)]
         unsafe fn or(a: __m256i, b: __m256i) -> __m256i {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { _mm256_or_si256(a, b) }
         }
 
         #[inline(always)]
         unsafe fn any_wide(bytes: __m256i) -> bool {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { _mm256_movemask_epi8(bytes) != 0 }
         }
 
         #[inline(always)]
         unsafe fn store_panel(place: *mut u8, bytes: __m256i) {
-            // SAFETY: the caller's; panels are aligned.
+            // SAFETY: upheld by the caller; panels are aligned.
             unsafe { _mm256_store_si256(place.cast(), bytes) }
         }
 
         #[inline(always)]
         unsafe fn load_panel(place: *const u8) -> __m256i {
-            // SAFETY: the caller's; panels are aligned.
+            // SAFETY: upheld by the caller; panels are aligned.
             unsafe { _mm256_load_si256(place.cast()) }
         }
 
         #[inline(always)]
         unsafe fn float(ints: __m256i) -> __m256 {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { _mm256_cvtepi32_ps(ints) }
         }
 
         #[inline(always)]
         unsafe fn splat(value: f32) -> __m256 {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { _mm256_set1_ps(value) }
         }
 
         #[inline(always)]
         unsafe fn load(place: *const f32) -> __m256 {
-            // SAFETY: the caller's.
+            // SAFETY: upheld by the caller.
             unsafe { _mm256_loadu_ps(place) }
         }
 
         #[inline(always)]
         unsafe fn store(place: *mut f32, values: __m256) {
-            // SAFETY: the caller's.
+            // SAFETY: upheld by the caller.
             unsafe { _mm256_storeu_ps(place, values) }
         }
 
         #[inline(always)]
         unsafe fn add(a: __m256, b: __m256) -> __m256 {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { _mm256_add_ps(a, b) }
         }
 
         #[inline(always)]
         unsafe fn mul(a: __m256, b: __m256) -> __m256 {
-            // SAFETY: the trait's.
+            // SAFETY: see the trait.
             unsafe { _mm256_mul_ps(a, b) }
         }
     };
@@ -144,7 +144,7 @@ impl Machine for Avx2 {
 
     #[inline(always)]
     unsafe fn dot<const WIDE: bool>(sum: __m256i, w: __m256i, x: i32) -> __m256i {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe {
             let (x, ones) = (_mm256_set1_epi32(x), _mm256_set1_epi16(1));
             // Two products of 7 bits each fit 16, so do two of 128.
@@ -166,7 +166,7 @@ impl Machine for AvxVnni {
 
     #[inline(always)]
     unsafe fn dot<const WIDE: bool>(sum: __m256i, w: __m256i, x: i32) -> __m256i {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { _mm256_dpbusd_avx_epi32(sum, w, _mm256_set1_epi32(x)) }
     }
 }
@@ -181,13 +181,13 @@ impl Machine for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn zero() -> __m512i {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { _mm512_setzero_si512() }
     }
 
     #[inline(always)]
     unsafe fn line(places: &[*const u8; TILE_ROWS], first: usize, column: usize) -> __m512i {
-        // SAFETY: the caller's and the trait's.
+        // SAFETY: upheld by the caller; see the trait.
         unsafe {
             let load = |row: usize| _mm_loadu_si128(places[row].add(column).cast());
             let joined = _mm512_castsi128_si512(load(first));
@@ -199,13 +199,13 @@ impl Machine for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn transpose(lines: [__m512i; 4]) -> [__m512i; 4] {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { transpose_quarters(lines) }
     }
 
     #[inline(always)]
     unsafe fn or(a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { _mm512_or_si512(a, b) }
     }
 
@@ -216,55 +216,55 @@ impl Machine for Avx512Vnni {
 
     #[inline(always)]
     unsafe fn store_panel(place: *mut u8, bytes: __m512i) {
-        // SAFETY: the caller's; panels are aligned.
+        // SAFETY: upheld by the caller; panels are aligned.
         unsafe { _mm512_store_si512(place.cast(), bytes) }
     }
 
     #[inline(always)]
     unsafe fn load_panel(place: *const u8) -> __m512i {
-        // SAFETY: the caller's; panels are aligned.
+        // SAFETY: upheld by the caller; panels are aligned.
         unsafe { _mm512_load_si512(place.cast()) }
     }
 
     #[inline(always)]
     unsafe fn dot<const WIDE: bool>(sum: __m512i, w: __m512i, x: i32) -> __m512i {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { _mm512_dpbusd_epi32(sum, w, _mm512_set1_epi32(x)) }
     }
 
     #[inline(always)]
     unsafe fn float(ints: __m512i) -> __m512 {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { _mm512_cvtepi32_ps(ints) }
     }
 
     #[inline(always)]
     unsafe fn splat(value: f32) -> __m512 {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { _mm512_set1_ps(value) }
     }
 
     #[inline(always)]
     unsafe fn load(place: *const f32) -> __m512 {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { _mm512_loadu_ps(place) }
     }
 
     #[inline(always)]
     unsafe fn store(place: *mut f32, values: __m512) {
-        // SAFETY: the caller's.
+        // SAFETY: upheld by the caller.
         unsafe { _mm512_storeu_ps(place, values) }
     }
 
     #[inline(always)]
     unsafe fn add(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { _mm512_add_ps(a, b) }
     }
 
     #[inline(always)]
     unsafe fn mul(a: __m512, b: __m512) -> __m512 {
-        // SAFETY: the trait's.
+        // SAFETY: see the trait.
         unsafe { _mm512_mul_ps(a, b) }
     }
 }

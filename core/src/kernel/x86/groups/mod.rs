@@ -1,14 +1,14 @@
-//! x · Wᵀ of signed bytes and unpacked blocks of few bits: see [`ProductGroups`].
+//! x · Wᵀ of signed bytes and unpacked low-bit blocks: see [`ProductGroups`].
 //!
 //! The 16 rows of a tile are re-ordered into a panel on the stack whose vectors hold four columns
-//! of 8 or 16 rows: every lane sums up a row of its own, and a group's scale is multiplied to all
-//! of them at once.
+//! of 8 or 16 rows: every lane sums up one row, and all of them are multiplied by a group's scales
+//! at once.
 
 mod machine;
 
 use core::mem::MaybeUninit;
 
-use super::ahead::Ahead;
+use super::prefetcher::Prefetcher;
 use crate::kernel::groups::{ProductGroups, TILE_ROWS};
 pub(super) use machine::{Avx2, Avx512Vnni, AvxVnni, Machine};
 
@@ -16,7 +16,7 @@ pub(super) use machine::{Avx2, Avx512Vnni, AvxVnni, Machine};
 pub(super) const PANEL_COLS: usize = 1536;
 /// 16-byte lines of four rows that are transposed together.
 const LINE: usize = 16;
-/// Calls of [`Ahead::fetch`] for each group of a tile.
+/// Calls of [`Prefetcher::fetch`] for each group of a tile.
 pub(super) const FETCHES: usize = 3;
 
 /// A function for a table.
@@ -29,7 +29,7 @@ macro_rules! entry {
                 // SAFETY: this function has the instructions.
                 unsafe { multiply::<$machine>(product) }
             }
-            // SAFETY: a table is handed out only after the CPU was asked for its features.
+            // SAFETY: a table is returned only after its CPU features were detected.
             unsafe { inner(product) }
         }
     };
@@ -60,11 +60,11 @@ impl Panel {
 pub(super) struct Part {
     pub(super) column: usize,
     pub(super) cols: usize,
-    /// Whether sums begin with the bias; they go on with the output otherwise.
+    /// True if sums begin with the bias; otherwise they continue from the output.
     pub(super) from_bias: bool,
     /// The part's scales and minima, `[groups][TILE_ROWS]` each.
     pub(super) factors: (*const f32, *const f32),
-    /// Codes and scales of what quantisation took off the activations, laid out as theirs, or null.
+    /// Codes and scales of the activations' quantisation error, laid out like theirs, or null.
     pub(super) rest: (*const u8, *const f32),
 }
 
@@ -80,8 +80,8 @@ unsafe fn multiply<M: Machine>(mut product: ProductGroups<'_>) {
     let mut column = 0;
     while column < product.cols {
         let cols = (product.cols - column).min(PANEL_COLS);
-        // SAFETY: the caller has the instructions; the part lies inside the product, and so do its
-        // factors.
+        // SAFETY: the instructions of the caller are enabled; the part and its factors are inside
+        // the product.
         unsafe {
             let at = column / product.group * TILE_ROWS;
             let scales = product.w.scales.as_ptr().add(at);
@@ -89,18 +89,18 @@ unsafe fn multiply<M: Machine>(mut product: ProductGroups<'_>) {
             let (factors, from_bias) = ((scales, minima), column == 0);
             let part = Part { column, cols, from_bias, factors, rest: NO_REST };
             let is_wide = fill::<M>(&product, part, &mut panel);
-            tiles::<M>(&mut product, (part, is_wide), &panel, &mut Ahead::nothing());
+            tiles::<M>(&mut product, (part, is_wide), &panel, &mut Prefetcher::nothing());
         }
         column += cols;
     }
 }
 
-/// Fills the panel; says whether any code has 8 bits. Rows beyond the last are the last.
+/// Fills the panel; returns whether any code has 8 bits. Rows beyond the last are the last.
 ///
 /// # Safety
 ///
-/// The instructions of `M` are enabled, the part lies inside the product, whose columns are
-/// multiples of 16, and there is at least one row.
+/// The instructions of `M` must be enabled, the part must be inside the product, whose columns are
+/// multiples of 16, and there must be at least one row.
 #[inline(always)]
 unsafe fn fill<M: Machine>(product: &ProductGroups<'_>, part: Part, panel: &mut Panel) -> bool {
     let last = product.bias.len() - 1;
@@ -132,21 +132,21 @@ unsafe fn fill<M: Machine>(product: &ProductGroups<'_>, part: Part, panel: &mut 
     }
 }
 
-/// Multiplies all tokens with the panel; `is_wide` if any of its codes has 8 bits. `next` is asked
-/// for meanwhile.
+/// Multiplies all tokens with the panel; `is_wide` if any of its codes has 8 bits. `next` is
+/// prefetched in the meantime.
 ///
 /// # Safety
 ///
-/// The instructions of `M` are enabled, the part lies inside the product, panel and factors are
-/// filled with it, and its rest, if it has one, is as long as the activations.
+/// The instructions of `M` must be enabled, the part must be inside the product, panel and factors
+/// must be filled with it, and its rest, if any, must be as long as the activations.
 #[inline(always)]
 pub(super) unsafe fn tiles<M: Machine>(
     product: &mut ProductGroups<'_>,
     (part, is_wide): (Part, bool),
     panel: &Panel,
-    next: &mut Ahead,
+    next: &mut Prefetcher,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         match (is_wide, part.rest.0.is_null()) {
             (true, true) => tiles_of::<M, true, false>(product, part, panel, next),
@@ -165,7 +165,7 @@ unsafe fn tiles_of<M: Machine, const WIDE: bool, const REST: bool>(
     product: &mut ProductGroups<'_>,
     part: Part,
     panel: &Panel,
-    next: &mut Ahead,
+    next: &mut Prefetcher,
 ) {
     for vector in 0..product.bias.len().div_ceil(M::LANES) {
         let mut token = 0;
@@ -174,7 +174,7 @@ unsafe fn tiles_of<M: Machine, const WIDE: bool, const REST: bool>(
             let most = if REST { M::TOKENS / 2 } else { M::TOKENS };
             let left = (product.tokens - token).min(most);
             let place = (token, vector);
-            // SAFETY: the caller's.
+            // SAFETY: upheld by the caller.
             token += unsafe {
                 match left {
                     12 => tile::<M, 12, WIDE, REST>(product, part, panel, place, next),
@@ -193,28 +193,28 @@ unsafe fn tiles_of<M: Machine, const WIDE: bool, const REST: bool>(
 ///
 /// # Safety
 ///
-/// As for [`tiles`]; token + T ≤ tokens, the vector has at least one row, and with `REST` the part
-/// has a rest.
+/// As for [`tiles`]; token + T ≤ tokens, the vector must have at least one row, and with `REST` the
+/// part must have a rest.
 #[inline(always)]
 unsafe fn tile<M: Machine, const T: usize, const WIDE: bool, const REST: bool>(
     product: &mut ProductGroups<'_>,
     part: Part,
     panel: &Panel,
     (token, vector): (usize, usize),
-    next: &mut Ahead,
+    next: &mut Prefetcher,
 ) -> usize {
     let ProductGroups { x, cols, group, strides, .. } = *product;
     let groups = cols / group;
     let row = vector * M::LANES;
     let rows = (product.bias.len() - row).min(M::LANES);
     let vectors = TILE_ROWS / M::LANES;
-    // SAFETY: x and its factors are as long as tokens, cols and groups say, the factors of the
-    // weights are TILE_ROWS a group, and the last element of the output lies inside it, as was
-    // checked when the product was put together.
+    // SAFETY: x and its factors match tokens, cols and groups, there are TILE_ROWS factors of the
+    // weights per group, and the last element of the output is inside it, as the product's
+    // constructor checked.
     unsafe {
         let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
-        // A row of whole vectors is loaded and stored at once: stores of single numbers would hold
-        // up the load after them.
+        // A row of whole vectors is loaded and stored at once: stores of single numbers would stall
+        // the load after them.
         let whole = strides.row == 1 && rows == M::LANES;
         let bias = product.bias.as_ptr().add(row);
         let mut totals = [M::splat(0.0); T];

@@ -1,6 +1,6 @@
-//! Up to 8 tokens × 12 rows at a time. A vector of weights holds four columns of four rows, put
-//! together by loads of 16 bytes just before it is multiplied, a vector of activations the same
-//! four columns of one token, four times.
+//! Up to 8 tokens × 12 rows at a time. A vector of weights holds four columns of four rows,
+//! assembled by loads of 16 bytes just before it is multiplied; a vector of activations holds the
+//! same four columns of one token, four times.
 
 use core::arch::x86_64::*;
 
@@ -21,16 +21,16 @@ pub(super) fn product(mut product: Product<'_>) {
     });
 }
 
-/// Four columns of four rows, `mask` saying which of the four columns there are.
+/// Four columns of four rows; `mask` covers the existing columns.
 ///
 /// # Safety
 ///
-/// Those can be read from each of the places on. Needs AVX-512.
+/// The columns of the mask must be readable from each place. Needs AVX-512.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
 #[inline]
 unsafe fn quad(places: [*const f32; 4], column: usize, mask: Option<__mmask8>) -> __m512 {
     let [a, b, c, d] = places;
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         let load = |place: *const f32| match mask {
             None => _mm_loadu_ps(place.add(column)),
@@ -50,7 +50,7 @@ fn tile<const T: usize>(product: &mut Product<'_>, part: Part) {
     let stride = product.cols;
     let mut totals = [_mm512_setzero_ps(); T];
     // SAFETY: `Product::new` checked that x has tokens × cols elements; there are T tokens, and the
-    // part lies inside the product, so that `part.cols` numbers can be read from each place on.
+    // part is inside the product, so that `part.cols` numbers are readable from each place.
     unsafe {
         let x = product.x.as_ptr().add(part.column);
         let places: [*const f32; ROWS] = places(product, part);
@@ -88,7 +88,7 @@ fn tile<const T: usize>(product: &mut Product<'_>, part: Part) {
             });
         }
         unroll!(T, t => {
-            // Every fourth lane belongs to the vector that is not there.
+            // Every fourth lane belongs to the missing vector.
             totals[t] = _mm512_maskz_compress_ps(0x7777, add_quads(sums[t]));
         });
     }

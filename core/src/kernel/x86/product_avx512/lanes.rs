@@ -1,9 +1,9 @@
 //! Up to 64 tokens × 12 rows at a time: 24 accumulators of two vectors of tokens × 12 rows.
 //!
 //! A vector of activations holds one column of 16 tokens; tokens are transposed once for all rows.
-//! Weights are multiplied where they lie, by a memory operand that is read into all lanes, so that
-//! a step has 9 instructions beside its 24 multiplications. The compiler would load every weight by
-//! itself, hence the assembler. Tokens that lanes are idle for cost as much as others.
+//! Weights are multiplied in place, by a broadcast memory operand, so that a step has 9
+//! instructions besides its 24 multiplications. The compiler would load every weight separately,
+//! hence the inline assembly. Idle lanes cost as much as used ones.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -15,18 +15,18 @@ use super::super::width::LANES;
 use super::{PART_COLS, Part, panels, store, weights};
 use crate::kernel::product::Product;
 
-/// The most tokens.
+/// The largest number of tokens.
 pub(super) const MOST_TOKENS: usize = VECTORS * LANES;
-/// The most vectors of tokens.
+/// The largest number of token vectors.
 const VECTORS: usize = 4;
-/// Vectors of tokens of a tile, the last of which may have one.
+/// Vectors of tokens in a tile; the last tile may have one.
 const WIDTH: usize = 2;
 /// Rows of a tile.
 const ROWS: usize = 12;
-/// Every fourth column is summed up apart.
+/// Every fourth column is summed up separately.
 const PHASES: usize = 4;
 
-/// Whether so many tokens take less time than by panels, because few lanes are idle.
+/// Returns true if this is faster than panels for `tokens` tokens, because few lanes are idle.
 pub(super) const fn suit(tokens: usize) -> bool {
     let idle = tokens.next_multiple_of(LANES) - tokens;
     tokens <= LANES || (tokens <= MOST_TOKENS && idle * 12 <= tokens)
@@ -64,8 +64,8 @@ fn tiles(product: &mut Product<'_>, part: Part, columns: &Columns) {
     }
 }
 
-/// A part's columns of tokens, transposed. For each tile there are the vectors of columns 0, 4, 8,
-/// … first, then those of 1, 5, 9, …
+/// A part's columns of tokens, transposed. For each tile, the vectors of columns 0, 4, 8, … come
+/// first, then those of 1, 5, 9, …
 #[repr(C, align(64))]
 struct Columns {
     numbers: [MaybeUninit<f32>; MOST_TOKENS * PART_COLS],
@@ -82,19 +82,18 @@ impl Columns {
         self.tokens.div_ceil(LANES)
     }
 
-    /// How many tokens the vector has.
+    /// The number of tokens in the vector.
     fn tokens_of(&self, vector: usize) -> usize {
         (self.tokens - vector * LANES).min(LANES)
     }
 
-    /// From the first number to those of a phase of the tile of `width` vectors that `vector` is
-    /// the first of.
+    /// The index of a phase's numbers in the tile of `width` vectors that starts at `vector`.
     const fn place(vector: usize, width: usize, phase: usize) -> usize {
         (vector * PART_COLS + phase * (PART_COLS / PHASES) * width) * LANES
     }
 
-    /// Takes `cols` columns of the tokens, as tiles of [`WIDTH`] vectors and a last one if there is
-    /// one more.
+    /// Takes `cols` columns of the tokens, as tiles of [`WIDTH`] vectors, and a last one for a
+    /// remaining vector.
     #[target_feature(enable = "avx512f")]
     #[inline(never)]
     fn take(&mut self, product: &Product<'_>, column: usize, cols: usize) {
@@ -128,15 +127,15 @@ impl Columns {
     }
 }
 
-/// What a phase multiplies.
+/// The operands of a phase.
 #[derive(Clone, Copy)]
 struct Operands {
-    /// The first weight of the first row, and bytes to that of the next row.
+    /// The first weight of the first row, and the number of bytes to that of the next row.
     rows: *const f32,
     stride: usize,
     /// The first vectors of tokens.
     lines: *const f32,
-    /// The first of three rows that are fetched to L2.
+    /// The first of three rows that are prefetched to L2.
     ahead: *const f32,
 }
 
@@ -147,7 +146,7 @@ impl Operands {
         self.rows.wrapping_byte_add(row * self.stride)
     }
 
-    /// What is left after so many columns of the phase, with `width` vectors of tokens each.
+    /// The operands after `columns` columns of the phase, with `width` vectors of tokens each.
     #[inline(always)]
     const fn after(self, columns: usize, width: usize) -> Self {
         Self {
@@ -158,10 +157,10 @@ impl Operands {
     }
 }
 
-/// Columns that are multiplied in one turn of the loop.
+/// Columns multiplied in one iteration of the loop.
 const UNROLLED: usize = 8;
 
-/// One column: its vectors of tokens are loaded, and multiplied by the weights of twelve rows.
+/// One column: loads its vectors of tokens and multiplies them by the weights of twelve rows.
 macro_rules! column {
     ($column:tt, $line:tt, $vectors:tt) => {
         concat!(
@@ -180,8 +179,8 @@ macro_rules! load {
     };
 }
 
-/// There are registers for the places of the first and the third row. That of the second would need
-/// an index, which makes two instructions of a multiplication, but one of a load.
+/// There are registers for the addresses of the first and the third row. That of the second needs
+/// an index, which would split a multiplication into two instructions, but not a load.
 macro_rules! three_rows {
     (
         $column:tt, $p:literal $p_third:literal, $first:literal $second:literal $third:literal,
@@ -196,7 +195,7 @@ macro_rules! three_rows {
     };
 }
 
-/// The weight as it lies in memory. Columns of a phase lie 16 bytes apart.
+/// The weight in memory. Columns of a phase are 16 bytes apart.
 macro_rules! multiply {
     ($column:tt, $place:literal, $sums:literal, $row:literal, $x:literal) => {
         concat!(
@@ -215,7 +214,7 @@ macro_rules! multiply {
     };
 }
 
-/// Turns of so many columns, moving the operands on.
+/// Iterations over `columns` columns, advancing the operands.
 macro_rules! turns {
     (
         $turns:expr, $operands:ident, ($($column:tt)+) = $columns:literal, $line:tt, $vectors:tt,
@@ -305,7 +304,7 @@ fn tile<const V: usize>(
     let mut halves = [const { MaybeUninit::<Sums<V>>::uninit() }; 2];
     for phase in [0, 2, 1, 3] {
         let lines = columns.numbers.as_ptr().cast::<f32>();
-        // Meanwhile the first tile fetches the rows after these, a quarter of them in each phase.
+        // Meanwhile the first tile prefetches the next rows, a quarter of them in each phase.
         let ahead = if vector == 0 { ROWS + phase * (ROWS / PHASES) } else { 0 };
         let operands = Operands {
             rows: rows.wrapping_add(phase),
@@ -318,10 +317,9 @@ fn tile<const V: usize>(
         let last = operands.after(turns * UNROLLED, V);
         let mut sums = [[_mm512_setzero_ps(); ROWS]; V];
         let half: *mut [__m512; ROWS] = halves[phase % 2].as_mut_ptr().cast();
-        // SAFETY: `Product::new` checked that the weights have rows × cols elements, of which the
-        // part's 12 rows are some; `Columns::take` has put `part.cols` columns of at least V
-        // vectors from `vector` on. There are V lines of a half; the first phase of each writes
-        // them.
+        // SAFETY: `Product::new` checked that the weights have rows × cols elements, the part's 12
+        // rows included; `Columns::take` has written `part.cols` columns of at least V vectors from
+        // `vector` on. There are V lines of a half; the first phase of each writes them.
         unsafe {
             if turns > 0 {
                 match V {
@@ -367,7 +365,7 @@ fn store_sums(
     let (token, count) = (vector * LANES, columns.tokens_of(vector));
     let strides = product.strides;
     // SAFETY: `Product::new` checked that the bias has `rows` elements and that the last element of
-    // the output lies inside it; the masks cover the part's rows and the tokens that there are.
+    // the output is inside it; the masks cover the part's rows and the existing tokens.
     unsafe {
         let bias = product.bias.as_ptr().add(part.row);
         let out = product.out.as_mut_ptr().add(token * strides.token + part.row * strides.row);

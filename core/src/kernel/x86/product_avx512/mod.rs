@@ -1,15 +1,15 @@
-//! x · Wᵀ in f32 with AVX-512, in three ways by the number of tokens; the weights are read where
-//! they lie.
+//! x · Wᵀ in f32 with AVX-512, in one of three ways depending on the number of tokens; the weights
+//! are read in place.
 //!
 //! | tokens | way | a vector holds |
 //! |---|---|---|
-//! | 1 … 8 | [`direct`] | weights, put together just before they are multiplied |
-//! | 9 … 16, and up to 64 where few lanes are idle | [`lanes`] | tokens, transposed once for all rows |
+//! | 1 … 8 | [`direct`] | weights, assembled just before they are multiplied |
+//! | 9 … 16, and up to 64 if few lanes are idle | [`lanes`] | tokens, transposed once for all rows |
 //! | others, or few rows | [`panels`] | weights, transposed once for all tokens |
 //!
 //! An output is the sum of its parts of the columns in order, bias first, each part `(s₀ + s₂) +
-//! (s₁ + s₃)` of the sums over every fourth column: the same bits however many tokens are computed
-//! together.
+//! (s₁ + s₃)` of the sums over every fourth column: the result does not depend on the number of
+//! tokens.
 
 mod direct;
 mod lanes;
@@ -23,12 +23,12 @@ use crate::kernel::product::{Floats, Product};
 
 /// Columns that are summed up before they are added to the output.
 const PART_COLS: usize = 384;
-/// With fewer rows it does not pay to transpose tokens.
+/// With fewer rows, transposing tokens does not pay.
 const LANES_ROWS: usize = 48;
 
 /// See [`Product`].
 pub(super) fn product_f32(product: Product<'_>) {
-    // SAFETY: a table is handed out only after the CPU was asked for its features.
+    // SAFETY: a table is returned only after its CPU features were detected.
     unsafe {
         match product.tokens {
             0..=direct::MOST_TOKENS => direct::product(product),
@@ -71,7 +71,7 @@ macro_rules! for_parts {
 
 use for_parts;
 
-/// Where the weights of a product begin.
+/// The start of a product's weights.
 fn weights(product: &Product<'_>) -> *const f32 {
     match product.weights {
         Floats::Bytes(bytes) => bytes.as_ptr().cast(),
@@ -79,11 +79,11 @@ fn weights(product: &Product<'_>) -> *const f32 {
     }
 }
 
-/// Where the `N` rows of a part begin; rows beyond the last are the last.
+/// The starts of the `N` rows of a part; rows beyond the last are the last.
 ///
 /// # Safety
 ///
-/// The part lies inside the product and has at least one row.
+/// The part must be inside the product and have at least one row.
 #[inline(always)]
 unsafe fn places<const N: usize>(product: &Product<'_>, part: Part) -> [*const f32; N] {
     let weights = weights(product);
@@ -94,7 +94,7 @@ unsafe fn places<const N: usize>(product: &Product<'_>, part: Part) -> [*const f
     })
 }
 
-/// A mask of the columns that are left over of quads; `None` if there are none.
+/// A mask of the columns after the last whole quad; `None` if there are none.
 #[inline(always)]
 fn rest_mask(cols: usize) -> Option<__mmask8> {
     let rest = cols % 4;
@@ -114,8 +114,8 @@ fn add_quads([a, b, c, d]: [__m512; 4]) -> __m512 {
     )
 }
 
-/// Adds the sums of a part to the bias, or to the output after the first part; a vector a token, a
-/// lane a row.
+/// Adds the sums of a part to the bias, or to the output after the first part; a vector per token,
+/// a lane per row.
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn store<const T: usize>(
@@ -127,7 +127,7 @@ fn store<const T: usize>(
     let strides = product.strides;
     let mask: __mmask16 = first_lanes(part.rows);
     // SAFETY: `Product::new` checked that the bias has `rows` elements and that the last element of
-    // the output lies inside it; token + T ≤ tokens, and the mask covers the part's rows alone.
+    // the output is inside it; token + T ≤ tokens, and the mask covers the part's rows alone.
     unsafe {
         let bias = _mm512_maskz_loadu_ps(mask, product.bias.as_ptr().add(part.row));
         let place = token * strides.token + part.row * strides.row;

@@ -4,14 +4,14 @@
 //!
 //! A vector of weights holds four columns of four rows. Tokens share a panel of them: 16 rows ×
 //! [`PART_COLS`] columns on the stack, which the first tile of tokens fills while it multiplies,
-//! two shuffles a vector, and which stays in L1 while the others pass; meanwhile the weights after
-//! it are fetched to L2. At 128 tokens the multipliers are busy nine tenths of the time.
+//! with two shuffles per vector, and which stays in L1 for the others; meanwhile the next weights
+//! are prefetched to L2. At 128 tokens the multipliers are busy nine tenths of the time.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::super::ahead::Ahead;
+use super::super::prefetcher::Prefetcher;
 use super::super::transpose::transpose_whole_quarters;
 use super::super::vector::first_lanes;
 use super::super::width::LANES;
@@ -20,7 +20,7 @@ use crate::kernel::product::Product;
 
 /// Rows of a panel: four vectors of four.
 const ROWS: usize = 16;
-/// The most tokens of a tile.
+/// The largest number of tokens in a tile.
 const TILE_TOKENS: usize = 6;
 
 /// The product of the rows from `first_row` on.
@@ -60,13 +60,13 @@ impl Panel {
     }
 }
 
-/// What the tiles of a part take their weights from.
+/// The source of the weights for the tiles of a part.
 struct Source<'p> {
     panel: &'p mut Panel,
-    /// Where the rows begin.
+    /// The starts of the rows.
     places: [*const f32; ROWS],
     /// The weights after them.
-    ahead: Ahead,
+    ahead: Prefetcher,
 }
 
 impl Source<'_> {
@@ -74,16 +74,16 @@ impl Source<'_> {
     ///
     /// # Safety
     ///
-    /// `cols` columns can be read from each of the places on; the first of the 16 is one of them
-    /// and of the panel.
+    /// `cols` columns must be readable from each place; the first of the 16 must be one of them and
+    /// of the panel.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
     #[inline]
     unsafe fn fill(&mut self, column: usize, cols: usize) {
         let mask = first_lanes(cols - column);
         unroll_4!(4, v => {
             let mut rows = [_mm512_setzero_si512(); 4];
-            // SAFETY: the caller's; the mask covers the columns there are. Parts of the panel are
-            // whole times 16 columns.
+            // SAFETY: upheld by the caller; the mask covers the existing columns. Parts of the
+            // panel are multiples of 16 columns.
             unsafe {
                 unroll_4!(4, j => {
                     let row = self.places[4 * j + v].add(column);
@@ -100,22 +100,22 @@ impl Source<'_> {
     }
 
     /// The four vectors of four of a part's `cols` columns, from the panel; the first tile, which
-    /// takes all columns in order, fills it before.
+    /// takes all columns in order, fills it first.
     ///
     /// # Safety
     ///
-    /// `cols` columns can be read from each of the places on and lie inside the panel, and there is
-    /// the first of the four; the first tile has taken them before.
+    /// `cols` columns must be readable from each place and fit the panel, and the first of the four
+    /// must be one of them; the first tile must have taken them before.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
     #[inline]
     unsafe fn quads<const FIRST: bool>(&mut self, column: usize, cols: usize) -> [__m512; 4] {
         if FIRST && column.is_multiple_of(LANES) {
-            // SAFETY: the caller's.
+            // SAFETY: upheld by the caller.
             unsafe { self.fill(column, cols) };
         }
         let mut quads = [_mm512_setzero_ps(); 4];
         unroll_4!(4, v => {
-            // SAFETY: the caller's; the panel is aligned to 64 and so are its vectors.
+            // SAFETY: upheld by the caller; the panel is aligned to 64 and so are its vectors.
             quads[v] = unsafe {
                 _mm512_load_ps(self.panel.0.as_ptr().cast::<f32>().add(column * ROWS + v * LANES))
             };
@@ -125,20 +125,20 @@ impl Source<'_> {
 }
 
 /// The weights of the part after this one.
-fn ahead(product: &Product<'_>, part: Part) -> Ahead {
+fn ahead(product: &Product<'_>, part: Part) -> Prefetcher {
     let after = part.column + part.cols;
     let (row, column) = if after < product.cols { (part.row, after) } else { (part.row + ROWS, 0) };
     let bytes = (product.cols - column).min(PART_COLS) * 4;
     let place = weights(product).wrapping_add(row * product.cols + column);
     let calls = product.tokens.div_ceil(TILE_TOKENS) * (part.cols / 4);
-    Ahead::new(place.cast(), ROWS, bytes, product.cols * 4, calls)
+    Prefetcher::new(place.cast(), ROWS, bytes, product.cols * 4, calls)
 }
 
-/// A place that stays in a register: the compiler would compute one token's from another's in every
-/// step of a loop.
+/// A pointer that stays in a register: the compiler would compute one token's from another's in
+/// every step of a loop.
 #[inline(always)]
 fn in_register(mut place: *const f32) -> *const f32 {
-    // SAFETY: nothing happens.
+    // SAFETY: an empty instruction.
     unsafe {
         asm!("/* {} */", inout(reg) place, options(pure, readonly, nostack, preserves_flags));
     }
@@ -154,13 +154,13 @@ fn panel_tile<const T: usize, const FIRST: bool>(
     let stride = product.cols;
     let mut totals = [_mm512_setzero_ps(); T];
     // SAFETY: `Product::new` checked that x has tokens × cols elements; token + T ≤ tokens, and the
-    // part lies inside the product. `part.cols` numbers can be read from each place on, and the
-    // first tile of a part is the first called.
+    // part is inside the product. `part.cols` numbers are readable from each place, and the first
+    // tile of a part is the first called.
     unsafe {
         let x = product.x.as_ptr().add(token * stride + part.column);
         let xs: [*const f32; T] = core::array::from_fn(|t| in_register(x.add(t * stride)));
         let mut sums = [[_mm512_setzero_ps(); 4]; T];
-        // Here its countdown stays in a register.
+        // A copy, whose countdown stays in a register.
         let mut ahead = source.ahead;
         let mut c = 0;
         while c + 4 <= part.cols {

@@ -1,6 +1,6 @@
-//! 12 rows at a time × up to 8 tokens: a vector of weights holds 16 columns of four rows, put
-//! together by loads of 16 bytes alone; three such vectors meet all tokens before they are
-//! forgotten.
+//! 12 rows at a time × up to 8 tokens: a vector of weights holds 16 columns of four rows, assembled
+//! by loads of 16 bytes; three such vectors are multiplied with all tokens before they are
+//! discarded.
 
 use core::arch::x86_64::*;
 
@@ -10,7 +10,7 @@ use crate::kernel::integer::ProductI8;
 
 /// Rows that are multiplied together: three vectors of four.
 const ROWS: usize = 12;
-/// Up to this many tokens nothing is worth transposing.
+/// Up to this many tokens transposing does not pay.
 pub(in super::super) const MOST_TOKENS: usize = 8;
 
 /// The whole product.
@@ -36,8 +36,8 @@ fn tile<const T: usize>(product: &mut ProductI8<'_>, token: usize, row: usize) {
     let ones = _mm512_set1_epi8(1);
     let mut row_sums = [_mm512_setzero_si512(); 4];
     let mut sums = [[_mm512_setzero_si512(); 4]; T];
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; token +
-    // T ≤ tokens, and for the rows as `places` says; masks cover no more than `cols`.
+    // SAFETY: `ProductI8::new` checked that `cols` codes start at every token · stride; token + T ≤
+    // tokens, and for the rows as `places` says; masks cover no more than `cols`.
     unsafe {
         let codes = x.codes.as_ptr().add(token * x.stride);
         let places: [*const u8; ROWS] = places(product, row);
@@ -93,6 +93,6 @@ fn tile<const T: usize>(product: &mut ProductI8<'_>, token: usize, row: usize) {
 fn add_quads(vectors: [__m512i; 4]) -> __m512i {
     let [a, b, c, d] = transpose_quarters(vectors);
     let sums = _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d));
-    // Every fourth lane belongs to the vector that is not there.
+    // Every fourth lane belongs to the missing vector.
     _mm512_maskz_compress_epi32(0x7777, sums)
 }

@@ -1,45 +1,45 @@
 //! 12 rows at a time × up to 32 tokens: 24 accumulators of two vectors of tokens × 12 rows.
 //!
 //! A vector of activations holds four columns of 16 tokens; tokens are transposed once for all
-//! rows. Four weights at a time are read into all lanes where they lie. Tokens that lanes are idle
-//! for cost as much as others.
+//! rows. Four weights at a time are broadcast from memory to all lanes. Idle lanes cost as much as
+//! used ones.
 
 use core::arch::x86_64::*;
 
-use super::super::ahead::Ahead;
 use super::super::packed_tokens::PackedTokens;
+use super::super::prefetcher::Prefetcher;
 use super::super::transpose::{transpose_quarters, transpose_whole_quarters};
 use super::super::vector::first_lanes;
 use super::super::width::{BYTES, LANES};
 use super::PANEL_COLS;
 use crate::kernel::integer::{Base, ProductI8};
 
-/// More tokens had better share a panel of weights.
+/// With more tokens, sharing a panel of weights is faster.
 const MOST_TOKENS: usize = 64;
 /// Rows of a tile, at most.
 const ROWS: usize = 12;
 /// Tokens of a tile, at most: two vectors.
 const TILE_TOKENS: usize = 2 * LANES;
 
-/// Whether the product can be computed this way, and should be.
+/// Returns true if the product can and should be computed in this way.
 pub(super) fn suit(product: &ProductI8<'_>) -> bool {
     let few_tokens = product.tokens <= MOST_TOKENS || product.cols > PANEL_COLS;
     few_tokens && product.rows.is_multiple_of(4) && PackedTokens::have_room(product.cols)
 }
 
-/// The whole product, if [`suit`] says so.
+/// The whole product, which must [`suit`].
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 pub(super) fn product(mut product: ProductI8<'_>) {
     let mut packed = PackedTokens::new();
     let at_once = PackedTokens::most_tokens(product.cols);
     for token in (0..product.tokens).step_by(at_once) {
         let count = (product.tokens - token).min(at_once);
-        // SAFETY: `suit` says that there is room for so many columns; token + count ≤ tokens.
+        // SAFETY: `suit` checked that there is room for the columns; token + count ≤ tokens.
         unsafe { packed.fill::<false>(&product, token, count) };
         let tokens = Tokens { first: token, count, packed: &packed };
         let mut row = 0;
         while row < product.rows {
-            // SAFETY: there are so many rows, since they are a multiple of 4.
+            // SAFETY: the rows exist, since their number is a multiple of 4.
             row += unsafe {
                 match product.rows - row {
                     0..8 => some_rows::<4>(&mut product, tokens, row),
@@ -63,7 +63,7 @@ struct Tokens<'p> {
 ///
 /// # Safety
 ///
-/// There are so many rows.
+/// The rows must exist.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 unsafe fn some_rows<const R: usize>(
@@ -74,8 +74,8 @@ unsafe fn some_rows<const R: usize>(
     let (w, cols) = (product.w, product.cols);
     let next = w.codes.as_ptr().wrapping_add((row + R) * w.stride);
     let calls = tokens.count.div_ceil(TILE_TOKENS) * (cols / 4);
-    let mut ahead = Ahead::new(next, ROWS, cols, w.stride, calls);
-    // SAFETY: the caller's.
+    let mut ahead = Prefetcher::new(next, ROWS, cols, w.stride, calls);
+    // SAFETY: upheld by the caller.
     unsafe {
         let sums = negative_sums::<R>(product, row);
         let mut token = 0;
@@ -90,22 +90,22 @@ unsafe fn some_rows<const R: usize>(
     R
 }
 
-/// Bits of a code of zero that a factor of 16 bits has room for beside the code.
+/// Bits of a code of zero that fit a 16-bit factor in addition to the code.
 const UPPER_BITS: u32 = 6;
 
-/// The sums of the codes of `R` rows, less than nothing, as factors for [`times_zeros`].
+/// The negated sums of the codes of `R` rows, as factors for [`times_zeros`].
 ///
 /// # Safety
 ///
-/// There are so many rows from `row` on.
+/// The rows from `row` on must exist.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 unsafe fn negative_sums<const R: usize>(product: &ProductI8<'_>, row: usize) -> [i32; LANES] {
     let ones = _mm512_set1_epi8(1);
     let w = product.w;
     let mut sums = [_mm512_setzero_si512(); ROWS];
-    // SAFETY: `ProductI8::new` checked that `cols` codes, a multiple of 64, lie from every row ·
-    // stride on.
+    // SAFETY: `ProductI8::new` checked that `cols` codes, a multiple of 64, start at every row ·
+    // stride.
     unsafe {
         let place = w.codes.as_ptr().add(row * w.stride);
         for column in (0..product.cols).step_by(BYTES) {
@@ -137,7 +137,7 @@ fn add([a, b, c, d]: [__m512i; 4]) -> __m512i {
 }
 
 /// The codes of zero of 16 tokens times a row's factor of [`negative_sums`]: a product of 24 bits
-/// and 8 as two of 16 bits, in one instruction, where a whole one of 32 bits takes three.
+/// and 8 as two of 16 bits, in one instruction, where a 32-bit product takes three.
 #[target_feature(enable = "avx512f,avx512vnni")]
 #[inline]
 fn times_zeros(zeros: __m512i, factor: i32) -> __m512i {
@@ -149,7 +149,7 @@ fn times_zeros(zeros: __m512i, factor: i32) -> __m512i {
 ///
 /// # Safety
 ///
-/// There are so many rows from `row` on, and a token in every vector.
+/// The rows from `row` on must exist, and every vector must have a token.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 unsafe fn tile<const R: usize, const V: usize>(
@@ -157,16 +157,16 @@ unsafe fn tile<const R: usize, const V: usize>(
     tokens: Tokens<'_>,
     token: usize,
     (row, negative_sums): (usize, &[i32; LANES]),
-    ahead: &mut Ahead,
+    ahead: &mut Prefetcher,
 ) {
     let ProductI8 { w, cols, x, .. } = *product;
     let left = tokens.count - token;
     let lines = tokens.packed.lines(token, cols);
     let token = tokens.first + token;
     let mut sums = [[_mm512_setzero_si512(); V]; R];
-    // SAFETY: `ProductI8::new` checked that there are as many zeros as tokens, and that `cols`
-    // codes, a multiple of 4, lie from every row · stride on; the caller has the rows. There are as
-    // many packed lines of 64 bytes.
+    // SAFETY: `ProductI8::new` checked that there is a zero for each token, and that `cols` codes,
+    // a multiple of 4, start at every row · stride; the caller has the rows, and the packed lines
+    // of 64 bytes.
     unsafe {
         unroll_4!(V, v => {
             let mask = first_lanes(left - v * LANES);
@@ -175,8 +175,8 @@ unsafe fn tile<const R: usize, const V: usize>(
             unroll!(R, r => { sums[r][v] = times_zeros(zeros, negative_sums[r]); });
         });
         let place = w.codes.as_ptr().add(row * w.stride);
-        // Of the other rows each lies one or two strides from one of these, which addresses can
-        // say.
+        // Each of the other rows is one or two strides from one of these, which addressing modes
+        // can express.
         let thirds: [*const u8; ROWS / 3] =
             core::array::from_fn(|third| place.wrapping_add(third * 3 * w.stride));
         let mut c = 0;
@@ -202,12 +202,12 @@ unsafe fn tile<const R: usize, const V: usize>(
     }
 }
 
-/// Makes numbers of Σ (x − zero) · w of `count` tokens from `token` on and `R` rows from `row` on,
-/// a vector a row, and stores them.
+/// Converts Σ (x − zero) · w of `count` tokens from `token` on and `R` rows from `row` on to
+/// floats, a vector per row, and stores them.
 ///
 /// # Safety
 ///
-/// There are so many tokens, at most 16, and rows.
+/// The tokens, at most 16, and rows must exist.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline(never)]
 unsafe fn store_by_rows<const R: usize>(
@@ -220,7 +220,7 @@ unsafe fn store_by_rows<const R: usize>(
     let mask = first_lanes(count);
     let mut values = [_mm512_setzero_ps(); ROWS];
     // SAFETY: `ProductI8::new` checked that scales and the bias are as many as tokens and rows, and
-    // that the last element of the output lies inside it; the masks cover no more than the tokens
+    // that the last element of the output is inside it; the masks cover no more than the tokens
     // and rows that the caller has.
     unsafe {
         let scales = _mm512_maskz_loadu_ps(mask, x.scales.as_ptr().add(token));

@@ -1,16 +1,15 @@
-//! x · Wᵀ of 7-bit activations and 8-bit weights with AVX512-VNNI, in three ways by the number of
-//! tokens; the weights are read where they lie.
+//! x · Wᵀ of 7-bit activations and 8-bit weights with AVX512-VNNI, in one of three ways depending
+//! on the number of tokens; the weights are read in place.
 //!
 //! | tokens | way | a vector holds |
 //! |---|---|---|
-//! | 1 … 8 | [`direct`] | 16 columns of four rows of weights, put together just before they are multiplied |
+//! | 1 … 8 | [`direct`] | 16 columns of four rows of weights, assembled just before they are multiplied |
 //! | 9 … 64, or more than 1536 columns | [`lanes`] | four columns of 16 tokens, transposed once for all rows |
 //! | others | [`panels`] | four columns of 16 rows, transposed once for all tokens |
 //!
-//! Of columns that are not whole cache lines, and of rows that are not a multiple of four, lanes
-//! take none. The sums of the last two ways need no reduction across lanes, which would cost a
-//! tenth of the products of 384 columns. Sums of integers are exact: the ways compute the same
-//! bits.
+//! [`lanes`] takes only columns in whole cache lines and rows in multiples of four. The sums of the
+//! last two ways need no reduction across lanes, which would cost a tenth of the products of 384
+//! columns. Sums of integers are exact: all ways compute the same bits.
 
 mod direct;
 mod lanes;
@@ -27,7 +26,7 @@ pub(super) use panels::{PANEL_COLS, PANEL_ROWS, Panel};
 
 /// See [`ProductI8`].
 pub(super) fn product(product: ProductI8<'_>) {
-    // SAFETY: a table is handed out only after the CPU was asked for its features.
+    // SAFETY: a table is returned only after its CPU features were detected.
     unsafe {
         if product.tokens <= DIRECT_TOKENS {
             direct::product(product);
@@ -41,30 +40,30 @@ pub(super) fn product(product: ProductI8<'_>) {
     }
 }
 
-/// Where the `N` rows from `row` on begin; rows beyond the last are the last.
+/// The starts of the `N` rows from `row` on; rows beyond the last are the last.
 ///
 /// # Safety
 ///
-/// `row` is below the number of rows.
+/// `row` must be below the number of rows.
 #[inline(always)]
 unsafe fn places<const N: usize>(product: &ProductI8<'_>, row: usize) -> [*const u8; N] {
     core::array::from_fn(|index| {
         let row = (row + index).min(product.rows - 1);
-        // SAFETY: `ProductI8::new` checked that `cols` codes lie from row · stride on.
+        // SAFETY: `ProductI8::new` checked that `cols` codes start at row · stride.
         unsafe { product.w.codes.as_ptr().add(row * product.w.stride) }
     })
 }
 
-/// 16 columns of four rows, `mask` saying which of the columns there are.
+/// 16 columns of four rows; `mask` covers the existing columns.
 ///
 /// # Safety
 ///
-/// Those can be read from each of the places on.
+/// The columns of the mask must be readable from each place.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 unsafe fn quad(places: [*const u8; 4], column: usize, mask: Option<__mmask16>) -> __m512i {
     let [a, b, c, d] = places;
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         let load = |place: *const u8| match mask {
             None => _mm_loadu_si128(place.add(column).cast()),
@@ -77,7 +76,7 @@ unsafe fn quad(places: [*const u8; 4], column: usize, mask: Option<__mmask16>) -
     }
 }
 
-/// A mask of the columns that are left over of 16; `None` if there are none.
+/// A mask of the columns after the last whole 16; `None` if there are none.
 #[inline(always)]
 fn rest_mask(cols: usize) -> Option<__mmask16> {
     let rest = cols % 16;
@@ -89,7 +88,7 @@ fn rest_mask(cols: usize) -> Option<__mmask16> {
 ///
 /// # Safety
 ///
-/// There are so many tokens.
+/// The tokens must exist.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) unsafe fn from_zero<const T: usize>(
@@ -108,12 +107,12 @@ pub(super) unsafe fn from_zero<const T: usize>(
     centred
 }
 
-/// Makes numbers of Σ (x − zero) · w of the tokens from `token` on and up to `rows` rows from `row`
-/// on, and stores them.
+/// Converts Σ (x − zero) · w of the tokens from `token` on and up to `rows` rows from `row` on to
+/// floats and stores them.
 ///
 /// # Safety
 ///
-/// There are as many tokens as `sums`.
+/// There must be as many tokens as `sums`.
 #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 pub(super) unsafe fn store(
@@ -130,7 +129,7 @@ pub(super) unsafe fn store(
     }
     let mask: __mmask16 = first_lanes(rows);
     // SAFETY: `ProductI8::new` checked that scales, zeros and the bias are as many as tokens and
-    // rows, and that the last element of the output lies inside it; the caller has as many tokens
+    // rows, and that the last element of the output is inside it; the caller has as many tokens
     // as sums, and the mask covers no more than the rows there are.
     unsafe {
         let row_scales = _mm512_maskz_loadu_ps(mask, w.scales.as_ptr().add(row));

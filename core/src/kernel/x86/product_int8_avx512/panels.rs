@@ -1,10 +1,10 @@
-//! More tokens than lanes are worth: 32 rows at a time share a panel on the stack, whose vectors
-//! hold four columns of 16 rows.
+//! More tokens than fit lanes: 32 rows at a time share a panel on the stack, whose vectors hold
+//! four columns of 16 rows.
 
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
 
-use super::super::ahead::Ahead;
+use super::super::prefetcher::Prefetcher;
 use super::super::transpose::transpose_quarters;
 use super::super::width::{BYTES, LANES};
 use super::{from_zero, places, quad, rest_mask, store};
@@ -13,13 +13,13 @@ use crate::kernel::pieces::even_size;
 
 /// Rows of a panel: two vectors.
 pub(in super::super) const PANEL_ROWS: usize = 2 * LANES;
-/// The most columns of a panel: 48 KiB on the stack.
+/// The largest number of columns of a panel: 48 KiB on the stack.
 pub(in super::super) const PANEL_COLS: usize = 1536;
-/// The most tokens of a tile.
+/// The largest number of tokens in a tile.
 const TILE_TOKENS: usize = 12;
 
-/// The most tokens that panels are filled for: with more of them their codes would come from beyond
-/// the second cache, again for every panel.
+/// The largest number of tokens for which panels are filled: the codes of more would be read from
+/// beyond L2, again for every panel.
 const TOKENS_AT_ONCE: usize = 512;
 
 /// The whole product.
@@ -37,7 +37,7 @@ pub(super) fn product(mut product: ProductI8<'_>) {
             let next = w.codes.as_ptr().wrapping_add((row + PANEL_ROWS) * w.stride);
             let mut tiles = (end - first).div_ceil(TILE_TOKENS);
             let calls = tiles * (product.cols / 16);
-            let mut ahead = Ahead::new(next, PANEL_ROWS, product.cols, w.stride, calls);
+            let mut ahead = Prefetcher::new(next, PANEL_ROWS, product.cols, w.stride, calls);
             let mut token = first;
             while token < end {
                 let count = (end - token).div_ceil(tiles.max(1)).max(1);
@@ -69,11 +69,11 @@ impl Panel {
         }
     }
 
-    /// Fills the panel with the rows from `row` on, columns completed by zeros to a multiple of 16.
+    /// Fills the panel with the rows from `row` on, columns padded with zeros to a multiple of 16.
     ///
     /// # Safety
     ///
-    /// `row` is below the number of rows, and there are at most [`PANEL_COLS`] columns.
+    /// `row` must be below the number of rows, and there must be at most [`PANEL_COLS`] columns.
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
     #[inline]
     pub(in super::super) unsafe fn fill(&mut self, product: &ProductI8<'_>, row: usize) {
@@ -81,8 +81,8 @@ impl Panel {
         let ones = _mm512_set1_epi8(1);
         for (vector, sums) in self.sums.iter_mut().enumerate() {
             let mut parts = [_mm512_setzero_si512(); 4];
-            // SAFETY: the caller's, for a row at or before the last; 16 columns of 32 rows lie
-            // inside the panel, which is aligned to 64.
+            // SAFETY: upheld by the caller, for a row at or before the last; 16 columns of 32 rows
+            // are inside the panel, which is aligned to 64.
             unsafe {
                 let first = (row + vector * LANES).min(product.rows - 1);
                 let places: [*const u8; LANES] = places(product, first);
@@ -118,12 +118,12 @@ fn tile<const T: usize>(
     token: usize,
     row: usize,
     panel: &Panel,
-    ahead: &mut Ahead,
+    ahead: &mut Prefetcher,
 ) {
     let ProductI8 { x, cols, .. } = *product;
     let mut sums = [[_mm512_setzero_si512(); 2]; T];
-    // SAFETY: `ProductI8::new` checked that `cols` codes lie from every token · stride on; token +
-    // T ≤ tokens. The panel is filled as far as `cols` rounded up to 16.
+    // SAFETY: `ProductI8::new` checked that `cols` codes start at every token · stride; token + T ≤
+    // tokens. The panel is filled as far as `cols` rounded up to 16.
     unsafe {
         let codes = x.codes.as_ptr().add(token * x.stride);
         let place: *const u8 = panel.codes.as_ptr().cast();

@@ -1,4 +1,4 @@
-//! BERT: what its tensors are called, and the encoder made of them.
+//! BERT: the names of its tensors, and how its encoder is opened.
 
 mod names;
 
@@ -17,8 +17,7 @@ use crate::model::weights::Weights;
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 impl Layer {
-    /// Finds a layer's tensors. What is found is written where it stays: a layer is large for a
-    /// small stack.
+    /// Locates a layer's tensors. Writes the result in place: a layer is large for a small stack.
     pub(in crate::model) fn locate(
         &mut self,
         weights: &(impl Weights + ?Sized),
@@ -56,7 +55,7 @@ impl Layer {
     }
 }
 
-/// What [`Transformer::plan`] says of a model of these sizes, before there is memory for its layers.
+/// [`Transformer::plan`] for a model of these sizes, before there is memory for its layers.
 ///
 /// # Errors
 ///
@@ -65,7 +64,7 @@ pub fn plan(weights: &(impl Weights + ?Sized), config: &Config, tokens: usize) -
     planning::plan(config.layers, |layer, index| layer.locate(weights, config, index), tokens)
 }
 
-/// What [`Transformer::summaries`] says of a model of these sizes, before there is memory for its layers.
+/// [`Transformer::summaries`] for a model of these sizes, before there is memory for its layers.
 ///
 /// # Errors
 ///
@@ -79,10 +78,9 @@ pub fn summaries(
 }
 
 impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
-    /// Finds the tensors of a model of these sizes. `layers` must have room for `config.layers`.
+    /// Locates the tensors of a model of these sizes. `layers` must have room for `config.layers`.
     ///
-    /// Nothing but the index is read; [`check`] reports all findings where this stops at
-    /// the first.
+    /// Only the index is read. [`check`] reports all findings; this function stops at the first.
     ///
     /// # Errors
     ///
@@ -97,7 +95,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
         Ok(bert)
     }
 
-    /// What [`open`](Self::open) does, where the model lies: it is large for a small stack.
+    /// As [`open`](Self::open), in place: a model is large for a small stack.
     ///
     /// # Errors
     ///

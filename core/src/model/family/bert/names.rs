@@ -1,11 +1,11 @@
-//! Are all tensors there that a BERT model of these sizes needs, and do their shapes fit?
+//! The tensors of a BERT model: their names and shapes, and checks of both.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::config::Config;
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::weights::{Encoding, Matrix, Name, Weights};
 
-/// What BERT's tensors are called, and those of families that took them over.
+/// The names of BERT's tensors, which some other families share.
 pub const NAMES: Names = Names {
     layers: "encoder.layer.",
     tensors: &[
@@ -24,20 +24,20 @@ pub const NAMES: Names = Names {
     ],
 };
 
-/// Something wrong with one tensor of the model.
+/// A fault of one tensor of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Finding<'a> {
     /// The tensor's name.
     pub name: &'a str,
-    /// What is wrong, at the tensor's offset.
+    /// The error, at the tensor's offset.
     pub error: Error,
 }
 
 /// Reports everything that keeps `weights` from being a BERT model of the sizes in `config`;
-/// returns how many findings.
+/// returns the number of findings.
 ///
-/// Tensors beyond the needed ones (a pooler, a sorted vocabulary) are of no concern.
+/// Further tensors (a pooler, a sorted vocabulary) are ignored.
 pub fn check(
     weights: &(impl Weights + ?Sized),
     config: &Config,
@@ -63,7 +63,7 @@ pub fn check(
     findings
 }
 
-/// A dimension in terms of the model's sizes.
+/// A dimension, as one of the model's sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) enum Size {
     One,
@@ -71,7 +71,7 @@ pub(in crate::model) enum Size {
     Intermediate,
     Vocabulary,
     Positions,
-    /// The table of token types; only its first row is used.
+    /// At least one row: the token type table, of which only the first row is used.
     AtLeastOne,
 }
 
@@ -110,7 +110,7 @@ macro_rules! tensors {
 }
 
 tensors! {
-    /// The tensors before the layers.
+    /// The tensors outside layers.
     EmbeddingTensor {
         Word "embeddings.word_embeddings.weight" (Vocabulary, Hidden),
         Position "embeddings.position_embeddings.weight" (Positions, Hidden),
@@ -158,7 +158,7 @@ impl LayerTensor {
     }
 }
 
-/// The tensor `name`, if it is there with the expected shape and a usable encoding.
+/// The tensor `name`, if it has the expected shape and a supported encoding.
 pub(in crate::model) fn locate(
     weights: &(impl Weights + ?Sized),
     config: &Config,

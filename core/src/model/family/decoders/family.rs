@@ -1,6 +1,6 @@
 //! Families of decoders, by the `model_type` of a `config.json`.
 
-/// A family, whose settings have meanings and usual values of their own.
+/// A family, which defines the meaning and the defaults of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "these are names")]
@@ -28,14 +28,14 @@ impl DecoderFamily {
         })
     }
 
-    /// Whether folders of the family may as well hold an encoder.
+    /// Returns true if folders of the family may also contain an encoder.
     #[must_use]
     pub const fn has_encoders(self) -> bool {
         matches!(self, Self::Qwen2 | Self::Qwen3 | Self::Gemma3)
     }
 
-    /// The `architecture` of an AMB configuration. It names the families that readers which know
-    /// Llama alone would take for another model.
+    /// The `architecture` of an AMB configuration. It is set for families that readers of Llama
+    /// alone would mistake for Llama.
     #[must_use]
     pub const fn architecture(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl DecoderFamily {
         }
     }
 
-    /// The tokens that begin and end texts where nothing is said.
+    /// The default beginning-of-sequence and end-of-sequence tokens.
     #[must_use]
     pub const fn usual_ends(self) -> [Option<u32>; 2] {
         match self {

@@ -1,4 +1,4 @@
-//! Gemma 3's text model, which sees the tokens before one.
+//! Gemma 3's text model as a decoder.
 
 use super::{DecoderFamily, DecoderModel};
 use crate::model::config::{Config, Mask, Rotary};

@@ -6,7 +6,7 @@ use crate::model::family::llama::Biases;
 use crate::model::family::settings::{Kinds, LlamaUsual, RotaryRules, Settings, Usual, UsualHeads};
 use crate::text::json::Read;
 
-/// The window of the first Mistral, which is meant where nothing is said, and its heads of keys.
+/// The default window and key heads of the first Mistral.
 const MISTRAL_WINDOW: usize = 4096;
 const MISTRAL_KEYS: usize = 8;
 
@@ -25,7 +25,8 @@ pub(super) fn read<'t>(
         Attention { query_key_norm: family == DecoderFamily::Qwen3, ..config.attention };
     Ok(DecoderModel {
         family,
-        // Beyond its window a token would see less than here.
+        // Texts are limited to the window: beyond it, a token would attend to more here than in the
+        // model.
         config: Config {
             positions,
             rotary: Some(Rotary { global: rope, local: rope }),
@@ -39,7 +40,7 @@ pub(super) fn read<'t>(
     })
 }
 
-/// What is meant where a file is silent.
+/// The defaults of a family.
 const fn usual(family: DecoderFamily) -> LlamaUsual {
     let heads = match family {
         DecoderFamily::Mistral => {
@@ -56,8 +57,8 @@ const fn usual(family: DecoderFamily) -> LlamaUsual {
     LlamaUsual { heads, rotary: RotaryRules { base: 1e4, kinds }, epsilon }
 }
 
-/// The tokens that one sees, if the model has a window. Whether some layers see further makes no
-/// difference: a text is not longer.
+/// The window, if the model has one. It limits the length of texts, so it does not matter that some
+/// layers have none.
 fn limit<'t>(settings: &Settings<'_, 't>, family: DecoderFamily) -> Read<'t, Option<usize>> {
     const NAME: &str = "sliding_window";
     settings.kinds_of_layers()?;
@@ -66,17 +67,17 @@ fn limit<'t>(settings: &Settings<'_, 't>, family: DecoderFamily) -> Read<'t, Opt
         settings.known(&[NAME]);
         return Ok(None);
     }
-    let is_usual = family == DecoderFamily::Mistral && !settings.is_said(NAME);
+    let is_usual = family == DecoderFamily::Mistral && !settings.has(NAME);
     Ok(settings.optional(NAME)?.or(is_usual.then_some(MISTRAL_WINDOW)))
 }
 
-/// Which layers have biases.
+/// The layers that have biases.
 fn biases<'t>(settings: &Settings<'_, 't>, family: DecoderFamily) -> Read<'t, Biases> {
     let is = |name| settings.truth(name, false);
     let (attention, feed_forward) = match family {
         DecoderFamily::Llama => (is("attention_bias")?, is("mlp_bias")?),
         DecoderFamily::Qwen2 => {
-            // It has the same biases whatever this says.
+            // Qwen 2 has the same biases regardless of this member.
             is("attention_bias")?;
             return Ok(Biases { query_key_value: true, ..Biases::NONE });
         }

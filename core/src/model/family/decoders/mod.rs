@@ -1,6 +1,6 @@
-//! Decoders of all families by their `config.json`.
+//! Decoders of all families, read from their `config.json`.
 //!
-//! Every member of the file is used, listed in [`irrelevant::CONFIG`] or here, or refused by name.
+//! Every member of the file is used, listed in [`irrelevant::CONFIG`] or here, or rejected by name.
 
 mod family;
 mod gemma;
@@ -14,27 +14,26 @@ use crate::error::{Error, ErrorKind};
 use crate::model::config::Config;
 use crate::text::json::{Fault, Object, Read, Value};
 
-/// A decoder as its `config.json` describes it.
+/// A decoder as described by its `config.json`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct DecoderModel<'t> {
     /// Its family.
     pub family: DecoderFamily,
-    /// What its transformer is. Divisors of rotary frequencies are not in it: see
+    /// The configuration of its transformer, without the divisors of rotary frequencies: see
     /// [`rotary`](Self::rotary).
     pub config: Config,
-    /// Which of its layers have biases.
+    /// The layers that have biases.
     pub biases: Biases,
-    /// Whether the output layer is the table of embeddings.
+    /// True if the output layer shares the token table.
     pub is_tied: bool,
-    /// The tokens that one sees, itself among them, where they are fewer than the model's positions
-    /// would allow: texts are not longer.
+    /// The largest number of tokens in a text, if the window is smaller than the model's positions.
     pub limit: Option<usize>,
-    /// How layers turn heads that see all tokens.
+    /// The rotary positions of layers without a window.
     pub rotary: RotarySettings<'t>,
 }
 
-/// Members that decoders have beside those of any model, and that change nothing here.
+/// Further irrelevant members, which only decoders have.
 const OF_DECODERS: &[&str] = &[
     "auto_map",
     "is_llama_config",
@@ -44,14 +43,14 @@ const OF_DECODERS: &[&str] = &[
     "use_sliding_window",
 ];
 
-/// The decoder that a `config.json` describes.
+/// Reads the decoder described by a `config.json`.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::UnsupportedArchitecture`] at `model_type` for another family;
 /// [`ErrorKind::MissingMetadata`], [`ErrorKind::BadMetadata`], [`ErrorKind::OverLimit`] or
-/// [`ErrorKind::UnsupportedSetting`] at the member that is missing, no such value, too large, or
-/// something that is not done here.
+/// [`ErrorKind::UnsupportedSetting`] at the member that is missing, invalid, too large, or
+/// unsupported.
 pub fn read_decoder_config<'t>(config: Value<'t>) -> Read<'t, DecoderModel<'t>> {
     let object = Object::new(config)?;
     let settings = Settings { object: &object };
@@ -65,21 +64,21 @@ pub fn read_decoder_config<'t>(config: Value<'t>) -> Read<'t, DecoderModel<'t>> 
             only: "it is no decoder that is known here",
         });
     };
-    settings.refuse_what_is_not_done()?;
-    refuse_what_other_decoders_do(&settings)?;
+    settings.reject_unsupported()?;
+    reject_other_decoders(&settings)?;
     let read = match family {
         DecoderFamily::Gemma3 => gemma::read(&settings)?,
         _ => llama::read(&settings, family)?,
     };
-    // The tokens around texts are read apart.
+    // The special tokens are read elsewhere.
     settings.known(&["bos_token_id", "eos_token_id"]);
     settings.known(OF_DECODERS);
     object.finish(irrelevant::CONFIG)?;
     Ok(read)
 }
 
-/// Refuses what other models of these types do, unless it is off.
-fn refuse_what_other_decoders_do<'t>(settings: &Settings<'_, 't>) -> Read<'t, ()> {
+/// Rejects features of other models of these types, unless they are off.
+fn reject_other_decoders<'t>(settings: &Settings<'_, 't>) -> Read<'t, ()> {
     settings.off(&["lm_head_bias", "qk_norm", "use_qk_norm", "use_mrope", "rope_interleaved"])?;
     settings
         .object

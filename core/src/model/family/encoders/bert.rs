@@ -1,4 +1,4 @@
-//! BERT, cased or not.
+//! BERT, cased or uncased.
 
 use super::model::{Biases, ClassifierModel, FamilyModel};
 use crate::model::config::{Activation, Config, FeedForward};
@@ -22,7 +22,7 @@ pub(super) fn bert_like<'t>(settings: &Settings<'_, 't>, epsilon: f32) -> Read<'
     settings.only("directionality", "only bidi is honoured", &["bidi"])?;
     let sized = settings.sized(&SizeNames::USUAL, Config::BERT)?;
     settings.even_heads(&SizeNames::USUAL, &sized)?;
-    // How many types there are is in the table's shape.
+    // The table's shape contains the number of types.
     settings.known(&["type_vocab_size"]);
     let usual = Activation::Gelu;
     let activation = settings.activation("hidden_act", usual, OF_BERT, ACTIVATIONS)?;

@@ -1,4 +1,4 @@
-//! DistilBERT: BERT without token types, under names of its own.
+//! DistilBERT: BERT without token types, under different names.
 
 use super::model::{Biases, ClassifierModel, FamilyModel};
 use crate::model::config::{Activation, Config, Embedding, FeedForward};
@@ -34,7 +34,7 @@ const SIZES: SizeNames = SizeNames {
 
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map", "layer_types"])?;
-    // The table of positions is stored, computed or learned; weights may be tied to a head's.
+    // The position table is stored, whether computed or learned; weights may be tied to a head's.
     settings.known(&["sinusoidal_pos_embds", "tie_weights_"]);
     let sized = settings.sized(&SIZES, Config::BERT)?;
     settings.even_heads(&SIZES, &sized)?;

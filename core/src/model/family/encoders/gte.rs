@@ -1,4 +1,4 @@
-//! GTE, as transformers stores it and as the hub's "new-impl" does: BERT with rotary positions and
+//! GTE, as stored by transformers and by the hub's "new-impl": BERT with rotary positions and
 //! gates.
 
 use super::model::{Biases, ClassifierModel, FamilyModel};
@@ -27,7 +27,7 @@ const NAMES: Names = Names {
 
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["layer_types"])?;
-    // The code that the hub's files name is what this file does; how it computes is no setting of
+    // The code that the hub's files name is implemented here; its execution options do not affect
     // results.
     settings.known(&["auto_map", "pack_qkv", "unpad_inputs", "use_memory_efficient_attention"]);
     settings.off(&["is_decoder", "logn_attention_scale", "logn_attention_clip1"])?;
@@ -38,7 +38,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     let only = "only gelu, gelu_new and relu are honoured";
     let activation = settings.activation("hidden_act", Activation::Gelu, OF_BERT, only)?;
     let types = settings.object.integer("type_vocab_size")?.unwrap_or(1);
-    let rope = settings.rope(HeadSizes::of(&sized), 160_000.0, Kinds::Gte)?;
+    let rope = settings.rope(HeadSizes::new(&sized), 160_000.0, Kinds::Gte)?;
     let config = Config {
         embedding: Embedding { positions: None, token_types: types > 0, ..sized.embedding },
         rotary: Some(Rotary { global: rope, local: rope }),

@@ -1,4 +1,4 @@
-//! Jina embeddings v3 as transformers stores it, without adapters: BERT with rotary positions.
+//! Jina embeddings v3 as stored by transformers, without adapters: BERT with rotary positions.
 
 use super::model::{Biases, FamilyModel};
 use crate::model::config::{Activation, Config, Embedding, FeedForward, Rotary};
@@ -25,11 +25,11 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map", "layer_types"])?;
     let sized = settings.sized(&SizeNames::USUAL, Config::BERT)?;
     settings.even_heads(&SizeNames::USUAL, &sized)?;
-    // How many types there are is in the table's shape.
+    // The table's shape contains the number of types.
     settings.known(&["type_vocab_size"]);
     let only = "only gelu, gelu_new and relu are honoured";
     let activation = settings.activation("hidden_act", Activation::Gelu, OF_BERT, only)?;
-    let rope = settings.rope(HeadSizes::of(&sized), 20_000.0, Kinds::Encoders)?;
+    let rope = settings.rope(HeadSizes::new(&sized), 20_000.0, Kinds::Encoders)?;
     let config = Config {
         embedding: Embedding { positions: None, ..sized.embedding },
         rotary: Some(Rotary { global: rope, local: rope }),

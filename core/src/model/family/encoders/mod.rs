@@ -1,7 +1,7 @@
-//! Encoders of all families by their `config.json`: each file here says what the settings of one
-//! family mean, and what its tensors are called.
+//! Encoders of all families, read from their `config.json`: each file here interprets the settings
+//! of one family and lists the names of its tensors.
 //!
-//! Every member of the file is used, listed in [`irrelevant::CONFIG`], or refused by name.
+//! Every member of the file is used, listed in [`irrelevant::CONFIG`], or rejected by name.
 
 mod bert;
 mod distilbert;
@@ -50,14 +50,14 @@ const FAMILIES: &[(&str, ReadFamily)] = &[
     ("xlm-roberta", roberta::read),
 ];
 
-/// The encoder that a `config.json` describes.
+/// Reads the encoder described by a `config.json`.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::UnsupportedArchitecture`] at `model_type` for another family;
 /// [`ErrorKind::MissingMetadata`], [`ErrorKind::BadMetadata`], [`ErrorKind::OverLimit`] or
-/// [`ErrorKind::UnsupportedSetting`] at the member that is missing, no such value, too large, or
-/// something that is not done here.
+/// [`ErrorKind::UnsupportedSetting`] at the member that is missing, invalid, too large, or
+/// unsupported.
 pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
     let object = Object::new(config)?;
     let settings = Settings { object: &object };
@@ -66,8 +66,8 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
         let error = Error::new(kind.offset(), ErrorKind::UnsupportedArchitecture);
         return Err(Fault { error, key: "model_type", only: "" });
     };
-    settings.refuse_what_is_not_done()?;
-    // Of heads for masked words and for generation.
+    settings.reject_unsupported()?;
+    // Used by heads for masked words and for generation.
     settings.known(&["tie_word_embeddings", "bos_token_id", "eos_token_id"]);
     let found = FamilyModel { family: name, ..read(&settings)? };
     let classifier = classifier(&settings, &found)?;
@@ -76,7 +76,7 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
     Ok(FamilyModel { classifier, ..found })
 }
 
-/// The family's head, if the file's architecture is one that classifies.
+/// The family's head, if the file's architecture is a classifier.
 fn classifier<'t>(
     settings: &Settings<'_, 't>,
     found: &FamilyModel,
@@ -92,8 +92,8 @@ fn classifier<'t>(
     Ok(Some(ClassifierModel { labels, on_logits, ..classifier }))
 }
 
-/// How many classes a model tells apart. Versions of transformers differ in which of the two members
-/// counts where they contradict each other.
+/// The number of classes. If the two members contradict each other, versions of transformers differ
+/// in which one they use.
 fn labels<'t>(settings: &Settings<'_, 't>) -> Read<'t, usize> {
     const NUMBER: &str = "num_labels";
     let names = settings.object.object("id2label")?;
@@ -107,15 +107,15 @@ fn labels<'t>(settings: &Settings<'_, 't>) -> Read<'t, usize> {
     }
 }
 
-/// What older cross-encoders call what they make of logits.
+/// The activation of logits in older cross-encoders.
 const ON_LOGITS: &str = "sbert_ce_default_activation_function";
 
-/// What the cross-encoders of sentence-transformers make of logits.
+/// The activation that sentence-transformers' cross-encoders apply to logits.
 fn on_logits<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<DenseActivation>> {
     const ONLY: &str = "it is no activation that is known here";
     let activation = |object: &Object<'t>, name| {
         let Some(class) = object.text(name)? else { return Ok(None) };
-        let found = DenseActivation::of_torch(class);
+        let found = DenseActivation::from_torch_class(class);
         found.map(Some).ok_or_else(|| object.unsupported(name, ONLY))
     };
     let old = activation(settings.object, ON_LOGITS)?;
@@ -124,6 +124,6 @@ fn on_logits<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<DenseActivation
         own.finish(&["version"])?;
         Ok(found)
     });
-    // What newer ones say counts before that.
+    // The newer member takes precedence.
     Ok(own.transpose()?.flatten().or(old))
 }

@@ -1,4 +1,4 @@
-//! What a `config.json` says of an encoder.
+//! An encoder as described by its `config.json`.
 
 use crate::error::Result;
 use crate::kernel::Kernels;
@@ -6,23 +6,23 @@ use crate::model::config::Config;
 use crate::model::family::planning;
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::head::dense::DenseActivation;
-use crate::model::head::ways::Way;
+use crate::model::head::pooling::PoolingMode;
 use crate::model::plan::Plan;
-use crate::model::weights::{Weights, as_said};
+use crate::model::weights::{Weights, check_presence};
 
-/// An encoder as its `config.json` describes it.
+/// An encoder as described by its `config.json`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FamilyModel {
-    /// Its family, by the name of `model_type`.
+    /// Its family, as spelled in `model_type`.
     pub family: &'static str,
-    /// What its transformer is.
+    /// The configuration of its transformer.
     pub config: Config,
-    /// What its tensors are called, behind a prefix that the file decides.
+    /// The names of its tensors, which may follow a prefix that depends on the file.
     pub names: &'static Names,
-    /// Which of its parts have biases; others have none.
+    /// The parts that have biases; the others have none.
     pub biases: Biases,
-    /// The head on top of it, if it classifies.
+    /// The head, if the model is a classifier.
     pub classifier: Option<ClassifierModel>,
 }
 
@@ -38,16 +38,16 @@ const NORMS: &[Tensor] = &[
     Tensor::Norm,
 ];
 
-/// Which parts of a model have biases.
+/// The parts of a model that have biases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Biases {
     /// Queries, keys and values.
     pub attention: bool,
-    /// What follows the heads.
+    /// The attention's output layer.
     pub output: bool,
     /// The first layer of the feed-forward part.
     pub up: bool,
-    /// The second.
+    /// The second layer of the feed-forward part.
     pub down: bool,
     /// Norms.
     pub norms: bool,
@@ -81,8 +81,8 @@ impl Biases {
 }
 
 impl FamilyModel {
-    /// What [`Transformer::plan`](crate::model::Transformer::plan) says of the model whose tensors `weights`
-    /// has under the names of its family, before there is memory for its layers.
+    /// [`Transformer::plan`](crate::model::Transformer::plan) for the model whose tensors are in
+    /// `weights` under the names of its family, before there is memory for its layers.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl FamilyModel {
         planning::plan(self.config.layers, locate, tokens)
     }
 
-    /// What [`Transformer::summaries`](crate::model::Transformer::summaries) says of it.
+    /// [`Transformer::summaries`](crate::model::Transformer::summaries) for the same model.
     ///
     /// # Errors
     ///
@@ -102,21 +102,20 @@ impl FamilyModel {
         planning::summaries(self.config.layers, locate, kernels)
     }
 
-    /// Looks whether those biases are there that the model has, and no others: models that have
-    /// none would not use them.
+    /// Checks that exactly the biases of the model exist: further ones would be ignored.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::MissingTensor`](crate::ErrorKind::MissingTensor) and
-    /// [`ErrorKind::UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting), with the bias asked
-    /// for last; what [`Weights::matrix`] answers.
+    /// [`ErrorKind::UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting); the bias at fault
+    /// is the last one requested from `weights`. Any error from [`Weights::matrix`].
     pub fn check_biases(&self, weights: &(impl Weights + ?Sized)) -> Result<()> {
         for layer in 0..self.config.layers {
             for (has_bias, tensors) in self.biases.parts() {
                 for tensor in tensors {
                     let find = |kind| self.names.find(weights, (*tensor, kind), layer);
                     if find(".weight")?.is_some() {
-                        as_said(find(".bias")?, has_bias)?;
+                        check_presence(find(".bias")?, has_bias)?;
                     }
                 }
             }
@@ -125,36 +124,36 @@ impl FamilyModel {
     }
 }
 
-/// Classes of a model whose settings do not say how many it tells apart, as transformers has it.
+/// The default number of classes, as in transformers.
 pub(super) const USUAL_LABELS: usize = 2;
 
-/// A head that classifies, and what its layers are called.
+/// A classification head, and the names of its layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClassifierModel {
-    /// What of the tokens' vectors it takes.
-    pub pooling: Way,
-    /// The first layer: `.weight` or `.bias` follows.
+    /// The pooling of the tokens' vectors.
+    pub pooling: PoolingMode,
+    /// The first layer, without `.weight` or `.bias`.
     pub hidden: &'static str,
-    /// Whether that has a bias; the layer that makes logits always has one.
+    /// True if it has a bias; the layer that computes logits always has one.
     pub hidden_bias: bool,
-    /// What that does to its output.
+    /// The activation of its output.
     pub activation: DenseActivation,
-    /// The norm behind it.
+    /// The norm after it.
     pub norm: Option<&'static str>,
-    /// Whether that has a bias.
+    /// True if the norm has a bias.
     pub norm_bias: bool,
-    /// The layer that makes logits.
+    /// The layer that computes logits.
     pub output: &'static str,
-    /// How many classes its settings say it tells apart.
+    /// The number of classes in the settings.
     pub labels: usize,
-    /// What a cross-encoder makes of a logit, if its file says so; otherwise a sigmoid where there
-    /// is one class.
+    /// The activation that a cross-encoder applies to a logit, if its file states one; the default
+    /// is a sigmoid for a single class.
     pub on_logits: Option<DenseActivation>,
 }
 
 impl ClassifierModel {
-    /// What becomes of the logits of a model with so many classes.
+    /// The activation of logits for a model with `labels` classes.
     #[must_use]
     pub const fn on_logits_of(&self, labels: usize) -> DenseActivation {
         on_logits_of(self.on_logits, labels)
@@ -162,7 +161,7 @@ impl ClassifierModel {
 
     /// That of BERT: the first token's vector through the pooler.
     pub(super) const BERT: Self = Self {
-        pooling: Way::First,
+        pooling: PoolingMode::First,
         hidden: "pooler.dense",
         hidden_bias: true,
         activation: DenseActivation::Tanh,
@@ -172,15 +171,16 @@ impl ClassifierModel {
         labels: USUAL_LABELS,
         on_logits: None,
     };
-    /// That of RoBERTa under the names of GGUF files.
+    /// RoBERTa's head under the names of GGUF files.
     #[cfg(feature = "gguf")]
     pub(crate) const GGUF: Self = Self { hidden: "cls", output: "cls.output", ..Self::BERT };
-    /// That of RoBERTa.
+    /// RoBERTa's head.
     pub(super) const ROBERTA: Self =
         Self { hidden: "classifier.dense", output: "classifier.out_proj", ..Self::BERT };
 }
 
-/// What becomes of the logits of a model with so many classes, where `said` is what its files say.
+/// The activation of logits for a model with `labels` classes; `said` is the one that its files
+/// state.
 #[must_use]
 pub const fn on_logits_of(said: Option<DenseActivation>, labels: usize) -> DenseActivation {
     match (said, labels) {

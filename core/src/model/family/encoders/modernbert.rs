@@ -1,4 +1,4 @@
-//! ModernBERT, as the hub spells its settings and as transformers 5 does.
+//! ModernBERT, with settings as spelled by the hub and by transformers 5.
 
 use super::model::{Biases, ClassifierModel, FamilyModel};
 use crate::model::config::{
@@ -9,7 +9,7 @@ use crate::model::family::settings::{
 };
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::head::dense::DenseActivation;
-use crate::model::head::ways::Way;
+use crate::model::head::pooling::PoolingMode;
 use crate::text::json::Read;
 
 const NAMES: Names = Names {
@@ -40,12 +40,12 @@ const ACTIVATIONS: Activations = &[
 
 const ONLY_GELU: Activations = &[("gelu", Activation::Gelu)];
 
-/// Of training, of the head for masked words, and of programs that compute it otherwise.
+/// Settings of training, of the head for masked words, and of execution.
 const IRRELEVANT: &[&str] = &[
     "decoder_bias",
     "deterministic_flash_attn",
     "initializer_cutoff_factor",
-    // Files have it beside `norm_eps`, which is what counts.
+    // Files have it in addition to `norm_eps`, which is the one that counts.
     "layer_norm_eps",
     "mlp_dropout",
     "reference_compile",
@@ -57,7 +57,7 @@ const IRRELEVANT: &[&str] = &[
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map"])?;
     settings.off(&["is_decoder"])?;
-    // Files of older versions say "absolute", which is not meant.
+    // Files of older versions contain "absolute" although positions are rotary.
     settings.only("position_embedding_type", "only absolute is honoured", &["absolute"])?;
     settings.known(IRRELEVANT);
     let sized = settings.sized(&SizeNames::USUAL, Config::BERT)?;
@@ -93,8 +93,8 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     })
 }
 
-/// Layers see all tokens every so often, from the first on; the others half of `local_attention` on
-/// each side.
+/// Periodic layers, starting with the first, have no window; in the others it extends by half of
+/// `local_attention` to each side.
 fn window<'t>(settings: &Settings<'_, 't>, config: &Config) -> Read<'t, Option<Window>> {
     let reach = settings.optional("local_attention")?.unwrap_or(128) / 2;
     let every = settings.optional("global_attn_every_n_layers")?.unwrap_or(3);
@@ -103,10 +103,10 @@ fn window<'t>(settings: &Settings<'_, 't>, config: &Config) -> Read<'t, Option<W
 }
 
 fn rotary<'t>(settings: &Settings<'_, 't>, config: &Config) -> Read<'t, Rotary> {
-    let sizes = HeadSizes::of(config);
+    let sizes = HeadSizes::new(config);
     settings.even_head(sizes)?;
     let global = settings.positive("global_rope_theta")?.unwrap_or(160_000.0);
-    // Null stands for the base of the other layers; without the member it is another one.
+    // Null stands for the base of the other layers; a missing member has a different default.
     let has_local = settings.object.value().member("local_rope_theta").is_some();
     let usual = if has_local { global } else { 10_000.0 };
     let local = settings.positive("local_rope_theta")?.unwrap_or(usual);
@@ -126,7 +126,7 @@ fn rotary<'t>(settings: &Settings<'_, 't>, config: &Config) -> Read<'t, Rotary> 
     Ok(rotary)
 }
 
-/// The head of models that classify.
+/// The classification head.
 fn classifier<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<ClassifierModel>> {
     if !settings.classifies()? {
         settings.known(&["classifier_activation", "classifier_bias", "classifier_pooling"]);
@@ -136,9 +136,9 @@ fn classifier<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<ClassifierMode
     let only = "only gelu is honoured";
     settings.activation("classifier_activation", Activation::Gelu, ONLY_GELU, only)?;
     let pooling = match settings.object.get("classifier_pooling") {
-        None => Way::First,
-        Some(name) if name.is_text("cls") => Way::First,
-        Some(name) if name.is_text("mean") => Way::Mean,
+        None => PoolingMode::First,
+        Some(name) if name.is_text("cls") => PoolingMode::First,
+        Some(name) if name.is_text("mean") => PoolingMode::Mean,
         Some(_) => {
             let only = "only cls and mean are honoured";
             return Err(settings.object.unsupported("classifier_pooling", only));
@@ -147,7 +147,7 @@ fn classifier<'t>(settings: &Settings<'_, 't>) -> Read<'t, Option<ClassifierMode
     Ok(Some(ClassifierModel {
         pooling,
         hidden: "head.dense",
-        // `classifier_bias` is about this layer.
+        // `classifier_bias` refers to this layer.
         hidden_bias: false,
         activation: DenseActivation::Gelu,
         norm: Some("head.norm"),

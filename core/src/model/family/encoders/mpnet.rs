@@ -1,8 +1,8 @@
-//! MPNet: RoBERTa without token types, and with what is added to scores by the distance of tokens.
+//! MPNet: RoBERTa without token types, and with relative position buckets.
 
 use super::bert::bert_like;
 use super::model::{Biases, ClassifierModel, FamilyModel};
-use super::roberta::behind_padding;
+use super::roberta::after_padding;
 use crate::model::config::{Config, Embedding, RelativeBuckets};
 use crate::model::family::settings::Settings;
 use crate::model::family::tensors::{Names, Tensor};
@@ -26,15 +26,15 @@ const NAMES: Names = Names {
     ],
 };
 
-/// What the model's code takes, whatever its settings say: the position of padding, how many
-/// buckets there are, and from where on all keys share one.
+/// Constants of the model's code, independent of its settings: the position of padding, the number
+/// of buckets, and the distance from which all keys share one.
 const PADDING: u64 = 1;
 const BUCKETS: usize = 32;
 const DISTANCE: usize = 128;
 
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map", "layer_types"])?;
-    let config = behind_padding(settings, bert_like(settings, 1e-12)?, PADDING)?;
+    let config = after_padding(settings, bert_like(settings, 1e-12)?, PADDING)?;
     let said = |value: Value<'t>| value.as_u64() == Some(BUCKETS as u64);
     settings.object.neutral("relative_attention_num_buckets", "only 32 is honoured", said)?;
     let config = Config {

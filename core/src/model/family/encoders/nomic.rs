@@ -1,5 +1,5 @@
-//! NomicBERT, by the settings that transformers writes and by those of the hub's own code, which
-//! are called as GPT-2's are: BERT with rotary positions and gates.
+//! NomicBERT, with settings as written by transformers and by the hub's own code, which uses
+//! GPT-2's names: BERT with rotary positions and gates.
 
 use super::model::{Biases, FamilyModel};
 use crate::model::config::{Activation, Config, Embedding, FeedForward, Rope, Rotary};
@@ -37,7 +37,7 @@ const GATES: Activations = &[("swiglu", Activation::Silu), ("geglu", Activation:
 const OF_GATES: Activations =
     &[("silu", Activation::Silu), ("swish", Activation::Silu), ("gelu", Activation::Gelu)];
 
-/// How the hub's code computes, and how the model was trained.
+/// Settings of execution in the hub's code, and of training.
 const IRRELEVANT: &[&str] = &[
     "auto_map",
     "dense_seq_output",
@@ -74,19 +74,19 @@ fn native<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, Biases)> {
     settings.even_heads(&SizeNames::USUAL, &sized)?;
     let only = "only silu and gelu are honoured";
     let activation = settings.activation("hidden_act", Activation::Silu, OF_GATES, only)?;
-    let rope = settings.rope(HeadSizes::of(&sized), 1000.0, Kinds::Encoders)?;
+    let rope = settings.rope(HeadSizes::new(&sized), 1000.0, Kinds::Encoders)?;
     let epsilon = settings.positive("layer_norm_eps")?.unwrap_or(1e-12);
     Ok((with(sized, rope, activation, epsilon), NO_LINEAR))
 }
 
 fn hub<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, Biases)> {
     settings.known(IRRELEVANT);
-    refuse_what_the_hub_may_ask_for(settings)?;
+    reject_hub_options(settings)?;
     let sized = settings.sized(&HUB, Config::BERT)?;
     settings.even_heads(&HUB, &sized)?;
     let only = "only swiglu and geglu are honoured";
     let activation = settings.activation("activation_function", Activation::Silu, GATES, only)?;
-    let sizes = HeadSizes::of(&sized);
+    let sizes = HeadSizes::new(&sized);
     settings.even_head(sizes)?;
     let rope = sizes.rope(settings.positive("rotary_emb_base")?.unwrap_or(10_000.0));
     let epsilon = settings.positive("layer_norm_epsilon")?.unwrap_or(1e-5);
@@ -110,7 +110,7 @@ fn with(config: Config, rope: Rope, activation: Activation, epsilon: f32) -> Con
     Config { rotary, epsilon, feed_forward: FeedForward::Gated(activation), ..config }
 }
 
-fn refuse_what_the_hub_may_ask_for<'t>(settings: &Settings<'_, 't>) -> Read<'t, ()> {
+fn reject_hub_options<'t>(settings: &Settings<'_, 't>) -> Read<'t, ()> {
     let object = settings.object;
     settings.off(&[
         "causal",

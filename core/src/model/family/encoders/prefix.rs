@@ -1,17 +1,17 @@
-//! Tensors of checkpoints under the names of their family: behind a prefix, and by older names.
+//! Maps the tensor names of checkpoints to those of their family: prefixes and older names.
 
 use crate::error::Result;
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::weights::{Matrix, Name, Weights};
 
-/// What stands before the names of a family's tensors where a head is stored with the model.
+/// The prefixes of a family's tensor names when a head is stored with the model.
 const PREFIXES: &[&str] =
     &["", "model.", "bert.", "roberta.", "distilbert.", "mpnet.", "new.", "gte.", "nomic_bert."];
 
-/// What norms were called first, by what they are called now.
+/// The first names of norms' tensors, by their current names.
 const OLDER: &[(&str, &str)] = &[(".weight", ".gamma"), (".bias", ".beta")];
 
-/// Weights whose tensors are called as a family calls them.
+/// Weights whose tensors are found by their family's names.
 #[derive(Clone, Copy, Debug)]
 pub struct Prefixed<'w, W: ?Sized> {
     weights: &'w W,
@@ -19,11 +19,11 @@ pub struct Prefixed<'w, W: ?Sized> {
 }
 
 impl<'w, W: Weights + ?Sized> Prefixed<'w, W> {
-    /// The tensors of a model in `weights`, whose prefix the table of tokens tells.
+    /// The tensors of a model in `weights`; the token table determines the prefix.
     ///
     /// # Errors
     ///
-    /// What [`Weights::matrix`] answers. Whether there is such a table is not asked here.
+    /// Any error from [`Weights::matrix`]. A missing token table is not an error here.
     pub fn new(weights: &'w W, names: &Names) -> Result<Self> {
         for &prefix in PREFIXES {
             let found = Self { weights, prefix };
@@ -34,7 +34,7 @@ impl<'w, W: Weights + ?Sized> Prefixed<'w, W> {
         Ok(Self { weights, prefix: "" })
     }
 
-    /// What stands before all names.
+    /// The prefix of all names.
     #[must_use]
     pub const fn prefix(&self) -> &'static str {
         self.prefix
@@ -84,7 +84,7 @@ mod tests {
     const NAMES: Names =
         Names { layers: "layer.", tensors: &[(Tensor::Embeddings, "embeddings.words")] };
 
-    /// Where a tensor lies among those of these names, each as long as its place in the list.
+    /// The index of `wanted` in `names`, of which the one at index `n` has length `n`.
     fn find(names: &[&'static str], wanted: &str) -> Option<usize> {
         let header = |name: &str| {
             let at = names.iter().position(|known| *known == name)?;

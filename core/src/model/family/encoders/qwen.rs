@@ -1,4 +1,4 @@
-//! Qwen 2 and 3, whose last token's vector is the text's, and what they share with Llama.
+//! Qwen 2 and 3, which pool the last token, and their common part with Llama.
 
 use super::model::{Biases, FamilyModel};
 use crate::model::config::{Attention, Config, LayerSet, Mask, Rotary, Window};
@@ -9,7 +9,7 @@ use crate::text::json::Read;
 const NAMES: Names = llama_names!("", [(Tensor::FeedForwardNorm, ".post_attention_layernorm")]);
 
 pub(super) fn read_2<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
-    // Queries, keys and values have biases, and nothing else, whatever this says.
+    // Exactly queries, keys and values have biases, regardless of this member.
     settings.known(&["attention_bias"]);
     let found = read(settings, UsualHeads { size: Usual::Even, key_value: Usual::Needed })?;
     Ok(FamilyModel { biases: Biases { attention: true, ..Biases::NONE }, ..found })
@@ -21,11 +21,11 @@ pub(super) fn read_3<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
 }
 
-/// What both have in common.
+/// The common part of both.
 fn read<'t>(settings: &Settings<'_, 't>, heads: UsualHeads) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map"])?;
     settings.known(&["is_decoder"]);
-    let usual = LlamaUsual { heads, ..LlamaUsual::of_encoder(10_000.0, 1e-6) };
+    let usual = LlamaUsual { heads, ..LlamaUsual::encoder(10_000.0, 1e-6) };
     let found = llama_like(settings, usual)?;
     let window = window(settings, found.config.layers)?;
     let mask = mask(settings, window.is_some())?;
@@ -33,7 +33,7 @@ fn read<'t>(settings: &Settings<'_, 't>, heads: UsualHeads) -> Read<'t, FamilyMo
     Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
 }
 
-/// Which tokens see which: all of them if the file says that they see those after them, too.
+/// The mask: full if the file turns the causal mask off.
 fn mask<'t>(settings: &Settings<'_, 't>, has_window: bool) -> Read<'t, Mask> {
     const CAUSAL: &str = "is_causal";
     match settings.truth(CAUSAL, true)? {
@@ -45,9 +45,9 @@ fn mask<'t>(settings: &Settings<'_, 't>, has_window: bool) -> Read<'t, Mask> {
     }
 }
 
-/// The window of the layers that are listed, or of those from `max_window_layers` on.
+/// The window of the listed layers, or of those from `max_window_layers` on.
 fn window<'t>(settings: &Settings<'_, 't>, layers: usize) -> Read<'t, Option<Window>> {
-    /// What the families' code takes where nothing is said.
+    /// The default in the families' code.
     const SIZE: usize = 4096;
     const LAYERS_WITHOUT: u64 = 28;
     let size = settings.optional("sliding_window")?.unwrap_or(SIZE);
@@ -60,11 +60,11 @@ fn window<'t>(settings: &Settings<'_, 't>, layers: usize) -> Read<'t, Option<Win
     if let Some(listed) = settings.windows(layers, reach)? {
         return Ok(listed);
     }
-    let have_window =
-        LayerSet::of((0..layers as u64).map(|layer| layer >= without)).ok_or_else(|| {
+    let have_window = LayerSet::from_flags((0..layers as u64).map(|layer| layer >= without))
+        .ok_or_else(|| {
             settings.object.unsupported("use_sliding_window", "only in up to 1024 layers")
         })?;
-    Ok(Window::of_layers(reach, layers, &have_window))
+    Ok(Window::from_layers(reach, layers, &have_window))
 }
 
 /// Llama under names without a prefix.

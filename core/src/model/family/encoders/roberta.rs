@@ -1,4 +1,4 @@
-//! RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions begin behind that of padding.
+//! RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions start after that of padding.
 
 use super::bert::bert_like;
 use super::model::{Biases, ClassifierModel, FamilyModel};
@@ -10,14 +10,14 @@ use crate::text::json::Read;
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map", "layer_types"])?;
     let padding = settings.object.integer("pad_token_id")?.unwrap_or(1);
-    let config = behind_padding(settings, bert_like(settings, 1e-12)?, padding)?;
+    let config = after_padding(settings, bert_like(settings, 1e-12)?, padding)?;
     let classifier = Some(ClassifierModel::ROBERTA);
     Ok(FamilyModel { family: "", config, names: &NAMES, biases: Biases::ALL, classifier })
 }
 
-/// The settings of a model whose first token has the position behind that of padding, which has the
+/// The settings of a model whose first token has the position after that of padding, which has the
 /// number of the padding token.
-pub(super) fn behind_padding<'t>(
+pub(super) fn after_padding<'t>(
     settings: &Settings<'_, 't>,
     config: Config,
     padding: u64,

@@ -1,13 +1,13 @@
-//! Which linear layers of a decoder have biases.
+//! The linear layers of a decoder that have biases.
 
 use crate::model::family::tensors::Tensor;
 
-/// The layers that have biases; what is said of queries, keys and values is said of all three.
+/// The layers that have biases; queries, keys and values all have them or none do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Biases {
     /// Queries, keys and values.
     pub query_key_value: bool,
-    /// What follows the heads.
+    /// The attention's output layer.
     pub attention_output: bool,
     /// The feed-forward layer.
     pub feed_forward: bool,

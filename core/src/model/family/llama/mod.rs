@@ -1,4 +1,4 @@
-//! Llama and what differs from it in its settings: Mistral, Qwen 2 and 3, Phi-3, Gemma 3.
+//! Llama and models that differ from it in settings: Mistral, Qwen 2 and 3, Phi-3, Gemma 3.
 
 mod biases;
 mod names;
@@ -15,19 +15,18 @@ use crate::model::pass::cached::Llama;
 use crate::model::weights::{Matrix, Weights};
 
 impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Llama<L> {
-    /// Finds all tensors; `layers` has room for as many as the model has, and what it holds is
-    /// lost.
+    /// Locates all tensors; `layers` has room for as many as the model has, and is overwritten.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and what [`Weights::matrix`]
-    /// answers; [`ErrorKind::BufferTooSmall`] if `layers` has not enough room;
+    /// [`ErrorKind::MissingTensor`], [`ErrorKind::WrongShape`] and any error from
+    /// [`Weights::matrix`]; [`ErrorKind::BufferTooSmall`] if `layers` is too short;
     /// [`ErrorKind::UnsupportedArchitecture`] for settings that are not compiled in.
     pub fn open(weights: &(impl Weights + ?Sized), config: LlamaConfig, layers: L) -> Result<Self> {
         Self::from_family(weights, config, names::detect(weights, &config)?, layers)
     }
 
-    /// The same under the names of another family.
+    /// As [`open`](Self::open), with the names of another family.
     ///
     /// # Errors
     ///

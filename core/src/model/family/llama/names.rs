@@ -1,4 +1,4 @@
-//! What the tensors are called: by Hugging Face, or in GGUF files.
+//! The names of tensors in Hugging Face's checkpoints and in GGUF files.
 
 use super::Biases;
 use crate::error::Result;
@@ -20,33 +20,32 @@ const HUGGING_FACE: Names = llama_names!(
     ]
 );
 
-/// As [`HUGGING_FACE`], but for the norms of models that norm what layers add: Gemma's.
+/// As [`HUGGING_FACE`], with the norms of attention and feed-forward outputs: Gemma's.
 const SANDWICH: Names = sandwich_names!(
     "model.",
     [(Tensor::Output, "lm_head"), (Tensor::Frequencies, "model.rope_freqs")]
 );
 
-/// Whose names a file has, told by the name of the embeddings.
+/// The names that a file uses, determined by the token table.
 pub(super) fn detect(weights: &(impl Weights + ?Sized), config: &Config) -> Result<&'static Names> {
     let is_gguf = DECODER.find(weights, (Tensor::Embeddings, ".weight"), 0)?.is_some();
     Ok(if is_gguf { &DECODER } else { hugging_face(config.order) })
 }
 
-/// The names of Hugging Face in decoders whose norms stand there.
+/// Hugging Face's names in decoders with this order of norms.
 #[must_use]
 pub const fn hugging_face(order: Order) -> &'static Names {
     if matches!(order, Order::Sandwich) { &SANDWICH } else { &HUGGING_FACE }
 }
 
-/// Whether a tensor that is called so is one of a decoder's, of a file that has no encoder under
-/// GGUF's names.
+/// Returns true if `name` is a decoder's tensor, in a file that has no encoder under GGUF's names.
 #[must_use]
 pub fn is_decoder_tensor(name: &str) -> bool {
     ["model.", "lm_head.", "token_embd.", "output", "blk."].iter().any(|it| name.starts_with(it))
 }
 
-/// Whether a decoder of these settings uses a tensor that is called so, by Hugging Face or in GGUF,
-/// or may do without it.
+/// Returns true if a decoder with these settings uses, or may omit, the tensor `name`, in the names
+/// of Hugging Face or GGUF.
 #[must_use]
 pub fn is_decoder_tensor_of(name: &str, config: &Config, biases: Biases) -> bool {
     // Tables that are computed here.

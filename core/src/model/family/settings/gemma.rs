@@ -1,4 +1,4 @@
-//! Gemma 3's text model, which continues texts and of which EmbeddingGemma is made.
+//! Gemma 3's text model, a decoder on which EmbeddingGemma is based.
 
 use super::{
     Activations, HeadSizes, Kinds, RotaryRules, RotarySettings, Settings, SizeNames, UsualHeads,
@@ -13,23 +13,23 @@ use crate::text::json::Read;
 const TANH: Activations =
     &[("gelu_pytorch_tanh", Activation::GeluTanh), ("gelu_new", Activation::GeluTanh)];
 
-/// The layers of a turn of which one sees all tokens.
+/// The default period of layers without a window.
 const PATTERN: usize = 6;
 
-/// The model, without what turns its heads.
+/// The model, without its rotary positions.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model::family) struct Gemma<'t> {
     pub(in crate::model::family) config: Config,
-    /// In layers that see all tokens.
+    /// In layers without a window.
     pub(in crate::model::family) global: RotarySettings<'t>,
     /// In layers with a window.
     pub(in crate::model::family) local: RotarySettings<'t>,
-    /// Whether attention has biases.
+    /// True if attention has biases.
     pub(in crate::model::family) has_bias: bool,
 }
 
 impl<'t> Gemma<'t> {
-    /// Reads it; `kinds` are the ways of scaling that are honoured.
+    /// Reads the model; `kinds` are the supported kinds of scaling.
     pub(in crate::model::family) fn read(
         settings: &Settings<'_, 't>,
         kinds: Kinds,
@@ -62,7 +62,7 @@ impl<'t> Gemma<'t> {
             feed_forward: FeedForward::Gated(activation),
             ..config
         };
-        let [global, local] = rotary(settings, HeadSizes::of(&config), kinds)?;
+        let [global, local] = rotary(settings, HeadSizes::new(&config), kinds)?;
         Ok(Self { config, global, local, has_bias: settings.truth("attention_bias", false)? })
     }
 }
@@ -73,7 +73,7 @@ fn inverse_root(number: f32) -> f32 {
     root
 }
 
-/// The window of most layers: where tokens see both ways, half of it lies on each side.
+/// The window of most layers; without a causal mask, half of it is on each side.
 fn window<'t>(
     settings: &Settings<'_, 't>,
     config: &Config,
@@ -90,8 +90,8 @@ fn window<'t>(
     Ok(settings.windows(config.layers, reach)?.unwrap_or(usual))
 }
 
-/// Layers with a window have a base of their own, and their positions are scaled only where their
-/// own settings say so.
+/// Layers with a window have their own base, and their positions are scaled only if their own
+/// settings say so.
 fn rotary<'t>(
     settings: &Settings<'_, 't>,
     sizes: HeadSizes,
@@ -111,7 +111,7 @@ fn rotary<'t>(
     let full = by_layers.needed("full_attention", full)?;
     let sliding = by_layers.needed("sliding_attention", sliding)?;
     by_layers.finish(&[])?;
-    // What stands outside is about the layers that see all tokens.
+    // Members outside the object apply to layers without a window.
     let local = rotary_alone(&sliding, sizes, RotaryRules { base, kinds })?;
     Ok([settings.rotary_in(Some(&full), sizes, global)?, local])
 }

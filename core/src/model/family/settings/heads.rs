@@ -1,6 +1,6 @@
 //! The heads of models in which several queries share a key.
 
-/// Which heads are meant where a file is silent.
+/// The default heads of a family.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model::family) struct UsualHeads {
     /// Elements of a head.
@@ -10,21 +10,21 @@ pub(in crate::model::family) struct UsualHeads {
 }
 
 impl UsualHeads {
-    /// Heads that share the model's vectors evenly, each with keys of its own.
+    /// Heads that divide the model's vectors evenly, each with its own keys.
     pub(in crate::model::family) const EVEN: Self =
         Self { size: Usual::Even, key_value: Usual::Even };
-    /// None: the family's code has numbers of its own, which no file leaves out.
+    /// No defaults: the family's code has unusual ones, and no file leaves the members out.
     pub(in crate::model::family) const NEEDED: Self =
         Self { size: Usual::Needed, key_value: Usual::Needed };
 }
 
-/// What is meant where a file is silent.
+/// The default of a size.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model::family) enum Usual {
-    /// What the other sizes say.
+    /// Derived from the other sizes.
     Even,
-    /// A size of the family's own, but null is as [`Even`](Self::Even).
+    /// A size of the family; null means [`Even`](Self::Even).
     Size(usize),
-    /// Nothing: it has to be said.
+    /// None: the member is required.
     Needed,
 }

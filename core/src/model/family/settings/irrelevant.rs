@@ -1,9 +1,9 @@
-//! Settings that are known and change nothing in what is computed here, by the kind of file.
+//! Settings that are known and have no effect here, by the kind of file.
 
-/// Of any model's `config.json`: how it was made, trained and stored, and what heads and generation
-/// make of it.
+/// In any model's `config.json`: origin, training and storage of the model, and options of heads
+/// and generation.
 pub const CONFIG: &[&str] = &[
-    // Where it comes from and by what it was written.
+    // Origin and writer.
     "_name_or_path",
     "name_or_path",
     "_commit_hash",
@@ -46,7 +46,7 @@ pub const CONFIG: &[&str] = &[
     "unsloth_version",
     "use_bfloat16",
     "xla_device",
-    // How it was or is to be trained.
+    // Training.
     "attention_dropout",
     "attention_probs_dropout_prob",
     "attn_pdrop",
@@ -68,7 +68,7 @@ pub const CONFIG: &[&str] = &[
     "seq_classif_dropout",
     "qa_dropout",
     "train_max_seq_length",
-    // What is computed beside the result, in what parts, or kept for the next token.
+    // Additional outputs, chunking and caching.
     "cache_implementation",
     "chunk_size_feed_forward",
     "mem_size",
@@ -78,7 +78,7 @@ pub const CONFIG: &[&str] = &[
     "return_dict",
     "tf_legacy_loss",
     "use_cache",
-    // Heads on top of the model.
+    // Heads.
     "id2label",
     "label2id",
     "matryoshka_dimensions",
@@ -99,8 +99,7 @@ pub const CONFIG: &[&str] = &[
     "summary_type",
     "summary_use_proj",
     "task_specific_params",
-    // What `generate` does unless it is asked for something else; it asks for greedy choice here,
-    // or for a temperature.
+    // Defaults of `generate`; here the caller chooses between greedy decoding and sampling.
     "bad_words_ids",
     "begin_suppress_tokens",
     "decoder_start_token_id",
@@ -129,7 +128,7 @@ pub const CONFIG: &[&str] = &[
     "top_k",
     "top_p",
     "typical_p",
-    // Ids of tokens that the tokenizer's files name, too.
+    // Ids of tokens that the tokenizer's files also name.
     "mask_token_id",
     "pad_token_id",
     "sep_token_id",
@@ -137,8 +136,8 @@ pub const CONFIG: &[&str] = &[
     "unk_token_id",
 ];
 
-/// Of a `generation_config.json`: ways to choose the next token, and bookkeeping. Which tokens
-/// begin and end a text is not among them.
+/// In a `generation_config.json`: sampling options and bookkeeping. The beginning- and
+/// end-of-sequence tokens are not among them.
 pub const GENERATION_CONFIG: &[&str] = &[
     "_commit_hash",
     "_from_auto",
@@ -219,17 +218,17 @@ pub const GENERATION_CONFIG: &[&str] = &[
     "watermarking_config",
 ];
 
-/// Of objects in which every member counts.
+/// For objects in which every member matters.
 pub const NONE: &[&str] = &[];
 
-/// Of a `tokenizer.json`: how texts of a batch are made one length, and ids to text.
+/// In a `tokenizer.json`: padding of batches, and conversion of ids to text.
 pub const TOKENIZER_JSON: &[&str] = &["padding", "decoder"];
 
-/// Of `truncation` in a `tokenizer.json`: how long texts are is said elsewhere.
+/// In `truncation` of a `tokenizer.json`: the length of texts is set elsewhere.
 pub const TRUNCATION: &[&str] = &["max_length", "strategy", "stride"];
 
-/// Of a WordPiece model's `tokenizer_config.json`: where files lie, how batches are padded, how ids
-/// become text.
+/// In a WordPiece model's `tokenizer_config.json`: file paths, padding of batches, and conversion
+/// of ids to text.
 pub const TOKENIZER_CONFIG: &[&str] = &[
     "_commit_hash",
     "backend",

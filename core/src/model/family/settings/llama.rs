@@ -1,4 +1,4 @@
-//! What Llama and the families that are like it have in common.
+//! The common settings of Llama-like families.
 
 use super::{
     Activations, HeadSizes, Kinds, OF_LLAMA, RotaryRules, RotarySettings, Settings, SizeNames,
@@ -7,19 +7,19 @@ use super::{
 use crate::model::config::{Activation, Config, FeedForward};
 use crate::text::json::Read;
 
-/// What is meant where a file is silent.
+/// The defaults of a family.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model::family) struct LlamaUsual {
     pub(in crate::model::family) heads: UsualHeads,
-    /// The base of rotary frequencies, and which kinds of scaling are honoured.
+    /// The base of rotary frequencies, and the supported kinds of scaling.
     pub(in crate::model::family) rotary: RotaryRules,
-    /// What norms add.
+    /// The epsilon of norms.
     pub(in crate::model::family) epsilon: f32,
 }
 
 impl LlamaUsual {
-    /// Llama's, as far as encoders have it.
-    pub(in crate::model::family) const fn of_encoder(base: f32, epsilon: f32) -> Self {
+    /// The defaults of Llama-like encoders.
+    pub(in crate::model::family) const fn encoder(base: f32, epsilon: f32) -> Self {
         Self {
             heads: UsualHeads::EVEN,
             rotary: RotaryRules { base, kinds: Kinds::Encoders },
@@ -29,7 +29,7 @@ impl LlamaUsual {
 }
 
 impl<'t> Settings<'_, 't> {
-    /// Llama, without what turns its heads, which is told beside it.
+    /// Llama's configuration, without rotary positions, which are returned separately.
     pub(in crate::model::family) fn llama(
         &self,
         usual: LlamaUsual,
@@ -44,7 +44,7 @@ impl<'t> Settings<'_, 't> {
             feed_forward: FeedForward::Gated(activation),
             ..config
         };
-        let rotary = self.rotary(HeadSizes::of(&config), usual.rotary)?;
+        let rotary = self.rotary(HeadSizes::new(&config), usual.rotary)?;
         Ok((config, rotary))
     }
 }

@@ -1,4 +1,4 @@
-//! Reading the members of a `config.json` that families have in common.
+//! Reads the members of a `config.json` that families have in common.
 
 mod gemma;
 mod heads;
@@ -19,13 +19,13 @@ use crate::limit::Limit;
 use crate::model::config::{Activation, Config, Heads};
 use crate::text::json::{Fault, Object, Read, Value};
 
-/// The members of a `config.json` on their way into a [`Config`].
+/// The members of a `config.json`, to be converted to a [`Config`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings<'o, 't> {
     pub(super) object: &'o Object<'t>,
 }
 
-/// What a family calls the sizes that all have.
+/// A family's names of the sizes that all models have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SizeNames {
     pub(super) layers: &'static str,
@@ -45,10 +45,10 @@ impl SizeNames {
     };
 }
 
-/// What `hidden_act` may say, and what it means.
+/// The values of `hidden_act` and their meaning.
 pub(super) type Activations = &'static [(&'static str, Activation)];
 
-/// Those of BERT and its like.
+/// The activations of BERT-like models.
 pub(super) const OF_BERT: Activations = &[
     ("gelu", Activation::Gelu),
     ("gelu_python", Activation::Gelu),
@@ -58,27 +58,27 @@ pub(super) const OF_BERT: Activations = &[
     ("relu", Activation::Relu),
 ];
 
-/// Those of Llama and its like.
+/// The activations of Llama-like models.
 pub(super) const OF_LLAMA: Activations = &[("silu", Activation::Silu), ("swish", Activation::Silu)];
 
-/// What architectures of models that classify end with.
+/// The suffix of classifier architectures.
 const CLASSIFIES: &str = "ForSequenceClassification";
 
 impl<'t> Settings<'_, 't> {
-    /// Takes members for known that have no say in what is computed.
+    /// Marks members as known that have no effect.
     pub(super) fn known(&self, names: &[&str]) {
         for name in names {
             let _ = self.object.get(name);
         }
     }
 
-    /// Whether the file is of a model with a head that classifies.
+    /// Returns true if the file describes a classifier.
     pub(super) fn classifies(&self) -> Read<'t, bool> {
         let ends = |it: Value<'t>| it.as_text().is_some_and(|name| name.ends_with(CLASSIFIES));
         Ok(self.object.items("architectures")?.any(ends))
     }
 
-    /// Refuses members that are neither absent nor false.
+    /// Rejects members that are neither absent nor false.
     pub(super) fn off(&self, names: &[&'static str]) -> Read<'t, ()> {
         let is_off = |value: Value<'t>| value.as_bool() == Some(false);
         names
@@ -86,7 +86,7 @@ impl<'t> Settings<'_, 't> {
             .try_for_each(|name| self.object.neutral(name, "only false is honoured", is_off))
     }
 
-    /// Refuses members that are neither absent nor `number`.
+    /// Rejects members that are neither absent nor `number`.
     pub(super) fn numbers(
         &self,
         number: f64,
@@ -97,13 +97,13 @@ impl<'t> Settings<'_, 't> {
         names.iter().try_for_each(|name| self.object.neutral(name, only, is_neutral))
     }
 
-    /// Refuses members that are not absent.
+    /// Rejects members that are not absent.
     pub(super) fn absent(&self, names: &[&'static str]) -> Read<'t, ()> {
         let only = "it is honoured only where it is absent or null";
         names.iter().try_for_each(|name| self.object.neutral(name, only, |_| false))
     }
 
-    /// Refuses a text that is not one of `texts`.
+    /// Rejects a string that is not one of `texts`.
     pub(super) fn only(
         &self,
         name: &'static str,
@@ -113,7 +113,7 @@ impl<'t> Settings<'_, 't> {
         self.object.neutral(name, only, |value| texts.iter().any(|text| value.is_text(text)))
     }
 
-    /// A number of things, from 1 to a limit.
+    /// A number from 1 to a limit.
     pub(super) fn limited(&self, name: &'static str, limit: Limit) -> Read<'t, Option<usize>> {
         let Some(number) = self.object.integer(name)? else { return Ok(None) };
         if number == 0 {
@@ -124,27 +124,27 @@ impl<'t> Settings<'_, 't> {
         limit.check(number).map(Some).map_err(|_| Fault { error, ..fault })
     }
 
-    /// A size that may be absent.
+    /// An optional size.
     pub(super) fn optional(&self, name: &'static str) -> Read<'t, Option<usize>> {
         self.limited(name, Limit::SIZE)
     }
 
-    /// A size that there has to be.
+    /// A required size.
     pub(super) fn size(&self, name: &'static str) -> Read<'t, usize> {
         self.object.needed(name, self.optional(name)?)
     }
 
-    /// Whether there is a member of this name, be it null.
-    pub(super) fn is_said(&self, name: &str) -> bool {
+    /// Returns true if there is a member of this name, even if it is null.
+    pub(super) fn has(&self, name: &str) -> bool {
         self.object.value().member(name).is_some()
     }
 
-    /// Whether something is so.
+    /// A boolean with a default.
     pub(super) fn truth(&self, name: &'static str, usual: bool) -> Read<'t, bool> {
         Ok(self.object.truth(name)?.unwrap_or(usual))
     }
 
-    /// A positive number, such as what norms add or the base of rotary frequencies.
+    /// A positive number, such as the epsilon of norms or the base of rotary frequencies.
     pub(super) fn positive(&self, name: &'static str) -> Read<'t, Option<f32>> {
         let Some(number) = self.object.number(name)? else { return Ok(None) };
         #[allow(clippy::cast_possible_truncation)] // models are not this precise
@@ -154,7 +154,7 @@ impl<'t> Settings<'_, 't> {
         is_positive.then_some(Some(number)).ok_or_else(bad)
     }
 
-    /// What the feed-forward layer does.
+    /// The activation of the feed-forward layer.
     pub(super) fn activation(
         &self,
         name: &'static str,
@@ -167,7 +167,7 @@ impl<'t> Settings<'_, 't> {
         found.map(|(_, activation)| *activation).ok_or_else(|| self.object.unsupported(name, only))
     }
 
-    /// `usual` with the sizes of the model, and heads that share its vectors evenly.
+    /// `usual` with the sizes of the model, and heads that divide its vectors evenly.
     pub(super) fn sized(&self, names: &SizeNames, usual: Config) -> Read<'t, Config> {
         let (hidden, heads) = (self.size(names.hidden)?, self.size(names.heads)?);
         let layers = self.limited(names.layers, Limit::LAYERS)?;
@@ -183,15 +183,15 @@ impl<'t> Settings<'_, 't> {
         })
     }
 
-    /// Refuses heads that do not divide the model's vectors.
+    /// Rejects heads that do not divide the model's vectors.
     pub(super) fn even_heads(&self, names: &SizeNames, config: &Config) -> Read<'t, ()> {
         let is_even = config.heads.width() == config.hidden;
         let bad = || self.object.bad(names.heads, "it does not divide the elements of a vector");
         is_even.then_some(()).ok_or_else(bad)
     }
 
-    /// Takes the heads of models in which several queries share a key, and heads may be of any
-    /// size; `usual` says which are meant where the file is silent.
+    /// Reads the heads of models in which several queries share a key and heads may have any size;
+    /// `usual` has the defaults.
     pub(super) fn shared_heads(&self, mut config: Config, usual: UsualHeads) -> Read<'t, Config> {
         const SIZE: &str = "head_dim";
         const SHARED: &str = "num_key_value_heads";
@@ -208,19 +208,19 @@ impl<'t> Settings<'_, 't> {
         }
     }
 
-    /// A size, or what is meant where there is none.
+    /// A size, or its default.
     fn usual(&self, name: &'static str, usual: Usual, even: usize) -> Read<'t, usize> {
         match (self.optional(name)?, usual) {
             (Some(size), _) => Ok(size),
-            // Null stands for what the other sizes say.
-            (None, Usual::Size(size)) if !self.is_said(name) => Ok(size),
+            // Null stands for the size derived from the others.
+            (None, Usual::Size(size)) if !self.has(name) => Ok(size),
             (None, Usual::Needed) => self.object.needed(name, None),
             (None, _) => Ok(even),
         }
     }
 
-    /// Refuses what models of any family may ask for and none here does.
-    pub(super) fn refuse_what_is_not_done(&self) -> Read<'t, ()> {
+    /// Rejects features of any family that are not supported.
+    pub(super) fn reject_unsupported(&self) -> Read<'t, ()> {
         self.off(&["add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"])?;
         self.absent(&["quantization_config", "cross_attention_hidden_size"])?;
         self.object.neutral("pruned_heads", "pruned heads are not honoured", |value| {

@@ -1,4 +1,4 @@
-//! Which layers have a window, by a list of all layers.
+//! The layers with a window, as a list of all layers.
 
 use super::Settings;
 use crate::model::config::{LayerSet, Window};
@@ -7,14 +7,14 @@ use crate::text::json::{Read, Value};
 const KINDS: &str = "only full_attention and sliding_attention are honoured, as many as layers";
 
 impl<'t> Settings<'_, 't> {
-    /// Refuses layers that do not see all tokens.
+    /// Rejects layers with a window.
     pub(in crate::model::family) fn only_full(&self) -> Read<'t, ()> {
         self.object.neutral("layer_types", "only full_attention is honoured", |list| {
             list.items().all(|kind| sees_all(kind) == Some(true))
         })
     }
 
-    /// Refuses kinds of layers that are not known.
+    /// Rejects unknown kinds of layers.
     pub(in crate::model::family) fn kinds_of_layers(&self) -> Read<'t, ()> {
         const ONLY: &str = "only full_attention and sliding_attention are honoured";
         match self.object.items("layer_types")?.all(|kind| sees_all(kind).is_some()) {
@@ -23,7 +23,8 @@ impl<'t> Settings<'_, 't> {
         }
     }
 
-    /// What `layer_types` says, if it is there: a window of `reach` in some of `layers`, or in none.
+    /// The window in `layer_types`, if the member exists: of size `reach` in some of `layers`, or
+    /// none.
     pub(in crate::model::family) fn windows(
         &self,
         layers: usize,
@@ -34,13 +35,13 @@ impl<'t> Settings<'_, 't> {
         if kinds().count() != layers || kinds().any(|kind| kind.is_none()) {
             return Err(self.object.unsupported("layer_types", KINDS));
         }
-        let have_window = LayerSet::of(kinds().map(|kind| kind == Some(false)));
-        let found = have_window.map(|listed| Window::of_layers(reach, layers, &listed));
+        let have_window = LayerSet::from_flags(kinds().map(|kind| kind == Some(false)));
+        let found = have_window.map(|listed| Window::from_layers(reach, layers, &listed));
         found.map(Some).ok_or_else(|| self.object.unsupported("layer_types", KINDS))
     }
 }
 
-/// Whether layers of a kind see all tokens; `None` if the kind is not known.
+/// Returns true if layers of a kind have no window; `None` if the kind is unknown.
 fn sees_all(kind: Value<'_>) -> Option<bool> {
     let kinds = [("full_attention", true), ("sliding_attention", false)];
     kinds.into_iter().find_map(|(name, sees_all)| kind.is_text(name).then_some(sees_all))
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
     use crate::text::json::Object;
 
-    /// What a list of layers means: `f` for one that sees all tokens, `s` for one that does not.
+    /// Reads a list of layers: `f` for full attention, `s` for a sliding window.
     fn read(kinds: &str, layers: usize) -> Result<Option<Option<Window>>, String> {
         let name = |kind| if kind == 'f' { "full_attention" } else { "sliding_attention" };
         let list: std::vec::Vec<String> =

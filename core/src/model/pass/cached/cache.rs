@@ -1,4 +1,4 @@
-//! Keys and values of the tokens so far, in memory that the caller lends.
+//! Keys and values of the tokens so far, in caller-provided memory.
 
 use super::original_positions;
 use crate::error::{Error, ErrorKind, Result};
@@ -7,19 +7,19 @@ use crate::model::plan::Needs;
 use crate::model::size::{possible, product};
 
 /// Keys and values of all tokens so far, in `2 · layers · kv_heads · positions · head` floats of
-/// lent memory.
+/// caller-provided memory.
 #[derive(Debug)]
 pub struct Cache<'a> {
     values: &'a mut [f32],
     positions: usize,
-    /// Tokens that are in it.
+    /// The number of tokens in it.
     pub(super) length: usize,
-    /// Whether its tokens are turned as those of long texts are.
+    /// True if its tokens are rotated as those of long texts.
     pub(super) is_long: bool,
 }
 
 impl<'a> Cache<'a> {
-    /// How many floats a cache of so many positions needs; `None` if that overflows.
+    /// The size in floats of a cache for `positions` positions; `None` on overflow.
     #[must_use]
     pub const fn floats_needed(config: &Config, positions: usize) -> Option<usize> {
         let floats = product(&[config.heads.key_width(), 2, config.layers, positions]);
@@ -29,13 +29,12 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// An empty cache for so many positions. In models that turn the tokens of long texts in
-    /// another way, they are turned so if the text may become long; see
-    /// [`set_long`](Self::set_long).
+    /// An empty cache for `positions` positions. In models with separate divisors for long texts,
+    /// tokens are rotated with these if the text may become long; see [`set_long`](Self::set_long).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if the memory does not suffice.
+    /// [`ErrorKind::BufferTooSmall`] if the memory is too small.
     pub fn new(config: &Config, positions: usize, memory: &'a mut [f32]) -> Result<Self> {
         let small = Error::without_offset(ErrorKind::BufferTooSmall);
         let needed = Self::floats_needed(config, positions).ok_or(small)?;
@@ -44,8 +43,7 @@ impl<'a> Cache<'a> {
         Ok(Self { values, positions, length: 0, is_long })
     }
 
-    /// Takes up again a cache of `length` tokens whose memory the caller kept, with the same
-    /// positions.
+    /// Restores a cache of `length` tokens whose memory the caller kept, with the same positions.
     ///
     /// # Errors
     ///
@@ -63,31 +61,31 @@ impl<'a> Cache<'a> {
         Ok(Self { length, ..Self::new(config, positions, memory)? })
     }
 
-    /// Says whether the text is a [long](super::Llama::is_long) one, for the tokens that will be
-    /// put into it; those that are in it stay as they are.
+    /// Sets whether further tokens are rotated as those of a [long](super::Llama::is_long) text;
+    /// tokens already in the cache are unchanged.
     pub const fn set_long(&mut self, is_long: bool) {
         self.is_long = is_long;
     }
 
-    /// How many tokens are in it.
+    /// The number of tokens in it.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether there is none.
+    /// Returns true if it has no tokens.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// How many tokens it has room for.
+    /// The capacity in tokens.
     #[must_use]
     pub const fn positions(&self) -> usize {
         self.positions
     }
 
-    /// Forgets all tokens from the `length`-th on.
+    /// Removes all tokens from the `length`-th on.
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
     }

@@ -17,14 +17,14 @@ use crate::model::linear::{Linear, Rows};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
 
-/// What is wanted of a pass.
+/// The requested result of a pass.
 #[derive(Debug)]
 pub enum Output<'a> {
-    /// Only that keys and values are in the cache.
+    /// Only the keys and values in the cache.
     Nothing,
-    /// The logits behind the last token, `vocabulary` elements.
+    /// The logits after the last token, `vocabulary` elements.
     LastLogits(&'a mut [f32]),
-    /// The logits behind each token, `vocabulary` elements each.
+    /// The logits after each token, `vocabulary` elements each.
     AllLogits(&'a mut [f32]),
     /// The normed hidden states of each token, `hidden` elements each.
     Hidden(&'a mut [f32]),
@@ -33,14 +33,14 @@ pub enum Output<'a> {
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 impl<L: AsRef<[Layer]>> Llama<L> {
-    /// Takes `ids` through the model behind what is in `cache`, as many at a time as `memory` has
-    /// room for.
+    /// Runs the model on `ids`, which continue the tokens in `cache`, as many at a time as `memory`
+    /// has room for.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] if the cache has no room for
     /// them; [`ErrorKind::InvalidArgument`] without tokens; [`ErrorKind::BufferTooSmall`] if the
-    /// output has no room, or what reading the weights may fail with: then the cache is as before.
+    /// output is too small; any error of reading the weights. The cache is unchanged on errors.
     pub fn forward<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -94,8 +94,8 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         Ok(())
     }
 
-    /// The embedding of a text: the normed hidden state of its last token, or the mean of all,
-    /// scaled to length 1.
+    /// Writes the embedding of a text to `out`: the normed hidden state of its last token, or the
+    /// mean of all, scaled to length 1.
     ///
     /// `cache` is emptied first; `states` has room for `hidden` elements for each token, `out` for
     /// `hidden`.
@@ -124,7 +124,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         check_finite(out)
     }
 
-    /// All layers; the hidden states are left in the memory.
+    /// Runs all layers; the hidden states are left in the memory.
     fn layers<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -212,7 +212,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         Ok(())
     }
 
-    /// The residual sum of `states` and what was computed of them, with the norms that stand there.
+    /// The residual sum of `states` and a layer's output, with the norms of the layer's order.
     fn add<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -232,8 +232,8 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         Ok(())
     }
 
-    /// Cosines and sines for the tokens from position `first` on; those of layers with a window
-    /// behind the others, if they are of their own.
+    /// Cosines and sines for the tokens from position `first` on, followed by those of layers with
+    /// a window, if they differ.
     fn angles<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -260,7 +260,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         Ok(())
     }
 
-    /// The norm of every row, in place.
+    /// Norms every row in place.
     fn norm<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -292,7 +292,8 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         LayerInput::new(run, scratch, states).rows(&Rows::all(linear), out)
     }
 
-    /// Puts keys or values of some tokens, `[tokens, kv_heads, head]`, where their heads have them.
+    /// Stores keys or values of some tokens, `[tokens, kv_heads, head]`, in the cache of their
+    /// heads.
     fn store(
         &self,
         cache: &mut Cache<'_>,
@@ -314,8 +315,8 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         Ok(())
     }
 
-    /// Attention of all heads: each token sees itself and what comes before it, as far as its
-    /// window goes.
+    /// Attention of all heads: each token attends to itself and to earlier tokens within its
+    /// window.
     fn attend(
         &self,
         kernels: &Kernels,
@@ -369,7 +370,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
     }
 }
 
-/// Zeros in place of a bias, for so many keys at a time.
+/// Zeros in place of a bias, for up to this many keys at a time.
 static NO_BIAS: [f32; 256] = [0.0; 256];
 
 /// Products of queries and keys, `[tokens, seen]`.

@@ -1,5 +1,5 @@
-//! What linear layers are applied to: activations as they are, or quantised once for all layers
-//! that take the same codes.
+//! The input of linear layers: plain activations, or activations quantised once for all layers that
+//! take the same codes.
 
 use super::memory::{Activations, ROWS_AT_ONCE, Scratch};
 use crate::error::{Error, ErrorKind, Result};
@@ -11,17 +11,17 @@ use crate::model::weights::Weights;
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-/// How a layer takes its input.
+/// The form in which a layer takes its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Floats,
-    /// Quantised in groups of so many columns.
+    /// Quantised in groups of this many columns.
     Once(usize),
-    /// What that takes off quantised too.
+    /// Quantised, together with the quantisation error.
     Twice(usize),
 }
 
-/// Activations `[tokens, cols]` on their way into one or several linear layers.
+/// Activations `[tokens, cols]` that are the input of one or several linear layers.
 pub(super) struct LayerInput<'x, 's, 'm, W: ?Sized, P: ?Sized> {
     run: &'x Run<'x, W, P>,
     scratch: &'s mut Scratch<'m>,
@@ -39,12 +39,12 @@ impl<'x, 's, 'm, W: Weights + ?Sized, P: ?Sized> LayerInput<'x, 's, 'm, W, P> {
         Self { run, scratch, x, form: Form::Floats }
     }
 
-    /// The scratch memory between two linear layers; its codes are to be left as they are.
+    /// The scratch memory between two linear layers; its codes must not be overwritten.
     pub(super) const fn scratch(&mut self) -> &mut Scratch<'m> {
         self.scratch
     }
 
-    /// Applies some rows of a linear layer to all tokens, into `out` (`[tokens, count]`).
+    /// Applies some rows of a linear layer to all tokens and writes `[tokens, count]` to `out`.
     pub(super) fn rows(&mut self, rows: &Rows, out: &mut [f32]) -> Result<()> {
         let form = self.form_for(&rows.linear);
         let Self { run, x, scratch: Scratch { codes, staging, .. }, .. } = self;

@@ -1,4 +1,4 @@
-//! Memory for a pass, lent by the caller.
+//! Caller-provided memory for a pass.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
@@ -8,32 +8,32 @@ use crate::model::parallel::split_off;
 use crate::model::plan::Needs;
 use crate::model::size::{larger, possible, product, sum};
 
-/// How exactly activations are multiplied with weights that lie in ggml's blocks. Weights in other
-/// encodings are converted to f32 and multiplied with activations in f32, whatever is chosen.
+/// The precision of activations in products with weights in ggml's blocks. Weights in other
+/// encodings are always converted to f32 and multiplied with activations in f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Activations {
-    /// As they are, in f32; blocks are converted to f32. The slowest, and the reference for the
-    /// others.
+    /// f32; blocks are converted to f32. The slowest, and the reference for the others.
     Floats,
-    /// In two signed bytes with a scale each, for each group of columns: logits are those of
-    /// [`Floats`](Self::Floats) to a thousandth. On CPUs without kernels for it, the same as that.
+    /// Two signed bytes with a scale each, for each group of columns: logits differ from
+    /// [`Floats`](Self::Floats) by about a thousandth. On CPUs without kernels for it, the same as
+    /// [`Floats`](Self::Floats).
     Words,
-    /// In one signed byte, as llama.cpp has them: logits differ by some hundredths.
+    /// One signed byte, as in llama.cpp: logits differ by some hundredths.
     Bytes,
 }
 
-/// What a [`LlamaMemory`] must suffice for.
+/// The plan for which a [`LlamaMemory`] is sized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LlamaPlan {
-    /// Tokens that pass through the layers together: weights are read once for all of them.
+    /// Tokens that pass through the layers together; weights are read once for all of them.
     pub tokens: usize,
     /// Positions of the [`Cache`](super::Cache).
     pub positions: usize,
-    /// Bytes of weights that are read at a time from storage that cannot be borrowed, a row of the
-    /// widest matrix at least; 0 where it can.
+    /// Bytes of weights that are read at a time from storage that cannot be borrowed, at least a
+    /// row of the widest matrix; 0 for borrowed weights.
     pub tile_bytes: usize,
-    /// How exactly activations are multiplied.
+    /// The precision of activations.
     pub activations: Activations,
 }
 
@@ -46,13 +46,13 @@ impl LlamaPlan {
     }
 }
 
-/// How much memory a pass needs.
+/// The memory that a pass needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LlamaNeeds {
     /// Elements of f32.
     pub floats: usize,
-    /// Bytes beside those, the tile among them.
+    /// Further bytes, including the tile.
     pub bytes: usize,
 }
 
@@ -83,7 +83,7 @@ pub struct LlamaMemory<'a> {
     pub(super) scratch: Scratch<'a>,
 }
 
-/// What linear layers need.
+/// The scratch memory of linear layers.
 #[derive(Debug)]
 pub(super) struct Scratch<'a> {
     pub(super) activations: Activations,
@@ -93,12 +93,12 @@ pub(super) struct Scratch<'a> {
 }
 
 impl<'a> LlamaMemory<'a> {
-    /// What passes by a plan need beside the cache.
+    /// The memory that passes by a plan need in addition to the cache.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens or the memory would be larger than
-    /// addresses are.
+    /// [`ErrorKind::InvalidArgument`] if the plan has no tokens or the memory would exceed the
+    /// address space.
     pub const fn needs(config: &Config, plan: &LlamaPlan) -> Result<LlamaNeeds> {
         let sizes = Sizes::new(config, plan);
         let bytes = sum(&[sizes.codes, sizes.unpacked, plan.tile_bytes]);
@@ -110,11 +110,11 @@ impl<'a> LlamaMemory<'a> {
         }
     }
 
-    /// Memory in what is lent; what of `bytes` is beyond the plan's needs makes the tile larger.
+    /// Divides caller-provided memory; `bytes` beyond the plan's needs make the tile larger.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if it is less than [`needs`](Self::needs) says.
+    /// [`ErrorKind::BufferTooSmall`] if it is smaller than [`needs`](Self::needs).
     pub fn new(
         config: &Config,
         plan: &LlamaPlan,
@@ -171,7 +171,7 @@ struct Sizes {
     unpacked: usize,
 }
 
-/// The columns of a group are at least so many.
+/// The smallest number of columns of a group.
 const LEAST_GROUP: usize = 16;
 
 impl Sizes {
@@ -212,7 +212,7 @@ impl Sizes {
         }
     }
 
-    /// Every piece of floats as often as it is there.
+    /// The sizes of all pieces of floats, with repetitions.
     const fn floats(&self) -> [usize; 15] {
         [
             self.states,
@@ -234,12 +234,12 @@ impl Sizes {
     }
 }
 
-/// Whether [`has_local`] may say so, as far as is known at compile time.
+/// Returns true if [`has_local`] may be true, as far as is known at compile time.
 const fn may_have_local(config: &Config) -> bool {
     config.attention.window.is_some() && config.rotary.is_some()
 }
 
-/// Whether layers with a window turn heads otherwise than those without.
+/// Returns true if layers with a window have different rotary positions from those without.
 pub(super) fn has_local(config: &Config) -> bool {
     let other = |rotary: Rotary| rotary.local != rotary.global;
     config.attention.window.is_some() && config.rotary.is_some_and(other)

@@ -2,11 +2,11 @@
 //!
 //! A layer goes over the data twice, each time in parts that a host may run on several threads:
 //!
-//! 1. by heads: the queries, keys and values of as many heads as there is room for, each from its
-//!    rows of the weights, then the attention of one after the other. The context is stored head by
-//!    head;
+//! 1. by heads: the queries, keys and values of as many heads as fit the memory, each from its rows
+//!    of
+//! the weights, then the attention head by head. The context is stored head by head;
 //! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
-//!    residual and norm.
+//! residual and norm.
 
 use super::layout::Layout;
 use super::positions::{Angles, Biases, relative_biases};
@@ -27,7 +27,7 @@ use crate::model::parallel::{Parallel, Part, Parts, split_off};
 use crate::model::run::Run;
 use crate::model::weights::Weights;
 
-/// A pack of texts on its way through a model.
+/// The state of a pass over a pack of texts.
 pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     model: &'a Transformer<L>,
     run: &'a Run<'a, W, P>,
@@ -39,10 +39,10 @@ pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     relative: Biases<'a>,
 }
 
-/// Tokens whose elements are written side by side: as many floats as a cache line has.
+/// Tokens whose elements are written contiguously: the floats of a cache line.
 const TOKENS_A_LINE: usize = 16;
 
-/// Columns of what lies in rows of `stride`, each `to` elements from the one before.
+/// Transposes columns from rows of `stride` to rows of `line`.
 fn transpose((from, stride): (&[f32], usize), (to, line): (&mut [f32], usize)) {
     for (block, rows) in from.chunks((stride * TOKENS_A_LINE).max(1)).enumerate() {
         let mut tokens: [&[f32]; TOKENS_A_LINE] = [&[]; TOKENS_A_LINE];
@@ -60,8 +60,8 @@ fn transpose((from, stride): (&[f32], usize), (to, line): (&mut [f32], usize)) {
     }
 }
 
-/// Whether a token of a text is the one for padding, in models whose positions begin behind that of
-/// padding: such tokens all have that position, and those behind them count on without them.
+/// Returns true if a token is padding, in models whose positions start after that of padding:
+/// padding tokens all have that position, and later tokens are counted without them.
 const fn is_padding(first: usize, id: u32) -> bool {
     first > 0 && id as usize == first - 1
 }
@@ -194,8 +194,8 @@ where
         self.norm(&model.norm, hidden, &[], staging)
     }
 
-    /// The norm of every row of `hidden + other`, in place; an empty `other` adds nothing. Without
-    /// a weight it is none.
+    /// The norm of every row of `hidden + other`, in place; an empty `other` adds nothing. A norm
+    /// without a weight only adds.
     fn norm(
         &self,
         norm: &Norm,
@@ -267,7 +267,7 @@ where
                     size,
                     scale,
                     visible,
-                    bias: self.relative.of(first_query + head),
+                    bias: self.relative.for_head(first_query + head),
                 };
                 self.attend(&head, input, &mut *floats, &mut *bytes, out)?;
             }
@@ -275,7 +275,8 @@ where
         Ok(())
     }
 
-    /// Norms the heads of queries or keys, rows of `stride`, and turns them by their positions.
+    /// Norms the heads of queries or keys, in rows of `stride`, and rotates them by their
+    /// positions.
     fn change(
         &self,
         layer: usize,
@@ -289,7 +290,7 @@ where
         }
         let Some(rope) = config.rope(layer) else { return Ok(()) };
         let size = config.head();
-        let angles = self.angles.of(config.has_window(layer));
+        let angles = self.angles.for_layer(config.has_window(layer));
         let heads = stride.checked_div(size).unwrap_or(0);
         let mut rest = vectors;
         for &length in self.lengths {
@@ -333,8 +334,8 @@ where
         let (mut staging, floats, bytes) = self.layout.staging(floats, bytes)?;
         let width = self.model.config.hidden;
         let tokens = output.len() / width.max(1);
-        // As many in each: a single one that is left would take another way through the kernels,
-        // and have other bits.
+        // Evenly divided: a single remaining token would take another path through the kernels,
+        // with different bits.
         let size = even_size(tokens, self.layout.block);
         for (block, hidden) in output.chunks_mut((size * width).max(1)).enumerate() {
             let first = index * self.share() + block * size;
@@ -362,7 +363,7 @@ where
     }
 }
 
-/// Some tokens on their way through the second half of a layer.
+/// The second half of a layer for a block of tokens.
 struct Block<'b, 'a, 's, L, W: ?Sized, P: ?Sized> {
     pass: &'b Pass<'a, L, W, P>,
     layer: (usize, &'b Layer),
@@ -437,7 +438,7 @@ where
         Ok(())
     }
 
-    /// Shows what a linear layer is applied to, and applies it.
+    /// Reports the input of a linear layer, then applies the layer.
     fn linear(
         &mut self,
         input: LayerInput,

@@ -1,4 +1,4 @@
-//! How scratch memory is divided.
+//! The division of scratch memory.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
@@ -13,18 +13,18 @@ use crate::model::size::{larger, possible, product, rounded_up, smaller, sum};
 /// Tokens that pass through the feed-forward layers together, so that their output stays in the L2
 /// cache.
 const FEED_FORWARD_BLOCK: usize = 256;
-/// The same where weights are bytes, which are brought in again for a quarter of what floats cost.
+/// The same for weights in bytes, which cost a quarter as much to read again.
 const FEED_FORWARD_BLOCK_OF_CODES: usize = 64;
 /// Rows of weights that are converted to f32 together: as many as kernels multiply together, fewer
-/// where memory is short.
+/// if memory is short.
 const CONVERTED_ROWS: usize = 16;
-/// The same for many tokens, whose own memory is larger: kernels are faster with more rows.
+/// The same for many tokens, which need more memory themselves: kernels are faster with more rows.
 const CONVERTED_ROWS_OF_MANY: usize = 64;
-/// More tokens than these are many.
+/// The largest number of tokens that are few.
 const FEW_TOKENS: usize = 64;
-/// The same where weights are read from storage.
+/// The same for weights that are read from storage.
 const CONVERTED_ROWS_OF_TILE: usize = 8;
-/// The fewest columns of a group of a block.
+/// The smallest number of columns of a group of a block.
 const LEAST_GROUP: usize = 16;
 
 /// [`ALIGNMENT`] in floats.
@@ -32,7 +32,7 @@ pub(super) const ALIGNED_FLOATS: usize = ALIGNMENT / 4;
 
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-/// The sizes of the pieces of a workspace; they depend on the model's sizes and the plan alone.
+/// The sizes of the pieces of a workspace, which depend only on the model's sizes and the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) tokens: usize,
@@ -47,13 +47,13 @@ pub(super) struct Layout {
     pub(super) context: usize,
     pub(super) normed: usize,
     pub(super) angles: usize,
-    /// Floats for what is added to scores, `[heads, 2 · tokens]`.
+    /// Floats of the relative biases, `[heads, 2 · tokens]`.
     pub(super) relative: usize,
     /// See [`heads_together`](Self::heads_together).
     heads_together: usize,
-    /// Tokens that one job takes through the feed-forward layers at a time.
+    /// Tokens that one job runs through the feed-forward layers at a time.
     pub(super) block: usize,
-    /// From one row of transposed keys, and of scores, to the next.
+    /// The stride of transposed keys, and of scores.
     pub(super) key_stride: usize,
     pub(super) quantized: bool,
     pub(super) grouped: bool,
@@ -67,8 +67,8 @@ pub(super) struct Layout {
     pub(super) total: Needs,
 }
 
-/// From one row of transposed keys, and of scores, to the next. Rows of long texts must not all lie
-/// in the same few sets of a cache, as they do at multiples of large powers of two.
+/// The stride of transposed keys, and of scores. Rows of long texts must not all map to the same
+/// few cache sets, as they do at multiples of large powers of two.
 const fn key_stride(tokens: usize) -> usize {
     let stride = rounded_up(tokens, 16);
     let collides = stride > 512 && stride.is_multiple_of(256);
@@ -126,7 +126,7 @@ impl Layout {
             job: none,
             total: none,
         };
-        // To find out how many takes 300 bytes of code.
+        // Computing the number takes 300 bytes of code.
         if cfg!(not(feature = "small")) {
             layout.heads_together = layout.most_heads_together();
         }
@@ -159,8 +159,8 @@ impl Layout {
         }
     }
 
-    /// Heads whose queries, keys and values are computed together: where code must be small a
-    /// constant, of which the compiler makes no loop.
+    /// Heads whose queries, keys and values are computed together: a constant in small builds, so
+    /// that the compiler emits no loop.
     pub(super) const fn heads_together(&self) -> usize {
         if cfg!(feature = "small") { 1 } else { self.heads_together }
     }
@@ -185,22 +185,22 @@ impl Layout {
         if self.quantized { size } else { 0 }
     }
 
-    /// As many heads of a job as the memory has room for that the feed-forward layers need anyway,
-    /// at least one; the same in each turn, as far as that goes.
+    /// The number of heads of a job that fit the memory that the feed-forward layers need anyway,
+    /// at least one, divided evenly.
     const fn most_heads_together(&self) -> usize {
         let room = self.feed_forward_floats().saturating_sub(self.attention_floats(0));
         let most = room / larger(self.head_floats(), 1);
         even_size(self.heads, larger(most, 1))
     }
 
-    /// Floats for the keys and values of a head, and the queries that share them; and keys by
-    /// token where they are more than products.
+    /// Floats of the keys and values of a head, and of the queries that share them; with norms or
+    /// rotary positions also keys by token.
     const fn head_floats(&self) -> usize {
         let by_token = self.sharing + 1 + self.changes_heads as usize;
         product(&[sum(&[product(&[self.tokens, by_token]), self.key_stride]), self.head])
     }
 
-    /// Floats for the attention of so many heads.
+    /// Floats of the attention of `heads` heads.
     const fn attention_floats(&self, heads: usize) -> usize {
         let Self { tokens, head, key_stride, .. } = *self;
         sum(&[
@@ -214,7 +214,7 @@ impl Layout {
         ])
     }
 
-    /// Floats for what a block goes through after the attention.
+    /// Floats of a block after the attention.
     const fn feed_forward_floats(&self) -> usize {
         let Self { block, hidden, widest, .. } = *self;
         sum(&[
@@ -244,8 +244,8 @@ impl Layout {
         }
     }
 
-    /// Rows that are converted together. With quantised activations hardly any are, and storage is
-    /// for small memories; the scales and minima of a tile of blocks take two.
+    /// Rows that are converted together. With quantised activations there are hardly any, and
+    /// storage implies small memories; the scales and minima of a tile of blocks take two.
     const fn converted_rows(&self) -> usize {
         match (self.tile, self.quantized, self.grouped) {
             (0, false, _) if FAMILIES && self.tokens > FEW_TOKENS => CONVERTED_ROWS_OF_MANY,
@@ -260,7 +260,7 @@ impl Layout {
         larger(self.hidden * 2, self.widest)
     }
 
-    /// Takes what bringing weights in needs off a job's scratch memory; the rest comes back.
+    /// Takes the memory for reading weights from a job's scratch memory; returns the rest.
     pub(super) fn staging<'a>(
         &self,
         mut floats: &'a mut [f32],
@@ -277,7 +277,8 @@ impl Layout {
         Ok((staging, floats, bytes))
     }
 
-    /// What the integer attention of a head over `tokens` needs, off a job's scratch memory.
+    /// Takes the memory for the integer attention of a head over `tokens` from a job's scratch
+    /// memory.
     pub(super) fn integer_head<'a>(
         &self,
         tokens: usize,
@@ -300,8 +301,8 @@ impl Layout {
         })
     }
 
-    /// Memory for the codes of up to `tokens` (at most a block) of any width, off a job's scratch
-    /// memory.
+    /// Takes the memory for the codes of up to `tokens` (at most a block) of any width from a job's
+    /// scratch memory.
     pub(super) fn code_buffers<'a>(
         &self,
         tokens: usize,

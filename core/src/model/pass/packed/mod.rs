@@ -4,11 +4,11 @@
 //! threads:
 //!
 //! 1. by heads: a head's queries, keys and values from its rows of the weights, then its attention.
-//!    The context is stored head by head;
+//! The context is stored head by head;
 //! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
-//!    residual and norm.
+//! residual and norm.
 //!
-//! Several texts are packed into one list of tokens: the weights stream by once for all of them,
+//! Several texts are packed into one list of tokens: the weights are streamed once for all of them,
 //! attention stays within each text, and nothing is padded.
 
 mod forward;
@@ -30,7 +30,7 @@ use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
 
-/// A transformer without a head: its sizes, and where its tensors lie in the file.
+/// A transformer without a head: its sizes, and the locations of its tensors.
 ///
 /// `L` holds one [`Layer`] per layer: a slice, an array or a `Vec`.
 #[derive(Clone, Copy, Debug)]
@@ -46,22 +46,22 @@ pub struct Transformer<L> {
     pub(in crate::model) layers: L,
 }
 
-/// Some texts as token ids, special tokens included.
+/// Texts as token ids, special tokens included.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Batch<'a> {
-    /// The ids of all texts, one after the other.
+    /// The ids of all texts, concatenated.
     pub ids: &'a [u32],
-    /// The type of each token; empty where all are of the first type. Models with a single type, or
-    /// none, do not look at it.
+    /// The type of each token; empty if all are of the first type. Ignored by models with a single
+    /// type or none.
     pub types: &'a [u8],
-    /// How many tokens each text has.
+    /// The number of tokens of each text.
     pub lengths: &'a [usize],
-    /// How many of each text's first tokens, those of a prompt, do not count in pooling.
+    /// The number of leading tokens of each text that do not count in pooling: those of a prompt.
     pub skipped: usize,
 }
 
 impl<'a> Batch<'a> {
-    /// Texts of so many tokens each, all of which count in pooling and are of the first type.
+    /// Texts of these lengths, all of whose tokens count in pooling and are of the first type.
     #[must_use]
     pub const fn new(ids: &'a [u32], lengths: &'a [usize]) -> Self {
         Self { ids, types: &[], lengths, skipped: 0 }
@@ -93,9 +93,10 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
         &self.config
     }
 
-    /// A plan for `tokens` on one thread with weights in memory, as the model was made to run: with
-    /// quantised activations if its 8-bit weights have column scales, that is if it was calibrated
-    /// for them, or if it has weights in blocks, whose groups are small enough; otherwise in f32.
+    /// A plan for `tokens` on one thread with weights in memory. Activations are quantised if the
+    /// model was made for that: if its 8-bit weights have column scales, that is, if it was
+    /// calibrated, or if its weights are in blocks, whose groups are small enough. Otherwise they
+    /// are f32.
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
         let layers = || self.layers.as_ref().iter().take(self.config.layers);
@@ -105,17 +106,17 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
     }
 
     /// Calls `each` with the number of each text and the hidden states of its tokens, `[tokens,
-    /// hidden]`, one text after the other, and `observe` with the input of every linear layer.
+    /// hidden]`, in order, and `observe` with the input of every linear layer.
     ///
-    /// As many texts as the workspace holds are computed together.
+    /// As many texts as fit the workspace are computed together.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::TokenOutOfRange`]; [`ErrorKind::TooManyTokens`] for a text with more tokens
     /// than positions; [`ErrorKind::BufferTooSmall`] for one with more than the workspace was made
     /// for; [`ErrorKind::InvalidArgument`] for one without tokens, if the lengths do not add up, if
-    /// there are not as many types as ids, or for types that the model does not have; the first
-    /// error of `each`, and what reading the weights may fail with.
+    /// the numbers of types and ids differ, or for types that the model does not have; the first
+    /// error from `each`, and any error of reading the weights.
     pub fn states<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -137,7 +138,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
         self.pass(run, &texts, workspace, observe, each)
     }
 
-    /// Takes texts through the model, as many at a time as there is room for.
+    /// Runs texts through the model, as many at a time as fit the workspace.
     fn pass<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -197,7 +198,7 @@ impl<L: AsRef<[Layer]> + Sync> Transformer<L> {
     }
 }
 
-/// How many of the first texts fit `room` tokens (at least one), and their tokens.
+/// The number of leading texts that fit `room` tokens (at least one), and their tokens.
 fn pack(lengths: &[usize], room: usize) -> (usize, usize) {
     let (mut texts, mut tokens) = (0, 0);
     for &length in lengths {

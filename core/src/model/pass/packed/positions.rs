@@ -1,4 +1,4 @@
-//! What positions do to queries, keys and scores, brought in once for a pass.
+//! Tables of positions for queries, keys and scores, prepared once per pass.
 
 use super::Transformer;
 use crate::error::{Error, ErrorKind, Result};
@@ -12,7 +12,7 @@ use crate::model::weights::Weights;
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 /// Cosines and sines for the positions of the longest text, `[positions, size]`: those of layers
-/// that see all tokens, and those of layers with a window.
+/// without a window, and those of layers with one.
 pub(super) struct Angles<'a> {
     global: &'a [f32],
     local: &'a [f32],
@@ -33,20 +33,20 @@ impl<'a> Angles<'a> {
         Ok(Self { global, local })
     }
 
-    pub(super) const fn of(&self, has_window: bool) -> &'a [f32] {
+    pub(super) const fn for_layer(&self, has_window: bool) -> &'a [f32] {
         if has_window { self.local } else { self.global }
     }
 }
 
-/// What is added to the scores of each head by the distance of key and query, `[heads, size]`, in
-/// the middle of each piece for those at the same place.
+/// The relative biases on the scores of each head by the offset of key and query, `[heads, size]`;
+/// the middle element is for keys at the query's position.
 pub(super) struct Biases<'a> {
     all: &'a [f32],
     size: usize,
 }
 
 impl<'a> Biases<'a> {
-    pub(super) fn of(&self, head: usize) -> &'a [f32] {
+    pub(super) fn for_head(&self, head: usize) -> &'a [f32] {
         if FAMILIES {
             let start = head * self.size;
             self.all.get(start..start + self.size).unwrap_or_default()
@@ -56,7 +56,7 @@ impl<'a> Biases<'a> {
     }
 }
 
-/// Brings in what is added to scores, for distances in texts of up to `longest` tokens.
+/// Reads the relative biases for offsets in texts of up to `longest` tokens.
 pub(super) fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
     model: &Transformer<L>,
     run: &Run<'_, W, P>,

@@ -1,11 +1,11 @@
-//! Linear layers requantised to signed bytes, a scale a row and group, which the fastest kernels
-//! take: for models in blocks of few bits, whose files are small and whose products are slow, where
+//! Linear layers requantised to signed bytes with a scale per row and group, for the fastest
+//! kernels: for models in low-bit blocks, whose files are small and whose products are slow, if
 //! there is memory for both.
 //!
-//! Activations are quantised, too, so they have to be evened out as in a model that was
-//! [calibrated](crate::quant::int8): the file has the scales of their columns, or they
-//! [follow](Transformer::column_scales) from
-//! [observing](crate::model::Encoder::embed_observed) the model as it is.
+//! Activations are quantised too, so their columns need scales as in a
+//! [calibrated](crate::quant::int8) model: either the file has them, or they
+//! [follow](Transformer::column_scales) from [observing](crate::model::Encoder::embed_observed) the
+//! original model.
 
 use core::ops::Range;
 
@@ -29,11 +29,11 @@ pub const COLUMN_SCALES: &str = "requantize.column_scale";
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 impl LayerInput {
-    /// How much of the columns' size is moved into the weights, see [`column_scales`]; `None` where
-    /// columns have no scales.
+    /// The share of the columns' size that is moved into the weights, see [`column_scales`]; `None`
+    /// for inputs whose columns have no scales.
     ///
-    /// It is what keeps the embeddings of all-MiniLM-L6-v2 nearest to those computed in f32, of
-    /// 0.4, 0.45 … 0.8. What comes out of GELU is sparse: its rare large values say less.
+    /// Of 0.4, 0.45 … 0.8 this value keeps the embeddings of all-MiniLM-L6-v2 closest to those
+    /// computed in f32. The output of GELU is sparse: its rare large values matter less.
     #[must_use]
     pub const fn migration(self) -> Option<f32> {
         match self {
@@ -43,7 +43,7 @@ impl LayerInput {
         }
     }
 
-    /// Where the columns of this input of layer `layer` stand among [all that have
+    /// The range of this input's columns, in layer `layer`, among [all that have
     /// scales](Config::scaled_columns); `None` if these have none.
     #[must_use]
     pub fn columns(self, config: &Config, layer: usize) -> Option<Range<usize>> {
@@ -63,7 +63,7 @@ const fn columns_of_layer(config: &Config) -> usize {
 }
 
 impl Config {
-    /// How many columns of activations of all layers have scales where activations are quantised.
+    /// The number of activation columns of all layers that have scales with quantised activations.
     #[must_use]
     pub const fn scaled_columns(&self) -> usize {
         self.layers.saturating_mul(columns_of_layer(self))
@@ -73,40 +73,39 @@ impl Config {
 /// Some rows of a linear layer that are to be requantised.
 struct Piece<'l> {
     linear: &'l mut Linear,
-    /// The first row, where it need not be 0: then it becomes 0.
+    /// The first row, unless it is always 0; it is set to 0.
     first: Option<&'l mut usize>,
     count: usize,
 }
 
 impl<'l> Piece<'l> {
-    const fn of_rows(rows: &'l mut Rows) -> Self {
+    const fn from_rows(rows: &'l mut Rows) -> Self {
         Self { linear: &mut rows.linear, first: Some(&mut rows.first), count: rows.count }
     }
 
-    const fn of_all(linear: &'l mut Linear) -> Self {
+    const fn from_linear(linear: &'l mut Linear) -> Self {
         Self { count: linear.weight.rows, linear, first: None }
     }
 }
 
 impl Layer {
-    /// The linear layers by what they are applied to; the last of those of one input decides on the
-    /// scales of its columns.
+    /// The linear layers by their input; the last one for each input determines its column scales.
     fn by_input(&mut self) -> [(LayerInput, [Option<Piece<'_>>; 3]); 4] {
         let Self { query, key, value, attention_output, up, down, further, .. } = self;
         let [query, key, value, up] =
-            [query, key, value, up].map(|rows| Some(Piece::of_rows(rows)));
-        let gate = further.first_mut().map(|further| Piece::of_rows(&mut further.gate));
+            [query, key, value, up].map(|rows| Some(Piece::from_rows(rows)));
+        let gate = further.first_mut().map(|further| Piece::from_rows(&mut further.gate));
         let gate = gate.filter(|gate| gate.count > 0);
         [
             (LayerInput::Attention, [query, key, value]),
-            (LayerInput::AttentionOutput, [None, None, Some(Piece::of_all(attention_output))]),
+            (LayerInput::AttentionOutput, [None, None, Some(Piece::from_linear(attention_output))]),
             (LayerInput::Intermediate, [None, gate, up]),
-            (LayerInput::Output, [None, None, Some(Piece::of_all(down))]),
+            (LayerInput::Output, [None, None, Some(Piece::from_linear(down))]),
         ]
     }
 
-    /// Of each input whose columns have scales the linear layer that decides on them: values are
-    /// the sensitive ones of three.
+    /// For each input whose columns have scales, the linear layer that determines them: of queries,
+    /// keys and values, the values are the sensitive ones.
     const fn decisive(&self) -> [(LayerInput, &Linear); 3] {
         [
             (LayerInput::Attention, &self.value.linear),
@@ -117,8 +116,8 @@ impl Layer {
 }
 
 impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Transformer<L> {
-    /// How many bytes [`requantize`](Self::requantize) needs at most, about one for each weight: 0
-    /// if there is nothing to requantise, `usize::MAX` if they are more than addresses.
+    /// The largest number of bytes that [`requantize`](Self::requantize) needs, about one for each
+    /// weight: 0 if there is nothing to requantise, `usize::MAX` on overflow.
     #[must_use]
     pub fn requantized_bytes(&self) -> usize {
         let layers = self.layers.as_ref().iter().take(self.config.layers);
@@ -131,22 +130,22 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Transformer<L> {
         if sum == 0 { 0 } else { sum.saturating_add(columns) }
     }
 
-    /// How many floats of scratch memory [`requantize`](Self::requantize) and
-    /// [`column_scales`](Self::column_scales) need.
+    /// The scratch memory of [`requantize`](Self::requantize) and
+    /// [`column_scales`](Self::column_scales), in floats.
     #[must_use]
     pub const fn requantizing_floats(&self) -> usize {
         self.config.widest().saturating_mul(2)
     }
 
-    /// Makes the scales of the activations' [columns](LayerInput::columns) of their root mean
-    /// squares, in place: see [`column_scales`]. Those of what [`requantize`](Self::requantize)
-    /// leaves as it is stay as they are.
+    /// Converts the activations' root mean squares to the scales of their
+    /// [columns](LayerInput::columns), in place: see [`column_scales`]. Columns of layers that
+    /// [`requantize`](Self::requantize) leaves unchanged are not converted.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `columns` or `scratch` is less than
-    /// [`Config::scaled_columns`] and [`requantizing_floats`](Self::requantizing_floats) say;
-    /// what reading the weights may fail with.
+    /// [`ErrorKind::BufferTooSmall`] if `columns` is shorter than [`Config::scaled_columns`] or
+    /// `scratch` than [`requantizing_floats`](Self::requantizing_floats); any error of reading the
+    /// weights.
     pub fn column_scales<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
@@ -175,21 +174,22 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Transformer<L> {
         Ok(())
     }
 
-    /// Requantises linear layers that are not in bytes, in `memory`, so that they are computed with
-    /// quantised activations. Those that share their input are coded together or not at all.
+    /// Requantises the linear layers that are not in bytes into `memory`, so that they are computed
+    /// with quantised activations. Layers with the same input are requantised together or not at
+    /// all.
     ///
-    /// `run` has the weights that the model was opened with, in memory. From now on it runs with
-    /// [`Requantized`] weights, made of these and `memory`; what kernels want to know of the rows
-    /// is to be [found out](Self::summarize) again. `columns` holds the scale of each of the
-    /// activations' [columns](LayerInput::columns).
+    /// `run` has the weights with which the model was opened, in memory. From now on it runs with
+    /// [`Requantized`] weights, made of these and `memory`; the row summaries must be
+    /// [computed](Self::summarize) again. `columns` holds the scale of each of the activations'
+    /// [columns](LayerInput::columns).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if `memory`, `scratch` or `columns` is less than
+    /// [`ErrorKind::BufferTooSmall`] if `memory`, `scratch` or `columns` is smaller than
     /// [`requantized_bytes`](Self::requantized_bytes),
-    /// [`requantizing_floats`](Self::requantizing_floats) and [`Config::scaled_columns`] say;
-    /// [`ErrorKind::BadScale`] if a scale is 0 or something is not finite; what reading the weights
-    /// may fail with. The model can then not be used any more.
+    /// [`requantizing_floats`](Self::requantizing_floats) and [`Config::scaled_columns`] require;
+    /// [`ErrorKind::BadScale`] if a scale is 0 or something is not finite; any error of reading the
+    /// weights. The model cannot be used after an error.
     pub fn requantize<W: Weights + ?Sized, P: ?Sized>(
         &mut self,
         run: &Run<'_, W, P>,

@@ -1,4 +1,4 @@
-//! What kernels want to know of a model's 8-bit weights: how much it is, and where it goes.
+//! Row summaries of a model's 8-bit weights: their number, and their computation.
 
 use super::Transformer;
 use crate::error::Result;
@@ -12,20 +12,22 @@ impl<L: AsRef<[Layer]>> Transformer<L> {
         self.layers.as_ref().iter().take(self.config.layers)
     }
 
-    /// How many summaries there are for a table of kernels; 0 if it wants none, or the weights are
-    /// not of 8 bits.
+    /// The number of summaries for a table of kernels; 0 if it needs none, or the weights do not
+    /// have 8 bits.
     #[must_use]
     pub fn summaries(&self, kernels: &Kernels) -> usize {
         let layers = self.layers().filter(|_| summaries::are_wanted(kernels));
         layers.fold(0, |sum, layer| sum.saturating_add(summaries::count_of(layer.linear_layers())))
     }
 
-    /// Writes [as many](Self::summaries) summaries, for [`Run::summaries`](crate::model::Run::summaries), reading the weights of
-    /// all linear layers once: by way of `tile`, of a row, if `weights` do not lie in memory.
+    /// Writes the [`summaries`](Self::summaries) for
+    /// [`Run::summaries`](crate::model::Run::summaries), reading the weights of all linear layers
+    /// once, through `tile`, which holds a row, if `weights` cannot be borrowed.
     ///
     /// # Errors
     ///
-    /// [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is less room; what reading the weights may fail with.
+    /// [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if there is not enough room; any error
+    /// of reading the weights.
     pub fn summarize(
         &self,
         weights: &(impl Weights + ?Sized),

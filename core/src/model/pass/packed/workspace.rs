@@ -1,4 +1,4 @@
-//! Scratch memory, lent by the caller; how much is needed is known exactly before.
+//! Caller-provided scratch memory, whose size is known exactly in advance.
 
 use super::layout::{ALIGNED_FLOATS, Layout};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,12 +15,12 @@ pub struct Workspace<'a> {
     pub(super) layout: Layout,
     pub(super) hidden: &'a mut [f32],
     pub(super) context: &'a mut [f32],
-    /// Hidden states as the attention takes them; empty where it takes them as they are.
+    /// Hidden states in the form that the attention takes; empty if it takes them unchanged.
     pub(super) normed: &'a mut [f32],
-    /// Cosines and sines by which positions turn heads, for layers with a window behind those for
-    /// the others; empty if they do not.
+    /// Cosines and sines of rotary positions, those for layers with a window after the others;
+    /// empty without rotary positions.
     pub(super) angles: &'a mut [f32],
-    /// What is added to scores by the distance of key and query, `[heads, 2 · positions]`.
+    /// The relative biases on scores, `[heads, 2 · positions]`.
     pub(super) relative: &'a mut [f32],
     /// The codes of the hidden states; empty without quantised activations.
     pub(super) codes: CodeBuffers<'a>,
@@ -29,8 +29,8 @@ pub struct Workspace<'a> {
 }
 
 impl<'a> Workspace<'a> {
-    /// How much memory `plan` needs for a model of these sizes. Where both are constants, the
-    /// memory can be a `static`:
+    /// The memory that `plan` needs for a model of these sizes. If both are constants, the memory
+    /// can be a `static`:
     ///
     /// ```
     /// use nanoembed_core::model::{Config, Heads, Needs, Plan, Workspace};
@@ -53,8 +53,8 @@ impl<'a> Workspace<'a> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidArgument`] if the plan is for nothing or larger than memory can be, or
-    /// its tile too small.
+    /// [`ErrorKind::InvalidArgument`] if the plan is empty, too large for memory, or its tile too
+    /// small.
     pub const fn needs(config: &Config, plan: &Plan) -> Result<Needs> {
         let has_tile = plan.tile_bytes == 0 || plan.tile_bytes >= Needs::least_tile_bytes(config);
         match Layout::new(config, plan) {
@@ -63,11 +63,11 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// A workspace in the memory lent.
+    /// A workspace in caller-provided memory.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BufferTooSmall`] if it is less than [`needs`](Self::needs) says.
+    /// [`ErrorKind::BufferTooSmall`] if it is smaller than [`needs`](Self::needs).
     pub fn new(
         config: &Config,
         plan: &Plan,

@@ -190,5 +190,5 @@ fn plain(token: AddedToken<'_>) -> Read<'_, AddedToken<'_>> {
 fn find<'a>(vocabulary: &impl Vocabulary, token: Spelling<'a>) -> Read<'a, Option<u32>> {
     let mut room = [0; MAX_SPECIAL_BYTES];
     let Some(token) = token.unescape(&mut room) else { return Ok(None) };
-    vocabulary.find(token.as_bytes()).map_err(Fault::of)
+    vocabulary.find(token.as_bytes()).map_err(Fault::from_error)
 }

@@ -75,7 +75,7 @@ impl TokenizerConfig {
             return Ok(None);
         }
         let path = [&*self.folder, file].concat();
-        let fault = |error| FolderFault::new(&path, Fault::of(error));
+        let fault = |error| FolderFault::new(&path, Fault::from_error(error));
         let text = texts(&path).map_err(fault)?;
         text.as_deref().map(|text| Value::parse(text, 0)).transpose().map_err(fault)?;
         Ok(text)

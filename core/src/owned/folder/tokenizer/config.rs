@@ -46,7 +46,7 @@ impl TokenizerConfig {
     /// What is wrong with the file.
     pub fn read(texts: Texts<'_, '_>, module: &str) -> FolderResult<Self> {
         let path = [module, CONFIG].concat();
-        let fault = |error| FolderFault::new(&path, Fault::of(error));
+        let fault = |error| FolderFault::new(&path, Fault::from_error(error));
         let text = texts(&path).map_err(fault)?;
         let text = text.map_or_else(|| "{}".to_string(), Cow::into_owned);
         let config = Value::parse(&text, 0).map_err(fault)?;

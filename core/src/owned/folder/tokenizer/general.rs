@@ -169,6 +169,6 @@ impl TokenizerConfig {
     }
 
     pub(super) fn fault_of_tokenizer(&self, error: Error) -> FolderFault {
-        FolderFault::new(&[&*self.folder, FILE].concat(), Fault::of(error))
+        FolderFault::new(&[&*self.folder, FILE].concat(), Fault::from_error(error))
     }
 }

@@ -28,7 +28,7 @@ impl FolderModel {
     pub fn tokenizer(&self, texts: Texts<'_, '_>) -> FolderResult<Pipeline> {
         let path = [self.folder(), FILE].concat();
         let fault = |fault: Fault<'_>| FolderFault::new(&path, fault);
-        let text = texts(&path).map_err(|error| fault(Fault::of(error)))?;
+        let text = texts(&path).map_err(|error| fault(Fault::from_error(error)))?;
         let config = || TokenizerConfig::read(texts, self.folder());
         let (pipeline, config) = match text {
             Some(text) => {
@@ -47,7 +47,7 @@ impl FolderModel {
                 let config = config()?;
                 let missing = Error::without_offset(ErrorKind::MissingVocabulary);
                 let pipeline = self.word_pieces(texts, &config)?;
-                (pipeline.ok_or_else(|| fault(Fault::of(missing)))?, config)
+                (pipeline.ok_or_else(|| fault(Fault::from_error(missing)))?, config)
             }
         };
         if self.compares_by_types() {

@@ -63,7 +63,7 @@ fn open<'a>(
         // What is wrong has a place in a text that is in no file.
         Some(own) => Pipeline::from_parts(own, &tokens, scores, merges).map_err(|fault| {
             let refusal = keys.refuse(OWN, "it does not describe the file's tokens");
-            refusal.of_kind(fault.error.kind()).into()
+            refusal.with_kind(fault.error.kind()).into()
         }),
         None => Pipeline::from_spec(spec, &tokens, scores, merges)
             .map_err(|fault| Error::without_offset(fault.error.kind()).into()),
@@ -123,7 +123,7 @@ fn ends<'a>(
     keys.known(&[Key::SeparatorId]);
     let missing = |key: Key| {
         let reason = "it is missing, and a tokenizer of this kind (`t5`, `gpt2` or `llama`) puts it around texts";
-        Err(GgufRefusal::at(key.name(), 0, reason).of_kind(ErrorKind::MissingMetadata))
+        Err(GgufRefusal::at(key.name(), 0, reason).with_kind(ErrorKind::MissingMetadata))
     };
     if adds_begin && begin.is_none() {
         return missing(Key::BeginId);

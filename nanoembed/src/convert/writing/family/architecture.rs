@@ -6,7 +6,7 @@ use nanoembed_core::model::{Activation, Config, FamilyModel, FeedForward, Mask};
 
 use crate::error::{Error, Result};
 
-/// Whether the settings are those of BERT, without activations of another kind.
+/// True if the settings are BERT's, without other kinds of activations.
 pub(super) fn is_plain_bert(config: &Config) -> bool {
     config.feed_forward == FeedForward::Plain(Activation::Gelu)
 }
@@ -14,17 +14,17 @@ pub(super) fn is_plain_bert(config: &Config) -> bool {
 /// Returns true if a folder with a model of this type may have an encoder that is written. Of types
 /// that may be decoders only folders with modules have one.
 pub(super) fn may_have(kind: &str, has_modules: bool) -> bool {
-    let is_decoder = GgufArchitecture::of_decoder(kind).is_some();
-    GgufArchitecture::of_encoder(kind).is_some() && (has_modules || !is_decoder)
+    let is_decoder = GgufArchitecture::from_decoder_type(kind).is_some();
+    GgufArchitecture::from_encoder_type(kind).is_some() && (has_modules || !is_decoder)
 }
 
 /// The architecture of a model, which must be as llama.cpp computes it.
-pub(super) fn of(
+pub(super) fn find(
     model: &FamilyModel,
     refuse: &dyn Fn(String) -> Error,
 ) -> Result<GgufArchitecture> {
     let unknown = || refuse(format!("llama.cpp knows no models of type `{}`", model.family));
-    let found = GgufArchitecture::of_encoder(model.family).ok_or_else(unknown)?;
+    let found = GgufArchitecture::from_encoder_type(model.family).ok_or_else(unknown)?;
     match difference(found, &model.config) {
         None => Ok(found),
         Some(what) => Err(refuse(format!(
@@ -34,7 +34,7 @@ pub(super) fn of(
     }
 }
 
-/// What a model has that llama.cpp would compute otherwise.
+/// The part of a model that llama.cpp would compute otherwise.
 fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'static str> {
     use GgufArchitecture as A;
     let gate = |activations: &[Activation]| match config.feed_forward {

@@ -1,5 +1,5 @@
-//! Opens files of word vectors with crate finalfusion: a path a line on stdin, a verdict a line on
-//! stdout.
+//! Opens files of word vectors with crate finalfusion: one path per line on stdin, one result per
+//! line on stdout.
 
 use std::error::Error;
 use std::fs::File;

@@ -1,16 +1,15 @@
-//! Times how fast nanoembed and candle dequantise ggml's types, a turn for each line of stdin:
+//! Measures the dequantisation of ggml's types in nanoembed and candle, one turn per line of stdin:
 //!
 //! ```text
 //! {"peer":"candle","type":"q4_0","elements":65536,"nanoseconds":20000000}   → {"nanoseconds":[…]}
 //! anything that goes wrong                                                  → {"failed":"…"}
 //! ```
 //!
-//! Both take the same blocks, which candle has quantised, and what nanoembed makes of them is
-//! compared with what candle does. MXFP4 candle does not have: nanoembed quantises it, as UQFF
-//! stores it. The peers `stores` and `streams` only write one number everywhere, with ordinary
-//! stores and with stores past the caches: what memory allows. A turn runs untimed for a quarter of
-//! its time, then times runs one by one until the time is over. candle allocates its result, which
-//! is part of what a caller waits for; nanoembed writes into memory that it is lent.
+//! Both take the same blocks, quantised by candle, and their results are compared. candle lacks
+//! MXFP4: nanoembed quantises it, as UQFF stores it. The peers `stores` and `streams` only write a
+//! constant, with ordinary and with non-temporal stores: the limit of the memory. A turn warms up
+//! for a quarter of its time, then times single runs until the time is over. candle allocates its
+//! result, for which a caller also waits; nanoembed writes into the caller's memory.
 
 use std::hint::black_box;
 use std::io::{BufRead, Write, stdin, stdout};
@@ -90,7 +89,7 @@ fn turn(command: &Value) -> Result<Vec<u64>> {
     Ok(times)
 }
 
-/// The times of all runs, and what came out.
+/// The times of all runs, and the result.
 fn ours(encoding: &Encoding<'_>, elements: usize, time: Duration) -> Result<(Vec<u64>, Vec<f32>)> {
     let failed = |error| anyhow::anyhow!("{error}");
     let shape = Shape::new(&[elements as u64]).context("a shape")?;
@@ -109,7 +108,7 @@ fn written(elements: usize, time: Duration, write: impl Fn(&mut [f32])) -> Resul
     timed(time, || Ok(write(black_box(&mut out))))
 }
 
-/// Writes past the caches.
+/// Writes with stores that bypass the caches.
 #[cfg(target_arch = "x86_64")]
 fn stream(out: &mut [f32]) {
     use std::arch::x86_64::{_mm_set1_ps, _mm_sfence, _mm_stream_ps};

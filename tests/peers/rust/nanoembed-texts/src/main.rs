@@ -1,6 +1,7 @@
-//! nanoembed on texts, tokenising included: the host library on a folder or a file.
+//! nanoembed on texts, tokenisation included: the host library on a folder or a file.
 //!
-//! One text is embedded on the calling thread, several on as many as the benchmark says.
+//! One text is embedded on the calling thread, several on the number of threads that the benchmark
+//! sets.
 
 use anyhow::Result;
 use nanoembed::Encoder;

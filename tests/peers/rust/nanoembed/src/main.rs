@@ -1,9 +1,9 @@
-//! nanoembed on a `.weights` or `.amb` file, mapped: the core's owned types, used as a host would.
+//! nanoembed on a mapped `.weights` or `.amb` file: the core's owned types, used as a host would.
 //!
-//! With `--precise` activations stay in f32 where weights have 8 bits.
+//! With `--precise`, activations stay in f32 for 8-bit weights.
 //!
 //! Threads: rayon's global pool, sized by `RAYON_NUM_THREADS`, which the benchmark sets. Packs of
-//! short texts are shared out among the threads; if there are fewer packs than threads, all work on
+//! short texts are distributed over the threads; if there are fewer packs than threads, all work on
 //! each.
 
 use std::fs::File;
@@ -32,7 +32,7 @@ struct Pack {
 
 struct Request {
     packs: Vec<Pack>,
-    /// Scratch memory: one piece for all threads together, or one a thread.
+    /// Scratch memory: one piece for all threads together, or one per thread.
     sessions: Vec<Session>,
 }
 

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use padded::{Batch, Padded, PaddedEngine, mean_and_normalize};
 
-/// Something that embeds texts.
+/// An engine that embeds texts.
 pub trait Engine: Sized {
     /// A text: its token ids, special tokens included, or a `String`.
     type Text: DeserializeOwned;
@@ -24,9 +24,9 @@ pub trait Engine: Sized {
     type Request;
     /// Opens the model at `path`, to be run by `threads` threads.
     fn open(path: &str, threads: usize) -> Result<Self>;
-    /// Brings texts into that form. Not timed.
+    /// Converts texts to that form. Not timed.
     fn prepare(&mut self, texts: Vec<Self::Text>) -> Result<Self::Request>;
-    /// Returns one L2-normalised vector a text, in order, one after the other. Timed.
+    /// Returns one L2-normalised vector per text, in order, concatenated. Timed.
     fn run(&mut self, request: &mut Self::Request) -> Result<Vec<f32>>;
 }
 

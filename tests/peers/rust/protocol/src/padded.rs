@@ -1,5 +1,5 @@
-//! Peers that take rectangular tensors get what sentence-transformers gives a model: texts sorted
-//! by length, at most 32 a batch, each batch padded to its longest text.
+//! Peers that take rectangular tensors get batches as in sentence-transformers: texts sorted by
+//! length, at most 32 per batch, each batch padded to its longest text.
 
 use anyhow::Result;
 
@@ -30,14 +30,14 @@ pub trait PaddedEngine: Sized {
     fn open(path: &str, threads: usize) -> Result<Self>;
     /// Builds the input tensors. Not timed.
     fn prepare(&mut self, batch: Batch) -> Result<Self::Input>;
-    /// Returns one normalised vector a text, in order. Timed.
+    /// Returns one normalised vector per text, in order. Timed.
     fn run(&mut self, input: &Self::Input) -> Result<Vec<f32>>;
 }
 
 /// Runs any list of texts on a [`PaddedEngine`].
 pub struct Padded<E>(E);
 
-/// One batch's tensors and where its texts belong in the result.
+/// One batch's tensors, and the positions of its texts in the result.
 pub struct Placed<I> {
     input: I,
     order: Vec<usize>,
@@ -64,7 +64,7 @@ impl<E: PaddedEngine> Engine for Padded<E> {
     }
 
     fn run(&mut self, request: &mut Self::Request) -> Result<Vec<f32>> {
-        // The usual case, one batch in its own order, copies nothing.
+        // The usual case, one batch in its original order, copies nothing.
         if let [only] = request.as_slice()
             && only.order.is_sorted()
         {

@@ -1,4 +1,4 @@
-//! rten on the ONNX file at `path`, with weights packed at load (its faster way).
+//! rten on the ONNX file at `path`, with weights packed at load, which is its faster mode.
 
 use std::sync::Arc;
 

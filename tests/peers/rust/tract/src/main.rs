@@ -1,4 +1,4 @@
-//! tract on the ONNX file at `path`, optimised for each input shape (its faster way) the first
+//! tract on the ONNX file at `path`, optimised for each input shape (its faster mode) the first
 //! time that the shape is prepared; the newest shapes are kept.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use tract_onnx::prelude::*;
 
 type Plan = Arc<TypedRunnableModel>;
 
-/// Each plan holds the weights once more.
+/// Each plan holds another copy of the weights.
 const MAX_PLANS: usize = 4;
 
 struct Tract {

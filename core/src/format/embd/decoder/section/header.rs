@@ -1,4 +1,4 @@
-//! What the header must say of itself, before anything behind it is read.
+//! Consistency checks of the header, before anything after it is read.
 
 use crate::crc32::crc32;
 use crate::error::{Error, ErrorKind, Result};
@@ -8,7 +8,7 @@ use crate::format::embd::grammar::{
     METADATA_HEADER_BYTES, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES,
 };
 
-/// Where the header's fields lie, for errors about them.
+/// Offsets of the header's fields, for errors about them.
 pub(super) mod field {
     pub(super) const FLAGS: u64 = 8;
     pub(super) const METADATA_OFFSET: u64 = 12;
@@ -56,7 +56,7 @@ fn check_checksum(header: &Header, start: &[u8]) -> Result<()> {
     }
 }
 
-/// Every section inside the file, behind the header and before the footer, and none over another.
+/// Checks that every section is between the header and the footer, and that none overlap.
 fn check_places(header: &Header) -> Result<()> {
     let data_end = header.data.offset.checked_add(header.data.bytes);
     let Some(data_end) = data_end else {
@@ -93,7 +93,7 @@ fn check_places(header: &Header) -> Result<()> {
             return Err(Error::new(*at, ErrorKind::Overlap));
         }
     }
-    // The data ends where the footer begins, so whatever stands behind its start is inside it.
+    // The data ends where the footer begins, so a section after its start would be inside it.
     match places.iter().find(|(_, place)| place.bytes > 0 && place.offset > header.data.offset) {
         Some((at, _)) => Err(Error::new(*at, ErrorKind::Overlap)),
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! The tensors: their descriptors, then their names; and where in the data each lies.
+//! The tensors: their descriptors, names, and extents in the data.
 
 use core::borrow::Borrow;
 
@@ -13,7 +13,7 @@ use crate::format::embd::grammar::{
 use crate::tensor::TensorHeader;
 use crate::tensor::identity;
 
-/// Where a descriptor says where the tensor's data is.
+/// The offset of a descriptor's data offset field.
 const DATA_OFFSET: u64 = 24;
 
 impl Section {
@@ -63,7 +63,7 @@ impl Section {
         Ok(())
     }
 
-    /// A tensor's absolute place; `None` if it does not lie inside the data section.
+    /// A tensor's absolute extent; `None` if it is outside the data section.
     fn place(&self, descriptor: &Descriptor) -> Option<Extent> {
         let bytes = descriptor.data_bytes();
         let end = descriptor.data_offset.checked_add(bytes)?;
@@ -99,7 +99,7 @@ impl Section {
         Ok(Step::new(name.len(), Event::Tensor(header)))
     }
 
-    /// What lies at `offset` of the data section: a tensor, or padding up to the next one or the
+    /// The state at `offset` of the data section: a tensor, or padding up to the next one or the
     /// end.
     pub(super) fn data_at<R: Records + ?Sized>(&self, table: &Table<'_, R>, offset: u64) -> State {
         let end = self.header.data.end();

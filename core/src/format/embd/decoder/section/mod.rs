@@ -12,10 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, FileInfo, Format, Mode, Step, Version};
 use crate::format::embd::grammar::{self, Flags, Footer, HEADER_BYTES, Header};
 
-/// Where the number of tensors lies.
+/// The offset of the number of tensors.
 pub(super) const COUNT_AT: u64 = field::INDEX_COUNT;
 
-/// What the footer says, for [`Verifier`](super::super::Verifier).
+/// The footer's checksums, for [`Verifier`](super::super::Verifier).
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Checksums {
     pub(in super::super) footer_offset: u64,
@@ -85,8 +85,8 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Checks `header` against itself, and that there is room for its tensors; `start` are the
-    /// file's first bytes, for the header's checksum.
+    /// Checks that `header` is consistent and that there is room for its tensors; `start` are the
+    /// file's first bytes, which the header's checksum covers.
     pub(super) fn new<R: Records + ?Sized>(
         header: Header,
         start: &[u8],
@@ -188,7 +188,7 @@ impl Section {
         }
     }
 
-    /// Goes on to the part that lies next at or behind `offset`.
+    /// Proceeds to the next part at or after `offset`.
     fn leave(&mut self, offset: u64) {
         let header = &self.header;
         let vocabulary = header.flags.has(Flags::VOCABULARY);
@@ -206,7 +206,7 @@ impl Section {
         self.state = State::Gap { until, then };
     }
 
-    /// Where the part that starts at or behind `offset` begins: the end of what may lie before it.
+    /// The start of the next part at or after `offset`, which bounds anything before it.
     fn bound_behind(&self, offset: u64) -> u64 {
         let header = &self.header;
         let vocabulary = header.flags.has(Flags::VOCABULARY).then_some(header.vocabulary.offset);
@@ -230,7 +230,7 @@ impl Section {
         Ok(Step::silent(gap.len()))
     }
 
-    /// Leaves a part whose declared size must equal its content.
+    /// Leaves a part whose declared size must equal its contents.
     fn finish_part<'a>(&mut self, offset: u64, end: u64) -> Result<Step<'a>> {
         if offset != end {
             return Err(Error::new(offset, ErrorKind::SizeMismatch));

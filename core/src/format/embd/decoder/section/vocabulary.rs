@@ -1,4 +1,4 @@
-//! Tokens in the order of their ids, and the special ones' ids before or behind them.
+//! Tokens in the order of their ids, preceded or followed by the ids of the special tokens.
 
 use super::{Section, State};
 use crate::bytes::{bounded, le_u32, pass};
@@ -20,7 +20,8 @@ impl Section {
         if u64::from(head.tokens) > token_bytes / 2 {
             return Err(Error::new(offset, ErrorKind::BadCount));
         }
-        // The specification leaves open what `total_size` counts; all four readings are met.
+        // The specification does not define what `total_size` counts; all four readings are
+        // accepted.
         let counted =
             [0, SPECIAL_BYTES, VOCABULARY_HEADER_BYTES, VOCABULARY_HEADER_BYTES + SPECIAL_BYTES];
         if !counted

@@ -1,27 +1,27 @@
-//! The rotary settings of a `config.json`: `rope_parameters` as transformers 5 writes them, or
-//! `rope_scaling` and members outside it as versions before did.
+//! The rotary settings of a `config.json`: `rope_parameters` as written by transformers 5, or
+//! `rope_scaling` and members outside it as in earlier versions.
 //!
-//! | `rope_type` | honoured |
+//! | `rope_type` | support |
 //! |---|---|
 //! | `default` | |
 //! | `linear` | positions are divided by `factor` |
-//! | `yarn` | as transformers does |
-//! | `dynamic` | it changes nothing up to `max_position_embeddings`, and texts are not longer |
-//! | `llama3`, of decoders | as transformers does |
-//! | `longrope` (`su`), of decoders; of Phi-3 also `yarn` | short factors up to the original context, long ones for longer texts |
-//! | `ntk`, of GTE alone | the base grows by `factor`, and frequencies are divided by `factor^(2 / size)` |
+//! | `yarn` | as in transformers |
+//! | `dynamic` | no effect up to `max_position_embeddings`, and texts are not longer |
+//! | `llama3`, decoders only | as in transformers |
+//! | `longrope` (`su`), decoders only; for Phi-3 also as `yarn` | short factors up to the original context, long ones for longer texts |
+//! | `ntk`, GTE only | the base is multiplied by `factor`, and frequencies are divided by `factor^(2 / size)` |
 
-mod found;
+mod rotary_settings;
 mod scaling;
 
-pub use found::{RotaryScaling, RotarySettings};
+pub use rotary_settings::{RotaryScaling, RotarySettings};
 
 use self::scaling::Place;
 use super::Settings;
 use crate::model::config::{Config, Rope};
 use crate::text::json::{Object, Read, Value};
 
-/// What rotary settings refer to.
+/// The sizes to which rotary settings refer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model::family) struct HeadSizes {
     pub(in crate::model::family) head: usize,
@@ -29,25 +29,25 @@ pub(in crate::model::family) struct HeadSizes {
 }
 
 impl HeadSizes {
-    pub(in crate::model::family) const fn of(config: &Config) -> Self {
+    pub(in crate::model::family) const fn new(config: &Config) -> Self {
         Self { head: config.heads.size, positions: config.positions }
     }
 
-    /// Whole heads, turned in halves, by frequencies of this base.
+    /// Unscaled rotary positions of whole heads, by halves, with this base.
     pub(in crate::model::family) const fn rope(self, base: f32) -> Rope {
         Rope::new(self.head, base, self.positions)
     }
 }
 
-/// What a family makes of rotary settings.
+/// A family's rules for rotary settings.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model::family) struct RotaryRules {
-    /// The base where the file is silent.
+    /// The default base.
     pub(in crate::model::family) base: f32,
     pub(in crate::model::family) kinds: Kinds,
 }
 
-/// Which kinds of scaling a family honours.
+/// The supported kinds of scaling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model::family) enum Kinds {
     Encoders,
@@ -57,7 +57,7 @@ pub(in crate::model::family) enum Kinds {
 }
 
 impl Kinds {
-    /// What is said of those that are not honoured.
+    /// The message about unsupported kinds.
     const fn only(self) -> &'static str {
         match self {
             Self::Encoders | Self::Gte => "only default, linear, dynamic and yarn are honoured",
@@ -69,7 +69,7 @@ impl Kinds {
 }
 
 impl<'t> Settings<'_, 't> {
-    /// The rotary settings of a family that has the same in all layers.
+    /// The rotary settings of a family with the same ones in all layers.
     pub(in crate::model::family) fn rotary(
         &self,
         sizes: HeadSizes,
@@ -80,7 +80,7 @@ impl<'t> Settings<'_, 't> {
         self.rotary_in(said.as_ref(), sizes, rules)
     }
 
-    /// How an encoder of such a family turns its heads.
+    /// The rotary positions of an encoder of such a family.
     pub(in crate::model::family) fn rope(
         &self,
         sizes: HeadSizes,
@@ -90,7 +90,7 @@ impl<'t> Settings<'_, 't> {
         Ok(self.rotary(sizes, RotaryRules { base, kinds })?.rope(sizes.positions))
     }
 
-    /// The rotary settings that `said` has; those outside count where it is silent.
+    /// The rotary settings in `said`; members outside it are the defaults.
     pub(in crate::model::family) fn rotary_in(
         &self,
         said: Option<&Object<'t>>,
@@ -113,25 +113,25 @@ impl<'t> Settings<'_, 't> {
         };
         let Some(said) = said else { return Ok(plain) };
         let read = place.scaled(plain)?;
-        // What transformers does not read either.
+        // transformers does not read it either.
         said.object.finish(&["finetuned"])?;
         Ok(read)
     }
 
-    /// Refuses heads whose elements are no pairs.
+    /// Rejects heads with an odd number of elements.
     pub(in crate::model::family) fn even_head(&self, sizes: HeadSizes) -> Read<'t, ()> {
         let bad = || self.object.bad("num_attention_heads", "heads have no pairs to turn");
         sizes.head.is_multiple_of(2).then_some(()).ok_or_else(bad)
     }
 
-    /// What says how positions turn heads: one of two members, or both if they say the same.
+    /// The object with the rotary settings: one of two members, or both if they are equal.
     pub(in crate::model::family) fn rope_object(&self) -> Read<'t, Option<Object<'t>>> {
         let [old, new] =
             [self.object.object("rope_scaling")?, self.object.object("rope_parameters")?];
-        // One that says nothing is as good as none.
+        // An empty object counts as absent.
         let [old, new] = [old, new].map(|it| it.filter(|it| it.value().members().count() > 0));
         match (old, new) {
-            (Some(old), Some(new)) if !say_the_same(old.value(), new.value()) => {
+            (Some(old), Some(new)) if !are_equal(old.value(), new.value()) => {
                 let only = "beside another `rope_scaling` it is not honoured";
                 Err(self.object.unsupported("rope_parameters", only))
             }
@@ -140,7 +140,7 @@ impl<'t> Settings<'_, 't> {
     }
 }
 
-/// The rotary settings that `said` has, for layers that nothing outside it is about.
+/// The rotary settings in `said`, for layers to which no outer member applies.
 pub(in crate::model::family) fn rotary_alone<'t>(
     said: &Object<'t>,
     sizes: HeadSizes,
@@ -149,8 +149,8 @@ pub(in crate::model::family) fn rotary_alone<'t>(
     Settings { object: said }.rotary_in(Some(said), sizes, rules)
 }
 
-/// Whether two objects have the same members, in whatever order.
-fn say_the_same(a: Value<'_>, b: Value<'_>) -> bool {
+/// Returns true if two objects have the same members in any order.
+fn are_equal(a: Value<'_>, b: Value<'_>) -> bool {
     let is_same = |a: Value<'_>, b: Value<'_>| {
         a.spelling() == b.spelling() || a.as_f64().is_some_and(|a| b.as_f64() == Some(a))
     };
@@ -158,7 +158,7 @@ fn say_the_same(a: Value<'_>, b: Value<'_>) -> bool {
     a.members().count() == b.members().count() && a.members().all(has)
 }
 
-/// Elements of a head that are turned: of Phi-3 a part of it.
+/// Elements of a head that are rotated: in Phi-3 only a part.
 fn turned<'t>(
     outside: &Settings<'_, 't>,
     inside: &Settings<'_, 't>,
@@ -214,8 +214,8 @@ mod tests {
         assert_eq!(read(dynamic), Ok(usual));
     }
 
-    /// As `NTKScalingRotaryEmbedding` of GTE's own code: the base times 8, and frequencies over
-    /// 8^(2 / 64).
+    /// As `NTKScalingRotaryEmbedding` of GTE's own code: the base times 8, and frequencies divided
+    /// by 8^(2 / 64).
     #[test]
     fn gte_scales_its_base_and_all_frequencies() {
         let config = r#"{"rope_theta": 20000, "rope_scaling": {"factor": 8.0, "type": "ntk"}}"#;

@@ -1,4 +1,4 @@
-//! How rotary frequencies are divided, kind by kind.
+//! The kinds of scaling of rotary frequencies.
 
 use super::{HeadSizes, Kinds, RotaryRules, RotaryScaling, RotarySettings};
 use crate::model::config::rope::long_attention_factor;
@@ -6,7 +6,7 @@ use crate::model::config::{Llama3, Yarn, YarnSettings};
 use crate::model::family::settings::Settings;
 use crate::text::json::{Fault, Read, Value};
 
-/// Where the settings of one kind are read.
+/// The object from which a kind's settings are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'p, 't> {
     pub(super) said: Settings<'p, 't>,
@@ -17,9 +17,9 @@ pub(super) struct Place<'p, 't> {
 }
 
 impl<'t> Place<'_, 't> {
-    /// The tokens of the context before it was extended.
+    /// The length of the original context in tokens.
     pub(super) fn original(&self, outside: &Settings<'_, 't>) -> Read<'t, usize> {
-        /// Phi-3's where its file does not say it.
+        /// Phi-3's default.
         const PHI_3: usize = 4096;
         const NAME: &str = "original_max_position_embeddings";
         let inside = self.said.optional(NAME)?;
@@ -27,7 +27,7 @@ impl<'t> Place<'_, 't> {
         Ok(outside.optional(NAME)?.or(inside).unwrap_or(usual))
     }
 
-    /// `plain` with the scaling that is named.
+    /// `plain` with the named scaling.
     pub(super) fn scaled(&self, plain: RotarySettings<'t>) -> Read<'t, RotarySettings<'t>> {
         let said = self.said.object;
         let kinds = self.rules.kinds;
@@ -71,7 +71,7 @@ impl<'t> Place<'_, 't> {
         self.said.object.bad(name, only)
     }
 
-    /// The factor, or what it is where only the contexts are known.
+    /// The factor, or the ratio of the contexts if only these are given.
     fn factor(&self, original_positions: usize) -> Read<'t, f64> {
         #[allow(clippy::cast_precision_loss)] // at most 2²⁴
         match self.said.object.get("factor") {
@@ -95,7 +95,7 @@ impl<'t> Place<'_, 't> {
         }
     }
 
-    /// As transformers reads YaRN's settings, where a β or scale of 0 is as good as none.
+    /// YaRN's settings as transformers reads them, where a β or scale of 0 counts as absent.
     fn yarn(&self, plain: RotarySettings<'t>) -> Read<'t, RotarySettings<'t>> {
         let said = self.said.object;
         let given = |name| match said.number(name)? {
@@ -140,7 +140,7 @@ impl<'t> Place<'_, 't> {
         Ok(RotarySettings { attention_factor, scaling: RotaryScaling::Long(lists), ..plain })
     }
 
-    /// A positive number for each pair.
+    /// A list with a positive number for each pair.
     fn list(&self, name: &'static str) -> Read<'t, Value<'t>> {
         let list = self.said.object.needed(name, self.said.object.get(name))?;
         let is_good = |item: Value<'t>| item.as_f64().is_some_and(is_positive);
@@ -150,7 +150,7 @@ impl<'t> Place<'_, 't> {
     }
 }
 
-/// Whether a number is positive where it is computed with, which is in 32 bits.
+/// Returns true if a number is positive as f32, in which it is used.
 fn is_positive(number: f64) -> bool {
     #[allow(clippy::cast_possible_truncation)] // it is what is looked at
     let number = number as f32;

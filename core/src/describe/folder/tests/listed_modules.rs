@@ -1,0 +1,116 @@
+//! Models with listed modules.
+
+use super::std;
+use crate::describe::folder::{Description, Kind, Modules, ReadText, TextFault, TextPath, Texts};
+use crate::error::{ErrorKind, Result};
+use crate::model::{DenseActivation, HeadModule};
+
+/// Texts by their paths.
+struct Files<'a>(&'a [(&'a str, &'a str)]);
+
+impl<'a> Texts<'a> for Files<'a> {
+    fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>> {
+        Ok(self.0.iter().find(|(known, _)| path.is(known)).map(|(_, text)| *text))
+    }
+}
+
+const POOLING: (&str, &str) = ("1_Pooling/config.json", r#"{"pooling_mode": "cls"}"#);
+const DENSE: (&str, &str) = ("Dense/config.json", r#"{"in_features": 4, "out_features": 3}"#);
+const NORM: (&str, &str) = ("LayerNorm/config.json", r#"{"dimension": 3}"#);
+const SCORES: (&str, &str) = (
+    "Dense/config.json",
+    r#"{"in_features": 4, "out_features": 1, "module_output_name": "scores"}"#,
+);
+
+/// A list of a transformer and these modules.
+fn list(kinds: &[&str]) -> std::string::String {
+    let modules = kinds.iter().map(|kind| {
+        let folder = if *kind == "Pooling" { "1_Pooling" } else { kind };
+        std::format!(r#"{{"type": "{kind}", "path": "{folder}"}}"#)
+    });
+    let first = std::string::String::from(r#"{"type": "Transformer", "path": ""}"#);
+    let all: std::vec::Vec<_> = core::iter::once(first).chain(modules).collect();
+    std::format!("[{}]", all.join(", "))
+}
+
+fn refusal<T>(read: ReadText<'_, T>) -> (ErrorKind, &'static str, std::string::String) {
+    let TextFault { path, fault } = read.err().unwrap();
+    (fault.error.kind(), path.name, fault.key.into())
+}
+
+#[test]
+fn norms_and_scaling_stand_anywhere_after_the_pooling() {
+    let kinds = ["Pooling", "Normalize", "Dense", "LayerNorm", "Normalize", "Normalize"];
+    let text = list(&kinds);
+    let files = [("modules.json", &*text), POOLING, DENSE, NORM];
+    let modules = Modules::read(&Files(&files)).unwrap();
+    let [HeadModule::Normalize, HeadModule::Dense(dense), HeadModule::LayerNorm(norm)] =
+        modules.head[..]
+    else {
+        panic!("{modules:?}")
+    };
+    assert_eq!((dense.folder, dense.settings.outputs), ("Dense", 3));
+    assert_eq!((norm.folder, norm.elements), ("LayerNorm", 3));
+    assert!(modules.normalize && !modules.give_scores);
+    for (wrong, file, key) in [
+        (&["Normalize"][..], "modules.json", "type"),
+        (&["Pooling", "LayerNorm", "Pooling"], "modules.json", "type"),
+    ] {
+        let text = list(wrong);
+        let files = [("modules.json", &*text), POOLING, DENSE, NORM];
+        let expected = (ErrorKind::UnsupportedSetting, file, key.into());
+        assert_eq!(refusal(Modules::read(&Files(&files))), expected);
+    }
+    let odd = ("LayerNorm/config.json", r#"{"dimension": 3, "eps": 1}"#);
+    let files = [("modules.json", &*text), POOLING, DENSE, odd];
+    let expected = (ErrorKind::UnsupportedSetting, "config.json", "eps".into());
+    assert_eq!(refusal(Modules::read(&Files(&files))), expected);
+}
+
+#[test]
+fn a_dense_layer_that_gives_scores_ends_a_model() {
+    let read = |kinds: &[&str]| {
+        let text = list(kinds);
+        let files = [("modules.json", &*text), POOLING, SCORES, NORM];
+        let read = Modules::read(&Files(&files));
+        read.map(|modules| (modules.give_scores, modules.head.len())).map_err(|it| it.fault.only)
+    };
+    assert_eq!(read(&["Pooling", "Dense"]), Ok((true, 1)));
+    assert_eq!(read(&["Pooling", "LayerNorm", "Dense"]), Ok((true, 2)));
+    let misplaced = Err("the module stands in an unusual place");
+    assert_eq!(read(&["Pooling", "Dense", "Normalize"]), misplaced);
+    assert_eq!(read(&["Pooling", "Dense", "Dense"]), misplaced);
+}
+
+#[test]
+fn a_transformer_alone_is_a_cross_encoder_that_says_so() {
+    const CONFIG: &str = r#"{"model_type": "bert", "architectures": ["BertForSequenceClassification"],
+        "hidden_size": 4, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 8,
+        "vocab_size": 9, "max_position_embeddings": 16, "id2label": {"0": "LABEL_0"}}"#;
+    const TASK: &str = r#"{"transformer_task": "sequence-classification",
+        "modality_config": {"text": {"method": "forward", "method_output_name": "logits"}},
+        "module_output_name": "scores"}"#;
+    let text = list(&[]);
+    let own = [("modules.json", &*text), ("config.json", CONFIG)];
+    let settings = ("sentence_bert_config.json", TASK);
+    let activation = (
+        "config_sentence_transformers.json",
+        r#"{"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.linear.Identity"}"#,
+    );
+    let [list, config] = own;
+    let files = [list, config, settings, activation];
+    let described = Description::read(&Files(&files)).unwrap();
+    assert!(described.compares() && described.settings.classifies);
+    let Kind::Transformer(family) = described.kind else { panic!("{described:?}") };
+    assert_eq!(family.classifier.unwrap().on_logits, Some(DenseActivation::Identity));
+    let expected = (ErrorKind::UnsupportedSetting, "modules.json", "".into());
+    assert_eq!(refusal(Description::read(&Files(&own))), expected);
+    let odd = [list, config, settings, (activation.0, r#"{"activation_fn": "torch.nn.Odd"}"#)];
+    let expected = (ErrorKind::UnsupportedSetting, activation.0, "activation_fn".into());
+    assert_eq!(refusal(Description::read(&Files(&odd))), expected);
+    // Its outputs are only those of a head.
+    let states = TASK.replace("\"logits\"", "\"last_hidden_state\"");
+    let odd = [list, config, (settings.0, &*states), activation];
+    let expected = (ErrorKind::UnsupportedSetting, settings.0, "modality_config".into());
+    assert_eq!(refusal(Description::read(&Files(&odd))), expected);
+}
