@@ -5,44 +5,18 @@ use core::mem::{MaybeUninit, size_of};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::model::folder_tokenizer::{
-    FolderTokenizerMemory, FolderTokenizerNeeds, FolderTokenizerSource, TokenizingMemory,
-    TokenizingNeeds,
+    FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
 };
+use nanoembed_core::token::Encoded;
+use nanoembed_core::token::bpe::Scratch;
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
-use nanoembed_core::token::bpe::{Merge, Scratch};
 use nanoembed_core::token::unigram::Step;
-use nanoembed_core::token::{AddedToken, Encoded};
 
 use crate::chosen::{self, Chosen};
 use crate::memory::{Lent, Sum};
 use crate::model::Tokenizer;
 use crate::status::Outcome;
-
-/// Adds what [`memory`] takes.
-pub(crate) fn add_bytes(needs: &FolderTokenizerNeeds, sum: &mut Sum) -> Outcome {
-    sum.add::<u8>(needs.text)?;
-    sum.add::<u32>(needs.samples)?;
-    sum.add::<u32>(needs.slots)?;
-    sum.add::<Merge>(needs.merges)?;
-    sum.add::<u32>(needs.merge_slots)?;
-    sum.add::<AddedToken>(needs.added)?;
-    sum.add::<u32>(needs.added_ids)
-}
-
-fn memory(
-    needs: &FolderTokenizerNeeds,
-    lent: &mut Lent,
-) -> Outcome<FolderTokenizerMemory<'static>> {
-    Ok(FolderTokenizerMemory {
-        text: lent.filled(needs.text, 0)?,
-        samples: lent.filled(needs.samples, 0)?,
-        slots: lent.filled(needs.slots, 0)?,
-        merges: lent.filled(needs.merges, Merge::default())?,
-        merge_slots: lent.filled(needs.merge_slots, 0)?,
-        added: lent.filled(needs.added, AddedToken::default())?,
-        added_ids: lent.filled(needs.added_ids, 0)?,
-    })
-}
+use crate::tokenizer_index;
 
 /// Makes a tokenizer where it stays.
 #[inline(never)] // so that it has its stack to itself
@@ -51,7 +25,7 @@ pub(crate) fn open(
     lent: &mut Lent,
     place: &mut MaybeUninit<Tokenizer>,
 ) -> Outcome {
-    let memory = memory(&tokenizer.needs(), lent)?;
+    let memory = tokenizer_index::memory(&tokenizer.needs(), lent)?;
     place.write(Tokenizer::Folder(tokenizer.open(memory)?));
     Ok(())
 }

@@ -92,6 +92,12 @@ pub mod tokenize;
 pub mod tokenized;
 #[cfg(feature = "tokenizer")]
 pub mod tokenizer;
+#[cfg(any(
+    feature = "families",
+    feature = "tokenizer",
+    all(feature = "bert", any(feature = "amb", feature = "gguf"))
+))]
+mod tokenizer_index;
 #[cfg(feature = "tokenizer")]
 mod tokenizer_memory;
 pub mod top_k;
@@ -102,8 +108,6 @@ pub mod version;
 mod versioned;
 #[cfg(feature = "finalfusion")]
 mod word_index;
-#[cfg(all(feature = "bert", any(feature = "amb", feature = "gguf", feature = "families")))]
-mod word_pieces;
 #[cfg(feature = "finalfusion")]
 pub mod words;
 

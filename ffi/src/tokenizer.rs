@@ -16,7 +16,8 @@ use crate::status::{
     BAD_POINTER, INVALID, Outcome, answer, nanoembed_error, nanoembed_status, report, too_small,
 };
 use crate::tokenized::nanoembed_tokenized;
-use crate::tokenizer_memory::{add_bytes, fitting, memory, scratch, scratch_bytes};
+use crate::tokenizer_index::{add_bytes, memory};
+use crate::tokenizer_memory::{fitting, scratch, scratch_bytes};
 use crate::versioned;
 
 /// Which tokenizer it is.

@@ -10,6 +10,4 @@ pub use super::pass::cached::{
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use super::source::byte_pairs::{self as tokenizer, *};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-pub use super::source::pieces::{
-    FilePieces, SentencePieceMemory, SentencePieceNeeds, SentencePieceSource,
-};
+pub use super::source::pieces::{FilePieces, SentencePieceSource};

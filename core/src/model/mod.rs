@@ -110,9 +110,7 @@ pub use source::stored;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use source::tokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-pub use source::word_pieces::{
-    WordPieceIndex, WordPieceMemory, WordPieceNeeds, WordPieceSource, WordPieceTables,
-};
+pub use source::word_pieces::{WordPieceIndex, WordPieceSource, WordPieceTables};
 pub use source::{POOLING, POOLS_LAST_TOKEN};
 #[cfg(feature = "static-models")]
 pub use table::TokenTable;

@@ -6,26 +6,24 @@ use alloc::vec::Vec;
 
 #[cfg(feature = "pipeline")]
 use super::pipeline::compose;
+use super::tokenizer_room::TokenizerRoom;
 use crate::error::{ErrorKind, Result};
 #[cfg(feature = "pipeline")]
 use crate::limit::write;
 use crate::limit::{filled, push};
-use crate::model::llama::{BpeIndex, BpeMemory, BpeNeeds, BpeSource, FileBpe};
+use crate::model::llama::{BpeIndex, BpeSource, FileBpe};
+#[cfg(feature = "pipeline")]
+use crate::token::added_parts::Part;
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::bpe::{Merge, Pattern, Scratch};
-use crate::token::{AddedToken, SpecialTokens, TextEnds};
+use crate::token::{SpecialTokens, TextEnds};
 
 /// A byte-level BPE tokenizer over a file whose bytes the caller keeps.
 #[derive(Clone, Debug)]
 pub struct BpeTokenizer {
     index: BpeIndex,
-    samples: Vec<u32>,
-    slots: Vec<u32>,
-    merges: Vec<Merge>,
-    merge_slots: Vec<u32>,
-    /// Added tokens sorted by spelling, and their ids in the order of the file.
-    added: Vec<AddedToken>,
-    added_ids: Vec<u32>,
+    /// Its `added_ids` are in the order of the file.
+    room: TokenizerRoom,
 }
 
 /// Room for the words of most texts, in bytes.
@@ -38,21 +36,10 @@ impl BpeTokenizer {
     ///
     /// As [`BpeSource::index`].
     pub fn new(source: &BpeSource<'_>) -> Result<Self> {
-        let BpeNeeds { samples, slots, merges, merge_slots, added } = source.needs();
-        let (mut samples, mut slots) = (filled(samples, 0)?, filled(slots, 0)?);
-        let mut merges = filled(merges, Merge::default())?;
-        let mut merge_slots = filled(merge_slots, 0)?;
-        let mut added = filled(added, AddedToken::default())?;
-        let index = source.index(&mut BpeMemory {
-            samples: &mut samples,
-            slots: &mut slots,
-            merges: &mut merges,
-            merge_slots: &mut merge_slots,
-            added: &mut added,
-        })?;
-        let mut added_ids = Vec::new();
-        source.each_added(|id| push(&mut added_ids, id))?;
-        Ok(Self { index, samples, slots, merges, merge_slots, added, added_ids })
+        let mut room = TokenizerRoom::new(&source.needs())?;
+        let index = source.index(&mut room.lend())?;
+        source.each_added(|id| push(&mut room.added_ids, id))?;
+        Ok(Self { index, room })
     }
 
     /// The number of tokens.
@@ -70,13 +57,13 @@ impl BpeTokenizer {
     /// The merges, the first one first.
     #[must_use]
     pub fn merges(&self) -> &[Merge] {
-        &self.merges
+        &self.room.merges
     }
 
     /// The ids of the added tokens.
     #[must_use]
     pub fn added(&self) -> &[u32] {
-        &self.added_ids
+        &self.room.added_ids
     }
 
     /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
@@ -104,7 +91,7 @@ impl BpeTokenizer {
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if there is no such token, or the file
     /// has changed.
     pub fn token<'f>(&'f self, file: &'f [u8], id: u32) -> Result<&'f [u8]> {
-        self.index.token(file, &self.samples, id)
+        self.index.token(file, &self.room.samples, id)
     }
 
     /// The ids of `text` by the tokens of `file`, between the tokens that are put around every text
@@ -116,12 +103,12 @@ impl BpeTokenizer {
     /// [`UnsupportedTokenizer`](crate::ErrorKind::UnsupportedTokenizer) if the text has to be
     /// brought into the form NFC and the build has no tables for it.
     pub fn encode(&self, file: &[u8], text: &str, special: SpecialTokens) -> Result<Vec<u32>> {
+        let TokenizerRoom { samples, slots, merges, merge_slots, added, .. } = &self.room;
         let added = match special {
             SpecialTokens::AsText => &[],
-            SpecialTokens::AsTokens => &*self.added,
+            SpecialTokens::AsTokens => &added[..],
         };
-        let tokens = (&*self.samples, &*self.slots);
-        let merges = (&*self.merges, &*self.merge_slots);
+        let (tokens, merges) = ((&samples[..], &slots[..]), (&merges[..], &merge_slots[..]));
         let bpe = FileBpe::resume(file, &self.index, tokens, merges, added)?;
         let text = match bpe.must_compose(text) {
             true => composed(&bpe, text)?,
@@ -147,13 +134,10 @@ impl BpeTokenizer {
 #[cfg(feature = "pipeline")]
 fn composed<'t>(bpe: &FileBpe<'_>, text: &'t str) -> Result<Cow<'t, str>> {
     let mut whole = alloc::string::String::new();
-    let mut done = 0;
-    for found in bpe.added().matches(text) {
-        compose(text.get(done..found.start).unwrap_or_default(), &mut whole)?;
-        write(&mut whole, text.get(found.start..found.end).unwrap_or_default())?;
-        done = found.end;
-    }
-    compose(text.get(done..).unwrap_or_default(), &mut whole)?;
+    bpe.added().parts(text, &mut |part| match part {
+        Part::Plain(place) => compose(text.get(place).unwrap_or_default(), &mut whole),
+        Part::Added { place, .. } => write(&mut whole, text.get(place).unwrap_or_default()),
+    })?;
     Ok(Cow::Owned(whole))
 }
 

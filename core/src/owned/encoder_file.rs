@@ -5,22 +5,23 @@ use alloc::vec::Vec;
 
 use super::empty_texts::embed_nonempty;
 use super::file_weights::without_names;
+use super::tokenizer_room::TokenizerRoom;
 use super::{Prompt, Session, TokenEncoder, Tokenized};
 use crate::describe::folder::FolderPrompt;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::{collected, copied, filled, grow};
+#[cfg(feature = "amb")]
+use crate::limit::filled;
+use crate::limit::{collected, copied, grow};
 #[cfg(feature = "amb")]
 use crate::model::AmbFolder;
 use crate::model::folder_tokenizer::{
-    FolderTokenizer, FolderTokenizerMemory, FolderTokenizerNeeds, FolderTokenizerSource,
-    TokenizingMemory, TokenizingNeeds,
+    FolderTokenizer, FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
 };
 use crate::model::{Batch, FolderFile, InOrder, ModelSource, Plan, TransformerSource};
 use crate::text::json::{Fault, Read, chars};
-use crate::token::bpe::Merge;
+use crate::token::Encoded;
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::unigram::Step;
-use crate::token::{AddedToken, Encoded};
 
 /// Tokens that there is room for at least when a text is tokenised.
 const LEAST_TOKENS: usize = 128;
@@ -57,19 +58,7 @@ pub struct EncoderFile<'a> {
 pub struct EncoderRoom {
     /// The texts of an `.amb` file's folder.
     texts: Vec<u8>,
-    model: ModelRoom,
-}
-
-/// The memory that the model lies in.
-#[derive(Debug, Default)]
-struct ModelRoom {
-    text: Vec<u8>,
-    samples: Vec<u32>,
-    slots: Vec<u32>,
-    merges: Vec<Merge>,
-    merge_slots: Vec<u32>,
-    added: Vec<AddedToken>,
-    added_ids: Vec<u32>,
+    tokenizer: TokenizerRoom,
 }
 
 /// The memory in which a thread tokenises texts.
@@ -138,10 +127,10 @@ impl<'a> EncoderFile<'a> {
     /// [`ErrorKind::OtherModel`] for models of other kinds; [`ErrorKind::UnsupportedSetting`] for a
     /// setting that is not done here; what is wrong with the file.
     pub fn open(bytes: &'a [u8], room: &'a mut EncoderRoom) -> Read<'a, Self> {
-        let EncoderRoom { texts, model: room } = room;
+        let EncoderRoom { texts, tokenizer } = room;
         let Parts { source, texts } = Parts::read(bytes, texts)?;
-        let tokenizer = texts.open(room.lend(texts.needs()).map_err(Fault::from_error)?);
-        let tokenizer = tokenizer.map_err(Fault::from_error)?;
+        *tokenizer = TokenizerRoom::new(&texts.needs()).map_err(Fault::from_error)?;
+        let tokenizer = texts.open(tokenizer.lend()).map_err(Fault::from_error)?;
         let network = TokenEncoder::from_spec(&source.weights(), &source.spec())
             .map_err(Fault::from_error)?;
         Ok(Self { bytes, source, texts, tokenizer, network })
@@ -286,22 +275,6 @@ impl<'a> EncoderFile<'a> {
             let texts = Batch { skipped, ..Batch::new(ids, lengths) };
             self.network.embed(&weights, session, &InOrder, &texts, out)
         })
-    }
-}
-
-impl ModelRoom {
-    fn lend(&mut self, needs: FolderTokenizerNeeds) -> Result<FolderTokenizerMemory<'_>> {
-        *self = Self {
-            text: filled(needs.text, 0)?,
-            samples: filled(needs.samples, 0)?,
-            slots: filled(needs.slots, 0)?,
-            merges: filled(needs.merges, Merge::default())?,
-            merge_slots: filled(needs.merge_slots, 0)?,
-            added: filled(needs.added, AddedToken::default())?,
-            added_ids: filled(needs.added_ids, 0)?,
-        };
-        let Self { text, samples, slots, merges, merge_slots, added, added_ids } = self;
-        Ok(FolderTokenizerMemory { text, samples, slots, merges, merge_slots, added, added_ids })
     }
 }
 

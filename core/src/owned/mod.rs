@@ -85,6 +85,8 @@ mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod tokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+mod tokenizer_room;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod usual_prompt;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;

@@ -2,46 +2,34 @@
 
 use alloc::vec::Vec;
 
+use super::tokenizer_room::TokenizerRoom;
 use crate::error::Result;
-use crate::limit::{append, filled};
-use crate::model::{
-    WordPieceIndex, WordPieceMemory, WordPieceNeeds, WordPieceSource, WordPieceTables,
-};
-use crate::token::{AddedToken, Entries, HashVocabulary, WordPiece};
+use crate::limit::append;
+use crate::model::{WordPieceIndex, WordPieceSource, WordPieceTables};
+use crate::token::{Entries, HashVocabulary, WordPiece};
 
 /// The tokens of a file, and the index over them.
 #[derive(Clone, Debug)]
 pub(super) struct VocabularyIndex {
     index: WordPieceIndex,
-    /// The tokens as the file has them; empty if `text` has them.
+    /// The tokens as the file has them; empty if the room has them.
     tokens: Vec<u8>,
-    text: Vec<u8>,
-    samples: Vec<u32>,
-    slots: Vec<u32>,
-    added: Vec<AddedToken>,
+    room: TokenizerRoom,
 }
 
 impl VocabularyIndex {
     /// The vocabulary that `source` found in `file`.
     pub(super) fn new(file: &[u8], source: &WordPieceSource<'_>) -> Result<Self> {
-        let WordPieceNeeds { text, samples, slots, added, added_ids } = source.needs();
-        let mut text = filled(text, 0)?;
-        let (mut samples, mut slots) = (filled(samples, 0)?, filled(slots, 0)?);
-        let mut added = filled(added, AddedToken::default())?;
-        let index = source.index(&mut WordPieceMemory {
-            text: &mut text,
-            samples: &mut samples,
-            slots: &mut slots,
-            added: &mut added,
-            added_ids: &mut filled(added_ids, 0)?,
-        })?;
+        let mut room = TokenizerRoom::new(&source.needs())?;
+        let index = source.index(&mut room.lend())?;
         let mut tokens = Vec::new();
-        append(&mut tokens, index.stored_tokens(file, &samples)?)?;
-        Ok(Self { index, tokens, text, samples, slots, added })
+        append(&mut tokens, index.stored_tokens(file, &room.samples)?)?;
+        Ok(Self { index, tokens, room })
     }
 
     pub(super) fn tokenizer(&self) -> Result<WordPiece<HashVocabulary<'_, Entries<'_>>>> {
-        let Self { index, tokens, text, samples, slots, added } = self;
+        let Self { index, tokens, room } = self;
+        let TokenizerRoom { text, samples, slots, added, .. } = room;
         index.resume_over(tokens, WordPieceTables { text, samples, slots, added })
     }
 }

@@ -11,6 +11,8 @@
 //! while all of them agree, a binary search where they differ. No token is longer than
 //! [`Limit::ADDED_TOKEN_BYTES`], so the work is linear in the text, whatever tokens there are.
 
+use core::ops::Range;
+
 use super::byte_set::ByteSet;
 use super::heap_sort::sort;
 use super::word_characters::is_word_character;
@@ -38,13 +40,10 @@ impl AddedRules {
         start: usize,
         end: usize,
     ) -> Option<(usize, usize)> {
-        let behind = text.get(end..).unwrap_or_default();
-        if self.single_word {
-            let before = text.get(..start).and_then(|text| text.chars().next_back());
-            if before.into_iter().chain(behind.chars().next()).any(is_word_character) {
-                return None;
-            }
+        if !self.may_stand(text, start..end) {
+            return None;
         }
+        let behind = text.get(end..).unwrap_or_default();
         let (mut start, mut end) = (start, end);
         if self.strips_before {
             let before = text.get(taken..start).unwrap_or_default();
@@ -55,6 +54,17 @@ impl AddedRules {
         }
         let start = start.max(taken);
         Some((start, end.max(start)))
+    }
+
+    /// Returns true if a token may be found at a place: some only where no part of a word is on
+    /// either side.
+    pub(super) fn may_stand(self, text: &str, place: Range<usize>) -> bool {
+        if !self.single_word {
+            return true;
+        }
+        let before = text.get(..place.start).and_then(|text| text.chars().next_back());
+        let after = text.get(place.end..).and_then(|text| text.chars().next());
+        !before.into_iter().chain(after).any(is_word_character)
     }
 }
 
@@ -151,27 +161,6 @@ pub struct AddedTable<'a> {
     first: ByteSet,
 }
 
-/// An added token in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct AddedMatch {
-    /// Its id.
-    pub id: u32,
-    /// Where what it takes begins in the text.
-    pub start: usize,
-    /// Where that ends.
-    pub end: usize,
-}
-
-/// What a text is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part<'t> {
-    /// Text between added tokens, not empty.
-    Plain(&'t str),
-    /// An added token's id.
-    Added(u32),
-}
-
 impl AddedIndex {
     /// How many tokens the table has.
     #[must_use]
@@ -242,12 +231,6 @@ impl<'a> AddedTable<'a> {
         Self { bytes, tokens, first: index.first }
     }
 
-    /// The tokens in `text`, from the first to the last.
-    #[must_use]
-    pub const fn matches<'t>(&self, text: &'t str) -> AddedMatches<'a, 't> {
-        AddedMatches { table: *self, text, at: 0, taken: 0 }
-    }
-
     /// Whether there are no tokens.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -297,29 +280,6 @@ impl<'a> AddedTable<'a> {
     pub(super) const fn search(&self) -> Search<'a> {
         Search { bytes: self.bytes, range: self.tokens, depth: 0 }
     }
-
-    /// Calls `take` with the parts of `text` in their order.
-    pub(super) fn parts<'t>(
-        &self,
-        text: &'t str,
-        mut take: impl FnMut(Part<'t>) -> Result<()>,
-    ) -> Result<()> {
-        let mut done = 0;
-        let plain =
-            |from: usize, to: usize, take: &mut dyn FnMut(Part<'t>) -> Result<()>| match text
-                .get(from..to)
-                .filter(|plain| !plain.is_empty())
-            {
-                Some(plain) => take(Part::Plain(plain)),
-                None => Ok(()),
-            };
-        for AddedMatch { id, start, end } in self.matches(text) {
-            plain(done, start, &mut take)?;
-            take(Part::Added(id))?;
-            done = end;
-        }
-        plain(done, text.len(), &mut take)
-    }
 }
 
 /// The tokens of a table that begin with the bytes seen so far.
@@ -352,42 +312,8 @@ impl Search<'_> {
     }
 }
 
-/// Iterates over the added tokens of a text.
-#[derive(Clone, Debug)]
-pub struct AddedMatches<'a, 't> {
-    table: AddedTable<'a>,
-    text: &'t str,
-    /// Where the next token may begin.
-    at: usize,
-    /// What tokens have taken ends here.
-    taken: usize,
-}
-
-impl AddedMatches<'_, '_> {
-    /// The next place that spells a token, and where that ends.
-    fn spelled(&mut self) -> Option<(AddedToken, usize, usize)> {
-        let (token, start) = self.table.next_in(self.text, self.at)?;
-        self.at = start.saturating_add(token.bytes as usize);
-        Some((token, start, self.at))
-    }
-}
-
-impl Iterator for AddedMatches<'_, '_> {
-    type Item = AddedMatch;
-
-    fn next(&mut self) -> Option<AddedMatch> {
-        loop {
-            let (AddedToken { id, rules, .. }, start, end) = self.spelled()?;
-            if let Some((start, end)) = rules.extent(self.text, self.taken, start, end) {
-                self.taken = end;
-                return Some(AddedMatch { id, start, end });
-            }
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     extern crate std;
 
     use std::string::String;
@@ -395,7 +321,10 @@ mod tests {
 
     use super::*;
 
-    fn tokens(spellings: &[&str], rules: AddedRules) -> (String, Vec<AddedToken>) {
+    pub(in crate::token) fn tokens(
+        spellings: &[&str],
+        rules: AddedRules,
+    ) -> (String, Vec<AddedToken>) {
         let mut start = 0;
         let token = |(id, spelling): (u32, &&str)| {
             let token = AddedToken::new(start, spelling.len(), id, rules).unwrap();
@@ -403,60 +332,6 @@ mod tests {
             token
         };
         (spellings.concat(), (0..).zip(spellings).map(token).collect())
-    }
-
-    fn found(spellings: &[&str], rules: AddedRules, text: &str) -> Vec<(u32, usize, usize)> {
-        let (all, mut tokens) = tokens(spellings, rules);
-        let table = AddedTable::build(all.as_bytes(), &mut tokens).unwrap();
-        table.matches(text).map(|it| (it.id, it.start, it.end)).collect()
-    }
-
-    /// As [`found`], by trying every token at every place.
-    fn tried(spellings: &[&str], text: &str) -> Vec<(u32, usize, usize)> {
-        let (mut all, mut at) = (Vec::new(), 0);
-        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-            let here =
-                (0..).zip(spellings).filter(|it| !it.1.is_empty() && rest.starts_with(*it.1));
-            match here.max_by_key(|(id, it)| (it.len(), *id)) {
-                Some((id, it)) => {
-                    all.push((id, at, at + it.len()));
-                    at += it.len();
-                }
-                None => at += rest.chars().next().unwrap().len_utf8(),
-            }
-        }
-        all
-    }
-
-    #[test]
-    fn what_is_found_is_what_trying_every_token_finds() {
-        let mut state = 1_u32;
-        let mut random = |most: u32| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 16) % most
-        };
-        for _ in 0..2_000 {
-            let mut word = |most| -> String {
-                (0..random(most))
-                    .map(|_| ['a', 'b', 'é', '\u{1F600}'][random(4) as usize])
-                    .collect()
-            };
-            let spellings: Vec<String> = (0..12).map(|_| word(5)).collect();
-            let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
-            let text = word(40);
-            let rules = AddedRules::default();
-            assert_eq!(found(&spellings, rules, &text), tried(&spellings, &text), "{spellings:?}");
-        }
-    }
-
-    #[test]
-    fn rules_say_what_a_token_takes_and_where_it_is_not_found() {
-        let rules = AddedRules::default();
-        let found = |rules, text| found(&["ab"], rules, text);
-        assert_eq!(found(AddedRules { strips_before: true, ..rules }, "x \n ab y"), [(0, 1, 6)]);
-        assert_eq!(found(AddedRules { strips_behind: true, ..rules }, "x ab  y"), [(0, 2, 6)]);
-        let word = AddedRules { single_word: true, ..rules };
-        assert_eq!(found(word, "xab ab, abé ab_ (ab)"), [(0, 4, 6), (0, 18, 20)]);
     }
 
     #[test]
@@ -488,6 +363,6 @@ mod tests {
             }
         }
         assert!(steps <= 2 * text.len(), "{steps}");
-        assert_eq!(table.matches(&text).count(), 0);
+        assert_eq!(table.next_in(&text, 0).map(|found| found.1), None);
     }
 }

@@ -32,7 +32,6 @@
 
 pub(crate) mod added;
 pub mod added_list;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod added_parts;
 pub mod added_words;
 pub(crate) mod allowance;
@@ -49,6 +48,7 @@ mod ends;
 mod hangul;
 pub(crate) mod heap_sort;
 mod ids;
+pub(crate) mod lattice;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod longest_first;
 pub mod normalize;
@@ -57,6 +57,7 @@ pub mod sentencepiece;
 pub mod spec;
 pub mod special;
 mod tables;
+pub(crate) mod trie;
 #[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod unicode;
 #[cfg(feature = "folder-models")]
@@ -80,7 +81,7 @@ use decomposed::without_marks;
 #[cfg(all(target_family = "wasm", any(feature = "folder-models", feature = "pipeline")))]
 use unicode::without_marks;
 
-pub use added::{AddedIndex, AddedMatch, AddedMatches, AddedRules, AddedTable, AddedToken};
+pub use added::{AddedIndex, AddedRules, AddedTable, AddedToken};
 pub use bpe::Bpe;
 #[cfg(all(feature = "alloc", feature = "families"))]
 pub(crate) use characters::{is_control, is_punctuation_character};

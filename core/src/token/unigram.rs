@@ -1,6 +1,5 @@
-//! Unigram: the likeliest segmentation of a piece of text, found from left to right (Viterbi), as
-//! `Unigram::encode_optimized` of Hugging Face `tokenizers` has it: sums are rounded to f64 in the
-//! same order, and of equal sums the first one found stays.
+//! Unigram: the likeliest segmentation of a piece of text, as `Unigram::encode_optimized` of Hugging
+//! Face `tokenizers` has it.
 //!
 //! A piece may be as long as a text, the memory lent is a window. When it is full, the ways that are
 //! still open are followed back to where they part: what lies before is settled and makes room. The
@@ -9,28 +8,17 @@
 //!
 //! Tokens that become bytes (`byte_fallback`) are not done here.
 
+use super::lattice::{self, NOWHERE, Prefixes, Scored};
 use super::sentencepiece::character_bytes;
 use super::vocabulary::{Entries, HashVocabulary, Vocabulary as _};
 use super::window::move_to_front;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::character::utf8;
 
-/// How much less likely than all tokens a character without one is.
-const UNKNOWN_PENALTY: f64 = 10.0;
-
 /// The best way to a place in a window.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Step {
-    sum: f64,
-    /// The token that ends here.
-    id: u32,
-    /// Where it starts; [`NOWHERE`] if no token ends here.
-    start: u32,
-}
+pub type Step = lattice::Step<f64>;
 
-const NOWHERE: u32 = u32::MAX;
-
-/// Set in [`Step::start`] while a place is one of those that open ways lead through.
+/// Set in the start of a [`Step`] while a place is one of those that open ways lead through.
 const MARK: u32 = 1 << 31;
 
 /// A character, at most.
@@ -82,7 +70,7 @@ impl<'a> Unigram<'a> {
         }
         let all = scores.iter().map(|score| f64::from_le_bytes(*score));
         let least = all.fold(f64::INFINITY, |least, it| if it < least { it } else { least });
-        let unknown_score = least - UNKNOWN_PENALTY;
+        let unknown_score = lattice::unknown_score(least);
         let model = Self { vocabulary, scores, unknown, unknown_score };
         // Several unknown characters are never likelier than the token that they spell together,
         // so that it need not be looked for when they become one.
@@ -128,7 +116,7 @@ impl<'u, 's> Segmenter<'u, 's> {
             && steps.len() > text.len()
             && text.len() < MARK as usize;
         let first = steps.first_mut().filter(|_| is_enough).ok_or(TOO_SMALL)?;
-        *first = Step { start: NOWHERE, ..Step::default() };
+        *first = Step::unreached();
         Ok(Self { unigram, text, steps, filled: 0, next: 0, is_unknown: false })
     }
 
@@ -148,7 +136,7 @@ impl<'u, 's> Segmenter<'u, 's> {
         let bytes = utf8(c, room).len();
         let places = self.steps.get_mut(self.filled.saturating_add(1)..).unwrap_or_default();
         for place in places.iter_mut().take(bytes) {
-            *place = Step { start: NOWHERE, ..Step::default() };
+            *place = Step::unreached();
         }
         self.filled = self.filled.saturating_add(bytes);
         // What may begin there has been seen whole.
@@ -169,10 +157,10 @@ impl<'u, 's> Segmenter<'u, 's> {
             self.leave()?;
         }
         self.give(self.filled, give);
-        self.flush(give);
+        flush(self.unigram.unknown, &mut self.is_unknown, give);
         (self.filled, self.next) = (0, 0);
         if let Some(first) = self.steps.first_mut() {
-            *first = Step { start: NOWHERE, ..Step::default() };
+            *first = Step::unreached();
         }
         Ok(())
     }
@@ -182,25 +170,10 @@ impl<'u, 's> Segmenter<'u, 's> {
         let (start, unigram) = (self.next, self.unigram);
         let rest = self.text.get(start..self.filled).unwrap_or_default();
         let bytes = rest.first().map_or(1, |first| character_bytes(*first));
-        let (here, ahead) = match self.steps.get_mut(start..).and_then(<[Step]>::split_first_mut) {
-            Some((here, ahead)) => (here.sum, ahead),
-            None => return Err(TOO_SMALL),
-        };
-        let from = u32::try_from(start).unwrap_or(NOWHERE);
-        let mut has_character = false;
-        unigram.vocabulary.prefixes(rest, |token| {
-            let step = token.bytes.checked_sub(1).and_then(|at| ahead.get_mut(at));
-            if let Some(step) = step {
-                step.offer(unigram.score(token.id) + here, token.id, from);
-            }
-            has_character |= token.bytes == bytes;
-        })?;
-        if !has_character && let Some(step) = bytes.checked_sub(1).and_then(|at| ahead.get_mut(at))
-        {
-            let sum = unigram.unknown_score + here;
-            if step.offer(sum, unigram.unknown.unwrap_or(0), from) {
-                unigram.unknown.ok_or(BAD)?;
-            }
+        let unknown = unigram.unknown.unwrap_or(0);
+        let unknown = Scored { id: unknown, bytes, score: unigram.unknown_score };
+        if lattice::leave(self.steps, start, Rest { unigram, text: rest }, unknown)? {
+            unigram.unknown.ok_or(BAD)?;
         }
         self.next = start.saturating_add(bytes);
         Ok(())
@@ -217,16 +190,16 @@ impl<'u, 's> Segmenter<'u, 's> {
         let moved = u32::try_from(parting).unwrap_or(0);
         for at in parting..=self.filled {
             let Some(step) = self.steps.get(at).copied() else { break };
-            let start = match step.start {
+            let other = match step.other {
                 NOWHERE => NOWHERE,
                 start => start.saturating_sub(moved),
             };
             if let Some(place) = self.steps.get_mut(at.saturating_sub(parting)) {
-                *place = Step { start, ..step };
+                *place = Step { other, ..step };
             }
         }
         if let Some(first) = self.steps.first_mut() {
-            first.start = NOWHERE;
+            first.other = NOWHERE;
         }
         move_to_front(self.text, parting, self.filled);
         self.filled = self.filled.saturating_sub(parting);
@@ -240,8 +213,8 @@ impl<'u, 's> Segmenter<'u, 's> {
         let mut open = 0_usize;
         let all = self.steps.get_mut(..=self.filled)?;
         for (at, step) in all.iter_mut().enumerate().skip(self.next) {
-            if step.start != NOWHERE || at == self.next {
-                step.start |= MARK;
+            if step.other != NOWHERE || at == self.next {
+                step.other |= MARK;
                 open = open.saturating_add(1);
             }
         }
@@ -250,18 +223,18 @@ impl<'u, 's> Segmenter<'u, 's> {
         let mut parting = None;
         while parting.is_none() {
             let step = all.get_mut(at)?;
-            if step.start & MARK != 0 && step.start != NOWHERE {
-                step.start &= !MARK;
+            if step.other & MARK != 0 && step.other != NOWHERE {
+                step.other &= !MARK;
                 if open == 1 {
                     parting = Some(at);
                     continue;
                 }
                 open = open.saturating_sub(1);
-                let start = step.start as usize;
+                let start = step.other as usize;
                 let before = all.get_mut(start)?;
-                if before.start & MARK == 0 || before.start == NOWHERE {
+                if before.other & MARK == 0 || before.other == NOWHERE {
                     open = open.saturating_add(1);
-                    before.start |= MARK;
+                    before.other |= MARK;
                 }
             }
             at = at.checked_sub(1)?;
@@ -271,50 +244,39 @@ impl<'u, 's> Segmenter<'u, 's> {
 
     /// Gives the tokens of the best way to `end`.
     fn give(&mut self, end: usize, give: &mut dyn FnMut(u32)) {
-        // From the end to the start, each step learns where the token behind it ends.
-        let mut at = end;
-        let mut next = NOWHERE;
-        while let Some(step) = self.steps.get_mut(at) {
-            let before = core::mem::replace(&mut step.start, next);
-            next = u32::try_from(at).unwrap_or(NOWHERE);
-            // Towards the start in any case.
-            match before as usize {
-                before if before < at => at = before,
-                _ => break,
-            }
-        }
-        let mut at = 0_usize;
-        while at < end {
-            let Some(next) = self.steps.get(at).map(|step| step.start as usize) else { break };
-            let Some(step) = self.steps.get(next).filter(|_| next > at).copied() else { break };
-            if Some(step.id) == self.unigram.unknown {
+        let unknown = self.unigram.unknown;
+        for (_, id) in lattice::best(self.steps, end) {
+            if Some(id) == unknown {
                 self.is_unknown = true;
             } else {
-                self.flush(give);
-                give(step.id);
+                flush(unknown, &mut self.is_unknown, give);
+                give(id);
             }
-            at = next;
-        }
-    }
-
-    /// Gives the unknown token if neighbours have become one.
-    fn flush(&mut self, give: &mut dyn FnMut(u32)) {
-        if core::mem::take(&mut self.is_unknown)
-            && let Some(unknown) = self.unigram.unknown
-        {
-            give(unknown);
         }
     }
 }
 
-impl Step {
-    /// Takes another way if it is better; answers whether it is.
-    fn offer(&mut self, sum: f64, id: u32, start: u32) -> bool {
-        let is_better = self.start == NOWHERE || sum > self.sum;
-        if is_better {
-            *self = Self { sum, id, start };
-        }
-        is_better
+/// What is left of a window, which begins with tokens.
+struct Rest<'u, 't> {
+    unigram: &'u Unigram<'u>,
+    text: &'t [u8],
+}
+
+impl Prefixes<f64> for Rest<'_, '_> {
+    fn each(self, mut take: impl FnMut(Scored<f64>)) -> Result<()> {
+        self.unigram.vocabulary.prefixes(self.text, |token| {
+            let score = self.unigram.score(token.id);
+            take(Scored { id: token.id, bytes: token.bytes, score });
+        })
+    }
+}
+
+/// Gives the unknown token if neighbours have become one.
+fn flush(unknown: Option<u32>, is_unknown: &mut bool, give: &mut dyn FnMut(u32)) {
+    if core::mem::take(is_unknown)
+        && let Some(unknown) = unknown
+    {
+        give(unknown);
     }
 }
 

@@ -32,7 +32,7 @@ use crate::source::Bytes;
 use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY};
 use crate::status::{Outcome, invalid};
 #[cfg(any(feature = "amb", feature = "gguf"))]
-use crate::word_pieces;
+use crate::tokenizer_index;
 
 /// What the file says.
 #[allow(clippy::large_enum_variant)] // in the caller's memory
@@ -237,7 +237,7 @@ impl BertOpening {
             File::Parsed(_) if self.vocabulary == NANOEMBED_VOCABULARY_NONE => {}
             #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(model) => {
-                word_pieces::add_bytes(&model.word_pieces(&self.config)?.needs(), &mut sum)?;
+                tokenizer_index::add_bytes(&model.word_pieces(&self.config)?.needs(), &mut sum)?;
             }
         }
         Ok(sum.bytes())
@@ -260,7 +260,7 @@ impl BertOpening {
             #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(model) => {
                 let source = model.word_pieces(&self.config)?;
-                let memory = word_pieces::memory(&source.needs(), lent)?;
+                let memory = tokenizer_index::memory(&source.needs(), lent)?;
                 into.write(Tokenizer::Indexed(source.open(memory)?));
                 return Ok(());
             }

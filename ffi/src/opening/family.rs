@@ -24,6 +24,7 @@ use crate::model::{
 };
 use crate::source::Bytes;
 use crate::status::{Failure, Outcome, invalid};
+use crate::tokenizer_index;
 
 /// A transformer of any family in memory.
 pub(crate) struct FamilyOpening {
@@ -79,7 +80,7 @@ impl FamilyOpening {
         sum.add::<RowSummary>(self.summaries()?)?;
         sum.add::<u8>(self.file.text_to_keep().map_or(0, str::len))?;
         if let Some(tokenizer) = &self.tokenizer {
-            folder_tokenizer::add_bytes(&tokenizer.needs(), &mut sum)?;
+            tokenizer_index::add_bytes(&tokenizer.needs(), &mut sum)?;
         }
         Ok(sum.bytes())
     }

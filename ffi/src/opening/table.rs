@@ -23,6 +23,8 @@ use crate::model::{
 use crate::source::Bytes;
 use crate::status::{Failure, Outcome, invalid};
 use crate::table_model::TableModel;
+#[cfg(feature = "families")]
+use crate::tokenizer_index;
 
 /// Tokens of a text for whose segmentation there is room at a time, where it is not settled before.
 #[cfg(feature = "families")]
@@ -95,7 +97,7 @@ impl TableOpening {
         sum.add::<nanoembed_model>(1)?;
         #[cfg(feature = "families")]
         if let Some(tokenizer) = &self.tokenizer {
-            folder_tokenizer::add_bytes(&tokenizer.needs(), &mut sum)?;
+            tokenizer_index::add_bytes(&tokenizer.needs(), &mut sum)?;
             return Ok(sum.bytes());
         }
         if self.vocabulary == NANOEMBED_VOCABULARY_INDEXED {

@@ -1,8 +1,8 @@
 //! The tokens that were added to a vocabulary, in lent memory.
 
 use super::TOO_SMALL;
-use super::memory::FolderTokenizerNeeds;
 use crate::error::Result;
+use crate::model::source::memory::TokenizerNeeds;
 use crate::model::source::word_pieces::added::{AddedTables, Gathered, Kind, check_id, sorted_ids};
 use crate::text::json::Read;
 use crate::token::spec;
@@ -30,12 +30,22 @@ impl<'a> AddedList<'a> {
         Ok(Self(list))
     }
 
+    /// The list, which has been checked before.
+    pub(super) const fn checked(list: spec::AddedTokens<'a>) -> Self {
+        Self(list)
+    }
+
+    /// The list.
+    pub(super) const fn listed(&self) -> spec::AddedTokens<'a> {
+        self.0
+    }
+
     fn tokens(&self) -> impl Iterator<Item = Result<spec::AddedToken<'a>>> {
         self.0.iter().map(|token| token.map_err(|fault| fault.error))
     }
 
     /// Adds what the tokens take.
-    pub(super) fn add_needs(&self, needs: &mut FolderTokenizerNeeds) {
+    pub(super) fn add_needs(&self, needs: &mut TokenizerNeeds) {
         // What is damaged was refused before.
         for token in self.tokens().flatten() {
             needs.added = needs.added.saturating_add(1);

@@ -1,72 +1,50 @@
 //! Opening a BPE tokenizer over characters with byte fallback, and its texts.
 
-use super::ends::Ends;
 use super::fallback_settings::FallbackSettings;
-use super::memory::{
-    FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds,
-};
-use super::merged::{MergedParts, MergedTables};
-use super::merges::{WORD, too_long};
-use super::vocabulary::TokenizerParts;
-use super::{BAD, Give, TOO_SMALL, each_plain};
+use super::memory::TokenizingNeeds;
+use super::merges::{MergeList, WORD, too_long};
+use super::vocabulary::Tables;
+use super::{BAD, Give, TOO_SMALL};
 use crate::error::Result;
 use crate::text::character::utf8;
-use crate::text::json::Read;
 use crate::token::bpe::merge::merge;
 use crate::token::bpe::{MergeTable, Scratch};
 use crate::token::sentencepiece::byte_token;
-use crate::token::{AddedTable, Entries, HashVocabulary, Vocabulary as _};
+use crate::token::{Entries, HashVocabulary, Vocabulary as _};
 
 /// The most bytes of a character.
 const CHARACTER: usize = 4;
 
-/// What a file says of its BPE tokenizer with byte fallback.
-#[derive(Clone, Debug)]
-pub struct FallbackSource<'a>(MergedParts<'a, FallbackSettings<'a>>);
-
-impl<'a> FallbackSource<'a> {
-    pub(super) fn new(parts: TokenizerParts<'a, FallbackSettings<'a>>) -> Read<'a, Self> {
-        let FallbackSettings { merges, added, .. } = parts.settings;
-        MergedParts::new(parts, (merges, added), |_| false).map(Self)
-    }
-
-    pub(super) fn needs(&self) -> FolderTokenizerNeeds {
-        self.0.needs()
-    }
-
+impl FallbackSettings<'_> {
     /// What tokenising takes: words of up to four characters for each token.
-    pub(super) fn tokenizing(&self, tokens: usize) -> TokenizingNeeds {
+    pub(super) fn tokenizing(tokens: usize) -> TokenizingNeeds {
         TokenizingNeeds::words(tokens.saturating_mul(4).max(WORD), 0)
     }
 
-    #[inline(never)] // large, and one of several
-    pub(super) fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<FallbackTokenizer<'a>> {
-        let settings = self.0.settings();
-        let MergedTables { tokens, merges, added } = self.0.open(settings.ends, memory)?;
+    /// The tokenizer with an index over the merges of a `list`.
+    pub(super) fn open<'a>(
+        &self,
+        list: &MergeList<'_>,
+        merges: MergeTable<'a>,
+        tables: Tables<'a>,
+    ) -> Result<FallbackTokenizer<'a>> {
+        let tokens = tables.tokens;
         let mut bytes = [0; 256];
         for (byte, id) in (0..=u8::MAX).zip(&mut bytes) {
             // Otherwise something would be unknown.
             *id = tokens.find(&byte_token(byte))?.ok_or(BAD)?;
         }
         let mut room = [0; CHARACTER];
-        let mark: &[u8] = utf8(settings.mark, &mut room).as_bytes();
+        let mark: &[u8] = utf8(self.mark, &mut room).as_bytes();
         let crosses = |left: &[u8], right: &[u8]| !left.ends_with(mark) && right.starts_with(mark);
-        let has_words = tokens.find(mark)?.is_some() && !self.0.merges.any(&tokens, crosses)?;
-        Ok(FallbackTokenizer {
-            tokens,
-            merges,
-            bytes,
-            mark: settings.mark,
-            has_words,
-            added: added.written,
-            ends: settings.ends,
-        })
+        let has_words = tokens.find(mark)?.is_some() && !list.any(&tokens, crosses)?;
+        Ok(FallbackTokenizer { tokens, merges, bytes, mark: self.mark, has_words })
     }
 }
 
 /// A BPE tokenizer with byte fallback that is ready.
 #[derive(Clone, Debug)]
-pub struct FallbackTokenizer<'a> {
+pub(super) struct FallbackTokenizer<'a> {
     tokens: HashVocabulary<'a, Entries<'a>>,
     merges: MergeTable<'a>,
     /// The tokens of the 256 bytes.
@@ -76,37 +54,21 @@ pub struct FallbackTokenizer<'a> {
     /// Whether no token goes on with a mark that follows something else: then each word can be
     /// merged by itself.
     has_words: bool,
-    added: AddedTable<'a>,
-    ends: Ends,
 }
 
 impl FallbackTokenizer<'_> {
-    pub(super) const fn ends(&self) -> Ends {
-        self.ends
-    }
-
     /// Whether texts may be cut before spaces behind letters.
     pub(super) const fn has_words(&self) -> bool {
         self.has_words
     }
 
-    /// Calls `give` with the ids of `texts`, one behind the other.
-    pub(super) fn each(
+    /// The ids of a part without added tokens, word by word.
+    pub(super) fn part(
         &self,
-        texts: &[&str],
-        memory: TokenizingMemory<'_>,
+        part: &str,
+        scratch: &mut Scratch<'_>,
         give: &mut Give<'_>,
     ) -> Result<()> {
-        let mut scratch = Scratch::new(memory.symbols, memory.heap);
-        for text in texts {
-            let plain = &mut |part: &str, give: &mut Give<'_>| self.part(part, &mut scratch, give);
-            each_plain(&self.added, text, give, plain)?;
-        }
-        Ok(())
-    }
-
-    /// The ids of a part without added tokens, word by word.
-    fn part(&self, part: &str, scratch: &mut Scratch<'_>, give: &mut Give<'_>) -> Result<()> {
         let mut rest = part;
         while !rest.is_empty() {
             let (word, behind) = rest.split_at_checked(self.end(rest)).ok_or(TOO_SMALL)?;

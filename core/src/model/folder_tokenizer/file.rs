@@ -1,18 +1,23 @@
 //! The tokenizer of a file that keeps the texts of a folder.
 
 use super::FolderTokenizerSource;
+use super::added::AddedList;
+use super::byte_pairs::is_kept;
 use super::ends::Ends;
 use super::fallback_settings::FallbackSettings;
+use super::merges::MergeList;
 use super::pair_settings::PairSettings;
+use super::source::ModelSource;
+use super::unigram::UnigramSource;
 use super::unigram_settings::UnigramSettings;
-use super::vocabulary::TokenizerParts;
+use super::vocabulary::TokenList;
 use crate::describe::{self, tokenizer::Layout};
 use crate::error::{Error, ErrorKind};
 use crate::model::folder_file::{FolderFile, TokenizerSections};
 use crate::model::source::word_pieces::WordPieceSource;
 use crate::model::source::word_pieces::settings::WordSettings;
 use crate::text::json::{Fault, Read};
-use crate::token::spec::{Bpe, ModelKind, TokenizerSpec, Unigram};
+use crate::token::spec::{AddedToken, Bpe, ModelKind, TokenizerSpec, Unigram};
 
 /// The parts of a file.
 struct Parts<'a> {
@@ -50,9 +55,12 @@ impl<'a> Parts<'a> {
         spec: &TokenizerSpec<'a>,
         unigram: &Unigram,
     ) -> Read<'a, FolderTokenizerSource<'a>> {
-        let scores = self.sections.scores()?;
-        let settings = UnigramSettings::from_spec(spec, unigram, self.sections.entries.count)?;
-        FolderTokenizerSource::unigram(self.with(settings, scores))
+        let (scores, tokens) = (self.sections.scores()?, self.tokens());
+        let settings = UnigramSettings::from_spec(spec, unigram, tokens.entries.count)?;
+        tokens.check()?;
+        let (added, ends) = (AddedList::read(settings.added, |_| false)?, settings.ends);
+        let model = ModelSource::Unigram(UnigramSource { settings, scores }, tokens);
+        Ok(FolderTokenizerSource { model, added, ends, pair: None })
     }
 
     #[inline(never)] // with its stack to itself
@@ -61,14 +69,25 @@ impl<'a> Parts<'a> {
         spec: &TokenizerSpec<'a>,
         bpe: &Bpe<'a>,
     ) -> Read<'a, FolderTokenizerSource<'a>> {
-        let merges = self.sections.merges()?;
-        let tokens = self.sections.entries.count;
-        if bpe.byte_fallback {
-            let settings = FallbackSettings::from_spec(spec, bpe, tokens)?;
-            return FolderTokenizerSource::fallback(self.with(settings, merges));
-        }
-        let settings = PairSettings::from_spec(spec, bpe, tokens)?;
-        FolderTokenizerSource::byte_pairs(self.with(settings, merges))
+        let (merges, tokens) = (self.sections.merges()?, self.tokens());
+        let count = tokens.entries.count;
+        let list = |said| {
+            tokens.check()?;
+            MergeList::read(merges, said, &tokens.entries)
+        };
+        let (model, added, ends) = if bpe.byte_fallback {
+            let settings = FallbackSettings::from_spec(spec, bpe, count)?;
+            let (ends, merges) = (settings.ends, list(settings.merges)?);
+            let added = AddedList::read(settings.added, |_| false)?;
+            (ModelSource::Fallback(settings, merges, tokens), added, ends)
+        } else {
+            let settings = PairSettings::from_spec(spec, bpe, count)?;
+            let (ends, merges) = (settings.ends, list(settings.merges)?);
+            let keeps = |token: &AddedToken<'a>| is_kept(token, settings.composes);
+            let added = AddedList::read(settings.added, keeps)?;
+            (ModelSource::BytePairs(settings, merges, tokens), added, ends)
+        };
+        Ok(FolderTokenizerSource { model, added, ends, pair: None })
     }
 
     #[inline(never)] // with its stack to itself
@@ -76,7 +95,8 @@ impl<'a> Parts<'a> {
         let Self { sections, vocabulary } = self;
         let entries = sections.entries;
         let settings = WordSettings::from_spec(spec, entries.count)?;
-        let [first, last] = Ends::from_spec(spec)?.both(spec)?;
+        let ends = Ends::from_spec(spec)?;
+        let [first, last] = ends.both(spec)?;
         let tokens = (0..).zip(sections.tokens());
         let unknown = tokens.filter(|(_, token)| settings.is_unknown(token)).last();
         let bad = Error::new(entries.offset, ErrorKind::BadVocabulary);
@@ -84,12 +104,13 @@ impl<'a> Parts<'a> {
         let ids = [unknown, first, last];
         let (added, normalization) = (settings.added()?, settings.normalization());
         let words = WordPieceSource::of_folder(&entries, added, ids, normalization, *vocabulary);
-        Ok(FolderTokenizerSource::word_pieces(words, added))
+        let (model, added) = (ModelSource::WordPiece(words), AddedList::checked(added));
+        Ok(FolderTokenizerSource { model, added, ends, pair: None })
     }
 
-    fn with<S>(&self, settings: S, beside: &'a [u8]) -> TokenizerParts<'a, S> {
+    fn tokens(&self) -> TokenList<'a> {
         let longest = self.sections.tokens().map(<[u8]>::len).max().unwrap_or(0);
         let Self { sections: TokenizerSections { entries, .. }, vocabulary } = *self;
-        TokenizerParts { settings, entries, beside, longest, vocabulary }
+        TokenList { entries, longest, vocabulary }
     }
 }

@@ -1,10 +1,10 @@
 //! The merges of a file, and an index over them.
 
-use super::memory::FolderTokenizerNeeds;
 use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::TokenEntries;
 use crate::model::source::byte_pairs::joined;
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::text::json::{Fault, Read};
 use crate::token::bpe::{Merge, MergeTable};
 use crate::token::vocabulary::MAX_TOKEN_BYTES;
@@ -33,12 +33,12 @@ impl<'a> MergeList<'a> {
     }
 
     /// Adds what an index takes.
-    pub(super) const fn add_needs(&self, needs: &mut FolderTokenizerNeeds) {
+    pub(super) const fn add_needs(&self, needs: &mut TokenizerNeeds) {
         needs.merges = self.0.len();
         needs.merge_slots = MergeTable::slots_needed(self.0.len());
     }
 
-    /// Makes the index in the memory lent.
+    /// Makes the index in what it takes of `memory`.
     ///
     /// # Errors
     ///
@@ -46,8 +46,10 @@ impl<'a> MergeList<'a> {
     pub(super) fn index<'m>(
         &self,
         tokens: &HashVocabulary<'_, Entries<'_>>,
-        (merges, slots): (&'m mut [Merge], &'m mut [u32]),
+        memory: &mut TokenizerMemory<'m>,
     ) -> Result<MergeTable<'m>> {
+        let (merges, slots) = (&mut memory.merges, &mut memory.merge_slots);
+        let (merges, slots) = (core::mem::take(merges), core::mem::take(slots));
         let merges = merges.get_mut(..self.0.len()).ok_or(TOO_SMALL)?;
         for (place, pair) in merges.iter_mut().zip(self.0) {
             *place = merge(tokens, *pair)?;

@@ -9,9 +9,8 @@
 //! | `normalizer`, `pieces` | what is done to these texts before |
 //! | `byte_pairs`, `composed` | the same of byte-level BPE, and Unicode's form NFC |
 //! | `fallback` | the same of BPE over characters with byte fallback |
-//! | `merged` | what both kinds of BPE are opened from |
 //! | `merges` | merges, and an index over them |
-//! | `vocabulary` | tokens, and an index over them |
+//! | `vocabulary` | tokens, and indices over them and the added ones |
 //! | `added` | the tokens that were added to a vocabulary |
 //! | `unigram_settings`, `pair_settings`, `fallback_settings`, `bpe_model` | what of a description is done here |
 //! | `ends`, `around` | the tokens around a text |
@@ -31,7 +30,6 @@ mod fallback;
 mod fallback_settings;
 mod file;
 mod memory;
-mod merged;
 mod merges;
 mod normalizer;
 mod pair;
@@ -48,13 +46,13 @@ mod vocabulary;
 #[cfg(feature = "pipeline")]
 mod tests;
 
-pub use memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingMemory, TokenizingNeeds};
+pub use memory::{TokenizingMemory, TokenizingNeeds};
 pub use ready::FolderTokenizer;
 pub use source::FolderTokenizerSource;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::AddedTable;
-use crate::token::added_parts::{Part, cut};
+use crate::token::added_parts::Part;
 
 /// Takes the ids of a text, and `None` where a piece of it ends, of which the model makes ids by
 /// itself.
@@ -70,12 +68,11 @@ fn each_plain(
     give: &mut Give<'_>,
     plain: &mut dyn FnMut(&str, &mut Give<'_>) -> Result<()>,
 ) -> Result<()> {
-    let take = &mut |part| {
-        match part {
-            Part::Added(id) => give(Some(id)),
-            Part::Plain(place) => plain(text.get(place).unwrap_or_default(), give)?,
+    added.parts(text, &mut |part| match part {
+        Part::Added { id, .. } => {
+            give(Some(id));
+            Ok(())
         }
-        Ok(true)
-    };
-    cut(text, |at| added.next_in(text, at), |_| false, take).map(|_| ())
+        Part::Plain(place) => plain(text.get(place).unwrap_or_default(), give),
+    })
 }

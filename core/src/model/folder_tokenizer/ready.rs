@@ -1,6 +1,5 @@
 //! Texts to ids.
 
-use super::Give;
 use super::around::around;
 use super::behind::behind;
 use super::byte_pairs::PairTokenizer;
@@ -9,13 +8,22 @@ use super::fallback::FallbackTokenizer;
 use super::memory::TokenizingMemory;
 use super::pair_template::PairTemplate;
 use super::unigram::UnigramTokenizer;
+use super::{Give, each_plain};
 use crate::error::Result;
+use crate::token::added_words::AddedTokens;
+use crate::token::bpe::Scratch;
 use crate::token::{Encoded, Entries, HashVocabulary, WordPiece};
+
+/// WordPiece over the tokens of a file.
+type Words<'a> = WordPiece<HashVocabulary<'a, Entries<'a>>>;
 
 /// A tokenizer that is ready.
 #[derive(Clone, Debug)]
 pub struct FolderTokenizer<'a> {
     pub(super) kind: Kind<'a>,
+    /// The tokens that are taken out of texts before, but for WordPiece's.
+    pub(super) added: AddedTokens<'a>,
+    pub(super) ends: Ends,
     /// Whether texts may be cut before spaces.
     pub(super) may_cut: bool,
     /// What is put around and between two texts, if it is made for that.
@@ -26,7 +34,7 @@ pub struct FolderTokenizer<'a> {
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)] // nothing to put the large ones in a box of
 pub(super) enum Kind<'a> {
-    WordPiece(WordPiece<HashVocabulary<'a, Entries<'a>>>),
+    WordPiece(Words<'a>),
     Unigram(UnigramTokenizer<'a>),
     BytePairs(PairTokenizer<'a>),
     Fallback(FallbackTokenizer<'a>),
@@ -60,7 +68,7 @@ impl FolderTokenizer<'_> {
         ids: &mut [u32],
         memory: TokenizingMemory<'_>,
     ) -> Result<Encoded> {
-        around(self.ends(), ids, |give| self.each(&[text], memory, give))
+        around(self.ends, ids, |give| self.each(&[text], memory, give))
     }
 
     /// The same of `prompt` with `text` behind it.
@@ -81,7 +89,7 @@ impl FolderTokenizer<'_> {
         }
         let room = core::mem::take(&mut memory.behind);
         let texts = behind(prompt, text, self.may_cut, room)?;
-        around(self.ends(), ids, |give| self.each(&texts, memory, give))
+        around(self.ends, ids, |give| self.each(&texts, memory, give))
     }
 
     /// How many tokens `prompt` has with what stands before it, without what would stand behind it.
@@ -90,7 +98,7 @@ impl FolderTokenizer<'_> {
     ///
     /// As [`encode`](Self::encode).
     pub fn tokens_of_prompt(&self, prompt: &str, memory: TokenizingMemory<'_>) -> Result<usize> {
-        let Ends { before, behind } = self.ends();
+        let Ends { before, behind } = self.ends;
         let (mut tokens, mut last) = (usize::from(before.is_some()), before);
         self.each(&[prompt], memory, &mut |id| {
             tokens = tokens.saturating_add(usize::from(id.is_some()));
@@ -130,38 +138,52 @@ impl FolderTokenizer<'_> {
         })
     }
 
-    fn ends(&self) -> Ends {
-        match &self.kind {
-            Kind::WordPiece(words) => {
-                let special = words.special();
-                Ends { before: Some(special.classify), behind: Some(special.separate) }
-            }
-            Kind::Unigram(unigram) => unigram.ends(),
-            Kind::BytePairs(pairs) => pairs.ends(),
-            Kind::Fallback(pairs) => pairs.ends(),
-        }
-    }
-
     pub(super) fn each(
         &self,
         texts: &[&str],
         memory: TokenizingMemory<'_>,
         give: &mut Give<'_>,
     ) -> Result<()> {
+        let TokenizingMemory { text: window, steps, symbols, heap, .. } = memory;
+        let mut scratch = Scratch::new(symbols, heap);
         match &self.kind {
-            Kind::WordPiece(words) => texts.iter().try_for_each(|text| {
-                let mut pieces = words.pieces(text);
-                while let Some((ids, is_piece)) = pieces.next_piece()? {
-                    ids.iter().for_each(|id| give(Some(*id)));
-                    if is_piece {
-                        give(None);
-                    }
-                }
-                Ok(())
+            Kind::WordPiece(words) => {
+                texts.iter().try_for_each(|text| each_word(words, text, give))
+            }
+            Kind::Unigram(unigram) => {
+                let mut segmenter = unigram.segmenter(window, steps)?;
+                self.each_plain(texts, give, &mut |part, give| {
+                    unigram.part(part, &mut segmenter, give)
+                })
+            }
+            Kind::BytePairs(pairs) => self.each_plain(texts, give, &mut |part, give| {
+                pairs.part(part, window, &mut scratch, give)
             }),
-            Kind::Unigram(unigram) => unigram.each(texts, memory, give),
-            Kind::BytePairs(pairs) => pairs.each(texts, memory, give),
-            Kind::Fallback(pairs) => pairs.each(texts, memory, give),
+            Kind::Fallback(pairs) => {
+                self.each_plain(texts, give, &mut |part, give| pairs.part(part, &mut scratch, give))
+            }
         }
     }
+
+    /// Gives the ids of the added tokens of `texts`, and calls `plain` with what is between them.
+    fn each_plain(
+        &self,
+        texts: &[&str],
+        give: &mut Give<'_>,
+        plain: &mut dyn FnMut(&str, &mut Give<'_>) -> Result<()>,
+    ) -> Result<()> {
+        texts.iter().try_for_each(|text| each_plain(&self.added.written, text, give, plain))
+    }
+}
+
+/// Gives the ids of a text by WordPiece.
+fn each_word(words: &Words<'_>, text: &str, give: &mut Give<'_>) -> Result<()> {
+    let mut pieces = words.pieces(text);
+    while let Some((ids, is_piece)) = pieces.next_piece()? {
+        ids.iter().for_each(|id| give(Some(*id)));
+        if is_piece {
+            give(None);
+        }
+    }
+    Ok(())
 }

@@ -1,20 +1,20 @@
 //! Which tokenizer a file has.
 
+use super::added::AddedList;
 use super::behind::may_be_cut;
-use super::byte_pairs::PairSource;
-use super::fallback::FallbackSource;
+use super::ends::Ends;
 use super::fallback_settings::FallbackSettings;
-use super::memory::{FolderTokenizerMemory, FolderTokenizerNeeds, TokenizingNeeds};
+use super::memory::TokenizingNeeds;
+use super::merges::MergeList;
 use super::pair_settings::PairSettings;
 use super::pair_template::PairTemplate;
-use super::ready::{self, FolderTokenizer};
+use super::ready::{FolderTokenizer, Kind};
 use super::unigram::UnigramSource;
-use super::unigram_settings::UnigramSettings;
-use super::vocabulary::TokenizerParts;
+use super::vocabulary::TokenList;
 use crate::error::Result;
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::model::source::word_pieces::WordPieceSource;
-use crate::text::json::Read;
-use crate::token::spec::AddedTokens;
+use crate::token::added_words::AddedTokens;
 
 /// Bytes of a prompt with a text behind it that there is room for at least.
 const BEHIND: usize = 1024;
@@ -22,44 +22,26 @@ const BEHIND: usize = 1024;
 /// What a file says of its tokenizer.
 #[derive(Clone, Debug)]
 pub struct FolderTokenizerSource<'a> {
-    kind: Kind<'a>,
-    added: AddedTokens<'a>,
-    pair: Option<PairTemplate>,
+    pub(super) model: ModelSource<'a>,
+    pub(super) added: AddedList<'a>,
+    pub(super) ends: Ends,
+    pub(super) pair: Option<PairTemplate>,
 }
 
-/// Which one it is.
+/// What makes ids of the pieces of a text, and its tokens.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)] // nothing to put the large ones in a box of
-enum Kind<'a> {
+pub(super) enum ModelSource<'a> {
     WordPiece(WordPieceSource<'a>),
-    Unigram(UnigramSource<'a>),
-    BytePairs(PairSource<'a>),
-    Fallback(FallbackSource<'a>),
+    Unigram(UnigramSource<'a>, TokenList<'a>),
+    BytePairs(PairSettings<'a>, MergeList<'a>, TokenList<'a>),
+    Fallback(FallbackSettings<'a>, MergeList<'a>, TokenList<'a>),
 }
 
 impl<'a> FolderTokenizerSource<'a> {
-    pub(super) const fn word_pieces(words: WordPieceSource<'a>, added: AddedTokens<'a>) -> Self {
-        Self { kind: Kind::WordPiece(words), added, pair: None }
-    }
-
-    pub(super) fn unigram(parts: TokenizerParts<'a, UnigramSettings<'a>>) -> Read<'a, Self> {
-        let added = parts.settings.added;
-        Ok(Self { kind: Kind::Unigram(UnigramSource::new(parts)?), added, pair: None })
-    }
-
-    pub(super) fn byte_pairs(parts: TokenizerParts<'a, PairSettings<'a>>) -> Read<'a, Self> {
-        let added = parts.settings.added;
-        Ok(Self { kind: Kind::BytePairs(PairSource::new(parts)?), added, pair: None })
-    }
-
-    pub(super) fn fallback(parts: TokenizerParts<'a, FallbackSettings<'a>>) -> Read<'a, Self> {
-        let added = parts.settings.added;
-        Ok(Self { kind: Kind::Fallback(FallbackSource::new(parts)?), added, pair: None })
-    }
-
     /// Whether a token is added whose id is not below `count`.
     pub(in crate::model) fn adds_beyond(&self, count: u32) -> bool {
-        let mut tokens = self.added.iter();
+        let mut tokens = self.added.listed().iter();
         tokens.any(|token| token.is_ok_and(|token| token.id >= count))
     }
 
@@ -70,12 +52,20 @@ impl<'a> FolderTokenizerSource<'a> {
 
     /// The memory that an index over it takes.
     #[must_use]
-    pub fn needs(&self) -> FolderTokenizerNeeds {
-        match &self.kind {
-            Kind::WordPiece(words) => words.needs().into(),
-            Kind::Unigram(unigram) => unigram.needs(),
-            Kind::BytePairs(pairs) => pairs.needs(),
-            Kind::Fallback(pairs) => pairs.needs(),
+    pub fn needs(&self) -> TokenizerNeeds {
+        match &self.model {
+            ModelSource::WordPiece(words) => words.needs(),
+            ModelSource::Unigram(unigram, tokens) => {
+                let mut needs = tokens.needs(&self.added);
+                unigram.add_needs(&mut needs);
+                needs
+            }
+            ModelSource::BytePairs(_, merges, tokens)
+            | ModelSource::Fallback(_, merges, tokens) => {
+                let mut needs = tokens.needs(&self.added);
+                merges.add_needs(&mut needs);
+                needs
+            }
         }
     }
 
@@ -84,11 +74,11 @@ impl<'a> FolderTokenizerSource<'a> {
     /// all of them has been seen.
     #[must_use]
     pub fn tokenizing(&self, tokens: usize) -> TokenizingNeeds {
-        let needs = match &self.kind {
-            Kind::WordPiece(_) => TokenizingNeeds::default(),
-            Kind::Unigram(unigram) => unigram.tokenizing(tokens),
-            Kind::BytePairs(pairs) => pairs.tokenizing(tokens),
-            Kind::Fallback(pairs) => pairs.tokenizing(tokens),
+        let needs = match &self.model {
+            ModelSource::WordPiece(_) => TokenizingNeeds::default(),
+            ModelSource::Unigram(_, list) => UnigramSource::tokenizing(list, tokens),
+            ModelSource::BytePairs(settings, ..) => settings.tokenizing(tokens),
+            ModelSource::Fallback(..) => FallbackSettings::tokenizing(tokens),
         };
         TokenizingNeeds { behind: tokens.saturating_mul(8).max(BEHIND), ..needs }
     }
@@ -100,22 +90,41 @@ impl<'a> FolderTokenizerSource<'a> {
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if tokens, scores or added tokens are not
     /// those of one tokenizer; [`BufferTooSmall`](crate::ErrorKind::BufferTooSmall) if the memory
     /// is less than [`needs`](Self::needs) says; what is wrong with the rules of normalisation.
-    pub fn open(&self, memory: FolderTokenizerMemory<'a>) -> Result<FolderTokenizer<'a>> {
-        use ready::Kind as Ready;
-        match &self.kind {
-            Kind::WordPiece(words) => {
-                self.ready(|| words.open(memory.word_pieces()).map(Ready::WordPiece))
-            }
-            Kind::Unigram(unigram) => self.ready(|| unigram.open(memory).map(Ready::Unigram)),
-            Kind::BytePairs(pairs) => self.ready(|| pairs.open(memory).map(Ready::BytePairs)),
-            Kind::Fallback(pairs) => self.ready(|| pairs.open(memory).map(Ready::Fallback)),
+    pub fn open(&self, mut memory: TokenizerMemory<'a>) -> Result<FolderTokenizer<'a>> {
+        let added = (&self.added, self.ends);
+        let memory = &mut memory;
+        match &self.model {
+            ModelSource::WordPiece(words) => self.ready(|| {
+                let words = words.open(core::mem::take(memory))?;
+                // Its vocabulary has the added tokens.
+                Ok((Kind::WordPiece(words), AddedTokens::NONE))
+            }),
+            ModelSource::Unigram(unigram, list) => self.ready(|| {
+                let rules = unigram.rules(memory)?;
+                let tables = list.index(added, memory)?;
+                let added = tables.added;
+                Ok((Kind::Unigram(unigram.open(rules, tables)?), added))
+            }),
+            ModelSource::BytePairs(settings, merges, list) => self.ready(|| {
+                let tables = list.index(added, memory)?;
+                let (added, merges) = (tables.added, merges.index(&tables.tokens, memory)?);
+                Ok((Kind::BytePairs(settings.open(merges, tables)?), added))
+            }),
+            ModelSource::Fallback(settings, merges, list) => self.ready(|| {
+                let tables = list.index(added, memory)?;
+                let (added, table) = (tables.added, merges.index(&tables.tokens, memory)?);
+                Ok((Kind::Fallback(settings.open(merges, table, tables)?), added))
+            }),
         }
     }
 
     #[inline(never)] // each kind is large, and has its stack to itself
-    fn ready(&self, open: impl FnOnce() -> Result<ready::Kind<'a>>) -> Result<FolderTokenizer<'a>> {
-        let kind = open()?;
-        let may_cut = kind.has_words() && may_be_cut(self.added);
-        Ok(FolderTokenizer { kind, may_cut, pair: self.pair.clone() })
+    fn ready(
+        &self,
+        open: impl FnOnce() -> Result<(Kind<'a>, AddedTokens<'a>)>,
+    ) -> Result<FolderTokenizer<'a>> {
+        let (kind, added) = open()?;
+        let may_cut = kind.has_words() && may_be_cut(self.added.listed());
+        Ok(FolderTokenizer { kind, added, ends: self.ends, may_cut, pair: self.pair.clone() })
     }
 }

@@ -9,6 +9,8 @@ pub mod embd;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod file;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub mod memory;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub mod pieces;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod spellings;

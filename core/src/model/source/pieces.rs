@@ -6,6 +6,7 @@
 use super::amb::{amb_ids, amb_text_ends};
 #[cfg(feature = "embd")]
 use super::embd::embd_text_ends;
+use super::memory::{TokenizerMemory, TokenizerNeeds};
 #[cfg(feature = "embd")]
 use super::spellings::listed_ids;
 #[cfg(feature = "gguf")]
@@ -17,8 +18,8 @@ use crate::format::amb::{Amb, TokenizerKind};
 use crate::format::embd::{Embd, SENTENCEPIECE};
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
-use crate::token::sentencepiece::{Found, Output, Piece, Scratch, Slot, Spec};
-use crate::token::{AddedTable, AddedToken, SentencePiece, SpecialTokens, TextEnds};
+use crate::token::sentencepiece::{Found, Output, Scratch, Spec};
+use crate::token::{AddedTable, SentencePiece, SpecialTokens, TextEnds};
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
@@ -50,34 +51,6 @@ enum Added<'a> {
     Listed(&'a str),
     #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
-}
-
-/// How many elements of each kind [`SentencePieceSource::open`] needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SentencePieceNeeds {
-    /// Bytes of [`SentencePieceMemory::model`].
-    pub model: usize,
-    /// Of [`SentencePieceMemory::pieces`].
-    pub pieces: usize,
-    /// Of [`SentencePieceMemory::slots`].
-    pub slots: usize,
-    /// Of [`SentencePieceMemory::added`].
-    pub added: usize,
-}
-
-/// Memory for the index over a tokenizer: at least as many elements of each kind as
-/// [`SentencePieceNeeds`] says. What it holds is lost.
-#[derive(Debug)]
-pub struct SentencePieceMemory<'a> {
-    /// The model, where the file does not have it serialized.
-    pub model: &'a mut [u8],
-    /// A table of the pieces.
-    pub pieces: &'a mut [Piece],
-    /// An index over them.
-    pub slots: &'a mut [Slot],
-    /// Pieces that are found in a text as they are.
-    pub added: &'a mut [AddedToken],
 }
 
 impl<'a> SentencePieceSource<'a> {
@@ -171,21 +144,21 @@ impl<'a> SentencePieceSource<'a> {
     ///
     /// As [`Spec::read`] and [`Spec::slots_needed`]; [`ErrorKind::BadVocabulary`] if arrays of GGUF
     /// do not make a model.
-    pub fn needs(&self) -> Result<SentencePieceNeeds> {
+    pub fn needs(&self) -> Result<TokenizerNeeds> {
         let mut needs = match &self.model {
             Model::Serialized(bytes, offset) => {
                 let spec = Spec::read(bytes, *offset)?;
-                let (pieces, slots) = (spec.pieces() as usize, spec.slots_needed()?);
-                SentencePieceNeeds { pieces, slots, ..SentencePieceNeeds::default() }
+                let (pieces, piece_slots) = (spec.pieces() as usize, spec.slots_needed()?);
+                TokenizerNeeds { pieces, piece_slots, ..TokenizerNeeds::default() }
             }
             #[cfg(feature = "gguf")]
             Model::Gguf(file) => {
                 let pieces = GgufPieces::read(file)?;
-                SentencePieceNeeds {
-                    model: pieces.model_bytes()?,
+                TokenizerNeeds {
+                    text: pieces.model_bytes()?,
                     pieces: pieces.count(),
-                    slots: Spec::slots_needed_for(pieces.piece_bytes()?)?,
-                    added: 0,
+                    piece_slots: Spec::slots_needed_for(pieces.piece_bytes()?)?,
+                    ..TokenizerNeeds::default()
                 }
             }
         };
@@ -201,8 +174,8 @@ impl<'a> SentencePieceSource<'a> {
     /// # Errors
     ///
     /// As [`SentencePiece::build`], [`SentencePiece::added_token`] and [`AddedTable::build`].
-    pub fn open(&self, memory: SentencePieceMemory<'a>) -> Result<FilePieces<'a>> {
-        let SentencePieceMemory { model: room, pieces, slots, added: places } = memory;
+    pub fn open(&self, memory: TokenizerMemory<'a>) -> Result<FilePieces<'a>> {
+        let TokenizerMemory { text: room, pieces, piece_slots: slots, added: places, .. } = memory;
         let (bytes, offset) = match &self.model {
             Model::Serialized(bytes, offset) => {
                 let _ = room;

@@ -179,15 +179,14 @@ impl AddedVocabulary {
         self.get(id).is_some_and(|token| token.is_special)
     }
 
-    /// Calls `take` with the parts of `text`, in which the tokens of `table` are found, until it
-    /// answers that it has enough.
+    /// Calls `take` with the parts of `text`, in which the tokens of `table` are found.
     pub(super) fn parts(
         &self,
         table: &Table,
         text: &str,
         special: SpecialTokens,
-        take: &mut dyn FnMut(Part) -> Result<bool>,
-    ) -> Result<bool> {
+        take: &mut dyn FnMut(Part) -> Result<()>,
+    ) -> Result<()> {
         let is_text = |id| special == SpecialTokens::AsText && self.is_special_id(id);
         if !table.may_be_in(text) {
             return cut(text, |_| None, is_text, take);

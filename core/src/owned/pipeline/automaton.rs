@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::tokens::TokenStrings;
-use super::trie::{Node, Trie};
+use super::trie::{Node, ROOT, Trie};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{filled, push, write};
 use crate::text::character::utf8;
@@ -52,7 +52,7 @@ impl Automaton {
             backwards.push(&spelling)?;
         }
         let trie = Trie::build(&backwards)?;
-        let (shorter, longest) = (filled(trie.slots(), Node::ROOT)?, filled(trie.slots(), 0)?);
+        let (shorter, longest) = (filled(trie.slots(), ROOT)?, filled(trie.slots(), 0)?);
         let mut automaton = Self { trie, shorter, longest };
         automaton.link(&backwards)?;
         Ok(automaton)
@@ -62,17 +62,17 @@ impl Automaton {
     fn link(&mut self, backwards: &TokenStrings) -> Result<()> {
         let mut growing = Vec::new();
         for (_, spelling) in backwards.iter() {
-            push(&mut growing, (Node::ROOT, spelling.chars()))?;
+            push(&mut growing, (ROOT, spelling.chars()))?;
         }
         while !growing.is_empty() {
             growing.retain_mut(|(parent, rest)| {
                 let Some(c) = rest.next() else { return false };
                 let Some(node) = self.trie.child(*parent, c) else { return false };
                 let suffix = self.shorter_of(*parent);
-                let shorter = suffix.map_or(Node::ROOT, |suffix| self.advance(suffix, c).0);
-                self.shorter[node.slot()] = shorter;
-                let own = node.token().map(|spelling| spelling + 1);
-                self.longest[node.slot()] = own.unwrap_or_else(|| self.longest_of(shorter));
+                let shorter = suffix.map_or(ROOT, |suffix| self.advance(suffix, c).0);
+                self.shorter[node.slot as usize] = shorter;
+                let own = node.value().map(|spelling| spelling + 1);
+                self.longest[node.slot as usize] = own.unwrap_or_else(|| self.longest_of(shorter));
                 *parent = node;
                 true
             });
@@ -81,11 +81,11 @@ impl Automaton {
     }
 
     fn shorter_of(&self, node: Node) -> Option<Node> {
-        if node == Node::ROOT { None } else { self.shorter.get(node.slot()).copied() }
+        if node == ROOT { None } else { self.shorter.get(node.slot as usize).copied() }
     }
 
     fn longest_of(&self, node: Node) -> u32 {
-        if node == Node::ROOT { 0 } else { self.longest[node.slot()] }
+        if node == ROOT { 0 } else { self.longest[node.slot as usize] }
     }
 
     /// The state behind `c`, and how many nodes were asked for it.
@@ -95,7 +95,7 @@ impl Automaton {
             if let Some(next) = self.trie.child(node, c) {
                 return (next, asked);
             }
-            let Some(shorter) = self.shorter_of(node) else { return (Node::ROOT, asked) };
+            let Some(shorter) = self.shorter_of(node) else { return (ROOT, asked) };
             node = shorter;
             asked += 1;
         }
@@ -111,7 +111,7 @@ impl Automaton {
         let large = |_| Error::without_offset(ErrorKind::OverLimit);
         u32::try_from(text.len()).map_err(large)?;
         let (mut found, mut asked) = (Vec::new(), 0);
-        let mut node = Node::ROOT;
+        let mut node = ROOT;
         for (at, c) in text.char_indices().rev() {
             let (next, more) = self.advance(node, c);
             node = next;

@@ -288,13 +288,12 @@ impl Pipeline {
         let mut allowance = Allowance::of(text);
         let added = &self.added;
         added.parts(&added.written, text, special, &mut |part| match part {
-            Part::Added(id) => push(ids, id).map(|()| true),
+            Part::Added { id, .. } => push(ids, id),
             Part::Plain(place) => {
                 session.text.set(&text[place.clone()], place.start, allowance.left())?;
-                self.encode_part(special, session, &mut allowance, ids).map(|()| true)
+                self.encode_part(special, session, &mut allowance, ids)
             }
-        })?;
-        Ok(())
+        })
     }
 
     /// The same of the text in `session`, in which no tokens are found as they are written. What
@@ -316,11 +315,11 @@ impl Pipeline {
             for piece in pieces.iter(text) {
                 self.model.encode(&self.tokens, piece, model, ids)?;
             }
-            Ok(true)
+            Ok(())
         };
         let added = &self.added;
         added.parts(&added.normalized, text.as_str(), special, &mut |part| match part {
-            Part::Added(id) => push(ids, id).map(|()| true),
+            Part::Added { id, .. } => push(ids, id),
             Part::Plain(place) => encode(place, ids),
         })?;
         allowance.take(normalized.max(allowance.left() - left.left()))

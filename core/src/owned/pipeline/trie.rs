@@ -1,14 +1,5 @@
-//! A vocabulary as a trie over characters, whose edges lie in one hash table.
-//!
-//! A node is the slot of the edge that leads to it. A slot has 64 bits: the node that its edge
-//! leaves, the character, and what ends there. XLM-RoBERTa's 250,000 tokens are some 500,000 edges
-//! in six megabytes.
-//!
-//! | bits | field |
-//! |---|---|
-//! | 42–63 | the node that the edge leaves |
-//! | 21–41 | its character |
-//! | 0–20 | the id of the token that ends with it, plus one; 0 for none |
+//! A vocabulary by its characters. XLM-RoBERTa's 250,000 tokens are some 500,000 edges in six
+//! megabytes.
 
 use alloc::vec::Vec;
 use core::str::Chars;
@@ -17,35 +8,18 @@ use super::tokens::TokenStrings;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::prefetch;
 use crate::limit::{filled, push, reserved};
+pub(super) use crate::token::trie::Node;
+use crate::token::trie::{self, Builder, Characters, Edge, Slot, Symbols};
 
-/// A place in a trie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Node {
-    slot: u32,
-    /// The id of the token that ends here, plus one; 0 for none.
-    token: u32,
-}
-
-impl Node {
-    /// Where all tokens begin: a slot that no table has.
-    pub(super) const ROOT: Self = Self { slot: (1 << SLOT_BITS) - 1, token: 0 };
-}
-
-const SLOT_BITS: u32 = 22;
-const CHARACTER_BITS: u32 = 21;
-const TOKEN_BITS: u32 = 21;
+/// Where all tokens begin: a slot that no table has.
+pub(super) const ROOT: Node = Node::root::<Characters>();
 
 /// The tokens of a vocabulary.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trie {
-    /// The first one stays empty, so that no edge is 0.
-    slots: Vec<u64>,
-    /// The most slots that any edge is away from where its hash points, plus one.
+    slots: Vec<Slot>,
     longest_probe: usize,
 }
-
-/// Slots that are looked at for one edge at most: characters made to collide are refused.
-const MAX_PROBES: usize = 256;
 
 /// Slots for each token that building begins with: more than most vocabularies need.
 const SLOTS_A_TOKEN: usize = 3;
@@ -57,9 +31,8 @@ const TOGETHER: usize = 64;
 struct Growing<'s> {
     id: u32,
     rest: Chars<'s>,
-    /// The edge of its next character, and the slot that its hash points to.
-    edge: u64,
-    home: usize,
+    /// The edge of its next character.
+    edge: Edge,
 }
 
 /// The longest token that is taken: a text's every place may be looked at so many times.
@@ -74,9 +47,9 @@ impl Trie {
     /// bits for; [`ErrorKind::BadVocabulary`] if edges collide as only edges made to collide do;
     /// [`ErrorKind::NoMemory`].
     pub(super) fn build(strings: &TokenStrings) -> Result<Self> {
-        const MOST: usize = (1 << SLOT_BITS) - 1;
+        const MOST: usize = Characters::ROOT as usize;
         let over = Error::without_offset(ErrorKind::OverLimit);
-        if strings.len() >= (1 << TOKEN_BITS) - 1 {
+        if strings.len() >= (1 << Characters::VALUE_BITS) - 1 {
             return Err(over);
         }
         let enough = strings.bytes().saturating_mul(2).saturating_add(16);
@@ -98,9 +71,9 @@ impl Trie {
 
     /// The same in so many slots; `None` if there should be more.
     fn build_in(strings: &TokenStrings, count: usize) -> Result<Option<Self>> {
-        let mut trie = Self { slots: filled(count, 0)?, longest_probe: 0 };
+        let mut slots = filled(count, Slot::default())?;
         // A table that is fuller than seven eighths is slow.
-        let mut free = count - count / 8;
+        let mut trie = Builder::new(&mut slots, count - count / 8);
         let mut tokens = strings.iter();
         let mut growing: Vec<Growing<'_>> = reserved(TOGETHER)?;
         loop {
@@ -110,17 +83,17 @@ impl Trie {
                 }
                 let mut rest = token.chars();
                 if let Some(c) = rest.next() {
-                    let (edge, home) = trie.ahead(Node::ROOT, c);
-                    push(&mut growing, Growing { id, rest, edge, home })?;
+                    push(&mut growing, Growing { id, rest, edge: ahead(&trie, ROOT.slot, c) })?;
                 }
             }
             if growing.is_empty() {
-                return Ok(Some(trie));
+                let longest_probe = trie.longest_probe();
+                return Ok(Some(Self { slots, longest_probe }));
             }
             let mut has_room = true;
             // Those that stay keep their order, so that of equal tokens the last one ends last.
             growing.retain_mut(|token| {
-                let Some(node) = trie.make(token.edge, token.home, &mut free) else {
+                let Some(node) = trie.make(token.edge) else {
                     has_room = false;
                     return false;
                 };
@@ -128,7 +101,7 @@ impl Trie {
                     trie.end(node, token.id);
                     return false;
                 };
-                (token.edge, token.home) = trie.ahead(node, c);
+                token.edge = ahead(&trie, node, c);
                 true
             });
             if !has_room {
@@ -137,60 +110,16 @@ impl Trie {
         }
     }
 
-    /// The edge of `c` from `node`, and the slot that its hash points to, which is brought near.
-    fn ahead(&self, node: Node, c: char) -> (u64, usize) {
-        let edge = edge(node, c);
-        let home = home(edge, self.slots.len());
-        prefetch(self.slots.get(home).map(core::slice::from_ref).unwrap_or_default());
-        (edge, home)
-    }
-
     /// As many slots as there are, all of which nodes may have.
     pub(super) const fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// The node behind an edge, which is made if it is not there.
-    fn make(&mut self, edge: u64, home: usize, free: &mut usize) -> Option<Node> {
-        let mut at = home;
-        for probes in 1..=MAX_PROBES {
-            let slot = &mut self.slots[at];
-            if *slot == 0 {
-                *free = free.checked_sub(1)?;
-                *slot = edge << TOKEN_BITS;
-                self.longest_probe = self.longest_probe.max(probes);
-            }
-            if *slot >> TOKEN_BITS == edge {
-                return Some(Node { slot: at as u32, token: 0 });
-            }
-            at = after(at, self.slots.len());
-        }
-        None
-    }
-
-    /// Lets a token end at a node.
-    fn end(&mut self, node: Node, id: u32) {
-        let slot = &mut self.slots[node.slot as usize];
-        *slot = (*slot >> TOKEN_BITS << TOKEN_BITS) | (u64::from(id) + 1);
-    }
-
     /// The node that `c` leads to from `node`.
     #[inline]
     pub(super) fn child(&self, node: Node, c: char) -> Option<Node> {
-        let edge = edge(node, c);
-        let mut at = home(edge, self.slots.len());
-        for _ in 0..self.longest_probe {
-            let slot = self.slots[at];
-            if slot >> TOKEN_BITS == edge {
-                let token = (slot & ((1 << TOKEN_BITS) - 1)) as u32;
-                return Some(Node { slot: at as u32, token });
-            }
-            if slot == 0 {
-                return None;
-            }
-            at = after(at, self.slots.len());
-        }
-        None
+        let trie = trie::Trie::<Characters>::resume(&self.slots, self.longest_probe);
+        trie.child(node.slot, c.into())
     }
 
     /// The node that `text` leads to from `node`.
@@ -201,39 +130,15 @@ impl Trie {
     /// The id of a token.
     #[cfg_attr(target_family = "wasm", inline)]
     pub(super) fn find(&self, token: &str) -> Option<u32> {
-        self.walk(Node::ROOT, token)?.token()
+        self.walk(ROOT, token)?.value()
     }
 }
 
-impl Node {
-    /// Its slot. The root has none.
-    pub(super) const fn slot(self) -> usize {
-        self.slot as usize
-    }
-
-    /// The id of the token that ends here.
-    #[inline]
-    pub(super) const fn token(self) -> Option<u32> {
-        self.token.checked_sub(1)
-    }
-}
-
-const fn edge(node: Node, c: char) -> u64 {
-    (node.slot as u64) << CHARACTER_BITS | c as u64
-}
-
-/// The slot that an edge's hash points to: any but the first.
-#[inline]
-const fn home(edge: u64, slots: usize) -> usize {
-    let mixed = edge.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-    (mixed.wrapping_mul(slots as u64 - 1) >> 32) as usize + 1
-}
-
-/// The slot that is tried next.
-#[inline]
-const fn after(at: usize, slots: usize) -> usize {
-    let next = at + 1;
-    if next < slots { next } else { 1 }
+/// The edge of `c` from a node, whose slot is brought near.
+fn ahead(trie: &Builder<'_, Characters>, node: u32, c: char) -> Edge {
+    let edge = trie.edge(node, c.into());
+    prefetch(trie.slots().get(edge.home).map(core::slice::from_ref).unwrap_or_default());
+    edge
 }
 
 #[cfg(test)]

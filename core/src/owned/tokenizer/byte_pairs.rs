@@ -6,8 +6,7 @@ use alloc::vec::Vec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::llama::BpeSource;
 use crate::owned::BpeTokenizer;
-use crate::token::bpe::Pattern;
-use crate::token::{SpecialTokens, TextEnds};
+use crate::token::SpecialTokens;
 
 /// A byte-level BPE tokenizer, and the bytes that its tokens lie in.
 #[derive(Clone, Debug)]
@@ -50,40 +49,10 @@ impl<'f> BytePairs<'f> {
         Ok(BytePairs { file: Cow::Owned(head.to_vec()), bpe })
     }
 
-    /// The number of tokens.
+    /// The tokenizer without its tokens.
     #[must_use]
-    pub const fn count(&self) -> u32 {
-        self.bpe.count()
-    }
-
-    /// How texts are cut into words.
-    #[must_use]
-    pub const fn pattern(&self) -> Pattern {
-        self.bpe.pattern()
-    }
-
-    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
-    #[must_use]
-    pub const fn ignores_merges(&self) -> bool {
-        self.bpe.ignores_merges()
-    }
-
-    /// Whether texts are brought into Unicode's form NFC first.
-    #[must_use]
-    pub const fn composes(&self) -> bool {
-        self.bpe.composes()
-    }
-
-    /// The tokens around texts.
-    #[must_use]
-    pub const fn ends(&self) -> &TextEnds {
-        self.bpe.ends()
-    }
-
-    /// The ids of the tokens that are found in a text as they are.
-    #[must_use]
-    pub fn added(&self) -> &[u32] {
-        self.bpe.added()
+    pub const fn bpe(&self) -> &BpeTokenizer {
+        &self.bpe
     }
 
     /// How a token is spelled in GPT-2's alphabet.
@@ -103,7 +72,7 @@ impl<'f> BytePairs<'f> {
         (merges.collect(), tokens.collect())
     }
 
-    /// The ids of `text`, between the tokens that are put around every text if there are any.
+    /// The ids of `text`: see [`BpeTokenizer::encode`].
     ///
     /// # Errors
     ///

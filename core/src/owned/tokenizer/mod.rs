@@ -71,7 +71,7 @@ impl<'f> Tokenizer<'f> {
             }
             TokenizerSource::BytePairs(source) => {
                 let pairs = BytePairs::new(file, &source)?;
-                let begin = begin.or(pairs.ends().begin);
+                let begin = begin.or(pairs.bpe().ends().begin);
                 Ok(Self::from_byte_pairs(pairs, begin))
             }
             TokenizerSource::SentencePiece(source) => {
@@ -93,7 +93,7 @@ impl<'f> Tokenizer<'f> {
     /// calls so.
     #[must_use]
     pub fn from_byte_pairs(pairs: BytePairs<'f>, begin: Option<u32>) -> Self {
-        let ends = *pairs.ends();
+        let ends = *pairs.bpe().ends();
         Self { spelling: Spelling::BytePairs(Box::new(pairs)), begin, ends }
     }
 
@@ -175,7 +175,7 @@ impl<'f> Tokenizer<'f> {
     pub fn count(&self) -> usize {
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.count() as usize,
-            Spelling::BytePairs(pairs) => pairs.count() as usize,
+            Spelling::BytePairs(pairs) => pairs.bpe().count() as usize,
             Spelling::SentencePiece(model, _) => model.tokenizer().spec().pieces() as usize,
         }
     }
@@ -203,7 +203,7 @@ impl<'f> Tokenizer<'f> {
     pub fn added(&self) -> &[u32] {
         match &self.spelling {
             Spelling::WordPiece(_) => &[],
-            Spelling::BytePairs(pairs) => pairs.added(),
+            Spelling::BytePairs(pairs) => pairs.bpe().added(),
             Spelling::SentencePiece(_, added) => added,
         }
     }

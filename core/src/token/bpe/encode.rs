@@ -5,7 +5,8 @@ use super::merge::{Candidate, MergeTable, Symbol, Word, merge};
 use super::split::{Pattern, first_word};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::character::{push, utf8};
-use crate::token::added::{AddedTable, Part};
+use crate::token::AddedTable;
+use crate::token::added_parts::Part;
 use crate::token::ids::{Found, Ids};
 use crate::token::vocabulary::{MAX_TOKEN_BYTES, Vocabulary};
 
@@ -161,9 +162,12 @@ impl<'a> Bpe<'a> {
         mut word: impl FnMut(&str, &mut Ids<'_>) -> Result<()>,
     ) -> Result<Found> {
         let mut ids = Ids::new(ids);
-        self.added.parts(text, |part| match part {
-            Part::Plain(text) => self.each_word(text, &mut |first| word(first, &mut ids)),
-            Part::Added(id) => {
+        self.added.parts(text, &mut |part| match part {
+            Part::Plain(place) => {
+                let plain = text.get(place).unwrap_or_default();
+                self.each_word(plain, &mut |first| word(first, &mut ids))
+            }
+            Part::Added { id, .. } => {
                 ids.push(id);
                 Ok(())
             }

@@ -6,7 +6,7 @@ use super::pieces::{Piece, PieceKind, byte_of};
 use super::proto::Fields;
 use super::rules::Rules;
 use super::spec::{Algorithm, BEGIN, END, PADDING, Place, Spec, UNKNOWN_SURFACE};
-use super::trie::{self, Builder, Hit, Kind, Shape, Slot, Trie};
+use super::trie::{self, Builder, Hit, Kind, Slot, Trie};
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::byte_set::ByteSet;
 use crate::token::{AddedRules, AddedToken};
@@ -18,7 +18,8 @@ const NO_PIECE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub struct Index {
     spec: Spec,
-    shape: Shape,
+    /// Of the trie.
+    longest_probe: usize,
     pub(super) unknown: Option<u32>,
     begin: Option<u32>,
     end: Option<u32>,
@@ -133,7 +134,7 @@ impl<'a> SentencePiece<'a> {
         let slots = slots.get_mut(..spec.slots_needed()?).ok_or(small)?;
         let mut building = Building {
             index: Index::new(spec),
-            trie: Builder::new(slots),
+            trie: Builder::new(slots, usize::MAX),
             names: [
                 spec.begin.map_or(BEGIN, |it| it.of(model)),
                 spec.end.map_or(END, |it| it.of(model)),
@@ -249,7 +250,7 @@ impl<'a> SentencePiece<'a> {
     }
 
     pub(super) const fn trie(&self) -> Trie<'a> {
-        Trie::resume(self.slots, self.index.shape)
+        Trie::resume(self.slots, self.index.longest_probe)
     }
 
     pub(super) const fn symbols(&self) -> Symbols<'a> {
@@ -272,7 +273,7 @@ impl Index {
         special.insert(b' ');
         Self {
             spec,
-            shape: Shape::default(),
+            longest_probe: 0,
             unknown: None,
             begin: None,
             end: None,
@@ -369,7 +370,7 @@ impl Building<'_, '_> {
         if !whole || empty {
             return Err(Error::new(offset, ErrorKind::BadVocabulary));
         }
-        self.index.shape = self.trie.finish();
+        self.index.longest_probe = self.trie.longest_probe();
         Ok(self.index)
     }
 }

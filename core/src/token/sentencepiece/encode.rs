@@ -8,7 +8,8 @@ use super::spec::Algorithm;
 use super::trie::{Hit, Kind};
 use super::unigram::{Lattice, Step};
 use crate::error::Result;
-use crate::token::added::{self, AddedTable};
+use crate::token::AddedTable;
+use crate::token::added_parts;
 use crate::token::bpe::merge::{Candidate, Symbol, Word, merge};
 use crate::token::ids::{Found, Ids};
 
@@ -110,9 +111,12 @@ impl SentencePiece<'_> {
         scratch: &mut Scratch<'_>,
     ) -> Result<Found> {
         let mut ids = Ids::new(ids);
-        added.parts(text, |part| match part {
-            added::Part::Plain(plain) => self.encode_plain(plain, scratch, &mut ids),
-            added::Part::Added(id) => {
+        added.parts(text, &mut |part| match part {
+            added_parts::Part::Plain(place) => {
+                let plain = text.get(place).unwrap_or_default();
+                self.encode_plain(plain, scratch, &mut ids)
+            }
+            added_parts::Part::Added { id, .. } => {
                 ids.push(id);
                 Ok(())
             }
@@ -137,6 +141,7 @@ impl SentencePiece<'_> {
         }
     }
 
+    #[inline(never)] // one of two
     fn segment_all(
         &self,
         text: &[u8],

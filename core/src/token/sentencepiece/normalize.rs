@@ -54,7 +54,7 @@ impl Symbols<'_> {
         let mut longest = is_symbol(root).then_some(1_usize);
         let (mut node, mut matches) = (root, usize::from(longest.is_some()));
         for (byte, length) in rest.iter().zip(2_usize..) {
-            let Some(next) = self.trie.child(node, *byte) else { break };
+            let Some(next) = self.trie.next(node, *byte) else { break };
             node = next;
             if is_symbol(node) && matches < MAX_MATCHES {
                 matches = matches.saturating_add(1);

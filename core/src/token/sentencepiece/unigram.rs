@@ -1,35 +1,20 @@
-//! The likeliest segmentation: scores are logarithms of probabilities, and the path through the
-//! text with the highest sum is found from left to right (Viterbi). T. Kudo, "Subword
-//! Regularization", 2018, and `EncodeOptimized` of `unigram_model.cc` of sentencepiece, whose ids
-//! these are: sums are rounded to f32 in the same order, and of equal sums the first one found
-//! stays.
+//! The likeliest segmentation of a word, as `EncodeOptimized` of `unigram_model.cc` of
+//! `sentencepiece` has it.
 
 use super::normalize::character_bytes;
 use super::pieces::{Piece, TOO_LONG};
 use super::trie::{Kind, Trie};
 use crate::error::{Error, ErrorKind, Result};
+use crate::token::lattice::{self, NOWHERE, Prefixes, Scored};
 
-/// How much less likely than all pieces a character without a piece is.
-const UNKNOWN_PENALTY: f32 = 10.0;
+/// The best way to a place in a word.
+pub type Step = lattice::Step<f32>;
 
 /// Sums beyond it are set back to 0, so that they keep their precision.
 const LARGEST_SUM: f32 = 100_000.0;
 
-/// The best way to a place in a word.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Step {
-    sum: f32,
-    /// The piece that ends here; [`UNKNOWN`] if none does.
-    id: u32,
-    /// Where it starts; when the way is known, where the next one ends.
-    other: u32,
-}
-
 /// Stands for the id of a character without a piece.
 const UNKNOWN: u32 = u32::MAX;
-
-/// Stands for a place that no way leads to.
-const NOWHERE: u32 = u32::MAX;
 
 /// What is looked for in a word.
 #[derive(Clone, Copy)]
@@ -52,60 +37,72 @@ impl Lattice<'_> {
         word: &[u8],
         sum: f32,
         steps: &mut [Step],
-        emit: impl FnMut(usize, Option<u32>),
+        mut emit: impl FnMut(usize, Option<u32>),
     ) -> Result<f32> {
         let small = Error::without_offset(ErrorKind::BufferTooSmall);
         let steps = steps.get_mut(..word.len().saturating_add(1)).ok_or(small)?;
         u32::try_from(word.len()).map_err(|_| small)?;
-        steps.fill(Step { sum: 0.0, id: UNKNOWN, other: NOWHERE });
+        steps.fill(Step::unreached());
         if let Some(first) = steps.first_mut() {
             first.sum = sum;
         }
         let mut start = 0;
         while let Some((first, _)) = word.get(start..).and_then(<[u8]>::split_first) {
             let bytes = character_bytes(*first).min(word.len().saturating_sub(start));
-            self.leave(word, start, bytes, steps);
+            self.leave(word, start, bytes, steps)?;
             start = start.saturating_add(bytes);
         }
-        give(steps, emit);
+        for (place, id) in lattice::best(steps, word.len()) {
+            emit(place.len(), Some(id).filter(|id| *id != UNKNOWN));
+        }
         Ok(steps.last().map_or(sum, |step| step.sum))
     }
 
     /// Tries all pieces that begin at `start`, where there is a character of so many bytes.
-    fn leave(&self, word: &[u8], start: usize, bytes: usize, steps: &mut [Step]) {
-        let Some((here, ahead)) = steps.get_mut(start..).and_then(<[Step]>::split_first_mut) else {
-            return;
-        };
-        if here.sum.abs() > LARGEST_SUM {
+    fn leave(&self, word: &[u8], start: usize, bytes: usize, steps: &mut [Step]) -> Result<()> {
+        let here = steps.get(start).map_or(0.0, |here| here.sum);
+        if here.abs() > LARGEST_SUM
+            && let Some((first, ahead)) = steps.get_mut(start..).and_then(<[_]>::split_first_mut)
+        {
             let ahead = ahead.iter_mut().take(TOO_LONG.into());
             let reached = ahead.filter(|step| step.other != NOWHERE);
-            reached.for_each(|step| step.sum -= here.sum);
-            here.sum = 0.0;
+            reached.for_each(|step| step.sum -= here);
+            first.sum = 0.0;
         }
-        let rest = word.get(start..).unwrap_or_default();
-        let from = u32::try_from(start).unwrap_or(NOWHERE);
-        let mut has_character = false;
+        let text = word.get(start..).unwrap_or_default();
+        let unknown =
+            Scored { id: UNKNOWN, bytes, score: lattice::unknown_score(self.least_score) };
+        lattice::leave(steps, start, Rest { lattice: self, text }, unknown).map(|_| ())
+    }
+}
+
+/// What is left of a word, which begins with pieces.
+struct Rest<'l, 't> {
+    lattice: &'l Lattice<'l>,
+    text: &'t [u8],
+}
+
+impl Prefixes<f32> for Rest<'_, '_> {
+    #[inline]
+    fn each(self, mut take: impl FnMut(Scored<f32>)) -> Result<()> {
+        let Lattice { trie, pieces, .. } = self.lattice;
         let mut node = None;
-        for (index, (byte, step)) in rest.iter().zip(ahead.iter_mut()).enumerate() {
+        for (index, byte) in self.text.iter().enumerate() {
             let next = match node {
-                None => self.trie.root(*byte),
-                Some(node) => self.trie.child(node, *byte),
+                None => trie.root(*byte),
+                Some(node) => trie.next(node, *byte),
             };
             let Some(next) = next else { break };
             node = Some(next);
-            let Some(hit) = self.trie.piece(next) else { continue };
+            let Some(hit) = trie.piece(next) else { continue };
             let score = match hit.kind {
                 Kind::Unused => continue,
                 Kind::UserDefined => symbol_score(index),
-                Kind::Normal => self.pieces.get(hit.id as usize).map_or(0.0, |it| it.score),
+                Kind::Normal => pieces.get(hit.id as usize).map_or(0.0, |it| it.score),
             };
-            step.offer(here.sum + score, hit.id, from);
-            has_character |= index.saturating_add(1) == bytes;
+            take(Scored { id: hit.id, bytes: index.saturating_add(1), score });
         }
-        if !has_character && let Some(step) = bytes.checked_sub(1).and_then(|at| ahead.get_mut(at))
-        {
-            step.offer(here.sum + (self.least_score - UNKNOWN_PENALTY), UNKNOWN, from);
-        }
+        Ok(())
     }
 }
 
@@ -117,34 +114,4 @@ impl Lattice<'_> {
 )]
 fn symbol_score(index: usize) -> f32 {
     (0.1 * index as f64) as f32
-}
-
-impl Step {
-    fn offer(&mut self, sum: f32, id: u32, start: u32) {
-        if self.other == NOWHERE || sum > self.sum {
-            *self = Self { sum, id, other: start };
-        }
-    }
-}
-
-/// Calls `emit` with the pieces of the best way from the first to the last of `steps`.
-fn give(steps: &mut [Step], mut emit: impl FnMut(usize, Option<u32>)) {
-    // From the end to the start, each step learns where the next one ends.
-    let mut at = steps.len().saturating_sub(1);
-    let mut next = NOWHERE;
-    while let Some(step) = steps.get_mut(at) {
-        let before = core::mem::replace(&mut step.other, next);
-        next = u32::try_from(at).unwrap_or(NOWHERE);
-        // Towards the start in any case.
-        match before as usize {
-            before if before < at => at = before,
-            _ => break,
-        }
-    }
-    let mut at = 0_usize;
-    while let Some(end) = steps.get(at).map(|step| step.other as usize) {
-        let Some(step) = steps.get(end) else { break };
-        emit(end.saturating_sub(at), Some(step.id).filter(|id| *id != UNKNOWN));
-        at = end;
-    }
 }

@@ -3,43 +3,12 @@
 use super::source::{BpeSource, TokenEntries};
 use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::token::bpe::{Merge, MergeTable, Pattern};
 use crate::token::vocabulary::{HashIndex, MAX_TOKEN_BYTES, Vocabulary};
 use crate::token::{
     AddedIndex, AddedRules, AddedTable, AddedToken, Entries, HashVocabulary, LengthPrefix, TextEnds,
 };
-
-/// How many elements of each kind [`BpeSource::open`] needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BpeNeeds {
-    /// Of [`BpeMemory::samples`].
-    pub samples: usize,
-    /// Of [`BpeMemory::slots`].
-    pub slots: usize,
-    /// Of [`BpeMemory::merges`].
-    pub merges: usize,
-    /// Of [`BpeMemory::merge_slots`].
-    pub merge_slots: usize,
-    /// Of [`BpeMemory::added`].
-    pub added: usize,
-}
-
-/// Memory for the index over a tokenizer: at least as many elements of each kind as [`BpeNeeds`]
-/// says, more are left alone. What it holds is lost.
-#[derive(Debug)]
-pub struct BpeMemory<'a> {
-    /// Where some of the tokens lie.
-    pub samples: &'a mut [u32],
-    /// Tokens by the hashes of their spellings.
-    pub slots: &'a mut [u32],
-    /// Merges by rank.
-    pub merges: &'a mut [Merge],
-    /// Merges by the hashes of their pairs.
-    pub merge_slots: &'a mut [u32],
-    /// Tokens that are found in a text as they are.
-    pub added: &'a mut [AddedToken],
-}
 
 /// What is known of a tokenizer beside the memory of its index.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +29,7 @@ pub struct BpeIndex {
 impl<'a> BpeSource<'a> {
     /// The memory that an index over it takes.
     #[must_use]
-    pub fn needs(&self) -> BpeNeeds {
+    pub fn needs(&self) -> TokenizerNeeds {
         let (mut merges, mut added) = (0_usize, 0_usize);
         // Nothing is refused here: that is for `index` to do.
         let _ = self.each_merge(|_, _| {
@@ -71,12 +40,13 @@ impl<'a> BpeSource<'a> {
             added = added.saturating_add(1);
             Ok(())
         });
-        BpeNeeds {
+        TokenizerNeeds {
             samples: Entries::samples_needed(self.entries.count),
             slots: HashVocabulary::<Entries<'_>>::slots_needed(self.entries.count),
             merges,
             merge_slots: MergeTable::slots_needed(merges),
             added,
+            ..TokenizerNeeds::default()
         }
     }
 
@@ -88,7 +58,7 @@ impl<'a> BpeSource<'a> {
     /// is there twice; [`ErrorKind::OverLimit`] if one is longer than
     /// [`Limit::ADDED_TOKEN_BYTES`](crate::limit::Limit::ADDED_TOKEN_BYTES);
     /// [`ErrorKind::BufferTooSmall`] if the memory is less than [`needs`](Self::needs) says.
-    pub fn index(&self, memory: &mut BpeMemory<'_>) -> Result<BpeIndex> {
+    pub fn index(&self, memory: &mut TokenizerMemory<'_>) -> Result<BpeIndex> {
         let TokenEntries { bytes, offset, count, prefix } = self.entries;
         let tokens = Entries::sample(bytes, offset, count, prefix, memory.samples)?;
         let vocabulary = HashVocabulary::build(tokens, memory.slots)?;

@@ -10,9 +10,9 @@ mod index;
 mod ready;
 mod source;
 
+pub use index::BpeIndex;
 #[cfg(feature = "folder-models")]
 pub(in crate::model) use index::joined;
-pub use index::{BpeIndex, BpeMemory, BpeNeeds};
 pub use ready::FileBpe;
 pub use source::{BpeParts, BpeSource};
 

@@ -1,9 +1,10 @@
 //! Text to ids and ids to bytes, by an index.
 
 use super::TOO_SMALL;
-use super::index::{BpeIndex, BpeMemory};
+use super::index::BpeIndex;
 use super::source::{BpeSource, TokenEntries};
 use crate::error::{Error, ErrorKind, Result};
+use crate::model::source::memory::TokenizerMemory;
 use crate::text::character::utf8;
 use crate::token::bpe::{Bpe, Found, Merge, MergeTable, Scratch, alphabet};
 use crate::token::vocabulary::Tokens;
@@ -26,9 +27,9 @@ impl<'a> BpeSource<'a> {
     /// # Errors
     ///
     /// As [`index`](Self::index).
-    pub fn open(&self, mut memory: BpeMemory<'a>) -> Result<FileBpe<'a>> {
+    pub fn open(&self, mut memory: TokenizerMemory<'a>) -> Result<FileBpe<'a>> {
         let index = self.index(&mut memory)?;
-        let BpeMemory { samples, slots, merges, merge_slots, added } = memory;
+        let TokenizerMemory { samples, slots, merges, merge_slots, added, .. } = memory;
         let TokenEntries { bytes, offset, count, prefix } = self.entries;
         let tokens = Entries::resume(bytes, offset, count, prefix, samples);
         let added = AddedTable::resume(bytes, added, index.added);

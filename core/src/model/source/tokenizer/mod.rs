@@ -10,7 +10,8 @@ mod memory;
 mod ready;
 mod source;
 
+pub use super::memory::{TokenizerMemory, TokenizerNeeds};
 pub use kind::TokenizerKind;
-pub use memory::{ScratchNeeds, TokenizerMemory, TokenizerNeeds, TokenizerScratch};
+pub use memory::{ScratchNeeds, TokenizerScratch};
 pub use ready::Tokenizer;
 pub use source::TokenizerSource;

@@ -1,12 +1,12 @@
 //! What a file says of its tokenizer.
 
 use super::kind::TokenizerKind;
-use super::memory::{TokenizerMemory, TokenizerNeeds};
 use super::ready::Tokenizer;
 use crate::error::Result;
-use crate::model::source::byte_pairs::{BpeMemory, BpeSource};
-use crate::model::source::pieces::{SentencePieceMemory, SentencePieceSource};
-use crate::model::source::word_pieces::{WordPieceMemory, WordPieceSource};
+use crate::model::source::byte_pairs::BpeSource;
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
+use crate::model::source::pieces::SentencePieceSource;
+use crate::model::source::word_pieces::WordPieceSource;
 
 /// What a file says of its tokenizer.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +47,9 @@ impl<'a> TokenizerSource<'a> {
     /// As [`SentencePieceSource::needs`].
     pub fn needs(&self) -> Result<TokenizerNeeds> {
         Ok(match self {
-            Self::WordPiece(source) => source.needs().into(),
-            Self::BytePairs(source) => source.needs().into(),
-            Self::SentencePiece(source) => source.needs()?.into(),
+            Self::WordPiece(source) => source.needs(),
+            Self::BytePairs(source) => source.needs(),
+            Self::SentencePiece(source) => source.needs()?,
         })
     }
 
@@ -60,38 +60,17 @@ impl<'a> TokenizerSource<'a> {
     /// As [`WordPieceSource::open`], [`BpeSource::open`] and [`SentencePieceSource::open`].
     pub fn open(&self, memory: TokenizerMemory<'a>) -> Result<Tokenizer<'a>> {
         match self {
-            Self::WordPiece(source) => open_words(source, memory),
-            Self::BytePairs(source) => open_pairs(source, memory),
-            Self::SentencePiece(source) => open_pieces(source, memory),
+            Self::WordPiece(source) => apart(|| source.open(memory).map(Tokenizer::WordPiece)),
+            Self::BytePairs(source) => apart(|| source.open(memory).map(Tokenizer::BytePairs)),
+            Self::SentencePiece(source) => {
+                apart(|| source.open(memory).map(Tokenizer::SentencePiece))
+            }
         }
     }
 }
 
-// Each with its stack to itself.
-
+/// Opens a tokenizer with its stack to itself.
 #[inline(never)]
-fn open_words<'a>(
-    source: &WordPieceSource<'a>,
-    memory: TokenizerMemory<'a>,
-) -> Result<Tokenizer<'a>> {
-    let TokenizerMemory { text, samples, slots, added, added_ids, .. } = memory;
-    let memory = WordPieceMemory { text, samples, slots, added, added_ids };
-    source.open(memory).map(Tokenizer::WordPiece)
-}
-
-#[inline(never)]
-fn open_pairs<'a>(source: &BpeSource<'a>, memory: TokenizerMemory<'a>) -> Result<Tokenizer<'a>> {
-    let TokenizerMemory { samples, slots, merges, merge_slots, added, .. } = memory;
-    let memory = BpeMemory { samples, slots, merges, merge_slots, added };
-    source.open(memory).map(Tokenizer::BytePairs)
-}
-
-#[inline(never)]
-fn open_pieces<'a>(
-    source: &SentencePieceSource<'a>,
-    memory: TokenizerMemory<'a>,
-) -> Result<Tokenizer<'a>> {
-    let TokenizerMemory { text: model, pieces, piece_slots: slots, added, .. } = memory;
-    let memory = SentencePieceMemory { model, pieces, slots, added };
-    source.open(memory).map(Tokenizer::SentencePiece)
+fn apart<'a>(open: impl FnOnce() -> Result<Tokenizer<'a>>) -> Result<Tokenizer<'a>> {
+    open()
 }

@@ -25,7 +25,7 @@ pub struct WordPieceIndex {
 }
 
 /// What was left in memory: the same slices as those of
-/// [`WordPieceMemory`](super::WordPieceMemory).
+/// [`TokenizerMemory`](crate::model::tokenizer::TokenizerMemory).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct WordPieceTables<'a> {

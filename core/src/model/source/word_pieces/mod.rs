@@ -13,7 +13,7 @@ pub(in crate::model) mod settings;
 mod source;
 
 pub use index::{WordPieceIndex, WordPieceTables};
-pub use source::{WordPieceMemory, WordPieceNeeds, WordPieceSource};
+pub use source::WordPieceSource;
 
 use crate::error::{Error, ErrorKind};
 

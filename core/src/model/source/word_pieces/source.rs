@@ -24,12 +24,12 @@ use crate::format::embd::TokenEntries;
 use crate::format::gguf::Gguf;
 #[cfg(feature = "amb")]
 use crate::model::source::amb::amb_spelling;
+use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::token::added_list::ADDED_TOKENS;
 #[cfg(feature = "folder-models")]
 use crate::token::spec;
 use crate::token::{
-    AddedRules, AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds,
-    WordPiece,
+    AddedRules, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
 };
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -59,38 +59,6 @@ enum Tokens<'a> {
     AsSpelled(&'a [u8]),
     #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
-}
-
-/// How many elements of each kind [`WordPieceSource::open`] needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WordPieceNeeds {
-    /// Bytes of [`WordPieceMemory::text`].
-    pub text: usize,
-    /// Of [`WordPieceMemory::samples`].
-    pub samples: usize,
-    /// Of [`WordPieceMemory::slots`].
-    pub slots: usize,
-    /// Of [`WordPieceMemory::added`].
-    pub added: usize,
-    /// Of [`WordPieceMemory::added_ids`].
-    pub added_ids: usize,
-}
-
-/// Memory for the index over a tokenizer: at least as many elements of each kind as
-/// [`WordPieceNeeds`] says. What it holds is lost.
-#[derive(Debug)]
-pub struct WordPieceMemory<'a> {
-    /// Tokens that the file spells otherwise, and the spellings of added ones.
-    pub text: &'a mut [u8],
-    /// Where some of the tokens lie.
-    pub samples: &'a mut [u32],
-    /// Tokens by the hashes of their spellings.
-    pub slots: &'a mut [u32],
-    /// Tokens that were added to the vocabulary.
-    pub added: &'a mut [AddedToken],
-    /// Their ids.
-    pub added_ids: &'a mut [u32],
 }
 
 impl<'a> WordPieceSource<'a> {
@@ -204,12 +172,12 @@ impl<'a> WordPieceSource<'a> {
 
     /// The memory that an index over it takes.
     #[must_use]
-    pub fn needs(&self) -> WordPieceNeeds {
-        let mut needs = WordPieceNeeds {
+    pub fn needs(&self) -> TokenizerNeeds {
+        let mut needs = TokenizerNeeds {
             text: self.respelled_bytes(),
             samples: Entries::samples_needed(self.count),
             slots: HashVocabulary::<Entries<'_>>::slots_needed(self.count),
-            ..WordPieceNeeds::default()
+            ..TokenizerNeeds::default()
         };
         let mut added_ids = 0_usize;
         let mut add = |normalized: bool, spelling: &mut dyn Iterator<Item = Result<char>>| {
@@ -239,7 +207,7 @@ impl<'a> WordPieceSource<'a> {
                 }
             }
         }
-        WordPieceNeeds { added_ids, ..needs }
+        TokenizerNeeds { added_ids, ..needs }
     }
 
     /// The bytes of all tokens behind their lengths, where the file spells them otherwise.
@@ -262,10 +230,10 @@ impl<'a> WordPieceSource<'a> {
     /// As [`index`](Self::index).
     pub fn open(
         &self,
-        mut memory: WordPieceMemory<'a>,
+        mut memory: TokenizerMemory<'a>,
     ) -> Result<WordPiece<HashVocabulary<'a, Entries<'a>>>> {
         let index = self.index(&mut memory)?;
-        let WordPieceMemory { text, samples, slots, added, .. } = memory;
+        let TokenizerMemory { text, samples, slots, added, .. } = memory;
         let tables = WordPieceTables { text, samples, slots, added };
         match &self.tokens {
             #[cfg(any(feature = "amb", feature = "embd"))]
@@ -282,12 +250,12 @@ impl<'a> WordPieceSource<'a> {
     /// [`ErrorKind::BadVocabulary`] if special or added tokens are not of the vocabulary, or are
     /// there twice; [`ErrorKind::BufferTooSmall`] if the memory is less than
     /// [`needs`](Self::needs) says.
-    pub fn index(&self, memory: &mut WordPieceMemory<'_>) -> Result<WordPieceIndex> {
+    pub fn index(&self, memory: &mut TokenizerMemory<'_>) -> Result<WordPieceIndex> {
         let bad = Error::new(self.offset, ErrorKind::BadVocabulary);
         if self.count as usize > self.vocabulary {
             return Err(bad);
         }
-        let WordPieceMemory { text, samples, slots, added, added_ids } = memory;
+        let TokenizerMemory { text, samples, slots, added, added_ids, .. } = memory;
         let token_bytes = self.respelled_bytes();
         let (tokens, spellings) = text.split_at_mut_checked(token_bytes).ok_or(TOO_SMALL)?;
         let mut gathered = Gathered::new(spellings, added);
@@ -413,6 +381,7 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
+    use crate::token::AddedToken;
 
     /// A vocabulary of five tokens and room for five added ones.
     fn source<'a>(entries: &'a [u8], added: &'a str) -> WordPieceSource<'a> {
@@ -447,12 +416,13 @@ mod tests {
             (vec![0; needs.text], vec![AddedToken::default(); needs.added]);
         let (mut samples, mut slots) = (vec![0; needs.samples], vec![0; needs.slots]);
         let mut added_ids = vec![0; needs.added_ids];
-        let tokenizer = source.open(WordPieceMemory {
+        let tokenizer = source.open(TokenizerMemory {
             text: &mut text_memory,
             samples: &mut samples,
             slots: &mut slots,
             added: &mut added,
             added_ids: &mut added_ids,
+            ..TokenizerMemory::default()
         })?;
         let mut ids = vec![0; text.len() + 2];
         let found = tokenizer.encode(text, &mut ids)?;

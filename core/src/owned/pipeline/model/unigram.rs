@@ -1,6 +1,5 @@
-//! Unigram: the likeliest segmentation, found from left to right (Viterbi), as
-//! `Unigram::encode_optimized` of Hugging Face `tokenizers` has it: sums are rounded to f64 in the
-//! same order, and of equal sums the first one found stays.
+//! Unigram: the likeliest segmentation, as `Unigram::encode_optimized` of Hugging Face `tokenizers`
+//! has it.
 
 use alloc::vec::Vec;
 
@@ -8,10 +7,8 @@ use super::{byte_ids, no_unknown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{collected, extend, grow, push, reserved};
 use crate::owned::pipeline::tokens::TokenStrings;
-use crate::owned::pipeline::trie::{Node, Trie};
-
-/// How much less likely than all pieces a character without a piece is.
-const UNKNOWN_PENALTY: f64 = 10.0;
+use crate::owned::pipeline::trie::{ROOT, Trie};
+use crate::token::lattice::{self, Prefixes, Scored};
 
 /// A Unigram model.
 #[derive(Clone, Debug)]
@@ -60,18 +57,7 @@ impl Scores {
 }
 
 /// The best way to a place in a piece.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::owned::pipeline) struct Step {
-    sum: f64,
-    /// The token that ends here.
-    id: u32,
-    /// Where it starts; [`NOWHERE`] if no token ends here.
-    start: u32,
-}
-
-const NOWHERE: u32 = u32::MAX;
-
-const UNREACHED: Step = Step { sum: 0.0, id: 0, start: NOWHERE };
+pub(in crate::owned::pipeline) type Step = lattice::Step<f64>;
 
 impl Unigram {
     pub(super) fn new(
@@ -87,7 +73,7 @@ impl Unigram {
             .fold(f64::INFINITY, |least, score| if score < least { score } else { least });
         let bytes = if byte_fallback { byte_ids(|token| trie.find(token))? } else { Vec::new() };
         let scores = Scores::new(scores)?;
-        Ok(Self { trie, unknown, scores, unknown_score: least - UNKNOWN_PENALTY, bytes })
+        Ok(Self { trie, unknown, scores, unknown_score: lattice::unknown_score(least), bytes })
     }
 
     pub(super) fn encode(
@@ -98,68 +84,41 @@ impl Unigram {
     ) -> Result<()> {
         let large = |_| Error::without_offset(ErrorKind::OverLimit);
         u32::try_from(piece.len()).map_err(large)?;
-        grow(steps, piece.len() + 1, UNREACHED)?;
+        grow(steps, piece.len() + 1, Step::unreached())?;
         let steps = &mut steps[..=piece.len()];
-        steps.fill(UNREACHED);
-        for (start, c) in piece.char_indices() {
-            self.leave(piece, start, c.len_utf8(), steps)?;
-        }
-        self.give(piece, steps, ids)
-    }
-
-    /// Tries all tokens that begin at `start`, where there is a character of so many bytes.
-    fn leave(&self, piece: &str, start: usize, bytes: usize, steps: &mut [Step]) -> Result<()> {
-        let sum = steps[start].sum;
-        let mut node = Node::ROOT;
-        let mut has_character = false;
-        for (at, c) in piece[start..].char_indices() {
-            let Some(next) = self.trie.child(node, c) else { break };
-            node = next;
-            let Some(id) = node.token() else { continue };
-            let length = at + c.len_utf8();
-            steps[start + length].offer(self.scores.get(id) + sum, id, start);
-            has_character |= length == bytes;
-        }
-        if !has_character {
-            let step = &mut steps[start + bytes];
-            if step.offer(self.unknown_score + sum, self.unknown.unwrap_or(0), start) {
+        steps.fill(Step::unreached());
+        let mut left = piece.chars();
+        let mut rest = left.as_str();
+        while left.next().is_some() {
+            let start = piece.len() - rest.len();
+            let bytes = rest.len() - left.as_str().len();
+            let tokens = Rest { unigram: self, text: rest };
+            rest = left.as_str();
+            let id = self.unknown.unwrap_or(0);
+            let unknown = Scored { id, bytes, score: self.unknown_score };
+            if lattice::leave(steps, start, tokens, unknown)? {
                 // Even if it would become bytes.
                 self.unknown.ok_or(no_unknown())?;
             }
         }
-        Ok(())
+        self.give(piece, steps, ids)
     }
 
-    /// Writes the ids of the best way, of which `steps` has the ends. Neighbours that are unknown
-    /// are one.
+    /// Writes the ids of the best way. Neighbours that are unknown are one.
     fn give(&self, piece: &str, steps: &mut [Step], ids: &mut Vec<u32>) -> Result<()> {
-        // From the end to the start, each step learns where the token behind it ends.
-        let mut end = piece.len();
-        let mut next = NOWHERE;
-        while end > 0 {
-            let start = core::mem::replace(&mut steps[end].start, next);
-            next = end as u32;
-            end = start as usize;
-        }
-        let mut start = 0;
-        while start < piece.len() {
-            let mut end = next as usize;
-            let id = steps[end].id;
-            next = steps[end].start;
-            let is_unknown = |id| Some(id) == self.unknown;
-            if !is_unknown(id) {
-                push(ids, id)?;
-                start = end;
+        let mut unknown = 0..0;
+        for (place, id) in lattice::best(steps, piece.len()) {
+            if Some(id) == self.unknown {
+                let start = if unknown.is_empty() { place.start } else { unknown.start };
+                unknown = start..place.end;
                 continue;
             }
-            while end < piece.len() && is_unknown(steps[next as usize].id) {
-                end = next as usize;
-                next = steps[end].start;
+            if !unknown.is_empty() {
+                self.give_unknown(&piece[core::mem::take(&mut unknown)], ids)?;
             }
-            self.give_unknown(&piece[start..end], ids)?;
-            start = end;
+            push(ids, id)?;
         }
-        Ok(())
+        if unknown.is_empty() { Ok(()) } else { self.give_unknown(&piece[unknown], ids) }
     }
 
     fn give_unknown(&self, run: &str, ids: &mut Vec<u32>) -> Result<()> {
@@ -175,14 +134,23 @@ impl Unigram {
     }
 }
 
-impl Step {
-    /// Takes another way if it is better; answers whether it is.
+/// What is left of a piece, which begins with tokens.
+struct Rest<'u, 't> {
+    unigram: &'u Unigram,
+    text: &'t str,
+}
+
+impl Prefixes<f64> for Rest<'_, '_> {
     #[inline]
-    fn offer(&mut self, sum: f64, id: u32, start: usize) -> bool {
-        let is_better = self.start == NOWHERE || sum > self.sum;
-        if is_better {
-            *self = Self { sum, id, start: start as u32 };
+    fn each(self, mut take: impl FnMut(Scored<f64>)) -> Result<()> {
+        let mut node = ROOT;
+        let mut left = self.text.chars();
+        while let Some(next) = left.next().and_then(|c| self.unigram.trie.child(node, c)) {
+            node = next;
+            let Some(id) = node.value() else { continue };
+            let bytes = self.text.len() - left.as_str().len();
+            take(Scored { id, bytes, score: self.unigram.scores.get(id) });
         }
-        is_better
+        Ok(())
     }
 }

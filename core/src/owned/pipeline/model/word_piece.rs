@@ -8,7 +8,7 @@ use super::no_unknown;
 use crate::error::Result;
 use crate::limit::push;
 use crate::owned::pipeline::tokens::TokenStrings;
-use crate::owned::pipeline::trie::{Node, Trie};
+use crate::owned::pipeline::trie::{Node, ROOT, Trie};
 
 /// A WordPiece model.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl WordPiece {
     pub(super) fn new(tokens: &TokenStrings, settings: &Settings) -> Result<Self> {
         let trie = Trie::build(tokens)?;
         let unknown = trie.find(&settings.unknown);
-        let continuing = trie.walk(Node::ROOT, &settings.prefix);
+        let continuing = trie.walk(ROOT, &settings.prefix);
         Ok(Self { trie, unknown, continuing, most_characters: settings.most_characters })
     }
 
@@ -49,25 +49,25 @@ impl WordPiece {
     /// Writes the tokens that spell `piece`; answers whether it can be spelt.
     fn spell(&self, piece: &str, ids: &mut Vec<u32>) -> Result<bool> {
         let mut rest = piece;
-        let mut start = Some(Node::ROOT);
+        let mut start = Some(ROOT);
         while !rest.is_empty() {
             let longest = start.and_then(|start| self.longest(start, rest));
-            let Some((id, length)) = longest else { return Ok(false) };
+            let Some((id, left)) = longest else { return Ok(false) };
             push(ids, id)?;
-            rest = &rest[length..];
+            rest = left;
             start = self.continuing;
         }
         Ok(true)
     }
 
-    /// The longest token from `node` on that `text` starts with, and its length there.
-    fn longest(&self, mut node: Node, text: &str) -> Option<(u32, usize)> {
+    /// The longest token from `node` on that `text` starts with, and what is left of it.
+    fn longest<'t>(&self, mut node: Node, text: &'t str) -> Option<(u32, &'t str)> {
         let mut longest = None;
-        for (at, c) in text.char_indices() {
-            let Some(next) = self.trie.child(node, c) else { break };
+        let mut left = text.chars();
+        while let Some(next) = left.next().and_then(|c| self.trie.child(node, c)) {
             node = next;
-            if let Some(id) = node.token() {
-                longest = Some((id, at + c.len_utf8()));
+            if let Some(id) = node.value() {
+                longest = Some((id, left.as_str()));
             }
         }
         longest
