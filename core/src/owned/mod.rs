@@ -37,6 +37,8 @@ mod added_words;
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 mod any_tokenizer;
 #[cfg(feature = "pipeline")]
+mod asked_weights;
+#[cfg(feature = "pipeline")]
 pub mod base64;
 mod borrowed;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -60,6 +62,8 @@ mod gguf_encoder;
 mod io_sink;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod metadata;
+#[cfg(feature = "pipeline")]
+mod model_fault;
 mod model_proto;
 #[cfg(feature = "pipeline")]
 mod pipeline;
@@ -96,15 +100,17 @@ pub use crate::token::sentencepiece::ModelSettings;
 pub use added_words::{AddedWord, parse_added_words, write_added_words};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 pub use any_tokenizer::{AnyTokenSession, AnyTokenizer};
+#[cfg(feature = "pipeline")]
+pub use asked_weights::TensorFault;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use bpe::BpeTokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+pub use encoder::Classes;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use encoder::Encoder;
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
-pub use encoder::{Classes, ModelFault, TensorFault};
 #[cfg(feature = "folder-models")]
 pub use encoder_file::{EncoderFile, EncoderRoom, TextRoom};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -113,6 +119,8 @@ pub use file_weights::FileWeights;
 pub use gguf_encoder::{GgufEncoder, GgufFault};
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
+#[cfg(feature = "pipeline")]
+pub use model_fault::ModelFault;
 pub use model_proto::ModelProto;
 #[cfg(feature = "pipeline")]
 pub use pipeline::{Pipeline, PipelineParts, PipelineSession};

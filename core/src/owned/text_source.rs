@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::encoder::ModelFault;
+use super::model_fault::ModelFault;
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::model::ModelSource;

@@ -3,19 +3,13 @@
 //! | file | role |
 //! |---|---|
 //! | `open` | models out of files, folders and descriptions |
-//! | `asked` | the tensors that a model is made of |
-//! | `fault` | what keeps a model from being opened |
 //! | `tokens` | texts to tokens |
 //! | `run` | tokens to vectors and logits |
 //! | `classes` | the classes of a cross-encoder |
 //! | `requantize`, `requantized` | linear layers requantised to bytes on load |
 
 #[cfg(feature = "pipeline")]
-mod asked;
-#[cfg(feature = "pipeline")]
 mod classes;
-#[cfg(feature = "pipeline")]
-mod fault;
 mod open;
 mod requantize;
 mod requantized;
@@ -23,11 +17,7 @@ mod run;
 mod tokens;
 
 #[cfg(feature = "pipeline")]
-pub use self::asked::TensorFault;
-#[cfg(feature = "pipeline")]
 pub use self::classes::Classes;
-#[cfg(feature = "pipeline")]
-pub use self::fault::ModelFault;
 
 use self::requantized::Requantizing;
 #[cfg(feature = "pipeline")]

@@ -4,12 +4,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+#[cfg(feature = "pipeline")]
+use super::Classes;
 use super::Encoder;
-#[cfg(feature = "pipeline")]
-use super::asked::Asked;
 use super::requantized::Requantizing;
-#[cfg(feature = "pipeline")]
-use super::{Classes, ModelFault, TensorFault};
 #[cfg(not(feature = "pipeline"))]
 use crate::error::Error as ModelFault;
 use crate::error::Result;
@@ -20,11 +18,15 @@ use crate::limit::{collected, copied};
 #[cfg(feature = "pipeline")]
 use crate::model::{EncoderSpec, HeadModule, PoolingMode, TokenTable};
 use crate::model::{ModelSource, SliceWeights, Weights};
+#[cfg(feature = "pipeline")]
+use crate::owned::asked_weights::{AskedWeights, TensorFault};
 use crate::owned::file_weights::FileWeights;
 #[cfg(feature = "pipeline")]
 use crate::owned::folder::{Described, FolderModel, Labels, Prompts};
 #[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::owned::folder::{FolderFault, Texts};
+#[cfg(feature = "pipeline")]
+use crate::owned::model_fault::ModelFault;
 #[cfg(feature = "pipeline")]
 use crate::owned::pipeline::Pipeline;
 #[cfg(feature = "pipeline")]
@@ -183,7 +185,7 @@ impl<W: Weights + Sync> Encoder<W> {
         weights: W,
         pipeline: Pipeline,
     ) -> core::result::Result<(Self, Vec<String>), TensorFault> {
-        let asked = Asked::of(&weights);
+        let asked = AskedWeights::new(&weights);
         let opened = TextTokenizer::new(described, pipeline).and_then(|tokenizer| {
             let network = network(described, &asked, tokenizer.count())?;
             Ok((tokenizer, network))

@@ -53,7 +53,7 @@ impl<W: Weights + Sync> Encoder<W> {
         let mut tokens = TextSession::default();
         let usual = self.prompts.choose(&Prefix::Usual).unwrap_or_default();
         let prompt = self.prompt(usual, &mut tokens)?;
-        let text = prompt.before(text);
+        let text = prompt.before(text)?;
         let ids = self.encode(&text, self.usual_tokens(), &mut tokens)?.ids;
         let mut vector = filled(self.dimensions(), 0.0)?;
         let mut session = self.session(ids.len().max(1), 1)?;

@@ -1,4 +1,5 @@
-//! Which tensors a model is made of, and which one an error is about.
+//! Weights that record which tensors a model asks for: those that it is made of, and the one that an
+//! error is about.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -28,14 +29,14 @@ impl fmt::Display for TensorFault {
 }
 
 /// Weights that remember which tensor was asked for last, and which ones were there.
-pub(super) struct Asked<'w, W> {
+pub(super) struct AskedWeights<'w, W> {
     weights: &'w W,
     last: RefCell<String>,
     found: RefCell<Vec<String>>,
 }
 
-impl<'w, W: Weights> Asked<'w, W> {
-    pub(super) const fn of(weights: &'w W) -> Self {
+impl<'w, W: Weights> AskedWeights<'w, W> {
+    pub(super) const fn new(weights: &'w W) -> Self {
         Self { weights, last: RefCell::new(String::new()), found: RefCell::new(Vec::new()) }
     }
 
@@ -60,7 +61,7 @@ impl<'w, W: Weights> Asked<'w, W> {
     }
 }
 
-impl<W: Weights> Weights for Asked<'_, W> {
+impl<W: Weights> Weights for AskedWeights<'_, W> {
     fn matrix(&self, name: &str) -> Result<Option<Matrix>> {
         let matrix = self.weights.matrix(name);
         self.remember(name, matches!(matrix, Ok(Some(_))));

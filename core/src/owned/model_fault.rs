@@ -4,7 +4,7 @@ use alloc::string::{String, ToString as _};
 use core::fmt;
 
 use crate::error::Error;
-use crate::owned::TensorFault;
+use crate::owned::asked_weights::TensorFault;
 use crate::owned::folder::FolderFault;
 #[cfg(feature = "gguf")]
 use crate::owned::gguf_encoder::GgufFault;
