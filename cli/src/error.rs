@@ -1,5 +1,4 @@
-//! What can go wrong on the command line: one line for people, a code and an exit status for
-//! scripts.
+//! Errors on the command line: one line for people, a code and an exit status for scripts.
 //!
 //! ```text
 //! error[115]: model.weights: byte 56: the header's checksum does not match its bytes
@@ -42,13 +41,13 @@ fn line(error: &Error) -> String {
     format!("{place}{}{}", option.unwrap_or_default(), error.message())
 }
 
-/// Whether the one who reads our output has gone: not worth a word.
+/// True if the reader of our output has gone, which is no error.
 fn is_broken_pipe(error: &Error) -> bool {
     let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
     source.is_some_and(|source| source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Prints the error, unless nobody wants to read it.
+/// Prints the error, unless the reader of our output has gone.
 pub(crate) fn print(error: &Error) {
     if is_broken_pipe(error) {
         return;

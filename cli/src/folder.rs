@@ -1,6 +1,6 @@
 //! The folder that names of files are relative to.
 
-/// WebAssembly begins in the root of what it is given: whoever runs it says where it is by `PWD`.
+/// WebAssembly starts in the root of its file system: `PWD` says which folder the user is in.
 pub(crate) fn enter() {
     #[cfg(target_os = "wasi")]
     if let Some(folder) = std::env::var_os("PWD") {

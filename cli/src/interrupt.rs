@@ -3,8 +3,7 @@
 
 use nanoembed::files::new_file::remove_unfinished;
 
-/// From now on an interruption leaves no temporary file behind and ends the process with status
-/// 130.
+/// From now on an interruption removes temporary files and ends the process with status 130.
 pub(crate) fn clean_up_when_interrupted() {
     when_interrupted(|| {
         let _unfinished = remove_unfinished();
@@ -36,7 +35,7 @@ fn when_interrupted(act: impl Fn() + Send + 'static) {
     drop(ctrlc::set_handler(act));
 }
 
-/// Nobody can tell a program in WebAssembly.
+/// A program in WebAssembly gets no signals.
 #[cfg(not(any(unix, windows)))]
 fn when_interrupted(_: impl Fn() + Send + 'static) {}
 

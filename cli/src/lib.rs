@@ -1,10 +1,10 @@
-//! The `nanoembed` command line, as a library: Cargo compiles a library beside those that it needs,
-//! a program only behind them.
+//! The `nanoembed` command line, as a library: Cargo compiles a library in parallel to those that
+//! it needs, a program only after them.
 //!
 //! | module | role |
 //! |---|---|
-//! | `args` | what may be asked for |
-//! | `usage` | what is wrong with a command line |
+//! | `args` | arguments that several commands share |
+//! | `usage` | the command line, and errors in one |
 //! | `commands` | one file for each command |
 //! | `input` | texts, read as they are needed |
 //! | `output` | results, written as streams and in order |
@@ -29,17 +29,20 @@ mod usage;
 
 use std::process::ExitCode;
 
-/// Does what the arguments say.
+use usage::Cli;
+
+/// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
     folder::enter();
-    let cli = match usage::parse(std::env::args_os().collect()) {
+    let Cli { command, quiet, file_limit } = match usage::parse(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(code) => return code,
     };
     interrupt::clean_up_when_interrupted();
     interrupt::report_truncation();
-    match commands::run(cli) {
+    let checked = file_limit.check(&command.reads());
+    match checked.and_then(|()| commands::run(command, quiet, usage::command)) {
         Ok(code) => code,
         Err(failure) => {
             error::print(&failure);

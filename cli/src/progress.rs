@@ -91,18 +91,18 @@ impl Reading {
         bar.inc(bytes);
     }
 
-    /// Nothing more is read; what is written from now on stands on clear lines.
+    /// Stops the display; later lines start on an empty line.
     pub(crate) fn end(&mut self) {
         self.bar = None;
     }
 
-    /// Says what has been `done`: see [`say_done`].
+    /// Prints a summary of the finished work: see [`say_done`].
     pub(crate) fn say_done(&self, done: &str) {
         say_done(done, self.texts, self.tokens, self.start.elapsed());
     }
 }
 
-/// Shows what the library tells of its work, unless nothing shall be said.
+/// Shows the progress of the library's work, unless told to be quiet.
 #[derive(Default)]
 pub(crate) struct Terminal {
     quiet: bool,
@@ -159,7 +159,7 @@ impl Drop for Progress {
     }
 }
 
-/// What a command over several texts has done, in a line for people who watch it: nothing where
+/// Reports the texts and tokens that a command has worked on, in a line for people: nothing where
 /// stderr is not a terminal.
 pub(crate) fn say_done(what: &str, texts: u64, tokens: u64, took: Duration) {
     if texts > 1 && std::io::stderr().is_terminal() {

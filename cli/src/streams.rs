@@ -8,9 +8,7 @@ use std::fmt::{Arguments, Display};
 use std::io::{self, StdoutLock, Write};
 use std::path::Path;
 
-use nanoembed::shown;
-
-use crate::error::{Error, Result};
+use nanoembed::{Error, Result, escape};
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod at_start {
@@ -40,13 +38,14 @@ pub(crate) fn say(line: impl Display) {
     say_after(format_args!(""), line);
 }
 
-/// Writes a line to stderr, behind what the program itself says: styles are kept only there, and
-/// only where they are seen.
+/// Writes a line to stderr, after a prefix of the program: styles are kept only in the prefix, and
+/// only on a terminal.
 ///
-/// What cannot be written is lost: nobody could be told, and the exit code says how it ended.
+/// Failed writes are ignored: there is nowhere to report them, and the exit code says how the
+/// program ended.
 pub(crate) fn say_after(own: Arguments<'_>, line: impl Display) {
     let line = line.to_string();
-    let _ = writeln!(anstream::stderr().lock(), "{own}{}", shown::line(&line));
+    let _ = writeln!(anstream::stderr().lock(), "{own}{}", escape::line(&line));
 }
 
 /// Stdout, for results.
@@ -57,7 +56,7 @@ pub(crate) fn stdout() -> Stdout {
     Stdout(io::stdout().lock())
 }
 
-/// Whether results can be written to stdout.
+/// Fails if results cannot be written to stdout.
 pub(crate) fn check_stdout() -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     if at_start::STDOUT_IS_CLOSED.load(std::sync::atomic::Ordering::Relaxed) {
@@ -74,7 +73,7 @@ pub(crate) fn check_output(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether anything can be read from stdin.
+/// Fails if nothing can be read from stdin.
 pub(crate) fn check_stdin() -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     if at_start::STDIN_IS_CLOSED.load(std::sync::atomic::Ordering::Relaxed) {

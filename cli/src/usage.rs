@@ -1,27 +1,65 @@
-//! The command line as it is parsed, and what is said of one that is wrong.
+//! The parsed command line, and errors in one that cannot be parsed.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind as Kind};
-use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches};
-use nanoembed::{Kind as Cause, shown};
+use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser};
+use nanoembed::{Kind as Cause, escape};
 
-use crate::args::Cli;
+use crate::args::limits::FileLimit;
+use crate::commands::Command;
 use crate::error::{self, Error};
 use crate::streams;
 
-/// What is said below the help of every command.
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Text to embeddings from one file.
+#[derive(Debug, Parser)]
+#[command(
+    name = "nanoembed",
+    version,
+    styles = STYLES,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  nanoembed embed \"How do I reset my password?\"
+  nanoembed search notes.txt \"holiday plans\"
+  nanoembed convert all-MiniLM-L6-v2/ model.weights --type int8
+  nanoembed similar vectors.fifu Berlin
+
+`nanoembed help COMMAND` tells a command's options, with examples."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Print neither warnings nor progress
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+
+    #[command(flatten)]
+    pub(crate) file_limit: FileLimit,
+}
+
+/// The text below the help of every command.
 const EXIT_STATUS: &str = "\
 Exit status:
   0 done, 1 bad input or a thing not found, 2 wrong usage, 3 reading or writing failed,
   130 interrupted";
 
-/// All commands with their options. A number that options take may be negative, so that the option
-/// itself can say what is wrong with it.
-pub(crate) fn command() -> Command {
+/// All commands with their options. The value of a numeric option may be negative, so that the
+/// option itself can reject it.
+pub(crate) fn command() -> clap::Command {
     let takes_value = |arg: &Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
     let command = Cli::command();
     let help =
@@ -36,7 +74,7 @@ pub(crate) fn command() -> Command {
     })
 }
 
-/// What was asked for; the process' status if that is all there is to say.
+/// The parsed command line; the exit status of the process if it ends here.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
     let parsed = command().try_get_matches_from(&arguments);
     let error = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -70,11 +108,11 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
     Err(ExitCode::from(2))
 }
 
-/// What is wrong with arguments in which a terminal acts on something: the parser repeats them as
-/// they are, so it is asked again of what may be shown.
+/// The parser's error with control characters escaped: the parser repeats arguments as they are, so
+/// it parses an escaped copy.
 fn with_shown(arguments: &[OsString]) -> Option<clap::Error> {
     let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
-    let shown: Vec<_> = texts.iter().map(|text| shown::line(text)).collect();
+    let shown: Vec<_> = texts.iter().map(|text| escape::line(text)).collect();
     let is_changed = shown.iter().any(|text| matches!(text, Cow::Owned(_)));
     let shown = is_changed.then(|| shown.iter().map(|text| OsString::from(&**text)))?;
     let parsed = command().try_get_matches_from(shown);
@@ -97,8 +135,8 @@ fn unknown(error: &clap::Error) -> Option<char> {
 }
 
 /// An argument such as `-hello`, which is a row of one-letter options to the parser and a text to
-/// whoever wrote it. It is one if it has `letter`, at which the parser stopped, and more than one
-/// option would have.
+/// its author. It is one if it has `letter`, at which the parser stopped, and more than one option
+/// would have.
 fn dashed_text(arguments: &[OsString], letter: char) -> Option<&str> {
     let before_dashes = arguments.iter().skip(1).take_while(|argument| *argument != "--");
     before_dashes.filter_map(|argument| argument.to_str()).find(|argument| {

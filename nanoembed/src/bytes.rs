@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 
 /// The bytes of a file: mapped, read, or part of the program. Clones share them.
 #[derive(Clone)]
@@ -12,7 +12,7 @@ pub struct Bytes(Held);
 
 #[derive(Clone)]
 enum Held {
-    Mapped(Arc<Mapped>),
+    MappedFile(Arc<MappedFile>),
     Shared(Arc<[u8]>),
     Static(&'static [u8]),
 }
@@ -22,7 +22,7 @@ impl Deref for Bytes {
 
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Held::Mapped(bytes) => bytes,
+            Held::MappedFile(bytes) => bytes,
             Held::Shared(bytes) => bytes,
             Held::Static(bytes) => bytes,
         }
@@ -34,7 +34,7 @@ impl Bytes {
     ///
     /// # Safety
     ///
-    /// What borrows from them must not be used when the last clone is gone.
+    /// Borrowers must not use the bytes after the last clone is dropped.
     pub(crate) unsafe fn unbound(&self) -> &'static [u8] {
         let bytes: *const [u8] = &raw const **self;
         // SAFETY: they lie on the heap, in a map or in the program, and do not move or change as
@@ -55,15 +55,15 @@ impl fmt::Debug for Bytes {
     }
 }
 
-impl From<Mapped> for Bytes {
-    fn from(bytes: Mapped) -> Self {
-        Self(Held::Mapped(Arc::new(bytes)))
+impl From<MappedFile> for Bytes {
+    fn from(bytes: MappedFile) -> Self {
+        Self(Held::MappedFile(Arc::new(bytes)))
     }
 }
 
 impl From<Vec<u8>> for Bytes {
     fn from(bytes: Vec<u8>) -> Self {
-        Mapped::Read(bytes).into()
+        MappedFile::Read(bytes).into()
     }
 }
 

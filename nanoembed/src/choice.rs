@@ -11,7 +11,7 @@ pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
     /// Other names that are understood.
     fn aliases(self) -> &'static [&'static str];
 
-    /// What the value means, in a line.
+    /// The meaning of the value, in a line.
     fn description(self) -> &'static str;
 
     /// The value of this name.

@@ -1,4 +1,4 @@
-//! What can go wrong: a stable code, the place, what is wrong there, and what can be done about it.
+//! Errors: a stable code, the place, the fault, and a hint.
 //!
 //! ```text
 //! model.weights: byte 56: the header's checksum does not match its bytes
@@ -11,14 +11,13 @@ use std::path::Path;
 
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
-use crate::files::whole_file::Refused;
-use crate::shown;
+use crate::escape;
+use crate::refusal::Refused;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The cause of an error: a number and a name that stay what they are, as `docs/errors.md` lists
-/// them.
+/// The cause of an error: a stable number and name, as `docs/errors.md` lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -31,7 +30,7 @@ pub enum Kind {
     NotFound,
     /// The input cannot be used, and it is of none of the file formats.
     BadInput,
-    /// Whoever watches the job wanted it to end.
+    /// The observer cancelled the job.
     Cancelled,
 }
 
@@ -65,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// What it means.
+    /// The meaning of the kind.
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
@@ -84,7 +83,7 @@ const CIRCLE_OF_LINKS: Option<i32> = Some(libc::ELOOP);
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 const CIRCLE_OF_LINKS: Option<i32> = None;
 
-/// What went wrong, where, and what can be done about it.
+/// An error with its place, its cause and a hint.
 ///
 /// It is displayed with its place in front. Hints are for people who sit before the `nanoembed`
 /// program: they name its commands and options.
@@ -115,14 +114,14 @@ enum Place {
 impl Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => f.write_str(&shown::line(name)),
+            Self::Name(name) => f.write_str(&escape::line(name)),
             Self::Byte(offset) => write!(f, "byte {offset}"),
         }
     }
 }
 
 impl Error {
-    /// An error without a place. What terminals act on is spelled out in all that is displayed.
+    /// An error without a place. Control characters are escaped wherever it is displayed.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         let message = shown_line(message.into());
         Self { kind, place: Vec::new(), argument: None, message, hint: None, source: None }
@@ -155,12 +154,12 @@ impl Error {
 
     /// The argument called `name` is wrong; the message goes on from its name.
     pub fn argument(name: &'static str, message: impl Into<String>) -> Self {
-        Self::usage(message).of_argument(name)
+        Self::usage(message).with_argument(name)
     }
 
     /// The same about the argument called `name`; the message goes on from its name.
     #[must_use]
-    pub const fn of_argument(mut self, name: &'static str) -> Self {
+    pub const fn with_argument(mut self, name: &'static str) -> Self {
         self.argument = Some(name);
         self
     }
@@ -196,9 +195,9 @@ impl Error {
         Self::storage(ErrorKind::WriteFailed, file, error)
     }
 
-    /// What one of the core's writers returned: where `file` could not be written, the system's own
-    /// words; else what is wrong with `source`.
-    pub(crate) fn of_written<T>(
+    /// The result of one of the core's writers: where `file` could not be written, the system's own
+    /// words; else the fault of `source`.
+    pub(crate) fn from_written<T>(
         written: Result<T, CoreError>,
         failure: Option<io::Error>,
         file: impl Display,
@@ -210,9 +209,19 @@ impl Error {
         })
     }
 
+    /// A file that is refused for what it is, not because reading failed.
+    pub(crate) fn from_refusal(refused: Refused) -> Self {
+        match refused {
+            Refused::NotRegular => Self::bad_input(refused.to_string()),
+            Refused::NoLength => Self::bad_input(refused.to_string())
+                .with_hint("copy its content into a file on a disk, and name that"),
+            Refused::TooLong(_) => Self::input(ErrorKind::OverLimit, refused.to_string()),
+        }
+    }
+
     fn storage(kind: ErrorKind, file: impl Display, error: &io::Error) -> Self {
-        if let Some(refused) = Refused::of(error) {
-            return refused.at(file);
+        if let Some(refused) = Refused::from_error(error) {
+            return Self::from_refusal(refused).at(file);
         }
         let name = file.to_string();
         let (message, hint) = match error.kind() {
@@ -253,7 +262,7 @@ impl Error {
         self
     }
 
-    /// The same with what the user can do about it.
+    /// The same with a hint for the user.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(shown_line(hint.into()));
@@ -301,19 +310,19 @@ impl Error {
         self.place.iter().map(ToString::to_string)
     }
 
-    /// What is wrong, without the place.
+    /// The cause, without the place.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What the user can do about it.
+    /// The hint for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// Whether the input is at fault, not the storage that it comes from.
+    /// True if the input is at fault, not the storage that it comes from.
     #[must_use]
     pub const fn is_about_input(&self) -> bool {
         !matches!(self.kind, Kind::Usage | Kind::Cancelled) && self.code() / 100 != 5
@@ -328,9 +337,9 @@ impl Error {
     }
 }
 
-/// What is in a message comes from files, too.
+/// Messages contain text from files, so they are escaped too.
 fn shown_line(text: String) -> String {
-    match shown::line(&text) {
+    match escape::line(&text) {
         Cow::Borrowed(_) => text,
         Cow::Owned(shown) => shown,
     }
@@ -351,8 +360,8 @@ impl std::error::Error for Error {
     }
 }
 
-/// The byte of the file that an error is about. What is missing, and what is wrong with the file as
-/// a whole, has no place in it.
+/// The byte of the file that an error is about. Missing things, and faults of the file as a whole,
+/// have no place in it.
 pub fn place_of(error: CoreError) -> Option<u64> {
     match error.code() / 100 {
         1 => Some(error.offset().unwrap_or(0)),
@@ -371,7 +380,7 @@ pub fn name_of_output(file: &Path) -> String {
     if file == Path::new("-") { "stdout".into() } else { file.display().to_string() }
 }
 
-/// What helps if `name` is that of a model on the Hugging Face hub, an organisation and a model.
+/// The hint if `name` is that of a model on the Hugging Face hub, an organisation and a model.
 fn hub_hint(name: &str) -> Option<String> {
     let (organisation, model) = name.split_once('/')?;
     let is_name = |part: &str| {
@@ -386,8 +395,8 @@ fn hub_hint(name: &str) -> Option<String> {
     })
 }
 
-/// What helps against an error of this kind in `file`. A command that makes such files whole is
-/// named only where it can.
+/// The hint against an error of this kind in `file`. A command that makes such files whole is named
+/// only where it can.
 pub fn hint(kind: ErrorKind, file: &str) -> Option<&'static str> {
     let ending = Path::new(file).extension().and_then(|ending| ending.to_str()).unwrap_or("");
     let is_weights = ending.eq_ignore_ascii_case("weights");

@@ -47,7 +47,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file.
+    /// Fails if the file is invalid.
     pub fn tensors(&self) -> Result<impl Iterator<Item = Tensor<'_>>> {
         Ok(self.0.contents()?.tensors.into_iter().map(Tensor))
     }
@@ -56,7 +56,7 @@ impl File {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file, or [`Kind::NotFound`](crate::Kind::NotFound).
+    /// Fails if the file is invalid, or with [`Kind::NotFound`](crate::Kind::NotFound).
     pub fn tensor(&self, name: &str) -> Result<Tensor<'_>> {
         self.0.contents()?.wanted(name, &self.0.name()).cloned().map(Tensor)
     }
@@ -95,7 +95,7 @@ impl Tensor<'_> {
     /// If this crate cannot dequantise them, or the number of bins is out of range.
     pub fn distribution(&self, bins: usize) -> Result<Distribution> {
         match bins {
-            1..=100_000 => Distribution::of(&self.0, bins),
+            1..=100_000 => Distribution::from_tensor(&self.0, bins),
             _ => Err(Error::argument("bins", "is 1 to 100,000")),
         }
     }

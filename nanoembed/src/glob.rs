@@ -32,7 +32,7 @@ pub struct Glob {
     states: Vec<State>,
 }
 
-/// A state is its index; one behind the last accepts.
+/// A state is its index; one after the last accepts.
 #[derive(Clone, Debug)]
 enum State {
     /// Takes a character and leads to the next state.
@@ -55,7 +55,7 @@ struct Open {
 }
 
 impl Glob {
-    /// Parses `pattern`, or says what is wrong with it.
+    /// Parses `pattern`; the error says why it is invalid.
     pub fn parse(pattern: &str) -> Result<Self, String> {
         let mut states = Vec::new();
         let mut braces: Vec<Open> = Vec::new();
@@ -102,7 +102,7 @@ impl Glob {
         }
     }
 
-    /// Whether the whole of `name` is what the pattern describes.
+    /// True if the pattern describes the whole of `name`.
     pub fn is_match(&self, name: &str) -> bool {
         let mut active = vec![false; self.states.len() + 1];
         self.reach(0, &mut active);
@@ -120,7 +120,7 @@ impl Glob {
         active[self.states.len()]
     }
 
-    /// Marks the state `at` and all that it leads to.
+    /// Marks the state `at` and all that follow from it without input.
     fn reach(&self, at: usize, active: &mut [bool]) {
         let mut waiting = vec![at];
         while let Some(at) = waiting.pop() {
@@ -152,7 +152,7 @@ impl Set {
         Self { ranges: vec![(letter, letter)], has: true }
     }
 
-    /// What stands behind `[`, up to its `]`, which is a character of the set if it is the first.
+    /// Parses the set after `[`, up to its `]`, which is a character of the set if it is the first.
     fn parse(letters: &mut Peekable<Chars<'_>>) -> Result<Self, String> {
         let has = letters.next_if(|letter| matches!(letter, '!' | '^')).is_none();
         let mut ranges: Vec<(char, char)> = Vec::new();

@@ -18,7 +18,7 @@
 //! | I want | type |
 //! |---|---|
 //! | embeddings of texts | [`Encoder`], [`EncoderOptions`] |
-//! | what is near what | [`Vectors::nearest`], [`cosine`] |
+//! | similar texts | [`Vectors::nearest`], [`cosine`] |
 //! | vectors in fewer bytes | [`Vectors::to_int8`], [`Precision`] |
 //! | how well texts answer a question | [`CrossEncoder`] |
 //! | token ids | [`Tokenizer`], [`Encoder::tokenize`] |
@@ -27,16 +27,16 @@
 //! | the tensors of a file | [`File`] |
 //! | whatever a file holds | [`Model`] |
 //! | a model or weights in another format, or in fewer bits | [`convert`] |
-//! | what is in a file, whether it is sound, how far two are apart | [`inspect`] |
+//! | the contents of a file, its faults, differences between two | [`inspect`] |
 //! | word vectors of other forms, and in fewer bits | [`words`] |
-//! | a bound on what a stranger's file may take | [`Limits`] |
+//! | a bound on the memory that an untrusted file may take | [`Limits`] |
 //! | why something failed | [`Error`], [`Kind`] |
 //!
 //! Models are `.weights`, `.amb`, GGUF and UQFF files and folders as on Hugging Face; their weights
 //! are mapped and neither copied nor converted. A model is immutable, `Send` and `Sync`; clones share
 //! it, and scratch memory comes from a pool. Everything blocks.
 //!
-//! With the feature `default-model` the crate brings a model along: [`Encoder::built_in`]. The feature
+//! With the feature `default-model` the crate contains a model: [`Encoder::built_in`]. The feature
 //! `parquet` is for tables of texts in Parquet and Arrow IPC files, as the program reads and writes
 //! them.
 //!
@@ -50,20 +50,32 @@ struct Readme;
 
 mod bytes;
 mod causal;
+#[doc(hidden)]
+pub mod checkpoint;
 mod choice;
 mod cross_encoder;
 mod encoder;
 mod error;
 mod file;
+mod folder;
 mod generator;
 mod json_float;
+#[doc(hidden)]
+pub mod layer_names;
 mod limits;
 mod model;
+mod model_check;
 mod pool;
 mod progress;
+mod refusal;
+#[doc(hidden)]
+pub mod signature;
+mod sizes;
 mod tokenizer;
 
 pub mod convert;
+#[doc(hidden)]
+pub mod escape;
 #[doc(hidden)]
 pub mod files;
 #[doc(hidden)]
@@ -71,8 +83,6 @@ pub mod glob;
 pub mod inspect;
 #[doc(hidden)]
 pub mod open;
-#[doc(hidden)]
-pub mod shown;
 #[doc(hidden)]
 pub mod stored;
 #[cfg(feature = "parquet")]
@@ -96,13 +106,13 @@ pub use error::{Error, Kind, Result};
 #[doc(hidden)]
 pub use error::{hint, name_of, name_of_output, place_of};
 pub use file::{File, Tensor};
+pub use folder::prompts::{Prefix, Similarity};
 pub use generator::{Generator, GeneratorOptions, Message, Pieces, Prompt, Sampling};
 pub use half::f16;
+pub use limits::Limits;
 pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
-pub use open::limits::Limits;
-pub use open::prompts::{Prefix, Similarity};
 pub use progress::{Observer, Progress, Silent, Task, Unit};
 pub use tokenizer::{Tokenizer, TokenizerOptions, Tokens};
 pub use words::{Neighbour, Words};

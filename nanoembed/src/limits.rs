@@ -1,34 +1,86 @@
-//! Numbers of files against the limits of [`nanoembed_core::limit`], refused by their names.
+//! Limits on the memory that a model's file makes the library take.
 
-use nanoembed_core::limit::{Exceeded, Limit};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result};
+use crate::units;
 
-/// The size `value` that a file gives under `name`: not 0 and within `limit`.
-pub fn size(limit: Limit, name: &str, value: u64) -> Result<usize> {
-    use nanoembed_core::ErrorKind::{BadMetadata, OverLimit};
-    match limit.check(value) {
-        Ok(0) => Err(Error::input(BadMetadata, format!("`{name}` is 0"))),
-        Ok(size) => Ok(size),
-        Err(_) => {
-            let message = format!("`{name}`: {}", Exceeded { limit, value });
-            Err(Error::input(OverLimit, message).with_hint(
-                "the number is damaged, or the model is not of a kind that is known here",
-            ))
-        }
+/// Limits on the memory that a model's file makes the library take. Anything above is refused
+/// before it is allocated, as [`OverLimit`](ErrorKind::OverLimit), by the name of the limit.
+///
+/// Opening takes time and memory in proportion to the files, running in proportion to tokens; the
+/// file sets the most tokens of a text, unless `max_tokens` is less.
+///
+/// ```
+/// use nanoembed::{Encoder, ErrorKind, Kind, Limits};
+///
+/// let limits = Limits { session_bytes: 1 << 10, ..Limits::default() };
+/// let refused = Encoder::options().limits(limits).open("../ffi/tests/data/small_bert.weights");
+/// let error = refused.unwrap_err();
+/// assert_eq!(error.kind(), Kind::Core(ErrorKind::OverLimit));
+/// assert!(error.to_string().contains("`session_bytes`"), "{error}");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all files that hold the model's weights, or of the file of word vectors: 1 TiB.
+    pub file_bytes: u64,
+    /// Bytes of scratch memory that a thread takes for the longest text: 16 GiB. A generator's are
+    /// for as many tokens as the prompt has and are asked for.
+    pub session_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { file_bytes: 1 << 40, session_bytes: 1 << 34 }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_out_of_range_are_refused_by_name() {
-        assert_eq!(size(Limit::LAYERS, "layers", 12).unwrap(), 12);
-        for value in [0, 1025, 1 << 31, u64::MAX] {
-            let failure = size(Limit::LAYERS, "num_layers", value).unwrap_err();
-            assert!(format!("{failure:?}").contains("`num_layers`"), "{failure:?}");
+impl Limits {
+    /// Refuses files of so many bytes, of which messages say `name`.
+    #[doc(hidden)]
+    pub fn check_file_bytes(&self, bytes: u64, name: &str) -> Result<()> {
+        if bytes <= self.file_bytes {
+            return Ok(());
         }
+        let limit = ("file_bytes", self.file_bytes);
+        Err(refused(format_args!("its files have {}", units::bytes(bytes)), limit)
+            .at(name)
+            .with_hint("a larger limit takes it, if you trust the file"))
     }
+
+    /// Refuses scratch memory of so many bytes, which a text of so many tokens takes with the model
+    /// called `name`. Memory that cannot be counted is refused where it is asked for.
+    pub(crate) fn check_session(
+        &self,
+        bytes: core::result::Result<usize, CoreError>,
+        tokens: usize,
+        name: &str,
+    ) -> Result<()> {
+        let bytes = bytes.map_or(0, |bytes| bytes as u64);
+        if bytes <= self.session_bytes {
+            return Ok(());
+        }
+        let limit = ("session_bytes", self.session_bytes);
+        let taken = units::bytes(bytes);
+        Err(refused(format_args!("a text of {tokens} tokens takes {taken} of memory"), limit)
+            .at(name)
+            .with_hint("fewer tokens (`max_tokens`) take less, and a larger limit allows more"))
+    }
+}
+
+/// The most tokens of a text that are used: `asked`, or as many as the model was trained for.
+pub(crate) fn max_tokens(asked: Option<usize>, usual: usize, positions: usize) -> Result<usize> {
+    match asked {
+        None => Ok(usual),
+        Some(asked) if (2..=positions).contains(&asked) => Ok(asked),
+        Some(asked) => Err(Error::argument("max_tokens", format!("{asked} is out of range"))
+            .with_hint(format!(
+                "two special tokens stand around every text, and this model has {positions} positions: 2 to {positions}"
+            ))),
+    }
+}
+
+fn refused(what: std::fmt::Arguments<'_>, (name, most): (&'static str, u64)) -> Error {
+    let most = units::bytes(most);
+    Error::input(ErrorKind::OverLimit, format!("{what}, where the limit `{name}` allows {most}"))
 }

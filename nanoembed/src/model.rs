@@ -11,13 +11,13 @@ use crate::encoder::{Encoder, EncoderOptions};
 use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::generator::{Generator, GeneratorOptions};
-use crate::open::limits::Limits;
-use crate::open::opened::Opened;
+use crate::limits::Limits;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::words::Words;
 use crate::words::read::start::Start;
 
-/// Whatever a file holds, told by its content.
+/// A model of any kind, told by the content of its file.
 ///
 /// ```
 /// use nanoembed::Model;
@@ -48,7 +48,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it, or that it could not be read.
+    /// Fails if the file or its model is invalid, or if the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -59,8 +59,8 @@ impl Model {
         ModelOptions::default()
     }
 
-    /// Whether a file has word vectors, by its first bytes. What the core knows as another format
-    /// is none, whatever its bytes look like as text.
+    /// True if a file has word vectors, by its first bytes. A format that the core knows is none,
+    /// whatever its bytes look like as text.
     fn is_words(path: &Path) -> Result<bool> {
         let start = Start::open(path)?;
         let head = start.head.get(..SNIFF_BYTES).unwrap_or(&start.head);
@@ -71,8 +71,8 @@ impl Model {
     }
 }
 
-/// How whatever a file holds is to be opened. What a model of its kind does not have is refused by
-/// name.
+/// Options for opening a file of any kind. Options that a model of its kind does not have are
+/// refused by name.
 ///
 /// ```
 /// use nanoembed::Model;
@@ -117,8 +117,9 @@ impl ModelOptions {
         Self { memory: bytes.into(), ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default.
-    /// `session_bytes` does not count for word vectors, nor beside [`memory`](Self::memory).
+    /// Limits on the memory that the file makes the library take, instead of the defaults of
+    /// [`Limits`]. `session_bytes` does not count for word vectors, nor beside
+    /// [`memory`](Self::memory).
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -136,15 +137,15 @@ impl ModelOptions {
     ///
     /// # Errors
     ///
-    /// As [`Model::open`], and [`Kind::Usage`](crate::Kind::Usage) for what a model of this kind
-    /// does not have.
+    /// As [`Model::open`], and [`Kind::Usage`](crate::Kind::Usage) for options that a model of this
+    /// kind does not have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Model> {
         let path = &*literal(path.as_ref());
         if path.is_file() && Model::is_words(path)? {
             self.refuse_all("word vectors")?;
             return Words::options().limits(self.limits).open(path).map(Model::Words);
         }
-        let opened = Opened::within(Source::open(path)?, &self.limits)?;
+        let opened = LoadedModel::within(Source::open(path)?, &self.limits)?;
         match self.memory {
             Some(_) if opened.is_causal() => {
                 self.generator()?.memory(self.memory).open(path).map(Model::Generator)
@@ -159,7 +160,7 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Model> {
-        self.model(Opened::within(Source::from_bytes(bytes), &self.limits)?)
+        self.model(LoadedModel::within(Source::from_bytes(bytes), &self.limits)?)
     }
 
     /// The model that is part of the program: see [`Encoder::built_in`].
@@ -168,11 +169,11 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open) and [`Encoder::built_in`].
     pub fn built_in(&self) -> Result<Model> {
-        self.model(Opened::within(Source::built_in()?, &self.limits)?)
+        self.model(LoadedModel::within(Source::built_in()?, &self.limits)?)
     }
 
-    /// The model in what was opened, all of it in memory or mapped.
-    fn model(&self, opened: Opened) -> Result<Model> {
+    /// The opened model, all of it in memory or mapped.
+    fn model(&self, opened: LoadedModel) -> Result<Model> {
         if self.memory.is_some() {
             let message = "is for files of models that continue texts";
             return Err(Error::argument("memory", message));
@@ -184,9 +185,9 @@ impl ModelOptions {
             Self::refuse(self.precise, "precise", "cross-encoders")?;
             Self::refuse(self.requantize, "requantize", "cross-encoders")?;
             let options = CrossEncoder::options().max_tokens(self.max_tokens).limits(self.limits);
-            return CrossEncoder::of(&opened, &options).map(Model::CrossEncoder);
+            return CrossEncoder::from_opened(&opened, &options).map(Model::CrossEncoder);
         }
-        Encoder::of(opened, &self.encoder()).map(Model::Encoder)
+        Encoder::from_opened(opened, &self.encoder()).map(Model::Encoder)
     }
 
     fn generator(&self) -> Result<GeneratorOptions> {

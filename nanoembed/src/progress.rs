@@ -1,7 +1,7 @@
-//! What long jobs tell of themselves while they run, and how they are cancelled.
+//! Progress of long jobs, and their cancellation.
 
-/// Told how far a job is, and what people should know of it. All methods do nothing by default;
-/// [`Silent`] is an observer that keeps to that.
+/// Receives progress and messages of a job. All methods do nothing by default; [`Silent`] is an
+/// observer that keeps to that.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,8 +31,9 @@ pub trait Observer: Sync {
     /// The task has ended.
     fn end(&self) {}
 
-    /// Whether the job is to end now, with [`Kind::Cancelled`](crate::Kind::Cancelled). Asked often,
-    /// from several threads; once true, it stays true. What cannot be cancelled does not ask.
+    /// Returns true to end the job now, with [`Kind::Cancelled`](crate::Kind::Cancelled). Asked
+    /// often, from several threads; once true, it stays true. Jobs that cannot be cancelled do not
+    /// ask.
     fn is_cancelled(&self) -> bool {
         false
     }
@@ -58,15 +59,15 @@ impl Observer for Silent {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Task {
-    /// What is done, such as `converting`.
+    /// The name of the task, such as `converting`.
     pub name: &'static str,
     /// How many units there are, where that is known.
     pub total: Option<u64>,
-    /// What is counted.
+    /// The unit that is counted.
     pub unit: Unit,
 }
 
-/// What is counted.
+/// A unit of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unit {
@@ -92,7 +93,7 @@ impl<'o> Progress<'o> {
         Self(observer)
     }
 
-    /// A task that nobody is told of.
+    /// A task without an observer.
     pub fn silent() -> Self {
         Self(&Silent)
     }

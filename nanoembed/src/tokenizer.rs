@@ -8,12 +8,11 @@ use nanoembed_core::owned::{AnyTokenSession, AnyTokenizer};
 
 use crate::bytes::Bytes;
 use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
-use crate::encoder::text::limit;
 use crate::error::{Error, Result};
 use crate::files::literal;
-use crate::open::limits::Limits;
-use crate::open::opened::Opened;
-use crate::open::prompts::{Prefix, Prompts};
+use crate::folder::prompts::{Prefix, Prompts};
+use crate::limits::{Limits, max_tokens};
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::pool::Pool;
 
@@ -23,7 +22,7 @@ use crate::pool::Pool;
 pub struct Tokens {
     /// With the special tokens around the text.
     pub ids: Vec<u32>,
-    /// Whether the text has more tokens than there was room for.
+    /// True if the text has more tokens than the limit.
     pub truncated: bool,
 }
 
@@ -43,7 +42,7 @@ struct Inner {
     tokenizer: AnyTokenizer<Bytes>,
     source: Arc<Source>,
     prompts: Result<Prompts>,
-    /// Memory for texts that nobody is using.
+    /// Unused memory for texts.
     sessions: Pool<AnyTokenSession>,
 }
 
@@ -53,7 +52,7 @@ impl Tokenizer {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it, or that it could not be read.
+    /// Fails if the file or its model is invalid, or if the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -64,7 +63,7 @@ impl Tokenizer {
         TokenizerOptions::default()
     }
 
-    fn of(opened: &Opened, is_sentencepiece: bool) -> Result<Self> {
+    fn from_opened(opened: &LoadedModel, is_sentencepiece: bool) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let tokenizer = if opened.is_causal() {
             AnyTokenizer::from_causal(opened.causal_tokenizer()?)
@@ -107,7 +106,7 @@ impl Tokenizer {
     pub fn limit(&self, asked: Option<usize>) -> Result<Option<usize>> {
         let usual = self.0.tokenizer.usual_tokens();
         match self.positions() {
-            Some(positions) => limit(asked, usual.unwrap_or(positions), positions).map(Some),
+            Some(positions) => max_tokens(asked, usual.unwrap_or(positions), positions).map(Some),
             None => Ok(asked.or(usual)),
         }
     }
@@ -118,7 +117,7 @@ impl Tokenizer {
         self.0.tokenizer.positions()
     }
 
-    /// What the model wants before texts.
+    /// The text of a prompt of the model.
     ///
     /// # Errors
     ///
@@ -166,7 +165,7 @@ impl TokenizerOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source, is_sentencepiece: bool) -> Result<Tokenizer> {
-        Tokenizer::of(&Opened::within(source, &self.limits)?, is_sentencepiece)
+        Tokenizer::from_opened(&LoadedModel::within(source, &self.limits)?, is_sentencepiece)
     }
 }
 

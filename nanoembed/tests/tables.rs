@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float32Type;
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
-use nanoembed::tables::{RowSource, Rows, Summary, TableForm, TableJob, TableOutput, Tables};
+use nanoembed::tables::{RowSource, Rows, TableForm, TableJob, TableOutput, TableSummary, Tables};
 use nanoembed::{Encoder, Error, Kind, Precision, Result, Silent};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -118,7 +118,7 @@ impl Whole {
         Tables::open(&self.inputs, "text").unwrap()
     }
 
-    fn run(&self, target: &Path, resume: bool) -> Result<Summary> {
+    fn run(&self, target: &Path, resume: bool) -> Result<TableSummary> {
         job(&self.encoder).run(&mut self.tables(), &to_parquet(target, resume), &Silent)
     }
 

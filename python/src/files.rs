@@ -16,7 +16,7 @@ use crate::error::OrException;
 use crate::threads;
 use crate::watch::interruptible;
 
-/// What is in a file, as JSON.
+/// The description of a file, as JSON.
 #[pyfunction]
 pub(crate) fn inspection(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let pool = threads::usual()?;
@@ -24,7 +24,7 @@ pub(crate) fn inspection(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     Ok(inspected.or_exception(py)?.to_json())
 }
 
-/// What was checked, and what is wrong, as JSON.
+/// The outcome of a check, as JSON.
 #[pyfunction]
 pub(crate) fn verification(
     py: Python<'_>,
@@ -91,7 +91,7 @@ impl ModelOptions {
     }
 }
 
-/// Whether the ending of a path is that of a model.
+/// True if the ending of a path is that of a model.
 #[pyfunction]
 pub(crate) fn is_model_name(path: PathBuf) -> bool {
     ModelTarget::from_ending(&path).is_some()

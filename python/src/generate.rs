@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 
 use crate::error::OrException;
 
-/// What is asked for.
+/// The arguments of a request.
 #[derive(FromPyObject)]
 pub(crate) struct Request {
     /// A text in which special tokens are spelled.

@@ -3,12 +3,12 @@
 //!
 //! | module | role |
 //! |---|---|
-//! | `texts` | what is embedded: strings of Python, or columns of Arrow, neither of them copied |
+//! | `texts` | texts to be embedded: strings of Python, or columns of Arrow, neither of them copied |
 //! | `rows` | vectors on their way out, for NumPy and Arrow, not copied either |
 //! | `watch` | work without the interpreter's lock, interrupted by Ctrl-C |
-//! | `threads` | threads that a forked process makes anew |
+//! | `threads` | threads that a forked process starts again |
 //! | `model` | models of texts |
-//! | `limits` | what a file may make the library take |
+//! | `limits` | limits on the memory that a file may take |
 //! | `generate` | continuations |
 //! | `words` | word vectors |
 //! | `files` | inspection, verification, conversion |

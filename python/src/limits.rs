@@ -1,4 +1,4 @@
-//! What a file may make the library take.
+//! Limits on the memory that a file makes the library take.
 
 use nanoembed::Limits;
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ pub(crate) struct Given {
     session_bytes: u64,
 }
 
-/// What was given, else what the library has by default.
+/// The limits that were given, else the library's defaults.
 pub(crate) fn limits(given: Option<&Given>) -> Limits {
     given.map_or_else(Limits::default, |&Given { file_bytes, session_bytes }| Limits {
         file_bytes,

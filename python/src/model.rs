@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use nanoembed::open::source::Source;
 use nanoembed::{
-    Bytes, CrossEncoder, Encoder, Limits, Model as Opened, ModelOptions, Prefix, Role, Tokenizer,
+    Bytes, CrossEncoder, Encoder, Limits, Model as WordFile, ModelOptions, Prefix, Role, Tokenizer,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -30,9 +30,9 @@ pub(crate) struct Model {
     /// As it was asked for.
     max_tokens: Option<usize>,
     limits: Limits,
-    opened: Opened,
+    opened: WordFile,
     threads: Chosen,
-    /// What embeds by a model that continues texts.
+    /// The encoder that a model that continues texts embeds by.
     pooled: OnceLock<Encoder>,
     tokenizer: OnceLock<Tokenizer>,
 }
@@ -44,7 +44,7 @@ enum Origin {
     Bytes(Bytes),
 }
 
-/// What stands before texts: at most one of these.
+/// The prompt before texts: at most one of these.
 #[derive(FromPyObject)]
 struct Before {
     #[pyo3(item)]
@@ -87,8 +87,8 @@ fn not_a_role(other: &str) -> PyErr {
     PyValueError::new_err(format!("as_={other:?} is not query or document"))
 }
 
-/// What became of texts: their vectors if they are not in the caller's memory, a status for each,
-/// how many tokens (u32), and what a code is worth (f32, for bytes).
+/// The outcome of embedding: the vectors if they are not in the caller's memory, a status for each,
+/// the number of tokens (u32), and the scale of codes (f32, for bytes).
 type Embedded<'py> = (Option<Rows>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// The ids of a text, and whether it has more.
@@ -112,7 +112,7 @@ impl Model {
     ) -> PyResult<Self> {
         let threads = Chosen::new(threads)?;
         let limits = self::limits(limits.as_ref());
-        let options = Opened::options().max_tokens(max_tokens).memory(memory);
+        let options = WordFile::options().max_tokens(max_tokens).memory(memory);
         let options = options.precise(precise).requantize(requantize).limits(limits);
         let origin = match (path, data) {
             (Some(path), _) => Origin::Path(path),
@@ -131,7 +131,7 @@ impl Model {
         let (pooled, tokenizer) = Default::default();
         let model =
             Self { origin, options, max_tokens, limits, opened, threads, pooled, tokenizer };
-        if matches!(model.opened, Opened::Words(_)) {
+        if matches!(model.opened, WordFile::Words(_)) {
             return Err(PyTypeError::new_err("the file has word vectors: WordVectors opens it"));
         }
         Ok(model)
@@ -141,8 +141,8 @@ impl Model {
     #[getter]
     const fn kind(&self) -> &'static str {
         match &self.opened {
-            Opened::CrossEncoder(_) => "cross-encoder",
-            Opened::Generator(_) => "generator",
+            WordFile::CrossEncoder(_) => "cross-encoder",
+            WordFile::Generator(_) => "generator",
             _ => "encoder",
         }
     }
@@ -155,7 +155,7 @@ impl Model {
     #[getter]
     fn max_tokens(&self, py: Python<'_>) -> PyResult<usize> {
         match &self.opened {
-            Opened::CrossEncoder(model) => Ok(model.max_tokens()),
+            WordFile::CrossEncoder(model) => Ok(model.max_tokens()),
             _ => Ok(self.encoder(py)?.max_tokens()),
         }
     }
@@ -163,8 +163,8 @@ impl Model {
     #[getter]
     fn positions(&self, py: Python<'_>) -> PyResult<usize> {
         match &self.opened {
-            Opened::CrossEncoder(model) => Ok(model.positions()),
-            Opened::Generator(model) => Ok(model.positions()),
+            WordFile::CrossEncoder(model) => Ok(model.positions()),
+            WordFile::Generator(model) => Ok(model.positions()),
             _ => Ok(self.encoder(py)?.positions()),
         }
     }
@@ -193,10 +193,10 @@ impl Model {
     ) -> PyResult<Embedded<'py>> {
         let encoder = self.encoder_for(py, &before, truncate_dim, normalize)?;
         let (precision, role) = (precision(dtype)?, before.role()?);
-        let texts = Texts::of(texts, Policy { strict, nulls })?;
+        let texts = Texts::from_object(texts, Policy { strict, nulls })?;
         let rows = texts.rows()?;
         let given: Vec<&str> = rows.iter().filter_map(|row| row.ok()).collect();
-        let out = out.map(Lent::of).transpose()?;
+        let out = out.map(Lent::from_object).transpose()?;
         let mut writer = Writer::new(precision, (rows.len(), encoder.dimensions()), out)?;
         let mut status = Vec::with_capacity(rows.len());
         let mut tokens = Vec::with_capacity(rows.len() * size_of::<u32>());
@@ -252,7 +252,7 @@ impl Model {
             Some(0) => None,
             asked => tokenizer.limit(asked).or_exception(py)?,
         };
-        let texts = Texts::of(texts, Policy { strict, nulls })?;
+        let texts = Texts::from_object(texts, Policy { strict, nulls })?;
         let rows = texts.rows()?;
         let encoded = py.detach(|| {
             let encode = |row: &Row<'_>| {
@@ -283,7 +283,7 @@ impl Model {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(usize, f32)>> {
         let model = self.cross_encoder()?;
-        let texts = Texts::of(texts, Policy::STRICT)?;
+        let texts = Texts::from_object(texts, Policy::STRICT)?;
         let given = all_texts(&texts)?;
         let pool = self.threads.pool()?;
         let ranked = watched(py, &pool, progress.as_ref(), |observer| {
@@ -303,7 +303,7 @@ impl Model {
     ) -> PyResult<Vec<(Vec<f32>, Vec<f32>)>> {
         let model = self.cross_encoder()?;
         let (queries, texts) =
-            (Texts::of(queries, Policy::STRICT)?, Texts::of(texts, Policy::STRICT)?);
+            (Texts::from_object(queries, Policy::STRICT)?, Texts::from_object(texts, Policy::STRICT)?);
         let (queries, texts) = (all_texts(&queries)?, all_texts(&texts)?);
         if queries.len() != texts.len() {
             let message = format!("{} queries and {} texts", queries.len(), texts.len());
@@ -320,7 +320,7 @@ impl Model {
     /// Reads the prompt: a text, or pairs of role and content.
     fn generate(&self, py: Python<'_>, request: Request) -> PyResult<Pieces> {
         match &self.opened {
-            Opened::Generator(generator) => {
+            WordFile::Generator(generator) => {
                 Pieces::begin(py, generator.clone(), &request, self.threads.pool()?)
             }
             _ => Err(PyTypeError::new_err(format!(
@@ -332,11 +332,11 @@ impl Model {
 }
 
 impl Model {
-    /// What embeds; opened the first time of a model that continues texts.
+    /// The encoder; opened the first time for a model that continues texts.
     fn encoder(&self, py: Python<'_>) -> PyResult<&Encoder> {
         match &self.opened {
-            Opened::Encoder(encoder) => Ok(encoder),
-            Opened::Generator(_) => {
+            WordFile::Encoder(encoder) => Ok(encoder),
+            WordFile::Generator(_) => {
                 let options = self.options.encoder();
                 self.opened_once(py, &self.pooled, || match &self.origin {
                     Origin::Path(path) => options.open(path),
@@ -348,7 +348,7 @@ impl Model {
         }
     }
 
-    /// What `cell` has; if it has nothing yet, what `open` opens.
+    /// The content of `cell`; if it is empty, the result of `open`.
     fn opened_once<'m, T: Send>(
         &self,
         py: Python<'_>,
@@ -367,7 +367,7 @@ impl Model {
     /// Tokens of a text that are embedded or compared. A model that continues texts is not opened
     /// once more for that, which takes memory.
     fn embedded_tokens(&self, py: Python<'_>) -> PyResult<usize> {
-        let Opened::Generator(generator) = &self.opened else { return self.max_tokens(py) };
+        let WordFile::Generator(generator) = &self.opened else { return self.max_tokens(py) };
         let positions = generator.positions();
         match self.max_tokens {
             None => Ok(TOKENS_OF_DECODERS.min(positions)),
@@ -396,7 +396,7 @@ impl Model {
 
     fn cross_encoder(&self) -> PyResult<&CrossEncoder> {
         match &self.opened {
-            Opened::CrossEncoder(model) => Ok(model),
+            WordFile::CrossEncoder(model) => Ok(model),
             _ => Err(PyTypeError::new_err(format!(
                 "{} {} compares no texts: a cross-encoder does, such as a folder of bge-reranker",
                 if self.kind() == "encoder" { "an" } else { "a" },

@@ -25,14 +25,14 @@ pub(crate) struct Rows {
     nulls: Option<NullBuffer>,
 }
 
-/// Vectors that are being written, to memory of their own or of the caller.
+/// Vectors that are being written, to new memory or the caller's.
 pub(crate) struct Writer<'o> {
     values: Values<'o>,
     /// Numbers of a vector.
     dimensions: usize,
     /// Where the next vector begins.
     row: usize,
-    /// What a code of each vector is worth, of bytes.
+    /// The scale of each vector's codes, for bytes.
     pub(crate) scales: Vec<f32>,
 }
 
@@ -226,7 +226,7 @@ unsafe impl Send for Lent {}
 
 impl Lent {
     /// Looks at the array's interface.
-    pub(crate) fn of(out: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn from_object(out: &Bound<'_, PyAny>) -> PyResult<Self> {
         let interface = out.getattr("__array_interface__").map_err(|_| {
             PyTypeError::new_err("out must be a numpy array, or have __array_interface__")
         })?;
@@ -296,7 +296,7 @@ pub(crate) fn precision(name: &str) -> PyResult<Precision> {
 
 impl Rows {
     /// Rows of f32, each of `dimensions` numbers; `None` is a row without a vector.
-    pub(crate) fn of_vectors(
+    pub(crate) fn from_vectors(
         vectors: &[Option<Vec<f32>>],
         dimensions: usize,
     ) -> PyResult<Option<Self>> {

@@ -1,5 +1,5 @@
-//! What is embedded. Nothing is copied: strings of Python lend their UTF-8, columns of Arrow come
-//! through its C data interface and stay where they are.
+//! Texts to be embedded. Nothing is copied: strings of Python lend their UTF-8, columns of Arrow
+//! come through its C data interface and stay where they are.
 //!
 //! Bytes are checked to be UTF-8 whatever their type claims: producers do not all look.
 
@@ -30,7 +30,7 @@ pub(crate) const OK: u8 = 0;
 /// The same if the text had more tokens than were used.
 pub(crate) const TRUNCATED: u8 = 2;
 
-/// What is done with items that are no texts.
+/// The policy for items that are no texts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     /// They raise, rather than have a status.
@@ -61,7 +61,7 @@ enum Held {
 impl Texts {
     /// The texts of an Arrow column, or of anything that is iterated over. The first item that is
     /// no text raises as `policy` says.
-    pub(crate) fn of(texts: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Self> {
+    pub(crate) fn from_object(texts: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Self> {
         let held = match arrays(texts)? {
             Some(arrays) => Held::Arrow(arrays),
             None => Held::Strings(strings(texts, policy)?),
@@ -92,7 +92,7 @@ impl Texts {
     }
 }
 
-/// What is iterated over, each a string.
+/// The items of an iterable, each a string.
 fn strings(texts: &Bound<'_, PyAny>, policy: Policy) -> PyResult<Vec<Result<PyBackedStr, Status>>> {
     let mut strings = Vec::with_capacity(texts.len().unwrap_or(0));
     for (at, item) in texts.try_iter()?.enumerate() {

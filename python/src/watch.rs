@@ -18,7 +18,7 @@ use crate::error::OrException;
 /// How often Python's signals are looked at.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the work tells, and is told.
+/// The state shared between the work and its watcher.
 #[derive(Default)]
 struct Watch {
     done: AtomicU64,
@@ -66,11 +66,11 @@ impl Watch {
     }
 }
 
-/// A watch for work that does not ask whether it is cancelled: that is told so by unwinding, from
-/// where it tells of its progress. What it holds is dropped, unfinished files too.
+/// A watch for work that does not ask whether it is cancelled: it is unwound from the place where
+/// it reports progress. Its values are dropped, unfinished files too.
 struct Unwinding<'w>(&'w dyn Observer);
 
-/// What unwinds.
+/// The payload of the panic that ends the work.
 struct Interrupted;
 
 impl Observer for Unwinding<'_> {
@@ -112,8 +112,8 @@ pub(crate) fn interruptible<R: Send>(
     })
 }
 
-/// Does `work` on threads of `pool`; `progress` is called with what is done and how much there is.
-/// What the signal's handler or `progress` raises cancels the work and is raised.
+/// Runs `work` on threads of `pool`; `progress` is called with the finished part and the total.
+/// Exceptions that the signal's handler or `progress` raises cancel the work and are raised.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     pool: &ThreadPool,
@@ -146,7 +146,7 @@ pub(crate) fn watched<R: Send>(
     watch.tell(py, progress)?;
     let warnings = watch.warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
     for warning in warnings {
-        let text = CString::new(&*nanoembed::shown::line(&warning))?;
+        let text = CString::new(&*nanoembed::escape::line(&warning))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
     }
     Ok(result)

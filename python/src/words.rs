@@ -57,7 +57,7 @@ impl Words {
         let vectors = py.detach(|| {
             words.iter().map(|word| self.words.get(word)).collect::<nanoembed::Result<Vec<_>>>()
         });
-        Rows::of_vectors(&vectors.or_exception(py)?, self.words.dimensions())
+        Rows::from_vectors(&vectors.or_exception(py)?, self.words.dimensions())
     }
 
     fn similar(&self, py: Python<'_>, word: &str, k: usize) -> PyResult<Vec<(String, f32)>> {

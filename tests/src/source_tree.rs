@@ -149,55 +149,84 @@ impl SourceTree {
         self.files.iter().map(|entry| (entry.0.as_str(), of(entry))).collect()
     }
 
-    /// Every dependency cycle among the entries of a folder, in `top` and the folders inside. A
-    /// folder's `mod.rs` and the folder's contents may refer to each other.
+    /// Every circle among the files and folders of a folder, in `top` and the folders inside; the
+    /// whole crate with an empty `top`. A folder's `mod.rs` (`lib.rs` of a crate) and the folder's
+    /// other files may name each other.
     #[must_use]
     pub fn circles(&self, top: &str) -> Vec<Circle> {
         let namings = self.namings();
         let mut folders: BTreeSet<&str> = BTreeSet::new();
         for mut folder in self.files.keys().map(String::as_str) {
-            while let Some((parent, _)) = folder.rsplit_once('/') {
-                folder = parent;
+            while !folder.is_empty() {
+                folder = folder.rsplit_once('/').map_or("", |(parent, _)| parent);
                 folders.insert(folder);
             }
         }
-        folders.retain(|folder| *folder == top || folder.starts_with(&format!("{top}/")));
-        let mut circles = Vec::new();
-        for folder in folders {
-            let entry = |file: &'_ str| -> Option<String> {
-                let inside = file.strip_prefix(folder)?.strip_prefix('/')?;
-                let entry = inside.split('/').next()?;
-                (entry != "mod.rs").then(|| entry.to_owned())
-            };
-            let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-            for (file, others) in &namings {
-                let Some(from) = entry(file) else { continue };
-                let others = others.iter().filter_map(|other| entry(other));
-                named.entry(from.clone()).or_default().extend(others.filter(|to| *to != from));
-            }
-            // A file without references to or from the remaining ones is in no cycle.
-            loop {
-                let before = named.len();
-                let kept: BTreeSet<String> = named.keys().cloned().collect();
-                let targets: BTreeSet<String> = named.values().flatten().cloned().collect();
-                named.retain(|from, to| {
-                    to.retain(|to| kept.contains(to));
-                    !to.is_empty() && targets.contains(from)
-                });
-                if named.len() == before {
-                    break;
-                }
-            }
-            if !named.is_empty() {
-                let entries = named.into_keys().collect();
-                circles.push(Circle { folder: folder.to_owned(), entries });
-            }
-        }
-        circles
+        folders.retain(|folder| is_inside(folder, top));
+        let circles = folders.into_iter().flat_map(|folder| {
+            let circles = circles(&entries(folder, &namings));
+            circles.into_iter().map(|entries| Circle { folder: folder.to_owned(), entries })
+        });
+        circles.collect()
     }
 }
 
-/// Code without the paths of visibility modifiers.
+/// True if `folder` is `top` or inside it.
+fn is_inside(folder: &str, top: &str) -> bool {
+    top.is_empty()
+        || folder.strip_prefix(top).is_some_and(|it| it.is_empty() || it.starts_with('/'))
+}
+
+/// Which entry of a folder names which others.
+fn entries(
+    folder: &str,
+    namings: &BTreeMap<&str, BTreeSet<&str>>,
+) -> BTreeMap<String, BTreeSet<String>> {
+    let entry = |file: &str| -> Option<String> {
+        let inside = match folder {
+            "" => file,
+            folder => file.strip_prefix(folder)?.strip_prefix('/')?,
+        };
+        let entry = inside.split('/').next()?;
+        (!["mod.rs", "lib.rs"].contains(&entry)).then(|| entry.to_owned())
+    };
+    let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (file, others) in namings {
+        let Some(from) = entry(file) else { continue };
+        let others = others.iter().filter_map(|other| entry(other));
+        named.entry(from.clone()).or_default().extend(others.filter(|to| *to != from));
+    }
+    named
+}
+
+/// The groups of entries of which each reaches every other.
+fn circles(named: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
+    let reached: BTreeMap<&String, BTreeSet<&String>> =
+        named.keys().map(|from| (from, reached(named, from))).collect();
+    let mut circles = BTreeSet::new();
+    for (from, to) in &reached {
+        if to.contains(from) {
+            let back = to.iter().filter(|it| reached.get(*it).is_some_and(|it| it.contains(from)));
+            circles.insert(back.map(|it| (*it).clone()).collect::<Vec<_>>());
+        }
+    }
+    circles.into_iter().collect()
+}
+
+/// The entries that `from` names, and those that these name.
+fn reached<'n>(
+    named: &'n BTreeMap<String, BTreeSet<String>>,
+    from: &'n String,
+) -> BTreeSet<&'n String> {
+    let mut reached = BTreeSet::new();
+    let mut next = vec![from];
+    while let Some(entry) = next.pop() {
+        next.extend(named.get(entry).into_iter().flatten().filter(|to| reached.insert(*to)));
+    }
+    reached
+}
+
+/// Code without the paths that say who may see what.
 fn without_visibilities(code: &str) -> String {
     let mut parts = code.split("pub(in ");
     let mut rest = parts.next().unwrap_or_default().to_owned();
@@ -301,6 +330,23 @@ mod tests {
             ("m/turn.rs", "use super::wide::LANES;\n"),
         ]);
         assert_eq!(tree.circles("m").len(), 1);
+    }
+
+    #[test]
+    fn circles_of_a_crate_are_told_apart_and_its_lib_file_is_in_none() {
+        let tree = tree(&[
+            ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\npub struct Root;\nuse a::A;\n"),
+            ("a.rs", "use crate::{Root, b::B};\npub struct A;\n"),
+            ("b.rs", "use crate::a::A;\nuse crate::c::deep::C;\npub struct B;\n"),
+            ("c/mod.rs", "pub mod deep;\n"),
+            ("c/deep.rs", "use crate::d::D;\npub struct C;\n"),
+            ("d.rs", "use crate::c::deep::C;\npub struct D;\n"),
+        ]);
+        let circle = |entries: [&str; 2]| Circle {
+            folder: String::new(),
+            entries: entries.map(String::from).to_vec(),
+        };
+        assert_eq!(tree.circles(""), [circle(["a.rs", "b.rs"]), circle(["c", "d.rs"])]);
     }
 
     #[test]

@@ -281,14 +281,49 @@ fn what_describes_models_knows_nothing_that_opens_or_runs_them() {
     assert!(files > 5, "{files} files");
 }
 
+/// Circles that are still to be solved, by crate and folder.
+const KNOWN_CIRCLES: &[(&str, &str, &[&str])] = &[
+    ("core", "", &["describe", "model"]),
+    ("core", "owned", &["embedder.rs", "requantize.rs"]),
+    ("core", "words", &["lookup.rs", "product.rs"]),
+    ("ffi", "", &["format.rs", "pointer.rs", "status.rs", "versioned.rs"]),
+    ("ffi", "", &["decoder_model.rs", "session.rs"]),
+    (
+        "ffi",
+        "",
+        &[
+            "bert_model.rs",
+            "embed.rs",
+            "family_model.rs",
+            "folder_tokenizer.rs",
+            "hosted.rs",
+            "model.rs",
+            "opening",
+            "table_model.rs",
+            "tokenize.rs",
+        ],
+    ),
+    ("ffi", "", &["word_index.rs", "words.rs"]),
+    ("ffi", "opening", &["bert.rs", "scratch.rs", "table.rs", "texts.rs"]),
+    ("wasm", "", &["encoder_model.rs", "encoders.rs"]),
+];
+
 #[test]
-fn no_circles_run_through_the_files_of_descriptions_models_and_kernels() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/src");
-    let tree = SourceTree::read(&root);
-    for (folder, files) in [("describe", 10), ("model", 30), ("kernel", 30)] {
-        let named = tree.namings().iter().filter(|it| it.0.starts_with(folder)).count();
-        assert!(named > files, "{folder} has {named} files");
-        assert_eq!(tree.circles(folder), [], "files that name each other");
+fn no_circles_run_through_the_files_of_a_crate() {
+    for (package, files) in
+        [("core", 200), ("nanoembed", 200), ("cli", 60), ("ffi", 40), ("wasm", 10), ("python", 5)]
+    {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(package).join("src");
+        let tree = SourceTree::read(&root);
+        let found = tree.namings().len();
+        assert!(found > files, "{package} has {found} files");
+        for circle in tree.circles("") {
+            let is_known = KNOWN_CIRCLES.iter().any(|(of, folder, entries)| {
+                let mut own = circle.entries.iter().map(String::as_str);
+                *of == package && circle.folder == *folder && own.all(|it| entries.contains(&it))
+            });
+            assert!(is_known, "{package}: files that name each other: {circle:?}");
+        }
     }
 }
 
@@ -341,10 +376,10 @@ fn the_host_library_leaves_talking_and_ending_to_its_shells() {
 fn only_opened_files_and_the_system_are_unsafe_in_the_host_library() {
     const BORDERS: [&str; 5] = [
         "bytes.rs",
-        "open/opened.rs",
+        "open/loaded_model.rs",
         "words/vectors.rs",
-        "files/mapped.rs",
-        "files/new_file/abandoned.rs",
+        "files/mapped_file.rs",
+        "files/new_file/abandoned_files.rs",
     ];
     for (file, source) in sources_of("nanoembed") {
         let mut code = source.lines().filter(|line| !line.trim_start().starts_with("//"));

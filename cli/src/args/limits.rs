@@ -1,4 +1,4 @@
-//! What a stranger's file may make a command take.
+//! Limits on the files that a command reads and the memory it takes.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,6 @@ use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
 
 use super::size::size;
-use crate::commands::Command;
 use crate::error::{Error, Result, name_of};
 
 /// How large files may be, for every command.
@@ -30,7 +29,7 @@ pub(crate) struct SessionLimit {
     max_session_bytes: Option<u64>,
 }
 
-/// What a command reads beside texts and settings.
+/// A model or file that a command reads, beside texts and settings.
 pub(crate) enum Read<'c> {
     /// A model that it runs.
     Model(&'c Path),
@@ -45,8 +44,8 @@ impl Read<'_> {
         }
     }
 
-    /// The bytes of all files that belong to what was named, and its name; nothing of what cannot
-    /// be opened: the command says why.
+    /// The bytes of all files that belong to the named one, and its name; `None` for files that
+    /// cannot be opened: the command says why.
     fn bytes(&self) -> Option<(u64, String)> {
         match self {
             Self::Model(path) => {
@@ -62,11 +61,11 @@ impl Read<'_> {
 }
 
 impl FileLimit {
-    /// Refuses a command that reads larger files, before it opens one.
-    pub(crate) fn check(self, command: &Command) -> Result<()> {
+    /// Refuses larger files among those that a command reads, before it opens one.
+    pub(crate) fn check(self, reads: &[Read<'_>]) -> Result<()> {
         let Some(file_bytes) = self.max_file_bytes else { return Ok(()) };
         let limits = Limits { file_bytes, ..Limits::default() };
-        for read in command.reads() {
+        for read in reads {
             let path = read.path();
             if path == Path::new("-") {
                 let message = "is for files: how much comes through stdin is known at its end";
@@ -84,7 +83,7 @@ impl FileLimit {
 }
 
 impl SessionLimit {
-    /// What is asked for; files have been [checked](FileLimit::check) already.
+    /// The limits for a session; files have been [checked](FileLimit::check) already.
     pub(crate) fn limits(self) -> Limits {
         let usual = Limits::default();
         Limits { session_bytes: self.max_session_bytes.unwrap_or(usual.session_bytes), ..usual }

@@ -1,4 +1,4 @@
-//! The arguments of the program: the commands and what several of them share.
+//! Arguments that several commands share.
 
 pub(crate) mod choice;
 pub(crate) mod limits;
@@ -8,8 +8,7 @@ pub(crate) mod writing;
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use nanoembed::inspect::verification::{Finding, verify_files};
 use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
@@ -17,47 +16,10 @@ use nanoembed::words::Policy;
 use nanoembed::{Encoder, EncoderOptions, Pooling, Prefix};
 use nanoembed_core::event::Mode;
 
-use crate::commands::Command;
 use crate::error::{Error, Result, warn};
 use crate::progress::Terminal;
 use choice::choice;
-use limits::{FileLimit, Read, SessionLimit};
-
-const STYLES: Styles = Styles::styled()
-    .header(AnsiColor::Green.on_default().bold())
-    .usage(AnsiColor::Green.on_default().bold())
-    .literal(AnsiColor::Cyan.on_default().bold())
-    .placeholder(AnsiColor::Cyan.on_default());
-
-/// Text to embeddings from one file.
-#[derive(Debug, Parser)]
-#[command(
-    name = "nanoembed",
-    version,
-    styles = STYLES,
-    max_term_width = 100,
-    subcommand_required = true,
-    arg_required_else_help = true,
-    after_help = "\
-Examples:
-  nanoembed embed \"How do I reset my password?\"
-  nanoembed search notes.txt \"holiday plans\"
-  nanoembed convert all-MiniLM-L6-v2/ model.weights --type int8
-  nanoembed similar vectors.fifu Berlin
-
-`nanoembed help COMMAND` tells a command's options, with examples."
-)]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-
-    /// Print neither warnings nor progress
-    #[arg(long, short, global = true)]
-    pub(crate) quiet: bool,
-
-    #[command(flatten)]
-    pub(crate) file_limit: FileLimit,
-}
+use limits::{Read, SessionLimit};
 
 /// A whole number that is not negative.
 pub(crate) fn whole(text: &str) -> std::result::Result<usize, String> {
@@ -101,8 +63,8 @@ pub(crate) struct ModelArgs {
     #[arg(long)]
     verify: bool,
 
-    /// Pass over settings of these names in a folder's files where nobody knows what they change and
-    /// the model would be refused; warns of each
+    /// Pass over settings of these names in a folder's files, although they are unknown and the
+    /// model would be refused; warns of each
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     allow_unknown: Vec<String>,
 
@@ -111,7 +73,7 @@ pub(crate) struct ModelArgs {
     threads: Option<u16>,
 }
 
-/// What stands before every text.
+/// The prompt before every text.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct PromptArgs {
@@ -129,7 +91,7 @@ pub(crate) struct PromptArgs {
     role: Option<Role>,
 }
 
-/// What a text is for.
+/// The role of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Role {
     /// A question
@@ -139,7 +101,7 @@ enum Role {
 }
 
 impl PromptArgs {
-    /// What is asked for; the model's default without any of the arguments.
+    /// The prompt that the arguments name; the model's default without any of them.
     pub(crate) fn prefix(&self) -> Prefix {
         match (&self.prompt, &self.prompt_name, self.role) {
             (Some(text), ..) => Prefix::Text(text.clone()),

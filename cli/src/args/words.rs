@@ -9,17 +9,17 @@ use super::choice::choice;
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Words")]
 pub(crate) struct PolicyArgs {
-    /// What to do with words that stand in a vocabulary twice
+    /// Policy for words that stand in a vocabulary twice
     #[arg(long, value_parser = choice::<OnDuplicate>(), default_value = "error", value_name = "POLICY")]
     duplicates: OnDuplicate,
 
-    /// What to do with words that are not UTF-8
+    /// Policy for words that are not UTF-8
     #[arg(long, value_parser = choice::<OnBrokenUtf8>(), default_value = "error", value_name = "POLICY")]
     utf8: OnBrokenUtf8,
 }
 
 impl PolicyArgs {
-    /// What is asked for.
+    /// The policy that the arguments name.
     pub(crate) fn policy(&self) -> Policy {
         Policy::default().duplicates(self.duplicates).utf8(self.utf8)
     }
@@ -70,7 +70,7 @@ impl WordArgs {
             .normalized(self.normalized)
     }
 
-    /// An option that was given, and what it is for.
+    /// The name of an option that was given, and its purpose.
     pub(crate) fn given(&self) -> Option<(&'static str, &'static str)> {
         if let Some(option) = self.policy.given() {
             return Some((option, "word vectors"));

@@ -17,7 +17,7 @@ const SHARD_SIZE: &str = "10G";
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct WritingArgs {
-    /// What OUT shall be [default: by its ending; `.uqff` is 1.2]
+    /// Format of OUT [default: by its ending; `.uqff` is 1.2]
     #[arg(long, value_parser = choice::<Target>(), value_name = "FORMAT")]
     to: Option<Target>,
 
@@ -73,7 +73,7 @@ impl WritingArgs {
         options.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)
     }
 
-    /// What is asked for.
+    /// The options that the arguments name.
     pub(crate) fn writing(&self) -> Writing {
         Writing::default()
             .to(self.to)

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::Opened;
+use nanoembed::files::mapped_file::MappedFile;
+use nanoembed::words::file::WordFile;
 use nanoembed::words::nearest::Nearest;
 use nanoembed::words::similar::analogous;
 
@@ -42,7 +42,7 @@ pub(crate) struct Analogy {
     #[arg(long, value_name = "a,b,c", num_args = 0..=1, value_delimiter = ',', default_missing_value = "a,b,c", value_parser = ["a", "b", "c"], require_equals = false)]
     include_query: Vec<String>,
 
-    /// What is printed as similarity
+    /// Measure that is printed as similarity
     #[arg(long, value_enum, default_value_t, value_name = "MEASURE")]
     measure: Measure,
 
@@ -60,8 +60,8 @@ pub(crate) struct Analogy {
 impl Analogy {
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.threads.use_threads()?;
-        let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
+        let bytes = MappedFile::open(&self.file)?;
+        let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let asked = [&self.a[..], &self.b, &self.c];

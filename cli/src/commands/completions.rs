@@ -7,7 +7,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use crate::error::{Error, Result};
-use crate::{streams, usage};
+use crate::streams;
 
 /// Print a completion script for a shell
 ///
@@ -24,10 +24,11 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(self) -> Result<ExitCode> {
+    /// Prints the script for the command line that `program` describes.
+    pub(crate) fn run(self, mut program: clap::Command) -> Result<ExitCode> {
         // Into memory first: the generator panics when stdout is closed.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut usage::command(), "nanoembed", &mut script);
+        clap_complete::generate(self.shell, &mut program, "nanoembed", &mut script);
         let mut stdout = streams::stdout();
         let written = stdout.write_all(&script).and_then(|()| stdout.flush());
         written.map_err(|error| Error::writing("stdout", &error))?;

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::files::mapped::Mapped;
+use nanoembed::files::mapped_file::MappedFile;
 use nanoembed::words::accuracy::{Accuracy, Section};
-use nanoembed::words::file::Opened;
+use nanoembed::words::file::WordFile;
 use nanoembed::words::nearest::Nearest;
 
 use crate::args::ThreadArgs;
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, name_of};
 use crate::input::Lines as Input;
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::progress::Terminal;
 
 /// Count how many analogies word vectors get right
@@ -51,8 +51,8 @@ pub(crate) struct ComputeAccuracy {
 impl ComputeAccuracy {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         self.threads.use_threads()?;
-        let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
+        let bytes = MappedFile::open(&self.file)?;
+        let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let mut input = Input::open(&self.analogies, None)?;
@@ -82,7 +82,7 @@ impl ComputeAccuracy {
     }
 
     fn print(&self, sections: &[Section]) -> Result<ExitCode> {
-        let mut lines = Lines::stdout();
+        let mut lines = LineWriter::stdout();
         for section in sections.iter().chain([&Section::sum(sections)]) {
             if self.json {
                 lines.json(section)?;

@@ -42,26 +42,26 @@ pub(crate) struct Dequantize {
     #[arg(long, short, value_name = "FILE")]
     pub(super) output: PathBuf,
 
-    /// What is written [default: by the ending of FILE; to stdout npy of one tensor, safetensors of
-    /// all]
+    /// Format of the output [default: by the ending of FILE; to stdout npy of one tensor,
+    /// safetensors of all]
     #[arg(long, value_enum, value_name = "NAME")]
-    format: Option<Format>,
+    format: Option<FloatFormat>,
 
     /// The type of floats in a `.safetensors` file
     #[arg(long = "type", short = 't', value_parser = choice::<Float>(), default_value = "f32", value_name = "TYPE")]
     float: Float,
 }
 
-/// What is written.
+/// A format for dequantised tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum FloatFormat {
     /// One tensor as a NumPy array of f32
     Npy,
     /// All tensors
     Safetensors,
 }
 
-impl form::Form for Format {
+impl form::Form for FloatFormat {
     fn endings(&self) -> &'static [&'static str] {
         match self {
             Self::Npy => &["npy"],
@@ -97,15 +97,16 @@ impl Dequantize {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Refuses what does not fit: one tensor is a `.npy` file, all are a `.safetensors` file.
+    /// Refuses formats that do not fit: one tensor is a `.npy` file, all are a `.safetensors` file.
     fn check_format(&self) -> Result<()> {
-        let needed = if self.tensor.is_some() { Format::Npy } else { Format::Safetensors };
+        let needed =
+            if self.tensor.is_some() { FloatFormat::Npy } else { FloatFormat::Safetensors };
         match (form_of(&self.output, self.format, needed)?, needed) {
-            (Format::Npy, Format::Safetensors) => {
+            (FloatFormat::Npy, FloatFormat::Safetensors) => {
                 Err(Error::usage("a `.npy` file holds one tensor")
                     .with_hint("name it, or write all tensors to a `.safetensors` file"))
             }
-            (Format::Safetensors, Format::Npy) => {
+            (FloatFormat::Safetensors, FloatFormat::Npy) => {
                 Err(Error::usage("one tensor is written as `.npy`")
                     .with_hint("leave TENSOR out to write all of them to a `.safetensors` file"))
             }

@@ -7,7 +7,7 @@ use clap::Args;
 use nanoembed::inspect::{Comparison, Differences, Shapes};
 
 use crate::error::Result;
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::output::table::{Align, Table};
 use crate::progress::Terminal;
 
@@ -50,7 +50,7 @@ impl Diff {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let comparison = Comparison::new(&self.left, &self.right).names(self.names.clone());
         let report = comparison.run(&Terminal::new(quiet))?;
-        let mut lines = Lines::stdout();
+        let mut lines = LineWriter::stdout();
         if self.json {
             lines.json(&report)?;
         } else {

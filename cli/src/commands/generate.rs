@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-use nanoembed::{Generator, Message, Pieces, Prompt, Sampling, shown};
+use nanoembed::{Generator, Message, Pieces, Prompt, Sampling, escape};
 use serde::Serialize;
 
 use crate::args::limits::SessionLimit;
 use crate::args::size::size;
 use crate::args::{number, verify_model, whole};
 use crate::error::{Error, Result};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::streams::{self, say};
 
 /// Continue a text with a decoder: Llama, Mistral, Phi-3, Qwen 2 and 3, Gemma 3
@@ -93,13 +93,13 @@ fn temperature(text: &str) -> std::result::Result<f32, String> {
     temperature.ok_or_else(|| "expected a number, 0 or more".into())
 }
 
-/// A part of what is probable.
+/// A probability.
 fn probability(text: &str) -> std::result::Result<f32, String> {
     let probability = number(text).ok().filter(|it| (0.0..=1.0).contains(it));
     probability.ok_or_else(|| "expected a number from 0 to 1".into())
 }
 
-/// What chance begins with.
+/// The random seed.
 fn seed(text: &str) -> std::result::Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
@@ -139,7 +139,7 @@ impl Generate {
         let text = self.say(&mut pieces)?;
         let seconds = start.elapsed().as_secs_f64();
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             lines.json(&Generated { ids: pieces.ids(), text: &text })?;
             lines.finish()?;
         }
@@ -164,7 +164,7 @@ impl Generate {
             if self.json {
                 return Ok(());
             }
-            let piece = shown::lines(piece);
+            let piece = escape::lines(piece);
             let written = stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush());
             written.map_err(|error| Error::writing("stdout", &error))
         };

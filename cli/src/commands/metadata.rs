@@ -1,19 +1,19 @@
-//! `metadata`: what a `.fifu` file says of where it comes from.
+//! `metadata`: the description of its origin in a `.fifu` file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::Opened;
-use nanoembed::words::{derive, metadata};
+use nanoembed::files::mapped_file::MappedFile;
+use nanoembed::words::file::WordFile;
+use nanoembed::words::{derivation, metadata};
 use nanoembed_core::text::toml::Entries;
 
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, name_of};
 use crate::output::create;
 use crate::output::form::{self, form_of};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 
 /// Show or change a `.fifu` file's metadata
 ///
@@ -46,22 +46,22 @@ pub(crate) struct Metadata {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What FILE shall be, where its ending does not tell
+    /// Format of FILE, where its ending does not tell
     #[arg(long, value_enum, value_name = "NAME", requires = "output")]
-    format: Option<Format>,
+    format: Option<MetadataFormat>,
 
     #[command(flatten)]
     policy: PolicyArgs,
 }
 
-/// What is written.
+/// A format for metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum MetadataFormat {
     /// A finalfusion file
     Finalfusion,
 }
 
-impl form::Form for Format {
+impl form::Form for MetadataFormat {
     fn endings(&self) -> &'static [&'static str] {
         &["fifu"]
     }
@@ -70,10 +70,10 @@ impl form::Form for Format {
 impl Metadata {
     pub(crate) fn run(self) -> Result<ExitCode> {
         if let Some(output) = &self.output {
-            form_of(output, self.format, Format::Finalfusion)?;
+            form_of(output, self.format, MetadataFormat::Finalfusion)?;
         }
-        let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy.policy())?;
+        let bytes = MappedFile::open(&self.input)?;
+        let opened = WordFile::parse(&self.input, &bytes, self.policy.policy())?;
         let document = opened.file.metadata();
         let Some(output) = &self.output else {
             let text = match &self.key {
@@ -84,7 +84,7 @@ impl Metadata {
                 let what = self.key.as_deref().unwrap_or("metadata");
                 Error::not_found(format!("there is no {what}")).at(&opened.name)
             })?;
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             lines.block(text.trim_end_matches('\n'))?;
             lines.finish()?;
             return Ok(ExitCode::SUCCESS);
@@ -92,7 +92,7 @@ impl Metadata {
         let document = match &self.from {
             None => document.unwrap_or("").to_owned(),
             Some(path) => {
-                let bytes = Mapped::open(path)?;
+                let bytes = MappedFile::open(path)?;
                 let text = str::from_utf8(&bytes)
                     .map_err(|_| Error::bad_input("not valid UTF-8").at(name_of(path)))?;
                 metadata::parse(text).map_err(|failure| failure.at(name_of(path)))?;
@@ -107,7 +107,7 @@ impl Metadata {
         let document = Some(&document[..]).filter(|document| !document.is_empty());
         let mut file = create(output, true)?;
         let name = file.name();
-        derive::copy(&opened, document, (&mut file, &name))?;
+        derivation::copy(&opened, document, (&mut file, &name))?;
         file.commit()?;
         Ok(ExitCode::SUCCESS)
     }

@@ -16,8 +16,7 @@ use crate::streams;
 
 /// Bring quantised weights into another format without requantising them
 ///
-/// Blocks stay bit by bit what they are where the other format has their type; all else becomes
-/// f32.
+/// Blocks are copied bit by bit where the other format has their type; all else becomes f32.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

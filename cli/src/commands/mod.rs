@@ -1,4 +1,4 @@
-//! The commands, one file or folder each: its arguments and what it does.
+//! The commands, one file or folder each: arguments and execution.
 
 pub(crate) mod analogy;
 pub(crate) mod bucket_to_explicit;
@@ -32,7 +32,6 @@ use std::slice;
 use clap::Subcommand;
 use nanoembed::files::new_file::keep_inputs;
 
-use crate::args::Cli;
 use crate::args::limits::{Read, each_file};
 use crate::error::Result;
 
@@ -64,7 +63,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// What the command reads beside texts and settings, as it was named.
+    /// The models and files that the command reads beside texts and settings, as they were named.
     pub(crate) fn reads(&self) -> Vec<Read<'_>> {
         match self {
             Self::Embed(command) => command.embedder.model.reads(),
@@ -104,8 +103,8 @@ impl Command {
         }
     }
 
-    /// The file that it writes, if what it makes does not stand for what it reads: a file may be
-    /// converted where it lies.
+    /// The file that the command writes, if the output does not replace the input: a file may be
+    /// converted in place.
     fn writes(&self) -> Option<&Path> {
         match self {
             Self::Embed(command) => Some(&command.output),
@@ -119,7 +118,7 @@ impl Command {
         }
     }
 
-    /// Refuses to replace what it reads by what it makes of that.
+    /// Refuses an output that would overwrite an input.
     fn keep_inputs(&self) -> Result<()> {
         let reads = self.reads();
         let inputs = reads.iter().map(Read::path).chain(self.texts().iter().map(PathBuf::as_path));
@@ -129,11 +128,15 @@ impl Command {
 
 /// Runs the command that was asked for; the exit code is not always that of success: `verify` may
 /// find something.
-pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
-    let quiet = cli.quiet;
-    cli.file_limit.check(&cli.command)?;
-    cli.command.keep_inputs()?;
-    match cli.command {
+///
+/// `program` describes the whole command line, for completions.
+pub(crate) fn run(
+    command: Command,
+    quiet: bool,
+    program: fn() -> clap::Command,
+) -> Result<ExitCode> {
+    command.keep_inputs()?;
+    match command {
         Command::Embed(command) => command.run(quiet),
         Command::Generate(command) => command.run(quiet),
         Command::Search(command) => command.run(quiet),
@@ -156,6 +159,6 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode> {
         Command::BucketToExplicit(command) => command.run(quiet),
         Command::Metadata(command) => command.run(),
         Command::ComputeAccuracy(command) => command.run(quiet),
-        Command::Completions(command) => command.run(),
+        Command::Completions(command) => command.run(program()),
     }
 }

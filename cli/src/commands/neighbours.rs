@@ -1,15 +1,15 @@
 //! Neighbours of queries as commands print them.
 
 use clap::ValueEnum;
-use nanoembed::words::file::{Indexed, Opened};
+use nanoembed::words::file::{Indexed, WordFile};
 use nanoembed_core::words::Scored;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::streams::Stdout;
 
-/// What the number beside a neighbour is.
+/// The number printed beside a neighbour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Measure {
     /// The cosine of the angle, -1 to 1
@@ -22,7 +22,7 @@ pub(super) enum Measure {
 }
 
 impl Measure {
-    fn of(self, scored: Scored) -> f32 {
+    fn similarity(self, scored: Scored) -> f32 {
         match self {
             Self::Cosine => scored.cosine(),
             Self::Angular => scored.angular(),
@@ -45,18 +45,18 @@ struct Neighbour<'n> {
 pub(super) struct Printer {
     pub(super) json: bool,
     pub(super) measure: Measure,
-    pub(super) lines: Lines<Stdout>,
+    pub(super) lines: LineWriter<Stdout>,
 }
 
 impl Printer {
     pub(super) fn new(json: bool, measure: Measure) -> Self {
-        Self { json, measure, lines: Lines::stdout() }
+        Self { json, measure, lines: LineWriter::stdout() }
     }
 
     /// Prints one query's neighbours, under its name where there are several.
     pub(super) fn print(
         &mut self,
-        opened: &Opened<'_>,
+        opened: &WordFile<'_>,
         words: &Indexed<'_>,
         query: Option<&str>,
         found: &[Scored],
@@ -67,7 +67,7 @@ impl Printer {
         for &scored in found {
             let word = words.word(scored.row).map_err(|error| opened.failure(error))?;
             let word = String::from_utf8_lossy(word);
-            let similarity = self.measure.of(scored);
+            let similarity = self.measure.similarity(scored);
             if self.json {
                 self.lines.json(&Neighbour { query, word: &word, similarity })?;
             } else {

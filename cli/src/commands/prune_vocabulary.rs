@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::args::ThreadArgs;
 use crate::error::{Result, name_of_output};
 use crate::input::InputArgs;
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::progress::{Reading, Terminal};
 use crate::streams::say;
 
@@ -19,11 +19,11 @@ use crate::streams::say;
 ///
 /// A multilingual model spends most of its weights on a table of pieces of all languages that it
 /// knows. The folder that is written has a model with the same layers and fewer pieces: those that
-/// the texts consist of, alone and behind the model's prompts; special and added tokens; single
+/// the texts consist of, alone and after the model's prompts; special and added tokens; single
 /// characters of the texts' scripts, and bytes, so that other words are still cut into pieces. Ids
-/// are numbered anew in all of its files. The texts keep their pieces and their vectors, bit by
-/// bit; other words may be cut into more pieces than before, so give texts of all languages and
-/// fields that are to be embedded: some megabytes of each.
+/// are renumbered in all of its files. The texts keep their pieces and their vectors, bit by bit;
+/// other words may be cut into more pieces than before, so give texts of all languages and fields
+/// that are to be embedded: some megabytes of each.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +44,7 @@ pub(crate) struct PruneVocabulary {
     #[arg(long, short, value_name = "FILE", required_unless_present = "dry_run")]
     output: Option<PathBuf>,
 
-    /// Say what would stay, and write nothing
+    /// Report the pieces that would stay, and write nothing
     #[arg(long, conflicts_with = "output")]
     dry_run: bool,
 
@@ -108,7 +108,7 @@ impl PruneVocabulary {
         let Pruned { texts, pieces, pieces_before, rare, left_out, .. } = pruned;
         let (weight_bytes, weight_bytes_before) = (pruned.weight_bytes, pruned.weight_bytes_before);
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             lines.json(&Line {
                 texts: *texts,
                 pieces: *pieces,

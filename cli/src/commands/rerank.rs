@@ -12,10 +12,10 @@ use crate::args::ModelArgs;
 use crate::args::limits::SessionLimit;
 use crate::error::{Error, Result};
 use crate::input::{Item, PairArgs};
-use crate::output::kept::kept;
 use crate::output::line_args::{LineArgs, LineForm};
-use crate::output::lines::Lines;
-use crate::output::truncated::{Limits, Truncated};
+use crate::output::lines::LineWriter;
+use crate::output::members::kept;
+use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 
 /// Say how well texts answer a question, by a cross-encoder
@@ -142,9 +142,9 @@ impl Rerank {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Prints what the model says of a pair, with its text if that is wanted.
+    /// Prints the score of a pair, with its text if that is wanted.
     fn print(
-        lines: &mut Lines<NewFile>,
+        lines: &mut LineWriter<NewFile>,
         form: LineForm,
         Scored { item, score, .. }: &Scored,
         model: &CrossEncoder,

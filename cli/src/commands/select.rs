@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::Opened;
+use nanoembed::files::mapped_file::MappedFile;
+use nanoembed::words::file::WordFile;
+use nanoembed::words::selection;
 use nanoembed::words::similar::no_vector;
-use nanoembed::words::write_selected;
 use nanoembed_core::format::finalfusion::{BrokenUtf8, Plan, StorageSpec};
 
 use crate::args::words::PolicyArgs;
@@ -48,12 +48,12 @@ pub(crate) struct Select {
 
 impl Select {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let bytes = Mapped::open(&self.input)?;
-        let opened = Opened::parse(&self.input, &bytes, self.policy.policy())?;
+        let bytes = MappedFile::open(&self.input)?;
+        let opened = WordFile::parse(&self.input, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let mut vector = vec![0.0; words.cols()];
         let mut scratch = vec![0.0; words.scratch_needed()];
-        let mut selected = write_selected::Selected::beside(&self.output)?;
+        let mut selected = selection::Selected::beside(&self.output)?;
         let mut lines = Lines::open(Path::new(&self.words), None)?;
         let mut unknown = 0_u64;
         while let Some(word) = lines.next_line()? {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use nanoembed::files::mapped::Mapped;
-use nanoembed::words::file::{Indexed, Opened};
+use nanoembed::files::mapped_file::MappedFile;
+use nanoembed::words::file::{Indexed, WordFile};
 use nanoembed::words::nearest::{Nearest, QUERIES};
 use nanoembed::words::similar::{no_vector, similar};
 
@@ -44,7 +44,7 @@ pub(crate) struct Similar {
     #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
-    /// What is printed as similarity
+    /// Measure that is printed as similarity
     #[arg(long, value_enum, default_value_t, value_name = "MEASURE")]
     measure: Measure,
 
@@ -62,8 +62,8 @@ pub(crate) struct Similar {
 impl Similar {
     pub(crate) fn run(self) -> Result<ExitCode> {
         self.threads.use_threads()?;
-        let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
+        let bytes = MappedFile::open(&self.file)?;
+        let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         let nearest = Nearest::among(&words).map_err(|error| opened.failure(error))?;
         let mut printer = Printer::new(self.json, self.measure);
@@ -109,7 +109,7 @@ impl Similar {
     /// Prints the neighbours of a batch; how many words have no vector.
     fn print(
         &self,
-        (opened, words, nearest): (&Opened<'_>, &Indexed<'_>, &Nearest<'_, '_>),
+        (opened, words, nearest): (&WordFile<'_>, &Indexed<'_>, &Nearest<'_, '_>),
         (batch, is_one_of_many): (&[String], bool),
         printer: &mut Printer,
     ) -> Result<usize> {

@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::args::{ModelArgs, PromptArgs};
 use crate::error::Result;
 use crate::input::{InputArgs, Item};
-use crate::output::kept::kept;
 use crate::output::line_args::{LineArgs, LineForm};
-use crate::output::lines::Lines;
-use crate::output::truncated::{Limits, Truncated};
+use crate::output::lines::LineWriter;
+use crate::output::members::kept;
+use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 
 /// Turn texts into the token ids that the model sees
@@ -124,7 +124,7 @@ impl Tokenize {
     /// Prints the ids of a text, or what stands for them where there is none.
     fn print(
         &self,
-        lines: &mut Lines<NewFile>,
+        lines: &mut LineWriter<NewFile>,
         form: LineForm,
         (item, tokens): (&Item, Option<Tokens>),
         piece: &impl Fn(u32) -> String,

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use nanoembed::files::mapped::Mapped;
+use nanoembed::files::mapped_file::MappedFile;
 use nanoembed::files::new_file::NewFile;
 use nanoembed::files::on_disk::OnDisk;
-use nanoembed::words::file::{Opened, failure_of_word};
+use nanoembed::words::file::{WordFile, failure_of_word};
 use nanoembed::words::suggestion;
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::subword::Subwords;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result, name_of, warn};
 use crate::input::Lines as Input;
 use crate::output::create;
 use crate::output::form::{self, form_of};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::output::npy;
 
 /// Up to so many words are looked for from the vocabulary's start, for more there is an index.
@@ -58,7 +58,7 @@ pub(crate) struct Vector {
     /// How vectors are written [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to
     /// stdout]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
-    format: Option<Format>,
+    format: Option<VectorFormat>,
 
     /// The same as `--format jsonl`: one line of JSON for every word
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
@@ -70,7 +70,7 @@ pub(crate) struct Vector {
 
 /// How vectors are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum VectorFormat {
     /// The word and its numbers with spaces between, a line for each word
     Text,
     /// A JSON object for each word
@@ -79,7 +79,7 @@ enum Format {
     Npy,
 }
 
-impl form::Form for Format {
+impl form::Form for VectorFormat {
     fn endings(&self) -> &'static [&'static str] {
         match self {
             Self::Text => &["txt"],
@@ -117,8 +117,8 @@ impl Vector {
                 return answers.finish();
             }
         }
-        let bytes = Mapped::open(&self.file)?;
-        let opened = Opened::parse(&self.file, &bytes, self.policy.policy())?;
+        let bytes = MappedFile::open(&self.file)?;
+        let opened = WordFile::parse(&self.file, &bytes, self.policy.policy())?;
         let words = opened.indexed()?;
         answers.begin(words.cols())?;
         let mut answer = |word: &str| {
@@ -190,9 +190,9 @@ impl<'v> Answers<'v> {
         if self.missing > MOST_SUGGESTIONS {
             return None;
         }
-        let bytes = Mapped::open(&self.command.file).ok()?;
+        let bytes = MappedFile::open(&self.command.file).ok()?;
         let opened =
-            Opened::parse(&self.command.file, &bytes, self.command.policy.policy()).ok()?;
+            WordFile::parse(&self.command.file, &bytes, self.command.policy.policy()).ok()?;
         suggestion::hint(&opened.file, word)
     }
 
@@ -256,20 +256,20 @@ fn retain_kept<S: Source, M: AsRef<[u64]>>(
 
 /// Where the answers go.
 enum Output {
-    Text(Lines<NewFile>),
-    Json(Lines<NewFile>),
+    Text(LineWriter<NewFile>),
+    Json(LineWriter<NewFile>),
     Npy { rows: npy::Rows, cols: usize, file: NewFile },
 }
 
 impl Output {
     fn open(command: &Vector, cols: usize) -> Result<Self> {
-        let asked = command.json.then_some(Format::Jsonl).or(command.format);
-        let format = form_of(&command.output, asked, Format::Text)?;
-        let file = create(&command.output, format == Format::Npy)?;
+        let asked = command.json.then_some(VectorFormat::Jsonl).or(command.format);
+        let format = form_of(&command.output, asked, VectorFormat::Text)?;
+        let file = create(&command.output, format == VectorFormat::Npy)?;
         Ok(match format {
-            Format::Text => Self::Text(Lines::of(file)),
-            Format::Jsonl => Self::Json(Lines::of(file)),
-            Format::Npy => Self::Npy { rows: npy::Rows::new(cols), cols, file },
+            VectorFormat::Text => Self::Text(LineWriter::new(file)),
+            VectorFormat::Jsonl => Self::Json(LineWriter::new(file)),
+            VectorFormat::Npy => Self::Npy { rows: npy::Rows::new(cols), cols, file },
         })
     }
 

@@ -1,4 +1,4 @@
-//! `verify`: whether a file is whole, and what is wrong with it where it is not.
+//! `verify`: checks that a file is whole, and reports its faults.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,15 +10,15 @@ use nanoembed_core::event::Mode;
 
 use crate::args::words::PolicyArgs;
 use crate::error::{self, Result};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::progress::Terminal;
 
 /// Check a file's structure, bounds and checksums, and the model in it
 ///
 /// Files of every form that `convert` reads, word vectors too, and folders as on Hugging Face: all
 /// parts of the weights and the JSON files beside them. A model is opened as `embed` or `generate`
-/// would open it, and what keeps it from that is told. Where a format has no checksums a changed
-/// value cannot be told; that is said.
+/// would open it, and faults that prevent that are reported. In a format without checksums a
+/// changed value cannot be detected; the report says so.
 ///
 /// Exit status 0 if nothing is wrong with any file, 1 if something is.
 #[derive(Args, Debug)]
@@ -56,7 +56,7 @@ impl Verify {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
         let observer = Terminal::new(quiet);
         let mode = if self.strict { Mode::Strict } else { Mode::Lenient };
-        let mut lines = Lines::stdout();
+        let mut lines = LineWriter::stdout();
         let mut status = 0;
         for set in FileSet::open_each(&self.files) {
             let set = match set {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use nanoembed::files::is_table;
 
+use super::error_policy::OnError;
 use super::json_line::{ID, Members};
 use super::texts::{Reader, Texts};
 use crate::error::{Error, Result, warn};
@@ -15,7 +16,7 @@ use crate::error::{Error, Result, warn};
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
     /// Texts; without any, and without `--file`, the lines of stdin. One that begins with a dash
-    /// stands behind `--`
+    /// comes after `--`
     #[arg(value_name = "TEXT", allow_negative_numbers = true)]
     texts: Vec<String>,
 
@@ -31,7 +32,7 @@ pub(crate) struct InputArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct FormArgs {
-    /// What a line of stdin or of a file is
+    /// Form of a line of stdin or of a file
     #[arg(long = "input", short = 'i', value_enum, default_value_t = LineFormat::Text, value_name = "FORM")]
     pub(crate) line_format: LineFormat,
 
@@ -43,7 +44,7 @@ pub(crate) struct FormArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     keep: Vec<String>,
 
-    /// What to do with a line that cannot be used: not JSON, without a text, not UTF-8
+    /// Policy for a line that cannot be used: not JSON, without a text, not UTF-8
     #[arg(long, value_enum, default_value_t = OnError::Fail, value_name = "POLICY")]
     pub(crate) on_error: OnError,
 
@@ -52,24 +53,13 @@ pub(crate) struct FormArgs {
     pub(crate) lossy: bool,
 }
 
-/// What a line of input is.
+/// The form of a line of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LineFormat {
     /// A text; a blank line is an empty one
     Text,
     /// A JSON object with a text, {"text": "…"}; a blank line is an empty text
     Jsonl,
-}
-
-/// What to do with a line that cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnError {
-    /// Stop there; what came before is written to stdout
-    Fail,
-    /// Leave it out; `index` still counts it
-    Skip,
-    /// Write null for it, NaN in `.npy` and text
-    Null,
 }
 
 /// Names that results have themselves.
@@ -93,8 +83,8 @@ const TAKEN: [&str; 16] = [
 ];
 
 impl FormArgs {
-    /// What a line is and which members are wanted; options that mean nothing for lines of text are
-    /// refused.
+    /// The wanted members of a JSON line; `None` for lines of text, with which options about
+    /// members are refused.
     fn members(&self, usual: &str) -> Result<Option<Members>> {
         if self.line_format == LineFormat::Text {
             let options = [("--field", self.field.is_some()), ("--keep", !self.keep.is_empty())];
@@ -134,7 +124,7 @@ impl FormArgs {
         Err(Error::usage("--keep is for results that are JSON").with_hint("`--json` writes them"))
     }
 
-    /// Whether a member is wanted beside results.
+    /// True if a member is written beside results.
     pub(super) fn keeps(&self, name: &str) -> bool {
         self.keep.iter().any(|kept| kept == name)
     }
@@ -176,15 +166,15 @@ impl InputArgs {
         Ok(Some(&self.files))
     }
 
-    /// Whether a run after this one reads the same texts: not from arguments, which have no place,
-    /// nor from a pipe.
+    /// The named files, if a later run can read the same texts again: neither arguments, which have
+    /// no place, nor a pipe.
     #[cfg(feature = "parquet")]
     pub(crate) fn named_files(&self) -> Option<&[PathBuf]> {
         let is_there = |file: &PathBuf| file != Path::new("-") && file.is_file();
         (!self.files.is_empty() && self.files.iter().all(is_there)).then_some(&self.files)
     }
 
-    /// Refuses what is said of results where there are none.
+    /// Refuses options for results where there are none.
     pub(crate) fn refuse_results(&self) -> Result<()> {
         let options = [
             ("--keep", !self.form.keep.is_empty()),

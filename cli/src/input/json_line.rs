@@ -23,14 +23,14 @@ pub(crate) struct Members {
     pub(crate) lossy: bool,
 }
 
-/// A text and what is said of it beside.
+/// A text and the members beside it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Object {
     pub(crate) text: String,
     pub(crate) kept: Vec<(String, Value)>,
 }
 
-/// What is wrong with a line.
+/// A fault of a line.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Wrong {
     pub(crate) kind: ErrorKind,
@@ -38,8 +38,7 @@ pub(crate) struct Wrong {
     pub(crate) at: usize,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
-    /// The members that could be read all the same: whoever wants a result for every line wants its
-    /// `id` too.
+    /// The members that could be read all the same: a result for every line needs its `id` too.
     pub(crate) kept: Vec<(String, Value)>,
 }
 
@@ -132,7 +131,7 @@ impl Members {
     }
 }
 
-/// What a value is, in JSON's words.
+/// The type of a value, in JSON's words.
 const fn what(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -144,7 +143,7 @@ const fn what(value: &Value) -> &'static str {
     }
 }
 
-/// What has been seen of an object.
+/// The members found in an object so far.
 #[derive(Default)]
 struct Found {
     text: Option<Value>,

@@ -5,23 +5,26 @@
 //! | `lines` | the lines of a file, with their places |
 //! | `json_line` | a line that is a JSON object with a text |
 //! | `surrogates` | halves of characters in JSON |
-//! | `arguments` | what a command line says of texts |
+//! | `arguments` | arguments about texts |
+//! | `error_policy` | treatment of lines that cannot be used |
 //! | `pairs` | a question, and texts that may answer it |
 //! | `texts` | texts in chunks of bounded size, read ahead of the work |
 
 mod arguments;
+mod error_policy;
 mod json_line;
 mod lines;
 mod pairs;
 mod surrogates;
 mod texts;
 
-pub(crate) use arguments::{FormArgs, InputArgs, LineFormat, OnError, hint_at_json};
+pub(crate) use arguments::{FormArgs, InputArgs, LineFormat, hint_at_json};
+pub(crate) use error_policy::OnError;
 #[cfg(feature = "parquet")]
 pub(crate) use json_line::ID;
 pub(crate) use lines::Lines;
 pub(crate) use pairs::PairArgs;
 pub(crate) use texts::{Item, LeftOut, Reader, Texts, file_bytes};
 
-/// What some editors put at a text's start.
+/// The UTF-8 byte order mark, which some editors put at a text's start.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -40,11 +40,11 @@ pub(crate) struct Pairs {
     pub(crate) question: Question,
 }
 
-/// What is asked of texts.
+/// The questions that texts are compared with.
 pub(crate) enum Question {
-    /// The same of all.
+    /// One question for all texts.
     One(String),
-    /// What stands beside each; whether it is written beside the result.
+    /// A question beside each text; with `is_kept` it is written beside the result.
     Each { is_kept: bool },
 }
 

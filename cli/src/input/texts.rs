@@ -1,4 +1,4 @@
-//! Texts in chunks of bounded size, read by a thread of their own ahead of the work.
+//! Texts in chunks of bounded size, read by another thread ahead of the work.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 
 use serde_json::Value;
 
-use super::arguments::OnError;
+use super::error_policy::OnError;
 use super::json_line::{Members, Wrong};
 use super::lines::Lines;
 use crate::error::{Error, Result, warn};
@@ -35,7 +35,7 @@ pub(crate) struct Item {
     pub(crate) file: Option<Arc<str>>,
     /// Its line's number, from 1; its own of an argument.
     pub(crate) line: u64,
-    /// What is written beside its result.
+    /// Members written beside its result.
     pub(crate) kept: Vec<(String, Value)>,
     /// How many bytes have been read for it.
     pub(crate) bytes: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Item {
 
 impl Item {
     /// An item of `lines`' current line.
-    fn of(lines: &Lines, file: &Arc<str>) -> Self {
+    fn new(lines: &Lines, file: &Arc<str>) -> Self {
         Self {
             text: None,
             index: 0,
@@ -71,17 +71,17 @@ impl Item {
 }
 
 impl Reader {
-    /// The next text, or the next line that cannot be used, if the caller can go on behind it.
+    /// The next text, or the next line that cannot be used, if the caller can go on after it.
     pub(crate) fn next(&self, lines: &mut Lines, file: &Arc<str>) -> Result<Option<Item>> {
         let line = match lines.next_line() {
             Ok(Some(line)) => line,
             Ok(None) => return Ok(None),
             Err(failure) => {
-                let item = Item::of(lines, file);
+                let item = Item::new(lines, file);
                 return self.or_else(item, failure).map(Some);
             }
         };
-        let item = Item::of(lines, file);
+        let item = Item::new(lines, file);
         let Some(members) = &self.members else {
             return Ok(Some(Item { text: Some(line), ..item }));
         };
@@ -104,7 +104,7 @@ impl Reader {
         }
     }
 
-    /// Whether lines without a text are results too.
+    /// True if lines without a text are results too.
     pub(crate) fn keeps_nulls(&self) -> bool {
         self.on_error == OnError::Null
     }
@@ -148,9 +148,9 @@ impl Texts {
         Self { source, keeps_nulls, bytes, left_out: LeftOut::default() }
     }
 
-    /// What `next` gives, until it gives no more.
+    /// The items that `next` gives, until it gives no more.
     #[cfg(feature = "parquet")]
-    pub(crate) fn of_table(
+    pub(crate) fn from_table(
         next: impl FnMut() -> Result<Option<Vec<Item>>> + 'static,
         keeps_nulls: bool,
     ) -> Self {
@@ -201,7 +201,7 @@ impl Texts {
 pub(crate) struct LeftOut {
     count: u64,
     first: Option<String>,
-    /// What one of them is.
+    /// The noun for one of them.
     of: &'static str,
 }
 
@@ -212,13 +212,13 @@ impl Default for LeftOut {
 }
 
 impl LeftOut {
-    /// So many rows of a table, and what is wrong with the first.
+    /// The number of rows of a table that were left out, and the error of the first.
     #[cfg(feature = "parquet")]
     pub(crate) const fn rows(count: u64, first: Option<String>) -> Self {
         Self { count, first, of: "row" }
     }
 
-    /// Counts a line and what is wrong with it.
+    /// Counts a line and keeps the first error.
     pub(crate) fn count(&mut self, error: &str) {
         self.count += 1;
         self.first.get_or_insert_with(|| error.to_owned());
@@ -233,10 +233,10 @@ impl LeftOut {
     }
 }
 
-/// Takes what was read, and answers whether more is wanted.
+/// Takes an item, and returns true if more are wanted.
 type Wanted<'s> = &'s dyn Fn(Result<Item>) -> bool;
 
-/// Reads on a thread of its own, a chunk ahead of the work.
+/// Reads on another thread, a chunk ahead of the work.
 #[cfg(not(target_os = "wasi"))]
 fn read_ahead(read: impl FnOnce(Wanted<'_>) + Send + 'static) -> Receiver<Result<Item>> {
     let (sender, receiver) = std::sync::mpsc::sync_channel(CHUNK_TEXTS);
@@ -286,7 +286,7 @@ fn receive(
     Ok(Some(chunk))
 }
 
-/// Reads `files` one after the other until one of them fails or nobody wants more.
+/// Reads `files` in order until one of them fails or no more is wanted.
 fn send_texts(files: &[PathBuf], reader: &Reader, send: Wanted<'_>) {
     for file in files {
         let sent =

@@ -1,4 +1,4 @@
-//! In what form results are written: as `--format` says, else as the ending of the file tells.
+//! The form that results are written in: as `--format` says, else by the file's ending.
 //!
 //! A file whose ending tells no form is refused, and so is one whose ending tells another form than
 //! `--format`: nothing is ever written in another form than the file's name promises. Stdout, pipes
@@ -18,8 +18,8 @@ pub(crate) trait Form: ValueEnum + PartialEq {
     fn endings(&self) -> &'static [&'static str];
 }
 
-/// The form of what is written to `output`: the one `asked` for, else the one that its ending
-/// tells. Stdout, pipes and devices need no ending: they get the `usual` one.
+/// The form of `output`: the one `asked` for, else the one of its ending. Stdout, pipes and devices
+/// need no ending: they get the `usual` one.
 pub(crate) fn form_of<F: Form>(output: &Path, asked: Option<F>, usual: F) -> Result<F> {
     let ending = output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     if let Some(asked) = asked {

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use nanoembed::shown;
+use nanoembed::escape;
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
@@ -23,7 +23,7 @@ impl Formatter for Shown {
         fragment: &str,
     ) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some(at) = rest.find(shown::acts) {
+        while let Some(at) = rest.find(escape::acts) {
             let (plain, from) = rest.split_at(at);
             writer.write_all(plain.as_bytes())?;
             let mut letters = from.chars();
@@ -47,7 +47,7 @@ mod tests {
         let mut line = Vec::new();
         write_line(&mut line, &[text]).unwrap();
         let line = String::from_utf8(line).unwrap();
-        assert!(!line.trim_end_matches('\n').contains(shown::acts), "{line}");
+        assert!(!line.trim_end_matches('\n').contains(escape::acts), "{line}");
         assert_eq!(serde_json::from_str::<Vec<String>>(&line).unwrap(), [text]);
     }
 }

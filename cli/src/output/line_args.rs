@@ -7,7 +7,7 @@ use nanoembed::files::new_file::NewFile;
 
 use super::create;
 use super::form::{Form, form_of};
-use super::lines::Lines;
+use super::lines::LineWriter;
 use crate::error::Result;
 
 /// The options of commands that write a line for each text.
@@ -50,7 +50,7 @@ impl LineArgs {
         form_of(&self.output, asked, LineForm::Text)
     }
 
-    pub(crate) fn create(&self) -> Result<Lines<NewFile>> {
-        Ok(Lines::of(create(&self.output, false)?))
+    pub(crate) fn create(&self) -> Result<LineWriter<NewFile>> {
+        Ok(LineWriter::new(create(&self.output, false)?))
     }
 }

@@ -1,11 +1,11 @@
-//! Lines on stdout or in a file: buffered, with a closed pipe being a quiet end. What terminals act on
-//! is spelled out, but for text in files.
+//! Lines on stdout or in a file: buffered, with a closed pipe being a quiet end. Control characters
+//! are escaped, but for text in files.
 
 use std::fmt::{Arguments, Display};
 use std::io::{self, BufWriter, Write};
 
+use nanoembed::escape;
 use nanoembed::files::new_file::NewFile;
-use nanoembed::shown;
 use serde::Serialize;
 
 use super::json;
@@ -13,21 +13,21 @@ use crate::error::{Error, Result};
 use crate::streams::{self, Stdout};
 
 /// Buffered lines.
-pub(crate) struct Lines<W: Write> {
+pub(crate) struct LineWriter<W: Write> {
     to: BufWriter<W>,
     name: String,
-    /// Whether people may see them as they come.
+    /// True if lines are flushed as they come, because people may read along.
     is_shown: bool,
 }
 
-impl Lines<Stdout> {
+impl LineWriter<Stdout> {
     pub(crate) fn stdout() -> Self {
         Self { to: BufWriter::new(streams::stdout()), name: "stdout".into(), is_shown: true }
     }
 }
 
-impl Lines<anstream::AutoStream<io::StdoutLock<'static>>> {
-    /// Lines whose styles are left out where nobody sees them: not a terminal, or `NO_COLOR`.
+impl LineWriter<anstream::AutoStream<io::StdoutLock<'static>>> {
+    /// Writer of styled lines, whose styles are left out where nobody sees them: not a terminal, or `NO_COLOR`.
     pub(crate) fn styled() -> Result<Self> {
         streams::check_stdout().map_err(|error| Error::writing("stdout", &error))?;
         let stdout = anstream::AutoStream::auto(io::stdout().lock());
@@ -35,9 +35,9 @@ impl Lines<anstream::AutoStream<io::StdoutLock<'static>>> {
     }
 }
 
-impl Lines<NewFile> {
-    /// Lines of a file that appears when [`commit`](Self::commit) is called.
-    pub(crate) fn of(file: NewFile) -> Self {
+impl LineWriter<NewFile> {
+    /// Writer of lines to a file that appears when [`commit`](Self::commit) is called.
+    pub(crate) fn new(file: NewFile) -> Self {
         Self { name: file.name(), is_shown: file.is_stream(), to: BufWriter::new(file) }
     }
 
@@ -49,23 +49,22 @@ impl Lines<NewFile> {
     }
 }
 
-impl<W: Write> Lines<W> {
+impl<W: Write> LineWriter<W> {
     /// One line of text.
     pub(crate) fn text(&mut self, line: impl Display) -> Result<()> {
         self.text_after(format_args!(""), line)
     }
 
-    /// The same behind what the program itself says, which alone may have styles: for
-    /// [`Lines::styled`].
+    /// The same with a prefix that may have styles: for [`LineWriter::styled`].
     pub(crate) fn text_after(&mut self, own: Arguments<'_>, line: impl Display) -> Result<()> {
         let line = line.to_string();
-        let line = if self.is_shown { shown::line(&line) } else { line.into() };
+        let line = if self.is_shown { escape::line(&line) } else { line.into() };
         writeln!(self.to, "{own}{line}").map_err(|error| self.failed(error))
     }
 
     /// A text of several lines.
     pub(crate) fn block(&mut self, text: &str) -> Result<()> {
-        let text = if self.is_shown { shown::lines(text) } else { text.into() };
+        let text = if self.is_shown { escape::lines(text) } else { text.into() };
         writeln!(self.to, "{text}").map_err(|error| self.failed(error))
     }
 

@@ -2,12 +2,12 @@
 
 pub(crate) mod form;
 pub(crate) mod json;
-pub(crate) mod kept;
 pub(crate) mod line_args;
 pub(crate) mod lines;
+pub(crate) mod members;
 pub(crate) mod npy;
 pub(crate) mod table;
-pub(crate) mod truncated;
+pub(crate) mod truncation;
 pub(crate) mod vector;
 
 use std::path::Path;

@@ -18,11 +18,10 @@ const ALIGNMENT: usize = 64;
 /// Rows in memory before they go to a temporary file.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// What NumPy calls f32, as they are written here.
+/// NumPy's name for little-endian f32.
 pub(crate) const F32: &str = "<f4";
 
-/// Writes what stands before the data of an array in the order of C. `element` is what NumPy calls
-/// its type.
+/// Writes the header of an array in C order. `element` is NumPy's name for its type.
 pub(crate) fn write_header(to: &mut impl Write, element: &str, shape: &[u64]) -> io::Result<()> {
     let mut dims = String::new();
     for dim in shape {
@@ -57,11 +56,11 @@ pub(crate) struct Rows {
 
 impl Rows {
     pub(crate) fn new(width: usize) -> Self {
-        Self::of(F32, width)
+        Self::with_element(F32, width)
     }
 
     /// Rows of elements of another type, as NumPy calls it.
-    pub(crate) fn of(element: &'static str, width: usize) -> Self {
+    pub(crate) fn with_element(element: &'static str, width: usize) -> Self {
         Self { rows: SpooledTempFile::new(MEMORY_BYTES), count: 0, width, element }
     }
 

@@ -23,7 +23,7 @@ impl Table {
         self.rows.push(cells.into());
     }
 
-    /// The lines, each with `indent` spaces before and none behind.
+    /// The lines, each with `indent` spaces before it and no trailing blanks.
     pub(crate) fn lines(&self, indent: usize) -> impl Iterator<Item = String> + '_ {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(move |row| row.get(column));

@@ -17,7 +17,7 @@ pub(crate) enum Numbers<'v> {
     Binary(Vec<u8>),
 }
 
-/// A vector in as many bits as were asked for, and what a code of 8 bits is worth.
+/// A vector in a given precision, and the scale of its 8-bit codes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stored<'v> {
     pub(crate) numbers: Numbers<'v>,
@@ -25,7 +25,7 @@ pub(crate) struct Stored<'v> {
 }
 
 impl<'v> Stored<'v> {
-    pub(crate) fn of(vector: &'v [f32], precision: Precision) -> Self {
+    pub(crate) fn new(vector: &'v [f32], precision: Precision) -> Self {
         let mut scale = None;
         let numbers = match precision {
             Precision::F32 => Numbers::F32(vector),
@@ -69,7 +69,7 @@ fn write_line<T: std::fmt::Display>(to: &mut impl Write, numbers: &[T]) -> io::R
     to.write_all(b"\n")
 }
 
-/// What NumPy calls the elements of vectors.
+/// NumPy's name for the elements of vectors.
 pub(crate) const fn numpy_name(precision: Precision) -> &'static str {
     match precision {
         Precision::F32 => super::npy::F32,
@@ -81,7 +81,7 @@ pub(crate) const fn numpy_name(precision: Precision) -> &'static str {
 
 /// The bytes of a vector, little-endian.
 pub(crate) fn bytes(vector: &[f32], precision: Precision) -> Vec<u8> {
-    match Stored::of(vector, precision).numbers {
+    match Stored::new(vector, precision).numbers {
         Numbers::F32(numbers) => numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
         Numbers::F16(numbers) => {
             numbers.iter().flat_map(|x| nanoembed::f16::from_f32(*x).to_le_bytes()).collect()

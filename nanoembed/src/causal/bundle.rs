@@ -11,12 +11,12 @@ use super::hugging_face::DecoderSettings;
 use super::model::{CausalModel, Found};
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
-use crate::convert::checkpoint::hugging_face::is_safetensors;
+use crate::checkpoint::model_files::ModelFiles;
 use crate::error::{Error, Result, name_of};
-use crate::open::folder::texts::FolderTexts;
-use crate::open::prompts::Prompts;
-use crate::stored::files::{folder_of, is_uqff_name};
-use crate::stored::{ModelFiles, Values};
+use crate::folder::prompts::Prompts;
+use crate::folder::texts::FolderTexts;
+use crate::stored::Values;
+use crate::stored::file_names::{folder_of, is_safetensors, is_uqff_name};
 
 /// The output layer.
 const OUTPUT: &str = "lm_head.weight";
@@ -37,7 +37,7 @@ impl Bundle {
             return Ok(None);
         }
         let folder = folder_of(path);
-        let Some(settings) = DecoderSettings::of(&folder, None)? else {
+        let Some(settings) = DecoderSettings::from_folder(&folder, None)? else {
             if is_uqff && !folder.join("config.json").exists() {
                 return Err(missing_config(path));
             }
@@ -58,14 +58,14 @@ impl Bundle {
 
     /// The prompts that the folder has.
     pub fn prompts(&self) -> Result<Prompts> {
-        Prompts::of_decoder(&self.folder)
+        Prompts::from_decoder_folder(&self.folder)
     }
 
     /// Refuses to embed as the folder's `modules.json` says, and to cut texts elsewhere than at
     /// their ends: that is done for encoders alone.
     pub(crate) fn check_embeds(&self) -> Result<()> {
         if !self.folder.join(MODULES).exists() {
-            let texts = FolderTexts::of(&self.folder);
+            let texts = FolderTexts::new(&self.folder);
             return texts.read(|texts| TokenizerConfig::read(texts, "")?.check_truncation());
         }
         let message = "how this model embeds is not done here for decoders: modules, pooling and the most tokens";
@@ -95,12 +95,12 @@ impl Bundle {
         }
     }
 
-    /// The tokenizer that lies beside the weights.
+    /// The tokenizer beside the weights.
     pub(crate) fn tokenizer(&self) -> Result<Tokenizer<'static>> {
         self.settings.tokenizer()
     }
 
-    /// What the files say of the decoder.
+    /// The decoder as its files describe it.
     pub(crate) fn found(&self) -> Result<Found<'_>> {
         let tokenizer = self.tokenizer()?;
         let config = *self.settings.sizes();

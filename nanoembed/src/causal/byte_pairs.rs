@@ -10,16 +10,16 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 pub(super) const BAD: CoreError = CoreError::without_offset(ErrorKind::BadVocabulary);
 
-/// What byte-level BPE is made of that lies in no file as it is used.
+/// Parts of a byte-level BPE that no file stores in the form they are used in.
 pub(super) struct Parts {
     pub(super) pattern: Pattern,
     pub(super) tokens: Vec<Vec<u8>>,
     pub(super) merges: Vec<(String, String)>,
     /// Ids of the added tokens, which a text spells literally.
     pub(super) added: Vec<u32>,
-    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
+    /// True if a word of the vocabulary is one token whatever its merges make of it.
     pub(super) ignores_merges: bool,
-    /// Whether texts are brought into Unicode's form NFC first.
+    /// True if texts are normalised to Unicode NFC first.
     pub(super) composes: bool,
     pub(super) ends: TextEnds,
 }

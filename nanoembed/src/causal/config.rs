@@ -11,10 +11,10 @@ use nanoembed_core::model::{
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
+use crate::folder::json_text::JsonText;
 use crate::json_float::json_float;
-use crate::open::folder::json_text::JsonText;
 
-/// What `take` makes of the decoder that the `config.json` at `path` describes.
+/// Applies `take` to the decoder that the `config.json` at `path` describes.
 pub(crate) fn read<R>(path: &Path, take: impl FnOnce(&DecoderModel<'_>) -> Result<R>) -> Result<R> {
     read_text(&JsonText::open(path)?, take)
 }

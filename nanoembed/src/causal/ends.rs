@@ -1,4 +1,4 @@
-//! What a folder of Hugging Face says of the tokens around texts.
+//! Special tokens around texts, as a Hugging Face folder names them.
 //!
 //! | file | says |
 //! |---|---|
@@ -13,21 +13,21 @@ use nanoembed_core::model::DecoderFamily;
 use nanoembed_core::token::EndTokens;
 use serde_json::{Value, json};
 
-use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
-use crate::open::settings_rule::{Members, irrelevant};
+use crate::folder::json_file::read_json;
+use crate::folder::settings_rule::{Members, irrelevant};
 
 /// The tokens around the texts of a folder's model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FolderEnds {
-    /// What the model calls the beginning of a text.
+    /// The model's beginning-of-text token.
     pub(super) begin: Option<u32>,
     /// The tokens that end a text.
     pub(super) end: EndTokens,
-    /// Whether the tokenizer of a SentencePiece model puts a token before every text; `None` if
+    /// True if the tokenizer of a SentencePiece model puts a token before every text; `None` if
     /// nothing says so.
     pub(super) adds_begin: Option<bool>,
-    /// The same behind every text.
+    /// True if it puts a token after every text; `None` if nothing says so.
     pub(super) adds_end: Option<bool>,
     /// How the tokens that it puts around texts are spelled.
     pub(super) begin_token: Option<String>,
@@ -36,7 +36,7 @@ pub(super) struct FolderEnds {
 
 impl FolderEnds {
     /// Those of `folder`, whose `config.json` is `config`, read from `path`.
-    pub(super) fn of(
+    pub(super) fn from_folder(
         folder: &Path,
         path: &Path,
         (config, family): (&Value, DecoderFamily),
@@ -75,7 +75,7 @@ impl FolderEnds {
     }
 }
 
-/// What a model has where its `config.json` lacks the member: files need not repeat it.
+/// The default of a member that `config.json` lacks: files need not repeat it.
 fn usual(config: &Value, key: &str, id: Option<u32>) -> Option<EndTokens> {
     let mut tokens = EndTokens::NONE;
     tokens.push(id.filter(|_| config.get(key).is_none())?).ok()?;

@@ -13,15 +13,15 @@ use serde_json::Value;
 
 use super::ends::FolderEnds;
 use super::spec::Described;
-use super::tokenizer::{AddedTokens, Around, of_hugging_face};
-use crate::convert::checkpoint::settings::read_json;
+use super::tokenizer::{AddedTokens, Around, from_hugging_face};
 use crate::error::{Error, Result, name_of};
-use crate::open::folder::texts::FolderTexts;
-use crate::open::folder::tokenizer::{SAVE_AGAIN, described};
+use crate::folder::json_file::read_json;
+use crate::folder::texts::FolderTexts;
+use crate::folder::tokenizer_json::{SAVE_AGAIN, described};
 
 /// Reads it; the model has vectors for so many tokens.
 pub(super) fn read(folder: &Path, ends: FolderEnds, rows: usize) -> Result<Tokenizer<'static>> {
-    let texts = FolderTexts::of(folder);
+    let texts = FolderTexts::new(folder);
     let config = texts.read(|texts| TokenizerConfig::read(texts, ""))?;
     let by_json = folder.join("tokenizer.json");
     if !folder.join("tokenizer.model").exists()
@@ -65,7 +65,7 @@ fn by_model(folder: &Path, ends: FolderEnds) -> Result<Tokenizer<'static>> {
         append: Around { spelled: ends.end_token, usual: ends.end.first(), is_put: adds_end },
         end: ends.end,
     };
-    of_hugging_face(model, added).map_err(|error| Error::in_file(name_of(&path), error))
+    from_hugging_face(model, added).map_err(|error| Error::in_file(name_of(&path), error))
 }
 
 /// The tokens that files beside a model add, and by what rules some of them are found: those of

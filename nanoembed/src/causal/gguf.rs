@@ -19,22 +19,22 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::config;
 use super::divisors::DIVISORS;
-use super::tokenizer::{Tokenizer, Written as _};
-use crate::convert::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
-use crate::convert::layer_names::llama::{order_of, translated};
+use super::tokenizer::{Tokenizer, TokenizerEntries as _};
+use crate::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
-use crate::stored::{explained, gguf_parts};
+use crate::files::mapped_file::MappedFile;
+use crate::layer_names::llama::{order_of, translated};
+use crate::stored::{diagnosis, gguf_parts};
 
 /// An open file.
 pub struct GgufFile {
     path: PathBuf,
-    bytes: Mapped,
+    bytes: MappedFile,
 }
 
 impl GgufFile {
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = gguf_parts::whole(path, Mapped::open(path)?)?;
+        let bytes = gguf_parts::whole(path, MappedFile::open(path)?)?;
         let file = Self { path: path.to_owned(), bytes };
         gguf_model(&file.parse()?).map_err(|error| file.failure(error))?;
         Ok(file)
@@ -45,7 +45,7 @@ impl GgufFile {
     }
 
     fn failure(&self, error: CoreError) -> Error {
-        explained::failure(&name_of(&self.path), &self.bytes, error)
+        diagnosis::failure(&name_of(&self.path), &self.bytes, error)
     }
 
     fn text(&self, key: &str) -> Option<String> {
@@ -154,7 +154,7 @@ fn architecture(file: &Gguf<'_>) -> Option<GgufArchitecture> {
     gguf_architecture(file).and_then(GgufArchitecture::from_name)
 }
 
-/// What Hugging Face calls a tensor; `None` for those that are not part of the model.
+/// The Hugging Face name of a tensor; `None` for those that are not part of the model.
 fn renamed(name: &str, names: &Names) -> Option<String> {
     translated(name, &DECODER, names)
 }

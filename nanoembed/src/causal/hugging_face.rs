@@ -1,5 +1,4 @@
-//! What a Hugging Face folder says of a decoder: its sizes by `config.json`,
-//! its tensors, its tokenizer.
+//! A decoder in a Hugging Face folder: sizes in `config.json`, tensors, tokenizer.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,15 +13,15 @@ use super::config;
 use super::divisors::{self, LONG};
 use super::ends::FolderEnds;
 use super::folder_tokenizer;
-use super::tokenizer::{Tokenizer, Written as _};
-use crate::convert::checkpoint::hugging_face::Folder;
-use crate::convert::checkpoint::settings::read_json_text;
-use crate::convert::checkpoint::tensor::{Elements, Tensor};
+use super::tokenizer::{Tokenizer, TokenizerEntries as _};
+use crate::checkpoint::hugging_face::Folder;
+use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Error, Result};
-use crate::open::folder::json_text::JsonText;
-use crate::open::folder::texts::FolderTexts;
+use crate::folder::json_file::read_json_text;
+use crate::folder::json_text::JsonText;
+use crate::folder::texts::FolderTexts;
 
-/// What a folder says of a decoder.
+/// The settings of a decoder in a folder.
 pub struct DecoderSettings {
     folder: PathBuf,
     path: PathBuf,
@@ -37,7 +36,7 @@ pub struct DecoderSettings {
 
 impl DecoderSettings {
     /// The decoder of `folder` by its `config.json` or another; `None` if it is none.
-    pub fn of(folder: &Path, config: Option<&Path>) -> Result<Option<Self>> {
+    pub fn from_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Self>> {
         let path = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
         let Some((config, text)) = read_json_text(&path)? else { return Ok(None) };
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
@@ -45,7 +44,7 @@ impl DecoderSettings {
         if family.has_encoders() && is_encoder(folder, &config) {
             return Ok(None);
         }
-        FolderTexts::of(folder).read(|texts| refuse_adapter(texts, ""))?;
+        FolderTexts::new(folder).read(|texts| refuse_adapter(texts, ""))?;
         config::read_text(&JsonText::new(&path, text), |read| {
             Ok(Some(Self {
                 folder: folder.to_owned(),
@@ -70,7 +69,7 @@ impl DecoderSettings {
         &self.divisors
     }
 
-    /// Whether the output layer is the table of embeddings.
+    /// True if the output layer is the table of embeddings.
     pub(super) const fn is_tied(&self) -> bool {
         self.is_tied
     }
@@ -169,12 +168,12 @@ impl DecoderSettings {
 
     /// The tokenizer of the folder.
     pub fn tokenizer(&self) -> Result<Tokenizer<'static>> {
-        let ends = FolderEnds::of(&self.folder, &self.path, (&self.config, self.family))?;
+        let ends = FolderEnds::from_folder(&self.folder, &self.path, (&self.config, self.family))?;
         folder_tokenizer::read(&self.folder, ends, self.sizes.vocabulary)
     }
 }
 
-/// Whether a folder of a family that has both holds an encoder.
+/// True if a folder holds an encoder, for families that have encoders and decoders.
 fn is_encoder(folder: &Path, config: &Value) -> bool {
     let sees_all = config.get("use_bidirectional_attention") == Some(&Value::Bool(true));
     sees_all || folder.join(MODULES).exists()

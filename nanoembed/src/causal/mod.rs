@@ -3,11 +3,9 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `model` | what a file says of its decoder, and the decoder running |
+//! | `model` | a decoder as its file describes it, and the running decoder |
 //! | `bundle` | a decoder in several files |
 //! | `weights` | the tensors of one file or several, in memory or read piece by piece |
-//! | `memory`, `structure` | a decoder in so much memory |
-//! | `conversion` | a decoder on its way into another file |
 //! | `hugging_face`, `gguf` | sizes and tensors in the words of these |
 //! | `config` | a `config.json`, and the same as the configuration of an `.amb` file |
 //! | `divisors` | how a folder's model divides rotary frequencies |
@@ -18,16 +16,13 @@
 pub mod bundle;
 mod byte_pairs;
 pub(crate) mod config;
-pub mod conversion;
 pub(crate) mod divisors;
 mod ends;
 mod folder_tokenizer;
 pub mod gguf;
 pub mod hugging_face;
-pub mod memory;
 pub mod model;
 mod model_proto;
 mod spec;
-mod structure;
 pub mod tokenizer;
 pub(crate) mod weights;

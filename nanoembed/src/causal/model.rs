@@ -1,7 +1,5 @@
 //! A model that continues texts, ready to run, over files in memory or read piece by piece.
 
-use std::sync::Arc;
-
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output};
 use nanoembed_core::owned::{CausalPooling, CausalSession, Decoder};
@@ -9,19 +7,17 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
-use crate::error::{Error, Result};
 use crate::files::on_disk::OnDisk;
-use crate::open::source::Source;
 
 /// Tokens of a prompt that pass through the layers together.
-pub(super) const TOKENS_AT_ONCE: usize = 64;
+pub(crate) const TOKENS_AT_ONCE: usize = 64;
 
-/// What files say of a causal model.
+/// A causal model as its files describe it, not yet opened.
 pub(crate) struct Found<'f> {
     pub(super) config: LlamaConfig,
     pub(super) weights: ModelWeights<'f>,
     pub(super) tokenizer: Tokenizer<'f>,
-    /// Whether the model was made for embeddings by its last token's state.
+    /// True if the model was made for embeddings by its last token's state.
     pub(super) pools_last_token: bool,
 }
 
@@ -31,9 +27,9 @@ impl<'f> Found<'f> {
         let config = model.causal_config()?;
         let tokenizer = Tokenizer::from_source(bytes, model)?;
         let weights = match model {
-            ModelSource::Amb(amb) => ModelWeights::of_file(bytes, amb.tensors()),
-            ModelSource::Embd(embd) => ModelWeights::of_file(bytes, embd.tensors()),
-            ModelSource::Gguf(gguf) => ModelWeights::of_file(bytes, gguf.tensors()),
+            ModelSource::Amb(amb) => ModelWeights::from_file(bytes, amb.tensors()),
+            ModelSource::Embd(embd) => ModelWeights::from_file(bytes, embd.tensors()),
+            ModelSource::Gguf(gguf) => ModelWeights::from_file(bytes, gguf.tensors()),
             _ => return Err(CoreError::new(0, ErrorKind::UnknownFormat)),
         };
         let pools_last_token = model.pools_last_token();
@@ -45,49 +41,6 @@ impl<'f> Found<'f> {
         let Self { config, weights, tokenizer, pools_last_token } = self;
         let model = Decoder::open(&weights, config)?;
         Ok(CausalModel { weights, model, tokenizer, pools_last_token })
-    }
-}
-
-/// A causal model and the files that it borrows from.
-pub(crate) struct Causal {
-    // Declared before `source`, which it borrows from.
-    model: CausalModel<'static>,
-    name: String,
-    /// None of a model that borrows from no file.
-    source: Option<Arc<Source>>,
-}
-
-impl Causal {
-    /// Keeps `model`, which borrows from `source`, beside it.
-    pub(crate) fn kept(model: CausalModel<'static>, source: Arc<Source>) -> Self {
-        Self { model, name: source.name().to_owned(), source: Some(source) }
-    }
-
-    /// The same with weights that are read from `file`, which is the one it was opened from,
-    /// whenever they are needed: the memory that it was opened in is freed.
-    pub(super) fn stored(self, file: OnDisk) -> Result<Self> {
-        let failed = |error| Error::in_file(&self.name, error);
-        let CausalModel { weights, model, tokenizer, pools_last_token } = self.model;
-        let (weights, tokenizer) = (weights.stored(file), tokenizer.detached().map_err(failed)?);
-        let model = CausalModel { weights, model, tokenizer, pools_last_token };
-        Ok(Self { model, name: self.name, source: None })
-    }
-
-    pub(crate) const fn model(&self) -> &CausalModel<'_> {
-        &self.model
-    }
-
-    /// The name that messages give to the model.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What the core says is wrong.
-    pub(crate) fn failure(&self, error: CoreError) -> Error {
-        match &self.source {
-            Some(source) => source.failure(error),
-            None => Error::in_file(&self.name, error),
-        }
     }
 }
 
@@ -104,12 +57,20 @@ impl<'f> CausalModel<'f> {
         self.model.config()
     }
 
-    /// Whether the model was made for embeddings by its last token's state.
+    /// True if the model was made for embeddings by its last token's state.
     pub(crate) const fn pools_last_token(&self) -> bool {
         self.pools_last_token
     }
 
-    pub(super) const fn weights(&self) -> &ModelWeights<'f> {
+    /// The model with weights that are read from `file` whenever they are needed, and nothing that
+    /// borrows from the memory that it was opened in.
+    pub(crate) fn stored(self, file: OnDisk) -> Result<CausalModel<'static>, CoreError> {
+        let Self { weights, model, tokenizer, pools_last_token } = self;
+        let (weights, tokenizer) = (weights.stored(file), tokenizer.detached()?);
+        Ok(CausalModel { weights, model, tokenizer, pools_last_token })
+    }
+
+    pub(crate) const fn weights(&self) -> &ModelWeights<'f> {
         &self.weights
     }
 
@@ -141,11 +102,11 @@ impl<'f> CausalModel<'f> {
     }
 
     /// Bytes of memory that a plan takes.
-    pub(super) fn session_bytes(&self, plan: &LlamaPlan) -> Result<usize, CoreError> {
+    pub(crate) fn session_bytes(&self, plan: &LlamaPlan) -> Result<usize, CoreError> {
         self.model.session_bytes(plan)
     }
 
-    /// Takes tokens through the model behind those of the session.
+    /// Runs the model on tokens that follow those of the session.
     pub(crate) fn forward(
         &self,
         session: &mut CausalSession,

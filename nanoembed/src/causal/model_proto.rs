@@ -1,4 +1,4 @@
-//! SentencePiece models with tokens added behind the pieces.
+//! SentencePiece models with tokens added after the pieces.
 
 use std::collections::BTreeMap;
 

@@ -13,15 +13,15 @@ use serde_json::json;
 
 use super::model_proto;
 
-/// What a folder of Hugging Face says beside the model.
+/// Added and special tokens of a Hugging Face folder, beside its SentencePiece model.
 pub struct AddedTokens {
     /// Added tokens, which a text spells literally, by id.
     pub tokens: BTreeMap<u32, String>,
-    /// By what rules some of them are found.
+    /// The matching rules of some of them.
     pub rules: BTreeMap<u32, AddedRules>,
     /// The token that begins texts.
     pub begin: Around,
-    /// The token behind texts. It need not be one of those that end what is generated.
+    /// The token after texts. It need not be one of those that end generation.
     pub append: Around,
     /// Where none ends a text, the model's own does.
     pub end: EndTokens,
@@ -32,9 +32,9 @@ pub struct AddedTokens {
 pub struct Around {
     /// How the tokenizer's settings spell it.
     pub spelled: Option<String>,
-    /// What it is where they do not say it.
+    /// The default id where files do not name the token.
     pub usual: Option<u32>,
-    /// Whether it is put around every text.
+    /// True if it is put around every text.
     pub is_put: bool,
 }
 
@@ -49,7 +49,7 @@ impl Around {
 }
 
 /// From a serialized SentencePiece model and the tokens that a folder of Hugging Face adds to it.
-pub fn of_hugging_face(
+pub fn from_hugging_face(
     model: Vec<u8>,
     added: AddedTokens,
 ) -> Result<Tokenizer<'static>, CoreError> {
@@ -72,18 +72,18 @@ pub fn of_hugging_face(
     Tokenizer::from_ruled_pieces(model, (tokens.into_keys().collect(), rules), begins, ends)
 }
 
-/// What files that are written say of a tokenizer.
-pub trait Written {
-    /// What the model calls the beginning of a text, and the usual token that ends one, which is
-    /// also the one that may stand behind every text.
+/// The entries about a tokenizer in files that are written.
+pub trait TokenizerEntries {
+    /// The model's beginning-of-text token, and its usual end-of-text token, which is also the one
+    /// that may be appended to every text.
     fn begin_and_end(&self) -> [Option<u32>; 2];
 
     /// The tokens that end texts, the usual one first.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnsupportedTokenizer`] if another one is put behind texts, or an added token
-    /// takes white space with it: files have no place for either.
+    /// [`ErrorKind::UnsupportedTokenizer`] if another token is put after texts, or an added token
+    /// strips white space: files cannot express either.
     fn end_ids(&self) -> crate::Result<Vec<u32>>;
 
     /// How byte-level BPE cuts texts into words, and whether it takes whole words before merges;
@@ -111,7 +111,7 @@ pub trait Written {
     ) -> TokenizerSpec<'a>;
 }
 
-impl Written for Tokenizer<'_> {
+impl TokenizerEntries for Tokenizer<'_> {
     fn begin_and_end(&self) -> [Option<u32>; 2] {
         let ends = self.ends();
         [self.begin(), ends.append.or(ends.end.first())]
@@ -207,7 +207,7 @@ impl Written for Tokenizer<'_> {
     }
 }
 
-/// Whether a file is called like a SentencePiece model.
+/// True if a file's name is that of a SentencePiece model.
 pub fn is_model(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "model")
 }

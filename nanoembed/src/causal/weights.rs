@@ -1,7 +1,7 @@
 //! The weights of a model, out of one file or several, in memory or read piece by piece.
 //!
-//! The files lie one behind the other in one space of addresses, so that the model need not know
-//! that they are several.
+//! The files share one address space, one after the other, so that the model need not know that
+//! they are several.
 
 use std::collections::HashMap;
 
@@ -13,12 +13,12 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::files::on_disk::OnDisk;
 
-/// Tensors by their names, and the files that they lie in.
+/// Tensors by their names, and the files that hold them.
 #[derive(Default)]
 pub struct ModelWeights<'f> {
     files: Vec<Part<'f>>,
     tensors: HashMap<String, TensorHeader<'static>>,
-    /// What is not stored as rows of elements or blocks.
+    /// Weights that are not stored as rows of elements or blocks.
     others: Vec<Weight<'f>>,
     /// Where in `others` the weight of a name is.
     numbers: HashMap<String, usize>,
@@ -41,7 +41,7 @@ enum Place<'f> {
 
 impl<'f> ModelWeights<'f> {
     /// The tensors of one file.
-    pub(crate) fn of_file(
+    pub(crate) fn from_file(
         bytes: &'f [u8],
         tensors: impl Iterator<Item = TensorView<'f>>,
     ) -> ModelWeights<'f> {
@@ -54,7 +54,7 @@ impl<'f> ModelWeights<'f> {
         weights
     }
 
-    /// Puts a file behind the others; answers where it begins.
+    /// Adds a file after the others; returns its start.
     pub(crate) fn add_file(&mut self, bytes: &'f [u8]) -> u64 {
         let start = self.files.last().map_or(0, |last| last.start + last.length);
         let place = Place::Memory(SliceWeights::new(bytes, |_| None));
@@ -69,13 +69,13 @@ impl<'f> ModelWeights<'f> {
         self.tensors.entry(name.to_owned()).or_insert(header);
     }
 
-    /// Whether there is a tensor of that name.
+    /// True if there is a tensor of that name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.tensors.contains_key(name) || self.numbers.contains_key(name)
     }
 
-    /// Adds a weight whose array lies at `offset` of the file that begins at `start`, unless there
-    /// is one of that name.
+    /// Adds a weight whose array is at `offset` of the file that begins at `start`, unless there is
+    /// one of that name.
     pub(crate) fn add_weight(
         &mut self,
         name: &str,
@@ -97,7 +97,7 @@ impl<'f> ModelWeights<'f> {
         }
     }
 
-    /// Adds a vector of f32 that lies in no file.
+    /// Adds a vector of f32 that is in no file.
     pub(super) fn add_vector(&mut self, name: &str, bytes: &'f [u8]) {
         let start = self.add_file(bytes);
         let shape = Shape::new(&[bytes.len() as u64 / 4]).unwrap_or(Shape::SCALAR);
@@ -118,7 +118,7 @@ impl<'f> ModelWeights<'f> {
     }
 
     /// Bytes of the largest row: what must be read at once at least.
-    pub(super) fn largest_row(&self) -> usize {
+    pub(crate) fn largest_row(&self) -> usize {
         let row = |header: &TensorHeader<'_>| match header.dtype {
             // Such rows are read in pieces.
             Dtype::Scaled(_) => 0,

@@ -71,13 +71,13 @@ impl Dequantization {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, or that the output could not be written.
+    /// Fails if the input is invalid or the output cannot be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<WrittenFile> {
         let set = FileSet::open(&self.input)?;
         self.write(&set.contents()?, observer)
     }
 
-    /// Writes the output from what the input holds.
+    /// Writes the output from the contents of the input.
     #[doc(hidden)]
     pub fn write(&self, contents: &Contents<'_>, observer: &dyn Observer) -> Result<WrittenFile> {
         let total = contents.tensors.iter().map(|tensor| tensor.values.stored_bytes()).sum();
@@ -88,7 +88,7 @@ impl Dequantization {
     }
 }
 
-/// All tensors as floats of `dtype`; tensors of other numbers stay what they are.
+/// All tensors as floats of `dtype`; tensors that are no floats are copied.
 fn wanted<'s, 'a>(tensors: &'s [Stored<'a>], dtype: Dtype) -> Vec<Wanted<'s, 'a>> {
     let of = |tensor: &'s Stored<'a>| {
         let own = match tensor.values.type_name() {

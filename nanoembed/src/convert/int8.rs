@@ -38,7 +38,7 @@ fn divided<'r>(row: &'r [f32], columns: &[f32]) -> Cow<'r, [f32]> {
     row.iter().zip(columns).map(|(value, column)| value / column).collect()
 }
 
-/// What the codes stand for.
+/// The values of the codes.
 pub fn dequantize(codes: &Codes<'_>, cols: usize) -> Vec<f32> {
     let width = cols / groups(cols);
     let parts = codes.codes.chunks_exact(width).zip(&codes.scales);

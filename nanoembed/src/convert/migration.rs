@@ -9,15 +9,15 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::Generation;
 use nanoembed_core::tensor::{Encoding, Weight};
 
-use super::layer_names::{NamesFile, Numbered};
 use super::targets::Item;
 use super::writing::{Job, Target, Writing, WrittenFile, check_beside, residual};
 use crate::error::{Error, Result};
+use crate::layer_names::{LayerNumbering, NamesFile};
 use crate::progress::Observer;
 use crate::stored::{Contents, FileSet, Values};
 
 /// Weights of UQFF, GGUF or safetensors files on their way into another of these formats: blocks
-/// stay bit by bit what they are where the other format has their type, all else becomes f32.
+/// are copied bit by bit where the other format has their type, all else becomes f32.
 ///
 /// ```
 /// use nanoembed::Silent;
@@ -38,8 +38,8 @@ pub struct Migration {
 }
 
 impl Migration {
-    /// A migration of the weights in `inputs`, of which the first of several shards or parts brings
-    /// the others, and a UQFF file the `residual.safetensors` beside it.
+    /// A migration of the weights in `inputs`. The first of several shards or parts stands for all,
+    /// and a UQFF file includes the `residual.safetensors` beside it.
     pub fn new<P: Into<PathBuf>>(
         inputs: impl IntoIterator<Item = P>,
         output: impl Into<PathBuf>,
@@ -61,8 +61,8 @@ impl Migration {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, that the output's format cannot hold it, or that it could not
-    /// be written.
+    /// Fails if the input is invalid, the output's format cannot hold it, or the output cannot be
+    /// written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Vec<WrittenFile>> {
         let Self { inputs, output, writing } = self;
         let target = writing.target(output)?;
@@ -147,9 +147,9 @@ impl Migration {
     }
 
     /// How the numbered layers are called.
-    fn names(&self, set: &FileSet, contents: &Contents<'_>) -> Result<Numbered> {
+    fn names(&self, set: &FileSet, contents: &Contents<'_>) -> Result<LayerNumbering> {
         if let Some(file) = &self.writing.names {
-            return NamesFile::read(file).map(Numbered::Named);
+            return NamesFile::read(file).map(LayerNumbering::Named);
         }
         let beside = set.folder().join("config.json");
         let config = self.writing.config.clone().or_else(|| beside.exists().then_some(beside));
@@ -162,7 +162,7 @@ impl Migration {
             .with_hint("give `--names FILE` (JSON `{\"0\": \"lm_head\", …}`), or, for Llama, Mistral, Qwen2, EmbeddingGemma and Qwen3-Embedding, `--config config.json`"));
         };
         let count = contents.layers.len();
-        let names = Numbered::of_config(&config, count)?;
+        let names = LayerNumbering::from_config(&config, count)?;
         names.check_count(count).map_err(|failure| failure.at(set.name()))?;
         for layer in &contents.layers {
             let number = layer.name.parse().unwrap_or(u32::MAX);
@@ -174,11 +174,11 @@ impl Migration {
     }
 }
 
-fn name_of_number(names: &Numbered, number: &str) -> Option<String> {
+fn name_of_number(names: &LayerNumbering, number: &str) -> Option<String> {
     names.name(number.parse().ok()?)
 }
 
-/// Opens the sources, and what lies beside a UQFF file and belongs to it.
+/// Opens the sources, and the files that belong to a UQFF file.
 fn open(inputs: &[PathBuf], target: Target, observer: &dyn Observer) -> Result<Vec<FileSet>> {
     let mut sets: Vec<FileSet> = Vec::new();
     for input in inputs {

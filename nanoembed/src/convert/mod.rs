@@ -8,8 +8,8 @@
 //! | weights as floats | [`Dequantization`] |
 //! | a model with only the pieces that some languages need | [`Pruning`] |
 //!
-//! Each is made with its input and output, is told its options, and then `run`s, which blocks: an
-//! [`Observer`](crate::Observer) hears how far it is, [`Silent`](crate::Silent) hears nothing.
+//! Each job is made with its input and output, takes options, and then `run`s, which blocks: an
+//! [`Observer`](crate::Observer) receives its progress, [`Silent`](crate::Silent) ignores it.
 //! Outputs appear when they are complete, not before.
 
 // The parts, of which the program `nanoembed` uses some by themselves:
@@ -18,35 +18,33 @@
 // |---|---|
 // | `text_model` | models of any family with all that their folder says |
 // | `conversion` | models as `.weights` and `.amb` files |
-// | `checkpoint` | what is read: settings, vocabulary, tensors |
-// | `calibration`, `int8` | 8-bit weights tuned to texts |
+// | `decoder_model` | a decoder on its way into another file |
+// | `activations`, `calibration`, `int8` | 8-bit weights tuned to texts |
 // | `amb`, `weights_file` | what is written |
-// | `quantizer` | weights in fewer bits, for formats of weights alone |
+// | `quantizer`, `quantization` | weights in fewer bits, for formats of weights alone |
 // | `migration` | weights in another format as they are |
 // | `dequantization` | weights as floats |
 // | `pruning` | vocabularies cut to what texts need |
 // | `naming` | what the tensors of encoders are for |
-// | `layer_names` | what layers are called where |
 // | `writing`, `targets` | tensors in files of another format |
 
+mod activations;
 #[doc(hidden)]
 pub mod amb;
 #[doc(hidden)]
 pub mod calibration;
 #[doc(hidden)]
-pub mod checkpoint;
-#[doc(hidden)]
 pub mod conversion;
+mod decoder_model;
 #[doc(hidden)]
 pub mod dequantization;
 pub(crate) mod int8;
-#[doc(hidden)]
-pub mod layer_names;
 #[doc(hidden)]
 pub mod migration;
 #[doc(hidden)]
 pub mod naming;
 mod pruning;
+mod quantization;
 #[doc(hidden)]
 pub mod quantizer;
 #[doc(hidden)]
@@ -61,8 +59,8 @@ pub use conversion::{Conversion, Converted, ModelForm, ModelTarget};
 pub use dequantization::{Dequantization, Float};
 pub use migration::Migration;
 pub use pruning::{Pruned, Pruning};
+pub use quantization::{Outcome, Quantization, Quantized};
 pub use quantizer::QuantType;
-pub use quantizer::weights::{Outcome, Quantization, Quantized};
 pub use weights_file::{ByType, Tally, TensorLoss, WeightType};
 pub use writing::{Target, Writing, WrittenFile};
 

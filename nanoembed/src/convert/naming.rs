@@ -1,4 +1,4 @@
-//! What the tensors of a model are called, and so what they are for.
+//! Names of a model's tensors, and the purposes that these tell.
 
 use nanoembed_core::model::{BERT_NAMES, LayerInput, Names};
 
@@ -8,7 +8,7 @@ const TABLES: [&str; 3] = ["embeddings", "embedding.weight", "embeddings.word_em
 /// A place in the model where activations meet weights: the layer, and which of its inputs.
 pub type Place = (usize, LayerInput);
 
-/// What a model calls its tensors.
+/// The naming scheme of a model's tensors.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Naming {
     /// As files of BERT do; decoders, too, as none of their names means anything else.
@@ -30,7 +30,7 @@ impl Naming {
         }
     }
 
-    /// Whether the matrix called `name` is looked up and not multiplied.
+    /// True if the matrix called `name` is looked up and not multiplied.
     pub(crate) fn is_looked_up(self, name: &str) -> bool {
         match self {
             Self::Bert => name.starts_with("embeddings."),
@@ -39,14 +39,13 @@ impl Naming {
         }
     }
 
-    /// Whether the matrix called `name` is one of the small tables that are added to every token's
+    /// True if the matrix called `name` is one of the small tables that are added to every token's
     /// vector.
     pub(crate) fn is_small(self, name: &str) -> bool {
         name.contains("position_embeddings") || name.contains("token_type_embeddings")
     }
 
-    /// Whether the matrix called `name` stays as it is where others become codes: heads are small,
-    /// and read as floats.
+    /// True if the matrix called `name` stays unquantised: heads are small, and read as floats.
     pub(crate) fn stays_float(self, name: &str) -> bool {
         match self {
             Self::Bert => false,

@@ -13,10 +13,10 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::tensor::Tensor;
 use crate::choice::choices;
 use crate::convert::calibration::Calibration;
-use crate::convert::checkpoint::Checkpoint;
-use crate::convert::checkpoint::tensor::Tensor;
 use crate::convert::int8;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
@@ -48,18 +48,18 @@ choices! {
 }
 
 impl WeightType {
-    /// Whether it keeps numbers as floats.
+    /// True if numbers are kept as floats.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F16 | Self::Bf16)
     }
 
-    /// Whether `.weights` files can store it.
+    /// True if `.weights` files can store it.
     pub const fn is_of_weights(self) -> bool {
         matches!(self, Self::F32 | Self::F16 | Self::Int8)
     }
 
-    /// What becomes of `tensor`. Biases and norms are a thousandth of a model and stay as they are;
-    /// positions and token types are added to every token's vector and keep 16 bits.
+    /// The type that `tensor` is stored as. Biases and norms are a thousandth of a model and stay
+    /// as they are; positions and token types are added to every token's vector and keep 16 bits.
     fn dtype(self, tensor: &Tensor<'_>, naming: Naming) -> Dtype {
         match self {
             _ if tensor.shape.len() < 2 => Dtype::F32,
@@ -74,14 +74,14 @@ impl WeightType {
 }
 
 /// A model to be written.
-pub struct Source<'a> {
+pub struct WeightsSource<'a> {
     /// The model's name in messages.
     pub name: &'a str,
     pub tensors: &'a [Tensor<'a>],
-    /// What they are for.
+    /// The purposes of the tensors, by their names.
     pub naming: Naming,
     pub vocabulary: Option<embd::Vocabulary<'a>>,
-    /// What belongs to the vocabulary beside its tokens: tensors that are stored as they are.
+    /// Further tensors of the vocabulary, stored as they are.
     pub further: Vec<Further>,
 }
 
@@ -92,9 +92,9 @@ pub struct Further {
     pub bytes: Vec<u8>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> WeightsSource<'a> {
     /// An encoder, whose tokens are `tokens`, with an index over them.
-    pub fn of(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Self {
+    pub fn from_checkpoint(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Self {
         let special = checkpoint.vocabulary.as_ref().map(|vocabulary| vocabulary.special);
         Self {
             name: &checkpoint.name,
@@ -115,14 +115,14 @@ pub struct Storage<'s> {
     pub range: CodeRange,
 }
 
-/// What was written, for the one who asked.
+/// The size and losses of a model that was written.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenModel {
     pub file_bytes: u64,
     pub tally: Tally,
 }
 
-/// What storing did to tensors.
+/// The loss of storing tensors.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Tally {
@@ -132,7 +132,7 @@ pub struct Tally {
     pub tensors: Vec<TensorLoss>,
 }
 
-/// What storing did to one tensor. The fields' names are those of `quantize --json`.
+/// The loss of storing one tensor. The fields' names are those of `quantize --json`.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct TensorLoss {
@@ -214,13 +214,13 @@ impl Tally {
 
 /// Writes `source` to `out`, called `name` in messages, with the metadata given.
 pub fn write(
-    source: &Source<'_>,
+    source: &WeightsSource<'_>,
     storage: &Storage<'_>,
     metadata: &[(String, String)],
     out: &mut dyn Write,
     name: &str,
     progress: &Progress<'_>,
-) -> Result<Written> {
+) -> Result<WrittenModel> {
     let stored = stored(source, storage);
     let specs = specs(source, &stored)?;
     let metadata: Vec<(&str, &str)> =
@@ -245,8 +245,8 @@ pub fn write(
         writer.finish()?;
         Ok(file_bytes)
     })();
-    let file_bytes = Error::of_written(written, sink.take_error(), name, source.name)?;
-    Ok(Written { file_bytes, tally })
+    let file_bytes = Error::from_written(written, sink.take_error(), name, source.name)?;
+    Ok(WrittenModel { file_bytes, tally })
 }
 
 /// How one tensor is stored.
@@ -259,7 +259,7 @@ struct Stored {
     range: CodeRange,
 }
 
-fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
+fn stored(source: &WeightsSource<'_>, storage: &Storage<'_>) -> Vec<Stored> {
     let tensors = source.tensors;
     let stored = |tensor: &Tensor<'_>| {
         let dtype = storage.weight_type.dtype(tensor, source.naming);
@@ -277,7 +277,7 @@ fn stored(source: &Source<'_>, storage: &Storage<'_>) -> Vec<Stored> {
     tensors.iter().map(stored).collect()
 }
 
-fn specs<'p>(source: &'p Source<'_>, stored: &'p [Stored]) -> Result<Vec<TensorSpec<'p>>> {
+fn specs<'p>(source: &'p WeightsSource<'_>, stored: &'p [Stored]) -> Result<Vec<TensorSpec<'p>>> {
     let shape = |dims: &[usize]| {
         let dims: Vec<u64> = dims.iter().map(|&dim| dim as u64).collect();
         Shape::new(&dims).unwrap_or(Shape::SCALAR)

@@ -14,9 +14,9 @@ use rayon::prelude::*;
 
 use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
-use crate::encoder::text::limit;
 use crate::error::{Error, Result};
-use crate::open::opened::Opened;
+use crate::limits;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::pool::Pool;
 use crate::progress::{Observer, Progress, Silent};
@@ -51,17 +51,17 @@ struct Inner {
     sessions: Pool<Session>,
 }
 
-/// What a model says of two texts.
+/// The score of a pair of texts.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Score {
-    /// What the model answers, a number for each label.
+    /// The raw output of the model, a number for each label.
     pub logits: Vec<f32>,
-    /// What it makes of these: from 0 to 1 as a rule.
+    /// The logits after the activation: from 0 to 1 as a rule.
     pub scores: Vec<f32>,
     /// How many tokens both texts have together, special tokens included.
     pub tokens: usize,
-    /// Whether they have more.
+    /// True if the texts have more tokens.
     pub truncated: bool,
 }
 
@@ -101,7 +101,7 @@ impl CrossEncoder {
     ///
     /// # Errors
     ///
-    /// What is wrong with the folder or the model in it, or that it could not be read.
+    /// Fails if the folder or its model is invalid, or cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -112,7 +112,7 @@ impl CrossEncoder {
         CrossEncoderOptions::default()
     }
 
-    pub(crate) fn of(opened: &Opened, options: &CrossEncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(opened: &LoadedModel, options: &CrossEncoderOptions) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let other = || {
             Error::input(ErrorKind::OtherModel, "the model does not compare two texts")
@@ -129,7 +129,8 @@ impl CrossEncoder {
         }
         let model = text.open()?;
         let classes = model.classes().cloned().ok_or_else(other)?;
-        let max_tokens = limit(options.max_tokens, model.usual_tokens(), model.positions())?;
+        let max_tokens =
+            limits::max_tokens(options.max_tokens, model.usual_tokens(), model.positions())?;
         let plan = Plan { jobs: 1, ..model.plan(max_tokens) };
         options.limits.check_session(model.session_bytes(plan), max_tokens, source.name())?;
         let (scratch, sessions) = Default::default();
@@ -154,7 +155,7 @@ impl CrossEncoder {
         self.0.model.positions()
     }
 
-    /// What the model says of two texts.
+    /// The score of two texts.
     ///
     /// # Errors
     ///
@@ -163,7 +164,7 @@ impl CrossEncoder {
         self.score_in_core(query, text).map_err(|error| self.0.source.failure(error))
     }
 
-    /// What the model says of each of several pairs, in their order, on all threads.
+    /// The scores of several pairs, in their order, on all threads.
     ///
     /// # Errors
     ///
@@ -176,7 +177,7 @@ impl CrossEncoder {
         self.score_pairs_watched(pairs, &Silent)
     }
 
-    /// The same; `observer` is told of pairs that are done, and may cancel the rest.
+    /// The same; `observer` receives the number of finished pairs, and may cancel the rest.
     ///
     /// # Errors
     ///
@@ -214,7 +215,7 @@ impl CrossEncoder {
         self.rerank_watched(query, texts, &Silent)
     }
 
-    /// The same; `observer` is told of texts that are done, and may cancel the rest.
+    /// The same; `observer` receives the number of finished texts, and may cancel the rest.
     ///
     /// # Errors
     ///

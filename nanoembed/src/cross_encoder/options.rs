@@ -5,8 +5,8 @@ use std::path::Path;
 use super::CrossEncoder;
 use crate::error::Result;
 use crate::files::literal;
-use crate::open::limits::Limits;
-use crate::open::opened::Opened;
+use crate::limits::Limits;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 
 /// How a model is to compare texts; everything that is not said is as its folder has it.
@@ -24,7 +24,8 @@ impl CrossEncoderOptions {
         Self { max_tokens: tokens.into(), ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default.
+    /// Limits on the memory that the file makes the library take, instead of the defaults of
+    /// [`Limits`].
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -43,6 +44,6 @@ impl CrossEncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<CrossEncoder> {
-        CrossEncoder::of(&Opened::within(source, &self.limits)?, self)
+        CrossEncoder::from_opened(&LoadedModel::within(source, &self.limits)?, self)
     }
 }

@@ -1,4 +1,4 @@
-//! What an encoder asks of the models that it runs on.
+//! Operations that an encoder needs of its models.
 
 use std::borrow::Cow;
 
@@ -14,17 +14,17 @@ use crate::tokenizer::Tokens;
 pub struct Length {
     /// How many tokens, special tokens included.
     pub tokens: usize,
-    /// Whether the text has more.
+    /// True if the text has more tokens.
     pub truncated: bool,
 }
 
 impl Length {
-    pub(super) const fn of(tokens: &Tokens) -> Self {
+    pub(super) const fn from_tokens(tokens: &Tokens) -> Self {
         Self { tokens: tokens.ids.len(), truncated: tokens.truncated }
     }
 }
 
-/// Vectors of the model's size, one behind the other, and how long the texts were.
+/// Vectors of the model's size, one after the other, and the lengths of the texts.
 pub(super) struct Batch {
     pub(super) values: Vec<f32>,
     pub(super) lengths: Vec<Length>,
@@ -41,7 +41,7 @@ pub(super) trait Backend: Send + Sync {
     /// How many tokens of a text it uses.
     fn max_tokens(&self) -> usize;
 
-    /// The token ids of `text`, as many as are embedded.
+    /// The token ids of `text` that are embedded.
     fn tokenize(&self, text: &str) -> Result<Tokens, CoreError>;
 
     /// A prompt whose tokens are left out of the vector, ready to stand before texts, if the model
@@ -68,7 +68,7 @@ pub(super) trait Backend: Send + Sync {
     ) -> Result<(), CoreError>;
 
     /// The embeddings of `texts`, in their order, on all threads. `observer` is told of each that
-    /// is done; when it cancels, any vectors may come back.
+    /// is done; after it cancels, the vectors are unspecified.
     fn embed_all(
         &self,
         texts: &[Cow<'_, str>],

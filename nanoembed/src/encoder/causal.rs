@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::backend::{Backend, Batch, Length};
 use super::options::{EncoderOptions, Pooling};
-use crate::causal::model::Causal;
 use crate::error::{Error, Result};
+use crate::open::causal::Causal;
 use crate::progress::Observer;
 use crate::tokenizer::Tokens;
 
@@ -29,7 +29,7 @@ pub(super) struct CausalEncoder {
 impl CausalEncoder {
     /// Makes the model ready to embed as `options` say; pooling is the file's own unless one is
     /// asked for.
-    pub(super) fn of(causal: Causal, options: &EncoderOptions) -> Result<Self> {
+    pub(super) fn new(causal: Causal, options: &EncoderOptions) -> Result<Self> {
         if options.requantize {
             let message = "is for encoders, and this model is a decoder";
             return Err(Error::argument("requantize", message));
@@ -120,6 +120,6 @@ impl CausalEncoder {
             };
             model.embed(&mut session, &tokens.ids, pooling, out)?;
         }
-        Ok(Length::of(&tokens))
+        Ok(Length::from_tokens(&tokens))
     }
 }

@@ -25,7 +25,7 @@ impl Encoder {
         self.embed_as(Role::Text, text)
     }
 
-    /// The embedding of a question, behind the prompt that the model has for these.
+    /// The embedding of a question, after the model's prompt for queries.
     ///
     /// # Errors
     ///
@@ -53,8 +53,7 @@ impl Encoder {
         self.embed_all_as(Role::Text, texts).map(|(vectors, _)| vectors)
     }
 
-    /// The embeddings of texts that answer questions, behind the prompt that the model has for
-    /// these.
+    /// The embeddings of texts that answer questions, after the model's prompt for documents.
     ///
     /// # Errors
     ///
@@ -81,8 +80,8 @@ impl Encoder {
         Ok((vectors.ok_or_else(|| Error::bad_input("the model's vectors are empty"))?, lengths))
     }
 
-    /// The embeddings of several texts into `out`, one behind the other, and how much of each was
-    /// embedded. `observer` is told of texts that are done, and may cancel the rest.
+    /// The embeddings of several texts into `out`, one after the other, and how much of each was
+    /// embedded. `observer` receives the number of finished texts, and may cancel the rest.
     ///
     /// # Errors
     ///
@@ -117,8 +116,8 @@ impl Encoder {
     }
 
     /// The embeddings of several texts, given to `take` part by part, in their order: vectors one
-    /// behind the other, and how much of each text was embedded. No more than a part of them is in
-    /// memory. `observer` is told of texts that are done, and may cancel the rest.
+    /// after the other, and how much of each text was embedded. No more than a part of them is in
+    /// memory. `observer` receives the number of finished texts, and may cancel the rest.
     ///
     /// # Errors
     ///
@@ -152,7 +151,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// The token ids of a text behind the model's prompt, as many as are embedded.
+    /// The token ids of a text after the model's prompt, as far as they are embedded.
     ///
     /// # Errors
     ///
@@ -169,10 +168,10 @@ impl Encoder {
     ///
     /// If memory is refused.
     pub fn session(&self) -> Result<Session> {
-        Session::of(self)
+        Session::new(self)
     }
 
-    /// Cuts vectors of the model, one behind the other, to the length that was asked for.
+    /// Cuts vectors of the model, one after the other, to the length that was asked for.
     pub(super) fn cut(&self, values: &mut Vec<f32>) {
         let (full, width) = (self.0.backend.dimensions(), self.0.dimensions);
         let rows = values.len() / full;

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `options` | how a model is to embed |
 //! | `embed` | the ways to embed |
-//! | `backend` | what is asked of a model |
+//! | `backend` | operations of a model |
 //! | `text` | transformers and tables of a vector for each token |
 //! | `causal` | the pooled states of a model that continues texts |
-//! | `session` | one text at a time in memory of one's own |
+//! | `session` | one text at a time in memory that is reused |
 //! | `vectors` | embeddings, and the nearest among them |
 //! | `precision` | embeddings in fewer bytes |
 
@@ -31,8 +31,8 @@ use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::open::opened::Opened;
-use crate::open::prompts::{Prefix, Prompts, Similarity};
+use crate::folder::prompts::{Prefix, Prompts, Similarity};
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::open::text_source::TextSource;
 use backend::Backend;
@@ -70,14 +70,14 @@ struct Inner {
     source: Arc<Source>,
     /// Elements of the model's vectors that are kept.
     dimensions: usize,
-    /// Whether every vector is brought to length 1 at the end.
+    /// True if every vector is scaled to length 1 at the end.
     normalize: bool,
     prompts: Arc<Prompts>,
     prompt: Prefix,
     threads: Option<Arc<ThreadPool>>,
 }
 
-/// What a text is for.
+/// The role of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
@@ -96,7 +96,7 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it, or that it could not be read.
+    /// Fails if the file or its model is invalid, or if the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -105,7 +105,7 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it.
+    /// Fails if the file or its model is invalid.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
         Self::options().from_bytes(bytes)
     }
@@ -126,7 +126,7 @@ impl Encoder {
         EncoderOptions::default()
     }
 
-    pub(crate) fn of(opened: Opened, options: &EncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(opened: LoadedModel, options: &EncoderOptions) -> Result<Self> {
         let prompts = opened.prompts();
         let source = Arc::clone(opened.source());
         let backend = backend(opened, options)?;
@@ -187,7 +187,7 @@ impl Encoder {
         self.0.dimensions
     }
 
-    /// The name of the model, as messages have it: its file, or what was opened instead.
+    /// The name of the model for messages: its file, or a description of its origin.
     #[must_use]
     pub fn model_name(&self) -> &str {
         self.0.source.name()
@@ -212,7 +212,7 @@ impl Encoder {
         self.0.backend.positions()
     }
 
-    /// What stands before texts of a role.
+    /// The prompt for texts of a role.
     fn prompt(&self, role: Role) -> Result<Prompt> {
         let Inner { prompts, prompt, backend, .. } = &*self.0;
         let text = match role {
@@ -254,10 +254,10 @@ fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
         .with_hint(format!("this model's vectors have {full} numbers: 1 to {full}")))
 }
 
-/// The model in what was opened, ready to run as `options` say.
-fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
+/// The opened model, ready to run as `options` say.
+fn backend(opened: LoadedModel, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
     if opened.is_causal() {
-        return Ok(Box::new(CausalEncoder::of(opened.causal_to_embed()?, options)?));
+        return Ok(Box::new(CausalEncoder::new(opened.causal_to_embed()?, options)?));
     }
     if options.pooling.is_some() {
         let message = "is for decoders; an encoder's file says its own";
@@ -271,7 +271,7 @@ fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>>
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
     let model = AnyEncoder::from_bert(model, opened.prompts()?.into_core());
-    Ok(Box::new(TextEncoder::of(model, options, opened.source().name())?))
+    Ok(Box::new(TextEncoder::new(model, options, opened.source().name())?))
 }
 
 /// A model of texts, ready to run as `options` say.
@@ -297,5 +297,5 @@ fn text_backend(
             "`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes",
         ));
     }
-    Ok(Box::new(TextEncoder::of(source.open()?, options, &source.name())?))
+    Ok(Box::new(TextEncoder::new(source.open()?, options, &source.name())?))
 }

@@ -7,9 +7,9 @@ use crate::bytes::Bytes;
 use crate::choice::choices;
 use crate::error::Result;
 use crate::files::literal;
-use crate::open::limits::Limits;
-use crate::open::opened::Opened;
-use crate::open::prompts::Prefix;
+use crate::folder::prompts::Prefix;
+use crate::limits::Limits;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 
 choices! {
@@ -18,7 +18,7 @@ choices! {
     pub enum Pooling {
         /// The mean over all tokens
         Mean = "mean",
-        /// The state behind the last token, which has seen all others
+        /// The state of the last token, which has seen all others
         Last = "last",
     }
 }
@@ -97,21 +97,22 @@ impl EncoderOptions {
         Self { pooling: pooling.into(), ..self }
     }
 
-    /// What stands before every text, queries and documents too.
+    /// The prompt before every text, queries and documents too.
     #[must_use]
     pub fn prompt(self, prompt: Prefix) -> Self {
         Self { prompt, ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default.
+    /// Limits on the memory that the file makes the library take, instead of the defaults of
+    /// [`Limits`].
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Passes over members of these names in the texts of a folder, where nobody knows what they
-    /// change and the model would be refused: [`Encoder::warnings`] tells them.
+    /// Passes over unknown members of these names in the texts of a folder, for which the model
+    /// would be refused: [`Encoder::warnings`] lists them.
     #[must_use]
     pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
@@ -147,6 +148,6 @@ impl EncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<Encoder> {
-        Encoder::of(Opened::within(source, &self.limits)?, self)
+        Encoder::from_opened(LoadedModel::within(source, &self.limits)?, self)
     }
 }

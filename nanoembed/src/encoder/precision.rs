@@ -1,6 +1,6 @@
 //! Vectors in fewer bytes: the same codes as those of the npm package's `quantizeVectors`.
 //!
-//! | type | a number takes | what it stands for |
+//! | type | size of an element | meaning |
 //! |---|---|---|
 //! | `f32` | 32 bits | itself |
 //! | `f16` | 16 bits | the nearest half-precision float |
@@ -29,8 +29,8 @@ choices! {
 }
 
 impl Precision {
-    /// How many elements of the stored type a vector of so many numbers has: bytes for `binary`,
-    /// else as many as numbers.
+    /// The number of elements of the stored type in a vector of so many dimensions: bytes for
+    /// `binary`, else one per dimension.
     #[must_use]
     pub const fn width(self, dimensions: usize) -> usize {
         match self {

@@ -1,4 +1,4 @@
-//! One text at a time, in memory of one's own.
+//! One text at a time, in memory that is reused.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub struct Session {
 }
 
 impl Session {
-    pub(super) fn of(encoder: &Encoder) -> Result<Self> {
+    pub(super) fn new(encoder: &Encoder) -> Result<Self> {
         let prompt = encoder.prompt(Role::Text)?;
         let session = encoder.0.backend.session().map_err(|error| encoder.failure(error))?;
         Ok(Self { encoder: encoder.clone(), session, prompt, vector: Vec::new() })

@@ -13,6 +13,7 @@ use super::options::EncoderOptions;
 use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
+use crate::limits::max_tokens;
 use crate::pool::Pool;
 use crate::progress::Observer;
 use crate::tokenizer::Tokens;
@@ -33,7 +34,7 @@ pub(super) struct TextEncoder {
 
 impl TextEncoder {
     /// Makes the model called `name` ready to run as `options` say.
-    pub(super) fn of(
+    pub(super) fn new(
         model: AnyEncoder<Bytes, ModelWeights<'static>>,
         options: &EncoderOptions,
         name: &str,
@@ -41,7 +42,7 @@ impl TextEncoder {
         let (usual, most) = (model.usual_tokens(), model.positions());
         let max_tokens = match model.is_table() {
             true => limit_of_table(options.max_tokens.unwrap_or(usual), most),
-            false => limit(options.max_tokens, usual, most),
+            false => max_tokens(options.max_tokens, usual, most),
         }?;
         let (scratch, sessions) = Default::default();
         let encoder = Self { model, max_tokens, precise: options.precise, scratch, sessions };
@@ -123,7 +124,7 @@ impl TextEncoder {
             }
             // A table's sessions take no memory.
             let tokens = self.embed_one(&mut self.any_session()?, text, skipped, row)?;
-            Ok(Length::of(&tokens))
+            Ok(Length::from_tokens(&tokens))
         });
         let lengths = lengths.collect::<Result<_, CoreError>>()?;
         observer.advance(texts.len() as u64);
@@ -167,7 +168,10 @@ impl TextEncoder {
             };
             batches.par_iter().with_max_len(1).map(embed).collect::<Result<_, CoreError>>()?
         };
-        Ok(Batch { values: vectors.concat(), lengths: tokens.iter().map(Length::of).collect() })
+        Ok(Batch {
+            values: vectors.concat(),
+            lengths: tokens.iter().map(Length::from_tokens).collect(),
+        })
     }
 }
 
@@ -224,19 +228,7 @@ impl Backend for TextEncoder {
     }
 }
 
-/// How many tokens of a text are used: `asked`, or as many as the model was trained for.
-pub(crate) fn limit(asked: Option<usize>, usual: usize, positions: usize) -> Result<usize> {
-    match asked {
-        None => Ok(usual),
-        Some(asked) if (2..=positions).contains(&asked) => Ok(asked),
-        Some(asked) => Err(Error::argument("max_tokens", format!("{asked} is out of range"))
-            .with_hint(format!(
-                "two special tokens stand around every text, and this model has {positions} positions: 2 to {positions}"
-            ))),
-    }
-}
-
-/// The same of a table, which puts nothing around a text.
+/// The most tokens of a text for a table, which adds no special tokens: `asked`, if it has them.
 fn limit_of_table(asked: usize, most: usize) -> Result<usize> {
     if (1..=most).contains(&asked) {
         return Ok(asked);

@@ -1,8 +1,8 @@
-//! Embeddings, one behind the other.
+//! Embeddings, one after the other.
 
 use std::slice::ChunksExact;
 
-use crate::open::prompts::Similarity;
+use crate::folder::prompts::Similarity;
 
 /// Embeddings of several texts: rows of as many numbers each.
 ///
@@ -51,7 +51,7 @@ impl Vectors {
         self.values.len() / self.dimensions
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.values.is_empty()

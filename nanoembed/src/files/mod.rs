@@ -3,21 +3,22 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-pub mod mapped;
+pub mod mapped_file;
 pub mod new_file;
 pub mod on_disk;
 pub mod promise;
 pub(crate) mod scratch;
+pub(crate) mod spool;
 pub mod whole_file;
 pub(crate) mod zeros;
 
-/// What some editors put at a text's start.
+/// The UTF-8 byte order mark, which some editors put at a text's start.
 pub const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Endings of files that hold tables.
 const TABLES: [&str; 6] = ["parquet", "pq", "arrow", "arrows", "feather", "ipc"];
 
-/// Whether a file's name is that of a table: Parquet or Arrow IPC.
+/// True if a file's name is that of a table: Parquet or Arrow IPC.
 #[must_use]
 pub fn is_table(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());

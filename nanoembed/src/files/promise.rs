@@ -34,7 +34,7 @@ const PROMISES: [&str; 24] = [
 ];
 
 /// Refuses to write a form to a file whose ending promises another. `endings` are those of the
-/// form's files, the usual one first, and `form` is what it is called on the command line.
+/// form's files, the usual one first, and `form` is its name on the command line.
 ///
 /// # Errors
 ///

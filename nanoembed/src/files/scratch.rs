@@ -1,4 +1,4 @@
-//! Files without a name, which are gone when nobody uses them.
+//! Files without a name, which vanish when they are closed.
 
 use std::fs::File;
 use std::io;

@@ -2,57 +2,13 @@
 //! has no end, a pipe may never say anything, and files of `/proc` and of some file systems in user
 //! space have bytes although they tell a length of 0: no limit could be checked before they are read.
 
-use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::limit::{Exceeded, Limit};
 
-use crate::error::Error;
-
-/// Why a file is not opened or read, within an [`io::Error`].
-#[derive(Clone, Copy, Debug)]
-pub enum Refused {
-    /// A device, a pipe, a socket.
-    NotRegular,
-    /// Bytes, or the promise of some, in a file whose length is told as 0.
-    NoLength,
-    /// Longer than a limit.
-    TooLong(Exceeded),
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotRegular => f.write_str("this is no regular file"),
-            Self::NoLength => f.write_str("the system does not tell the length of this file"),
-            Self::TooLong(exceeded) => exceeded.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Refused {}
-
-impl From<Refused> for io::Error {
-    fn from(refused: Refused) -> Self {
-        Self::new(io::ErrorKind::InvalidInput, refused)
-    }
-}
-
-impl Refused {
-    /// What is refused for itself, not because reading failed.
-    pub fn of(error: &io::Error) -> Option<Error> {
-        let refused = error.get_ref()?.downcast_ref::<Self>()?;
-        Some(match refused {
-            Self::NotRegular => Error::bad_input(refused.to_string()),
-            Self::NoLength => Error::bad_input(refused.to_string())
-                .with_hint("copy its content into a file on a disk, and name that"),
-            Self::TooLong(_) => Error::input(ErrorKind::OverLimit, refused.to_string()),
-        })
-    }
-}
+use crate::refusal::Refused;
 
 /// Opens a regular file that tells its length. No more bytes than that are to be read of it, so a
 /// limit that the length keeps is kept.
@@ -123,7 +79,11 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::{Error, Kind};
+
+    fn refusal(error: &io::Error) -> Error {
+        Error::from_refusal(Refused::from_error(error).unwrap())
+    }
 
     #[test]
     fn files_that_tell_no_length_are_refused_and_empty_ones_are_not() {
@@ -135,7 +95,7 @@ mod tests {
         for path in [Path::new("/proc/self/status"), &link].map(Path::to_owned) {
             // Only Linux has it.
             if path.exists() {
-                let refused = Refused::of(&open(&path).unwrap_err()).unwrap();
+                let refused = refusal(&open(&path).unwrap_err());
                 let message = "the system does not tell the length of this file";
                 assert_eq!(refused.to_string(), message);
             }
@@ -144,7 +104,7 @@ mod tests {
 
     #[test]
     fn devices_and_files_beyond_the_limit_are_refused() {
-        let refused = |path: &Path| Refused::of(&read(path).unwrap_err()).unwrap();
+        let refused = |path: &Path| refusal(&read(path).unwrap_err());
         let device = refused(Path::new("/dev/zero"));
         assert_eq!(device.kind(), Kind::BadInput);
         assert_eq!(device.to_string(), "this is no regular file");

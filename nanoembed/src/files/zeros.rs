@@ -8,9 +8,10 @@ use std::ops::{Deref, DerefMut};
 #[cfg(not(target_os = "wasi"))]
 use memmap2::MmapMut;
 
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 
-/// Memory that nobody has touched. WebAssembly maps nothing, and all of it is taken there.
+/// Zeroed memory whose pages are allocated on first use. WebAssembly maps nothing, and all of it is
+/// allocated there.
 pub(crate) struct Zeros {
     #[cfg(not(target_os = "wasi"))]
     bytes: MmapMut,
@@ -34,12 +35,12 @@ impl Zeros {
         Ok(Self { bytes })
     }
 
-    /// What has become of them.
-    pub(crate) fn finish(self) -> io::Result<Mapped> {
+    /// The bytes as a read-only map.
+    pub(crate) fn finish(self) -> io::Result<MappedFile> {
         #[cfg(not(target_os = "wasi"))]
-        return self.bytes.make_read_only().map(Mapped::Map);
+        return self.bytes.make_read_only().map(MappedFile::Map);
         #[cfg(target_os = "wasi")]
-        return Ok(Mapped::Read(self.bytes));
+        return Ok(MappedFile::Read(self.bytes));
     }
 }
 

@@ -2,13 +2,16 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `prompt` | what is to be continued |
+//! | `prompt` | texts to be continued |
 //! | `sampling` | how the next token is chosen |
+//! | `memory`, `structure` | a decoder in so much memory |
 //! | `pieces` | the continuation, piece after piece |
 
+mod memory;
 mod pieces;
 mod prompt;
 mod sampling;
+mod structure;
 
 use std::fmt;
 use std::path::Path;
@@ -19,12 +22,11 @@ use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
 
 use crate::bytes::Bytes;
-use crate::causal::memory;
-use crate::causal::model::Causal;
 use crate::error::{Error, Result};
 use crate::files::literal;
-use crate::open::limits::Limits;
-use crate::open::opened::Opened;
+use crate::limits::Limits;
+use crate::open::causal::Causal;
+use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 
 pub use pieces::Pieces;
@@ -60,8 +62,8 @@ pub struct GeneratorOptions {
 }
 
 impl GeneratorOptions {
-    /// Take no more memory than this, all that the process has included: weights are read from the
-    /// file again for each token, in pieces, instead of being mapped; slower.
+    /// Limits the memory of the whole process to this: weights are read from the file again for
+    /// each token, in pieces, instead of being mapped; slower.
     #[must_use]
     pub fn memory(self, bytes: impl Into<Option<u64>>) -> Self {
         Self { memory: bytes.into(), ..self }
@@ -73,9 +75,9 @@ impl GeneratorOptions {
         Self { precise, ..self }
     }
 
-    /// What the file may make the library take, instead of what [`Limits`] has by default.
-    /// [`memory`](Self::memory) bounds scratch memory by itself: `session_bytes` does not count
-    /// then.
+    /// Limits on the memory that the file makes the library take, instead of the defaults of
+    /// [`Limits`]. [`memory`](Self::memory) bounds scratch memory by itself: `session_bytes` does
+    /// not count then.
     #[must_use]
     pub const fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -90,7 +92,7 @@ impl GeneratorOptions {
         let path = &*literal(path.as_ref());
         let causal = match self.memory {
             Some(_) => memory::open_stored(path, &self.limits)?,
-            None => Opened::within(Source::open(path)?, &self.limits)?.causal_to_generate()?,
+            None => LoadedModel::within(Source::open(path)?, &self.limits)?.causal_to_generate()?,
         };
         Ok(Generator(Arc::new(Inner { causal, options: self })))
     }
@@ -102,7 +104,7 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it, or that it could not be read.
+    /// Fails if the file or its model is invalid, or if the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -111,16 +113,16 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it.
+    /// Fails if the file or its model is invalid.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
-        Self::of(Opened::of(Source::from_bytes(bytes))?)
+        Self::from_opened(LoadedModel::from_source(Source::from_bytes(bytes))?)
     }
 
-    pub(crate) fn of(opened: Opened) -> Result<Self> {
+    pub(crate) fn from_opened(opened: LoadedModel) -> Result<Self> {
         Self::with(opened, GeneratorOptions::default())
     }
 
-    pub(crate) fn with(opened: Opened, options: GeneratorOptions) -> Result<Self> {
+    pub(crate) fn with(opened: LoadedModel, options: GeneratorOptions) -> Result<Self> {
         Ok(Self(Arc::new(Inner { causal: opened.causal_to_generate()?, options })))
     }
 

@@ -7,9 +7,9 @@ use nanoembed_core::model::llama::{Output, Sampler};
 use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
 
-use crate::causal::model::Causal;
 use crate::causal::tokenizer::Continuation;
 use crate::error::Result;
+use crate::open::causal::Causal;
 
 /// The pieces of a text as they are generated: whole characters, a token's or several tokens'.
 pub struct Pieces<'g> {
@@ -69,7 +69,7 @@ impl<'g> Pieces<'g> {
         &self.ids
     }
 
-    /// What the next token adds, which may be nothing yet; `None` behind the last.
+    /// The text of the next token, which may be empty; `None` after the last.
     fn advance(&mut self) -> Result<Option<String>, CoreError> {
         let Self { causal, session, sampler, logits, order, text, ids, .. } = self;
         let mut piece = String::new();

@@ -1,14 +1,14 @@
-//! What is to be continued.
+//! Texts to be continued.
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::owned::TokenSession;
 use nanoembed_core::token::SpecialTokens::{self, AsText, AsTokens};
 
-use crate::causal::model::Causal;
 use crate::causal::tokenizer::Tokenizer;
 use crate::error::{Error, Result};
+use crate::open::causal::Causal;
 
-/// What is to be continued.
+/// A text to be continued.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Prompt<'a> {
@@ -17,36 +17,36 @@ pub enum Prompt<'a> {
     /// A text in which special tokens are spelled: a prompt template that is filled in. Never what
     /// others have written, who could end their turn.
     WithSpecialTokens(&'a str),
-    /// Messages in the ChatML form, which models know that have its tokens `<|im_start|>` and
-    /// `<|im_end|>`; the model answers. Others have forms of their own, which a caller fills in:
+    /// Messages in the ChatML form, for models that have its tokens `<|im_start|>` and
+    /// `<|im_end|>`; the model answers. For other forms the caller fills in a template:
     /// [`WithSpecialTokens`](Self::WithSpecialTokens).
     Chat(&'a [Message<'a>]),
 }
 
-/// What somebody says.
+/// A message of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message<'a> {
     /// Who says it: `system`, `user`, `assistant`.
     pub role: &'a str,
-    /// What is said.
+    /// The text of the message.
     pub content: &'a str,
 }
 
 impl<'a> Message<'a> {
-    /// What the user says.
+    /// A message of the user.
     #[must_use]
     pub const fn user(content: &'a str) -> Self {
         Self { role: "user", content }
     }
 
-    /// What the model has been told about its task.
+    /// Instructions to the model about its task.
     #[must_use]
     pub const fn system(content: &'a str) -> Self {
         Self { role: "system", content }
     }
 
-    /// What the model has said.
+    /// An answer of the model.
     #[must_use]
     pub const fn assistant(content: &'a str) -> Self {
         Self { role: "assistant", content }

@@ -7,13 +7,14 @@ use nanoembed_core::event::Format;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::convert::layer_names::{NamesFile, translated};
-use crate::convert::quantizer::Spool;
 use crate::error::{Error, Result};
+use crate::files::spool::Spool;
+use crate::layer_names::{NamesFile, translation};
 use crate::progress::{Observer, Progress};
 use crate::stored::{Contents, FileSet, Stored};
 
-/// What two files have in common, and what not. The fields' names are those of the JSON output.
+/// Tensors that two files share, and those that only one has. The fields' names are those of the
+/// JSON output.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct Differences {
@@ -99,7 +100,7 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// What is wrong with one of the files, or that it could not be read.
+    /// Fails if one of the files is invalid or cannot be read.
     pub fn run(&self, observer: &dyn Observer) -> Result<Differences> {
         let (a, b) = (FileSet::open(&self.a)?, FileSet::open(&self.b)?);
         let differences = compare(&a, &b, self.names.as_deref(), observer)?;
@@ -129,12 +130,12 @@ fn compare(
     let mut spool = Spool::new()?;
     let one_is_gguf = (a.format == Format::Gguf) != (b.format == Format::Gguf);
     let mut rename = |contents: &mut Contents<'_>| {
-        if one_is_gguf { translated::rename(contents, &mut spool) } else { Ok(Vec::new()) }
+        if one_is_gguf { translation::rename(contents, &mut spool) } else { Ok(Vec::new()) }
     };
     let (of_a, of_b) = (rename(&mut a)?, rename(&mut b)?);
     let spooled = spool.finish()?;
-    translated::replace(&mut a, &of_a, &spooled)?;
-    translated::replace(&mut b, &of_b, &spooled)?;
+    translation::replace(&mut a, &of_a, &spooled)?;
+    translation::replace(&mut b, &of_b, &spooled)?;
     tensors(&a, &b, observer)
 }
 
@@ -184,7 +185,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(a: &[f32], b: &[f32]) -> Self {
+    fn new(a: &[f32], b: &[f32]) -> Self {
         a.iter().zip(b).fold(Self::default(), |sums, (a, b)| {
             let (a, b) = (f64::from(*a), f64::from(*b));
             let error = (a - b).abs();
@@ -220,7 +221,7 @@ fn pair(left: &Stored<'_>, right: &Stored<'_>) -> Result<Difference> {
         let mut b = a.clone();
         left.read(first, &mut a)?;
         right.read(first, &mut b)?;
-        Ok::<_, Error>(Sums::of(&a, &b))
+        Ok::<_, Error>(Sums::new(&a, &b))
     };
     // Waking threads takes longer than a small tensor does, and a file may have thousands of them.
     let sums = match elements.div_ceil(PIECE) {

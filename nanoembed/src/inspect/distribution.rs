@@ -41,7 +41,7 @@ impl Distribution {
     /// Counts the values of `tensor` in so many bins.
     #[doc(hidden)]
     #[expect(clippy::cast_precision_loss, reason = "means and widths of bins")]
-    pub fn of(tensor: &Stored<'_>, bins: usize) -> Result<Self> {
+    pub fn from_tensor(tensor: &Stored<'_>, bins: usize) -> Result<Self> {
         let (mut min, mut max) = (f32::INFINITY, f32::NEG_INFINITY);
         let (mut sum, mut squares, mut zeros, mut finite) = (0.0_f64, 0.0_f64, 0, 0_u64);
         tensor.pieces(|values| {

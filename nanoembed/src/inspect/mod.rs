@@ -1,4 +1,4 @@
-//! What files say of themselves, whether it is true, and how far two are apart.
+//! Descriptions and checks of files, and differences between two.
 //!
 //! | I want | item |
 //! |---|---|
@@ -12,8 +12,6 @@ pub mod difference;
 mod distribution;
 #[doc(hidden)]
 pub mod inspection;
-#[doc(hidden)]
-pub mod model_check;
 #[doc(hidden)]
 pub mod verification;
 

@@ -1,21 +1,15 @@
-//! Opening models: what a file or folder is, and what lies beside the weights.
+//! Opening models: the kind of a file or folder, and the files beside its weights.
 //!
 //! | file | role |
 //! |---|---|
 //! | `source` | where a model comes from: a path, bytes, the program |
 //! | `folder` | models in folders as on Hugging Face |
-//! | `opened` | what is in it, looked at once |
+//! | `causal` | a model that continues texts, and the files it borrows from |
+//! | `loaded_model` | its content, detected once |
 //! | `text_source` | models of texts in folders and files |
-//! | `limits` | what a file may make the library take |
-//! | `prompts` | what a model wants before texts |
-//! | `foreign` | files of formats that are not read here |
-//! | `settings_rule` | settings that would change what a model computes |
 
+pub(crate) mod causal;
 pub(crate) mod folder;
-pub mod foreign;
-pub(crate) mod limits;
-pub(crate) mod opened;
-pub(crate) mod prompts;
-pub(crate) mod settings_rule;
+pub(crate) mod loaded_model;
 pub mod source;
 pub(crate) mod text_source;

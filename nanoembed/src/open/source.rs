@@ -4,14 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::folder::files::EncoderFolder;
-use super::folder::texts::Allowed;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
-use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
-use crate::stored::files::is_uqff_name;
-use crate::stored::{explained, gguf_parts};
+use crate::files::mapped_file::MappedFile;
+use crate::folder::texts::Allowed;
+use crate::stored::file_names::{is_safetensors, is_uqff_name};
+use crate::stored::{diagnosis, gguf_parts};
 
 /// Bytes at the start of a cache line, as the tensors in the file are relative to its start.
 #[cfg(model_is_built_in)]
@@ -22,7 +21,7 @@ struct Aligned<T: ?Sized>(T);
 static BUILT_IN: &Aligned<[u8]> =
     &Aligned(*include_bytes!("../../../models/all-MiniLM-L6-v2.int8.weights"));
 
-/// What the model that is part of the program is called.
+/// The names of the model that is part of the program.
 const BUILT_IN_NAMES: [&str; 2] = ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"];
 
 /// True if `path` is no file but the name of the model that is part of the program.
@@ -48,9 +47,9 @@ pub(super) enum Content {
 }
 
 impl Source {
-    /// Opens `path`: a file, its first part, or a folder, whose model is used as it lies there. `-`
-    /// is stdin; the name of the model that is part of the program means that, unless there is such
-    /// a file.
+    /// Opens `path`: a file, its first part, or a folder, whose model is used without conversion.
+    /// `-` is stdin; the name of the model that is part of the program means that, unless there is
+    /// such a file.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_allowing(path, &[])
     }
@@ -70,7 +69,7 @@ impl Source {
             let name = folder.name();
             return Ok(Self { name, content: Content::Folder(Box::new(folder)) });
         }
-        let bytes = gguf_parts::whole(path, Mapped::open(path)?)?;
+        let bytes = gguf_parts::whole(path, MappedFile::open(path)?)?;
         Ok(Self { name: name_of(path), content: Content::Whole(bytes.into()) })
     }
 
@@ -80,7 +79,7 @@ impl Source {
     }
 
     /// The structure of the file called `name`, without its weights.
-    pub(crate) fn structure(name: String, bytes: Mapped) -> Self {
+    pub(crate) fn structure(name: String, bytes: MappedFile) -> Self {
         Self { name, content: Content::Whole(bytes.into()) }
     }
 
@@ -127,12 +126,12 @@ impl Source {
         &self.name
     }
 
-    /// What the core says is wrong with the file.
+    /// The core's error with the name of the file.
     pub(crate) fn failure(&self, error: nanoembed_core::Error) -> Error {
         let bytes: &[u8] = match &self.content {
             Content::Bundle(_) | Content::Folder(_) => &[],
             Content::Whole(bytes) => bytes,
         };
-        explained::failure(&self.name, bytes, error)
+        diagnosis::failure(&self.name, bytes, error)
     }
 }

@@ -1,4 +1,4 @@
-//! A model of texts, wherever its texts and its weights lie: in a folder or in one file.
+//! A model of texts, from a folder or from one file.
 
 use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
@@ -9,11 +9,11 @@ use nanoembed_core::owned::{self, AnyEncoder, ModelFault, Pipeline, TextModel, T
 use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
-use crate::open::folder::asked;
+use crate::folder::prompts::Prompts;
+use crate::folder::texts::explained;
 use crate::open::folder::files::EncoderFolder;
-use crate::open::folder::texts::explained;
-use crate::open::prompts::Prompts;
-use crate::stored::explained::{failure as stored_failure, refusal_message};
+use crate::open::folder::tensor_fault;
+use crate::stored::diagnosis::{failure as stored_failure, refusal_message};
 
 /// A model of texts in a folder or a file that it borrows from.
 pub(crate) enum TextSource<'f> {
@@ -32,7 +32,7 @@ pub(crate) struct NamedFile<'f> {
 impl<'f> TextSource<'f> {
     /// The model in the file called `name`; `None` if the file keeps no texts of a folder and is no
     /// GGUF file with an encoder.
-    pub(crate) fn of_file(
+    pub(crate) fn from_file(
         name: &str,
         bytes: &'f [u8],
         source: ModelSource<'f>,
@@ -52,12 +52,12 @@ impl<'f> TextSource<'f> {
         }
     }
 
-    /// Whether it is a folder.
+    /// True if it is a folder.
     pub(crate) const fn is_folder(&self) -> bool {
         matches!(self, Self::Folder(_))
     }
 
-    /// What the texts say of the model.
+    /// The model as its texts describe it.
     pub(crate) fn model(&self) -> &FolderModel {
         match self {
             Self::Folder(folder) => folder.model(),
@@ -70,7 +70,7 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.prompts(),
             Self::File(file) => {
-                file.text.prompts().map(Prompts::of).map_err(|fault| file.failure(&fault))
+                file.text.prompts().map(Prompts::from_core).map_err(|fault| file.failure(&fault))
             }
         }
     }
@@ -120,12 +120,14 @@ impl<'f> NamedFile<'f> {
         self.text.each_tensor(&mut |name, header| weights.add(name, start, header));
         let opened = TextModel::open(self.text.model(), weights, self.pipeline()?);
         opened.map_err(|fault| match &self.source {
-            ModelSource::Gguf(file) => asked::failure(&with_architecture(&self.name, file), &fault),
-            _ => asked::failure(&self.name, &fault),
+            ModelSource::Gguf(file) => {
+                tensor_fault::failure(&with_architecture(&self.name, file), &fault)
+            }
+            _ => tensor_fault::failure(&self.name, &fault),
         })
     }
 
-    /// What is wrong with a text, in words.
+    /// A fault of a text, in words.
     fn failure(&self, fault: &FolderFault) -> Error {
         let text = match &self.text {
             owned::TextSource::File(file) => file.text(&fault.file).ok().flatten(),
@@ -136,7 +138,7 @@ impl<'f> NamedFile<'f> {
     }
 }
 
-/// What a GGUF file is called in errors, with the architecture of its model.
+/// The name of a GGUF file in errors, with the architecture of its model.
 fn with_architecture(name: &str, file: &Gguf<'_>) -> String {
     format!("{name} ({})", gguf_architecture(file).unwrap_or_default())
 }

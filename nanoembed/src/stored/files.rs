@@ -1,4 +1,4 @@
-//! Files opened together, and what they hold.
+//! Files opened together, and their contents.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,15 +16,17 @@ use nanoembed_core::tensor::{Encoding, TensorView};
 use nanoembed_core::text::json::chars;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use super::entries::room;
+use super::file_names::{has_ending, is_uqff_name, joined, parts, shard_number, uqff_shards};
 use super::folder_weights::{own_folder, safetensors_in};
 use super::{Contents, Stored, Values};
-use super::{explained, gguf_parts, int8, uqff_set};
+use super::{diagnosis, gguf_parts, int8, uqff_set};
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 
 /// One file, or several shards of one model.
 pub struct FileSet {
-    files: Vec<(PathBuf, Mapped)>,
+    files: Vec<(PathBuf, MappedFile)>,
     /// The folder, if one was named instead of its files.
     given: Option<PathBuf>,
 }
@@ -40,7 +42,7 @@ impl FileSet {
             }
             let set = match path.is_dir() {
                 true => Self::open(path),
-                false => Self::of(uqff_shards(path)).and_then(Self::with_parts),
+                false => Self::from_paths(uqff_shards(path)).and_then(Self::with_parts),
             };
             if let Ok(set) = &set {
                 brought.extend(set.iter().map(|(path, _)| path.to_owned()));
@@ -55,25 +57,25 @@ impl FileSet {
     pub fn open(path: &Path) -> Result<Self> {
         if path.is_dir() {
             let given = Some(path.to_owned());
-            return Ok(Self { given, ..Self::of_regular(folder(path)?)? });
+            return Ok(Self { given, ..Self::from_regular_paths(folder(path)?)? });
         }
         if let Some(joined) = joined(path) {
-            return Self::of(joined);
+            return Self::from_paths(joined);
         }
         if let Some(parts) = parts(path).filter(|_| path.exists()) {
-            return Self::of_regular(parts);
+            return Self::from_regular_paths(parts);
         }
-        Self::of(uqff_shards(path))?.with_parts()
+        Self::from_paths(uqff_shards(path))?.with_parts()
     }
 
-    fn of(paths: Vec<PathBuf>) -> Result<Self> {
-        let open = |path: PathBuf| Mapped::open(&path).map(|file| (path, file));
+    fn from_paths(paths: Vec<PathBuf>) -> Result<Self> {
+        let open = |path: PathBuf| MappedFile::open(&path).map(|file| (path, file));
         Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
     }
 
     /// Files that were not named by the user but found by the names of others.
-    fn of_regular(paths: Vec<PathBuf>) -> Result<Self> {
-        let open = |path: PathBuf| Mapped::open_regular(&path).map(|file| (path, file));
+    fn from_regular_paths(paths: Vec<PathBuf>) -> Result<Self> {
+        let open = |path: PathBuf| MappedFile::open_regular(&path).map(|file| (path, file));
         Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
     }
 
@@ -82,7 +84,7 @@ impl FileSet {
         self.given.as_deref()
     }
 
-    /// What was named: the folder, or the first file.
+    /// The name that was given: the folder, or the first file.
     pub fn given_name(&self) -> String {
         self.given.as_deref().map_or_else(|| self.name(), name_of)
     }
@@ -91,7 +93,7 @@ impl FileSet {
     fn with_parts(self) -> Result<Self> {
         let [(path, file)] = self.files.as_slice() else { return Ok(self) };
         match gguf_parts::split_of(file) {
-            Some(split) => Self::of_regular(gguf_parts::named_parts(path, split)?)
+            Some(split) => Self::from_regular_paths(gguf_parts::named_parts(path, split)?)
                 .map_err(|failure| failure.with_hint(gguf_parts::HINT)),
             None => Ok(self),
         }
@@ -107,7 +109,7 @@ impl FileSet {
         self.files.get(index).map(|(path, _)| name_of(path)).unwrap_or_default()
     }
 
-    /// The folder that the first file lies in.
+    /// The folder of the first file.
     pub fn folder(&self) -> PathBuf {
         let parent = self.files.first().and_then(|(path, _)| path.parent());
         parent.unwrap_or(Path::new("")).to_owned()
@@ -133,12 +135,12 @@ impl FileSet {
         format_of(self.files.first()?.0.as_path(), self.first())
     }
 
-    /// Reads what the files hold.
+    /// Reads the contents of the files.
     pub fn contents(&self) -> Result<Contents<'_>> {
         let file =
             |index: usize| self.files.get(index).map(|(_, file)| &**file).unwrap_or_default();
         let fail = |index: usize| {
-            move |error| explained::failure(&self.name_of(index), file(index), error)
+            move |error| diagnosis::failure(&self.name_of(index), file(index), error)
         };
         let format =
             self.format().ok_or(CoreError::new(0, ErrorKind::UnknownFormat)).map_err(fail(0))?;
@@ -227,8 +229,7 @@ impl FileSet {
         Ok(())
     }
 
-    /// The layers with the file that each one's weight lies in; what is wrong with which of the
-    /// files.
+    /// The layers, each with the file of its weight; the error comes with the file at fault.
     #[expect(clippy::type_complexity, reason = "a list of pairs and a pair")]
     pub fn layers(
         &self,
@@ -254,18 +255,18 @@ impl FileSet {
         Ok((uqff.generation(), layers))
     }
 
-    /// Which of the files `bytes` lie in.
+    /// The file that contains `bytes`.
     fn file_of(&self, bytes: &[u8]) -> Option<usize> {
         self.iter().position(|(_, file)| file.as_ptr_range().contains(&bytes.as_ptr()))
     }
 
-    /// Where in its file a layer's weight lies.
+    /// The offset of a layer's weight in its file.
     pub fn offset_of(&self, file: usize, layer: &Layer<'_>) -> u64 {
         let start = self.files.get(file).map_or(0, |(_, file)| file.as_ptr().addr());
         weight_bytes(layer).as_ptr().addr().saturating_sub(start) as u64
     }
 
-    /// What to do if the only file is a shard that is not the first.
+    /// The hint if the only file is a shard that is not the first.
     pub fn later_shard_hint(&self) -> Option<String> {
         let (path, _) = self.files.first()?;
         let (stem, number) = shard_number(path)?;
@@ -297,7 +298,7 @@ pub fn in_number_order(a: &str, b: &str) -> std::cmp::Ordering {
     a.split('.').map(part).cmp(b.split('.').map(part))
 }
 
-/// The format of a file; what is called `.uqff` is meant to be one.
+/// The format of a file; one called `.uqff` is meant to be UQFF.
 fn format_of(path: &Path, file: &[u8]) -> Option<Format> {
     match sniff(file) {
         Some(Format::Safetensors) if has_ending(path, "uqff") || is_uqff(file) => {
@@ -305,15 +306,6 @@ fn format_of(path: &Path, file: &[u8]) -> Option<Format> {
         }
         format => format,
     }
-}
-
-/// Room for the entries of a safetensors file: as many as its header may describe, within reason.
-pub fn room(file: &[u8]) -> Vec<Entry> {
-    const LEAST_ENTRY_BYTES: u64 = 48;
-    const MOST: u64 = 1 << 21;
-    let length = file.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
-    let entries = length.min(file.len() as u64) / LEAST_ENTRY_BYTES + 1;
-    vec![Entry::default(); usize::try_from(entries.min(MOST)).unwrap_or(0)]
 }
 
 fn safetensors(file: &[u8]) -> std::result::Result<Vec<Stored<'_>>, CoreError> {
@@ -336,66 +328,8 @@ fn stored<'a>(view: &TensorView<'a>, values: Values<'a>) -> Stored<'a> {
     Stored { name: header.name.to_owned(), values, offset: header.offset, file: 0 }
 }
 
-/// Whether a file is called like one of UQFF.
-pub fn is_uqff_name(path: &Path) -> bool {
-    has_ending(path, "uqff")
-}
-
-fn has_ending(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
-}
-
-/// `NAME-3.uqff` is shard 3 of `NAME`.
-fn shard_number(path: &Path) -> Option<(String, u32)> {
-    let (stem, number) = path.file_stem()?.to_str()?.rsplit_once('-')?;
-    let canonical = number == "0" || !number.starts_with(['0', '+']);
-    (has_ending(path, "uqff") && canonical).then_some((stem.to_owned(), number.parse().ok()?))
-}
-
-fn uqff_shards(path: &Path) -> Vec<PathBuf> {
-    let further = (1..).map_while(|number| uqff_shard(path, number));
-    let mut shards = vec![path.to_owned()];
-    shards.extend(further.take_while(|shard| shard.exists()));
-    shards
-}
-
-/// The name of shard `number` behind `first`, if that is called like the first of several.
-pub fn uqff_shard(first: &Path, number: usize) -> Option<PathBuf> {
-    let (stem, 0) = shard_number(first)? else { return None };
-    let ending = first.extension()?.to_str()?;
-    Some(first.with_file_name(format!("{stem}-{number}.{ending}")))
-}
-
-/// All parts of a model in parts, if `path` is called like one of them.
-pub(super) fn parts(path: &Path) -> Option<Vec<PathBuf>> {
-    let (front, count) = path.file_stem()?.to_str()?.rsplit_once("-of-")?;
-    let (stem, number) = front.rsplit_once('-')?;
-    let digits = |text: &str| (text.len() == 5).then(|| text.parse::<u32>().ok()).flatten();
-    let (_, count) = (digits(number)?, digits(count)?);
-    let ending = path.extension()?.to_str()?;
-    let name = |k: u32| path.with_file_name(format!("{stem}-{k:05}-of-{count:05}.{ending}"));
-    Some((1..=count).map(name).collect())
-}
-
-/// Several files joined by `;`, as the reference takes them.
-fn joined(path: &Path) -> Option<Vec<PathBuf>> {
-    let text = path.to_str().filter(|text| text.contains(';') && !path.exists())?;
-    Some(text.split(';').map(PathBuf::from).collect())
-}
-
-/// The folder that `path` names, or that the file, or the first of several joined by `;`, lies in.
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
-    if path.is_dir() {
-        return path.to_owned();
-    }
-    let joined = joined(path);
-    let first = joined.as_ref().and_then(|files| files.first()).map_or(path, PathBuf::as_path);
-    let parent = first.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent.unwrap_or(Path::new(".")).to_owned()
-}
-
 /// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF
-/// file, or the weights of the first module in a folder of its own.
+/// file, or the weights of the first module in a subfolder.
 fn folder(path: &Path) -> Result<Vec<PathBuf>> {
     if let Some(files) = safetensors_in(path)? {
         return Ok(files);
@@ -450,23 +384,5 @@ mod tests {
         let mut names = ["model.layers.10.a", "2", "10", "lm_head", "model.layers.2.b"];
         names.sort_by(|a, b| in_number_order(a, b));
         assert_eq!(names, ["2", "10", "lm_head", "model.layers.2.b", "model.layers.10.a"]);
-    }
-
-    #[test]
-    fn shards_are_numbered_in_one_spelling() {
-        let number = |name: &str| shard_number(Path::new(name)).map(|(_, number)| number);
-        assert_eq!(number("a/q4k-0.uqff"), Some(0));
-        assert_eq!(number("q4k-12.uqff"), Some(12));
-        for other in ["q4k.uqff", "q4k-01.uqff", "q4k-+1.uqff", "q4k-1.gguf"] {
-            assert_eq!(number(other), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn parts_name_their_number() {
-        let all = parts(Path::new("x/model-00002-of-00003.safetensors")).unwrap();
-        assert_eq!(all[0], Path::new("x/model-00001-of-00003.safetensors"));
-        assert_eq!(all.len(), 3);
-        assert_eq!(parts(Path::new("model-2-of-3.safetensors")), None);
     }
 }

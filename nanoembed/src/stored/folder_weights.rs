@@ -1,4 +1,4 @@
-//! The files that a folder's weights lie in.
+//! The files of a folder's weights.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use nanoembed_core::owned::folder::{Modules, WEIGHTS, WEIGHTS_INDEX};
 use nanoembed_core::text::path::is_file_name;
 use serde_json::Value;
 
-use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
-use crate::open::folder::texts::FolderTexts;
+use crate::folder::json_file::read_json;
+use crate::folder::texts::FolderTexts;
 
-/// What is not quantised of a model in UQFF.
+/// The file of a UQFF model's tensors that are not quantised.
 pub const RESIDUAL: &str = "residual.safetensors";
 
 /// Weights that only Python reads.
@@ -27,7 +27,7 @@ pub fn safetensors_in(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
 /// The folder that holds the transformer or the table of the model in `folder`: itself, or the one
 /// that `modules.json` names.
 pub fn own_folder(folder: &Path) -> Result<PathBuf> {
-    let inner = FolderTexts::of(folder).read(|texts| Modules::first_folder(texts))?;
+    let inner = FolderTexts::new(folder).read(|texts| Modules::first_folder(texts))?;
     Ok(if inner.is_empty() { folder.to_owned() } else { folder.join(inner) })
 }
 
@@ -38,8 +38,8 @@ pub fn model_folder(own: &Path) -> PathBuf {
     own.parent().filter(is_own).unwrap_or(own).to_owned()
 }
 
-/// What is said of a folder that has its weights only in a form that is not read here: a pickle, or
-/// a graph.
+/// The error for a folder that has its weights only in a form that is not read here: a pickle, or a
+/// graph.
 pub fn only_foreign(folder: &Path) -> Option<Error> {
     let forms = [(PICKLE, "a pickle"), ("model.onnx", "an ONNX graph"), ("onnx", "ONNX graphs")];
     let (name, form) = forms.into_iter().find(|(name, _)| folder.join(name).exists())?;

@@ -12,18 +12,18 @@ use nanoembed_core::format::gguf::{Gguf, Plan, Split, TensorSpec, WriteValue, Wr
 use nanoembed_core::format::sniff;
 use nanoembed_core::owned::IoSink;
 
-use super::files::parts;
+use super::file_names::parts;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 
-/// What helps where the parts are not called or not there as they should be.
+/// The hint where the parts are not called or not there as they should be.
 pub(super) const HINT: &str = "put all parts into one folder under the names that they were made with, `NAME-00001-of-00003.gguf` and so on, or make one file of them with llama.cpp's `llama-gguf-split --merge FIRST OUT`";
 
 /// The keys that only parts have.
 const SPLIT_KEYS: &str = "split.";
 const ALIGNMENT_KEY: &str = "general.alignment";
 
-/// Whether `file` is one part of several.
+/// The place of `file` in a split model, if it is a part of one.
 pub fn split_of(file: &[u8]) -> Option<Split> {
     if sniff(file) != Some(Format::Gguf) {
         return None;
@@ -33,12 +33,12 @@ pub fn split_of(file: &[u8]) -> Option<Split> {
 
 /// The model that the file at `path` holds or is a part of, in one file: `file` itself, or all
 /// parts put together in temporary storage.
-pub fn whole(path: &Path, file: Mapped) -> Result<Mapped> {
+pub fn whole(path: &Path, file: MappedFile) -> Result<MappedFile> {
     // Files under other names are refused where the model is opened.
     let split = parts(path).and_then(|_| split_of(&file));
     let Some(split) = split else { return Ok(file) };
     let paths = named_parts(path, split)?;
-    let files = paths.iter().map(|path| Mapped::open_regular(path)).collect::<Result<Vec<_>>>();
+    let files = paths.iter().map(|path| MappedFile::open_regular(path)).collect::<Result<Vec<_>>>();
     let files = files.map_err(|failure| failure.with_hint(HINT))?;
     let mut parsed = Vec::new();
     for (path, file) in paths.iter().zip(&files) {
@@ -107,7 +107,7 @@ pub fn check(files: &[Gguf<'_>], name: impl Fn(usize) -> String) -> Result<()> {
 }
 
 /// One file of the first part's metadata and all tensors.
-fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<Mapped> {
+fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<MappedFile> {
     let metadata: Vec<(&str, WriteValue<'_>)> = parts
         .first()
         .into_iter()
@@ -136,12 +136,12 @@ fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<Mapped> {
         tensors.iter().try_for_each(|tensor| writer.data(tensor.data()))?;
         writer.finish().map(|_| ())
     });
-    Error::of_written(written, sink.take_error(), FILE, name_of(path))?;
+    Error::from_written(written, sink.take_error(), FILE, name_of(path))?;
     let file = sink.into_inner().into_inner().map_err(|error| failed(error.into_error()))?;
     rewound(file).map_err(failed)
 }
 
-fn rewound(mut file: std::fs::File) -> std::io::Result<Mapped> {
+fn rewound(mut file: std::fs::File) -> std::io::Result<MappedFile> {
     std::io::Seek::rewind(&mut file)?;
-    Mapped::of(file)
+    MappedFile::from_file(file)
 }

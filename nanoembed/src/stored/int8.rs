@@ -1,5 +1,5 @@
-//! 8-bit codes of `.weights` files, whose scales and zero points are tensors of their own:
-//! `x = (code − zero[row]) · scale[row][group] · column_scale[col]`.
+//! 8-bit codes of `.weights` files, whose scales and zero points are separate tensors: `x = (code −
+//! zero[row]) · scale[row][group] · column_scale[col]`.
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::format::embd::Embd;
@@ -7,7 +7,7 @@ use nanoembed_core::tensor::{Dtype, Shape, TensorView};
 
 use super::Values;
 
-/// What a tensor of codes belongs together with. Lengths fit the shape.
+/// A tensor of codes and its companions. Lengths fit the shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Int8<'a> {
     pub(super) shape: Shape,
@@ -21,12 +21,12 @@ pub struct Int8<'a> {
     columns: &'a [u8],
 }
 
-/// What follows a tensor's name in those of its companions.
+/// Suffixes of the companions' names after a tensor's name.
 pub(super) const COMPANIONS: [&str; 3] = [".scale", ".zero_point", ".column_scale"];
 
 impl<'a> Int8<'a> {
     /// The tensor with its companions, if it has a scale.
-    pub(super) fn of(file: &Embd<'a>, codes: &TensorView<'a>) -> Option<Self> {
+    pub(super) fn new(file: &Embd<'a>, codes: &TensorView<'a>) -> Option<Self> {
         let header = codes.header();
         let signed = match header.dtype {
             Dtype::I8 => true,
@@ -83,7 +83,7 @@ impl<'a> Int8<'a> {
     }
 }
 
-/// The tensors of a `.weights` file; companions are not tensors of their own.
+/// The tensors of a `.weights` file; companions are not listed by themselves.
 pub(super) fn tensors<'a>(
     file: &Embd<'a>,
 ) -> impl Iterator<Item = Result<(TensorView<'a>, Values<'a>), CoreError>> {
@@ -94,7 +94,7 @@ pub(super) fn tensors<'a>(
         if owner.and_then(|owner| file.tensor(owner)).is_some() {
             return None;
         }
-        Some(match Int8::of(&file, &view) {
+        Some(match Int8::new(&file, &view) {
             Some(int8) => Ok((view, Values::Int8(int8))),
             None => Values::plain(&view).map(|values| (view, values)),
         })

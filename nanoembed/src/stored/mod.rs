@@ -2,20 +2,22 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `files` | which files belong together, and what they hold |
+//! | `file_names` | names of shards and parts |
+//! | `entries` | memory for the entries of a safetensors container |
+//! | `files` | files that belong together, and their contents |
 //! | `folder_weights` | which files of a folder hold its weights |
 //! | `gguf_parts` | the parts of a split GGUF model |
 //! | `uqff_set` | which shards of UQFF are one set |
-//! | `explained` | what is wrong with a file, with the name of what it is about |
-//! | `model_files` | all weights of a model, UQFF's residual file among them |
-//! | `int8` | 8-bit codes whose scales are tensors of their own |
+//! | `diagnosis` | errors in a file, with the name of the thing at fault |
+//! | `int8` | 8-bit codes whose scales are separate tensors |
 
-pub mod explained;
+pub mod diagnosis;
+pub mod entries;
+pub mod file_names;
 pub mod files;
 pub mod folder_weights;
 pub mod gguf_parts;
 mod int8;
-mod model_files;
 pub mod uqff_set;
 
 use nanoembed_core::event::Format;
@@ -29,9 +31,8 @@ use crate::error::{Error, Result};
 use int8::Int8;
 
 pub use files::FileSet;
-pub use model_files::ModelFiles;
 
-/// What one file, or several that belong together, hold.
+/// The contents of one file, or of several that belong together.
 pub struct Contents<'a> {
     pub format: Format,
     /// Which layout of UQFF it is.
@@ -40,7 +41,7 @@ pub struct Contents<'a> {
     pub tensors: Vec<Stored<'a>>,
     /// The layers of UQFF, in the order of their names.
     pub layers: Vec<Layer<'a>>,
-    /// The files as GGUF, if that is what they are.
+    /// The files as GGUF, for that format.
     pub gguf: Vec<Gguf<'a>>,
 }
 
@@ -87,8 +88,7 @@ pub enum Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Elements or blocks of one type. What is in a validated file has the length that its shape
-    /// asks for.
+    /// Elements or blocks of one type. In a validated file the length fits the shape.
     pub fn plain(view: &TensorView<'a>) -> std::result::Result<Self, CoreError> {
         let header = view.header();
         let plain = Encoding::Plain { dtype: header.dtype, data: view.data() };
@@ -123,7 +123,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Whether other formats can hold what is stored: not the codes of `.weights` and `.amb` files.
+    /// True if other formats can hold the values: not the codes of `.weights` and `.amb` files.
     pub const fn is_portable(&self) -> bool {
         match self {
             Self::Weight(weight) => {
@@ -133,7 +133,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Dequantises the elements from `first` on, in row-major order, as many as `out` holds.
+    /// Dequantises elements from `first` on, in row-major order, to fill `out`.
     pub fn read(&self, first: usize, out: &mut [f32]) -> std::result::Result<(), CoreError> {
         match self {
             Self::Weight(weight) => Dequantizer::detect().dequantize_weight(weight, first, out),
@@ -163,7 +163,7 @@ impl Stored<'_> {
         Ok(())
     }
 
-    /// Dequantises the elements from `first` on, as many as `out` holds.
+    /// Dequantises elements from `first` on, to fill `out`.
     pub fn read(&self, first: usize, out: &mut [f32]) -> Result<()> {
         self.values.read(first, out).map_err(|error| {
             let message =

@@ -9,15 +9,15 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
 
-use super::files::room;
+use super::entries::room;
 
 /// The key of [`SetPlace`].
 pub const SET_KEY: &str = "uqff.producer.nanoembed.set";
 
-/// What a shard says of its set.
+/// A shard's place in its set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetPlace {
-    /// A hash of all that the set holds.
+    /// A hash of the set's contents.
     pub set: String,
     /// From 1 on.
     pub number: usize,
@@ -30,7 +30,7 @@ impl SetPlace {
         format!("{} {}/{}", self.set, self.number, self.count)
     }
 
-    fn of_file(file: &[u8]) -> Option<Self> {
+    fn from_file(file: &[u8]) -> Option<Self> {
         let mut room = room(file);
         let container = Safetensors::parse(file, Mode::Lenient, &mut room).ok()?;
         let (set, place) = container.metadata_value(SET_KEY)?.split_once(' ')?;
@@ -42,7 +42,7 @@ impl SetPlace {
 
 /// Refuses files that are not, in their order, all shards of one set; tells which of them is not.
 pub(super) fn check<'a>(files: impl Iterator<Item = &'a [u8]>) -> Result<(), (usize, ErrorKind)> {
-    let places: Vec<Option<SetPlace>> = files.map(SetPlace::of_file).collect();
+    let places: Vec<Option<SetPlace>> = files.map(SetPlace::from_file).collect();
     let Some(of_set) = places.iter().flatten().next() else { return Ok(()) };
     for (index, place) in places.iter().enumerate() {
         let is_its = place.as_ref().is_some_and(|place| {

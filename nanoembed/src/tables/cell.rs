@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::text::{Cell, TextColumn};
 
-/// Whether cells of this type have a form in JSON that keeps them as they are.
+/// True if cells of this type have a form in JSON that keeps them as they are.
 pub(super) fn is_json(data_type: &DataType) -> bool {
     match data_type {
         DataType::Null | DataType::Boolean => true,
@@ -42,7 +42,7 @@ pub(super) fn json(column: &ArrayRef, row: usize) -> Value {
         DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).into(),
         DataType::Float32 => column.as_primitive::<Float32Type>().value(row).into(),
         DataType::Float64 => column.as_primitive::<Float64Type>().value(row).into(),
-        _ => match TextColumn::of(column).map(|texts| texts.cell(row, true)) {
+        _ => match TextColumn::from_array(column).map(|texts| texts.cell(row, true)) {
             Some(Cell::Text(text)) => text.into_owned().into(),
             _ => Value::Null,
         },

@@ -22,7 +22,7 @@ impl Fingerprint {
     }
 
     /// The fingerprint of some bytes.
-    pub(super) fn of(bytes: &[u8]) -> u32 {
+    pub(super) fn hash(bytes: &[u8]) -> u32 {
         let mut fingerprint = Self::new();
         fingerprint.feed(bytes);
         fingerprint.finish()

@@ -10,13 +10,13 @@ use super::rows::{RowSource, Rows};
 use super::text::TextColumn;
 use crate::error::{Error, Result};
 
-/// The most rows of a group. What is interrupted loses no more than these.
+/// The most rows of a group. An interruption loses no more than these.
 pub(super) const GROUP_ROWS: usize = 4096;
 
-/// A group ends with the row that brings its texts to so many bytes.
+/// A group ends with the row at which its texts reach so many bytes.
 const GROUP_BYTES: usize = 16 << 20;
 
-/// The same of all columns together: what is beside texts may be much longer than they are.
+/// The same of all columns together: columns beside texts may be much longer than they are.
 const GROUP_MEMORY: usize = 1 << 27;
 
 /// Bytes of the rows of a group so far.
@@ -51,7 +51,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The next rows of `source`; `None` at the end. Where a group ends is told by the rows alone,
+    /// The next rows of `source`; `None` at the end. The rows alone decide where a group ends,
     /// however they come.
     pub(super) fn next(source: &mut dyn RowSource, text_column: usize) -> Result<Option<Self>> {
         let (mut count, mut bytes) = (0, Taken::default());
@@ -101,7 +101,7 @@ impl Group {
 /// How many of `rows` a group takes that has room for so many and has `bytes`.
 fn fitting(rows: &Rows, text_column: usize, room: usize, bytes: &mut Taken) -> Result<usize> {
     let column = rows.batch.columns().get(text_column);
-    let texts = column.and_then(TextColumn::of);
+    let texts = column.and_then(TextColumn::from_array);
     let texts = texts.ok_or_else(|| Error::bad_input("no texts").at(&rows.name))?;
     let most = rows.len().min(room);
     for row in 0..most {

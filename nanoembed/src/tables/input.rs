@@ -5,10 +5,10 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
 
+use super::batches::Batches;
 use super::cell;
 use super::fingerprint::Fingerprint;
 use super::guarded;
@@ -22,21 +22,16 @@ use crate::files::whole_file;
 /// How many bytes at a file's end tell it from others: its footer, or a part of that.
 const END_BYTES: u64 = 1 << 16;
 
-/// A file of record batches, from a row on. Strings of the column of texts are bytes there.
-pub(super) trait Batches {
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>>;
-}
-
-/// What a file says before its rows are read.
+/// The description of a file before its rows are read.
 struct TableFile {
     path: PathBuf,
     name: Arc<str>,
-    kind: Kind,
+    kind: TableKind,
     rows: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum TableKind {
     Parquet,
     IpcFile,
     IpcStream,
@@ -62,14 +57,14 @@ struct Current {
     row: u64,
 }
 
-/// A row of a table as what a line of JSON is.
+/// A row of a table in the form of a line of JSON.
 #[derive(Debug)]
 pub struct TableRow {
     /// The text, if there is one.
     pub text: Option<String>,
     /// Why there is none. A null has a reason, too.
     pub error: Option<String>,
-    /// Whether there is none because the cell is null.
+    /// True if there is none because the cell is null.
     pub is_null: bool,
     /// The columns that were asked for.
     pub kept: Vec<(String, Value)>,
@@ -85,7 +80,7 @@ impl Tables {
     ///
     /// # Errors
     ///
-    /// What is wrong with a file, or that it has other columns than the first.
+    /// Fails if a file is invalid, or has other columns than the first.
     pub fn open(paths: &[PathBuf], column: &str) -> Result<Self> {
         let mut files = Vec::new();
         let mut schema: Option<SchemaRef> = None;
@@ -139,7 +134,7 @@ impl Tables {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input.
+    /// Fails if the input is invalid.
     pub fn next_lines(
         &mut self,
         kept: &[(String, String)],
@@ -147,7 +142,7 @@ impl Tables {
     ) -> Result<Option<Vec<TableRow>>> {
         let column = self.column;
         let Some(rows) = self.next_rows()? else { return Ok(None) };
-        let texts = TextColumn::of(rows.batch.column(column));
+        let texts = TextColumn::from_array(rows.batch.column(column));
         let texts = texts.ok_or_else(|| Error::bad_input("no texts").at(&rows.name))?;
         let beside: Vec<(&String, usize)> = kept
             .iter()
@@ -188,9 +183,9 @@ impl Tables {
         let column = self.column;
         let open = || -> Result<Box<dyn Batches>> {
             Ok(match kind {
-                Kind::Parquet => Box::new(ParquetFile::open(path)?.raw(column)?.batches(skip)),
-                Kind::IpcFile => Box::new(IpcTable::file(path, Some(column))?),
-                Kind::IpcStream => Box::new(IpcTable::stream(path, Some(column))?),
+                TableKind::Parquet => Box::new(ParquetFile::open(path)?.raw(column)?.batches(skip)),
+                TableKind::IpcFile => Box::new(IpcTable::file(path, Some(column))?),
+                TableKind::IpcStream => Box::new(IpcTable::stream(path, Some(column))?),
             })
         };
         let batches = guarded(name, open)?;
@@ -255,7 +250,7 @@ impl RowSource for Tables {
     }
 }
 
-/// What tells these files from others, whatever they hold: their lengths and ends.
+/// A fingerprint of these files, whatever they hold: of their lengths and ends.
 ///
 /// # Errors
 ///
@@ -270,12 +265,12 @@ pub fn fingerprint_of(paths: &[PathBuf]) -> Result<u32> {
     Ok(fingerprint.finish())
 }
 
-/// What is wrong with bytes that are no text.
+/// The error message for bytes that are no text.
 pub(super) fn not_utf8(at: usize) -> String {
     format!("not valid UTF-8 at its byte {at}")
 }
 
-/// What kind of file it is, and its columns.
+/// The kind of a file, and its columns.
 fn look_at(path: &Path, fingerprint: &mut Fingerprint) -> Result<(TableFile, SchemaRef)> {
     let name: Arc<str> = name_of(path).into();
     let failed = |error: std::io::Error| Error::reading(&name, &error);
@@ -289,15 +284,17 @@ fn look_at(path: &Path, fingerprint: &mut Fingerprint) -> Result<(TableFile, Sch
     Ok((TableFile { path: path.to_owned(), name, kind, rows }, schema))
 }
 
-/// What kind of file begins with `start`, its columns and rows.
-fn look_into(path: &Path, start: &[u8]) -> Result<(Kind, SchemaRef, Option<u64>)> {
+/// The kind of a file that begins with `start`, its columns and rows.
+fn look_into(path: &Path, start: &[u8]) -> Result<(TableKind, SchemaRef, Option<u64>)> {
     Ok(match start {
         start if start.starts_with(b"PAR1") => {
             let opened = ParquetFile::open(path)?;
-            (Kind::Parquet, opened.schema(), Some(opened.rows()))
+            (TableKind::Parquet, opened.schema(), Some(opened.rows()))
         }
-        b"ARROW1" => (Kind::IpcFile, IpcTable::file(path, None)?.schema(), None),
-        [255, 255, 255, 255, ..] => (Kind::IpcStream, IpcTable::stream(path, None)?.schema(), None),
+        b"ARROW1" => (TableKind::IpcFile, IpcTable::file(path, None)?.schema(), None),
+        [255, 255, 255, 255, ..] => {
+            (TableKind::IpcStream, IpcTable::stream(path, None)?.schema(), None)
+        }
         _ => {
             let message = "neither Parquet nor Arrow IPC, whose names end so";
             return Err(Error::bad_input(message).at(name_of(path)));

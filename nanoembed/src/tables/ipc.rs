@@ -1,7 +1,7 @@
 //! Arrow's IPC formats: files with a footer, and streams of messages.
 //!
-//! Both are mapped, and their arrays lie in the map unless they are compressed. Every place and
-//! length is checked before Arrow's own reader sees it.
+//! Both are mapped, and their arrays borrow from the map unless they are compressed. Every place
+//! and length is checked before Arrow's own reader sees it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use bytes::Bytes;
 use nanoembed_core::ErrorKind;
 
-use super::input::Batches;
+use super::batches::Batches;
 use super::ipc_message::Place;
 use super::raw_text::raw_schema;
 use super::row_group_memory::allowed;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 
-/// What stands behind a footer: its length and the magic number.
+/// The end of a file after the footer: its length and the magic number.
 const TRAILER_BYTES: usize = 10;
 
 /// The most bytes that a batch's compressed buffers may have together without compression, those of
-/// all dictionaries included: what a column of strings can hold. A small file may have fewer.
+/// all dictionaries included: the limit of a column of strings. A small file may have fewer.
 const UNPACKED_BYTES: u64 = 1 << 31;
 
 /// A mapped file or stream.
@@ -35,7 +35,7 @@ pub(super) struct IpcTable {
     decoder: FileDecoder,
     schema: SchemaRef,
     messages: Messages,
-    /// What dictionaries have without compression.
+    /// Bytes of the dictionaries without compression.
     dictionary_bytes: u64,
     name: String,
 }
@@ -48,8 +48,8 @@ enum Messages {
     From(usize),
 }
 
-/// What precedes the messages.
-struct Opened {
+/// The content of a file before its messages.
+struct IpcStructure {
     schema: SchemaRef,
     version: MetadataVersion,
     messages: Messages,
@@ -69,12 +69,12 @@ impl IpcTable {
     fn open(
         path: &Path,
         raw: Option<usize>,
-        look: impl FnOnce(&Buffer) -> Result<Opened, ArrowError>,
+        look: impl FnOnce(&Buffer) -> Result<IpcStructure, ArrowError>,
     ) -> Result<Self> {
         let name = name_of(path);
-        let file = crate::Bytes::from(Mapped::open_regular(path)?);
+        let file = crate::Bytes::from(MappedFile::open_regular(path)?);
         let buffer = Buffer::from(Bytes::from_owner(file));
-        let Opened { schema, version, messages } =
+        let IpcStructure { schema, version, messages } =
             look(&buffer).map_err(|error| super::unreadable(&name, &error))?;
         let read = raw.and_then(|column| raw_schema(&schema, column));
         let decoder = FileDecoder::new(read.unwrap_or_else(|| Arc::clone(&schema)), version);
@@ -88,7 +88,7 @@ impl IpcTable {
     fn next_message(&mut self) -> Result<Option<Place>, ArrowError> {
         match &mut self.messages {
             Messages::Blocks(blocks) => {
-                blocks.next().map(|block| Place::of(&self.buffer, block)).transpose()
+                blocks.next().map(|block| Place::from_block(&self.buffer, block)).transpose()
             }
             Messages::From(offset) => {
                 let place = Place::at(&self.buffer, *offset)?;
@@ -113,7 +113,7 @@ impl IpcTable {
 }
 
 /// The columns and messages that a file's end tells of.
-fn footer(file: &Buffer) -> Result<Opened, ArrowError> {
+fn footer(file: &Buffer) -> Result<IpcStructure, ArrowError> {
     let cut = || ArrowError::IpcError("the file is cut short".into());
     let footer = file.len().checked_sub(TRAILER_BYTES).ok_or_else(cut)?;
     let trailer = file.get(footer..).and_then(|end| end.try_into().ok()).ok_or_else(cut)?;
@@ -126,7 +126,7 @@ fn footer(file: &Buffer) -> Result<Opened, ArrowError> {
         .ok_or_else(|| ArrowError::IpcError("its footer says nothing of its columns".into()))?;
     let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
     let blocks: Vec<Block> = blocks.copied().collect();
-    Ok(Opened {
+    Ok(IpcStructure {
         schema: Arc::new(try_fb_to_schema(schema)?),
         version: footer.version(),
         messages: Messages::Blocks(blocks.into_iter()),
@@ -134,12 +134,12 @@ fn footer(file: &Buffer) -> Result<Opened, ArrowError> {
 }
 
 /// The columns of a stream, which its first message has.
-fn first_message(file: &Buffer) -> Result<Opened, ArrowError> {
+fn first_message(file: &Buffer) -> Result<IpcStructure, ArrowError> {
     let none = || ArrowError::IpcError("the stream does not begin with its columns".into());
     let place = Place::at(file, 0)?.ok_or_else(none)?;
     let message = place.message()?;
     let schema: Schema = try_fb_to_schema(message.header_as_schema().ok_or_else(none)?)?;
-    Ok(Opened {
+    Ok(IpcStructure {
         schema: Arc::new(schema),
         version: message.version(),
         messages: Messages::From(place.end().unwrap_or(usize::MAX)),
@@ -246,7 +246,7 @@ mod tests {
         }
         for batches in read(&files, Some(0)) {
             let batches = batches.unwrap();
-            let texts = super::super::text::TextColumn::of(batches[0].column(0)).unwrap();
+            let texts = super::super::text::TextColumn::from_array(batches[0].column(0)).unwrap();
             let bad = (0..500).filter(|row| texts.cell(*row, false) != texts.cell(*row, true));
             assert_eq!(bad.collect::<Vec<_>>(), [7]);
         }

@@ -6,7 +6,7 @@
 //! | 4 | `FF FF FF FF`; older writers leave it out |
 //! | 4 | how many bytes the header has, 0 at the end of a stream |
 //! | … | the header, a flatbuffer: which buffers the body has, and where |
-//! | … | the body; each buffer, if compressed, behind its length without compression, an `i64` |
+//! | … | the body; each buffer, if compressed, after its length without compression, an `i64` |
 //!
 //! Specification: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>
 
@@ -16,7 +16,7 @@ use arrow_schema::ArrowError;
 
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// A message that lies in a file as a whole.
+/// A message that is in a file as a whole.
 pub(super) struct Place {
     pub(super) block: Block,
     pub(super) bytes: Buffer,
@@ -24,7 +24,7 @@ pub(super) struct Place {
 
 impl Place {
     /// The message where a footer says that it is.
-    pub(super) fn of(file: &Buffer, block: Block) -> Result<Self, ArrowError> {
+    pub(super) fn from_block(file: &Buffer, block: Block) -> Result<Self, ArrowError> {
         let number = |value: i64| usize::try_from(value).map_err(|_| outside());
         let (offset, body) = (number(block.offset())?, number(block.bodyLength())?);
         let metadata = number(block.metaDataLength().into())?;
@@ -54,10 +54,10 @@ impl Place {
         let message = parsed(header)?;
         let whole = i32::try_from(prefix + header.len()).map_err(|_| outside())?;
         let offset = i64::try_from(offset).map_err(|_| outside())?;
-        Self::of(file, Block::new(offset, whole, message.bodyLength())).map(Some)
+        Self::from_block(file, Block::new(offset, whole, message.bodyLength())).map(Some)
     }
 
-    /// What the message is.
+    /// The parsed message.
     pub(super) fn message(&self) -> Result<Message<'_>, ArrowError> {
         let (header, _) = header(&self.bytes).flatten().ok_or_else(outside)?;
         parsed(header)

@@ -25,27 +25,27 @@ const TEXTS_AT_A_TIME: usize = 512;
 /// How a table of texts becomes one with vectors.
 #[derive(Clone, Debug)]
 pub struct TableJob<'j> {
-    /// What embeds.
+    /// The model that embeds.
     pub encoder: &'j Encoder,
     /// The column of texts.
     pub text_column: &'j str,
-    /// What the column of vectors is called; those of their statuses begin with this name.
+    /// The name of the column of vectors; the names of the columns of their statuses begin with it.
     pub vector_column: &'j str,
     /// How numbers are stored.
     pub precision: Precision,
-    /// Whether rows without a vector are left out.
+    /// True if rows without a vector are left out.
     pub leaves_out: bool,
-    /// Whether a row whose bytes are no text ends the job. A null never does.
+    /// True if a row whose bytes are no text ends the job. A null never does.
     pub fails: bool,
-    /// Whether bytes that are not UTF-8 are replaced instead.
+    /// True if bytes that are not UTF-8 are replaced instead.
     pub lossy: bool,
 }
 
-/// What has been done.
+/// The outcome of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Summary {
-    /// Whether there was nothing to do: the file was there.
+pub struct TableSummary {
+    /// True if there was nothing to do: the file was there.
     pub was_done: bool,
     /// Rows that an earlier run had done.
     pub resumed: u64,
@@ -55,7 +55,7 @@ pub struct Summary {
     pub tokens: u64,
     /// Texts that were cut, and where the first of them is.
     pub truncated: Counted,
-    /// Rows without a vector, and what is wrong with the first of them.
+    /// Rows without a vector, and the error of the first of them.
     pub without: Counted,
 }
 
@@ -65,7 +65,7 @@ pub struct Summary {
 pub struct Counted {
     /// How many there are.
     pub rows: u64,
-    /// What is said of the first of them.
+    /// The error of the first of them.
     pub first: Option<String>,
 }
 
@@ -81,13 +81,13 @@ impl TableJob<'_> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, or that it cannot be written.
+    /// Fails if the input is invalid or the output cannot be written.
     pub fn run(
         &self,
         source: &mut dyn RowSource,
         output: &TableOutput,
         observer: &dyn Observer,
-    ) -> Result<Summary> {
+    ) -> Result<TableSummary> {
         if output.resume && source.fingerprint().is_none() {
             return Err(Error::argument(
                 "resume",
@@ -102,12 +102,12 @@ impl TableJob<'_> {
             schema::with_vectors(&input, self.vector_column, self.precision, dimensions, &facts)?;
         let mut writing = output.begin(schema, self.vector_column, &facts)?;
         let Some(done) = writing.done() else {
-            return Ok(Summary { was_done: true, ..Summary::default() });
+            return Ok(TableSummary { was_done: true, ..TableSummary::default() });
         };
         source.skip(done)?;
         let total = source.total().map(|total| total.saturating_sub(done));
         let progress = Progress::texts(observer, "embedding", total);
-        let mut summary = Summary { resumed: done, ..Summary::default() };
+        let mut summary = TableSummary { resumed: done, ..TableSummary::default() };
         while let Some(group) = Group::next(source, text_column)? {
             let batch = self.embed(&group, text_column, &writing, &mut summary, &progress)?;
             summary.rows += group.len() as u64;
@@ -150,7 +150,7 @@ impl TableJob<'_> {
         group: &Group,
         text_column: usize,
         writing: &Writing,
-        summary: &mut Summary,
+        summary: &mut TableSummary,
         progress: &Progress<'_>,
     ) -> Result<RecordBatch> {
         let texts = self.texts(group, text_column)?;
@@ -192,7 +192,7 @@ impl TableJob<'_> {
         group: &'g Group,
         text_column: usize,
     ) -> Result<Vec<Result<Cow<'g, str>, String>>> {
-        let column = group.batch.columns().get(text_column).and_then(TextColumn::of);
+        let column = group.batch.columns().get(text_column).and_then(TextColumn::from_array);
         let column = column.ok_or_else(|| Error::bad_input("no texts").at(group.place(0).0))?;
         let text = |row: usize| {
             if let Some(Some(error)) = group.errors.get(row) {
@@ -242,7 +242,7 @@ impl TableJob<'_> {
     }
 }
 
-impl Summary {
+impl TableSummary {
     fn count(&mut self, length: Length, group: &Group, row: usize) {
         self.tokens += length.tokens as u64;
         if length.truncated {

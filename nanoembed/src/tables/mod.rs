@@ -12,21 +12,22 @@
 //! | `input` | record batches of files, in order: `ipc` of `ipc_message`, `parquet_files` |
 //! | `row_group_memory` | what decoding takes, by `page_header`, before anything is decoded |
 //! | `rows` | where rows come from, and rows of lines as a table |
-//! | `text` | the texts of a column, and what is wrong with them |
+//! | `text` | the texts of a column, and their errors |
 //! | `raw_text` | columns of strings read as bytes |
 //! | `cell` | values beside texts as JSON |
 //! | `fingerprint` | what tells one input from another |
 //! | `group` | rows that become one row group, by `row_bytes` |
 //! | `vectors` | columns of vectors and of their statuses |
-//! | `schema` | the columns of the output, and what is said of them |
+//! | `schema` | the columns of the output, and their metadata |
 //! | `job` | all of it together |
-//! | `output` | files being written: `unfinished` goes on where a run was interrupted |
+//! | `output` | files being written: `unfinished_file` goes on where a run was interrupted |
 //! | `row_group` | rows as the bytes of a row group, and many of these as a file |
 //!
 //! Memory is bounded by a group: [`GROUP_ROWS`](group::GROUP_ROWS) rows, or fewer with long texts
 //! or with wide columns. Groups are cut by rows and bytes of values alone, so the same input gives the same file, also in
 //! several runs.
 
+mod batches;
 mod cell;
 mod fingerprint;
 mod group;
@@ -44,12 +45,12 @@ mod row_group_memory;
 mod rows;
 mod schema;
 mod text;
-mod unfinished;
+mod unfinished_file;
 mod vectors;
 
 pub use arrow_schema::SchemaRef;
 pub use input::{TableRow, Tables, fingerprint_of};
-pub use job::{Counted, Summary, TableJob};
+pub use job::{Counted, TableJob, TableSummary};
 pub use output::{TableForm, TableOutput};
 pub use rows::{LineRows, RowSource, Rows};
 
@@ -63,13 +64,13 @@ use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 
 thread_local! {
-    /// Whether a panic of this thread is caught and told as an error.
+    /// True if a panic of this thread is caught and returned as an error.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Reads from the file called `name`. Arrow's readers panic at some damaged files, which is caught
-/// here and nowhere else: whoever gets an error reads no further. The panic itself says nothing, as
-/// its text is of no use to who has the file.
+/// here and nowhere else: after an error no more is read. The panic's message is dropped, as it is
+/// of no use to the user.
 fn guarded<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     static SILENCE: Once = Once::new();
     SILENCE.call_once(|| {
@@ -86,7 +87,7 @@ fn guarded<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     result.unwrap_or_else(|_| Err(Error::bad_input("the file is damaged").at(name)))
 }
 
-/// What Arrow says of the file called `name`, which is read.
+/// Arrow's error about the file called `name`, which is read.
 fn unreadable(name: &str, error: &ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => Error::reading(name, error),
@@ -99,7 +100,7 @@ fn unreadable(name: &str, error: &ArrowError) -> Error {
     }
 }
 
-/// What Parquet's reader says of the file called `name`.
+/// The error of Parquet's reader about the file called `name`.
 fn unreadable_parquet(name: &str, error: &ParquetError) -> Error {
     if let ParquetError::External(inner) = error
         && let Some(error) = inner.downcast_ref::<io::Error>()
@@ -109,8 +110,8 @@ fn unreadable_parquet(name: &str, error: &ParquetError) -> Error {
     Error::bad_input(error.to_string()).at(name)
 }
 
-/// An error met while the file called `name` was read: what the system does not say, a decoder says
-/// of the bytes.
+/// An error met while the file called `name` was read: the system's, or a decoder's about the
+/// bytes.
 fn unread(name: &str, error: &io::Error) -> Error {
     match error.raw_os_error() {
         None => Error::bad_input(error.to_string()).at(name),
@@ -118,7 +119,7 @@ fn unread(name: &str, error: &io::Error) -> Error {
     }
 }
 
-/// What Arrow says of the file called `name`, which is written.
+/// Arrow's error about the file called `name`, which is written.
 fn unwritable(name: &str, error: &ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => Error::writing(name, error),
@@ -126,7 +127,7 @@ fn unwritable(name: &str, error: &ArrowError) -> Error {
     }
 }
 
-/// What Parquet's writer says of the file called `name`.
+/// The error of Parquet's writer about the file called `name`.
 fn unwritable_parquet(name: &str, error: &ParquetError) -> Error {
     Error::bad_input(error.to_string()).at(name)
 }

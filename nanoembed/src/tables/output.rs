@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 
 use super::row_group::{self, MAGIC, Placed};
 use super::schema::Facts;
-use super::unfinished::{Begun, Unfinished};
+use super::unfinished_file::{Begun, Unfinished};
 use crate::error::{Error, Result};
 use crate::files::new_file::{NewFile, check_replaceable, is_stream};
 
@@ -29,9 +29,9 @@ pub enum TableForm {
 pub struct TableOutput {
     /// The file; `-` is stdout.
     pub path: PathBuf,
-    /// In what form.
+    /// The form of the output.
     pub form: TableForm,
-    /// Whether to go on where an interrupted run has ended.
+    /// True to go on where an interrupted run has ended.
     pub resume: bool,
 }
 
@@ -47,7 +47,7 @@ enum Sink {
     /// Nothing to do: the file is there as it shall be.
     Done,
     Resumable(Unfinished),
-    /// Parquet into a pipe: what is written is gone.
+    /// Parquet into a pipe: written bytes cannot be read again.
     Pipe {
         to: NewFile,
         groups: Vec<Placed>,
@@ -110,7 +110,7 @@ impl Writing {
         }
     }
 
-    /// Writes rows, behind which `rows` rows of the input are done.
+    /// Writes rows, after which `rows` rows of the input are done.
     pub(super) fn push(&mut self, batch: &RecordBatch, rows: u64) -> Result<()> {
         let encode = || {
             row_group::encode(&self.schema, &self.vector_column, batch)
@@ -164,7 +164,7 @@ impl Writing {
     }
 }
 
-/// What Arrow says of a table that is written. A file with a footer has one dictionary a column.
+/// Arrow's error about a table that is written. A file with a footer has one dictionary a column.
 fn unwritable_table(name: &str, error: &ArrowError) -> Error {
     let failure = super::unwritable(name, error);
     match error.to_string().contains("ictionary") {

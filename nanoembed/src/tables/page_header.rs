@@ -19,16 +19,16 @@ use std::io::{self, Read};
 /// Structs within structs that are read; those of Parquet have three.
 const MOST_DEPTH: usize = 16;
 
-/// What a page's header says.
+/// The header of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PageHeader {
     pub(super) kind: PageKind,
     pub(super) unpacked_bytes: u64,
     pub(super) bytes: u64,
     pub(super) values: u64,
-    /// Whether values share their beginnings with the ones before.
+    /// True if values share their beginnings with the ones before.
     pub(super) shares_prefixes: bool,
-    /// Bytes of levels, in front of what is compressed.
+    /// Bytes of levels, before the compressed part.
     pub(super) levels_bytes: u64,
     pub(super) is_compressed: bool,
 }

@@ -15,7 +15,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::schema::types::{SchemaDescriptor, Type};
 
-use super::input::Batches;
+use super::batches::Batches;
 use super::raw_text::raw_schema;
 use super::row_group_memory::batch_rows;
 use crate::error::{Error, Result, name_of};
@@ -56,14 +56,14 @@ impl ParquetFile {
         groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum()
     }
 
-    /// The rows behind the first `skip`.
+    /// The rows after the first `skip`.
     pub(super) const fn batches(self, skip: usize) -> ParquetBatches {
         ParquetBatches { file: self, skip, next_group: 0, group: None }
     }
 }
 
-/// A footer by which a column of strings has bytes: what is not said to be UTF-8 is not checked by
-/// the reader. `None` if the column is read as it is.
+/// A footer by which a column of strings has bytes: the reader does not check columns that are not
+/// declared as UTF-8. `None` if the column is read as it is.
 fn raw_footer(
     footer: &ArrowReaderMetadata,
     column: usize,
@@ -193,7 +193,7 @@ mod tests {
             let batch = batches.next_batch().unwrap().unwrap();
             assert_eq!(batch.schema().field(0), expected.field(0));
             assert_eq!(batch.num_rows(), 2);
-            let texts = TextColumn::of(batch.column(1)).unwrap();
+            let texts = TextColumn::from_array(batch.column(1)).unwrap();
             assert_eq!(texts.cell(0, false), Cell::Text("sound and long enough".into()));
             assert_eq!(texts.cell(1, false), Cell::Invalid(7));
         }

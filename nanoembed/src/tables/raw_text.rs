@@ -27,18 +27,18 @@ pub(super) fn raw_schema(schema: &Schema, column: usize) -> Option<SchemaRef> {
     Some(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
-/// A column that was read as bytes as the strings that it is said to hold. What is not UTF-8 is
+/// A column that was read as bytes, as the strings that it is declared to hold. Invalid UTF-8 is
 /// replaced by U+FFFD, and a column of another type is left as it is.
 pub(super) fn strings(column: &ArrayRef, wanted: &DataType) -> ArrayRef {
     match (column.data_type(), wanted) {
-        (DataType::Binary, DataType::Utf8) => of_offsets::<i32>(column),
-        (DataType::LargeBinary, DataType::LargeUtf8) => of_offsets::<i64>(column),
-        (DataType::BinaryView, DataType::Utf8View) => of_views(column),
+        (DataType::Binary, DataType::Utf8) => strings_from_offsets::<i32>(column),
+        (DataType::LargeBinary, DataType::LargeUtf8) => strings_from_offsets::<i64>(column),
+        (DataType::BinaryView, DataType::Utf8View) => strings_from_views(column),
         _ => Arc::clone(column),
     }
 }
 
-fn of_offsets<O: OffsetSizeTrait>(column: &ArrayRef) -> ArrayRef {
+fn strings_from_offsets<O: OffsetSizeTrait>(column: &ArrayRef) -> ArrayRef {
     let bytes = column.as_binary::<O>();
     if let Ok(strings) = GenericStringArray::<O>::try_from_binary(bytes.clone()) {
         return Arc::new(strings);
@@ -47,7 +47,7 @@ fn of_offsets<O: OffsetSizeTrait>(column: &ArrayRef) -> ArrayRef {
     Arc::new(strings.collect::<GenericStringArray<O>>())
 }
 
-fn of_views(column: &ArrayRef) -> ArrayRef {
+fn strings_from_views(column: &ArrayRef) -> ArrayRef {
     let bytes = column.as_binary_view();
     if let Ok(strings) = bytes.clone().to_string_view() {
         return Arc::new(strings);
@@ -79,7 +79,7 @@ mod tests {
                 assert_eq!(raw_type(&wanted).as_ref(), Some(column.data_type()));
                 let found = strings(&column, &wanted);
                 assert_eq!(found.data_type(), &wanted);
-                let texts = TextColumn::of(&found).unwrap();
+                let texts = TextColumn::from_array(&found).unwrap();
                 let cells = [0, 1, 2].map(|row| texts.cell(row, false));
                 let expected = [Cell::Text("cats".into()), Cell::Null, Cell::Text(last.into())];
                 assert_eq!(cells, expected, "{wanted}");

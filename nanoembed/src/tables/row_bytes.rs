@@ -1,5 +1,5 @@
-//! How many bytes a row has, told by the row alone: arrays of the same rows may share what they
-//! point to, and be cut in any way.
+//! The bytes of a row, by the row alone: arrays of the same rows may share buffers, and be cut in
+//! any way.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, OffsetSizeTrait, RecordBatch};

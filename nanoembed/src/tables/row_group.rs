@@ -17,10 +17,10 @@ use parquet::file::metadata::{
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
-/// What a Parquet file begins with.
+/// The first bytes of a Parquet file.
 pub(super) const MAGIC: &[u8; 4] = b"PAR1";
 
-/// A footer's length and the magic number, behind it.
+/// A footer's length and the magic number after it.
 const TRAILER_BYTES: usize = 8;
 
 /// A group's column chunks, and the footer of the small file that they were written in.
@@ -97,7 +97,7 @@ fn cut() -> ParquetError {
     ParquetError::General("a footer is cut short".into())
 }
 
-/// What stands behind these groups at a file's end.
+/// The end of a file after these groups.
 pub(super) fn end(groups: &[Placed], schema: &SchemaRef, vector_column: &str) -> Result<Vec<u8>> {
     match groups.is_empty() {
         true => Ok(encode_file(schema, vector_column, None)?.split_off(MAGIC.len())),

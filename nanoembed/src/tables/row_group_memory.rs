@@ -1,7 +1,7 @@
 //! The memory that decoding a row group takes, known before: pages are looked at first, as
 //! Parquet's reader makes of each what its header spells and its compression yields.
 //!
-//! | what is counted | why |
+//! | memory | why |
 //! |---|---|
 //! | pages without compression | one of each column is in memory, and its dictionary |
 //! | the longest entry of a dictionary | each row may be a copy of it |
@@ -9,8 +9,8 @@
 //! | values of lists | one row may have all of them |
 //! | the width of a null | columns of fixed width have it, too |
 //!
-//! What all columns take at once is in proportion to the group's bytes in the file; above that, rows
-//! are decoded in smaller batches.
+//! The memory that all columns take at once is in proportion to the group's bytes in the file;
+//! above that, rows are decoded in smaller batches.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -119,7 +119,7 @@ fn fixed_width(data_type: &DataType) -> u64 {
     }
 }
 
-/// What the pages of one column say.
+/// The pages of one column, by their headers.
 #[derive(Default)]
 struct Chunk {
     /// Bytes without compression of its dictionary.
@@ -203,7 +203,7 @@ impl Chunk {
         Ok(self)
     }
 
-    /// What is in memory while one of its pages is read.
+    /// Bytes in memory while one of its pages is read.
     const fn held(&self) -> u64 {
         self.dictionary_bytes.saturating_add(self.page_bytes)
     }
@@ -227,7 +227,7 @@ impl Chunk {
     }
 }
 
-/// Bytes that a value takes without what it points to, with its levels.
+/// Bytes of a value without those it points to, with its levels.
 fn width(column: &ColumnChunkMetaData) -> u64 {
     let value = match column.column_type() {
         PhysicalType::FIXED_LEN_BYTE_ARRAY => {
@@ -238,7 +238,7 @@ fn width(column: &ColumnChunkMetaData) -> u64 {
     value.saturating_add(4)
 }
 
-/// The length of the longest of entries that stand behind their lengths.
+/// The length of the longest of entries that follow their lengths.
 fn longest_entry(mut entries: &[u8]) -> u64 {
     let mut longest = 0;
     while let Some((length, rest)) = entries.split_first_chunk::<4>() {
@@ -277,7 +277,7 @@ fn check_unpacked(
     }
 }
 
-/// How many bytes come, up to one more than `most`. What is wrong with them the reader will say.
+/// The number of bytes, up to one more than `most`. The reader reports their faults.
 fn count(mut from: impl Read, most: u64) -> u64 {
     let mut buffer = vec![0; 1 << 16];
     let mut sum = 0_u64;

@@ -57,14 +57,14 @@ pub trait RowSource {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input.
+    /// Fails if the input is invalid.
     fn next_rows(&mut self) -> Result<Option<Rows>>;
 
     /// Leaves out the next `count` rows, which another run has done.
     ///
     /// # Errors
     ///
-    /// What is wrong with the input.
+    /// Fails if the input is invalid.
     fn skip(&mut self, count: u64) -> Result<()> {
         read_past(self, count)
     }
@@ -75,7 +75,7 @@ pub trait RowSource {
     /// How many rows there are, where that is known.
     fn total(&self) -> Option<u64>;
 
-    /// What tells this input from another; `None` if nothing does, as with a pipe.
+    /// A fingerprint of the input; `None` if nothing identifies it, as with a pipe.
     fn fingerprint(&self) -> Option<u32>;
 }
 

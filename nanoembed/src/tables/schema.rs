@@ -1,4 +1,4 @@
-//! The columns of the output, and what is said of them: the metadata of its schema.
+//! The columns of the output, and the metadata of its schema.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::vectors;
 use crate::encoder::Precision;
 use crate::error::{Error, Result};
 
-/// What stands before every key.
+/// The prefix of every key.
 const PREFIX: &str = "nanoembed.";
 
 /// How vectors were made: keys and values, in order.
@@ -62,7 +62,7 @@ impl Facts {
     }
 }
 
-/// The columns of the input, those of the vectors behind them, and the facts as metadata.
+/// The columns of the input, then those of the vectors, and the facts as metadata.
 pub(super) fn with_vectors(
     input: &Schema,
     name: &str,

@@ -32,7 +32,7 @@ pub(super) enum TextColumn<'c> {
     },
 }
 
-/// Whether a column of this type has texts.
+/// True if a column of this type has texts.
 pub(super) fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Utf8
@@ -50,7 +50,7 @@ pub(super) fn is_text(data_type: &DataType) -> bool {
 
 impl<'c> TextColumn<'c> {
     /// The texts of an array; `None` if its type is not [that of texts](is_text).
-    pub(super) fn of(array: &'c ArrayRef) -> Option<Self> {
+    pub(super) fn from_array(array: &'c ArrayRef) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Utf8 => Self::Utf8(array.as_string()),
             DataType::LargeUtf8 => Self::LargeUtf8(array.as_string()),
@@ -65,7 +65,7 @@ impl<'c> TextColumn<'c> {
                     true => vec![0; array.len()],
                     false => dictionary.normalized_keys(),
                 };
-                let values = Box::new(Self::of(dictionary.values())?);
+                let values = Box::new(Self::from_array(dictionary.values())?);
                 Self::Dictionary { values, keys, array }
             }
             _ => return None,
@@ -132,14 +132,14 @@ mod tests {
         for array in arrays {
             assert!(is_text(array.data_type()));
             let sliced = array.slice(1, 3);
-            let column = TextColumn::of(&sliced).unwrap();
+            let column = TextColumn::from_array(&sliced).unwrap();
             assert_eq!(column.cell(0, false), Cell::Null, "{}", array.data_type());
             assert_eq!(column.cell(1, false), Cell::Text("".into()));
             assert_eq!(column.cell(2, false), Cell::Text("größer als zwölf Bytes".into()));
             assert_eq!([0, 1, 2].map(|row| column.len_of(row)), [0, 0, 25]);
         }
         let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1]));
-        assert!(TextColumn::of(&numbers).is_none() && !is_text(numbers.data_type()));
+        assert!(TextColumn::from_array(&numbers).is_none() && !is_text(numbers.data_type()));
     }
 
     #[test]
@@ -147,18 +147,18 @@ mod tests {
         let values: ArrayRef = Arc::new(StringArray::from_iter([Some("a"), None]));
         let keys = Int32Array::from(vec![Some(0), Some(1), None]);
         let array: ArrayRef = Arc::new(DictionaryArray::new(keys, values));
-        let column = TextColumn::of(&array).unwrap();
+        let column = TextColumn::from_array(&array).unwrap();
         let cells = [0, 1, 2].map(|row| column.cell(row, false));
         assert_eq!(cells, [Cell::Text("a".into()), Cell::Null, Cell::Null]);
         let empty = DictionaryArray::<Int8Type>::from_iter([None::<&str>]);
         let empty: ArrayRef = Arc::new(empty);
-        assert_eq!(TextColumn::of(&empty).unwrap().cell(0, false), Cell::Null);
+        assert_eq!(TextColumn::from_array(&empty).unwrap().cell(0, false), Cell::Null);
     }
 
     #[test]
     fn bytes_that_are_no_text_say_where() {
         let array: ArrayRef = Arc::new(BinaryArray::from_vec(vec![b"ab\xffc"]));
-        let column = TextColumn::of(&array).unwrap();
+        let column = TextColumn::from_array(&array).unwrap();
         assert_eq!(column.cell(0, false), Cell::Invalid(2));
         assert_eq!(column.cell(0, true), Cell::Text("ab\u{fffd}c".into()));
     }

@@ -1,4 +1,4 @@
-//! Columns of vectors, and of what is said of each.
+//! Columns of vectors and of their statuses.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::file::{Indexed, Opened};
+use super::file::{Indexed, WordFile};
 use super::nearest::{Nearest, QUERIES};
 use crate::error::Result;
 use crate::progress::{Observer, Progress};
@@ -57,7 +57,7 @@ struct Question {
 
 /// The analogies of a list, as they are answered together.
 pub struct Accuracy<'w, 'b> {
-    opened: &'w Opened<'b>,
+    opened: &'w WordFile<'b>,
     words: &'w Indexed<'b>,
     nearest: &'w Nearest<'w, 'b>,
     progress: Progress<'w>,
@@ -69,7 +69,7 @@ pub struct Accuracy<'w, 'b> {
 impl<'w, 'b> Accuracy<'w, 'b> {
     /// No analogies yet.
     pub fn new(
-        (opened, words, nearest): (&'w Opened<'b>, &'w Indexed<'b>, &'w Nearest<'w, 'b>),
+        (opened, words, nearest): (&'w WordFile<'b>, &'w Indexed<'b>, &'w Nearest<'w, 'b>),
         observer: &'w dyn Observer,
     ) -> Self {
         let progress = Progress::texts(observer, "answering", None);
@@ -77,7 +77,7 @@ impl<'w, 'b> Accuracy<'w, 'b> {
         Self { opened, words, nearest, progress, sections, questions, queries }
     }
 
-    /// What follows is of a section of this name.
+    /// Starts a section of this name.
     pub fn section(&mut self, name: &str) {
         self.sections.push(Section { section: name.to_owned(), ..Section::default() });
     }

@@ -10,9 +10,9 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::policy::Policy;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::on_disk::OnDisk;
-use crate::open::foreign;
+use crate::signature::foreign;
 
 /// Words of a mapped file with an index.
 pub type Indexed<'b> = Words<Memory<'b>, Vec<u64>>;
@@ -21,20 +21,20 @@ pub type Indexed<'b> = Words<Memory<'b>, Vec<u64>>;
 pub type ScannedOnDisk<'d> = Words<Stored<&'d OnDisk>>;
 
 /// A file in memory, its structure checked.
-pub struct Opened<'b> {
+pub struct WordFile<'b> {
     pub name: String,
     pub file: Finalfusion<'b>,
     policy: Policy,
 }
 
-impl<'b> Opened<'b> {
+impl<'b> WordFile<'b> {
     /// Checks the structure of the file at `path`, whose bytes are these.
-    pub fn parse(path: &Path, bytes: &'b Mapped, policy: Policy) -> Result<Self> {
-        Self::of(name_of(path), bytes, policy)
+    pub fn parse(path: &Path, bytes: &'b MappedFile, policy: Policy) -> Result<Self> {
+        Self::new(name_of(path), bytes, policy)
     }
 
     /// Checks the structure of the file called `name`, whose bytes are these.
-    pub(super) fn of(name: String, bytes: &'b [u8], policy: Policy) -> Result<Self> {
+    pub(super) fn new(name: String, bytes: &'b [u8], policy: Policy) -> Result<Self> {
         let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
         match Finalfusion::parse_with(decoder, bytes) {
             Ok(file) => Ok(Self { name, file, policy }),
@@ -46,7 +46,7 @@ impl<'b> Opened<'b> {
         Error::in_file(&self.name, error)
     }
 
-    /// What went wrong with this word.
+    /// The error of looking up this word.
     pub fn failure_of(&self, word: &str, error: CoreError) -> Error {
         failure_of_word(&self.name, word, error)
     }
@@ -65,7 +65,7 @@ impl<'b> Opened<'b> {
     }
 }
 
-/// What went wrong with a word that was looked up in the file called `name`.
+/// The error of looking up a word in the file called `name`.
 pub fn failure_of_word(name: &str, word: &str, error: CoreError) -> Error {
     if error.kind() != ErrorKind::InvalidArgument {
         return Error::in_file(name, error);

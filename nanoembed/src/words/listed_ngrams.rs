@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use nanoembed_core::ErrorKind;
 
-use super::file::Opened;
-use super::vocabulary::{Known, Vocabulary};
+use super::file::WordFile;
+use super::vocabulary::{Known, WordList};
 use crate::error::{Error, Result};
 use crate::units;
 
@@ -21,14 +21,13 @@ const LISTED_OF_ANY: u64 = 16 << 20;
 const SEEN_PER_BYTE: u64 = 512;
 const SEEN_OF_ANY: u64 = 1 << 24;
 
-/// What an n-gram takes beside its bytes: a length and a row in the file, and about as much in
-/// memory.
+/// Bytes of an n-gram beside its text: a length and a row in the file, and about as much in memory.
 const ENTRY_BYTES: u64 = 12;
 
 /// N-grams in the order of their first appearance, with rows numbered in the same order.
 #[derive(Default)]
 pub(super) struct Listed {
-    ngrams: Vocabulary,
+    ngrams: WordList,
     /// The row of each n-gram.
     rows: Vec<u64>,
     /// The bucket of each row. N-grams that share a bucket share a row.
@@ -38,11 +37,11 @@ pub(super) struct Listed {
 
 impl Listed {
     /// The n-grams of all words of a file with buckets.
-    pub(super) fn of(opened: &Opened<'_>) -> Result<Self> {
+    pub(super) fn from_opened(opened: &WordFile<'_>) -> Result<Self> {
         let words = opened.scanned();
         let vocabulary = opened.file.vocabulary();
         let (min_n, max_n) = (vocabulary.min_n as usize, vocabulary.max_n as usize);
-        let mut room = Room::of(opened);
+        let mut room = Room::new(opened);
         let mut listed = Self::default();
         for (number, word) in opened.file.words().enumerate() {
             let Ok(word) = str::from_utf8(word) else { continue };
@@ -113,7 +112,7 @@ const fn seen(chars: usize, (min_n, max_n): (usize, usize)) -> u64 {
     (chars as u64).saturating_mul(lengths).saturating_mul(longest as u64)
 }
 
-/// What is left to list and to look at.
+/// The budgets that are left for listing and for comparing.
 struct Room {
     name: String,
     file_bytes: u64,
@@ -122,7 +121,7 @@ struct Room {
 }
 
 impl Room {
-    fn of(opened: &Opened<'_>) -> Self {
+    fn new(opened: &WordFile<'_>) -> Self {
         let file_bytes = opened.file.bytes().len() as u64;
         Self {
             name: opened.name.clone(),

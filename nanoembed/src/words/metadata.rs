@@ -7,7 +7,8 @@ use toml_edit::{DocumentMut, Item, Table};
 
 use crate::error::{Error, Result};
 
-/// Entries as JSON, tables as objects in objects. What is no scalar is a text as TOML spells it.
+/// Entries as JSON, tables as objects in objects. Values that are no scalars are texts as TOML
+/// spells them.
 pub fn json(document: &str) -> Result<Map<String, Json>, CoreError> {
     let mut root = Map::new();
     for entry in Entries::new(document) {

@@ -8,16 +8,15 @@
 //! | vectors as codes of a quantiser that is trained on them, and back | [`Quantization`], [`Reconstruction`] |
 //! | listed n-grams instead of hashed ones | [`ExplicitNgrams`] |
 //!
-//! Each job is made with its input and output, is told its options, and then `run`s.
+//! Each job is made with its input and output, takes options, and then `run`s.
 
 // The parts, of which the program `nanoembed` uses some by themselves:
 //
 // | part | role |
 // |---|---|
-// | `form` | the forms that word vectors come in, told apart by their first bytes or their names |
 // | `policy` | what is done with words that stand there twice or are not UTF-8 |
 // | `vocabulary` | words in the order of their rows, without duplicates |
-// | `finite` | what numbers a row may have |
+// | `number` | what numbers a row may have |
 // | `read` | one file a form: rows as they come, or a whole model |
 // | `write` | one file a form; `.fifu` by way of a spool for vectors, as words come first there |
 // | `convert` | from one form to another |
@@ -25,7 +24,7 @@
 // | `nearest`, `similar` | search in such a file |
 // | `accuracy` | how many analogies such a file answers |
 // | `vectors` | the file and its index together, to be kept |
-// | `derive`, `reconstruct`, `explicit` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
+// | `derivation`, `reconstruction`, `explicit_ngrams` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
 // | `listed_ngrams` | the n-grams of all words, in bounded memory and time |
 // | `suggestion` | words that are nearly the one that is missing |
 // | `train` | product quantisers: k-means, rotations |
@@ -35,11 +34,9 @@ pub mod accuracy;
 #[doc(hidden)]
 pub mod convert;
 #[doc(hidden)]
-pub mod derive;
+pub mod derivation;
 #[doc(hidden)]
 pub mod file;
-#[doc(hidden)]
-pub mod form;
 #[doc(hidden)]
 pub mod metadata;
 #[doc(hidden)]
@@ -47,31 +44,32 @@ pub mod nearest;
 #[doc(hidden)]
 pub mod policy;
 #[doc(hidden)]
-pub mod quantize;
+pub mod quantization;
+#[doc(hidden)]
+pub mod selection;
 #[doc(hidden)]
 pub mod similar;
 #[doc(hidden)]
 pub mod suggestion;
 #[doc(hidden)]
 pub mod train;
-#[doc(hidden)]
-pub mod write_selected;
 
-mod explicit;
-mod finite;
+mod explicit_ngrams;
 mod listed_ngrams;
+mod number;
 #[doc(hidden)]
 pub mod read;
-mod reconstruct;
+mod reconstruction;
 mod vectors;
 mod vocabulary;
 mod write;
 
 pub use convert::{Conversion, Report};
-pub use explicit::{Buckets, ExplicitNgrams};
-pub use form::Form;
+pub use explicit_ngrams::{Buckets, ExplicitNgrams};
 pub use policy::{OnBrokenUtf8, OnDuplicate, Policy};
-pub use quantize::{PqReport, Quantization};
-pub use reconstruct::Reconstruction;
+pub use quantization::{PqReport, Quantization};
+pub use reconstruction::Reconstruction;
 pub use train::product::RotationKind;
 pub use vectors::{Neighbour, Words, WordsOptions};
+
+pub use crate::signature::word_form::Form;

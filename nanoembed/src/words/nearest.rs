@@ -37,7 +37,7 @@ impl<'w, 'b> Nearest<'w, 'b> {
     }
 
     /// The nearest words to each query, `limit` at most and none of those to `skip`: on all
-    /// threads, each searching rows of its own, all queries in one pass.
+    /// threads, each searching other rows, all queries in one pass.
     pub fn find(
         &self,
         queries: &mut [f32],
@@ -124,8 +124,7 @@ impl<'w, 'b> Nearest<'w, 'b> {
     }
 }
 
-/// Whether rows have length 1, or none at all; those of codes, which stand for vectors only nearly,
-/// about that.
+/// True if rows have length 1 or 0; quantised rows, which are approximate, about that.
 fn has_unit_rows(words: &Indexed<'_>) -> Result<bool, CoreError> {
     let tolerance = match words.layout().storage {
         Storage::Array(_) => 1e-4,

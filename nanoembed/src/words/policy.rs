@@ -1,5 +1,4 @@
-//! What is done with words that real files get wrong: ones that stand there twice, and broken
-//! UTF-8.
+//! Policies for words that real files get wrong: duplicates and broken UTF-8.
 
 use std::borrow::Cow;
 
@@ -9,7 +8,7 @@ use nanoembed_core::words::Duplicates;
 use crate::choice::choices;
 
 choices! {
-    /// What to do with words that stand in a vocabulary twice.
+    /// The policy for words that stand in a vocabulary twice.
     #[non_exhaustive]
     pub enum OnDuplicate {
         /// Stop there
@@ -21,12 +20,12 @@ choices! {
 }
 
 choices! {
-    /// What to do with words that are not UTF-8.
+    /// The policy for words that are not UTF-8.
     #[non_exhaustive]
     pub enum OnBrokenUtf8 {
         /// Stop there
         Error = "error",
-        /// Put U+FFFD for what is broken
+        /// Replace invalid UTF-8 by U+FFFD
         Lossy = "lossy",
         /// Keep the bytes, which other readers refuse
         Bytes = "bytes",
@@ -34,7 +33,7 @@ choices! {
     default Error
 }
 
-/// What is done with words that files get wrong. By default they are errors.
+/// The policies for words that files get wrong. By default they are errors.
 ///
 /// ```
 /// use nanoembed::words::{OnDuplicate, Policy};
@@ -48,21 +47,21 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// What is done with words that stand in a vocabulary twice.
+    /// Sets the policy for words that stand in a vocabulary twice.
     #[must_use]
     pub const fn duplicates(mut self, policy: OnDuplicate) -> Self {
         self.duplicates = policy;
         self
     }
 
-    /// What is done with words that are not UTF-8.
+    /// Sets the policy for words that are not UTF-8.
     #[must_use]
     pub const fn utf8(mut self, policy: OnBrokenUtf8) -> Self {
         self.utf8 = policy;
         self
     }
 
-    /// What the core is to do with duplicates in a `.fifu` file.
+    /// The core's policy for duplicates in a `.fifu` file.
     pub(crate) const fn core_duplicates(self) -> Duplicates {
         match self.duplicates {
             OnDuplicate::Error => Duplicates::Error,
@@ -70,7 +69,7 @@ impl Policy {
         }
     }
 
-    /// What the core is to do with broken UTF-8 in a `.fifu` file.
+    /// The core's policy for broken UTF-8 in a `.fifu` file.
     pub(crate) const fn core_utf8(self) -> BrokenUtf8 {
         match self.utf8 {
             OnBrokenUtf8::Error => BrokenUtf8::Error,

@@ -2,7 +2,7 @@
 
 use nanoembed_core::words::Scored;
 
-use super::file::{Indexed, Opened};
+use super::file::{Indexed, WordFile};
 use super::nearest::Nearest;
 use super::suggestion::hint;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// The nearest words to each of `words`, at most `limit` and none of those themselves; `None` for a
 /// word without a vector.
 pub fn similar<W: AsRef<str>>(
-    (opened, indexed, nearest): (&Opened<'_>, &Indexed<'_>, &Nearest<'_, '_>),
+    (opened, indexed, nearest): (&WordFile<'_>, &Indexed<'_>, &Nearest<'_, '_>),
     words: &[W],
     limit: usize,
 ) -> Result<Vec<Option<Vec<Scored>>>> {
@@ -36,7 +36,7 @@ pub fn similar<W: AsRef<str>>(
 /// The words that are to `c` as `b` is to `a`, at most `limit`; those of the three that `masks`
 /// says are none of them.
 pub fn analogous(
-    (opened, indexed, nearest): (&Opened<'_>, &Indexed<'_>, &Nearest<'_, '_>),
+    (opened, indexed, nearest): (&WordFile<'_>, &Indexed<'_>, &Nearest<'_, '_>),
     words: [&str; 3],
     masks: [bool; 3],
     limit: usize,
@@ -55,7 +55,7 @@ pub fn analogous(
 }
 
 /// That a word has no vector, with words that are nearly it.
-pub fn no_vector(opened: &Opened<'_>, word: &str) -> Error {
+pub fn no_vector(opened: &WordFile<'_>, word: &str) -> Error {
     let failure = Error::not_found(format!("{word:?} has no vector")).at(&opened.name);
     match hint(&opened.file, word) {
         Some(hint) => failure.with_hint(hint),

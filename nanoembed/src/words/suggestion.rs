@@ -7,7 +7,7 @@ use nanoembed_core::token::words::Words;
 
 /// How many words are offered.
 const MOST: usize = 3;
-/// Nobody misspells longer words.
+/// Longer words get no suggestions.
 const LONGEST: usize = 256;
 
 /// Words that differ from `word` in case, accents and blanks only, in the order of the file.
@@ -34,7 +34,7 @@ pub fn hint(file: &Finalfusion<'_>, word: &str) -> Option<String> {
     }
 }
 
-/// The word in lower case, without accents, and with one blank for all that separates its parts.
+/// The word in lower case, without accents, and with one blank between its parts.
 fn folded(word: &str) -> String {
     let text = word.replace(['_', '-'], " ");
     let mut words = Words::new(&text, Normalization::UNCASED);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use nanoembed_core::words::Scored;
 
 use super::convert::{WordOptions, as_finalfusion};
-use super::file::{Indexed, Opened};
+use super::file::{Indexed, WordFile};
 use super::nearest::Nearest;
 use super::policy::Policy;
 use super::read::start::Start;
@@ -15,7 +15,7 @@ use super::similar::{analogous, no_vector, similar};
 use crate::bytes::Bytes;
 use crate::error::{Result, name_of};
 use crate::files::literal;
-use crate::open::limits::Limits;
+use crate::limits::Limits;
 use crate::progress::Silent;
 
 /// Word vectors with an index of their words. Clones share them.
@@ -32,7 +32,7 @@ pub struct Words(Arc<Inner>);
 
 struct Inner {
     // Declared before `_bytes`, which they borrow from.
-    opened: Opened<'static>,
+    opened: WordFile<'static>,
     indexed: Indexed<'static>,
     _bytes: Bytes,
 }
@@ -41,7 +41,7 @@ struct Inner {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Neighbour {
-    /// The word; what is not UTF-8 in it is U+FFFD.
+    /// The word; invalid UTF-8 in it is replaced by U+FFFD.
     pub word: String,
     /// The cosine of the angle between both vectors.
     pub similarity: f32,
@@ -53,7 +53,7 @@ impl Words {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file, or that it could not be read.
+    /// Fails if the file is invalid or cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::options().open(path)
     }
@@ -64,7 +64,7 @@ impl Words {
         WordsOptions::default()
     }
 
-    fn of(path: &Path, &WordsOptions { policy, limits }: &WordsOptions) -> Result<Self> {
+    fn open_with(path: &Path, &WordsOptions { policy, limits }: &WordsOptions) -> Result<Self> {
         let path = &*literal(path);
         let options = WordOptions { policy, ..WordOptions::default() };
         let start = Start::open(path)?;
@@ -73,7 +73,7 @@ impl Words {
         // SAFETY: a clone of the bytes stays beside what borrows from them, and is dropped behind
         // it; nothing that borrows from them is handed out for longer.
         let borrowed = unsafe { bytes.unbound() };
-        let opened = Opened::of(name_of(path), borrowed, options.policy)?;
+        let opened = WordFile::new(name_of(path), borrowed, options.policy)?;
         let indexed = opened.indexed()?;
         Ok(Self(Arc::new(Inner { opened, indexed, _bytes: bytes })))
     }
@@ -90,18 +90,18 @@ impl Words {
         self.0.indexed.layout().vocabulary.words as usize
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The words in the order of the file; what is not UTF-8 in one is U+FFFD.
+    /// The words in the order of the file; invalid UTF-8 is replaced by U+FFFD.
     pub fn iter(&self) -> impl Iterator<Item = String> + '_ {
         self.0.opened.file.words().map(|word| String::from_utf8_lossy(word).into_owned())
     }
 
-    /// Whether `word` is one of the file's words; others may have a vector by their subwords.
+    /// True if `word` is one of the file's words; others may have a vector by their subwords.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ pub struct WordsOptions {
 }
 
 impl WordsOptions {
-    /// What is done with words that the file gets wrong.
+    /// The policy for words that the file gets wrong.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -209,7 +209,7 @@ impl WordsOptions {
     ///
     /// As [`Words::open`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Words> {
-        Words::of(path.as_ref(), self)
+        Words::open_with(path.as_ref(), self)
     }
 }
 

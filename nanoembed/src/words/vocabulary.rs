@@ -4,16 +4,16 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-/// Words, one behind the other, and a table that finds them.
+/// Words, one after the other, and a table that finds them.
 #[derive(Debug, Default)]
-pub struct Vocabulary {
+pub struct WordList {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     rows: HashTable<u32>,
     hasher: RandomState,
 }
 
-impl Vocabulary {
+impl WordList {
     /// Adds a word: its row, or the one that it has already.
     pub fn insert(&mut self, word: &[u8]) -> Result<u32, Known> {
         let Self { bytes, ends, rows, hasher } = self;
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_word_has_the_row_of_its_first_appearance() {
-        let mut words = Vocabulary::default();
+        let mut words = WordList::default();
         assert_eq!(words.insert(b""), Ok(0));
         for number in 0..1000_u32 {
             assert_eq!(words.insert(number.to_string().as_bytes()), Ok(number + 1));

@@ -2,7 +2,7 @@
 
 use nanoembed::Error;
 use nanoembed::words::Form;
-use nanoembed::words::read::Rows;
+use nanoembed::words::read::WordRows;
 use nanoembed::words::read::fasttext::FastText;
 use nanoembed::words::read::floret::Floret;
 use nanoembed::words::read::start::Start;
@@ -24,7 +24,7 @@ const NAME: &str = "input";
 pub fn run(input: &[u8]) {
     let Some((choice, file)) = input.split_first() else { return };
     let ignores_count = choice & 8 != 0;
-    let stream = || Start::of_bytes(NAME, file).into_stream();
+    let stream = || Start::from_bytes(NAME, file).into_stream();
     let outcome = match choice % 6 {
         0 => fasttext(file),
         1 => floret(file),
@@ -35,7 +35,7 @@ pub fn run(input: &[u8]) {
         4 => TextRows::open(stream(), NAME.into(), (true, ignores_count))
             .and_then(|rows| each(rows, file.len())),
         _ => {
-            let start = Start::of_bytes(NAME, file);
+            let start = Start::from_bytes(NAME, file);
             match start.form() {
                 None => Err(start.unknown()),
                 Some(Form::Fasttext) => fasttext(file),
@@ -50,7 +50,7 @@ pub fn run(input: &[u8]) {
     }
 }
 
-fn each(mut rows: impl Rows, bytes: usize) -> Result<(), Error> {
+fn each(mut rows: impl WordRows, bytes: usize) -> Result<(), Error> {
     let (mut word, mut row) = (Vec::new(), vec![0.0; rows.cols()]);
     let mut count = 0;
     while rows.next_row(&mut word, &mut row)? {
@@ -62,7 +62,7 @@ fn each(mut rows: impl Rows, bytes: usize) -> Result<(), Error> {
 }
 
 fn floret(file: &[u8]) -> Result<(), Error> {
-    let mut floret = Floret::open(Start::of_bytes(NAME, file).into_stream(), NAME.into())?;
+    let mut floret = Floret::open(Start::from_bytes(NAME, file).into_stream(), NAME.into())?;
     let mut row = vec![0.0; floret.cols as usize];
     let mut count = 0;
     while floret.next_row(&mut row)? {

@@ -1,4 +1,4 @@
-//! What IN and OUT can be, and how that is told where nobody says it.
+//! Forms of IN and OUT, and how they are told where nobody names them.
 
 use clap::ValueEnum;
 use nanoembed::convert::{ModelForm, ModelTarget};
@@ -22,7 +22,7 @@ pub(super) enum From {
     /// Lines of text, a word and its numbers each; GloVe's form
     #[value(alias = "glove")]
     Text,
-    /// The same behind a line with the numbers of words and columns
+    /// Lines of text after a first line with the numbers of words and columns
     Textdims,
     /// A fastText model, `.bin` or `.ftz`
     Fasttext,
@@ -46,7 +46,7 @@ pub(super) enum To {
     /// Lines of text, a word and its numbers each; GloVe's form
     #[value(alias = "glove")]
     Text,
-    /// The same behind a line with the numbers of words and columns
+    /// Lines of text after a first line with the numbers of words and columns
     Textdims,
     /// floret's text form
     Floret,

@@ -3,8 +3,8 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `forms` | what IN and OUT can be, and how that is told |
-//! | `report` | what is said of it in the end |
+//! | `forms` | forms of IN and OUT, and how they are told |
+//! | `report` | the report at the end |
 //! | `time` | when it was made |
 
 mod forms;
@@ -69,11 +69,11 @@ pub(crate) struct Convert {
     #[arg(long = "type", short = 't', value_parser = choice::<WeightType>(), default_value = "f32", value_name = "TYPE")]
     weight_type: WeightType,
 
-    /// What IN is, where its name does not tell
+    /// Form of IN, where its name does not tell
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<From>,
 
-    /// What OUT shall be, where its name does not tell
+    /// Form of OUT, where its name does not tell
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<To>,
 
@@ -170,7 +170,7 @@ impl Convert {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What OUT shall be, if that is told to be a model.
+    /// The model format of OUT, if OUT is named as a model.
     fn target(&self) -> Option<ModelTarget> {
         match self.to {
             Some(to) => to.model(),

@@ -1,4 +1,4 @@
-//! What is said of OUT when it is there.
+//! Report of a finished conversion.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use nanoembed::units;
 use nanoembed::words::Report;
 
 use crate::error::{Result, name_of_output, warn};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::output::table::{Align, Table};
 use crate::streams::say;
 
-/// What is said of a file of word vectors.
+/// Reports a file of word vectors.
 pub(super) fn words(report: &Report, name: &str) {
     let subwords = match report.subwords {
         0 => String::new(),
@@ -37,11 +37,11 @@ pub(in crate::commands) fn files(written: &[WrittenFile]) {
     }
 }
 
-/// What is said of a model.
+/// The report of a converted model.
 pub(in crate::commands) struct Model<'m> {
     pub(in crate::commands) output: &'m Path,
     pub(in crate::commands) json: bool,
-    /// Whether the pooler was kept.
+    /// True if the pooler was kept.
     pub(in crate::commands) pooler: bool,
 }
 
@@ -50,7 +50,7 @@ impl Model<'_> {
     /// stdout may be the file.
     pub(in crate::commands) fn print(&self, converted: &Converted, quiet: bool) -> Result<()> {
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             converted.tally.tensors.iter().try_for_each(|tensor| lines.json(tensor))?;
             lines.finish()?;
         } else if !quiet {

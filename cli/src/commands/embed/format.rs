@@ -42,7 +42,7 @@ impl Format {
         !matches!(self, Self::Text | Self::Jsonl)
     }
 
-    /// Whether it has columns, and so names for what stands beside vectors.
+    /// True if the format has columns, and so names for the values beside vectors.
     pub(super) const fn is_table(self) -> bool {
         matches!(self, Self::Parquet | Self::Arrow | Self::Arrows)
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::format::Format;
 use crate::error::{Error, Result};
 use crate::input::Item;
-use crate::output::kept::kept;
+use crate::output::members::kept;
 use crate::output::vector::{Numbers, Stored, bytes, numpy_name};
 use crate::output::{json, npy};
 
@@ -23,7 +23,7 @@ struct Line<'a> {
     tokens: usize,
     truncated: bool,
     embedding: Option<Numbers<'a>>,
-    /// What a code of 8 bits is worth.
+    /// The value of one step of an 8-bit code.
     #[serde(skip_serializing_if = "Option::is_none")]
     embedding_scale: Option<f32>,
     /// Why there is no embedding.
@@ -36,7 +36,7 @@ pub(super) struct Output {
     file: NewFile,
     form: Form,
     precision: Precision,
-    /// What stands for an embedding that there is none of.
+    /// The row written in place of a missing embedding.
     nothing: Vec<f32>,
 }
 
@@ -57,9 +57,10 @@ impl Output {
         let dimensions = encoder.dimensions();
         let form = match format {
             Format::Text => Form::Text,
-            Format::Npy => {
-                Form::Npy(npy::Rows::of(numpy_name(precision), precision.width(dimensions)))
-            }
+            Format::Npy => Form::Npy(npy::Rows::with_element(
+                numpy_name(precision),
+                precision.width(dimensions),
+            )),
             Format::Fvecs => {
                 let too_many = |_| Error::usage("the vectors are too long for `.fvecs`");
                 Form::Fvecs { dimensions: u32::try_from(dimensions).map_err(too_many)? }
@@ -78,9 +79,9 @@ impl Output {
         let vector = embedding.map_or(&self.nothing[..], |(vector, _)| vector);
         let precision = self.precision;
         let written = match &mut self.form {
-            Form::Text => Stored::of(vector, precision).numbers.write_line(&mut self.file),
+            Form::Text => Stored::new(vector, precision).numbers.write_line(&mut self.file),
             Form::Jsonl => {
-                let stored = embedding.map(|(vector, _)| Stored::of(vector, precision));
+                let stored = embedding.map(|(vector, _)| Stored::new(vector, precision));
                 let scale = stored.as_ref().and_then(|stored| stored.scale);
                 let line = Line {
                     index: item.index,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `format` | the forms that embeddings are written in |
 //! | `lines` | lines and arrays |
-//! | `table_args` | what is asked of tables, and what of it is meaningless |
+//! | `table_args` | options for tables, and where they are meaningless |
 //! | `tables` | tables of texts in, tables with vectors out: with the feature `parquet` |
 
 mod format;
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::input::{InputArgs, Texts};
 use crate::output::create;
 use crate::output::form::form_of;
-use crate::output::truncated::{Limits, Truncated};
+use crate::output::truncation::{Limits, Truncated};
 use crate::progress::Reading;
 use format::Format;
 use lines::Output;
@@ -148,7 +148,7 @@ impl Embed {
         output.finish()?;
         if !quiet {
             texts.warn();
-            truncated.warn(Limits::of(encoder));
+            truncated.warn(Limits::new(encoder));
             reading.say_done("embedded");
         }
         Ok(ExitCode::SUCCESS)

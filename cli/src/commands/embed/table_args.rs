@@ -1,4 +1,4 @@
-//! What is asked of tables.
+//! Options for tables.
 
 use clap::Args;
 
@@ -17,7 +17,7 @@ pub(super) struct TableArgs {
     #[arg(long, value_name = "NAME", help_heading = "Input")]
     pub(super) id_column: Option<String>,
 
-    /// What the column of vectors is called in a table that is written; those beside it begin with
+    /// Name of the column of vectors in a table that is written; the columns beside it begin with
     /// this name [default: embedding]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub(super) vector_column: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct TableArgs {
 }
 
 impl TableArgs {
-    /// Refuses what means nothing for this input and output.
+    /// Refuses options that mean nothing for this input and output.
     pub(super) fn check(&self, reads_tables: bool, format: Format) -> Result<()> {
         let of_input = [("--column", &self.column), ("--id-column", &self.id_column)];
         if let Some((option, _)) = of_input.iter().find(|(_, given)| given.is_some())

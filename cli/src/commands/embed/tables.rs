@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use nanoembed::tables::{
-    Counted, LineRows, RowSource, Rows, Summary, TableForm, TableJob, TableOutput, TableRow,
+    Counted, LineRows, RowSource, Rows, TableForm, TableJob, TableOutput, TableRow, TableSummary,
     Tables, fingerprint_of,
 };
 use serde_json::Value;
@@ -13,14 +13,14 @@ use super::Embed;
 use super::format::Format;
 use crate::error::{Error, Result};
 use crate::input::{ID, Item, LeftOut, LineFormat, OnError, Texts};
-use crate::output::truncated::{Limits, Truncated};
+use crate::output::truncation::{Limits, Truncated};
 use crate::progress::{Terminal, say_done};
 use crate::streams::{self, say};
 
-/// What the column of texts is called unless something else is said.
+/// Default name of the column of texts.
 const TEXT: &str = "text";
 
-/// What the column of vectors is called unless something else is said.
+/// Default name of the column of vectors.
 const VECTORS: &str = "embedding";
 
 impl Embed {
@@ -64,7 +64,7 @@ impl Embed {
             });
             items.collect::<Result<Vec<Item>>>().map(Some)
         };
-        Ok(Texts::of_table(next, on_error != OnError::Skip))
+        Ok(Texts::from_table(next, on_error != OnError::Skip))
     }
 
     /// Writes a table.
@@ -101,13 +101,13 @@ impl Embed {
         let start = Instant::now();
         let summary = job.run(&mut *source, &output, &Terminal::new(quiet))?;
         if !quiet {
-            self.say(&summary, Limits::of(&encoder));
+            self.say(&summary, Limits::new(&encoder));
             say_done("embedded", summary.rows, summary.tokens, start.elapsed());
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn say(&self, summary: &Summary, limits: Limits) {
+    fn say(&self, summary: &TableSummary, limits: Limits) {
         let output = self.output.display();
         if summary.was_done {
             say(format_args!("{output} is complete: nothing to do"));

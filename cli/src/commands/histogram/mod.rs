@@ -13,7 +13,7 @@ use nanoembed::units;
 use crate::error::Result;
 use crate::output::create;
 use crate::output::form::{self, form_of};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::streams::say;
 
 /// Show how the values of a tensor are distributed
@@ -40,7 +40,7 @@ pub(crate) struct Histogram {
 
     /// How it is shown [default: by the ending of FILE, `.svg`, `.txt` or `.jsonl`; text to stdout]
     #[arg(long, value_enum, value_name = "NAME")]
-    format: Option<Format>,
+    format: Option<PictureFormat>,
 
     /// How many bins there are between the smallest and the largest value
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -53,7 +53,7 @@ pub(crate) struct Histogram {
 
 /// How a distribution is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum PictureFormat {
     /// Bars of characters
     Text,
     /// One object of JSON
@@ -62,7 +62,7 @@ enum Format {
     Svg,
 }
 
-impl form::Form for Format {
+impl form::Form for PictureFormat {
     fn endings(&self) -> &'static [&'static str] {
         match self {
             Self::Text => &["txt"],
@@ -74,22 +74,22 @@ impl form::Form for Format {
 
 impl Histogram {
     pub(crate) fn run(self, quiet: bool) -> Result<ExitCode> {
-        let asked = self.json.then_some(Format::Jsonl).or(self.format);
-        let format = form_of(&self.output, asked, Format::Text)?;
+        let asked = self.json.then_some(PictureFormat::Jsonl).or(self.format);
+        let format = form_of(&self.output, asked, PictureFormat::Text)?;
         let set = FileSet::open(&self.file)?;
         let contents = set.contents()?;
         let tensor = contents.wanted(&self.tensor, &set.name())?;
-        let distribution = Distribution::of(tensor, usize::from(self.bins))?;
-        let mut lines = Lines::of(create(&self.output, false)?);
+        let distribution = Distribution::from_tensor(tensor, usize::from(self.bins))?;
+        let mut lines = LineWriter::new(create(&self.output, false)?);
         match format {
-            Format::Text => {
+            PictureFormat::Text => {
                 text(&distribution).into_iter().try_for_each(|line| lines.text(line))?;
             }
-            Format::Jsonl => lines.json(&distribution)?,
-            Format::Svg => lines.block(picture::svg(&distribution).trim_end())?,
+            PictureFormat::Jsonl => lines.json(&distribution)?,
+            PictureFormat::Svg => lines.block(picture::svg(&distribution).trim_end())?,
         }
         lines.commit()?;
-        if !quiet && format == Format::Svg {
+        if !quiet && format == PictureFormat::Svg {
             say(format_args!("{}: {}", self.output.display(), summary(&distribution)));
         }
         Ok(ExitCode::SUCCESS)

@@ -1,13 +1,13 @@
 //! `.amb` files: sections, metadata and configuration, tokenizer, tensors.
 
-use nanoembed::inspect::inspection::amb::Summary;
+use nanoembed::inspect::inspection::amb::AmbSummary;
 use nanoembed::units;
 use nanoembed_core::format::amb::TokenizerKind;
 
 use super::tensors;
 use crate::output::table::{Align, Table};
 
-pub(super) fn text(summary: &Summary) -> Vec<String> {
+pub(super) fn text(summary: &AmbSummary) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let mut facts = Table::new(&[Align::Left, Align::Left]);
     let mut fact = |name: &str, value: String| facts.row([name.to_owned(), value]);

@@ -1,12 +1,12 @@
 //! `.weights` files: header, flags, metadata, tokenizer, tensors.
 
-use nanoembed::inspect::inspection::embd::Summary;
+use nanoembed::inspect::inspection::embd::EmbdSummary;
 use nanoembed::units;
 
 use super::tensors;
 use crate::output::table::{Align, Table};
 
-pub(super) fn text(summary: &Summary) -> Vec<String> {
+pub(super) fn text(summary: &EmbdSummary) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let mut facts = Table::new(&[Align::Left, Align::Left]);
     let mut fact = |name: &str, value: String| facts.row([name.to_owned(), value]);

@@ -1,13 +1,13 @@
 //! `.fifu` files: chunks, metadata, vocabulary, vectors.
 
-use nanoembed::inspect::inspection::finalfusion::Summary;
+use nanoembed::inspect::inspection::finalfusion::FinalfusionSummary;
 use nanoembed::units;
 use serde_json::Value;
 
 use super::tensors;
 use crate::output::table::{Align, Table};
 
-pub(super) fn text(summary: &Summary) -> Vec<String> {
+pub(super) fn text(summary: &FinalfusionSummary) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let mut facts = Table::new(&[Align::Left, Align::Left]);
     let mut fact = |name: &str, value: String| facts.row([name.to_owned(), value]);

@@ -1,10 +1,10 @@
 //! GGUF files: metadata, tokenizer and tensors.
 
-use nanoembed::inspect::inspection::gguf::Summary;
+use nanoembed::inspect::inspection::gguf::GgufSummary;
 
 use super::tensors;
 
-pub(super) fn text(summary: &Summary) -> Vec<String> {
+pub(super) fn text(summary: &GgufSummary) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let mut facts = vec![
         ("format", format!("gguf, version {}", summary.version)),

@@ -1,4 +1,4 @@
-//! `inspect`: all that a file says of itself, without reading its weights.
+//! `inspect`: the description that a file gives of itself, without reading its weights.
 
 mod amb;
 mod embd;
@@ -17,7 +17,7 @@ use nanoembed::inspect::inspection::{Inspection, Summary, inspect_files};
 use nanoembed::stored::FileSet;
 
 use crate::error::{self, Result};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 
 /// Show a file's header, metadata, tokenizer and tensors, without reading its weights
 #[derive(Args, Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct Inspect {
 
 impl Inspect {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        let mut lines = Lines::stdout();
+        let mut lines = LineWriter::stdout();
         let mut first = true;
         let mut status = 0;
         for set in FileSet::open_each(&self.files) {

@@ -1,11 +1,11 @@
 //! safetensors files and folders: metadata and tensors.
 
-use nanoembed::inspect::inspection::folder::Tokenizer;
-use nanoembed::inspect::inspection::safetensors::Summary;
+use nanoembed::inspect::inspection::folder::TokenizerSummary;
+use nanoembed::inspect::inspection::safetensors::SafetensorsSummary;
 
 use super::tensors;
 
-pub(super) fn text(summary: &Summary) -> Vec<String> {
+pub(super) fn text(summary: &SafetensorsSummary) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let parts = match summary.parts.len() {
         1 => String::new(),
@@ -16,7 +16,7 @@ pub(super) fn text(summary: &Summary) -> Vec<String> {
         ("size", tensors::size(summary.file_bytes)),
         ("tensors", tensors::totals(&summary.totals, summary.tensors.len())),
     ];
-    if let Some(Tokenizer { kind, tokens, file }) = &summary.tokenizer {
+    if let Some(TokenizerSummary { kind, tokens, file }) = &summary.tokenizer {
         let tokens = tokens.map(|tokens| format!(" with {tokens} tokens")).unwrap_or_default();
         facts.insert(2, ("tokenizer", format!("{kind}{tokens} ({file})")));
     }

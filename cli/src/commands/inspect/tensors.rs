@@ -1,4 +1,4 @@
-//! The table of tensors, and what they add up to.
+//! The table of tensors and their totals.
 
 use nanoembed::inspect::inspection::tensors::{Tensor, Totals};
 use nanoembed::units;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::output::table::{Align, Table};
 
-/// What tensors add up to, in one line.
+/// Totals over all tensors, in one line.
 pub(super) fn totals(totals: &Totals, tensors: usize) -> String {
     format!(
         "{tensors} with {} parameters in {}, {:.2} bits per parameter",

@@ -1,12 +1,12 @@
 //! UQFF files of both generations: shards, versions, layers.
 
-use nanoembed::inspect::inspection::uqff::Summary;
+use nanoembed::inspect::inspection::uqff::UqffSummary;
 use nanoembed_core::format::uqff::LayerFormat;
 
 use super::tensors;
 use crate::output::table::{Align, Table};
 
-pub(super) fn text(summary: &Summary) -> Vec<String> {
+pub(super) fn text(summary: &UqffSummary) -> Vec<String> {
     let mut text = vec![summary.file.clone()];
     let layout = match summary.variant {
         "blobs" => "a blob for each layer",
@@ -41,7 +41,7 @@ pub(super) fn text(summary: &Summary) -> Vec<String> {
     text
 }
 
-fn layer_table(summary: &Summary) -> Table {
+fn layer_table(summary: &UqffSummary) -> Table {
     let (left, right) = (Align::Left, Align::Right);
     let mut table = Table::new(&[left, left, right, left, left, right, right]);
     let heads = ["layer", "format", "bits/weight", "shape", "bias", "offset", "bytes"];

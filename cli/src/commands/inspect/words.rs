@@ -1,12 +1,12 @@
 //! Word vectors of other programs: their form, how many words and columns there are.
 
-use nanoembed::inspect::inspection::words::{Summary, Vocabulary};
+use nanoembed::inspect::inspection::words::{VocabularySizes, WordsSummary};
 use nanoembed::units;
 
 use super::tensors;
 
-pub(super) fn text(summary: &Summary) -> Vec<String> {
-    let Vocabulary { words, subwords, cols } = summary.vocabulary;
+pub(super) fn text(summary: &WordsSummary) -> Vec<String> {
+    let VocabularySizes { words, subwords, cols } = summary.vocabulary;
     let subwords = match subwords {
         0 => String::new(),
         count => format!(", {} rows for subwords", units::count(count)),

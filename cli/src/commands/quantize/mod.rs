@@ -19,18 +19,18 @@ use crate::args::ThreadArgs;
 use crate::args::choice::possible_value;
 use crate::args::limits::Read;
 use crate::error::{Error, Result};
-use crate::output::lines::Lines;
+use crate::output::lines::LineWriter;
 use crate::progress::Terminal;
 use crate::streams::{self, say};
 use args::{PqArgs, WeightArgs};
 
 /// Store the same in fewer bits
 ///
-/// What types there are depends on IN: word vectors become product-quantised (`pq`), weights of
-/// models take all others. Of weights the tensors of two and more dimensions are quantised, if
-/// their rows are whole blocks of the type; norms and biases stay as they are. OUT tells the
-/// format: `.uqff` (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole models, with types of its own)
-/// or `.safetensors` (floats).
+/// The types on offer depend on IN: word vectors become product-quantised (`pq`), weights of models
+/// take all others. Of weights the tensors of two and more dimensions are quantised, if their rows
+/// are whole blocks of the type; norms and biases stay as they are. OUT tells the format: `.uqff`
+/// (mistral.rs), `.gguf` (llama.cpp), `.amb` (whole models, with special types) or `.safetensors`
+/// (floats).
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -114,7 +114,7 @@ enum Quantization {
     Amb(WeightType),
 }
 
-/// What `.amb` files hold that other files do not.
+/// Types that only `.amb` files hold.
 const AMB_TYPES: [WeightType; 6] = [
     WeightType::Int8,
     WeightType::Int5block,
@@ -184,8 +184,7 @@ impl Quantize {
         Ok(())
     }
 
-    /// How many bits a code of product-quantised vectors has: as many as make a whole number of at
-    /// most a byte.
+    /// The bits of a code of product-quantised vectors: a whole number, at most a byte.
     fn code_bits(&self) -> Result<u32> {
         const USUAL: u32 = 8;
         let Some(asked) = self.bits else { return Ok(USUAL) };
@@ -238,7 +237,7 @@ impl Quantize {
             .writing(self.weights.writing.writing());
         let quantized = quantization.run(&Terminal::new(quiet))?;
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             quantized.outcomes.iter().try_for_each(|outcome| lines.json(outcome))?;
             lines.finish()?;
         } else if !quiet {
@@ -250,7 +249,7 @@ impl Quantize {
     fn report_words(&self, report: &PqReport, quiet: bool) -> Result<ExitCode> {
         let PqReport { bits, nmse, sizes, .. } = *report;
         if self.json {
-            let mut lines = Lines::stdout();
+            let mut lines = LineWriter::stdout();
             lines.json(&json!({ "tensor": "embeddings", "bits": bits, "nmse": nmse }))?;
             lines.finish()?;
         }
@@ -266,7 +265,8 @@ impl Quantize {
 
     fn word_vectors(&self, quiet: bool) -> Result<ExitCode> {
         let code_bits = self.code_bits()?;
-        if self.output != Path::new("-") && Form::of_name(&self.output) != Some(Form::Finalfusion) {
+        if self.output != Path::new("-") && Form::from_path(&self.output) != Some(Form::Finalfusion)
+        {
             return Err(Error::usage("`pq` writes finalfusion files")
                 .with_hint("give OUT the ending `.fifu`"));
         }

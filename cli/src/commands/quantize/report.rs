@@ -1,4 +1,4 @@
-//! What became of the weights of a model, for people.
+//! Report of quantised weights, for people.
 
 use nanoembed::convert::{Outcome, Quantized};
 use nanoembed::units;

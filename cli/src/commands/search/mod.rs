@@ -1,4 +1,4 @@
-//! `search`: the lines or paragraphs of texts that mean what is asked for.
+//! `search`: the lines or paragraphs of texts that are nearest to a query in meaning.
 
 mod passages;
 
@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
-use nanoembed::{Role, Similarity, shown, similarity};
+use nanoembed::{Role, Similarity, escape, similarity};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::args::{EmbedderArgs, count, number};
 use crate::error::{Error, Result, name_of};
 use crate::input::{FormArgs, LineFormat, OnError, file_bytes, hint_at_json};
-use crate::output::kept::kept;
-use crate::output::lines::Lines as Output;
-use crate::output::truncated::{Limits, Truncated, warn_of_question};
+use crate::output::lines::LineWriter as Output;
+use crate::output::members::kept;
+use crate::output::truncation::{Limits, Truncated, warn_of_question};
 use crate::progress::Reading;
 use passages::Passages;
 
@@ -44,14 +44,14 @@ pub(crate) struct Search {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// What to look for, in words of your own
+    /// The query, in your words
     query: String,
 
     /// How many results
     #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
-    /// What is compared with the query
+    /// Unit of text that is compared with the query
     #[arg(long, value_enum, default_value_t = Passage::Line, value_name = "UNIT")]
     by: Passage,
 
@@ -71,12 +71,12 @@ pub(crate) struct Search {
     pub(super) embedder: EmbedderArgs,
 }
 
-/// What is compared with the query.
+/// A unit of text that is compared with the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Passage {
     /// Every line that is not blank
     Line,
-    /// Lines up to a blank one
+    /// LineWriter up to a blank one
     Paragraph,
 }
 
@@ -141,10 +141,10 @@ impl Search {
         }
         let (query, lengths) = encoder.embed_all_as(Role::Query, &[&self.query])?;
         if !quiet && lengths.iter().any(|length| length.truncated) {
-            warn_of_question(Limits::of(&encoder));
+            warn_of_question(Limits::new(&encoder));
         }
         let bytes = self.files.iter().map(|file| file_bytes(file)).sum();
-        let mut passages = Passages::of(self.files.clone(), reader, self.by, self.form.lossy);
+        let mut passages = Passages::new(self.files.clone(), reader, self.by, self.form.lossy);
         let mut reading = Reading::begin("searching", bytes, quiet);
         let mut truncated = Truncated::default();
         let mut ordinal = 0;
@@ -180,7 +180,7 @@ impl Search {
         self.print(measure, &found)?;
         if !quiet {
             passages.warn();
-            truncated.warn(Limits::of(&encoder));
+            truncated.warn(Limits::new(&encoder));
             reading.say_done("searched");
         }
         if found.is_empty() {
@@ -198,7 +198,7 @@ impl Search {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Refuses what means nothing for passages and results of this form.
+    /// Refuses options that mean nothing for passages and results of this form.
     fn check_form(&self) -> Result<()> {
         if self.form.line_format == LineFormat::Jsonl && self.by == Passage::Paragraph {
             return Err(Error::usage("--by paragraph is for lines of text, not for JSON lines"));
@@ -239,7 +239,7 @@ impl Search {
             let style = Style::new().bold().fg_color(Some(color.into()));
             let mut parts = text.split('\n');
             let score = format_args!("{style}{similarity:>6.3}{style:#}  ");
-            let line = format!("{:>digits$}", shown::line(&line));
+            let line = format!("{:>digits$}", escape::line(&line));
             let own = format_args!("{score}{dim}{line}{dim:#}  ");
             lines.text_after(own, parts.next().unwrap_or_default())?;
             let indent = " ".repeat(digits + 9);

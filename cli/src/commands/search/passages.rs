@@ -18,7 +18,7 @@ pub(super) struct Passages {
 }
 
 impl Passages {
-    pub(super) fn of(files: Vec<PathBuf>, reader: Reader, by: Passage, lossy: bool) -> Self {
+    pub(super) fn new(files: Vec<PathBuf>, reader: Reader, by: Passage, lossy: bool) -> Self {
         let files = files.into_iter();
         Self { files, current: None, reader, by, lossy, left_out: LeftOut::default() }
     }

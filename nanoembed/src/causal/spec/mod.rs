@@ -1,7 +1,7 @@
 //! The tokenizer of a decoder whose folder has a `tokenizer.json`: byte-level BPE, or SentencePiece
 //! that merges.
 
-mod apart;
+mod overlap;
 mod pieces;
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use nanoembed_core::token::spec::{
 };
 use nanoembed_core::token::{AddedRules, TextEnds};
 
-use self::apart::Apart;
+use self::overlap::Overlap;
 use super::byte_pairs::Parts;
 use super::ends::FolderEnds;
 use super::tokenizer::Tokenizer;
@@ -48,7 +48,7 @@ impl<'p> Described<'p> {
         Ok(this)
     }
 
-    /// The tokenizer; `ends` is what the folder's other files say of the tokens around texts.
+    /// The tokenizer; `ends` are the tokens around texts by the folder's other files.
     pub(super) fn tokenizer(&self, ends: &FolderEnds) -> Result<Tokenizer<'static>> {
         if self.escapes_spaces() {
             return self.sentence_pieces(ends);
@@ -110,7 +110,7 @@ impl<'p> Described<'p> {
         }
     }
 
-    /// Whether texts are brought into Unicode's form NFC first; other normalisers are refused.
+    /// True if texts are normalised to Unicode NFC first; other normalisers are refused.
     fn composes(&self) -> Result<bool> {
         match &self.spec.normalizer[..] {
             [] => Ok(false),
@@ -139,7 +139,7 @@ impl<'p> Described<'p> {
             tokens.map(|token| token.content.to_string()).collect::<Vec<_>>()
         };
         let written = of_kind(false);
-        let written = Apart::from(&written);
+        let written = Overlap::from(&written);
         let has_normalizer = !self.spec.normalizer.is_empty();
         let normalized = of_kind(true);
         match normalized.iter().find(|it| has_normalizer || !written.is(it.as_bytes())) {

@@ -1,9 +1,9 @@
 //! BPE over characters, as `tokenizer.json` has a SentencePiece model that merges (Gemma's): made
 //! such a model again.
 //!
-//! SentencePiece merges whatever makes a piece, the piece of the highest score first, and
-//! `tokenizers` the pairs that are listed, the first one first. Both do the same if each piece's
-//! pairs are listed one behind the other, and none is missing: what is otherwise is refused.
+//! SentencePiece merges any two tokens that make a piece, the piece of the highest score first;
+//! `tokenizers` merges the listed pairs, the first one first. Both give the same result if each
+//! piece's pairs are listed next to each other, and none is missing; other lists are refused.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,17 +16,17 @@ use nanoembed_core::token::spec::{
 
 use super::{Described, names};
 use crate::causal::ends::FolderEnds;
-use crate::causal::tokenizer::{AddedTokens, Around, Tokenizer, of_hugging_face};
+use crate::causal::tokenizer::{AddedTokens, Around, Tokenizer, from_hugging_face};
 use crate::error::{Error, Result, name_of};
 
 /// The longest piece, in bytes: the longest of Gemma have less than 100.
 const LONGEST: usize = 512;
 
-/// What stands for a space.
+/// The character that replaces a space.
 const SPACE: &str = "▁";
 
 impl Described<'_> {
-    /// Whether the tokenizer replaces spaces as SentencePiece does.
+    /// True if the tokenizer replaces spaces as SentencePiece does.
     pub(super) fn escapes_spaces(&self) -> bool {
         match &self.spec.normalizer[..] {
             [Step { does: Normalizer::Replace(replace), .. }] => replaces(replace, " ", SPACE),
@@ -81,7 +81,7 @@ impl Described<'_> {
             append: token(around.append, around.append),
             end: around.end,
         };
-        of_hugging_face(model.finish(), added)
+        from_hugging_face(model.finish(), added)
             .map_err(|error| Error::in_file(name_of(self.path), error))
     }
 

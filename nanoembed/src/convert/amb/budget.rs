@@ -21,7 +21,7 @@ pub(super) struct Candidate {
     elements: u64,
     /// With codes of 4 bits.
     four: Coded,
-    /// With codes of 5 bits, if anything is known of what the tensor is multiplied with.
+    /// The tensor in codes of 5 bits, if there are statistics of its inputs.
     five: Option<Coded>,
 }
 
@@ -32,7 +32,7 @@ struct Coded {
     errors: Vec<f32>,
 }
 
-/// What was chosen for a tensor.
+/// The type chosen for a tensor, and its cost.
 pub(super) struct Share {
     pub(super) codes: ScaledCodes,
     /// Which blocks are kept in full precision.
@@ -41,7 +41,7 @@ pub(super) struct Share {
 
 impl Candidate {
     /// Measures the blocks of `values`, to be stored as `codes` of some width.
-    pub(super) fn of(codes: ScaledCodes, values: &[f32], inputs: &Inputs) -> Self {
+    pub(super) fn new(codes: ScaledCodes, values: &[f32], inputs: &Inputs) -> Self {
         let energy = inputs.energy.as_slice();
         let weights = energy.iter().copied().cycle().chain(std::iter::repeat(1.0));
         let power: f64 = values
@@ -131,7 +131,7 @@ fn choose_widths<'c>(candidates: &'c [Candidate], left: &mut u64) -> Vec<&'c Cod
     chosen
 }
 
-/// The most sensitive blocks in full precision, as many as `left` bits allow.
+/// The most sensitive blocks in full precision, up to `left` bits.
 fn keep_blocks(chosen: Vec<&Coded>, mut left: u64) -> Vec<Share> {
     let mut blocks: Vec<(f32, usize, usize)> = Vec::new();
     for (tensor, coded) in chosen.iter().enumerate() {
@@ -165,7 +165,7 @@ mod tests {
             scales: ScaleType::F16,
             arrangement: Arrangement::Adaptive,
         };
-        Candidate::of(codes, values, &Inputs { energy: vec![1.0; 8], gram: Vec::new() })
+        Candidate::new(codes, values, &Inputs { energy: vec![1.0; 8], gram: Vec::new() })
     }
 
     #[test]

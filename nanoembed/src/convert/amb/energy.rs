@@ -1,5 +1,4 @@
-//! What the columns of a model's matrices are multiplied with, over some texts, and how it goes
-//! together.
+//! Second moments of the inputs of a model's matrices, over some texts.
 //!
 //! Errors in columns that meet large activations cost more, and errors in one column can be made
 //! good by another whose input is alike.
@@ -17,9 +16,10 @@ use rayon::prelude::*;
 
 use super::probes::probes;
 use crate::causal::weights::ModelWeights;
-use crate::convert::calibration::{self, Calibration};
-use crate::convert::checkpoint::tensor::Tensor;
-use crate::convert::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
+use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
+use crate::convert::activations;
+use crate::convert::calibration::Calibration;
 use crate::convert::naming::{Naming, Place};
 use crate::error::{Error, Result};
 use crate::progress::{Observer, Progress};
@@ -29,7 +29,7 @@ const MAX_TOKENS: usize = 16_384;
 /// Tokens that go through the model together, and rows of inputs that are summed up together.
 const TOGETHER: usize = 512;
 
-/// What is known of the inputs of one linear layer.
+/// Statistics of the inputs of one linear layer.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     /// The mean square of each column.
@@ -49,19 +49,19 @@ pub struct Energies {
 }
 
 impl Energies {
-    /// Whether nothing is known of any matrix.
+    /// True if there are statistics of no matrix.
     pub(super) fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
 
-    /// What evens out the columns of activations where the model is requantised to bytes; empty if
-    /// nothing is known of them.
+    /// Column scales for models whose weights are requantised to 8 bits on load; empty if there are
+    /// no statistics.
     pub(super) fn column_scales(&self) -> &[f32] {
         &self.column_scales
     }
 
     /// The inputs of the matrix called `name`; empty if nothing is known of them.
-    pub(super) fn of(&self, name: &str) -> &Inputs {
+    pub(super) fn inputs(&self, name: &str) -> &Inputs {
         if name == EMBEDDING_TENSORS[0] {
             return &self.words;
         }
@@ -75,7 +75,7 @@ pub fn measure(
     texts: &[String],
     observer: &dyn Observer,
 ) -> Result<Energies> {
-    let file = calibration::as_floats(checkpoint)?;
+    let file = activations::as_floats(checkpoint)?;
     let failed = |error| Error::in_file(&checkpoint.name, error);
     let model = Embedder::open(&file[..]).map_err(failed)?;
     let max_tokens = checkpoint.settings.max_tokens;
@@ -163,7 +163,7 @@ fn column_scales(
     inputs: &HashMap<Place, Inputs>,
 ) -> Vec<f32> {
     let squares = inputs.iter().map(|(&place, inputs)| (place, inputs.energy.as_slice()));
-    let calibration = Calibration::of_squares(Naming::Bert, squares);
+    let calibration = Calibration::from_squares(Naming::Bert, squares);
     let mut scales = vec![1.0; config.scaled_columns()];
     for &place @ (layer, input) in inputs.keys() {
         let columns = input.columns(config, layer).and_then(|columns| scales.get_mut(columns));
@@ -181,7 +181,7 @@ fn words(checkpoint: &Checkpoint<'_>) -> Inputs {
     Inputs { energy: weights.iter().map(|weight| weight * weight).collect(), gram: Vec::new() }
 }
 
-/// What was seen, by place.
+/// Sums of products, by place.
 type Sums = HashMap<Place, Products>;
 
 /// Sums of products of columns.
@@ -271,7 +271,7 @@ fn observe(
     })
 }
 
-/// Adds what `run` shows.
+/// Adds the activations that `run` passes on.
 fn collect(
     config: &Config,
     (sums, kernels): (&Mutex<Sums>, &Kernels),

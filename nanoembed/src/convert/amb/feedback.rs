@@ -11,7 +11,7 @@ use nanoembed_core::tensor::ScaledCodes;
 use nanoembed_core::{Error as CoreError, limit};
 use rayon::prelude::*;
 
-/// What is added to the diagonal of H, as a share of its mean: with few texts, H says little.
+/// The share of its mean that is added to the diagonal of H: with few texts, H is uncertain.
 const DAMPING: f64 = 0.003;
 
 /// The upper Cholesky factor of the inverse of H, `[cols, cols]`.

@@ -13,4 +13,4 @@ mod types;
 mod write;
 
 pub use types::AmbOptions;
-pub use write::{Source, encoder_config, wordpiece, write};
+pub use write::{AmbSource, encoder_config, wordpiece, write};

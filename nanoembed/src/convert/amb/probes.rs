@@ -1,12 +1,12 @@
-//! Made-up texts to calibrate with, beside real ones: what a thousand sentences do not show of a
-//! model's inputs.
+//! Made-up texts to calibrate with, beside real ones: they reach inputs of a model that a thousand
+//! sentences do not.
 //!
 //! Users embed more than sentences: single letters, numbers, one word a hundred times, characters
 //! that no vocabulary has. The errors of a model that was calibrated with sentences alone are
 //! largest there. Tokens are drawn with a fixed seed, early ones more often, as vocabularies begin
 //! with the frequent ones.
 
-use crate::convert::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::vocabulary::WordPieceVocabulary;
 
 /// Texts of tokens that have nothing to do with each other, and the most tokens of one.
 const WORDS: (usize, usize) = (800, 24);
@@ -24,7 +24,7 @@ const EMPTY: usize = 4;
 const LONGEST: usize = 256;
 
 /// Token ids of made-up texts for a model with `vocabulary` and room for `max_tokens`.
-pub(super) fn probes(vocabulary: &Vocabulary, max_tokens: usize) -> Vec<Vec<u32>> {
+pub(super) fn probes(vocabulary: &WordPieceVocabulary, max_tokens: usize) -> Vec<Vec<u32>> {
     let [_, _, begin, end, _] = vocabulary.special;
     let room = max_tokens.min(LONGEST).saturating_sub(2);
     let mut draw = Draw::new(vocabulary);
@@ -65,7 +65,7 @@ struct Draw {
 }
 
 impl Draw {
-    fn new(vocabulary: &Vocabulary) -> Self {
+    fn new(vocabulary: &WordPieceVocabulary) -> Self {
         let is_reserved = |token: &[u8]| token.starts_with(b"[") && token.ends_with(b"]");
         let is_character =
             |token: &[u8]| std::str::from_utf8(token).is_ok_and(|text| text.chars().count() == 1);
@@ -119,7 +119,7 @@ impl Draw {
         self.characters.get(place).copied().unwrap_or(self.special[1])
     }
 
-    /// Mostly the token for what the vocabulary does not have.
+    /// Mostly the unknown token.
     fn special_or_word(&mut self) -> u32 {
         match self.below(10, 1) {
             0..5 => self.special[1],
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn probes_are_the_same_each_time_and_fit_the_model() {
         let tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "[", "word", "##s"];
-        let vocabulary = Vocabulary {
+        let vocabulary = WordPieceVocabulary {
             tokens: tokens.iter().map(|token| token.as_bytes().to_vec()).collect(),
             special: [0, 1, 2, 3, 4],
             added: Vec::new(),

@@ -13,19 +13,19 @@ use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
-use crate::convert::checkpoint::settings::Settings;
-use crate::convert::checkpoint::tensor::{Elements, Tensor, le_bytes, sizes};
-use crate::convert::checkpoint::vocabulary::Vocabulary;
-use crate::convert::checkpoint::weights::{decoder_is_final, text_model_is_final};
-use crate::convert::checkpoint::{Checkpoint, tensor_names};
+use crate::checkpoint::settings::Settings;
+use crate::checkpoint::tensor::{Elements, Tensor, le_bytes, sizes};
+use crate::checkpoint::vocabulary::WordPieceVocabulary;
+use crate::checkpoint::weights::{decoder_is_final, text_model_is_final};
+use crate::checkpoint::{Checkpoint, tensor_names};
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
-use crate::open::prompts::Prompts;
+use crate::files::mapped_file::MappedFile;
+use crate::folder::prompts::Prompts;
 
 /// An open file and the tensors of its encoder, as f32 in bytes.
 pub struct AmbFile {
     path: PathBuf,
-    bytes: Mapped,
+    bytes: MappedFile,
     tensors: Vec<(String, Vec<usize>, Vec<u8>)>,
     left_out: Vec<String>,
     config: BertConfig,
@@ -33,7 +33,7 @@ pub struct AmbFile {
 
 impl AmbFile {
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = Mapped::open(path)?;
+        let bytes = MappedFile::open(path)?;
         let failed = |error| Error::in_file(name_of(path), error);
         let amb = Amb::parse(&bytes, Mode::Lenient).map_err(failed)?;
         if ModelSource::Amb(amb).is_causal() {
@@ -131,19 +131,19 @@ impl AmbFile {
             split_ideographs: config.split_ideographs,
             max_tokens: config.max_tokens,
             license: license.map(|token| token.spelling.to_owned()),
-            prompts: Prompts::of_model(&ModelSource::Amb(*amb)),
+            prompts: Prompts::from_source(&ModelSource::Amb(*amb)),
             further: Vec::new(),
         }
     }
 }
 
-fn vocabulary(amb: &Amb<'_>) -> Option<Vocabulary> {
+fn vocabulary(amb: &Amb<'_>) -> Option<WordPieceVocabulary> {
     let tokenizer = amb.tokenizer().filter(|it| it.kind() == TokenizerKind::WordPiece)?;
     let mut special = [0; 5];
     for (id, role) in special.iter_mut().zip(SpecialRole::ALL) {
         *id = tokenizer.special(role)?;
     }
-    Some(Vocabulary {
+    Some(WordPieceVocabulary {
         tokens: tokenizer.tokens().map(<[u8]>::to_vec).collect(),
         special,
         added: Vec::new(),

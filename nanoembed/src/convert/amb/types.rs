@@ -2,16 +2,16 @@
 
 use nanoembed_core::tensor::{Arrangement, CodeBits, Dtype, ScaleType, ScaledCodes};
 
-use crate::convert::checkpoint::tensor::Tensor;
+use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::Naming;
 use crate::convert::weights_file::WeightType;
 use crate::error::{Error, Result};
 
-/// What was asked for.
+/// Options of an `.amb` file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AmbOptions {
     pub weight_type: WeightType,
-    /// Elements of a block; `None` takes what is usual for the type.
+    /// Elements of a block; `None` takes the type's default.
     pub block: Option<u16>,
     /// Bits a weight of adaptive precision, scales and mask included.
     pub bits: Option<f64>,
@@ -24,7 +24,7 @@ const USUAL_BLOCK: u16 = 32;
 const ADAPTIVE_BLOCK: u16 = 64;
 
 impl AmbOptions {
-    /// Refuses what the format does not have.
+    /// Refuses options that the format does not have.
     pub fn check(&self) -> Result<()> {
         let in_eights = matches!(
             self.weight_type,
@@ -45,9 +45,9 @@ impl AmbOptions {
         Self { block: self.block.or(Some(USUAL_BLOCK)), ..self }
     }
 
-    /// What becomes of `tensor`; of adaptive precision the least, which the budget may widen.
-    /// Biases and norms are a thousandth of a model and stay as they are; positions and token types
-    /// are added to every token's vector and keep 8 bits, a scale for each row.
+    /// The type that `tensor` is stored as; with adaptive precision the smallest, which the budget
+    /// may widen. Biases and norms are a thousandth of a model and stay as they are; positions and
+    /// token types are added to every token's vector and keep 8 bits, a scale for each row.
     pub(super) fn dtype(&self, tensor: &Tensor<'_>, naming: Naming) -> Dtype {
         let row = u16::try_from(tensor.cols()).unwrap_or(USUAL_BLOCK);
         let scaled = |arrangement, bits, block: u16| {

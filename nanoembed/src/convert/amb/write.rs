@@ -15,21 +15,21 @@ use super::AmbOptions;
 use super::budget::{Candidate, share_out};
 use super::energy::{Energies, Inputs};
 use super::feedback::Feedback;
-use crate::convert::checkpoint::Checkpoint;
-use crate::convert::checkpoint::tensor::Tensor;
-use crate::convert::checkpoint::vocabulary::Vocabulary;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::vocabulary::WordPieceVocabulary;
 use crate::convert::naming::Naming;
-use crate::convert::weights_file::{Tally, Written};
+use crate::convert::weights_file::{Tally, WrittenModel};
 use crate::error::{Error, Result};
 use crate::json_float::json_float;
 use crate::progress::Progress;
 
 /// A model to be written.
-pub struct Source<'a> {
+pub struct AmbSource<'a> {
     /// The model's name in messages.
     pub name: &'a str,
     pub tensors: &'a [Tensor<'a>],
-    /// What they are for.
+    /// The purposes of the tensors, by their names.
     pub naming: Naming,
     /// The members of the configuration, without `quant`.
     pub config: Value,
@@ -40,12 +40,12 @@ pub struct Source<'a> {
 
 /// Writes `source` to `file`, whose name in messages is `name`.
 pub fn write(
-    source: Source<'_>,
+    source: AmbSource<'_>,
     options: &AmbOptions,
     energies: &Energies,
     (name, file): (&str, &mut dyn Write),
     progress: &Progress<'_>,
-) -> Result<Written> {
+) -> Result<WrittenModel> {
     let options = &if energies.is_empty() { options.uncalibrated() } else { *options };
     let config = with_quantization(source.config, (source.tensors, source.naming), options);
     let metadata: Map<String, Value> =
@@ -65,7 +65,7 @@ pub fn write(
         let mut writer = Writer::new(plan, &mut sink)?;
         for ((tensor, spec), stored) in source.tensors.iter().zip(&tensors).zip(&stored) {
             let values = tensor.to_f32();
-            let bytes = encode(spec, &values, energies.of(&tensor.name), &stored.full)?;
+            let bytes = encode(spec, &values, energies.inputs(&tensor.name), &stored.full)?;
             count(&mut tally, tensor, spec, &bytes, &values)?;
             writer.data(&bytes)?;
             progress.advance(tensor.data.len() as u64);
@@ -76,8 +76,8 @@ pub fn write(
         writer.finish()?;
         Ok(file_bytes)
     })();
-    let file_bytes = Error::of_written(written, sink.take_error(), name, source.name)?;
-    Ok(Written { file_bytes, tally })
+    let file_bytes = Error::from_written(written, sink.take_error(), name, source.name)?;
+    Ok(WrittenModel { file_bytes, tally })
 }
 
 /// An encoder's tokenizer.
@@ -92,8 +92,7 @@ pub fn wordpiece<'a>(
     })
 }
 
-/// An encoder's configuration: the specification's words for what it has words for, and ours for
-/// the rest.
+/// An encoder's configuration: the specification's keys where it has some, and ours for the rest.
 pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
     let settings = &checkpoint.settings;
     let mut config = json!({
@@ -120,7 +119,7 @@ pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
     if !settings.split_ideographs {
         config["split_ideographs"] = false.into();
     }
-    let added = checkpoint.vocabulary.iter().filter_map(Vocabulary::added_metadata);
+    let added = checkpoint.vocabulary.iter().filter_map(WordPieceVocabulary::added_metadata);
     for (key, value) in added.chain(settings.prompts.metadata()) {
         config[key] = value.into();
     }
@@ -165,8 +164,8 @@ fn stored(
         .zip(&mut stored)
         .filter_map(|(tensor, stored)| match stored.dtype {
             Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
-                let inputs = energies.of(&tensor.name);
-                Some((Candidate::of(codes, &tensor.to_f32(), inputs), stored))
+                let inputs = energies.inputs(&tensor.name);
+                Some((Candidate::new(codes, &tensor.to_f32(), inputs), stored))
             }
             _ => None,
         })

@@ -5,15 +5,15 @@ use nanoembed_core::format::amb::{Amb, Payload, TokenizerSpec};
 
 use super::Conversion;
 use super::time::iso_8601;
-use crate::causal::conversion::DecoderModel;
-use crate::causal::tokenizer::Written as _;
+use crate::causal::tokenizer::TokenizerEntries as _;
+use crate::checkpoint::Checkpoint;
+use crate::convert::activations;
 use crate::convert::amb::energy::{self, Energies};
-use crate::convert::amb::{self, Source};
-use crate::convert::calibration;
-use crate::convert::checkpoint::Checkpoint;
+use crate::convert::amb::{self, AmbSource};
+use crate::convert::decoder_model::DecoderModel;
 use crate::convert::naming::Naming;
 use crate::convert::text_model::folder::{TextCheckpoint, TextFolder};
-use crate::convert::weights_file::Written;
+use crate::convert::weights_file::WrittenModel;
 use crate::error::{Error, Result, name_of};
 use crate::progress::Observer;
 
@@ -23,7 +23,7 @@ impl Conversion {
         checkpoint: &Checkpoint<'_>,
         (name, version): (Option<String>, Option<String>),
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let mut metadata = vec![
             ("name".to_owned(), name.unwrap_or_else(|| "model".into())),
             ("family".to_owned(), "BERT".to_owned()),
@@ -35,7 +35,7 @@ impl Conversion {
         metadata.extend(self.metadata.iter().cloned());
         let energies = self.energies(checkpoint, observer)?;
         let tokens = checkpoint.tokens();
-        let source = Source {
+        let source = AmbSource {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
             naming: Naming::Bert,
@@ -52,7 +52,7 @@ impl Conversion {
         checkpoint: &TextCheckpoint<'_>,
         name: Option<String>,
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let beside = &checkpoint.beside;
         let payload = beside.payload()?;
         let mut metadata = vec![
@@ -70,7 +70,7 @@ impl Conversion {
             None => tensors,
         };
         let energies = self.energies_of_text(folder, checkpoint, observer)?;
-        let source = Source {
+        let source = AmbSource {
             name: &checkpoint.name,
             tensors: &tensors,
             naming: checkpoint.naming,
@@ -89,12 +89,12 @@ impl Conversion {
         model: DecoderModel<'_>,
         name: Option<String>,
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let (merges, tokens) = model.tokenizer.borrowed();
         let mut metadata = vec![("name".to_owned(), name.unwrap_or_else(|| "model".into()))];
         metadata.extend(model.metadata);
         metadata.extend(self.metadata.iter().cloned());
-        let source = Source {
+        let source = AmbSource {
             name: &name_of(&self.input),
             tensors: &model.tensors,
             naming: Naming::Bert,
@@ -107,10 +107,10 @@ impl Conversion {
 
     fn write_amb(
         &self,
-        source: Source<'_>,
+        source: AmbSource<'_>,
         energies: &Energies,
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let options = self.amb_options();
         self.create(
             source.tensors,
@@ -120,12 +120,12 @@ impl Conversion {
         )
     }
 
-    /// What the columns of the weights meet.
+    /// Statistics of the inputs that the weights are multiplied with.
     fn energies(&self, checkpoint: &Checkpoint<'_>, observer: &dyn Observer) -> Result<Energies> {
         if self.weight_type.is_float() || checkpoint.vocabulary.is_none() {
             return Ok(Energies::default());
         }
-        let texts = calibration::texts(self.calibrate.as_deref())?;
+        let texts = activations::texts(self.calibrate.as_deref())?;
         energy::measure(checkpoint, &texts, observer)
     }
 }
@@ -139,7 +139,7 @@ impl Conversion {
     ) -> Result<Energies> {
         match folder.transformer()? {
             Some(model) if !self.weight_type.is_float() => {
-                let texts = calibration::texts(self.calibrate.as_deref())?;
+                let texts = activations::texts(self.calibrate.as_deref())?;
                 let of = (checkpoint.naming, &*checkpoint.name);
                 energy::measure_texts(&model, of, &texts, observer)
             }
@@ -148,7 +148,7 @@ impl Conversion {
     }
 }
 
-/// Whether the bytes of the file called `name` are an `.amb` file.
+/// Rejects bytes of the file called `name` that are not an `.amb` file.
 fn check(name: &str, bytes: &[u8]) -> Result<()> {
     Amb::parse(bytes, Mode::Strict).map_err(|error| Error::in_file(name, error))?;
     Ok(())

@@ -1,4 +1,4 @@
-//! What a model to be converted can be, and what it can become.
+//! Forms of models that can be converted, and formats they become.
 
 use std::io::Read;
 use std::path::Path;
@@ -6,9 +6,8 @@ use std::path::Path;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
 
-use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::files::whole_file;
-use crate::stored::files::is_uqff_name;
+use crate::stored::file_names::{is_safetensors, is_uqff_name};
 
 /// The forms of models that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +24,9 @@ pub enum ModelForm {
 }
 
 impl ModelForm {
-    /// What `path` is: a folder and what is called `.safetensors` or `.uqff` are of Hugging Face;
-    /// of the rest `.amb` and GGUF files are known by their beginning, and all else is a `.weights`
-    /// file, also stdin, which can be read only once.
+    /// The form of `path`: folders, `.safetensors` and `.uqff` are Hugging Face's; of the rest
+    /// `.amb` and GGUF files are told by their first bytes, and all else is a `.weights` file,
+    /// stdin too, which can be read only once.
     #[must_use]
     pub fn detect(path: &Path) -> Self {
         if path == Path::new("-") {
@@ -58,7 +57,7 @@ pub enum ModelTarget {
 }
 
 impl ModelTarget {
-    /// What it is called.
+    /// The form's name.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Weights => "weights",
@@ -76,7 +75,7 @@ impl ModelTarget {
         }
     }
 
-    /// What a file with the ending of `path` is, if it is a model.
+    /// The form that the ending of `path` names, if it is a model's.
     #[must_use]
     pub fn from_ending(path: &Path) -> Option<Self> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();

@@ -3,7 +3,7 @@
 //! | file | role |
 //! |---|---|
 //! | `options` | what can be said of a conversion |
-//! | `form` | what the input can be, and how that is told |
+//! | `form` | forms of the input, and how they are told |
 //! | `weights`, `amb` | the model as the output |
 //! | `out` | the output written, read back, and put in its place |
 //! | `time` | when it was made |
@@ -19,17 +19,17 @@ use std::path::Path;
 
 use nanoembed_core::ErrorKind;
 
-use crate::causal::conversion::DecoderModel;
 use crate::causal::gguf::GgufFile;
 use crate::causal::hugging_face::DecoderSettings;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::hugging_face::Folder;
+use crate::checkpoint::tensor::OwnedTensor;
+use crate::checkpoint::weights::{Beside, WeightsFile};
 use crate::convert::amb::source::AmbFile;
-use crate::convert::checkpoint::Checkpoint;
-use crate::convert::checkpoint::hugging_face::Folder;
-use crate::convert::checkpoint::tensor::OwnedTensor;
-use crate::convert::checkpoint::weights::{Beside, WeightsFile};
+use crate::convert::decoder_model::DecoderModel;
 use crate::convert::migration::Migration;
 use crate::convert::text_model::folder::TextFolder;
-use crate::convert::weights_file::{Tally, Written};
+use crate::convert::weights_file::{Tally, WrittenModel};
 use crate::convert::writing::{Target, Writing, WrittenFile};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
@@ -39,7 +39,7 @@ use time::modified;
 pub use form::{ModelForm, ModelTarget};
 pub use options::Conversion;
 
-/// What was converted.
+/// The outcome of a conversion.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Converted {
@@ -47,7 +47,7 @@ pub struct Converted {
     pub left_out: Vec<String>,
     /// The files that were written, and their sizes in bytes.
     pub files: Vec<WrittenFile>,
-    /// What storing did to the weights; nothing where they stay as they are.
+    /// The loss of storing the weights; empty where they stay as they are.
     pub tally: Tally,
 }
 
@@ -56,8 +56,8 @@ impl Conversion {
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, an option that means nothing for this conversion, or that the
-    /// output could not be written.
+    /// Fails if the input is invalid, an option means nothing for this conversion, or the output
+    /// cannot be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Converted> {
         let (from, to) = (self.form(), self.target()?);
         self.check_options(from, to)?;
@@ -82,7 +82,7 @@ impl Conversion {
                 }
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());
-                if let Some(decoder) = DecoderSettings::of(folder.path(), config)? {
+                if let Some(decoder) = DecoderSettings::from_folder(folder.path(), config)? {
                     let tokenizer = decoder.tokenizer()?;
                     let config = decoder.config(&tokenizer)?;
                     let model = DecoderModel {
@@ -182,8 +182,8 @@ impl Conversion {
         Ok(self.converted(Vec::new(), written))
     }
 
-    fn converted(&self, left_out: Vec<String>, written: Written) -> Converted {
-        let Written { file_bytes: bytes, tally } = written;
+    fn converted(&self, left_out: Vec<String>, written: WrittenModel) -> Converted {
+        let WrittenModel { file_bytes: bytes, tally } = written;
         let files = vec![WrittenFile { path: self.output.clone(), bytes }];
         Converted { left_out, files, tally }
     }

@@ -1,4 +1,4 @@
-//! What can be said of a conversion, and what means nothing for it.
+//! Options of a conversion, and those that mean nothing for it.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -66,13 +66,13 @@ impl Conversion {
         }
     }
 
-    /// What the input is, instead of what it looks like.
+    /// The form of the input, instead of the detected one.
     #[must_use]
     pub fn from(self, form: impl Into<Option<ModelForm>>) -> Self {
         Self { from: form.into(), ..self }
     }
 
-    /// What the output shall be, instead of what its ending says.
+    /// The format of the output, instead of the one its ending names.
     #[must_use]
     pub fn to(self, target: impl Into<Option<ModelTarget>>) -> Self {
         Self { to: target.into(), ..self }
@@ -152,12 +152,12 @@ impl Conversion {
         Self { created: time.into(), ..self }
     }
 
-    /// What the input is.
+    /// The form of the input.
     pub(super) fn form(&self) -> ModelForm {
         self.from.unwrap_or_else(|| ModelForm::detect(&self.input))
     }
 
-    /// What the output is.
+    /// The format of the output.
     pub(super) fn target(&self) -> Result<ModelTarget> {
         let is_stdout = self.output == Path::new("-");
         if let Some(to) = self.to {

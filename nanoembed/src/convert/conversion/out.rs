@@ -1,23 +1,23 @@
 //! OUT on its way to the disk.
 
 use super::Conversion;
-use crate::convert::checkpoint::tensor::Tensor;
-use crate::convert::weights_file::Written;
+use crate::checkpoint::tensor::Tensor;
+use crate::convert::weights_file::WrittenModel;
 use crate::error::{Error, Result};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::NewFile;
 use crate::progress::{Observer, Progress};
 
 impl Conversion {
     /// Lets `write` fill OUT from `tensors`, and `check` see its bytes before it gets its name: a
-    /// file that cannot be used is not handed out. Both are told the name for their messages.
+    /// file that cannot be used is not handed out. Both get the name for their messages.
     pub(super) fn create(
         &self,
         tensors: &[Tensor<'_>],
         observer: &dyn Observer,
-        write: impl FnOnce((&str, &mut NewFile), &Progress<'_>) -> Result<Written>,
+        write: impl FnOnce((&str, &mut NewFile), &Progress<'_>) -> Result<WrittenModel>,
         check: impl FnOnce(&str, &[u8]) -> Result<()>,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let mut file = NewFile::create(&self.output, true)?;
         let name = file.name();
         let total = tensors.iter().map(|tensor| tensor.data.len() as u64).sum();
@@ -25,7 +25,8 @@ impl Conversion {
         let written = write((&name, &mut file), &progress)?;
         drop(progress);
         if let Some(file) = file.written()? {
-            let bytes = Mapped::of(file).map_err(|error| Error::reading(&name, &error))?;
+            let bytes =
+                MappedFile::from_file(file).map_err(|error| Error::reading(&name, &error))?;
             check(&name, &bytes)?;
         }
         file.commit()?;

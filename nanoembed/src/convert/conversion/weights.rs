@@ -6,15 +6,16 @@ use nanoembed_core::quant::int8::CodeRange;
 
 use super::Conversion;
 use super::time::iso_8601;
-use crate::causal::conversion::DecoderModel;
-use crate::causal::tokenizer::Written as _;
-use crate::convert::calibration::{self, Calibration};
-use crate::convert::checkpoint::Checkpoint;
+use crate::causal::tokenizer::TokenizerEntries as _;
+use crate::checkpoint::Checkpoint;
+use crate::convert::activations;
+use crate::convert::calibration::Calibration;
+use crate::convert::decoder_model::DecoderModel;
 use crate::convert::naming::Naming;
 use crate::convert::text_model::folder::{TextCheckpoint, TextFolder};
-use crate::convert::weights_file::{self, Source, Storage, WeightType, Written};
+use crate::convert::weights_file::{self, Storage, WeightType, WeightsSource, WrittenModel};
 use crate::error::{Error, Result, name_of};
-use crate::inspect::model_check;
+use crate::model_check;
 use crate::progress::Observer;
 
 impl Conversion {
@@ -23,13 +24,13 @@ impl Conversion {
         checkpoint: &Checkpoint<'_>,
         name_and_version: (Option<String>, Option<String>),
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let settings = checkpoint.metadata();
         let created_at = iso_8601(self.created.or(checkpoint.modified));
         let metadata = self.weights_metadata(name_and_version, settings, created_at);
         let calibration = self.calibration(checkpoint, observer)?;
         let tokens = checkpoint.tokens();
-        let source = Source::of(checkpoint, &tokens);
+        let source = WeightsSource::from_checkpoint(checkpoint, &tokens);
         self.write_weights(&source, (&calibration, &metadata), observer)
     }
 
@@ -39,12 +40,12 @@ impl Conversion {
         checkpoint: &TextCheckpoint<'_>,
         name: Option<String>,
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let TextCheckpoint { beside, naming, .. } = checkpoint;
         let created_at = iso_8601(self.created.or(checkpoint.modified));
         let metadata = self.weights_metadata((name, None), beside.metadata(), created_at);
         let tokens = beside.tokens()?;
-        let source = Source {
+        let source = WeightsSource {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors(),
             naming: *naming,
@@ -53,8 +54,8 @@ impl Conversion {
         };
         let calibration = match folder.transformer()? {
             Some(model) if self.weight_type == WeightType::Int8 => {
-                let texts = calibration::texts(self.calibrate.as_deref())?;
-                Calibration::of_texts(model, (*naming, source.name), &texts, observer)?
+                let texts = activations::texts(self.calibrate.as_deref())?;
+                Calibration::from_texts(model, (*naming, source.name), &texts, observer)?
             }
             _ => Calibration::default(),
         };
@@ -66,7 +67,7 @@ impl Conversion {
         model: &DecoderModel<'_>,
         name: Option<String>,
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         if self.for_web {
             return Err(Error::argument("for_web", "is for encoders"));
         }
@@ -75,7 +76,7 @@ impl Conversion {
         settings.extend(model.metadata.iter().cloned());
         let created_at = iso_8601(self.created.or(model.modified));
         let metadata = self.weights_metadata((name, None), settings, created_at);
-        let source = Source {
+        let source = WeightsSource {
             name: &name_of(&self.input),
             tensors: &model.tensors,
             naming: Naming::Bert,
@@ -85,7 +86,7 @@ impl Conversion {
         self.write_weights(&source, (&Calibration::default(), &metadata), observer)
     }
 
-    /// All metadata of a `.weights` file, `--metadata` over what is known.
+    /// All metadata of a `.weights` file; `--metadata` overrides the rest.
     fn weights_metadata(
         &self,
         (name, version): (Option<String>, Option<String>),
@@ -110,10 +111,10 @@ impl Conversion {
 
     fn write_weights(
         &self,
-        source: &Source<'_>,
+        source: &WeightsSource<'_>,
         (calibration, metadata): (&Calibration, &[(String, String)]),
         observer: &dyn Observer,
-    ) -> Result<Written> {
+    ) -> Result<WrittenModel> {
         let range = if self.for_web { CodeRange::Narrow } else { CodeRange::Full };
         let storage = Storage { weight_type: self.weight_type, calibration, range };
         self.create(
@@ -126,7 +127,7 @@ impl Conversion {
         )
     }
 
-    /// What decides the column scales of 8-bit weights.
+    /// The statistics that decide the column scales of 8-bit weights.
     fn calibration(
         &self,
         checkpoint: &Checkpoint<'_>,
@@ -141,11 +142,12 @@ impl Conversion {
                 );
             return Ok(Calibration::default());
         }
-        Calibration::run(checkpoint, &calibration::texts(self.calibrate.as_deref())?, observer)
+        Calibration::run(checkpoint, &activations::texts(self.calibrate.as_deref())?, observer)
     }
 }
 
-/// Whether the bytes of the file called `name` are a model that can be run, as `source` said.
+/// Rejects bytes of the file called `name` that are not a model that runs, which `source` is at
+/// fault for.
 fn check(name: &str, bytes: &[u8], source: &str) -> Result<()> {
     let parsed = Embd::parse(bytes, Mode::Strict).map_err(|error| Error::in_file(name, error))?;
     match model_check::findings(bytes, &parsed, true).into_iter().next() {

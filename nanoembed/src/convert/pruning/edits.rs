@@ -11,7 +11,7 @@ pub(super) struct Edits<'t> {
 }
 
 impl<'t> Edits<'t> {
-    pub(super) const fn of(text: &'t str) -> Self {
+    pub(super) const fn new(text: &'t str) -> Self {
         Self { text, edits: Vec::new() }
     }
 
@@ -45,7 +45,7 @@ mod tests {
     fn only_what_is_replaced_changes() {
         let text = r#"{ "a": 1.50,  "b": [1, 2e0] }"#;
         let value = Value::parse(text, 0).unwrap();
-        let mut edits = Edits::of(text);
+        let mut edits = Edits::new(text);
         edits.replace(value.member("b").unwrap().items().last().unwrap(), "7".into());
         edits.replace(value.member("a").unwrap(), "null".into());
         edits.replace(value.member("a").unwrap(), "null".into());

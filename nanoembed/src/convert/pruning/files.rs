@@ -1,5 +1,5 @@
-//! Which files a folder has, and what becomes of each: those with ids are written anew, other
-//! settings, documents and the weights of further modules are copied, and what is left out is said.
+//! The files of a folder and their treatment: those with ids are rewritten; other settings,
+//! documents and the weights of further modules are copied; the rest is left out and listed.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -29,14 +29,14 @@ pub(super) struct Files {
     left_out: Vec<String>,
 }
 
-/// Files that repeat what others of the folder say, and would contradict what is written.
+/// Files that repeat others of the folder, and would contradict the output.
 const STALE: [&str; 4] = ["vocab.json", "merges.txt", "model.safetensors.index.json", WEIGHTS];
 
 /// Endings of settings and documents.
 const COPIED: [&str; 4] = ["json", "jinja", "md", "txt"];
 
 impl Files {
-    pub(super) fn of(source: &EncoderFolder) -> Result<Self> {
+    pub(super) fn from_folder(source: &EncoderFolder) -> Result<Self> {
         let folder = source.texts().path().to_owned();
         let own = source.model().folder().to_owned();
         let modules = source.texts().read(|texts| Modules::folders(texts))?;
@@ -70,7 +70,7 @@ impl Files {
                 continue;
             }
             let is_own = folder == self.own;
-            match Renumbered::of(&name) {
+            match Renumbered::from_name(&name) {
                 Some(how) if is_own => {
                     let text = whole_file::read_text(&entry.path());
                     let text =
@@ -116,7 +116,7 @@ impl Files {
         Ok(self)
     }
 
-    /// Where the model's own weights lie.
+    /// The path of the model's own weights.
     pub(super) fn weights(&self) -> String {
         format!("{}{WEIGHTS}", self.own)
     }
@@ -142,7 +142,7 @@ impl Files {
     }
 }
 
-/// Whether settings and documents are called so.
+/// True if a file of settings or documents has this name.
 fn is_copied(name: &str) -> bool {
     let is_known = |ending: &str| COPIED.contains(&ending);
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());

@@ -11,7 +11,7 @@ pub(super) struct Place<'t> {
 
 impl<'t> Place<'t> {
     /// `value`, if it is an id.
-    fn of(value: Value<'t>) -> Option<Self> {
+    fn from_value(value: Value<'t>) -> Option<Self> {
         let id = value.as_u64().and_then(|id| u32::try_from(id).ok())?;
         Some(Self { value, id })
     }
@@ -31,7 +31,7 @@ pub(super) fn in_tokenizer<'t>(
     }
     let padding = file.member("padding").and_then(|padding| padding.member("pad_id"));
     let unknown = file.member("model").and_then(|model| model.member("unk_id"));
-    places.extend(padding.into_iter().chain(unknown).filter_map(Place::of));
+    places.extend(padding.into_iter().chain(unknown).filter_map(Place::from_value));
     if let Some(processor) = file.member("post_processor") {
         in_processor(processor, &mut places);
     }
@@ -44,11 +44,13 @@ fn in_processor<'t>(processor: Value<'t>, places: &mut Vec<Place<'t>>) {
         in_processor(step, places);
     }
     for (_, token) in processor.member("special_tokens").iter().flat_map(Value::members) {
-        places.extend(token.member("ids").iter().flat_map(Value::items).filter_map(Place::of));
+        places.extend(
+            token.member("ids").iter().flat_map(Value::items).filter_map(Place::from_value),
+        );
     }
     for name in ["cls", "sep"] {
         let id = processor.member(name).and_then(|pair| pair.items().nth(1));
-        places.extend(id.and_then(Place::of));
+        places.extend(id.and_then(Place::from_value));
     }
 }
 
@@ -61,8 +63,8 @@ pub(super) fn in_config(config: Value<'_>) -> Vec<Place<'_>> {
             return;
         }
         match value.kind() {
-            Kind::BeginArray => places.extend(value.items().filter_map(Place::of)),
-            _ => places.extend(Place::of(value)),
+            Kind::BeginArray => places.extend(value.items().filter_map(Place::from_value)),
+            _ => places.extend(Place::from_value(value)),
         }
     });
     places

@@ -1,7 +1,7 @@
 //! A model's vocabulary cut to the pieces that texts need, and its tables with it.
 //!
 //! A multilingual model has pieces of every language that it knows: four fifths of the weights of
-//! multilingual-e5-small are the vectors of 250,002 pieces. What stays:
+//! multilingual-e5-small are the vectors of 250,002 pieces. These stay:
 //!
 //! * the pieces that the texts consist of, alone and behind each of the model's prompts;
 //! * special and added tokens, and whatever the model's files name by its id;
@@ -10,14 +10,14 @@
 //! * of BPE all that those are merged from; of Unigram the least likely piece, by which characters
 //!   without a piece are judged.
 //!
-//! Ids are numbered anew, in the same order and without gaps. The texts, and all others that consist
+//! Ids are renumbered, in the same order and without gaps. The texts, and all others that consist
 //! of the pieces that stayed, keep their pieces, and the model computes the same bits from them:
-//! WordPiece takes the longest piece, Unigram the likeliest and BPE the pair of the lowest rank, and
-//! each of these choices stays what it is when others that were not made are taken away.
+//! WordPiece takes the longest piece, Unigram the likeliest and BPE the pair of the lowest rank,
+//! and removing candidates that were not chosen changes none of these choices.
 //!
 //! | file | role |
 //! |---|---|
-//! | `vocabulary` | what a tokenizer's pieces are, and which of them always stay |
+//! | `vocabulary` | the pieces of a tokenizer, and which of them always stay |
 //! | `scripts` | the scripts of the texts |
 //! | `numbering` | the ids that stay, and what becomes of them |
 //! | `ids` | where ids stand in a folder's files |
@@ -80,7 +80,7 @@ pub struct Pruning {
     min_count: u64,
 }
 
-/// What has been cut.
+/// The outcome of pruning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
@@ -101,7 +101,7 @@ pub struct Pruned {
     pub left_out: Vec<String>,
 }
 
-/// What is to be done to a folder.
+/// The changes to a folder.
 struct Plan<'f> {
     numbering: Numbering,
     tables: Tables<'f>,
@@ -115,7 +115,7 @@ impl Pruning {
     ///
     /// # Errors
     ///
-    /// If it is no such folder, or what is wrong with the model.
+    /// Fails if it is no such folder, or if its model is invalid.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         if !path.is_dir() {
@@ -156,7 +156,7 @@ impl Pruning {
         Ok(())
     }
 
-    /// Counts the pieces of `text`, and behind each prompt those that are not the same.
+    /// Counts the pieces of `text`, and those that change after a prompt.
     fn count(&self, text: &str) -> Result<()> {
         let alone = self.tokenizer.encode(text, None)?.ids;
         self.count_ids(&alone);
@@ -186,7 +186,7 @@ impl Pruning {
         check_absent(output.as_ref())
     }
 
-    /// What [`write`](Self::write) would do.
+    /// Measures the effect of [`write`](Self::write) without writing.
     ///
     /// # Errors
     ///
@@ -222,10 +222,10 @@ impl Pruning {
         if self.texts == 0 {
             return Err(Error::usage("there are no texts to cut the vocabulary to"));
         }
-        let files = Files::of(&self.folder)?;
-        let vocabulary = Vocabulary::of(&self.pipeline)?;
+        let files = Files::from_folder(&self.folder)?;
+        let vocabulary = Vocabulary::from_pipeline(&self.pipeline)?;
         let (numbering, rare) = self.numbering(&files, &vocabulary);
-        let tables = Tables::of(&self.folder, &numbering)?;
+        let tables = Tables::new(&self.folder, &numbering)?;
         let files = files.renumbered(&vocabulary, &numbering)?;
         let (weight_bytes, weight_bytes_before) = tables.bytes();
         let pruned = Pruned {
@@ -262,10 +262,11 @@ impl Pruning {
         vocabulary.characters(&scripts).for_each(&mut keep);
         vocabulary.close(&mut kept);
         let rare = counts.iter().zip(&kept).filter(|(count, kept)| **count > 0 && !**kept).count();
-        (Numbering::of(&kept), rare)
+        (Numbering::new(&kept), rare)
     }
 
-    /// Where positions begin that are told by the number of the padding token: it keeps its number.
+    /// The first position of models that count positions from the padding token's id: that token
+    /// keeps its id.
     fn first_position(&self) -> u32 {
         let Described::Transformer(family) = &self.folder.model().described else { return 0 };
         let first = family.config.embedding.positions.unwrap_or(0);

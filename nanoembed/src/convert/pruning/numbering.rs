@@ -6,12 +6,12 @@ pub(super) struct Numbering(Vec<u32>);
 
 impl Numbering {
     /// Of the ids those that are `kept`.
-    pub(super) fn of(kept: &[bool]) -> Self {
+    pub(super) fn new(kept: &[bool]) -> Self {
         let ids = (0..).zip(kept).filter(|(_, kept)| **kept);
         Self(ids.map(|(id, _)| id).collect())
     }
 
-    /// What they were.
+    /// The old ids, by new id.
     pub(super) fn kept(&self) -> &[u32] {
         &self.0
     }
@@ -20,7 +20,7 @@ impl Numbering {
         self.0.len()
     }
 
-    /// What becomes of `id`; `None` if it does not stay.
+    /// The new id of `id`; `None` if it is removed.
     pub(super) fn now(&self, id: u32) -> Option<u32> {
         self.0.binary_search(&id).ok().and_then(|place| u32::try_from(place).ok())
     }

@@ -25,7 +25,7 @@ impl Scripts {
         }
     }
 
-    /// Whether a character is of one of the scripts, or of those that all have in common: digits,
+    /// True if a character is of one of the scripts, or of those that all have in common: digits,
     /// signs, marks.
     pub(super) fn contain(&self, c: char) -> bool {
         match c.script() {
@@ -38,7 +38,7 @@ impl Scripts {
     }
 }
 
-/// Whether this is a script by itself.
+/// True if this is a script by itself.
 const fn is_one(script: Script) -> bool {
     !matches!(script, Script::Common | Script::Inherited | Script::Unknown)
 }

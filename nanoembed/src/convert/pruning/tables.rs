@@ -12,8 +12,8 @@ use crate::convert::naming::Naming;
 use crate::convert::targets::safetensors::{Wanted, write};
 use crate::convert::text_model::{integers, naming};
 use crate::error::{Error, Result};
-use crate::open::folder::asked;
 use crate::open::folder::files::EncoderFolder;
+use crate::open::folder::tensor_fault;
 use crate::progress::Progress;
 use crate::stored::{Stored, Values};
 
@@ -23,7 +23,7 @@ const MAPPING: &str = "mapping";
 /// The tensors of a model's own file.
 pub(super) struct Tables<'f> {
     tensors: Vec<Stored<'f>>,
-    /// What stands in the place of some.
+    /// Replacements of tensors that were cut.
     cut: Vec<Option<Cut>>,
 }
 
@@ -45,13 +45,13 @@ struct Rows<'f> {
 }
 
 impl<'f> Tables<'f> {
-    pub(super) fn of(source: &'f EncoderFolder, numbering: &Numbering) -> Result<Self> {
+    pub(super) fn new(source: &'f EncoderFolder, numbering: &Numbering) -> Result<Self> {
         let name = source.name();
         let config = source.own_folder().join("config.json");
         let contents = source.files().contents(&config)?;
         let tensors: Vec<Stored<'f>> =
             contents.into_iter().flat_map(|(_, contents)| contents.tensors).collect();
-        let rows = Rows::of(source, &tensors)?;
+        let rows = Rows::from_tensors(source, &tensors)?;
         let cut = tensors.iter().map(|tensor| rows.cut(tensor, numbering));
         let cut = cut.collect::<Result<_>>().map_err(|error| error.at(name))?;
         Ok(Self { tensors, cut })
@@ -94,11 +94,11 @@ impl Cut {
 }
 
 impl<'f> Rows<'f> {
-    fn of(source: &'f EncoderFolder, tensors: &[Stored<'_>]) -> Result<Self> {
+    fn from_tensors(source: &'f EncoderFolder, tensors: &[Stored<'_>]) -> Result<Self> {
         let (naming, prefix) = naming(source)?;
         let (_, used) =
             TextModel::open_listing(source.model(), source.weights()?, source.pipeline()?)
-                .map_err(|fault| asked::failure(&source.name(), &fault))?;
+                .map_err(|fault| tensor_fault::failure(&source.name(), &fault))?;
         let used: BTreeSet<String> = used.into_iter().collect();
         let is_table =
             move |name: &str| naming.is_looked_up(name.strip_prefix(prefix).unwrap_or(name));

@@ -8,7 +8,7 @@ use super::numbering::Numbering;
 use super::vocabulary::Vocabulary;
 use crate::error::{Error, Result};
 
-/// What is done to the file of a name.
+/// The treatment of a file by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Renumbered {
     /// `tokenizer.json`.
@@ -25,8 +25,8 @@ pub(super) enum Renumbered {
 }
 
 impl Renumbered {
-    /// What is done to the file called `name`, if it names tokens or their ids.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    /// The treatment of the file called `name`, if it names tokens or their ids.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "tokenizer.json" => Self::Tokenizer,
             "tokenizer_config.json" | "special_tokens_map.json" => Self::TokenizerConfig,
@@ -50,7 +50,7 @@ impl Renumbered {
             return Ok(kept.map(|(_, line)| line).collect());
         }
         let value = Value::parse(text, 0).map_err(|error| Error::in_file(name, error))?;
-        let mut edits = Edits::of(text);
+        let mut edits = Edits::new(text);
         match self {
             Self::Tokenizer => tokenizer(value, vocabulary, numbering, &mut edits),
             Self::TokenizerConfig => added_tokens(value, numbering, &mut edits),
@@ -96,7 +96,7 @@ fn tokens_by_name(tokens: Value<'_>, numbering: &Numbering) -> String {
     list('{', kept, '}')
 }
 
-/// The pairs of BPE of which all that they are and become stays.
+/// BPE merges whose parts and result are all kept.
 fn merges(list_of: Value<'_>, vocabulary: &Vocabulary<'_>, numbering: &Numbering) -> String {
     let stays = |pair: &Value<'_>| {
         let ids = match pair.as_text() {

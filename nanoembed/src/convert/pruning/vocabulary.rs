@@ -1,4 +1,4 @@
-//! What the pieces of a tokenizer are, and which of them always stay.
+//! Pieces of a tokenizer: their text, and which of them always stay.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,24 +15,24 @@ pub(super) struct Vocabulary<'p> {
     pipeline: &'p Pipeline,
     parts: PipelineParts<'p>,
     by_token: HashMap<&'p str, u32>,
-    /// What stands before and behind the characters of pieces.
+    /// Marks before and after the characters of pieces.
     marks: Marks,
-    /// Whether texts become bytes, each of which has a letter.
+    /// True if texts are split into bytes, each spelled as a letter.
     is_of_bytes: bool,
     named: HashSet<u32>,
 }
 
-/// What says where in a word a piece stands.
+/// Marks that tell where in a word a piece stands.
 struct Marks {
     continuing: String,
     end: String,
 }
 
-/// What stands for a space in pieces.
+/// The character that replaces a space in pieces.
 const SPACE: char = '\u{2581}';
 
 impl<'p> Vocabulary<'p> {
-    pub(super) fn of(pipeline: &'p Pipeline) -> Result<Self> {
+    pub(super) fn from_pipeline(pipeline: &'p Pipeline) -> Result<Self> {
         let parts = pipeline.parts().map_err(|error| Error::in_file("tokenizer.json", error))?;
         let settings = Value::parse(parts.settings, 0)
             .map_err(|error| Error::in_file("tokenizer.json", error))?;
@@ -82,7 +82,7 @@ impl<'p> Vocabulary<'p> {
         self.by_token.get(token).copied()
     }
 
-    /// What added tokens count as.
+    /// The id that an added token counts as.
     pub(super) fn id_of(&self, token: &str) -> Option<u32> {
         self.pipeline.id(token)
     }
@@ -108,7 +108,7 @@ impl<'p> Vocabulary<'p> {
         only(token).or_else(|| only(inner.strip_suffix(&**end).unwrap_or(inner)))
     }
 
-    /// Adds to the pieces that are `kept` what they need.
+    /// Adds the pieces that the `kept` ones need.
     pub(super) fn close(&self, kept: &mut [bool]) {
         if let Some(kept) = self.least_likely().and_then(|id| kept.get_mut(id)) {
             *kept = true;
@@ -135,7 +135,7 @@ impl<'p> Vocabulary<'p> {
         }
     }
 
-    /// What a pair of BPE becomes.
+    /// The token that a pair of BPE merges into.
     pub(super) fn merged(&self, (left, right): (u32, u32)) -> Option<u32> {
         let (left, right) = (self.token(left)?, self.token(right)?);
         let joined = format!("{left}{}", right.get(self.marks.continuing.len()..)?);
@@ -150,7 +150,7 @@ impl<'p> Vocabulary<'p> {
     }
 }
 
-/// Whether a piece stands for a byte that no other piece has, such as `<0x0A>`.
+/// True if a piece stands for a byte that no other piece has, such as `<0x0A>`.
 fn is_byte(token: &str) -> bool {
     let digits = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
     digits.is_some_and(|it| it.len() == 2 && it.bytes().all(|c| c.is_ascii_hexdigit()))

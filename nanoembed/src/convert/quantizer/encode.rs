@@ -6,9 +6,9 @@ use nanoembed_core::tensor::{Afq, Dtype, Encoding, Floats, Hqq, MXFP4_GROUP, Sha
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
-use super::spool::{Place, Spool};
 use super::types::{HQQ_GROUP, QuantType, Scheme};
 use crate::error::{Error, Result};
+use crate::files::spool::{Place, Spool};
 
 /// A quantised weight: its arrays in the order of its form, and the parameters that belong to them.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ enum Form {
     Mxfp4,
 }
 
-/// A quantised weight whose arrays lie in a [`Spool`].
+/// A quantised weight whose arrays are in a [`Spool`].
 #[derive(Clone, Debug)]
 pub struct Encoded {
     shape: Shape,

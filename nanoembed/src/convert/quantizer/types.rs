@@ -2,12 +2,10 @@
 
 use std::str::FromStr;
 
-use nanoembed_core::format::uqff::ggml_number;
 use nanoembed_core::quant::has_quantizer;
 use nanoembed_core::tensor::{Dtype, DtypeKind, Shape};
 
 use crate::choice::Choice;
-use crate::convert::writing::Target;
 use crate::error::Error;
 
 /// A type of weights; [`FromStr`] takes its name, such as `q4k` or `afq6`.
@@ -93,7 +91,7 @@ impl QuantType {
     pub const Q8_0: Self = Self(Scheme::Plain(Dtype::Q8_0));
 
     /// How weights are stored.
-    pub(super) const fn scheme(self) -> Scheme {
+    pub(in crate::convert) const fn scheme(self) -> Scheme {
         self.0
     }
 
@@ -142,19 +140,6 @@ impl QuantType {
             Ok(())
         } else {
             Err(format!("rows of {row} elements are no whole blocks of {block}"))
-        }
-    }
-}
-
-impl Target {
-    /// Returns true if files of this format can hold the type.
-    pub(super) fn holds(self, to: QuantType) -> bool {
-        match (self, to.0) {
-            (Self::Safetensors, Scheme::Plain(dtype)) => dtype.kind() == DtypeKind::Number,
-            (Self::Safetensors, _) => false,
-            (Self::Gguf, scheme) => matches!(scheme, Scheme::Plain(_)),
-            (Self::Uqff12 | Self::Uqff02, Scheme::Plain(dtype)) => ggml_number(dtype).is_some(),
-            (Self::Uqff12 | Self::Uqff02, _) => true,
         }
     }
 }

@@ -35,7 +35,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The elements or blocks; what is stored in another way has none.
+    /// The elements or blocks; empty for other encodings.
     pub const fn data(&self) -> &'a [u8] {
         match *self.weight.encoding() {
             Encoding::Plain { data, .. } => data,
@@ -43,7 +43,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Whether the format stores floats by themselves.
+    /// True if the format stores floats by themselves.
     pub fn is_float(&self) -> bool {
         matches!(self.dtype(), Some(Dtype::F64 | Dtype::F32 | Dtype::F16 | Dtype::BF16))
     }
@@ -57,11 +57,11 @@ impl<'f> FileSink<'f> {
         Self(IoSink::new(file))
     }
 
-    /// What a writer of the core returned, with the system's own words if the file failed.
+    /// The result of one of the core's writers, with the system's own words if the file failed.
     pub fn judge<T>(mut self, written: std::result::Result<T, CoreError>) -> Result<T> {
         let failure = self.0.take_error();
         let name = self.0.into_inner().name();
-        Error::of_written(written, failure, &name, &name)
+        Error::from_written(written, failure, &name, &name)
     }
 }
 

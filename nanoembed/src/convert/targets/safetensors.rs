@@ -75,7 +75,7 @@ pub fn prepare(
     Ok((file, bytes))
 }
 
-/// What went wrong with a tensor.
+/// A failure to store a tensor.
 enum OfTensor {
     Sink(nanoembed_core::Error),
     Values(Error),

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::FileSink;
 use crate::error::{Error, Result, name_of};
 use crate::files::new_file::NewFile;
-use crate::stored::files::uqff_shard;
+use crate::stored::file_names::uqff_shard;
 use crate::stored::uqff_set::{SET_KEY, SetPlace};
 
 /// The layers, under the names or numbers that their generation wants.
@@ -65,7 +65,7 @@ pub struct Shards<'l, 'a> {
 
 impl<'l, 'a> Shards<'l, 'a> {
     /// `path`, or, beyond `shard_bytes`, `NAME-0.uqff`, `NAME-1.uqff` and so on, each as large as
-    /// fits. Refuses to leave a shard of another set behind them, which would be opened with them.
+    /// fits. Refuses to leave a shard of another set after them, which would be opened with them.
     pub fn new(path: &Path, layers: &'l Layers<'l, 'a>, shard_bytes: u64) -> Result<Self> {
         let ranges = shards(&layers.sizes()?, shard_bytes);
         let paths = names(path, ranges.len());
@@ -120,7 +120,7 @@ impl<'l, 'a> Shards<'l, 'a> {
         }
     }
 
-    /// A hash of all that the files hold.
+    /// A hash of the contents of all files.
     fn hash(&self) -> Result<String> {
         let mut sink = Hash(0);
         for (index, range) in self.ranges.iter().enumerate() {
@@ -132,7 +132,7 @@ impl<'l, 'a> Shards<'l, 'a> {
     }
 }
 
-/// Hashes what is written, eight bytes at a time.
+/// Hashes the bytes written, eight at a time.
 struct Hash(u64);
 
 impl Sink for Hash {
@@ -257,7 +257,7 @@ pub fn report(paths: &[PathBuf], layers: &[Layer<'_>], fallbacks: Vec<Fallback>)
     file.commit()
 }
 
-/// What the reference calls the way a layer is stored.
+/// The reference's name for the way a layer is stored.
 fn stored_name(layer: &Layer<'_>) -> String {
     match (layer.format, layer.weight.encoding()) {
         (LayerFormat::Unquantized, _) => "unquant".into(),

@@ -14,13 +14,13 @@ use nanoembed_core::text::json::Value;
 use super::layout::{self, Beside};
 use super::tensors::{Loaded, integers};
 use crate::causal::weights::ModelWeights;
-use crate::convert::checkpoint::sentence_transformer::bert_pooling;
-use crate::convert::checkpoint::settings::license_in;
-use crate::convert::checkpoint::tensor::Tensor;
+use crate::checkpoint::sentence_transformer::bert_pooling;
+use crate::checkpoint::settings::license_in;
+use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
-use crate::open::folder::asked;
 use crate::open::folder::files::EncoderFolder;
+use crate::open::folder::tensor_fault;
 
 /// A folder with a model of texts.
 pub(crate) struct TextFolder {
@@ -28,13 +28,13 @@ pub(crate) struct TextFolder {
     pipeline: Pipeline,
 }
 
-/// What of a folder goes into a file.
+/// The parts of a folder that go into a file.
 pub(crate) struct TextCheckpoint<'f> {
     /// The name that messages give to the model.
     pub(crate) name: String,
     /// Texts, tokenizer and settings.
     pub(crate) beside: Beside,
-    /// What the tensors are called.
+    /// The naming scheme of the tensors.
     pub(crate) naming: Naming,
     loaded: Vec<Loaded<'f>>,
     /// Tensors that the model does not need.
@@ -44,8 +44,8 @@ pub(crate) struct TextCheckpoint<'f> {
 }
 
 impl TextFolder {
-    /// The model in the folder that `path` names; `None` for a BERT encoder whose settings have
-    /// keys of their own in the files that are written, and for what is no model of texts.
+    /// The model in the folder that `path` names; `None` for a BERT encoder, whose settings have
+    /// their own keys in the files that are written, and for folders without a model of texts.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
         if !is_other(path) {
             return Ok(None);
@@ -55,13 +55,13 @@ impl TextFolder {
         Ok(Some(Self { source, pipeline }))
     }
 
-    /// Reads all that goes into a file.
+    /// Reads the parts that go into a file.
     pub(crate) fn checkpoint(&self) -> Result<TextCheckpoint<'_>> {
         let (source, name) = (&self.source, self.source.name());
         let weights = source.weights()?;
         let (opened, found) =
             TextModel::open_listing(source.model(), weights, self.pipeline.clone())
-                .map_err(|fault| asked::failure(&name, &fault))?;
+                .map_err(|fault| tensor_fault::failure(&name, &fault))?;
         let dimensions = opened.dimensions();
         drop(opened);
         let (naming, prefix) = naming(source)?;
@@ -78,7 +78,7 @@ impl TextFolder {
             }
             if let Some(slot) = slots.get_mut(at).filter(|slot| slot.is_none()) {
                 let own = name_there.strip_prefix(prefix).unwrap_or(name_there);
-                *slot = Some(Loaded::of(stored, layout::tensor_name(own), &name)?);
+                *slot = Some(Loaded::from_stored(stored, layout::tensor_name(own), &name)?);
             }
             Ok(())
         })?;
@@ -136,7 +136,7 @@ impl TextCheckpoint<'_> {
     }
 }
 
-/// What the tensors of a folder's model are called, and what stands before these names.
+/// The naming scheme of a folder's model, and the prefix of its names.
 pub(in crate::convert) fn naming(source: &EncoderFolder) -> Result<(Naming, &'static str)> {
     let Described::Transformer(family) = &source.model().described else {
         return Ok((Naming::Table, ""));
@@ -147,8 +147,8 @@ pub(in crate::convert) fn naming(source: &EncoderFolder) -> Result<(Naming, &'st
     Ok((Naming::Family(family.names), prefixed.prefix()))
 }
 
-/// Whether the model that `path` names is described by its folder's texts in files. What is wrong
-/// with these is said by those who read them.
+/// True if the model that `path` names is described in files by its folder's texts. Faults of these
+/// are reported by their readers.
 fn is_other(path: &Path) -> bool {
     let Some(texts) = EncoderFolder::texts_of(path) else { return false };
     let text = |path: &str| texts.get(path).ok().flatten();

@@ -1,4 +1,4 @@
-//! What stands beside the weights in a file: see [`TextFile`](nanoembed_core::owned::TextFile).
+//! Texts beside the weights in a file: see [`TextFile`](nanoembed_core::owned::TextFile).
 
 use nanoembed_core::format::embd;
 use nanoembed_core::model::embd_names_decoder;
@@ -10,7 +10,7 @@ use nanoembed_core::text::json::Value;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::{Map, json};
 
-use crate::convert::checkpoint::tensor::{OwnedTensor, Tensor};
+use crate::checkpoint::tensor::{OwnedTensor, Tensor};
 use crate::convert::naming::Naming;
 use crate::convert::weights_file::{Further, index};
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// What readers that know BERT and decoders alone are to see.
+    /// The architecture that readers for BERT and decoders alone are shown.
     fn architecture(&self) -> String {
         match self.family {
             "" => "static".to_owned(),
@@ -178,7 +178,7 @@ impl Unfolded {
     }
 }
 
-/// Whether the settings of a tokenizer are those of WordPiece.
+/// True if the settings of a tokenizer are those of WordPiece.
 fn is_word_piece(settings: &str) -> bool {
     let model = Value::parse(settings, 0).ok().and_then(|settings| settings.member("model"));
     model.and_then(|model| model.member("type")).is_some_and(|kind| kind.is_text("WordPiece"))
@@ -192,13 +192,13 @@ fn merge_bytes(merges: &[(u32, u32)]) -> Vec<u8> {
         .collect()
 }
 
-/// What norms were called first, by what they are called now.
+/// The older name of a norm's tensor, for its present one.
 pub(super) fn tensor_name(name: &str) -> String {
     name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 }
 
-/// What of the text at `path` goes into a file: of the tokenizer's settings, which the tokenizer
-/// has been read with, how many tokens are used; of others all but the spaces.
+/// The part of the text at `path` that goes into a file: of the tokenizer's settings, which have
+/// been read already, the number of tokens that are used; of others all but the white space.
 pub(super) fn reduced(path: &str, text: &str) -> Option<String> {
     if !path.ends_with("tokenizer_config.json") {
         return Some(without_spaces(text));

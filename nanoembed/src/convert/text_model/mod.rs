@@ -1,4 +1,4 @@
-//! Models of texts of any family, ready to be written as one file with all that their folder says.
+//! Models of texts of any family, ready to be written as one file with all texts of their folder.
 //!
 //! | file | role |
 //! |---|---|

@@ -1,9 +1,8 @@
-//! The tensors of several files as a conversion takes them: floats where they lie, all else
-//! dequantised.
+//! The tensors of several files for a conversion: floats borrowed, all else dequantised.
 
 use nanoembed_core::tensor::{Dtype, Encoding};
 
-use crate::convert::checkpoint::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
+use crate::checkpoint::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
 use crate::error::{Error, Result};
 use crate::stored::{Stored, Values};
 
@@ -15,7 +14,7 @@ pub(super) enum Loaded<'f> {
 
 impl<'f> Loaded<'f> {
     /// The tensor, to be called `name`.
-    pub(super) fn of(stored: &Stored<'f>, name: String, file: &str) -> Result<Self> {
+    pub(super) fn from_stored(stored: &Stored<'f>, name: String, file: &str) -> Result<Self> {
         let refuse = |kind| Error::input(kind, format!("`{name}` is too large")).at(file);
         let shape = sizes(stored.values.shape()).map_err(refuse)?;
         if let Values::Weight(weight) = &stored.values

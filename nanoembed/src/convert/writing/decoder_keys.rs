@@ -1,5 +1,5 @@
-//! What GGUF says of a decoder by its `config.json`: as `convert_hf_to_gguf.py` of llama.cpp writes
-//! it.
+//! GGUF keys of a decoder, from its `config.json`, as `convert_hf_to_gguf.py` of llama.cpp writes
+//! them.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use super::metadata::Metadata;
 use super::windows;
 use crate::causal::config;
 use crate::causal::divisors;
-use crate::convert::layer_names::llama::translated;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
+use crate::layer_names::llama::translated;
 
 /// The keys of a decoder, and the tensors about its rotary positions.
 pub(super) struct DecoderKeys {
@@ -26,7 +26,7 @@ pub(super) struct DecoderKeys {
 
 impl DecoderKeys {
     /// Reads a `config.json`.
-    pub(super) fn of_config(path: &Path) -> Result<Self> {
+    pub(super) fn from_config(path: &Path) -> Result<Self> {
         config::read(path, |model| {
             let mut keys = Vec::new();
             gguf_decoder_keys(&model.config, &mut |key, value| keys.push((key, value)));
@@ -51,7 +51,7 @@ impl DecoderKeys {
         self.keys.iter().try_for_each(|(key, value)| metadata.put(*key, *value))
     }
 
-    /// Whether a tensor of this name is replaced by what the settings say.
+    /// True if the settings replace a tensor of this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.tensors.iter().any(|(own, _)| own == name)
     }

@@ -14,19 +14,18 @@ use super::encoder::model_type;
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::causal::hugging_face::DecoderSettings;
-use crate::causal::tokenizer::{Tokenizer, Written as _};
-use crate::convert::checkpoint::settings::read_json;
+use crate::causal::tokenizer::{Tokenizer, TokenizerEntries as _};
 use crate::error::{Error, Result, name_of};
+use crate::folder::json_file::read_json;
 
-/// What helps where the tokenizer cannot be written.
+/// The hint where the tokenizer cannot be written.
 const HINT: &str = "`--like ORIGINAL.gguf` takes the tokenizer from a GGUF file of the model; `--keep-names` writes the tensors alone, which no program runs";
 
 /// The score of tokens that are found as they are, and of those that no text has.
 const ADDED_SCORE: f32 = -1000.0;
 
-/// Adds the tokenizer that lies beside the decoder's `config.json`. A file without one can be run
-/// by nobody. `rows` are those of the table of embeddings, of which llama.cpp wants as many as
-/// tokens.
+/// Adds the tokenizer beside the decoder's `config.json`. No program can run a file without one.
+/// `rows` are those of the table of embeddings, of which llama.cpp wants one per token.
 pub(super) fn add(
     metadata: &mut Metadata,
     writing: &Writing,
@@ -45,7 +44,7 @@ pub(super) fn add(
         let message = "there is no tokenizer beside the model's config.json, and nobody can run a GGUF file without one";
         return refuse(ErrorKind::MissingVocabulary, message.into());
     }
-    let Some(settings) = DecoderSettings::of(folder, config)? else {
+    let Some(settings) = DecoderSettings::from_folder(folder, config)? else {
         let config = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
         let kind = model_type(&config)?.unwrap_or_default();
         let message =
@@ -64,8 +63,7 @@ pub(super) fn add(
     })
 }
 
-/// Whether each of the added tokens is a special one: by `tokenizer.json`, else by
-/// `tokenizer_config.json`.
+/// True for each added token that is special: by `tokenizer.json`, else by `tokenizer_config.json`.
 fn special_tokens(folder: &Path) -> Result<HashMap<u64, bool>> {
     let is_special = |token: &Value| token.get("special").and_then(Value::as_bool).unwrap_or(true);
     let settings = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();

@@ -1,7 +1,8 @@
 //! A BERT encoder as GGUF: keys, names and types as llama.cpp's `convert_hf_to_gguf.py` writes
 //! them.
 //!
-//! What llama.cpp has no key for stands under `nanoembed.` and the key that `.weights` files have.
+//! Settings without a key in llama.cpp stand under `nanoembed.` and the key that `.weights` files
+//! have.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -17,20 +18,21 @@ use serde_json::Value;
 
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
+use crate::checkpoint::settings::Settings;
+use crate::checkpoint::tensor_names;
+use crate::checkpoint::vocabulary::WordPieceVocabulary;
+use crate::checkpoint::weights::{Beside, WeightsFile};
+use crate::checkpoint::wordpiece::FolderTokenizer;
 use crate::convert::amb::source::AmbFile;
-use crate::convert::checkpoint::settings::{Settings, read_json};
-use crate::convert::checkpoint::tensor_names;
-use crate::convert::checkpoint::vocabulary::Vocabulary;
-use crate::convert::checkpoint::weights::{Beside, WeightsFile};
-use crate::convert::checkpoint::wordpiece::FolderTokenizer;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
+use crate::folder::json_file::read_json;
 
 /// An encoder on its way into a GGUF file.
 pub(super) struct Encoder {
     settings: Settings,
-    vocabulary: Vocabulary,
+    vocabulary: WordPieceVocabulary,
     name: String,
 }
 
@@ -40,13 +42,13 @@ const SPECIAL_KEYS: [Key; 5] =
 
 impl Encoder {
     /// The encoder that the job is about; `None` if it is about another model.
-    pub(super) fn of(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
+    pub(super) fn from_job(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
         let config = writing.config.as_deref();
         let Some(input) = job.inputs.first() else { return Ok(None) };
         let found = match job.from {
-            Format::Embd => Self::of_weights(input, config)?,
-            Format::Amb => Self::of_amb(input)?,
-            Format::Safetensors | Format::Uqff => Self::of_folder(&job.folder, config)?,
+            Format::Embd => Self::from_weights(input, config)?,
+            Format::Amb => Self::from_amb(input)?,
+            Format::Safetensors | Format::Uqff => Self::from_folder(&job.folder, config)?,
             _ => None,
         };
         let Some((settings, vocabulary, name)) = found else { return Ok(None) };
@@ -71,8 +73,8 @@ impl Encoder {
         Ok(Some(Self { settings, vocabulary, name }))
     }
 
-    fn of_weights(path: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
-        let bytes = Mapped::open(path)?;
+    fn from_weights(path: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
+        let bytes = MappedFile::open(path)?;
         let refuse = |error| Error::in_file(name_of(path), error);
         let file = Embd::parse(&bytes, Mode::Lenient).map_err(refuse)?;
         if embd_is_decoder(&file) {
@@ -87,8 +89,8 @@ impl Encoder {
         Ok(Some((checkpoint.settings, checkpoint.vocabulary, name.unwrap_or_else(|| stem(path)))))
     }
 
-    fn of_amb(path: &Path) -> Result<Option<Facts>> {
-        let bytes = Mapped::open(path)?;
+    fn from_amb(path: &Path) -> Result<Option<Facts>> {
+        let bytes = MappedFile::open(path)?;
         let file = Amb::parse(&bytes, Mode::Lenient)
             .map_err(|error| Error::in_file(name_of(path), error))?;
         if ModelSource::Amb(file).is_causal() {
@@ -100,9 +102,8 @@ impl Encoder {
         Ok(Some((checkpoint.settings, checkpoint.vocabulary, name.unwrap_or_else(|| stem(path)))))
     }
 
-    /// By the JSON files of a folder, or of the one that the `config.json` lies in which the user
-    /// names.
-    fn of_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
+    /// From the JSON files of a folder, or of the folder of the `config.json` that the user names.
+    fn from_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
         let folder = match config {
             Some(config) => config.parent().unwrap_or(Path::new("")),
             None => folder,
@@ -113,7 +114,7 @@ impl Encoder {
             return Ok(None);
         }
         let tokenizer = FolderTokenizer::read(folder)?;
-        let settings = Settings::of_folder(folder, Some(&config), &tokenizer)?;
+        let settings = Settings::from_folder(folder, Some(&config), &tokenizer)?;
         let vocabulary = tokenizer.vocabulary;
         let whole: Option<PathBuf> = folder.canonicalize().ok();
         let name = whole.as_deref().map(stem).unwrap_or_default();
@@ -154,7 +155,7 @@ impl Encoder {
         }
     }
 
-    /// Whether llama.cpp wants a tensor in f32: it adds these to others as they are.
+    /// True if llama.cpp expects a tensor in f32: it adds these to others as they are.
     pub(super) fn is_float(name: &str) -> bool {
         ["position_embd.weight", "token_types.weight"].contains(&name)
     }
@@ -189,7 +190,7 @@ impl Encoder {
         Ok(metadata)
     }
 
-    /// What GGUF has no key for, where it is not as llama.cpp does it.
+    /// Adds settings that GGUF has no key for, where they differ from llama.cpp's behaviour.
     fn own_settings(&self, metadata: &mut Metadata) {
         let settings = &self.settings;
         let usual = |key: &str, value: &str| match key {
@@ -213,7 +214,7 @@ impl Encoder {
     }
 
     fn tokenizer(&self, metadata: &mut Metadata) {
-        let Vocabulary { tokens, special, .. } = &self.vocabulary;
+        let WordPieceVocabulary { tokens, special, .. } = &self.vocabulary;
         metadata.text(Key::TokenizerModel, "bert");
         metadata.text(Key::TokenizerPre, "default");
         let (mut spelled, mut kinds) = (Vec::new(), Vec::new());
@@ -245,12 +246,12 @@ impl Encoder {
 }
 
 /// Settings, vocabulary, name.
-type Facts = (Settings, Option<Vocabulary>, String);
+type Facts = (Settings, Option<WordPieceVocabulary>, String);
 
-/// What tensors of words are called.
+/// The name of the table of token embeddings.
 const WORDS: &str = "embeddings.word_embeddings.weight";
 
-/// What GGUF puts before tokens that begin a word.
+/// The character that GGUF puts before tokens that begin a word.
 const PHANTOM: &str = "\u{2581}";
 
 /// The `model_type` of a `config.json`, if there is one.

@@ -7,7 +7,7 @@ use nanoembed_core::token::sentencepiece::PieceKind;
 
 use crate::error::{Error, Result};
 
-/// A value in memory of its own.
+/// An owned value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum OwnValue {
     U32(u32),
@@ -86,7 +86,7 @@ impl Metadata {
         Ok(())
     }
 
-    /// Adds all that `describe` puts.
+    /// Adds all pairs that `describe` puts.
     pub(super) fn put_all(&mut self, describe: impl FnOnce(PutKey<'_>)) -> Result<()> {
         let mut outcome = Ok(());
         describe(&mut |key, value| {

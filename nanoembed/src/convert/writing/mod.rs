@@ -6,25 +6,25 @@
 //! | `options` | what can be said of the file that is written |
 //! | `names` | from the names and row orders of one format to those of another |
 //! | `decoder_keys` | what GGUF says of decoder_keys positions |
-//! | `windows` | what it says of windows, and of the factor of scores |
-//! | `to_uqff`, `to_gguf`, `to_safetensors` | what the format does not hold is put elsewhere or stored in another way |
-//! | `encoder`, `decoder_tokenizer`, `metadata` | what a GGUF file says of a model and its tokenizer |
+//! | `windows` | GGUF's keys of windows, and of the factor of scores |
+//! | `uqff`, `gguf`, `safetensors` | tensors of each format; those it does not hold go elsewhere or are converted |
+//! | `encoder`, `decoder_tokenizer`, `metadata` | metadata of a GGUF file about a model and its tokenizer |
 //! | `family` | the same of encoders of other families |
-//! | `beside` | the files that say what the weights' format does not |
+//! | `companion_files` | files with settings that the weights' format lacks |
 //! | `residual` | the tensors beside a UQFF file |
 
-mod beside;
+mod companion_files;
 mod decoder_keys;
 mod decoder_tokenizer;
 mod encoder;
 mod family;
+mod gguf;
 mod metadata;
 pub mod names;
 mod options;
 mod residual;
-mod to_gguf;
-mod to_safetensors;
-mod to_uqff;
+mod safetensors;
+mod uqff;
 mod windows;
 
 use std::path::{Path, PathBuf};
@@ -33,19 +33,19 @@ use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::tensor::Dtype;
 
-use crate::convert::quantizer::Spool;
-use crate::convert::quantizer::spool::Place;
 use crate::convert::targets::Item;
 use crate::convert::targets::uqff::Fallback;
 use crate::error::Result;
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::keep_inputs;
+use crate::files::spool::Place;
+use crate::files::spool::Spool;
 use crate::progress::{Observer, Progress};
 
-pub use beside::{check_beside, residual};
+pub use companion_files::{check_beside, residual};
 pub use options::{SHARD_BYTES, Target, Writing};
 
-/// What is to be written, and where it comes from.
+/// Tensors to be written, and where they come from.
 pub struct Job<'j, 'a> {
     pub target: Target,
     pub output: &'j Path,
@@ -53,14 +53,14 @@ pub struct Job<'j, 'a> {
     pub from: Format,
     /// The source as GGUF, if it is one.
     pub gguf: Option<Gguf<'a>>,
-    /// The name that messages give to the source, and the folder that its `config.json` may lie in.
+    /// The name that messages give to the source, and the folder of its `config.json`.
     pub source: String,
     pub folder: PathBuf,
     /// All files that the items are read from.
     pub inputs: Vec<PathBuf>,
-    /// What the report shall say could not be quantised.
+    /// The tensors that the report lists as not quantised.
     pub fallbacks: Vec<Fallback>,
-    /// Whether items have other types than in the source.
+    /// True if items have other types than in the source.
     pub requantized: bool,
 }
 
@@ -87,7 +87,7 @@ impl Writing {
         let total = items.iter().map(|item| item.weight.encoding().stored_bytes()).sum();
         if let Some(family) = self.family(job)? {
             let progress = Progress::bytes(observer, "writing", total);
-            return to_gguf::write_family(job, &family, items, (&progress, observer));
+            return gguf::write_family(job, &family, items, (&progress, observer));
         }
         let encoder = self.encoder(job)?;
         if let Some(encoder) = &encoder {
@@ -96,7 +96,7 @@ impl Writing {
                 observer.note(&format!("left out: {}", left_out.join(", ")));
             }
             let progress = Progress::bytes(observer, "writing", total);
-            return to_gguf::write_encoder(job, encoder, items, (&progress, observer));
+            return gguf::write_encoder(job, encoder, items, (&progress, observer));
         }
         let plan = names::plan(self, job, &items)?;
         let items = plan.without_copies(job, items);
@@ -106,12 +106,12 @@ impl Writing {
         let items = plan.renamed(items, &places, &spooled)?;
         let progress = Progress::bytes(observer, "writing", total);
         match job.target {
-            Target::Uqff12 | Target::Uqff02 => to_uqff::write(self, job, &plan, &items, observer),
-            Target::Gguf => to_gguf::write(self, job, &plan, items, (&progress, observer)),
+            Target::Uqff12 | Target::Uqff02 => uqff::write(self, job, &plan, &items, observer),
+            Target::Gguf => gguf::write(self, job, &plan, items, (&progress, observer)),
             Target::Safetensors => {
-                let mut written = to_safetensors::write(job.output, &items, &progress)?;
+                let mut written = safetensors::write(job.output, &items, &progress)?;
                 if job.output != Path::new("-") && !self.keep_names {
-                    written.extend(beside::bring(job, observer)?);
+                    written.extend(companion_files::bring(job, observer)?);
                 }
                 Ok(written)
             }
@@ -120,7 +120,7 @@ impl Writing {
 }
 
 impl Writing {
-    /// Whether all that a GGUF file says beside its tensors is made up here.
+    /// True if the metadata of a GGUF file is generated, not copied.
     fn makes_up_gguf(&self, job: &Job<'_, '_>) -> bool {
         job.target == Target::Gguf
             && job.from != Format::Gguf
@@ -130,19 +130,19 @@ impl Writing {
 
     /// The encoder of a family that becomes a GGUF file, if one does.
     fn family(&self, job: &Job<'_, '_>) -> Result<Option<family::Family>> {
-        if self.makes_up_gguf(job) { family::Family::of(self, job) } else { Ok(None) }
+        if self.makes_up_gguf(job) { family::Family::from_job(self, job) } else { Ok(None) }
     }
 
     /// The BERT with WordPiece that becomes a GGUF file, if one does.
     fn encoder(&self, job: &Job<'_, '_>) -> Result<Option<encoder::Encoder>> {
-        if self.makes_up_gguf(job) { encoder::Encoder::of(self, job) } else { Ok(None) }
+        if self.makes_up_gguf(job) { encoder::Encoder::from_job(self, job) } else { Ok(None) }
     }
 }
 
 /// The items that were changed.
 type Places = Vec<Option<Changed>>;
 
-/// Bytes of an item that was changed, and where they lie in a spool.
+/// Bytes of an item that was changed, and their place in a spool.
 struct Changed {
     place: Place,
     dtype: Dtype,
@@ -155,6 +155,6 @@ fn size_of(path: &Path) -> WrittenFile {
 }
 
 /// The bytes at `place`.
-fn spooled<'s>(bytes: &'s Mapped, place: &Place) -> &'s [u8] {
+fn spooled<'s>(bytes: &'s MappedFile, place: &Place) -> &'s [u8] {
     bytes.get(place.clone()).unwrap_or_default()
 }

@@ -9,12 +9,12 @@ use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
 use super::decoder_keys::DecoderKeys;
 use super::{Changed, Job, Places, Target, Writing, spooled};
-use crate::convert::layer_names::rows::{To, reorder};
-use crate::convert::layer_names::{Llama, NamesFile};
-use crate::convert::quantizer::Spool;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
+use crate::files::spool::Spool;
+use crate::layer_names::rows::{To, reorder};
+use crate::layer_names::{Llama, NamesFile};
 use crate::stored::{Stored, Values};
 
 /// How names and rows change.
@@ -22,7 +22,7 @@ pub struct Plan {
     change: Change,
     /// The model, where it is known.
     pub(super) llama: Option<Llama>,
-    /// What GGUF says of it by a `config.json`.
+    /// The GGUF keys of the decoder, by a `config.json`.
     pub(super) keys: Option<DecoderKeys>,
     pub(super) names: Option<NamesFile>,
 }
@@ -43,7 +43,7 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
         return Ok(Plan { change: Change::None, llama: None, keys: None, names });
     }
     if let Some(gguf) = job.gguf.as_ref().filter(|_| from_gguf) {
-        let llama = Llama::of_gguf(gguf, &job.source)
+        let llama = Llama::from_gguf(gguf, &job.source)
             .map_err(|failure| failure.with_hint("`--keep-names` keeps the names of GGUF"))?;
         let (change, llama) = (Change::ToHuggingFace, Some(llama));
         return Ok(Plan { change, llama, keys: None, names });
@@ -55,7 +55,7 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
         let config = config_path(writing, job);
         if config.exists() {
             // It tells why the model is not known.
-            Llama::of_config(&config)
+            Llama::from_config(&config)
                 .map_err(|failure| failure.with_hint("`--keep-names` leaves all as it is"))?;
         }
         return Err(Error::input(
@@ -68,7 +68,7 @@ pub(super) fn plan(writing: &Writing, job: &Job<'_, '_>, items: &[Item<'_>]) -> 
     let mut keys = None;
     if llama.is_some() && writing.like.is_none() && to_gguf {
         let config = config_path(writing, job);
-        keys = Some(DecoderKeys::of_config(&config)?);
+        keys = Some(DecoderKeys::from_config(&config)?);
     }
     if let (Some(llama), Change::ToGgml) = (&llama, change) {
         refuse_nameless(llama, items, &job.source)?;
@@ -91,7 +91,7 @@ fn refuse_nameless(llama: &Llama, items: &[Item<'_>], source: &str) -> Result<()
     }
 }
 
-/// Whether a tensor is a table that follows from the settings.
+/// True if a tensor is a table that follows from the settings.
 pub(super) fn is_table(name: &str) -> bool {
     name.ends_with(".rotary_emb.inv_freq")
 }
@@ -100,20 +100,20 @@ pub(super) fn config_path(writing: &Writing, job: &Job<'_, '_>) -> PathBuf {
     writing.config.clone().unwrap_or_else(|| job.folder.join("config.json"))
 }
 
-/// The model by what the user names, else by the `config.json` beside the source.
+/// The model that the user's options describe, else the `config.json` beside the source.
 fn known_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Llama>> {
     if let Some(config) = &writing.config {
-        return Llama::of_config(config).map(Some);
+        return Llama::from_config(config).map(Some);
     }
     if let Some(like) = &writing.like {
-        let file = Mapped::open(like)?;
+        let file = MappedFile::open(like)?;
         let gguf = Gguf::parse(&file, Mode::Lenient)
             .map_err(|error| Error::in_file(name_of(like), error))?;
-        return Ok(Llama::of_gguf(&gguf, &name_of(like)).ok());
+        return Ok(Llama::from_gguf(&gguf, &name_of(like)).ok());
     }
     let beside = config_path(writing, job);
     // A config of another kind of model is no error as long as nobody needs it.
-    Ok(beside.exists().then(|| Llama::of_config(&beside).ok()).flatten())
+    Ok(beside.exists().then(|| Llama::from_config(&beside).ok()).flatten())
 }
 
 impl Plan {
@@ -189,7 +189,7 @@ impl Plan {
         &self,
         items: Vec<Item<'a>>,
         places: &Places,
-        bytes: &'a Mapped,
+        bytes: &'a MappedFile,
     ) -> Result<Vec<Item<'a>>> {
         let changed = items.into_iter().zip(places).map(|(mut item, place)| {
             if let Some(Changed { place, dtype }) = place {

@@ -1,10 +1,14 @@
-//! What can be said of the file that is written.
+//! Options for files of weights.
 
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Format;
+use nanoembed_core::format::uqff::ggml_number;
+use nanoembed_core::tensor::DtypeKind;
 
 use crate::choice::choices;
+use crate::convert::quantizer::QuantType;
+use crate::convert::quantizer::types::Scheme;
 use crate::error::{Error, Result};
 use crate::files::promise::check_promise;
 use crate::stored::folder_weights::RESIDUAL;
@@ -62,7 +66,7 @@ choices! {
 }
 
 impl Target {
-    /// Whether it is UQFF, of either generation.
+    /// True for UQFF, of either generation.
     pub const fn is_uqff(self) -> bool {
         matches!(self, Self::Uqff12 | Self::Uqff02)
     }
@@ -73,6 +77,17 @@ impl Target {
             Self::Uqff12 | Self::Uqff02 => "UQFF",
             Self::Gguf => "GGUF",
             Self::Safetensors => "safetensors",
+        }
+    }
+
+    /// Returns true if files of this format can hold the type.
+    pub(in crate::convert) fn holds(self, to: QuantType) -> bool {
+        match (self, to.scheme()) {
+            (Self::Safetensors, Scheme::Plain(dtype)) => dtype.kind() == DtypeKind::Number,
+            (Self::Safetensors, _) => false,
+            (Self::Gguf, scheme) => matches!(scheme, Scheme::Plain(_)),
+            (Self::Uqff12 | Self::Uqff02, Scheme::Plain(dtype)) => ggml_number(dtype).is_some(),
+            (Self::Uqff12 | Self::Uqff02, _) => true,
         }
     }
 }
@@ -87,7 +102,7 @@ const fn endings(target: Target) -> &'static [&'static str] {
 }
 
 impl Writing {
-    /// What the output shall be, instead of what its ending says, `.uqff` being 1.2.
+    /// The format of the output, instead of the one its ending names, `.uqff` being 1.2.
     #[must_use]
     pub fn to(self, target: impl Into<Option<Target>>) -> Self {
         Self { to: target.into(), ..self }
@@ -166,7 +181,7 @@ impl Writing {
         Ok(target)
     }
 
-    /// Refuses what would change nothing in a file of this format.
+    /// Refuses options that would change nothing in a file of this format.
     fn refuse_unused(&self, target: Target) -> Result<()> {
         let is_uqff = matches!(target, Target::Uqff12 | Target::Uqff02);
         let unused = [
@@ -183,7 +198,7 @@ impl Writing {
         }
     }
 
-    /// Refuses names and a configuration where they would change nothing in what is written.
+    /// Refuses names and a configuration where they would change nothing in the output.
     pub(super) fn refuse_unused_names(&self, from: Format, target: Target) -> Result<()> {
         let is_uqff = matches!(target, Target::Uqff12 | Target::Uqff02) || from == Format::Uqff;
         if self.names.is_some() && !is_uqff {

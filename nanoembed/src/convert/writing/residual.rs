@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{Job, Writing, to_safetensors};
+use super::{Job, Writing, safetensors};
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::{NewFile, keep_inputs};
 use crate::progress::Progress;
 
@@ -25,11 +25,11 @@ impl Residual {
     ) -> Result<Self> {
         let path = writing.residual_of(job.output);
         keep_inputs(&job.inputs, [&path])?;
-        let mut file = to_safetensors::prepare(&path, items, &Progress::silent())?;
+        let mut file = safetensors::prepare(&path, items, &Progress::silent())?;
         if writing.residual.is_none() && path.is_file() {
-            let there = Mapped::open(&path)?;
+            let there = MappedFile::open(&path)?;
             let reading = |error| Error::reading(name_of(&path), &error);
-            let new = file.written()?.map(Mapped::of).transpose().map_err(reading)?;
+            let new = file.written()?.map(MappedFile::from_file).transpose().map_err(reading)?;
             if new.is_some_and(|new| *new != *there) {
                 let message = format!("{} belongs to another model", path.display());
                 return Err(Error::usage(message).with_hint(

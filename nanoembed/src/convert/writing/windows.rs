@@ -1,5 +1,5 @@
-//! What GGUF says of windows and scores by a model's `config.json`: as `convert_hf_to_gguf.py` of
-//! llama.cpp writes it, as far as llama.cpp computes the same.
+//! GGUF keys of windows and of the factor of scores, from a model's `config.json`: as
+//! `convert_hf_to_gguf.py` of llama.cpp writes them, as far as llama.cpp computes the same.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::{GgufValue, Key};
@@ -7,7 +7,7 @@ use nanoembed_core::model::{DecoderFamily, DecoderModel, WindowLayers};
 
 use crate::error::{Error, Result};
 
-/// What llama.cpp takes for the turn of Gemma's windows where nothing is said.
+/// The turn of Gemma's windows that llama.cpp assumes without a key.
 const PATTERN: usize = 6;
 /// It takes models of so many layers for Gemma 3 27B, whose scores have another factor.
 const LAYERS_OF_27B: usize = 62;

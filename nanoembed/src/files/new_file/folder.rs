@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{abandoned, builder, folder_of, unfinished};
+use super::{abandoned_files, builder, folder_of, unfinished};
 use crate::error::{Error, Result};
 
 /// A folder being filled, which gets its name when it is complete.
@@ -24,10 +24,10 @@ impl NewFolder {
         let failed = |error: io::Error| Error::writing(target.display(), &error);
         let mut unfinished = unfinished();
         let beside = folder_of(target);
-        abandoned::remove(beside, &unfinished);
-        let prefix = abandoned::prefix();
+        abandoned_files::remove(beside, &unfinished);
+        let prefix = abandoned_files::prefix();
         let mut builder = builder(0o777);
-        let builder = builder.prefix(&prefix).suffix(abandoned::SUFFIX);
+        let builder = builder.prefix(&prefix).suffix(abandoned_files::SUFFIX);
         let folder = builder.tempdir_in(beside).map_err(failed)?;
         let lock = File::open(folder.path()).ok().filter(|folder| folder.try_lock().is_ok());
         unfinished.push(folder.path().to_owned());
@@ -53,7 +53,7 @@ impl NewFolder {
     }
 }
 
-/// Refuses what is there already and not an empty folder: nothing in it is replaced.
+/// Refuses an existing target that is not an empty folder: nothing in it is replaced.
 pub fn check_absent(target: &Path) -> Result<()> {
     let is_empty = |folder: &Path| folder.read_dir().is_ok_and(|mut it| it.next().is_none());
     match target.symlink_metadata() {

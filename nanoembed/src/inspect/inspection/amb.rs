@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::tensors::{Tensor, Totals};
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of an AMB file. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct AmbSummary {
     pub file: String,
     pub format: &'static str,
     pub variant: &'static str,
@@ -20,14 +20,14 @@ pub struct Summary {
     pub checksum: bool,
     pub metadata: Value,
     pub config: Value,
-    pub tokenizer: Option<Tokenizer>,
+    pub tokenizer: Option<AmbTokenizer>,
     #[serde(flatten)]
     pub totals: Totals,
     pub tensors: Vec<Tensor>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Tokenizer {
+pub struct AmbTokenizer {
     pub kind: &'static str,
     pub tokens: u64,
     pub merges: u64,
@@ -35,7 +35,7 @@ pub struct Tokenizer {
     pub special: Map<String, Value>,
 }
 
-impl Summary {
+impl AmbSummary {
     pub(super) fn read(name: &str, file: &[u8]) -> Result<Self, CoreError> {
         let decoder = Decoder::<DEFAULT_MAX_TENSORS>::new(Mode::Lenient);
         let mut source = Slice::new(decoder, file).without_data();
@@ -50,7 +50,7 @@ impl Summary {
             checksum: amb.tensor(CHECKSUM).is_some(),
             metadata: json(amb.metadata()),
             config: json(amb.config()),
-            tokenizer: amb.tokenizer().map(|tokenizer| Tokenizer {
+            tokenizer: amb.tokenizer().map(|tokenizer| AmbTokenizer {
                 kind: tokenizer.kind().name(),
                 tokens: 0,
                 merges: 0,
@@ -78,11 +78,11 @@ impl Summary {
                 _ => {}
             }
         }
-        summary.totals = Totals::of(&summary.tensors);
+        summary.totals = Totals::from_tensors(&summary.tensors);
         Ok(summary)
     }
 
-    fn count(&mut self, change: impl FnOnce(&mut Tokenizer)) {
+    fn count(&mut self, change: impl FnOnce(&mut AmbTokenizer)) {
         if let Some(tokenizer) = &mut self.tokenizer {
             change(tokenizer);
         }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::tensors::{Tensor, Totals};
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of a `.weights` file. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct EmbdSummary {
     pub file: String,
     pub format: &'static str,
     pub variant: &'static str,
@@ -20,14 +20,14 @@ pub struct Summary {
     pub flags: Vec<&'static str>,
     pub linear_layout: Option<&'static str>,
     pub metadata: Map<String, Value>,
-    pub tokenizer: Option<Tokenizer>,
+    pub tokenizer: Option<EmbdTokenizer>,
     #[serde(flatten)]
     pub totals: Totals,
     pub tensors: Vec<Tensor>,
 }
 
 #[derive(Debug, Default, Serialize)]
-pub struct Tokenizer {
+pub struct EmbdTokenizer {
     pub kind: &'static str,
     pub tokens: u64,
     pub special: Map<String, Value>,
@@ -36,7 +36,7 @@ pub struct Tokenizer {
     pub spelled: Vec<(String, u32)>,
 }
 
-impl Summary {
+impl EmbdSummary {
     pub(super) fn read(name: &str, file: &[u8]) -> Result<Self, CoreError> {
         let mut source =
             Slice::new(Decoder::<DEFAULT_MAX_TENSORS>::new(Mode::Lenient), file).without_data();
@@ -64,7 +64,7 @@ impl Summary {
             LinearLayout::Unknown => None,
         };
         summary.spell_special(&embd);
-        summary.totals = Totals::of(&summary.tensors);
+        summary.totals = Totals::from_tensors(&summary.tensors);
         Ok(summary)
     }
 
@@ -90,9 +90,9 @@ impl Summary {
         self.version = info.version.to_string();
     }
 
-    fn wordpiece(&mut self) -> &mut Tokenizer {
+    fn wordpiece(&mut self) -> &mut EmbdTokenizer {
         self.tokenizer
-            .get_or_insert_with(|| Tokenizer { kind: "wordpiece", ..Tokenizer::default() })
+            .get_or_insert_with(|| EmbdTokenizer { kind: "wordpiece", ..EmbdTokenizer::default() })
     }
 
     fn spell_special(&mut self, embd: &Embd<'_>) {

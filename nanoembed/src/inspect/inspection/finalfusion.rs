@@ -10,22 +10,22 @@ use serde_json::{Map, Value, json};
 use super::tensors::{Tensor, Totals};
 use crate::words::metadata;
 
-pub(super) fn inspect(name: &str, bytes: &[u8]) -> Result<Summary, CoreError> {
+pub(super) fn inspect(name: &str, bytes: &[u8]) -> Result<FinalfusionSummary, CoreError> {
     let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
     let file = Finalfusion::parse_with(decoder, bytes)?;
-    Ok(Summary::of(name, &file))
+    Ok(FinalfusionSummary::from_file(name, &file))
 }
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of a finalfusion file. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct FinalfusionSummary {
     pub file: String,
     pub format: &'static str,
     pub variant: &'static str,
     pub version: &'static str,
     pub file_bytes: u64,
     pub chunks: Vec<Chunk>,
-    /// What strict mode would refuse.
+    /// The fault that strict mode would refuse.
     pub deviation: Option<Deviation>,
     pub metadata: Map<String, Value>,
     pub tokenizer: Option<()>,
@@ -64,8 +64,8 @@ pub struct Deviation {
     pub message: &'static str,
 }
 
-impl Summary {
-    fn of(name: &str, file: &Finalfusion<'_>) -> Self {
+impl FinalfusionSummary {
+    fn from_file(name: &str, file: &Finalfusion<'_>) -> Self {
         let layout = file.layout();
         let chunks = layout.chunks().map(|chunk| Chunk {
             id: chunk.id,
@@ -98,7 +98,7 @@ impl Summary {
             metadata,
             tokenizer: None,
             vocabulary: vocabulary(file),
-            totals: Totals::of(&tensors),
+            totals: Totals::from_tensors(&tensors),
             tensors,
             bad_metadata,
             metadata_text: file.metadata().map(str::to_owned),

@@ -1,24 +1,24 @@
-//! What the files beside the weights of a folder say of the model.
+//! Files beside the weights of a folder, as far as they describe the model.
 
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::convert::checkpoint::settings::read_json;
 use crate::error::{Error, Result, name_of};
+use crate::folder::json_file::read_json;
 
 /// The settings and the tokenizer of a folder.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
     /// The members of `config.json`.
     pub(super) config: Map<String, Value>,
-    pub(super) tokenizer: Option<Tokenizer>,
+    pub(super) tokenizer: Option<TokenizerSummary>,
 }
 
 /// A tokenizer as its file describes it. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Tokenizer {
+pub struct TokenizerSummary {
     pub kind: String,
     /// How many tokens there are, if its file says so in words.
     pub tokens: Option<usize>,
@@ -34,9 +34,9 @@ impl Folder {
     }
 }
 
-fn tokenizer(folder: &Path) -> Result<Option<Tokenizer>> {
+fn tokenizer(folder: &Path) -> Result<Option<TokenizerSummary>> {
     if let Some(json) = read_json(&folder.join("tokenizer.json"))? {
-        return Ok(Some(of_json(&json)));
+        return Ok(Some(from_json(&json)));
     }
     let vocabulary = folder.join("vocab.txt");
     if vocabulary.exists() {
@@ -44,17 +44,17 @@ fn tokenizer(folder: &Path) -> Result<Option<Tokenizer>> {
             .map_err(|error| Error::reading(name_of(&vocabulary), &error))?;
         let tokens = vocabulary.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let tokens = Some(tokens.count());
-        return Ok(Some(Tokenizer { kind: "wordpiece".into(), tokens, file: "vocab.txt" }));
+        return Ok(Some(TokenizerSummary { kind: "wordpiece".into(), tokens, file: "vocab.txt" }));
     }
     let has_model = folder.join("tokenizer.model").is_file();
-    Ok(has_model.then(|| Tokenizer {
+    Ok(has_model.then(|| TokenizerSummary {
         kind: "sentencepiece".into(),
         tokens: None,
         file: "tokenizer.model",
     }))
 }
 
-fn of_json(json: &Value) -> Tokenizer {
+fn from_json(json: &Value) -> TokenizerSummary {
     let model = json.get("model");
     let kind = model.and_then(|model| model.get("type")).and_then(Value::as_str);
     let vocabulary = model.and_then(|model| model.get("vocab"));
@@ -75,5 +75,5 @@ fn of_json(json: &Value) -> Tokenizer {
         contents.filter(|token| !is_known(token)).count()
     });
     let kind = kind.unwrap_or("unknown").to_lowercase();
-    Tokenizer { kind, tokens: Some(known + added), file: "tokenizer.json" }
+    TokenizerSummary { kind, tokens: Some(known + added), file: "tokenizer.json" }
 }

@@ -9,25 +9,25 @@ use serde_json::{Map, Value};
 
 use super::tensors::{Tensor, Totals};
 use crate::error::{Error, Result, name_of};
-use crate::stored::{FileSet, explained, gguf_parts};
+use crate::stored::{FileSet, diagnosis, gguf_parts};
 
 /// Arrays up to this length are shown whole, longer ones by their length.
 const SHOWN_ELEMENTS: u64 = 16;
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of a GGUF file or its parts. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct GgufSummary {
     pub file: String,
     pub format: &'static str,
     pub variant: &'static str,
     pub version: u16,
     pub file_bytes: u64,
-    /// The files of a split model; offsets are in the one that the tensor lies in.
+    /// The files of a split model; offsets are in the tensor's file.
     #[serde(skip_serializing_if = "is_alone")]
     pub parts: Vec<String>,
     pub data_offset: u64,
     pub metadata: Map<String, Value>,
-    pub tokenizer: Option<Tokenizer>,
+    pub tokenizer: Option<GgufTokenizer>,
     #[serde(flatten)]
     pub totals: Totals,
     pub tensors: Vec<Tensor>,
@@ -38,16 +38,16 @@ fn is_alone(parts: &[String]) -> bool {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Tokenizer {
+pub struct GgufTokenizer {
     pub kind: String,
     pub tokens: usize,
 }
 
-pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
+pub(super) fn inspect(set: &FileSet) -> Result<GgufSummary> {
     let mut parts = Vec::new();
     for (path, file) in set.iter() {
         let parsed = Gguf::parse(file, Mode::Lenient);
-        parts.push(parsed.map_err(|error| explained::failure(&name_of(path), file, error))?);
+        parts.push(parsed.map_err(|error| diagnosis::failure(&name_of(path), file, error))?);
     }
     gguf_parts::check(&parts, |index| set.name_of(index))?;
     let tensors: Vec<Tensor> =
@@ -60,9 +60,9 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
             Some(Stored::Text(kind)) => kind.to_owned(),
             _ => "unknown".into(),
         };
-        Tokenizer { kind, tokens }
+        GgufTokenizer { kind, tokens }
     });
-    Ok(Summary {
+    Ok(GgufSummary {
         file: set.name(),
         format: "gguf",
         variant: "gguf",
@@ -72,7 +72,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         data_offset: gguf.data_offset(),
         metadata: metadata(gguf),
         tokenizer,
-        totals: Totals::of(&tensors),
+        totals: Totals::from_tensors(&tensors),
         tensors,
     })
 }

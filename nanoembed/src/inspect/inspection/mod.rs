@@ -1,4 +1,4 @@
-//! What `inspect` says of a file: one file a format, each with the facts that its format has.
+//! Descriptions of files: one file a format, each with the facts that its format has.
 
 pub mod amb;
 pub mod embd;
@@ -19,7 +19,7 @@ use tensors::{Tensor, Totals};
 
 use crate::error::Result;
 use crate::files::literal;
-use crate::open::foreign;
+use crate::signature::foreign;
 use crate::stored::FileSet;
 
 /// All that a file says of itself. It serialises with the fields that its format has, among them
@@ -33,13 +33,13 @@ pub struct Inspection(Summary);
 #[serde(untagged)]
 #[doc(hidden)]
 pub enum Summary {
-    Amb(amb::Summary),
-    Embd(embd::Summary),
-    Finalfusion(Box<finalfusion::Summary>),
-    Gguf(gguf::Summary),
-    Safetensors(safetensors::Summary),
-    Uqff(uqff::Summary),
-    Words(words::Summary),
+    Amb(amb::AmbSummary),
+    Embd(embd::EmbdSummary),
+    Finalfusion(Box<finalfusion::FinalfusionSummary>),
+    Gguf(gguf::GgufSummary),
+    Safetensors(safetensors::SafetensorsSummary),
+    Uqff(uqff::UqffSummary),
+    Words(words::WordsSummary),
 }
 
 /// Calls `$body` with the summary of whatever format as `$summary`.
@@ -70,7 +70,7 @@ impl Inspection {
         each!(self, summary => summary.file_bytes)
     }
 
-    /// What the tensors add up to.
+    /// The totals over all tensors.
     #[must_use]
     pub fn totals(&self) -> &Totals {
         each!(self, summary => &summary.totals)
@@ -109,7 +109,7 @@ impl Inspection {
 ///
 /// # Errors
 ///
-/// What is wrong with the file, or that it could not be read.
+/// Fails if the file is invalid or cannot be read.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection> {
     inspect_files(&FileSet::open(&literal(path.as_ref()))?)
 }
@@ -124,8 +124,8 @@ fn summary(set: &FileSet) -> Result<Summary> {
     let name = set.name();
     let file = set.first();
     let inspected = match set.format() {
-        Some(Format::Amb) => amb::Summary::read(&name, file).map(Summary::Amb),
-        Some(Format::Embd) => embd::Summary::read(&name, file).map(Summary::Embd),
+        Some(Format::Amb) => amb::AmbSummary::read(&name, file).map(Summary::Amb),
+        Some(Format::Embd) => embd::EmbdSummary::read(&name, file).map(Summary::Embd),
         Some(Format::Gguf) => return gguf::inspect(set).map(Summary::Gguf),
         Some(Format::Safetensors) => return safetensors::inspect(set).map(Summary::Safetensors),
         Some(Format::Uqff) => return uqff::inspect(set).map(Summary::Uqff),

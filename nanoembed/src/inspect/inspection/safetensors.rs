@@ -6,37 +6,37 @@ use nanoembed_core::text::json;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::folder::{Folder, Tokenizer};
+use super::folder::{Folder, TokenizerSummary};
 use super::tensors::{Tensor, Totals};
 use crate::error::{Result, name_of};
-use crate::stored::files::room;
+use crate::stored::entries::room;
 use crate::stored::folder_weights::own_folder;
-use crate::stored::{FileSet, explained};
+use crate::stored::{FileSet, diagnosis};
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of safetensors files. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct SafetensorsSummary {
     pub file: String,
     pub format: &'static str,
     pub variant: &'static str,
     pub file_bytes: u64,
-    /// The files of a model in several; offsets are in the one that the tensor lies in.
+    /// The files of a model in several; offsets are in the tensor's file.
     #[serde(skip_serializing_if = "is_alone")]
     pub parts: Vec<String>,
     /// Of the first file, and of a folder the members of `config.json`.
     pub metadata: Map<String, Value>,
-    pub tokenizer: Option<Tokenizer>,
+    pub tokenizer: Option<TokenizerSummary>,
     #[serde(flatten)]
     pub totals: Totals,
     pub tensors: Vec<Tensor>,
 }
 
-pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
+pub(super) fn inspect(set: &FileSet) -> Result<SafetensorsSummary> {
     let (mut tensors, mut stated) = (Vec::new(), Map::new());
     for (path, file) in set.iter() {
         let mut room = room(file);
         let parsed = Safetensors::parse(file, Mode::Lenient, &mut room)
-            .map_err(|error| explained::failure(&name_of(path), file, error))?;
+            .map_err(|error| diagnosis::failure(&name_of(path), file, error))?;
         tensors.extend(parsed.tensors().map(|tensor| {
             let tensor = Tensor::from(tensor.header());
             Tensor { name: meant(&tensor.name), ..tensor }
@@ -48,7 +48,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
     let folder = set.given_folder().map(|given| Folder::read(&own_folder(given)?));
     let folder = folder.transpose()?.unwrap_or_default();
     stated.extend(folder.config);
-    let summary = Summary {
+    let summary = SafetensorsSummary {
         file: set.given_name(),
         format: "safetensors",
         variant: if set.given_folder().is_some() { "folder" } else { "safetensors" },
@@ -56,7 +56,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         parts: set.iter().map(|(path, _)| name_of(path)).collect(),
         metadata: stated,
         tokenizer: folder.tokenizer,
-        totals: Totals::of(&tensors),
+        totals: Totals::from_tensors(&tensors),
         tensors,
     };
     Ok(summary)

@@ -1,4 +1,4 @@
-//! The table of tensors, and what they add up to.
+//! The table of tensors and their totals.
 
 use nanoembed_core::tensor::TensorHeader;
 use serde::Serialize;
@@ -31,7 +31,7 @@ impl From<&TensorHeader<'_>> for Tensor {
     }
 }
 
-/// What tensors add up to.
+/// Totals over tensors.
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Totals {
@@ -46,7 +46,7 @@ pub struct Totals {
 impl Totals {
     /// Companions and indices are not parameters, but they take room.
     #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-    pub(super) fn of(tensors: &[Tensor]) -> Self {
+    pub(super) fn from_tensors(tensors: &[Tensor]) -> Self {
         const COMPANIONS: [&str; 3] = [".scale", ".zero_point", ".column_scale"];
         let is_parameter =
             |tensor: &&Tensor| !COMPANIONS.iter().any(|companion| tensor.name.ends_with(companion));

@@ -13,11 +13,11 @@ use super::safetensors;
 use super::tensors::{Tensor, Totals};
 use crate::error::{Error, Result};
 use crate::stored::FileSet;
-use crate::stored::files::room;
+use crate::stored::entries::room;
 
-/// What the files say of themselves. The fields' names are those of the JSON output.
+/// The description of UQFF files. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct UqffSummary {
     pub file: String,
     pub format: &'static str,
     /// `blobs` of 0.x, `tensors` of 1.x.
@@ -62,7 +62,7 @@ pub struct Bias {
     pub shape: Vec<u64>,
 }
 
-pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
+pub(super) fn inspect(set: &FileSet) -> Result<UqffSummary> {
     let contents = set.contents()?;
     let blobs = contents.generation == Some(Generation::Blobs);
     let (_, placed) = set
@@ -75,7 +75,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         .iter()
         .map(|layer| {
             let shard = shards.get(layer.name).copied().flatten().unwrap_or(0);
-            LayerFacts::of(layer, shard, set.offset_of(shard, layer))
+            LayerFacts::from_layer(layer, shard, set.offset_of(shard, layer))
         })
         .collect();
     let mut formats = BTreeMap::new();
@@ -103,7 +103,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         })
         .collect();
     let (version, metadata) = version_and_metadata(set)?;
-    Ok(Summary {
+    Ok(UqffSummary {
         file: set.name(),
         format: "uqff",
         variant: if blobs { "blobs" } else { "tensors" },
@@ -112,7 +112,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<Summary> {
         shards,
         metadata,
         tokenizer: None,
-        totals: Totals::of(&tensors),
+        totals: Totals::from_tensors(&tensors),
         formats,
         layers,
         tensors,
@@ -147,7 +147,7 @@ fn second_word(container: &Safetensors<'_, '_>) -> Option<u16> {
 
 impl LayerFacts {
     #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-    fn of(layer: &Layer<'_>, shard: usize, offset: u64) -> Self {
+    fn from_layer(layer: &Layer<'_>, shard: usize, offset: u64) -> Self {
         let bytes = layer.weight.encoding().stored_bytes();
         let bits = bytes as f64 * 8.0 / layer.weight.elements().max(1) as f64;
         let bias = layer.bias.as_ref().map(|bias| Bias {
@@ -174,7 +174,7 @@ impl LayerFacts {
     }
 }
 
-/// What a layer says besides type and shape, called as in the format.
+/// Parameters of a layer besides type and shape, called as in the format.
 fn parameters(layer: &Layer<'_>) -> Map<String, Value> {
     let extra = &layer.extra;
     let mut parameters = Map::new();

@@ -7,41 +7,41 @@ use serde_json::{Map, Value};
 
 use super::tensors::{Tensor, Totals};
 use crate::error::Result;
-use crate::words::form::Form;
+use crate::signature::word_form::Form;
 use crate::words::metadata;
-use crate::words::read::Rows;
+use crate::words::read::WordRows;
 use crate::words::read::fasttext::FastText;
 use crate::words::read::floret::Floret;
 use crate::words::read::start::Start;
 use crate::words::read::text::TextRows;
 use crate::words::read::word2vec::Word2VecRows;
 
-/// What a file says of itself. The fields' names are those of the JSON output.
+/// The description of a file of word vectors. The fields' names are those of the JSON output.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct WordsSummary {
     pub file: String,
     pub format: &'static str,
     pub variant: &'static str,
     pub file_bytes: u64,
     pub metadata: Map<String, Value>,
     pub tokenizer: Option<()>,
-    pub vocabulary: Vocabulary,
+    pub vocabulary: VocabularySizes,
     #[serde(flatten)]
     pub totals: Totals,
     pub tensors: Vec<Tensor>,
 }
 
-/// The sizes of what is in the file.
+/// The numbers of words and subwords in the file.
 #[derive(Debug, Default, Serialize)]
-pub struct Vocabulary {
+pub struct VocabularySizes {
     pub words: u64,
     pub subwords: u64,
     pub cols: u64,
 }
 
 /// Looks into a file that is none of the core's formats; `None` if it is no file of word vectors.
-pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Option<Summary>> {
-    let start = || Start::of_bytes(name, file);
+pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Option<WordsSummary>> {
+    let start = || Start::from_bytes(name, file);
     let Some(form) = start().form().filter(|form| *form != Form::Finalfusion) else {
         return Ok(None);
     };
@@ -55,24 +55,24 @@ pub(super) fn inspect(name: &str, file: &[u8]) -> Result<Option<Summary>> {
                 Subwords::None => 0,
                 subwords => subwords.rows().unwrap_or(0),
             };
-            Vocabulary { words: words.into(), subwords, cols: model.cols().into() }
+            VocabularySizes { words: words.into(), subwords, cols: model.cols().into() }
         }
         Form::Floret => {
             let floret = Floret::open(start().into_stream(), name.to_owned())?;
-            Vocabulary { words: 0, subwords: floret.buckets, cols: floret.cols.into() }
+            VocabularySizes { words: 0, subwords: floret.buckets, cols: floret.cols.into() }
         }
         Form::Word2vec => {
             let cols = Word2VecRows::open(start().into_stream(), name.to_owned(), false)?.cols();
-            Vocabulary { words: announced(file), subwords: 0, cols: cols as u64 }
+            VocabularySizes { words: announced(file), subwords: 0, cols: cols as u64 }
         }
         Form::Text | Form::Textdims | Form::Finalfusion => {
             let has_sizes = form == Form::Textdims;
             let rows = TextRows::open(start().into_stream(), name.to_owned(), (has_sizes, false))?;
             let words = if has_sizes { announced(file) } else { lines(file) };
-            Vocabulary { words, subwords: 0, cols: rows.cols() as u64 }
+            VocabularySizes { words, subwords: 0, cols: rows.cols() as u64 }
         }
     };
-    Ok(Some(Summary::of(name, (form, file), (facts, sizes))))
+    Ok(Some(WordsSummary::new(name, (form, file), (facts, sizes))))
 }
 
 /// The number of words that a first line announces.
@@ -87,13 +87,13 @@ fn lines(file: &[u8]) -> u64 {
     file.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count() as u64
 }
 
-impl Summary {
-    fn of(
+impl WordsSummary {
+    fn new(
         name: &str,
         (form, file): (Form, &[u8]),
-        (metadata, vocabulary): (Map<String, Value>, Vocabulary),
+        (metadata, vocabulary): (Map<String, Value>, VocabularySizes),
     ) -> Self {
-        let Vocabulary { words, subwords, cols } = vocabulary;
+        let VocabularySizes { words, subwords, cols } = vocabulary;
         let rows = words.saturating_add(subwords);
         let tensor = Tensor {
             name: "embeddings".into(),
@@ -111,7 +111,7 @@ impl Summary {
             metadata,
             tokenizer: None,
             vocabulary,
-            totals: Totals::of(&tensors),
+            totals: Totals::from_tensors(&tensors),
             tensors,
         }
     }

@@ -9,7 +9,7 @@ use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::{Finding, pieces};
-use crate::inspect::model_check;
+use crate::model_check;
 use crate::progress::Observer;
 
 pub(super) fn verify(
@@ -19,12 +19,12 @@ pub(super) fn verify(
     observer: &dyn Observer,
 ) -> Result<String, Vec<Finding>> {
     let one = |error| vec![Finding::new(name, error)];
-    let of_model = |found| Finding::of_model(name, found);
+    let of_model = |found| Finding::from_model(name, found);
     let facts = structure(bytes, mode, observer).map_err(one)?;
     let file = Amb::parse(bytes, mode).map_err(one)?;
     let mut findings = Vec::new();
     findings.extend(file.duplicate_member().map(|error| Finding::new(name, error)));
-    let of_value = |(tensor, error)| of_model(model_check::Finding::new(error, tensor));
+    let of_value = |(tensor, error)| of_model(model_check::ModelFinding::new(error, tensor));
     findings.extend(values(&file).into_iter().map(of_value));
     findings.extend(special(&file).map(|error| Finding::new(name, error)));
     let (source, config) = (ModelSource::Amb(file), file.layout().config.offset);

@@ -5,7 +5,7 @@ use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::embd::{DEFAULT_MAX_TENSORS, Embd, MAX_ITEM_BYTES, Verifier};
 
 use super::{Finding, pieces};
-use crate::inspect::model_check;
+use crate::model_check;
 use crate::progress::Observer;
 
 pub(super) fn verify(
@@ -18,7 +18,7 @@ pub(super) fn verify(
     let facts = structure(bytes, mode, observer).map_err(one)?;
     let file = Embd::parse(bytes, mode).map_err(one)?;
     let findings = model_check::findings(bytes, &file, mode == Mode::Strict);
-    let findings: Vec<_> = findings.into_iter().map(|it| Finding::of_model(name, it)).collect();
+    let findings: Vec<_> = findings.into_iter().map(|it| Finding::from_model(name, it)).collect();
     if findings.is_empty() { Ok(facts) } else { Err(findings) }
 }
 

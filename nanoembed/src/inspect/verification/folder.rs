@@ -7,11 +7,11 @@ use nanoembed_core::owned::folder::Modules;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::Finding;
-use crate::open::folder::texts::FolderTexts;
+use crate::folder::texts::FolderTexts;
 
-/// What is wrong with the files beside the weights; how many were looked at if nothing is.
+/// Checks the files beside the weights; returns their number, or the faults found.
 pub(super) fn verify(folder: &Path) -> Result<usize, Vec<Finding>> {
-    let modules = FolderTexts::of(folder).read(|texts| Modules::folders(texts));
+    let modules = FolderTexts::new(folder).read(|texts| Modules::folders(texts));
     let modules = modules.unwrap_or_default();
     let folders =
         std::iter::once(folder.to_owned()).chain(modules.iter().map(|it| folder.join(it)));

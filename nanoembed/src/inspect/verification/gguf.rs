@@ -25,8 +25,9 @@ pub(super) fn verify(
         parts.push(parsed);
     }
     let is_whole = gguf_parts::check(&parts, |index| set.name_of(index));
-    is_whole
-        .map_err(|failure| vec![Finding::of_failure(&set.name(), ErrorKind::SplitFile, failure)])?;
+    is_whole.map_err(|failure| {
+        vec![Finding::from_failure(&set.name(), ErrorKind::SplitFile, failure)]
+    })?;
     let of = if parts.len() > 1 { format!(" in {} parts", parts.len()) } else { String::new() };
     let facts = format!(
         "version {}, {} metadata values, {} tensors{of}",
@@ -41,8 +42,8 @@ pub(super) fn verify(
     Ok(format!("{facts}, padding is zero, all values are finite, {NO_CHECKSUMS}"))
 }
 
-/// What of the file the wrong byte at `offset` belongs to: a field of the header, or what comes
-/// behind the last thing that was sound.
+/// The part of the file that the wrong byte at `offset` belongs to: a field of the header, or the
+/// place after the last sound item.
 fn place(file: &[u8], mode: Mode, offset: u64) -> Option<String> {
     const FIELDS: [(u64, &str); 4] = [
         (4, "magic number"),

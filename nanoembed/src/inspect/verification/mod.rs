@@ -1,4 +1,4 @@
-//! What `verify` checks of a file: one file a format.
+//! Checks of `verify`: one file a format.
 
 mod amb;
 mod embd;
@@ -19,13 +19,13 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde::Serialize;
 
 use crate::error::{Error, Kind, Result, hint, place_of};
-use crate::inspect::model_check;
-use crate::open::foreign;
+use crate::model_check;
 use crate::progress::Observer;
+use crate::signature::foreign;
 use crate::stored::FileSet;
 use crate::words::policy::Policy;
 
-/// What is said of formats in which a changed value cannot be told.
+/// The note on formats in which a changed value cannot be detected.
 const NO_CHECKSUMS: &str = "the format has no checksums";
 
 /// One thing that is wrong. The fields' names are those of the JSON output.
@@ -40,9 +40,9 @@ pub struct Finding {
     pub code: u16,
     /// The stable name of the cause.
     pub name: &'static str,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What can be done about it.
+    /// The hint against it.
     #[serde(skip)]
     pub hint: Option<String>,
     #[serde(skip)]
@@ -62,13 +62,13 @@ impl Finding {
         }
     }
 
-    /// What is wrong with the model in the file.
-    fn of_model(file: &str, finding: model_check::Finding) -> Self {
+    /// A fault of the model in the file.
+    fn from_model(file: &str, finding: model_check::ModelFinding) -> Self {
         Self { message: finding.message, ..Self::new(file, finding.error) }
     }
 
-    /// What a reader says of the file.
-    fn of(file: &str, failure: Error) -> Self {
+    /// An error that a reader returned for the file.
+    fn from_error(file: &str, failure: Error) -> Self {
         Self {
             file: file.to_owned(),
             offset: failure.offset(),
@@ -98,8 +98,8 @@ impl Finding {
         failure.with_hint(format!("`nanoembed verify {path}` lists all {count} findings"))
     }
 
-    /// What makes files at odds with each other.
-    fn of_failure(file: &str, kind: ErrorKind, failure: Error) -> Self {
+    /// A contradiction between files.
+    fn from_failure(file: &str, kind: ErrorKind, failure: Error) -> Self {
         let finding = Self::new(file, CoreError::new(0, kind));
         let hint = failure.hint().map(str::to_owned).or(finding.hint.clone());
         Self { message: failure.to_string(), hint, ..finding }
@@ -115,7 +115,7 @@ impl Finding {
 }
 
 /// A check of a file of any format, all shards or parts of a model, or a folder as on Hugging Face
-/// with what lies beside the weights: structure, bounds and checksums, and whether the model opens.
+/// with the files beside its weights: structure, bounds and checksums, and whether the model opens.
 ///
 /// ```
 /// use nanoembed::Silent;
@@ -136,18 +136,18 @@ pub struct Verification {
     policy: Policy,
 }
 
-/// What a check came to.
+/// The outcome of a check.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Verified {
-    /// What was checked, for people; empty where something is wrong.
+    /// A description of the checks, for people; empty if there are faults.
     pub checked: String,
     /// All that is wrong.
     pub findings: Vec<Finding>,
 }
 
 impl Verified {
-    /// Whether nothing is wrong.
+    /// True if there are no faults.
     #[must_use]
     pub const fn is_sound(&self) -> bool {
         self.findings.is_empty()
@@ -168,7 +168,7 @@ impl Verification {
         self
     }
 
-    /// What is done with words that files of word vectors get wrong.
+    /// The policy for words that files of word vectors get wrong.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -179,7 +179,7 @@ impl Verification {
     ///
     /// # Errors
     ///
-    /// If it could not be read. What is wrong with it is in [`Verified::findings`].
+    /// Fails if it cannot be read. Faults are in [`Verified::findings`].
     pub fn run(&self, observer: &dyn Observer) -> Result<Verified> {
         let set = FileSet::open(&self.path)?;
         Ok(match verify(&set, self.mode, self.policy, observer) {
@@ -189,7 +189,8 @@ impl Verification {
     }
 }
 
-/// Checks files that are open, and that the model in them opens: what was checked, or what is wrong.
+/// Checks open files, and that the model in them opens; returns a description of the checks, or the
+/// faults.
 #[doc(hidden)]
 pub fn verify(
     set: &FileSet,
@@ -241,7 +242,7 @@ fn weights(
         Some(Format::Finalfusion) => finalfusion::verify(name, bytes, (mode, policy), observer),
         _ => words::verify(name, bytes, policy, observer).unwrap_or_else(|| {
             let unknown = CoreError::new(0, ErrorKind::UnknownFormat);
-            Err(vec![Finding::of(name, foreign::failure(name, bytes, unknown))])
+            Err(vec![Finding::from_error(name, foreign::failure(name, bytes, unknown))])
         }),
     }
 }

@@ -1,5 +1,5 @@
-//! Whether the model in a file or folder opens as it would to be used: what no format says, such as
-//! a tokenizer, the sizes of its settings, its modules.
+//! Checks that the model in a file or folder opens as it would to be used: tokenizer, sizes of its
+//! settings and modules, which no format checks.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ use crate::stored::FileSet;
 /// The files that make a folder one of a model, or the UQFF files of a folder.
 const SETTINGS: [&str; 2] = ["config.json", "modules.json"];
 
-/// What was done with the model, or what keeps it from being used; `None` if the files are not said
-/// to be a model: word vectors, and tensors without settings.
+/// The way the model was used, or the faults that keep it from being used; `None` if the files are
+/// no model: word vectors, and tensors without settings.
 pub(super) fn verify(set: &FileSet, mode: Mode) -> Option<Result<&'static str, Vec<Finding>>> {
     if !is_model(set) {
         return None;
@@ -27,7 +27,7 @@ pub(super) fn verify(set: &FileSet, mode: Mode) -> Option<Result<&'static str, V
         Mode::Lenient => open(set).map(|_| "the model opens"),
         Mode::Strict => open(set).and_then(|model| run(&model)),
     };
-    Some(used.map_err(|failure| vec![Finding::of(&set.given_name(), failure)]))
+    Some(used.map_err(|failure| vec![Finding::from_error(&set.given_name(), failure)]))
 }
 
 fn is_model(set: &FileSet) -> bool {
@@ -59,7 +59,7 @@ fn open(set: &FileSet) -> Result<Model> {
     }
 }
 
-/// Does to one text what the model is for.
+/// Runs the model on one text.
 fn run(model: &Model) -> Result<&'static str> {
     const TEXT: &str = "a text";
     Ok(match model {

@@ -1,4 +1,4 @@
-//! A whole file through its verifier, piece by piece, so that progress can be told.
+//! A whole file through its verifier, piece by piece, so that progress can be reported.
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::event::{Decode, Event};

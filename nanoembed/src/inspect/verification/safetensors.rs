@@ -8,7 +8,7 @@ use super::{Finding, NO_CHECKSUMS, values};
 use crate::error::name_of;
 use crate::progress::Observer;
 use crate::stored::FileSet;
-use crate::stored::files::room;
+use crate::stored::entries::room;
 
 pub(super) fn verify(
     set: &FileSet,
@@ -46,8 +46,8 @@ pub(super) fn finite(set: &FileSet, observer: &dyn Observer) -> Result<(), Vec<F
     if findings.is_empty() { Ok(()) } else { Err(findings) }
 }
 
-/// What of the file the byte at `offset` belongs to: a member of the header's object, or a tensor's
-/// data.
+/// The part of the file that the byte at `offset` belongs to: a member of the header's object, or a
+/// tensor's data.
 pub(super) fn place(file: &[u8], offset: u64) -> Option<String> {
     const LENGTH_BYTES: u64 = 8;
     if offset < LENGTH_BYTES {

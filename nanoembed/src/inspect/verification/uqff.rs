@@ -10,7 +10,7 @@ use super::safetensors::{finite, place as place_in_container};
 use super::{Finding, NO_CHECKSUMS};
 use crate::progress::Observer;
 use crate::stored::FileSet;
-use crate::stored::files::room;
+use crate::stored::entries::room;
 
 pub(super) fn verify(
     set: &FileSet,
@@ -45,7 +45,7 @@ fn gaps(names: &[&str]) -> String {
     }
 }
 
-/// What the wrong byte belongs to.
+/// The part of the file that the wrong byte belongs to.
 fn place(file: &[u8], error: CoreError) -> Option<String> {
     let offset = error.offset()?;
     let outer = place_in_container(file, offset);

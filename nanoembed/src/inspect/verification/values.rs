@@ -1,4 +1,4 @@
-//! Whether all values are finite numbers, for strict mode.
+//! Checks that all values are finite numbers, for strict mode.
 
 use nanoembed_core::{Error as CoreError, ErrorKind};
 

@@ -5,7 +5,7 @@ use crate::progress::Observer;
 use crate::words::convert::check;
 use crate::words::policy::Policy;
 
-/// What was checked, or what is wrong; `None` if it is no file of word vectors.
+/// A description of the check, or the faults; `None` if it is no file of word vectors.
 pub(super) fn verify(
     name: &str,
     bytes: &[u8],
@@ -13,5 +13,5 @@ pub(super) fn verify(
     observer: &dyn Observer,
 ) -> Option<Result<String, Vec<Finding>>> {
     let checked = check((name, bytes), policy, observer).transpose()?;
-    Some(checked.map_err(|failure| vec![Finding::of(name, failure)]))
+    Some(checked.map_err(|failure| vec![Finding::from_error(name, failure)]))
 }

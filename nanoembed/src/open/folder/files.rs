@@ -1,4 +1,4 @@
-//! What a folder holds: settings, modules, weights.
+//! The files of a model's folder: settings, modules, weights.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use std::time::SystemTime;
 use nanoembed_core::owned::folder::{CONFIG, FolderModel, Labels, MODULES, Modules, WEIGHTS};
 use nanoembed_core::owned::{Pipeline, TextModel};
 
-use super::asked;
-use super::texts::{Allowed, FolderTexts};
-use super::tokenizer;
+use super::{tensor_fault, tokenizer};
 use crate::causal::weights::ModelWeights;
+use crate::checkpoint::model_files::ModelFiles;
 use crate::error::{Error, Kind, Result};
-use crate::open::prompts::Prompts;
-use crate::stored::files::folder_of;
+use crate::folder::prompts::Prompts;
+use crate::folder::texts::{Allowed, FolderTexts};
+use crate::stored::file_names::folder_of;
 use crate::stored::folder_weights::{model_folder, only_foreign};
-use crate::stored::{ModelFiles, Stored, Values};
+use crate::stored::{Stored, Values};
 
 /// A folder with a model that embeds texts or compares them.
 pub(crate) struct EncoderFolder {
@@ -38,7 +38,7 @@ impl EncoderFolder {
     /// The same, but some unknown members of its texts are passed over.
     pub(crate) fn open_allowing(path: &Path, allowed: &Arc<Allowed>) -> Result<Self> {
         let folder = model_folder(&folder_of(path));
-        let texts = FolderTexts::of(&folder).allowing(allowed);
+        let texts = FolderTexts::new(&folder).allowing(allowed);
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
         let own_folder = if inner.is_empty() { folder.clone() } else { folder.join(inner) };
@@ -74,10 +74,10 @@ impl EncoderFolder {
         self.files.bytes() + head.sum::<u64>()
     }
 
-    /// The texts of the folder that `path` names, or that the file lies in.
+    /// The texts of the folder that `path` names, or of the file's folder.
     pub(crate) fn texts_of(path: &Path) -> Option<FolderTexts> {
         let folder = model_folder(&folder_of(path));
-        folder.is_dir().then(|| FolderTexts::of(&folder))
+        folder.is_dir().then(|| FolderTexts::new(&folder))
     }
 
     /// The texts of the folder.
@@ -123,19 +123,19 @@ impl EncoderFolder {
         Ok(())
     }
 
-    /// What the folder's texts say of the model.
+    /// The model as the folder's texts describe it.
     pub(crate) const fn model(&self) -> &FolderModel {
         &self.model
     }
 
     /// The prompts that the folder has.
     pub(crate) fn prompts(&self) -> Result<Prompts> {
-        Prompts::of_folder(&self.texts, &self.model)
+        Prompts::from_folder(&self.texts, &self.model)
     }
 
     /// The tokenizer.
     pub(crate) fn pipeline(&self) -> Result<Pipeline> {
-        let texts = FolderTexts::of(&self.own_folder).allowing(self.texts.allowed());
+        let texts = FolderTexts::new(&self.own_folder).allowing(self.texts.allowed());
         tokenizer::read(&texts, &self.own_folder, &self.model)
     }
 
@@ -147,10 +147,10 @@ impl EncoderFolder {
     /// The model, ready to run.
     pub(crate) fn open_model(&self) -> Result<TextModel<ModelWeights<'_>>> {
         let opened = TextModel::open(&self.model, self.weights()?, self.pipeline()?);
-        opened.map_err(|fault| asked::failure(&self.name(), &fault))
+        opened.map_err(|fault| tensor_fault::failure(&self.name(), &fault))
     }
 
-    /// All weights, those of modules after the pooling behind the paths of their folders.
+    /// All weights; those of modules after the pooling have the paths of their folders as prefixes.
     pub(crate) fn weights(&self) -> Result<ModelWeights<'_>> {
         let mut weights = ModelWeights::default();
         add_weights(&mut weights, &self.files, &self.own_folder.join(CONFIG), "")?;
@@ -169,7 +169,7 @@ fn without_weights(failure: Error, folder: &Path) -> Error {
     }
 }
 
-/// Adds all that `files` hold, with `folder` before the names. Layers of old UQFF files get their
+/// Adds the tensors of `files`, with `folder` before the names. Layers of old UQFF files get their
 /// names from `config`.
 fn add_weights<'f>(
     weights: &mut ModelWeights<'f>,

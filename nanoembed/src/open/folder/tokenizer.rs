@@ -5,22 +5,17 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::folder::{FolderFault, FolderModel, TokenizerConfig};
+use nanoembed_core::owned::folder::{FolderModel, TokenizerConfig};
 use nanoembed_core::owned::{AddedWord, Pipeline, PipelineSession};
-use nanoembed_core::text::json::Read;
 use nanoembed_core::token::AddedRules;
 use nanoembed_core::token::spec::{
     AddedToken, AddedTokens, BertSpec, Place, SpecialToken, Spelling,
 };
 
-use super::texts::FolderTexts;
-use crate::convert::checkpoint::wordpiece::FolderTokenizer;
+use crate::checkpoint::wordpiece::FolderTokenizer;
 use crate::error::{Error, Result, name_of};
-
-const FILE: &str = "tokenizer.json";
-
-/// What helps against files that contradict each other.
-pub(crate) const SAVE_AGAIN: &str = "transformers and `tokenizers` give other ids for this folder; save the tokenizer again with `save_pretrained`";
+use crate::folder::texts::FolderTexts;
+use crate::folder::tokenizer_json::{FILE, SAVE_AGAIN, described, failed};
 
 /// Reads the tokenizer of a model, whose own folder `folder` is.
 pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> Result<Pipeline> {
@@ -39,7 +34,7 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
                 .map_err(|failure| failure.with_hint(SAVE_AGAIN))?;
             pipeline
         }
-        None => of_bert(&FolderTokenizer::read(folder)?, folder)?,
+        None => bert_pipeline(&FolderTokenizer::read(folder)?, folder)?,
     };
     if model.compares_by_types() {
         texts.read(|_| config.check_pairs(&pipeline))?;
@@ -48,16 +43,6 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
         }
     }
     Ok(pipeline)
-}
-
-/// The tokenizer that a `tokenizer.json` describes.
-pub(crate) fn described(texts: &FolderTexts, text: &str) -> Result<Pipeline> {
-    failed(texts, Pipeline::read(text))
-}
-
-/// The tokenizer, or what is wrong with it in words.
-fn failed(texts: &FolderTexts, read: Read<'_, Pipeline>) -> Result<Pipeline> {
-    read.map_err(|fault| texts.explained(&FolderFault::new(FILE, fault)))
 }
 
 /// Refuses another template for two texts than that of BERT's class, which is what runs.
@@ -75,7 +60,7 @@ fn check_template(described: &Pipeline, pipeline: &Pipeline) -> Result<()> {
 }
 
 /// BERT's tokenizer as a pipeline.
-fn of_bert(tokenizer: &FolderTokenizer, folder: &Path) -> Result<Pipeline> {
+fn bert_pipeline(tokenizer: &FolderTokenizer, folder: &Path) -> Result<Pipeline> {
     let FolderTokenizer { vocabulary, lower_case, strip_accents, split_ideographs, .. } = tokenizer;
     let tokens: Vec<Cow<'_, str>> =
         vocabulary.tokens.iter().map(|token| String::from_utf8_lossy(token)).collect();

@@ -6,15 +6,15 @@ use nanoembed_core::words::normalize;
 
 use super::{Job, Report, Target};
 use crate::error::{Error, Result};
-use crate::words::file::Opened;
-use crate::words::form::Form;
+use crate::signature::word_form::Form;
+use crate::words::file::WordFile;
 use crate::words::write::rows::RowWriter;
 
 impl Job<'_> {
     /// Writes the words of a `.fifu` file with their vectors.
     pub(super) fn export(
         &self,
-        opened: &Opened<'_>,
+        opened: &WordFile<'_>,
         to: Form,
         target: Target<'_>,
     ) -> Result<Report> {
@@ -53,7 +53,7 @@ impl Job<'_> {
         Ok(Report { words: count.into(), subwords: 0, cols: row.len(), repeated: 0 })
     }
 
-    fn export_floret(&self, opened: &Opened<'_>, (file, name): Target<'_>) -> Result<Report> {
+    fn export_floret(&self, opened: &WordFile<'_>, (file, name): Target<'_>) -> Result<Report> {
         let vocabulary = opened.file.vocabulary();
         let Subwords::Floret { buckets, hashes, seed } = vocabulary.subwords else {
             return Ok(Report::default());

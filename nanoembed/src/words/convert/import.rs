@@ -1,4 +1,4 @@
-//! What other programs write, as a `.fifu` file.
+//! Word vectors of other programs as a `.fifu` file.
 
 use std::path::Path;
 
@@ -8,19 +8,19 @@ use nanoembed_core::subword::Subwords;
 
 use super::{Job, Report, Target};
 use crate::error::{Error, Result};
-use crate::words::finite;
-use crate::words::form::Form;
+use crate::signature::word_form::Form;
 use crate::words::metadata;
+use crate::words::number;
 use crate::words::policy::OnDuplicate;
-use crate::words::read::Rows;
+use crate::words::read::WordRows;
 use crate::words::read::fasttext::FastText;
 use crate::words::read::floret::Floret;
 use crate::words::read::start::Start;
 use crate::words::read::text::TextRows;
 use crate::words::read::word2vec::Word2VecRows;
-use crate::words::vocabulary::{Known, Vocabulary};
+use crate::words::vocabulary::{Known, WordList};
 use crate::words::write::fifu::{self, bytes_of, simple};
-use crate::words::write::spool::Spool;
+use crate::words::write::spool::RowSpool;
 
 impl Job<'_> {
     /// Makes a `.fifu` file.
@@ -49,7 +49,7 @@ impl Job<'_> {
         }
     }
 
-    /// The metadata, with what was given on the command line.
+    /// The metadata, with entries from the command line.
     fn metadata(&self, document: &str) -> Result<Option<String>> {
         let text = metadata::edited(document, self.entries)?;
         Ok(Some(text).filter(|text| !text.is_empty()))
@@ -63,7 +63,7 @@ impl Job<'_> {
     /// a failure.
     fn accept(
         &self,
-        words: &mut Vocabulary,
+        words: &mut WordList,
         word: &[u8],
         place: impl Fn(Error) -> Error,
     ) -> Result<Option<u32>> {
@@ -97,18 +97,18 @@ impl Job<'_> {
     /// Normalises a word's row, if that is wanted, and returns its length; `place` puts the row's
     /// place into a failure.
     fn take_length(&self, row: &mut [f32], place: impl Fn(Error) -> Error) -> Result<Option<f32>> {
-        finite::check(row, &place)?;
+        number::check(row, &place)?;
         if self.options.no_normalize {
             return Ok(None);
         }
-        finite::normalized(row, place).map(Some)
+        number::normalized(row, place).map(Some)
     }
 
     /// Rows as they come: vectors wait in a spool while their words are gathered.
-    fn rows(&self, rows: &mut dyn Rows, (file, name): Target<'_>) -> Result<Report> {
+    fn rows(&self, rows: &mut dyn WordRows, (file, name): Target<'_>) -> Result<Report> {
         let failed = |error| Error::writing(name, &error);
-        let mut spool = Spool::beside(self.output).map_err(failed)?;
-        let mut words = Vocabulary::default();
+        let mut spool = RowSpool::beside(self.output).map_err(failed)?;
+        let mut words = WordList::default();
         let mut norms = Vec::new();
         let (mut word, mut row) = (Vec::new(), vec![0.0; rows.cols()]);
         let (mut repeated, mut read) = (0, 0);
@@ -145,14 +145,14 @@ impl Job<'_> {
         Ok(Report { words, subwords: 0, cols, repeated })
     }
 
-    /// A fastText model: words have the mean of their own row and their n-grams' as in fastText.
+    /// A fastText model: a word has the mean of its row and its n-grams' rows, as in fastText.
     fn fasttext(
         &self,
         model: &FastText<'_>,
         input: &str,
         (file, name): Target<'_>,
     ) -> Result<Report> {
-        let mut words = Vocabulary::default();
+        let mut words = WordList::default();
         let mut kept = Vec::new();
         let first = self
             .options
@@ -194,7 +194,7 @@ impl Job<'_> {
             }
             for bucket in 0..u32::try_from(subwords).unwrap_or(0) {
                 model.bucket(bucket, &mut row);
-                finite::check(&row, |failure| {
+                number::check(&row, |failure| {
                     failure.at(input).at(format_args!("bucket {bucket}"))
                 })?;
                 writer.data(&bytes_of(&row))?;

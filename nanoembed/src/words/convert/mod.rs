@@ -1,6 +1,5 @@
-//! From one form of word vectors to another. What other programs write becomes a `.fifu` file, and
-//! such a file becomes what other programs read; from one foreign form to another there is an
-//! unnamed `.fifu` file between them.
+//! From one form of word vectors to another. Foreign forms become a `.fifu` file, and such a file
+//! becomes a foreign form; between two foreign forms there is an unnamed `.fifu` file.
 
 mod export;
 mod import;
@@ -12,21 +11,20 @@ use std::path::Path;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::sniff;
 
-use super::derive;
-use super::file::Opened;
-use super::form::Form;
+use super::derivation;
+use super::file::WordFile;
 use super::metadata;
 use super::policy::Policy;
 use super::read::start::Start;
-use crate::convert::checkpoint::hugging_face::is_safetensors;
 use crate::error::{Error, Result};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::new_file::NewFile;
 use crate::files::promise::check_promise;
 use crate::files::scratch;
-use crate::open::foreign;
 use crate::progress::{Observer, Progress};
-use crate::stored::files::is_uqff_name;
+use crate::signature::foreign;
+use crate::signature::word_form::Form;
+use crate::stored::file_names::{is_safetensors, is_uqff_name};
 
 pub use options::Conversion;
 pub(super) use options::WordOptions;
@@ -39,7 +37,7 @@ pub struct Started<'c> {
     to: Form,
 }
 
-/// What was converted.
+/// The outcome of a conversion.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
@@ -55,10 +53,10 @@ pub struct Report {
 
 impl<'c> Started<'c> {
     /// Looks at the input; `None` if it has no word vectors, whatever its name.
-    fn of(conversion: &'c Conversion) -> Result<Option<Self>> {
+    fn from_conversion(conversion: &'c Conversion) -> Result<Option<Self>> {
         let Conversion { from, to, .. } = *conversion;
         let (input, output) = (&*conversion.input, &*conversion.output);
-        let to = to.or_else(|| Form::of_name(output));
+        let to = to.or_else(|| Form::from_path(output));
         // Stdin can be looked at only once: it is if word vectors are asked for.
         if from.is_none() && to.is_none() && input == Path::new("-") || input.is_dir() {
             return Ok(None);
@@ -111,16 +109,16 @@ impl<'c> Started<'c> {
         let report = match (from, to) {
             (Form::Finalfusion, Form::Finalfusion) => {
                 let bytes = start.into_mapped(input)?;
-                let opened = Opened::parse(input, &bytes, options.policy)?;
+                let opened = WordFile::parse(input, &bytes, options.policy)?;
                 let text = opened.file.metadata().unwrap_or("");
                 let text = metadata::edited(text, entries)?;
                 let text = Some(&text[..]).filter(|text| !text.is_empty());
-                derive::copy(&opened, text, (&mut file, &name))?;
+                derivation::copy(&opened, text, (&mut file, &name))?;
                 Report { words: opened.file.words().len() as u64, ..Report::default() }
             }
             (Form::Finalfusion, _) => {
                 let bytes = start.into_mapped(input)?;
-                let opened = Opened::parse(input, &bytes, options.policy)?;
+                let opened = WordFile::parse(input, &bytes, options.policy)?;
                 job.export(&opened, to, (&mut file, &name))?
             }
             (_, Form::Finalfusion) => job.import(start, input, from, (&mut file, &name))?,
@@ -129,7 +127,7 @@ impl<'c> Started<'c> {
                 let options = WordOptions { no_normalize: !options.normalized, ..options.clone() };
                 job.options = &options;
                 let (imported, bytes) = job.import_unnamed(start, input, from, &name)?;
-                let opened = Opened::parse(input, &bytes, options.policy)?;
+                let opened = WordFile::parse(input, &bytes, options.policy)?;
                 job.export(&opened, to, (&mut file, &name))?;
                 imported
             }
@@ -147,7 +145,7 @@ pub(super) fn as_finalfusion(
     path: &Path,
     options: &WordOptions,
     observer: &dyn Observer,
-) -> Result<Mapped> {
+) -> Result<MappedFile> {
     let form = start.form().ok_or_else(|| start.unknown())?;
     if form == Form::Finalfusion {
         return start.into_mapped(path);
@@ -159,14 +157,14 @@ pub(super) fn as_finalfusion(
     job.import_unnamed(start, path, form, name).map(|(_, bytes)| bytes)
 }
 
-/// Reads word vectors of another program whole, with what `policy` says of their words: what there
-/// is, or what is wrong; `None` if they are none.
+/// Reads word vectors of another program whole, with `policy` for their words; returns a
+/// description, or the fault; `None` if they are none.
 pub fn check(
     (name, bytes): (&str, &[u8]),
     policy: Policy,
     observer: &dyn Observer,
 ) -> Result<Option<String>> {
-    let start = Start::of_bytes(name, bytes);
+    let start = Start::from_bytes(name, bytes);
     let form = start.form().filter(|form| *form != Form::Finalfusion);
     let Some(form) = form else { return Ok(None) };
     let options = WordOptions { policy, no_normalize: true, ..WordOptions::default() };
@@ -185,12 +183,12 @@ pub fn check(
     )))
 }
 
-/// Whether a file's name says that it is a model, whatever its first bytes are.
+/// True if a file's name says that it is a model, whatever its first bytes are.
 fn is_model_name(input: &Path) -> bool {
     is_safetensors(input) || is_uqff_name(input)
 }
 
-/// What all steps of a conversion share.
+/// The values that all steps of a conversion share.
 struct Job<'j> {
     options: &'j WordOptions,
     entries: &'j [(String, String)],
@@ -209,12 +207,12 @@ impl Job<'_> {
         input: &Path,
         from: Form,
         name: &str,
-    ) -> Result<(Report, Mapped)> {
+    ) -> Result<(Report, MappedFile)> {
         let failed = |error| Error::writing(name, &error);
         let mut file = scratch::create().map_err(failed)?;
         let report = self.import(start, input, from, (&mut file, name))?;
         std::io::Seek::rewind(&mut file).map_err(failed)?;
-        let bytes = Mapped::of(file).map_err(|error| Error::reading(name, &error))?;
+        let bytes = MappedFile::from_file(file).map_err(|error| Error::reading(name, &error))?;
         Ok((report, bytes))
     }
 

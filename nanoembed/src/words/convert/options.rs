@@ -1,4 +1,4 @@
-//! What can be said of a conversion of word vectors, and what means nothing for it.
+//! Options of a conversion of word vectors, and those that mean nothing for it.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,9 @@ use super::{Form, Policy, Report, Started};
 use crate::error::{Error, Result};
 use crate::progress::Observer;
 
-/// A file of word vectors on its way into another form. What other programs write becomes a `.fifu`
-/// file, and such a file becomes what other programs read. An option that means nothing for the
-/// conversion is refused when it runs.
+/// A file of word vectors on its way into another form: foreign forms become a `.fifu` file, and
+/// such a file becomes a foreign form. An option that means nothing for the conversion is refused
+/// when it runs.
 ///
 /// ```
 /// use nanoembed::Silent;
@@ -54,27 +54,27 @@ impl Conversion {
         }
     }
 
-    /// What the input is, instead of what its first bytes look like.
+    /// The form of the input, instead of the one its first bytes tell.
     #[must_use]
     pub fn from(self, form: impl Into<Option<Form>>) -> Self {
         Self { from: form.into(), ..self }
     }
 
-    /// What the output shall be, instead of what its ending says.
+    /// The form of the output, instead of the one its ending names.
     #[must_use]
     pub fn to(self, form: impl Into<Option<Form>>) -> Self {
         Self { to: form.into(), ..self }
     }
 
-    /// What is done with words that the input gets wrong.
+    /// The policy for words that the input gets wrong.
     #[must_use]
     pub const fn policy(mut self, policy: Policy) -> Self {
         self.options.policy = policy;
         self
     }
 
-    /// Whether vectors in a `.fifu` file have length 1, with their original lengths beside them, as
-    /// they have by default; otherwise they stay as they are.
+    /// With true, vectors in a `.fifu` file have length 1, with their original lengths beside them,
+    /// which is the default; otherwise they stay as they are.
     #[must_use]
     pub const fn normalize(mut self, normalize: bool) -> Self {
         self.options.no_normalize = !normalize;
@@ -113,15 +113,15 @@ impl Conversion {
     /// Looks at the input; `None` if it has no word vectors, whatever its name.
     #[doc(hidden)]
     pub fn start(&self) -> Result<Option<Started<'_>>> {
-        Started::of(self)
+        Started::from_conversion(self)
     }
 
     /// Converts.
     ///
     /// # Errors
     ///
-    /// What is wrong with the input, that it has no word vectors, an option that means nothing for
-    /// this conversion, or that the output could not be written.
+    /// Fails if the input is invalid or has no word vectors, an option means nothing for this
+    /// conversion, or the output cannot be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Report> {
         match self.start()? {
             Some(started) => started.run(observer),

@@ -34,7 +34,7 @@ impl<R: BufRead> Floret<R> {
         Ok(Self { lines, vocabulary, buckets, cols, count: 0 })
     }
 
-    /// Reads the next bucket's vector; `false` behind the last.
+    /// Reads the next bucket's vector; `false` after the last.
     pub fn next_row(&mut self, row: &mut [f32]) -> Result<bool> {
         if !self.lines.advance()? {
             return match self.count == self.buckets {
@@ -97,6 +97,6 @@ fn first_line(line: &[u8]) -> Option<(WordVocabulary, u64, u32)> {
     Some((
         vocabulary,
         buckets,
-        number(cols).filter(|&cols| cols > 0 && cols as usize <= super::MAX_COLS)?,
+        number(cols).filter(|&cols| cols > 0 && cols as usize <= crate::signature::MAX_COLS)?,
     ))
 }

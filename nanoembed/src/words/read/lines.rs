@@ -6,7 +6,7 @@ use nanoembed_core::ErrorKind;
 
 use crate::error::{Error, Result};
 use crate::files::BYTE_ORDER_MARK;
-use crate::words::finite;
+use crate::words::number;
 
 /// Longer lines are refused: no word has so many numbers.
 const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -42,7 +42,7 @@ impl<R: BufRead> ByteLines<R> {
         Ok(read > 0)
     }
 
-    /// The current line without blanks and its end behind it, and, at the file's start, without a
+    /// The current line without trailing blanks and line end, and, at the file's start, without a
     /// byte order mark.
     pub fn line(&self) -> &[u8] {
         let mark = if self.number == 1 { BYTE_ORDER_MARK } else { &[] };
@@ -51,7 +51,7 @@ impl<R: BufRead> ByteLines<R> {
 
     /// The number that `field` of the current line spells.
     pub fn parse_number(&self, field: &[u8]) -> Result<f32> {
-        finite::parse(field).map_err(|wrong| self.bad(wrong))
+        number::parse(field).map_err(|wrong| self.bad(wrong))
     }
 
     /// How many bytes have been read.

@@ -1,4 +1,4 @@
-//! Readers of foreign files. What comes as rows, a word and its numbers each, is read as it comes.
+//! Readers of foreign files. Rows, a word and its numbers each, are streamed.
 
 pub mod fasttext;
 pub mod floret;
@@ -9,14 +9,11 @@ pub mod word2vec;
 
 use crate::error::{Error, Result};
 
-/// The most columns that a first line may announce: memory for a row is taken before it is seen.
-pub const MAX_COLS: usize = 1 << 16;
-
-/// What helps where a first line's number of words is not that of the rows.
+/// The hint where a first line's number of words is not that of the rows.
 const IGNORE_COUNT: &str = "`nanoembed convert` with `--ignore-count` takes the rows that are there, with `--first N` only the first N";
 
 /// A file of rows, a word and its numbers each.
-pub trait Rows {
+pub trait WordRows {
     /// How many numbers a row has.
     fn cols(&self) -> usize;
 

@@ -6,10 +6,10 @@ use std::path::Path;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result, name_of};
-use crate::files::mapped::Mapped;
+use crate::files::mapped_file::MappedFile;
 use crate::files::scratch;
-use crate::open::foreign;
-use crate::words::form::{Form, HEAD_BYTES};
+use crate::signature::foreign;
+use crate::signature::word_form::{Form, HEAD_BYTES};
 
 /// A file at its start.
 pub struct Start<'f> {
@@ -41,7 +41,7 @@ impl<'f> Start<'f> {
     }
 
     /// The start of a file that is in memory.
-    pub fn of_bytes(name: &str, bytes: &'f [u8]) -> Self {
+    pub fn from_bytes(name: &str, bytes: &'f [u8]) -> Self {
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES));
         let rest = Box::new(Cursor::new(rest));
         Self { name: name.into(), head: head.to_vec(), bytes: Some(bytes.len() as u64), rest }
@@ -52,7 +52,7 @@ impl<'f> Start<'f> {
         Form::sniff(&self.head, self.head.len() < HEAD_BYTES)
     }
 
-    /// The form that the first bytes tell is none: what they seem to be instead.
+    /// The error for a form that the first bytes do not tell: the likely kind of the file instead.
     pub fn unknown(&self) -> Error {
         let unknown = CoreError::new(0, ErrorKind::UnknownFormat);
         let at_end = self.head.len() < HEAD_BYTES;
@@ -68,16 +68,16 @@ impl<'f> Start<'f> {
     }
 
     /// The whole file, mapped; what comes through a pipe goes into an unnamed temporary file first.
-    pub fn into_mapped(self, path: &Path) -> Result<Mapped> {
+    pub fn into_mapped(self, path: &Path) -> Result<MappedFile> {
         if path != Path::new("-") {
-            return Mapped::open(path);
+            return MappedFile::open(path);
         }
         let name = self.name.clone();
-        let spooled = (|| -> io::Result<Mapped> {
+        let spooled = (|| -> io::Result<MappedFile> {
             let mut file = scratch::create()?;
             io::copy(&mut self.into_stream(), &mut file)?;
             io::Seek::rewind(&mut file)?;
-            Mapped::of(file)
+            MappedFile::from_file(file)
         })();
         spooled.map_err(|error| Error::reading(name, &error))
     }

@@ -1,19 +1,20 @@
-//! Text: a line a word, its numbers behind it, blanks between them; perhaps a first line with the
+//! Text: a line a word, followed by its numbers, blanks between them; perhaps a first line with the
 //! numbers of words and columns. word2vec's and fastText's `.vec`, and GloVe's files, which have no
 //! such line.
 //!
 //! Words may have blanks in them, as some of GloVe's have, or be blanks, as a tab is in some of
-//! fastText's: a line's last numbers are the vector, as many as the first line says or most of the
-//! first rows have, and all before them is the word.
+//! fastText's: a line's last numbers are the vector, in the number that the first line or most of
+//! the first rows have, and all before them is the word.
 
 use std::io::BufRead;
 
 use nanoembed_core::ErrorKind;
 
 use super::lines::ByteLines;
-use super::{IGNORE_COUNT, MAX_COLS, Rows};
+use super::{IGNORE_COUNT, WordRows};
 use crate::error::{Error, Result};
-use crate::words::form::{Form, Sizes, is_number, most_common_cols};
+use crate::signature::MAX_COLS;
+use crate::signature::word_form::{Form, Sizes, is_number, most_common_cols};
 
 /// The rows of a text.
 pub struct TextRows<R> {
@@ -22,9 +23,9 @@ pub struct TextRows<R> {
     /// How many words the first line announces.
     announced: Option<u64>,
     count: u64,
-    /// Whether the current line has not been given yet.
+    /// True if the current line has not been returned yet.
     is_pending: bool,
-    /// Where the fields of the current line lie.
+    /// The ranges of the current line's fields.
     fields: Vec<(usize, usize)>,
 }
 
@@ -117,7 +118,7 @@ impl<R: BufRead> TextRows<R> {
         }
     }
 
-    /// What is wrong with the current line's number of fields.
+    /// The error about the current line's number of fields.
     fn ragged(&self) -> Error {
         let found = self.fields.len().saturating_sub(1);
         let cols = self.cols;
@@ -145,7 +146,7 @@ impl<R: BufRead> TextRows<R> {
         }
     }
 
-    /// Whether the last part of a word with blanks looks like the numbers behind it: then the row
+    /// True if the last part of a word with blanks looks like the numbers after it: then the row
     /// has a number too many.
     fn is_one_number_more(&self, numbers: usize) -> bool {
         let line = self.lines.line();
@@ -159,7 +160,7 @@ impl<R: BufRead> TextRows<R> {
     }
 }
 
-impl<R: BufRead> Rows for TextRows<R> {
+impl<R: BufRead> WordRows for TextRows<R> {
     fn cols(&self) -> usize {
         self.cols
     }

@@ -1,14 +1,15 @@
 //! word2vec's binary form: a line with the numbers of words and columns; then for each word its
-//! bytes, a blank, and its little-endian f32 numbers; some writers put a line end behind them.
+//! bytes, a blank, and its little-endian f32 numbers; some writers add a line end after them.
 
 use std::io::{BufRead, ErrorKind as IoErrorKind, Read};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::MAX_WORD_BYTES;
 
-use super::{IGNORE_COUNT, MAX_COLS, Rows};
+use super::{IGNORE_COUNT, WordRows};
 use crate::error::{Error, Result};
-use crate::words::form::Sizes;
+use crate::signature::MAX_COLS;
+use crate::signature::word_form::Sizes;
 
 /// The longest first line.
 const MAX_SIZES_BYTES: u64 = 64;
@@ -72,7 +73,7 @@ impl<R: BufRead> Word2VecRows<R> {
         Error::reading(&self.name, error)
     }
 
-    /// Whether nothing but line ends follows; they are passed over.
+    /// Returns true if nothing but line ends follows; they are passed over.
     fn is_at_end(&mut self) -> Result<bool> {
         loop {
             let next = self.stream.fill_buf();
@@ -108,7 +109,7 @@ impl<R: BufRead> Word2VecRows<R> {
     }
 }
 
-impl<R: BufRead> Rows for Word2VecRows<R> {
+impl<R: BufRead> WordRows for Word2VecRows<R> {
     fn cols(&self) -> usize {
         self.cols
     }

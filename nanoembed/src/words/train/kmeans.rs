@@ -18,7 +18,7 @@ pub struct Centroids {
 }
 
 impl Centroids {
-    /// Centroids that stand one behind the other.
+    /// Centroids, one after the other.
     pub fn new(rows: &[f32], cols: usize) -> Self {
         let count = rows.len() / cols.max(1);
         let padded = count.next_multiple_of(LANES);
@@ -33,7 +33,7 @@ impl Centroids {
         Self { count, cols, columns, halves }
     }
 
-    /// The centroids one behind the other.
+    /// The centroids, one after the other.
     pub fn rows(&self) -> Vec<f32> {
         let value = |at: usize| self.value(at / self.cols, at % self.cols);
         (0..self.count * self.cols).map(value).collect()
@@ -74,8 +74,7 @@ pub struct Rounds {
     pub seed: u64,
 }
 
-/// Centroids of the points, which stand one behind the other, and the mean squared distance to the
-/// nearest.
+/// Centroids of the points, which follow each other, and the mean squared distance to the nearest.
 pub fn train(points: &[f32], cols: usize, rounds: Rounds) -> (Centroids, f64) {
     let count = points.len() / cols.max(1);
     let point = |at: usize| &points[at * cols..(at + 1) * cols];

@@ -21,7 +21,7 @@ choices! {
     default None
 }
 
-/// What a quantiser shall be like.
+/// The parameters of a quantiser.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
     /// The length of a vector, a multiple of `parts`.
@@ -48,8 +48,8 @@ pub struct Quantizer {
 }
 
 impl Quantizer {
-    /// Fits a quantiser to vectors that stand one behind the other. Parts are fitted by several
-    /// threads; the result depends on the seed only.
+    /// Fits a quantiser to vectors that follow each other. Parts are fitted by several threads; the
+    /// result depends on the seed only.
     pub fn train(vectors: &[f32], spec: Spec) -> Self {
         let rotation = match spec.rotation {
             RotationKind::None => None,
@@ -121,7 +121,7 @@ impl Quantizer {
         }
     }
 
-    /// The centroids that codes stand for, one behind the other, before they are turned back.
+    /// The centroids of the codes, one after the other, before they are rotated back.
     fn centroids_of(&self, codes: &[u8]) -> Vec<f32> {
         let part_cols = self.spec.cols / self.spec.parts;
         let mut row = Vec::with_capacity(self.spec.cols);

@@ -35,7 +35,7 @@ pub fn principal(vectors: &[f32], n: usize, parts: usize) -> Rotation {
     // Of a symmetric matrix without negative eigenvalues the singular vectors are the eigenvectors.
     let axes = svd(&covariance, n);
     let columns = deal(&axes.s, parts);
-    of_columns(n, columns.iter().map(|&axis| &axes.u[axis * n..(axis + 1) * n]))
+    from_columns(n, columns.iter().map(|&axis| &axes.u[axis * n..(axis + 1) * n]))
 }
 
 /// Which axis comes at which place: each goes to the part whose product is the smallest so far and
@@ -54,8 +54,8 @@ fn deal(variances: &[f64], parts: usize) -> Vec<usize> {
     dealt.into_iter().flat_map(|(_, axes)| axes).collect()
 }
 
-/// The rotation that brings the vectors as near as can be to `targets`: `min_P |X·P − Y|` over
-/// orthogonal `P` (Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem").
+/// The rotation of the vectors nearest to `targets`: `min_P |X·P − Y|` over orthogonal `P`
+/// (Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem").
 pub fn towards(vectors: &[f32], targets: &[f32], n: usize) -> Rotation {
     // Column j of XᵀY.
     let mut product = vec![0.0_f64; n * n];
@@ -75,11 +75,11 @@ pub fn towards(vectors: &[f32], targets: &[f32], n: usize) -> Rotation {
             column
         })
         .collect();
-    of_columns(n, columns.iter().map(|column| &column[..]))
+    from_columns(n, columns.iter().map(|column| &column[..]))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "files have f32")]
-fn of_columns<'c>(n: usize, columns: impl Iterator<Item = &'c [f64]>) -> Rotation {
+fn from_columns<'c>(n: usize, columns: impl Iterator<Item = &'c [f64]>) -> Rotation {
     let mut rows = vec![0.0; n * n];
     for (j, column) in columns.enumerate() {
         for (i, value) in column.iter().enumerate() {

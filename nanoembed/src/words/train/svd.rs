@@ -11,7 +11,7 @@ pub struct Svd {
     pub v: Vec<f64>,
 }
 
-/// The singular values of the matrix whose columns of `n` numbers stand one behind the other.
+/// The singular values of the matrix whose columns of `n` numbers follow each other.
 pub fn svd(columns: &[f64], n: usize) -> Svd {
     let mut a = columns.to_vec();
     let mut v: Vec<f64> = (0..n * n).map(|at| f64::from(u8::from(at / n == at % n))).collect();

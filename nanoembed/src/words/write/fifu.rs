@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// The core's writer over a file of this program.
 pub type FifuWriter<'w> = Writer<'w, ToFile<'w>>;
 
-/// Takes what the core writes, and keeps what stopped it.
+/// Takes the bytes that the core writes, and keeps the error that stopped it.
 pub struct ToFile<'f> {
     file: &'f mut dyn Write,
     failed: &'f Cell<Option<io::Error>>,
@@ -28,7 +28,7 @@ impl Sink for ToFile<'_> {
     }
 }
 
-/// What stops the writing of a file: the core, or the one who makes its content.
+/// An error that stops the writing of a file: the core's, or that of its content's source.
 pub enum Stop {
     Core(CoreError),
     Content(Error),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::error::{Error, Result};
-use crate::words::form::Form;
+use crate::signature::word_form::Form;
 
 /// Writes rows in one of the forms.
 pub struct RowWriter<W> {
@@ -62,7 +62,7 @@ impl<W: Write> RowWriter<W> {
     }
 }
 
-/// What keeps a word from being read back.
+/// The reason that a word cannot be read back.
 fn unfit(word: &[u8], is_binary: bool) -> Option<&'static str> {
     if word.is_empty() {
         return Some("is empty");

@@ -8,9 +8,9 @@ use super::fifu::Stop;
 use crate::files::scratch;
 
 /// Rows of f32 in the order in which they came.
-pub struct Spool(BufWriter<File>);
+pub struct RowSpool(BufWriter<File>);
 
-impl Spool {
+impl RowSpool {
     /// An empty spool in the folder of `output`, where there should be room for as much again.
     pub fn beside(output: &Path) -> io::Result<Self> {
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -26,7 +26,7 @@ impl Spool {
         row.iter().try_for_each(|value| self.0.write_all(&value.to_le_bytes()))
     }
 
-    /// Calls `on_bytes` with all that was pushed, piece by piece.
+    /// Calls `on_bytes` with all bytes that were pushed, piece by piece.
     pub fn replay(self, mut on_bytes: impl FnMut(&[u8]) -> Result<(), Stop>) -> Result<(), Stop> {
         let mut file = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use nanoembed::words::read::Rows;
+use nanoembed::words::read::WordRows;
 use nanoembed::words::read::floret::Floret;
 use nanoembed::words::read::text::TextRows;
 use nanoembed::words::read::word2vec::Word2VecRows;
@@ -263,7 +263,7 @@ fn word2vec(file: &[u8]) {
     let _ = Word2VecRows::open(file, "input".into(), true).map(each);
 }
 
-fn each(mut rows: impl Rows) {
+fn each(mut rows: impl WordRows) {
     let (mut word, mut row) = (Vec::new(), vec![0.0; rows.cols()]);
     while let Ok(true) = rows.next_row(&mut word, &mut row) {}
 }

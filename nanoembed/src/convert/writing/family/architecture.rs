@@ -6,7 +6,7 @@ use nanoembed_core::model::{Activation, Config, FamilyModel, FeedForward, Mask};
 
 use crate::error::{Error, Result};
 
-/// Whether the settings are those of BERT, without activations of another kind.
+/// True if the settings are BERT's, without other kinds of activations.
 pub(super) fn is_plain_bert(config: &Config) -> bool {
     config.feed_forward == FeedForward::Plain(Activation::Gelu)
 }
@@ -19,7 +19,7 @@ pub(super) fn may_have(kind: &str, has_modules: bool) -> bool {
 }
 
 /// The architecture of a model, which must be as llama.cpp computes it.
-pub(super) fn of(
+pub(super) fn find(
     model: &FamilyModel,
     refuse: &dyn Fn(String) -> Error,
 ) -> Result<GgufArchitecture> {
@@ -34,7 +34,7 @@ pub(super) fn of(
     }
 }
 
-/// What a model has that llama.cpp would compute otherwise.
+/// The part of a model that llama.cpp would compute otherwise.
 fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'static str> {
     use GgufArchitecture as A;
     let gate = |activations: &[Activation]| match config.feed_forward {

@@ -1,14 +1,14 @@
-//! An encoder of any family, as it lies in a folder, as GGUF: keys, names and types as llama.cpp's
+//! An encoder of any family, from a folder, as GGUF: keys, names and types as llama.cpp's
 //! `convert_hf_to_gguf.py` writes them.
 //!
 //! | file | role |
 //! |---|---|
-//! | `architecture` | what GGUF calls the family, and what it says of its sizes |
+//! | `architecture` | the family's name in GGUF, and its sizes |
 //! | `tensors` | names, and the values that GGUF has otherwise |
 //! | `tokenizer` | the tokenizer's arrays and keys |
 //!
-//! What llama.cpp has no key for and does not compute with stands under `nanoembed.`; what it would
-//! compute otherwise is refused by name.
+//! Settings that llama.cpp has no key for and does not compute with stand under `nanoembed.`;
+//! settings that it would compute otherwise are refused by name.
 
 mod architecture;
 mod tensors;
@@ -29,8 +29,8 @@ use super::encoder::model_type;
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::error::{Error, Result, name_of};
+use crate::folder::prompts::Prompts;
 use crate::open::folder::files::EncoderFolder;
-use crate::open::prompts::Prompts;
 use crate::stored::folder_weights::model_folder;
 
 pub(super) use self::tensors::Prepared;
@@ -46,7 +46,7 @@ pub(super) struct Family {
     name: String,
 }
 
-/// What follows the transformer, in what GGUF has words for.
+/// The steps after the transformer that GGUF has words for.
 struct Recipe {
     pooling: u32,
     dense: Vec<DenseLayer>,
@@ -56,7 +56,7 @@ struct Recipe {
 impl Family {
     /// The encoder that the job is about; `None` for models that are no encoders, that llama.cpp
     /// does not know, and BERT with WordPiece alone, which is written from other sources too.
-    pub(super) fn of(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
+    pub(super) fn from_job(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Self>> {
         let is_folder = matches!(job.from, Format::Safetensors | Format::Uqff);
         if !is_folder || writing.config.is_some() {
             return Ok(None);
@@ -85,12 +85,12 @@ impl Family {
             return Err(refuse(message.into()));
         }
         let tokenizer = folder.pipeline()?;
-        let recipe = Recipe::of(folder, model, &refuse)?;
+        let recipe = Recipe::from_folder(folder, model, &refuse)?;
         let is_plain = model.family == "bert" && tokenizer::is_word_piece(&tokenizer);
         if is_plain && recipe.dense.is_empty() && architecture::is_plain_bert(&model.config) {
             return Ok(None);
         }
-        let architecture = architecture::of(model, &refuse)?;
+        let architecture = architecture::find(model, &refuse)?;
         let whole = path.canonicalize().ok();
         let name = whole.as_deref().and_then(Path::file_name);
         Ok(Some(Self {
@@ -133,7 +133,7 @@ impl Family {
 }
 
 impl Recipe {
-    fn of(
+    fn from_folder(
         folder: &EncoderFolder,
         model: &FamilyModel,
         refuse: &dyn Fn(String) -> Error,

@@ -17,9 +17,10 @@ use nanoembed_core::tensor::{Dtype, Shape};
 
 use super::Family;
 use crate::convert::quantizer::encode::Encoded;
-use crate::convert::quantizer::{QuantType, Spool, encode};
+use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
 use crate::error::{Error, Result};
+use crate::files::spool::Spool;
 use crate::stored::{Stored, Values};
 
 /// Tensors on their way into a file.
@@ -27,7 +28,7 @@ pub(in crate::convert::writing) struct Prepared<'a> {
     pub(in crate::convert::writing) items: Vec<Item<'a>>,
     /// The values of those that have others, or other types, than the source.
     pub(in crate::convert::writing) encoded: Vec<Option<Encoded>>,
-    /// What is not written.
+    /// The tensors that are not written.
     pub(in crate::convert::writing) left_out: Vec<String>,
     /// Dense layers by name.
     pub(in crate::convert::writing) dense: Vec<(String, Encoded)>,
@@ -152,7 +153,8 @@ impl Family {
         Ok(Some((cut.0.to_vec(), cut.1)))
     }
 
-    /// What is added to the weights of a norm, and what they are multiplied with then.
+    /// The constant added to the weights of a norm, and the factor that they are multiplied with
+    /// then.
     fn norm_change(&self, tensor: Tensor) -> (f32, f32) {
         let config = &self.model.config;
         let is_norm = matches!(
@@ -204,7 +206,7 @@ fn names(model: &FamilyModel) -> HashMap<String, Named> {
     names
 }
 
-/// The name of a tensor in GGUF, behind the number of its layer if it begins with a point.
+/// The name of a tensor in GGUF; one that begins with a point follows the number of its layer.
 fn gguf_name(tensor: Tensor, model: &FamilyModel) -> Option<&'static str> {
     let names = if model.config.order == Order::Post { &POST } else { &PRE };
     // Of gate and up in one, the gate is the first.

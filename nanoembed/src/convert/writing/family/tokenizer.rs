@@ -20,19 +20,19 @@ use super::{Family, Prepared};
 use crate::convert::writing::metadata::{Metadata, OwnValue};
 use crate::error::{Error, Result};
 
-/// What stands for a space in pieces.
+/// The character that replaces a space in pieces.
 const SPACE: &str = "▁";
 
-/// What GGUF has a word for.
+/// A kind of tokenizer that GGUF has a word for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum TokenizerKind {
     WordPiece { lowercase: bool, strips_accents: bool },
     Unigram { charsmap: Vec<u8>, adds_prefix: bool },
     ByteLevel(&'static str),
     Pieces,
 }
 
-/// Whether a tokenizer is WordPiece.
+/// True if a tokenizer is WordPiece.
 pub(super) fn is_word_piece(tokenizer: &Pipeline) -> bool {
     tokenizer.spec().is_ok_and(|spec| matches!(spec.model.kind, ModelKind::WordPiece(_)))
 }
@@ -48,16 +48,16 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
     let spec = TokenizerSpec { added: AddedTokens::Listed(&kept), ..spec };
     let is_roberta = matches!(family.model.family, "roberta" | "camembert");
     let kind = kind(&spec, is_roberta).ok_or_else(unsaid)?;
-    let table = Table::of(&family.tokenizer, &kept, &kind, tensors.rows)?;
+    let table = Table::new(&family.tokenizer, &kept, &kind, tensors.rows)?;
     match &kind {
-        Kind::WordPiece { lowercase, strips_accents } => {
+        TokenizerKind::WordPiece { lowercase, strips_accents } => {
             metadata.text(Key::TokenizerModel, "bert");
             metadata.text(Key::TokenizerPre, "jina-v2-en");
             metadata.add(Key::LowerCase, OwnValue::Bool(*lowercase));
             let key = Key::StripAccents;
             metadata.add(key, OwnValue::Bool(*strips_accents));
         }
-        Kind::Unigram { charsmap, adds_prefix } => {
+        TokenizerKind::Unigram { charsmap, adds_prefix } => {
             metadata.text(Key::TokenizerModel, "t5");
             metadata.text(Key::TokenizerPre, "default");
             metadata.add(Key::Scores, OwnValue::F32s(table.scores(&parts)));
@@ -68,12 +68,12 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
                 metadata.add(key, OwnValue::Bytes(charsmap.clone()));
             }
         }
-        Kind::ByteLevel(pre) => {
+        TokenizerKind::ByteLevel(pre) => {
             metadata.text(Key::TokenizerModel, "gpt2");
             metadata.text(Key::TokenizerPre, *pre);
             metadata.add(Key::Merges, OwnValue::Texts(merges(&parts)));
         }
-        Kind::Pieces => {
+        TokenizerKind::Pieces => {
             metadata.text(Key::TokenizerModel, "llama");
             metadata.text(Key::TokenizerPre, "default");
             metadata.add(Key::Scores, OwnValue::F32s(table.ranks(&parts)));
@@ -110,8 +110,8 @@ fn unsaid() -> Error {
     Error::input(ErrorKind::UnsupportedTokenizer, message)
 }
 
-/// What GGUF calls a tokenizer.
-fn kind(spec: &TokenizerSpec<'_>, is_roberta: bool) -> Option<Kind> {
+/// The GGUF kind of a tokenizer.
+fn kind(spec: &TokenizerSpec<'_>, is_roberta: bool) -> Option<TokenizerKind> {
     match &spec.model.kind {
         ModelKind::WordPiece(_) => word_piece(spec),
         ModelKind::Unigram(_) => unigram(spec),
@@ -120,7 +120,7 @@ fn kind(spec: &TokenizerSpec<'_>, is_roberta: bool) -> Option<Kind> {
     }
 }
 
-fn word_piece(spec: &TokenizerSpec<'_>) -> Option<Kind> {
+fn word_piece(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
     let [Step { does: PreTokenizer::Bert, .. }] = &spec.pre_tokenizer[..] else { return None };
     match spec.normalizer[..] {
         [
@@ -136,14 +136,14 @@ fn word_piece(spec: &TokenizerSpec<'_>) -> Option<Kind> {
             },
         ] => {
             let strips_accents = strips_accents.unwrap_or(lowercase);
-            Some(Kind::WordPiece { lowercase, strips_accents })
+            Some(TokenizerKind::WordPiece { lowercase, strips_accents })
         }
         _ => None,
     }
 }
 
 /// SentencePiece's normalisation, which takes extra spaces out, however its steps are spelled.
-fn unigram(spec: &TokenizerSpec<'_>) -> Option<Kind> {
+fn unigram(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
     let mut charsmap = None;
     for step in &spec.normalizer {
         match step.does {
@@ -169,10 +169,14 @@ fn unigram(spec: &TokenizerSpec<'_>) -> Option<Kind> {
         Prepends::Never => false,
         Prepends::First => return None,
     };
-    Some(Kind::Unigram { charsmap: charsmap.unwrap_or_default(), adds_prefix })
+    Some(TokenizerKind::Unigram { charsmap: charsmap.unwrap_or_default(), adds_prefix })
 }
 
-fn byte_level(spec: &TokenizerSpec<'_>, ignores_merges: bool, is_roberta: bool) -> Option<Kind> {
+fn byte_level(
+    spec: &TokenizerSpec<'_>,
+    ignores_merges: bool,
+    is_roberta: bool,
+) -> Option<TokenizerKind> {
     let composes = match &spec.normalizer[..] {
         [] => false,
         [Step { does: Normalizer::Form(Form::Nfc), .. }] => true,
@@ -199,11 +203,11 @@ fn byte_level(spec: &TokenizerSpec<'_>, ignores_merges: bool, is_roberta: bool) 
     let pre = bpe::PreTokenizer::encoder_name(pattern, ignores_merges, composes)?;
     // It has a name of its own there, which means the same.
     let pre = if is_roberta && pre == Pattern::Gpt2.name() { "roberta-bpe" } else { pre };
-    Some(Kind::ByteLevel(pre))
+    Some(TokenizerKind::ByteLevel(pre))
 }
 
 /// SentencePiece's byte pairs without a space before texts, as Gemma has them.
-fn pieces(spec: &TokenizerSpec<'_>) -> Option<Kind> {
+fn pieces(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
     let is_space =
         |pattern: spec::Pattern<'_>| matches!(pattern, spec::Pattern::Text(text) if text.is(" "));
     let [Step { does: Normalizer::Replace(replace), .. }] = spec.normalizer[..] else {
@@ -215,7 +219,7 @@ fn pieces(spec: &TokenizerSpec<'_>) -> Option<Kind> {
         _ => false,
     };
     let is_known = is_space(replace.pattern) && replace.content.is(SPACE);
-    (is_known && spec.pre_tokenizer.iter().all(never_splits)).then_some(Kind::Pieces)
+    (is_known && spec.pre_tokenizer.iter().all(never_splits)).then_some(TokenizerKind::Pieces)
 }
 
 /// The tokens of all ids.
@@ -226,10 +230,10 @@ struct Table {
 
 impl Table {
     /// The tokens of `tokenizer`, and what fills the table of vectors up to `rows`.
-    fn of(
+    fn new(
         tokenizer: &Pipeline,
         added: &[AddedToken<'_>],
-        kind: &Kind,
+        kind: &TokenizerKind,
         rows: usize,
     ) -> Result<Self> {
         let mut is_special = std::collections::HashMap::new();
@@ -256,15 +260,19 @@ impl Table {
             let token = String::from_utf8_lossy(token).into_owned();
             let is_unknown = tokenizer.unknown() == Some(id);
             let (token, of_kind) = match (is_special.get(&id), kind) {
-                (_, Kind::Unigram { .. } | Kind::Pieces) if is_unknown => {
+                (_, TokenizerKind::Unigram { .. } | TokenizerKind::Pieces) if is_unknown => {
                     (token, PieceKind::Unknown)
                 }
                 (Some(true), _) => (token, PieceKind::Control),
-                (Some(false), Kind::Pieces) => (token.replace(SPACE, " "), PieceKind::UserDefined),
-                (Some(false), Kind::WordPiece { .. }) => (phantom(&token), PieceKind::UserDefined),
+                (Some(false), TokenizerKind::Pieces) => {
+                    (token.replace(SPACE, " "), PieceKind::UserDefined)
+                }
+                (Some(false), TokenizerKind::WordPiece { .. }) => {
+                    (phantom(&token), PieceKind::UserDefined)
+                }
                 (Some(false), _) => (token, PieceKind::UserDefined),
-                (None, Kind::WordPiece { .. }) => (phantom(&token), PieceKind::Normal),
-                (None, Kind::Pieces) if is_byte(&token) => (token, PieceKind::Byte),
+                (None, TokenizerKind::WordPiece { .. }) => (phantom(&token), PieceKind::Normal),
+                (None, TokenizerKind::Pieces) if is_byte(&token) => (token, PieceKind::Byte),
                 (None, _) => (token, PieceKind::Normal),
             };
             table.tokens.push(token.into_bytes());
@@ -335,7 +343,7 @@ fn ends(
     metadata: &mut Metadata,
     tokenizer: &Pipeline,
     spec: &TokenizerSpec<'_>,
-    kind: &Kind,
+    kind: &TokenizerKind,
 ) -> Result<()> {
     let (begin, end) = around(spec).ok_or_else(|| {
         let message = "GGUF has words for one token before and one behind texts, and the model's tokenizer.json has others";
@@ -345,7 +353,7 @@ fn ends(
     metadata.id(Key::EndId, end);
     metadata.add(Key::AddsBegin, OwnValue::Bool(begin.is_some()));
     metadata.add(Key::AddsEnd, OwnValue::Bool(end.is_some()));
-    if matches!(kind, Kind::WordPiece { .. }) {
+    if matches!(kind, TokenizerKind::WordPiece { .. }) {
         metadata.id(Key::ClassifyId, begin);
         // GGUF spells the key with one `a` too few.
         metadata.id(Key::SeparatorId, end);
@@ -360,7 +368,7 @@ fn ends(
 
 type Ends = (Option<u32>, Option<u32>);
 
-/// The tokens before and behind a text, if there is at most one each.
+/// The tokens before and after a text, if there is at most one each.
 fn around(spec: &TokenizerSpec<'_>) -> Option<Ends> {
     let post = &spec.post_processor;
     let text = post.single.iter().position(|item| item.part == TemplatePart::First)?;

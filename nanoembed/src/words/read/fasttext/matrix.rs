@@ -9,8 +9,8 @@
 
 use nanoembed_core::ErrorKind;
 
-use super::cursor::{Cursor, Result};
-use crate::words::read::MAX_COLS;
+use crate::signature::MAX_COLS;
+use crate::signature::fasttext::cursor::{Cursor, Result};
 
 const CENTROIDS: usize = 256;
 

@@ -14,7 +14,6 @@
 //!
 //! Source: fastText 0.9.2, `src/{args,dictionary,fasttext}.cc`.
 
-mod cursor;
 mod matrix;
 mod ngrams;
 
@@ -24,12 +23,11 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use nanoembed_core::words::DROPPED;
 
-use self::cursor::Cursor;
 use self::matrix::Matrix;
-use super::MAX_COLS;
 use crate::error::{Error, Result};
+use crate::signature::fasttext::cursor::{self, Cursor};
+use crate::signature::fasttext::{Arguments, MAGIC, is_of_old_form};
 use crate::units;
-use crate::words::form::FASTTEXT_MAGIC;
 
 /// The end of a line, which has no n-grams.
 const END_OF_LINE: &[u8] = b"</s>";
@@ -46,24 +44,6 @@ const MAX_GROWTH: u64 = 4096;
 /// each byte.
 const WORK_PER_BYTE: u64 = 1 << 10;
 const WORK_OF_ANY: u64 = 1 << 26;
-
-/// What a model was trained with. Names and order are those of the reference's metadata.
-#[derive(Clone, Copy, Debug)]
-pub struct Arguments {
-    pub dims: u32,
-    pub window_size: u32,
-    pub epoch: u32,
-    pub min_count: u32,
-    pub neg: u32,
-    pub word_ngrams: u32,
-    pub loss: &'static str,
-    pub model: &'static str,
-    pub bucket: u32,
-    pub min_n: u32,
-    pub max_n: u32,
-    pub lr_update_rate: u32,
-    pub sampling_threshold: f64,
-}
 
 /// A model, its words and vectors borrowed from the file.
 #[derive(Debug)]
@@ -135,7 +115,7 @@ impl<'f> FastText<'f> {
         Ok(model)
     }
 
-    /// Refuses numbers of buckets that have nothing to do with what the file holds.
+    /// Refuses numbers of buckets that are out of proportion to the file.
     fn check_growth(&self, cursor: &Cursor<'f>) -> cursor::Result<()> {
         let buckets = self.vocabulary(0).subwords.rows().unwrap_or(0);
         let bytes = buckets.saturating_mul(u64::from(self.cols()) * 4);
@@ -150,7 +130,7 @@ impl<'f> FastText<'f> {
         Err(cursor.wrong_at(BUCKETS_AT, ErrorKind::BadCount, message))
     }
 
-    /// Refuses words and lengths of n-grams whose work has nothing to do with what the file holds.
+    /// Refuses words and lengths of n-grams whose work is out of proportion to the file.
     fn check_work(&self, cursor: &Cursor<'f>) -> cursor::Result<()> {
         let vocabulary = self.vocabulary(0);
         if vocabulary.subwords == Subwords::None {
@@ -180,7 +160,7 @@ impl<'f> FastText<'f> {
         self.matrix.cols()
     }
 
-    /// Whether the model is a quantised one.
+    /// True if the model is a quantised one.
     pub const fn is_quantized(&self) -> bool {
         self.matrix.is_quantized()
     }
@@ -204,8 +184,7 @@ impl<'f> FastText<'f> {
         }
     }
 
-    /// The vector that the model gives word number `word`: the mean of its own row and those of its
-    /// n-grams.
+    /// The model's vector of word number `word`: the mean of its row and those of its n-grams.
     pub fn word(&self, word: usize, out: &mut [f32]) {
         out.fill(0.0);
         self.matrix.add(word as u64, out);
@@ -244,62 +223,12 @@ impl<'f> FastText<'f> {
     }
 }
 
-impl Arguments {
-    fn read(cursor: &mut Cursor<'_>) -> cursor::Result<Self> {
-        Ok(Self {
-            dims: cursor.count()?,
-            window_size: cursor.count()?,
-            epoch: cursor.count()?,
-            min_count: cursor.count()?,
-            neg: cursor.count()?,
-            word_ngrams: cursor.count()?,
-            loss: cursor.one_of(&[
-                "HierarchicalSoftmax",
-                "NegativeSampling",
-                "Softmax",
-                "OneVsAll",
-            ])?,
-            model: cursor.one_of(&["Cbow", "SkipGram", "Supervised"])?,
-            bucket: cursor.count()?,
-            min_n: cursor.count()?,
-            max_n: cursor.count()?,
-            lr_update_rate: cursor.count()?,
-            sampling_threshold: f64::from_le_bytes(cursor.array()?),
-        })
-    }
-
-    /// The same as TOML, sorted by name as the reference writes it.
-    pub fn toml(&self) -> String {
-        let mut threshold = self.sampling_threshold.to_string();
-        if !threshold.contains(['.', 'N', 'i']) {
-            threshold.push_str(".0");
-        }
-        format!(
-            "bucket = {}\ndims = {}\nepoch = {}\nloss = \"{}\"\nlr_update_rate = {}\nmax_n = {}\nmin_count = {}\n\
-             min_n = {}\nmodel = \"{}\"\nneg = {}\nsampling_threshold = {}\nwindow_size = {}\nword_ngrams = {}\n",
-            self.bucket,
-            self.dims,
-            self.epoch,
-            self.loss,
-            self.lr_update_rate,
-            self.max_n,
-            self.min_count,
-            self.min_n,
-            self.model,
-            self.neg,
-            threshold.to_lowercase(),
-            self.window_size,
-            self.word_ngrams,
-        )
-    }
-}
-
 /// The version at the start; `None` for a model from before there were any, which has no start.
 fn read_version(cursor: &mut Cursor<'_>) -> cursor::Result<Option<u32>> {
     if is_of_old_form(cursor.file()) {
         return Ok(None);
     }
-    if cursor.array()? != FASTTEXT_MAGIC {
+    if cursor.array()? != MAGIC {
         return Err(cursor.wrong(4, ErrorKind::BadMagic, "not a fastText model"));
     }
     let version = cursor.count()?;
@@ -308,26 +237,6 @@ fn read_version(cursor: &mut Cursor<'_>) -> cursor::Result<Option<u32>> {
         return Err(cursor.wrong(4, ErrorKind::UnsupportedVersion, message));
     }
     Ok(Some(version))
-}
-
-/// Whether a file begins with the arguments of a model from before versions had numbers: each of
-/// them as it can be.
-pub fn is_of_old_form(head: &[u8]) -> bool {
-    let mut cursor = Cursor::new(head);
-    let Ok(arguments) = Arguments::read(&mut cursor) else { return false };
-    let [Ok(entries), Ok(words), Ok(labels)] = [cursor.count(), cursor.count(), cursor.count()]
-    else {
-        return false;
-    };
-    let Arguments { dims, window_size, epoch, word_ngrams, min_n, max_n, .. } = arguments;
-    (1..=MAX_COLS as u32).contains(&dims)
-        && window_size < 1 << 16
-        && epoch < 1 << 16
-        && (1..1 << 8).contains(&word_ngrams)
-        && min_n.max(max_n) < 1 << 8
-        && (0.0..=1.0).contains(&arguments.sampling_threshold)
-        && entries > 0
-        && words.checked_add(labels) == Some(entries)
 }
 
 /// Words, then labels, which are passed over.

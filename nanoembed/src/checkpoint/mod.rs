@@ -1,0 +1,95 @@
+//! Models to be converted: sizes and habits, vocabulary, tensors, wherever they come from.
+//!
+//! | source | file |
+//! |---|---|
+//! | a Hugging Face folder | `hugging_face`, `settings`, `vocabulary` |
+//! | all weights of a model, UQFF's residual file among them | `model_files` |
+//! | an EMBD `.weights` file of either variant | `weights` |
+
+pub mod hugging_face;
+pub mod model_files;
+pub(crate) mod sentence_transformer;
+pub mod settings;
+pub mod tensor;
+pub mod vocabulary;
+pub mod weights;
+pub mod wordpiece;
+
+use std::time::SystemTime;
+
+use settings::Settings;
+use tensor::Tensor;
+use vocabulary::WordPieceVocabulary;
+
+/// A BERT encoder, ready to be written in another form.
+pub struct Checkpoint<'a> {
+    /// The name that messages give to the source.
+    pub name: String,
+    pub settings: Settings,
+    pub vocabulary: Option<WordPieceVocabulary>,
+    /// The encoder's tensors in the order of the EMBD specification, under the specification's
+    /// names.
+    pub tensors: Vec<Tensor<'a>>,
+    /// Tensors of the source that the encoder does not need.
+    pub left_out: Vec<String>,
+    /// When the source's newest file was changed.
+    pub modified: Option<SystemTime>,
+}
+
+impl Checkpoint<'_> {
+    /// The metadata of a `.weights` file: the model's settings and its added tokens.
+    pub fn metadata(&self) -> Vec<(String, String)> {
+        let added = self.vocabulary.iter().filter_map(WordPieceVocabulary::added_metadata);
+        self.settings.metadata().into_iter().chain(added).collect()
+    }
+
+    /// The tokens of the vocabulary, if there is one.
+    pub fn tokens(&self) -> Vec<&[u8]> {
+        let vocabulary = self.vocabulary.iter();
+        vocabulary.flat_map(|vocabulary| vocabulary.tokens.iter().map(Vec::as_slice)).collect()
+    }
+}
+
+/// The names of the tensors before the layers, in the order of the specification.
+pub const EMBEDDING_TENSORS: [&str; 5] = [
+    "embeddings.word_embeddings.weight",
+    "embeddings.position_embeddings.weight",
+    "embeddings.token_type_embeddings.weight",
+    "embeddings.LayerNorm.weight",
+    "embeddings.LayerNorm.bias",
+];
+
+/// Suffixes after `encoder.layer.N.` in the names of a layer's tensors, in the order of the
+/// specification.
+pub const LAYER_TENSORS: [&str; 16] = [
+    "attention.self.query.weight",
+    "attention.self.query.bias",
+    "attention.self.key.weight",
+    "attention.self.key.bias",
+    "attention.self.value.weight",
+    "attention.self.value.bias",
+    "attention.output.dense.weight",
+    "attention.output.dense.bias",
+    "attention.output.LayerNorm.weight",
+    "attention.output.LayerNorm.bias",
+    "intermediate.dense.weight",
+    "intermediate.dense.bias",
+    "output.dense.weight",
+    "output.dense.bias",
+    "output.LayerNorm.weight",
+    "output.LayerNorm.bias",
+];
+
+/// The names of the pooler, which mean and CLS pooling have no use for.
+pub const POOLER_TENSORS: [&str; 2] = ["pooler.dense.weight", "pooler.dense.bias"];
+
+/// The names of all tensors of an encoder with `layers` layers, in the order of the specification.
+pub fn tensor_names(layers: usize, pooler: bool) -> Vec<String> {
+    let embeddings = EMBEDDING_TENSORS.iter().map(|&name| name.to_owned());
+    let of_layer = |layer: usize| {
+        LAYER_TENSORS.iter().map(move |suffix| format!("encoder.layer.{layer}.{suffix}"))
+    };
+    let layers = (0..layers).flat_map(of_layer);
+    let pooler = POOLER_TENSORS.iter().filter(|_| pooler).map(|&name| name.to_owned());
+    embeddings.chain(layers).chain(pooler).collect()
+}

@@ -1,0 +1,95 @@
+//! All weights of a model: safetensors, or UQFF with the unquantised tensors beside it, under the
+//! names of Hugging Face.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::event::Format;
+use nanoembed_core::format::uqff::Generation;
+
+use crate::error::{Error, Result};
+use crate::layer_names::LayerNumbering;
+use crate::stored::folder_weights::RESIDUAL;
+use crate::stored::{Contents, FileSet};
+
+/// The open files.
+pub struct ModelFiles {
+    weights: FileSet,
+    residual: Option<FileSet>,
+}
+
+impl ModelFiles {
+    /// Opens the files that `path` names, see [`FileSet::open`], and with UQFF the
+    /// `residual.safetensors` beside it.
+    pub fn open(path: &Path) -> Result<Self> {
+        let weights = FileSet::open(path)?;
+        let residual = weights.folder().join(RESIDUAL);
+        let takes_residual = weights.format() == Some(Format::Uqff) && residual.exists();
+        let residual = takes_residual.then(|| FileSet::open(&residual)).transpose()?;
+        Ok(Self { weights, residual })
+    }
+
+    /// The name that messages give to all files together.
+    pub fn name(&self) -> String {
+        self.weights.name()
+    }
+
+    /// The bytes of all files together.
+    pub fn bytes(&self) -> u64 {
+        let files = std::iter::once(&self.weights).chain(&self.residual);
+        files.flat_map(FileSet::iter).map(|(_, bytes)| bytes.len() as u64).sum()
+    }
+
+    /// True if a `residual.safetensors` should be there and is not.
+    pub fn lacks_residual(&self) -> bool {
+        self.weights.format() == Some(Format::Uqff) && self.residual.is_none()
+    }
+
+    /// When the newest of them was changed.
+    pub fn modified(&self) -> Option<SystemTime> {
+        let files = std::iter::once(&self.weights).chain(&self.residual);
+        files
+            .flat_map(FileSet::iter)
+            .filter_map(|(path, _)| path.metadata().ok()?.modified().ok())
+            .max()
+    }
+
+    /// The folder of the files.
+    pub fn folder(&self) -> PathBuf {
+        self.weights.folder()
+    }
+
+    /// The contents of the files. Layers of UQFF 0.x, which have numbers, get the names that the
+    /// model of `config` gives them.
+    pub fn contents(&self, config: &Path) -> Result<Vec<(&FileSet, Contents<'_>)>> {
+        let mut contents = self.weights.contents()?;
+        if contents.generation == Some(Generation::Blobs) {
+            self.name_layers(&mut contents, config)?;
+        }
+        let mut all = vec![(&self.weights, contents)];
+        if let Some(residual) = &self.residual {
+            all.push((residual, residual.contents()?));
+        }
+        Ok(all)
+    }
+
+    fn name_layers(&self, contents: &mut Contents<'_>, config: &Path) -> Result<()> {
+        let names = LayerNumbering::from_config(config, contents.layers.len())?;
+        for tensor in &mut contents.tensors {
+            let (number, part) = tensor.name.split_once('.').unwrap_or((&tensor.name, "weight"));
+            let number: Option<u32> = number.parse().ok();
+            let layer = number.and_then(|number| Some((number, names.name(number)?)));
+            let (number, layer) = layer.ok_or_else(|| {
+                let message = format!("the model of config.json has no layer `{}`", tensor.name);
+                Error::input(ErrorKind::BadMetadata, message).at(self.name())
+            })?;
+            if part == "weight" {
+                let checked = names.check_shape(number, tensor.values.shape());
+                checked.map_err(|failure| failure.at(self.name()))?;
+            }
+            tensor.name = format!("{layer}.{part}");
+        }
+        Ok(())
+    }
+}

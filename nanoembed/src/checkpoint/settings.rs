@@ -1,0 +1,181 @@
+//! A model's sizes and habits, from the JSON files of a Hugging Face folder.
+//!
+//! | setting | from |
+//! |---|---|
+//! | sizes, `layer_norm_eps` | `config.json` |
+//! | lower-casing, accents, ideographs | the tokenizer's files, see `wordpiece` |
+//! | `max_tokens` | `sentence_bert_config.json`, else `tokenizer_config.json`, at most the positions |
+//! | pooling, normalisation | `modules.json` and its modules' files, see `sentence_transformer` |
+//! | prompts | `config_sentence_transformers.json` |
+//! | licence | the front matter of `README.md` |
+
+use std::path::Path;
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::model::{Config, FamilyModel, read_config};
+
+use super::wordpiece::FolderTokenizer;
+use crate::error::{Error, Result, name_of};
+use crate::folder::json_text::JsonText;
+use crate::folder::prompts::Prompts;
+use crate::folder::texts::FolderTexts;
+
+/// Sizes and habits of a BERT encoder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    pub hidden: usize,
+    pub layers: usize,
+    pub heads: usize,
+    pub intermediate: usize,
+    pub positions: usize,
+    pub vocabulary: usize,
+    pub layer_norm_eps: f32,
+    pub pooling: String,
+    pub normalize: bool,
+    pub do_lower_case: bool,
+    /// `None` does as lower-casing does.
+    pub strip_accents: Option<bool>,
+    pub split_ideographs: bool,
+    pub max_tokens: usize,
+    pub license: Option<String>,
+    pub prompts: Prompts,
+    /// Metadata of the source beyond these, in its order.
+    pub further: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// Reads the settings of the model in `folder`, whose tokenizer's files have been read.
+    pub fn from_folder(
+        folder: &Path,
+        config: Option<&Path>,
+        tokenizer: &FolderTokenizer,
+    ) -> Result<Self> {
+        let usual = folder.join("config.json");
+        let mut settings = Self::from_config(config.unwrap_or(&usual))?;
+        settings.tokenizer(tokenizer);
+        let texts = FolderTexts::with_config(folder, config);
+        settings.sentence_transformer(&texts, &tokenizer.vocabulary)?;
+        settings.license = crate::files::whole_file::read_text(&folder.join("README.md"))
+            .ok()
+            .and_then(|card| license_in(&card));
+        Ok(settings)
+    }
+
+    /// Reads the sizes from a `config.json`; everything else is what most models do.
+    pub fn from_config(path: &Path) -> Result<Self> {
+        let FamilyModel { family, config, .. } = read_config_file(path)?;
+        if family != "bert" || config.feed_forward != Config::BERT.feed_forward {
+            let message = "the file is of a model whose settings this form has no words for";
+            return Err(Error::input(ErrorKind::UnsupportedSetting, message)
+                .at(name_of(path))
+                .with_hint("name the folder that the model lies in as the source"));
+        }
+        Ok(Self {
+            hidden: config.hidden,
+            layers: config.layers,
+            heads: config.heads.query,
+            intermediate: config.intermediate,
+            positions: config.positions,
+            vocabulary: config.vocabulary,
+            layer_norm_eps: config.epsilon,
+            pooling: "mean".into(),
+            normalize: true,
+            do_lower_case: true,
+            strip_accents: None,
+            split_ideographs: true,
+            max_tokens: config.positions,
+            license: None,
+            prompts: Prompts::default(),
+            further: Vec::new(),
+        })
+    }
+
+    /// Takes the settings of the tokenizer's files.
+    fn tokenizer(&mut self, tokenizer: &FolderTokenizer) {
+        self.do_lower_case = tokenizer.lower_case;
+        self.strip_accents = tokenizer.strip_accents;
+        self.split_ideographs = tokenizer.split_ideographs;
+        self.limit(tokenizer.max_tokens);
+    }
+
+    pub(super) fn limit(&mut self, limit: Option<u64>) {
+        // Some tokenizers say 1e30 for "no limit".
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+        if let Some(limit) = limit.filter(|&limit| limit > 0) {
+            self.max_tokens = limit.min(self.positions);
+        }
+    }
+
+    /// The metadata of a `.weights` file: the keys that the specification requires and those that
+    /// this project adds.
+    pub fn metadata(&self) -> Vec<(String, String)> {
+        let mut metadata = self.own_metadata();
+        metadata.extend(self.further.iter().cloned());
+        metadata
+    }
+
+    /// The same without the source's further metadata.
+    pub fn own_metadata(&self) -> Vec<(String, String)> {
+        let mut metadata: Vec<(String, String)> = [
+            ("embedding_dim", self.hidden),
+            ("vocab_size", self.vocabulary),
+            ("num_layers", self.layers),
+            ("num_attention_heads", self.heads),
+            ("hidden_size", self.hidden),
+            ("intermediate_size", self.intermediate),
+            ("max_position_emb", self.positions),
+            ("max_tokens", self.max_tokens),
+        ]
+        .map(|(key, size)| (key.to_owned(), size.to_string()))
+        .into();
+        let mut add = |key: &str, value: String| metadata.push((key.to_owned(), value));
+        add("layer_norm_eps", format!("{:e}", self.layer_norm_eps));
+        add("pooling", self.pooling.clone());
+        add("normalize", self.normalize.to_string());
+        add("do_lower_case", self.do_lower_case.to_string());
+        if let Some(strip) = self.strip_accents.filter(|&strip| strip != self.do_lower_case) {
+            add("strip_accents", strip.to_string());
+        }
+        if !self.split_ideographs {
+            add("split_ideographs", "false".into());
+        }
+        if let Some(license) = &self.license {
+            add("license", license.clone());
+        }
+        metadata.extend(self.prompts.metadata());
+        metadata
+    }
+}
+
+/// The encoder that the `config.json` at `path` describes.
+fn read_config_file(path: &Path) -> Result<FamilyModel> {
+    let file = JsonText::open(path).map_err(|failure| {
+        failure.with_hint("a model's folder has a `config.json` with its sizes beside the weights")
+    })?;
+    read_config(file.value()?).map_err(|fault| file.failure(fault))
+}
+
+/// The licence that a model card's front matter names, as SPDX writes the common ones.
+pub(crate) fn license_in(card: &str) -> Option<String> {
+    let front = card.trim_start().strip_prefix("---")?.split("\n---").next()?;
+    let named = front.lines().find_map(|line| line.strip_prefix("license:"))?.trim();
+    let named = named.trim_matches(['"', '\'']);
+    Some(match named {
+        "" => return None,
+        "apache-2.0" => "Apache-2.0".into(),
+        "mit" => "MIT".into(),
+        other => other.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_licence_is_read_from_the_front_matter() {
+        let card = "---\nlanguage: en\nlicense: apache-2.0\ntags:\n- x\n---\n# license: none\n";
+        assert_eq!(license_in(card).as_deref(), Some("Apache-2.0"));
+        assert_eq!(license_in("# Model\nlicense: mit\n"), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! A WordPiece vocabulary, wherever it comes from.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use nanoembed_core::owned::{ADDED_TOKENS, AddedWord, parse_added_words, write_added_words};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+use serde_json::Value;
+
+use crate::error::{Error, Result, name_of};
+
+/// The keys of tokens with a role and BERT's own tokens, in the order of the special-token block.
+pub(super) const SPECIAL: [(&str, &str); 5] = [
+    ("pad_token", "[PAD]"),
+    ("unk_token", "[UNK]"),
+    ("cls_token", "[CLS]"),
+    ("sep_token", "[SEP]"),
+    ("mask_token", "[MASK]"),
+];
+/// Tokens in the order of their ids, and the ids of the special ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordPieceVocabulary {
+    pub tokens: Vec<Vec<u8>>,
+    /// In the order of [`SpecialRole::ALL`](nanoembed_core::event::SpecialRole::ALL).
+    pub special: [u32; 5],
+    /// Tokens beyond these, found in texts before words are.
+    pub added: Vec<AddedWord>,
+}
+
+impl WordPieceVocabulary {
+    /// Reads a `vocab.txt`: a token a line, the special ones called as BERT calls them.
+    pub fn from_text(path: &Path) -> Result<Self> {
+        Self::with_special(from_text(path)?, &Value::Null)
+            .map_err(|failure| failure.at(name_of(path)))
+    }
+
+    /// Finds the special tokens as `map` names them, or as BERT does.
+    pub fn with_special(tokens: Vec<Vec<u8>>, map: &Value) -> Result<Self> {
+        let ids: HashMap<&[u8], u32> =
+            (0..).zip(&tokens).map(|(id, token)| (token.as_slice(), id)).collect();
+        let mut special = [0; 5];
+        for ((key, usual), id) in SPECIAL.iter().zip(&mut special) {
+            // Either the token itself or an object that has it as its content.
+            let named = map.get(*key).map(|entry| entry.get("content").unwrap_or(entry));
+            let name = named.and_then(Value::as_str).unwrap_or(usual);
+            *id = *ids.get(name.as_bytes()).ok_or_else(|| {
+                Error::input(
+                    ErrorKind::BadVocabulary,
+                    format!("the special token {name:?} is not in the vocabulary"),
+                )
+            })?;
+        }
+        Ok(Self { tokens, special, added: Vec::new() })
+    }
+
+    /// The added tokens as the metadata of files has them, under [`ADDED_TOKENS`].
+    pub fn added_metadata(&self) -> Option<(String, String)> {
+        let added = write_added_words(&self.added);
+        (!added.is_empty()).then(|| (ADDED_TOKENS.to_owned(), added))
+    }
+
+    /// The same with the added tokens that a file's metadata has.
+    pub fn with_added(self, value: Option<&str>) -> Result<Self> {
+        let refuse =
+            |error: CoreError| Error::input(error.kind(), format!("`{ADDED_TOKENS}` is damaged"));
+        let added = value.map(parse_added_words).transpose().map_err(refuse)?;
+        Ok(Self { added: added.unwrap_or_default(), ..self })
+    }
+}
+
+/// The tokens of a `vocab.txt`, one a line.
+pub(super) fn from_text(path: &Path) -> Result<Vec<Vec<u8>>> {
+    let text = crate::files::whole_file::read(path)
+        .map_err(|error| Error::reading(path.display(), &error))?;
+    let text = text.strip_suffix(b"\n").unwrap_or(&text);
+    let without_return = |line: &[u8]| line.strip_suffix(b"\r").unwrap_or(line).to_vec();
+    Ok(text.split(|&byte| byte == b'\n').map(without_return).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tokens(names: &[&str]) -> Vec<Vec<u8>> {
+        names.iter().map(|name| name.as_bytes().to_vec()).collect()
+    }
+
+    #[test]
+    fn special_tokens_may_have_other_names() {
+        let tokens = tokens(&["<p>", "[UNK]", "[CLS]", "[SEP]", "<m>"]);
+        let map = json!({"pad_token": "<p>", "mask_token": {"content": "<m>", "lstrip": false}});
+        assert_eq!(
+            WordPieceVocabulary::with_special(tokens, &map).unwrap().special,
+            [0, 1, 2, 3, 4]
+        );
+    }
+
+    #[test]
+    fn a_missing_special_token_is_named() {
+        let result = WordPieceVocabulary::with_special(tokens(&["[PAD]", "[UNK]"]), &Value::Null);
+        assert!(result.unwrap_err().is_about_input());
+    }
+}

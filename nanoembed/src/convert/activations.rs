@@ -1,0 +1,190 @@
+//! Activations of a model on some texts, summed up for [`Calibration`].
+//!
+//! The same texts give the same scales on every machine: the model runs on the portable kernels,
+//! text by text.
+
+use std::collections::HashMap;
+use std::io::{BufWriter, Seek};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use nanoembed_core::kernel::Kernels;
+use nanoembed_core::model::{Batch, Config, InOrder, Observer as Inputs, Plan};
+use nanoembed_core::owned::{Embedder, PipelineSession, TransformerModel};
+use nanoembed_core::quant::int8::{CodeRange, add_squares};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+use rayon::prelude::*;
+
+use crate::causal::weights::ModelWeights;
+use crate::checkpoint::Checkpoint;
+use crate::convert::calibration::Calibration;
+use crate::convert::naming::{Naming, Place};
+use crate::convert::weights_file::{self, Storage, WeightType};
+use crate::error::{Error, Result};
+use crate::files::mapped_file::MappedFile;
+use crate::files::scratch;
+use crate::progress::{Observer, Progress};
+
+/// Everyday sentences of many kinds and scripts, none of them among those that models are judged
+/// by.
+const TEXTS: &str = include_str!("../../data/calibration.txt");
+
+/// The texts to calibrate with: the lines of `file`, or the built-in ones.
+pub fn texts(file: Option<&Path>) -> Result<Vec<String>> {
+    let lines = match file {
+        None => TEXTS.to_owned(),
+        Some(path) => crate::files::whole_file::read_text(path)
+            .map_err(|error| Error::reading(crate::error::name_of(path), &error))?,
+    };
+    let texts = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    let texts: Vec<String> = texts.map(str::to_owned).collect();
+    if texts.is_empty() {
+        return Err(Error::usage("there are no texts to calibrate with"));
+    }
+    Ok(texts)
+}
+
+impl Calibration {
+    /// Runs the model of `checkpoint` in f32 over `texts`.
+    pub fn run(
+        checkpoint: &Checkpoint<'_>,
+        texts: &[String],
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let failed = |error| Error::in_file(&checkpoint.name, error);
+        let bytes = as_floats(checkpoint)?;
+        let model = Embedder::open(&bytes[..]).map_err(failed)?;
+        let model = model.with_kernels(Kernels::portable()).map_err(failed)?;
+        let progress = Progress::texts(observer, "calibrating", Some(texts.len() as u64));
+        let sums: Vec<Sums> = texts
+            .par_iter()
+            .map(|text| {
+                let sums = observe(&model, text, checkpoint.settings.max_tokens);
+                progress.advance(1);
+                sums
+            })
+            .collect::<Result<_, CoreError>>()
+            .map_err(failed)?;
+        Ok(Self { naming: Naming::Bert, columns: roots(sums) })
+    }
+
+    /// Runs a model of texts, whose tensors are called so, in f32 over `texts`. `name` is the
+    /// model's in messages.
+    pub(crate) fn from_texts(
+        model: TransformerModel<ModelWeights<'_>>,
+        (naming, name): (Naming, &str),
+        texts: &[String],
+        observer: &dyn Observer,
+    ) -> Result<Self> {
+        let failed = |error| Error::in_file(name, error);
+        let model = model.with_kernels(Kernels::portable()).map_err(failed)?;
+        let progress = Progress::texts(observer, "calibrating", Some(texts.len() as u64));
+        let sums: Vec<Sums> = texts
+            .par_iter()
+            .map(|text| {
+                let sums = observe_text(&model, text);
+                progress.advance(1);
+                sums
+            })
+            .collect::<Result<_, CoreError>>()
+            .map_err(failed)?;
+        Ok(Self { naming, columns: roots(sums) })
+    }
+}
+
+/// The checkpoint as a `.weights` file that has no name and vanishes with its map.
+pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<MappedFile> {
+    const NAME: &str = "a temporary file";
+    let file = scratch::create().map_err(|error| Error::writing(NAME, &error))?;
+    let mut writer = BufWriter::new(file);
+    let metadata = checkpoint.metadata();
+    let storage = Storage {
+        weight_type: WeightType::F32,
+        calibration: &Calibration::default(),
+        range: CodeRange::Full,
+    };
+    let tokens = checkpoint.tokens();
+    let source = weights_file::WeightsSource::from_checkpoint(checkpoint, &tokens);
+    weights_file::write(&source, &storage, &metadata, &mut writer, NAME, &Progress::silent())?;
+    let file = writer.into_inner().map_err(|error| Error::writing(NAME, error.error()))?;
+    (&file).rewind().map_err(|error| Error::writing(NAME, &error))?;
+    MappedFile::from_file(file).map_err(|error| Error::reading(NAME, &error))
+}
+
+/// The sums of squares by place and column, and the number of rows.
+#[derive(Default)]
+struct Sums {
+    rows: u64,
+    columns: HashMap<Place, Vec<f64>>,
+}
+
+fn observe(model: &Embedder<&[u8]>, text: &str, max_tokens: usize) -> Result<Sums, CoreError> {
+    let ids = model.tokenize_alone(text, Some(max_tokens))?.ids;
+    let config = model.config();
+    let mut session = model.session_for(Plan { quantized: false, ..Plan::new(ids.len()) })?;
+    let mut out = vec![0.0; config.hidden];
+    observed(config, ids.len(), |see| {
+        model.embed_observed(&mut session, &InOrder, &ids, &[ids.len()], &mut out, see)?;
+        check_finite(&out)
+    })
+}
+
+fn observe_text(model: &TransformerModel<ModelWeights<'_>>, text: &str) -> Result<Sums, CoreError> {
+    let (encoder, scratch) = (model.encoder(), &mut PipelineSession::default());
+    let ids = model.tokenizer().encode(text, model.max_tokens(), scratch)?.ids;
+    if ids.is_empty() {
+        return Ok(Sums::default());
+    }
+    let mut session = model.session_for(Plan { quantized: false, ..Plan::new(ids.len()) })?;
+    let lengths = [ids.len()];
+    let texts = Batch::new(&ids, &lengths);
+    observed(encoder.config(), ids.len(), |see| {
+        let mut check = |_, states: &[f32]| check_finite(states);
+        let weights = model.weights();
+        encoder.states_observed(weights, &mut session, &InOrder, &texts, &mut check, see)
+    })
+}
+
+fn check_finite(values: &[f32]) -> Result<(), CoreError> {
+    match values.iter().all(|x| x.is_finite()) {
+        true => Ok(()),
+        false => Err(CoreError::without_offset(ErrorKind::BadScale)),
+    }
+}
+
+/// Sums up the activations that `run` passes on for a text of so many tokens.
+fn observed(
+    config: &Config,
+    tokens: usize,
+    run: impl FnOnce(&Inputs<'_>) -> Result<(), CoreError>,
+) -> Result<Sums, CoreError> {
+    let columns = Mutex::new(HashMap::<Place, Vec<f64>>::new());
+    run(&|seen| {
+        let cols = seen.input.cols(config);
+        let mut columns = columns.lock().unwrap_or_else(PoisonError::into_inner);
+        let sums = columns.entry((seen.layer, seen.input)).or_insert_with(|| vec![0.0; cols]);
+        add_squares(sums, seen.values);
+    })?;
+    let columns = columns.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Sums { rows: tokens as u64, columns })
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "rounding is fine"
+)]
+fn roots(texts: Vec<Sums>) -> HashMap<Place, Vec<f32>> {
+    let mut total = Sums::default();
+    for text in texts {
+        total.rows += text.rows;
+        for (place, sums) in text.columns {
+            let columns = total.columns.entry(place).or_insert_with(|| vec![0.0; sums.len()]);
+            columns.iter_mut().zip(sums).for_each(|(column, sum)| *column += sum);
+        }
+    }
+    let rows = total.rows.max(1) as f64;
+    let root = |sum: f64| (sum / rows).sqrt() as f32;
+    let columns = total.columns.into_iter();
+    columns.map(|(place, sums)| (place, sums.into_iter().map(root).collect())).collect()
+}

@@ -1,0 +1,75 @@
+//! A decoder on its way into an `.amb` or `.weights` file.
+
+use std::time::SystemTime;
+
+use nanoembed_core::format::embd::{self, MERGES, SENTENCEPIECE};
+use nanoembed_core::model::embd_key;
+use nanoembed_core::tensor::Dtype;
+use serde_json::Value;
+
+use crate::causal::tokenizer::{Tokenizer, TokenizerEntries as _};
+use crate::checkpoint::tensor::Tensor;
+use crate::convert::weights_file::Further;
+
+/// All that a file says of a decoder.
+pub struct DecoderModel<'a> {
+    pub tensors: Vec<Tensor<'a>>,
+    /// The members of an AMB configuration.
+    pub config: Value,
+    pub tokenizer: Tokenizer<'a>,
+    /// Words about the model's origin.
+    pub metadata: Vec<(String, String)>,
+    /// When the source's newest file was changed.
+    pub modified: Option<SystemTime>,
+}
+
+impl DecoderModel<'_> {
+    /// The configuration as the metadata of a `.weights` file has it: see [`embd_key`].
+    pub fn settings(&self) -> Vec<(String, String)> {
+        let members = self.config.as_object().into_iter().flatten();
+        let of = |(member, value): (&String, &Value)| {
+            Some((embd_key(member).to_owned(), spelled(value)?))
+        };
+        let mut settings: Vec<(String, String)> = members.filter_map(of).collect();
+        let width = self.config.get("n_embd").and_then(spelled);
+        let [begin, end] = self.tokenizer.begin_and_end().map(|id| id.map(|id| id.to_string()));
+        let further = [("embedding_dim", width), ("bos_token_id", begin), ("eos_token_id", end)];
+        settings.extend(further.into_iter().filter_map(|(key, it)| Some((key.to_owned(), it?))));
+        settings
+    }
+
+    /// The tensor that a `.weights` file has for the tokenizer beside its tokens.
+    pub fn further(&self) -> Further {
+        let (name, bytes) = match self.tokenizer.model() {
+            Some(model) => (SENTENCEPIECE, model.to_vec()),
+            None => {
+                let (merges, _) = self.tokenizer.borrowed();
+                let lines = merges.iter().map(|(left, right)| format!("{left} {right}\n"));
+                (MERGES, lines.collect::<String>().into_bytes())
+            }
+        };
+        Further { name, dtype: Dtype::U8, bytes }
+    }
+
+    /// The vocabulary of a `.weights` file, whose tokens are `tokens`: none with a SentencePiece
+    /// model, which has its own.
+    pub fn vocabulary<'a>(&self, tokens: &'a [&'a [u8]]) -> Option<embd::Vocabulary<'a>> {
+        // Roles that a decoder has no token for are given to the one that ends a text.
+        let [begin, end] = self.tokenizer.begin_and_end();
+        let end = end.or(begin).unwrap_or(0);
+        let special = [end, end, begin.unwrap_or(end), end, end];
+        (!tokens.is_empty()).then_some(embd::Vocabulary { tokens, special })
+    }
+}
+
+/// A value as text: lists with spaces between.
+fn spelled(value: &Value) -> Option<String> {
+    match value {
+        Value::Null | Value::Object(_) => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(values) => {
+            Some(values.iter().filter_map(spelled).collect::<Vec<_>>().join(" "))
+        }
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+    }
+}

@@ -1,0 +1,235 @@
+//! The texts of a folder, and their faults in words.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use nanoembed_core::owned::folder::{FolderFault, FolderResult, Texts, read_allowing};
+use nanoembed_core::text::json::{Kind, UNKNOWN, Value};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use crate::error::{Error, Result, name_of};
+use crate::files::whole_file;
+
+const CONFIG: &str = "config.json";
+
+/// The texts of a folder.
+pub(crate) struct FolderTexts {
+    folder: PathBuf,
+    /// The file that is read for `config.json`, if that is another one.
+    config: Option<PathBuf>,
+    allowed: Arc<Allowed>,
+}
+
+/// Names of unknown members that are passed over, and which of them were.
+#[derive(Debug, Default)]
+pub(crate) struct Allowed {
+    names: Vec<String>,
+    passed: Mutex<BTreeSet<String>>,
+}
+
+impl Allowed {
+    /// Members of these names are passed over.
+    pub(crate) fn new(names: &[String]) -> Self {
+        Self { names: names.to_vec(), passed: Mutex::default() }
+    }
+
+    /// Returns true if none is passed over.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// A warning for each member that was passed over.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.passed.lock().map(|passed| passed.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    fn pass(&self, fault: &FolderFault) {
+        let FolderFault { file, key, .. } = fault;
+        let warning = format!("{file}: `{key}` is passed over; nobody here knows what it changes");
+        if let Ok(mut passed) = self.passed.lock() {
+            passed.insert(warning);
+        }
+    }
+}
+
+impl FolderTexts {
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), config: None, allowed: Arc::default() }
+    }
+
+    /// The same, but `config` is read for `config.json`.
+    pub(crate) fn with_config(folder: &Path, config: Option<&Path>) -> Self {
+        Self { config: config.map(Path::to_owned), ..Self::new(folder) }
+    }
+
+    /// The same, but unknown members of these names are passed over.
+    pub(crate) fn allowing(self, allowed: &Arc<Allowed>) -> Self {
+        Self { allowed: Arc::clone(allowed), ..self }
+    }
+
+    /// Which unknown members are passed over.
+    pub(crate) const fn allowed(&self) -> &Arc<Allowed> {
+        &self.allowed
+    }
+
+    /// The folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The file at `path` of the folder.
+    fn file(&self, path: &str) -> PathBuf {
+        match &self.config {
+            Some(config) if path == CONFIG => config.clone(),
+            _ => self.folder.join(path),
+        }
+    }
+
+    /// The text at `path` of the folder, if it is there.
+    pub(crate) fn get(&self, path: &str) -> Result<Option<String>> {
+        let whole = self.file(path);
+        match whole_file::read_text(&whole) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::reading(name_of(&whole), &error)),
+        }
+    }
+
+    /// The text at `path` of the folder.
+    pub(crate) fn needed(&self, path: &str) -> Result<String> {
+        let missing =
+            || Error::reading(self.file(path).display(), &std::io::ErrorKind::NotFound.into());
+        self.get(path)?.ok_or_else(missing)
+    }
+
+    /// The result of `read` on the texts.
+    pub(crate) fn read<R>(&self, read: impl Fn(Texts<'_, '_>) -> FolderResult<R>) -> Result<R> {
+        // Why a text could not be read.
+        let unread = RefCell::new(None);
+        let text = |path: &str| match self.get(path) {
+            Ok(text) => Ok(text.map(Cow::<str>::Owned)),
+            Err(failure) => {
+                *unread.borrow_mut() = Some(failure);
+                Err(CoreError::without_offset(ErrorKind::ReadFailed))
+            }
+        };
+        let read =
+            read_allowing(&text, &self.allowed.names, &mut |fault| self.allowed.pass(fault), &read);
+        read.map_err(|fault| unread.take().unwrap_or_else(|| self.explained(&fault)))
+    }
+
+    /// An error with the setting and its value.
+    pub(crate) fn explained(&self, fault: &FolderFault) -> Error {
+        let text = match self.needed(&fault.file) {
+            Ok(text) => text,
+            Err(failure) if fault.file == CONFIG => {
+                return failure.with_hint(
+                    "a model's folder has a `config.json` with its sizes beside the weights",
+                );
+            }
+            Err(failure) => return failure,
+        };
+        explained(fault, &text, &name_of(&self.file(&fault.file)))
+    }
+}
+
+/// An error in the text called `name`, with the setting and its value.
+pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
+    let FolderFault { error, key, only, .. } = fault;
+    let kind = error.kind();
+    let place = error.offset().and_then(|offset| Place::find(text, offset));
+    let because = if only.is_empty() { String::new() } else { format!("; {only}") };
+    let message = match (kind, &place) {
+        (ErrorKind::MissingMetadata, Some(Place { path, .. }))
+            if !key.is_empty() && !path.is_empty() =>
+        {
+            format!("`{path}.{key}` is missing")
+        }
+        (ErrorKind::MissingMetadata, _) if !key.is_empty() => format!("`{key}` is missing"),
+        (ErrorKind::BadJson | ErrorKind::TooDeep | ErrorKind::InvalidUtf8, _) | (_, None) => {
+            return Error::in_file(name, *error);
+        }
+        (_, Some(Place { path, value })) if path.is_empty() => {
+            format!("{}{because} ({value})", kind.message())
+        }
+        (ErrorKind::UnsupportedSetting | ErrorKind::BadMetadata, Some(place)) => {
+            format!("`{}` is {}{because}", place.path, place.value)
+        }
+        (_, Some(Place { path, value })) => {
+            format!("`{path}` is {value}: {}{because}", kind.message())
+        }
+    };
+    let failure = Error::input(kind, message).at(name);
+    match *only {
+        UNKNOWN => failure.with_hint(format!(
+            "if it does not change results, take it out of the file, or go on without it: `--allow-unknown {key}`"
+        )),
+        _ => failure,
+    }
+}
+
+/// A value of a text, by the names that lead to it.
+struct Place {
+    path: String,
+    value: String,
+}
+
+impl Place {
+    /// The value that begins at `offset`.
+    fn find(text: &str, offset: u64) -> Option<Self> {
+        let mut value = Value::parse(text, 0).ok()?;
+        let mut path = String::new();
+        while value.offset() != offset {
+            let (step, inner) = inside(value, offset)?;
+            let point = if path.is_empty() || step.starts_with('[') { "" } else { "." };
+            path = format!("{path}{point}{step}");
+            value = inner;
+        }
+        Some(Self { path, value: brief(value) })
+    }
+}
+
+/// The member or item of `value` that contains `offset`.
+fn inside<'t>(value: Value<'t>, offset: u64) -> Option<(String, Value<'t>)> {
+    let holds = |inner: &Value<'_>| {
+        (inner.offset()..inner.offset() + inner.spelling().len() as u64).contains(&offset)
+    };
+    if value.kind() == Kind::BeginObject {
+        let (name, inner) = value.members().find(|(_, inner)| holds(inner))?;
+        return Some((name.to_owned(), inner));
+    }
+    let (at, inner) = value.items().enumerate().find(|(_, inner)| holds(inner))?;
+    Some((format!("[{at}]"), inner))
+}
+
+/// A value as messages show it.
+fn brief(value: Value<'_>) -> String {
+    /// Names, of a module's class for example, are shown in full.
+    const LONGEST_NAME: usize = 160;
+    const LONGEST: usize = 60;
+    let is_name = value.as_text().is_some_and(|text| !text.contains(char::is_whitespace));
+    let longest = if is_name { LONGEST_NAME } else { LONGEST };
+    let text = value.spelling().split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_named_by_what_leads_to_it() {
+        let text = r#"{"a": 1, "rope": {"list": [1, {"type": "odd"}]}}"#;
+        let at = text.find("\"odd\"").unwrap() as u64;
+        let place = Place::find(text, at).unwrap();
+        assert_eq!((&*place.path, &*place.value), ("rope.list[1].type", "\"odd\""));
+        assert!(Place::find(text, 3).is_none() && Place::find("{", 0).is_none());
+        assert_eq!(Place::find(text, 0).unwrap().path, "");
+    }
+}
