@@ -91,7 +91,7 @@ pub struct ModelOptions {
 }
 
 impl ModelOptions {
-    /// How many tokens of a text are embedded, or of two that are compared.
+    /// The number of tokens of a text that are embedded, or of two that are compared.
     #[must_use]
     pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
         Self { max_tokens: tokens.into(), ..self }

@@ -46,8 +46,8 @@ struct Inner {
 }
 
 impl Tokenizer {
-    /// That of a model as [`Encoder`](crate::Encoder) and [`Generator`](crate::Generator) open it,
-    /// or a SentencePiece model alone, called `….model`.
+    /// Opens the tokenizer of a model as [`Encoder`](crate::Encoder) and
+    /// [`Generator`](crate::Generator) open it, or a SentencePiece model alone, called `….model`.
     ///
     /// # Errors
     ///
@@ -96,8 +96,8 @@ impl Tokenizer {
         self.0.tokenizer.token(id)
     }
 
-    /// How many tokens of a text the model uses if `asked` are wanted; `None` for a model that
-    /// continues texts, which has no usual number.
+    /// The number of tokens of a text that the model uses if `asked` are wanted; `None` for a model
+    /// that continues texts, which has no usual number.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl Tokenizer {
     }
 }
 
-/// How a tokenizer is to be opened.
+/// Options of a tokenizer.
 ///
 /// ```
 /// use nanoembed::{Limits, Tokenizer};
@@ -144,7 +144,7 @@ pub struct TokenizerOptions {
 }
 
 impl TokenizerOptions {
-    /// How large the model's files may be, instead of what [`Limits`] has by default. Nothing is
+    /// The most bytes of the model's files, instead of the defaults of [`Limits`]. Nothing is
     /// computed, so `session_bytes` does not count.
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {

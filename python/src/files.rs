@@ -52,7 +52,7 @@ pub(crate) fn named<T: Choice>(argument: &str, name: &str) -> PyResult<T> {
     })
 }
 
-/// How a model is converted.
+/// Options for converting a model.
 #[derive(FromPyObject)]
 pub(crate) struct ModelOptions {
     #[pyo3(item)]
@@ -120,13 +120,13 @@ fn json_of_model(converted: &Converted) -> Value {
     })
 }
 
-/// Where files were written, and how large they are.
+/// The paths and sizes of files that were written.
 pub(crate) fn json_of_files(files: &[WrittenFile]) -> Vec<Value> {
     let file = |file: &WrittenFile| json!({ "path": file.path, "bytes": file.bytes });
     files.iter().map(file).collect()
 }
 
-/// How word vectors are converted.
+/// Options for converting word vectors.
 #[derive(FromPyObject)]
 pub(crate) struct WordOptions {
     #[pyo3(item)]

@@ -37,7 +37,7 @@ pub(crate) struct Model {
     tokenizer: OnceLock<Tokenizer>,
 }
 
-/// Where the model comes from.
+/// The origin of the model.
 enum Origin {
     BuiltIn,
     Path(PathBuf),

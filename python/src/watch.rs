@@ -15,7 +15,7 @@ use rayon::ThreadPool;
 
 use crate::error::OrException;
 
-/// How often Python's signals are looked at.
+/// The interval at which Python's signals are checked.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// The state shared between the work and its watcher.

@@ -53,7 +53,7 @@ pub(crate) struct Generate {
     #[command(flatten)]
     session_limit: SessionLimit,
 
-    /// How many tokens are added at most
+    /// Most tokens that are added
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = whole)]
     max_tokens: usize,
 
@@ -87,7 +87,7 @@ pub(crate) struct Generate {
     json: bool,
 }
 
-/// How much chance decides.
+/// The temperature of sampling.
 fn temperature(text: &str) -> std::result::Result<f32, String> {
     let temperature = number(text).ok().filter(|it| *it >= 0.0);
     temperature.ok_or_else(|| "expected a number, 0 or more".into())

@@ -86,7 +86,7 @@ impl Bundle {
         Err(Error::input(ErrorKind::MissingTensor, message).at(self.settings.path().display()))
     }
 
-    /// Where tensors should come from that are not there.
+    /// The usual place of missing tensors.
     pub(crate) fn where_from(&self) -> &'static str {
         if self.files.lacks_residual() {
             "norms and other tensors that are not quantised are in `residual.safetensors`: put it beside the UQFF file"

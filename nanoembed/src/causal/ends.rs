@@ -29,7 +29,7 @@ pub(super) struct FolderEnds {
     pub(super) adds_begin: Option<bool>,
     /// True if it puts a token after every text; `None` if nothing says so.
     pub(super) adds_end: Option<bool>,
-    /// How the tokens that it puts around texts are spelled.
+    /// The spelling of the tokens that it puts around texts.
     pub(super) begin_token: Option<String>,
     pub(super) end_token: Option<String>,
 }

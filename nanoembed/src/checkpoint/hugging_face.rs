@@ -142,7 +142,7 @@ impl Folder {
         })
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -188,7 +188,7 @@ impl WeightsFile {
         })
     }
 
-    /// Where the feed-forward layers are square, nothing in the file tells.
+    /// Square feed-forward layers give no hint in the file.
     fn is_transposed(&self, file: &Embd<'_>, settings: &Settings) -> Result<bool> {
         match file.linear_layout() {
             LinearLayout::OutIn => Ok(false),

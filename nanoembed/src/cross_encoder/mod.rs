@@ -58,7 +58,7 @@ pub struct Score {
     pub logits: Vec<f32>,
     /// The logits after the activation: from 0 to 1 as a rule.
     pub scores: Vec<f32>,
-    /// How many tokens both texts have together, special tokens included.
+    /// The number of tokens of both texts together, special tokens included.
     pub tokens: usize,
     /// True if the texts have more tokens.
     pub truncated: bool,
@@ -89,7 +89,7 @@ impl Score {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ranked {
-    /// Which of the texts it is.
+    /// The index of the text.
     pub index: usize,
     /// Its score.
     pub score: f32,
@@ -142,7 +142,7 @@ impl CrossEncoder {
         self.0.classes.labels()
     }
 
-    /// How many tokens of both texts together are used.
+    /// The number of tokens of both texts together that are used.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.0.max_tokens

@@ -1,4 +1,4 @@
-//! How a model is to compare texts.
+//! Options of a cross-encoder.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::limits::Limits;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 
-/// How a model is to compare texts; everything that is not said is as its folder has it.
+/// Options of a cross-encoder; those that are not set are the folder's.
 #[derive(Clone, Debug, Default)]
 pub struct CrossEncoderOptions {
     pub(super) max_tokens: Option<usize>,
@@ -17,8 +17,8 @@ pub struct CrossEncoderOptions {
 }
 
 impl CrossEncoderOptions {
-    /// How many tokens of both texts together are used, instead of as many as the model was trained
-    /// for.
+    /// The number of tokens of both texts together that are used, instead of that of the model's
+    /// training.
     #[must_use]
     pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
         Self { max_tokens: tokens.into(), ..self }

@@ -50,7 +50,7 @@ impl TextEncoder {
         Ok(encoder)
     }
 
-    /// How `tokens` tokens at a time are run, in `jobs` parts.
+    /// The plan for `tokens` tokens at a time, in `jobs` parts.
     fn plan(&self, tokens: usize, jobs: usize) -> Plan {
         let plan = self.model.plan(tokens);
         Plan { jobs, quantized: plan.quantized && !self.precise, ..plan }

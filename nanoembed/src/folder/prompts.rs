@@ -41,7 +41,7 @@ impl Prompts {
         self.0.are_pooled
     }
 
-    /// How vectors are compared.
+    /// The measure that vectors are compared by.
     pub const fn similarity(&self) -> Similarity {
         self.0.similarity
     }
@@ -67,7 +67,7 @@ impl Prompts {
         chosen.map(str::to_owned).map_err(|missing| self.refuse(missing))
     }
 
-    /// That the tokens of a prompt are to be left out of the mean where that is not done.
+    /// The error for a prompt whose tokens are to be left out of the mean where that is not done.
     pub(crate) fn refuse_left_out(&self) -> Error {
         let message = "the model leaves the tokens of a prompt out of the mean (`include_prompt` is false), which is not done for this kind of model";
         Error::input(ErrorKind::UnsupportedSetting, message)

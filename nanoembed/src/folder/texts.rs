@@ -70,7 +70,7 @@ impl FolderTexts {
         Self { allowed: Arc::clone(allowed), ..self }
     }
 
-    /// Which unknown members are passed over.
+    /// The unknown members that are passed over.
     pub(crate) const fn allowed(&self) -> &Arc<Allowed> {
         &self.allowed
     }

@@ -3,7 +3,7 @@
 //! | file | role |
 //! |---|---|
 //! | `prompt` | texts to be continued |
-//! | `sampling` | how the next token is chosen |
+//! | `sampling` | the choice of the next token |
 //! | `memory`, `structure` | a decoder in so much memory |
 //! | `pieces` | the continuation, piece after piece |
 
@@ -53,7 +53,7 @@ struct Inner {
     options: GeneratorOptions,
 }
 
-/// How a model is to continue texts.
+/// Options of a generator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GeneratorOptions {
     memory: Option<u64>,

@@ -1,4 +1,4 @@
-//! Where a model comes from: a file, several, bytes, or the program itself.
+//! Sources of models: a file, several, bytes, or the program itself.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -142,7 +142,7 @@ fn with_architecture(name: &str, file: &Gguf<'_>) -> String {
     format!("{name} ({})", gguf_architecture(file).unwrap_or_default())
 }
 
-/// Why there is no model of texts in a file, in words.
+/// The reason that there is no model of texts in a file, in words.
 fn refusal(name: &str, bytes: &[u8], source: &ModelSource<'_>, fault: &ModelFault) -> Error {
     match (fault, source) {
         (ModelFault::Text(fault), source) => {

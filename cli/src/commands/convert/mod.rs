@@ -65,7 +65,7 @@ pub(crate) struct Convert {
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// How the weights are stored
+    /// Type of the weights
     #[arg(long = "type", short = 't', value_parser = choice::<WeightType>(), default_value = "f32", value_name = "TYPE")]
     weight_type: WeightType,
 

@@ -37,7 +37,7 @@ pub struct FolderTokenizer {
     /// `None` does as lower-casing does.
     pub strip_accents: Option<bool>,
     pub split_ideographs: bool,
-    /// How many tokens of a text are used, if that is said.
+    /// The number of tokens of a text that are used, if the files name one.
     pub max_tokens: Option<u64>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `options` | what can be said of a conversion |
+//! | `options` | options of a conversion |
 //! | `form` | forms of the input, and how they are told |
 //! | `weights`, `amb` | the model as the output |
 //! | `out` | the output written, read back, and put in its place |

@@ -78,14 +78,14 @@ impl Conversion {
         Self { to: target.into(), ..self }
     }
 
-    /// How weights are stored.
+    /// The type of the weights.
     #[must_use]
     pub const fn weight_type(mut self, weight_type: WeightType) -> Self {
         self.weight_type = weight_type;
         self
     }
 
-    /// How many elements share a scale in `.amb` files, instead of 32, or a row for
+    /// The elements that share a scale in `.amb` files, instead of 32, or a row for
     /// [`WeightType::Int8`].
     #[must_use]
     pub fn block(self, elements: impl Into<Option<u16>>) -> Self {

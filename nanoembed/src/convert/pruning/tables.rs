@@ -36,7 +36,7 @@ struct Cut {
 
 /// The tensors that have a row for each token, and which rows stay.
 struct Rows<'f> {
-    /// How many rows a table with one for each token has.
+    /// The rows of a table with one for each token.
     tokens: u64,
     /// The names of tensors that the model uses.
     used: BTreeSet<String>,

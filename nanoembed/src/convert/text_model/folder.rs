@@ -1,5 +1,5 @@
-//! Which folders have models of texts that need more than BERT's settings, and what of them goes
-//! into a file.
+//! The folders of models of texts that need more than BERT's settings, and the parts of them that
+//! go into a file.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

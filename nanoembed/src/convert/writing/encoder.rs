@@ -160,7 +160,7 @@ impl Encoder {
         ["position_embd.weight", "token_types.weight"].contains(&name)
     }
 
-    /// All that the file says of the model, which has so many types of tokens, and its tokenizer.
+    /// The metadata of the model, which has so many types of tokens, and of its tokenizer.
     pub(super) fn metadata(&self, token_types: u64) -> Result<Metadata> {
         let settings = &self.settings;
         let mut metadata = Metadata::new(GgufArchitecture::Bert);

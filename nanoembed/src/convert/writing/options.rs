@@ -16,7 +16,7 @@ use crate::stored::folder_weights::RESIDUAL;
 /// The largest UQFF shard unless it is said.
 pub const SHARD_BYTES: u64 = 10 << 30;
 
-/// How files of weights are written.
+/// Options for writing files of weights.
 ///
 /// ```
 /// use nanoembed::convert::{Target, Writing};
@@ -134,7 +134,7 @@ impl Writing {
         Self { like: file.into(), ..self }
     }
 
-    /// How many bytes a UQFF shard has at most, instead of 10 GiB.
+    /// The most bytes of a UQFF shard, instead of 10 GiB.
     #[must_use]
     pub const fn shard_size(mut self, bytes: u64) -> Self {
         self.shard_size = bytes;
@@ -148,8 +148,8 @@ impl Writing {
         self
     }
 
-    /// Where tensors go that are no layers of a UQFF file, instead of `residual.safetensors` beside
-    /// the output.
+    /// The file of the tensors that are no layers of a UQFF file, instead of `residual.safetensors`
+    /// beside the output.
     #[must_use]
     pub fn residual(self, file: impl Into<Option<PathBuf>>) -> Self {
         Self { residual: file.into(), ..self }
@@ -210,7 +210,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Where the tensors go that are no layers of `output`.
+    /// The file of the tensors that are no layers of `output`.
     pub(super) fn residual_of(&self, output: &Path) -> PathBuf {
         let beside = || output.with_file_name(RESIDUAL);
         self.residual.clone().unwrap_or_else(beside)

@@ -21,7 +21,7 @@ use crate::stored::{Stored, Values};
 /// A folder with a model that embeds texts or compares them.
 pub(crate) struct EncoderFolder {
     texts: FolderTexts,
-    /// Where the encoder itself is.
+    /// The folder of the encoder itself.
     own_folder: PathBuf,
     model: FolderModel,
     files: ModelFiles,
@@ -86,7 +86,7 @@ impl EncoderFolder {
         &self.texts
     }
 
-    /// Where the encoder itself is.
+    /// The folder of the encoder itself.
     pub(crate) fn own_folder(&self) -> &Path {
         &self.own_folder
     }
@@ -178,7 +178,7 @@ impl EncoderFolder {
     }
 }
 
-/// Why there are no weights, where that can be said better.
+/// A better error for missing weights, where there is one.
 fn without_weights(failure: Error, folder: &Path) -> Error {
     match failure.kind() {
         Kind::NotFound => only_foreign(folder).unwrap_or(failure),

@@ -114,7 +114,7 @@ impl Family {
         }))
     }
 
-    /// All that the file says of the model, whose tensors are `tensors`.
+    /// The metadata of the model, whose tensors are `tensors`.
     pub(super) fn metadata(&self, tensors: &Prepared<'_>) -> Result<Metadata> {
         let Self { architecture, model, recipe, .. } = self;
         let mut metadata = Metadata::new(*architecture);
