@@ -4,7 +4,9 @@
 //! |---|---|
 //! | a Hugging Face folder | `hugging_face`, `settings`, `vocabulary` |
 //! | an EMBD `.weights` file of either variant | `weights` |
+//! | a GGUF file | `gguf` |
 
+pub mod gguf;
 pub mod hugging_face;
 pub(crate) mod sentence_transformer;
 pub mod settings;

@@ -13,6 +13,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::BertConfig;
 use nanoembed_core::model::{Config, FamilyModel, read_config};
 use serde_json::Value;
 
@@ -90,6 +91,28 @@ impl Settings {
             prompts: Prompts::default(),
             further: Vec::new(),
         })
+    }
+
+    /// The settings of an encoder in a file.
+    pub fn from_bert(config: &BertConfig, prompts: Prompts) -> Self {
+        Self {
+            hidden: config.hidden,
+            layers: config.layers,
+            heads: config.heads.query,
+            intermediate: config.intermediate,
+            positions: config.positions,
+            vocabulary: config.vocabulary,
+            layer_norm_eps: config.epsilon,
+            pooling: config.pooling_name().into(),
+            normalize: config.normalize,
+            do_lower_case: config.do_lower_case,
+            strip_accents: config.strip_accents,
+            split_ideographs: config.split_ideographs,
+            max_tokens: config.max_tokens,
+            license: None,
+            prompts,
+            further: Vec::new(),
+        }
     }
 
     /// Takes what the tokenizer's files say.

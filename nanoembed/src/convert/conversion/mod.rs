@@ -18,12 +18,14 @@ mod weights;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::AddedWord;
 
 use crate::causal::conversion::DecoderModel;
 use crate::causal::gguf::GgufFile;
 use crate::causal::hugging_face::DecoderSettings;
 use crate::convert::amb::source::AmbFile;
 use crate::convert::checkpoint::Checkpoint;
+use crate::convert::checkpoint::gguf::GgufEncoderFile;
 use crate::convert::checkpoint::hugging_face::Folder;
 use crate::convert::checkpoint::tensor::OwnedTensor;
 use crate::convert::checkpoint::weights::{Beside, WeightsFile};
@@ -110,6 +112,11 @@ impl Conversion {
                 self.convert_encoder(&file.checkpoint()?, (name, version), observer)
             }
             ModelForm::Gguf => {
+                if let Some(encoder) = GgufEncoderFile::open(&self.input)? {
+                    let name = self.name.clone().or_else(|| encoder.model_name());
+                    let name = name.or_else(|| stem(&self.input));
+                    return self.convert_encoder(&encoder.checkpoint()?, (name, None), observer);
+                }
                 let file = GgufFile::open(&self.input)?;
                 let name = self.name.clone().or_else(|| file.model_name());
                 let tensors = file.tensors()?;
@@ -198,19 +205,26 @@ fn stem(path: &Path) -> Option<String> {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
 }
 
-/// A vocabulary must fit the table of word vectors; ids beyond the tokens are harmless.
+/// Vocabulary and added tokens must fit the table of word vectors; ids beyond the tokens are
+/// harmless.
 fn check_vocabulary(checkpoint: &Checkpoint<'_>, observer: &dyn Observer) -> Result<()> {
     let Some(vocabulary) = &checkpoint.vocabulary else {
         observer.warn("the model has no vocabulary: the file can embed token ids but no text; `--vocab FILE` adds one");
         return Ok(());
     };
     let (tokens, rows) = (vocabulary.tokens.len(), checkpoint.settings.vocabulary);
+    let bad = |message| Error::input(ErrorKind::BadVocabulary, message).at(&checkpoint.name);
     if tokens > rows {
-        return Err(Error::input(
-            ErrorKind::BadVocabulary,
-            format!("the vocabulary has {tokens} tokens, but there are only {rows} word vectors"),
-        )
-        .at(&checkpoint.name));
+        return Err(bad(format!(
+            "the vocabulary has {tokens} tokens, but there are only {rows} word vectors"
+        )));
     }
-    Ok(())
+    let has_row = |id: u32| usize::try_from(id).is_ok_and(|id| id < rows);
+    match vocabulary.added.iter().find(|word| !has_row(word.id)) {
+        Some(AddedWord { spelling, id, .. }) => Err(bad(format!(
+            "the added token {spelling:?} has the id {id}, but there are only {rows} word vectors"
+        ))
+        .with_hint("take the token from `added_tokens`, or resize the model's word embeddings")),
+        None => Ok(()),
+    }
 }
