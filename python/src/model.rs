@@ -17,7 +17,7 @@ use crate::limits::{Given, limits};
 use crate::rows::{Lent, Rows, Writer, precision};
 use crate::texts::{OK, Policy, Row, TRUNCATED, Texts};
 use crate::threads::Chosen;
-use crate::watch::watched;
+use crate::watch::{warn, watched};
 
 /// Tokens of a text that a model that continues texts embeds, unless more are asked for.
 const TOKENS_OF_DECODERS: usize = 512;
@@ -30,6 +30,7 @@ pub(crate) struct Model {
     /// As it was asked for.
     max_tokens: Option<usize>,
     limits: Limits,
+    allow_unknown: Vec<String>,
     opened: Opened,
     threads: Chosen,
     /// What embeds by a model that continues texts.
@@ -97,7 +98,7 @@ type Tokens = (Vec<u32>, bool);
 #[pymethods]
 impl Model {
     #[new]
-    #[pyo3(signature = (path, data, *, threads, memory, max_tokens, precise, requantize, limits))]
+    #[pyo3(signature = (path, data, *, threads, memory, max_tokens, precise, requantize, limits, allow_unknown))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn new(
         py: Python<'_>,
@@ -109,11 +110,13 @@ impl Model {
         precise: bool,
         requantize: bool,
         limits: Option<Given>,
+        allow_unknown: Vec<String>,
     ) -> PyResult<Self> {
         let threads = Chosen::new(threads)?;
         let limits = self::limits(limits.as_ref());
         let options = Opened::options().max_tokens(max_tokens).memory(memory);
         let options = options.precise(precise).requantize(requantize).limits(limits);
+        let options = options.allow_unknown(&allow_unknown);
         let origin = match (path, data) {
             (Some(path), _) => Origin::Path(path),
             (None, Some(data)) => Origin::Bytes(data.into()),
@@ -128,9 +131,19 @@ impl Model {
             })
         });
         let opened = opened.or_exception(py)?;
+        warn(py, opened.warnings())?;
         let (pooled, tokenizer) = Default::default();
-        let model =
-            Self { origin, options, max_tokens, limits, opened, threads, pooled, tokenizer };
+        let model = Self {
+            origin,
+            options,
+            max_tokens,
+            limits,
+            allow_unknown,
+            opened,
+            threads,
+            pooled,
+            tokenizer,
+        };
         if matches!(model.opened, Opened::Words(_)) {
             return Err(PyTypeError::new_err("the file has word vectors: WordVectors opens it"));
         }
@@ -408,6 +421,7 @@ impl Model {
     fn tokenizer(&self, py: Python<'_>) -> PyResult<&Tokenizer> {
         self.opened_once(py, &self.tokenizer, || {
             let options = Tokenizer::options().limits(self.limits);
+            let options = options.allow_unknown(&self.allow_unknown);
             let source = match &self.origin {
                 Origin::Path(path) => return options.open(path),
                 Origin::Bytes(bytes) => Source::from_bytes(bytes.clone()),

@@ -2,20 +2,24 @@
 
     pip install tokenizers==0.23.3
     cargo build --release
-    python tests/tools/tokenizers_campaign.py target/release/nanoembed FOLDER … [--texts 1000000] [--seed 1]
+    python tests/tools/tokenizers_campaign.py target/release/nanoembed FOLDER … [--texts 1000000] [--seed 1] [--no-code-points]
 
 Each FOLDER is a model's, or has such folders anywhere in it; of equal `tokenizer.json` one is compared. The texts are random
 over the blocks of Unicode, white space, marks, emoji sequences, punctuation, added tokens and pieces of the vocabulary; then comes
-every code point (of unassigned planes a sample) by itself, before and after a letter. Exits with 1 if any ids differ, after up to
-ten examples for each tokenizer. A million texts take some minutes for each tokenizer.
+every code point (of unassigned planes a sample) by itself, before and after a letter. Where the program does not run a folder's
+model, or runs it without special tokens, the tokenizer is compared in a static model made for it, without special tokens. Exits
+with 1 if any ids differ, after up to ten examples for each tokenizer. A million texts take some minutes for each tokenizer.
 """
 
 import argparse
 import json
 import pathlib
 import random
+import shutil
+import struct
 import subprocess
 import sys
+import tempfile
 
 from tokenizers import Tokenizer
 
@@ -104,23 +108,45 @@ def batches(texts, size):
         yield batch
 
 
-def compare(program, folder, count, seed):
+def is_run(program, folder):
+    """Whether the program has the ids of this folder's model with special tokens."""
+    config = folder / "config.json"
+    kind = json.loads(config.read_text()).get("model_type") if config.exists() else None
+    return kind not in (None, "model2vec") and not isinstance(ids_of(program, folder, ["a"]), str)
+
+
+def static_model(folder, tokenizer, into):
+    """A static model with the tokenizer of `folder` and a table of zeros."""
+    shutil.copy(folder / "tokenizer.json", into)
+    kind = "sentence_transformers.models.StaticEmbedding"
+    (into / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}]))
+    rows = max(tokenizer.get_vocab(with_added_tokens=True).values()) + 1
+    table = {"dtype": "F32", "shape": [rows, 1], "data_offsets": [0, 4 * rows]}
+    header = json.dumps({"embedding.weight": table}).encode()
+    (into / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4 * rows))
+    return into
+
+
+def compare(asked, folder, scratch):
     """How many texts were compared, and how many differ; prints some of these."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    rng = random.Random(seed)
+    has_special = is_run(asked.program, folder)
+    model = folder if has_special else static_model(folder, tokenizer, scratch)
+    rng = random.Random(asked.seed)
     added = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
     pieces = [piece.replace("##", "").replace("▁", " ").replace("Ġ", " ") for piece in tokenizer.get_vocab()]
     pieces = sorted(pieces) + sorted(added) * max(1, len(pieces) // (8 * len(added) + 1))
+    sources = [random_texts(rng, pieces, asked.texts)] + [code_points()] * asked.code_points
     compared = differing = 0
-    for source in (random_texts(rng, pieces, count), code_points()):
+    for source in sources:
         for batch in batches(source, 50_000):
-            found = ids_of(program, folder, batch)
+            found = ids_of(asked.program, model, batch)
             if isinstance(found, str):
                 print(f"{folder}: {found}")
                 return compared, differing
-            wanted = [encoding.ids for encoding in tokenizer.encode_batch_fast(batch)]
+            wanted = [it.ids for it in tokenizer.encode_batch_fast(batch, add_special_tokens=has_special)]
             assert len(found) == len(wanted), "a line for each text"
             for text, ours, theirs in zip(batch, found, wanted):
                 compared += 1
@@ -137,10 +163,12 @@ def main():
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
     parser.add_argument("--texts", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--code-points", action=argparse.BooleanOptionalAction, default=True)
     asked = parser.parse_args()
     failed = 0
     for folder in folders(asked.folders):
-        compared, differing = compare(asked.program, folder, asked.texts, asked.seed)
+        with tempfile.TemporaryDirectory() as scratch:
+            compared, differing = compare(asked, folder, pathlib.Path(scratch))
         failed += differing > 0
         print(f"{folder}: {compared} texts, {differing} differ", flush=True)
     sys.exit(failed > 0)

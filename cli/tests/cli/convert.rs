@@ -352,8 +352,7 @@ fn an_added_token_that_has_no_word_vector_is_named() {
     let tiny = TinyModel::new();
     fs::write(tiny.path().join("added_tokens.json"), r#"{"<tag>": 14}"#).unwrap();
     for out in ["m.weights", "m.amb"] {
-        let said =
-            failure(&["convert", tiny.path().to_str().unwrap(), &tiny.join(out)], b"", 1);
+        let said = failure(&["convert", tiny.path().to_str().unwrap(), &tiny.join(out)], b"", 1);
         assert!(said.contains("[307]") && said.contains("<tag>") && said.contains("14"), "{said}");
         assert!(!Path::new(&tiny.join(out)).exists());
     }

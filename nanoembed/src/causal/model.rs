@@ -77,6 +77,11 @@ impl Causal {
         &self.model
     }
 
+    /// A warning for each unknown setting that was passed over.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.source.as_ref().map(|source| source.warnings()).unwrap_or_default()
+    }
+
     /// The name that messages give to the model.
     pub(crate) fn name(&self) -> &str {
         &self.name

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use nanoembed_core::ErrorKind;
@@ -17,6 +18,7 @@ use super::wordpiece::FolderTokenizer;
 use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
+use crate::open::folder::texts::Allowed;
 use crate::stored::ModelFiles;
 use crate::stored::files::{folder_of, is_uqff_name, room, uqff_in};
 use crate::stored::folder_weights::{only_foreign, safetensors_in};
@@ -117,9 +119,14 @@ impl Folder {
     }
 
     /// Reads settings and vocabulary, and finds the encoder's tensors.
-    pub fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
-        let tokenizer = FolderTokenizer::read(&self.path)?;
-        let settings = Settings::of_folder(&self.path, config, &tokenizer)?;
+    pub(crate) fn checkpoint(
+        &self,
+        config: Option<&Path>,
+        pooler: bool,
+        allowed: &Arc<Allowed>,
+    ) -> Result<Checkpoint<'_>> {
+        let tokenizer = FolderTokenizer::read(&self.path, allowed)?;
+        let settings = Settings::of_folder(&self.path, config, &tokenizer, allowed)?;
         let vocabulary = tokenizer.vocabulary;
         let mut found = self.tensors()?;
         strip_prefix(&mut found);

@@ -9,18 +9,20 @@
 //! | prompts | `config_sentence_transformers.json` |
 //! | licence | the front matter of `README.md` |
 
-use std::fmt::Display;
 use std::path::Path;
+use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::BertConfig;
 use nanoembed_core::model::{Config, FamilyModel, read_config};
+use nanoembed_core::owned::folder::{CONFIG, FolderFault};
+use nanoembed_core::text::json::{self, Fault};
 use serde_json::Value;
 
 use super::wordpiece::FolderTokenizer;
 use crate::error::{Error, Result, name_of};
 use crate::open::folder::json_text::JsonText;
-use crate::open::folder::texts::FolderTexts;
+use crate::open::folder::texts::{Allowed, FolderTexts};
 use crate::open::prompts::Prompts;
 
 /// Sizes and habits of a BERT encoder.
@@ -48,15 +50,16 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the settings of the model in `folder`, whose tokenizer's files have been read.
-    pub fn of_folder(
+    pub(crate) fn of_folder(
         folder: &Path,
         config: Option<&Path>,
         tokenizer: &FolderTokenizer,
+        allowed: &Arc<Allowed>,
     ) -> Result<Self> {
         let usual = folder.join("config.json");
-        let mut settings = Self::of_config(config.unwrap_or(&usual))?;
+        let mut settings = Self::of_config(config.unwrap_or(&usual), allowed)?;
         settings.tokenizer(tokenizer);
-        let texts = FolderTexts::with_config(folder, config);
+        let texts = FolderTexts::with_config(folder, config).allowing(allowed);
         settings.sentence_transformer(&texts, &tokenizer.vocabulary)?;
         settings.license = crate::files::whole_file::read_text(&folder.join("README.md"))
             .ok()
@@ -65,8 +68,8 @@ impl Settings {
     }
 
     /// Reads the sizes from a `config.json`; everything else is what most models do.
-    pub fn of_config(path: &Path) -> Result<Self> {
-        let FamilyModel { family, config, .. } = read_config_file(path)?;
+    pub(crate) fn of_config(path: &Path, allowed: &Arc<Allowed>) -> Result<Self> {
+        let FamilyModel { family, config, .. } = read_config_file(path, allowed)?;
         if family != "bert" || config.feed_forward != Config::BERT.feed_forward {
             let message = "the file is of a model whose settings this form has no words for";
             return Err(Error::input(ErrorKind::UnsupportedSetting, message)
@@ -173,32 +176,31 @@ impl Settings {
 }
 
 /// The encoder that the `config.json` at `path` describes.
-fn read_config_file(path: &Path) -> Result<FamilyModel> {
-    let file = JsonText::open(path).map_err(|failure| {
+fn read_config_file(path: &Path, allowed: &Arc<Allowed>) -> Result<FamilyModel> {
+    JsonText::open(path).map_err(|failure| {
         failure.with_hint("a model's folder has a `config.json` with its sizes beside the weights")
     })?;
-    read_config(file.value()?).map_err(|fault| file.failure(fault))
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let texts = FolderTexts::with_config(folder, Some(path)).allowing(allowed);
+    texts.read(|texts| {
+        let failed = |fault| FolderFault::new(CONFIG, fault);
+        let text = texts(CONFIG).map_err(|error| failed(Fault::of(error)))?.unwrap_or_default();
+        let value = json::Value::parse(&text, 0).map_err(|error| failed(Fault::of(error)))?;
+        read_config(value).map_err(failed)
+    })
 }
 
 /// A JSON file; `None` if there is none.
 pub fn read_json(path: &Path) -> Result<Option<Value>> {
-    Ok(read_json_text(path)?.map(|(value, _)| value))
-}
-
-/// A JSON file and its text; `None` if there is none.
-pub(crate) fn read_json_text(path: &Path) -> Result<Option<(Value, String)>> {
     let bytes = match crate::files::whole_file::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::reading(name_of(path), &error)),
     };
-    let bad = |error: &dyn Display| {
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| {
         let message = format!("not valid JSON: {error}");
         Error::input(ErrorKind::BadMetadata, message).at(path.display())
-    };
-    let value = serde_json::from_slice(&bytes).map_err(|error| bad(&error))?;
-    let text = String::from_utf8(bytes).map_err(|error| bad(&error))?;
-    Ok(Some((value, text)))
+    })
 }
 
 /// The licence that a model card's front matter names, as SPDX writes the common ones.

@@ -16,6 +16,7 @@ mod time;
 mod weights;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::AddedWord;
@@ -34,6 +35,7 @@ use crate::convert::text_model::folder::TextFolder;
 use crate::convert::weights_file::{Tally, Written};
 use crate::convert::writing::{Target, Writing, WrittenFile};
 use crate::error::{Error, Result};
+use crate::open::folder::texts::Allowed;
 use crate::progress::Observer;
 use crate::stored::folder_weights::own_folder;
 use time::modified;
@@ -61,10 +63,18 @@ impl Conversion {
     /// What is wrong with the input, an option that means nothing for this conversion, or that the
     /// output could not be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Converted> {
+        let allowed = Arc::new(Allowed::new(&self.unknown));
+        let converted = self.run_allowing(&allowed, observer)?;
+        allowed.warnings().iter().for_each(|warning| observer.warn(warning));
+        Ok(converted)
+    }
+
+    fn run_allowing(&self, allowed: &Arc<Allowed>, observer: &dyn Observer) -> Result<Converted> {
         let (from, to) = (self.form(), self.target()?);
         self.check_options(from, to)?;
         if to == ModelTarget::Gguf {
-            let writing = Writing::default().to(Target::Gguf).config(self.config.clone());
+            let writing = Writing { allowed: Arc::clone(allowed), ..Writing::default() };
+            let writing = writing.to(Target::Gguf).config(self.config.clone());
             let files = Migration::new([&self.input], &self.output).writing(writing);
             let (left_out, tally) = (Vec::new(), Tally::default());
             return Ok(Converted { left_out, files: files.run(observer)?, tally });
@@ -77,14 +87,14 @@ impl Conversion {
                 if config.is_none()
                     && self.input.is_dir()
                     && is_deeper()
-                    && let Some(text) = TextFolder::open(&self.input)?
+                    && let Some(text) = TextFolder::open(&self.input, allowed)?
                 {
                     let name = self.name.clone().or_else(|| folder_name(&self.input));
                     return self.convert_text_model(&text, name, observer);
                 }
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());
-                if let Some(decoder) = DecoderSettings::of(folder.path(), config)? {
+                if let Some(decoder) = DecoderSettings::allowing(folder.path(), config, allowed)? {
                     let tokenizer = decoder.tokenizer()?;
                     let config = decoder.config(&tokenizer)?;
                     let model = DecoderModel {
@@ -96,11 +106,11 @@ impl Conversion {
                     };
                     return self.convert_decoder(model, name, observer);
                 }
-                if let (Some(text), None) = (TextFolder::open(&self.input)?, config) {
+                if let (Some(text), None) = (TextFolder::open(&self.input, allowed)?, config) {
                     return self.convert_text_model(&text, name, observer);
                 }
                 self.convert_encoder(
-                    &folder.checkpoint(config, self.pooler)?,
+                    &folder.checkpoint(config, self.pooler, allowed)?,
                     (name, None),
                     observer,
                 )

@@ -2,8 +2,9 @@
 //! into a file.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use nanoembed_core::model::{Activation, BERT_NAMES, FeedForward, Prefixed};
@@ -21,6 +22,7 @@ use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
 use crate::open::folder::asked;
 use crate::open::folder::files::EncoderFolder;
+use crate::open::folder::texts::Allowed;
 
 /// A folder with a model of texts.
 pub(crate) struct TextFolder {
@@ -46,11 +48,11 @@ pub(crate) struct TextCheckpoint<'f> {
 impl TextFolder {
     /// The model in the folder that `path` names; `None` for a BERT encoder whose settings have
     /// keys of their own in the files that are written, and for what is no model of texts.
-    pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
-        if !is_other(path) {
+    pub(crate) fn open(path: &Path, allowed: &Arc<Allowed>) -> Result<Option<Self>> {
+        if !is_other(path, allowed) {
             return Ok(None);
         }
-        let source = EncoderFolder::open(path)?;
+        let source = EncoderFolder::open_allowing(path, allowed)?;
         let pipeline = source.pipeline()?;
         Ok(Some(Self { source, pipeline }))
     }
@@ -104,14 +106,15 @@ impl TextFolder {
         })
     }
 
-    /// The texts that the model is described by, by their paths.
+    /// The texts that the model is described by, by their paths, without the members that are passed
+    /// over.
     fn texts(&self) -> Result<Vec<(String, String)>> {
-        let read = RefCell::new(BTreeSet::new());
+        let read = RefCell::new(BTreeMap::new());
         self.source.texts().read(|texts| {
             let recording = |path: &str| {
                 let text = texts(path)?;
-                if text.is_some() {
-                    read.borrow_mut().insert(path.to_owned());
+                if let Some(text) = &text {
+                    read.borrow_mut().insert(path.to_owned(), text.as_ref().to_owned());
                 }
                 Ok(text)
             };
@@ -120,8 +123,8 @@ impl TextFolder {
             self.source.model().labels(&recording).map(drop)
         })?;
         let mut texts = Vec::new();
-        for path in read.into_inner() {
-            if let Some(text) = layout::reduced(&path, &self.source.texts().needed(&path)?) {
+        for (path, text) in read.into_inner() {
+            if let Some(text) = layout::reduced(&path, &text) {
                 texts.push((path, text));
             }
         }
@@ -149,8 +152,9 @@ pub(in crate::convert) fn naming(source: &EncoderFolder) -> Result<(Naming, &'st
 
 /// Whether the model that `path` names is described by its folder's texts in files. What is wrong
 /// with these is said by those who read them.
-fn is_other(path: &Path) -> bool {
+fn is_other(path: &Path, allowed: &Arc<Allowed>) -> bool {
     let Some(texts) = EncoderFolder::texts_of(path) else { return false };
+    let texts = texts.allowing(allowed);
     let text = |path: &str| texts.get(path).ok().flatten();
     let model = texts.read(|texts| FolderModel::read(texts));
     let Ok(model) = model else {

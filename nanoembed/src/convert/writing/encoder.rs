@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nanoembed_core::describe::gguf::{GgufArchitecture, Key, gguf_bert_tensor, gguf_pooling_type};
 use nanoembed_core::event::{Format, Mode};
@@ -26,6 +27,7 @@ use crate::convert::checkpoint::wordpiece::FolderTokenizer;
 use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped::Mapped;
+use crate::open::folder::texts::Allowed;
 
 /// An encoder on its way into a GGUF file.
 pub(super) struct Encoder {
@@ -46,7 +48,9 @@ impl Encoder {
         let found = match job.from {
             Format::Embd => Self::of_weights(input, config)?,
             Format::Amb => Self::of_amb(input)?,
-            Format::Safetensors | Format::Uqff => Self::of_folder(&job.folder, config)?,
+            Format::Safetensors | Format::Uqff => {
+                Self::of_folder(&job.folder, config, &writing.allowed)?
+            }
             _ => None,
         };
         let Some((settings, vocabulary, name)) = found else { return Ok(None) };
@@ -102,7 +106,11 @@ impl Encoder {
 
     /// By the JSON files of a folder, or of the one that the `config.json` lies in which the user
     /// names.
-    fn of_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
+    fn of_folder(
+        folder: &Path,
+        config: Option<&Path>,
+        allowed: &Arc<Allowed>,
+    ) -> Result<Option<Facts>> {
         let folder = match config {
             Some(config) => config.parent().unwrap_or(Path::new("")),
             None => folder,
@@ -112,8 +120,8 @@ impl Encoder {
         if model_type(&config)?.as_deref() != Some("bert") {
             return Ok(None);
         }
-        let tokenizer = FolderTokenizer::read(folder)?;
-        let settings = Settings::of_folder(folder, Some(&config), &tokenizer)?;
+        let tokenizer = FolderTokenizer::read(folder, allowed)?;
+        let settings = Settings::of_folder(folder, Some(&config), &tokenizer, allowed)?;
         let vocabulary = tokenizer.vocabulary;
         let whole: Option<PathBuf> = folder.canonicalize().ok();
         let name = whole.as_deref().map(stem).unwrap_or_default();

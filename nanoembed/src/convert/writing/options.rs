@@ -1,12 +1,14 @@
 //! What can be said of the file that is written.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nanoembed_core::event::Format;
 
 use crate::choice::choices;
 use crate::error::{Error, Result};
 use crate::files::promise::check_promise;
+use crate::open::folder::texts::Allowed;
 use crate::stored::folder_weights::RESIDUAL;
 
 /// The largest UQFF shard unless it is said.
@@ -29,6 +31,8 @@ pub struct Writing {
     pub(in crate::convert) shard_size: u64,
     pub(in crate::convert) report: bool,
     pub(in crate::convert) residual: Option<PathBuf>,
+    /// Unknown settings that are passed over.
+    pub(in crate::convert) allowed: Arc<Allowed>,
 }
 
 impl Default for Writing {
@@ -42,6 +46,7 @@ impl Default for Writing {
             shard_size: SHARD_BYTES,
             report: false,
             residual: None,
+            allowed: Arc::default(),
         }
     }
 }
