@@ -78,6 +78,13 @@ impl Tokenizer {
         Ok(Self(Arc::new(Inner { tokenizer, source, prompts, sessions })))
     }
 
+    /// A warning for each unknown setting that was passed over: see
+    /// [`TokenizerOptions::allow_unknown`].
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.source.warnings()
+    }
+
     /// The first `limit` tokens of `text`, special tokens included; all with `None`.
     ///
     /// # Errors
@@ -138,9 +145,10 @@ impl Tokenizer {
 /// Tokenizer::options().limits(limits).open("../ffi/tests/data/small_bert.weights")?;
 /// # Ok::<(), nanoembed::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct TokenizerOptions {
     limits: Limits,
+    unknown: Vec<String>,
 }
 
 impl TokenizerOptions {
@@ -152,6 +160,13 @@ impl TokenizerOptions {
         self
     }
 
+    /// Passes over members of these names in the texts of a folder, where nobody knows what they
+    /// change and the model would be refused: [`Tokenizer::warnings`] tells them.
+    #[must_use]
+    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
     /// Opens a tokenizer: see [`Tokenizer::open`].
     ///
     /// # Errors
@@ -159,7 +174,7 @@ impl TokenizerOptions {
     /// As [`Tokenizer::open`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Tokenizer> {
         let path = &*literal(path.as_ref());
-        self.open_source(Source::open(path)?, is_model(path))
+        self.open_source(Source::open_allowing(path, &self.unknown)?, is_model(path))
     }
 
     #[doc(hidden)]

@@ -73,6 +73,8 @@ pub(crate) struct ModelOptions {
     name: Option<String>,
     #[pyo3(item)]
     metadata: Vec<(String, String)>,
+    #[pyo3(item)]
+    allow_unknown: Vec<String>,
 }
 
 impl ModelOptions {
@@ -85,7 +87,8 @@ impl ModelOptions {
             .vocab(self.vocab)
             .calibrate(self.calibrate)
             .pooler(self.pooler)
-            .name(self.name);
+            .name(self.name)
+            .allow_unknown(self.allow_unknown);
         let entries = self.metadata.into_iter();
         entries.fold(conversion, |conversion, (key, value)| conversion.metadata(key, value))
     }

@@ -63,14 +63,28 @@ pub(crate) struct ModelArgs {
     #[arg(long)]
     verify: bool,
 
-    /// Pass over settings of these names in a folder's files, although they are unknown and the
-    /// model would be refused; warns of each
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    allow_unknown: Vec<String>,
+    #[command(flatten)]
+    unknown: UnknownArgs,
 
     /// Number of threads [default: one for each of the CPU's]
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<u16>,
+}
+
+/// Settings that are passed over.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct UnknownArgs {
+    /// Pass over settings of these names in a folder's files where nobody knows what they change and
+    /// the model would be refused; warns of each
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    allow_unknown: Vec<String>,
+}
+
+impl UnknownArgs {
+    /// The names, as they were given.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.allow_unknown
+    }
 }
 
 /// The prompt before every text.
@@ -196,7 +210,7 @@ impl ModelArgs {
         }
         match &self.model {
             Some(path) => {
-                let source = Source::open_allowing(path, &self.allow_unknown)?;
+                let source = Source::open_allowing(path, self.unknown.names())?;
                 source.warnings().iter().for_each(warn);
                 Ok(source)
             }

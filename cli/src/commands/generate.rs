@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::args::limits::SessionLimit;
 use crate::args::size::size;
-use crate::args::{number, verify_model, whole};
-use crate::error::{Error, Result};
+use crate::args::{UnknownArgs, number, verify_model, whole};
+use crate::error::{Error, Result, warn};
 use crate::output::lines::LineWriter;
 use crate::streams::{self, say};
 
@@ -49,6 +49,9 @@ pub(crate) struct Generate {
     /// again for each token, in pieces, instead of being mapped; slower
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "max_session_bytes")]
     memory: Option<u64>,
+
+    #[command(flatten)]
+    unknown: UnknownArgs,
 
     #[command(flatten)]
     session_limit: SessionLimit,
@@ -119,8 +122,10 @@ impl Generate {
         let options = Generator::options()
             .memory(self.memory)
             .precise(self.precise)
-            .limits(self.session_limit.limits());
+            .limits(self.session_limit.limits())
+            .allow_unknown(self.unknown.names());
         let generator = options.open(&self.model)?;
+        generator.warnings().iter().for_each(warn);
         let message = [Message::user(&self.prompt)];
         let prompt = match self.chat {
             true => Prompt::Chat(&message),

@@ -109,6 +109,8 @@ pub use source::file::ModelSource;
 pub use source::stored;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use source::tokenizer;
+#[cfg(feature = "gguf")]
+pub use source::word_pieces::Respelled;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use source::word_pieces::{WordPieceIndex, WordPieceSource, WordPieceTables};
 pub use source::{POOLING, POOLS_LAST_TOKEN};

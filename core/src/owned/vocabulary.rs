@@ -6,7 +6,7 @@ use super::tokenizer_room::TokenizerRoom;
 use crate::error::Result;
 use crate::limit::append;
 use crate::model::{WordPieceIndex, WordPieceSource, WordPieceTables};
-use crate::token::{Entries, HashVocabulary, WordPiece};
+use crate::token::{Entries, HashVocabulary, SpecialIds, WordPiece};
 
 /// The tokens of a file, and the index over them.
 #[derive(Clone, Debug)]
@@ -25,6 +25,10 @@ impl VocabularyIndex {
         let mut tokens = Vec::new();
         append(&mut tokens, index.stored_tokens(file, &room.samples)?)?;
         Ok(Self { index, tokens, room })
+    }
+
+    pub(super) const fn special(&self) -> &SpecialIds {
+        self.index.special()
     }
 
     pub(super) fn tokenizer(&self) -> Result<WordPiece<HashVocabulary<'_, Entries<'_>>>> {

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, SpecialRole};
@@ -78,7 +79,7 @@ impl WeightsFile {
             return Err(text_model_is_final(&self.path, ".weights"));
         }
         let settings = match beside.config {
-            Some(config) => Settings::from_config(config)?,
+            Some(config) => Settings::from_config(config, &Arc::default())?,
             None => self.settings(&file)?,
         };
         let transposed = self.is_transposed(&file, &settings)?;

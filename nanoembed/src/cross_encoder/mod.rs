@@ -136,6 +136,13 @@ impl CrossEncoder {
         Ok(Self(Arc::new(Inner { model, source, max_tokens, classes, scratch, sessions })))
     }
 
+    /// A warning for each unknown setting that was passed over: see
+    /// [`CrossEncoderOptions::allow_unknown`].
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.source.warnings()
+    }
+
     /// The names of the labels; models that rank have one.
     #[must_use]
     pub fn labels(&self) -> &[String] {

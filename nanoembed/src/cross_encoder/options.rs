@@ -14,6 +14,7 @@ use crate::open::source::Source;
 pub struct CrossEncoderOptions {
     pub(super) max_tokens: Option<usize>,
     pub(super) limits: Limits,
+    unknown: Vec<String>,
 }
 
 impl CrossEncoderOptions {
@@ -32,6 +33,13 @@ impl CrossEncoderOptions {
         self
     }
 
+    /// Passes over members of these names in the texts of a folder, where nobody knows what they
+    /// change and the model would be refused: [`CrossEncoder::warnings`] tells them.
+    #[must_use]
+    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
     /// Opens a model: see [`CrossEncoder::open`].
     ///
     /// # Errors
@@ -39,7 +47,7 @@ impl CrossEncoderOptions {
     /// As [`CrossEncoder::open`], and [`Kind::Usage`](crate::Kind::Usage) for what this model does
     /// not have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<CrossEncoder> {
-        self.open_source(Source::open(&literal(path.as_ref()))?)
+        self.open_source(Source::open_allowing(&literal(path.as_ref()), &self.unknown)?)
     }
 
     #[doc(hidden)]

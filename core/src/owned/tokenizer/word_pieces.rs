@@ -7,7 +7,9 @@ use crate::limit::filled;
 use crate::model::WordPieceSource;
 use crate::owned::tokenized::Tokenized;
 use crate::owned::vocabulary::VocabularyIndex;
-use crate::token::{Entries, HashVocabulary, SpecialTokens, TextEnds, Vocabulary as _, WordPiece};
+use crate::token::{
+    Entries, HashVocabulary, SpecialIds, SpecialTokens, TextEnds, Vocabulary as _, WordPiece,
+};
 
 /// A WordPiece tokenizer.
 #[derive(Clone, Debug)]
@@ -21,6 +23,12 @@ impl WordPieces {
     /// As [`WordPieceSource::index`].
     pub fn new(file: &[u8], source: &WordPieceSource<'_>) -> Result<Self> {
         VocabularyIndex::new(file, source).map(Self)
+    }
+
+    /// The ids of the special tokens.
+    #[must_use]
+    pub const fn special(&self) -> &SpecialIds {
+        self.0.special()
     }
 
     fn tokenizer(&self) -> Result<WordPiece<HashVocabulary<'_, Entries<'_>>>> {

@@ -112,28 +112,15 @@ impl AmbFile {
     }
 
     fn settings(&self, amb: &Amb<'_>) -> Result<Settings> {
-        let config = &self.config;
         let license = amb.metadata_value("license").ok().flatten();
         let prompts = Prompts::from_source(&ModelSource::Amb(*amb));
+        let prompts = prompts.map_err(|error| Error::in_file(name_of(&self.path), error))?;
         Ok(Settings {
-            hidden: config.hidden,
-            layers: config.layers,
-            heads: config.heads.query,
-            intermediate: config.intermediate,
-            positions: config.positions,
-            vocabulary: config.vocabulary,
             layer_norm_eps: amb_config_value(amb, "layer_norm_eps")
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(1e-12),
-            pooling: config.pooling_name().into(),
-            normalize: config.normalize,
-            do_lower_case: config.do_lower_case,
-            strip_accents: config.strip_accents,
-            split_ideographs: config.split_ideographs,
-            max_tokens: config.max_tokens,
             license: license.map(|token| token.spelling.to_owned()),
-            prompts: prompts.map_err(|error| Error::in_file(name_of(&self.path), error))?,
-            further: Vec::new(),
+            ..Settings::from_bert(&self.config, prompts)
         })
     }
 }

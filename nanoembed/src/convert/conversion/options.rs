@@ -41,6 +41,7 @@ pub struct Conversion {
     pub(super) name: Option<String>,
     pub(super) metadata: Vec<(String, String)>,
     pub(super) created: Option<SystemTime>,
+    pub(super) unknown: Vec<String>,
 }
 
 impl Conversion {
@@ -63,6 +64,7 @@ impl Conversion {
             name: None,
             metadata: Vec::new(),
             created: None,
+            unknown: Vec::new(),
         }
     }
 
@@ -150,6 +152,13 @@ impl Conversion {
     #[must_use]
     pub fn created(self, time: impl Into<Option<SystemTime>>) -> Self {
         Self { created: time.into(), ..self }
+    }
+
+    /// Ignores unknown members of these names in the texts of a folder, which are refused
+    /// otherwise; the observer is warned of each.
+    #[must_use]
+    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// The form of the input.

@@ -1,6 +1,7 @@
 //! Options for files of weights.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::ggml_number;
@@ -11,6 +12,7 @@ use crate::convert::quantizer::QuantType;
 use crate::convert::quantizer::types::Scheme;
 use crate::error::{Error, Result};
 use crate::files::promise::check_promise;
+use crate::folder::texts::Allowed;
 use crate::stored::folder_weights::RESIDUAL;
 
 /// The largest UQFF shard unless it is said.
@@ -33,6 +35,8 @@ pub struct Writing {
     pub(in crate::convert) shard_size: u64,
     pub(in crate::convert) report: bool,
     pub(in crate::convert) residual: Option<PathBuf>,
+    /// Unknown settings that are passed over.
+    pub(in crate::convert) allowed: Arc<Allowed>,
 }
 
 impl Default for Writing {
@@ -46,6 +50,7 @@ impl Default for Writing {
             shard_size: SHARD_BYTES,
             report: false,
             residual: None,
+            allowed: Arc::default(),
         }
     }
 }

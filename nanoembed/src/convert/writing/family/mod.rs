@@ -76,7 +76,7 @@ impl Family {
         }
         // It may be called as it likes.
         let Some(input) = job.inputs.first() else { return Ok(None) };
-        Self::in_folder(&EncoderFolder::open(input)?, folder)
+        Self::in_folder(&EncoderFolder::open_allowing(input, &writing.allowed)?, folder)
     }
 
     fn in_folder(folder: &EncoderFolder, path: &Path) -> Result<Option<Self>> {
