@@ -3,22 +3,22 @@
 //! From the bottom up; each part uses only those above it in this list:
 //!
 //! 1. [`config`] is the configuration of a model as data: a [`Config`] holds its sizes, positions,
-//! norms, masks and feed-forward layers.
+//!    norms, masks and feed-forward layers.
 //! 2. [`weights`] is the interface to files: a [`Weights`] locates tensors and provides their
 //!    bytes.
 //! 3. `linear` is one linear layer over any weights: floats, groups, codes.
 //! 4. `block` has the components of a transformer block: attention and its mask, positions, norms,
-//! activations.
+//!    activations.
 //! 5. `pass` runs tokens through all layers: many texts at once ([`Transformer`]), or one growing
-//! text ([`Llama`](llama::Llama)). Both use the same blocks. [`workspace`] is the scratch memory,
-//! whose size is known exactly in advance.
+//!    text ([`Llama`](llama::Llama)). Both use the same blocks. [`workspace`] is the scratch
+//!    memory, whose size is known exactly in advance.
 //! 6. `head` turns hidden states into one vector ([`TextEmbedding`]), or into the next token.
 //! 7. `family` knows the names of each family: BERT ([`Transformer::open`], [`check()`]), Llama,
-//! and a table of [`Names`] for any other ([`Transformer::from_family`]).
-//! 8. `source` reads settings, tensors and tokenizers of each format: a [`ModelSource`]
-//! for files in memory, [`stored`] for `.weights` files with random access.
+//!    and a table of [`Names`] for any other ([`Transformer::from_family`]).
+//! 8. `source` reads settings, tensors and tokenizers of each format: a [`ModelSource`] for files
+//!    in memory, [`stored`] for `.weights` files with random access.
 //! 9. `folder_tokenizer`, `table` and `transformer` open the tokenizers and models of files that
-//! contain the texts of a model folder, [`FolderFile`]s.
+//!    contain the texts of a model folder, [`FolderFile`]s.
 //!
 //! [`fixed`] runs BERT in integer arithmetic.
 

@@ -54,9 +54,8 @@ const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedDtype);
 ///
 /// * the type, and the file with its functions, of which `dequantize_block` always exists;
 /// * `groups(function, elements, offset)`: the function that unpacks a block to unsigned codes, and
-///   a
-/// scale and a minimum for each group; the elements of a group; and the offset that makes signed
-/// codes unsigned (`None` for layouts with minima);
+///   a scale and a minimum for each group; the elements of a group; and the offset that makes
+///   signed codes unsigned (`None` for layouts with minima);
 /// * `=> function`: the quantiser.
 ///
 /// Each use becomes a `match`, so that a build links only the functions that it calls.
