@@ -8,7 +8,7 @@
 //! | `commands` | one file for each command |
 //! | `input` | texts, read as they are needed |
 //! | `output` | results, written as streams and in order |
-//! | `progress` | how far a job is |
+//! | `progress` | progress of a job |
 //! | `error` | errors as lines and exit codes |
 //! | `streams` | whether stdin and stdout are open at all |
 //! | `interrupt` | signals that end the program |

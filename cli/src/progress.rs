@@ -10,7 +10,7 @@ use nanoembed::{Observer, Task, Unit};
 use crate::error::warn;
 use crate::streams::say;
 
-/// How far a job is. Nothing is drawn where stderr is not a terminal.
+/// The progress of a job. Nothing is drawn where stderr is not a terminal.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {

@@ -16,7 +16,7 @@ use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
 use nanoembed_core::model::InOrder;
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::owned::{Encoder, TextSession};
 use nanoembed_ffi::batch::*;
 use nanoembed_ffi::embed::*;
 use nanoembed_ffi::model::*;
@@ -78,11 +78,10 @@ fn median(times: &mut [Duration]) -> Duration {
 /// Medians of embedding each text through C and through Rust, summed up.
 fn single(file: &[u8]) -> f64 {
     let handles = open(file);
-    let embedder = Embedder::open(file).expect("a model");
-    let mut session = embedder.session(256, 1).expect("memory");
-    let tokenizer = embedder.tokenizer().expect("a tokenizer");
+    let encoder = Encoder::open(file).expect("a model");
+    let mut session = encoder.session(256, 1).expect("memory");
+    let mut tokens = TextSession::default();
     let (mut from_c, mut from_rust) = (vec![0.0; DIMENSIONS], vec![0.0; DIMENSIONS]);
-    let mut ids = vec![0; 256];
     let (mut sum_c, mut sum_rust) = (0.0, 0.0);
     for text in TEXTS {
         let (mut times_c, mut times_rust) = (Vec::new(), Vec::new());
@@ -108,9 +107,9 @@ fn single(file: &[u8]) -> f64 {
             };
             let mut call_rust = || {
                 let start = Instant::now();
-                let found = tokenizer.encode(black_box(text), &mut ids).expect("tokens");
-                let (ids, out) = (&ids[..found.tokens], &mut from_rust);
-                embedder.embed(&mut session, &InOrder, ids, &[ids.len()], out).expect("a vector");
+                let found = encoder.encode(black_box(text), 256, &mut tokens).expect("tokens");
+                let (ids, out) = (&found.ids, &mut from_rust);
+                encoder.embed(&mut session, &InOrder, ids, &[ids.len()], 0, out).expect("a vector");
                 times_rust.push(start.elapsed());
             };
             // Whoever is first finds the caches as the other left them.

@@ -40,8 +40,8 @@ pub(crate) struct FamilyModel {
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // in memory that is lent
 pub(crate) enum FamilyKind {
-    Encoder(Encoder<LentSlice<Layer>, &'static mut [HeadLayer<'static>]>),
-    CrossEncoder(CrossEncoder<'static, LentSlice<Layer>>),
+    Encoder(Encoder<LentSlice<Layer>, &'static mut [HeadLayer], &'static mut [f32]>),
+    CrossEncoder(CrossEncoder<LentSlice<Layer>, &'static mut [f32]>),
 }
 
 impl FamilyKind {
@@ -173,11 +173,13 @@ impl FamilyModel {
         let (types, bytes) = bytes.0.split_at_mut_checked(ids.len()).ok_or(TOO_SMALL)?;
         let found = tokenizer.encode_pair([query, document], (&mut *ids, &mut *types), memory)?;
         let pair = ids.get(..found.tokens).zip(types.get(..found.tokens)).ok_or(TOO_SMALL)?;
+        let (lengths, (ids, types)) = ([found.tokens], pair);
+        let text = Batch { types, ..Batch::new(ids, &lengths) };
         let (room, floats) = floats.0.split_at_mut_checked(self.room).ok_or(TOO_SMALL)?;
         let mut workspace = Workspace::new(model.config(), &self.plan, floats, bytes)?;
         let run = Run { summaries: self.summaries, ..Run::new(source, &self.kernels) };
         let mut score = [0.0];
-        model.classify(&run, pair, &mut workspace, room, &mut score)?;
+        model.classify(&run, &text, &mut workspace, room, &mut score)?;
         let [score] = score;
         Ok(score)
     }

@@ -8,7 +8,9 @@ use memmap2::Mmap;
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::{Batch, InOrder, Plan};
 use nanoembed_core::owned::folder::{FolderModel, Prefix};
-use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession, Prompt, Session, Tokenized};
+use nanoembed_core::owned::{
+    Encoder, FileWeights, ModelFault, Prompt, Session, TextSession, Tokenized,
+};
 use nanoembed_core::token::Encoded;
 
 use crate::host_file;
@@ -40,7 +42,7 @@ impl AsRef<[u8]> for Data {
 /// A model of any family.
 #[derive(Debug)]
 pub(crate) struct HostedModel {
-    encoder: AnyEncoder<Data>,
+    encoder: Encoder<FileWeights<Data>>,
     /// How the longest text is computed, of as many tokens as are used.
     plan: Plan,
     /// Whether texts are tokenised; else they come as token ids.
@@ -57,7 +59,7 @@ pub(crate) struct Asked<'a> {
 /// What one thread embeds with.
 #[derive(Debug, Default)]
 pub(crate) struct HostedSession {
-    tokens: PipelineSession,
+    tokens: TextSession,
     session: Option<Session>,
     /// Tokens that it has room for.
     room: usize,
@@ -68,7 +70,7 @@ impl HostedModel {
     /// The model in a file. What is at fault, if that has a name, goes to `name`.
     pub(crate) fn open(file: Data, asked: Asked<'_>, name: &mut String) -> Outcome<Self> {
         asked.limits.check_files(file.as_ref().len() as u64)?;
-        Self::of(AnyEncoder::open(file).map_err(|why| fault(why, name))?, asked)
+        Self::of(Encoder::open(file).map_err(|why| fault(why, name))?, asked)
     }
 
     /// The model at a path, which is a file or a folder.
@@ -91,13 +93,16 @@ impl HostedModel {
             asked.limits.check_files(bytes)?;
             files.push((path, Data::Mapped(file)));
         }
-        let opened = AnyEncoder::open_folder(&texts, files);
+        let opened = Encoder::open_folder(&texts, files);
         Self::of(opened.map_err(|why| fault(why, name))?, asked)
     }
 
     /// Every way of opening ends here, so that no option is passed over: `tile_bytes` alone has no
     /// meaning, as files lie in memory.
-    fn of(encoder: AnyEncoder<Data>, Asked { options, limits }: Asked<'_>) -> Outcome<Self> {
+    fn of(
+        encoder: Encoder<FileWeights<Data>>,
+        Asked { options, limits }: Asked<'_>,
+    ) -> Outcome<Self> {
         let tokenizes = match options.vocabulary {
             NANOEMBED_VOCABULARY_AUTO | NANOEMBED_VOCABULARY_INDEXED => true,
             NANOEMBED_VOCABULARY_NONE => false,
@@ -168,7 +173,7 @@ impl HostedModel {
             self.set_prompt(session, &Prefix::Usual)?;
         }
         let prompt = session.prompt.as_ref().ok_or(INVALID)?;
-        let found = self.encoder.encode(&prompt.before(text), limit, &mut session.tokens)?;
+        let found = self.encoder.encode(&prompt.before(text)?, limit, &mut session.tokens)?;
         Ok((found, prompt.skipped))
     }
 
@@ -274,7 +279,7 @@ impl HostedModel {
 
 /// Tokens of a text that are used. Texts are not computed together: room for more than one of them
 /// may have is not taken.
-fn limit(encoder: &AnyEncoder<Data>, tokens: u32) -> Outcome<usize> {
+fn limit(encoder: &Encoder<FileWeights<Data>>, tokens: u32) -> Outcome<usize> {
     let (least, positions) = (encoder.least_tokens(), encoder.positions());
     match tokens as usize {
         0 => Ok(encoder.usual_tokens()),
@@ -288,7 +293,7 @@ fn limit(encoder: &AnyEncoder<Data>, tokens: u32) -> Outcome<usize> {
 /// Whether activations are quantised. Integers alone are for models in lent memory, and a table
 /// has no activations.
 fn quantizes_in(
-    encoder: &AnyEncoder<Data>,
+    encoder: &Encoder<FileWeights<Data>>,
     options: &nanoembed_model_options,
     made_for: bool,
 ) -> Outcome<bool> {

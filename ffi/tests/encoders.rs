@@ -1,4 +1,4 @@
-//! Encoders from `.weights`, AMB and GGUF files through C: the vectors of Rust's own `Embedder`, bit
+//! Encoders from `.weights`, AMB and GGUF files through C: the vectors of Rust's own `Encoder`, bit
 //! for bit, in exactly the memory that was planned.
 
 mod support {
@@ -14,7 +14,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::amb::{self, Payload, TokenizerSpec};
 use nanoembed_core::format::embd::{self, Embd};
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::owned::Encoder;
 use nanoembed_core::tensor::TensorSpec;
 use nanoembed_ffi::decoder_model::*;
 use nanoembed_ffi::model::*;
@@ -51,8 +51,8 @@ fn bits(vectors: &[Vec<f32>]) -> Vec<Vec<u32>> {
 }
 
 fn by_rust(file: &[u8]) -> Vec<Vec<f32>> {
-    let embedder = Embedder::open(file).expect("an encoder");
-    TEXTS.iter().map(|text| embedder.embed_text(text).expect("a vector")).collect()
+    let encoder = Encoder::open(file).expect("an encoder");
+    TEXTS.iter().map(|text| encoder.embed_text(text).expect("a vector")).collect()
 }
 
 fn small() -> Embd<'static> {

@@ -9,7 +9,8 @@ mod support {
 use std::ptr::null_mut;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::model::{InOrder, ModelSource};
+use nanoembed_core::owned::{Encoder, TextSession, usual_prompt};
 use nanoembed_ffi::embed::nanoembed_embed_ids;
 use nanoembed_ffi::model::*;
 use nanoembed_ffi::status::*;
@@ -49,9 +50,15 @@ fn in_lent_memory_a_model_with_a_default_prompt_takes_token_ids_alone() {
 
 #[test]
 fn with_a_heap_the_prompt_is_put_before_every_text() {
-    let model = Embedder::open(FILE).unwrap();
-    assert_eq!(model.default_prompt(), Ok("query: "));
-    let behind = model.tokenize("hello world", None).unwrap();
-    assert_eq!(behind, model.tokenize_alone("query: hello world", None).unwrap());
-    assert_ne!(behind, model.tokenize_alone("hello world", None).unwrap());
+    assert_eq!(usual_prompt(&ModelSource::parse(FILE).unwrap()).as_deref(), Ok("query: "));
+    let model = Encoder::open(FILE).unwrap();
+    let vector = model.embed_text("hello world").unwrap();
+    let alone = |text: &str| {
+        let ids = model.encode(text, 64, &mut TextSession::default()).unwrap().ids;
+        let (mut session, mut out) = (model.session(64, 1).unwrap(), vec![0.0; vector.len()]);
+        model.embed(&mut session, &InOrder, &ids, &[ids.len()], 0, &mut out).unwrap();
+        out
+    };
+    assert_eq!(vector, alone("query: hello world"));
+    assert_ne!(vector, alone("hello world"));
 }

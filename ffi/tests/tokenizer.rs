@@ -1,6 +1,6 @@
 //! Tokenizers of every kind through C: the ids that Hugging Face `tokenizers` gave
 //! (`tests/data/bpe`), those of `sentencepiece` (`tests/data/sentencepiece`) and those of Rust's own
-//! `Embedder`, from all formats.
+//! `Encoder`, from all formats.
 
 use std::path::Path;
 use std::ptr::null_mut;

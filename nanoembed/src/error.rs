@@ -305,7 +305,7 @@ impl Error {
         self.argument
     }
 
-    /// Where it is wrong: file, line, byte, whatever is known, the outer ones first.
+    /// The place of the fault: file, line, byte, as far as they are known, the outer ones first.
     pub fn place(&self) -> impl Iterator<Item = String> + '_ {
         self.place.iter().map(ToString::to_string)
     }

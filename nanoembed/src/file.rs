@@ -69,7 +69,7 @@ impl Tensor<'_> {
         &self.0.name
     }
 
-    /// How elements are stored, such as `f32` or `q4_k`.
+    /// The type of the elements, such as `f32` or `q4_k`.
     #[must_use]
     pub fn dtype(&self) -> &'static str {
         self.0.values.type_name()
@@ -87,8 +87,8 @@ impl Tensor<'_> {
         self.0.values.stored_bytes()
     }
 
-    /// How the values are distributed, in `bins` bins, at most 100,000, between the smallest and the
-    /// largest.
+    /// The distribution of the values over `bins` bins, at most 100,000, between the smallest and
+    /// the largest.
     ///
     /// # Errors
     ///

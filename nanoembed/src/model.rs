@@ -59,6 +59,18 @@ impl Model {
         ModelOptions::default()
     }
 
+    /// A warning for each unknown setting that was passed over: see
+    /// [`ModelOptions::allow_unknown`].
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        match self {
+            Self::Encoder(model) => model.warnings(),
+            Self::CrossEncoder(model) => model.warnings(),
+            Self::Generator(model) => model.warnings(),
+            Self::Words(_) => Vec::new(),
+        }
+    }
+
     /// True if a file has word vectors, by its first bytes. A format that the core knows is none,
     /// whatever its bytes look like as text.
     fn is_words(path: &Path) -> Result<bool> {
@@ -88,10 +100,11 @@ pub struct ModelOptions {
     requantize: bool,
     memory: Option<u64>,
     limits: Limits,
+    unknown: Vec<String>,
 }
 
 impl ModelOptions {
-    /// How many tokens of a text are embedded, or of two that are compared.
+    /// The number of tokens of a text that are embedded, or of two that are compared.
     #[must_use]
     pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
         Self { max_tokens: tokens.into(), ..self }
@@ -126,11 +139,19 @@ impl ModelOptions {
         self
     }
 
+    /// Passes over members of these names in the texts of a folder, where nobody knows what they
+    /// change and the model would be refused: [`Model::warnings`] tells them.
+    #[must_use]
+    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
     /// The options of a model that embeds.
     #[must_use]
     pub fn encoder(&self) -> EncoderOptions {
         let options = Encoder::options().max_tokens(self.max_tokens).limits(self.limits);
-        options.precise(self.precise).requantize(self.requantize)
+        let options = options.precise(self.precise).requantize(self.requantize);
+        options.allow_unknown(self.unknown.iter().cloned())
     }
 
     /// Opens a file or folder: see [`Model::open`].
@@ -145,7 +166,8 @@ impl ModelOptions {
             self.refuse_all("word vectors")?;
             return Words::options().limits(self.limits).open(path).map(Model::Words);
         }
-        let opened = LoadedModel::within(Source::open(path)?, &self.limits)?;
+        let opened =
+            LoadedModel::within(Source::open_allowing(path, &self.unknown)?, &self.limits)?;
         match self.memory {
             Some(_) if opened.is_causal() => {
                 self.generator()?.memory(self.memory).open(path).map(Model::Generator)

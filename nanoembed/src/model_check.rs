@@ -25,7 +25,7 @@ pub struct ModelFinding {
 }
 
 impl ModelFinding {
-    /// That `error` is wrong with the key or tensor `what`.
+    /// The finding that `error` is about the key or tensor `what`.
     pub(crate) fn new(error: CoreError, what: &str) -> Self {
         Self { error, message: format!("{}: `{what}`", error.message()) }
     }

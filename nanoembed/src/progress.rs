@@ -61,7 +61,7 @@ impl Observer for Silent {}
 pub struct Task {
     /// The name of the task, such as `converting`.
     pub name: &'static str,
-    /// How many units there are, where that is known.
+    /// The number of units, where that is known.
     pub total: Option<u64>,
     /// The unit that is counted.
     pub unit: Unit,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use nanoembed_core::owned::{AnyTokenSession, AnyTokenizer};
 
-use crate::bytes::Bytes;
 use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
 use crate::error::{Error, Result};
 use crate::files::literal;
@@ -39,7 +38,7 @@ pub struct Tokenizer(Arc<Inner>);
 
 struct Inner {
     // Declared before `source`, which it borrows from.
-    tokenizer: AnyTokenizer<Bytes>,
+    tokenizer: AnyTokenizer,
     source: Arc<Source>,
     prompts: Result<Prompts>,
     /// Unused memory for texts.
@@ -47,8 +46,8 @@ struct Inner {
 }
 
 impl Tokenizer {
-    /// That of a model as [`Encoder`](crate::Encoder) and [`Generator`](crate::Generator) open it,
-    /// or a SentencePiece model alone, called `….model`.
+    /// Opens the tokenizer of a model as [`Encoder`](crate::Encoder) and
+    /// [`Generator`](crate::Generator) open it, or a SentencePiece model alone, called `….model`.
     ///
     /// # Errors
     ///
@@ -73,10 +72,17 @@ impl Tokenizer {
             let model = CausalTokenizer::from_model(bytes.to_vec());
             AnyTokenizer::from_causal(model.map_err(|error| source.failure(error))?)
         } else {
-            AnyTokenizer::from_bert(opened.embedder()?)
+            AnyTokenizer::from_text(opened.bert()?.into_tokenizer())
         };
         let (prompts, sessions) = (opened.prompts(), Pool::default());
         Ok(Self(Arc::new(Inner { tokenizer, source, prompts, sessions })))
+    }
+
+    /// A warning for each unknown setting that was passed over: see
+    /// [`TokenizerOptions::allow_unknown`].
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.source.warnings()
     }
 
     /// The first `limit` tokens of `text`, special tokens included; all with `None`.
@@ -97,8 +103,8 @@ impl Tokenizer {
         self.0.tokenizer.token(id)
     }
 
-    /// How many tokens of a text the model uses if `asked` are wanted; `None` for a model that
-    /// continues texts, which has no usual number.
+    /// The number of tokens of a text that the model uses if `asked` are wanted; `None` for a model
+    /// that continues texts, which has no usual number.
     ///
     /// # Errors
     ///
@@ -130,7 +136,7 @@ impl Tokenizer {
     }
 }
 
-/// How a tokenizer is to be opened.
+/// Options of a tokenizer.
 ///
 /// ```
 /// use nanoembed::{Limits, Tokenizer};
@@ -139,18 +145,26 @@ impl Tokenizer {
 /// Tokenizer::options().limits(limits).open("../ffi/tests/data/small_bert.weights")?;
 /// # Ok::<(), nanoembed::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct TokenizerOptions {
     limits: Limits,
+    unknown: Vec<String>,
 }
 
 impl TokenizerOptions {
-    /// How large the model's files may be, instead of what [`Limits`] has by default. Nothing is
+    /// The most bytes of the model's files, instead of the defaults of [`Limits`]. Nothing is
     /// computed, so `session_bytes` does not count.
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Passes over members of these names in the texts of a folder, where nobody knows what they
+    /// change and the model would be refused: [`Tokenizer::warnings`] tells them.
+    #[must_use]
+    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// Opens a tokenizer: see [`Tokenizer::open`].
@@ -160,7 +174,7 @@ impl TokenizerOptions {
     /// As [`Tokenizer::open`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Tokenizer> {
         let path = &*literal(path.as_ref());
-        self.open_source(Source::open(path)?, is_model(path))
+        self.open_source(Source::open_allowing(path, &self.unknown)?, is_model(path))
     }
 
     #[doc(hidden)]

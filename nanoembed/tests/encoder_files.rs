@@ -1,5 +1,5 @@
 //! Encoders in `.weights` and `.amb` files opened without the rest of the code: the ids and vectors
-//! of `AnyEncoder`, bit by bit, and what is refused.
+//! of `Encoder`, bit by bit, and what is refused.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::folder::FolderPrompt;
 use nanoembed_core::model::InOrder;
 use nanoembed_core::owned::folder::Prefix;
-use nanoembed_core::owned::{AnyEncoder, EncoderFile, EncoderRoom, PipelineSession, TextRoom};
+use nanoembed_core::owned::{Encoder, EncoderFile, EncoderRoom, TextRoom, TextSession};
 
 /// Folders under `tests/data/models` whose files keep their texts.
 const FOLDERS: [&str; 12] = [
@@ -52,7 +52,7 @@ fn texts() -> Vec<String> {
 
 fn same_as_any_encoder(name: &str, target: ModelTarget, weight_type: WeightType) {
     let file = converted(name, target, weight_type);
-    let any = AnyEncoder::open(&file[..]).unwrap();
+    let any = Encoder::open(&file[..]).unwrap();
     let mut room = EncoderRoom::default();
     assert!(EncoderFile::is_in(&file), "{name}");
     let model = EncoderFile::open(&file, &mut room).unwrap();
@@ -61,7 +61,7 @@ fn same_as_any_encoder(name: &str, target: ModelTarget, weight_type: WeightType)
     assert_eq!(model.positions(), any.positions());
     let names: Vec<String> = any.prompts().by_name.keys().cloned().collect();
     assert_eq!(model.prompts(), names);
-    let (mut few, mut many) = (TextRoom::default(), PipelineSession::default());
+    let (mut few, mut many) = (TextRoom::default(), TextSession::default());
     let mut prompts = vec![(model.named_prompt(FolderPrompt::Usual), Prefix::Usual)];
     prompts.extend(
         names
@@ -76,7 +76,7 @@ fn same_as_any_encoder(name: &str, target: ModelTarget, weight_type: WeightType)
         for limit in [2, 7, any.usual_tokens()] {
             let (mut ids, mut lengths) = (Vec::new(), Vec::new());
             for text in texts() {
-                let text = prompt.before(&text);
+                let text = prompt.before(&text).unwrap();
                 let found = model.encode(&text, limit, &mut few).unwrap();
                 let expected = any.encode(&text, limit, &mut many).unwrap();
                 assert_eq!(found, expected, "{name}: {limit} of {text}");

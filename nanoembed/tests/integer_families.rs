@@ -8,7 +8,7 @@ use nanoembed::Silent;
 use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::{Batch, InOrder, ModelSource, SliceWeights};
-use nanoembed_core::owned::{PipelineSession, TextModel, TextSource};
+use nanoembed_core::owned::{Encoder, TextSession, TextSource};
 use nanoembed_core::tensor::TensorHeader;
 
 const TEXTS: [&str; 3] = [
@@ -46,12 +46,12 @@ fn states(file: &[u8], kernels: Kernels) -> Option<Vec<u32>> {
         headers.insert(name.to_owned(), TensorHeader { name: "", ..*header });
     });
     let weights = SliceWeights::new(file, |name: &str| headers.get(name).copied());
-    let model = TextModel::open(source.model(), weights, source.pipeline().unwrap()).unwrap();
-    let TextModel::Transformer(model) = model else { return None };
+    let model = Encoder::new(source.model(), weights, source.pipeline().unwrap()).unwrap();
+    if model.is_table() {
+        return None;
+    }
     let model = model.with_kernels(kernels).unwrap();
-    let encode = |text: &&str| {
-        model.tokenizer().encode(text, 40, &mut PipelineSession::default()).unwrap().ids
-    };
+    let encode = |text: &&str| model.encode(text, 40, &mut TextSession::default()).unwrap().ids;
     let texts: Vec<Vec<u32>> = TEXTS.iter().map(encode).collect();
     let (ids, lengths) = (texts.concat(), texts.iter().map(Vec::len).collect::<Vec<_>>());
     let plan = model.plan(ids.len());
@@ -63,8 +63,7 @@ fn states(file: &[u8], kernels: Kernels) -> Option<Vec<u32>> {
         bits.extend(states.iter().map(|x| x.to_bits()));
         Ok(())
     };
-    let encoder = model.encoder();
-    encoder.states(model.weights(), &mut session, &InOrder, &texts, &mut keep).unwrap();
+    model.states(&mut session, &InOrder, &texts, &mut keep, &|_| {}).unwrap();
     Some(bits)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use nanoembed::convert::{Conversion, ModelTarget};
 use nanoembed::{Encoder, Prefix, Silent};
 use nanoembed_core::model::InOrder;
-use nanoembed_core::owned::{AnyEncoder, PipelineSession};
+use nanoembed_core::owned::{self, TextSession};
 
 /// The bytes of the model in `folder` as one file.
 fn converted(folder: &str, target: ModelTarget) -> Vec<u8> {
@@ -50,8 +50,8 @@ fn core_alone_opens_them_and_says_the_same() {
         let text = "How do I reset my password?";
         let expected = Encoder::options().prompt(Prefix::Text(String::new()));
         let expected = expected.from_bytes(file.clone()).unwrap().embed(text).unwrap();
-        let model = AnyEncoder::open(&file[..]).unwrap();
-        let ids = model.encode(text, model.usual_tokens(), &mut PipelineSession::default());
+        let model = owned::Encoder::open(&file[..]).unwrap();
+        let ids = model.encode(text, model.usual_tokens(), &mut TextSession::default());
         let ids = ids.unwrap().ids;
         let mut found = vec![0.0; model.dimensions()];
         let mut session = model.session_for(model.plan(ids.len())).unwrap();

@@ -76,6 +76,7 @@ def convert(
     pooler: bool = False,
     name: str | None = None,
     metadata: Mapping[str, str] | None = None,
+    allow_unknown: Iterable[str] = (),
     duplicates: Literal["error", "first"] | None = None,
     utf8: Literal["error", "lossy", "bytes"] | None = None,
     normalize: bool | None = None,
@@ -99,6 +100,8 @@ def convert(
     :param pooler: keep the pooler, which embeddings have no use for.
     :param name: the model's name.
     :param metadata: more entries of metadata.
+    :param allow_unknown: names of settings in a folder's files that are passed over, with a
+        ``UserWarning`` each, where nobody knows what they change and the model would be refused.
 
     Of word vectors:
 
@@ -122,6 +125,7 @@ def convert(
         "calibrate": calibrate,
         "pooler": pooler or None,
         "name": name,
+        "allow_unknown": list(allow_unknown) or None,
     }
     of_words = {
         "duplicates": duplicates,
@@ -144,6 +148,7 @@ def convert(
             "pooler": pooler,
             "name": name,
             "metadata": entries,
+            "allow_unknown": list(allow_unknown),
         }
         found = _native.convert_model(input, output, type or "f32", options)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -20,6 +20,12 @@ from ._texts import Texts
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    if isinstance(names, str):
+        raise TypeError("allow_unknown is a list of names, not a str")
+    return list(names)
 
 
 class Model:
@@ -49,6 +55,7 @@ class Model:
         precise: bool = False,
         requantize: bool = False,
         limits: Limits | None = None,
+        allow_unknown: Iterable[str] = (),
     ) -> None:
         """Opens a model.
 
@@ -68,6 +75,8 @@ class Model:
             excludes ``precise``.
         :param limits: how much the file may take; ``None`` is 1 TiB of files and 16 GiB of scratch
             memory a thread.
+        :param allow_unknown: names of settings in a folder's files that are passed over, with a
+            ``UserWarning`` each, where nobody knows what they change and the model would be refused.
         :raises FileMissing: there is no such file; other failures are :class:`StorageError`.
         :raises ModelError: something is wrong with the file or the model in it.
         """
@@ -86,6 +95,7 @@ class Model:
             "precise": precise,
             "requantize": requantize,
             "limits": limits,
+            "allow_unknown": _names(allow_unknown),
         }
         self._native = _native.Model(self._path, self._data, **self._options)
 

@@ -68,6 +68,7 @@ class Model:
         precise: bool,
         requantize: bool,
         limits: Limits | None,
+        allow_unknown: list[str],
     ) -> None: ...
     @property
     def kind(self) -> str: ...
@@ -141,6 +142,7 @@ class ModelOptions(TypedDict):
     pooler: bool
     name: str | None
     metadata: list[tuple[str, str]]
+    allow_unknown: list[str]
 
 class WordOptions(TypedDict):
     duplicates: str

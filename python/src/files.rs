@@ -52,7 +52,7 @@ pub(crate) fn named<T: Choice>(argument: &str, name: &str) -> PyResult<T> {
     })
 }
 
-/// How a model is converted.
+/// Options for converting a model.
 #[derive(FromPyObject)]
 pub(crate) struct ModelOptions {
     #[pyo3(item)]
@@ -73,6 +73,8 @@ pub(crate) struct ModelOptions {
     name: Option<String>,
     #[pyo3(item)]
     metadata: Vec<(String, String)>,
+    #[pyo3(item)]
+    allow_unknown: Vec<String>,
 }
 
 impl ModelOptions {
@@ -85,7 +87,8 @@ impl ModelOptions {
             .vocab(self.vocab)
             .calibrate(self.calibrate)
             .pooler(self.pooler)
-            .name(self.name);
+            .name(self.name)
+            .allow_unknown(self.allow_unknown);
         let entries = self.metadata.into_iter();
         entries.fold(conversion, |conversion, (key, value)| conversion.metadata(key, value))
     }
@@ -120,13 +123,13 @@ fn json_of_model(converted: &Converted) -> Value {
     })
 }
 
-/// Where files were written, and how large they are.
+/// The paths and sizes of files that were written.
 pub(crate) fn json_of_files(files: &[WrittenFile]) -> Vec<Value> {
     let file = |file: &WrittenFile| json!({ "path": file.path, "bytes": file.bytes });
     files.iter().map(file).collect()
 }
 
-/// How word vectors are converted.
+/// Options for converting word vectors.
 #[derive(FromPyObject)]
 pub(crate) struct WordOptions {
     #[pyo3(item)]

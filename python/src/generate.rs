@@ -18,7 +18,7 @@ pub(crate) struct Request {
     /// A text that is only text.
     #[pyo3(item)]
     text: Option<String>,
-    /// Who says what.
+    /// Pairs of a role and a text.
     #[pyo3(item)]
     messages: Option<Vec<(String, String)>>,
     #[pyo3(item)]
@@ -109,7 +109,7 @@ impl Pieces {
         next.transpose().or_exception(py)
     }
 
-    /// How many tokens the prompt has.
+    /// The number of tokens of the prompt.
     #[getter]
     fn prompt_tokens(&self) -> usize {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).pieces.prompt_tokens()

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use nanoembed::open::source::Source;
 use nanoembed::{
-    Bytes, CrossEncoder, Encoder, Limits, Model as WordFile, ModelOptions, Prefix, Role, Tokenizer,
+    Bytes, CrossEncoder, Encoder, Limits, Model as AnyModel, ModelOptions, Prefix, Role, Tokenizer,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use crate::limits::{Given, limits};
 use crate::rows::{Lent, Rows, Writer, precision};
 use crate::texts::{OK, Policy, Row, TRUNCATED, Texts};
 use crate::threads::Chosen;
-use crate::watch::watched;
+use crate::watch::{warn, watched};
 
 /// Tokens of a text that a model that continues texts embeds, unless more are asked for.
 const TOKENS_OF_DECODERS: usize = 512;
@@ -30,14 +30,15 @@ pub(crate) struct Model {
     /// As it was asked for.
     max_tokens: Option<usize>,
     limits: Limits,
-    opened: WordFile,
+    allow_unknown: Vec<String>,
+    opened: AnyModel,
     threads: Chosen,
     /// The encoder that a model that continues texts embeds by.
     pooled: OnceLock<Encoder>,
     tokenizer: OnceLock<Tokenizer>,
 }
 
-/// Where the model comes from.
+/// The origin of the model.
 enum Origin {
     BuiltIn,
     Path(PathBuf),
@@ -97,7 +98,7 @@ type Tokens = (Vec<u32>, bool);
 #[pymethods]
 impl Model {
     #[new]
-    #[pyo3(signature = (path, data, *, threads, memory, max_tokens, precise, requantize, limits))]
+    #[pyo3(signature = (path, data, *, threads, memory, max_tokens, precise, requantize, limits, allow_unknown))]
     #[expect(clippy::too_many_arguments, reason = "they are named")]
     fn new(
         py: Python<'_>,
@@ -109,11 +110,13 @@ impl Model {
         precise: bool,
         requantize: bool,
         limits: Option<Given>,
+        allow_unknown: Vec<String>,
     ) -> PyResult<Self> {
         let threads = Chosen::new(threads)?;
         let limits = self::limits(limits.as_ref());
-        let options = WordFile::options().max_tokens(max_tokens).memory(memory);
+        let options = AnyModel::options().max_tokens(max_tokens).memory(memory);
         let options = options.precise(precise).requantize(requantize).limits(limits);
+        let options = options.allow_unknown(&allow_unknown);
         let origin = match (path, data) {
             (Some(path), _) => Origin::Path(path),
             (None, Some(data)) => Origin::Bytes(data.into()),
@@ -128,10 +131,20 @@ impl Model {
             })
         });
         let opened = opened.or_exception(py)?;
+        warn(py, opened.warnings())?;
         let (pooled, tokenizer) = Default::default();
-        let model =
-            Self { origin, options, max_tokens, limits, opened, threads, pooled, tokenizer };
-        if matches!(model.opened, WordFile::Words(_)) {
+        let model = Self {
+            origin,
+            options,
+            max_tokens,
+            limits,
+            allow_unknown,
+            opened,
+            threads,
+            pooled,
+            tokenizer,
+        };
+        if matches!(model.opened, AnyModel::Words(_)) {
             return Err(PyTypeError::new_err("the file has word vectors: WordVectors opens it"));
         }
         Ok(model)
@@ -141,8 +154,8 @@ impl Model {
     #[getter]
     const fn kind(&self) -> &'static str {
         match &self.opened {
-            WordFile::CrossEncoder(_) => "cross-encoder",
-            WordFile::Generator(_) => "generator",
+            AnyModel::CrossEncoder(_) => "cross-encoder",
+            AnyModel::Generator(_) => "generator",
             _ => "encoder",
         }
     }
@@ -155,7 +168,7 @@ impl Model {
     #[getter]
     fn max_tokens(&self, py: Python<'_>) -> PyResult<usize> {
         match &self.opened {
-            WordFile::CrossEncoder(model) => Ok(model.max_tokens()),
+            AnyModel::CrossEncoder(model) => Ok(model.max_tokens()),
             _ => Ok(self.encoder(py)?.max_tokens()),
         }
     }
@@ -163,8 +176,8 @@ impl Model {
     #[getter]
     fn positions(&self, py: Python<'_>) -> PyResult<usize> {
         match &self.opened {
-            WordFile::CrossEncoder(model) => Ok(model.positions()),
-            WordFile::Generator(model) => Ok(model.positions()),
+            AnyModel::CrossEncoder(model) => Ok(model.positions()),
+            AnyModel::Generator(model) => Ok(model.positions()),
             _ => Ok(self.encoder(py)?.positions()),
         }
     }
@@ -302,8 +315,10 @@ impl Model {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(Vec<f32>, Vec<f32>)>> {
         let model = self.cross_encoder()?;
-        let (queries, texts) =
-            (Texts::from_object(queries, Policy::STRICT)?, Texts::from_object(texts, Policy::STRICT)?);
+        let (queries, texts) = (
+            Texts::from_object(queries, Policy::STRICT)?,
+            Texts::from_object(texts, Policy::STRICT)?,
+        );
         let (queries, texts) = (all_texts(&queries)?, all_texts(&texts)?);
         if queries.len() != texts.len() {
             let message = format!("{} queries and {} texts", queries.len(), texts.len());
@@ -320,7 +335,7 @@ impl Model {
     /// Reads the prompt: a text, or pairs of role and content.
     fn generate(&self, py: Python<'_>, request: Request) -> PyResult<Pieces> {
         match &self.opened {
-            WordFile::Generator(generator) => {
+            AnyModel::Generator(generator) => {
                 Pieces::begin(py, generator.clone(), &request, self.threads.pool()?)
             }
             _ => Err(PyTypeError::new_err(format!(
@@ -335,8 +350,8 @@ impl Model {
     /// The encoder; opened the first time for a model that continues texts.
     fn encoder(&self, py: Python<'_>) -> PyResult<&Encoder> {
         match &self.opened {
-            WordFile::Encoder(encoder) => Ok(encoder),
-            WordFile::Generator(_) => {
+            AnyModel::Encoder(encoder) => Ok(encoder),
+            AnyModel::Generator(_) => {
                 let options = self.options.encoder();
                 self.opened_once(py, &self.pooled, || match &self.origin {
                     Origin::Path(path) => options.open(path),
@@ -367,7 +382,7 @@ impl Model {
     /// Tokens of a text that are embedded or compared. A model that continues texts is not opened
     /// once more for that, which takes memory.
     fn embedded_tokens(&self, py: Python<'_>) -> PyResult<usize> {
-        let WordFile::Generator(generator) = &self.opened else { return self.max_tokens(py) };
+        let AnyModel::Generator(generator) = &self.opened else { return self.max_tokens(py) };
         let positions = generator.positions();
         match self.max_tokens {
             None => Ok(TOKENS_OF_DECODERS.min(positions)),
@@ -396,7 +411,7 @@ impl Model {
 
     fn cross_encoder(&self) -> PyResult<&CrossEncoder> {
         match &self.opened {
-            WordFile::CrossEncoder(model) => Ok(model),
+            AnyModel::CrossEncoder(model) => Ok(model),
             _ => Err(PyTypeError::new_err(format!(
                 "{} {} compares no texts: a cross-encoder does, such as a folder of bge-reranker",
                 if self.kind() == "encoder" { "an" } else { "a" },
@@ -408,6 +423,7 @@ impl Model {
     fn tokenizer(&self, py: Python<'_>) -> PyResult<&Tokenizer> {
         self.opened_once(py, &self.tokenizer, || {
             let options = Tokenizer::options().limits(self.limits);
+            let options = options.allow_unknown(&self.allow_unknown);
             let source = match &self.origin {
                 Origin::Path(path) => return options.open(path),
                 Origin::Bytes(bytes) => Source::from_bytes(bytes.clone()),

@@ -30,7 +30,7 @@ pub(crate) struct Writer<'o> {
     values: Values<'o>,
     /// Numbers of a vector.
     dimensions: usize,
-    /// Where the next vector begins.
+    /// The start of the next vector.
     row: usize,
     /// The scale of each vector's codes, for bytes.
     pub(crate) scales: Vec<f32>,
@@ -147,7 +147,7 @@ impl<'o> Writer<'o> {
     }
 }
 
-/// How NumPy spells the type of an element.
+/// NumPy's name for the type of an element.
 const fn type_name(precision: Precision) -> &'static str {
     match precision {
         Precision::F32 => "<f4",

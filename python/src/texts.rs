@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyCapsule, PyString, PyTuple};
 
-/// Why a row has no vector. Numbers as in C's `nanoembed_row_status`.
+/// The reason that a row has no vector. Numbers as in C's `nanoembed_row_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Status {
@@ -40,7 +40,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Where every item must be a text.
+    /// The policy that every item must be a text.
     pub(crate) const STRICT: Self = Self { strict: true, nulls: false };
 }
 

@@ -15,7 +15,7 @@ use rayon::ThreadPool;
 
 use crate::error::OrException;
 
-/// How often Python's signals are looked at.
+/// The interval at which Python's signals are checked.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// The state shared between the work and its watcher.
@@ -144,10 +144,14 @@ pub(crate) fn watched<R: Send>(
     let result = result.ok_or_else(|| PyRuntimeError::new_err("the work was lost"))?;
     let result = result.or_exception(py)?;
     watch.tell(py, progress)?;
-    let warnings = watch.warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
-    for warning in warnings {
-        let text = CString::new(&*nanoembed::escape::line(&warning))?;
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
-    }
+    warn(py, watch.warnings.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     Ok(result)
+}
+
+/// Warns of each of these.
+pub(crate) fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+    warnings.iter().try_for_each(|warning| {
+        let text = CString::new(&*nanoembed::escape::line(warning))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)
+    })
 }

@@ -14,7 +14,7 @@ use crate::error::OrException;
 use crate::files::{json_of_files, named};
 use crate::watch::interruptible;
 
-/// How weights are written.
+/// Options for writing weights.
 #[derive(FromPyObject)]
 pub(crate) struct WritingOptions {
     #[pyo3(item)]
@@ -80,7 +80,7 @@ pub(crate) fn dequantize(
     Ok(json!({ "files": json_of_files(&[written]) }).to_string())
 }
 
-/// How far the tensors of two files are apart, as JSON.
+/// The differences between the tensors of two files, as JSON.
 #[pyfunction]
 pub(crate) fn differences(
     py: Python<'_>,

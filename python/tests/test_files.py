@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -78,3 +79,22 @@ def test_options_that_mean_nothing_are_refused(tmp_path):
     with pytest.raises(ValueError, match="bits"):
         nanoembed.quantize(GGUF, tmp_path / "a.gguf", "q8_0", bits=4)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_settings_are_passed_over_by_name_with_a_warning(tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(SMALL_F32, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "is_matryoshka": True}))
+    with pytest.raises(nanoembed.ModelError, match="is_matryoshka"):
+        nanoembed.Model(folder)
+    with pytest.warns(UserWarning, match="is_matryoshka"):
+        model = nanoembed.Model(folder, allow_unknown=["is_matryoshka"])
+    assert np.array_equal(model.embed(TEXTS), nanoembed.Model(SMALL_F32).embed(TEXTS))
+    assert model.tokenize("a").ids == nanoembed.Model(SMALL_F32).tokenize("a").ids
+    out = tmp_path / "out.weights"
+    with pytest.warns(UserWarning, match="is_matryoshka"):
+        nanoembed.convert(folder, out, allow_unknown=["is_matryoshka"])
+    assert nanoembed.Model(out).dimensions == model.dimensions
+    with pytest.raises(TypeError, match="allow_unknown"):
+        nanoembed.Model(folder, allow_unknown="is_matryoshka")

@@ -10,7 +10,7 @@ use std::time::Instant;
 use nanoembed_core::event::{Event, Mode};
 use nanoembed_core::format::{amb, embd};
 use nanoembed_core::model::InOrder;
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::owned::Encoder;
 use nanoembed_core::read::Slice;
 use nanoembed_tests::agreement::compare;
 use nanoembed_tests::minilm::{WIDTH, sentences};
@@ -56,27 +56,29 @@ fn main() {
     for path in paths {
         let file = std::fs::read(&path).expect("a file");
         let (bytes, elements) = matrices(&file);
-        let mut embedder = Embedder::open(file.as_slice()).expect("a model");
+        let mut encoder = Encoder::open(file.as_slice()).expect("a model");
         if requantize {
-            embedder.requantize().expect("codes");
+            encoder.requantize().expect("codes");
         }
-        let mut session = embedder.session(MAX_TOKENS, 1).expect("memory");
+        let mut session = encoder.session(MAX_TOKENS, 1).expect("memory");
         let mut out = vec![0.0; WIDTH];
         let mut embeddings = Vec::new();
         for sentence in sentences() {
             let ids = sentence.truncated(MAX_TOKENS);
-            embedder.embed(&mut session, &InOrder, &ids, &[ids.len()], &mut out).expect("a vector");
+            encoder
+                .embed(&mut session, &InOrder, &ids, &[ids.len()], 0, &mut out)
+                .expect("a vector");
             embeddings.extend_from_slice(&out);
         }
         let agreement = compare(embeddings, MAX_TOKENS);
         let latency = |tokens: usize| {
             let ids = vec![2000; tokens];
-            let mut session = embedder.session(tokens, 1).expect("memory");
+            let mut session = encoder.session(tokens, 1).expect("memory");
             let mut out = vec![0.0; WIDTH];
             let mut times: Vec<f64> = (0..15)
                 .map(|_| {
                     let start = Instant::now();
-                    let done = embedder.embed(&mut session, &InOrder, &ids, &[tokens], &mut out);
+                    let done = encoder.embed(&mut session, &InOrder, &ids, &[tokens], 0, &mut out);
                     done.expect("a vector");
                     start.elapsed().as_secs_f64() * 1000.0
                 })

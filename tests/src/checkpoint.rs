@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
-use nanoembed_core::model::{FamilyModel, PoolingModes, SliceWeights, Weights, read_config};
-use nanoembed_core::owned::folder::{HeadModule, Modules};
-use nanoembed_core::owned::{DenseLayer, HeadPart, Recipe};
+use nanoembed_core::model::{
+    EncoderSpec, FamilyModel, PoolingModes, SliceWeights, Weights, read_config,
+};
+use nanoembed_core::owned::folder::Modules;
+use nanoembed_core::owned::{FileWeights, TokenEncoder};
 use nanoembed_core::text::json;
 use serde_json::Value;
 
@@ -130,35 +132,32 @@ impl Checkpoint {
         File::read(&self.folder.join("model.safetensors"))
     }
 
-    /// The modules after the transformer; empty in folders without `modules.json`.
+    /// The modules after the transformer; none in folders without `modules.json`.
     ///
     /// # Panics
     ///
-    /// If they are rejected.
+    /// If they are refused.
     #[must_use]
-    pub fn recipe(&self) -> Recipe {
+    pub fn modules(&self) -> Modules {
         let texts = |path: &str| Ok(self.text(path).map(Cow::Owned));
-        let Some(modules) = Modules::read(&texts).expect("modules.json") else {
-            return Recipe::default();
-        };
-        let head = modules.head.iter().map(|module| {
-            let HeadModule::Dense(module) = module else { panic!("{module:?}") };
-            let file = File::read(&self.folder.join(&module.folder).join("model.safetensors"));
-            let layer = file.with(|weights| {
-                DenseLayer::read(&weights, "linear", module.bias, module.activation)
-            });
-            layer.map(HeadPart::Dense)
-        });
-        Recipe {
-            pooling: modules
-                .pooling
-                .iter()
-                .flat_map(|it| it.modes.iter().copied())
-                .collect::<PoolingModes>(),
-            head: head.collect::<Result<_, _>>().expect("dense layers"),
-            normalize: modules.normalize,
-            ..Recipe::default()
+        Modules::read(&texts).expect("modules.json").unwrap_or_default()
+    }
+
+    /// The weights of the model and of the modules after the transformer.
+    ///
+    /// # Panics
+    ///
+    /// If a file is refused.
+    #[must_use]
+    pub fn all_weights(&self) -> FileWeights<Vec<u8>> {
+        let mut weights = FileWeights::default();
+        let modules = self.modules();
+        let folders = std::iter::once(String::new()).chain(modules.weight_folders());
+        for folder in folders {
+            let file = fs::read(self.folder.join(&folder).join("model.safetensors"));
+            weights.push_safetensors(&folder, file.expect("weights")).expect("safetensors");
         }
+        weights
     }
 
     /// The texts of `expected.json`, and their expected results.
@@ -192,5 +191,24 @@ impl Checkpoint {
             values: values.to_vec(),
         })
         .collect()
+    }
+}
+
+/// The encoder that a `config.json` and the modules after the transformer describe.
+///
+/// # Errors
+///
+/// As [`TokenEncoder::from_spec`].
+pub fn encoder(
+    weights: &impl Weights,
+    family: &FamilyModel,
+    modules: &Modules,
+) -> Result<TokenEncoder, nanoembed_core::Error> {
+    let ways = modules.pooling.iter().flat_map(|it| it.modes.iter().copied());
+    let (pooling, normalize) = (ways.collect::<PoolingModes>(), modules.normalize);
+    let spec = EncoderSpec { family, pooling, head: &modules.head, normalize };
+    match family.classifier {
+        Some(_) => TokenEncoder::cross_encoder(weights, &spec),
+        None => TokenEncoder::from_spec(weights, &spec),
     }
 }

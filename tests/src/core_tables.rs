@@ -12,10 +12,11 @@ pub(crate) const HANGUL: std::ops::RangeInclusive<u32> = 0xAC00..=0xD7A3;
 pub type Table = (&'static str, fn() -> String);
 
 /// All of them.
-pub const TABLES: [Table; 5] = [
+pub const TABLES: [Table; 6] = [
     ("src/token/tables.rs", unicode_tables::generate),
     ("src/token/decomposed_tables.rs", decomposed_tables::generate),
     ("src/token/bpe/letters.rs", letter_classes::generate),
+    ("src/token/bpe/letter_cases.rs", letter_classes::generate_cases),
     ("src/token/word_tables.rs", word_characters::generate),
     ("src/token/unicode/tables.rs", pipeline_tables::generate),
 ];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, FolderResult, Prefix};
-use nanoembed_core::owned::{AnyEncoder, ModelFault, PipelineSession};
+use nanoembed_core::owned::{Encoder, FileWeights, ModelFault, TextSession};
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::changed::{self, Ones};
 use serde_json::{Value, json};
@@ -66,8 +66,8 @@ impl Folder {
         Ok(paths.into_iter().map(read).collect())
     }
 
-    fn open(&self) -> Result<AnyEncoder<Vec<u8>>, ModelFault> {
-        AnyEncoder::open_folder(&|path: &str| self.text(path), self.weights()?)
+    fn open(&self) -> Result<Encoder<FileWeights<Vec<u8>>>, ModelFault> {
+        Encoder::open_folder(&|path: &str| self.text(path), self.weights()?)
     }
 
     /// The error of opening the model: its kind, the file and the setting.
@@ -112,7 +112,7 @@ fn every_folder_has_the_ids_and_vectors_of_transformers() {
         if model.compares() {
             continue;
         }
-        let mut tokens = PipelineSession::default();
+        let mut tokens = TextSession::default();
         let (rows, vectors) = expected(&folder);
         let (mut all, mut lengths) = (Vec::new(), Vec::new());
         for (row, expected) in rows.iter().zip(&vectors) {
@@ -122,7 +122,7 @@ fn every_folder_has_the_ids_and_vectors_of_transformers() {
             };
             let prompt = model.prompts().choose(&wanted).unwrap();
             let prompt = model.prompt(prompt, &mut tokens).unwrap();
-            let text = prompt.before(row["text"].as_str().unwrap());
+            let text = prompt.before(row["text"].as_str().unwrap()).unwrap();
             let found = model.encode(&text, model.usual_tokens(), &mut tokens).unwrap();
             assert_eq!(found.ids, ids(&row["ids"]), "{folder:?} {}", row["row"]);
             let start = model.encode_start(&text, model.usual_tokens(), &mut tokens).unwrap();
@@ -159,7 +159,7 @@ fn cross_encoders_have_the_logits_of_transformers_and_embed_nothing() {
         count += 1;
         let (rows, logits) = expected(&folder);
         let limit = described(&folder)["max_length"].as_u64().unwrap().try_into().unwrap();
-        let mut tokens = PipelineSession::default();
+        let mut tokens = TextSession::default();
         for (row, expected) in rows.iter().zip(&logits) {
             let texts = [row["query"].as_str().unwrap(), row["document"].as_str().unwrap()];
             let pair = model.encode_pair(texts[0], texts[1], limit, &mut tokens).unwrap();
@@ -221,7 +221,7 @@ fn berts_tokenizer_is_made_of_its_vocabulary_where_that_is_alone() {
         let (model, whole) = (with_vocabulary(name).open(), Folder::named(name).open());
         let (model, whole) =
             (model.unwrap_or_else(|fault| panic!("{name}: {fault}")), whole.unwrap());
-        let mut tokens = PipelineSession::default();
+        let mut tokens = TextSession::default();
         for row in expected(&models().join(name)).0 {
             let text = row["text"].as_str().unwrap();
             let found = model.encode(text, model.usual_tokens(), &mut tokens).unwrap();
@@ -240,7 +240,7 @@ fn settings_beside_a_vocabulary_are_used_or_refused() {
         with_vocabulary("bert_max_pool").with("tokenizer_config.json", Some(text.to_owned()))
     };
     let ids = |folder: Folder| {
-        let mut tokens = PipelineSession::default();
+        let mut tokens = TextSession::default();
         folder.open().unwrap().encode("CAFÉ 漢字", 512, &mut tokens).unwrap().ids
     };
     let usual = ids(config("{}"));
@@ -276,7 +276,7 @@ fn weights_that_are_cut_or_not_there_are_refused() {
     let texts = |path: &str| folder.text(path);
     let files = folder.weights().unwrap();
     assert_eq!(files.len(), 3);
-    match AnyEncoder::open_folder(&texts, files[..2].to_vec()).unwrap_err() {
+    match Encoder::open_folder(&texts, files[..2].to_vec()).unwrap_err() {
         ModelFault::Tensor(fault) => {
             assert_eq!(fault.error.kind(), ErrorKind::MissingTensor);
             assert!(fault.tensor.starts_with("3_Dense/"), "{fault}");
@@ -288,7 +288,7 @@ fn weights_that_are_cut_or_not_there_are_refused() {
         for length in (0..bytes).step_by(bytes / 37) {
             let mut cut = files.clone();
             cut[at].1.truncate(length);
-            match AnyEncoder::open_folder(&texts, cut).unwrap_err() {
+            match Encoder::open_folder(&texts, cut).unwrap_err() {
                 ModelFault::Text(fault) => assert_eq!(fault.file, *name),
                 fault => panic!("{fault}"),
             }
@@ -328,7 +328,7 @@ fn a_tensor_that_two_files_have_is_refused() {
         changed::each_tensor(&file, |name, shape, data| has(name).then_some((shape, data)))
     };
     let open = |first: Vec<u8>, second: Vec<u8>| {
-        AnyEncoder::open_folder(&texts, [("a".to_owned(), first), ("b".to_owned(), second)])
+        Encoder::open_folder(&texts, [("a".to_owned(), first), ("b".to_owned(), second)])
     };
     let layers = part(|name| name.contains("layer."));
     let others = part(|name| !name.contains("layer."));
@@ -405,7 +405,7 @@ fn a_table_without_a_row_for_each_token_is_refused() {
             data.truncate(data.len() / shape[0] * rows);
             Some((vec![rows, shape[1]], data))
         });
-        AnyEncoder::open_folder(&texts, [("model.safetensors".to_owned(), cut)])
+        Encoder::open_folder(&texts, [("model.safetensors".to_owned(), cut)])
     };
     with_rows(0).unwrap();
     match with_rows(1).unwrap_err() {
@@ -581,7 +581,7 @@ fn opened(
 ) -> Result<(), (ErrorKind, String)> {
     let mut files = folder.weights().unwrap();
     files[file].1 = changed::safetensors(&files[file].1, gone, vectors);
-    match AnyEncoder::open_folder(&|path: &str| folder.text(path), files) {
+    match Encoder::open_folder(&|path: &str| folder.text(path), files) {
         Ok(_) => Ok(()),
         Err(ModelFault::Tensor(fault)) => Err((fault.error.kind(), fault.tensor)),
         Err(fault) => panic!("{fault}"),
@@ -653,8 +653,8 @@ fn biases_are_those_that_the_settings_say() {
 }
 
 /// The vector of a text, or the logits of a pair.
-fn numbers_of(model: &AnyEncoder<Vec<u8>>) -> Result<Vec<f32>, Error> {
-    let mut tokens = PipelineSession::default();
+fn numbers_of(model: &Encoder<FileWeights<Vec<u8>>>) -> Result<Vec<f32>, Error> {
+    let mut tokens = TextSession::default();
     let limit = model.usual_tokens().min(32);
     if let Some(classes) = model.classes() {
         let pair = model.encode_pair("How many people?", "Two of them.", limit, &mut tokens)?;
@@ -711,7 +711,7 @@ fn weights_that_are_not_finite_are_refused_and_never_give_other_numbers() {
                     (path, if is_changed { bytes.clone() } else { own })
                 });
                 let texts = |path: &str| folder.text(path);
-                let opened = AnyEncoder::open_folder(&texts, files.collect::<Vec<_>>());
+                let opened = Encoder::open_folder(&texts, files.collect::<Vec<_>>());
                 let found =
                     opened.map_err(|fault| fault.error()).and_then(|model| numbers_of(&model));
                 match found {

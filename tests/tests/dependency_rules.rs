@@ -153,10 +153,11 @@ const MODEL: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "encoder.rs",
+        "encoder/",
         &[
             "model/block",
             "model/config",
+            "model/family",
             "model/head",
             "model/parallel",
             "model/pass",
@@ -215,7 +216,7 @@ const MODEL: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "transformer/",
+        "transformer.rs",
         &[
             "describe",
             "format",

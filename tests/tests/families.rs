@@ -7,12 +7,13 @@ use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
 use nanoembed_core::model::{
-    Batch, Biases, DenseActivation, FamilyModel, InOrder, LayerSet, Mask, PoolingMode,
-    PoolingModes, Run, Window, read_config,
+    Batch, Biases, DenseActivation, DenseSettings, EncoderSpec, FamilyModel, HeadModule, InOrder,
+    LayerSet, Mask, PoolingMode, PoolingModes, Run, Window, read_config,
 };
-use nanoembed_core::owned::{DenseLayer, HeadPart, Recipe, TextEncoder};
+use nanoembed_core::owned::TokenEncoder;
+use nanoembed_core::owned::folder::Modules;
 use nanoembed_core::text::json::Value;
-use nanoembed_tests::checkpoint::{Checkpoint, Expected};
+use nanoembed_tests::checkpoint::{Checkpoint, Expected, encoder};
 
 /// The tolerance of an element.
 const TOLERANCE: f32 = 5e-6;
@@ -27,11 +28,12 @@ fn largest_difference(found: &[f32], expected: &[f32]) -> f32 {
 fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
     let mut checked = 0;
     for folder in Checkpoint::all() {
-        let (name, model, recipe) = (folder.name(), folder.model("config.json"), folder.recipe());
+        let (name, model) = (folder.name(), folder.model("config.json"));
         let expected = folder.expected();
         let width = expected[0].values.len();
-        folder.weights().with(|weights| {
-            let encoder = TextEncoder::open(&weights, &model, recipe).unwrap();
+        {
+            let weights = folder.all_weights();
+            let encoder = encoder(&weights, &model, &folder.modules()).unwrap();
             assert_eq!(width, encoder.dimensions().max(encoder.labels()), "{name}");
             for kernels in kernel::available() {
                 let encoder = encoder.clone().with_kernels(&weights, kernels).unwrap();
@@ -52,9 +54,9 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
                         let texts = Batch { types: &types, ..Batch::new(&ids, &lengths) };
                         let mut found = vec![f32::NAN; values.len()];
                         if encoder.labels() > 0 {
-                            encoder.classify(&weights, &mut session, &InOrder, &texts, &mut found)
+                            encoder.logits(&weights, &mut session, &InOrder, &texts, &mut found)
                         } else {
-                            encoder.embed(&weights, &mut session, &InOrder, &texts, &[], &mut found)
+                            encoder.embed(&weights, &mut session, &InOrder, &texts, &mut found)
                         }
                         .unwrap_or_else(|error| panic!("{name}: {error}"));
                         let difference = largest_difference(&found, &values);
@@ -64,7 +66,7 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
                     }
                 }
             }
-        });
+        }
     }
     assert!(checked >= 17 * 10);
 }
@@ -172,77 +174,82 @@ fn heads_that_classify_are_those_that_the_architecture_names() {
 
 #[test]
 fn weights_that_are_not_what_the_settings_say_are_refused() {
-    let open = |name: &str, change: &dyn Fn(&mut FamilyModel), recipe: Recipe| {
+    let open = |name: &str, change: &dyn Fn(&mut FamilyModel), modules: &Modules| {
         let folder = Checkpoint::named(name);
         let mut model = folder.model("config.json");
         change(&mut model);
-        let opened = folder.weights().with(|weights| TextEncoder::open(&weights, &model, recipe));
+        let opened = encoder(&folder.all_weights(), &model, modules);
         opened.map(|_| ()).map_err(|error| error.kind())
     };
-    let none = Recipe::default;
-    assert_eq!(open("eurobert", &|_| {}, none()), Ok(()));
-    // Biases that the settings require and the file lacks.
+    let none = &Modules::default();
+    assert_eq!(open("eurobert", &|_| {}, none), Ok(()));
+    // Biases that the settings ask for and the file does not have.
     let biases = |model: &mut FamilyModel| model.biases.attention = true;
-    assert_eq!(open("eurobert", &biases, none()), Err(ErrorKind::MissingTensor));
+    assert_eq!(open("eurobert", &biases, none), Err(ErrorKind::MissingTensor));
     let norms = |model: &mut FamilyModel| model.config.attention.query_key_norm = true;
-    assert_eq!(open("eurobert", &norms, none()), Err(ErrorKind::MissingTensor));
+    assert_eq!(open("eurobert", &norms, none), Err(ErrorKind::MissingTensor));
     let wide = |model: &mut FamilyModel| model.config.intermediate += 1;
-    assert_eq!(open("gte", &wide, none()), Err(ErrorKind::WrongShape));
+    assert_eq!(open("gte", &wide, none), Err(ErrorKind::WrongShape));
     let longer = |model: &mut FamilyModel| model.config.positions += 1;
-    assert_eq!(open("roberta", &longer, none()), Err(ErrorKind::WrongShape));
-    let layer = DenseLayer {
-        inputs: 48,
-        weight: vec![0.0; 48],
-        bias: vec![0.0],
-        activation: DenseActivation::Tanh,
+    assert_eq!(open("roberta", &longer, none), Err(ErrorKind::WrongShape));
+
+    let listed = Checkpoint::named("bert_cased").modules();
+    assert_eq!(open("bert_cased", &|_| {}, &listed), Ok(()));
+    // A linear layer that takes other vectors than pooling makes, or whose weights have another
+    // shape.
+    let mut two = listed.clone();
+    two.pooling.as_mut().unwrap().modes.push(PoolingMode::Max);
+    assert_eq!(open("bert_cased", &|_| {}, &two), Err(ErrorKind::WrongShape));
+    let changed = |change: &dyn Fn(&mut DenseSettings)| {
+        let mut modules = listed.clone();
+        let [HeadModule::Dense(dense)] = &mut modules.head[..] else { panic!("{listed:?}") };
+        change(&mut dense.settings);
+        open("bert_cased", &|_| {}, &modules)
     };
-    let dense = |pooling| Recipe {
-        pooling,
-        head: vec![HeadPart::Dense(layer.clone())],
-        ..Recipe::default()
-    };
-    assert_eq!(open("roberta", &|_| {}, dense(PoolingMode::Mean.into())), Ok(()));
-    let two = PoolingModes::from(PoolingMode::Mean).with(PoolingMode::First);
-    assert_eq!(open("roberta", &|_| {}, dense(two)), Err(ErrorKind::WrongShape));
+    assert_eq!(changed(&|dense| dense.outputs += 1), Err(ErrorKind::WrongShape));
+    assert!(changed(&|dense| dense.bias = !dense.bias).is_err());
 }
 
 #[test]
 fn texts_that_do_not_fit_the_model_are_refused() {
     let folder = Checkpoint::named("cross_encoder");
-    let model = folder.model("config.json");
-    folder.weights().with(|weights| {
-        let recipe = Recipe { pooling: PoolingMode::Mean.into(), ..Recipe::default() };
-        let encoder = TextEncoder::open(&weights, &model, recipe).unwrap();
-        let mut session = encoder.session(64, 1).unwrap();
-        let mut classify = |ids: &[u32], types: &[u8], lengths: &[usize], out: usize| {
-            let texts = Batch { types, ..Batch::new(ids, lengths) };
-            let mut out = vec![0.0; out];
-            encoder
-                .classify(&weights, &mut session, &InOrder, &texts, &mut out)
-                .map_err(|error| error.kind())
-        };
-        let invalid = Err(ErrorKind::InvalidArgument);
-        assert_eq!(classify(&[2, 5, 3], &[0, 0, 1], &[3], 1), Ok(()));
-        assert_eq!(classify(&[2, 5, 3], &[0, 0, 2], &[3], 1), invalid);
-        assert_eq!(classify(&[2, 5, 3], &[0, 0], &[3], 1), invalid);
-        assert_eq!(classify(&[2, 5, 3], &[], &[2], 1), invalid);
-        assert_eq!(classify(&[2, 5, 3], &[], &[3], 2), invalid);
-        assert_eq!(classify(&[], &[], &[0], 1), invalid);
-        assert_eq!(classify(&[], &[], &[], 0), Ok(()));
-        assert_eq!(classify(&[2, 900, 3], &[], &[3], 1), Err(ErrorKind::TokenOutOfRange));
-        assert_eq!(classify(&[2; 65], &[], &[65], 1), Err(ErrorKind::TooManyTokens));
-        let mut session = encoder.session(8, 1).unwrap();
-        let texts = Batch::new(&[2, 5, 3, 2, 3], &[3, 2]);
-        let mut embed = |skipped: &[usize]| {
-            let mut out = vec![0.0; 96];
-            let result = encoder.embed(&weights, &mut session, &InOrder, &texts, skipped, &mut out);
-            result.map(|()| out).map_err(|error| error.kind())
-        };
-        // Leaving out tokens of one text does not affect the other.
-        let (all, some) = (embed(&[]).unwrap(), embed(&[1, 0]).unwrap());
-        assert!(all[..48] != some[..48] && all[48..] == some[48..]);
-        assert_eq!(embed(&[1]), Err(ErrorKind::InvalidArgument));
-    });
+    let mut model = folder.model("config.json");
+    let weights = folder.all_weights();
+    let scores = encoder(&weights, &model, &Modules::default()).unwrap();
+    let mut session = scores.session(64, 1).unwrap();
+    let mut classify = |ids: &[u32], types: &[u8], lengths: &[usize], out: usize| {
+        let texts = Batch { types, ..Batch::new(ids, lengths) };
+        let mut out = vec![0.0; out];
+        scores
+            .logits(&weights, &mut session, &InOrder, &texts, &mut out)
+            .map_err(|error| error.kind())
+    };
+    let invalid = Err(ErrorKind::InvalidArgument);
+    assert_eq!(classify(&[2, 5, 3], &[0, 0, 1], &[3], 1), Ok(()));
+    assert_eq!(classify(&[2, 5, 3], &[0, 0, 2], &[3], 1), invalid);
+    assert_eq!(classify(&[2, 5, 3], &[0, 0], &[3], 1), invalid);
+    assert_eq!(classify(&[2, 5, 3], &[], &[2], 1), invalid);
+    assert_eq!(classify(&[2, 5, 3], &[], &[3], 2), invalid);
+    assert_eq!(classify(&[], &[], &[0], 1), invalid);
+    assert_eq!(classify(&[], &[], &[], 0), Ok(()));
+    assert_eq!(classify(&[2, 900, 3], &[], &[3], 1), Err(ErrorKind::TokenOutOfRange));
+    assert_eq!(classify(&[2; 65], &[], &[65], 1), Err(ErrorKind::TooManyTokens));
+
+    model.classifier = None;
+    let pooling = PoolingModes::from(PoolingMode::Mean);
+    let spec = EncoderSpec::<&str> { family: &model, pooling, head: &[], normalize: false };
+    let embeds = TokenEncoder::from_spec(&weights, &spec).unwrap();
+    let mut session = embeds.session(8, 1).unwrap();
+    let mut embed = |ids: &[u32], lengths: &[usize], skipped| {
+        let texts = Batch { skipped, ..Batch::new(ids, lengths) };
+        let mut out = vec![0.0; 48 * lengths.len()];
+        embeds.embed(&weights, &mut session, &InOrder, &texts, &mut out).unwrap();
+        out
+    };
+    // As many tokens are left out of each text, however many are computed together.
+    let together = embed(&[2, 5, 3, 2, 3], &[3, 2], 1);
+    assert_eq!(together, [embed(&[2, 5, 3], &[3], 1), embed(&[2, 3], &[2], 1)].concat());
+    assert_ne!(together[..48], embed(&[2, 5, 3], &[3], 0));
 }
 
 /// Members that only the files of published models have, not those of the tiny ones.

@@ -6,7 +6,7 @@ use nanoembed_core::describe::gguf::{gguf_bert_setting_at_fault, gguf_bert_tenso
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::gguf::{Gguf, WriteValue};
 use nanoembed_core::model::ModelSource;
-use nanoembed_core::owned::AnyEncoder;
+use nanoembed_core::owned::Encoder;
 use nanoembed_tests::changed::{self, Ones};
 use nanoembed_tests::data;
 
@@ -21,7 +21,7 @@ fn refused(keys: &[(&str, WriteValue<'_>)], vectors: &[Ones<'_>]) -> Option<Stri
     let expected = name.map_or(Ok(()), |_| Err(ErrorKind::UnsupportedSetting));
     let in_place = ModelSource::Gguf(gguf).encoder_config().map(drop);
     assert_eq!(in_place.map_err(|error| error.kind()), expected, "{name:?}");
-    let opened = AnyEncoder::open(&file[..]).map(drop);
+    let opened = Encoder::open(&file[..]).map(drop);
     assert_eq!(opened.map_err(|fault| fault.error().kind()), expected, "{name:?}");
     name.map(str::to_owned)
 }

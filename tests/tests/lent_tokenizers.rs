@@ -7,7 +7,7 @@ use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::tokenizer::{
     ScratchNeeds, Tokenizer, TokenizerKind, TokenizerMemory, TokenizerScratch, TokenizerSource,
 };
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::owned::{Encoder, TextSession};
 use nanoembed_core::token::SpecialTokens::{self, AsText, AsTokens};
 use nanoembed_core::token::bpe::Found;
 use nanoembed_core::token::sentencepiece::Scratch;
@@ -84,19 +84,19 @@ fn spelled(tokenizer: &Tokenizer<'_>, id: u32) -> Result<Vec<u8>, ErrorKind> {
 #[test]
 fn word_pieces_are_those_of_the_owned_model() {
     let file = data::read("../../ffi/tests/data/small_bert.weights");
-    let embedder = Embedder::open(file.as_slice()).unwrap();
+    let owned = Encoder::open(file.as_slice()).unwrap();
     let source = ModelSource::parse(&file).unwrap().tokenizer().unwrap();
     assert_eq!(source.kind(), TokenizerKind::WordPiece);
     opened(&source, |tokenizer| {
         assert_eq!(tokenizer.kind(), TokenizerKind::WordPiece);
-        assert_eq!(tokenizer.count() as usize, embedder.config().vocabulary);
+        assert_eq!(tokenizer.count(), owned.tokenizer().count());
         let [begin, end] = [tokenizer.begin(), tokenizer.end()].map(Option::unwrap);
         assert_eq!(spelled(tokenizer, begin).unwrap(), b"[CLS]");
         assert_eq!(spelled(tokenizer, end).unwrap(), b"[SEP]");
         assert!(tokenizer.ends_text(end) && !tokenizer.ends_text(begin));
         let texts = data::read("../../ffi/tests/data/texts.txt");
         for text in String::from_utf8(texts).unwrap().lines().chain(["", "[SEP] a [MASK]"]) {
-            let expected = embedder.tokenize(text, Some(usize::MAX)).unwrap().ids;
+            let expected = owned.encode(text, usize::MAX, &mut TextSession::default()).unwrap().ids;
             assert_eq!(encode(tokenizer, text, AsTokens), expected, "{text:?}");
             // As text, brackets are separate words: the only special tokens are around the text.
             let ids = encode(tokenizer, text, AsText);

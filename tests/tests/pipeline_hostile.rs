@@ -65,6 +65,7 @@ fn what_is_not_known_is_refused_by_name() {
         ("/normalizer", kind("Odd"), "Odd"),
         ("/normalizer/normalizers/0", kind("Odd"), "Odd"),
         ("/normalizer/normalizers/0/odd", json!(true), "odd"),
+        ("/normalizer", json!({"type": "Prepend", "prepend": ""}), "prepend"),
         ("/pre_tokenizer", kind("UnicodeScripts"), "UnicodeScripts"),
         ("/pre_tokenizer", kind("FixedLength"), "FixedLength"),
         ("/post_processor", kind("Odd"), "Odd"),

@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 
 use nanoembed_core::model::InOrder;
 use nanoembed_core::model::llama::{LlamaPlan, Output};
-use nanoembed_core::owned::{AnyEncoder, CausalModel, Embedder, Pipeline, PipelineSession};
+use nanoembed_core::owned::{CausalModel, Encoder, Pipeline, PipelineSession, TextSession};
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::data;
 use serde_json::{Value, json};
@@ -180,9 +180,13 @@ fn every_step_of_a_tokenizer_gives_an_error() {
 #[test]
 fn models_in_files_are_opened_and_used_or_an_error_is_given() {
     let bert = std::fs::read("../ffi/tests/data/small_bert.weights").expect("a file");
-    refuse_each("opening BERT and embedding", || Embedder::open(bert.as_slice())?.embed_text(TEXT));
+    refuse_each("opening BERT and embedding", || {
+        Encoder::open(bert.as_slice()).map_err(|it| it.error())?.embed_text(TEXT)
+    });
     let prompted = std::fs::read("../ffi/tests/data/default_prompt.weights").expect("a file");
-    refuse_each("a prompt", || Embedder::open(prompted.as_slice())?.embed_text(TEXT));
+    refuse_each("a prompt", || {
+        Encoder::open(prompted.as_slice()).map_err(|it| it.error())?.embed_text(TEXT)
+    });
     let llama = data::read("llama/tiny.gguf");
     refuse_each("opening a causal model and generating", || {
         let model = CausalModel::open(llama.as_slice())?;
@@ -197,10 +201,9 @@ fn models_in_files_are_opened_and_used_or_an_error_is_given() {
 fn models_of_any_family_embed_or_give_an_error() {
     for file in ["small_bert.weights", "small_unigram.weights", "small_table.weights"] {
         let bytes = std::fs::read(format!("../ffi/tests/data/{file}")).expect("a file");
-        let model =
-            AnyEncoder::<&[u8]>::open(&bytes).unwrap_or_else(|fault| panic!("{file}: {fault}"));
+        let model = Encoder::open(&bytes).unwrap_or_else(|fault| panic!("{file}: {fault}"));
         refuse_each(&format!("embedding by {file}"), || {
-            let mut session = PipelineSession::default();
+            let mut session = TextSession::default();
             let found = model.encode(TEXT, 64.min(model.usual_tokens()), &mut session)?;
             let mut session = model.session_for(model.plan(found.ids.len().max(1)))?;
             let mut vector = nanoembed_core::limit::filled(model.dimensions(), 0.0)?;

@@ -6,8 +6,8 @@ use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
-use nanoembed_core::model::{InOrder, Layer, LayerInput, Run, SliceWeights, Transformer};
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::model::{InOrder, Layer, LayerInput, Run, SliceWeights, Transformer, Weights};
+use nanoembed_core::owned::{Encoder, FileWeights};
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::agreement::{Agreement, compare};
 use nanoembed_tests::data::DEFAULT_MODEL;
@@ -22,20 +22,20 @@ fn with_scales(count: usize) -> Vec<u8> {
     in_blocks(&std::fs::read(DEFAULT_MODEL).unwrap(), count).unwrap()
 }
 
-fn open(kernels: Kernels) -> Embedder<&'static [u8]> {
-    Embedder::open(IN_BLOCKS.as_slice()).unwrap().with_kernels(kernels).unwrap()
+fn open(kernels: Kernels) -> Encoder<FileWeights<&'static [u8]>> {
+    Encoder::open(IN_BLOCKS.as_slice()).unwrap().with_kernels(kernels).unwrap()
 }
 
-fn embed(model: &Embedder<impl AsRef<[u8]>>, count: usize) -> Vec<f32> {
+fn embed(model: &Encoder<impl Weights + Sync>, count: usize) -> Vec<f32> {
     let texts: Vec<_> = sentences().iter().take(count).map(|text| text.truncated(256)).collect();
     let lengths: Vec<_> = texts.iter().map(Vec::len).collect();
     let mut session = model.session(256, 1).unwrap();
     let mut out = vec![0.0; count * WIDTH];
-    model.embed(&mut session, &InOrder, &texts.concat(), &lengths, &mut out).unwrap();
+    model.embed(&mut session, &InOrder, &texts.concat(), &lengths, 0, &mut out).unwrap();
     out
 }
 
-fn agreement(model: &Embedder<impl AsRef<[u8]>>, what: &str) -> Agreement {
+fn agreement(model: &Encoder<impl Weights + Sync>, what: &str) -> Agreement {
     let result = compare(embed(model, sentences().len()), 256);
     println!(
         "{what}: cosine min {:.6} mean {:.6}, same neighbour {}",
@@ -79,7 +79,7 @@ fn every_table_computes_the_same_bits() {
 #[test]
 fn scales_in_the_file_are_taken_instead_of_observing() {
     let file = with_scales(config().scaled_columns());
-    let mut model = Embedder::open(file.as_slice()).unwrap();
+    let mut model = Encoder::open(file.as_slice()).unwrap();
     model.requantize().unwrap();
     let with_scales = agreement(&model, "with scales");
     assert!(with_scales.mean_cosine >= 0.9975, "{}", with_scales.mean_cosine);
@@ -94,7 +94,7 @@ fn scales_in_the_file_are_taken_instead_of_observing() {
 fn scales_that_do_not_fit_are_refused() {
     let count = config().scaled_columns();
     for count in [count - 1, 1] {
-        let error = Embedder::open(with_scales(count)).unwrap_err();
+        let error = Encoder::open(with_scales(count)).unwrap_err().error();
         assert_eq!(error.kind(), ErrorKind::WrongShape, "{count}");
     }
     let file = with_scales(count);
@@ -105,7 +105,7 @@ fn scales_that_do_not_fit_are_refused() {
     for scale in [0.0, f32::INFINITY, f32::NAN, f32::MIN_POSITIVE / 2.0] {
         let mut file = file.clone();
         file[place..place + 4].copy_from_slice(&scale.to_le_bytes());
-        let mut model = Embedder::open(file).unwrap();
+        let mut model = Encoder::open(file).unwrap();
         assert_eq!(model.requantize().map_err(|error| error.kind()), Err(ErrorKind::BadScale));
         assert!(model.plan(1).grouped);
     }
@@ -123,7 +123,7 @@ fn other_kernels_can_run_what_was_requantised() {
 #[test]
 fn bytes_stay_as_they_are() {
     let file = std::fs::read(DEFAULT_MODEL).unwrap();
-    let mut model = Embedder::open(file).unwrap();
+    let mut model = Encoder::open(file).unwrap();
     let before = embed(&model, 2);
     model.requantize().unwrap();
     assert_eq!(embed(&model, 2), before);
@@ -138,7 +138,7 @@ fn scales_that_are_no_numbers_are_refused_and_change_nothing() {
         usize::try_from(amb.tensor(name).unwrap().header().offset).unwrap()
     };
     file[place..place + 4].copy_from_slice(&f32::NAN.to_le_bytes());
-    let mut model = Embedder::open(file).unwrap();
+    let mut model = Encoder::open(file).unwrap();
     let error = model.requantize().unwrap_err();
     assert_eq!(error, Error::new(place as u64, ErrorKind::BadScale));
     assert!(model.plan(1).grouped);

@@ -1,10 +1,10 @@
 //! Static models in `.weights` files opened without the rest of the code: the ids and vectors of
-//! `AnyEncoder`, bit by bit, and rejections.
+//! `Encoder`, bit by bit, and what is refused.
 
 use std::path::Path;
 
 use nanoembed_core::model::InOrder;
-use nanoembed_core::owned::{AnyEncoder, PipelineSession, TableFile};
+use nanoembed_core::owned::{Encoder, TableFile, TextSession};
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::{Error, ErrorKind};
 
@@ -16,7 +16,7 @@ fn small_table() -> Vec<u8> {
 #[test]
 fn ids_and_vectors_are_those_of_any_encoder() {
     let file = small_table();
-    let (table, any) = (TableFile::open(&file).unwrap(), AnyEncoder::open(&file[..]).unwrap());
+    let (table, any) = (TableFile::open(&file).unwrap(), Encoder::open(&file[..]).unwrap());
     let table = table.with_file(file.clone());
     assert_eq!(table.dimensions(), any.dimensions());
     assert_eq!(table.usual_tokens(), any.usual_tokens());
@@ -27,7 +27,7 @@ fn ids_and_vectors_are_those_of_any_encoder() {
         let (mut ids, mut lengths) = (Vec::new(), Vec::new());
         for text in texts {
             let found = table.tokenize(text, limit).unwrap();
-            let expected = any.encode(text, limit, &mut PipelineSession::default()).unwrap();
+            let expected = any.encode(text, limit, &mut TextSession::default()).unwrap();
             assert_eq!(found, expected, "{limit} of {text}");
             ids.extend_from_slice(&found.ids);
             lengths.push(found.ids.len());

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nanoembed_core::kernel::{Kernels, Multiply};
 use nanoembed_core::model::{Batch, InOrder, Window, WindowLayers, read_config};
-use nanoembed_core::owned::{Recipe, TextEncoder};
+use nanoembed_core::owned::folder::Modules;
 use nanoembed_core::text::json;
-use nanoembed_tests::checkpoint::Checkpoint;
+use nanoembed_tests::checkpoint::{Checkpoint, encoder};
 use serde_json::Value;
 
 static MULTIPLICATIONS: AtomicUsize = AtomicUsize::new(0);
@@ -24,14 +24,15 @@ fn multiplications(every: usize, tokens: usize) -> usize {
     model.config.positions = tokens;
     model.config.attention.window = Some(Window::all_but(6, every, 0));
     folder.weights().with(|weights| {
-        let encoder = TextEncoder::open(&weights, &model, Recipe::default()).unwrap();
+        let encoder = encoder(&weights, &model, &Modules::default()).unwrap();
         let encoder = encoder.with_kernels(&weights, kernels).unwrap();
         let mut session = encoder.session(tokens, 1).unwrap();
         let ids: Vec<u32> = (0..tokens).map(|i| (i % 900) as u32).collect();
         let lengths = [tokens];
         let texts = Batch::new(&ids, &lengths);
         MULTIPLICATIONS.store(0, Ordering::Relaxed);
-        encoder.states(&weights, &mut session, &InOrder, &texts, &mut |_, _| Ok(())).unwrap();
+        let each = &mut |_, _: &[f32]| Ok(());
+        encoder.states(&weights, &mut session, &InOrder, &texts, each, &|_| {}).unwrap();
     });
     MULTIPLICATIONS.load(Ordering::Relaxed)
 }
@@ -67,8 +68,9 @@ fn any_list_of_layers_says_which_have_a_window() {
         let model = read_config(json::Value::parse(&text, 0).unwrap()).unwrap();
         let window = model.config.attention.window.unwrap();
         assert!(matches!(window.layers, WindowLayers::Listed(_)), "{name} {kinds}");
-        folder.weights().with(|weights| {
-            let encoder = TextEncoder::open(&weights, &model, folder.recipe()).unwrap();
+        {
+            let weights = folder.all_weights();
+            let encoder = encoder(&weights, &model, &folder.modules()).unwrap();
             let mut session = encoder.session(256, 1).unwrap();
             let texts = folder.expected();
             let rows = case["rows"].as_array().unwrap();
@@ -77,12 +79,12 @@ fn any_list_of_layers_says_which_have_a_window() {
                 let lengths = [ids.len()];
                 let texts = Batch::new(ids, &lengths);
                 let mut found = vec![f32::NAN; encoder.dimensions()];
-                encoder.embed(&weights, &mut session, &InOrder, &texts, &[], &mut found).unwrap();
+                encoder.embed(&weights, &mut session, &InOrder, &texts, &mut found).unwrap();
                 let apart = found.iter().zip(vector.as_array().unwrap());
                 let apart = apart.map(|(a, b)| (f64::from(*a) - b.as_f64().unwrap()).abs());
                 let farthest = apart.fold(0.0, f64::max);
                 assert!(farthest <= 2e-5, "{name} {kinds} {row}: {farthest:e}");
             }
-        });
+        }
     }
 }

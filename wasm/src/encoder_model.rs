@@ -14,7 +14,7 @@ use nanoembed_core::model::{Batch, Plan};
 #[cfg(feature = "any-encoder")]
 use nanoembed_core::owned::folder::Prefix;
 #[cfg(feature = "any-encoder")]
-use nanoembed_core::owned::{AnyEncoder, PipelineSession};
+use nanoembed_core::owned::{Encoder, FileWeights, TextSession};
 #[cfg(feature = "encoder-weights")]
 use nanoembed_core::owned::{EncoderFile, EncoderRoom, TextRoom};
 use nanoembed_core::owned::{Prompt, Session, Tokenized, TokenizedPair};
@@ -45,7 +45,7 @@ const FORMATS: &[Format] = &[
 pub(crate) enum EncoderModel {
     /// Of any file or folder.
     #[cfg(feature = "any-encoder")]
-    Any { model: AnyEncoder<Vec<u8>>, texts: PipelineSession },
+    Any { model: Encoder<FileWeights<Vec<u8>>>, texts: TextSession },
     /// Of a `.weights` or `.amb` file, by less code.
     #[cfg(feature = "encoder-weights")]
     File { model: Held<Opened>, texts: TextRoom },
@@ -87,7 +87,7 @@ impl EncoderModel {
         }
         #[cfg(feature = "any-encoder")]
         {
-            let mut model = AnyEncoder::open(file)?;
+            let mut model = Encoder::open(file)?;
             let is_grouped = model.plan(1).grouped;
             requantize::if_wanted(requantize, is_grouped, || model.requantize())?;
             Ok(model.into())
@@ -352,8 +352,8 @@ impl EncoderModel {
 }
 
 #[cfg(feature = "any-encoder")]
-impl From<AnyEncoder<Vec<u8>>> for EncoderModel {
-    fn from(model: AnyEncoder<Vec<u8>>) -> Self {
-        Self::Any { model, texts: PipelineSession::default() }
+impl From<Encoder<FileWeights<Vec<u8>>>> for EncoderModel {
+    fn from(model: Encoder<FileWeights<Vec<u8>>>) -> Self {
+        Self::Any { model, texts: TextSession::default() }
     }
 }

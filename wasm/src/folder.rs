@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 
 use nanoembed_core::event::Format;
-use nanoembed_core::owned::AnyEncoder;
 use nanoembed_core::owned::folder::{FolderModel, FolderResult};
+use nanoembed_core::owned::{Encoder, FileWeights};
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
 
@@ -103,8 +103,8 @@ impl Folder {
     }
 
     /// The model.
-    pub(crate) fn open(mut self) -> Result<AnyEncoder<Vec<u8>>> {
+    pub(crate) fn open(mut self) -> Result<Encoder<FileWeights<Vec<u8>>>> {
         let weights = core::mem::take(&mut self.weights);
-        Ok(AnyEncoder::open_folder(&|path: &str| self.text(path), weights)?)
+        Ok(Encoder::open_folder(&|path: &str| self.text(path), weights)?)
     }
 }

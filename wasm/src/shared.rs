@@ -8,8 +8,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use nanoembed_core::ErrorKind;
-#[cfg(feature = "embed")]
-use nanoembed_core::owned::Embedder;
 #[cfg(feature = "encoder-weights")]
 use nanoembed_core::owned::TextRoom;
 use wasm_bindgen::prelude::*;
@@ -21,7 +19,7 @@ use crate::encoders::Encoders;
 use crate::failure::Result;
 use crate::lock::Lock;
 #[cfg(feature = "embed")]
-use crate::sentence_model::SentenceModel;
+use crate::sentence_model::{Bert, SentenceModel};
 #[cfg(feature = "embed")]
 use crate::sentences::Sentences;
 #[cfg(feature = "embed")]
@@ -98,7 +96,7 @@ impl Encoders {
 }
 
 #[cfg(feature = "embed")]
-static SENTENCES: Offers<Embedder<Vec<u8>>> = Offers::new();
+static SENTENCES: Offers<Bert> = Offers::new();
 
 #[cfg(feature = "embed")]
 #[wasm_bindgen]
@@ -118,8 +116,8 @@ impl Sentences {
     ///
     /// `invalid_argument` if nobody does.
     pub fn take(name: usize) -> Result<Self> {
-        let embedder = SENTENCES.find(name)?;
-        Ok(Self::of(SentenceModel::Bert { embedder, sessions: Sessions::default() }))
+        let bert = SENTENCES.find(name)?;
+        Ok(Self::of(SentenceModel::Bert { bert, sessions: Sessions::default() }))
     }
 
     /// Ends an offer. Nothing happens if there is none.

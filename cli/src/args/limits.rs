@@ -10,7 +10,7 @@ use nanoembed::stored::FileSet;
 use super::size::size;
 use crate::error::{Error, Result, name_of};
 
-/// How large files may be, for every command.
+/// The most bytes of files, for every command.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FileLimit {
     /// Refuse a model or a file of word vectors that is larger, in bytes or with K, M, G, T: all
@@ -19,7 +19,7 @@ pub(crate) struct FileLimit {
     max_file_bytes: Option<u64>,
 }
 
-/// How much memory a text may take, for commands that run models.
+/// The most scratch memory of a text, for commands that run models.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct SessionLimit {

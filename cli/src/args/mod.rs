@@ -32,13 +32,13 @@ pub(crate) fn number(text: &str) -> std::result::Result<f32, String> {
     number.ok_or_else(|| "expected a number".into())
 }
 
-/// How many results are wanted: at least one.
+/// The number of results: at least one.
 pub(crate) fn count(text: &str) -> std::result::Result<u32, String> {
     let count = text.parse().ok().filter(|count| *count > 0);
     count.ok_or_else(|| "expected a whole number, 1 or more".into())
 }
 
-/// How many threads are wanted.
+/// The number of threads.
 fn threads(text: &str) -> std::result::Result<u16, String> {
     let count = text.parse().ok().filter(|count| (1..=1024).contains(count));
     count.ok_or_else(|| "expected a whole number from 1 to 1024".into())
@@ -53,7 +53,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, short, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
 
-    /// How many tokens of a text are used [default: what the model was trained for, 256 for the
+    /// Number of tokens of a text that are used [default: that of the model's training, 256 for the
     /// built-in one]
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) max_tokens: Option<usize>,
@@ -63,14 +63,28 @@ pub(crate) struct ModelArgs {
     #[arg(long)]
     verify: bool,
 
-    /// Pass over settings of these names in a folder's files, although they are unknown and the
-    /// model would be refused; warns of each
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    allow_unknown: Vec<String>,
+    #[command(flatten)]
+    unknown: UnknownArgs,
 
-    /// How many threads to use [default: one for each of the CPU's]
+    /// Number of threads [default: one for each of the CPU's]
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<u16>,
+}
+
+/// Settings that are passed over.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct UnknownArgs {
+    /// Pass over settings of these names in a folder's files where nobody knows what they change and
+    /// the model would be refused; warns of each
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    allow_unknown: Vec<String>,
+}
+
+impl UnknownArgs {
+    /// The names, as they were given.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.allow_unknown
+    }
 }
 
 /// The prompt before every text.
@@ -145,8 +159,8 @@ pub(crate) struct EmbedderArgs {
     #[arg(long)]
     pub(crate) requantize: bool,
 
-    /// How the states of a decoder's tokens become one vector [default: what the file says, else
-    /// the last token in GGUF files, and the mean in others]
+    /// Pooling of the states of a decoder's tokens into one vector [default: the file's, else the
+    /// last token in GGUF files, and the mean in others]
     #[arg(long, value_parser = choice::<Pooling>(), value_name = "HOW")]
     pub(crate) pooling: Option<Pooling>,
 }
@@ -196,7 +210,7 @@ impl ModelArgs {
         }
         match &self.model {
             Some(path) => {
-                let source = Source::open_allowing(path, &self.allow_unknown)?;
+                let source = Source::open_allowing(path, self.unknown.names())?;
                 source.warnings().iter().for_each(warn);
                 Ok(source)
             }
@@ -219,10 +233,10 @@ fn use_threads(threads: Option<u16>) -> Result<()> {
         .map_err(|error| Error::argument("threads", format!("{threads}: {error}")))
 }
 
-/// How many threads a command uses that has no model.
+/// The number of threads of a command without a model.
 #[derive(Args, Debug)]
 pub(crate) struct ThreadArgs {
-    /// How many threads to use [default: one for each of the CPU's]
+    /// Number of threads [default: one for each of the CPU's]
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<u16>,
 }

@@ -46,7 +46,7 @@ pub(crate) struct WritingArgs {
     #[arg(long)]
     report: bool,
 
-    /// Where tensors go that are no layers of a UQFF file [default: `residual.safetensors` beside
+    /// File for tensors that are no layers of a UQFF file [default: `residual.safetensors` beside
     /// OUT; one of another model is not replaced]
     #[arg(long, value_name = "FILE")]
     residual: Option<PathBuf>,

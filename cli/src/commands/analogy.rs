@@ -34,7 +34,7 @@ pub(crate) struct Analogy {
     b: String,
     c: String,
 
-    /// How many answers
+    /// Number of answers
     #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 

@@ -38,7 +38,7 @@ pub(crate) struct Dequantize {
     #[arg(value_name = "TENSOR")]
     tensor: Option<String>,
 
-    /// Where to write: `.npy` for one tensor, `.safetensors` for all; `-` is stdout
+    /// Output file: `.npy` for one tensor, `.safetensors` for all; `-` is stdout
     #[arg(long, short, value_name = "FILE")]
     pub(super) output: PathBuf,
 

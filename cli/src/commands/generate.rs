@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::args::limits::SessionLimit;
 use crate::args::size::size;
-use crate::args::{number, verify_model, whole};
-use crate::error::{Error, Result};
+use crate::args::{UnknownArgs, number, verify_model, whole};
+use crate::error::{Error, Result, warn};
 use crate::output::lines::LineWriter;
 use crate::streams::{self, say};
 
@@ -51,9 +51,12 @@ pub(crate) struct Generate {
     memory: Option<u64>,
 
     #[command(flatten)]
+    unknown: UnknownArgs,
+
+    #[command(flatten)]
     session_limit: SessionLimit,
 
-    /// How many tokens are added at most
+    /// Most tokens that are added
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = whole)]
     max_tokens: usize,
 
@@ -87,7 +90,7 @@ pub(crate) struct Generate {
     json: bool,
 }
 
-/// How much chance decides.
+/// The temperature of sampling.
 fn temperature(text: &str) -> std::result::Result<f32, String> {
     let temperature = number(text).ok().filter(|it| *it >= 0.0);
     temperature.ok_or_else(|| "expected a number, 0 or more".into())
@@ -119,8 +122,10 @@ impl Generate {
         let options = Generator::options()
             .memory(self.memory)
             .precise(self.precise)
-            .limits(self.session_limit.limits());
+            .limits(self.session_limit.limits())
+            .allow_unknown(self.unknown.names());
         let generator = options.open(&self.model)?;
+        generator.warnings().iter().for_each(warn);
         let message = [Message::user(&self.prompt)];
         let prompt = match self.chat {
             true => Prompt::Chat(&message),

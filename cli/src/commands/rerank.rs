@@ -72,7 +72,7 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     scores: Option<&'a [f32]>,
     truncated: bool,
-    /// Why there is no score.
+    /// The reason that there is no score.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
 }

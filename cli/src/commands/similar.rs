@@ -15,7 +15,7 @@ use crate::args::{ThreadArgs, count};
 use crate::error::{Result, warn};
 use crate::input::Lines;
 
-/// How many neighbours are held at a time.
+/// The most neighbours in memory.
 const MAX_NEIGHBOURS: usize = 1 << 20;
 
 /// Find the nearest words to a word
@@ -40,7 +40,7 @@ pub(crate) struct Similar {
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 
-    /// How many neighbours
+    /// Number of neighbours
     #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
@@ -99,8 +99,8 @@ impl Similar {
         Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// How many words share a pass: fewer where each has so many neighbours that they would fill
-    /// the memory.
+    /// The number of words that share a pass: fewer where the neighbours of each would fill the
+    /// memory.
     fn at_once(&self, words: u32) -> usize {
         let neighbours = self.count.min(words).max(1) as usize;
         (MAX_NEIGHBOURS / neighbours).clamp(1, QUERIES)

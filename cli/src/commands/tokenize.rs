@@ -62,7 +62,7 @@ struct Line<'a> {
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pieces: Option<Vec<String>>,
-    /// Why there are no ids.
+    /// The reason that there are no ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
 }

@@ -55,7 +55,7 @@ pub(crate) struct Vector {
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub(super) output: PathBuf,
 
-    /// How vectors are written [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to
+    /// Format of vectors [default: by the ending of FILE, `.txt`, `.jsonl` or `.npy`; text to
     /// stdout]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
     format: Option<VectorFormat>,
@@ -68,7 +68,7 @@ pub(crate) struct Vector {
     policy: PolicyArgs,
 }
 
-/// How vectors are written.
+/// A format for vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum VectorFormat {
     /// The word and its numbers with spaces between, a line for each word
@@ -254,7 +254,7 @@ fn retain_kept<S: Source, M: AsRef<[u64]>>(
     Ok(())
 }
 
-/// Where the answers go.
+/// The output for answers.
 enum Output {
     Text(LineWriter<NewFile>),
     Json(LineWriter<NewFile>),

@@ -10,12 +10,12 @@ use serde_json::error::Category;
 
 use super::surrogates;
 
-/// Which members of the objects are wanted.
+/// The members of the objects that are wanted.
 #[derive(Clone, Debug)]
 pub(crate) struct Members {
     /// The text's name.
     pub(crate) field: String,
-    /// Those that stand beside a text's result.
+    /// The members that are written beside a text's result.
     pub(crate) kept: Vec<String>,
     /// One of these that has to be there and to be a text.
     pub(crate) needed: Option<&'static str>,
@@ -45,7 +45,7 @@ pub(crate) struct Wrong {
 /// The member that stands beside a text's result unasked.
 pub(crate) const ID: &str = "id";
 
-/// How many names of members a hint lists.
+/// The most names of members in a hint.
 const LISTED: usize = 8;
 
 impl Members {

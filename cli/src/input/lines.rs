@@ -49,7 +49,7 @@ impl Lines {
         self.number
     }
 
-    /// How many bytes the line that came last has, its end included.
+    /// Bytes of the last line, its end included.
     pub(crate) const fn line_bytes(&self) -> u64 {
         self.next.saturating_sub(self.start)
     }

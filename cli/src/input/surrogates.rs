@@ -4,7 +4,7 @@
 /// An escape's bytes, `\uXXXX`.
 const BYTES: usize = 6;
 
-/// Where the first half pair of `json` from byte `from` on is.
+/// The offset of the first half pair in `json` from byte `from` on.
 pub(super) fn first_half(json: &str, from: usize) -> Option<usize> {
     let bytes = json.as_bytes();
     let mut at = from;

@@ -11,14 +11,14 @@ use super::json_line::{Members, Wrong};
 use super::lines::Lines;
 use crate::error::{Error, Result, warn};
 
-/// How many texts, and of how many bytes together, are worked on at a time.
+/// The texts, and their bytes, that are worked on at a time.
 const CHUNK_TEXTS: usize = 512;
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// How texts are read from lines.
+/// A reader of texts from lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
-    /// Which members of JSON lines are wanted; without any, lines are texts.
+    /// The members of JSON lines that are wanted; without any, lines are texts.
     pub(super) members: Option<Members>,
     pub(super) on_error: OnError,
     pub(super) lossy: bool,
@@ -37,9 +37,9 @@ pub(crate) struct Item {
     pub(crate) line: u64,
     /// Members written beside its result.
     pub(crate) kept: Vec<(String, Value)>,
-    /// How many bytes have been read for it.
+    /// The bytes read for it.
     pub(crate) bytes: u64,
-    /// Why there is no text.
+    /// The reason that there is no text.
     pub(crate) error: Option<String>,
 }
 
@@ -159,7 +159,7 @@ impl Texts {
         Self { source, keeps_nulls, bytes: None, left_out }
     }
 
-    /// How many bytes of input there are, where that is known.
+    /// The bytes of all input, where that is known.
     pub(crate) const fn bytes(&self) -> Option<u64> {
         self.bytes
     }

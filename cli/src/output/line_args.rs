@@ -1,4 +1,4 @@
-//! Where and in what form a line for each text is written.
+//! The file and form of the lines for texts.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub(crate) struct LineArgs {
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub(crate) output: PathBuf,
 
-    /// How results are written [default: by the ending of FILE, `.txt` or `.jsonl`; text to stdout]
+    /// Format of results [default: by the ending of FILE, `.txt` or `.jsonl`; text to stdout]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
     format: Option<LineForm>,
 
@@ -26,7 +26,7 @@ pub(crate) struct LineArgs {
     json: bool,
 }
 
-/// How a line for each text is written.
+/// A form of the line for each text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LineForm {
     /// The result alone, a line for each text

@@ -1,6 +1,6 @@
 //! A table of text: columns as wide as their widest cell.
 
-/// How a column's cells stand.
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,

@@ -7,7 +7,7 @@ use nanoembed::Encoder;
 use crate::error::warn;
 use crate::input::Item;
 
-/// How many places are named.
+/// The most places that are named.
 const NAMED: usize = 5;
 
 /// The texts that were cut.
@@ -15,16 +15,16 @@ const NAMED: usize = 5;
 pub(crate) struct Truncated {
     texts: u64,
     all: u64,
-    /// Where the first of them are: the file, if it is one, and the line.
+    /// The places of the first of them: the file, if it is one, and the line.
     places: Vec<(Option<Arc<str>>, u64)>,
 }
 
 /// The lengths that a model takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// How many tokens of a text were used.
+    /// The tokens of a text that were used.
     pub(crate) used: usize,
-    /// How many could be.
+    /// The tokens that could be used.
     pub(crate) most: usize,
 }
 

@@ -346,3 +346,14 @@ fn a_model_that_fills_gaps_is_not_converted_where_nothing_says_how_it_embeds() {
         assert!(error.contains("BertForMaskedLM") && error.contains("modules.json"), "{error}");
     }
 }
+
+#[test]
+fn an_added_token_that_has_no_word_vector_is_named() {
+    let tiny = TinyModel::new();
+    fs::write(tiny.path().join("added_tokens.json"), r#"{"<tag>": 14}"#).unwrap();
+    for out in ["m.weights", "m.amb"] {
+        let said = failure(&["convert", tiny.path().to_str().unwrap(), &tiny.join(out)], b"", 1);
+        assert!(said.contains("[307]") && said.contains("<tag>") && said.contains("14"), "{said}");
+        assert!(!Path::new(&tiny.join(out)).exists());
+    }
+}

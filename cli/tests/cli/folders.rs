@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::model::ModelSource;
+use nanoembed_core::owned::{Encoder, TextSession, usual_prompt};
 
 use crate::tiny_model::TinyModel;
 use crate::{failure, nanoembed, objects, stdout};
@@ -146,9 +147,15 @@ fn the_default_prompt_goes_with_the_model_into_every_file_and_every_host() {
     for (command, ending) in [("convert", "weights"), ("convert", "amb"), ("migrate", "gguf")] {
         let file = out.path().join(format!("model.{ending}"));
         nanoembed(&[command, &folder, file.to_str().unwrap()]).assert().success();
-        let model = Embedder::open(std::fs::read(&file).unwrap()).unwrap();
-        assert_eq!(model.default_prompt(), Ok("query: "), "{ending}");
-        assert_eq!(model.tokenize("hello", None).unwrap().ids, expected, "{ending}");
-        assert!(model.tokenize_alone("hello", None).unwrap().ids.len() < expected.len());
+        let bytes = std::fs::read(&file).unwrap();
+        let prompt = usual_prompt(&ModelSource::parse(&bytes).unwrap());
+        assert_eq!(prompt.as_deref(), Ok("query: "), "{ending}");
+        let model = Encoder::open(bytes).unwrap();
+        let tokens = |text: &str| {
+            let mut session = TextSession::default();
+            model.encode(text, model.usual_tokens(), &mut session).unwrap().ids
+        };
+        assert_eq!(tokens("query: hello"), expected, "{ending}");
+        assert!(tokens("hello").len() < expected.len());
     }
 }

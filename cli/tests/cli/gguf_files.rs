@@ -50,7 +50,7 @@ const TYPES: [(u32, &str, u64, u64); 34] = [
 ];
 
 /// Types whose values are not read.
-const OPAQUE: [u32; 12] = [16, 17, 18, 19, 20, 21, 22, 23, 29, 39, 40, 41];
+const OPAQUE: [u32; 10] = [16, 17, 18, 19, 21, 22, 29, 39, 40, 41];
 
 fn text(out: &mut Vec<u8>, text: &str) {
     out.extend((text.len() as u64).to_le_bytes());

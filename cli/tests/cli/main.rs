@@ -40,6 +40,7 @@ mod tiny_decoder;
 mod tiny_gguf;
 mod tiny_model;
 mod tokenize;
+mod unknown_settings;
 mod uqff_embedders;
 mod verify;
 mod weight_files;

@@ -3,11 +3,11 @@
 //! Work and memory grow with the bytes that were read, never with a number that the bytes spell:
 //!
 //! 1. A count whose items follow in the file is checked against the bytes that are left, where it
-//! is read.
+//!    is read.
 //! 2. A number that nothing in the file bounds, such as a model's layers, is checked against a
-//! [`Limit`] before it is used. [`Limit::ALL`] lists them.
+//!    [`Limit`] before it is used. [`Limit::ALL`] lists them.
 //! 3. With feature `alloc`, memory whose size a file or a text determines comes from the functions
-//! of `memory`, which return [`NoMemory`](ErrorKind::NoMemory) when the allocator has none.
+//!    of `memory`, which return [`NoMemory`](ErrorKind::NoMemory) when the allocator has none.
 
 #[cfg(feature = "alloc")]
 mod memory;

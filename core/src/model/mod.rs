@@ -3,22 +3,22 @@
 //! From the bottom up; each part uses only those above it in this list:
 //!
 //! 1. [`config`] is the configuration of a model as data: a [`Config`] holds its sizes, positions,
-//! norms, masks and feed-forward layers.
+//!    norms, masks and feed-forward layers.
 //! 2. [`weights`] is the interface to files: a [`Weights`] locates tensors and provides their
 //!    bytes.
 //! 3. `linear` is one linear layer over any weights: floats, groups, codes.
 //! 4. `block` has the components of a transformer block: attention and its mask, positions, norms,
-//! activations.
+//!    activations.
 //! 5. `pass` runs tokens through all layers: many texts at once ([`Transformer`]), or one growing
-//! text ([`Llama`](llama::Llama)). Both use the same blocks. [`workspace`] is the scratch memory,
-//! whose size is known exactly in advance.
+//!    text ([`Llama`](llama::Llama)). Both use the same blocks. [`workspace`] is the scratch
+//!    memory, whose size is known exactly in advance.
 //! 6. `head` turns hidden states into one vector ([`TextEmbedding`]), or into the next token.
 //! 7. `family` knows the names of each family: BERT ([`Transformer::open`], [`check()`]), Llama,
-//! and a table of [`Names`] for any other ([`Transformer::from_family`]).
-//! 8. `source` reads settings, tensors and tokenizers of each format: a [`ModelSource`]
-//! for files in memory, [`stored`] for `.weights` files with random access.
+//!    and a table of [`Names`] for any other ([`Transformer::from_family`]).
+//! 8. `source` reads settings, tensors and tokenizers of each format: a [`ModelSource`] for files
+//!    in memory, [`stored`] for `.weights` files with random access.
 //! 9. `folder_tokenizer`, `table` and `transformer` open the tokenizers and models of files that
-//! contain the texts of a model folder, [`FolderFile`]s.
+//!    contain the texts of a model folder, [`FolderFile`]s.
 //!
 //! [`fixed`] runs BERT in integer arithmetic.
 
@@ -62,7 +62,9 @@ pub use config::{
     Activation, Attention, Config, Embedding, FeedForward, Heads, LayerSet, Mask, NormKind, Order,
     RelativeBuckets, Rotary, Window, WindowLayers,
 };
-pub use encoder::Encoder;
+pub use encoder::{CrossEncoder, Encoder};
+#[cfg(feature = "families")]
+pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};
 pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
 #[cfg(feature = "families")]
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
@@ -80,10 +82,13 @@ pub use fixed::{FixedMemory, FixedNeeds};
 pub use folder_file::AmbFolder;
 #[cfg(feature = "folder-models")]
 pub use folder_file::FolderFile;
+pub use head::classifier::NormPlace;
 #[cfg(feature = "families")]
-pub use head::classifier::{Classifier, HeadNorm};
-pub use head::dense::{Dense, DenseActivation};
-pub use head::embedding::{Embedding as TextEmbedding, HeadLayer};
+pub use head::classifier::{Classifier, ClassifierPlaces, HeadNorm};
+pub use head::dense::{Dense, DenseActivation, DensePlace};
+pub use head::embedding::{Embedding as TextEmbedding, Head, HeadLayer};
+#[cfg(feature = "families")]
+pub use head::module::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
 pub use head::pooling::{PoolingMode, PoolingModes};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
 pub use pass::packed::workspace::Workspace;
@@ -104,6 +109,8 @@ pub use source::file::ModelSource;
 pub use source::stored;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use source::tokenizer;
+#[cfg(feature = "gguf")]
+pub use source::word_pieces::Respelled;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use source::word_pieces::{WordPieceIndex, WordPieceSource, WordPieceTables};
 pub use source::{POOLING, POOLS_LAST_TOKEN};
@@ -114,7 +121,5 @@ pub(crate) use table::cut;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table::{TableModel, TableSource};
 #[cfg(feature = "folder-models")]
-pub use transformer::{CrossEncoder, TransformerMemory, TransformerNeeds, TransformerSource};
-#[cfg(feature = "families")]
-pub(crate) use weights::check_presence_at;
+pub use transformer::TransformerSource;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

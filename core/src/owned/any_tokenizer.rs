@@ -4,18 +4,17 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Embedder, PipelineSession, TextTokenizer, TokenSession, Tokenizer};
+use super::{TextSession, TextTokenizer, TokenSession, Tokenizer};
 use crate::error::Result;
 use crate::token::SpecialTokens;
 
-/// A tokenizer of any kind: that of BERT in a file `B`, of a model that continues texts, or of a
-/// model of texts of any family.
+/// A tokenizer of any kind: an encoder's, or that of a model that continues texts.
 ///
 /// ```
-/// use nanoembed_core::owned::{AnyTokenSession, AnyTokenizer, Embedder};
+/// use nanoembed_core::owned::{AnyTokenSession, AnyTokenizer, Encoder};
 ///
 /// # let path = "../ffi/tests/data/small_bert.weights";
-/// let tokenizer = AnyTokenizer::from_bert(Embedder::open(std::fs::read(path)?)?);
+/// let tokenizer = AnyTokenizer::from_text(Encoder::open(std::fs::read(path)?)?.into_tokenizer());
 /// let mut session = AnyTokenSession::default();
 /// let (ids, is_cut) = tokenizer.encode("it is in", Some(4), &mut session)?;
 /// assert_eq!(tokenizer.token(ids[1]).as_deref(), Some("it"));
@@ -23,11 +22,10 @@ use crate::token::SpecialTokens;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct AnyTokenizer<B>(Kind<B>);
+pub struct AnyTokenizer(Kind);
 
 #[derive(Clone, Debug)]
-enum Kind<B> {
-    Bert(Box<Embedder<B>>),
+enum Kind {
     Causal(Box<Tokenizer<'static>>),
     Text(Box<TextTokenizer>),
 }
@@ -36,36 +34,28 @@ enum Kind<B> {
 #[derive(Debug, Default)]
 pub struct AnyTokenSession {
     causal: TokenSession,
-    text: PipelineSession,
+    text: TextSession,
 }
 
-impl<B> AnyTokenizer<B> {
-    /// That of a BERT encoder.
-    #[must_use]
-    pub fn from_bert(model: Embedder<B>) -> Self {
-        Self(Kind::Bert(Box::new(model)))
-    }
-
+impl AnyTokenizer {
     /// That of a model that continues texts. Added tokens that a text spells become tokens.
     #[must_use]
     pub fn from_causal(tokenizer: Tokenizer<'static>) -> Self {
         Self(Kind::Causal(Box::new(tokenizer)))
     }
 
-    /// That of a model of texts.
+    /// That of an encoder.
     #[must_use]
     pub fn from_text(tokenizer: TextTokenizer) -> Self {
         Self(Kind::Text(Box::new(tokenizer)))
     }
-}
 
-impl<B: AsRef<[u8]>> AnyTokenizer<B> {
     /// The first `limit` tokens of `text`, or all, those around it included, and whether it has
     /// more.
     ///
     /// # Errors
     ///
-    /// As [`Embedder::tokenize_start`], [`Tokenizer::encode`] and [`TextTokenizer::encode`].
+    /// As [`Tokenizer::encode`] and [`TextTokenizer::encode`].
     pub fn encode(
         &self,
         text: &str,
@@ -74,17 +64,17 @@ impl<B: AsRef<[u8]>> AnyTokenizer<B> {
     ) -> Result<(Vec<u32>, bool)> {
         let most = limit.unwrap_or(usize::MAX);
         match &self.0 {
-            Kind::Bert(model) if limit.is_some() => model.tokenize_start(text, most),
-            Kind::Bert(model) => Ok((model.tokenize_alone(text, Some(most))?.ids, false)),
             Kind::Causal(tokenizer) => {
                 let special = SpecialTokens::AsTokens;
                 let mut ids = tokenizer.encode(text, special, &mut session.causal)?;
                 let is_cut = tokenizer.truncate(&mut ids, most);
                 Ok((ids, is_cut))
             }
+            Kind::Text(tokenizer) if limit.is_some() => {
+                tokenizer.encode_start(text, most, &mut session.text)
+            }
             Kind::Text(tokenizer) => {
-                let found = tokenizer.encode(text, most, &mut session.text)?;
-                Ok((found.ids, found.truncated))
+                Ok((tokenizer.encode(text, most, &mut session.text)?.ids, false))
             }
         }
     }
@@ -93,7 +83,6 @@ impl<B: AsRef<[u8]>> AnyTokenizer<B> {
     #[must_use]
     pub fn token(&self, id: u32) -> Option<String> {
         match &self.0 {
-            Kind::Bert(model) => model.token(id),
             Kind::Causal(tokenizer) => tokenizer.token(id).map(Into::into),
             Kind::Text(tokenizer) => tokenizer.token(id),
         }
@@ -103,7 +92,6 @@ impl<B: AsRef<[u8]>> AnyTokenizer<B> {
     #[must_use]
     pub fn usual_tokens(&self) -> Option<usize> {
         match &self.0 {
-            Kind::Bert(model) => Some(model.config().max_tokens),
             Kind::Causal(_) => None,
             Kind::Text(tokenizer) => tokenizer.max_tokens(),
         }
@@ -113,7 +101,6 @@ impl<B: AsRef<[u8]>> AnyTokenizer<B> {
     #[must_use]
     pub fn positions(&self) -> Option<usize> {
         match &self.0 {
-            Kind::Bert(model) => Some(model.config().positions),
             Kind::Causal(_) => None,
             Kind::Text(tokenizer) => tokenizer.positions(),
         }

@@ -3,24 +3,21 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::embedder::without_names;
 use super::empty_texts::embed_nonempty;
+use super::file_weights::without_names;
 use super::tokenizer_room::TokenizerRoom;
-use super::{Prompt, Session, Tokenized};
+use super::{Prompt, Session, TokenEncoder, Tokenized};
 use crate::describe::folder::FolderPrompt;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::{self, Kernels, RowSummary};
-use crate::limit::{collected, copied, filled, grow};
+#[cfg(feature = "amb")]
+use crate::limit::filled;
+use crate::limit::{collected, copied, grow};
 #[cfg(feature = "amb")]
 use crate::model::AmbFolder;
 use crate::model::folder_tokenizer::{
     FolderTokenizer, FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
 };
-use crate::model::tokenizer::{TokenizerMemory, TokenizerNeeds};
-use crate::model::{
-    Batch, Encoder, FolderFile, HeadLayer, Layer, ModelSource, Plan, Run, TransformerMemory,
-    TransformerSource, Workspace,
-};
+use crate::model::{Batch, FolderFile, InOrder, ModelSource, Plan, TransformerSource};
 use crate::text::json::{Fault, Read, chars};
 use crate::token::Encoded;
 use crate::token::bpe::merge::{Candidate, Symbol};
@@ -31,7 +28,7 @@ const LEAST_TOKENS: usize = 128;
 
 /// An encoder of any family in a `.weights` or `.amb` file that keeps the texts of a folder.
 ///
-/// It gives the ids and vectors of `AnyEncoder` in a fraction of the code, over the memory of an
+/// It gives the ids and vectors of [`Encoder`](super::Encoder) in a fraction of the code, over the memory of an
 /// [`EncoderRoom`]. It refuses what needs the rest of that code: models that compare texts, and
 /// tokenizers that are not done [in lent memory](crate::model::folder_tokenizer).
 ///
@@ -53,9 +50,7 @@ pub struct EncoderFile<'a> {
     source: TransformerSource<'a>,
     texts: FolderTokenizerSource<'a>,
     tokenizer: FolderTokenizer<'a>,
-    model: Encoder<Vec<Layer>, Vec<HeadLayer<'a>>>,
-    kernels: Kernels,
-    summaries: Vec<RowSummary>,
+    network: TokenEncoder,
 }
 
 /// The memory that an [`EncoderFile`] lies in.
@@ -63,14 +58,7 @@ pub struct EncoderFile<'a> {
 pub struct EncoderRoom {
     /// The texts of an `.amb` file's folder.
     texts: Vec<u8>,
-    model: ModelRoom,
-}
-
-/// The memory that the model lies in.
-#[derive(Debug, Default)]
-struct ModelRoom {
     tokenizer: TokenizerRoom,
-    floats: Vec<f32>,
 }
 
 /// The memory in which a thread tokenises texts.
@@ -139,20 +127,19 @@ impl<'a> EncoderFile<'a> {
     /// [`ErrorKind::OtherModel`] for models of other kinds; [`ErrorKind::UnsupportedSetting`] for a
     /// setting that is not done here; what is wrong with the file.
     pub fn open(bytes: &'a [u8], room: &'a mut EncoderRoom) -> Read<'a, Self> {
-        let EncoderRoom { texts, model: room } = room;
+        let EncoderRoom { texts, tokenizer } = room;
         let Parts { source, texts } = Parts::read(bytes, texts)?;
-        let (memory, floats) = room.lend(&texts.needs(), &source).map_err(Fault::from_error)?;
-        let tokenizer = texts.open(memory).map_err(Fault::from_error)?;
-        let kernels = kernel::detect();
-        let model = model(&source, &kernels, bytes, floats).map_err(Fault::from_error)?;
-        let summaries = summaries(&source, &model, &kernels, bytes).map_err(Fault::from_error)?;
-        Ok(Self { bytes, source, texts, tokenizer, model, kernels, summaries })
+        *tokenizer = TokenizerRoom::new(&texts.needs()).map_err(Fault::from_error)?;
+        let tokenizer = texts.open(tokenizer.lend()).map_err(Fault::from_error)?;
+        let network = TokenEncoder::from_spec(&source.weights(), &source.spec())
+            .map_err(Fault::from_error)?;
+        Ok(Self { bytes, source, texts, tokenizer, network })
     }
 
     /// Elements of an embedding.
     #[must_use]
     pub fn dimensions(&self) -> usize {
-        self.model.dimensions()
+        self.network.dimensions()
     }
 
     /// How many tokens of a text the model was made for.
@@ -164,7 +151,7 @@ impl<'a> EncoderFile<'a> {
     /// The most tokens of a text that it can use.
     #[must_use]
     pub const fn positions(&self) -> usize {
-        self.model.config().positions
+        self.source.config().positions
     }
 
     /// The names of the prompts that the model has, each once, in their order.
@@ -256,18 +243,16 @@ impl<'a> EncoderFile<'a> {
     /// How the model was made to run: see [`Transformer::plan`](crate::model::Transformer::plan).
     #[must_use]
     pub fn plan(&self, tokens: usize) -> Plan {
-        self.model.plan(tokens)
+        self.network.plan(tokens)
     }
 
-    /// The scratch memory of one thread: see [`Embedder::session_for`].
+    /// The scratch memory of one thread: see [`TokenEncoder::session_for`].
     ///
     /// # Errors
     ///
-    /// As [`Embedder::session_for`].
-    ///
-    /// [`Embedder::session_for`]: super::Embedder::session_for
+    /// As [`TokenEncoder::session_for`].
     pub fn session_for(&self, plan: Plan) -> Result<Session> {
-        Session::new(self.model.config(), plan)
+        self.network.session_for(plan)
     }
 
     /// The embeddings of tokenised texts, [`dimensions`](Self::dimensions) elements each, into
@@ -276,7 +261,7 @@ impl<'a> EncoderFile<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Encoder::embed`].
+    /// As [`TokenEncoder::embed`].
     pub fn embed(
         &self,
         session: &mut Session,
@@ -286,52 +271,10 @@ impl<'a> EncoderFile<'a> {
         out: &mut [f32],
     ) -> Result<()> {
         let weights = without_names(self.bytes);
-        let run = Run { summaries: &self.summaries, ..Run::new(&weights, &self.kernels) };
-        let mut room = filled(self.source.scratch(), 0.0)?;
         embed_nonempty(lengths, self.dimensions(), out, |lengths, out| {
-            let Session { plan, floats, bytes } = session;
-            let mut workspace = Workspace::new(self.model.config(), plan, floats, bytes)?;
             let texts = Batch { skipped, ..Batch::new(ids, lengths) };
-            self.model.embed(&run, &texts, &mut workspace, &mut room, out)
+            self.network.embed(&weights, session, &InOrder, &texts, out)
         })
-    }
-}
-
-fn model<'a>(
-    source: &TransformerSource<'a>,
-    kernels: &Kernels,
-    bytes: &'a [u8],
-    floats: &'a mut [f32],
-) -> Result<Encoder<Vec<Layer>, Vec<HeadLayer<'a>>>> {
-    let needs = source.embedding_needs()?;
-    let layers = filled(needs.layers, Layer::EMPTY)?;
-    let head = filled(needs.head, HeadLayer::EMPTY)?;
-    source.open(&without_names(bytes), kernels, TransformerMemory { layers, head, floats })
-}
-
-/// What the kernels need to know of the weights.
-fn summaries<'a>(
-    source: &TransformerSource<'a>,
-    model: &Encoder<Vec<Layer>, Vec<HeadLayer<'a>>>,
-    kernels: &Kernels,
-    bytes: &[u8],
-) -> Result<Vec<RowSummary>> {
-    let mut summaries = filled(source.summaries(kernels)?, RowSummary::EMPTY)?;
-    model.transformer.summarize(&without_names(bytes), kernels, &mut [], &mut summaries)?;
-    Ok(summaries)
-}
-
-impl ModelRoom {
-    fn lend(
-        &mut self,
-        needs: &TokenizerNeeds,
-        source: &TransformerSource<'_>,
-    ) -> Result<(TokenizerMemory<'_>, &mut [f32])> {
-        *self = Self {
-            tokenizer: TokenizerRoom::new(needs)?,
-            floats: filled(source.embedding_needs()?.floats, 0.0)?,
-        };
-        Ok((self.tokenizer.lend(), &mut self.floats))
     }
 }
 

@@ -16,10 +16,15 @@ use crate::limit::filled;
 use crate::limit::push;
 #[cfg(feature = "safetensors")]
 use crate::limit::spelled;
-use crate::model::{Matrix, Weights};
+use crate::model::{Matrix, SliceWeights, Weights};
 use crate::tensor::TensorHeader;
 #[cfg(feature = "safetensors")]
 use crate::text::json::chars;
+
+/// The weights in a file whose tensors have been found.
+pub(super) fn without_names(file: &[u8]) -> impl Weights + Sync {
+    SliceWeights::new(file, |_: &str| None::<TensorHeader<'_>>)
+}
 
 /// Weights in files that lie in memory, whose tensors were found once.
 #[derive(Clone, Debug)]
@@ -52,6 +57,13 @@ impl<B> Default for FileWeights<B> {
 }
 
 impl<B: AsRef<[u8]>> FileWeights<B> {
+    /// A file, without the names of its tensors.
+    pub(super) fn from_file(bytes: B) -> Result<Self> {
+        let mut weights = Self::default();
+        weights.push(bytes)?;
+        Ok(weights)
+    }
+
     /// Puts a file behind the others. Of its tensors there are those that [`add`](Self::add) was
     /// told of with the answer of [`end`](Self::end) before.
     ///
@@ -85,7 +97,7 @@ impl<B: AsRef<[u8]>> FileWeights<B> {
     ///
     /// What is wrong with the file; [`ErrorKind::DuplicateName`] at a tensor that another file has.
     #[cfg(feature = "safetensors")]
-    pub(super) fn push_safetensors(&mut self, prefix: &str, file: B) -> Result<()> {
+    pub fn push_safetensors(&mut self, prefix: &str, file: B) -> Result<()> {
         /// Bytes of the header that describe a tensor, at least.
         const LEAST_ENTRY_BYTES: u64 = 48;
         let bytes = file.as_ref();

@@ -2,26 +2,24 @@
 //!
 //! | I want | type |
 //! |---|---|
-//! | the embedding of a text | [`Embedder`] |
-//! | the embedding of token ids by an encoder of any family, or their classes | `TextEncoder` over weights from anywhere |
-//! | the same of texts, as a Hugging Face folder describes the model | `TextModel` over weights from anywhere |
-//! | the same of texts, whatever the model and its files are | `AnyEncoder` |
+//! | embeddings of texts, or scores of pairs, whatever the model and its files are | [`Encoder`] |
+//! | the same of token ids | [`TokenEncoder`] |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
-//! | the same by a transformer in a `.weights` or `.amb` file, or by a table in a `.weights` file, in little code | `EncoderFile`, `TableFile` |
-//! | token ids alone | [`Embedder::tokenizer`], [`BpeTokenizer`], [`SentencePieceModel`]; [`Pipeline`] of a `tokenizer.json` |
+//! | embeddings by a transformer in a `.weights` or `.amb` file, or by a table in a `.weights` file, in builds where size matters | `EncoderFile`, `TableFile` |
+//! | token ids alone | [`TextTokenizer`], [`Tokenizer`]; [`Pipeline`] of a `tokenizer.json` |
 //! | the same, whatever the model is | `AnyTokenizer` |
 //!
 //! Models are immutable and shared between threads; what changes while one runs is in a
-//! [`Session`] or a [`CausalSession`], one for each thread or text. Everything here is made of the
-//! borrowing types of [`token`](crate::token) and [`model`](crate::model).
+//! [`Session`], a [`TextSession`] or a [`CausalSession`], one for each thread or text. Everything
+//! here is made of the borrowing types of [`token`](crate::token) and [`model`](crate::model).
 //!
 //! ```
-//! use nanoembed_core::owned::Embedder;
+//! use nanoembed_core::owned::Encoder;
 //!
 //! # let path = "../ffi/tests/data/small_bert.weights";
-//! let embedder = Embedder::open(std::fs::read(path)?)?;
-//! let vector = embedder.embed_text("How do I reset my password?")?;
-//! assert_eq!(vector.len(), embedder.config().hidden);
+//! let encoder = Encoder::open(std::fs::read(path)?)?;
+//! let vector = encoder.embed_text("How do I reset my password?")?;
+//! assert_eq!(vector.len(), encoder.dimensions());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -37,9 +35,9 @@
 
 mod added_words;
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
-mod any_encoder;
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 mod any_tokenizer;
+#[cfg(feature = "pipeline")]
+mod asked_weights;
 #[cfg(feature = "pipeline")]
 pub mod base64;
 mod borrowed;
@@ -49,15 +47,12 @@ mod bpe;
 mod causal;
 mod decoder;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-mod embedder;
-#[cfg(any(
-    feature = "folder-models",
-    all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf"))
-))]
 mod empty_texts;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+mod encoder;
 #[cfg(feature = "folder-models")]
 mod encoder_file;
-#[cfg(feature = "pipeline")]
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod file_weights;
 #[cfg(feature = "pipeline")]
 pub mod folder;
@@ -65,36 +60,38 @@ pub mod folder;
 mod gguf_encoder;
 #[cfg(feature = "std")]
 mod io_sink;
-mod model_proto;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-mod open;
+mod metadata;
+#[cfg(feature = "pipeline")]
+mod model_fault;
+mod model_proto;
 #[cfg(feature = "pipeline")]
 mod pipeline;
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-mod prompt;
 #[cfg(any(
     feature = "folder-models",
     all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf"))
 ))]
 mod ready_prompt;
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-mod requantize;
 mod sentencepiece;
 #[cfg(any(feature = "amb", feature = "embd", feature = "pipeline", feature = "gguf"))]
 mod session;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 mod table_file;
-#[cfg(feature = "pipeline")]
-mod text_encoder;
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
 mod text_file;
-#[cfg(feature = "pipeline")]
-mod text_model;
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+mod text_source;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+mod text_tokenizer;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+mod token_encoder;
 mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod tokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod tokenizer_room;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+mod usual_prompt;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod vocabulary;
 
@@ -102,24 +99,28 @@ pub use crate::token::added_list::ADDED_TOKENS;
 pub use crate::token::sentencepiece::ModelSettings;
 pub use added_words::{AddedWord, parse_added_words, write_added_words};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
-pub use any_encoder::{AnyEncoder, Classes, ModelFault, TextSource};
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 pub use any_tokenizer::{AnyTokenSession, AnyTokenizer};
+#[cfg(feature = "pipeline")]
+pub use asked_weights::TensorFault;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use bpe::BpeTokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+pub use encoder::Classes;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-pub use embedder::Embedder;
+pub use encoder::Encoder;
 #[cfg(feature = "folder-models")]
 pub use encoder_file::{EncoderFile, EncoderRoom, TextRoom};
-#[cfg(feature = "pipeline")]
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use file_weights::FileWeights;
 #[cfg(all(feature = "pipeline", feature = "gguf"))]
 pub use gguf_encoder::{GgufEncoder, GgufFault};
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
+#[cfg(feature = "pipeline")]
+pub use model_fault::ModelFault;
 pub use model_proto::ModelProto;
 #[cfg(feature = "pipeline")]
 pub use pipeline::{Pipeline, PipelineParts, PipelineSession};
@@ -133,12 +134,16 @@ pub use sentencepiece::{SentencePieceModel, TokenSession};
 pub use session::Session;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table_file::TableFile;
-#[cfg(feature = "pipeline")]
-pub use text_encoder::{DenseLayer, HeadPart, NormLayer, Recipe, TextEncoder};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
 pub use text_file::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES, TextFile};
-#[cfg(feature = "pipeline")]
-pub use text_model::{StaticModel, TensorFault, TextModel, TextTokenizer, TransformerModel};
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+pub use text_source::TextSource;
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use text_tokenizer::{TextSession, TextTokenizer};
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use token_encoder::TokenEncoder;
 pub use tokenized::{Tokenized, TokenizedPair};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use tokenizer::{BytePairs, Continuation, Spelling, Tokenizer, WordPieces};
+#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
+pub use usual_prompt::usual_prompt;

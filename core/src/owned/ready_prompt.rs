@@ -1,7 +1,10 @@
-//! What stands before texts, ready to be used.
+//! Prompts, ready to be put before texts.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+
+use crate::error::Result;
+use crate::limit::joined;
 
 /// A prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -9,7 +12,7 @@ use alloc::string::String;
 pub struct Prompt {
     /// The text.
     pub text: String,
-    /// First tokens of a text behind it that are left out of pooling.
+    /// The number of first tokens of a text after it that are left out of pooling.
     pub skipped: usize,
 }
 
@@ -20,18 +23,15 @@ impl Prompt {
         Self { text: text.into(), skipped: 0 }
     }
 
-    /// `text` behind the prompt.
-    #[must_use]
-    pub fn before<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    /// `text` after the prompt.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn before<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
         match &*self.text {
-            "" => Cow::Borrowed(text),
-            prompt => {
-                // Joining slices takes more code.
-                let mut whole = String::with_capacity(prompt.len().saturating_add(text.len()));
-                whole.push_str(prompt);
-                whole.push_str(text);
-                Cow::Owned(whole)
-            }
+            "" => Ok(Cow::Borrowed(text)),
+            prompt => joined(&[prompt, text]).map(Cow::Owned),
         }
     }
 }

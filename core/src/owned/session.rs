@@ -31,8 +31,7 @@ impl Session {
         Ok(Self { plan, floats: filled(needs.floats, 0.0)?, bytes: filled(needs.bytes, 0)? })
     }
 
-    /// That of a model that needs none.
-    #[cfg(feature = "pipeline")]
+    /// The memory of a model that needs none.
     pub(super) const fn empty(plan: Plan) -> Self {
         Self { plan, floats: Vec::new(), bytes: Vec::new() }
     }
@@ -41,6 +40,12 @@ impl Session {
     /// eights of tokens, whichever is more.
     pub(super) fn jobs(config: &Config, tokens: usize, jobs: usize) -> usize {
         jobs.min(config.heads.query.max(tokens.div_ceil(LEAST_TOKENS_OF_A_JOB)))
+    }
+
+    /// The memory as that of a transformer.
+    pub(super) fn workspace(&mut self, config: &Config) -> Result<Workspace<'_>> {
+        let Self { plan, floats, bytes } = self;
+        Workspace::new(config, plan, floats, bytes)
     }
 
     /// The size of the memory in bytes.

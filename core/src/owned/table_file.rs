@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::embedder::without_names;
+use super::file_weights::without_names;
 use super::tokenized::{MOST_TOKENS, Tokenized};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Mode;

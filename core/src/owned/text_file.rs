@@ -17,7 +17,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use super::folder::{FolderFault, FolderModel, FolderResult, Labels, Prompts};
-use super::{Pipeline, PipelineParts};
+use super::{Pipeline, PipelineParts, metadata};
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "amb")]
 use crate::format::amb::TokenizerKind;
@@ -57,7 +57,7 @@ impl<'f> TextFile<'f> {
         if !source.has_folder_texts() {
             return Ok(None);
         }
-        let model = FolderModel::read(&|path: &str| text(&source, path))?;
+        let model = FolderModel::read(&|path: &str| metadata::text(&source, path))?;
         Ok(Some(Self { source, model }))
     }
 
@@ -81,7 +81,7 @@ impl<'f> TextFile<'f> {
     pub fn text(&self, path: &str) -> Result<Option<Cow<'f, str>>> {
         match path {
             TOKENIZER => Ok(Some(Cow::Borrowed(self.parts()?.settings))),
-            path => text(&self.source, path),
+            path => metadata::text(&self.source, path),
         }
     }
 
@@ -91,7 +91,7 @@ impl<'f> TextFile<'f> {
     ///
     /// What is wrong with the text.
     pub fn prompts(&self) -> FolderResult<Prompts> {
-        self.model.prompts(&|path: &str| text(&self.source, path))
+        self.model.prompts(&|path: &str| metadata::text(&self.source, path))
     }
 
     /// The names of classes: see [`FolderModel::labels`].
@@ -100,7 +100,7 @@ impl<'f> TextFile<'f> {
     ///
     /// What is wrong with the text.
     pub fn labels(&self) -> FolderResult<Labels> {
-        self.model.labels(&|path: &str| text(&self.source, path))
+        self.model.labels(&|path: &str| metadata::text(&self.source, path))
     }
 
     /// The tokenizer.
@@ -135,18 +135,6 @@ impl<'f> TextFile<'f> {
             #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => Err(MISSING),
         }
-    }
-}
-
-/// The text at a path, if the file keeps it.
-fn text<'f>(source: &ModelSource<'f>, path: &str) -> Result<Option<Cow<'f, str>>> {
-    match source {
-        #[cfg(feature = "embd")]
-        ModelSource::Embd(embd) => Ok(embd.metadata_value(path).map(Cow::Borrowed)),
-        #[cfg(feature = "amb")]
-        ModelSource::Amb(amb) => Ok(super::open::amb_text(amb, path)?.map(Cow::Owned)),
-        #[cfg(feature = "gguf")]
-        ModelSource::Gguf(_) => Ok(None),
     }
 }
 

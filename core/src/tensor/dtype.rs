@@ -201,9 +201,9 @@ dtypes! {
     /// ggml: grid indices, 3.44 bits
     Iq3S       "iq3_s"       256 110 Opaque ggml 21;
     /// ggml: 4-bit indices into a table, a scale for 32 elements
-    Iq4Nl      "iq4_nl"       32  18 Opaque ggml 20;
+    Iq4Nl      "iq4_nl"       32  18 Blocks ggml 20;
     /// ggml: 4-bit indices into a table in blocks of 256 elements, eight scales
-    Iq4Xs      "iq4_xs"      256 136 Opaque ggml 23;
+    Iq4Xs      "iq4_xs"      256 136 Blocks ggml 23;
     /// ggml: ternary digits, five a byte, a scale for 256 elements
     Tq1_0      "tq1_0"       256  54 Blocks ggml 34;
     /// ggml: ternary digits, four a byte, a scale for 256 elements

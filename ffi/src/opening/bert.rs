@@ -149,6 +149,7 @@ impl BertOpening {
                 transformer: Transformer::unlocated(self.config.transformer, layers),
                 embedding: self.config.embedding(),
                 head: [],
+                floats: [],
             },
             kernels: kernel::detect(),
             summaries: &[],

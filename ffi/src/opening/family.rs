@@ -6,7 +6,7 @@ use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::kernel::{self, RowSummary};
 use nanoembed_core::model::folder_tokenizer::{FolderTokenizerSource, TokenizingNeeds};
 use nanoembed_core::model::{
-    FolderFile, HeadLayer, Layer, Plan, TransformerMemory, TransformerSource, Workspace,
+    EncoderMemory, FolderFile, HeadLayer, Layer, Plan, TransformerSource, Workspace,
 };
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::{Error, ErrorKind};
@@ -75,7 +75,7 @@ impl FamilyOpening {
         let mut sum = Sum::default();
         sum.add::<nanoembed_model>(1)?;
         sum.add::<Layer>(needs.layers)?;
-        sum.add::<HeadLayer<'_>>(needs.head)?;
+        sum.add::<HeadLayer>(needs.head)?;
         sum.add::<f32>(needs.floats)?;
         sum.add::<RowSummary>(self.summaries()?)?;
         sum.add::<u8>(self.file.text_to_keep().map_or(0, str::len))?;
@@ -96,10 +96,11 @@ impl FamilyOpening {
         let Self { source, file, plan, .. } = self;
         let needs = file.needs()?;
         let kernels = kernel::detect();
-        let memory = TransformerMemory {
+        let memory = EncoderMemory {
             layers: LentSlice(lent.filled(needs.layers, Layer::EMPTY)?),
             head: lent.filled(needs.head, HeadLayer::EMPTY)?,
-            floats: lent.filled(needs.floats, 0.0)?,
+            floats: lent.filled(needs.floats, 0.0_f32)?,
+            tile: &mut [],
         };
         let kind = match file.compares() {
             true => {

@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::owned::{Encoder, TextSession};
 use nanoembed_ffi::batch::*;
 use nanoembed_ffi::embed::*;
 use nanoembed_ffi::model::*;
@@ -14,13 +14,16 @@ use nanoembed_ffi::status::*;
 use crate::models::{HIDDEN, TOKENS};
 use crate::{Lent, Room, Stored, bits, in_memory, models, of};
 
-/// The vectors and ids are those of Rust's own `Embedder`.
+/// The vectors and ids are those of Rust's own `Encoder`.
 fn assert_same(lent: &Lent, file: &[u8]) {
-    let rust = Embedder::open(file).expect("an encoder");
+    let rust = Encoder::open(file).expect("an encoder");
     let text = "Cat ab";
     let vector = rust.embed_text(text).expect("a vector");
     assert_eq!(lent.vector(text), Ok(bits(&vector)));
-    assert_eq!(lent.ids(text), Ok(rust.tokenize(text, None).expect("ids").ids));
+    assert_eq!(
+        lent.ids(text),
+        Ok(rust.encode(text, rust.usual_tokens(), &mut TextSession::default()).expect("ids").ids)
+    );
 }
 
 #[test]
@@ -135,7 +138,7 @@ fn rows_of_a_batch_of_a_bert_in_amb_are_those_of_rust_or_say_why_not() {
             NANOEMBED_ROW_BAD_OFFSETS,
         ]
     );
-    let rust = Embedder::open(&file[..]).expect("an encoder");
+    let rust = Encoder::open(&file[..]).expect("an encoder");
     let expected = ["cat", "dog"].map(|text| bits(&rust.embed_text(text).expect("a vector")));
     assert_eq!(vectors[..2], expected);
     assert_eq!(of_ids(&lent, &[2, 9, 3]).as_ref(), Ok(&expected[0]));

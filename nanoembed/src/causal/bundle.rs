@@ -2,6 +2,7 @@
 //! safetensors or UQFF.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
@@ -14,7 +15,7 @@ use super::weights::ModelWeights;
 use crate::checkpoint::model_files::ModelFiles;
 use crate::error::{Error, Result, name_of};
 use crate::folder::prompts::Prompts;
-use crate::folder::texts::FolderTexts;
+use crate::folder::texts::{Allowed, FolderTexts};
 use crate::stored::Values;
 use crate::stored::file_names::{folder_of, is_safetensors, is_uqff_name};
 
@@ -32,18 +33,32 @@ impl Bundle {
     /// The decoder that `path` names: a folder, one of its safetensors files, or its UQFF file (the
     /// first shard). `None` for other files, and for folders of another kind of model.
     pub fn open(path: &Path) -> Result<Option<Self>> {
+        Self::open_allowing(path, &Arc::default())
+    }
+
+    /// The same, but some unknown settings are passed over.
+    pub(crate) fn open_allowing(path: &Path, allowed: &Arc<Allowed>) -> Result<Option<Self>> {
         let is_uqff = is_uqff_name(path);
         if !path.is_dir() && !is_safetensors(path) && !is_uqff {
             return Ok(None);
         }
         let folder = folder_of(path);
-        let Some(settings) = DecoderSettings::from_folder(&folder, None)? else {
+        let Some(settings) = DecoderSettings::allowing(&folder, None, allowed)? else {
             if is_uqff && !folder.join("config.json").exists() {
                 return Err(missing_config(path));
             }
             return Ok(None);
         };
+        if !allowed.is_empty() {
+            // So that all that is passed over is known.
+            settings.tokenizer()?;
+        }
         Ok(Some(Self { folder, settings, files: ModelFiles::open(path)? }))
+    }
+
+    /// A warning for each unknown setting that was passed over.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.settings.allowed().warnings()
     }
 
     /// The name that messages give to the model.
@@ -86,7 +101,7 @@ impl Bundle {
         Err(Error::input(ErrorKind::MissingTensor, message).at(self.settings.path().display()))
     }
 
-    /// Where tensors should come from that are not there.
+    /// The usual place of missing tensors.
     pub(crate) fn where_from(&self) -> &'static str {
         if self.files.lacks_residual() {
             "norms and other tensors that are not quantised are in `residual.safetensors`: put it beside the UQFF file"

@@ -16,14 +16,7 @@ use crate::json_float::json_float;
 
 /// Applies `take` to the decoder that the `config.json` at `path` describes.
 pub(crate) fn read<R>(path: &Path, take: impl FnOnce(&DecoderModel<'_>) -> Result<R>) -> Result<R> {
-    read_text(&JsonText::open(path)?, take)
-}
-
-/// The same of the file's text.
-pub(super) fn read_text<R>(
-    file: &JsonText,
-    take: impl FnOnce(&DecoderModel<'_>) -> Result<R>,
-) -> Result<R> {
+    let file = JsonText::open(path)?;
     take(&read_decoder_config(file.value()?).map_err(|fault| file.failure(fault))?)
 }
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
 use crate::folder::settings_rule::{Members, irrelevant};
+use crate::folder::texts::Allowed;
 
 /// The tokens around the texts of a folder's model.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +30,7 @@ pub(super) struct FolderEnds {
     pub(super) adds_begin: Option<bool>,
     /// True if it puts a token after every text; `None` if nothing says so.
     pub(super) adds_end: Option<bool>,
-    /// How the tokens that it puts around texts are spelled.
+    /// The spelling of the tokens that it puts around texts.
     pub(super) begin_token: Option<String>,
     pub(super) end_token: Option<String>,
 }
@@ -40,6 +41,7 @@ impl FolderEnds {
         folder: &Path,
         path: &Path,
         (config, family): (&Value, DecoderFamily),
+        allowed: &Allowed,
     ) -> Result<Self> {
         let generation_path = folder.join("generation_config.json");
         let generation = read_json(&generation_path)?.unwrap_or_else(|| json!({}));
@@ -48,7 +50,7 @@ impl FolderEnds {
         ["bos_token_id", "eos_token_id"].iter().for_each(|name| {
             members.get(name);
         });
-        members.finish(irrelevant::GENERATION_CONFIG)?;
+        members.finish_allowing(irrelevant::GENERATION_CONFIG, allowed)?;
         let tokenizer = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
         let truth = |key: &str| tokenizer.get(key).and_then(Value::as_bool);
         // A token is spelled, or an object that spells it.

@@ -1,7 +1,7 @@
 //! The tokenizer of a decoder's folder: by `tokenizer.model` (SentencePiece) and the tokens that
 //! files beside it add, or by `tokenizer.json`.
 //!
-//! Where transformers would do otherwise than these say, the folder is refused.
+//! The folder is refused where transformers would do otherwise.
 
 use std::collections::BTreeMap;
 use std::path::Path;

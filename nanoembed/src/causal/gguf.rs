@@ -93,7 +93,7 @@ impl GgufFile {
         Ok(serde_json::Value::Object(members))
     }
 
-    /// How positions turn heads.
+    /// The rotary embedding.
     fn rope(&self, config: &LlamaConfig) -> Result<Rope> {
         let missing = || self.failure(CoreError::without_offset(ErrorKind::MissingMetadata));
         config.rotary.map(|rotary| rotary.global).ok_or_else(missing)

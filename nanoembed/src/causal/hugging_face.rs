@@ -2,11 +2,15 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::model::DecoderFamily;
 use nanoembed_core::model::llama::{Biases, LlamaConfig, is_decoder_tensor_of};
-use nanoembed_core::owned::folder::{MODULES, refuse_adapter};
+use nanoembed_core::model::{DecoderFamily, read_decoder_config};
+use nanoembed_core::owned::folder::{
+    CONFIG, FolderFault, FolderResult, MODULES, Texts, refuse_adapter,
+};
+use nanoembed_core::text::json::{self, Fault};
 use serde_json::Value;
 
 use super::config;
@@ -17,9 +21,8 @@ use super::tokenizer::{Tokenizer, TokenizerEntries as _};
 use crate::checkpoint::hugging_face::Folder;
 use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Error, Result};
-use crate::folder::json_file::read_json_text;
-use crate::folder::json_text::JsonText;
-use crate::folder::texts::FolderTexts;
+use crate::folder::json_file::read_json;
+use crate::folder::texts::{Allowed, FolderTexts};
 
 /// The settings of a decoder in a folder.
 pub struct DecoderSettings {
@@ -32,31 +35,47 @@ pub struct DecoderSettings {
     biases: Biases,
     /// The vectors of divisors of the rotary frequencies, as f32.
     divisors: Vec<(&'static str, Vec<u8>)>,
+    /// Unknown settings that are passed over.
+    allowed: Arc<Allowed>,
+}
+
+/// What is taken from a `config.json`.
+struct Read {
+    sizes: LlamaConfig,
+    is_tied: bool,
+    biases: Biases,
+    divisors: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl DecoderSettings {
     /// The decoder of `folder` by its `config.json` or another; `None` if it is none.
     pub fn from_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Self>> {
+        Self::allowing(folder, config, &Arc::default())
+    }
+
+    /// The same, but some unknown settings are passed over.
+    pub(crate) fn allowing(
+        folder: &Path,
+        config: Option<&Path>,
+        allowed: &Arc<Allowed>,
+    ) -> Result<Option<Self>> {
         let path = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
-        let Some((config, text)) = read_json_text(&path)? else { return Ok(None) };
+        let Some(config) = read_json(&path)? else { return Ok(None) };
         let kind = config.get("model_type").and_then(Value::as_str).unwrap_or_default();
         let Some(family) = DecoderFamily::from_model_type(kind) else { return Ok(None) };
         if family.has_encoders() && is_encoder(folder, &config) {
             return Ok(None);
         }
         FolderTexts::new(folder).read(|texts| refuse_adapter(texts, ""))?;
-        config::read_text(&JsonText::new(&path, text), |read| {
-            Ok(Some(Self {
-                folder: folder.to_owned(),
-                path: path.clone(),
-                config,
-                sizes: read.config,
-                family,
-                is_tied: read.is_tied,
-                biases: read.biases,
-                divisors: divisors::stored(&read.rotary),
-            }))
-        })
+        let texts = FolderTexts::with_config(folder, Some(&path)).allowing(allowed);
+        let Read { sizes, is_tied, biases, divisors } = texts.read(Read::from_texts)?;
+        let (folder, allowed) = (folder.to_owned(), Arc::clone(allowed));
+        Ok(Some(Self { folder, path, config, sizes, family, is_tied, biases, divisors, allowed }))
+    }
+
+    /// Which unknown settings are passed over.
+    pub(crate) const fn allowed(&self) -> &Arc<Allowed> {
+        &self.allowed
     }
 
     /// The `config.json`.
@@ -168,8 +187,22 @@ impl DecoderSettings {
 
     /// The tokenizer of the folder.
     pub fn tokenizer(&self) -> Result<Tokenizer<'static>> {
-        let ends = FolderEnds::from_folder(&self.folder, &self.path, (&self.config, self.family))?;
+        let said = (&self.config, self.family);
+        let ends = FolderEnds::from_folder(&self.folder, &self.path, said, &self.allowed)?;
         folder_tokenizer::read(&self.folder, ends, self.sizes.vocabulary)
+    }
+}
+
+impl Read {
+    fn from_texts(texts: Texts<'_, '_>) -> FolderResult<Self> {
+        let failed = |fault| FolderFault::new(CONFIG, fault);
+        let text =
+            texts(CONFIG).map_err(|error| failed(Fault::from_error(error)))?.unwrap_or_default();
+        let value =
+            json::Value::parse(&text, 0).map_err(|error| failed(Fault::from_error(error)))?;
+        let read = read_decoder_config(value).map_err(failed)?;
+        let (sizes, is_tied, biases) = (read.config, read.is_tied, read.biases);
+        Ok(Self { sizes, is_tied, biases, divisors: divisors::stored(&read.rotary) })
     }
 }
 

@@ -8,7 +8,7 @@
 //! | `weights` | the tensors of one file or several, in memory or read piece by piece |
 //! | `hugging_face`, `gguf` | sizes and tensors in the words of these |
 //! | `config` | a `config.json`, and the same as the configuration of an `.amb` file |
-//! | `divisors` | how a folder's model divides rotary frequencies |
+//! | `divisors` | divisors of a model's rotary frequencies |
 //! | `folder_tokenizer` | the tokenizer of a folder |
 //! | `ends` | the tokens around texts, by a folder's files |
 //! | `tokenizer`, `byte_pairs`, `spec`, `model_proto` | texts to ids and back |

@@ -23,14 +23,14 @@ pub struct AddedTokens {
     pub begin: Around,
     /// The token after texts. It need not be one of those that end generation.
     pub append: Around,
-    /// Where none ends a text, the model's own does.
+    /// If it is empty, the model's end-of-text token ends texts.
     pub end: EndTokens,
 }
 
 /// A token that the tokenizer may put around texts.
 #[derive(Default)]
 pub struct Around {
-    /// How the tokenizer's settings spell it.
+    /// The token as the tokenizer's settings spell it.
     pub spelled: Option<String>,
     /// The default id where files do not name the token.
     pub usual: Option<u32>,
@@ -86,7 +86,7 @@ pub trait TokenizerEntries {
     /// strips white space: files cannot express either.
     fn end_ids(&self) -> crate::Result<Vec<u32>>;
 
-    /// How byte-level BPE cuts texts into words, and whether it takes whole words before merges;
+    /// The split of byte-level BPE into words, and true if it takes whole words before merges;
     /// `None` for SentencePiece.
     fn pattern(&self) -> Option<(bpe::Pattern, bool)>;
 
@@ -103,7 +103,7 @@ pub trait TokenizerEntries {
     /// Merges and tokens as [`spec`](Self::spec) borrows them.
     fn borrowed(&self) -> (Vec<(&str, &str)>, Vec<&[u8]>);
 
-    /// How an `.amb` file has it.
+    /// The tokenizer in the form of an `.amb` file.
     fn spec<'a>(
         &'a self,
         merges: &'a [(&'a str, &'a str)],

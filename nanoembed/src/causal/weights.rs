@@ -20,7 +20,7 @@ pub struct ModelWeights<'f> {
     tensors: HashMap<String, TensorHeader<'static>>,
     /// Weights that are not stored as rows of elements or blocks.
     others: Vec<Weight<'f>>,
-    /// Where in `others` the weight of a name is.
+    /// The index in `others` of the weight of a name.
     numbers: HashMap<String, usize>,
 }
 

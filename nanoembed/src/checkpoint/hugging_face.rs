@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use nanoembed_core::ErrorKind;
@@ -18,6 +19,7 @@ use super::wordpiece::FolderTokenizer;
 use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
+use crate::folder::texts::Allowed;
 use crate::stored::entries::room;
 use crate::stored::file_names::{folder_of, is_uqff_name};
 use crate::stored::files::uqff_in;
@@ -114,9 +116,14 @@ impl Folder {
     }
 
     /// Reads settings and vocabulary, and finds the encoder's tensors.
-    pub fn checkpoint(&self, config: Option<&Path>, pooler: bool) -> Result<Checkpoint<'_>> {
-        let tokenizer = FolderTokenizer::read(&self.path)?;
-        let settings = Settings::from_folder(&self.path, config, &tokenizer)?;
+    pub(crate) fn checkpoint(
+        &self,
+        config: Option<&Path>,
+        pooler: bool,
+        allowed: &Arc<Allowed>,
+    ) -> Result<Checkpoint<'_>> {
+        let tokenizer = FolderTokenizer::read(&self.path, allowed)?;
+        let settings = Settings::from_folder(&self.path, config, &tokenizer, allowed)?;
         let vocabulary = tokenizer.vocabulary;
         let mut found = self.tensors()?;
         strip_prefix(&mut found);
@@ -142,7 +149,7 @@ impl Folder {
         })
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }

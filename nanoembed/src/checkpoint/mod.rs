@@ -5,7 +5,9 @@
 //! | a Hugging Face folder | `hugging_face`, `settings`, `vocabulary` |
 //! | all weights of a model, UQFF's residual file among them | `model_files` |
 //! | an EMBD `.weights` file of either variant | `weights` |
+//! | a GGUF file | `gguf` |
 
+pub mod gguf;
 pub mod hugging_face;
 pub mod model_files;
 pub(crate) mod sentence_transformer;

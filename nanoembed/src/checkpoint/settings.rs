@@ -10,15 +10,19 @@
 //! | licence | the front matter of `README.md` |
 
 use std::path::Path;
+use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::describe::BertConfig;
 use nanoembed_core::model::{Config, FamilyModel, read_config};
+use nanoembed_core::owned::folder::{CONFIG, FolderFault};
+use nanoembed_core::text::json::{self, Fault};
 
 use super::wordpiece::FolderTokenizer;
 use crate::error::{Error, Result, name_of};
 use crate::folder::json_text::JsonText;
 use crate::folder::prompts::Prompts;
-use crate::folder::texts::FolderTexts;
+use crate::folder::texts::{Allowed, FolderTexts};
 
 /// Sizes and habits of a BERT encoder.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,15 +49,16 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the settings of the model in `folder`, whose tokenizer's files have been read.
-    pub fn from_folder(
+    pub(crate) fn from_folder(
         folder: &Path,
         config: Option<&Path>,
         tokenizer: &FolderTokenizer,
+        allowed: &Arc<Allowed>,
     ) -> Result<Self> {
         let usual = folder.join("config.json");
-        let mut settings = Self::from_config(config.unwrap_or(&usual))?;
+        let mut settings = Self::from_config(config.unwrap_or(&usual), allowed)?;
         settings.tokenizer(tokenizer);
-        let texts = FolderTexts::with_config(folder, config);
+        let texts = FolderTexts::with_config(folder, config).allowing(allowed);
         settings.sentence_transformer(&texts, &tokenizer.vocabulary)?;
         settings.license = crate::files::whole_file::read_text(&folder.join("README.md"))
             .ok()
@@ -62,8 +67,8 @@ impl Settings {
     }
 
     /// Reads the sizes from a `config.json`; everything else is what most models do.
-    pub fn from_config(path: &Path) -> Result<Self> {
-        let FamilyModel { family, config, .. } = read_config_file(path)?;
+    pub(crate) fn from_config(path: &Path, allowed: &Arc<Allowed>) -> Result<Self> {
+        let FamilyModel { family, config, .. } = read_config_file(path, allowed)?;
         if family != "bert" || config.feed_forward != Config::BERT.feed_forward {
             let message = "the file is of a model whose settings this form has no words for";
             return Err(Error::input(ErrorKind::UnsupportedSetting, message)
@@ -88,6 +93,28 @@ impl Settings {
             prompts: Prompts::default(),
             further: Vec::new(),
         })
+    }
+
+    /// The settings of an encoder in a file.
+    pub fn from_bert(config: &BertConfig, prompts: Prompts) -> Self {
+        Self {
+            hidden: config.hidden,
+            layers: config.layers,
+            heads: config.heads.query,
+            intermediate: config.intermediate,
+            positions: config.positions,
+            vocabulary: config.vocabulary,
+            layer_norm_eps: config.epsilon,
+            pooling: config.pooling_name().into(),
+            normalize: config.normalize,
+            do_lower_case: config.do_lower_case,
+            strip_accents: config.strip_accents,
+            split_ideographs: config.split_ideographs,
+            max_tokens: config.max_tokens,
+            license: None,
+            prompts,
+            further: Vec::new(),
+        }
     }
 
     /// Takes the settings of the tokenizer's files.
@@ -148,11 +175,20 @@ impl Settings {
 }
 
 /// The encoder that the `config.json` at `path` describes.
-fn read_config_file(path: &Path) -> Result<FamilyModel> {
-    let file = JsonText::open(path).map_err(|failure| {
+fn read_config_file(path: &Path, allowed: &Arc<Allowed>) -> Result<FamilyModel> {
+    JsonText::open(path).map_err(|failure| {
         failure.with_hint("a model's folder has a `config.json` with its sizes beside the weights")
     })?;
-    read_config(file.value()?).map_err(|fault| file.failure(fault))
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let texts = FolderTexts::with_config(folder, Some(path)).allowing(allowed);
+    texts.read(|texts| {
+        let failed = |fault| FolderFault::new(CONFIG, fault);
+        let text =
+            texts(CONFIG).map_err(|error| failed(Fault::from_error(error)))?.unwrap_or_default();
+        let value =
+            json::Value::parse(&text, 0).map_err(|error| failed(Fault::from_error(error)))?;
+        read_config(value).map_err(failed)
+    })
 }
 
 /// The licence that a model card's front matter names, as SPDX writes the common ones.

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use nanoembed_core::tensor::Shape;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
-/// How the source stores the elements, little-endian.
+/// The type of the source's elements, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
     F64,

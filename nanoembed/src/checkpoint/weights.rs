@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, SpecialRole};
@@ -78,7 +79,7 @@ impl WeightsFile {
             return Err(text_model_is_final(&self.path, ".weights"));
         }
         let settings = match beside.config {
-            Some(config) => Settings::from_config(config)?,
+            Some(config) => Settings::from_config(config, &Arc::default())?,
             None => self.settings(&file)?,
         };
         let transposed = self.is_transposed(&file, &settings)?;
@@ -156,12 +157,14 @@ impl WeightsFile {
             "weight_type",
             ADDED_TOKENS,
         ];
-        let mut prompts = Prompts::default();
-        let metadata = file.metadata().filter(|(key, value)| !prompts.take(key, value));
-        let further: Vec<(String, String)> = metadata
-            .filter(|(key, _)| !known.contains(key))
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let (mut prompts, mut further) = (Prompts::default(), Vec::new());
+        for (key, value) in file.metadata() {
+            let is_prompt = prompts.take(key, value);
+            let is_prompt = is_prompt.map_err(|error| Error::in_file(self.name(), error))?;
+            if !is_prompt && !known.contains(&key) {
+                further.push((key.to_owned(), value.to_owned()));
+            }
+        }
         Ok(Settings {
             hidden: size("hidden_size")?,
             layers: within("num_layers", Limit::LAYERS)?,
@@ -186,7 +189,7 @@ impl WeightsFile {
         })
     }
 
-    /// Where the feed-forward layers are square, nothing in the file tells.
+    /// Square feed-forward layers give no hint in the file.
     fn is_transposed(&self, file: &Embd<'_>, settings: &Settings) -> Result<bool> {
         match file.linear_layout() {
             LinearLayout::OutIn => Ok(false),

@@ -9,13 +9,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use nanoembed_core::kernel::Kernels;
-use nanoembed_core::model::{Batch, Config, InOrder, Observer as Inputs, Plan};
-use nanoembed_core::owned::{Embedder, PipelineSession, TransformerModel};
+use nanoembed_core::model::{Batch, Config, InOrder, Observer as Inputs, Plan, Weights};
+use nanoembed_core::owned::{Encoder, TextSession};
 use nanoembed_core::quant::int8::{CodeRange, add_squares};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
-use crate::causal::weights::ModelWeights;
 use crate::checkpoint::Checkpoint;
 use crate::convert::calibration::Calibration;
 use crate::convert::naming::{Naming, Place};
@@ -51,27 +50,16 @@ impl Calibration {
         texts: &[String],
         observer: &dyn Observer,
     ) -> Result<Self> {
-        let failed = |error| Error::in_file(&checkpoint.name, error);
         let bytes = as_floats(checkpoint)?;
-        let model = Embedder::open(&bytes[..]).map_err(failed)?;
-        let model = model.with_kernels(Kernels::portable()).map_err(failed)?;
-        let progress = Progress::texts(observer, "calibrating", Some(texts.len() as u64));
-        let sums: Vec<Sums> = texts
-            .par_iter()
-            .map(|text| {
-                let sums = observe(&model, text, checkpoint.settings.max_tokens);
-                progress.advance(1);
-                sums
-            })
-            .collect::<Result<_, CoreError>>()
-            .map_err(failed)?;
-        Ok(Self { naming: Naming::Bert, columns: roots(sums) })
+        let model = Encoder::open(&bytes[..]);
+        let model = model.map_err(|fault| Error::in_file(&checkpoint.name, fault.error()))?;
+        Self::from_texts(model, (Naming::Bert, &checkpoint.name), texts, observer)
     }
 
-    /// Runs a model of texts, whose tensors are called so, in f32 over `texts`. `name` is the
-    /// model's in messages.
-    pub(crate) fn from_texts(
-        model: TransformerModel<ModelWeights<'_>>,
+    /// Runs an encoder, whose tensors are called so, in f32 over `texts`. `name` is the model's in
+    /// messages.
+    pub(crate) fn from_texts<W: Weights + Sync>(
+        model: Encoder<W>,
         (naming, name): (Naming, &str),
         texts: &[String],
         observer: &dyn Observer,
@@ -82,7 +70,7 @@ impl Calibration {
         let sums: Vec<Sums> = texts
             .par_iter()
             .map(|text| {
-                let sums = observe_text(&model, text);
+                let sums = observe(&model, text);
                 progress.advance(1);
                 sums
             })
@@ -118,30 +106,17 @@ struct Sums {
     columns: HashMap<Place, Vec<f64>>,
 }
 
-fn observe(model: &Embedder<&[u8]>, text: &str, max_tokens: usize) -> Result<Sums, CoreError> {
-    let ids = model.tokenize_alone(text, Some(max_tokens))?.ids;
-    let config = model.config();
-    let mut session = model.session_for(Plan { quantized: false, ..Plan::new(ids.len()) })?;
-    let mut out = vec![0.0; config.hidden];
-    observed(config, ids.len(), |see| {
-        model.embed_observed(&mut session, &InOrder, &ids, &[ids.len()], &mut out, see)?;
-        check_finite(&out)
-    })
-}
-
-fn observe_text(model: &TransformerModel<ModelWeights<'_>>, text: &str) -> Result<Sums, CoreError> {
-    let (encoder, scratch) = (model.encoder(), &mut PipelineSession::default());
-    let ids = model.tokenizer().encode(text, model.max_tokens(), scratch)?.ids;
-    if ids.is_empty() {
+fn observe<W: Weights + Sync>(model: &Encoder<W>, text: &str) -> Result<Sums, CoreError> {
+    let ids = model.encode(text, model.usual_tokens(), &mut TextSession::default())?.ids;
+    let Some(config) = model.network().config().filter(|_| !ids.is_empty()) else {
         return Ok(Sums::default());
-    }
+    };
     let mut session = model.session_for(Plan { quantized: false, ..Plan::new(ids.len()) })?;
     let lengths = [ids.len()];
     let texts = Batch::new(&ids, &lengths);
-    observed(encoder.config(), ids.len(), |see| {
+    observed(config, ids.len(), |see| {
         let mut check = |_, states: &[f32]| check_finite(states);
-        let weights = model.weights();
-        encoder.states_observed(weights, &mut session, &InOrder, &texts, &mut check, see)
+        model.states(&mut session, &InOrder, &texts, &mut check, see)
     })
 }
 

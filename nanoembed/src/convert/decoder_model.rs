@@ -11,7 +11,7 @@ use crate::causal::tokenizer::{Tokenizer, TokenizerEntries as _};
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::weights_file::Further;
 
-/// All that a file says of a decoder.
+/// A decoder as its file describes it.
 pub struct DecoderModel<'a> {
     pub tensors: Vec<Tensor<'a>>,
     /// The members of an AMB configuration.

@@ -51,7 +51,7 @@ impl Migration {
         }
     }
 
-    /// How the output is written.
+    /// The options for writing the output.
     #[must_use]
     pub fn writing(self, writing: Writing) -> Self {
         Self { writing, ..self }
@@ -146,7 +146,7 @@ impl Migration {
         Ok(items)
     }
 
-    /// How the numbered layers are called.
+    /// The names of the numbered layers.
     fn names(&self, set: &FileSet, contents: &Contents<'_>) -> Result<LayerNumbering> {
         if let Some(file) = &self.writing.names {
             return NamesFile::read(file).map(LayerNumbering::Named);

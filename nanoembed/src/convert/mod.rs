@@ -20,12 +20,12 @@
 // | `conversion` | models as `.weights` and `.amb` files |
 // | `decoder_model` | a decoder on its way into another file |
 // | `activations`, `calibration`, `int8` | 8-bit weights tuned to texts |
-// | `amb`, `weights_file` | what is written |
+// | `amb`, `weights_file` | the files that are written |
 // | `quantizer`, `quantization` | weights in fewer bits, for formats of weights alone |
 // | `migration` | weights in another format as they are |
 // | `dequantization` | weights as floats |
-// | `pruning` | vocabularies cut to what texts need |
-// | `naming` | what the tensors of encoders are for |
+// | `pruning` | vocabularies cut to the pieces of some texts |
+// | `naming` | purposes of the tensors of encoders |
 // | `writing`, `targets` | tensors in files of another format |
 
 mod activations;

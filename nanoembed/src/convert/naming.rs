@@ -21,7 +21,7 @@ pub enum Naming {
 }
 
 impl Naming {
-    /// Where the weights called `name` meet activations.
+    /// The inputs that the weights called `name` are multiplied with.
     pub fn place(self, name: &str) -> Option<Place> {
         match self {
             Self::Bert => BERT_NAMES.place(name),

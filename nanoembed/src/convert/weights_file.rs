@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 
 choices! {
-    /// How weights are stored.
+    /// A type of weights.
     #[non_exhaustive]
     pub enum WeightType {
         /// 32-bit floats, exactly as most models are published
@@ -106,7 +106,7 @@ impl<'a> WeightsSource<'a> {
     }
 }
 
-/// How a model is stored.
+/// The form that a model is stored in.
 pub struct Storage<'s> {
     pub weight_type: WeightType,
     /// For 8 bits: what activations look like.
@@ -138,7 +138,7 @@ pub struct Tally {
 pub struct TensorLoss {
     /// The tensor's name.
     pub tensor: String,
-    /// How it is stored.
+    /// The type it is stored as.
     pub dtype: &'static str,
     /// Its sizes, the outermost first.
     pub shape: Vec<usize>,
@@ -154,11 +154,11 @@ pub struct TensorLoss {
 pub struct ByType {
     /// The type's name.
     pub name: &'static str,
-    /// How many tensors there are.
+    /// The number of tensors.
     pub tensors: u64,
-    /// How many numbers they have.
+    /// The number of their elements.
     pub parameters: u64,
-    /// How many bytes they take.
+    /// Their size in bytes.
     pub bytes: u64,
     /// Sum of the squared differences to the source, and of the source's squares.
     error: f64,
@@ -249,7 +249,7 @@ pub fn write(
     Ok(WrittenModel { file_bytes, tally })
 }
 
-/// How one tensor is stored.
+/// The form of one tensor in the file.
 struct Stored {
     dtype: Dtype,
     /// The names of the scales of rows and columns, for 8 bits.

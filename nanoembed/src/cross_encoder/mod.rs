@@ -8,11 +8,10 @@ use std::sync::Arc;
 
 use nanoembed_core::model::{Batch, InOrder, Plan};
 use nanoembed_core::owned::folder::Described;
-use nanoembed_core::owned::{AnyEncoder, Classes, PipelineSession, Session};
+use nanoembed_core::owned::{self, Classes, Session, TextSession};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::limits;
@@ -43,11 +42,11 @@ pub struct CrossEncoder(Arc<Inner>);
 
 struct Inner {
     // Declared before `source`, which it borrows from.
-    model: AnyEncoder<Bytes, ModelWeights<'static>>,
+    model: owned::Encoder<ModelWeights<'static>>,
     source: Arc<Source>,
     max_tokens: usize,
     classes: Classes,
-    scratch: Pool<PipelineSession>,
+    scratch: Pool<TextSession>,
     sessions: Pool<Session>,
 }
 
@@ -59,7 +58,7 @@ pub struct Score {
     pub logits: Vec<f32>,
     /// The logits after the activation: from 0 to 1 as a rule.
     pub scores: Vec<f32>,
-    /// How many tokens both texts have together, special tokens included.
+    /// The number of tokens of both texts together, special tokens included.
     pub tokens: usize,
     /// True if the texts have more tokens.
     pub truncated: bool,
@@ -90,7 +89,7 @@ impl Score {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ranked {
-    /// Which of the texts it is.
+    /// The index of the text.
     pub index: usize,
     /// Its score.
     pub score: f32,
@@ -137,13 +136,20 @@ impl CrossEncoder {
         Ok(Self(Arc::new(Inner { model, source, max_tokens, classes, scratch, sessions })))
     }
 
+    /// A warning for each unknown setting that was passed over: see
+    /// [`CrossEncoderOptions::allow_unknown`].
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.source.warnings()
+    }
+
     /// The names of the labels; models that rank have one.
     #[must_use]
     pub fn labels(&self) -> &[String] {
         self.0.classes.labels()
     }
 
-    /// How many tokens of both texts together are used.
+    /// The number of tokens of both texts together that are used.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.0.max_tokens

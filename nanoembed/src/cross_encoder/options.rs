@@ -1,4 +1,4 @@
-//! How a model is to compare texts.
+//! Options of a cross-encoder.
 
 use std::path::Path;
 
@@ -9,16 +9,17 @@ use crate::limits::Limits;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 
-/// How a model is to compare texts; everything that is not said is as its folder has it.
+/// Options of a cross-encoder; those that are not set are the folder's.
 #[derive(Clone, Debug, Default)]
 pub struct CrossEncoderOptions {
     pub(super) max_tokens: Option<usize>,
     pub(super) limits: Limits,
+    unknown: Vec<String>,
 }
 
 impl CrossEncoderOptions {
-    /// How many tokens of both texts together are used, instead of as many as the model was trained
-    /// for.
+    /// The number of tokens of both texts together that are used, instead of that of the model's
+    /// training.
     #[must_use]
     pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
         Self { max_tokens: tokens.into(), ..self }
@@ -32,6 +33,13 @@ impl CrossEncoderOptions {
         self
     }
 
+    /// Passes over members of these names in the texts of a folder, where nobody knows what they
+    /// change and the model would be refused: [`CrossEncoder::warnings`] tells them.
+    #[must_use]
+    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
     /// Opens a model: see [`CrossEncoder::open`].
     ///
     /// # Errors
@@ -39,7 +47,7 @@ impl CrossEncoderOptions {
     /// As [`CrossEncoder::open`], and [`Kind::Usage`](crate::Kind::Usage) for what this model does
     /// not have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<CrossEncoder> {
-        self.open_source(Source::open(&literal(path.as_ref()))?)
+        self.open_source(Source::open_allowing(&literal(path.as_ref()), &self.unknown)?)
     }
 
     #[doc(hidden)]

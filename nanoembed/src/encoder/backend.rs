@@ -8,11 +8,11 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use crate::progress::Observer;
 use crate::tokenizer::Tokens;
 
-/// How much of a text was embedded.
+/// The part of a text that was embedded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Length {
-    /// How many tokens, special tokens included.
+    /// The number of tokens, special tokens included.
     pub tokens: usize,
     /// True if the text has more tokens.
     pub truncated: bool,
@@ -38,7 +38,7 @@ pub(super) trait Backend: Send + Sync {
     /// The most tokens of a text that it can use.
     fn positions(&self) -> usize;
 
-    /// How many tokens of a text it uses.
+    /// The number of tokens of a text that it uses.
     fn max_tokens(&self) -> usize;
 
     /// The token ids of `text` that are embedded.

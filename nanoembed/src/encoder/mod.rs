@@ -2,7 +2,7 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `options` | how a model is to embed |
+//! | `options` | options of an encoder |
 //! | `embed` | the ways to embed |
 //! | `backend` | operations of a model |
 //! | `text` | transformers and tables of a vector for each token |
@@ -24,8 +24,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use nanoembed_core::owned::Prompt;
 use nanoembed_core::owned::folder::Described;
-use nanoembed_core::owned::{AnyEncoder, Prompt};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::ThreadPool;
 
@@ -181,7 +181,7 @@ impl Encoder {
         Self(Arc::new(Inner { normalize, ..Inner::clone(&self.0) }))
     }
 
-    /// How many numbers an embedding has.
+    /// The number of elements of an embedding.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.0.dimensions
@@ -193,14 +193,14 @@ impl Encoder {
         self.0.source.name()
     }
 
-    /// How the model's vectors are compared: by their cosine unless
-    /// `config_sentence_transformers.json` says another `similarity_fn_name`.
+    /// The measure that the model's vectors are compared by: the cosine unless
+    /// `config_sentence_transformers.json` names another `similarity_fn_name`.
     #[must_use]
     pub fn similarity(&self) -> Similarity {
         self.0.prompts.similarity()
     }
 
-    /// How many tokens of a text are embedded.
+    /// The number of tokens of a text that are embedded.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.0.backend.max_tokens()
@@ -243,7 +243,7 @@ impl fmt::Debug for Encoder {
     }
 }
 
-/// How many numbers of the model's vectors are kept.
+/// The number of elements of the model's vectors that are kept.
 fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
     let full = backend.dimensions();
     let dimensions = asked.unwrap_or(full);
@@ -266,11 +266,11 @@ fn backend(opened: LoadedModel, options: &EncoderOptions) -> Result<Box<dyn Back
     if let Some(text) = opened.text() {
         return text_backend(text, options);
     }
-    let mut model = opened.embedder()?;
+    let mut model = opened.bert()?;
     if options.requantize {
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
-    let model = AnyEncoder::from_bert(model, opened.prompts()?.into_core());
+    let model = model.with_prompts(opened.prompts()?.into_core());
     Ok(Box::new(TextEncoder::new(model, options, opened.source().name())?))
 }
 

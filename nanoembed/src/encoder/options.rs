@@ -1,4 +1,4 @@
-//! How a model is to embed.
+//! Options of an encoder.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 
 choices! {
-    /// How the hidden states of a causal model become one vector.
+    /// The pooling of the hidden states of a causal model into one vector.
     #[non_exhaustive]
     pub enum Pooling {
         /// The mean over all tokens
@@ -23,7 +23,7 @@ choices! {
     }
 }
 
-/// How a model is to embed; everything that is not said is as the model's file has it.
+/// Options of an encoder; those that are not set are those of the model's file.
 ///
 /// ```
 /// use nanoembed::Encoder;
@@ -48,7 +48,7 @@ pub struct EncoderOptions {
 }
 
 impl EncoderOptions {
-    /// How many tokens of a text are used, instead of as many as the model was trained for.
+    /// The number of tokens of a text that are used, instead of that of the model's training.
     #[must_use]
     pub fn max_tokens(self, tokens: impl Into<Option<usize>>) -> Self {
         Self { max_tokens: tokens.into(), ..self }
@@ -61,7 +61,7 @@ impl EncoderOptions {
         Self { truncate_dim: dimensions.into(), ..self }
     }
 
-    /// How many threads embed several texts, instead of those of rayon's global pool.
+    /// The number of threads that embed several texts, instead of those of rayon's global pool.
     #[must_use]
     pub fn threads(self, threads: impl Into<Option<usize>>) -> Self {
         Self { threads: threads.into(), ..self }
@@ -91,7 +91,7 @@ impl EncoderOptions {
         self
     }
 
-    /// How the states of a causal model's tokens become one vector.
+    /// The pooling of the states of a causal model's tokens into one vector.
     #[must_use]
     pub fn pooling(self, pooling: impl Into<Option<Pooling>>) -> Self {
         Self { pooling: pooling.into(), ..self }

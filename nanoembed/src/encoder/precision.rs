@@ -15,7 +15,7 @@ use super::vectors::Vectors;
 use crate::choice::choices;
 
 choices! {
-    /// How the numbers of vectors are stored.
+    /// The type of the numbers of vectors.
     pub enum Precision {
         /// 32-bit floats, as they are computed
         F32 = "f32" | "float32",
@@ -39,7 +39,7 @@ impl Precision {
         }
     }
 
-    /// How many bytes an element of the stored type has.
+    /// The bytes of an element of the stored type.
     #[must_use]
     pub const fn element_bytes(self) -> usize {
         match self {

@@ -5,12 +5,11 @@ use std::borrow::Cow;
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::{InOrder, Job, Parallel, Parts, Plan};
-use nanoembed_core::owned::{AnyEncoder, PipelineSession, Prompt, Session};
+use nanoembed_core::owned::{self, Prompt, Session, TextSession};
 use rayon::prelude::*;
 
 use super::backend::{Backend, Batch, Length};
 use super::options::EncoderOptions;
-use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::limits::max_tokens;
@@ -24,10 +23,10 @@ const BATCH_TOKENS: usize = 256;
 
 /// A model that is ready to run.
 pub(super) struct TextEncoder {
-    model: AnyEncoder<Bytes, ModelWeights<'static>>,
+    model: owned::Encoder<ModelWeights<'static>>,
     max_tokens: usize,
     precise: bool,
-    scratch: Pool<PipelineSession>,
+    scratch: Pool<TextSession>,
     /// Scratch memory for any batch on one thread.
     sessions: Pool<Session>,
 }
@@ -35,7 +34,7 @@ pub(super) struct TextEncoder {
 impl TextEncoder {
     /// Makes the model called `name` ready to run as `options` say.
     pub(super) fn new(
-        model: AnyEncoder<Bytes, ModelWeights<'static>>,
+        model: owned::Encoder<ModelWeights<'static>>,
         options: &EncoderOptions,
         name: &str,
     ) -> Result<Self> {
@@ -51,7 +50,7 @@ impl TextEncoder {
         Ok(encoder)
     }
 
-    /// How `tokens` tokens at a time are run, in `jobs` parts.
+    /// The plan for `tokens` tokens at a time, in `jobs` parts.
     fn plan(&self, tokens: usize, jobs: usize) -> Plan {
         let plan = self.model.plan(tokens);
         Plan { jobs, quantized: plan.quantized && !self.precise, ..plan }

@@ -25,7 +25,7 @@ pub struct Vectors {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Hit {
-    /// Which row it is.
+    /// The index of the row.
     pub index: usize,
     /// The cosine of the angle between both.
     pub similarity: f32,
@@ -39,13 +39,13 @@ impl Vectors {
         fits.then_some(Self { dimensions, values })
     }
 
-    /// How many numbers a row has.
+    /// The number of elements of a row.
     #[must_use]
     pub const fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.len() / self.dimensions
@@ -101,7 +101,7 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     similarity(Similarity::Cosine, a, b)
 }
 
-/// How alike two vectors are; the more, the more alike.
+/// The similarity of two vectors: the larger, the more alike.
 #[must_use]
 pub fn similarity(measure: Similarity, a: &[f32], b: &[f32]) -> f32 {
     let pairs = || a.iter().zip(b).map(|(a, b)| (f64::from(*a), f64::from(*b)));

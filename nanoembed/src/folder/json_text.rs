@@ -25,11 +25,6 @@ impl JsonText {
         }
     }
 
-    /// The text of the file at `path`.
-    pub(crate) fn new(path: &Path, text: String) -> Self {
-        Self { name: name_of(path), text }
-    }
-
     /// The value that the text spells.
     pub(crate) fn value(&self) -> Result<Value<'_>> {
         Value::parse(&self.text, 0).map_err(|error| self.failure(Fault::from_error(error)))

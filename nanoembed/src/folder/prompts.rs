@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{self, FolderModel, NoPrompt};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result};
 use crate::folder::texts::FolderTexts;
@@ -41,19 +41,19 @@ impl Prompts {
         self.0.are_pooled
     }
 
-    /// How vectors are compared.
+    /// The measure that vectors are compared by.
     pub const fn similarity(&self) -> Similarity {
         self.0.similarity
     }
 
     /// Takes one of a file's keys and its value; answers whether it is about prompts.
-    pub fn take(&mut self, key: &str, value: &str) -> bool {
+    pub fn take(&mut self, key: &str, value: &str) -> std::result::Result<bool, CoreError> {
         self.0.take(key, value)
     }
 
     /// Those of a model's file.
-    pub(crate) fn from_source(model: &ModelSource<'_>) -> Self {
-        Self(folder::Prompts::of_source(model))
+    pub(crate) fn from_source(model: &ModelSource<'_>) -> std::result::Result<Self, CoreError> {
+        folder::Prompts::from_source(model).map(Self)
     }
 
     /// The keys and values for a file's metadata.
@@ -67,7 +67,7 @@ impl Prompts {
         chosen.map(str::to_owned).map_err(|missing| self.refuse(missing))
     }
 
-    /// That the tokens of a prompt are to be left out of the mean where that is not done.
+    /// The error for a prompt whose tokens are to be left out of the mean where that is not done.
     pub(crate) fn refuse_left_out(&self) -> Error {
         let message = "the model leaves the tokens of a prompt out of the mean (`include_prompt` is false), which is not done for this kind of model";
         Error::input(ErrorKind::UnsupportedSetting, message)

@@ -47,8 +47,20 @@ impl Allowed {
     }
 
     fn pass(&self, fault: &FolderFault) {
-        let FolderFault { file, key, .. } = fault;
-        let warning = format!("{file}: `{key}` is passed over; nobody here knows what it changes");
+        self.tell(&fault.file, &fault.key);
+    }
+
+    /// Returns true if an unknown member of this name in `file` is passed over, and remembers it.
+    pub(crate) fn passes(&self, file: &str, name: &str) -> bool {
+        let passes = self.names.iter().any(|allowed| allowed == name);
+        if passes {
+            self.tell(file, name);
+        }
+        passes
+    }
+
+    fn tell(&self, file: &str, name: &str) {
+        let warning = format!("{file}: `{name}` is passed over; nobody here knows what it changes");
         if let Ok(mut passed) = self.passed.lock() {
             passed.insert(warning);
         }
@@ -70,7 +82,7 @@ impl FolderTexts {
         Self { allowed: Arc::clone(allowed), ..self }
     }
 
-    /// Which unknown members are passed over.
+    /// The unknown members that are passed over.
     pub(crate) const fn allowed(&self) -> &Arc<Allowed> {
         &self.allowed
     }

@@ -3,7 +3,7 @@
 //! | file | role |
 //! |---|---|
 //! | `prompt` | texts to be continued |
-//! | `sampling` | how the next token is chosen |
+//! | `sampling` | the choice of the next token |
 //! | `memory`, `structure` | a decoder in so much memory |
 //! | `pieces` | the continuation, piece after piece |
 
@@ -53,12 +53,13 @@ struct Inner {
     options: GeneratorOptions,
 }
 
-/// How a model is to continue texts.
-#[derive(Clone, Copy, Debug, Default)]
+/// Options of a generator.
+#[derive(Clone, Debug, Default)]
 pub struct GeneratorOptions {
     memory: Option<u64>,
     precise: bool,
     limits: Limits,
+    unknown: Vec<String>,
 }
 
 impl GeneratorOptions {
@@ -71,16 +72,25 @@ impl GeneratorOptions {
 
     /// Computes in f32 throughout instead of with activations in 16 bits: slower, for comparisons.
     #[must_use]
-    pub const fn precise(self, precise: bool) -> Self {
-        Self { precise, ..self }
+    pub const fn precise(mut self, precise: bool) -> Self {
+        self.precise = precise;
+        self
     }
 
     /// Limits on the memory that the file makes the library take, instead of the defaults of
     /// [`Limits`]. [`memory`](Self::memory) bounds scratch memory by itself: `session_bytes` does
     /// not count then.
     #[must_use]
-    pub const fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Passes over members of these names in the texts of a folder, where nobody knows what they
+    /// change and the model would be refused: [`Generator::warnings`] tells them.
+    #[must_use]
+    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// Opens a model: see [`Generator::open`].
@@ -92,7 +102,10 @@ impl GeneratorOptions {
         let path = &*literal(path.as_ref());
         let causal = match self.memory {
             Some(_) => memory::open_stored(path, &self.limits)?,
-            None => LoadedModel::within(Source::open(path)?, &self.limits)?.causal_to_generate()?,
+            None => {
+                let source = Source::open_allowing(path, &self.unknown)?;
+                LoadedModel::within(source, &self.limits)?.causal_to_generate()?
+            }
         };
         Ok(Generator(Arc::new(Inner { causal, options: self })))
     }
@@ -130,6 +143,13 @@ impl Generator {
     #[must_use]
     pub fn options() -> GeneratorOptions {
         GeneratorOptions::default()
+    }
+
+    /// A warning for each unknown setting that was passed over: see
+    /// [`GeneratorOptions::allow_unknown`].
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.causal.warnings()
     }
 
     /// The most tokens that a prompt and its continuation can have together.

@@ -57,7 +57,7 @@ impl<'g> Pieces<'g> {
         }
     }
 
-    /// How many tokens the prompt has.
+    /// The number of tokens of the prompt.
     #[must_use]
     pub const fn prompt_tokens(&self) -> usize {
         self.prompt_tokens

@@ -27,7 +27,7 @@ pub enum Prompt<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message<'a> {
-    /// Who says it: `system`, `user`, `assistant`.
+    /// The role of the speaker: `system`, `user`, `assistant`.
     pub role: &'a str,
     /// The text of the message.
     pub content: &'a str,

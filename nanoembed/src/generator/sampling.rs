@@ -1,8 +1,8 @@
-//! How the next token is chosen, and how often.
+//! The choice of the next token, and the most tokens.
 
 use nanoembed_core::model::llama;
 
-/// How the next token is chosen, and how often.
+/// The choice of the next token, and the most tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Sampling {
@@ -14,7 +14,7 @@ pub struct Sampling {
     pub top_p: f32,
     /// The same seed gives the same text.
     pub seed: u64,
-    /// How many tokens are added at most.
+    /// The most tokens that are added.
     pub max_tokens: usize,
 }
 

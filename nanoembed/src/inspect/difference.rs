@@ -1,4 +1,4 @@
-//! How far the weights of two files are apart.
+//! Differences between the weights of two files.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub struct Shapes {
     pub b: Vec<u64>,
 }
 
-/// How far the values of a tensor are apart in two files.
+/// The difference between the values of a tensor in two files.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
@@ -54,9 +54,9 @@ pub struct Difference {
     pub name: String,
     /// Its sizes, the outermost first.
     pub shape: Vec<u64>,
-    /// How it is stored in the first file.
+    /// The type in the first file.
     pub dtype_a: &'static str,
-    /// How it is stored in the second file.
+    /// The type in the second file.
     pub dtype_b: &'static str,
     /// The largest difference of two values.
     pub max_abs: f64,

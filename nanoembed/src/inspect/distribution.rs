@@ -1,4 +1,4 @@
-//! How the values of a tensor are distributed.
+//! The distribution of a tensor's values.
 
 use serde::Serialize;
 
@@ -11,11 +11,11 @@ use crate::stored::Stored;
 pub struct Distribution {
     /// The tensor's name.
     pub name: String,
-    /// How it is stored.
+    /// The type it is stored as.
     pub dtype: &'static str,
     /// Its sizes, the outermost first.
     pub shape: Vec<u64>,
-    /// How many values it has.
+    /// The number of values.
     pub elements: u64,
     /// The smallest value.
     pub min: f32,
@@ -25,15 +25,15 @@ pub struct Distribution {
     pub mean: f64,
     /// Their standard deviation.
     pub deviation: f64,
-    /// How many are zero.
+    /// The number of zeros.
     pub zeros: u64,
-    /// How many are infinite or no numbers.
+    /// The number of values that are infinite or NaN.
     pub not_finite: u64,
-    /// Where the first bin begins.
+    /// The start of the first bin.
     pub first_bin: f64,
-    /// How wide each bin is.
+    /// The width of each bin.
     pub bin_width: f64,
-    /// How many values are in each bin.
+    /// The number of values in each bin.
     pub counts: Vec<u64>,
 }
 

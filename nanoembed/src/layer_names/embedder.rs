@@ -60,7 +60,7 @@ impl Embedder {
             .map_err(fault)
     }
 
-    /// How many layers UQFF 0.x numbers.
+    /// The number of layers that UQFF 0.x numbers.
     pub fn numbered(&self) -> u64 {
         self.0.layers as u64 * PARTS.len() as u64
     }

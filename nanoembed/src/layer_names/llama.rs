@@ -157,7 +157,7 @@ impl Llama {
         })
     }
 
-    /// How many layers UQFF 0.x numbers.
+    /// The number of layers that UQFF 0.x numbers.
     pub const fn numbered(&self) -> u64 {
         1 + 7 * self.layers as u64
     }

@@ -8,7 +8,7 @@ use nanoembed_core::tensor::Shape;
 use super::{Embedder, Llama, NamesFile};
 use crate::error::{Error, Result, name_of};
 
-/// Where names come from.
+/// The source of the names.
 pub enum LayerNumbering {
     Named(NamesFile),
     Decoder(Llama),

@@ -35,6 +35,11 @@ impl Causal {
         &self.model
     }
 
+    /// A warning for each unknown setting that was ignored.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.source.as_ref().map(|source| source.warnings()).unwrap_or_default()
+    }
+
     /// The name that messages give to the model.
     pub(crate) fn name(&self) -> &str {
         &self.name

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use nanoembed_core::event::Format;
+use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::embd::Embd;
 use nanoembed_core::format::sniff;
 use nanoembed_core::model::ModelSource;
-use nanoembed_core::owned::Embedder;
+use nanoembed_core::owned;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::causal::Causal;
@@ -15,6 +16,7 @@ use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
 use crate::causal::model::Found;
 use crate::causal::tokenizer::Tokenizer;
+use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::folder::prompts::Prompts;
 use crate::limits::Limits;
@@ -88,7 +90,10 @@ impl LoadedModel {
     /// The prompts that the model has.
     pub(crate) fn prompts(&self) -> Result<Prompts> {
         Ok(match &self.parsed {
-            Parsed::Model(_, model) => Prompts::from_source(model),
+            Parsed::Model(_, model) => {
+                let prompts = Prompts::from_source(model);
+                prompts.map_err(|error| self.source.failure(error))?
+            }
             Parsed::Bundle(bundle) => return bundle.prompts(),
             Parsed::Text(text) => return text.prompts(),
             Parsed::Other(..) => Prompts::default(),
@@ -103,11 +108,19 @@ impl LoadedModel {
         }
     }
 
-    /// The encoder. Says which key of the metadata is at fault.
-    pub(crate) fn embedder(&self) -> Result<Embedder<Bytes>> {
+    /// The BERT encoder. Says which key of the metadata is at fault.
+    pub(crate) fn bert(&self) -> Result<owned::Encoder<ModelWeights<'static>>> {
         let opened = match &self.parsed {
-            Parsed::Model(bytes, model) => Embedder::from_source((*bytes).clone(), model),
-            Parsed::Other(bytes, _) => Embedder::open((*bytes).clone()),
+            Parsed::Model(bytes, model) => {
+                let mut weights = ModelWeights::default();
+                weights.add_file(bytes);
+                owned::Encoder::from_bert(bytes, model, weights)
+            }
+            // It may have been meant as a model of this project's own format.
+            Parsed::Other(bytes, _) => {
+                let error = Embd::parse(bytes, Mode::Lenient).err();
+                Err(error.unwrap_or(CoreError::new(0, ErrorKind::UnknownFormat)))
+            }
             Parsed::Bundle(_) | Parsed::Text(_) => Err(CoreError::new(0, ErrorKind::OtherModel)),
         };
         opened.map_err(|error| {

@@ -1,4 +1,4 @@
-//! Where a model comes from: a file, several, bytes, or the program itself.
+//! Sources of models: a file, several, bytes, or the program itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -54,18 +54,19 @@ impl Source {
         Self::open_allowing(path, &[])
     }
 
-    /// The same, but unknown members of these names are passed over in the texts of a folder with a
-    /// model that embeds or compares: see [`warnings`](Self::warnings).
+    /// The same, but unknown members of these names are passed over in the texts of a folder: see
+    /// [`warnings`](Self::warnings).
     pub fn open_allowing(path: &Path, unknown: &[String]) -> Result<Self> {
         if is_built_in_name(path) {
             return Self::built_in();
         }
-        if let Some(bundle) = Bundle::open(path)? {
+        let allowed = Arc::new(Allowed::new(unknown));
+        if let Some(bundle) = Bundle::open_allowing(path, &allowed)? {
             let name = bundle.name();
             return Ok(Self { name, content: Content::Bundle(Box::new(bundle)) });
         }
         if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
-            let folder = EncoderFolder::open_allowing(path, &Arc::new(Allowed::new(unknown)))?;
+            let folder = EncoderFolder::open_allowing(path, &allowed)?;
             let name = folder.name();
             return Ok(Self { name, content: Content::Folder(Box::new(folder)) });
         }
@@ -104,7 +105,8 @@ impl Source {
     pub fn warnings(&self) -> Vec<String> {
         match &self.content {
             Content::Folder(folder) => folder.texts().allowed().warnings(),
-            Content::Whole(_) | Content::Bundle(_) => Vec::new(),
+            Content::Bundle(bundle) => bundle.warnings(),
+            Content::Whole(_) => Vec::new(),
         }
     }
 

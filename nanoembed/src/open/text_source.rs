@@ -4,9 +4,8 @@ use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
-use nanoembed_core::owned::{self, AnyEncoder, ModelFault, Pipeline, TextModel, TextTokenizer};
+use nanoembed_core::owned::{self, Encoder, ModelFault, Pipeline, TextTokenizer};
 
-use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::folder::prompts::Prompts;
@@ -70,7 +69,8 @@ impl<'f> TextSource<'f> {
         match self {
             Self::Folder(folder) => folder.prompts(),
             Self::File(file) => {
-                file.text.prompts().map(Prompts::from_core).map_err(|fault| file.failure(&fault))
+                let prompts = file.text.prompts().map(Prompts::from_core);
+                prompts.map_err(|fault| refusal(&file.name, file.bytes, &file.source, &fault))
             }
         }
     }
@@ -94,14 +94,13 @@ impl<'f> TextSource<'f> {
     }
 
     /// The model, ready to run.
-    pub(crate) fn open(&self) -> Result<AnyEncoder<Bytes, ModelWeights<'f>>> {
-        let model = self.open_model()?;
+    pub(crate) fn open(&self) -> Result<Encoder<ModelWeights<'f>>> {
         let (prompts, labels) = (self.prompts()?.into_core(), self.labels()?);
-        Ok(AnyEncoder::from_text(model, self.model(), prompts, labels))
+        Ok(self.open_model()?.with_prompts(prompts).with_labels(&labels))
     }
 
-    /// The model alone.
-    pub(crate) fn open_model(&self) -> Result<TextModel<ModelWeights<'f>>> {
+    /// The model without its prompts and the names of its classes.
+    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights<'f>>> {
         match self {
             Self::Folder(folder) => folder.open_model(),
             Self::File(file) => file.open_model(),
@@ -114,11 +113,11 @@ impl<'f> NamedFile<'f> {
         self.text.pipeline().map_err(|fault| self.failure(&fault))
     }
 
-    fn open_model(&self) -> Result<TextModel<ModelWeights<'f>>> {
+    fn open_model(&self) -> Result<Encoder<ModelWeights<'f>>> {
         let mut weights = ModelWeights::default();
         let start = weights.add_file(self.bytes);
         self.text.each_tensor(&mut |name, header| weights.add(name, start, header));
-        let opened = TextModel::open(self.text.model(), weights, self.pipeline()?);
+        let opened = Encoder::new(self.text.model(), weights, self.pipeline()?);
         opened.map_err(|fault| match &self.source {
             ModelSource::Gguf(file) => {
                 tensor_fault::failure(&with_architecture(&self.name, file), &fault)
@@ -143,7 +142,7 @@ fn with_architecture(name: &str, file: &Gguf<'_>) -> String {
     format!("{name} ({})", gguf_architecture(file).unwrap_or_default())
 }
 
-/// Why there is no model of texts in a file, in words.
+/// The reason that there is no model of texts in a file, in words.
 fn refusal(name: &str, bytes: &[u8], source: &ModelSource<'_>, fault: &ModelFault) -> Error {
     match (fault, source) {
         (ModelFault::Text(fault), source) => {

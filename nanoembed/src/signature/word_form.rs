@@ -8,14 +8,14 @@ use super::fasttext;
 use crate::choice::choices;
 use crate::files::BYTE_ORDER_MARK;
 
-/// How many of a file's first bytes tell its form.
+/// The number of first bytes that tell a file's form.
 pub const HEAD_BYTES: usize = 1 << 16;
 
 /// The number of rows looked at after a first line with sizes.
 const SAMPLED_ROWS: usize = 8;
-/// How many rows tell the number of columns of a text without sizes.
+/// The number of rows that tell the number of columns of a text without sizes.
 const VOTING_ROWS: usize = 64;
-/// How many numbers tell a row of text of which only the beginning is seen.
+/// The number of numbers that tell a row of text of which only the beginning is seen.
 const CUT_NUMBERS: usize = 8;
 
 choices! {
@@ -182,7 +182,7 @@ impl<'h> Line<'h> {
         self.bytes.first().is_some_and(u8::is_ascii_whitespace)
     }
 
-    /// How many of the last fields are numbers.
+    /// The number of last fields that are numbers.
     fn numbers(&self) -> usize {
         self.fields().rev().take_while(|field| is_number(field)).count()
     }
@@ -196,7 +196,8 @@ impl<'h> Line<'h> {
         }
     }
 
-    /// How many columns this row has if its word has no blanks; `None` where that cannot be told.
+    /// The number of columns of this row if its word has no blanks; `None` where that cannot be
+    /// told.
     fn cols(&self) -> Option<usize> {
         let (numbers, fields) = (self.numbers(), self.fields().count());
         let is_clear = self.is_whole && !(self.begins_with_blank() && numbers == fields);

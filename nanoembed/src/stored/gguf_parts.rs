@@ -61,7 +61,7 @@ pub(super) fn named_parts(path: &Path, split: Split) -> Result<Vec<PathBuf>> {
     })
 }
 
-/// That a part is not called as one.
+/// The error message for a part that is not called as one.
 pub(super) fn misnaming(split: Split) -> String {
     let (number, count) = (u64::from(split.number) + 1, split.count);
     format!(

@@ -35,7 +35,7 @@ pub use files::FileSet;
 /// The contents of one file, or of several that belong together.
 pub struct Contents<'a> {
     pub format: Format,
-    /// Which layout of UQFF it is.
+    /// The layout of UQFF.
     pub generation: Option<Generation>,
     /// All tensors; of UQFF the weights and biases of its layers, called as in other formats.
     pub tensors: Vec<Stored<'a>>,
@@ -75,12 +75,12 @@ impl<'a> Contents<'a> {
 pub struct Stored<'a> {
     pub name: String,
     pub values: Values<'a>,
-    /// Where its data begins, and in which of the files.
+    /// The offset of its data, and the index of its file.
     pub offset: u64,
     pub file: usize,
 }
 
-/// How the values are stored.
+/// The form of the values.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
     Weight(Weight<'a>),
@@ -145,7 +145,7 @@ impl<'a> Values<'a> {
 }
 
 impl Stored<'_> {
-    /// How many elements a piece has that [`pieces`](Self::pieces) gives: some megabytes of f32.
+    /// The elements of a piece that [`pieces`](Self::pieces) gives: some megabytes of f32.
     const PIECE: usize = 1 << 20;
 
     /// Calls `take` with all values, dequantised piece by piece.

@@ -1,5 +1,5 @@
-//! Which set a UQFF shard belongs to, which place it has there, and how large the set is: in the
-//! metadata of its container.
+//! The set of a UQFF shard, its place there, and the size of the set: in the metadata of its
+//! container.
 //!
 //! Shards are put in their places one after the other. Where that is broken off, or a file is
 //! copied over another, a folder holds shards of two models that only this tells apart. Sets of

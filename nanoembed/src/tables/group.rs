@@ -32,7 +32,7 @@ impl Taken {
     }
 }
 
-/// Where some rows of a group come from.
+/// The origin of some rows of a group.
 #[derive(Debug)]
 pub(super) struct Origin {
     /// The group's first row that comes from there.
@@ -45,7 +45,7 @@ pub(super) struct Origin {
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) batch: RecordBatch,
-    /// Why a row's text could not be read; no more of them than rows.
+    /// The reasons that texts of rows could not be read; no more of them than rows.
     pub(super) errors: Vec<Option<String>>,
     origins: Vec<Origin>,
 }
@@ -98,7 +98,7 @@ impl Group {
     }
 }
 
-/// How many of `rows` a group takes that has room for so many and has `bytes`.
+/// The number of `rows` that fit into a group with room for so many that has `bytes`.
 fn fitting(rows: &Rows, text_column: usize, room: usize, bytes: &mut Taken) -> Result<usize> {
     let column = rows.batch.columns().get(text_column);
     let texts = column.and_then(TextColumn::from_array);

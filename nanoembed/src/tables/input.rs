@@ -19,7 +19,7 @@ use super::text::{Cell, TextColumn, is_text};
 use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
 
-/// How many bytes at a file's end tell it from others: its footer, or a part of that.
+/// The bytes at a file's end that tell it from others: its footer, or a part of that.
 const END_BYTES: u64 = 1 << 16;
 
 /// The description of a file before its rows are read.
@@ -62,7 +62,7 @@ struct Current {
 pub struct TableRow {
     /// The text, if there is one.
     pub text: Option<String>,
-    /// Why there is none. A null has a reason, too.
+    /// The reason that there is none. A null has a reason, too.
     pub error: Option<String>,
     /// True if there is none because the cell is null.
     pub is_null: bool,
@@ -108,7 +108,7 @@ impl Tables {
     ///
     /// # Errors
     ///
-    /// That there is none, and which there are.
+    /// Fails if there is no such column; names those that there are.
     pub fn check_column(&self, name: &str) -> Result<()> {
         position(&self.schema, name).map(|_| ())
     }
@@ -117,7 +117,7 @@ impl Tables {
     ///
     /// # Errors
     ///
-    /// That there is none, or that its type has no form in JSON.
+    /// Fails if there is no such column, or if its type has no form in JSON.
     pub fn check_json(&self, name: &str) -> Result<()> {
         let field = self.schema.field(position(&self.schema, name)?);
         match cell::is_json(field.data_type()) {
@@ -313,7 +313,7 @@ fn feed(file: &mut File, fingerprint: &mut Fingerprint) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Which column has this name.
+/// The index of the column of this name.
 pub(super) fn position(schema: &SchemaRef, name: &str) -> Result<usize> {
     schema.index_of(name).map_err(|_| {
         let names: Vec<_> =

@@ -40,7 +40,7 @@ pub(super) struct IpcTable {
     name: String,
 }
 
-/// Where the next message is.
+/// The place of the next message.
 enum Messages {
     /// Dictionaries and then batches, by the footer.
     Blocks(std::vec::IntoIter<Block>),

@@ -4,7 +4,7 @@
 //! | bytes | |
 //! |---|---|
 //! | 4 | `FF FF FF FF`; older writers leave it out |
-//! | 4 | how many bytes the header has, 0 at the end of a stream |
+//! | 4 | length of the header, 0 at the end of a stream |
 //! | … | the header, a flatbuffer: which buffers the body has, and where |
 //! | … | the body; each buffer, if compressed, after its length without compression, an `i64` |
 //!
@@ -63,7 +63,7 @@ impl Place {
         parsed(header)
     }
 
-    /// How many bytes the body says that its buffers have without compression; 0 if it has none.
+    /// The bytes that the body declares for its buffers without compression; 0 if it has none.
     pub(super) fn unpacked_bytes(&self) -> Result<u64, ArrowError> {
         let message = self.message()?;
         let batch = batch_of(&message).filter(|batch| batch.compression().is_some());
@@ -82,7 +82,7 @@ impl Place {
         Ok(sum)
     }
 
-    /// Where the next message begins.
+    /// The start of the next message.
     pub(super) fn end(&self) -> Option<usize> {
         usize::try_from(self.block.offset()).ok()?.checked_add(self.bytes.len())
     }

@@ -19,10 +19,10 @@ use crate::encoder::{Encoder, Length, Precision, Role};
 use crate::error::{Error, Result};
 use crate::progress::{Observer, Progress};
 
-/// How many texts are embedded at a time, between two words of progress.
+/// The number of texts that are embedded between two reports of progress.
 const TEXTS_AT_A_TIME: usize = 512;
 
-/// How a table of texts becomes one with vectors.
+/// The job that adds vectors to a table of texts.
 #[derive(Clone, Debug)]
 pub struct TableJob<'j> {
     /// The model that embeds.
@@ -31,7 +31,7 @@ pub struct TableJob<'j> {
     pub text_column: &'j str,
     /// The name of the column of vectors; the names of the columns of their statuses begin with it.
     pub vector_column: &'j str,
-    /// How numbers are stored.
+    /// The type of the numbers.
     pub precision: Precision,
     /// True if rows without a vector are left out.
     pub leaves_out: bool,
@@ -63,7 +63,7 @@ pub struct TableSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counted {
-    /// How many there are.
+    /// The number of rows.
     pub rows: u64,
     /// The error of the first of them.
     pub first: Option<String>,
@@ -120,7 +120,8 @@ impl TableJob<'_> {
         Ok(summary)
     }
 
-    /// How vectors are made, so that another run can tell whether it would make the same.
+    /// The facts of how vectors are made, so that another run can tell whether it would make the
+    /// same.
     fn facts(&self, source: &dyn RowSource) -> Result<Facts> {
         let encoder = self.encoder;
         let vector = encoder.embed("How do I reset my password?")?;

@@ -10,12 +10,12 @@
 //! | file | role |
 //! |---|---|
 //! | `input` | record batches of files, in order: `ipc` of `ipc_message`, `parquet_files` |
-//! | `row_group_memory` | what decoding takes, by `page_header`, before anything is decoded |
+//! | `row_group_memory` | memory that decoding takes, by `page_header`, before anything is decoded |
 //! | `rows` | where rows come from, and rows of lines as a table |
 //! | `text` | the texts of a column, and their errors |
 //! | `raw_text` | columns of strings read as bytes |
 //! | `cell` | values beside texts as JSON |
-//! | `fingerprint` | what tells one input from another |
+//! | `fingerprint` | hashes that tell inputs apart |
 //! | `group` | rows that become one row group, by `row_bytes` |
 //! | `vectors` | columns of vectors and of their statuses |
 //! | `schema` | the columns of the output, and their metadata |

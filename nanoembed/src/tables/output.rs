@@ -13,7 +13,7 @@ use super::unfinished_file::{Begun, Unfinished};
 use crate::error::{Error, Result};
 use crate::files::new_file::{NewFile, check_replaceable, is_stream};
 
-/// How a table is written.
+/// The form of a table that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableForm {
     /// Parquet.
@@ -24,7 +24,7 @@ pub enum TableForm {
     ArrowStream,
 }
 
-/// Where a table goes.
+/// The output for a table.
 #[derive(Clone, Debug)]
 pub struct TableOutput {
     /// The file; `-` is stdout.
@@ -101,7 +101,7 @@ impl Writing {
         self.schema.clone()
     }
 
-    /// How many rows of the input are done; `None` if all are.
+    /// The number of finished rows of the input; `None` if all are.
     pub(super) const fn done(&self) -> Option<u64> {
         match &self.sink {
             Sink::Done => None,

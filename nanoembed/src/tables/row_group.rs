@@ -33,13 +33,13 @@ pub(super) struct Encoded {
 /// A group that is part of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
-    /// Where its column chunks begin.
+    /// The start of its column chunks.
     pub(super) start: u64,
     pub(super) footer: Vec<u8>,
 }
 
-/// How columns are written. Vectors are not compressed: their bits look like noise. Codes of 8 bits
-/// would take 32 without a dictionary, which is what Parquet has for them.
+/// The properties of columns. Vectors are not compressed: their bits look like noise. Codes of 8
+/// bits would take 32 without a dictionary, which is what Parquet has for them.
 fn properties(schema: &Schema, vector_column: &str) -> WriterProperties {
     let vectors = schema.field_with_name(vector_column).map(arrow_schema::Field::data_type);
     let (path, is_bytes) = match vectors {

@@ -44,8 +44,8 @@ pub(super) const fn allowed(file_bytes: u64) -> u64 {
     if grown > FREE_BYTES { grown } else { FREE_BYTES }
 }
 
-/// How many rows of a group of the file called `name` are decoded at a time, so that a batch takes
-/// no more memory than it may.
+/// The rows of a group of the file called `name` that are decoded at a time, so that a batch stays
+/// within its limit of memory.
 pub(super) fn batch_rows(
     file: &Arc<File>,
     group: &RowGroupMetaData,

@@ -1,4 +1,4 @@
-//! Where rows come from, and lines as rows.
+//! Sources of rows, and lines as rows.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct Rows {
     pub(super) batch: RecordBatch,
-    /// Why a row's text could not be read, one a row; empty if all could.
+    /// The reasons that texts of rows could not be read, one a row; empty if all could.
     pub(super) errors: Vec<Option<String>>,
-    /// Where the rows come from, for messages.
+    /// The origin of the rows, for messages.
     pub(super) name: Arc<str>,
     /// The number of the first of them there, from 0.
     pub(super) first: u64,
@@ -72,7 +72,7 @@ pub trait RowSource {
     /// Takes back rows, which come next again.
     fn put_back(&mut self, rows: Rows);
 
-    /// How many rows there are, where that is known.
+    /// The number of rows, where that is known.
     fn total(&self) -> Option<u64>;
 
     /// A fingerprint of the input; `None` if nothing identifies it, as with a pipe.

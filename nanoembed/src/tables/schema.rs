@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// The prefix of every key.
 const PREFIX: &str = "nanoembed.";
 
-/// How vectors were made: keys and values, in order.
+/// Facts of how vectors were made: keys and values, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts(Vec<(String, String)>);
 

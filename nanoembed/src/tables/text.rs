@@ -26,7 +26,7 @@ pub(super) enum TextColumn<'c> {
     BinaryView(&'c BinaryViewArray),
     Dictionary {
         values: Box<TextColumn<'c>>,
-        /// Which value each row has; meaningless where the row is null.
+        /// The index of each row's value; meaningless where the row is null.
         keys: Vec<usize>,
         array: &'c dyn Array,
     },
@@ -91,7 +91,7 @@ impl<'c> TextColumn<'c> {
         }
     }
 
-    /// How many bytes a row's text has.
+    /// The bytes of a row's text.
     pub(super) fn len_of(&self, row: usize) -> usize {
         self.bytes(row).map_or(0, <[u8]>::len)
     }

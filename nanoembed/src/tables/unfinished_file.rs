@@ -5,19 +5,19 @@
 //! | file | |
 //! |---|---|
 //! | `OUT.unfinished` | the file as far as it has got, without its footer |
-//! | `OUT.unfinished.groups` | how it is made, then a record for every group that is whole |
+//! | `OUT.unfinished.groups` | the facts of the run, then a record for every group that is whole |
 //!
 //! A group's chunks are on the disk before its record is written, so records are true. A record
 //! that was cut, and chunks without a record, are cut off by the run that goes on.
 //!
 //! | bytes of a record | |
 //! |---|---|
-//! | 4 | length of what follows but for the last four bytes, little-endian |
+//! | 4 | length of the rest without the last four bytes, little-endian |
 //! | 8 | rows of the input up to its end |
 //! | 8 | where its chunks begin |
 //! | 8 | where they end |
 //! | | the footer of the small file that it was encoded in: see [`row_group`](super::row_group) |
-//! | 4 | fingerprint of what stands before |
+//! | 4 | fingerprint of the bytes before |
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -50,7 +50,7 @@ pub(super) struct Unfinished {
     data: File,
     records: File,
     groups: Vec<Placed>,
-    /// Where the next group begins.
+    /// The start of the next group.
     end: u64,
     /// Rows of the input that are done.
     rows: u64,
@@ -104,7 +104,7 @@ impl Unfinished {
         self.records.write_all(format!("{HEADING}{}\n", facts.text()).as_bytes())
     }
 
-    /// How many rows of the input are done.
+    /// The number of finished rows of the input.
     pub(super) const fn rows(&self) -> u64 {
         self.rows
     }

@@ -1,4 +1,4 @@
-//! How many analogies of a list word vectors answer, section by section.
+//! Analogies of a list that word vectors answer, counted section by section.
 
 use serde::Serialize;
 

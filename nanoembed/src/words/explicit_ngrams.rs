@@ -19,7 +19,7 @@ pub struct ExplicitNgrams {
     policy: Policy,
 }
 
-/// How many buckets a file had, and how many of them its words use.
+/// The number of buckets of a file, and of those that its words use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Buckets {

@@ -1,7 +1,7 @@
 //! The different n-grams of a file's words, for a vocabulary that lists them.
 //!
-//! Where n-grams may have any length, a word of n letters has n² of them, of n letters each: both
-//! how many are listed and how many are looked at is held against the size of the file.
+//! N-grams may have any length, so a word of n letters has n² of them, of n letters each: both the
+//! listed and the compared ones are limited by the size of the file.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,12 @@ use super::vocabulary::{Known, WordList};
 use crate::error::{Error, Result};
 use crate::units;
 
-/// How many bytes of n-grams may be listed: for each byte of the file, and for a file of any size.
-/// Usual lengths of three to six letters list fewer than the file has.
+/// The most bytes of n-grams that are listed: for each byte of the file, and for a file of any
+/// size. Usual lengths of three to six letters list fewer than the file has.
 const LISTED_PER_BYTE: u64 = 16;
 const LISTED_OF_ANY: u64 = 16 << 20;
 
-/// How many letters of n-grams may be looked at, likewise.
+/// The most letters of n-grams that are compared, likewise.
 const SEEN_PER_BYTE: u64 = 512;
 const SEEN_OF_ANY: u64 = 1 << 24;
 
@@ -89,12 +89,12 @@ impl Listed {
         Ok(ngram.len() as u64 + ENTRY_BYTES)
     }
 
-    /// How many n-grams there are.
+    /// The number of n-grams.
     pub(super) fn count(&self) -> u32 {
         self.ngrams.len()
     }
 
-    /// How many bytes they have together.
+    /// Their bytes together.
     pub(super) const fn bytes(&self) -> u64 {
         self.ngrams.bytes()
     }

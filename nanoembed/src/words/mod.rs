@@ -14,15 +14,15 @@
 //
 // | part | role |
 // |---|---|
-// | `policy` | what is done with words that stand there twice or are not UTF-8 |
+// | `policy` | policies for words that are duplicates or not UTF-8 |
 // | `vocabulary` | words in the order of their rows, without duplicates |
-// | `number` | what numbers a row may have |
+// | `number` | finite numbers of rows |
 // | `read` | one file a form: rows as they come, or a whole model |
 // | `write` | one file a form; `.fifu` by way of a spool for vectors, as words come first there |
 // | `convert` | from one form to another |
 // | `file` | a `.fifu` file opened for lookup: mapped, or read where it is needed |
 // | `nearest`, `similar` | search in such a file |
-// | `accuracy` | how many analogies such a file answers |
+// | `accuracy` | analogies that such a file answers |
 // | `vectors` | the file and its index together, to be kept |
 // | `derivation`, `reconstruction`, `explicit_ngrams` | `.fifu` files made of others: selected, reconstructed, with explicit n-grams, with other metadata |
 // | `listed_ngrams` | the n-grams of all words, in bounded memory and time |

@@ -16,13 +16,13 @@ use rayon::prelude::*;
 use super::file::Indexed;
 use crate::error::Result;
 
-/// How many queries share a pass over the matrix.
+/// The number of queries that share a pass over the matrix.
 pub const QUERIES: usize = 64;
 
-/// How many rows tell whether all have length 1.
+/// The number of rows that tell whether all have length 1.
 const SAMPLE: usize = 1024;
 
-/// How many rows are divided by their lengths and scored at once.
+/// The number of rows that are divided by their lengths and scored at once.
 const BLOCK_ROWS: usize = 64;
 
 /// Words to search among.

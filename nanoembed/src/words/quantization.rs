@@ -21,7 +21,7 @@ use crate::files::new_file::NewFile;
 use crate::progress::{Observer, Progress};
 use crate::signature::foreign;
 
-/// How many rows are encoded at a time.
+/// The number of rows that are encoded at a time.
 const BLOCK_ROWS: u64 = 4096;
 
 /// The vectors of a `.fifu` file on their way to codes: parts of each become numbers of centroids
@@ -55,7 +55,7 @@ pub struct Quantization {
 impl Quantization {
     /// Rounds of k-means unless another number is asked for.
     pub const ITERATIONS: u16 = 25;
-    /// How many rows the quantiser is fitted to unless another number is asked for.
+    /// The number of rows that the quantiser is fitted to by default.
     pub const SAMPLE: u32 = 32_768;
     /// The seed unless another one is asked for.
     pub const SEED: u64 = 42;
@@ -76,7 +76,7 @@ impl Quantization {
         }
     }
 
-    /// How many parts a vector is cut into, and so how many bytes it takes; divides its length.
+    /// The number of parts that a vector is cut into, and so of its bytes; divides its length.
     /// Without it, the largest number that gives parts of six columns or more.
     #[must_use]
     pub fn subquantizers(self, parts: impl Into<Option<u32>>) -> Self {
@@ -104,7 +104,7 @@ impl Quantization {
         self
     }
 
-    /// How many rows the quantiser is fitted to.
+    /// The number of rows that the quantiser is fitted to.
     #[must_use]
     pub const fn sample(mut self, rows: u32) -> Self {
         self.sample = rows;

@@ -36,7 +36,7 @@ impl Selected {
         self.spool.push(vector).map_err(|error| Error::writing(&self.name, &error))
     }
 
-    /// How many words there are.
+    /// The number of words.
     pub fn count(&self) -> u32 {
         self.words.len()
     }

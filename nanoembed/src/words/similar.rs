@@ -54,7 +54,7 @@ pub fn analogous(
     Ok(found.into_iter().next().unwrap_or_default())
 }
 
-/// That a word has no vector, with words that are nearly it.
+/// The error for a word without a vector, with words that are similarly spelled.
 pub fn no_vector(opened: &WordFile<'_>, word: &str) -> Error {
     let failure = Error::not_found(format!("{word:?} has no vector")).at(&opened.name);
     match hint(&opened.file, word) {

@@ -5,7 +5,7 @@ use nanoembed_core::format::finalfusion::Finalfusion;
 use nanoembed_core::token::Normalization;
 use nanoembed_core::token::words::Words;
 
-/// How many words are offered.
+/// The most words that are suggested.
 const MOST: usize = 3;
 /// Longer words get no suggestions.
 const LONGEST: usize = 256;

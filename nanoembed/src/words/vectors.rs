@@ -58,7 +58,7 @@ impl Words {
         Self::options().open(path)
     }
 
-    /// How word vectors are to be opened.
+    /// Options for opening word vectors.
     #[must_use]
     pub fn options() -> WordsOptions {
         WordsOptions::default()
@@ -78,13 +78,13 @@ impl Words {
         Ok(Self(Arc::new(Inner { opened, indexed, _bytes: bytes })))
     }
 
-    /// How many numbers a vector has.
+    /// The number of elements of a vector.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.0.indexed.cols()
     }
 
-    /// How many words there are; models with subwords have vectors for others too.
+    /// The number of words; models with subwords have vectors for others too.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.indexed.layout().vocabulary.words as usize
@@ -171,7 +171,7 @@ impl Words {
     }
 }
 
-/// How word vectors are to be opened.
+/// Options for opening word vectors.
 ///
 /// ```
 /// use nanoembed::Words;
@@ -195,8 +195,8 @@ impl WordsOptions {
         self
     }
 
-    /// How large the file may be, instead of what [`Limits`] has by default. Looking words up
-    /// takes memory for a vector or two, so `session_bytes` does not count.
+    /// The most bytes of the file, instead of the defaults of [`Limits`]. Looking words up takes
+    /// memory for a vector or two, so `session_bytes` does not count.
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

@@ -29,7 +29,7 @@ impl WordList {
         Ok(row)
     }
 
-    /// How many words there are.
+    /// The number of words.
     pub fn len(&self) -> u32 {
         // `insert` has made sure of it.
         u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
@@ -46,7 +46,7 @@ impl WordList {
     }
 }
 
-/// Why a word was not added.
+/// The reason that a word was not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// It has this row already.

@@ -27,6 +27,8 @@ TYPES = {
     "q6_k": (Type.Q6_K, 210, [208]),
     "tq1_0": (Type.TQ1_0, 54, [52]),
     "tq2_0": (Type.TQ2_0, 66, [64]),
+    "iq4_nl": (Type.IQ4_NL, 18, [0]),
+    "iq4_xs": (Type.IQ4_XS, 136, [0]),
 }
 
 random = np.random.default_rng(20)
@@ -40,7 +42,7 @@ for name, (kind, block_bytes, scales) in TYPES.items():
     blocks = np.asarray(quantize_rows(weights, kind))
     blocks.tofile(HERE / f"{name}.blocks")
     np.asarray(dequantize_rows(blocks, kind)).astype(np.float32).tofile(HERE / f"{name}.expected.f32")
-    count = 1024 // (256 if name.endswith("k") or name.startswith("tq") else 32)
+    count = 1024 // (256 if name.endswith(("k", "xs")) or name.startswith("tq") else 32)
     bits = random.integers(0, 256, (count, block_bytes), dtype=np.uint8)
     for at in scales:
         halves = random.normal(0, 1, (count, 1)).astype(np.float16)

@@ -7,7 +7,7 @@ use nanoembed_core::Error;
 use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::{FolderModel, Prefix};
 use nanoembed_core::owned::{
-    AnyEncoder, EncoderFile, EncoderRoom, PipelineSession, TableFile, TextRoom, Tokenized,
+    Encoder, EncoderFile, EncoderRoom, FileWeights, TableFile, TextRoom, TextSession, Tokenized,
 };
 
 use super::small::{Files, small_model};
@@ -27,7 +27,7 @@ const MOST_TOKENS: usize = 12;
 ///
 /// If a guarantee is broken.
 pub fn encoder(file: &[u8]) {
-    let opened = AnyEncoder::open(file);
+    let opened = Encoder::open(file);
     if let Ok(any) = &opened {
         if let Ok(model) = EncoderFile::open(file, &mut EncoderRoom::default()) {
             same(&model, any);
@@ -76,7 +76,7 @@ pub fn folder(input: &[u8]) {
         let bytes = model.bytes(&path);
         (path, bytes)
     });
-    match AnyEncoder::open_folder(&texts, files) {
+    match Encoder::open_folder(&texts, files) {
         Ok(model) => run(&model),
         Err(fault) => assert!(!fault.to_string().is_empty()),
     }
@@ -100,8 +100,8 @@ fn is_inside(path: &str) -> bool {
     !path.starts_with('/') && !path.contains(is_special) && path.split('/').all(|part| part != "..")
 }
 
-/// Asserts that two implementations give the same ids, vectors and errors.
-fn same<B: AsRef<[u8]> + Sync>(model: &EncoderFile<'_>, any: &AnyEncoder<B>) {
+/// Two ways to run a model give the same ids, the same vectors, and the same errors.
+fn same<B: AsRef<[u8]> + Sync>(model: &EncoderFile<'_>, any: &Encoder<FileWeights<B>>) {
     let sizes = [model.dimensions(), model.usual_tokens(), model.positions()];
     assert_eq!(sizes, [any.dimensions(), any.usual_tokens(), any.positions()]);
     assert!(model.prompts().iter().eq(any.prompts().by_name.keys()));
@@ -122,8 +122,8 @@ fn same<B: AsRef<[u8]> + Sync>(model: &EncoderFile<'_>, any: &AnyEncoder<B>) {
     assert_same_bits(vectors);
 }
 
-/// As `same`, for a table.
-fn same_table<B: AsRef<[u8]> + Sync>(table: &TableFile<&[u8]>, any: &AnyEncoder<B>) {
+/// The same of a table.
+fn same_table<B: AsRef<[u8]> + Sync>(table: &TableFile<&[u8]>, any: &Encoder<FileWeights<B>>) {
     assert_eq!(table.dimensions(), any.dimensions());
     let found = table.tokenize(TEXT, MOST_TOKENS);
     let Some(Tokenized { ids, .. }) = same_ids(found, any, MOST_TOKENS) else { return };
@@ -142,10 +142,10 @@ fn same_table<B: AsRef<[u8]> + Sync>(table: &TableFile<&[u8]>, any: &AnyEncoder<
 /// The ids, which must be equal in both.
 fn same_ids<B: AsRef<[u8]> + Sync>(
     found: Result<Tokenized, Error>,
-    any: &AnyEncoder<B>,
+    any: &Encoder<FileWeights<B>>,
     limit: usize,
 ) -> Option<Tokenized> {
-    let other = any.encode(TEXT, limit, &mut PipelineSession::default());
+    let other = any.encode(TEXT, limit, &mut TextSession::default());
     assert_eq!(found.as_ref().map_err(Error::kind), other.as_ref().map_err(Error::kind));
     found.ok()
 }
@@ -155,9 +155,9 @@ fn assert_same_bits(vectors: [Vec<f32>; 2]) {
     assert_eq!(one, two);
 }
 
-/// Embeds, or compares if that is the model's task.
-fn run<B: AsRef<[u8]> + Sync>(model: &AnyEncoder<B>) {
-    let mut tokens = PipelineSession::default();
+/// Embeds, and compares if that is what the model does.
+fn run<B: AsRef<[u8]> + Sync>(model: &Encoder<FileWeights<B>>) {
+    let mut tokens = TextSession::default();
     let prompt = model.prompts().choose(&Prefix::Usual).unwrap_or_default();
     let Ok(prompt) = model.prompt(prompt, &mut tokens) else { return };
     let limit = model.usual_tokens().clamp(1, MOST_TOKENS);
@@ -169,7 +169,8 @@ fn run<B: AsRef<[u8]> + Sync>(model: &AnyEncoder<B>) {
         let Ok(mut session) = model.session_for(model.plan(pair.ids.len())) else { return };
         let _ = model.classify(&mut session, &InOrder, &texts, &mut logits);
     }
-    let Ok(found) = model.encode(&prompt.before(TEXT), limit, &mut tokens) else { return };
+    let text = prompt.before(TEXT).unwrap();
+    let Ok(found) = model.encode(&text, limit, &mut tokens) else { return };
     assert!(found.ids.len() <= limit);
     let lengths = [found.ids.len(), 0];
     let Ok(mut session) = model.session_for(model.plan(found.ids.len())) else { return };
@@ -240,7 +241,7 @@ mod tests {
                 let bytes = model.bytes(&path);
                 (path, bytes)
             });
-            let opened = AnyEncoder::open_folder(&texts, files);
+            let opened = Encoder::open_folder(&texts, files);
             run(&opened.unwrap_or_else(|fault| panic!("{}: {fault}", model.name)));
         }
     }

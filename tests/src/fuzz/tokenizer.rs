@@ -22,7 +22,7 @@ const SPECIAL: SpecialIds =
 /// * every id is in the vocabulary;
 /// * the hash index, the file's sorted index and a simple implementation give the same ids;
 /// * with less room the ids are the same up to the last, which is `[SEP]`, and omitted ones are
-/// counted.
+///   counted.
 ///
 /// The first byte of `data` chooses the normalisation (bits 0–2) and whether the vocabulary is raw
 /// (bit 3). A well-formed one is made of the lines up to the first byte FF, followed by the text.

@@ -171,7 +171,7 @@ impl Model {
         let transformer = Transformer::from_family(&weights, self.config, &NAMES, layers).unwrap();
         let embedding =
             TextEmbedding { width: HIDDEN, pooling: PoolingMode::Last.into(), normalize: false };
-        Encoder { transformer, embedding, head: [] }
+        Encoder { transformer, embedding, head: [], floats: [] }
     }
 
     /// The vectors of the last tokens of some texts.

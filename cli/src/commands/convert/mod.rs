@@ -19,6 +19,7 @@ use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed::stored::FileSet;
 use nanoembed::words;
 
+use crate::args::UnknownArgs;
 use crate::args::choice::choice;
 use crate::args::words::WordArgs;
 use crate::error::{Error, Result, name_of, name_of_output};
@@ -65,7 +66,7 @@ pub(crate) struct Convert {
     #[arg(value_name = "OUT")]
     output: PathBuf,
 
-    /// How the weights are stored
+    /// Type of the weights
     #[arg(long = "type", short = 't', value_parser = choice::<WeightType>(), default_value = "f32", value_name = "TYPE")]
     weight_type: WeightType,
 
@@ -118,6 +119,9 @@ pub(crate) struct Convert {
     /// Print type, bits and error of every tensor of a model as a line of JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    unknown: UnknownArgs,
 
     #[command(flatten)]
     words: WordArgs,
@@ -203,6 +207,7 @@ impl Convert {
             .calibrate(self.calibrate.clone())
             .pooler(self.pooler)
             .name(self.name.clone())
+            .allow_unknown(self.unknown.names())
             .created(created()?);
         let entries = self.metadata.iter();
         Ok(entries.fold(conversion, |conversion, (key, value)| conversion.metadata(key, value)))
@@ -226,6 +231,7 @@ impl Convert {
             ("--calibrate", self.calibrate.is_some(), "types of few bits"),
             ("--pooler", self.pooler, config),
             ("--name", self.name.is_some(), "models"),
+            ("--allow-unknown", !self.unknown.names().is_empty(), "models in folders"),
             ("--json", self.json, "models"),
         ];
         match options.into_iter().find(|(_, is_given, _)| *is_given) {

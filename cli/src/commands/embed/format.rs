@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use crate::output::form;
 
-/// How embeddings are written.
+/// A format for embeddings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
     /// Numbers with spaces between, a line for each text

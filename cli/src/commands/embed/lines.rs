@@ -26,12 +26,12 @@ struct Line<'a> {
     /// The value of one step of an 8-bit code.
     #[serde(skip_serializing_if = "Option::is_none")]
     embedding_scale: Option<f32>,
-    /// Why there is no embedding.
+    /// The reason that there is no embedding.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
 }
 
-/// Where embeddings go, and in what form.
+/// The output for embeddings, and its form.
 pub(super) struct Output {
     file: NewFile,
     form: Form,

@@ -69,8 +69,8 @@ pub(crate) struct Embed {
     #[arg(long, short, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub(super) output: PathBuf,
 
-    /// How embeddings are written [default: by the ending of FILE, such as `.txt`, `.jsonl`, `.npy`
-    /// or `.parquet`; text to stdout]
+    /// Format of embeddings [default: by the ending of FILE, such as `.txt`, `.jsonl`, `.npy` or
+    /// `.parquet`; text to stdout]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Output")]
     format: Option<Format>,
 
@@ -78,8 +78,8 @@ pub(crate) struct Embed {
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     json: bool,
 
-    /// How the numbers of vectors are stored; `int8` codes have a scale for each vector, `binary`
-    /// packs 8 into a byte, the first into its highest bit
+    /// Type of the numbers of vectors; `int8` codes have a scale for each vector, `binary` packs 8
+    /// into a byte, the first into its highest bit
     #[arg(long, value_parser = choice::<Precision>(), value_name = "TYPE", default_value = "f32",
         help_heading = "Output")]
     dtype: Precision,

@@ -143,7 +143,7 @@ struct Lines {
     rows: LineRows,
     /// The names of the columns before that of texts.
     beside: Vec<String>,
-    /// How many rows have come.
+    /// The number of rows so far.
     count: u64,
     waiting: Option<Rows>,
     fingerprint: Option<u32>,

@@ -38,11 +38,12 @@ pub(crate) struct Histogram {
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub(super) output: PathBuf,
 
-    /// How it is shown [default: by the ending of FILE, `.svg`, `.txt` or `.jsonl`; text to stdout]
+    /// Form of the histogram [default: by the ending of FILE, `.svg`, `.txt` or `.jsonl`; text to
+    /// stdout]
     #[arg(long, value_enum, value_name = "NAME")]
     format: Option<PictureFormat>,
 
-    /// How many bins there are between the smallest and the largest value
+    /// Number of bins between the smallest and the largest value
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u16).range(1..=1000))]
     bins: u16,
 
@@ -51,7 +52,7 @@ pub(crate) struct Histogram {
     json: bool,
 }
 
-/// How a distribution is shown.
+/// A form of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PictureFormat {
     /// Bars of characters

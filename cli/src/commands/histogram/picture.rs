@@ -6,17 +6,17 @@ use nanoembed::inspect::Distribution;
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 480.0;
-/// Where the bars are, in pixels from the picture's upper left corner.
+/// The edges of the bars, in pixels from the picture's upper left corner.
 const LEFT: f64 = 90.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const TOP: f64 = 52.0;
 const BOTTOM: f64 = HEIGHT - 58.0;
 /// The lower end of the scale of counts: a bar of one value has a height.
 const FEWEST: f64 = 0.5;
-/// How many marks the scale of values has at most.
+/// The most marks on the scale of values.
 const MARKS: f64 = 10.0;
 
-/// Where values and counts are in the picture.
+/// The positions of values and counts in the picture.
 struct Scales {
     first: f64,
     end: f64,

@@ -37,8 +37,8 @@ impl WeightArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Product quantisation")]
 pub(super) struct PqArgs {
-    /// How many parts a vector is cut into, and so how many bytes it takes; divides its length
-    /// [default: the largest that gives parts of six columns or more]
+    /// Number of parts that a vector is cut into, and so of its bytes; divides its length [default:
+    /// the largest that gives parts of six columns or more]
     #[arg(long, short = 's', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     subquantizers: Option<u32>,
 
@@ -50,7 +50,7 @@ pub(super) struct PqArgs {
     #[arg(long, value_name = "N", default_value_t = Quantization::ITERATIONS, value_parser = clap::value_parser!(u16).range(1..))]
     iterations: u16,
 
-    /// How many rows the quantiser is fitted to
+    /// Number of rows that the quantiser is fitted to
     #[arg(long, value_name = "ROWS", default_value_t = Quantization::SAMPLE, value_parser = clap::value_parser!(u32).range(1..))]
     sample: u32,
 

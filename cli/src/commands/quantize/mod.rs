@@ -62,7 +62,7 @@ pub(crate) struct Quantize {
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// How numbers are stored
+    /// Type of the weights
     #[arg(long = "type", short = 't', value_enum, value_name = "TYPE")]
     quantization: Quantization,
 
@@ -103,7 +103,7 @@ struct AmbArgs {
     calibrate: Option<PathBuf>,
 }
 
-/// How numbers are stored.
+/// A type of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantization {
     /// Parts of vectors as numbers of centroids.

@@ -23,7 +23,7 @@ use crate::output::truncation::{Limits, Truncated, warn_of_question};
 use crate::progress::Reading;
 use passages::Passages;
 
-/// How many passages are embedded at a time.
+/// Passages that are embedded at a time.
 const CHUNK: usize = 512;
 
 /// Find the lines or paragraphs of texts that are nearest in meaning to a query
@@ -47,7 +47,7 @@ pub(crate) struct Search {
     /// The query, in your words
     query: String,
 
-    /// How many results
+    /// Number of results
     #[arg(short = 'k', long = "top", default_value_t = 10, value_name = "N", value_parser = count)]
     count: u32,
 
@@ -91,7 +91,7 @@ struct Found {
     kept: Vec<(String, Value)>,
     text: String,
     similarity: f32,
-    /// How many passages come before.
+    /// The number of passages before this one.
     #[serde(skip)]
     ordinal: u64,
 }

@@ -1,24 +1,8 @@
 //! The `config.json` of a module with a linear layer, and of one with a layer norm.
 
 use crate::limit::Limit;
-use crate::model::DenseActivation;
+use crate::model::{DenseActivation, DenseSettings};
 use crate::text::json::{Object, Read};
-
-/// A linear layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DenseSettings {
-    /// Elements of its input.
-    pub inputs: usize,
-    /// Elements of its output.
-    pub outputs: usize,
-    /// True if it has a bias.
-    pub bias: bool,
-    /// The activation of its output.
-    pub activation: DenseActivation,
-    /// True if its output is class scores, which ends the model.
-    pub gives_scores: bool,
-}
 
 const INPUT: &str = "module_input_name";
 const OUTPUT: &str = "module_output_name";
@@ -45,7 +29,7 @@ fn size<'t>(config: &Object<'t>, name: &'static str) -> Read<'t, usize> {
 }
 
 impl DenseSettings {
-    pub(super) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
+    pub(in crate::describe) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let (inputs, outputs) = (size(config, "in_features")?, size(config, "out_features")?);
         let name = config.text("activation_function")?.unwrap_or("Tanh");
         let activation = DenseActivation::from_torch_class(name).ok_or_else(|| {

@@ -38,8 +38,6 @@ mod table;
 mod texts;
 
 #[cfg(feature = "families")]
-pub use dense::DenseSettings;
-#[cfg(feature = "families")]
 pub use description::{Description, Kind, refuse_adapter};
 #[cfg(feature = "families")]
 pub use encoder_settings::EncoderSettings;
@@ -47,8 +45,6 @@ pub use encoder_settings::EncoderSettings;
 pub use labels::labels;
 #[cfg(feature = "static-models")]
 pub use modules::{Base, Modules, Origin};
-#[cfg(feature = "families")]
-pub use modules::{DenseModule, HeadModule, LayerNormModule};
 #[cfg(feature = "families")]
 pub use pooling::PoolingSettings;
 #[cfg(feature = "static-models")]
@@ -61,10 +57,6 @@ pub use similarity::{SIMILARITY, Similarity};
 pub use table::{TableSettings, described_table};
 #[cfg(feature = "static-models")]
 pub use texts::{ReadText, TextFault, TextPath, Texts};
-
-/// The epsilon of a module's layer norm: no file states it, and this is torch's default.
-#[cfg(feature = "families")]
-pub const LAYER_NORM_EPSILON: f32 = 1e-5;
 
 /// The list of a model's modules.
 pub const MODULES: &str = "modules.json";

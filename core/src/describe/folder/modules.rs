@@ -2,7 +2,7 @@
 //! may be only the pooling's settings.
 
 #[cfg(feature = "families")]
-use super::dense::{DenseSettings, layer_norm};
+use super::dense::layer_norm;
 #[cfg(feature = "families")]
 use super::module::check_normalize;
 use super::module::{MOST_MODULES, Module, ModuleKind};
@@ -11,6 +11,8 @@ use super::pooling::PoolingSettings;
 use super::texts::{ReadText, TextFault, TextPath, Texts};
 use super::{CONFIG, MODULES};
 use crate::error::{Error, ErrorKind};
+#[cfg(feature = "families")]
+use crate::model::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
 use crate::text::json::{Fault, Kind, Object, Read, Value};
 use crate::text::path::stays_within;
 
@@ -35,7 +37,7 @@ pub struct Modules<'a> {
     pub pooling: Option<PoolingSettings>,
     /// The modules after the pooling, except for a final one that scales vectors to length 1.
     #[cfg(feature = "families")]
-    pub head: heapless::Vec<HeadModule<'a>, MOST_MODULES>,
+    pub head: heapless::Vec<HeadModule<&'a str>, MOST_MODULES>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
     /// True if the result is class scores.
@@ -64,43 +66,6 @@ pub enum Base {
     Transformer,
     /// A table with a row for each token.
     Table,
-}
-
-/// A module after the pooling.
-#[cfg(feature = "families")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HeadModule<'a> {
-    /// A linear layer.
-    Dense(DenseModule<'a>),
-    /// A layer norm.
-    LayerNorm(LayerNormModule<'a>),
-    /// Scales vectors to length 1.
-    Normalize,
-}
-
-/// A layer norm.
-#[cfg(feature = "families")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LayerNormModule<'a> {
-    /// Its folder, as JSON spells it, without a trailing `/`: the weights are in
-    /// `model.safetensors` there, as `norm.weight` and `norm.bias`.
-    pub folder: &'a str,
-    /// Elements of a vector.
-    pub elements: usize,
-}
-
-/// A dense layer.
-#[cfg(feature = "families")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DenseModule<'a> {
-    /// Its folder, as JSON spells it, without a trailing `/`: the weights are in
-    /// `model.safetensors` there, as `linear.weight` and `linear.bias`.
-    pub folder: &'a str,
-    /// Its settings.
-    pub settings: DenseSettings,
 }
 
 impl<'a> Modules<'a> {

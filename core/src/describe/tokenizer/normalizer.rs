@@ -35,7 +35,13 @@ fn one(value: Value<'_>) -> Read<'_, Normalizer<'_>> {
         "NFKD" => Normalizer::Form(Form::Nfkd),
         "Lowercase" => Normalizer::Lowercase,
         "StripAccents" => Normalizer::StripAccents,
-        "Prepend" => Normalizer::Prepend(needed_spelling(&step, "prepend")?),
+        "Prepend" => match needed_spelling(&step, "prepend")? {
+            // `tokenizers` doubles the first character of a text where `ByteLevel` follows.
+            text if text.is_empty() => {
+                return Err(step.unsupported("prepend", "only texts that are not empty"));
+            }
+            text => Normalizer::Prepend(text),
+        },
         "Nmt" => Normalizer::Nmt,
         "ByteLevel" => Normalizer::ByteLevel,
         _ => return Err(refused(value, "no such normaliser is known")),

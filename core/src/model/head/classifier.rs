@@ -4,7 +4,7 @@
 //! All heads have the same form: one pooled vector, a layer with an activation, optionally a norm,
 //! and a layer that computes logits.
 
-use super::dense::Dense;
+use super::dense::{Dense, DensePlace, part};
 use super::pooling::PoolingMode;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Kernels;
@@ -34,6 +34,62 @@ pub struct HeadNorm<'a> {
     pub bias: &'a [f32],
     /// Added to the variance.
     pub epsilon: f32,
+}
+
+/// The place of a layer norm in a slice of floats: factors, then as many summands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NormPlace {
+    /// Index of the first factor.
+    pub start: usize,
+    /// Elements of a vector.
+    pub elements: usize,
+    /// Added to the variance.
+    pub epsilon: f32,
+}
+
+impl NormPlace {
+    /// The norm over these floats.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if they end before the norm does.
+    pub fn over<'a>(&self, floats: &'a [f32]) -> Result<HeadNorm<'a>> {
+        let Self { start, elements, epsilon } = *self;
+        let bias = start.saturating_add(elements);
+        let weight = part(floats, start..bias)?;
+        let bias = part(floats, bias..bias.saturating_add(elements))?;
+        Ok(HeadNorm { weight, bias, epsilon })
+    }
+}
+
+/// The places of a classifier's layers in a slice of floats.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassifierPlaces {
+    /// See [`Classifier::pooling`].
+    pub pooling: PoolingMode,
+    /// See [`Classifier::hidden`].
+    pub hidden: DensePlace,
+    /// See [`Classifier::norm`].
+    pub norm: Option<NormPlace>,
+    /// See [`Classifier::output`].
+    pub output: DensePlace,
+}
+
+impl ClassifierPlaces {
+    /// The classifier over these floats.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if they end before it does.
+    pub fn over<'a>(&self, floats: &'a [f32]) -> Result<Classifier<'a>> {
+        let Self { pooling, hidden, norm, output } = self;
+        Ok(Classifier {
+            pooling: *pooling,
+            hidden: hidden.over(floats)?,
+            norm: norm.map(|norm| norm.over(floats)).transpose()?,
+            output: output.over(floats)?,
+        })
+    }
 }
 
 impl Classifier<'_> {

@@ -1,6 +1,8 @@
 //! Linear layers after a model, with f32 weights in memory.
 
-use crate::error::Result;
+use core::ops::Range;
+
+use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
 use crate::kernel::{Floats, Kernels, Product, Strides};
 
@@ -69,11 +71,41 @@ pub struct Dense<'a> {
     pub activation: DenseActivation,
 }
 
-impl Dense<'_> {
-    /// A layer without elements.
-    pub const EMPTY: Self = Self { weight: &[], bias: &[], activation: DenseActivation::Identity };
+/// The place of a linear layer in a slice of floats: `[out, in]` weights, then `[out]` biases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DensePlace {
+    /// Index of the first weight.
+    pub start: usize,
+    /// Elements of its input.
+    pub inputs: usize,
+    /// Elements of its output.
+    pub outputs: usize,
+    /// The function applied to the output.
+    pub activation: DenseActivation,
+}
 
-    /// Writes `activation(weight · x + bias)` to `out`, which is as long as the bias.
+impl DensePlace {
+    /// The layer over these floats.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferTooSmall`](ErrorKind::BufferTooSmall) if they end before the layer does.
+    pub fn over<'a>(&self, floats: &'a [f32]) -> Result<Dense<'a>> {
+        let Self { start, inputs, outputs, activation } = *self;
+        let bias = start.saturating_add(inputs.saturating_mul(outputs));
+        let weight = part(floats, start..bias)?;
+        let bias = part(floats, bias..bias.saturating_add(outputs))?;
+        Ok(Dense { weight, bias, activation })
+    }
+}
+
+/// A part of a slice of floats.
+pub(super) fn part(floats: &[f32], range: Range<usize>) -> Result<&[f32]> {
+    floats.get(range).ok_or(Error::without_offset(ErrorKind::BufferTooSmall))
+}
+
+impl Dense<'_> {
+    /// `activation(weight · x + bias)`, into as many elements of `out` as there are of the bias.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! The embedding of a text from its hidden states: pooling, linear layers and norms, normalisation.
 
-use super::classifier::HeadNorm;
-use super::dense::Dense;
+use super::classifier::{HeadNorm, NormPlace};
+use super::dense::DensePlace;
 use super::pooling::PoolingModes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
@@ -23,18 +23,18 @@ pub struct Embedding {
 }
 
 /// A layer between pooling and the embedding.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum HeadLayer<'a> {
+pub enum HeadLayer {
     /// A linear layer.
-    Dense(Dense<'a>),
+    Dense(DensePlace),
     /// A layer norm.
-    Norm(HeadNorm<'a>),
+    Norm(NormPlace),
     /// Scales the vector to length 1.
     Normalize,
 }
 
-impl HeadLayer<'_> {
+impl HeadLayer {
     /// A layer without weights.
     pub const EMPTY: Self = Self::Normalize;
 
@@ -42,10 +42,19 @@ impl HeadLayer<'_> {
     #[must_use]
     pub const fn outputs(&self, width: usize) -> usize {
         match self {
-            Self::Dense(dense) => dense.bias.len(),
+            Self::Dense(dense) => dense.outputs,
             Self::Norm(_) | Self::Normalize => width,
         }
     }
+}
+
+/// The layers between pooling and the embedding, in order, and the floats that their weights are in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Head<'a> {
+    /// The layers.
+    pub layers: &'a [HeadLayer],
+    /// Their weights.
+    pub floats: &'a [f32],
 }
 
 impl Embedding {
@@ -55,8 +64,9 @@ impl Embedding {
         self.pooling.count() * self.width
     }
 
-    /// Writes the vector of a text to `out`; the first `skipped` of its `states` are left out. With
-    /// `layers`, `scratch` holds twice the elements of the largest intermediate vector.
+    /// Writes the vector of a text to `out`; the first `skipped` of its `states` are left out.
+    /// Where the head has layers, `scratch` holds twice the elements of the largest vector on the
+    /// way.
     ///
     /// # Errors
     ///
@@ -65,7 +75,7 @@ impl Embedding {
     pub fn write(
         &self,
         kernels: &Kernels,
-        layers: &[HeadLayer<'_>],
+        Head { layers, floats }: Head<'_>,
         (states, skipped): (&[f32], usize),
         scratch: &mut [f32],
         out: &mut [f32],
@@ -86,11 +96,12 @@ impl Embedding {
                 let vector = from.get_mut(..width).ok_or(TOO_SMALL)?;
                 match layer {
                     HeadLayer::Dense(dense) => {
-                        dense.apply(kernels, vector, to)?;
+                        dense.over(floats)?.apply(kernels, vector, to)?;
                         core::mem::swap(&mut from, &mut to);
                     }
-                    HeadLayer::Norm(HeadNorm { weight, bias, epsilon }) => {
-                        (kernels.add_layer_norm)(vector, &[], weight, bias, *epsilon);
+                    HeadLayer::Norm(norm) => {
+                        let HeadNorm { weight, bias, epsilon } = norm.over(floats)?;
+                        (kernels.add_layer_norm)(vector, &[], weight, bias, epsilon);
                     }
                     HeadLayer::Normalize => kernel::normalize(vector),
                 }
@@ -114,20 +125,27 @@ mod tests {
     /// Not all elements are integers; the expected values are computed in f64.
     const STATES: [f32; 4] = [3.0, -1.5, 0.25, 2.0];
 
-    fn write(layers: &[HeadLayer<'_>], normalize: bool, out: &mut [f32]) -> Result<()> {
+    /// A linear layer from two elements to three, and a norm of three.
+    const FLOATS: [f32; 15] = [
+        1.0, 2.0, 0.5, -1.0, 0.0, 3.0, 0.5, 0.0, -1.0, // [3, 2] and biases
+        1.0, 2.0, 0.5, 0.0, 1.0, -1.0,
+    ];
+
+    fn write(layers: &[HeadLayer], normalize: bool, out: &mut [f32]) -> Result<()> {
         let embedding = Embedding { width: 2, pooling: PoolingMode::Max.into(), normalize };
-        embedding.write(&Kernels::portable(), layers, (&STATES, 0), &mut [0.0; 6], out)
+        let head = Head { layers, floats: &FLOATS };
+        embedding.write(&Kernels::portable(), head, (&STATES, 0), &mut [0.0; 6], out)
+    }
+
+    const fn dense(start: usize, outputs: usize) -> HeadLayer {
+        let activation = DenseActivation::Identity;
+        HeadLayer::Dense(DensePlace { start, inputs: 2, outputs, activation })
     }
 
     #[test]
     fn layers_after_the_pooling_are_applied_in_their_order() {
-        let dense = Dense {
-            weight: &[1.0, 2.0, 0.5, -1.0, 0.0, 3.0],
-            bias: &[0.5, 0.0, -1.0],
-            activation: DenseActivation::Identity,
-        };
-        let norm = HeadNorm { weight: &[1.0, 2.0, 0.5], bias: &[0.0, 1.0, -1.0], epsilon: 1e-5 };
-        let layers = [HeadLayer::Normalize, HeadLayer::Dense(dense), HeadLayer::Norm(norm)];
+        let norm = NormPlace { start: 9, elements: 3, epsilon: 1e-5 };
+        let layers = [HeadLayer::Normalize, dense(0, 3), HeadLayer::Norm(norm)];
         let mut out = [f32::NAN; 3];
         write(&layers, false, &mut out).unwrap();
 
@@ -148,8 +166,9 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let kind = |result: Result<()>| result.unwrap_err().kind();
         assert_eq!(kind(write(&[], true, &mut [0.0; 3])), ErrorKind::InvalidArgument);
-        let wide = Dense { weight: &[0.0; 8], bias: &[0.0; 4], activation: DenseActivation::Tanh };
-        let layers = [HeadLayer::Dense(wide)];
-        assert_eq!(kind(write(&layers, true, &mut [0.0; 4])), ErrorKind::InvalidArgument);
+        let layers = [dense(0, 4)];
+        assert_eq!(kind(write(&layers, true, &mut [0.0; 3])), ErrorKind::InvalidArgument);
+        let beyond = [dense(9, 3)];
+        assert_eq!(kind(write(&beyond, true, &mut [0.0; 3])), ErrorKind::BufferTooSmall);
     }
 }

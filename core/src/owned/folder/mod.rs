@@ -31,7 +31,7 @@ pub use crate::describe::folder::{
 };
 pub use allowed::read_allowing;
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
-pub use modules::{DenseModule, HeadModule, LayerNormModule, Modules, PoolingModule};
+pub use modules::{Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, Prompts};
 pub use tokenizer::TokenizerConfig;
 #[cfg(feature = "safetensors")]

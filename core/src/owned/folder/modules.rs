@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 use super::loaded::{folder, read};
 use super::{FolderResult, Texts};
 use crate::describe::folder as describe;
-use crate::describe::folder::{Base, DenseSettings, Origin, PoolingSettings};
-use crate::model::{DenseActivation, PoolingMode};
+use crate::describe::folder::{Base, Origin, PoolingSettings};
+use crate::model::{HeadModule, PoolingMode, PoolingModes};
+use crate::text::json::chars;
 
 /// The modules of a model, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,34 +23,11 @@ pub struct Modules {
     /// How the tokens' vectors become one.
     pub pooling: Option<PoolingModule>,
     /// Modules after the pooling, but for a last one that scales vectors to length 1.
-    pub head: Vec<HeadModule>,
+    pub head: Vec<HeadModule<String>>,
     /// Whether the result is brought to length 1.
     pub normalize: bool,
     /// True if the result is the scores of classes.
     pub give_scores: bool,
-}
-
-/// A module after the pooling.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HeadModule {
-    /// A linear layer.
-    Dense(DenseModule),
-    /// A layer norm.
-    LayerNorm(LayerNormModule),
-    /// Scales vectors to length 1.
-    Normalize,
-}
-
-/// A layer norm.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LayerNormModule {
-    /// Its folder, ending with `/`: the weights are in `model.safetensors` there, as `norm.weight`
-    /// and `norm.bias`.
-    pub folder: String,
-    /// Elements of a vector.
-    pub elements: usize,
 }
 
 /// How the tokens' vectors become one.
@@ -60,23 +38,6 @@ pub struct PoolingModule {
     pub modes: Vec<PoolingMode>,
     /// Whether the tokens of a prompt are left out.
     pub leaves_out_prompt: bool,
-}
-
-/// A dense layer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DenseModule {
-    /// Its folder, ending with `/`: the weights are in `model.safetensors` there, as
-    /// `linear.weight` and `linear.bias`.
-    pub folder: String,
-    /// Elements of its input.
-    pub inputs: usize,
-    /// Elements of its output.
-    pub outputs: usize,
-    /// Whether it has a bias.
-    pub bias: bool,
-    /// What is applied to its output.
-    pub activation: DenseActivation,
 }
 
 impl Modules {
@@ -123,19 +84,24 @@ impl Modules {
             base: modules.base,
             folder: folder(modules.folder),
             pooling: modules.pooling.map(PoolingModule::from),
-            head: modules.head.iter().map(HeadModule::from).collect(),
+            head: modules
+                .head
+                .iter()
+                .map(|it| it.map_folder(|folder| chars(folder).collect()))
+                .collect(),
             normalize: modules.normalize,
             give_scores: modules.give_scores,
         })
     }
 
     /// The folders of the modules with weights after the pooling, each ending with `/`.
-    pub fn weight_folders(&self) -> impl Iterator<Item = &str> {
-        self.head.iter().filter_map(|module| match module {
-            HeadModule::Dense(DenseModule { folder, .. })
-            | HeadModule::LayerNorm(LayerNormModule { folder, .. }) => Some(&**folder),
-            HeadModule::Normalize => None,
-        })
+    pub fn weight_folders(&self) -> impl Iterator<Item = String> {
+        self.head.iter().filter_map(HeadModule::folder).map(|plain| folder(plain))
+    }
+
+    /// The pooling modes; none if no module pools.
+    pub(in crate::owned) fn ways(&self) -> PoolingModes {
+        self.pooling.iter().flat_map(|pooling| &pooling.modes).copied().collect()
     }
 }
 
@@ -145,29 +111,13 @@ impl From<PoolingSettings> for PoolingModule {
     }
 }
 
-impl From<&describe::HeadModule<'_>> for HeadModule {
-    fn from(module: &describe::HeadModule<'_>) -> Self {
-        match *module {
-            describe::HeadModule::Dense(module) => {
-                let DenseSettings { inputs, outputs, bias, activation, .. } = module.settings;
-                let folder = folder(module.folder);
-                Self::Dense(DenseModule { folder, inputs, outputs, bias, activation })
-            }
-            describe::HeadModule::LayerNorm(module) => {
-                let (folder, elements) = (folder(module.folder), module.elements);
-                Self::LayerNorm(LayerNormModule { folder, elements })
-            }
-            describe::HeadModule::Normalize => Self::Normalize,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::borrow::Cow;
 
     use super::*;
     use crate::error::ErrorKind;
+    use crate::model::{DenseActivation, DenseSettings};
 
     const FILE: &str = describe::MODULES;
     const LIST: &str = r#"[
@@ -199,8 +149,9 @@ mod tests {
         assert_eq!((modules.base, modules.normalize), (Base::Transformer, true));
         assert_eq!(modules.pooling.as_ref().unwrap().modes, [PoolingMode::Mean]);
         let [HeadModule::Dense(dense)] = &modules.head[..] else { panic!("{modules:?}") };
-        assert_eq!((&*dense.folder, dense.inputs, dense.outputs), ("2_Dense/", 48, 40));
-        assert_eq!((dense.bias, dense.activation), (false, DenseActivation::Identity));
+        let DenseSettings { inputs, outputs, bias, activation, .. } = dense.settings;
+        assert_eq!((&*dense.folder, inputs, outputs), ("2_Dense", 48, 40));
+        assert_eq!((bias, activation), (false, DenseActivation::Identity));
         assert!(!modules.are_assumed);
         assert_eq!(read(&[]).unwrap(), None);
     }

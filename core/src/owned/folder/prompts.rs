@@ -13,17 +13,20 @@
 //! | `include_prompt` | `false` if the prompt's tokens are left out of the mean |
 //! | `similarity_fn_name` | how vectors are compared, if that is not by their cosine |
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString as _};
-use alloc::vec::Vec;
+use alloc::vec::{self, Vec};
 use core::fmt;
 
 use super::loaded::read;
-use super::{FolderResult, Similarity, Texts};
-use crate::describe::folder::{DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SIMILARITY};
+use super::{FolderFault, FolderResult, Similarity, Texts};
+use crate::describe::folder::{
+    CONFIG_SENTENCE_TRANSFORMERS, DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SIMILARITY,
+};
+use crate::error::Result;
 #[cfg(feature = "gguf")]
 use crate::event;
+use crate::limit::{copied, reserve, spelled};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 use crate::model::ModelSource;
 #[cfg(feature = "amb")]
@@ -42,7 +45,7 @@ const OWN: &str = "nanoembed.";
 #[non_exhaustive]
 pub struct Prompts {
     /// Prompts by their names.
-    pub by_name: BTreeMap<String, String>,
+    pub by_name: PromptTexts,
     /// The name of the one that stands before every text unless another is asked for.
     pub default: Option<String>,
     /// Whether a prompt's tokens count in pooling.
@@ -54,7 +57,7 @@ pub struct Prompts {
 impl Default for Prompts {
     fn default() -> Self {
         Self {
-            by_name: BTreeMap::new(),
+            by_name: PromptTexts::default(),
             default: None,
             are_pooled: true,
             similarity: Similarity::default(),
@@ -101,6 +104,54 @@ impl fmt::Display for NoPrompt<'_> {
     }
 }
 
+/// Prompts in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PromptTexts(Vec<(String, String)>);
+
+impl PromptTexts {
+    /// The prompt called `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&String> {
+        let place = self.place(name).ok()?;
+        self.0.get(place).map(|(_, text)| text)
+    }
+
+    /// The names.
+    pub fn keys(&self) -> impl Iterator<Item = &String> {
+        self.0.iter().map(|(name, _)| name)
+    }
+
+    /// Names and prompts.
+    pub fn iter(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.0.iter().map(|(name, text)| (name, text))
+    }
+
+    /// Adds a prompt, or changes that of this name.
+    fn insert(&mut self, name: String, text: String) -> Result<()> {
+        match self.place(&name) {
+            Ok(place) => self.0[place].1 = text,
+            Err(place) => {
+                reserve(&mut self.0, 1)?;
+                self.0.insert(place, (name, text));
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&self, name: &str) -> core::result::Result<usize, usize> {
+        self.0.binary_search_by(|(known, _)| known.as_str().cmp(name))
+    }
+}
+
+impl IntoIterator for PromptTexts {
+    type Item = (String, String);
+    type IntoIter = vec::IntoIter<(String, String)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
 impl Prompts {
     /// Reads `config_sentence_transformers.json`; none if the folder does not have it.
     ///
@@ -108,23 +159,32 @@ impl Prompts {
     ///
     /// What is wrong with the file.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
-        read(texts, &|texts| FolderPrompts::read(texts, true).map(|prompts| Self::of(&prompts)))
+        let prompts = read(texts, &|texts| {
+            FolderPrompts::read(texts, true).map(|prompts| Self::from_described(&prompts))
+        })?;
+        prompts.map_err(|error| FolderFault::of_file(CONFIG_SENTENCE_TRANSFORMERS.into(), error))
     }
 
-    fn of(prompts: &FolderPrompts<'_>) -> Self {
-        let by_name = prompts.all().map(|(name, text)| (written(name), written(text)));
-        Self {
-            by_name: by_name.collect(),
-            default: prompts.default_name().map(written),
+    fn from_described(prompts: &FolderPrompts<'_>) -> Result<Self> {
+        let mut by_name = PromptTexts::default();
+        for (name, text) in prompts.all() {
+            by_name.insert(written(name)?, written(text)?)?;
+        }
+        Ok(Self {
+            by_name,
+            default: prompts.default_name().map(written).transpose()?,
             are_pooled: prompts.are_pooled,
             similarity: prompts.similarity,
-        }
+        })
     }
 
     /// Those that a file has under keys of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
     #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-    #[must_use]
-    pub fn of_source(source: &ModelSource<'_>) -> Self {
+    pub fn from_source(source: &ModelSource<'_>) -> Result<Self> {
         let mut prompts = Self::default();
         match source {
             #[cfg(feature = "amb")]
@@ -132,13 +192,13 @@ impl Prompts {
                 let config = Value::parse(amb.config(), 0).ok();
                 for (key, value) in config.iter().flat_map(Value::members) {
                     let text = value.as_text().unwrap_or(value.spelling());
-                    prompts.take(&written(key), &written(text));
+                    prompts.take(&written(key)?, &written(text)?)?;
                 }
             }
             #[cfg(feature = "embd")]
             ModelSource::Embd(embd) => {
                 for (key, value) in embd.metadata() {
-                    prompts.take(key, value);
+                    prompts.take(key, value)?;
                 }
             }
             #[cfg(feature = "gguf")]
@@ -146,30 +206,35 @@ impl Prompts {
                 for (key, value) in gguf.metadata() {
                     let Some(key) = key.strip_prefix(OWN) else { continue };
                     match value {
-                        event::Value::Text(text) => prompts.take(key, text),
-                        event::Value::Bool(truth) => prompts.take(key, &truth.to_string()),
+                        event::Value::Text(text) => prompts.take(key, text)?,
+                        event::Value::Bool(true) => prompts.take(key, "true")?,
+                        event::Value::Bool(false) => prompts.take(key, "false")?,
                         _ => false,
                     };
                 }
             }
         }
-        prompts
+        Ok(prompts)
     }
 
-    /// Takes one of a file's keys and its value; answers whether it is about prompts.
-    pub fn take(&mut self, key: &str, value: &str) -> bool {
+    /// Takes one of a file's keys and its value. Returns true if it is about prompts.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn take(&mut self, key: &str, value: &str) -> Result<bool> {
         if let Some(name) = key.strip_prefix(PROMPT) {
-            self.by_name.insert(name.to_string(), value.to_string());
+            self.by_name.insert(copied(name)?, copied(value)?)?;
         } else if key == DEFAULT_PROMPT {
-            self.default = Some(value.to_string());
+            self.default = Some(copied(value)?);
         } else if key == POOLED {
             self.are_pooled = value != "false";
         } else if key == SIMILARITY {
             self.similarity = Similarity::named(value);
         } else {
-            return false;
+            return Ok(false);
         }
-        true
+        Ok(true)
     }
 
     /// The keys and values for a file's metadata.
@@ -196,7 +261,7 @@ impl Prompts {
     /// # Errors
     ///
     /// The prompt that the model does not have.
-    pub fn choose<'p>(&'p self, wanted: &'p Prefix) -> Result<&'p str, NoPrompt<'p>> {
+    pub fn choose<'p>(&'p self, wanted: &'p Prefix) -> core::result::Result<&'p str, NoPrompt<'p>> {
         let found = |name: &str| self.by_name.get(name).map(String::as_str);
         let named = |name: &'p str| found(name).ok_or(NoPrompt::Named(name));
         match wanted {
@@ -219,7 +284,7 @@ impl Prompts {
         &'p self,
         role: &'p Prefix,
         wanted: &'p Prefix,
-    ) -> Result<&'p str, NoPrompt<'p>> {
+    ) -> core::result::Result<&'p str, NoPrompt<'p>> {
         match (role, wanted) {
             (Prefix::Usual, _) => self.choose(wanted),
             (_, Prefix::Usual) => Ok(self.choose(role).unwrap_or_default()),
@@ -229,8 +294,8 @@ impl Prompts {
 }
 
 /// A spelling with its escapes resolved.
-fn written(spelling: &str) -> String {
-    chars(spelling).collect()
+fn written(spelling: &str) -> Result<String> {
+    spelled(chars(spelling))
 }
 
 #[cfg(test)]
@@ -261,7 +326,7 @@ mod tests {
         assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Usual), Ok("q: "));
         assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Named("none".into())), Ok(""));
         let mut again = Prompts::default();
-        assert!(prompts.metadata().iter().all(|(key, value)| again.take(key, value)));
+        assert!(prompts.metadata().iter().all(|(key, value)| again.take(key, value).unwrap()));
         assert_eq!(again, prompts);
         assert_eq!(Prompts::default().choose(&Prefix::Query), Err(NoPrompt::Query));
         assert_eq!(Prompts::default().choose(&Prefix::Usual), Ok(""));

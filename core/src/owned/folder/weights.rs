@@ -56,7 +56,7 @@ impl FolderModel {
             None => Vec::from([single]),
         };
         let folders = self.modules.iter().flat_map(Modules::weight_folders);
-        files.extend(folders.map(|folder| [folder, WEIGHTS].concat()));
+        files.extend(folders.map(|folder| [&*folder, WEIGHTS].concat()));
         Ok(files)
     }
 

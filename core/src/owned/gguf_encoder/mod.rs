@@ -10,9 +10,7 @@ use alloc::vec::Vec;
 
 pub use self::fault::GgufFault;
 use super::Pipeline;
-use super::folder::{
-    DenseModule, Described, EncoderSettings, FolderModel, HeadModule, Modules, PoolingModule,
-};
+use super::folder::{Described, EncoderSettings, FolderModel, Modules, PoolingModule};
 use crate::describe::gguf::{
     GgufArchitecture, Key, Keys, Recipe, check_tensors, gguf_architecture, gguf_is_encoder,
     read_encoder, tensor_name,
@@ -20,7 +18,7 @@ use crate::describe::gguf::{
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
-use crate::model::DenseActivation;
+use crate::model::{DenseActivation, DenseModule, DenseSettings, HeadModule};
 
 /// An encoder in a GGUF file: all but its weights.
 #[derive(Clone, Debug)]
@@ -99,10 +97,13 @@ fn modules(recipe: &Recipe) -> Modules {
     let dense = recipe.dense.iter().map(|layer| {
         HeadModule::Dense(DenseModule {
             folder: layer.folder.into(),
-            inputs: layer.inputs,
-            outputs: layer.outputs,
-            bias: false,
-            activation: DenseActivation::Identity,
+            settings: DenseSettings {
+                inputs: layer.inputs,
+                outputs: layer.outputs,
+                bias: false,
+                activation: DenseActivation::Identity,
+                gives_scores: false,
+            },
         })
     });
     let modes = Vec::from([recipe.pooling]);

@@ -13,7 +13,7 @@ use crate::token::{bpe, sentencepiece};
 #[non_exhaustive]
 pub enum Continuation<'t, 'f> {
     /// By WordPiece: words with a space before them.
-    Words(&'t WordPieces<'f>),
+    Words(&'t WordPieces),
     /// By byte-level BPE.
     Bytes(&'t BytePairs<'f>, bpe::Decoder),
     /// By SentencePiece.

@@ -47,7 +47,7 @@ pub struct Tokenizer<'f> {
 #[non_exhaustive]
 pub enum Spelling<'f> {
     /// WordPiece.
-    WordPiece(Box<WordPieces<'f>>),
+    WordPiece(Box<WordPieces>),
     /// Byte-level BPE.
     BytePairs(Box<BytePairs<'f>>),
     /// SentencePiece, and the ids of the pieces that are found in a text as they are.
@@ -148,7 +148,7 @@ impl<'f> Tokenizer<'f> {
     pub fn detached(self) -> Result<Tokenizer<'static>> {
         let Self { spelling, begin, ends } = self;
         let spelling = match spelling {
-            Spelling::WordPiece(pieces) => Spelling::WordPiece(Box::new(pieces.detached())),
+            Spelling::WordPiece(pieces) => Spelling::WordPiece(pieces),
             Spelling::BytePairs(pairs) => Spelling::BytePairs(Box::new(pairs.detached()?)),
             Spelling::SentencePiece(model, added) => Spelling::SentencePiece(model, added),
         };

@@ -1,43 +1,41 @@
 //! WordPiece, over the tokens of a file.
 
-use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::limit::filled;
 use crate::model::WordPieceSource;
+use crate::owned::tokenized::Tokenized;
 use crate::owned::vocabulary::VocabularyIndex;
-use crate::token::{Entries, HashVocabulary, SpecialTokens, TextEnds, Vocabulary as _, WordPiece};
+use crate::token::{
+    Entries, HashVocabulary, SpecialIds, SpecialTokens, TextEnds, Vocabulary as _, WordPiece,
+};
 
-/// A WordPiece tokenizer, and the bytes that its tokens lie in.
+/// A WordPiece tokenizer.
 #[derive(Clone, Debug)]
-pub struct WordPieces<'f> {
-    file: Cow<'f, [u8]>,
-    vocabulary: VocabularyIndex,
-}
+pub struct WordPieces(VocabularyIndex);
 
-impl<'f> WordPieces<'f> {
+impl WordPieces {
     /// The tokenizer that `source` found in `file`.
     ///
     /// # Errors
     ///
     /// As [`WordPieceSource::index`].
-    pub fn new(file: &'f [u8], source: &WordPieceSource<'f>) -> Result<Self> {
-        Ok(Self { file: Cow::Borrowed(file), vocabulary: VocabularyIndex::new(source)? })
+    pub fn new(file: &[u8], source: &WordPieceSource<'_>) -> Result<Self> {
+        VocabularyIndex::new(file, source).map(Self)
     }
 
-    /// The tokenizer with a copy of the file.
+    /// The ids of the special tokens.
     #[must_use]
-    pub fn detached(self) -> WordPieces<'static> {
-        let Self { file, vocabulary } = self;
-        WordPieces { file: Cow::Owned(file.into_owned()), vocabulary }
+    pub const fn special(&self) -> &SpecialIds {
+        self.0.special()
     }
 
     fn tokenizer(&self) -> Result<WordPiece<HashVocabulary<'_, Entries<'_>>>> {
-        self.vocabulary.tokenizer(&self.file)
+        self.0.tokenizer()
     }
 
-    pub(super) fn count(&self) -> u32 {
+    pub(in crate::owned) fn count(&self) -> u32 {
         self.tokenizer().map_or(0, |tokenizer| tokenizer.vocabulary().count())
     }
 
@@ -50,7 +48,7 @@ impl<'f> WordPieces<'f> {
     }
 
     /// A token as the vocabulary spells it.
-    pub(super) fn token(&self, id: u32) -> Option<Vec<u8>> {
+    pub(in crate::owned) fn token(&self, id: u32) -> Option<Vec<u8>> {
         let tokenizer = self.tokenizer().ok()?;
         let length = tokenizer.vocabulary().token(id, &mut []).ok()?;
         let mut token = filled(length, 0).ok()?;
@@ -65,15 +63,44 @@ impl<'f> WordPieces<'f> {
             let vocabulary = tokenizer.vocabulary().clone().with_added(<_>::default());
             tokenizer = tokenizer.without_spellings(vocabulary);
         }
-        let mut ids = filled(text.len().saturating_add(2), 0)?;
-        loop {
-            let encoded = tokenizer.encode(text, &mut ids)?;
-            if !encoded.truncated {
-                ids.truncate(encoded.tokens);
-                return Ok(ids);
-            }
-            // Rare: normalisation made several tokens of one byte's worth of text.
-            ids = filled(encoded.total, 0)?;
-        }
+        first(&tokenizer, text, usize::MAX).map(|found| found.ids)
     }
+
+    /// The first `most` tokens of `text`, special tokens included.
+    pub(in crate::owned) fn encode_first(&self, text: &str, most: usize) -> Result<Tokenized> {
+        let tokenizer = self.tokenizer()?;
+        if most < 2 {
+            return Err(Error::without_offset(ErrorKind::InvalidArgument));
+        }
+        first(&tokenizer, text, most)
+    }
+
+    /// The first `limit` tokens of `text`, special tokens included, and whether it has more.
+    pub(in crate::owned) fn encode_start(
+        &self,
+        text: &str,
+        limit: usize,
+    ) -> Result<(Vec<u32>, bool)> {
+        let mut ids = filled(limit, 0)?;
+        let encoded = self.tokenizer()?.encode_start(text, &mut ids)?;
+        ids.truncate(encoded.tokens);
+        Ok((ids, encoded.truncated))
+    }
+}
+
+/// The first `most` tokens of `text`, special tokens included.
+fn first(
+    tokenizer: &WordPiece<HashVocabulary<'_, Entries<'_>>>,
+    text: &str,
+    most: usize,
+) -> Result<Tokenized> {
+    // A character gives at most one token, and the few that give more are tried again.
+    let mut ids = filled(most.min(text.len().saturating_add(2)), 0)?;
+    let mut encoded = tokenizer.encode(text, &mut ids)?;
+    if encoded.truncated && ids.len() < most {
+        ids = filled(most.min(encoded.total), 0)?;
+        encoded = tokenizer.encode(text, &mut ids)?;
+    }
+    ids.truncate(encoded.tokens);
+    Ok(Tokenized { ids, total: encoded.total, truncated: encoded.truncated })
 }

@@ -17,10 +17,14 @@
 //! | Q8_K | `d q` |
 //! | TQ1_0 | `d (t − 1)` |
 //! | TQ2_0 | `d (t − 1)` |
+//! | IQ4_NL | `d v[q]` |
+//! | IQ4_XS | `d (s − 32) v[q]` |
 //!
-//! `d`, `m` and `dmin` are IEEE halves (an f32 in Q8_K). The sizes of blocks are those of
+//! `d`, `m` and `dmin` are IEEE halves (an f32 in Q8_K), `v` a table. The sizes of blocks are those of
 //! [`Dtype`].
 
+pub mod iq4_nl;
+pub mod iq4_xs;
 mod k_scales;
 pub mod q2_k;
 pub mod q3_k;
@@ -50,9 +54,8 @@ const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedDtype);
 ///
 /// * the type, and the file with its functions, of which `dequantize_block` always exists;
 /// * `groups(function, elements, offset)`: the function that unpacks a block to unsigned codes, and
-///   a
-/// scale and a minimum for each group; the elements of a group; and the offset that makes signed
-/// codes unsigned (`None` for layouts with minima);
+///   a scale and a minimum for each group; the elements of a group; and the offset that makes
+///   signed codes unsigned (`None` for layouts with minima);
 /// * `=> function`: the quantiser.
 ///
 /// Each use becomes a `match`, so that a build links only the functions that it calls.
@@ -73,6 +76,8 @@ macro_rules! layouts {
             Q8K q8_k;
             Tq1_0 tq1_0 => quantize_block;
             Tq2_0 tq2_0 => quantize_block;
+            Iq4Nl iq4_nl groups(unpack_block, 32, Some(128));
+            Iq4Xs iq4_xs groups(unpack_block, 32, Some(128));
         }
     };
 }

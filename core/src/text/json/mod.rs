@@ -1,10 +1,10 @@
 //! JSON (RFC 8259) as a stream of lexemes: no tree, no memory, bounded depth.
 //!
 //! * [`Lexer`] takes bytes as they arrive, keeps its state across chunks and looks at every byte
-//! once.
+//!   once.
 //! * [`Tokens`] yields the lexemes of a text in memory with their spelling.
 //! * [`Value`] reads the values of a text in memory one by one; [`Object`] records which settings
-//! were read.
+//!   were read.
 //! * [`chars`], [`is`], [`unescape`], [`number_u64`] and [`number_f64`] interpret a spelling.
 //!
 //! Exactly the texts that the crate `serde_json` accepts as a value are accepted, except for

@@ -6,9 +6,17 @@
 //! | [`SmolLm`](Pattern::SmolLm) | each number character alone, then GPT-2's |
 //! | [`Qwen2`](Pattern::Qwen2) | Llama 3's with `\p{N}` in place of `\p{N}{1,3}` |
 //! | [`Llama3`](Pattern::Llama3) | `(?i:'s\|'t\|'re\|'ve\|'m\|'ll\|'d)\|[^\r\n\p{L}\p{N}]?\p{L}+\|\p{N}{1,3}\| ?[^\s\p{L}\p{N}]+[\r\n]*\|\s*[\r\n]+\|\s+(?!\S)\|\s+` |
+//! | [`O200k`](Pattern::O200k) | `CASED` with `(?i:'s\|'t\|'re\|'ve\|'m\|'ll\|'d)?` at the end of both, then `\|\p{N}{1,3}\| ?[^\s\p{L}\p{N}]+[\r\n/]*\|\s*[\r\n]+\|\s+(?!\S)\|\s+` |
+//! | [`Tekken`](Pattern::Tekken) | O200k's without the contractions, and `\p{N}` in place of `\p{N}{1,3}` |
+//! | [`Qwen35`](Pattern::Qwen35) | Qwen 2's, in which marks (`\p{M}`) are letters |
+//!
+//! `CASED` is `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` or, where
+//! that does not match, `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*`.
 //!
 //! Every character is part of a word, so the words together are the text.
 
+#[cfg(any(feature = "folder-models", feature = "pipeline"))]
+use super::cased;
 use super::letters::{BLOCK, RUNS, STARTS};
 
 /// How a model's tokenizer cuts text.
@@ -23,6 +31,15 @@ pub enum Pattern {
     Llama3,
     /// Qwen 2 and Qwen 3.
     Qwen2,
+    /// GPT-4o and gpt-oss: a capital begins a new word.
+    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    O200k,
+    /// Mistral's from Nemo on: a capital begins a new word.
+    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    Tekken,
+    /// Qwen 3.5: marks belong to words.
+    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    Qwen35,
 }
 
 impl Pattern {
@@ -38,6 +55,12 @@ impl Pattern {
             Self::SmolLm => "smollm",
             Self::Llama3 => "llama-bpe",
             Self::Qwen2 => "qwen2",
+            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            Self::O200k => "gpt-4o",
+            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            Self::Tekken => "tekken",
+            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            Self::Qwen35 => "qwen35",
         }
     }
 
@@ -69,6 +92,25 @@ pub(crate) const EXPRESSIONS: &[(&str, Pattern)] = &[
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         Pattern::Qwen2,
     ),
+    (
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
+        Pattern::Qwen2,
+    ),
+    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        Pattern::O200k,
+    ),
+    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        Pattern::Tekken,
+    ),
+    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    (
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        Pattern::Qwen35,
+    ),
 ];
 
 /// What a character counts as.
@@ -82,21 +124,26 @@ pub(crate) enum Class {
 
 impl Class {
     pub(crate) fn of(character: char) -> Self {
-        let code = u32::from(character);
-        let block = STARTS.partition_point(|start| *start <= code).saturating_sub(1);
-        let mut end = STARTS.get(block).copied().unwrap_or_default();
-        let runs = RUNS.get(block.saturating_mul(BLOCK)..).unwrap_or_default();
-        let run = runs.iter().find(|run| {
-            end = end.saturating_add(u32::from(**run >> 2));
-            end > code
-        });
-        match run.map_or(0, |run| run & 3) {
+        match look_up(character, &STARTS, &RUNS) {
             1 => Self::Letter,
             2 => Self::Number,
             3 => Self::Space,
             _ => Self::Other,
         }
     }
+}
+
+/// The class of a character in a table of runs.
+pub(super) fn look_up(character: char, starts: &[u32], runs: &[u16]) -> u16 {
+    let code = u32::from(character);
+    let block = starts.partition_point(|start| *start <= code).saturating_sub(1);
+    let mut end = starts.get(block).copied().unwrap_or_default();
+    let runs = runs.get(block.saturating_mul(BLOCK)..).unwrap_or_default();
+    let run = runs.iter().find(|run| {
+        end = end.saturating_add(u32::from(**run >> 2));
+        end > code
+    });
+    run.map_or(0, |run| run & 3)
 }
 
 /// The length in bytes of the first word of `text`; 0 if it is empty.
@@ -107,15 +154,21 @@ pub fn first_word(pattern: Pattern, text: &str) -> usize {
         Pattern::SmolLm => smollm(text),
         Pattern::Llama3 => llama3(text, 3),
         Pattern::Qwen2 => llama3(text, 1),
+        #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+        Pattern::O200k => cased::o200k(text),
+        #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+        Pattern::Tekken => cased::tekken(text),
+        #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+        Pattern::Qwen35 => cased::qwen35(text),
     }
 }
 
 /// How many bytes of `text` are characters of which `is` holds, from the first on.
-fn run(text: &str, is: impl Fn(char) -> bool) -> usize {
+pub(super) fn run(text: &str, is: impl Fn(char) -> bool) -> usize {
     text.find(|c| !is(c)).unwrap_or(text.len())
 }
 
-fn contraction(text: &str, any_case: bool) -> Option<usize> {
+pub(super) fn contraction(text: &str, any_case: bool) -> Option<usize> {
     let rest = text.strip_prefix('\'')?;
     ["s", "t", "re", "ve", "m", "ll", "d"]
         .iter()
@@ -139,8 +192,13 @@ fn contraction(text: &str, any_case: bool) -> Option<usize> {
 
 /// A run of letters, numbers or others, with one space before it.
 fn spaced(text: &str, class: Class) -> Option<usize> {
+    spaced_run(text, |c| Class::of(c) == class)
+}
+
+/// A run of characters of which `is` holds, with one space before it.
+pub(super) fn spaced_run(text: &str, is: impl Fn(char) -> bool) -> Option<usize> {
     let start = usize::from(text.starts_with(' '));
-    let length = run(text.get(start..)?, |c| Class::of(c) == class);
+    let length = run(text.get(start..)?, is);
     (length > 0).then(|| start.saturating_add(length))
 }
 
@@ -180,33 +238,46 @@ fn smollm(text: &str) -> usize {
 
 /// The first word, of which numbers have at most so many characters.
 fn llama3(text: &str, most_numbers: usize) -> usize {
-    let Some(first) = text.chars().next() else { return 0 };
-    let is_break = |c: char| matches!(c, '\r' | '\n');
-    if let Some(length) = contraction(text, true) {
-        return length;
-    }
-    let class = Class::of(first);
-    let lead = match class {
+    let letters = || led(text, |rest| run(rest, |c| Class::of(c) == Class::Letter));
+    let others = || spaced(text, Class::Other);
+    contraction(text, true)
+        .or_else(letters)
+        .or_else(|| numbers(text, most_numbers))
+        .or_else(|| ended(text, others()?, is_break))
+        .unwrap_or_else(|| breaks(text))
+}
+
+pub(super) fn is_break(c: char) -> bool {
+    matches!(c, '\r' | '\n')
+}
+
+/// `[^\r\n\p{L}\p{N}]?` and then a word, whose length `word` says: 0 if there is none.
+pub(super) fn led(text: &str, word: impl Fn(&str) -> usize) -> Option<usize> {
+    let first = text.chars().next()?;
+    let lead = match Class::of(first) {
         Class::Other | Class::Space if !is_break(first) => first.len_utf8(),
         _ => 0,
     };
-    let letters = run(text.get(lead..).unwrap_or_default(), |c| Class::of(c) == Class::Letter);
-    if letters > 0 {
-        return lead.saturating_add(letters);
-    }
-    if class == Class::Number {
-        let numbers = text.chars().take_while(|c| Class::of(*c) == Class::Number);
-        let numbers = numbers.take(most_numbers);
-        return numbers.fold(0, |length, c| length.saturating_add(c.len_utf8()));
-    }
-    if let Some(length) = spaced(text, Class::Other) {
-        let rest = text.get(length..).unwrap_or_default();
-        return length.saturating_add(run(rest, is_break));
-    }
-    // `\s*[\r\n]+`: up to the last line break within the white space.
+    let length = word(text.get(lead..)?);
+    (length > 0).then(|| lead.saturating_add(length))
+}
+
+/// At most so many number characters.
+pub(super) fn numbers(text: &str, most: usize) -> Option<usize> {
+    let numbers = text.chars().take_while(|c| Class::of(*c) == Class::Number).take(most);
+    let length = numbers.fold(0, |length: usize, c| length.saturating_add(c.len_utf8()));
+    (length > 0).then_some(length)
+}
+
+/// A word of `length` bytes with the characters after it of which `is` holds.
+pub(super) fn ended(text: &str, length: usize, is: impl Fn(char) -> bool) -> Option<usize> {
+    Some(length.saturating_add(run(text.get(length..)?, is)))
+}
+
+/// `\s*[\r\n]+|\s+(?!\S)|\s+`: white space up to its last line break, if there is one.
+pub(super) fn breaks(text: &str) -> usize {
     let space = run(text, |c| Class::of(c) == Class::Space);
-    let breaks = text.get(..space).and_then(|space| space.rfind(is_break));
-    match breaks {
+    match text.get(..space).and_then(|space| space.rfind(is_break)) {
         Some(at) => at.saturating_add(1),
         None => white_space(text, |_| false),
     }
@@ -275,7 +346,18 @@ mod tests {
     fn no_word_passes_over_the_text_behind_it() {
         // With a glance at the rest for each word this would take hours.
         let text = "the cat sat. ".repeat(1 << 18);
-        for pattern in [Pattern::Gpt2, Pattern::SmolLm, Pattern::Llama3, Pattern::Qwen2] {
+        for pattern in [
+            Pattern::Gpt2,
+            Pattern::SmolLm,
+            Pattern::Llama3,
+            Pattern::Qwen2,
+            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            Pattern::O200k,
+            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            Pattern::Tekken,
+            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            Pattern::Qwen35,
+        ] {
             assert_eq!(words(pattern, &text).len(), (4 << 18) + 1, "{pattern:?}");
         }
     }
@@ -291,7 +373,8 @@ mod tests {
 
     #[test]
     fn a_pattern_is_known_by_its_expression() {
-        for pattern in [Pattern::Gpt2, Pattern::Llama3, Pattern::Qwen2] {
+        for (_, pattern) in EXPRESSIONS {
+            let pattern = *pattern;
             let expression = pattern.expression().unwrap();
             assert_eq!(Pattern::from_expression(expression), Some(pattern));
         }

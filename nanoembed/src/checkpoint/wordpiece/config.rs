@@ -10,6 +10,7 @@ use crate::checkpoint::vocabulary::SPECIAL;
 use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
 use crate::folder::settings_rule::{Members, irrelevant};
+use crate::folder::texts::Allowed;
 
 /// Classes of transformers that tokenize as BERT's does, without the suffix `Fast` of some.
 const BERT_CLASSES: [&str; 6] = [
@@ -42,7 +43,7 @@ pub(super) struct TokenizerConfig {
 
 impl TokenizerConfig {
     /// Reads the files of `folder`; those that are not there say nothing.
-    pub(super) fn read(folder: &Path) -> Result<Self> {
+    pub(super) fn read(folder: &Path, allowed: &Allowed) -> Result<Self> {
         let path = folder.join("tokenizer_config.json");
         let value = read_json(&path)?.unwrap_or_else(|| json!({}));
         let config = Members::new(&value, name_of(&path))?;
@@ -84,7 +85,7 @@ impl TokenizerConfig {
             added,
         };
         config.get("max_len");
-        config.finish(irrelevant::TOKENIZER_CONFIG)?;
+        config.finish_allowing(irrelevant::TOKENIZER_CONFIG, allowed)?;
         Ok(this)
     }
 }

@@ -22,7 +22,7 @@ use nanoembed_core::ErrorKind;
 
 use super::vocabulary::{SPECIAL, WordPieceVocabulary, from_text};
 use crate::error::{Error, Result, name_of};
-use crate::folder::texts::FolderTexts;
+use crate::folder::texts::{Allowed, FolderTexts};
 use added_tokens::{AddedToken, AddedTokens};
 use config::TokenizerConfig;
 use json::{Normalizer, TokenizerJson};
@@ -37,18 +37,18 @@ pub struct FolderTokenizer {
     /// `None` does as lower-casing does.
     pub strip_accents: Option<bool>,
     pub split_ideographs: bool,
-    /// How many tokens of a text are used, if that is said.
+    /// The number of tokens of a text that are used, if the files name one.
     pub max_tokens: Option<u64>,
 }
 
 impl FolderTokenizer {
     /// Reads the tokenizer of the model in `folder`.
-    pub fn read(folder: &Path) -> Result<Self> {
+    pub(crate) fn read(folder: &Path, allowed: &Allowed) -> Result<Self> {
         let path = folder.join("tokenizer.json");
         let text = FolderTexts::new(folder).get("tokenizer.json")?;
         // First, for it says more plainly than the name of a class what the tokenizer is.
         let json = text.map(|text| TokenizerJson::read(&text, &path)).transpose()?;
-        let mut config = TokenizerConfig::read(folder)?;
+        let mut config = TokenizerConfig::read(folder, allowed)?;
         let normalizer = normalizer(&config, json.as_ref(), &path)?;
         let (tokens, mut added, source) = match json {
             Some(json) => {

@@ -1,4 +1,4 @@
-//! How the bits of adaptive precision are shared out over all tensors, for a budget.
+//! The allocation of bits over all tensors, for a budget of adaptive precision.
 //!
 //! A block's sensitivity is the error that its codes add to the layer's output, as a share of the
 //! output's power: the squared error of its elements, weighted by the mean squares of the columns'
@@ -13,7 +13,7 @@ use nanoembed_core::tensor::{CodeBits, ScaledCodes};
 use super::energy::Inputs;
 use crate::error::{Error, Result};
 
-/// How much of its error a layer keeps whose errors are compensated, about.
+/// The approximate share of its error that a layer keeps after compensation.
 const COMPENSATED: f64 = 0.3;
 
 /// One tensor of adaptive precision.
@@ -35,7 +35,7 @@ struct Coded {
 /// The type chosen for a tensor, and its cost.
 pub(super) struct Share {
     pub(super) codes: ScaledCodes,
-    /// Which blocks are kept in full precision.
+    /// The blocks that are kept in full precision.
     pub(super) full: Vec<bool>,
 }
 

@@ -6,12 +6,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use nanoembed_core::Error as CoreError;
-use nanoembed_core::describe::BertConfig;
 use nanoembed_core::kernel::{self, Kernels, Multiply, Table};
 use nanoembed_core::limit;
 use nanoembed_core::model::{Batch, Config, InOrder, Observer as Seen, Plan};
-use nanoembed_core::owned::{Embedder, PipelineSession, Session, TransformerModel};
+use nanoembed_core::owned::{Encoder, FileWeights, Session, TextSession};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
 
 use super::probes::probes;
@@ -29,7 +28,10 @@ const MAX_TOKENS: usize = 16_384;
 /// Tokens that go through the model together, and rows of inputs that are summed up together.
 const TOGETHER: usize = 512;
 
-/// Statistics of the inputs of one linear layer.
+/// A table has no linear layers.
+const NO_TRANSFORMER: CoreError = CoreError::without_offset(ErrorKind::OtherModel);
+
+/// What is known of the inputs of one linear layer.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     /// The mean square of each column.
@@ -77,12 +79,12 @@ pub fn measure(
 ) -> Result<Energies> {
     let file = activations::as_floats(checkpoint)?;
     let failed = |error| Error::in_file(&checkpoint.name, error);
-    let model = Embedder::open(&file[..]).map_err(failed)?;
+    let model = Encoder::open(&file[..]).map_err(|fault| failed(fault.error()))?;
     let max_tokens = checkpoint.settings.max_tokens;
-    let mut ids: Vec<Vec<u32>> = Vec::new();
+    let (mut ids, mut tokens): (Vec<Vec<u32>>, _) = (Vec::new(), TextSession::default());
     let mut left = MAX_TOKENS;
     for text in texts {
-        let text = model.tokenize_alone(text, Some(max_tokens)).map_err(failed)?.ids;
+        let text = model.encode(text, max_tokens, &mut tokens).map_err(failed)?.ids;
         left = left.saturating_sub(text.len());
         ids.push(text);
         if left == 0 {
@@ -109,7 +111,8 @@ pub fn measure(
     }
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     let of = sums.into_iter().map(|(place, sums)| (place, sums.finish(&kernels))).collect();
-    let column_scales = column_scales(checkpoint, model.config(), &of);
+    let config = model.network().config().ok_or_else(|| failed(NO_TRANSFORMER))?;
+    let column_scales = column_scales(checkpoint, config, &of);
     Ok(Energies {
         naming: Naming::Bert,
         of,
@@ -122,18 +125,19 @@ pub fn measure(
 /// Runs a model of texts, whose tensors are called so, in f32 over `texts`. `name` is the model's
 /// in messages.
 pub fn measure_texts(
-    model: &TransformerModel<ModelWeights<'_>>,
+    model: &Encoder<ModelWeights<'_>>,
     (naming, name): (Naming, &str),
     texts: &[String],
     observer: &dyn Observer,
 ) -> Result<Energies> {
     let failed = |error| Error::in_file(name, error);
-    let (encoder, kernels) = (model.encoder(), kernel::detect());
+    let (config, kernels) = (model.network().config(), kernel::detect());
+    let config = config.ok_or_else(|| failed(NO_TRANSFORMER))?;
     let progress = Progress::texts(observer, "calibrating", Some(texts.len() as u64));
-    let (sums, mut scratch) = (Mutex::new(Sums::default()), PipelineSession::default());
+    let (sums, mut scratch) = (Mutex::new(Sums::default()), TextSession::default());
     let mut left = MAX_TOKENS;
     for text in texts {
-        let ids = model.tokenizer().encode(text, model.max_tokens(), &mut scratch);
+        let ids = model.encode(text, model.usual_tokens(), &mut scratch);
         let ids = ids.map_err(failed)?.ids;
         progress.advance(1);
         if left == 0 || ids.is_empty() {
@@ -144,10 +148,8 @@ pub fn measure_texts(
         let mut session = model.session_for(plan).map_err(failed)?;
         let lengths = [ids.len()];
         let texts = Batch::new(&ids, &lengths);
-        collect(encoder.config(), (&sums, &kernels), |see| {
-            let mut each = |_, _: &[f32]| Ok(());
-            let weights = model.weights();
-            encoder.states_observed(weights, &mut session, &InOrder, &texts, &mut each, see)
+        collect(config, (&sums, &kernels), |see| {
+            model.states(&mut session, &InOrder, &texts, &mut |_, _| Ok(()), see)
         })
         .map_err(failed)?;
     }
@@ -159,7 +161,7 @@ pub fn measure_texts(
 /// See [`COLUMN_SCALES`](nanoembed_core::model::requantize::COLUMN_SCALES).
 fn column_scales(
     checkpoint: &Checkpoint<'_>,
-    config: &BertConfig,
+    config: &Config,
     inputs: &HashMap<Place, Inputs>,
 ) -> Vec<f32> {
     let squares = inputs.iter().map(|(&place, inputs)| (place, inputs.energy.as_slice()));
@@ -256,18 +258,18 @@ impl Products {
 }
 
 fn observe(
-    model: &Embedder<&[u8]>,
+    model: &Encoder<FileWeights<&[u8]>>,
     session: &mut Session,
     texts: &[Vec<u32>],
     sums: &Mutex<Sums>,
     kernels: &Kernels,
 ) -> std::result::Result<(), CoreError> {
-    let config = model.config();
+    let config = model.network().config().ok_or(NO_TRANSFORMER)?;
     let ids = texts.concat();
     let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
-    let mut out = limit::filled(config.hidden.saturating_mul(lengths.len()), 0.0)?;
+    let texts = Batch::new(&ids, &lengths);
     collect(config, (sums, kernels), |see| {
-        model.embed_observed(session, &InOrder, &ids, &lengths, &mut out, see)
+        model.states(session, &InOrder, &texts, &mut |_, _| Ok(()), see)
     })
 }
 

@@ -101,7 +101,7 @@ impl AmbFile {
         });
         Ok(Checkpoint {
             name: name_of(&self.path),
-            settings: self.settings(&amb),
+            settings: self.settings(&amb)?,
             vocabulary: vocabulary(&amb)
                 .map(|it| it.with_added(amb_config_value(&amb, ADDED_TOKENS)))
                 .transpose()?,
@@ -111,29 +111,17 @@ impl AmbFile {
         })
     }
 
-    fn settings(&self, amb: &Amb<'_>) -> Settings {
-        let config = &self.config;
+    fn settings(&self, amb: &Amb<'_>) -> Result<Settings> {
         let license = amb.metadata_value("license").ok().flatten();
-        Settings {
-            hidden: config.hidden,
-            layers: config.layers,
-            heads: config.heads.query,
-            intermediate: config.intermediate,
-            positions: config.positions,
-            vocabulary: config.vocabulary,
+        let prompts = Prompts::from_source(&ModelSource::Amb(*amb));
+        let prompts = prompts.map_err(|error| Error::in_file(name_of(&self.path), error))?;
+        Ok(Settings {
             layer_norm_eps: amb_config_value(amb, "layer_norm_eps")
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(1e-12),
-            pooling: config.pooling_name().into(),
-            normalize: config.normalize,
-            do_lower_case: config.do_lower_case,
-            strip_accents: config.strip_accents,
-            split_ideographs: config.split_ideographs,
-            max_tokens: config.max_tokens,
             license: license.map(|token| token.spelling.to_owned()),
-            prompts: Prompts::from_source(&ModelSource::Amb(*amb)),
-            further: Vec::new(),
-        }
+            ..Settings::from_bert(&self.config, prompts)
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! How the tensors of an `.amb` file are stored.
+//! The types of the tensors of an `.amb` file.
 
 use nanoembed_core::tensor::{Arrangement, CodeBits, Dtype, ScaleType, ScaledCodes};
 

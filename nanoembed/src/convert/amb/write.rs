@@ -145,10 +145,10 @@ fn with_quantization(
     config.to_string()
 }
 
-/// How a tensor is stored.
+/// The form of a tensor in the file.
 struct Stored {
     dtype: Dtype,
-    /// Which of its blocks are kept in full precision; none unless it is adaptive.
+    /// The blocks that are kept in full precision; none unless it is adaptive.
     full: Vec<bool>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `options` | what can be said of a conversion |
+//! | `options` | options of a conversion |
 //! | `form` | forms of the input, and how they are told |
 //! | `weights`, `amb` | the model as the output |
 //! | `out` | the output written, read back, and put in its place |
@@ -16,12 +16,15 @@ mod time;
 mod weights;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
+use nanoembed_core::owned::AddedWord;
 
 use crate::causal::gguf::GgufFile;
 use crate::causal::hugging_face::DecoderSettings;
 use crate::checkpoint::Checkpoint;
+use crate::checkpoint::gguf::GgufEncoderFile;
 use crate::checkpoint::hugging_face::Folder;
 use crate::checkpoint::tensor::OwnedTensor;
 use crate::checkpoint::weights::{Beside, WeightsFile};
@@ -32,6 +35,7 @@ use crate::convert::text_model::folder::TextFolder;
 use crate::convert::weights_file::{Tally, WrittenModel};
 use crate::convert::writing::{Target, Writing, WrittenFile};
 use crate::error::{Error, Result};
+use crate::folder::texts::Allowed;
 use crate::progress::Observer;
 use crate::stored::folder_weights::own_folder;
 use time::modified;
@@ -59,10 +63,18 @@ impl Conversion {
     /// Fails if the input is invalid, an option means nothing for this conversion, or the output
     /// cannot be written.
     pub fn run(&self, observer: &dyn Observer) -> Result<Converted> {
+        let allowed = Arc::new(Allowed::new(&self.unknown));
+        let converted = self.run_allowing(&allowed, observer)?;
+        allowed.warnings().iter().for_each(|warning| observer.warn(warning));
+        Ok(converted)
+    }
+
+    fn run_allowing(&self, allowed: &Arc<Allowed>, observer: &dyn Observer) -> Result<Converted> {
         let (from, to) = (self.form(), self.target()?);
         self.check_options(from, to)?;
         if to == ModelTarget::Gguf {
-            let writing = Writing::default().to(Target::Gguf).config(self.config.clone());
+            let writing = Writing { allowed: Arc::clone(allowed), ..Writing::default() };
+            let writing = writing.to(Target::Gguf).config(self.config.clone());
             let files = Migration::new([&self.input], &self.output).writing(writing);
             let (left_out, tally) = (Vec::new(), Tally::default());
             return Ok(Converted { left_out, files: files.run(observer)?, tally });
@@ -75,14 +87,14 @@ impl Conversion {
                 if config.is_none()
                     && self.input.is_dir()
                     && is_deeper()
-                    && let Some(text) = TextFolder::open(&self.input)?
+                    && let Some(text) = TextFolder::open(&self.input, allowed)?
                 {
                     let name = self.name.clone().or_else(|| folder_name(&self.input));
                     return self.convert_text_model(&text, name, observer);
                 }
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());
-                if let Some(decoder) = DecoderSettings::from_folder(folder.path(), config)? {
+                if let Some(decoder) = DecoderSettings::allowing(folder.path(), config, allowed)? {
                     let tokenizer = decoder.tokenizer()?;
                     let config = decoder.config(&tokenizer)?;
                     let model = DecoderModel {
@@ -94,11 +106,11 @@ impl Conversion {
                     };
                     return self.convert_decoder(model, name, observer);
                 }
-                if let (Some(text), None) = (TextFolder::open(&self.input)?, config) {
+                if let (Some(text), None) = (TextFolder::open(&self.input, allowed)?, config) {
                     return self.convert_text_model(&text, name, observer);
                 }
                 self.convert_encoder(
-                    &folder.checkpoint(config, self.pooler)?,
+                    &folder.checkpoint(config, self.pooler, allowed)?,
                     (name, None),
                     observer,
                 )
@@ -110,6 +122,11 @@ impl Conversion {
                 self.convert_encoder(&file.checkpoint()?, (name, version), observer)
             }
             ModelForm::Gguf => {
+                if let Some(encoder) = GgufEncoderFile::open(&self.input)? {
+                    let name = self.name.clone().or_else(|| encoder.model_name());
+                    let name = name.or_else(|| stem(&self.input));
+                    return self.convert_encoder(&encoder.checkpoint()?, (name, None), observer);
+                }
                 let file = GgufFile::open(&self.input)?;
                 let name = self.name.clone().or_else(|| file.model_name());
                 let tensors = file.tensors()?;
@@ -198,19 +215,26 @@ fn stem(path: &Path) -> Option<String> {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
 }
 
-/// A vocabulary must fit the table of word vectors; ids beyond the tokens are harmless.
+/// Vocabulary and added tokens must fit the table of word vectors; ids beyond the tokens are
+/// harmless.
 fn check_vocabulary(checkpoint: &Checkpoint<'_>, observer: &dyn Observer) -> Result<()> {
     let Some(vocabulary) = &checkpoint.vocabulary else {
         observer.warn("the model has no vocabulary: the file can embed token ids but no text; `--vocab FILE` adds one");
         return Ok(());
     };
     let (tokens, rows) = (vocabulary.tokens.len(), checkpoint.settings.vocabulary);
+    let bad = |message| Error::input(ErrorKind::BadVocabulary, message).at(&checkpoint.name);
     if tokens > rows {
-        return Err(Error::input(
-            ErrorKind::BadVocabulary,
-            format!("the vocabulary has {tokens} tokens, but there are only {rows} word vectors"),
-        )
-        .at(&checkpoint.name));
+        return Err(bad(format!(
+            "the vocabulary has {tokens} tokens, but there are only {rows} word vectors"
+        )));
     }
-    Ok(())
+    let has_row = |id: u32| usize::try_from(id).is_ok_and(|id| id < rows);
+    match vocabulary.added.iter().find(|word| !has_row(word.id)) {
+        Some(AddedWord { spelling, id, .. }) => Err(bad(format!(
+            "the added token {spelling:?} has the id {id}, but there are only {rows} word vectors"
+        ))
+        .with_hint("take the token from `added_tokens`, or resize the model's word embeddings")),
+        None => Ok(()),
+    }
 }

@@ -41,6 +41,7 @@ pub struct Conversion {
     pub(super) name: Option<String>,
     pub(super) metadata: Vec<(String, String)>,
     pub(super) created: Option<SystemTime>,
+    pub(super) unknown: Vec<String>,
 }
 
 impl Conversion {
@@ -63,6 +64,7 @@ impl Conversion {
             name: None,
             metadata: Vec::new(),
             created: None,
+            unknown: Vec::new(),
         }
     }
 
@@ -78,14 +80,14 @@ impl Conversion {
         Self { to: target.into(), ..self }
     }
 
-    /// How weights are stored.
+    /// The type of the weights.
     #[must_use]
     pub const fn weight_type(mut self, weight_type: WeightType) -> Self {
         self.weight_type = weight_type;
         self
     }
 
-    /// How many elements share a scale in `.amb` files, instead of 32, or a row for
+    /// The elements that share a scale in `.amb` files, instead of 32, or a row for
     /// [`WeightType::Int8`].
     #[must_use]
     pub fn block(self, elements: impl Into<Option<u16>>) -> Self {
@@ -150,6 +152,13 @@ impl Conversion {
     #[must_use]
     pub fn created(self, time: impl Into<Option<SystemTime>>) -> Self {
         Self { created: time.into(), ..self }
+    }
+
+    /// Ignores unknown members of these names in the texts of a folder, which are refused
+    /// otherwise; the observer is warned of each.
+    #[must_use]
+    pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// The form of the input.

@@ -1,4 +1,4 @@
-//! Where ids stand in a folder's JSON files.
+//! The ids in a folder's JSON files.
 
 use nanoembed_core::text::json::{Kind, Value, chars};
 

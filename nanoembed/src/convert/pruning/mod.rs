@@ -19,12 +19,12 @@
 //! |---|---|
 //! | `vocabulary` | the pieces of a tokenizer, and which of them always stay |
 //! | `scripts` | the scripts of the texts |
-//! | `numbering` | the ids that stay, and what becomes of them |
+//! | `numbering` | the ids that stay, and their new numbers |
 //! | `ids` | where ids stand in a folder's files |
 //! | `edits` | values of a JSON text replaced, all else left as it is |
 //! | `texts` | the files with other ids |
 //! | `tables` | the tensors with fewer rows |
-//! | `files` | which files a folder has, and what becomes of each |
+//! | `files` | the files of a folder and their treatment |
 
 mod edits;
 mod files;
@@ -74,7 +74,7 @@ pub struct Pruning {
     tokenizer: Tokenizer,
     /// The model's prompts.
     prompts: Vec<String>,
-    /// How often each piece stands in the texts.
+    /// The frequency of each piece in the texts.
     counts: Vec<AtomicU64>,
     texts: u64,
     min_count: u64,
@@ -84,14 +84,14 @@ pub struct Pruning {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pruned {
-    /// How many texts were read.
+    /// The number of texts that were read.
     pub texts: u64,
-    /// How many pieces stay.
+    /// The number of pieces that stay.
     pub pieces: usize,
-    /// How many there were.
+    /// The number of pieces before.
     pub pieces_before: usize,
-    /// How many pieces of the texts are rarer than asked for and do not stay: whatever they stand in
-    /// is cut into other pieces.
+    /// The number of pieces of the texts that are rarer than asked for and do not stay: words with
+    /// them are cut into other pieces.
     pub rare: usize,
     /// The bytes of all tensors.
     pub weight_bytes: u64,
@@ -130,7 +130,7 @@ impl Pruning {
         drop(folder.open_model()?);
         let pipeline = folder.pipeline()?;
         let tokenizer = Tokenizer::open(path)?;
-        let prompts = folder.prompts()?.into_core().by_name.into_values();
+        let prompts = folder.prompts()?.into_core().by_name.into_iter().map(|(_, text)| text);
         let mut prompts: Vec<String> = prompts.filter(|prompt| !prompt.is_empty()).collect();
         prompts.sort_unstable();
         prompts.dedup();
@@ -138,8 +138,8 @@ impl Pruning {
         Ok(Self { folder, pipeline, tokenizer, prompts, counts, texts: 0, min_count: 1 })
     }
 
-    /// How often a piece has to stand in the texts to stay, 1 unless it is said. With more, texts
-    /// with rarer pieces are cut into others.
+    /// The least frequency at which a piece of the texts stays, 1 by default. With more, texts with
+    /// rarer pieces are cut into others.
     #[must_use]
     pub fn min_count(self, min_count: u64) -> Self {
         Self { min_count, ..self }
@@ -181,7 +181,7 @@ impl Pruning {
     ///
     /// # Errors
     ///
-    /// Why it is refused.
+    /// The reason that it is refused.
     pub fn check_output(output: impl AsRef<Path>) -> Result<()> {
         check_absent(output.as_ref())
     }
@@ -200,7 +200,7 @@ impl Pruning {
     ///
     /// # Errors
     ///
-    /// If there are no texts, the folder is there already, or its files could not be read or
+    /// Fails if there are no texts, the folder is there already, or its files cannot be read or
     /// written.
     pub fn write(&self, output: impl AsRef<Path>, observer: &dyn Observer) -> Result<Pruned> {
         let output = output.as_ref();
@@ -309,7 +309,7 @@ impl fmt::Debug for Pruning {
     }
 }
 
-/// Why `path` is refused.
+/// The error that refuses `path`.
 fn no_folder(path: &Path) -> Error {
     if !path.exists() {
         return Error::reading(name_of(path), &std::io::ErrorKind::NotFound.into());

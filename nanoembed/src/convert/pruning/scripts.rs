@@ -8,7 +8,7 @@ use unicode_script::{Script, UnicodeScript as _};
 /// characters of its script along.
 const LEAST_SHARE: u64 = 1000;
 
-/// How many letters each script has.
+/// The number of letters of each script.
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
     letters: HashMap<Script, u64>,

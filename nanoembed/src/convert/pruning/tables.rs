@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::TextModel;
+use nanoembed_core::owned::Encoder;
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, Weight};
 
 use super::numbering::Numbering;
@@ -36,7 +36,7 @@ struct Cut {
 
 /// The tensors that have a row for each token, and which rows stay.
 struct Rows<'f> {
-    /// How many rows a table with one for each token has.
+    /// The rows of a table with one for each token.
     tokens: u64,
     /// The names of tensors that the model uses.
     used: BTreeSet<String>,
@@ -96,9 +96,8 @@ impl Cut {
 impl<'f> Rows<'f> {
     fn from_tensors(source: &'f EncoderFolder, tensors: &[Stored<'_>]) -> Result<Self> {
         let (naming, prefix) = naming(source)?;
-        let (_, used) =
-            TextModel::open_listing(source.model(), source.weights()?, source.pipeline()?)
-                .map_err(|fault| tensor_fault::failure(&source.name(), &fault))?;
+        let (_, used) = Encoder::listing(source.model(), source.weights()?, source.pipeline()?)
+            .map_err(|fault| tensor_fault::failure(&source.name(), &fault))?;
         let used: BTreeSet<String> = used.into_iter().collect();
         let is_table =
             move |name: &str| naming.is_looked_up(name.strip_prefix(prefix).unwrap_or(name));

@@ -55,7 +55,7 @@ impl<'p> Vocabulary<'p> {
         Ok(Self { pipeline, parts, by_token, marks, is_of_bytes, named })
     }
 
-    /// How many ids have a token.
+    /// The number of ids that have a token.
     pub(super) fn pieces(&self) -> usize {
         (0..self.pipeline.count()).filter(|id| self.pipeline.token(*id).is_some()).count()
     }

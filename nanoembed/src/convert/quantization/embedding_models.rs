@@ -1,4 +1,4 @@
-//! Which embedding models become UQFF: those that run here afterwards. mistral.rs itself runs
+//! The embedding models that become UQFF: those that run here afterwards. mistral.rs itself runs
 //! EmbeddingGemma and Qwen3-Embedding.
 
 use nanoembed_core::ErrorKind;

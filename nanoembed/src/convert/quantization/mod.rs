@@ -29,7 +29,7 @@ const TABLES: [&str; 5] = [
     "token_types.weight",
 ];
 
-/// Why a tensor is not quantised.
+/// The reason that a tensor is not quantised.
 enum Kept {
     /// Never quantised: too small or too sensitive.
     Rightly(&'static str),
@@ -45,23 +45,23 @@ pub struct Outcome {
     pub tensor: String,
     /// The tensor's name.
     pub name: String,
-    /// How it is stored now, such as `q8_0`.
+    /// The type it is stored as now, such as `q8_0`.
     pub dtype: String,
     /// Its sizes, the outermost first.
     pub shape: Vec<u64>,
-    /// How many bits a number takes.
+    /// Bits per number.
     pub bits: f64,
     /// The mean squared error as a share of the mean square; 0 for what stays as it is.
     pub nmse: f64,
-    /// Why it is not of the type that was asked for.
+    /// The reason that it is not of the type that was asked for.
     pub reason: Option<String>,
     /// True if only the shape is the reason.
     #[serde(skip)]
     pub unsuited: bool,
-    /// How many bytes it takes.
+    /// Its size in bytes.
     #[serde(skip)]
     pub bytes: u64,
-    /// How many numbers it has.
+    /// The number of its elements.
     #[serde(skip)]
     pub elements: u64,
     #[doc(hidden)]
@@ -143,7 +143,7 @@ impl Quantization {
         self
     }
 
-    /// How the output is written.
+    /// The options for writing the output.
     #[must_use]
     pub fn writing(self, writing: Writing) -> Self {
         Self { writing, ..self }

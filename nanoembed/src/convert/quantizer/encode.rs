@@ -84,7 +84,7 @@ fn weight<'a>(shape: Shape, form: Form, arrays: &[&'a [u8]]) -> Result<Weight<'a
     Weight::new(shape, encoding).map_err(|kind| Error::input(kind, kind.message()))
 }
 
-/// How far the dequantised values are from the original ones.
+/// The differences between dequantised and original values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Loss {
     /// Sum of squared differences, and of squared values.
@@ -236,7 +236,7 @@ fn half_quadratic(values: &[f32], bits: u8) -> Option<Arrays> {
     Some(Arrays { form: Form::Hqq { bits }, arrays: vec![codes, scales, zeros] })
 }
 
-/// How far `weight` is from `values`.
+/// The difference between `weight` and `values`.
 fn loss(values: &[f32], weight: &Weight<'_>) -> Result<Loss> {
     const PIECE: usize = 1 << 16;
     let pieces = values.par_chunks(PIECE).enumerate().map(|(index, values)| {

@@ -2,7 +2,7 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `types` | the types and what each of them can hold |
+//! | `types` | the types and the shapes each of them can hold |
 //! | `encode` | values to arrays of a type |
 
 pub mod encode;

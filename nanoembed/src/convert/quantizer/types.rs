@@ -12,7 +12,7 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuantType(Scheme);
 
-/// How a type stores weights.
+/// The scheme that a type stores weights by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// Elements or blocks of one type.
@@ -90,7 +90,7 @@ impl QuantType {
     /// ggml: 8 bits, a scale for 32 elements.
     pub const Q8_0: Self = Self(Scheme::Plain(Dtype::Q8_0));
 
-    /// How weights are stored.
+    /// The scheme of the type.
     pub(in crate::convert) const fn scheme(self) -> Scheme {
         self.0
     }

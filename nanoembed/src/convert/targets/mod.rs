@@ -18,7 +18,7 @@ use crate::files::new_file::NewFile;
 pub struct Item<'a> {
     pub name: String,
     pub weight: Weight<'a>,
-    /// How it was a layer of UQFF, if it was one.
+    /// Its form as a layer of UQFF, if it was one.
     pub layer: Option<(LayerFormat, Extra)>,
 }
 

@@ -147,7 +147,7 @@ impl Sink for Hash {
     }
 }
 
-/// Which layers go into which shard.
+/// The layers of each shard.
 fn shards(sizes: &[u64], limit: u64) -> Vec<Range<usize>> {
     let mut shards = Vec::new();
     let (mut start, mut filled) = (0, 0_u64);

@@ -1,14 +1,15 @@
-//! Which folders have models of texts that need more than BERT's settings, and what of them goes
-//! into a file.
+//! The folders of models of texts that need more than BERT's settings, and the parts of them that
+//! go into a file.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use nanoembed_core::model::{Activation, BERT_NAMES, FeedForward, Prefixed};
 use nanoembed_core::owned::folder::{Described, FolderModel, Prompts};
-use nanoembed_core::owned::{Pipeline, TextModel, TransformerModel};
+use nanoembed_core::owned::{Encoder, Pipeline};
 use nanoembed_core::text::json::Value;
 
 use super::layout::{self, Beside};
@@ -19,6 +20,7 @@ use crate::checkpoint::settings::license_in;
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
+use crate::folder::texts::Allowed;
 use crate::open::folder::files::EncoderFolder;
 use crate::open::folder::tensor_fault;
 
@@ -46,11 +48,11 @@ pub(crate) struct TextCheckpoint<'f> {
 impl TextFolder {
     /// The model in the folder that `path` names; `None` for a BERT encoder, whose settings have
     /// their own keys in the files that are written, and for folders without a model of texts.
-    pub(crate) fn open(path: &Path) -> Result<Option<Self>> {
-        if !is_other(path) {
+    pub(crate) fn open(path: &Path, allowed: &Arc<Allowed>) -> Result<Option<Self>> {
+        if !is_other(path, allowed) {
             return Ok(None);
         }
-        let source = EncoderFolder::open(path)?;
+        let source = EncoderFolder::open_allowing(path, allowed)?;
         let pipeline = source.pipeline()?;
         Ok(Some(Self { source, pipeline }))
     }
@@ -59,9 +61,8 @@ impl TextFolder {
     pub(crate) fn checkpoint(&self) -> Result<TextCheckpoint<'_>> {
         let (source, name) = (&self.source, self.source.name());
         let weights = source.weights()?;
-        let (opened, found) =
-            TextModel::open_listing(source.model(), weights, self.pipeline.clone())
-                .map_err(|fault| tensor_fault::failure(&name, &fault))?;
+        let (opened, found) = Encoder::listing(source.model(), weights, self.pipeline.clone())
+            .map_err(|fault| tensor_fault::failure(&name, &fault))?;
         let dimensions = opened.dimensions();
         drop(opened);
         let (naming, prefix) = naming(source)?;
@@ -96,22 +97,21 @@ impl TextFolder {
         Ok(TextCheckpoint { name, beside, naming, loaded, left_out, modified })
     }
 
-    /// The model as an encoder, for calibration.
-    pub(crate) fn transformer(&self) -> Result<Option<TransformerModel<ModelWeights<'_>>>> {
-        Ok(match self.source.open_model()? {
-            TextModel::Transformer(model) => Some(*model),
-            _ => None,
-        })
+    /// The model for calibration; `None` for a table.
+    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights<'_>>>> {
+        let model = self.source.open_model()?;
+        Ok(Some(model).filter(|model| !model.is_table()))
     }
 
-    /// The texts that the model is described by, by their paths.
+    /// The texts that the model is described by, by their paths, without the members that are passed
+    /// over.
     fn texts(&self) -> Result<Vec<(String, String)>> {
-        let read = RefCell::new(BTreeSet::new());
+        let read = RefCell::new(BTreeMap::new());
         self.source.texts().read(|texts| {
             let recording = |path: &str| {
                 let text = texts(path)?;
-                if text.is_some() {
-                    read.borrow_mut().insert(path.to_owned());
+                if let Some(text) = &text {
+                    read.borrow_mut().insert(path.to_owned(), text.as_ref().to_owned());
                 }
                 Ok(text)
             };
@@ -120,8 +120,8 @@ impl TextFolder {
             self.source.model().labels(&recording).map(drop)
         })?;
         let mut texts = Vec::new();
-        for path in read.into_inner() {
-            if let Some(text) = layout::reduced(&path, &self.source.texts().needed(&path)?) {
+        for (path, text) in read.into_inner() {
+            if let Some(text) = layout::reduced(&path, &text) {
                 texts.push((path, text));
             }
         }
@@ -149,8 +149,9 @@ pub(in crate::convert) fn naming(source: &EncoderFolder) -> Result<(Naming, &'st
 
 /// True if the model that `path` names is described in files by its folder's texts. Faults of these
 /// are reported by their readers.
-fn is_other(path: &Path) -> bool {
+fn is_other(path: &Path, allowed: &Arc<Allowed>) -> bool {
     let Some(texts) = EncoderFolder::texts_of(path) else { return false };
+    let texts = texts.allowing(allowed);
     let text = |path: &str| texts.get(path).ok().flatten();
     let model = texts.read(|texts| FolderModel::read(texts));
     let Ok(model) = model else {

@@ -2,9 +2,9 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `folder` | which folders these are, and what of them goes into a file |
+//! | `folder` | these folders, and the parts of them that go into a file |
 //! | `tensors` | the tensors of several files |
-//! | `layout` | what stands beside the weights in a `.weights` or `.amb` file |
+//! | `layout` | texts beside the weights in a `.weights` or `.amb` file |
 
 pub(super) mod folder;
 mod layout;

@@ -68,7 +68,7 @@ impl DecoderKeys {
     }
 }
 
-/// How positions turn heads.
+/// The keys of the rotary embedding.
 fn rotary(rotary: &RotarySettings<'_>) -> Result<Vec<(Key, GgufValue)>> {
     #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
     let float = |value: f64| GgufValue::Float(value as f32);

@@ -44,7 +44,7 @@ pub(super) fn add(
         let message = "there is no tokenizer beside the model's config.json, and nobody can run a GGUF file without one";
         return refuse(ErrorKind::MissingVocabulary, message.into());
     }
-    let Some(settings) = DecoderSettings::from_folder(folder, config)? else {
+    let Some(settings) = DecoderSettings::allowing(folder, config, &writing.allowed)? else {
         let config = config.map_or_else(|| folder.join("config.json"), Path::to_owned);
         let kind = model_type(&config)?.unwrap_or_default();
         let message =

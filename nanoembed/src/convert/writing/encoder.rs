@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nanoembed_core::describe::gguf::{GgufArchitecture, Key, gguf_bert_tensor, gguf_pooling_type};
 use nanoembed_core::event::{Format, Mode};
@@ -28,6 +29,7 @@ use crate::convert::targets::Item;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::json_file::read_json;
+use crate::folder::texts::Allowed;
 
 /// An encoder on its way into a GGUF file.
 pub(super) struct Encoder {
@@ -48,7 +50,9 @@ impl Encoder {
         let found = match job.from {
             Format::Embd => Self::from_weights(input, config)?,
             Format::Amb => Self::from_amb(input)?,
-            Format::Safetensors | Format::Uqff => Self::from_folder(&job.folder, config)?,
+            Format::Safetensors | Format::Uqff => {
+                Self::from_folder(&job.folder, config, &writing.allowed)?
+            }
             _ => None,
         };
         let Some((settings, vocabulary, name)) = found else { return Ok(None) };
@@ -103,7 +107,11 @@ impl Encoder {
     }
 
     /// From the JSON files of a folder, or of the folder of the `config.json` that the user names.
-    fn from_folder(folder: &Path, config: Option<&Path>) -> Result<Option<Facts>> {
+    fn from_folder(
+        folder: &Path,
+        config: Option<&Path>,
+        allowed: &Arc<Allowed>,
+    ) -> Result<Option<Facts>> {
         let folder = match config {
             Some(config) => config.parent().unwrap_or(Path::new("")),
             None => folder,
@@ -113,8 +121,8 @@ impl Encoder {
         if model_type(&config)?.as_deref() != Some("bert") {
             return Ok(None);
         }
-        let tokenizer = FolderTokenizer::read(folder)?;
-        let settings = Settings::from_folder(folder, Some(&config), &tokenizer)?;
+        let tokenizer = FolderTokenizer::read(folder, allowed)?;
+        let settings = Settings::from_folder(folder, Some(&config), &tokenizer, allowed)?;
         let vocabulary = tokenizer.vocabulary;
         let whole: Option<PathBuf> = folder.canonicalize().ok();
         let name = whole.as_deref().map(stem).unwrap_or_default();
@@ -160,7 +168,7 @@ impl Encoder {
         ["position_embd.weight", "token_types.weight"].contains(&name)
     }
 
-    /// All that the file says of the model, which has so many types of tokens, and its tokenizer.
+    /// The metadata of the model, which has so many types of tokens, and of its tokenizer.
     pub(super) fn metadata(&self, token_types: u64) -> Result<Metadata> {
         let settings = &self.settings;
         let mut metadata = Metadata::new(GgufArchitecture::Bert);

@@ -3,9 +3,9 @@
 //!
 //! | file | role |
 //! |---|---|
-//! | `options` | what can be said of the file that is written |
+//! | `options` | options for the file that is written |
 //! | `names` | from the names and row orders of one format to those of another |
-//! | `decoder_keys` | what GGUF says of decoder_keys positions |
+//! | `decoder_keys` | GGUF keys of a decoder |
 //! | `windows` | GGUF's keys of windows, and of the factor of scores |
 //! | `uqff`, `gguf`, `safetensors` | tensors of each format; those it does not hold go elsewhere or are converted |
 //! | `encoder`, `decoder_tokenizer`, `metadata` | metadata of a GGUF file about a model and its tokenizer |
@@ -68,7 +68,7 @@ pub struct Job<'j, 'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrittenFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,

@@ -17,7 +17,7 @@ use crate::layer_names::rows::{To, reorder};
 use crate::layer_names::{Llama, NamesFile};
 use crate::stored::{Stored, Values};
 
-/// How names and rows change.
+/// The changes of names and rows.
 pub struct Plan {
     change: Change,
     /// The model, where it is known.

@@ -1,6 +1,7 @@
 //! Options for files of weights.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::ggml_number;
@@ -11,12 +12,13 @@ use crate::convert::quantizer::QuantType;
 use crate::convert::quantizer::types::Scheme;
 use crate::error::{Error, Result};
 use crate::files::promise::check_promise;
+use crate::folder::texts::Allowed;
 use crate::stored::folder_weights::RESIDUAL;
 
 /// The largest UQFF shard unless it is said.
 pub const SHARD_BYTES: u64 = 10 << 30;
 
-/// How files of weights are written.
+/// Options for writing files of weights.
 ///
 /// ```
 /// use nanoembed::convert::{Target, Writing};
@@ -33,6 +35,8 @@ pub struct Writing {
     pub(in crate::convert) shard_size: u64,
     pub(in crate::convert) report: bool,
     pub(in crate::convert) residual: Option<PathBuf>,
+    /// Unknown settings that are passed over.
+    pub(in crate::convert) allowed: Arc<Allowed>,
 }
 
 impl Default for Writing {
@@ -46,6 +50,7 @@ impl Default for Writing {
             shard_size: SHARD_BYTES,
             report: false,
             residual: None,
+            allowed: Arc::default(),
         }
     }
 }
@@ -134,7 +139,7 @@ impl Writing {
         Self { like: file.into(), ..self }
     }
 
-    /// How many bytes a UQFF shard has at most, instead of 10 GiB.
+    /// The most bytes of a UQFF shard, instead of 10 GiB.
     #[must_use]
     pub const fn shard_size(mut self, bytes: u64) -> Self {
         self.shard_size = bytes;
@@ -148,8 +153,8 @@ impl Writing {
         self
     }
 
-    /// Where tensors go that are no layers of a UQFF file, instead of `residual.safetensors` beside
-    /// the output.
+    /// The file of the tensors that are no layers of a UQFF file, instead of `residual.safetensors`
+    /// beside the output.
     #[must_use]
     pub fn residual(self, file: impl Into<Option<PathBuf>>) -> Self {
         Self { residual: file.into(), ..self }
@@ -210,7 +215,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Where the tensors go that are no layers of `output`.
+    /// The file of the tensors that are no layers of `output`.
     pub(super) fn residual_of(&self, output: &Path) -> PathBuf {
         let beside = || output.with_file_name(RESIDUAL);
         self.residual.clone().unwrap_or_else(beside)

@@ -34,7 +34,7 @@ impl NewFolder {
         Ok(Self { folder, _lock: lock, target: target.to_owned() })
     }
 
-    /// Where it is until it is complete.
+    /// Its path until it is complete.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

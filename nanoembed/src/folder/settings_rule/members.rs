@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use nanoembed_core::ErrorKind;
 use serde_json::{Map, Value};
 
-use super::{unknown, unsupported};
+use super::unsupported;
 use crate::error::{Error, Result};
+use crate::folder::texts::Allowed;
 
 /// A JSON object that knows which of its members were asked for. Members that are null count as
 /// absent.
@@ -95,11 +96,17 @@ impl<'v> Members<'v> {
 
     /// Refuses the first member that was not asked for and is not one of `irrelevant`.
     pub fn finish(&self, irrelevant: &[&str]) -> Result<()> {
+        self.finish_allowing(irrelevant, &Allowed::default())
+    }
+
+    /// The same, but unknown members that are `allowed` are passed over.
+    pub(crate) fn finish_allowing(&self, irrelevant: &[&str], allowed: &Allowed) -> Result<()> {
         let asked = self.asked.borrow();
         let is_known = |name: &str| asked.contains(name) || irrelevant.contains(&name);
         let present = self.object.iter().filter(|(_, value)| !value.is_null());
-        match present.map(|(name, _)| name).find(|name| !is_known(name)) {
-            Some(name) => Err(unknown(self.path(name)).at(&self.file)),
+        let mut unknown = present.map(|(name, _)| name).filter(|name| !is_known(name));
+        match unknown.find(|name| !allowed.passes(&self.file, name)) {
+            Some(name) => Err(super::unknown(self.path(name)).at(&self.file)),
             None => Ok(()),
         }
     }

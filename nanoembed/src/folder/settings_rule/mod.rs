@@ -23,7 +23,7 @@ pub use nanoembed_core::model::irrelevant;
 fn unknown(name: impl Display) -> Error {
     let message = format!("the setting `{name}` is not known, so what it changes would be lost");
     Error::input(ErrorKind::UnsupportedSetting, message)
-        .with_hint("if it does not change results, take it out of the file")
+        .with_hint("if it does not change results, take it out of the file, or go on without it: `--allow-unknown`")
 }
 
 /// Refuses a setting that is known, with a value that is not honoured. `only` says what would be,

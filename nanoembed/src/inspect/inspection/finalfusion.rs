@@ -38,7 +38,7 @@ pub struct FinalfusionSummary {
     /// The metadata as the file spells them.
     #[serde(skip)]
     pub metadata_text: Option<String>,
-    /// How many vectors there are, of what length, and whether their original lengths are there.
+    /// The number of vectors, their length, and whether their original lengths are there.
     #[serde(skip)]
     pub rows: u64,
     #[serde(skip)]

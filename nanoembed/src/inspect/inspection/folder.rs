@@ -20,7 +20,7 @@ pub(super) struct Folder {
 #[derive(Debug, Serialize)]
 pub struct TokenizerSummary {
     pub kind: String,
-    /// How many tokens there are, if its file says so in words.
+    /// The number of tokens, if its file says so in words.
     pub tokens: Option<usize>,
     pub file: &'static str,
 }

@@ -22,8 +22,8 @@ use crate::files::literal;
 use crate::signature::foreign;
 use crate::stored::FileSet;
 
-/// All that a file says of itself. It serialises with the fields that its format has, among them
-/// `file`, `format`, `file_bytes`, `metadata` and `tensors`.
+/// The description of a file. It serialises with the fields that its format has, among them `file`,
+/// `format`, `file_bytes`, `metadata` and `tensors`.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct Inspection(Summary);

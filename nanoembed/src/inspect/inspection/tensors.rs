@@ -9,13 +9,13 @@ use serde::Serialize;
 pub struct Tensor {
     /// Its name.
     pub name: String,
-    /// How it is stored.
+    /// The type it is stored as.
     pub dtype: &'static str,
     /// Its sizes, the outermost first.
     pub shape: Vec<u64>,
-    /// Where its data begins in the file.
+    /// The offset of its data in the file.
     pub offset: u64,
-    /// How many bytes that is.
+    /// The size of its data in bytes.
     pub bytes: u64,
 }
 
@@ -35,11 +35,11 @@ impl From<&TensorHeader<'_>> for Tensor {
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Totals {
-    /// How many numbers the model has.
+    /// The number of the model's parameters.
     pub parameters: u64,
-    /// How many bytes all tensors take.
+    /// The bytes of all tensors.
     pub tensor_bytes: u64,
-    /// How many bits a number takes.
+    /// Bits per parameter.
     pub bits_per_parameter: f64,
 }
 

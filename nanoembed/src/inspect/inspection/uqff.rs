@@ -29,7 +29,7 @@ pub struct UqffSummary {
     pub tokenizer: Option<Value>,
     #[serde(flatten)]
     pub totals: Totals,
-    /// How many layers are stored in which way.
+    /// The number of layers stored in each format.
     pub formats: BTreeMap<String, usize>,
     pub layers: Vec<LayerFacts>,
     pub tensors: Vec<Tensor>,

@@ -82,7 +82,7 @@ fn announced(file: &[u8]) -> u64 {
     count.and_then(|count| str::from_utf8(count).ok()?.parse().ok()).unwrap_or(0)
 }
 
-/// How many lines are not empty.
+/// The number of lines that are not empty.
 fn lines(file: &[u8]) -> u64 {
     file.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count() as u64
 }

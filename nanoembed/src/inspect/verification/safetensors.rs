@@ -39,7 +39,7 @@ pub(super) fn verify(
     Ok(format!("{facts}, all values are finite, {NO_CHECKSUMS}"))
 }
 
-/// That all values of files which are sound so far are finite.
+/// Checks that all values of files which are sound so far are finite.
 pub(super) fn finite(set: &FileSet, observer: &dyn Observer) -> Result<(), Vec<Finding>> {
     let Ok(contents) = set.contents() else { return Ok(()) };
     let findings = values::not_finite(set, &contents.tensors, observer);

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::{CONFIG, FolderModel, Labels, MODULES, Modules, WEIGHTS};
-use nanoembed_core::owned::{Pipeline, TextModel};
+use nanoembed_core::owned::{Encoder, Pipeline};
 
 use super::{tensor_fault, tokenizer};
 use crate::causal::weights::ModelWeights;
@@ -20,7 +21,7 @@ use crate::stored::{Stored, Values};
 /// A folder with a model that embeds texts or compares them.
 pub(crate) struct EncoderFolder {
     texts: FolderTexts,
-    /// Where the encoder itself is.
+    /// The folder of the encoder itself.
     own_folder: PathBuf,
     model: FolderModel,
     files: ModelFiles,
@@ -45,14 +46,14 @@ impl EncoderFolder {
         let files = ModelFiles::open(if path.is_dir() { &own_folder } else { path });
         let files = files.map_err(|failure| without_weights(failure, &own_folder))?;
         let head = model.modules.iter().flat_map(Modules::weight_folders).map(|module| {
-            let own = folder.join(module);
+            let own = folder.join(&module);
             let weights = own.join(WEIGHTS);
             if !weights.exists()
                 && let Some(foreign) = only_foreign(&own)
             {
                 return Err(foreign);
             }
-            Ok((module.to_owned(), ModelFiles::open(&weights)?))
+            Ok((module, ModelFiles::open(&weights)?))
         });
         let head = head.collect::<Result<_>>()?;
         let opened = Self { texts, own_folder, model, files, head };
@@ -85,7 +86,7 @@ impl EncoderFolder {
         &self.texts
     }
 
-    /// Where the encoder itself is.
+    /// The folder of the encoder itself.
     pub(crate) fn own_folder(&self) -> &Path {
         &self.own_folder
     }
@@ -123,7 +124,23 @@ impl EncoderFolder {
         Ok(())
     }
 
-    /// The model as the folder's texts describe it.
+    /// The values of the tensor called `name`, row by row.
+    pub(crate) fn values(&self, name: &str) -> Result<Vec<f32>> {
+        let mut values = None;
+        self.each_tensor(&mut |known, stored| {
+            if known == name {
+                values = Some(stored.all()?);
+            }
+            Ok(())
+        })?;
+        let missing = || {
+            let message = format!("there is no tensor `{name}`");
+            Error::input(ErrorKind::MissingTensor, message).at(self.name())
+        };
+        values.ok_or_else(missing)
+    }
+
+    /// What the folder's texts say of the model.
     pub(crate) const fn model(&self) -> &FolderModel {
         &self.model
     }
@@ -145,8 +162,8 @@ impl EncoderFolder {
     }
 
     /// The model, ready to run.
-    pub(crate) fn open_model(&self) -> Result<TextModel<ModelWeights<'_>>> {
-        let opened = TextModel::open(&self.model, self.weights()?, self.pipeline()?);
+    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights<'_>>> {
+        let opened = Encoder::new(&self.model, self.weights()?, self.pipeline()?);
         opened.map_err(|fault| tensor_fault::failure(&self.name(), &fault))
     }
 
@@ -161,7 +178,7 @@ impl EncoderFolder {
     }
 }
 
-/// Why there are no weights, where that can be said better.
+/// A better error for missing weights, where there is one.
 fn without_weights(failure: Error, folder: &Path) -> Error {
     match failure.kind() {
         Kind::NotFound => only_foreign(folder).unwrap_or(failure),

@@ -1,4 +1,4 @@
-//! Which tensor keeps a model from being opened, in words.
+//! Faults of tensors that keep a model from being opened, in words.
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::TensorFault;

@@ -34,7 +34,7 @@ pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> R
                 .map_err(|failure| failure.with_hint(SAVE_AGAIN))?;
             pipeline
         }
-        None => bert_pipeline(&FolderTokenizer::read(folder)?, folder)?,
+        None => bert_pipeline(&FolderTokenizer::read(folder, texts.allowed())?, folder)?,
     };
     if model.compares_by_types() {
         texts.read(|_| config.check_pairs(&pipeline))?;

@@ -41,9 +41,9 @@ pub struct Started<'c> {
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// How many words were written.
+    /// The number of words that were written.
     pub words: u64,
-    /// How many rows for subwords.
+    /// The number of rows for subwords.
     pub subwords: u64,
     /// The length of a vector.
     pub cols: usize,

@@ -30,7 +30,7 @@ pub struct Conversion {
     pub(super) metadata: Vec<(String, String)>,
 }
 
-/// How words and vectors are read and written.
+/// Options for reading and writing words and vectors.
 #[derive(Clone, Debug, Default)]
 pub(in crate::words) struct WordOptions {
     pub(in crate::words) policy: Policy,

@@ -14,7 +14,7 @@ pub struct Floret<R> {
     lines: ByteLines<R>,
     /// The vocabulary that the first line describes.
     pub vocabulary: WordVocabulary,
-    /// How many buckets there are.
+    /// The number of buckets.
     pub buckets: u64,
     /// The length of a vector.
     pub cols: u32,
@@ -73,7 +73,7 @@ impl<R: BufRead> Floret<R> {
         Ok(true)
     }
 
-    /// How many bytes of the file have been read.
+    /// The bytes of the file that have been read.
     pub const fn bytes_read(&self) -> u64 {
         self.lines.bytes_read()
     }

@@ -54,7 +54,7 @@ impl<R: BufRead> ByteLines<R> {
         number::parse(field).map_err(|wrong| self.bad(wrong))
     }
 
-    /// How many bytes have been read.
+    /// The bytes that have been read.
     pub const fn bytes_read(&self) -> u64 {
         self.next
     }

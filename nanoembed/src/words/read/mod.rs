@@ -14,7 +14,7 @@ const IGNORE_COUNT: &str = "`nanoembed convert` with `--ignore-count` takes the 
 
 /// A file of rows, a word and its numbers each.
 pub trait WordRows {
-    /// How many numbers a row has.
+    /// The number of elements of a row.
     fn cols(&self) -> usize;
 
     /// Reads the next row; `false` at the end.
@@ -23,6 +23,6 @@ pub trait WordRows {
     /// A failure of the row that came last: its place in the file.
     fn refuse(&self, failure: Error) -> Error;
 
-    /// How many bytes of the file have been read.
+    /// The bytes of the file that have been read.
     fn bytes_read(&self) -> u64;
 }

@@ -20,7 +20,7 @@ use crate::signature::word_form::{Form, Sizes, is_number, most_common_cols};
 pub struct TextRows<R> {
     lines: ByteLines<R>,
     cols: usize,
-    /// How many words the first line announces.
+    /// The number of words that the first line announces.
     announced: Option<u64>,
     count: u64,
     /// True if the current line has not been returned yet.

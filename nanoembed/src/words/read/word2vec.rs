@@ -19,7 +19,7 @@ pub struct Word2VecRows<R> {
     stream: R,
     name: String,
     cols: usize,
-    /// How many words the first line announces; `None` if that is to be ignored.
+    /// The number of words that the first line announces; `None` if that is to be ignored.
     words: Option<u64>,
     count: u64,
     /// Offset of the next byte, and of the current word.

@@ -66,7 +66,7 @@ impl Centroids {
     }
 }
 
-/// How k-means is run.
+/// The parameters of k-means.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     pub centroids: usize,

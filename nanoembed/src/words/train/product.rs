@@ -8,7 +8,7 @@ use super::rotation::{self, Rotation};
 use crate::choice::choices;
 
 choices! {
-    /// How vectors are turned before they are cut.
+    /// The rotation of vectors before they are cut.
     #[non_exhaustive]
     pub enum RotationKind {
         /// Not at all
@@ -26,7 +26,7 @@ choices! {
 pub struct Spec {
     /// The length of a vector, a multiple of `parts`.
     pub cols: usize,
-    /// How many parts vectors are cut into.
+    /// The number of parts that vectors are cut into.
     pub parts: usize,
     /// Centroids a part, 1 to 256.
     pub centroids: usize,
@@ -36,7 +36,7 @@ pub struct Spec {
     pub seed: u64,
 }
 
-/// How often the rotation and the centroids are fitted to each other.
+/// The number of times that the rotation and the centroids are fitted to each other.
 const ROTATIONS: usize = 10;
 
 /// Centroids and what comes before them.

@@ -38,8 +38,7 @@ pub fn principal(vectors: &[f32], n: usize, parts: usize) -> Rotation {
     from_columns(n, columns.iter().map(|&axis| &axes.u[axis * n..(axis + 1) * n]))
 }
 
-/// Which axis comes at which place: each goes to the part whose product is the smallest so far and
-/// has room.
+/// The order of the axes: each goes to the part whose product is the smallest so far and has room.
 fn deal(variances: &[f64], parts: usize) -> Vec<usize> {
     let room = variances.len() / parts.max(1);
     let mut dealt: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new()); parts];

@@ -1,11 +1,9 @@
 //! Models with listed modules.
 
 use super::std;
-use crate::describe::folder::{
-    Description, HeadModule, Kind, Modules, ReadText, TextFault, TextPath, Texts,
-};
+use crate::describe::folder::{Description, Kind, Modules, ReadText, TextFault, TextPath, Texts};
 use crate::error::{ErrorKind, Result};
-use crate::model::DenseActivation;
+use crate::model::{DenseActivation, HeadModule};
 
 /// Texts by their paths.
 struct Files<'a>(&'a [(&'a str, &'a str)]);

@@ -3,12 +3,12 @@
 use std::format;
 
 use super::std;
-use crate::describe::folder::dense::DenseSettings;
 use crate::describe::folder::encoder_settings::{EncoderSettings, tokenizer_limit};
 use crate::describe::folder::masked_models::refuse_masked;
 use crate::describe::folder::module::{Module, ModuleKind};
 use crate::describe::folder::pooling::PoolingSettings;
 use crate::error::ErrorKind::{BadMetadata, MissingMetadata, UnsupportedSetting};
+use crate::model::DenseSettings;
 use crate::text::json::tests::{check, read};
 
 #[test]

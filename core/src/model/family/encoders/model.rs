@@ -1,6 +1,6 @@
 //! An encoder as described by its `config.json`.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::kernel::Kernels;
 use crate::model::config::Config;
 use crate::model::family::planning;
@@ -159,13 +159,7 @@ impl ClassifierModel {
         on_logits_of(self.on_logits, labels)
     }
 
-    /// Rejects a head whose number of rows differs from the number of classes, at the `offset` of
-    /// its weight.
-    pub(crate) fn check_labels(&self, rows: usize, offset: u64) -> Result<()> {
-        if rows == self.labels { Ok(()) } else { Err(Error::new(offset, ErrorKind::WrongShape)) }
-    }
-
-    /// BERT's head: the first token's vector through the pooler.
+    /// That of BERT: the first token's vector through the pooler.
     pub(super) const BERT: Self = Self {
         pooling: PoolingMode::First,
         hidden: "pooler.dense",

@@ -3,10 +3,9 @@
 //! A layer goes over the data twice, each time in parts that a host may run on several threads:
 //!
 //! 1. by heads: the queries, keys and values of as many heads as fit the memory, each from its rows
-//!    of
-//! the weights, then the attention head by head. The context is stored head by head;
+//!    of the weights, then the attention head by head. The context is stored head by head;
 //! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
-//! residual and norm.
+//!    residual and norm.
 
 use super::layout::Layout;
 use super::positions::{Angles, Biases, relative_biases};

@@ -4,9 +4,9 @@
 //! threads:
 //!
 //! 1. by heads: a head's queries, keys and values from its rows of the weights, then its attention.
-//! The context is stored head by head;
+//!    The context is stored head by head;
 //! 2. by blocks of tokens: the attention's output layer, residual and norm, feed-forward layers,
-//! residual and norm.
+//!    residual and norm.
 //!
 //! Several texts are packed into one list of tokens: the weights are streamed once for all of them,
 //! attention stays within each text, and nothing is padded.

@@ -70,6 +70,33 @@ impl WordPieceIndex {
         self.over(bytes, tables)
     }
 
+    /// The tokens as they are stored in `file`; empty if they are in lent memory.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadVocabulary`] if the file is shorter than it was.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn stored_tokens<'a>(&self, file: &'a [u8], samples: &[u32]) -> Result<&'a [u8]> {
+        if self.is_respelled {
+            return Ok(&[]);
+        }
+        let start = usize::try_from(self.offset).ok();
+        let bytes = start.and_then(|start| file.get(start..)).unwrap_or_default();
+        let entries = Entries::resume(bytes, self.offset, self.count, self.prefix, samples);
+        let bad = Error::new(self.offset, ErrorKind::BadVocabulary);
+        bytes.get(..entries.size()?).ok_or(bad)
+    }
+
+    /// The tokenizer over [stored tokens](Self::stored_tokens).
+    #[cfg(feature = "alloc")]
+    pub(crate) fn resume_over<'a>(
+        &self,
+        tokens: &'a [u8],
+        tables: WordPieceTables<'a>,
+    ) -> Result<WordPiece<HashVocabulary<'a, Entries<'a>>>> {
+        self.over(if self.is_respelled { tables.text } else { tokens }, tables)
+    }
+
     /// The tokenizer whose tokens lie in `bytes`.
     pub(super) fn over<'a>(
         &self,

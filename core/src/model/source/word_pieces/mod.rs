@@ -13,6 +13,8 @@ pub(in crate::model) mod settings;
 mod source;
 
 pub use index::{WordPieceIndex, WordPieceTables};
+#[cfg(feature = "gguf")]
+pub use source::Respelled;
 pub use source::WordPieceSource;
 
 use crate::error::{Error, ErrorKind};

@@ -2,7 +2,7 @@
 
 use super::added::{Gathered, Kind, sorted_ids, spelled};
 #[cfg(feature = "gguf")]
-use super::gguf::{GgufKind, gguf_tokens};
+use super::gguf::{GgufKind, GgufToken, gguf_tokens};
 use super::given::Added;
 use super::index::{WordPieceIndex, WordPieceTables};
 use super::{BAD, TOO_SMALL};
@@ -59,6 +59,22 @@ enum Tokens<'a> {
     AsSpelled(&'a [u8]),
     #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
+}
+
+/// A token of a GGUF file, as WordPiece spells it.
+#[cfg(feature = "gguf")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Respelled<'a> {
+    /// Its id.
+    pub id: u32,
+    /// `##` within words, else empty.
+    pub before: &'static [u8],
+    /// The rest of it.
+    pub rest: &'a [u8],
+    /// For a token that was added to the vocabulary: true if it is found in normalised texts, false
+    /// if in texts as they are.
+    pub normalized: Option<bool>,
 }
 
 impl<'a> WordPieceSource<'a> {
@@ -162,6 +178,22 @@ impl<'a> WordPieceSource<'a> {
             normalization: config.normalization(),
             vocabulary: config.vocabulary,
         })
+    }
+
+    /// Calls `take` with the tokens of a GGUF file, as WordPiece spells them.
+    #[cfg(feature = "gguf")]
+    pub fn each_respelled(&self, take: &mut dyn FnMut(Respelled<'a>)) {
+        #[cfg_attr(not(any(feature = "amb", feature = "embd")), expect(irrefutable_let_patterns))]
+        if let Tokens::Gguf(gguf) = &self.tokens {
+            gguf_tokens(gguf, self.special).for_each(|GgufToken { id, before, rest, kind }| {
+                let normalized = match kind {
+                    GgufKind::Usual => None,
+                    GgufKind::AddedAsWritten => Some(false),
+                    GgufKind::AddedNormalized => Some(true),
+                };
+                take(Respelled { id, before, rest, normalized });
+            });
+        }
     }
 
     /// The number of tokens that words are spelled with.

@@ -21,9 +21,9 @@ use nanoembed_core::describe::gguf::{
     GgufArchitecture, GgufDense, Key, gguf_encoder_keys, gguf_pooling_type,
 };
 use nanoembed_core::event::Format;
-use nanoembed_core::model::{DenseActivation, FamilyModel};
-use nanoembed_core::owned::folder::{Described, HeadModule, MODULES};
-use nanoembed_core::owned::{DenseLayer, Pipeline};
+use nanoembed_core::model::{DenseActivation, DenseSettings, FamilyModel, HeadModule};
+use nanoembed_core::owned::Pipeline;
+use nanoembed_core::owned::folder::{Described, MODULES};
 
 use super::encoder::model_type;
 use super::metadata::{Metadata, OwnValue};
@@ -53,6 +53,14 @@ struct Recipe {
     normalize: bool,
 }
 
+/// A linear layer after the pooling, without a bias.
+struct DenseLayer {
+    inputs: usize,
+    outputs: usize,
+    /// `[outputs, inputs]`, row by row.
+    weight: Vec<f32>,
+}
+
 impl Family {
     /// The encoder that the job is about; `None` for models that are no encoders, that llama.cpp
     /// does not know, and BERT with WordPiece alone, which is written from other sources too.
@@ -68,7 +76,7 @@ impl Family {
         }
         // It may be called as it likes.
         let Some(input) = job.inputs.first() else { return Ok(None) };
-        Self::in_folder(&EncoderFolder::open(input)?, folder)
+        Self::in_folder(&EncoderFolder::open_allowing(input, &writing.allowed)?, folder)
     }
 
     fn in_folder(folder: &EncoderFolder, path: &Path) -> Result<Option<Self>> {
@@ -106,7 +114,7 @@ impl Family {
         }))
     }
 
-    /// All that the file says of the model, whose tensors are `tensors`.
+    /// The metadata of the model, whose tensors are `tensors`.
     pub(super) fn metadata(&self, tensors: &Prepared<'_>) -> Result<Metadata> {
         let Self { architecture, model, recipe, .. } = self;
         let mut metadata = Metadata::new(*architecture);
@@ -116,7 +124,7 @@ impl Family {
         metadata.add(Key::PoolingType, OwnValue::U32(recipe.pooling));
         for (dense, layer) in GgufDense::layers().iter().zip(&recipe.dense) {
             metadata.size(dense.inputs, layer.inputs)?;
-            metadata.size(dense.outputs, layer.bias.len())?;
+            metadata.size(dense.outputs, layer.outputs)?;
         }
         if !recipe.normalize {
             metadata.add(Key::OwnNormalize, OwnValue::Bool(false));
@@ -150,27 +158,26 @@ impl Recipe {
             let message = "GGUF has no word for the model's pooling; it has some for the mean, the first and the last token";
             refuse(message.into())
         })?;
-        let weights = folder.weights()?;
         let dense = modules.head.iter().map(|module| {
             let HeadModule::Dense(module) = module else {
                 let message =
                     "GGUF has no words for a LayerNorm, nor for a Normalize before other modules";
                 return Err(refuse(message.into()));
             };
-            if module.activation != DenseActivation::Identity || module.bias {
+            let DenseSettings { inputs, outputs, bias, activation, .. } = module.settings;
+            if activation != DenseActivation::Identity || bias {
                 let message = "GGUF has no words for a Dense module with a bias or an activation";
                 return Err(refuse(message.into()));
             }
-            let name = format!("{}linear", module.folder);
-            DenseLayer::read(&weights, &name, module.bias, module.activation)
-                .map_err(|error| Error::in_file(folder.name(), error))
+            let weight = folder.values(&format!("{}/linear.weight", module.folder))?;
+            Ok(DenseLayer { inputs, outputs, weight })
         });
         let dense: Vec<DenseLayer> = dense.collect::<Result<_>>()?;
         let fits = match dense.as_slice() {
             [] => true,
             [first, second] if model.family == "gemma3_text" => {
                 let hidden = model.config.hidden;
-                first.inputs == hidden && second.bias.len() == hidden
+                first.inputs == hidden && second.outputs == hidden
             }
             _ => false,
         };

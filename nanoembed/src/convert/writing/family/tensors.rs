@@ -108,7 +108,7 @@ impl Family {
             return Err(refuse(ErrorKind::WrongShape, message));
         }
         for (dense, layer) in GgufDense::layers().iter().zip(&self.recipe.dense) {
-            let dims = [layer.bias.len() as u64, layer.inputs as u64];
+            let dims = [layer.outputs as u64, layer.inputs as u64];
             let shape = Shape::new(&dims).ok_or_else(|| missing(dense.tensor))?;
             let (encoded, _) = encode(&layer.weight, shape, QuantType::F32, spool)?;
             prepared.dense.push((dense.tensor.to_owned(), encoded));

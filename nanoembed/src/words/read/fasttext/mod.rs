@@ -32,14 +32,14 @@ use crate::units;
 /// The end of a line, which has no n-grams.
 const END_OF_LINE: &[u8] = b"</s>";
 
-/// Where the arguments have the number of buckets.
+/// The offset of the number of buckets in the arguments.
 const BUCKETS_AT: u64 = 40;
-/// How many times the file's size the rows of buckets may be. A pruned model keeps a few of its
+/// The most rows of buckets, in multiples of the file's size. A pruned model keeps a few of its
 /// buckets, but a `.fifu` file has rows for all: fastText's usual 2 million with 100 columns are
 /// 4000 times as much as a classifier of 200 kB.
 const MAX_GROWTH: u64 = 4096;
 
-/// How many numbers may be added up for the n-grams of all words: for each byte of the file, and
+/// The most numbers that are added up for the n-grams of all words: for each byte of the file, and
 /// for a file of any size. Models with n-grams of up to six letters take some ten to a hundred for
 /// each byte.
 const WORK_PER_BYTE: u64 = 1 << 10;
@@ -165,7 +165,7 @@ impl<'f> FastText<'f> {
         self.matrix.is_quantized()
     }
 
-    /// How n-grams are spelled; the words are to be counted by the caller, who may leave some out.
+    /// The scheme of n-grams; the words are to be counted by the caller, who may leave some out.
     pub const fn vocabulary(&self, words: u32) -> WordVocabulary {
         let Arguments { bucket, min_n, max_n, .. } = self.arguments;
         let has_subwords = max_n > 0 && min_n <= max_n && bucket > 0;

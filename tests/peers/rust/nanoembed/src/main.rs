@@ -11,7 +11,7 @@ use std::fs::File;
 use anyhow::Result;
 use memmap2::Mmap;
 use nanoembed_core::model::{InOrder, Job, Parallel, Parts, Plan};
-use nanoembed_core::owned::{AnyEncoder, Session};
+use nanoembed_core::owned::{Encoder, FileWeights, Session};
 use peer_protocol::{Engine, serve};
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ use rayon::prelude::*;
 const PACKED_TOKENS: usize = 256;
 
 struct Nanoembed {
-    model: AnyEncoder<Mmap>,
+    model: Encoder<FileWeights<Mmap>>,
     threads: usize,
     precise: bool,
 }
@@ -57,7 +57,7 @@ impl Engine for Nanoembed {
     fn open(path: &str, threads: usize) -> Result<Self> {
         // SAFETY: the benchmark does not write to the file while it is mapped.
         let map = unsafe { Mmap::map(&File::open(path)?)? };
-        let model = AnyEncoder::open(map).map_err(|fault| anyhow::anyhow!("{fault:?}"))?;
+        let model = Encoder::open(map).map_err(|fault| anyhow::anyhow!("{fault:?}"))?;
         let precise = std::env::args().any(|argument| argument == "--precise");
         Ok(Self { model, threads, precise })
     }

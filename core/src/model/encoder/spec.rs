@@ -1,0 +1,268 @@
+//! Encoders as their files describe them: the memory that they take, and opening them there.
+
+use super::classifier::ClassifierTensors;
+use super::head_tensors::{Filling, LayerTensors, Room};
+use super::{CrossEncoder, Encoder};
+use crate::error::{Error, ErrorKind, Result};
+use crate::kernel::Kernels;
+use crate::model::block::layer::Layer;
+use crate::model::family::encoders::{FamilyModel, Prefixed};
+use crate::model::head::dense::DenseActivation;
+use crate::model::head::embedding::{Embedding, HeadLayer};
+use crate::model::head::module::{DenseModule, HeadModule, LayerNormModule};
+use crate::model::head::pooling::PoolingModes;
+use crate::model::pass::packed::Transformer;
+use crate::model::plan::Plan;
+use crate::model::run::Run;
+use crate::model::weights::{Name, Weights};
+
+const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
+const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
+const WRONG_SHAPE: Error = Error::without_offset(ErrorKind::WrongShape);
+
+/// The epsilon of PyTorch's layer norms, which LayerNorm modules do not change.
+pub(crate) const LAYER_NORM_EPSILON: f32 = 1e-5;
+
+/// An encoder as its files describe it: everything but its weights and its tokenizer.
+#[derive(Clone, Copy, Debug)]
+pub struct EncoderSpec<'a, S> {
+    /// The transformer.
+    pub family: &'a FamilyModel,
+    /// How hidden states are pooled.
+    pub pooling: PoolingModes,
+    /// The modules after the pooling, in order.
+    pub head: &'a [HeadModule<S>],
+    /// True if the embedding is scaled to length 1.
+    pub normalize: bool,
+}
+
+/// Elements of each kind of memory that an encoder takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EncoderNeeds {
+    /// Layers of the transformer.
+    pub layers: usize,
+    /// Layers after the pooling.
+    pub head: usize,
+    /// Floats of these, or of a head that classifies.
+    pub floats: usize,
+    /// Bytes that stored weights pass through while the encoder is opened; 0 for weights in memory.
+    pub tile: usize,
+}
+
+/// Memory for an encoder: as many elements of each kind as [`EncoderNeeds`] says. Its content is
+/// overwritten.
+#[derive(Debug)]
+pub struct EncoderMemory<'t, L, D, F> {
+    /// Layers of the transformer.
+    pub layers: L,
+    /// Layers after the pooling.
+    pub head: D,
+    /// The weights of heads.
+    pub floats: F,
+    /// Memory that is free again when the encoder is open.
+    pub tile: &'t mut [u8],
+}
+
+impl<S: AsRef<str>> EncoderSpec<'_, S> {
+    fn embedding(&self) -> Embedding {
+        let Self { family, pooling, normalize, .. } = *self;
+        Embedding { width: family.config.hidden, pooling, normalize }
+    }
+
+    /// Elements of an embedding.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::WrongShape`] if a module does not take the vectors of the one before.
+    pub fn dimensions(&self) -> Result<usize> {
+        let pooled = self.embedding().pooled();
+        let mut modules = self.head.iter();
+        modules.try_fold(pooled, |width, module| module.outputs(width)).ok_or(WRONG_SHAPE)
+    }
+
+    /// Floats of scratch memory that [`Encoder::embed`] takes.
+    #[must_use]
+    pub fn scratch(&self) -> usize {
+        if self.head.is_empty() {
+            return 0;
+        }
+        let pooled = self.embedding().pooled();
+        let mut width = pooled;
+        let widths = self.head.iter().map(|module| {
+            width = module.outputs(width).unwrap_or(width);
+            width
+        });
+        widths.fold(pooled, usize::max).saturating_mul(2)
+    }
+
+    /// How the model was made to run, for texts of so many tokens. Reports missing tensors, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`Transformer::from_family`].
+    pub fn plan(&self, weights: &dyn Weights, tokens: usize) -> Result<Plan> {
+        let named = Prefixed::new(weights, self.family.names)?;
+        self.family.check_biases(&named)?;
+        self.family.plan(&named, tokens)
+    }
+
+    /// The number of summaries of its weights that `kernels` want.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan).
+    pub fn summaries(&self, weights: &dyn Weights, kernels: &Kernels) -> Result<usize> {
+        self.family.summaries(&Prefixed::new(weights, self.family.names)?, kernels)
+    }
+
+    /// The memory that [`open`](Self::open) takes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::MissingTensor`] or [`ErrorKind::WrongShape`] if the weights of a module after
+    /// the pooling are not there or do not fit.
+    pub fn needs(&self, weights: &dyn Weights) -> Result<EncoderNeeds> {
+        let mut room = Room::default();
+        let mut width = self.embedding().pooled();
+        for module in self.head {
+            width = module.outputs(width).ok_or(WRONG_SHAPE)?;
+            if let Some(tensors) = find_module(weights, module)? {
+                tensors.add(width, &mut room)?;
+            }
+        }
+        Ok(self.needs_of(weights, self.head.len(), room))
+    }
+
+    /// The memory that [`open_cross_encoder`](Self::open_cross_encoder) takes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::OtherModel`] if the model has no head that classifies; [`ErrorKind::MissingTensor`]
+    /// or [`ErrorKind::WrongShape`] if its weights are not there or do not fit.
+    pub fn cross_encoder_needs(&self, weights: &dyn Weights) -> Result<EncoderNeeds> {
+        let room = self.classifier(weights)?.room(self.family.config.hidden)?;
+        Ok(self.needs_of(weights, 0, room))
+    }
+
+    fn needs_of(&self, weights: &dyn Weights, head: usize, room: Room) -> EncoderNeeds {
+        let tile = if weights.borrows() { 0 } else { room.tile };
+        EncoderNeeds { layers: self.family.config.layers, head, floats: room.floats, tile }
+    }
+
+    /// The encoder in this memory. `named` has the tensors by their names, `weights` their bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BufferTooSmall`] if there is less memory than [`needs`](Self::needs) says; as
+    /// [`Transformer::from_family`] and [`needs`](Self::needs); any error of reading the weights.
+    pub fn open<L, D, F>(
+        &self,
+        named: &dyn Weights,
+        weights: &(impl Weights + ?Sized),
+        kernels: &Kernels,
+        memory: EncoderMemory<'_, L, D, F>,
+    ) -> Result<Encoder<L, D, F>>
+    where
+        L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
+        D: AsMut<[HeadLayer]>,
+        F: AsMut<[f32]>,
+    {
+        let run = Run::new(weights, kernels);
+        let EncoderMemory { layers, mut head, mut floats, tile } = memory;
+        let transformer = self.transformer(named, layers)?;
+        let slots = head.as_mut();
+        if slots.len() != self.head.len() {
+            return Err(TOO_SMALL);
+        }
+        let mut filling = Filling::new(floats.as_mut(), tile);
+        for (slot, module) in slots.iter_mut().zip(self.head) {
+            *slot = match (module, find_module(named, module)?) {
+                (HeadModule::Dense(DenseModule { settings, .. }), Some(tensors)) => {
+                    HeadLayer::Dense(filling.linear(&run, &tensors, settings.activation)?)
+                }
+                (HeadModule::LayerNorm(_), Some(tensors)) => {
+                    HeadLayer::Norm(filling.norm(&run, &tensors, LAYER_NORM_EPSILON)?)
+                }
+                _ => HeadLayer::Normalize,
+            };
+        }
+        Ok(Encoder { transformer, embedding: self.embedding(), head, floats })
+    }
+
+    /// As [`open`](Self::open), of a model with a head that classifies.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open) and [`cross_encoder_needs`](Self::cross_encoder_needs).
+    pub fn open_cross_encoder<L, D, F>(
+        &self,
+        named: &dyn Weights,
+        weights: &(impl Weights + ?Sized),
+        kernels: &Kernels,
+        memory: EncoderMemory<'_, L, D, F>,
+    ) -> Result<CrossEncoder<L, F>>
+    where
+        L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
+        F: AsMut<[f32]>,
+    {
+        let run = Run::new(weights, kernels);
+        let EncoderMemory { layers, mut floats, tile, .. } = memory;
+        let transformer = self.transformer(named, layers)?;
+        let mut filling = Filling::new(floats.as_mut(), tile);
+        let epsilon = self.family.config.epsilon;
+        let classifier = self.classifier(named)?.read(&run, epsilon, &mut filling)?;
+        let on_logits = self.on_logits(classifier.output.outputs);
+        Ok(CrossEncoder { transformer, classifier, floats, on_logits })
+    }
+
+    fn on_logits(&self, labels: usize) -> DenseActivation {
+        let classifier = self.family.classifier.as_ref();
+        classifier.map_or(DenseActivation::Identity, |head| head.on_logits_of(labels))
+    }
+
+    fn transformer<L>(&self, named: &dyn Weights, layers: L) -> Result<Transformer<L>>
+    where
+        L: AsRef<[Layer]> + AsMut<[Layer]> + Sync,
+    {
+        let FamilyModel { config, names, .. } = *self.family;
+        let named = Prefixed::new(named, names)?;
+        self.family.check_biases(&named)?;
+        Transformer::from_family(&named, config, names, layers)
+    }
+
+    fn classifier(&self, named: &dyn Weights) -> Result<ClassifierTensors> {
+        let FamilyModel { config, names, .. } = *self.family;
+        let classifier = self.family.classifier.as_ref().ok_or(OTHER_MODEL)?;
+        let among = Prefixed::new(named, names)?;
+        ClassifierTensors::find(classifier, config.hidden, &among, named)
+    }
+}
+
+/// The weights of a module, if it has any.
+fn find_module<S: AsRef<str>>(
+    weights: &dyn Weights,
+    module: &HeadModule<S>,
+) -> Result<Option<LayerTensors>> {
+    let tensors = match module {
+        HeadModule::Dense(DenseModule { folder, settings }) => {
+            let name = in_folder(folder.as_ref(), "linear");
+            let sizes = [settings.inputs, settings.outputs];
+            LayerTensors::linear(weights, &name, settings.bias, sizes)?
+        }
+        HeadModule::LayerNorm(LayerNormModule { folder, elements }) => {
+            let name = in_folder(folder.as_ref(), "norm");
+            LayerTensors::norm(weights, &name, true, *elements)?
+        }
+        HeadModule::Normalize => return Ok(None),
+    };
+    Ok(Some(tensors))
+}
+
+/// The name of a layer of the module in `folder`.
+fn in_folder(folder: &str, layer: &str) -> Name {
+    let mut name = Name::new(folder);
+    name.push(if folder.is_empty() { "" } else { "/" });
+    name.push(layer);
+    name
+}

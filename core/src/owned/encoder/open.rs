@@ -1,0 +1,261 @@
+//! Models are opened: their texts are read, and the weights found.
+
+#[cfg(feature = "pipeline")]
+use alloc::string::String;
+use alloc::vec::Vec;
+
+#[cfg(feature = "pipeline")]
+use super::Classes;
+use super::Encoder;
+use super::requantized::Requantizing;
+#[cfg(not(feature = "pipeline"))]
+use crate::error::Error as ModelFault;
+use crate::error::Result;
+#[cfg(feature = "pipeline")]
+use crate::error::{Error, ErrorKind};
+#[cfg(feature = "pipeline")]
+use crate::limit::{collected, copied};
+#[cfg(feature = "pipeline")]
+use crate::model::{EncoderSpec, HeadModule, PoolingMode, TokenTable};
+use crate::model::{ModelSource, SliceWeights, Weights};
+#[cfg(feature = "pipeline")]
+use crate::owned::asked_weights::{AskedWeights, TensorFault};
+use crate::owned::file_weights::FileWeights;
+#[cfg(feature = "pipeline")]
+use crate::owned::folder::{Described, FolderModel, Labels, Prompts};
+#[cfg(all(feature = "pipeline", feature = "safetensors"))]
+use crate::owned::folder::{FolderFault, Texts};
+#[cfg(feature = "pipeline")]
+use crate::owned::model_fault::ModelFault;
+#[cfg(feature = "pipeline")]
+use crate::owned::pipeline::Pipeline;
+#[cfg(feature = "pipeline")]
+use crate::owned::text_source::TextSource;
+use crate::owned::text_tokenizer::TextTokenizer;
+use crate::owned::token_encoder::TokenEncoder;
+use crate::owned::tokenizer::WordPieces;
+#[cfg(all(feature = "pipeline", feature = "safetensors"))]
+use crate::text::json::Fault;
+
+impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
+    /// The model in a `.weights`, `.amb` or GGUF file. Weights are neither copied nor converted.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file or the model in it;
+    /// [`OtherModel`](crate::ErrorKind::OtherModel) if it continues texts;
+    /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for files of other formats.
+    pub fn open(file: B) -> core::result::Result<Self, ModelFault> {
+        let opened = read(file.as_ref())?;
+        Ok(opened.over(FileWeights::from_file(file)?))
+    }
+}
+
+/// The model in a file, which the weights are taken from.
+fn read(file: &[u8]) -> core::result::Result<Encoder<()>, ModelFault> {
+    let source = ModelSource::parse(file)?;
+    #[cfg(feature = "pipeline")]
+    if let Some(text) = TextSource::read(source)? {
+        return Ok(read_text(file, text)?.over(()));
+    }
+    let weights = FileWeights::from_file(file)?;
+    Ok(Encoder::from_bert(file, &source, weights)?.over(()))
+}
+
+/// The model in a file that keeps the texts of a folder, or in GGUF.
+#[cfg(feature = "pipeline")]
+fn read_text<'f>(
+    file: &'f [u8],
+    text: TextSource<'f>,
+) -> core::result::Result<Encoder<FileWeights<&'f [u8]>>, ModelFault> {
+    let (described, prompts, labels) = (text.model().clone(), text.prompts()?, text.labels()?);
+    let mut weights = FileWeights::default();
+    let mut added = Ok(());
+    text.each_tensor(&mut |name, header| {
+        if added.is_ok() {
+            added = copied(name).and_then(|name| weights.add(name, 0, header));
+        }
+    });
+    added?;
+    let pipeline = text.into_pipeline()?;
+    weights.push(file)?;
+    let model = Encoder::new(&described, weights, pipeline)?;
+    Ok(model.with_prompts(prompts).with_labels(&labels))
+}
+
+#[cfg(all(feature = "pipeline", feature = "safetensors"))]
+impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
+    /// The model in a Hugging Face folder: its texts, and the files that
+    /// [`FolderModel::weight_files`] names, with their paths.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the texts or the weights.
+    pub fn open_folder(
+        texts: Texts<'_, '_>,
+        files: impl IntoIterator<Item = (String, B)>,
+    ) -> core::result::Result<Self, ModelFault> {
+        let model = FolderModel::read(texts)?;
+        let prompts = model.prompts(texts)?;
+        let (pipeline, labels) = (model.tokenizer(texts)?, model.labels(texts)?);
+        let mut weights = FileWeights::default();
+        for (path, file) in files {
+            let pushed = weights.push_safetensors(model.tensor_prefix(&path), file);
+            pushed.map_err(|error| FolderFault::new(&path, Fault::from_error(error)))?;
+        }
+        let opened = Self::new(&model, weights, pipeline)?;
+        Ok(opened.with_prompts(prompts).with_labels(&labels))
+    }
+}
+
+impl<W: Weights + Sync> Encoder<W> {
+    /// The BERT encoder that `source` found in `file`, in the layout that readers of BERT alone
+    /// know, with its prompts. `weights` has the bytes of the file from offset 0 on.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the model; [`MissingVocabulary`](crate::ErrorKind::MissingVocabulary)
+    /// without tokens; [`OtherModel`](crate::ErrorKind::OtherModel) if the model continues texts.
+    pub fn from_bert(file: &[u8], source: &ModelSource<'_>, weights: W) -> Result<Self> {
+        let config = source.encoder_config()?;
+        let find = |name: &str| source.encoder_tensor(name);
+        // One type for all formats: a type for each would have the code of each.
+        let find: &dyn Fn(&str) -> _ = &find;
+        let named = SliceWeights::new(file, find);
+        let requantizing = Requantizing::of_bert(&named, &config)?;
+        let network = TokenEncoder::from_bert(&named, &config)?;
+        let pieces = WordPieces::new(file, &source.word_pieces(&config)?)?;
+        Ok(Self {
+            weights,
+            network,
+            tokenizer: TextTokenizer::from_bert(&config, pieces)?,
+            requantizing,
+            #[cfg(feature = "pipeline")]
+            prompts: Prompts::from_source(source)?,
+            compares: false,
+            #[cfg(feature = "pipeline")]
+            classes: None,
+        })
+    }
+}
+
+impl<W> Encoder<W> {
+    /// The same model over other weights.
+    fn over<V>(self, weights: V) -> Encoder<V> {
+        Encoder {
+            weights,
+            network: self.network,
+            tokenizer: self.tokenizer,
+            requantizing: self.requantizing,
+            #[cfg(feature = "pipeline")]
+            prompts: self.prompts,
+            compares: self.compares,
+            #[cfg(feature = "pipeline")]
+            classes: self.classes,
+        }
+    }
+}
+
+#[cfg(feature = "pipeline")]
+impl<W: Weights + Sync> Encoder<W> {
+    /// The model that `described` describes, without prompts and with numbers as the names of its
+    /// classes. The weights have the names of Hugging Face; those of a module after the pooling are
+    /// behind its folder's path, such as `2_Dense/linear.weight`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the weights, as [`TokenEncoder::from_spec`] and [`TokenTable::open`] say
+    /// it, and the tensor at fault.
+    pub fn new(
+        described: &FolderModel,
+        weights: W,
+        pipeline: Pipeline,
+    ) -> core::result::Result<Self, TensorFault> {
+        Self::listing(described, weights, pipeline).map(|(model, _)| model)
+    }
+
+    /// As [`new`](Self::new), and lists the tensors that the model is made of, by their names in
+    /// `weights`, in the order in which it asks for them. Some may be listed more than once.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn listing(
+        described: &FolderModel,
+        weights: W,
+        pipeline: Pipeline,
+    ) -> core::result::Result<(Self, Vec<String>), TensorFault> {
+        let asked = AskedWeights::new(&weights);
+        let opened = TextTokenizer::new(described, pipeline).and_then(|tokenizer| {
+            let network = network(described, &asked, tokenizer.count())?;
+            Ok((tokenizer, network))
+        });
+        let (tokenizer, network) = opened.map_err(|error| asked.fault(error))?;
+        let found = asked.into_found();
+        let classes = Classes::new(described, &network, &Labels::default());
+        let model = Self {
+            weights,
+            network,
+            tokenizer,
+            requantizing: Requantizing::default(),
+            prompts: Prompts::default(),
+            compares: described.compares(),
+            classes,
+        };
+        Ok((model, found))
+    }
+
+    /// The same model with these prompts.
+    #[must_use]
+    pub fn with_prompts(self, prompts: Prompts) -> Self {
+        Self { prompts, ..self }
+    }
+
+    /// The same model with these names of its classes.
+    #[must_use]
+    pub fn with_labels(mut self, labels: &Labels) -> Self {
+        if let Some(classes) = &mut self.classes {
+            classes.rename(labels);
+        }
+        self
+    }
+}
+
+/// The model that `described` describes, whose tokenizer has `tokens` tokens.
+#[cfg(feature = "pipeline")]
+fn network(described: &FolderModel, weights: &impl Weights, tokens: u32) -> Result<TokenEncoder> {
+    let modules = described.modules.as_ref();
+    let head = modules.map_or(&[][..], |modules| &modules.head);
+    let family = match &described.described {
+        Described::Transformer(family) => family,
+        Described::Table(_) if !head.is_empty() => {
+            return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
+        }
+        Described::Table(settings) => {
+            let table = table(weights, tokens)?;
+            return Ok(TokenEncoder::from_table(table, settings.normalize));
+        }
+    };
+    let head: Vec<HeadModule<&str>> =
+        collected(head.iter().map(|module| module.map_folder(String::as_str)))?;
+    let spec = EncoderSpec {
+        family,
+        // Where no file says it, it is the mean, at length 1.
+        pooling: modules.map_or(PoolingMode::Mean.into(), |modules| modules.ways()),
+        head: &head,
+        normalize: modules.is_none_or(|modules| modules.normalize),
+    };
+    match described.compares() && modules.is_none_or(|modules| !modules.give_scores) {
+        true => TokenEncoder::cross_encoder(weights, &spec),
+        false => TokenEncoder::from_spec(weights, &spec),
+    }
+}
+
+/// The table, which has a row for each of so many tokens.
+#[cfg(feature = "pipeline")]
+fn table(weights: &impl Weights, tokens: u32) -> Result<TokenTable> {
+    let find = |name: &str| weights.header(name);
+    let table = TokenTable::open(&find)?;
+    table.check_tokens(tokens, &find)?;
+    Ok(table)
+}

@@ -1,0 +1,116 @@
+//! Texts to tokens.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Encoder;
+use crate::error::Result;
+#[cfg(feature = "pipeline")]
+use crate::error::{Error, ErrorKind};
+#[cfg(feature = "pipeline")]
+use crate::limit::{copied, filled};
+#[cfg(feature = "pipeline")]
+use crate::model::InOrder;
+use crate::model::Weights;
+#[cfg(feature = "pipeline")]
+use crate::owned::Prompt;
+#[cfg(feature = "pipeline")]
+use crate::owned::folder::Prefix;
+use crate::owned::text_tokenizer::TextSession;
+use crate::owned::{Tokenized, TokenizedPair};
+
+#[cfg(feature = "pipeline")]
+const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedSetting);
+
+#[cfg(feature = "pipeline")]
+impl<W: Weights + Sync> Encoder<W> {
+    /// `prompt`, ready to stand before texts.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedSetting`] if the tokens of a prompt are to be left out of pooling,
+    /// which is not done for BERT in the layout that readers of BERT alone know, nor for tables; as
+    /// [`encode`](Self::encode).
+    pub fn prompt(&self, prompt: &str, session: &mut TextSession) -> Result<Prompt> {
+        let skipped = match prompt.is_empty() || self.prompts.are_pooled {
+            true => 0,
+            // Tables have no pooling that a prompt could be left out of.
+            false if self.is_table() => return Err(UNSUPPORTED),
+            false => self.tokenizer.tokens_of_prompt(prompt, session)?,
+        };
+        Ok(Prompt { text: copied(prompt)?, skipped })
+    }
+
+    /// The embedding of one text after the model's usual prompt, cut if it is longer than the model
+    /// was made for: [`dimensions`](Self::dimensions) elements. It allocates what it needs; for many
+    /// texts [`embed`](Self::embed) does so once.
+    ///
+    /// # Errors
+    ///
+    /// As [`prompt`](Self::prompt), [`encode`](Self::encode), [`session`](Self::session) and
+    /// [`embed`](Self::embed).
+    pub fn embed_text(&self, text: &str) -> Result<Vec<f32>> {
+        let mut tokens = TextSession::default();
+        let usual = self.prompts.choose(&Prefix::Usual).unwrap_or_default();
+        let prompt = self.prompt(usual, &mut tokens)?;
+        let text = prompt.before(text)?;
+        let ids = self.encode(&text, self.usual_tokens(), &mut tokens)?.ids;
+        let mut vector = filled(self.dimensions(), 0.0)?;
+        let mut session = self.session(ids.len().max(1), 1)?;
+        self.embed(&mut session, &InOrder, &ids, &[ids.len()], prompt.skipped, &mut vector)?;
+        Ok(vector)
+    }
+}
+
+impl<W: Weights + Sync> Encoder<W> {
+    /// The first `limit` tokens of `text`, those around it included: see [`TextTokenizer::encode`].
+    ///
+    /// # Errors
+    ///
+    /// As [`TextTokenizer::encode`].
+    ///
+    /// [`TextTokenizer::encode`]: crate::owned::TextTokenizer::encode
+    pub fn encode(&self, text: &str, limit: usize, session: &mut TextSession) -> Result<Tokenized> {
+        self.tokenizer.encode(text, limit, session)
+    }
+
+    /// The first `limit` tokens of `text` and whether it has more: see
+    /// [`TextTokenizer::encode_start`].
+    ///
+    /// # Errors
+    ///
+    /// As [`encode`](Self::encode).
+    ///
+    /// [`TextTokenizer::encode_start`]: crate::owned::TextTokenizer::encode_start
+    pub fn encode_start(
+        &self,
+        text: &str,
+        limit: usize,
+        session: &mut TextSession,
+    ) -> Result<(Vec<u32>, bool)> {
+        self.tokenizer.encode_start(text, limit, session)
+    }
+
+    /// Two texts, of which the longer one is cut first: see [`TextTokenizer::encode_pair`].
+    ///
+    /// # Errors
+    ///
+    /// As [`TextTokenizer::encode_pair`].
+    ///
+    /// [`TextTokenizer::encode_pair`]: crate::owned::TextTokenizer::encode_pair
+    pub fn encode_pair(
+        &self,
+        first: &str,
+        second: &str,
+        limit: usize,
+        session: &mut TextSession,
+    ) -> Result<TokenizedPair> {
+        self.tokenizer.encode_pair(first, second, limit, session)
+    }
+
+    /// A token as the vocabulary spells it.
+    #[must_use]
+    pub fn token(&self, id: u32) -> Option<String> {
+        self.tokenizer.token(id)
+    }
+}

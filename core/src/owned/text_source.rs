@@ -1,0 +1,135 @@
+//! Models of texts in files, without their weights: what a folder's texts would say of them.
+
+use alloc::boxed::Box;
+
+use super::model_fault::ModelFault;
+#[cfg(feature = "gguf")]
+use crate::format::gguf::Gguf;
+use crate::model::ModelSource;
+use crate::owned::Pipeline;
+#[cfg(any(feature = "amb", feature = "embd"))]
+use crate::owned::TextFile;
+use crate::owned::folder::{FolderModel, FolderResult, Labels, Prompts};
+#[cfg(feature = "gguf")]
+use crate::owned::gguf_encoder::GgufEncoder;
+use crate::tensor::TensorHeader;
+
+/// A model of texts in a file.
+///
+/// BERT encoders in the layout that readers of BERT alone know are none.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TextSource<'f> {
+    /// A `.weights` or `.amb` file that keeps the texts of a folder.
+    #[cfg(any(feature = "amb", feature = "embd"))]
+    File(Box<TextFile<'f>>),
+    /// An encoder in a GGUF file.
+    #[cfg(feature = "gguf")]
+    Gguf(Box<GgufEncoder>, Gguf<'f>),
+}
+
+impl<'f> TextSource<'f> {
+    /// The model in a file; `None` if it keeps no texts of a folder and is no GGUF file with an
+    /// encoder of its own.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a text, a key or a tensor.
+    pub fn read(source: ModelSource<'f>) -> Result<Option<Self>, ModelFault> {
+        #[cfg(feature = "gguf")]
+        if let ModelSource::Gguf(file) = source
+            && GgufEncoder::is_in(&file)
+        {
+            let encoder = GgufEncoder::read(&file)?;
+            return Ok(Some(Self::Gguf(Box::new(encoder), file)));
+        }
+        #[cfg(any(feature = "amb", feature = "embd"))]
+        {
+            let file = TextFile::read(source)?;
+            Ok(file.map(|file| Self::File(Box::new(file))))
+        }
+        #[cfg(not(any(feature = "amb", feature = "embd")))]
+        Ok(None)
+    }
+
+    /// What the file says of the model, as the texts of a folder would.
+    #[must_use]
+    pub const fn model(&self) -> &FolderModel {
+        match self {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Self::File(file) => file.model(),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(encoder, _) => &encoder.model,
+        }
+    }
+
+    /// The prompts that the model has.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub fn prompts(&self) -> Result<Prompts, ModelFault> {
+        match self {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Self::File(file) => Ok(file.prompts()?),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(_, file) => Ok(Prompts::from_source(&ModelSource::Gguf(*file))?),
+        }
+    }
+
+    /// The tokenizer.
+    ///
+    /// # Errors
+    ///
+    /// As [`TextFile::pipeline`].
+    pub fn pipeline(&self) -> FolderResult<Pipeline> {
+        match self {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Self::File(file) => file.pipeline(),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(encoder, _) => Ok(encoder.tokenizer.clone()),
+        }
+    }
+
+    /// The tokenizer, which of a GGUF file is there already.
+    ///
+    /// # Errors
+    ///
+    /// As [`TextFile::pipeline`].
+    pub fn into_pipeline(self) -> FolderResult<Pipeline> {
+        match self {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Self::File(file) => file.pipeline(),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(encoder, _) => Ok(encoder.tokenizer),
+        }
+    }
+
+    /// The names of classes; none of a GGUF file, which only models that embed are in.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub fn labels(&self) -> FolderResult<Labels> {
+        match self {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Self::File(file) => file.labels(),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(..) => Ok(Labels::default()),
+        }
+    }
+
+    /// Calls `take` with every tensor, and with what the model calls it.
+    pub fn each_tensor(&self, take: &mut dyn FnMut(&str, &TensorHeader<'f>)) {
+        match self {
+            #[cfg(any(feature = "amb", feature = "embd"))]
+            Self::File(file) => file.source().each_tensor(&mut |header| take(header.name, header)),
+            #[cfg(feature = "gguf")]
+            Self::Gguf(_, file) => {
+                ModelSource::Gguf(*file).each_tensor(&mut |header| {
+                    take(GgufEncoder::tensor_name(header.name), header);
+                });
+            }
+        }
+    }
+}
