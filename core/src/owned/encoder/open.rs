@@ -22,7 +22,7 @@ use crate::model::{ModelSource, SliceWeights, Weights};
 use crate::owned::asked_weights::{AskedWeights, TensorFault};
 use crate::owned::file_weights::FileWeights;
 #[cfg(feature = "pipeline")]
-use crate::owned::folder::{Described, FolderModel, Labels, Prompts};
+use crate::owned::folder::{Described, FolderModel, Labels, Modules, Prompts};
 #[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::owned::folder::{FolderFault, Texts};
 #[cfg(feature = "pipeline")]
@@ -241,7 +241,7 @@ fn network(described: &FolderModel, weights: &impl Weights, tokens: u32) -> Resu
     let spec = EncoderSpec {
         family,
         // Where no file says it, it is the mean, at length 1.
-        pooling: modules.map_or(PoolingMode::Mean.into(), |modules| modules.ways()),
+        pooling: modules.map_or(PoolingMode::Mean.into(), Modules::modes),
         head: &head,
         normalize: modules.is_none_or(|modules| modules.normalize),
     };

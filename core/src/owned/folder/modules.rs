@@ -100,7 +100,7 @@ impl Modules {
     }
 
     /// The pooling modes; none if no module pools.
-    pub(in crate::owned) fn ways(&self) -> PoolingModes {
+    pub(in crate::owned) fn modes(&self) -> PoolingModes {
         self.pooling.iter().flat_map(|pooling| &pooling.modes).copied().collect()
     }
 }

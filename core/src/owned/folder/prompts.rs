@@ -244,7 +244,7 @@ impl Prompts {
             |(name, prompt): (&String, &String)| (format!("{PROMPT}{name}"), prompt.clone());
         let mut metadata: Vec<_> = self.by_name.iter().map(prompt).collect();
         // An empty one is none, and readers that know no prompts refuse a file that names one.
-        let is_text = |name: &&String| self.by_name.get(*name).is_none_or(|text| !text.is_empty());
+        let is_text = |name: &&String| self.by_name.get(name).is_none_or(|text| !text.is_empty());
         let default = self.default.iter().filter(is_text);
         metadata.extend(default.map(|name| (DEFAULT_PROMPT.to_string(), name.clone())));
         if !self.are_pooled {
