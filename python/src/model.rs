@@ -302,8 +302,10 @@ impl Model {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(Vec<f32>, Vec<f32>)>> {
         let model = self.cross_encoder()?;
-        let (queries, texts) =
-            (Texts::from_object(queries, Policy::STRICT)?, Texts::from_object(texts, Policy::STRICT)?);
+        let (queries, texts) = (
+            Texts::from_object(queries, Policy::STRICT)?,
+            Texts::from_object(texts, Policy::STRICT)?,
+        );
         let (queries, texts) = (all_texts(&queries)?, all_texts(&texts)?);
         if queries.len() != texts.len() {
             let message = format!("{} queries and {} texts", queries.len(), texts.len());
