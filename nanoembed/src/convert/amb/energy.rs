@@ -31,7 +31,7 @@ const TOGETHER: usize = 512;
 /// A table has no linear layers.
 const NO_TRANSFORMER: CoreError = CoreError::without_offset(ErrorKind::OtherModel);
 
-/// What is known of the inputs of one linear layer.
+/// Statistics of the inputs of one linear layer.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     /// The mean square of each column.

@@ -140,7 +140,7 @@ impl EncoderFolder {
         values.ok_or_else(missing)
     }
 
-    /// What the folder's texts say of the model.
+    /// The model as the folder's texts describe it.
     pub(crate) const fn model(&self) -> &FolderModel {
         &self.model
     }
