@@ -250,7 +250,8 @@ pub unsafe extern "C" fn nanoembed_embed_text(
         let encoded = embed_one(model, workspace, text, out)?;
         if !tokenized.is_null() {
             // SAFETY: the caller's promise.
-            unsafe { versioned::room(tokenized) }?.write(nanoembed_tokenized::of(&encoded));
+            unsafe { versioned::room(tokenized) }?
+                .write(nanoembed_tokenized::from_encoded(&encoded));
         }
         Ok(())
     };

@@ -18,9 +18,9 @@ pub struct nanoembed_bytes {
 }
 
 impl nanoembed_bytes {
-    pub(crate) const NONE: Self = Self::of(b"");
+    pub(crate) const NONE: Self = Self::new(b"");
 
-    const fn of(bytes: &[u8]) -> Self {
+    const fn new(bytes: &[u8]) -> Self {
         Self { data: bytes.as_ptr(), length: bytes.len() }
     }
 }
@@ -146,7 +146,7 @@ impl nanoembed_event {
             }
             Value::Text(text) => {
                 self.value_type = NANOEMBED_VALUE_TEXT;
-                self.value = nanoembed_bytes::of(text.as_bytes());
+                self.value = nanoembed_bytes::new(text.as_bytes());
             }
             Value::Array { count } => {
                 (self.value_type, self.integer) = (NANOEMBED_VALUE_ARRAY, count);
@@ -155,9 +155,9 @@ impl nanoembed_event {
         self
     }
 
-    pub(crate) fn of(event: &Event<'_>) -> Self {
-        let text = |text: &str| nanoembed_bytes::of(text.as_bytes());
-        let (key, value) = (text, nanoembed_bytes::of);
+    pub(crate) fn from_event(event: &Event<'_>) -> Self {
+        let text = |text: &str| nanoembed_bytes::new(text.as_bytes());
+        let (key, value) = (text, nanoembed_bytes::new);
         match *event {
             Event::Header(info) => Self {
                 format: number_of(info.format),
@@ -200,7 +200,7 @@ impl nanoembed_event {
             Event::Tensor(header) => Self {
                 key: key(header.name),
                 offset: header.offset,
-                tensor: nanoembed_tensor::of(&header),
+                tensor: nanoembed_tensor::from_header(&header),
                 ..Self::new(NANOEMBED_EVENT_TENSOR)
             },
             Event::Data { offset, bytes } => {

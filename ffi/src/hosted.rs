@@ -70,7 +70,7 @@ impl HostedModel {
     /// The model in a file. What is at fault, if that has a name, goes to `name`.
     pub(crate) fn open(file: Data, asked: Asked<'_>, name: &mut String) -> Outcome<Self> {
         asked.limits.check_files(file.as_ref().len() as u64)?;
-        Self::of(Encoder::open(file).map_err(|why| fault(why, name))?, asked)
+        Self::new(Encoder::open(file).map_err(|why| fault(why, name))?, asked)
     }
 
     /// The model at a path, which is a file or a folder.
@@ -94,12 +94,12 @@ impl HostedModel {
             files.push((path, Data::Mapped(file)));
         }
         let opened = Encoder::open_folder(&texts, files);
-        Self::of(opened.map_err(|why| fault(why, name))?, asked)
+        Self::new(opened.map_err(|why| fault(why, name))?, asked)
     }
 
     /// Every way of opening ends here, so that no option is passed over: `tile_bytes` alone has no
     /// meaning, as files lie in memory.
-    fn of(
+    fn new(
         encoder: Encoder<FileWeights<Data>>,
         Asked { options, limits }: Asked<'_>,
     ) -> Outcome<Self> {

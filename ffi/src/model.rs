@@ -198,14 +198,14 @@ impl Kind {
                 nanoembed_model_info {
                     dimensions: number(config.hidden),
                     max_tokens: number(bert.max_tokens),
-                    ..of_transformer(config, &bert.plan)
+                    ..transformer_info(config, &bert.plan)
                 }
             }
             #[cfg(feature = "families")]
             Self::Family(family) => nanoembed_model_info {
                 dimensions: number(family.kind.dimensions()),
                 max_tokens: number(family.max_tokens),
-                ..of_transformer(family.kind.config(), &family.plan)
+                ..transformer_info(family.kind.config(), &family.plan)
             },
             #[cfg(feature = "static-models")]
             Self::Table(table) => nanoembed_model_info {
@@ -231,7 +231,7 @@ impl Kind {
 
 /// What transformers of all kinds have.
 #[cfg(feature = "bert")]
-fn of_transformer(config: &Config, plan: &Plan) -> nanoembed_model_info {
+fn transformer_info(config: &Config, plan: &Plan) -> nanoembed_model_info {
     nanoembed_model_info {
         layers: number(config.layers),
         heads: number(config.heads.query),

@@ -129,7 +129,7 @@ pub unsafe extern "C" fn nanoembed_reader_next(
         let Reading::Pulled(seek) = &mut reader.reading else { return Err(INVALID) };
         let mut found = nanoembed_event::END;
         seek.next_event(|event| {
-            found = nanoembed_event::of(&event);
+            found = nanoembed_event::from_event(&event);
             Ok(())
         })?;
         out.write(found);
@@ -158,7 +158,7 @@ fn pushed(
     let Reading::Pushed(pushed) = &mut reader.reading else { return Err(INVALID) };
     let mut stopped = false;
     let outcome = push(pushed, &mut |event| {
-        let event = nanoembed_event::of(&event);
+        let event = nanoembed_event::from_event(&event);
         // SAFETY: the contract of the callback; the event lives as long as the call.
         stopped = unsafe { on_event(context, &raw const event) } != 0;
         if stopped { Err(Error::without_offset(ErrorKind::Finished)) } else { Ok(()) }

@@ -99,13 +99,13 @@ impl From<Error> for Failure {
 
 impl From<ErrorKind> for Failure {
     fn from(kind: ErrorKind) -> Self {
-        Self::of_kind(kind)
+        Self::from_kind(kind)
     }
 }
 
 pub(crate) const BAD_POINTER: Failure = Failure::here(NANOEMBED_BAD_POINTER);
-pub(crate) const TOO_SMALL: Failure = Failure::of_kind(ErrorKind::BufferTooSmall);
-pub(crate) const INVALID: Failure = Failure::of_kind(ErrorKind::InvalidArgument);
+pub(crate) const TOO_SMALL: Failure = Failure::from_kind(ErrorKind::BufferTooSmall);
+pub(crate) const INVALID: Failure = Failure::from_kind(ErrorKind::InvalidArgument);
 
 /// What is lent is too small: so many bytes or elements are needed.
 pub(crate) const fn too_small(needed: usize) -> Failure {
@@ -131,10 +131,10 @@ impl Failure {
     #[inline(never)] // there are calls of it everywhere
     pub(crate) fn core(error: Error) -> Self {
         let offset = error.offset().unwrap_or(NANOEMBED_NO_OFFSET);
-        Self { offset, ..Self::of_kind(error.kind()) }
+        Self { offset, ..Self::from_kind(error.kind()) }
     }
 
-    const fn of_kind(kind: ErrorKind) -> Self {
+    const fn from_kind(kind: ErrorKind) -> Self {
         Self::here(kind.code() as nanoembed_status)
     }
 

@@ -82,7 +82,7 @@ impl nanoembed_tensor {
     pub(crate) const NONE: Self =
         Self { dtype: 0, dimension_count: 0, dimensions: [0; MAX_DIMS], offset: 0, bytes: 0 };
 
-    pub(crate) fn of(header: &TensorHeader<'_>) -> Self {
+    pub(crate) fn from_header(header: &TensorHeader<'_>) -> Self {
         let mut dimensions = [0; MAX_DIMS];
         for (to, from) in dimensions.iter_mut().zip(header.shape.dims()) {
             *to = *from;

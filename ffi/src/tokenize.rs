@@ -81,7 +81,7 @@ pub unsafe extern "C" fn nanoembed_tokenize(
             )
         };
         let encoded = tokenize(model, text, ids)?;
-        out.write(nanoembed_tokenized::of(&encoded));
+        out.write(nanoembed_tokenized::from_encoded(&encoded));
         Ok(())
     };
     // SAFETY: the caller's promise.

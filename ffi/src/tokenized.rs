@@ -19,7 +19,7 @@ crate::versioned!(nanoembed_tokenized);
 
 #[cfg(feature = "models")]
 impl nanoembed_tokenized {
-    pub(crate) fn of(encoded: &nanoembed_core::token::Encoded) -> Self {
+    pub(crate) fn from_encoded(encoded: &nanoembed_core::token::Encoded) -> Self {
         Self {
             tokens: crate::memory::number(encoded.tokens),
             total: crate::memory::number(encoded.total),

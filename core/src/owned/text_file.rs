@@ -123,14 +123,14 @@ impl<'f> TextFile<'f> {
     fn parts(&self) -> Result<PipelineParts<'f>> {
         match &self.source {
             #[cfg(feature = "embd")]
-            ModelSource::Embd(embd) => PipelineParts::of_embd(embd),
+            ModelSource::Embd(embd) => PipelineParts::from_embd(embd),
             #[cfg(feature = "amb")]
             ModelSource::Amb(amb) => {
                 let tokenizer = amb.tokenizer().ok_or(MISSING)?;
                 if tokenizer.kind() != TokenizerKind::Custom {
                     return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
                 }
-                PipelineParts::of_payload(tokenizer.payload())
+                PipelineParts::from_payload(tokenizer.payload())
             }
             #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => Err(MISSING),
@@ -141,7 +141,7 @@ impl<'f> TextFile<'f> {
 /// What a file keeps of a tokenizer.
 impl<'f> PipelineParts<'f> {
     #[cfg(feature = "embd")]
-    fn of_embd(embd: &Embd<'f>) -> Result<Self> {
+    fn from_embd(embd: &Embd<'f>) -> Result<Self> {
         let bytes = |name| embd.tensor(name).map(|tensor| tensor.data());
         let settings = utf8(bytes(TOKENIZER).ok_or(MISSING)?)?;
         let mut tokens = reserved(embd.tokens().len())?;
@@ -154,7 +154,7 @@ impl<'f> PipelineParts<'f> {
     }
 
     #[cfg(feature = "amb")]
-    fn of_payload(payload: &'f [u8]) -> Result<Self> {
+    fn from_payload(payload: &'f [u8]) -> Result<Self> {
         let mut rest = Rest(payload);
         let settings = rest.count(1)?;
         let settings = utf8(rest.take(settings)?)?;

@@ -10,12 +10,12 @@ pub(crate) struct Allowance(usize);
 
 impl Allowance {
     /// What may become of `text`.
-    pub(crate) const fn of(text: &str) -> Self {
-        Self::of_bytes(text.len())
+    pub(crate) const fn for_text(text: &str) -> Self {
+        Self::for_bytes(text.len())
     }
 
     /// What may become of a text of so many bytes.
-    pub(crate) const fn of_bytes(bytes: usize) -> Self {
+    pub(crate) const fn for_bytes(bytes: usize) -> Self {
         let most = bytes.saturating_mul(Limit::EXPANSION.most);
         Self(most.saturating_add(Limit::SHORT_EXPANSION.most))
     }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_text_may_grow_to_its_allowance_and_no_further() {
-        let mut allowance = Allowance::of("abc");
+        let mut allowance = Allowance::for_text("abc");
         assert_eq!(allowance.take(3 * 32), Ok(()));
         assert_eq!(allowance.take(1024), Ok(()));
         assert_eq!(allowance.take(0), Ok(()));

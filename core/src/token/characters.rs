@@ -58,7 +58,7 @@ impl Class {
 
     /// The class of `c`.
     #[cfg_attr(target_family = "wasm", inline)]
-    pub(super) fn of(c: char) -> Self {
+    pub(super) fn from_char(c: char) -> Self {
         let code = u32::from(c);
         let leaf_index = code >> tables::LEAF_BITS;
         let number = tables::ROOT
@@ -78,13 +78,13 @@ impl Class {
 /// U+FFFD, but for the tabulator and line breaks.
 #[cfg(all(feature = "alloc", feature = "families"))]
 pub(crate) fn is_control(c: char) -> bool {
-    Class::of(c) == Class::Removed
+    Class::from_char(c) == Class::Removed
 }
 
 /// Whether `c` is of a category of punctuation, or punctuation or a symbol of ASCII.
 #[cfg(all(feature = "alloc", feature = "families"))]
 pub(crate) fn is_punctuation_character(c: char) -> bool {
-    matches!(Class::of(c), Class::Punctuation | Class::PunctuationDecomposed)
+    matches!(Class::from_char(c), Class::Punctuation | Class::PunctuationDecomposed)
 }
 
 /// The lowest `bits` bits of `value`.
@@ -108,7 +108,7 @@ pub(super) fn lower(c: char) -> char {
 
 /// The canonical combining class of a character that is [`Class::Reordered`]; 0 for every other.
 pub(super) fn combining_class(c: char) -> u8 {
-    if Class::of(c) != Class::Reordered {
+    if Class::from_char(c) != Class::Reordered {
         return 0;
     }
     let code = u32::from(c);

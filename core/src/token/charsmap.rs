@@ -75,7 +75,7 @@ impl<'a> Charsmap<'a> {
         text: &str,
         mut take: impl FnMut(Mapped<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut clusters = Clusters::of(text);
+        let mut clusters = Clusters::new(text);
         loop {
             take(Mapped::Plain(clusters.plain(self.changes)))?;
             let Some(cluster) = clusters.next() else { return Ok(()) };

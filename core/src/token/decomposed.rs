@@ -51,7 +51,7 @@ mod tests {
     fn normalisation_forms_have_the_same_data() {
         let decomposes = |c: &char| {
             matches!(
-                Class::of(*c),
+                Class::from_char(*c),
                 Class::PunctuationDecomposed
                     | Class::Decomposed
                     | Class::UpperDecomposed

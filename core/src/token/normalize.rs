@@ -62,13 +62,14 @@ pub(super) enum Mapped {
 impl Normalization {
     /// Whether `c` is an ideograph that becomes a word of its own.
     pub(super) fn isolates(self, c: char) -> bool {
-        let is_ideograph = || matches!(Class::of(c), Class::Ideograph | Class::IdeographDecomposed);
+        let is_ideograph =
+            || matches!(Class::from_char(c), Class::Ideograph | Class::IdeographDecomposed);
         self.split_ideographs && is_ideograph()
     }
 
     /// What becomes of `c`.
     pub(super) fn map(self, c: char) -> Mapped {
-        match Class::of(c) {
+        match Class::from_char(c) {
             Class::Letter => Mapped::Letter(c),
             Class::Removed => Mapped::Nothing,
             Class::Space => Mapped::Space,
@@ -112,7 +113,7 @@ impl Normalization {
 
     /// What becomes of a character that decomposition has left.
     pub(super) fn part(self, c: char) -> Mapped {
-        match Class::of(c) {
+        match Class::from_char(c) {
             Class::Upper => Mapped::Letter(self.lower(c)),
             // U+226E, a crossed-out "<", is no punctuation, but its "<" is.
             Class::Punctuation => Mapped::Alone(c),

@@ -114,7 +114,7 @@ impl Opening {
         memory: &mut PassMemory,
     ) -> Outcome<Option<Self>> {
         #[cfg(all(feature = "families", feature = "amb"))]
-        if let (Some(bytes), Some(folder)) = (source.memory(), texts::of_amb(source, memory)?) {
+        if let (Some(bytes), Some(folder)) = (source.memory(), texts::amb_folder(source, memory)?) {
             let family = FamilyOpening::new(source, (folder, bytes), options, memory);
             return family.map(|it| Some(Self::Family(it)));
         }

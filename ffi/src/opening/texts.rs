@@ -31,7 +31,7 @@ pub(super) fn add_bytes(source: &Bytes, sum: &mut Sum) -> Outcome {
 
 /// The file with its texts, if it is one.
 #[inline(never)] // as before
-pub(super) fn of_amb(
+pub(super) fn amb_folder(
     source: &Bytes,
     memory: &mut PassMemory,
 ) -> Outcome<Option<FolderFile<'static>>> {

@@ -53,7 +53,7 @@ impl<'a> FolderFile<'a> {
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary).
     pub(in crate::model) fn tokenizer(&self) -> Read<'a, TokenizerSections<'a>> {
         match self {
-            Self::Embd(file) => TokenizerSections::of_embd(file),
+            Self::Embd(file) => TokenizerSections::from_embd(file),
             #[cfg(feature = "amb")]
             Self::Amb(file) => section::sections(file.file()),
         }

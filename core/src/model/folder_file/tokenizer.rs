@@ -23,7 +23,7 @@ pub(in crate::model) struct TokenizerSections<'a> {
 }
 
 impl<'a> TokenizerSections<'a> {
-    pub(super) fn of_embd(file: &Embd<'a>) -> Read<'a, Self> {
+    pub(super) fn from_embd(file: &Embd<'a>) -> Read<'a, Self> {
         let entries = file.token_entries().ok_or(MISSING)?;
         let settings = file.tensor(TOKENIZER).ok_or(MISSING)?;
         let bytes = |name| file.tensor(name).map(|tensor| tensor.data());

@@ -21,7 +21,7 @@ impl Normalizer<'_> {
     ///
     /// [`OverLimit`](crate::ErrorKind::OverLimit) if that is far longer than the text; what `take` answers.
     pub(super) fn each(&self, text: &str, take: &mut dyn FnMut(char) -> Result<()>) -> Result<()> {
-        let mut allowance = Allowance::of(text);
+        let mut allowance = Allowance::for_text(text);
         let take = &mut |c: char| {
             allowance.take(c.len_utf8())?;
             take(c)
@@ -58,7 +58,7 @@ impl Normalizer<'_> {
     /// Calls `take` with what the rules make of `text`.
     fn mapped(&self, text: &str, take: &mut dyn FnMut(char) -> Result<()>) -> Result<()> {
         let Some(rules) = &self.rules else { return text.chars().try_for_each(take) };
-        let mut allowance = Allowance::of(text);
+        let mut allowance = Allowance::for_text(text);
         rules.each(text, |mapped| match mapped {
             Mapped::Plain(part) | Mapped::Part(part) => {
                 allowance.take(part.len())?;

@@ -122,7 +122,7 @@ impl<W: Weights + Sync> Encoder<W> {
         // One type for all formats: a type for each would have the code of each.
         let find: &dyn Fn(&str) -> _ = &find;
         let named = SliceWeights::new(file, find);
-        let requantizing = Requantizing::of_bert(&named, &config)?;
+        let requantizing = Requantizing::from_bert(&named, &config)?;
         let network = TokenEncoder::from_bert(&named, &config)?;
         let pieces = WordPieces::new(file, &source.word_pieces(&config)?)?;
         Ok(Self {

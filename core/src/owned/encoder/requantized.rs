@@ -20,7 +20,7 @@ pub(super) struct Requantizing {
 
 impl Requantizing {
     /// A BERT encoder's.
-    pub(super) fn of_bert(weights: &impl Weights, config: &BertConfig) -> Result<Self> {
+    pub(super) fn from_bert(weights: &impl Weights, config: &BertConfig) -> Result<Self> {
         let column_scales = weights.matrix(COLUMN_SCALES)?;
         if let Some(scales) = column_scales
             && (scales.rows, scales.cols) != (1, config.scaled_columns())

@@ -54,13 +54,13 @@ impl FolderModel {
     /// [`ErrorKind::UnsupportedSetting`] for a model that fills gaps in texts without
     /// `modules.json`, and for an adapter beside the weights.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
-        read(texts, &|texts| Description::read(texts).map(Self::of))
+        read(texts, &|texts| Description::read(texts).map(Self::from_description))
     }
 
-    fn of(description: Description<'_>) -> Self {
+    fn from_description(description: Description<'_>) -> Self {
         let compares = description.compares();
         let Description { modules, kind, settings, tokenizer_limit, on_scores, .. } = description;
-        let modules = Modules::of(&modules);
+        let modules = Modules::from_described(&modules);
         let (modules, described) = match kind {
             Kind::Transformer(family) => (modules, Described::Transformer(Box::new(family))),
             Kind::Table(table) => {

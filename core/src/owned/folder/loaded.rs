@@ -29,7 +29,7 @@ pub(super) fn read<R>(texts: Texts<'_, '_>, read: Reader<'_, R>) -> FolderResult
         let outcome = read(&asking).map_err(FolderFault::from);
         let Some(path) = asking.wanted.into_inner() else { return outcome };
         let text = texts(&path);
-        let text = text.map_err(|error| FolderFault::of_file(path.clone(), error))?;
+        let text = text.map_err(|error| FolderFault::whole_file(path.clone(), error))?;
         loaded.push((path, text));
     }
 }

@@ -69,7 +69,7 @@ impl FolderFault {
     }
 
     /// An error of the file at `path` as a whole.
-    pub(super) fn of_file(path: String, error: Error) -> Self {
+    pub(super) fn whole_file(path: String, error: Error) -> Self {
         Self { file: path, error, key: String::new(), only: "" }
     }
 }

@@ -48,7 +48,9 @@ impl Modules {
     ///
     /// What is wrong with a file; modules and settings that are not known are refused by name.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Option<Self>> {
-        read(texts, &|texts| describe::Modules::read(texts).map(|modules| Self::of(&modules)))
+        read(texts, &|texts| {
+            describe::Modules::read(texts).map(|modules| Self::from_described(&modules))
+        })
     }
 
     /// The folders of all modules, each with `/` at its end; that of the pooling where nothing lists
@@ -74,7 +76,7 @@ impl Modules {
     }
 
     /// A copy of `modules`; `None` if no text describes them.
-    pub(super) fn of(modules: &describe::Modules<'_>) -> Option<Self> {
+    pub(super) fn from_described(modules: &describe::Modules<'_>) -> Option<Self> {
         Some(Self {
             are_assumed: match modules.origin {
                 Origin::List => false,

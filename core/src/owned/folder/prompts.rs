@@ -162,7 +162,7 @@ impl Prompts {
         let prompts = read(texts, &|texts| {
             FolderPrompts::read(texts, true).map(|prompts| Self::from_described(&prompts))
         })?;
-        prompts.map_err(|error| FolderFault::of_file(CONFIG_SENTENCE_TRANSFORMERS.into(), error))
+        prompts.map_err(|error| FolderFault::whole_file(CONFIG_SENTENCE_TRANSFORMERS.into(), error))
     }
 
     fn from_described(prompts: &FolderPrompts<'_>) -> Result<Self> {

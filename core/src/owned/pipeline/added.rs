@@ -272,7 +272,7 @@ fn twins(entries: &[Entry<'_>]) -> Result<Vec<Twins>> {
 /// What the normaliser makes of a token's content.
 fn normalized(normalizer: &[Normalizer], content: &str) -> Result<String> {
     let (mut text, mut next, mut held) = (Text::default(), Text::default(), Held::default());
-    text.set(content, 0, Allowance::of(content).left())?;
+    text.set(content, 0, Allowance::for_text(content).left())?;
     normalizer::run(normalizer, &mut text, &mut next, &mut held)?;
     Ok(text.into_string())
 }

@@ -43,7 +43,7 @@ pub(super) fn decode<'t>(
         from.end();
     }
     from.check()?;
-    let most = Allowance::of(from.text.as_str()).left();
+    let most = Allowance::for_text(from.text.as_str()).left();
     let mut to = Strings::default();
     for step in decoder.unwrap_or_default() {
         to.clear(most);

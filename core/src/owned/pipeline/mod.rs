@@ -285,7 +285,7 @@ impl Pipeline {
         session: &mut PipelineSession,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
-        let mut allowance = Allowance::of(text);
+        let mut allowance = Allowance::for_text(text);
         let added = &self.added;
         added.parts(&added.written, text, special, &mut |part| match part {
             Part::Added { id, .. } => push(ids, id),

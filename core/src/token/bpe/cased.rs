@@ -21,7 +21,7 @@ enum Case {
 }
 
 impl Case {
-    fn of(c: char) -> Self {
+    fn from_char(c: char) -> Self {
         match look_up(c, &STARTS, &RUNS) {
             1 => Self::Capital,
             2 => Self::Small,
@@ -33,12 +33,12 @@ impl Case {
 
 /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
 fn is_capital(c: char) -> bool {
-    matches!(Case::of(c), Case::Capital | Case::Both)
+    matches!(Case::from_char(c), Case::Capital | Case::Both)
 }
 
 /// `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
 fn is_small(c: char) -> bool {
-    matches!(Case::of(c), Case::Small | Case::Both)
+    matches!(Case::from_char(c), Case::Small | Case::Both)
 }
 
 /// GPT-4o's.
@@ -62,7 +62,7 @@ fn cased(text: &str, most_numbers: usize, contraction: impl Fn(&str) -> usize) -
         let rest = text.get(length..).unwrap_or_default();
         return length.saturating_add(contraction(rest));
     }
-    let others = || spaced_run(text, |c| Class::of(c) == Class::Other);
+    let others = || spaced_run(text, |c| Class::from_char(c) == Class::Other);
     let is_end = |c| is_break(c) || c == '/';
     numbers(text, most_numbers)
         .or_else(|| ended(text, others()?, is_end))
@@ -84,13 +84,13 @@ fn ends_small(text: &str) -> usize {
 
 /// Qwen 3.5's.
 pub(super) fn qwen35(text: &str) -> usize {
-    let is_mark = |c| Class::of(c) == Class::Other && Case::of(c) != Case::Other;
-    let is_letter = |c| Class::of(c) == Class::Letter || is_mark(c);
+    let is_mark = |c| Class::from_char(c) == Class::Other && Case::from_char(c) != Case::Other;
+    let is_letter = |c| Class::from_char(c) == Class::Letter || is_mark(c);
     let letters = || {
         let alone = || Some(run(text, is_letter)).filter(|length| *length > 0);
         led(text, |rest| run(rest, is_letter)).or_else(alone)
     };
-    let others = || spaced_run(text, |c| Class::of(c) == Class::Other && !is_mark(c));
+    let others = || spaced_run(text, |c| Class::from_char(c) == Class::Other && !is_mark(c));
     contraction(text, true)
         .or_else(letters)
         .or_else(|| numbers(text, 1))

@@ -123,7 +123,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) fn of(character: char) -> Self {
+    pub(crate) fn from_char(character: char) -> Self {
         match look_up(character, &STARTS, &RUNS) {
             1 => Self::Letter,
             2 => Self::Number,
@@ -192,7 +192,7 @@ pub(super) fn contraction(text: &str, any_case: bool) -> Option<usize> {
 
 /// A run of letters, numbers or others, with one space before it.
 fn spaced(text: &str, class: Class) -> Option<usize> {
-    spaced_run(text, |c| Class::of(c) == class)
+    spaced_run(text, |c| Class::from_char(c) == class)
 }
 
 /// A run of characters of which `is` holds, with one space before it.
@@ -205,7 +205,7 @@ pub(super) fn spaced_run(text: &str, is: impl Fn(char) -> bool) -> Option<usize>
 /// `\s+(?!\S)|\s+`: white space, of which the last character is left to the word that follows,
 /// unless `ends` holds of its first character: then to the expression the text ends there.
 fn white_space(text: &str, ends: impl Fn(char) -> bool) -> usize {
-    let length = run(text, |c| Class::of(c) == Class::Space);
+    let length = run(text, |c| Class::from_char(c) == Class::Space);
     let (space, rest) = text.split_at_checked(length).unwrap_or((text, ""));
     if rest.chars().next().is_none_or(ends) {
         return length;
@@ -226,7 +226,7 @@ fn gpt2(text: &str) -> usize {
 /// its text ends. Where that is is never looked for, or every word would pass over the text up to
 /// the next number.
 fn smollm(text: &str) -> usize {
-    let is_number = |c: char| Class::of(c) == Class::Number;
+    let is_number = |c: char| Class::from_char(c) == Class::Number;
     match text.chars().next() {
         Some(first) if is_number(first) => first.len_utf8(),
         _ => contraction(text, false)
@@ -238,7 +238,7 @@ fn smollm(text: &str) -> usize {
 
 /// The first word, of which numbers have at most so many characters.
 fn llama3(text: &str, most_numbers: usize) -> usize {
-    let letters = || led(text, |rest| run(rest, |c| Class::of(c) == Class::Letter));
+    let letters = || led(text, |rest| run(rest, |c| Class::from_char(c) == Class::Letter));
     let others = || spaced(text, Class::Other);
     contraction(text, true)
         .or_else(letters)
@@ -254,7 +254,7 @@ pub(super) fn is_break(c: char) -> bool {
 /// `[^\r\n\p{L}\p{N}]?` and then a word, whose length `word` says: 0 if there is none.
 pub(super) fn led(text: &str, word: impl Fn(&str) -> usize) -> Option<usize> {
     let first = text.chars().next()?;
-    let lead = match Class::of(first) {
+    let lead = match Class::from_char(first) {
         Class::Other | Class::Space if !is_break(first) => first.len_utf8(),
         _ => 0,
     };
@@ -264,7 +264,7 @@ pub(super) fn led(text: &str, word: impl Fn(&str) -> usize) -> Option<usize> {
 
 /// At most so many number characters.
 pub(super) fn numbers(text: &str, most: usize) -> Option<usize> {
-    let numbers = text.chars().take_while(|c| Class::of(*c) == Class::Number).take(most);
+    let numbers = text.chars().take_while(|c| Class::from_char(*c) == Class::Number).take(most);
     let length = numbers.fold(0, |length: usize, c| length.saturating_add(c.len_utf8()));
     (length > 0).then_some(length)
 }
@@ -276,7 +276,7 @@ pub(super) fn ended(text: &str, length: usize, is: impl Fn(char) -> bool) -> Opt
 
 /// `\s*[\r\n]+|\s+(?!\S)|\s+`: white space up to its last line break, if there is one.
 pub(super) fn breaks(text: &str) -> usize {
-    let space = run(text, |c| Class::of(c) == Class::Space);
+    let space = run(text, |c| Class::from_char(c) == Class::Space);
     match text.get(..space).and_then(|space| space.rfind(is_break)) {
         Some(at) => at.saturating_add(1),
         None => white_space(text, |_| false),
@@ -316,7 +316,7 @@ mod tests {
 
     /// As the pattern is defined: numbers first, then GPT-2's on each text between them.
     fn smollm_in_two_steps(text: &str) -> Vec<&str> {
-        let is_number = |c: char| Class::of(c) == Class::Number;
+        let is_number = |c: char| Class::from_char(c) == Class::Number;
         text.split_inclusive(is_number)
             .flat_map(|part| {
                 let number = part.chars().next_back().filter(|c| is_number(*c));

@@ -26,7 +26,7 @@ const APART: Node = u32::MAX - 1;
 
 impl Part {
     /// The bytes of the part in its text.
-    pub(super) fn of<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+    pub(super) fn bytes_in<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         let start = self.start as usize;
         text.get(start..start.saturating_add(self.bytes as usize)).unwrap_or_default()
     }
@@ -49,7 +49,7 @@ impl Join for Merging<'_, '_> {
         if left.node == NOWHERE || left.node == APART || right.node == APART {
             return None;
         }
-        let node = self.trie.walk_on(left.node, right.of(self.text))?;
+        let node = self.trie.walk_on(left.node, right.bytes_in(self.text))?;
         let hit = self.trie.piece(node)?;
         if hit.kind == Kind::Unused
             && let Some(split) = self.splits.get_mut(hit.id as usize)
@@ -99,7 +99,7 @@ impl Merging<'_, '_> {
     pub(super) fn piece(&self, part: &Part) -> Option<Hit> {
         let node = match part.node {
             NOWHERE => return None,
-            APART => self.trie.walk(part.of(self.text))?,
+            APART => self.trie.walk(part.bytes_in(self.text))?,
             node => node,
         };
         self.trie.piece(node)
@@ -110,7 +110,7 @@ impl Merging<'_, '_> {
         let bytes = u32::from(*self.splits.get(hit.id as usize)?);
         let make = |start: u32, bytes: u32| {
             let part = Part { start, bytes, node: NOWHERE };
-            Part { node: self.trie.walk(part.of(self.text)).unwrap_or(NOWHERE), ..part }
+            Part { node: self.trie.walk(part.bytes_in(self.text)).unwrap_or(NOWHERE), ..part }
         };
         let rest = part.bytes.checked_sub(bytes).filter(|rest| *rest > 0 && bytes > 0)?;
         Some((make(part.start, bytes), make(part.start.saturating_add(bytes), rest)))

@@ -136,9 +136,9 @@ impl<'a> SentencePiece<'a> {
             index: Index::new(spec),
             trie: Builder::new(slots, usize::MAX),
             names: [
-                spec.begin.map_or(BEGIN, |it| it.of(model)),
-                spec.end.map_or(END, |it| it.of(model)),
-                spec.padding.map_or(PADDING, |it| it.of(model)),
+                spec.begin.map_or(BEGIN, |it| it.bytes_in(model)),
+                spec.end.map_or(END, |it| it.bytes_in(model)),
+                spec.padding.map_or(PADDING, |it| it.bytes_in(model)),
             ],
         };
         let messages =
@@ -152,7 +152,7 @@ impl<'a> SentencePiece<'a> {
         let mut index = building.finish(offset)?;
         index.fingerprint = hash(model);
         let rules_offset = offset.saturating_add(spec.rules.start.into());
-        if let Some(rules) = Rules::parse(spec.rules.of(model), rules_offset)? {
+        if let Some(rules) = Rules::parse(spec.rules.bytes_in(model), rules_offset)? {
             (0..=u8::MAX).filter(|it| rules.begins(*it)).for_each(|it| index.special.insert(it));
         }
         Ok(Self { model, pieces, slots, index })
@@ -240,7 +240,8 @@ impl<'a> SentencePiece<'a> {
 
     /// What the unknown piece is decoded to.
     pub(super) fn unknown_surface(&self) -> &'a str {
-        let said = |place: Place| core::str::from_utf8(place.of(self.model)).unwrap_or_default();
+        let said =
+            |place: Place| core::str::from_utf8(place.bytes_in(self.model)).unwrap_or_default();
         self.spec().unknown_surface.map_or(UNKNOWN_SURFACE, said)
     }
 
@@ -260,7 +261,7 @@ impl<'a> SentencePiece<'a> {
     pub(super) fn normalizer(&self) -> Normalizer<'_> {
         Normalizer {
             spec: &self.index.spec,
-            rules: Rules::resume(self.index.spec.rules.of(self.model)),
+            rules: Rules::resume(self.index.spec.rules.bytes_in(self.model)),
             symbols: self.symbols(),
             special: self.index.special,
         }

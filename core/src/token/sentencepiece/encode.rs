@@ -206,7 +206,7 @@ impl SentencePiece<'_> {
         depth: u32,
         output: &mut Output<'_, '_>,
     ) {
-        let bytes = part.of(merging.text);
+        let bytes = part.bytes_in(merging.text);
         match merging.piece(part) {
             Some(hit @ Hit { kind: Kind::Unused, .. }) if depth <= MAX_DEPTH => {
                 match merging.split(part, hit) {

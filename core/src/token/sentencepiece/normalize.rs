@@ -162,7 +162,7 @@ impl Normalizer<'_> {
             out.push(self.space())?;
         }
         let mut after_space = removes;
-        let mut allowance = Allowance::of(text);
+        let mut allowance = Allowance::for_text(text);
         while let Some((mut becomes, used)) = self.next(rest) {
             rest = rest.get(used..).unwrap_or_default();
             allowance.take(becomes.len())?;

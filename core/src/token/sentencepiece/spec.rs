@@ -31,7 +31,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn of(self, model: &[u8]) -> &[u8] {
+    pub(super) fn bytes_in(self, model: &[u8]) -> &[u8] {
         let start = self.start as usize;
         model.get(start..start.saturating_add(self.bytes as usize)).unwrap_or_default()
     }

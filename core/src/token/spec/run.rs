@@ -34,8 +34,8 @@ impl RunOf {
         match self {
             Self::Character(own) => c == own,
             Self::Space => c.is_whitespace(),
-            Self::Letters => Class::of(c) == Class::Letter,
-            Self::Numbers => Class::of(c) == Class::Number,
+            Self::Letters => Class::from_char(c) == Class::Letter,
+            Self::Numbers => Class::from_char(c) == Class::Number,
         }
     }
 }

@@ -51,7 +51,7 @@ impl Break {
     ];
 
     #[cfg_attr(target_family = "wasm", inline)]
-    fn of(c: char) -> Self {
+    fn from_char(c: char) -> Self {
         let tables = (&tables::BREAK_ROOT[..], &tables::BREAK_MIDDLES[..]);
         let class = look_up(c, tables, &tables::BREAK_LEAVES);
         Self::ALL.get(usize::from(class)).copied().unwrap_or(Self::Other)
@@ -133,7 +133,7 @@ impl State {
 }
 
 impl<'t> Clusters<'t> {
-    pub(crate) fn of(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self { text, state: State::default() }
     }
 
@@ -162,10 +162,10 @@ impl<'t> Iterator for Clusters<'t> {
         let mut state = self.state;
         // What the cluster begins with was passed when the one before it ended.
         if state.before.is_none() {
-            state.pass(Break::of(first));
+            state.pass(Break::from_char(first));
         }
         let end = characters.find(|(_, c)| {
-            let next = Break::of(*c);
+            let next = Break::from_char(*c);
             let ends = state.ends_before(next);
             state.pass(next);
             ends

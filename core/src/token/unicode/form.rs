@@ -34,7 +34,7 @@ impl Form {
     /// Whether a look at each character of `text` shows that it is in this form.
     pub(crate) fn has(self, text: &str) -> bool {
         let stays = |c: char| {
-            let properties = Properties::of(c);
+            let properties = Properties::from_char(c);
             let changes = match (self.compatible.is_some(), self.composes) {
                 (false, false) => properties.decomposes(),
                 (true, false) => properties.decomposes_compatibly(),
@@ -130,7 +130,7 @@ fn sort(held: &mut impl Held) {
 fn decompose(form: Form, c: char, mut take: impl FnMut(char, Properties)) {
     let (few, text) = parts(form.compatible, c);
     for part in few.into_iter().flatten().chain(text.chars()) {
-        take(part, Properties::of(part));
+        take(part, Properties::from_char(part));
     }
 }
 
@@ -139,7 +139,7 @@ fn parts(
     compatible: Option<&'static Decompositions>,
     c: char,
 ) -> ([Option<char>; 3], &'static str) {
-    let properties = Properties::of(c);
+    let properties = Properties::from_char(c);
     let decomposes = match compatible {
         Some(_) => properties.decomposes_compatibly(),
         None => properties.decomposes(),
@@ -161,7 +161,7 @@ pub(in crate::token) fn without_marks(c: char) -> [char; 3] {
     let mut kept = ['\0'; 3];
     let (few, text) = parts(None, c);
     let all = few.into_iter().flatten().chain(text.chars());
-    let letters = all.filter(|part| !Properties::of(*part).is_non_spacing());
+    let letters = all.filter(|part| !Properties::from_char(*part).is_non_spacing());
     kept.iter_mut().zip(letters).for_each(|(place, letter)| *place = letter);
     kept
 }
@@ -244,7 +244,7 @@ fn composed(first: char, second: char) -> Option<char> {
     if let Some(syllable) = hangul::composed(first, second) {
         return Some(syllable);
     }
-    if !Properties::of(second).composes() {
+    if !Properties::from_char(second).composes() {
         return None;
     }
     // Two characters compose into the one that has the decomposition of both.

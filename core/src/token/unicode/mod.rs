@@ -25,7 +25,7 @@ pub(crate) struct Properties(u8);
 impl Properties {
     /// Those of `c`.
     #[inline]
-    pub(crate) fn of(c: char) -> Self {
+    pub(crate) fn from_char(c: char) -> Self {
         let tables = (&tables::PROPERTY_ROOT[..], &tables::PROPERTY_MIDDLES[..]);
         Self(look_up(c, tables, &tables::PROPERTY_LEAVES))
     }

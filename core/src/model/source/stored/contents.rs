@@ -31,7 +31,7 @@ impl TensorPlace {
     pub const EMPTY: Self =
         Self { name: 0, offset: 0, bytes: 0, dims: [0; DIMS], ndim: 0, dtype: Dtype::U8 };
 
-    fn of(header: &TensorHeader<'_>) -> Option<Self> {
+    fn from_header(header: &TensorHeader<'_>) -> Option<Self> {
         let mut dims = [0; DIMS];
         for (at, &dim) in header.shape.dims().iter().enumerate() {
             *dims.get_mut(at)? = u32::try_from(dim).ok()?;
@@ -164,7 +164,7 @@ impl<'m> Contents<'m> {
                 let error = |kind| Error::new(header.offset, kind);
                 let slot = self.tensors.get_mut(self.count);
                 let slot = slot.ok_or(error(ErrorKind::TooManyTensors))?;
-                *slot = TensorPlace::of(&header).ok_or(error(ErrorKind::SizeOverflow))?;
+                *slot = TensorPlace::from_header(&header).ok_or(error(ErrorKind::SizeOverflow))?;
                 self.count += 1;
             }
             _ => {}

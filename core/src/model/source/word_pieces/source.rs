@@ -105,7 +105,7 @@ impl<'a> WordPieceSource<'a> {
     /// added tokens and the ids of the unknown token and of those around texts; all ids are below
     /// `vocabulary`.
     #[cfg(feature = "folder-models")]
-    pub(in crate::model) fn of_folder(
+    pub(in crate::model) fn from_folder(
         entries: &TokenEntries<'a>,
         added: spec::AddedTokens<'a>,
         [unknown, first, last]: [u32; 3],

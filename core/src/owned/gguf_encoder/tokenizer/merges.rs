@@ -56,7 +56,7 @@ struct Merge {
 
 /// The pairs of ids that a SentencePiece model of byte pairs merges: all that make a piece, the one
 /// with the highest score first, as transformers converts such models.
-pub(super) fn of_scores(vocabulary: &Vocabulary) -> Result<Vec<(u32, u32)>> {
+pub(super) fn by_score(vocabulary: &Vocabulary) -> Result<Vec<(u32, u32)>> {
     let Vocabulary { tokens, scores, .. } = vocabulary;
     let index = Index::new(tokens)?;
     let mut merges: Vec<Merge> = Vec::new();

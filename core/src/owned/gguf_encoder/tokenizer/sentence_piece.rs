@@ -99,7 +99,7 @@ pub(super) fn byte_pairs<'a>(
     if keys.truth(EXTRA_SPACES)? == Some(true) {
         return Err(keys.refuse(EXTRA_SPACES, "only false is honoured").into());
     }
-    let merges = merges::of_scores(vocabulary)?;
+    let merges = merges::by_score(vocabulary)?;
     vocabulary.scores.clear();
     let vocabulary = &*vocabulary;
     let mark = Spelling::plain("▁");

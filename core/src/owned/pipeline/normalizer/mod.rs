@@ -96,11 +96,13 @@ impl Normalizer {
             Self::Bert(bert) => bert.run(text, out),
             Self::Form(form) => write_in(*form, text, out, held, |_| true)?,
             Self::WithoutAccents => {
-                write_in(Form::NFD, text, out, held, |c| !Properties::of(c).is_non_spacing())?;
+                write_in(Form::NFD, text, out, held, |c| {
+                    !Properties::from_char(c).is_non_spacing()
+                })?;
             }
             Self::Lowercase => lowercase(text, out),
             Self::StripAccents => map(text, out, |c| {
-                Some(c).filter(|c| c.is_ascii() || !Properties::of(*c).is_mark())
+                Some(c).filter(|c| c.is_ascii() || !Properties::from_char(*c).is_mark())
             }),
             Self::Strip { left, right } => strip(text, out, *left, *right),
             Self::Replace(replace) => replace.run(text, out)?,
