@@ -54,7 +54,7 @@ impl Encoders {
     /// one.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
-        Ok(Self::new(EncoderModel::open(reader, requantize)?))
+        Ok(Self::from_model(EncoderModel::open(reader, requantize)?))
     }
 
     /// The model in a folder whose texts and weights are all there.
@@ -64,7 +64,7 @@ impl Encoders {
     /// What is wrong with the model.
     #[cfg(feature = "encoder-files")]
     pub fn of_folder(folder: Folder) -> Result<Self> {
-        Ok(Self::new(folder.open()?.into()))
+        Ok(Self::from_model(folder.open()?.into()))
     }
 
     /// Elements of a vector.
@@ -200,7 +200,7 @@ impl Encoders {
 }
 
 impl Encoders {
-    pub(crate) fn new(model: EncoderModel) -> Self {
+    pub(crate) fn from_model(model: EncoderModel) -> Self {
         Self {
             model,
             prompt: Prompt::default(),

@@ -31,7 +31,7 @@ impl Sentences {
     /// one; `buffer_too_small` if there is not enough memory for what was asked for.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader, requantize: Option<bool>) -> Result<Self> {
-        Ok(Self::new(SentenceModel::open(reader, requantize)?))
+        Ok(Self::from_model(SentenceModel::open(reader, requantize)?))
     }
 
     /// Elements of a vector.
@@ -100,7 +100,7 @@ impl Sentences {
 }
 
 impl Sentences {
-    pub(crate) fn new(model: SentenceModel) -> Self {
+    pub(crate) fn from_model(model: SentenceModel) -> Self {
         Self { model, waiting: Waiting::default(), total: 0 }
     }
 }

@@ -86,7 +86,7 @@ impl Encoders {
     /// `invalid_argument` if nobody does.
     pub fn take(name: usize) -> Result<Self> {
         let model = ENCODERS.find(name)?;
-        Ok(Self::new(EncoderModel::File { model, texts: TextRoom::default() }))
+        Ok(Self::from_model(EncoderModel::File { model, texts: TextRoom::default() }))
     }
 
     /// Ends an offer. Nothing happens if there is none.
@@ -117,7 +117,7 @@ impl Sentences {
     /// `invalid_argument` if nobody does.
     pub fn take(name: usize) -> Result<Self> {
         let bert = SENTENCES.find(name)?;
-        Ok(Self::new(SentenceModel::Bert { bert, sessions: Sessions::default() }))
+        Ok(Self::from_model(SentenceModel::Bert { bert, sessions: Sessions::default() }))
     }
 
     /// Ends an offer. Nothing happens if there is none.
