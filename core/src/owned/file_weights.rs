@@ -1,24 +1,26 @@
-//! Weights of files that lie in memory, by their names.
+//! Weights of files in memory, by their names.
 //!
-//! The files lie one behind the other in one space of addresses, so that a model need not know that
-//! they are several.
+//! The files follow each other in one address space, so that a model need not know that they are
+//! several.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "safetensors")]
+#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::event::Mode;
-#[cfg(feature = "safetensors")]
+#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::format::safetensors::{Entry, Safetensors};
-#[cfg(feature = "safetensors")]
+#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::limit::filled;
+#[cfg(feature = "pipeline")]
 use crate::limit::push;
-#[cfg(feature = "safetensors")]
+use crate::limit::reserved;
+#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::limit::spelled;
 use crate::model::{Matrix, SliceWeights, Weights};
 use crate::tensor::TensorHeader;
-#[cfg(feature = "safetensors")]
+#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::text::json::chars;
 
 /// The weights in a file whose tensors have been found.
@@ -59,11 +61,15 @@ impl<B> Default for FileWeights<B> {
 impl<B: AsRef<[u8]>> FileWeights<B> {
     /// A file, without the names of its tensors.
     pub(super) fn from_file(bytes: B) -> Result<Self> {
-        let mut weights = Self::default();
-        weights.push(bytes)?;
-        Ok(weights)
+        // Sorting names takes code that a page for one file need not have.
+        let mut files = reserved(1)?;
+        files.push(Part { start: 0, bytes });
+        Ok(Self { files, tensors: Vec::new() })
     }
+}
 
+#[cfg(feature = "pipeline")]
+impl<B: AsRef<[u8]>> FileWeights<B> {
     /// Puts a file behind the others. Of its tensors there are those that [`add`](Self::add) was
     /// told of with the answer of [`end`](Self::end) before.
     ///

@@ -46,17 +46,21 @@ pub(super) enum Network {
 }
 
 impl TokenEncoder {
-    /// The BERT encoder that `config` describes.
+    /// The BERT encoder that `config` describes, before its [summaries](Self::summarize).
     ///
     /// # Errors
     ///
-    /// As [`Transformer::open`]; any error of reading the weights.
-    pub fn from_bert(weights: &(impl Weights + ?Sized), config: &BertConfig) -> Result<Self> {
+    /// As [`Transformer::open`].
+    pub(super) fn locate_bert(
+        weights: &(impl Weights + ?Sized),
+        config: &BertConfig,
+    ) -> Result<Self> {
         let layers = filled(config.layers, Layer::EMPTY)?;
         let transformer = Transformer::open(weights, config.transformer, layers)?;
         let embedding = config.embedding();
         let encoder = Encoder { transformer, embedding, head: Vec::new(), floats: Vec::new() };
-        Self::new(Network::Encoder(encoder), weights)
+        let (network, kernels) = (Network::Encoder(encoder), kernel::detect());
+        Ok(Self { network, kernels, summaries: Vec::new() })
     }
 
     /// The encoder that `spec` describes.
@@ -101,6 +105,7 @@ impl TokenEncoder {
         Self { network, kernels: kernel::detect(), summaries: Vec::new() }
     }
 
+    #[cfg(feature = "families")]
     fn new(network: Network, weights: &(impl Weights + ?Sized)) -> Result<Self> {
         let mut opened = Self { network, kernels: kernel::detect(), summaries: Vec::new() };
         opened.summarize(weights)?;

@@ -47,7 +47,10 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for files of other formats.
     pub fn open(file: B) -> core::result::Result<Self, ModelFault> {
         let opened = read(file.as_ref())?;
-        Ok(opened.over(FileWeights::from_file(file)?))
+        let mut opened = opened.over(FileWeights::from_file(file)?);
+        // By the same code as it is run with: there is no other copy of it in a small build.
+        opened.summarize_once()?;
+        Ok(opened)
     }
 }
 
@@ -58,8 +61,7 @@ fn read(file: &[u8]) -> core::result::Result<Encoder<()>, ModelFault> {
     if let Some(text) = TextSource::read(source)? {
         return Ok(read_text(file, text)?.over(()));
     }
-    let weights = FileWeights::from_file(file)?;
-    Ok(Encoder::from_bert(file, &source, weights)?.over(()))
+    Ok(bert(file, &source)?)
 }
 
 /// The model in a file that keeps the texts of a folder, or in GGUF.
@@ -117,26 +119,41 @@ impl<W: Weights + Sync> Encoder<W> {
     /// What is wrong with the model; [`MissingVocabulary`](crate::ErrorKind::MissingVocabulary)
     /// without tokens; [`OtherModel`](crate::ErrorKind::OtherModel) if the model continues texts.
     pub fn from_bert(file: &[u8], source: &ModelSource<'_>, weights: W) -> Result<Self> {
-        let config = source.encoder_config()?;
-        let find = |name: &str| source.encoder_tensor(name);
-        // One type for all formats: a type for each would have the code of each.
-        let find: &dyn Fn(&str) -> _ = &find;
-        let named = SliceWeights::new(file, find);
-        let requantizing = Requantizing::from_bert(&named, &config)?;
-        let network = TokenEncoder::from_bert(&named, &config)?;
-        let pieces = WordPieces::new(file, &source.word_pieces(&config)?)?;
-        Ok(Self {
-            weights,
-            network,
-            tokenizer: TextTokenizer::from_bert(&config, pieces)?,
-            requantizing,
-            #[cfg(feature = "pipeline")]
-            prompts: Prompts::from_source(source)?,
-            compares: false,
-            #[cfg(feature = "pipeline")]
-            classes: None,
-        })
+        let mut opened = bert(file, source)?.over(weights);
+        opened.summarize_once()?;
+        Ok(opened)
     }
+
+    /// Prepares what the kernels need to know of the weights, if that has not been done.
+    fn summarize_once(&mut self) -> Result<()> {
+        match self.network.summaries.is_empty() {
+            true => self.network.summarize(&self.requantizing.over(&self.weights)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The BERT encoder in a file, without its weights.
+fn bert(file: &[u8], source: &ModelSource<'_>) -> Result<Encoder<()>> {
+    let config = source.encoder_config()?;
+    let find = |name: &str| source.encoder_tensor(name);
+    // One type for all formats: a type for each would have the code of each.
+    let find: &dyn Fn(&str) -> _ = &find;
+    let named = SliceWeights::new(file, find);
+    let requantizing = Requantizing::from_bert(&named, &config)?;
+    let network = TokenEncoder::locate_bert(&named, &config)?;
+    let pieces = WordPieces::new(file, &source.word_pieces(&config)?)?;
+    Ok(Encoder {
+        weights: (),
+        network,
+        tokenizer: TextTokenizer::from_bert(&config, pieces)?,
+        requantizing,
+        #[cfg(feature = "pipeline")]
+        prompts: Prompts::from_source(source)?,
+        compares: false,
+        #[cfg(feature = "pipeline")]
+        classes: None,
+    })
 }
 
 impl<W> Encoder<W> {
