@@ -168,7 +168,7 @@ impl HostedModel {
             self.set_prompt(session, &Prefix::Usual)?;
         }
         let prompt = session.prompt.as_ref().ok_or(INVALID)?;
-        let found = self.encoder.encode(&prompt.before(text), limit, &mut session.tokens)?;
+        let found = self.encoder.encode(&prompt.before(text)?, limit, &mut session.tokens)?;
         Ok((found, prompt.skipped))
     }
 

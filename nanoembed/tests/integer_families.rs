@@ -48,7 +48,7 @@ fn states(file: &[u8], kernels: Kernels) -> Option<Vec<u32>> {
     let weights = SliceWeights::new(file, |name: &str| headers.get(name).copied());
     let model = TextModel::open(source.model(), weights, source.pipeline().unwrap()).unwrap();
     let TextModel::Transformer(model) = model else { return None };
-    let model = model.with_kernels(kernels).unwrap();
+    let model = model.into_inner().with_kernels(kernels).unwrap();
     let encode = |text: &&str| {
         model.tokenizer().encode(text, 40, &mut PipelineSession::default()).unwrap().ids
     };

@@ -121,7 +121,7 @@ fn every_folder_has_the_ids_and_vectors_of_transformers() {
             };
             let prompt = model.prompts().choose(&wanted).unwrap();
             let prompt = model.prompt(prompt, &mut tokens).unwrap();
-            let text = prompt.before(row["text"].as_str().unwrap());
+            let text = prompt.before(row["text"].as_str().unwrap()).unwrap();
             let found = model.encode(&text, model.usual_tokens(), &mut tokens).unwrap();
             assert_eq!(found.ids, ids(&row["ids"]), "{folder:?} {}", row["row"]);
             let start = model.encode_start(&text, model.usual_tokens(), &mut tokens).unwrap();

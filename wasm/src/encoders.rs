@@ -124,7 +124,7 @@ impl Encoders {
     ///
     /// `invalid_argument` if the limit leaves no room for the special tokens.
     pub fn tokenize(&mut self, text: &str, limit: usize) -> Result<Vec<u32>> {
-        let text = self.prompt.before(text);
+        let text = self.prompt.before(text)?;
         let found = self.model.tokenize(&text, limit)?;
         self.total = in_full(&found);
         Ok(found.ids)

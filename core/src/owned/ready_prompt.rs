@@ -3,6 +3,9 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
+use crate::error::Result;
+use crate::limit::{copied, joined};
+
 /// A prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -15,23 +18,23 @@ pub struct Prompt {
 
 impl Prompt {
     /// A prompt whose tokens count in pooling.
-    #[must_use]
-    pub fn pooled(text: &str) -> Self {
-        Self { text: text.into(), skipped: 0 }
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn pooled(text: &str) -> Result<Self> {
+        Ok(Self { text: copied(text)?, skipped: 0 })
     }
 
     /// `text` behind the prompt.
-    #[must_use]
-    pub fn before<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match &*self.text {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn before<'t>(&self, text: &'t str) -> Result<Cow<'t, str>> {
+        Ok(match &*self.text {
             "" => Cow::Borrowed(text),
-            prompt => {
-                // Joining slices takes more code.
-                let mut whole = String::with_capacity(prompt.len().saturating_add(text.len()));
-                whole.push_str(prompt);
-                whole.push_str(text);
-                Cow::Owned(whole)
-            }
-        }
+            prompt => Cow::Owned(joined(&[prompt, text])?),
+        })
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::session::Session;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels, RowSummary};
-use crate::limit::{filled, reserved};
+use crate::limit::{filled, joined, reserved};
 use crate::model::{
     Batch, Classifier, ClassifierModel, Config, Dense, DenseActivation, FamilyModel, HeadLayer,
     HeadNorm, Layer, Matrix, Observer, Parallel, Plan, Prefixed, Run, TextEmbedding, Transformer,
@@ -168,7 +168,7 @@ struct Place {
 
 /// A tensor by the two parts of its name.
 fn find(weights: &(impl Weights + ?Sized), name: &str, kind: &str) -> Result<Option<Place>> {
-    let name = [name, kind].concat();
+    let name = joined(&[name, kind])?;
     if let Some(header) = weights.header(&name).filter(|header| header.dtype == Dtype::F64) {
         let offset = header.offset;
         let sizes = (usize::try_from(header.shape.rows()).ok(), header.shape.cols());

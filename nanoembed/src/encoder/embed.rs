@@ -37,7 +37,7 @@ impl Encoder {
     fn embed_as(&self, role: Role, text: &str) -> Result<Vec<f32>> {
         let prompt = self.prompt(role)?;
         let mut vector = vec![0.0; self.0.backend.dimensions()];
-        let text = &*prompt.before(text);
+        let text = &*prompt.before(text).map_err(|error| self.failure(error))?;
         let embedded = self.0.backend.embed(None, text, prompt.skipped, &mut vector);
         embedded.map_err(|error| self.failure(error))?;
         self.cut(&mut vector);
@@ -134,8 +134,11 @@ impl Encoder {
         let prompt = self.prompt(role)?;
         let progress = Progress::texts(observer, "embedding", Some(texts.len() as u64));
         for texts in texts.chunks(TEXTS_AT_ONCE) {
-            let texts: Vec<Cow<'_, str>> =
-                texts.iter().map(|text| prompt.before(text.as_ref())).collect();
+            let texts: Vec<Cow<'_, str>> = texts
+                .iter()
+                .map(|text| prompt.before(text.as_ref()))
+                .collect::<std::result::Result<_, _>>()
+                .map_err(|error| self.failure(error))?;
             let embed = || self.0.backend.embed_all(&texts, prompt.skipped, observer);
             let embedded = match &self.0.threads {
                 Some(threads) => threads.install(embed),
@@ -159,7 +162,8 @@ impl Encoder {
     /// As [`embed`](Self::embed).
     pub fn tokenize(&self, text: &str) -> Result<Tokens> {
         let prompt = self.prompt(Role::Text)?;
-        let tokens = self.0.backend.tokenize(&prompt.before(text));
+        let text = prompt.before(text).map_err(|error| self.failure(error))?;
+        let tokens = self.0.backend.tokenize(&text);
         tokens.map_err(|error| self.failure(error))
     }
 

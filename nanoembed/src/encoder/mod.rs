@@ -221,7 +221,7 @@ impl Encoder {
             Role::Document => prompts.choose_for(&Prefix::Document, prompt),
         }?;
         if text.is_empty() || prompts.are_pooled() {
-            return Ok(Prompt::pooled(&text));
+            return Prompt::pooled(&text).map_err(|error| self.failure(error));
         }
         backend.prompt(&text).map_err(|error| match error.kind() {
             ErrorKind::UnsupportedSetting => prompts.refuse_left_out(),
@@ -271,6 +271,7 @@ fn backend(opened: Opened, options: &EncoderOptions) -> Result<Box<dyn Backend>>
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
     let model = AnyEncoder::from_bert(model, opened.prompts()?.into_core());
+    let model = model.map_err(|error| opened.source().failure(error))?;
     Ok(Box::new(TextEncoder::of(model, options, opened.source().name())?))
 }
 

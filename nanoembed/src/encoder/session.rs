@@ -41,7 +41,7 @@ impl Session {
         let Self { encoder, session, prompt, vector } = self;
         vector.clear();
         vector.resize(encoder.0.backend.dimensions(), 0.0);
-        let text = &*prompt.before(text);
+        let text = &*prompt.before(text).map_err(|error| encoder.failure(error))?;
         let embedded = encoder.0.backend.embed(session.as_mut(), text, prompt.skipped, vector);
         embedded.map_err(|error| encoder.failure(error))?;
         encoder.cut(vector);

@@ -86,7 +86,9 @@ impl Opened {
     /// The prompts that the model has.
     pub(crate) fn prompts(&self) -> Result<Prompts> {
         Ok(match &self.parsed {
-            Parsed::Model(_, model) => Prompts::of_model(model),
+            Parsed::Model(_, model) => {
+                Prompts::of_model(model).map_err(|error| self.source.failure(error))?
+            }
             Parsed::Bundle(bundle) => return bundle.prompts(),
             Parsed::Text(text) => return text.prompts(),
             Parsed::Other(..) => Prompts::default(),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{self, FolderModel, NoPrompt};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result};
 use crate::open::folder::texts::FolderTexts;
@@ -47,13 +47,13 @@ impl Prompts {
     }
 
     /// Takes one of a file's keys and its value; answers whether it is about prompts.
-    pub fn take(&mut self, key: &str, value: &str) -> bool {
+    pub fn take(&mut self, key: &str, value: &str) -> std::result::Result<bool, CoreError> {
         self.0.take(key, value)
     }
 
     /// Those of a model's file.
-    pub(crate) fn of_model(model: &ModelSource<'_>) -> Self {
-        Self(folder::Prompts::of_source(model))
+    pub(crate) fn of_model(model: &ModelSource<'_>) -> std::result::Result<Self, CoreError> {
+        folder::Prompts::of_source(model).map(Self)
     }
 
     /// The keys and values for a file's metadata.

@@ -97,7 +97,8 @@ impl<'f> TextSource<'f> {
     pub(crate) fn open(&self) -> Result<AnyEncoder<Bytes, ModelWeights<'f>>> {
         let model = self.open_model()?;
         let (prompts, labels) = (self.prompts()?.into_core(), self.labels()?);
-        Ok(AnyEncoder::from_text(model, self.model(), prompts, labels))
+        AnyEncoder::from_text(model, self.model(), prompts, labels)
+            .map_err(|error| Error::in_file(self.name(), error))
     }
 
     /// The model alone.

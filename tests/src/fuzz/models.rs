@@ -168,7 +168,8 @@ fn run<B: AsRef<[u8]> + Sync>(model: &AnyEncoder<B>) {
         let Ok(mut session) = model.session_for(model.plan(pair.ids.len())) else { return };
         let _ = model.classify(&mut session, &InOrder, &texts, &mut logits);
     }
-    let Ok(found) = model.encode(&prompt.before(TEXT), limit, &mut tokens) else { return };
+    let Ok(text) = prompt.before(TEXT) else { return };
+    let Ok(found) = model.encode(&text, limit, &mut tokens) else { return };
     assert!(found.ids.len() <= limit);
     let lengths = [found.ids.len(), 0];
     let Ok(mut session) = model.session_for(model.plan(found.ids.len())) else { return };

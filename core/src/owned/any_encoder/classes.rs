@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::error::Result;
 use crate::kernel::Kernels;
 use crate::model::{DenseActivation, Weights, on_logits_of};
 use crate::owned::TextModel;
@@ -20,20 +21,20 @@ impl Classes {
     pub(super) fn of<W: Weights + Sync>(
         described: &FolderModel,
         model: &TextModel<W>,
-        labels: Labels,
-    ) -> Option<Self> {
+        labels: &Labels,
+    ) -> Result<Option<Self>> {
         let (Described::Transformer(family), TextModel::Transformer(model)) =
             (&described.described, model)
         else {
-            return None;
+            return Ok(None);
         };
-        let labels = labels.first(model.encoder().labels());
+        let labels = labels.first(model.encoder().labels())?;
         let on_logits = match family.classifier.filter(|_| !model.encoder().recipe().gives_scores) {
             Some(head) => head.on_logits_of(labels.len()),
             None if described.compares() => on_logits_of(described.on_scores, labels.len()),
-            None => return None,
+            None => return Ok(None),
         };
-        Some(Self { labels, on_logits, kernels: *model.encoder().kernels() })
+        Ok(Some(Self { labels, on_logits, kernels: *model.encoder().kernels() }))
     }
 
     /// Their names; models that rank have one.

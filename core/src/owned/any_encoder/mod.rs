@@ -16,8 +16,6 @@ mod run;
 mod source;
 mod tokens;
 
-use alloc::boxed::Box;
-
 pub use self::classes::Classes;
 pub use self::fault::ModelFault;
 pub use self::source::TextSource;
@@ -26,6 +24,7 @@ use super::folder::{FolderModel, Labels, Prompts};
 use super::tokenized::MOST_TOKENS;
 use super::{Embedder, FileWeights, TextModel};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::Boxed;
 use crate::model::Weights;
 
 /// A model of any kind that embeds texts or compares two: BERT with WordPiece out of a file `B`, or
@@ -44,7 +43,7 @@ use crate::model::Weights;
 /// let prompt = model.prompts().choose(&Prefix::Usual).unwrap_or_default();
 /// let mut tokens = PipelineSession::default();
 /// let prompt = model.prompt(prompt, &mut tokens)?;
-/// let text = prompt.before("How do I reset my password?");
+/// let text = prompt.before("How do I reset my password?")?;
 /// let ids = model.encode(&text, model.usual_tokens(), &mut tokens)?.ids;
 /// let mut vector = vec![0.0; model.dimensions()];
 /// let mut session = model.session_for(model.plan(ids.len()))?;
@@ -62,29 +61,36 @@ pub struct AnyEncoder<B, W = FileWeights<B>> {
 #[derive(Clone, Debug)]
 enum Kind<B, W> {
     /// BERT with WordPiece.
-    Bert(Box<Embedder<B>>),
+    Bert(Boxed<Embedder<B>>),
     /// Any family.
     Text(TextModel<W>),
 }
 
 impl<B: AsRef<[u8]> + Sync, W: Weights + Sync> AnyEncoder<B, W> {
     /// BERT with WordPiece, and the prompts that its file has.
-    #[must_use]
-    pub fn from_bert(bert: Embedder<B>, prompts: Prompts) -> Self {
-        Self { kind: Kind::Bert(Box::new(bert)), prompts, compares: false, classes: None }
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn from_bert(bert: Embedder<B>, prompts: Prompts) -> Result<Self> {
+        let kind = Kind::Bert(Boxed::new(bert)?);
+        Ok(Self { kind, prompts, compares: false, classes: None })
     }
 
     /// A model that `described` describes; `labels` are the names of its classes, as far as they
     /// have any, by their numbers.
-    #[must_use]
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
     pub fn from_text(
         model: TextModel<W>,
         described: &FolderModel,
         prompts: Prompts,
         labels: Labels,
-    ) -> Self {
-        let classes = Classes::of(described, &model, labels);
-        Self { kind: Kind::Text(model), prompts, compares: described.compares(), classes }
+    ) -> Result<Self> {
+        let classes = Classes::of(described, &model, &labels)?;
+        Ok(Self { kind: Kind::Text(model), prompts, compares: described.compares(), classes })
     }
 
     /// Elements of an embedding.

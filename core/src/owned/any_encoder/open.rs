@@ -25,10 +25,10 @@ impl<B: AsRef<[u8]> + Sync> AnyEncoder<B> {
         let source = ModelSource::parse(file.as_ref())?;
         let Some(text) = TextSource::read(source)? else {
             let (prompts, parts) =
-                (Prompts::of_source(&source), Parts::of(file.as_ref(), &source)?);
-            return Ok(Self::from_bert(Embedder::of(file, parts), prompts));
+                (Prompts::of_source(&source)?, Parts::of(file.as_ref(), &source)?);
+            return Ok(Self::from_bert(Embedder::of(file, parts), prompts)?);
         };
-        let (described, prompts, labels) = (text.model().clone(), text.prompts()?, text.labels()?);
+        let (prompts, labels) = (text.prompts()?, text.labels()?);
         let mut weights = FileWeights::default();
         let mut added = Ok(());
         text.each_tensor(&mut |name, header| {
@@ -37,10 +37,10 @@ impl<B: AsRef<[u8]> + Sync> AnyEncoder<B> {
             }
         });
         added?;
-        let pipeline = text.into_pipeline()?;
+        let (described, pipeline) = text.into_parts()?;
         weights.push(file)?;
         let model = TextModel::open(&described, weights, pipeline)?;
-        Ok(Self::from_text(model, &described, prompts, labels))
+        Ok(Self::from_text(model, &described, prompts, labels)?)
     }
 }
 
@@ -65,6 +65,6 @@ impl<B: AsRef<[u8]> + Sync> AnyEncoder<B> {
             pushed.map_err(|error| FolderFault::new(&path, Fault::of(error)))?;
         }
         let opened = TextModel::open(&model, weights, pipeline)?;
-        Ok(Self::from_text(opened, &model, prompts, labels))
+        Ok(Self::from_text(opened, &model, prompts, labels)?)
     }
 }

@@ -3,10 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::loaded::{folder, read};
+use super::loaded::{folder, no_memory, read};
 use super::{FolderResult, Texts};
 use crate::describe::folder as describe;
 use crate::describe::folder::{Base, DenseSettings, Origin, PoolingSettings};
+use crate::error::Result;
+use crate::limit::{collected, push};
 use crate::model::{DenseActivation, Way};
 
 /// The modules of a model, in their order.
@@ -87,7 +89,7 @@ impl Modules {
     ///
     /// What is wrong with a file; modules and settings that are not known are refused by name.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Option<Self>> {
-        read(texts, &|texts| describe::Modules::read(texts).map(|modules| Self::of(&modules)))
+        read(texts, &|texts| Self::of(&describe::Modules::read(texts)?).map_err(no_memory))
     }
 
     /// The folders of all modules, each with `/` at its end; that of the pooling where nothing lists
@@ -99,7 +101,11 @@ impl Modules {
     pub fn folders(texts: Texts<'_, '_>) -> FolderResult<Vec<String>> {
         read(texts, &|texts| {
             let folders = describe::Modules::folders(texts)?;
-            Ok(folders.iter().map(|spelled| folder(spelled)).collect())
+            let mut copies = Vec::new();
+            for spelled in &folders {
+                folder(spelled).and_then(|it| push(&mut copies, it)).map_err(no_memory)?;
+            }
+            Ok(copies)
         })
     }
 
@@ -109,24 +115,28 @@ impl Modules {
     ///
     /// What is wrong with `modules.json`.
     pub fn first_folder(texts: Texts<'_, '_>) -> FolderResult<String> {
-        read(texts, &|texts| describe::Modules::first_folder(texts).map(folder))
+        read(texts, &|texts| folder(describe::Modules::first_folder(texts)?).map_err(no_memory))
     }
 
     /// A copy of `modules`; `None` if no text describes them.
-    pub(super) fn of(modules: &describe::Modules<'_>) -> Option<Self> {
-        Some(Self {
+    pub(super) fn of(modules: &describe::Modules<'_>) -> Result<Option<Self>> {
+        let mut head = Vec::new();
+        for module in &modules.head {
+            push(&mut head, HeadModule::of(module)?)?;
+        }
+        Ok(Some(Self {
             are_assumed: match modules.origin {
                 Origin::List => false,
                 Origin::Pooling => true,
-                Origin::Nothing => return None,
+                Origin::Nothing => return Ok(None),
             },
             base: modules.base,
-            folder: folder(modules.folder),
-            pooling: modules.pooling.map(PoolingModule::from),
-            head: modules.head.iter().map(HeadModule::from).collect(),
+            folder: folder(modules.folder)?,
+            pooling: modules.pooling.map(PoolingModule::of).transpose()?,
+            head,
             normalize: modules.normalize,
             give_scores: modules.give_scores,
-        })
+        }))
     }
 
     /// The folders of the modules with weights after the pooling, each ending with `/`.
@@ -139,26 +149,26 @@ impl Modules {
     }
 }
 
-impl From<PoolingSettings> for PoolingModule {
-    fn from(PoolingSettings { ways, leaves_out_prompt }: PoolingSettings) -> Self {
-        Self { ways: ways.iter().collect(), leaves_out_prompt }
+impl PoolingModule {
+    fn of(PoolingSettings { ways, leaves_out_prompt }: PoolingSettings) -> Result<Self> {
+        Ok(Self { ways: collected(ways.iter())?, leaves_out_prompt })
     }
 }
 
-impl From<&describe::HeadModule<'_>> for HeadModule {
-    fn from(module: &describe::HeadModule<'_>) -> Self {
-        match *module {
+impl HeadModule {
+    fn of(module: &describe::HeadModule<'_>) -> Result<Self> {
+        Ok(match *module {
             describe::HeadModule::Dense(module) => {
                 let DenseSettings { inputs, outputs, bias, activation, .. } = module.settings;
-                let folder = folder(module.folder);
+                let folder = folder(module.folder)?;
                 Self::Dense(DenseModule { folder, inputs, outputs, bias, activation })
             }
             describe::HeadModule::LayerNorm(module) => {
-                let (folder, elements) = (folder(module.folder), module.elements);
+                let (folder, elements) = (folder(module.folder)?, module.elements);
                 Self::LayerNorm(LayerNormModule { folder, elements })
             }
             describe::HeadModule::Normalize => Self::Normalize,
-        }
+        })
     }
 }
 

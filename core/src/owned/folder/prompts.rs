@@ -13,17 +13,18 @@
 //! | `include_prompt` | `false` if the prompt's tokens are left out of the mean |
 //! | `similarity_fn_name` | how vectors are compared, if that is not by their cosine |
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::loaded::read;
+use super::loaded::{no_memory, read};
 use super::{FolderResult, Similarity, Texts};
 use crate::describe::folder::{DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SIMILARITY};
+use crate::error::Result;
 #[cfg(feature = "gguf")]
 use crate::event;
+use crate::limit::{copied, push, spelled};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 use crate::model::ModelSource;
 #[cfg(feature = "amb")]
@@ -37,12 +38,61 @@ const POOLED: &str = "include_prompt";
 #[cfg(feature = "gguf")]
 const OWN: &str = "nanoembed.";
 
+/// Prompts by their names, in the order of these.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PromptTexts(Vec<(String, String)>);
+
+impl PromptTexts {
+    /// The prompt of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&String> {
+        let at = self.place(name).ok()?;
+        self.0.get(at).map(|(_, text)| text)
+    }
+
+    /// Adds a prompt, or replaces the one of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn insert(&mut self, name: String, text: String) -> Result<()> {
+        match self.place(&name) {
+            Ok(at) => {
+                if let Some((_, old)) = self.0.get_mut(at) {
+                    *old = text;
+                }
+            }
+            Err(at) => {
+                push(&mut self.0, (name, text))?;
+                if let Some(after) = self.0.get_mut(at..) {
+                    after.rotate_right(1);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&self, name: &str) -> core::result::Result<usize, usize> {
+        self.0.binary_search_by(|(known, _)| known.as_str().cmp(name))
+    }
+
+    /// The names.
+    pub fn keys(&self) -> impl Iterator<Item = &String> {
+        self.0.iter().map(|(name, _)| name)
+    }
+
+    /// The prompts without their names.
+    pub fn into_values(self) -> impl Iterator<Item = String> {
+        self.0.into_iter().map(|(_, text)| text)
+    }
+}
+
 /// The prompts of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Prompts {
     /// Prompts by their names.
-    pub by_name: BTreeMap<String, String>,
+    pub by_name: PromptTexts,
     /// The name of the one that stands before every text unless another is asked for.
     pub default: Option<String>,
     /// Whether a prompt's tokens count in pooling.
@@ -54,7 +104,7 @@ pub struct Prompts {
 impl Default for Prompts {
     fn default() -> Self {
         Self {
-            by_name: BTreeMap::new(),
+            by_name: PromptTexts::default(),
             default: None,
             are_pooled: true,
             similarity: Similarity::default(),
@@ -108,23 +158,29 @@ impl Prompts {
     ///
     /// What is wrong with the file.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
-        read(texts, &|texts| FolderPrompts::read(texts, true).map(|prompts| Self::of(&prompts)))
+        read(texts, &|texts| Self::of(&FolderPrompts::read(texts, true)?).map_err(no_memory))
     }
 
-    fn of(prompts: &FolderPrompts<'_>) -> Self {
-        let by_name = prompts.all().map(|(name, text)| (written(name), written(text)));
-        Self {
-            by_name: by_name.collect(),
-            default: prompts.default_name().map(written),
+    fn of(prompts: &FolderPrompts<'_>) -> Result<Self> {
+        let mut by_name = PromptTexts::default();
+        for (name, text) in prompts.all() {
+            by_name.insert(written(name)?, written(text)?)?;
+        }
+        Ok(Self {
+            by_name,
+            default: prompts.default_name().map(written).transpose()?,
             are_pooled: prompts.are_pooled,
             similarity: prompts.similarity,
-        }
+        })
     }
 
     /// Those that a file has under keys of its own.
     #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-    #[must_use]
-    pub fn of_source(source: &ModelSource<'_>) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn of_source(source: &ModelSource<'_>) -> Result<Self> {
         let mut prompts = Self::default();
         match source {
             #[cfg(feature = "amb")]
@@ -132,13 +188,13 @@ impl Prompts {
                 let config = Value::parse(amb.config(), 0).ok();
                 for (key, value) in config.iter().flat_map(Value::members) {
                     let text = value.as_text().unwrap_or(value.spelling());
-                    prompts.take(&written(key), &written(text));
+                    prompts.take(&written(key)?, &written(text)?)?;
                 }
             }
             #[cfg(feature = "embd")]
             ModelSource::Embd(embd) => {
                 for (key, value) in embd.metadata() {
-                    prompts.take(key, value);
+                    prompts.take(key, value)?;
                 }
             }
             #[cfg(feature = "gguf")]
@@ -146,40 +202,45 @@ impl Prompts {
                 for (key, value) in gguf.metadata() {
                     let Some(key) = key.strip_prefix(OWN) else { continue };
                     match value {
-                        event::Value::Text(text) => prompts.take(key, text),
-                        event::Value::Bool(truth) => prompts.take(key, &truth.to_string()),
+                        event::Value::Text(text) => prompts.take(key, text)?,
+                        event::Value::Bool(true) => prompts.take(key, "true")?,
+                        event::Value::Bool(false) => prompts.take(key, "false")?,
                         _ => false,
                     };
                 }
             }
         }
-        prompts
+        Ok(prompts)
     }
 
     /// Takes one of a file's keys and its value; answers whether it is about prompts.
-    pub fn take(&mut self, key: &str, value: &str) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn take(&mut self, key: &str, value: &str) -> Result<bool> {
         if let Some(name) = key.strip_prefix(PROMPT) {
-            self.by_name.insert(name.to_string(), value.to_string());
+            self.by_name.insert(copied(name)?, copied(value)?)?;
         } else if key == DEFAULT_PROMPT {
-            self.default = Some(value.to_string());
+            self.default = Some(copied(value)?);
         } else if key == POOLED {
             self.are_pooled = value != "false";
         } else if key == SIMILARITY {
             self.similarity = Similarity::named(value);
         } else {
-            return false;
+            return Ok(false);
         }
-        true
+        Ok(true)
     }
 
     /// The keys and values for a file's metadata.
     #[must_use]
     pub fn metadata(&self) -> Vec<(String, String)> {
         let prompt =
-            |(name, prompt): (&String, &String)| (format!("{PROMPT}{name}"), prompt.clone());
-        let mut metadata: Vec<_> = self.by_name.iter().map(prompt).collect();
+            |(name, prompt): &(String, String)| (format!("{PROMPT}{name}"), prompt.clone());
+        let mut metadata: Vec<_> = self.by_name.0.iter().map(prompt).collect();
         // An empty one is none, and readers that know no prompts refuse a file that names one.
-        let is_text = |name: &&String| self.by_name.get(*name).is_none_or(|text| !text.is_empty());
+        let is_text = |name: &&String| self.by_name.get(name).is_none_or(|text| !text.is_empty());
         let default = self.default.iter().filter(is_text);
         metadata.extend(default.map(|name| (DEFAULT_PROMPT.to_string(), name.clone())));
         if !self.are_pooled {
@@ -196,7 +257,7 @@ impl Prompts {
     /// # Errors
     ///
     /// The prompt that the model does not have.
-    pub fn choose<'p>(&'p self, wanted: &'p Prefix) -> Result<&'p str, NoPrompt<'p>> {
+    pub fn choose<'p>(&'p self, wanted: &'p Prefix) -> core::result::Result<&'p str, NoPrompt<'p>> {
         let found = |name: &str| self.by_name.get(name).map(String::as_str);
         let named = |name: &'p str| found(name).ok_or(NoPrompt::Named(name));
         match wanted {
@@ -219,7 +280,7 @@ impl Prompts {
         &'p self,
         role: &'p Prefix,
         wanted: &'p Prefix,
-    ) -> Result<&'p str, NoPrompt<'p>> {
+    ) -> core::result::Result<&'p str, NoPrompt<'p>> {
         match (role, wanted) {
             (Prefix::Usual, _) => self.choose(wanted),
             (_, Prefix::Usual) => Ok(self.choose(role).unwrap_or_default()),
@@ -229,8 +290,8 @@ impl Prompts {
 }
 
 /// A spelling with its escapes resolved.
-fn written(spelling: &str) -> String {
-    chars(spelling).collect()
+fn written(spelling: &str) -> Result<String> {
+    spelled(chars(spelling))
 }
 
 #[cfg(test)]
@@ -261,7 +322,7 @@ mod tests {
         assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Usual), Ok("q: "));
         assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Named("none".into())), Ok(""));
         let mut again = Prompts::default();
-        assert!(prompts.metadata().iter().all(|(key, value)| again.take(key, value)));
+        assert!(prompts.metadata().iter().all(|(key, value)| again.take(key, value).unwrap()));
         assert_eq!(again, prompts);
         assert_eq!(Prompts::default().choose(&Prefix::Query), Err(NoPrompt::Query));
         assert_eq!(Prompts::default().choose(&Prefix::Usual), Ok(""));

@@ -5,7 +5,6 @@
 mod fault;
 mod tokenizer;
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 pub use self::fault::GgufFault;
@@ -20,6 +19,7 @@ use crate::describe::gguf::{
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
+use crate::limit::{Boxed, collected, copied, push};
 use crate::model::DenseActivation;
 
 /// An encoder in a GGUF file: all but its weights.
@@ -65,8 +65,8 @@ impl GgufEncoder {
         let compares = family.classifier.is_some();
         let model = FolderModel {
             // Models that compare texts have their head alone.
-            modules: (!compares).then(|| modules(&recipe)),
-            described: Described::Transformer(Box::new(family)),
+            modules: (!compares).then(|| modules(&recipe)).transpose()?,
+            described: Described::Transformer(Boxed::new(family)?),
             settings: EncoderSettings::default(),
             tokenizer_limit: Some(recipe.max_tokens as u64),
             compares,
@@ -95,21 +95,23 @@ fn is_plain_bert(file: &Gguf<'_>) -> bool {
 }
 
 /// What follows the transformer, as a folder's modules.
-fn modules(recipe: &Recipe) -> Modules {
-    let dense = recipe.dense.iter().map(|layer| {
-        HeadModule::Dense(DenseModule {
-            folder: layer.folder.into(),
+fn modules(recipe: &Recipe) -> Result<Modules, Error> {
+    let mut head = Vec::new();
+    for layer in &recipe.dense {
+        let dense = HeadModule::Dense(DenseModule {
+            folder: copied(layer.folder)?,
             inputs: layer.inputs,
             outputs: layer.outputs,
             bias: false,
             activation: DenseActivation::Identity,
-        })
-    });
-    let ways = Vec::from([recipe.pooling]);
-    Modules {
+        });
+        push(&mut head, dense)?;
+    }
+    let ways = collected([recipe.pooling])?;
+    Ok(Modules {
         pooling: Some(PoolingModule { ways, leaves_out_prompt: recipe.leaves_out_prompt }),
-        head: dense.collect(),
+        head,
         normalize: recipe.normalize,
         ..Modules::default()
-    }
+    })
 }

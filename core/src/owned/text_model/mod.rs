@@ -6,7 +6,6 @@ mod table;
 mod tokenizer;
 mod transformer;
 
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -19,6 +18,7 @@ pub use transformer::TransformerModel;
 use super::folder::{Described, FolderModel};
 use super::{Pipeline, Session};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::Boxed;
 use crate::model::{Batch, Parallel, Plan, Weights};
 
 /// A model that embeds texts, or compares them.
@@ -29,9 +29,9 @@ use crate::model::{Batch, Parallel, Plan, Weights};
 #[non_exhaustive]
 pub enum TextModel<W> {
     /// A transformer, and what follows it.
-    Transformer(Box<TransformerModel<W>>),
+    Transformer(Boxed<TransformerModel<W>>),
     /// A table with a vector for each token.
-    Static(Box<StaticModel<W>>),
+    Static(Boxed<StaticModel<W>>),
 }
 
 impl<W: Weights + Sync> TextModel<W> {
@@ -67,16 +67,16 @@ impl<W: Weights + Sync> TextModel<W> {
             Described::Transformer(family) => {
                 let encoder = transformer::open(model, family, &asked);
                 let encoder = encoder.map_err(|error| asked.fault(error))?;
-                let found = asked.into_found();
+                let found = asked.into_found()?;
                 let model = TransformerModel::of(weights, encoder, tokenizer);
-                Ok((Self::Transformer(Box::new(model)), found))
+                Ok((Self::Transformer(Boxed::new(model)?), found))
             }
             Described::Table(settings) => {
                 let table = table::open(model, &asked, tokenizer.pipeline().count());
                 let table = table.map_err(|error| asked.fault(error))?;
-                let found = asked.into_found();
+                let found = asked.into_found()?;
                 let model = StaticModel::of(weights, table, tokenizer, settings.normalize);
-                Ok((Self::Static(Box::new(model)), found))
+                Ok((Self::Static(Boxed::new(model)?), found))
             }
         }
     }

@@ -101,7 +101,7 @@ impl AmbFile {
         });
         Ok(Checkpoint {
             name: name_of(&self.path),
-            settings: self.settings(&amb),
+            settings: self.settings(&amb)?,
             vocabulary: vocabulary(&amb)
                 .map(|it| it.with_added(amb_config_value(&amb, ADDED_TOKENS)))
                 .transpose()?,
@@ -111,15 +111,17 @@ impl AmbFile {
         })
     }
 
-    fn settings(&self, amb: &Amb<'_>) -> Settings {
+    fn settings(&self, amb: &Amb<'_>) -> Result<Settings> {
+        let prompts = Prompts::of_model(&ModelSource::Amb(*amb));
+        let prompts = prompts.map_err(|error| Error::in_file(name_of(&self.path), error))?;
         let license = amb.metadata_value("license").ok().flatten();
-        Settings {
+        Ok(Settings {
             layer_norm_eps: amb_config_value(amb, "layer_norm_eps")
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(1e-12),
             license: license.map(|token| token.spelling.to_owned()),
-            ..Settings::from_bert(&self.config, Prompts::of_model(&ModelSource::Amb(*amb)))
-        }
+            ..Settings::from_bert(&self.config, prompts)
+        })
     }
 }
 

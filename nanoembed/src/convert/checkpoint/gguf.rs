@@ -76,6 +76,7 @@ impl GgufEncoderFile {
     pub fn checkpoint(&self) -> Result<Checkpoint<'_>> {
         let file = self.parse()?;
         let prompts = Prompts::of_model(&ModelSource::Gguf(file));
+        let prompts = prompts.map_err(|error| self.failure(error))?;
         let license = self.text(Key::License);
         Ok(Checkpoint {
             name: name_of(&self.path),

@@ -158,11 +158,14 @@ impl WeightsFile {
             ADDED_TOKENS,
         ];
         let mut prompts = Prompts::default();
-        let metadata = file.metadata().filter(|(key, value)| !prompts.take(key, value));
-        let further: Vec<(String, String)> = metadata
-            .filter(|(key, _)| !known.contains(key))
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
+        let mut further: Vec<(String, String)> = Vec::new();
+        for (key, value) in file.metadata() {
+            let taken = prompts.take(key, value);
+            let taken = taken.map_err(|error| Error::in_file(self.name(), error))?;
+            if !taken && !known.contains(&key) {
+                further.push((key.to_owned(), value.to_owned()));
+            }
+        }
         Ok(Settings {
             hidden: size("hidden_size")?,
             layers: within("num_layers", Limit::LAYERS)?,

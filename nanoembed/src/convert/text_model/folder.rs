@@ -101,7 +101,7 @@ impl TextFolder {
     /// The model as an encoder, for calibration.
     pub(crate) fn transformer(&self) -> Result<Option<TransformerModel<ModelWeights<'_>>>> {
         Ok(match self.source.open_model()? {
-            TextModel::Transformer(model) => Some(*model),
+            TextModel::Transformer(model) => Some(model.into_inner()),
             _ => None,
         })
     }
