@@ -152,7 +152,8 @@ impl Checkpoint {
     pub fn all_weights(&self) -> FileWeights<Vec<u8>> {
         let mut weights = FileWeights::default();
         let modules = self.modules();
-        let folders = std::iter::once(String::new()).chain(modules.weight_folders());
+        let folders =
+            std::iter::once(String::new()).chain(modules.weight_folders().map(Result::unwrap));
         for folder in folders {
             let file = fs::read(self.folder.join(&folder).join("model.safetensors"));
             weights.push_safetensors(&folder, file.expect("weights")).expect("safetensors");

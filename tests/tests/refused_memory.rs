@@ -2,13 +2,19 @@
 //! repeatedly, with a later allocation failing each time, until it succeeds.
 
 use std::alloc::{GlobalAlloc, Layout as Block, System};
+use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::path::Path;
 use std::ptr::null_mut;
 
-use nanoembed_core::model::InOrder;
 use nanoembed_core::model::llama::{LlamaPlan, Output};
-use nanoembed_core::owned::{CausalModel, Encoder, Pipeline, PipelineSession, TextSession};
+use nanoembed_core::model::{Batch, InOrder};
+use nanoembed_core::owned::folder::{FolderModel, Prefix};
+use nanoembed_core::owned::{
+    CausalModel, Encoder, FileWeights, ModelFault, Pipeline, PipelineSession, TextSession,
+};
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::data;
 use serde_json::{Value, json};
@@ -195,6 +201,89 @@ fn models_in_files_are_opened_and_used_or_an_error_is_given() {
         let mut logits = nanoembed_core::limit::filled(model.config().vocabulary, 0.0)?;
         model.forward(&mut session, &ids, Output::LastLogits(&mut logits))
     });
+}
+
+/// Opens a model, and embeds or compares a text behind its prompt.
+fn used(model: Encoder<FileWeights<&[u8]>>) -> Result<(), ModelFault> {
+    let mut session = TextSession::default();
+    let prompt = model.prompts().choose(&Prefix::Usual).unwrap_or_default();
+    let prompt = model.prompt(prompt, &mut session)?;
+    let limit = 64.min(model.usual_tokens());
+    if let Some(classes) = model.classes() {
+        let pair = model.encode_pair(TEXT, "b", limit, &mut session)?;
+        let lengths = [pair.ids.len()];
+        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
+        let mut logits = nanoembed_core::limit::filled(classes.labels().len(), 0.0)?;
+        let mut session = model.session_for(model.plan(pair.ids.len()))?;
+        return Ok(model.classify(&mut session, &InOrder, &texts, &mut logits)?);
+    }
+    let text = prompt.before(TEXT)?;
+    let found = model.encode(&text, limit, &mut session)?;
+    let mut session = model.session_for(model.plan(found.ids.len().max(1)))?;
+    let mut vector = nanoembed_core::limit::filled(model.dimensions(), 0.0)?;
+    let lengths = [found.ids.len()];
+    Ok(model.embed(&mut session, &InOrder, &found.ids, &lengths, 0, &mut vector)?)
+}
+
+#[test]
+fn files_of_any_family_are_opened_or_an_error_is_given() {
+    for file in [
+        "small_bert.weights",
+        "small_unigram.weights",
+        "small_table.weights",
+        "default_prompt.weights",
+    ] {
+        let bytes = std::fs::read(format!("../ffi/tests/data/{file}")).expect("a file");
+        let refused =
+            refuse_each(&format!("opening {file}"), || Encoder::open(&bytes[..]).and_then(used));
+        assert!(refused > 5, "{file}: {refused}");
+    }
+}
+
+/// The files of a folder by their paths within it.
+fn files_in(folder: &Path, within: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if path.is_dir() {
+            files_in(&path, &format!("{within}{name}/"), files);
+        } else {
+            files.insert(format!("{within}{name}"), std::fs::read(&path).expect("bytes"));
+        }
+    }
+}
+
+#[test]
+fn folders_of_any_family_are_opened_or_an_error_is_given() {
+    for name in [
+        "bert_cased",
+        "roberta",
+        "embeddinggemma",
+        "qwen3_embedding",
+        "modernbert_mean",
+        "cross_encoder",
+        "xlmr_reranker",
+        "model2vec_int8_mapped",
+    ] {
+        let mut files = BTreeMap::new();
+        files_in(&Path::new("data/models").join(name), "", &mut files);
+        let text = |path: &str| {
+            let text = files.get(path).map(|bytes| str::from_utf8(bytes).expect("UTF-8"));
+            Ok(text.map(Cow::Borrowed))
+        };
+        let weights = || files.iter().filter(|(path, _)| path.ends_with("model.safetensors"));
+        let refused = refuse_each(&format!("opening {name}"), || {
+            let model = FolderModel::read(&text)?;
+            model.weight_files(&text, &|path| files.contains_key(path))?;
+            let mut given = nanoembed_core::limit::reserved(4)?;
+            for (path, bytes) in weights() {
+                let path = nanoembed_core::limit::copied(path)?;
+                nanoembed_core::limit::push(&mut given, (path, bytes.as_slice()))?;
+            }
+            Encoder::open_folder(&text, given).and_then(used)
+        });
+        assert!(refused > 20, "{name}: {refused}");
+    }
 }
 
 #[test]

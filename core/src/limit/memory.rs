@@ -186,6 +186,27 @@ pub struct Growing<T> {
 }
 
 impl<T> Growing<T> {
+    /// No elements.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { items: Vec::new(), is_refused: false }
+    }
+
+    /// Notes that there was no memory for an element.
+    pub const fn refuse(&mut self) {
+        self.is_refused = true;
+    }
+
+    /// The elements.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`](Self::check).
+    pub fn into_vec(self) -> Result<Vec<T>> {
+        self.check()?;
+        Ok(self.items)
+    }
+
     /// Appends an element.
     #[inline]
     pub fn push(&mut self, value: T) {
@@ -219,7 +240,7 @@ impl<T> Growing<T> {
 
 impl<T> Default for Growing<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), is_refused: false }
+        Self::new()
     }
 }
 
@@ -238,7 +259,7 @@ impl<T> DerefMut for Growing<T> {
 }
 
 /// A `Box` with fallible allocation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boxed<T>(Box<[T; 1]>);
 
 impl<T> Boxed<T> {

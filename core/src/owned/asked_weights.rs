@@ -1,12 +1,13 @@
 //! Weights that record which tensors a model asks for: those that it is made of, and the one that an
 //! error is about.
 
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::fmt;
 
 use crate::error::{Error, Result};
+use crate::limit::{Growing, copied, write};
 use crate::model::{Matrix, Weights};
 use crate::tensor::{Dtype, TensorHeader};
 
@@ -28,35 +29,50 @@ impl fmt::Display for TensorFault {
     }
 }
 
+/// Of memory, and of no tensor.
+impl From<Error> for TensorFault {
+    fn from(error: Error) -> Self {
+        Self { error, tensor: String::new(), dtype: None }
+    }
+}
+
 /// Weights that remember which tensor was asked for last, and which ones were there.
 pub(super) struct AskedWeights<'w, W> {
     weights: &'w W,
     last: RefCell<String>,
-    found: RefCell<Vec<String>>,
+    found: RefCell<Growing<String>>,
 }
 
 impl<'w, W: Weights> AskedWeights<'w, W> {
     pub(super) const fn new(weights: &'w W) -> Self {
-        Self { weights, last: RefCell::new(String::new()), found: RefCell::new(Vec::new()) }
+        Self { weights, last: RefCell::new(String::new()), found: RefCell::new(Growing::new()) }
     }
 
     pub(super) fn fault(&self, error: Error) -> TensorFault {
-        let tensor = self.last.borrow().to_string();
+        let tensor = self.last.take();
         let dtype = self.weights.header(&tensor).map(|header| header.dtype);
         TensorFault { error, tensor, dtype }
     }
 
     /// The names of all tensors that were there, in the order in which they were asked for.
-    pub(super) fn into_found(self) -> Vec<String> {
-        self.found.into_inner()
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub(super) fn into_found(self) -> Result<Vec<String>> {
+        self.found.into_inner().into_vec()
     }
 
     fn remember(&self, name: &str, is_there: bool) {
         let mut last = self.last.borrow_mut();
         last.clear();
-        last.push_str(name);
+        // Without memory the fault names none.
+        let _ = write(&mut last, name);
         if is_there {
-            self.found.borrow_mut().push(name.to_string());
+            match copied(name) {
+                Ok(name) => self.found.borrow_mut().push(name),
+                Err(_) => self.found.borrow_mut().refuse(),
+            }
         }
     }
 }

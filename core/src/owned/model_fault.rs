@@ -1,9 +1,11 @@
 //! What keeps a model of texts from being opened, and where that stands.
 
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use core::fmt;
 
 use crate::error::Error;
+#[cfg(feature = "gguf")]
+use crate::limit::copied;
 use crate::owned::asked_weights::TensorFault;
 use crate::owned::folder::FolderFault;
 #[cfg(feature = "gguf")]
@@ -80,7 +82,7 @@ impl From<GgufFault<'_>> for ModelFault {
             GgufFault::Error(error) => Self::File(error),
             GgufFault::Refusal(refusal) => Self::Key {
                 error: refusal.error(),
-                key: refusal.name.to_string(),
+                key: copied(refusal.name).unwrap_or_default(),
                 reason: refusal.reason,
             },
         }

@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 
 use crate::error::Result;
-use crate::limit::joined;
+use crate::limit::{copied, joined};
 
 /// A prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,9 +18,12 @@ pub struct Prompt {
 
 impl Prompt {
     /// A prompt whose tokens count in pooling.
-    #[must_use]
-    pub fn pooled(text: &str) -> Self {
-        Self { text: text.into(), skipped: 0 }
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn pooled(text: &str) -> Result<Self> {
+        Ok(Self { text: copied(text)?, skipped: 0 })
     }
 
     /// `text` after the prompt.

@@ -67,6 +67,12 @@ impl<'f> TextFile<'f> {
         &self.model
     }
 
+    /// The same, without the file.
+    #[must_use]
+    pub fn into_model(self) -> FolderModel {
+        self.model
+    }
+
     /// The file.
     #[must_use]
     pub const fn source(&self) -> &ModelSource<'f> {

@@ -1,10 +1,9 @@
 //! Models of texts in files, without their weights: what a folder's texts would say of them.
 
-use alloc::boxed::Box;
-
 use super::model_fault::ModelFault;
 #[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
+use crate::limit::Boxed;
 use crate::model::ModelSource;
 use crate::owned::Pipeline;
 #[cfg(any(feature = "amb", feature = "embd"))]
@@ -22,10 +21,10 @@ use crate::tensor::TensorHeader;
 pub enum TextSource<'f> {
     /// A `.weights` or `.amb` file that keeps the texts of a folder.
     #[cfg(any(feature = "amb", feature = "embd"))]
-    File(Box<TextFile<'f>>),
+    File(Boxed<TextFile<'f>>),
     /// An encoder in a GGUF file.
     #[cfg(feature = "gguf")]
-    Gguf(Box<GgufEncoder>, Gguf<'f>),
+    Gguf(Boxed<GgufEncoder>, Gguf<'f>),
 }
 
 impl<'f> TextSource<'f> {
@@ -41,12 +40,12 @@ impl<'f> TextSource<'f> {
             && GgufEncoder::is_in(&file)
         {
             let encoder = GgufEncoder::read(&file)?;
-            return Ok(Some(Self::Gguf(Box::new(encoder), file)));
+            return Ok(Some(Self::Gguf(Boxed::new(encoder)?, file)));
         }
         #[cfg(any(feature = "amb", feature = "embd"))]
         {
             let file = TextFile::read(source)?;
-            Ok(file.map(|file| Self::File(Box::new(file))))
+            file.map(|file| Ok(Self::File(Boxed::new(file)?))).transpose()
         }
         #[cfg(not(any(feature = "amb", feature = "embd")))]
         Ok(None)
@@ -54,7 +53,7 @@ impl<'f> TextSource<'f> {
 
     /// What the file says of the model, as the texts of a folder would.
     #[must_use]
-    pub const fn model(&self) -> &FolderModel {
+    pub fn model(&self) -> &FolderModel {
         match self {
             #[cfg(any(feature = "amb", feature = "embd"))]
             Self::File(file) => file.model(),
@@ -91,17 +90,23 @@ impl<'f> TextSource<'f> {
         }
     }
 
-    /// The tokenizer, which of a GGUF file is there already.
+    /// What the file says of the model, and the tokenizer, which of a GGUF file is there already.
     ///
     /// # Errors
     ///
     /// As [`TextFile::pipeline`].
-    pub fn into_pipeline(self) -> FolderResult<Pipeline> {
+    pub fn into_parts(self) -> FolderResult<(FolderModel, Pipeline)> {
         match self {
             #[cfg(any(feature = "amb", feature = "embd"))]
-            Self::File(file) => file.pipeline(),
+            Self::File(file) => {
+                let pipeline = file.pipeline()?;
+                Ok((file.into_inner().into_model(), pipeline))
+            }
             #[cfg(feature = "gguf")]
-            Self::Gguf(encoder, _) => Ok(encoder.tokenizer),
+            Self::Gguf(encoder, _) => {
+                let GgufEncoder { model, tokenizer } = encoder.into_inner();
+                Ok((model, tokenizer))
+            }
         }
     }
 

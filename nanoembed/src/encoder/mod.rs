@@ -221,7 +221,7 @@ impl Encoder {
             Role::Document => prompts.choose_for(&Prefix::Document, prompt),
         }?;
         if text.is_empty() || prompts.are_pooled() {
-            return Ok(Prompt::pooled(&text));
+            return Prompt::pooled(&text).map_err(|error| self.failure(error));
         }
         backend.prompt(&text).map_err(|error| match error.kind() {
             ErrorKind::UnsupportedSetting => prompts.refuse_left_out(),

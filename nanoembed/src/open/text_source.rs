@@ -96,7 +96,8 @@ impl<'f> TextSource<'f> {
     /// The model, ready to run.
     pub(crate) fn open(&self) -> Result<Encoder<ModelWeights<'f>>> {
         let (prompts, labels) = (self.prompts()?.into_core(), self.labels()?);
-        Ok(self.open_model()?.with_prompts(prompts).with_labels(&labels))
+        let model = self.open_model()?.with_prompts(prompts);
+        model.with_labels(&labels).map_err(|error| Error::in_file(self.name(), error))
     }
 
     /// The model without its prompts and the names of its classes.

@@ -69,6 +69,20 @@ impl<S> HeadModule<S> {
         }
     }
 
+    /// The same module with its folder given by `convert`, unless that fails.
+    ///
+    /// # Errors
+    ///
+    /// Any error of `convert`.
+    pub fn try_map_folder<T, E>(
+        &self,
+        convert: impl FnOnce(&S) -> Result<T, E>,
+    ) -> Result<HeadModule<T>, E> {
+        let Some(folder) = self.folder() else { return Ok(HeadModule::Normalize) };
+        let folder = convert(folder)?;
+        Ok(self.map_folder(|_| folder))
+    }
+
     /// The same module with its folder given by `convert`.
     pub fn map_folder<'s, T>(&'s self, convert: impl FnOnce(&'s S) -> T) -> HeadModule<T> {
         match self {

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::error::Result;
 use crate::kernel::Kernels;
 use crate::model::{DenseActivation, on_logits_of};
 use crate::owned::TokenEncoder;
@@ -22,9 +23,9 @@ impl Classes {
         described: &FolderModel,
         network: &TokenEncoder,
         labels: &Labels,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>> {
         if !described.compares() {
-            return None;
+            return Ok(None);
         }
         let (count, on_logits) = match network.on_logits() {
             Some(on_logits) => (network.labels(), on_logits),
@@ -34,13 +35,14 @@ impl Classes {
                 (count, on_logits_of(described.on_scores, count))
             }
         };
-        let (labels, kernels) = (labels.first(count), *network.kernels());
-        Some(Self { labels, on_logits, kernels })
+        let (labels, kernels) = (labels.first(count)?, *network.kernels());
+        Ok(Some(Self { labels, on_logits, kernels }))
     }
 
     /// Gives them other names.
-    pub(super) fn rename(&mut self, labels: &Labels) {
-        self.labels = labels.first(self.labels.len());
+    pub(super) fn rename(&mut self, labels: &Labels) -> Result<()> {
+        self.labels = labels.first(self.labels.len())?;
+        Ok(())
     }
 
     /// Their names; models that rank have one.

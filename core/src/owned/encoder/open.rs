@@ -70,7 +70,7 @@ fn read_text<'f>(
     file: &'f [u8],
     text: TextSource<'f>,
 ) -> core::result::Result<Encoder<FileWeights<&'f [u8]>>, ModelFault> {
-    let (described, prompts, labels) = (text.model().clone(), text.prompts()?, text.labels()?);
+    let (prompts, labels) = (text.prompts()?, text.labels()?);
     let mut weights = FileWeights::default();
     let mut added = Ok(());
     text.each_tensor(&mut |name, header| {
@@ -79,10 +79,10 @@ fn read_text<'f>(
         }
     });
     added?;
-    let pipeline = text.into_pipeline()?;
+    let (described, pipeline) = text.into_parts()?;
     weights.push(file)?;
     let model = Encoder::new(&described, weights, pipeline)?;
-    Ok(model.with_prompts(prompts).with_labels(&labels))
+    Ok(model.with_prompts(prompts).with_labels(&labels)?)
 }
 
 #[cfg(all(feature = "pipeline", feature = "safetensors"))]
@@ -106,7 +106,7 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
             pushed.map_err(|error| FolderFault::new(&path, Fault::from_error(error)))?;
         }
         let opened = Self::new(&model, weights, pipeline)?;
-        Ok(opened.with_prompts(prompts).with_labels(&labels))
+        Ok(opened.with_prompts(prompts).with_labels(&labels)?)
     }
 }
 
@@ -208,8 +208,8 @@ impl<W: Weights + Sync> Encoder<W> {
             Ok((tokenizer, network))
         });
         let (tokenizer, network) = opened.map_err(|error| asked.fault(error))?;
-        let found = asked.into_found();
-        let classes = Classes::new(described, &network, &Labels::default());
+        let found = asked.into_found()?;
+        let classes = Classes::new(described, &network, &Labels::default())?;
         let model = Self {
             weights,
             network,
@@ -229,12 +229,15 @@ impl<W: Weights + Sync> Encoder<W> {
     }
 
     /// The same model with these names of its classes.
-    #[must_use]
-    pub fn with_labels(mut self, labels: &Labels) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn with_labels(mut self, labels: &Labels) -> Result<Self> {
         if let Some(classes) = &mut self.classes {
-            classes.rename(labels);
+            classes.rename(labels)?;
         }
-        self
+        Ok(self)
     }
 }
 

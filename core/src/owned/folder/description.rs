@@ -1,12 +1,9 @@
 //! What the texts of a folder say of the model in it.
 
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::loaded::read;
+use super::loaded::{no_memory, read};
 use super::{
     CONFIG, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts,
 };
@@ -14,6 +11,8 @@ use crate::describe::folder as describe;
 use crate::describe::folder::{Description, Kind};
 #[cfg(doc)]
 use crate::error::ErrorKind;
+use crate::error::Result;
+use crate::limit::{Boxed, copied, filled, formatted, joined, push, reserved, spelled};
 use crate::model::{DenseActivation, FamilyModel};
 use crate::text::json::{Fault, Value, chars};
 
@@ -40,7 +39,7 @@ pub struct FolderModel {
 #[non_exhaustive]
 pub enum Described {
     /// An encoder.
-    Transformer(Box<FamilyModel>),
+    Transformer(Boxed<FamilyModel>),
     /// A table with a vector for each token.
     Table(TableSettings),
 }
@@ -54,21 +53,21 @@ impl FolderModel {
     /// [`ErrorKind::UnsupportedSetting`] for a model that fills gaps in texts without
     /// `modules.json`, and for an adapter beside the weights.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
-        read(texts, &|texts| Description::read(texts).map(Self::from_description))
+        read(texts, &|texts| Self::from_description(Description::read(texts)?).map_err(no_memory))
     }
 
-    fn from_description(description: Description<'_>) -> Self {
+    fn from_description(description: Description<'_>) -> Result<Self> {
         let compares = description.compares();
         let Description { modules, kind, settings, tokenizer_limit, on_scores, .. } = description;
-        let modules = Modules::from_described(&modules);
+        let modules = Modules::from_described(&modules)?;
         let (modules, described) = match kind {
-            Kind::Transformer(family) => (modules, Described::Transformer(Box::new(family))),
+            Kind::Transformer(family) => (modules, Described::Transformer(Boxed::new(family)?)),
             Kind::Table(table) => {
                 let listed = modules.filter(|modules| !modules.are_assumed);
                 (listed, Described::Table(table))
             }
         };
-        Self { modules, described, settings, tokenizer_limit, compares, on_scores }
+        Ok(Self { modules, described, settings, tokenizer_limit, compares, on_scores })
     }
 
     /// The folder of the model itself: empty, or ending with `/`.
@@ -79,7 +78,7 @@ impl FolderModel {
 
     /// The name of the model's family; empty for a table.
     #[must_use]
-    pub const fn family(&self) -> &'static str {
+    pub fn family(&self) -> &'static str {
         match &self.described {
             Described::Transformer(model) => model.family,
             Described::Table(_) => "",
@@ -94,7 +93,7 @@ impl FolderModel {
 
     /// Whether the model compares two texts and is told which of them a token is of.
     #[must_use]
-    pub const fn compares_by_types(&self) -> bool {
+    pub fn compares_by_types(&self) -> bool {
         match &self.described {
             Described::Transformer(model) => self.compares() && model.config.embedding.token_types,
             Described::Table(_) => false,
@@ -130,25 +129,44 @@ impl FolderModel {
     ///
     /// What is wrong with the file.
     pub fn labels(&self, texts: Texts<'_, '_>) -> FolderResult<Labels> {
-        let path = [self.folder(), CONFIG].concat();
+        let path = joined(&[self.folder(), CONFIG])?;
         let fault = |error| FolderFault::new(&path, Fault::from_error(error));
         let Some(text) = texts(&path).map_err(fault)? else { return Ok(Labels::default()) };
         let config = Value::parse(&text, 0).map_err(fault)?;
-        let labels = describe::labels(config).map(|(id, name)| (id, chars(name).collect()));
-        Ok(Labels(labels.collect()))
+        let mut labels = Vec::new();
+        for (id, name) in describe::labels(config) {
+            push(&mut labels, (id, spelled(chars(name))?))?;
+        }
+        Ok(Labels(labels))
     }
 }
 
 /// The names of classes by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels(BTreeMap<u32, String>);
+pub struct Labels(Vec<(u32, String)>);
 
 impl Labels {
     /// The names of so many classes; `LABEL_0` and so on for those without one.
-    #[must_use]
-    pub fn first(&self, count: usize) -> Vec<String> {
-        let named = |id: u32| self.0.get(&id).cloned().unwrap_or_else(|| format!("LABEL_{id}"));
-        (0..).take(count).map(named).collect()
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn first(&self, count: usize) -> Result<Vec<String>> {
+        let mut names = filled(count, None)?;
+        for (id, name) in &self.0 {
+            // Of several, the last counts.
+            if let Some(place) = usize::try_from(*id).ok().and_then(|id| names.get_mut(id)) {
+                *place = Some(name);
+            }
+        }
+        let mut labels = reserved(count)?;
+        for (id, name) in names.into_iter().enumerate() {
+            labels.push(match name {
+                Some(name) => copied(name)?,
+                None => formatted(format_args!("LABEL_{id}"))?,
+            });
+        }
+        Ok(labels)
     }
 }
 
@@ -158,7 +176,9 @@ impl Labels {
 ///
 /// [`ErrorKind::UnsupportedSetting`] at the adapter's settings.
 pub fn refuse_adapter(texts: Texts<'_, '_>, folder: &str) -> FolderResult<()> {
-    let within = |path: &str| texts(&[folder, path].concat());
-    read(&within, &|texts| describe::refuse_adapter(texts))
-        .map_err(|fault| FolderFault { file: [folder, &fault.file].concat(), ..fault })
+    let within = |path: &str| texts(&joined(&[folder, path])?);
+    read(&within, &|texts| describe::refuse_adapter(texts)).map_err(|fault| FolderFault {
+        file: joined(&[folder, &fault.file]).unwrap_or_default(),
+        ..fault
+    })
 }

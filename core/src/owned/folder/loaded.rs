@@ -10,7 +10,8 @@ use super::{FolderFault, FolderResult, Texts};
 use crate::describe::folder as describe;
 use crate::describe::folder::{TextFault, TextPath};
 use crate::error::{Error, ErrorKind, Result};
-use crate::text::json::chars;
+use crate::limit::{push, spelled, write};
+use crate::text::json::{Fault, chars};
 
 /// A reader of texts. It has no other effect than its result, as it may run several times.
 type Reader<'r, R> = &'r dyn for<'a> Fn(&dyn describe::Texts<'a>) -> Outcome<'a, R>;
@@ -28,9 +29,9 @@ pub(super) fn read<R>(texts: Texts<'_, '_>, read: Reader<'_, R>) -> FolderResult
         let asking = Asking { loaded: &loaded, wanted: RefCell::new(None) };
         let outcome = read(&asking).map_err(FolderFault::from);
         let Some(path) = asking.wanted.into_inner() else { return outcome };
-        let text = texts(&path);
-        let text = text.map_err(|error| FolderFault::whole_file(path.clone(), error))?;
-        loaded.push((path, text));
+        let text =
+            texts(&path).map_err(|error| FolderFault::new(&path, Fault::from_error(error)))?;
+        push(&mut loaded, (path, text))?;
     }
 }
 
@@ -45,28 +46,35 @@ impl<'a> describe::Texts<'a> for Asking<'a, '_> {
         if let Some((_, text)) = self.loaded.iter().find(|(known, _)| path.is(known)) {
             return Ok(text.as_deref());
         }
-        self.wanted.replace(Some(whole(path)));
+        self.wanted.replace(Some(whole(path)?));
         Err(Error::without_offset(ErrorKind::ReadFailed))
     }
 }
 
 /// A path with `/` between its parts.
-pub(super) fn whole(path: TextPath<'_>) -> String {
-    [&*folder(path.folder), path.name].concat()
+pub(super) fn whole(path: TextPath<'_>) -> Result<String> {
+    let mut whole = folder(path.folder)?;
+    write(&mut whole, path.name)?;
+    Ok(whole)
 }
 
 /// A folder that JSON spells like this, with `/` at its end unless it is empty.
-pub(super) fn folder(spelled: &str) -> String {
-    let mut folder: String = chars(spelled).collect();
+pub(super) fn folder(spelling: &str) -> Result<String> {
+    let mut folder = spelled(chars(spelling))?;
     if !folder.is_empty() {
-        folder.push('/');
+        write(&mut folder, "/")?;
     }
-    folder
+    Ok(folder)
+}
+
+/// What is wrong where there is no memory.
+pub(super) fn no_memory<'a>(error: Error) -> TextFault<'a> {
+    TextFault { path: TextPath { folder: "", name: "" }, fault: Fault::from_error(error) }
 }
 
 impl From<TextFault<'_>> for FolderFault {
     fn from(TextFault { path, fault }: TextFault<'_>) -> Self {
-        Self::new(&whole(path), fault)
+        Self::new(&whole(path).unwrap_or_default(), fault)
     }
 }
 
@@ -86,10 +94,9 @@ mod tests {
         let all = read(&texts, &|texts| {
             let text = |folder, name| {
                 let path = TextPath { folder, name };
-                texts.text(path).map_err(|error| TextFault {
-                    path,
-                    fault: crate::text::json::Fault::from_error(error),
-                })
+                texts
+                    .text(path)
+                    .map_err(|error| TextFault { path, fault: Fault::from_error(error) })
             };
             let found = [text("", "a")?, text("x", "b")?, text("", "c")?, text("", "a")?];
             Ok(found.map(|text| text.map(String::from)))

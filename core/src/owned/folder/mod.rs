@@ -23,7 +23,7 @@ mod vocabulary;
 mod weights;
 
 use alloc::borrow::Cow;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use core::fmt;
 
 pub use crate::describe::folder::{
@@ -32,12 +32,13 @@ pub use crate::describe::folder::{
 pub use allowed::read_allowing;
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
 pub use modules::{Modules, PoolingModule};
-pub use prompts::{NoPrompt, Prefix, Prompts};
+pub use prompts::{NoPrompt, Prefix, PromptTexts, Prompts};
 pub use tokenizer::TokenizerConfig;
 #[cfg(feature = "safetensors")]
 pub use weights::{WEIGHTS, WEIGHTS_INDEX};
 
 use crate::error::{Error, Result};
+use crate::limit::copied;
 use crate::text::json::Fault;
 #[cfg(feature = "safetensors")]
 use crate::text::json::{Object, Value};
@@ -65,12 +66,16 @@ impl FolderFault {
     #[must_use]
     pub fn new(path: &str, fault: Fault<'_>) -> Self {
         let Fault { error, key, only } = fault;
-        Self { file: path.to_string(), error, key: key.to_string(), only }
+        // Without memory for words there is still the error.
+        let spelled = |text| copied(text).unwrap_or_default();
+        Self { file: spelled(path), error, key: spelled(key), only }
     }
+}
 
-    /// An error of the file at `path` as a whole.
-    pub(super) fn whole_file(path: String, error: Error) -> Self {
-        Self { file: path, error, key: String::new(), only: "" }
+/// Of memory, and of no file.
+impl From<Error> for FolderFault {
+    fn from(error: Error) -> Self {
+        Self { file: String::new(), error, key: String::new(), only: "" }
     }
 }
 

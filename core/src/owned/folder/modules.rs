@@ -3,12 +3,13 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::loaded::{folder, read};
+use super::loaded::{folder, no_memory, read};
 use super::{FolderResult, Texts};
 use crate::describe::folder as describe;
 use crate::describe::folder::{Base, Origin, PoolingSettings};
+use crate::error::Result;
+use crate::limit::{collected, copied, push};
 use crate::model::{HeadModule, PoolingMode, PoolingModes};
-use crate::text::json::chars;
 
 /// The modules of a model, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,7 +50,7 @@ impl Modules {
     /// What is wrong with a file; modules and settings that are not known are refused by name.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Option<Self>> {
         read(texts, &|texts| {
-            describe::Modules::read(texts).map(|modules| Self::from_described(&modules))
+            Self::from_described(&describe::Modules::read(texts)?).map_err(no_memory)
         })
     }
 
@@ -62,7 +63,11 @@ impl Modules {
     pub fn folders(texts: Texts<'_, '_>) -> FolderResult<Vec<String>> {
         read(texts, &|texts| {
             let folders = describe::Modules::folders(texts)?;
-            Ok(folders.iter().map(|spelled| folder(spelled)).collect())
+            let mut copies = Vec::new();
+            for spelled in &folders {
+                folder(spelled).and_then(|it| push(&mut copies, it)).map_err(no_memory)?;
+            }
+            Ok(copies)
         })
     }
 
@@ -72,32 +77,36 @@ impl Modules {
     ///
     /// What is wrong with `modules.json`.
     pub fn first_folder(texts: Texts<'_, '_>) -> FolderResult<String> {
-        read(texts, &|texts| describe::Modules::first_folder(texts).map(folder))
+        read(texts, &|texts| folder(describe::Modules::first_folder(texts)?).map_err(no_memory))
     }
 
     /// A copy of `modules`; `None` if no text describes them.
-    pub(super) fn from_described(modules: &describe::Modules<'_>) -> Option<Self> {
-        Some(Self {
+    pub(super) fn from_described(modules: &describe::Modules<'_>) -> Result<Option<Self>> {
+        let mut head = Vec::new();
+        for module in &modules.head {
+            push(&mut head, module.try_map_folder(|folder| copied(folder))?)?;
+        }
+        Ok(Some(Self {
             are_assumed: match modules.origin {
                 Origin::List => false,
                 Origin::Pooling => true,
-                Origin::Nothing => return None,
+                Origin::Nothing => return Ok(None),
             },
             base: modules.base,
-            folder: folder(modules.folder),
-            pooling: modules.pooling.map(PoolingModule::from),
-            head: modules
-                .head
-                .iter()
-                .map(|it| it.map_folder(|folder| chars(folder).collect()))
-                .collect(),
+            folder: folder(modules.folder)?,
+            pooling: modules.pooling.map(PoolingModule::from_settings).transpose()?,
+            head,
             normalize: modules.normalize,
             give_scores: modules.give_scores,
-        })
+        }))
     }
 
     /// The folders of the modules with weights after the pooling, each ending with `/`.
-    pub fn weight_folders(&self) -> impl Iterator<Item = String> {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory), in the place of one.
+    pub fn weight_folders(&self) -> impl Iterator<Item = Result<String>> {
         self.head.iter().filter_map(HeadModule::folder).map(|plain| folder(plain))
     }
 
@@ -107,9 +116,11 @@ impl Modules {
     }
 }
 
-impl From<PoolingSettings> for PoolingModule {
-    fn from(PoolingSettings { modes, leaves_out_prompt }: PoolingSettings) -> Self {
-        Self { modes: modes.iter().collect(), leaves_out_prompt }
+impl PoolingModule {
+    fn from_settings(
+        PoolingSettings { modes, leaves_out_prompt }: PoolingSettings,
+    ) -> Result<Self> {
+        Ok(Self { modes: collected(modes.iter())?, leaves_out_prompt })
     }
 }
 

@@ -18,11 +18,9 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::{self, Vec};
 use core::fmt;
 
-use super::loaded::read;
-use super::{FolderFault, FolderResult, Similarity, Texts};
-use crate::describe::folder::{
-    CONFIG_SENTENCE_TRANSFORMERS, DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SIMILARITY,
-};
+use super::loaded::{no_memory, read};
+use super::{FolderResult, Similarity, Texts};
+use crate::describe::folder::{DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SIMILARITY};
 use crate::error::Result;
 #[cfg(feature = "gguf")]
 use crate::event;
@@ -159,10 +157,9 @@ impl Prompts {
     ///
     /// What is wrong with the file.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
-        let prompts = read(texts, &|texts| {
-            FolderPrompts::read(texts, true).map(|prompts| Self::from_described(&prompts))
-        })?;
-        prompts.map_err(|error| FolderFault::whole_file(CONFIG_SENTENCE_TRANSFORMERS.into(), error))
+        read(texts, &|texts| {
+            Self::from_described(&FolderPrompts::read(texts, true)?).map_err(no_memory)
+        })
     }
 
     fn from_described(prompts: &FolderPrompts<'_>) -> Result<Self> {
@@ -241,8 +238,8 @@ impl Prompts {
     #[must_use]
     pub fn metadata(&self) -> Vec<(String, String)> {
         let prompt =
-            |(name, prompt): (&String, &String)| (format!("{PROMPT}{name}"), prompt.clone());
-        let mut metadata: Vec<_> = self.by_name.iter().map(prompt).collect();
+            |(name, prompt): &(String, String)| (format!("{PROMPT}{name}"), prompt.clone());
+        let mut metadata: Vec<_> = self.by_name.0.iter().map(prompt).collect();
         // An empty one is none, and readers that know no prompts refuse a file that names one.
         let is_text = |name: &&String| self.by_name.get(name).is_none_or(|text| !text.is_empty());
         let default = self.default.iter().filter(is_text);

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::{FolderFault, FolderResult, Texts};
 use crate::error::{Error, ErrorKind};
+use crate::limit::{collected, joined};
 use crate::owned::Pipeline;
 use crate::text::json::Fault;
 use crate::token::AddedRules;
@@ -28,19 +29,19 @@ pub(super) fn tokenizer(
     module: &str,
     settings: &WordSettings,
 ) -> FolderResult<Option<Pipeline>> {
-    let path = [module, FILE].concat();
+    let path = joined(&[module, FILE])?;
     let fault = |kind, key| {
         let error = Error::without_offset(kind);
         FolderFault::new(&path, Fault { error, key, only: "" })
     };
     let text = texts(&path).map_err(|error| FolderFault::new(&path, Fault::from_error(error)))?;
     let Some(text) = text else { return Ok(None) };
-    let tokens: Vec<&str> = text.lines().collect();
+    let tokens: Vec<&str> = collected(text.lines())?;
     let found = settings.names.each_ref().map(|name| with_id(&tokens, name));
     let [_, Some(unknown), Some(begin), Some(end), _] = found else {
         return Err(fault(ErrorKind::BadVocabulary, "unk_token, cls_token or sep_token"));
     };
-    let added: Vec<AddedToken<'_>> = found.iter().flatten().map(special).collect();
+    let added: Vec<AddedToken<'_>> = collected(found.iter().flatten().map(special))?;
     let spec = BertSpec {
         added: AddedTokens::Listed(&added),
         splits_ideographs: settings.splits_chinese.unwrap_or(true),

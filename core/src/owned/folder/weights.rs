@@ -1,10 +1,11 @@
 //! Which files of a folder hold its weights.
 
-use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{FolderFault, FolderModel, FolderResult, Modules, Texts, object};
+use crate::limit::{collected, joined, push, spelled};
+use crate::model::HeadModule;
 use crate::text::json::chars;
 use crate::text::path::is_file_name;
 
@@ -30,8 +31,8 @@ impl FolderModel {
         is_there: &dyn Fn(&str) -> bool,
     ) -> FolderResult<Vec<String>> {
         let folder = self.folder();
-        let single = [folder, WEIGHTS].concat();
-        let path = [folder, WEIGHTS_INDEX].concat();
+        let single = joined(&[folder, WEIGHTS])?;
+        let path = joined(&[folder, WEIGHTS_INDEX])?;
         let parts = object(texts, &path, |index| {
             if is_there(&single) {
                 return Ok(None);
@@ -39,24 +40,31 @@ impl FolderModel {
             let fault = |fault| FolderFault::new(&path, fault);
             let map = index.object("weight_map").map_err(fault)?;
             let map = index.needed("weight_map", map).map_err(fault)?;
-            let mut parts = BTreeSet::new();
+            let mut parts: Vec<String> = Vec::new();
             for (_, file) in map.value().members() {
-                let file: String =
-                    file.as_text().map(|name| chars(name).collect()).unwrap_or_default();
+                let file = spelled(chars(file.as_text().unwrap_or_default()))?;
                 if !file.ends_with(".safetensors") || !is_file_name(&file) {
                     let only = "each of its files has to be a safetensors file beside it";
                     return Err(fault(index.bad("weight_map", only)));
                 }
-                parts.insert([folder, &file].concat());
+                let file = joined(&[folder, &file])?;
+                // Tensors of a file stand together as a rule.
+                if parts.last() != Some(&file) {
+                    push(&mut parts, file)?;
+                }
             }
+            parts.sort_unstable();
+            parts.dedup();
             Ok(Some(parts))
         })?;
         let mut files: Vec<String> = match parts.flatten() {
-            Some(parts) => parts.into_iter().collect(),
-            None => Vec::from([single]),
+            Some(parts) => parts,
+            None => collected([single])?,
         };
         let folders = self.modules.iter().flat_map(Modules::weight_folders);
-        files.extend(folders.map(|folder| [&*folder, WEIGHTS].concat()));
+        for folder in folders {
+            push(&mut files, joined(&[&folder?, WEIGHTS])?)?;
+        }
         Ok(files)
     }
 
@@ -65,7 +73,9 @@ impl FolderModel {
     #[must_use]
     pub fn tensor_prefix<'p>(&self, path: &'p str) -> &'p str {
         let folder = path.rfind('/').map_or("", |end| path.get(..=end).unwrap_or_default());
-        let mut folders = self.modules.iter().flat_map(Modules::weight_folders);
-        if folders.any(|known| known == folder) { folder } else { "" }
+        let head = self.modules.iter().flat_map(|modules| &modules.head);
+        let mut folders = head.filter_map(HeadModule::folder);
+        let is_known = folders.any(|known| folder.strip_suffix('/') == Some(known));
+        if is_known { folder } else { "" }
     }
 }

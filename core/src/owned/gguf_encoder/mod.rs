@@ -5,7 +5,6 @@
 mod fault;
 mod tokenizer;
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 pub use self::fault::GgufFault;
@@ -18,6 +17,7 @@ use crate::describe::gguf::{
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
+use crate::limit::{Boxed, collected, copied, push};
 use crate::model::{DenseActivation, DenseModule, DenseSettings, HeadModule};
 
 /// An encoder in a GGUF file: all but its weights.
@@ -63,8 +63,8 @@ impl GgufEncoder {
         let compares = family.classifier.is_some();
         let model = FolderModel {
             // Models that compare texts have their head alone.
-            modules: (!compares).then(|| modules(&recipe)),
-            described: Described::Transformer(Box::new(family)),
+            modules: (!compares).then(|| modules(&recipe)).transpose()?,
+            described: Described::Transformer(Boxed::new(family)?),
             settings: EncoderSettings::default(),
             tokenizer_limit: Some(recipe.max_tokens as u64),
             compares,
@@ -93,24 +93,24 @@ fn is_plain_bert(file: &Gguf<'_>) -> bool {
 }
 
 /// What follows the transformer, as a folder's modules.
-fn modules(recipe: &Recipe) -> Modules {
-    let dense = recipe.dense.iter().map(|layer| {
-        HeadModule::Dense(DenseModule {
-            folder: layer.folder.into(),
-            settings: DenseSettings {
-                inputs: layer.inputs,
-                outputs: layer.outputs,
-                bias: false,
-                activation: DenseActivation::Identity,
-                gives_scores: false,
-            },
-        })
-    });
-    let modes = Vec::from([recipe.pooling]);
-    Modules {
+fn modules(recipe: &Recipe) -> Result<Modules, Error> {
+    let mut head = Vec::new();
+    for layer in &recipe.dense {
+        let settings = DenseSettings {
+            inputs: layer.inputs,
+            outputs: layer.outputs,
+            bias: false,
+            activation: DenseActivation::Identity,
+            gives_scores: false,
+        };
+        let folder = copied(layer.folder)?;
+        push(&mut head, HeadModule::Dense(DenseModule { folder, settings }))?;
+    }
+    let modes = collected([recipe.pooling])?;
+    Ok(Modules {
         pooling: Some(PoolingModule { modes, leaves_out_prompt: recipe.leaves_out_prompt }),
-        head: dense.collect(),
+        head,
         normalize: recipe.normalize,
         ..Modules::default()
-    }
+    })
 }

@@ -46,6 +46,7 @@ impl EncoderFolder {
         let files = ModelFiles::open(if path.is_dir() { &own_folder } else { path });
         let files = files.map_err(|failure| without_weights(failure, &own_folder))?;
         let head = model.modules.iter().flat_map(Modules::weight_folders).map(|module| {
+            let module = module.map_err(|error| Error::in_file(MODULES, error))?;
             let own = folder.join(&module);
             let weights = own.join(WEIGHTS);
             if !weights.exists()

@@ -1,13 +1,13 @@
 //! Tokens that files beside `tokenizer.json` name or add: whether that finds them in texts, too.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeSet;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::config::TokenizerConfig;
-use super::said::{parsed, spelled, truth, written};
-use crate::error::{Error, ErrorKind};
+use super::said::{parsed, spelled, spelled_member, truth, written};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{collected, formatted, joined, push};
 use crate::owned::Pipeline;
 use crate::owned::folder::{FolderFault, FolderResult, Texts};
 use crate::text::json::{Fault, Value};
@@ -37,7 +37,8 @@ impl TokenizerConfig {
     ) -> FolderResult<()> {
         for role in NAMED {
             let said = config.member(role).or_else(|| map.and_then(|map| map.member(role)));
-            if said.and_then(spelled).is_some_and(|token| !is_found(&token)) {
+            let said = said.map_or(Ok(None), spelled)?;
+            if said.is_some_and(|token| !is_found(&token)) {
                 return Err(self.refuse(config, role, NOT_ADDED));
             }
         }
@@ -45,23 +46,23 @@ impl TokenizerConfig {
             for name in FURTHER {
                 let Some(tokens) = further.member(name) else { continue };
                 let by_name = tokens.members().map(|(_, token)| token);
-                let mut tokens = tokens.items().chain(by_name).filter_map(spelled);
-                if tokens.any(|token| !is_found(&token)) {
-                    return Err(self.refuse(config, name, NOT_ADDED));
+                for token in tokens.items().chain(by_name) {
+                    if spelled(token)?.is_some_and(|token| !is_found(&token)) {
+                        return Err(self.refuse(config, name, NOT_ADDED));
+                    }
                 }
             }
         }
         let words = self.older(texts, config, ADDED)?;
         let words = words.as_deref().and_then(parsed);
-        let mut words = words.iter().flat_map(Value::members);
-        match words.find(|(word, _)| !is_found(&written(word))) {
-            None => Ok(()),
-            Some((word, id)) => {
+        for (word, id) in words.iter().flat_map(Value::members) {
+            if !is_found(&written(word)?) {
                 let error = Error::new(id.offset(), ErrorKind::UnsupportedSetting);
-                let path = [&*self.folder, ADDED].concat();
-                Err(FolderFault::new(&path, Fault { error, key: word, only: NOT_ADDED }))
+                let path = joined(&[&self.folder, ADDED])?;
+                return Err(FolderFault::new(&path, Fault { error, key: word, only: NOT_ADDED }));
             }
         }
+        Ok(())
     }
 
     /// An older file beside this one, which counts where this one does not list what is added.
@@ -74,7 +75,7 @@ impl TokenizerConfig {
         if config.member("added_tokens_decoder").is_some() {
             return Ok(None);
         }
-        let path = [&*self.folder, file].concat();
+        let path = joined(&[&self.folder, file])?;
         let fault = |error| FolderFault::new(&path, Fault::from_error(error));
         let text = texts(&path).map_err(fault)?;
         text.as_deref().map(|text| Value::parse(text, 0)).transpose().map_err(fault)?;
@@ -91,9 +92,9 @@ impl TokenizerConfig {
         spec: &TokenizerSpec<'_>,
     ) -> FolderResult<()> {
         let Some(decoder) = config.member("added_tokens_decoder") else { return Ok(()) };
-        let known: Vec<AddedToken<'_>> = spec.added.iter().flatten().collect();
+        let known: Vec<AddedToken<'_>> = collected(spec.added.iter().flatten())?;
         for (id, token) in decoder.members() {
-            let content = token.member("content").and_then(spelled).unwrap_or_default();
+            let content = spelled_member(Some(token), "content")?.unwrap_or_default();
             let there = id.parse().ok().and_then(|id| pipeline.token(id));
             let is_remnant = there.is_some_and(|there| there != content.as_bytes());
             if is_remnant && pipeline.id(&content).is_none() {
@@ -130,6 +131,20 @@ pub(super) fn is_control(token: &str) -> bool {
 }
 
 /// The tokens that a `tokenizer.json` adds to its vocabulary.
-pub(super) fn added_tokens(spec: &TokenizerSpec<'_>) -> BTreeSet<String> {
-    spec.added.iter().flatten().map(|token| token.content.to_string()).collect()
+pub(super) fn added_tokens(spec: &TokenizerSpec<'_>) -> Result<Added> {
+    let mut added = Vec::new();
+    for token in spec.added.iter().flatten() {
+        push(&mut added, formatted(format_args!("{}", token.content))?)?;
+    }
+    added.sort_unstable();
+    Ok(Added(added))
+}
+
+/// Added tokens, in the order of their spellings.
+pub(super) struct Added(Vec<String>);
+
+impl Added {
+    pub(super) fn contains(&self, token: &str) -> bool {
+        self.0.binary_search_by(|known| known.as_str().cmp(token)).is_ok()
+    }
 }

@@ -5,6 +5,7 @@ use alloc::string::String;
 use super::added::{MAP, NOT_ADDED, added_tokens};
 use super::config::{OTHERWISE, ROLES, TokenizerConfig};
 use super::said::{parsed, spelled, truth};
+use crate::error::Result;
 use crate::owned::folder::{FolderResult, Texts};
 use crate::owned::{Pipeline, PipelineSession};
 use crate::text::json::Value;
@@ -68,13 +69,11 @@ impl TokenizerConfig {
         let mut session = PipelineSession::default();
         let ends = pipeline.encode("", usize::MAX, SpecialTokens::AsTokens, &mut session);
         let ends = ends.map_err(|error| self.fault_of_tokenizer(error))?.ids;
-        let named = |role, usual: &str| {
-            let said = role_of(config, map, role);
-            pipeline.id(said.as_deref().unwrap_or(usual))
-        };
-        let [cls, sep] = [("cls_token", "[CLS]"), ("sep_token", "[SEP]")]
-            .map(|(role, usual)| (role, named(role, usual)));
-        for ((role, id), end) in [(cls, ends.first()), (sep, ends.get(1))] {
+        for (role, usual, end) in
+            [("cls_token", "[CLS]", ends.first()), ("sep_token", "[SEP]", ends.get(1))]
+        {
+            let said = role_of(config, map, role)?;
+            let id = pipeline.id(said.as_deref().unwrap_or(usual));
             if ends.len() != 2 || end.copied() != id {
                 return Err(self.refuse(config, role, OTHERWISE));
             }
@@ -119,9 +118,9 @@ impl TokenizerConfig {
         spec: &TokenizerSpec<'_>,
         map: Option<Value<'_>>,
     ) -> FolderResult<()> {
-        let added = added_tokens(spec);
+        let added = added_tokens(spec)?;
         for (role, usual) in ROLES {
-            if role_of(config, map, role).is_none() && !added.contains(usual) {
+            if role_of(config, map, role)?.is_none() && !added.contains(usual) {
                 return Err(self.refuse(config, role, NOT_ADDED));
             }
         }
@@ -130,6 +129,7 @@ impl TokenizerConfig {
 }
 
 /// The token that has a role by `tokenizer_config.json`, or by the older map beside it.
-fn role_of(config: Value<'_>, map: Option<Value<'_>>, role: &str) -> Option<String> {
-    config.member(role).or_else(|| map.and_then(|map| map.member(role))).and_then(spelled)
+fn role_of(config: Value<'_>, map: Option<Value<'_>>, role: &str) -> Result<Option<String>> {
+    let said = config.member(role).or_else(|| map.and_then(|map| map.member(role)));
+    said.map_or(Ok(None), spelled)
 }

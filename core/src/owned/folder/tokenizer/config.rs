@@ -1,10 +1,11 @@
 //! What `tokenizer_config.json` says beside a `tokenizer.json`.
 
 use alloc::borrow::Cow;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 
-use super::said::{spelled, truth};
-use crate::error::{Error, ErrorKind};
+use super::said::{spelled_member, truth};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{copied, joined};
 use crate::owned::folder::vocabulary::WordSettings;
 use crate::owned::folder::{FolderFault, FolderResult, Texts};
 use crate::text::json::{Fault, Value};
@@ -45,27 +46,41 @@ impl TokenizerConfig {
     ///
     /// What is wrong with the file.
     pub fn read(texts: Texts<'_, '_>, module: &str) -> FolderResult<Self> {
-        let path = [module, CONFIG].concat();
+        let path = joined(&[module, CONFIG])?;
         let fault = |error| FolderFault::new(&path, Fault::from_error(error));
         let text = texts(&path).map_err(fault)?;
-        let text = text.map_or_else(|| "{}".to_string(), Cow::into_owned);
+        let text = match text {
+            None => copied("{}")?,
+            Some(Cow::Borrowed(text)) => copied(text)?,
+            Some(Cow::Owned(text)) => text,
+        };
         let config = Value::parse(&text, 0).map_err(fault)?;
-        let class = config.member("tokenizer_class").and_then(spelled);
-        let class = class.map(|class| class.strip_suffix("Fast").unwrap_or(&class).to_string());
-        Ok(Self { folder: module.to_string(), text, class })
+        let mut class = spelled_member(Some(config), "tokenizer_class")?;
+        if let Some(class) = &mut class
+            && let Some(length) = class.strip_suffix("Fast").map(str::len)
+        {
+            class.truncate(length);
+        }
+        Ok(Self { folder: copied(module)?, text, class })
     }
 
     /// What it says of BERT's tokenizer.
-    pub(super) fn word_settings(&self) -> WordSettings {
+    pub(super) fn word_settings(&self) -> Result<WordSettings> {
         let config = Value::parse(&self.text, 0).ok();
         let said = |name| config.and_then(|config| truth(config, name));
-        let named = |role| config.and_then(|config| config.member(role)).and_then(spelled);
-        WordSettings {
-            names: ROLES.map(|(role, usual)| named(role).unwrap_or_else(|| usual.to_string())),
+        let mut names = ROLES.map(|_| String::new());
+        for (name, (role, usual)) in names.iter_mut().zip(ROLES) {
+            *name = match spelled_member(config, role)? {
+                Some(said) => said,
+                None => copied(usual)?,
+            };
+        }
+        Ok(WordSettings {
+            names,
             splits_chinese: said("tokenize_chinese_chars"),
             strips_accents: said("strip_accents"),
             lowercase: said("do_lower_case"),
-        }
+        })
     }
 
     /// Whether the tokenizer of a model of this family is BERT's own, whose normaliser transformers
@@ -102,6 +117,7 @@ impl TokenizerConfig {
         only: &'static str,
     ) -> FolderFault {
         let error = Error::new(at.offset(), ErrorKind::UnsupportedSetting);
-        FolderFault::new(&[&*self.folder, CONFIG].concat(), Fault { error, key: name, only })
+        let path = joined(&[&self.folder, CONFIG]).unwrap_or_default();
+        FolderFault::new(&path, Fault { error, key: name, only })
     }
 }

@@ -3,8 +3,9 @@
 use super::FILE;
 use super::added::{MAP, added_tokens, is_control};
 use super::config::{OTHERWISE, TokenizerConfig};
-use super::said::{parsed, spelled, truth};
+use super::said::{parsed, spelled_member, truth};
 use crate::error::Error;
+use crate::limit::joined;
 use crate::owned::folder::{FolderFault, FolderResult, Texts};
 use crate::owned::{Pipeline, PipelineSession};
 use crate::text::json::{Fault, Value};
@@ -46,7 +47,7 @@ impl TokenizerConfig {
         };
         self.check_split(config)?;
         self.check_added(config, pipeline, &spec)?;
-        let added = added_tokens(&spec);
+        let added = added_tokens(&spec)?;
         let map = self.older(texts, config, MAP)?;
         self.check_named(texts, config, map.as_deref().and_then(parsed), &|token| {
             added.contains(token) || pipeline.id(token).is_none() || is_control(token)
@@ -158,7 +159,7 @@ impl TokenizerConfig {
             ("add_eos_token", "eos_token", ids.last()),
         ];
         for (adds, token, end) in ends {
-            let token = config.member(token).and_then(spelled);
+            let token = spelled_member(Some(config), token)?;
             let Some(id) = token.and_then(|token| pipeline.id(&token)) else { continue };
             let does = end == Some(&id);
             if truth(config, adds).is_some_and(|said| said != does) {
@@ -169,6 +170,7 @@ impl TokenizerConfig {
     }
 
     pub(super) fn fault_of_tokenizer(&self, error: Error) -> FolderFault {
-        FolderFault::new(&[&*self.folder, FILE].concat(), Fault::from_error(error))
+        let path = joined(&[&self.folder, FILE]).unwrap_or_default();
+        FolderFault::new(&path, Fault::from_error(error))
     }
 }

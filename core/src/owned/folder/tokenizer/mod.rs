@@ -10,6 +10,7 @@ mod said;
 
 use super::{FolderFault, FolderModel, FolderResult, Texts, vocabulary};
 use crate::error::{Error, ErrorKind};
+use crate::limit::joined;
 use crate::owned::Pipeline;
 use crate::text::json::Fault;
 
@@ -26,7 +27,7 @@ impl FolderModel {
     /// that is needed; [`ErrorKind::UnsupportedSetting`] where transformers would not do what it
     /// says.
     pub fn tokenizer(&self, texts: Texts<'_, '_>) -> FolderResult<Pipeline> {
-        let path = [self.folder(), FILE].concat();
+        let path = joined(&[self.folder(), FILE])?;
         let fault = |fault: Fault<'_>| FolderFault::new(&path, fault);
         let text = texts(&path).map_err(|error| fault(Fault::from_error(error)))?;
         let config = || TokenizerConfig::read(texts, self.folder());
@@ -65,7 +66,7 @@ impl FolderModel {
         if !config.is_bert(self.family()) {
             return Ok(None);
         }
-        let pipeline = vocabulary::tokenizer(texts, self.folder(), &config.word_settings())?;
+        let pipeline = vocabulary::tokenizer(texts, self.folder(), &config.word_settings()?)?;
         if let Some(pipeline) = &pipeline {
             config.check_bert(texts, pipeline)?;
         }
