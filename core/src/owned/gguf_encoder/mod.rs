@@ -103,7 +103,7 @@ fn modules(recipe: &Recipe) -> Result<Modules, Error> {
             activation: DenseActivation::Identity,
             gives_scores: false,
         };
-        let folder = copied(layer.folder)?;
+        let folder = copied(layer.folder.trim_end_matches('/'))?;
         push(&mut head, HeadModule::Dense(DenseModule { folder, settings }))?;
     }
     let modes = collected([recipe.pooling])?;

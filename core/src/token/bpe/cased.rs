@@ -3,7 +3,7 @@
 //! Matching is linear: an alternative that fails has looked at no more than the next word.
 
 use super::letter_cases::{RUNS, STARTS};
-use super::split::{
+use super::runs::{
     Class, breaks, contraction, ended, is_break, led, look_up, numbers, run, spaced_run,
 };
 

@@ -20,6 +20,7 @@ mod letter_cases;
 mod letters;
 pub mod merge;
 mod pre;
+pub(crate) mod runs;
 pub mod split;
 
 pub use super::ids::Found;

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::token::bpe::split::Class;
+use crate::token::bpe::runs::Class;
 
 /// As many characters of a kind as there are, within limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
