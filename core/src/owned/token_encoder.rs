@@ -7,7 +7,7 @@ use crate::describe::BertConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels, RowSummary};
 use crate::limit::filled;
-#[cfg(feature = "static-models")]
+#[cfg(feature = "pipeline")]
 use crate::model::TokenTable;
 use crate::model::{
     Batch, Config, CrossEncoder, DenseActivation, Encoder, HeadLayer, Layer, Observer, Parallel,
@@ -24,24 +24,25 @@ const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 /// opened with.
 #[derive(Clone, Debug)]
 pub struct TokenEncoder {
-    pub(super) network: Network,
+    network: Network,
     pub(super) kernels: Kernels,
     pub(super) summaries: Vec<RowSummary>,
 }
 
 /// An encoder in memory from the heap.
-type Embeds = Encoder<Vec<Layer>, Vec<HeadLayer>, Vec<f32>>;
+pub(super) type Embeds = Encoder<Vec<Layer>, Vec<HeadLayer>, Vec<f32>>;
 
 /// What computes.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has one of it")]
-pub(super) enum Network {
+enum Network {
     /// A transformer that embeds.
     Encoder(Embeds),
     /// A transformer that classifies.
+    #[cfg(feature = "pipeline")]
     CrossEncoder(CrossEncoder<Vec<Layer>, Vec<f32>>),
     /// The vectors of tokens, and whether their mean is scaled to length 1.
-    #[cfg(feature = "static-models")]
+    #[cfg(feature = "pipeline")]
     Table { table: TokenTable, normalize: bool },
 }
 
@@ -85,7 +86,7 @@ impl TokenEncoder {
     /// # Errors
     ///
     /// As [`EncoderSpec::open_cross_encoder`]; [`ErrorKind::NoMemory`].
-    #[cfg(feature = "families")]
+    #[cfg(feature = "pipeline")]
     pub fn cross_encoder<S: AsRef<str>>(
         weights: &impl Weights,
         spec: &EncoderSpec<'_, S>,
@@ -98,7 +99,7 @@ impl TokenEncoder {
     }
 
     /// A static model: the mean of its tokens' vectors, scaled to length 1 if `normalize`.
-    #[cfg(feature = "static-models")]
+    #[cfg(feature = "pipeline")]
     #[must_use]
     pub fn from_table(table: TokenTable, normalize: bool) -> Self {
         let network = Network::Table { table, normalize };
@@ -144,12 +145,36 @@ impl TokenEncoder {
         &self.kernels
     }
 
+    /// The transformer that embeds, if it is one.
+    pub(super) const fn embeds(&self) -> Option<&Embeds> {
+        match &self.network {
+            Network::Encoder(encoder) => Some(encoder),
+            #[cfg(feature = "pipeline")]
+            _ => None,
+        }
+    }
+
+    /// Replaces the transformer of an encoder that embeds. Returns the one before.
+    pub(super) fn replace_transformer(
+        &mut self,
+        transformer: Transformer<Vec<Layer>>,
+    ) -> Option<Transformer<Vec<Layer>>> {
+        match &mut self.network {
+            Network::Encoder(encoder) => {
+                Some(core::mem::replace(&mut encoder.transformer, transformer))
+            }
+            #[cfg(feature = "pipeline")]
+            _ => None,
+        }
+    }
+
     /// The transformer; `None` for a table.
     pub(super) const fn transformer(&self) -> Option<&Transformer<Vec<Layer>>> {
         match &self.network {
             Network::Encoder(model) => Some(&model.transformer),
+            #[cfg(feature = "pipeline")]
             Network::CrossEncoder(model) => Some(&model.transformer),
-            #[cfg(feature = "static-models")]
+            #[cfg(feature = "pipeline")]
             Network::Table { .. } => None,
         }
     }
@@ -174,13 +199,15 @@ impl TokenEncoder {
     pub fn dimensions(&self) -> usize {
         match &self.network {
             Network::Encoder(model) => model.dimensions(),
+            #[cfg(feature = "pipeline")]
             Network::CrossEncoder(_) => 0,
-            #[cfg(feature = "static-models")]
+            #[cfg(feature = "pipeline")]
             Network::Table { table, .. } => table.dimensions(),
         }
     }
 
     /// The number of classes that [`logits`](Self::logits) tells apart; 0 for a model that embeds.
+    #[cfg(feature = "pipeline")]
     #[must_use]
     pub const fn labels(&self) -> usize {
         match &self.network {
@@ -190,6 +217,7 @@ impl TokenEncoder {
     }
 
     /// The function that makes scores of logits; `None` for a model that embeds.
+    #[cfg(feature = "pipeline")]
     #[must_use]
     pub const fn on_logits(&self) -> Option<DenseActivation> {
         match &self.network {
@@ -269,12 +297,13 @@ impl TokenEncoder {
                 let run = self.run(weights, parallel);
                 model.embed(&run, texts, &mut workspace, &mut scratch, out)
             }
+            #[cfg(feature = "pipeline")]
             Network::CrossEncoder(_) => Err(OTHER_MODEL),
-            #[cfg(feature = "static-models")]
+            #[cfg(feature = "pipeline")]
             Network::Table { .. } if texts.skipped > 0 => {
                 Err(Error::without_offset(ErrorKind::UnsupportedSetting))
             }
-            #[cfg(feature = "static-models")]
+            #[cfg(feature = "pipeline")]
             Network::Table { table, normalize } => {
                 let mut row = filled(table.dimensions(), 0.0)?;
                 let tile = if weights.borrows() { 0 } else { table.tile_bytes() };
@@ -291,6 +320,7 @@ impl TokenEncoder {
     ///
     /// As [`Transformer::states`]; [`ErrorKind::InvalidArgument`] if `out` has another length;
     /// [`ErrorKind::OtherModel`] if the model embeds.
+    #[cfg(feature = "pipeline")]
     pub fn logits<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         weights: &W,

@@ -12,7 +12,6 @@ use crate::kernel::root;
 use crate::limit::filled;
 use crate::model::{Batch, Config, InOrder, Observation, Run, Weights};
 use crate::owned::text_tokenizer::TextSession;
-use crate::owned::token_encoder::Network;
 
 /// Tokens that the model is observed on, beside those that begin and end a text. Which columns are
 /// large depends little on what the text says: 30 of them make embeddings no better, nor do the
@@ -44,11 +43,8 @@ impl<W: Weights + Sync> Encoder<W> {
     /// for models of other layouts than BERT's own. The model is then as it was.
     pub fn requantize(&mut self) -> Result<()> {
         let unsupported = Error::without_offset(ErrorKind::UnsupportedSetting);
-        let Network::Encoder(encoder) = &self.network.network else { return Err(unsupported) };
-        if !self.requantizing.is_possible {
-            return Err(unsupported);
-        }
-        let mut transformer = encoder.transformer.clone();
+        let encoder = self.network.embeds().filter(|_| self.requantizing.is_possible);
+        let mut transformer = encoder.ok_or(unsupported)?.transformer.clone();
         let bytes = transformer.requantized_bytes();
         if bytes == 0 || !self.requantizing.memory.is_empty() {
             return Ok(());
@@ -72,13 +68,18 @@ impl<W: Weights + Sync> Encoder<W> {
             }
         };
         transformer.requantize(&run, &columns, &mut scratch, memory.aligned())?;
-        let mut network = self.network.clone();
-        if let Network::Encoder(encoder) = &mut network.network {
-            encoder.transformer = transformer;
+        let before = self.network.replace_transformer(transformer);
+        let summarized = self.network.summarize(&memory.over(&self.weights));
+        match (summarized, before) {
+            (Err(error), Some(before)) => {
+                self.network.replace_transformer(before);
+                Err(error)
+            }
+            (outcome, _) => {
+                self.requantizing.memory = memory;
+                outcome
+            }
         }
-        network.summarize(&memory.over(&self.weights))?;
-        (self.network, self.requantizing.memory) = (network, memory);
-        Ok(())
     }
 
     /// The root mean squares of the columns of activations, on a text of words from all over the
