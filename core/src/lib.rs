@@ -5,7 +5,7 @@
 //!
 //! | I want to … | start at |
 //! |---|---|
-//! | embed a text, with a heap | [`owned::Embedder`] |
+//! | embed a text, with a heap | [`owned::Encoder`] |
 //! | continue a text, with a heap | [`owned::CausalModel`] |
 //! | do either in memory of my own, or from flash and other storage | [`model`] |
 //! | look up and search word vectors | [`words::Words`] |
@@ -22,13 +22,13 @@
 //! # Embed a text
 //!
 //! ```
-//! # #[cfg(all(feature = "alloc", feature = "embd"))] {
-//! use nanoembed_core::owned::Embedder;
+//! # #[cfg(all(feature = "pipeline", feature = "embd"))] {
+//! use nanoembed_core::owned::Encoder;
 //!
 //! # let path = "../ffi/tests/data/small_bert.weights";
-//! let embedder = Embedder::open(std::fs::read(path)?)?;
-//! let vector = embedder.embed_text("How do I reset my password?")?;
-//! assert_eq!(vector.len(), embedder.config().hidden);
+//! let encoder = Encoder::open(std::fs::read(path)?)?;
+//! let vector = encoder.embed_text("How do I reset my password?")?;
+//! assert_eq!(vector.len(), encoder.dimensions());
 //! # }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
