@@ -17,8 +17,8 @@ use crate::token::{Entries, HashVocabulary, WordPiece};
 
 /// A static model in a `.weights` file whose bytes `B` holds.
 ///
-/// It gives the ids and vectors of [`Encoder`](super::Encoder) in a fraction of the code. It refuses what needs
-/// the rest of that code: other tokenizers than BERT's, prompts, dense layers.
+/// It gives the ids and vectors of [`Encoder`](super::Encoder) in a fraction of the code. It refuses
+/// what needs the rest of that code: other tokenizers than BERT's, prompts, dense layers.
 ///
 /// ```
 /// use nanoembed_core::owned::TableFile;

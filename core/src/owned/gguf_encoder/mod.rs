@@ -31,8 +31,8 @@ pub struct GgufEncoder {
 }
 
 impl GgufEncoder {
-    /// Whether a file has an encoder that is read here: not those that
-    /// [`Embedder`](super::Embedder) reads, BERT with WordPiece.
+    /// Returns true for a file with an encoder that is read here: any but BERT with WordPiece, which
+    /// [`Encoder::from_bert`](super::Encoder::from_bert) opens.
     #[must_use]
     pub fn is_in(file: &Gguf<'_>) -> bool {
         gguf_is_encoder(file) && !is_plain_bert(file)
