@@ -33,7 +33,7 @@ enum Form {
     Mxfp4,
 }
 
-/// A quantised weight whose arrays are in a [`Spool`].
+/// A quantised weight whose arrays are in a spool.
 #[derive(Clone, Debug)]
 pub struct Encoded {
     shape: Shape,

@@ -4,7 +4,7 @@
 //! | part | content |
 //! |---|---|
 //! | start | `i32` magic 793712314, `i32` version up to 12 |
-//! | arguments | twelve `i32` and one `f64`, see [`Arguments`] |
+//! | arguments | twelve `i32` and one `f64`, see `Arguments` |
 //! | dictionary | `i32` entries, `i32` words, `i32` labels, `i64` tokens, `i64` kept buckets or −1; an entry is its bytes, 0, `i64` count, `u8` 0 for words and 1 for labels; then for each kept bucket `i32` its number, `i32` its row |
 //! | input | `u8` whether it is quantised, then the matrix (`matrix`): a row a word, then a row a bucket |
 //! | output | not read: only classifiers and training need it |
