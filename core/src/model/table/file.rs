@@ -93,7 +93,8 @@ impl<'a> TableSource<'a> {
         let tokenizer = file.tensor(TOKENIZER);
         let tokenizer = tokenizer.ok_or(missing("tokenizer.json", ErrorKind::MissingVocabulary))?;
         let at = tokenizer.header().offset;
-        let spec = tokenizer::read(tokenizer.data(), at, Layout::Apart)?;
+        let mut spec = TokenizerSpec::default();
+        tokenizer::read_into(tokenizer.data(), at, Layout::Apart, &mut spec)?;
         let settings = settings.with_truncation(spec.truncation);
         let words = words(&spec, entries.count)?;
         words.map_or(Ok(()), |words| words.check_added())?;
