@@ -25,14 +25,14 @@ const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 #[derive(Clone, Debug)]
 pub struct TokenEncoder {
     network: Network,
-    pub(super) kernels: Kernels,
-    pub(super) summaries: Vec<RowSummary>,
+    kernels: Kernels,
+    summaries: Vec<RowSummary>,
 }
 
 /// An encoder in memory from the heap.
 pub(super) type Embeds = Encoder<Vec<Layer>, Vec<HeadLayer>, Vec<f32>>;
 
-/// What computes.
+/// The computation of a model.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a model has one of it")]
 enum Network {
@@ -113,14 +113,10 @@ impl TokenEncoder {
         Ok(opened)
     }
 
-    /// Prepares what the kernels need to know of the weights.
+    /// Prepares the row sums that the kernels use.
     pub(super) fn summarize(&mut self, weights: &(impl Weights + ?Sized)) -> Result<()> {
         let Some(transformer) = self.transformer() else { return Ok(()) };
-        let mut summaries = filled(transformer.summaries(&self.kernels), RowSummary::EMPTY)?;
-        let tile = if weights.borrows() { 0 } else { transformer.config().widest() };
-        let mut tile = filled(tile, 0)?;
-        transformer.summarize(weights, &self.kernels, &mut tile, &mut summaries)?;
-        self.summaries = summaries;
+        self.summaries = summaries(transformer, weights, &self.kernels)?;
         Ok(())
     }
 
@@ -154,17 +150,21 @@ impl TokenEncoder {
         }
     }
 
-    /// Replaces the transformer of an encoder that embeds. Returns the one before.
+    /// Replaces the transformer of an encoder that embeds by one with other weights. The encoder
+    /// stays as it was if reading them fails.
     pub(super) fn replace_transformer(
         &mut self,
         transformer: Transformer<Vec<Layer>>,
-    ) -> Option<Transformer<Vec<Layer>>> {
+        weights: &(impl Weights + ?Sized),
+    ) -> Result<()> {
         match &mut self.network {
             Network::Encoder(encoder) => {
-                Some(core::mem::replace(&mut encoder.transformer, transformer))
+                self.summaries = summaries(&transformer, weights, &self.kernels)?;
+                encoder.transformer = transformer;
+                Ok(())
             }
             #[cfg(feature = "pipeline")]
-            _ => None,
+            _ => Err(OTHER_MODEL),
         }
     }
 
@@ -368,6 +368,19 @@ impl TokenEncoder {
     ) -> Run<'r, W, P> {
         Run { weights, kernels: &self.kernels, summaries: self.summaries.as_slice(), parallel }
     }
+}
+
+/// The row sums of the weights that these kernels use.
+fn summaries(
+    transformer: &Transformer<Vec<Layer>>,
+    weights: &(impl Weights + ?Sized),
+    kernels: &Kernels,
+) -> Result<Vec<RowSummary>> {
+    let mut summaries = filled(transformer.summaries(kernels), RowSummary::EMPTY)?;
+    let tile = if weights.borrows() { 0 } else { transformer.config().widest() };
+    let mut tile = filled(tile, 0)?;
+    transformer.summarize(weights, kernels, &mut tile, &mut summaries)?;
+    Ok(summaries)
 }
 
 /// Memory for an encoder that needs so much.

@@ -75,7 +75,12 @@ impl Settings {
                 .at(name_of(path))
                 .with_hint("name the folder that the model lies in as the source"));
         }
-        Ok(Self {
+        Ok(Self::from_sizes(&config))
+    }
+
+    /// The settings of most models of these sizes.
+    fn from_sizes(config: &Config) -> Self {
+        Self {
             hidden: config.hidden,
             layers: config.layers,
             heads: config.heads.query,
@@ -92,28 +97,20 @@ impl Settings {
             license: None,
             prompts: Prompts::default(),
             further: Vec::new(),
-        })
+        }
     }
 
     /// The settings of an encoder in a file.
     pub fn from_bert(config: &BertConfig, prompts: Prompts) -> Self {
         Self {
-            hidden: config.hidden,
-            layers: config.layers,
-            heads: config.heads.query,
-            intermediate: config.intermediate,
-            positions: config.positions,
-            vocabulary: config.vocabulary,
-            layer_norm_eps: config.epsilon,
             pooling: config.pooling_name().into(),
             normalize: config.normalize,
             do_lower_case: config.do_lower_case,
             strip_accents: config.strip_accents,
             split_ideographs: config.split_ideographs,
             max_tokens: config.max_tokens,
-            license: None,
             prompts,
-            further: Vec::new(),
+            ..Self::from_sizes(config)
         }
     }
 

@@ -54,7 +54,7 @@ impl<'a> Finalfusion<'a> {
         &self.layout
     }
 
-    /// The first error that strict mode would have returned.
+    /// The first deviation from the format that lenient mode has accepted: the error of strict mode.
     #[must_use]
     pub const fn deviation(&self) -> Option<Error> {
         self.deviation

@@ -88,16 +88,8 @@ impl<L: AsRef<[Layer]> + Sync, D: AsRef<[HeadLayer]>, F: AsRef<[f32]>> Encoder<L
     /// pooling.
     #[must_use]
     pub fn scratch(&self) -> usize {
-        let layers = self.head.as_ref();
-        if layers.is_empty() {
-            return 0;
-        }
-        let (mut width, mut widest) = (self.embedding.pooled(), self.embedding.pooled());
-        for layer in layers {
-            width = layer.outputs(width);
-            widest = widest.max(width);
-        }
-        widest.saturating_mul(2)
+        let layers = self.head.as_ref().iter();
+        self.embedding.scratch(layers.map(|layer| |width| layer.outputs(width)))
     }
 
     /// How the model was made to run: see [`Transformer::plan`].

@@ -50,8 +50,8 @@ pub struct EncoderNeeds {
     pub tile: usize,
 }
 
-/// Memory for an encoder: as many elements of each kind as [`EncoderNeeds`] says. Its content is
-/// overwritten.
+/// Memory for an encoder, with the elements of each kind that [`EncoderNeeds`] counts. Its content
+/// is overwritten.
 #[derive(Debug)]
 pub struct EncoderMemory<'t, L, D, F> {
     /// Layers of the transformer.
@@ -84,16 +84,9 @@ impl<S: AsRef<str>> EncoderSpec<'_, S> {
     /// Floats of scratch memory that [`Encoder::embed`] takes.
     #[must_use]
     pub fn scratch(&self) -> usize {
-        if self.head.is_empty() {
-            return 0;
-        }
-        let pooled = self.embedding().pooled();
-        let mut width = pooled;
-        let widths = self.head.iter().map(|module| {
-            width = module.outputs(width).unwrap_or(width);
-            width
-        });
-        widths.fold(pooled, usize::max).saturating_mul(2)
+        let outputs = self.head.iter();
+        let outputs = outputs.map(|module| |width| module.outputs(width).unwrap_or(width));
+        self.embedding().scratch(outputs)
     }
 
     /// How the model was made to run, for texts of so many tokens. Reports missing tensors, too.

@@ -46,22 +46,15 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     /// [`OtherModel`](crate::ErrorKind::OtherModel) if it continues texts;
     /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for files of other formats.
     pub fn open(file: B) -> core::result::Result<Self, ModelFault> {
-        let opened = read(file.as_ref())?;
-        let mut opened = opened.over(FileWeights::from_file(file)?);
-        // By the same code as it is run with: there is no other copy of it in a small build.
-        opened.summarize_once()?;
-        Ok(opened)
+        let source = ModelSource::parse(file.as_ref())?;
+        #[cfg(feature = "pipeline")]
+        if let Some(text) = TextSource::read(source)? {
+            let opened = read_text(file.as_ref(), text)?.over(());
+            return Ok(opened.over(FileWeights::from_file(file)?));
+        }
+        let opened = bert(file.as_ref(), &source)?;
+        Ok(opened.summarized(FileWeights::from_file(file)?)?)
     }
-}
-
-/// The model in a file, which the weights are taken from.
-fn read(file: &[u8]) -> core::result::Result<Encoder<()>, ModelFault> {
-    let source = ModelSource::parse(file)?;
-    #[cfg(feature = "pipeline")]
-    if let Some(text) = TextSource::read(source)? {
-        return Ok(read_text(file, text)?.over(()));
-    }
-    Ok(bert(file, &source)?)
 }
 
 /// The model in a file that keeps the texts of a folder, or in GGUF.
@@ -119,21 +112,11 @@ impl<W: Weights + Sync> Encoder<W> {
     /// What is wrong with the model; [`MissingVocabulary`](crate::ErrorKind::MissingVocabulary)
     /// without tokens; [`OtherModel`](crate::ErrorKind::OtherModel) if the model continues texts.
     pub fn from_bert(file: &[u8], source: &ModelSource<'_>, weights: W) -> Result<Self> {
-        let mut opened = bert(file, source)?.over(weights);
-        opened.summarize_once()?;
-        Ok(opened)
-    }
-
-    /// Prepares what the kernels need to know of the weights, if that has not been done.
-    fn summarize_once(&mut self) -> Result<()> {
-        match self.network.summaries.is_empty() {
-            true => self.network.summarize(&self.requantizing.over(&self.weights)),
-            false => Ok(()),
-        }
+        bert(file, source)?.summarized(weights)
     }
 }
 
-/// The BERT encoder in a file, without its weights.
+/// The BERT encoder in a file, without its weights and their row sums.
 fn bert(file: &[u8], source: &ModelSource<'_>) -> Result<Encoder<()>> {
     let config = source.encoder_config()?;
     let find = |name: &str| source.encoder_tensor(name);
@@ -173,11 +156,21 @@ impl<W> Encoder<W> {
     }
 }
 
+impl Encoder<()> {
+    /// The same model over these weights, with the row sums that the kernels use: summed by the
+    /// code that runs the model, of which there is no second copy in a small build.
+    fn summarized<W: Weights + Sync>(self, weights: W) -> Result<Encoder<W>> {
+        let mut opened = self.over(weights);
+        opened.network.summarize(&opened.requantizing.over(&opened.weights))?;
+        Ok(opened)
+    }
+}
+
 #[cfg(feature = "pipeline")]
 impl<W: Weights + Sync> Encoder<W> {
     /// The model that `described` describes, without prompts and with numbers as the names of its
-    /// classes. The weights have the names of Hugging Face; those of a module after the pooling are
-    /// behind its folder's path, such as `2_Dense/linear.weight`.
+    /// classes. The weights have the names of Hugging Face; those of a module after the pooling follow
+    /// its folder's path, such as `2_Dense/linear.weight`.
     ///
     /// # Errors
     ///

@@ -68,18 +68,9 @@ impl<W: Weights + Sync> Encoder<W> {
             }
         };
         transformer.requantize(&run, &columns, &mut scratch, memory.aligned())?;
-        let before = self.network.replace_transformer(transformer);
-        let summarized = self.network.summarize(&memory.over(&self.weights));
-        match (summarized, before) {
-            (Err(error), Some(before)) => {
-                self.network.replace_transformer(before);
-                Err(error)
-            }
-            (outcome, _) => {
-                self.requantizing.memory = memory;
-                outcome
-            }
-        }
+        self.network.replace_transformer(transformer, &memory.over(&self.weights))?;
+        self.requantizing.memory = memory;
+        Ok(())
     }
 
     /// The root mean squares of the columns of activations, on a text of words from all over the

@@ -78,7 +78,11 @@ fn word_piece<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<WordPiece<'t>
     Ok(model)
 }
 
-/// The tokens by their ids, or the fault of the vocabulary.
+/// The tokens in the order of their ids.
+///
+/// # Errors
+///
+/// Invalid or missing entries of the vocabulary.
 fn vocabulary(spec: &TokenizerSpec<'_>) -> std::result::Result<BTreeMap<u32, Vec<u8>>, String> {
     let Vocabulary::Ids(members) = spec.model.vocabulary else {
         return Err("has no ids".into());

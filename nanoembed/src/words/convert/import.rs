@@ -1,4 +1,4 @@
-//! Word vectors of other programs as a `.fifu` file.
+//! Converts word vectors of other programs to a `.fifu` file.
 
 use std::path::Path;
 

@@ -162,7 +162,7 @@ impl Decoder {
         })
     }
 
-    /// The first error that strict mode would have returned and lenient mode has accepted.
+    /// The first deviation from the format that lenient mode has accepted: the error of strict mode.
     #[must_use]
     pub fn deviation(&self) -> Option<Error> {
         let missing = self.is_complete() && !self.is_all_announced();

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 /// The character that replaces a space in pieces.
 const SPACE: &str = "▁";
 
-/// A kind of tokenizer that GGUF has a word for.
+/// A tokenizer model that GGUF can name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TokenizerKind {
     WordPiece { lowercase: bool, strips_accents: bool },
