@@ -50,7 +50,7 @@ fn texts() -> Vec<String> {
     texts.into_iter().map(String::from).chain(long).collect()
 }
 
-fn same_as_any_encoder(name: &str, target: ModelTarget, weight_type: WeightType) {
+fn same_as_the_encoder(name: &str, target: ModelTarget, weight_type: WeightType) {
     let file = converted(name, target, weight_type);
     let any = Encoder::open(&file[..]).unwrap();
     let mut room = EncoderRoom::default();
@@ -99,15 +99,15 @@ fn same_as_any_encoder(name: &str, target: ModelTarget, weight_type: WeightType)
 }
 
 #[test]
-fn ids_and_vectors_are_those_of_any_encoder() {
+fn ids_and_vectors_are_those_of_the_encoder() {
     for name in FOLDERS {
-        same_as_any_encoder(name, ModelTarget::Weights, WeightType::Int8);
-        same_as_any_encoder(name, ModelTarget::Amb, WeightType::Int4block);
+        same_as_the_encoder(name, ModelTarget::Weights, WeightType::Int8);
+        same_as_the_encoder(name, ModelTarget::Amb, WeightType::Int4block);
     }
-    same_as_any_encoder("xlmr_bge_m3", ModelTarget::Weights, WeightType::F16);
-    same_as_any_encoder("embeddinggemma", ModelTarget::Weights, WeightType::F32);
+    same_as_the_encoder("xlmr_bge_m3", ModelTarget::Weights, WeightType::F16);
+    same_as_the_encoder("embeddinggemma", ModelTarget::Weights, WeightType::F32);
     for weight_type in [WeightType::F32, WeightType::Bf16, WeightType::Int8, WeightType::Adaptive] {
-        same_as_any_encoder("xlmr_bge_m3", ModelTarget::Amb, weight_type);
+        same_as_the_encoder("xlmr_bge_m3", ModelTarget::Amb, weight_type);
     }
 }
 

@@ -43,6 +43,7 @@ pub mod core_tables;
 pub mod data;
 pub mod decoder;
 pub mod decomposed_tables;
+pub mod encoder_folder;
 pub mod english;
 pub mod events;
 pub mod finalfusion;

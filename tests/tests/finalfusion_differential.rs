@@ -27,7 +27,7 @@ fn assert_close(ours: &[f32], theirs: &[f32], context: &str) {
     }
 }
 
-/// Words looked up together have the same vectors as one by one.
+/// Looking words up in a batch gives the same vectors as one at a time.
 fn compare_batches(ours: &IndexedWords<'_>, words: &[String]) {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let cols = ours.cols();

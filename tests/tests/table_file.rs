@@ -14,7 +14,7 @@ fn small_table() -> Vec<u8> {
 }
 
 #[test]
-fn ids_and_vectors_are_those_of_any_encoder() {
+fn ids_and_vectors_are_those_of_the_encoder() {
     let file = small_table();
     let (table, any) = (TableFile::open(&file).unwrap(), Encoder::open(&file[..]).unwrap());
     let table = table.with_file(file.clone());
