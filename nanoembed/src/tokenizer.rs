@@ -37,7 +37,6 @@ pub struct Tokens {
 pub struct Tokenizer(Arc<Inner>);
 
 struct Inner {
-    // Declared before `source`, which it borrows from.
     tokenizer: AnyTokenizer,
     source: Arc<Source>,
     prompts: Result<Prompts>,
@@ -62,7 +61,7 @@ impl Tokenizer {
         TokenizerOptions::default()
     }
 
-    fn from_opened(opened: &LoadedModel, is_sentencepiece: bool) -> Result<Self> {
+    fn from_opened(opened: &LoadedModel<'_>, is_sentencepiece: bool) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let tokenizer = if opened.is_causal() {
             AnyTokenizer::from_causal(opened.causal_tokenizer()?)
@@ -179,7 +178,8 @@ impl TokenizerOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source, is_sentencepiece: bool) -> Result<Tokenizer> {
-        Tokenizer::from_opened(&LoadedModel::within(source, &self.limits)?, is_sentencepiece)
+        let source = Arc::new(source);
+        Tokenizer::from_opened(&LoadedModel::within(&source, &self.limits)?, is_sentencepiece)
     }
 }
 

@@ -46,6 +46,8 @@ mod bpe;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod causal;
 mod decoder;
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+mod described_file;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod empty_texts;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -75,12 +77,10 @@ mod ready_prompt;
 mod sentencepiece;
 #[cfg(any(feature = "amb", feature = "embd", feature = "pipeline", feature = "gguf"))]
 mod session;
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+mod stored_tokenizer;
 #[cfg(all(feature = "static-models", feature = "embd"))]
 mod table_file;
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
-mod text_file;
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
-mod text_source;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod text_tokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -108,6 +108,8 @@ pub use bpe::BpeTokenizer;
 pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+pub use described_file::DescribedFile;
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 pub use encoder::Classes;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use encoder::Encoder;
@@ -132,12 +134,10 @@ pub use ready_prompt::Prompt;
 pub use sentencepiece::{SentencePieceModel, TokenSession};
 #[cfg(any(feature = "amb", feature = "embd", feature = "pipeline", feature = "gguf"))]
 pub use session::Session;
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+pub use stored_tokenizer::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES};
 #[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table_file::TableFile;
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd")))]
-pub use text_file::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES, TextFile};
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
-pub use text_source::TextSource;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use text_tokenizer::{TextSession, TextTokenizer};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]

@@ -41,7 +41,6 @@ pub use options::CrossEncoderOptions;
 pub struct CrossEncoder(Arc<Inner>);
 
 struct Inner {
-    // Declared before `source`, which it borrows from.
     model: owned::Encoder<ModelWeights<'static>>,
     source: Arc<Source>,
     max_tokens: usize,
@@ -111,7 +110,10 @@ impl CrossEncoder {
         CrossEncoderOptions::default()
     }
 
-    pub(crate) fn from_opened(opened: &LoadedModel, options: &CrossEncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(
+        opened: &LoadedModel<'_>,
+        options: &CrossEncoderOptions,
+    ) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let other = || {
             Error::input(ErrorKind::OtherModel, "the model does not compare two texts")

@@ -32,9 +32,9 @@ use rayon::ThreadPool;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::folder::prompts::{Prefix, Prompts, Similarity};
+use crate::open::described_model::DescribedModel;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
-use crate::open::text_source::TextSource;
 use backend::Backend;
 use causal::CausalEncoder;
 use text::TextEncoder;
@@ -126,7 +126,7 @@ impl Encoder {
         EncoderOptions::default()
     }
 
-    pub(crate) fn from_opened(opened: LoadedModel, options: &EncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(opened: &LoadedModel<'_>, options: &EncoderOptions) -> Result<Self> {
         let prompts = opened.prompts();
         let source = Arc::clone(opened.source());
         let backend = backend(opened, options)?;
@@ -255,7 +255,7 @@ fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
 }
 
 /// The opened model, ready to run as `options` say.
-fn backend(opened: LoadedModel, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
+fn backend(opened: &LoadedModel<'_>, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
     if opened.is_causal() {
         return Ok(Box::new(CausalEncoder::new(opened.causal_to_embed()?, options)?));
     }
@@ -275,10 +275,7 @@ fn backend(opened: LoadedModel, options: &EncoderOptions) -> Result<Box<dyn Back
 }
 
 /// A model of texts, ready to run as `options` say.
-fn text_backend(
-    source: &TextSource<'static>,
-    options: &EncoderOptions,
-) -> Result<Box<dyn Backend>> {
+fn text_backend(source: &DescribedModel<'_>, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
     if source.model().compares() {
         let message = "the model compares two texts and embeds none";
         return Err(Error::input(ErrorKind::OtherModel, message)
