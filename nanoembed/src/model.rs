@@ -204,7 +204,7 @@ impl ModelOptions {
         if opened.is_causal() {
             return Generator::with(opened, self.generator()?).map(Model::Generator);
         }
-        if opened.text().is_some_and(|text| text.model().compares()) {
+        if opened.described().is_some_and(|text| text.model().compares()) {
             Self::refuse(self.precise, "precise", "cross-encoders")?;
             Self::refuse(self.requantize, "requantize", "cross-encoders")?;
             let options = CrossEncoder::options().max_tokens(self.max_tokens).limits(self.limits);

@@ -65,13 +65,13 @@ impl Tokenizer {
         let source = Arc::clone(opened.source());
         let tokenizer = if opened.is_causal() {
             AnyTokenizer::from_causal(opened.causal_tokenizer()?)
-        } else if let Some(text) = opened.text() {
+        } else if let Some(text) = opened.described() {
             AnyTokenizer::from_text(text.tokenizer()?)
         } else if let Some(bytes) = opened.unknown_bytes().filter(|_| is_sentencepiece) {
             let model = CausalTokenizer::from_model(bytes.to_vec());
             AnyTokenizer::from_causal(model.map_err(|error| source.failure(error))?)
         } else {
-            AnyTokenizer::from_text(opened.bert()?.into_tokenizer())
+            AnyTokenizer::from_text(opened.encoder()?.into_tokenizer())
         };
         let (prompts, sessions) = (opened.prompts(), Pool::default());
         Ok(Self(Arc::new(Inner { tokenizer, source, prompts, sessions })))

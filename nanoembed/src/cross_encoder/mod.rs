@@ -120,7 +120,7 @@ impl CrossEncoder {
                 .at(source.name())
                 .with_hint("`nanoembed embed` runs models that embed texts")
         };
-        let text = opened.text().ok_or_else(other)?;
+        let text = opened.described().ok_or_else(other)?;
         let has_head = match &text.model().described {
             Described::Transformer(family) => family.classifier.is_some(),
             _ => false,

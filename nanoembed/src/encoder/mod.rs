@@ -25,7 +25,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nanoembed_core::owned::Prompt;
-use nanoembed_core::owned::folder::Described;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::ThreadPool;
 
@@ -263,36 +262,35 @@ fn backend(opened: &LoadedModel<'_>, options: &EncoderOptions) -> Result<Box<dyn
         let message = "is for decoders; an encoder's file says its own";
         return Err(Error::argument("pooling", message));
     }
-    if let Some(text) = opened.text() {
-        return text_backend(text, options);
+    let name = opened.source().name();
+    if let Some(described) = opened.described() {
+        check(described, options)?;
     }
-    let mut model = opened.bert()?;
+    let mut model = opened.encoder()?;
     if options.requantize {
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
-    let model = model.with_prompts(opened.prompts()?.into_core());
-    Ok(Box::new(TextEncoder::new(model, options, opened.source().name())?))
+    Ok(Box::new(TextEncoder::new(model, options, name)?))
 }
 
-/// A model of texts, ready to run as `options` say.
-fn text_backend(source: &DescribedModel<'_>, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
-    if source.model().compares() {
+/// Rejects a model that compares texts, and options that a model of its kind does not have.
+fn check(model: &DescribedModel<'_>, options: &EncoderOptions) -> Result<()> {
+    if model.model().compares() {
         let message = "the model compares two texts and embeds none";
         return Err(Error::input(ErrorKind::OtherModel, message)
-            .at(source.name())
+            .at(model.name())
             .with_hint("`nanoembed rerank` runs it"));
     }
-    if options.requantize {
-        if matches!(source.model().described, Described::Table(_)) {
-            return Err(Error::argument("requantize", "is for transformers, and this is a table"));
-        }
-        let message = match source.is_folder() {
-            true => "is for files of weights, and this is a folder",
-            false => "is for files of BERT, and this model is described by its config.json",
-        };
-        return Err(Error::argument("requantize", message).with_hint(
-            "`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes",
-        ));
+    if !options.requantize {
+        return Ok(());
     }
-    Ok(Box::new(TextEncoder::new(source.open()?, options, &source.name())?))
+    if model.model().is_table() {
+        return Err(Error::argument("requantize", "is for transformers, and this is a table"));
+    }
+    let message = match model.is_folder() {
+        true => "is for files of weights, and this is a folder",
+        false => "is for files of BERT, and this model is described by its config.json",
+    };
+    Err(Error::argument("requantize", message)
+        .with_hint("`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes"))
 }

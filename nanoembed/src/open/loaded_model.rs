@@ -31,8 +31,8 @@ pub(crate) struct LoadedModel<'f> {
 enum Parsed<'f> {
     Model(&'f Bytes, Box<ModelSource<'f>>),
     Bundle(&'f Bundle),
-    /// A model of texts.
-    Text(DescribedModel<'f>),
+    /// An encoder that texts or keys describe.
+    Described(DescribedModel<'f>),
     /// No model, as far as its first bytes tell.
     Other(&'f Bytes, Option<Format>),
 }
@@ -51,7 +51,7 @@ impl<'f> LoadedModel<'f> {
         let parsed = match parsed {
             Parsed::Model(bytes, model) => {
                 match DescribedModel::from_file(source.name(), bytes, *model)? {
-                    Some(text) => Parsed::Text(text),
+                    Some(model) => Parsed::Described(model),
                     None => Parsed::Model(bytes, model),
                 }
             }
@@ -69,7 +69,7 @@ impl<'f> LoadedModel<'f> {
         match &self.parsed {
             Parsed::Model(_, model) => model.is_causal(),
             Parsed::Bundle(_) => true,
-            Parsed::Text(_) | Parsed::Other(..) => false,
+            Parsed::Described(_) | Parsed::Other(..) => false,
         }
     }
 
@@ -89,21 +89,29 @@ impl<'f> LoadedModel<'f> {
                 prompts.map_err(|error| self.source.failure(error))?
             }
             Parsed::Bundle(bundle) => return bundle.prompts(),
-            Parsed::Text(text) => return text.prompts(),
+            Parsed::Described(model) => return model.prompts(),
             Parsed::Other(..) => Prompts::default(),
         })
     }
 
-    /// The model of texts, if it is one.
-    pub(crate) const fn text(&self) -> Option<&DescribedModel<'f>> {
+    /// The encoder, if its folder or file describes it by texts or keys.
+    pub(crate) const fn described(&self) -> Option<&DescribedModel<'f>> {
         match &self.parsed {
-            Parsed::Text(text) => Some(text),
+            Parsed::Described(model) => Some(model),
             _ => None,
         }
     }
 
-    /// The BERT encoder. Says which key of the metadata is at fault.
-    pub(crate) fn bert(&self) -> Result<owned::Encoder<ModelWeights<'static>>> {
+    /// The encoder of any kind.
+    pub(crate) fn encoder(&self) -> Result<owned::Encoder<ModelWeights<'static>>> {
+        match &self.parsed {
+            Parsed::Described(model) => model.open(),
+            _ => self.bert(),
+        }
+    }
+
+    /// The BERT encoder. Errors name the key of the metadata at fault.
+    fn bert(&self) -> Result<owned::Encoder<ModelWeights<'static>>> {
         let opened = match &self.parsed {
             Parsed::Model(bytes, model) => {
                 let mut weights = ModelWeights::default();
@@ -115,7 +123,9 @@ impl<'f> LoadedModel<'f> {
                 let error = Embd::parse(bytes, Mode::Lenient).err();
                 Err(error.unwrap_or(CoreError::new(0, ErrorKind::UnknownFormat)))
             }
-            Parsed::Bundle(_) | Parsed::Text(_) => Err(CoreError::new(0, ErrorKind::OtherModel)),
+            Parsed::Bundle(_) | Parsed::Described(_) => {
+                Err(CoreError::new(0, ErrorKind::OtherModel))
+            }
         };
         opened.map_err(|error| {
             let failure = self.source.failure(error);
@@ -180,7 +190,9 @@ impl<'f> LoadedModel<'f> {
                 Tokenizer::from_source(bytes, model).and_then(Tokenizer::detached)
             }
             Parsed::Bundle(bundle) => return bundle.tokenizer(),
-            Parsed::Text(_) | Parsed::Other(..) => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
+            Parsed::Described(_) | Parsed::Other(..) => {
+                Err(CoreError::new(0, ErrorKind::UnknownFormat))
+            }
         }
         .map_err(|error| self.source.failure(error))
     }
@@ -197,7 +209,7 @@ impl<'f> Parsed<'f> {
     fn from_content(content: &'f Content) -> Result<Self, CoreError> {
         let bytes = match content {
             Content::Bundle(bundle) => return Ok(Self::Bundle(bundle)),
-            Content::Folder(folder) => return Ok(Self::Text(DescribedModel::Folder(folder))),
+            Content::Folder(folder) => return Ok(Self::Described(DescribedModel::Folder(folder))),
             Content::Whole(bytes) => bytes,
         };
         Ok(match sniff(bytes) {
