@@ -305,7 +305,6 @@ const KNOWN_CIRCLES: &[(&str, &str, &[&str])] = &[
     ),
     ("ffi", "", &["word_index.rs", "words.rs"]),
     ("ffi", "opening", &["bert.rs", "scratch.rs", "table.rs", "texts.rs"]),
-    ("wasm", "", &["encoder_model.rs", "encoders.rs"]),
 ];
 
 #[test]
