@@ -18,7 +18,7 @@ use nanoembed_core::format::uqff;
 #[allow(clippy::wildcard_imports)] // whichever formats there are
 use crate::format::*;
 use crate::memory::{Lent, Sum};
-use crate::status::{Outcome, left_out};
+use crate::status::Outcome;
 
 #[cfg(not(any(
     feature = "amb",

@@ -16,9 +16,9 @@
 //!   more to do with until he stops using the handle. Nothing has to be closed. Nothing is global.
 //!
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor`
-//! and `uqff` (dequantising), `verify`, `model` (with `opening`), `tokenize`, `embed`, `batch`
-//! (Arrow), `top_k`, `words` (opening), `lookup`, `similar`, `decoder_model` and `session`
-//! (continuing texts), `tokenizer`, `prompt`, `score`; and on hosts `owned` (handles on the heap, with
+//! and `uqff` (dequantising), `verify`, `model` (with `model_options`, `model_handle` and `opening`),
+//! `tokenize`, `workspace`, `embed`, `batch` (Arrow), `top_k`, `words` (opening), `lookup`,
+//! `similar`, `decoder_model` and `session` (continuing texts), `tokenizer`, `prompt`, `score`; and on hosts `owned` (handles on the heap, with
 //! `hosted`: models of every family), `limits` and `source_file`.
 
 #![no_std]
@@ -37,18 +37,19 @@ compile_error!("the part `tokenizer` needs a format of models: amb, embd or gguf
 
 #[cfg(feature = "models")]
 pub mod batch;
-#[cfg(feature = "bert")]
-mod bert_model;
-#[cfg(feature = "families")]
+#[cfg(feature = "models")]
 mod chosen;
 mod decoder;
+#[cfg(feature = "generate")]
+pub mod decoder_handle;
 #[cfg(feature = "generate")]
 pub mod decoder_model;
 #[cfg(feature = "models")]
 pub mod embed;
+#[cfg(feature = "bert")]
+mod encoder_model;
 pub mod event;
-#[cfg(feature = "families")]
-mod family_model;
+pub mod failure;
 #[cfg(feature = "families")]
 mod folder_tokenizer;
 pub mod format;
@@ -64,6 +65,12 @@ pub mod memory;
 #[cfg(feature = "models")]
 pub mod model;
 #[cfg(feature = "models")]
+pub mod model_handle;
+#[cfg(feature = "models")]
+pub mod model_options;
+#[cfg(feature = "models")]
+mod model_tokenizer;
+#[cfg(feature = "models")]
 mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
@@ -75,6 +82,8 @@ pub mod prompt;
 pub mod reader;
 #[cfg(feature = "families")]
 pub mod score;
+#[cfg(feature = "models")]
+mod scratch;
 #[cfg(feature = "generate")]
 pub mod session;
 #[cfg(feature = "finalfusion")]
@@ -110,6 +119,10 @@ mod versioned;
 mod word_index;
 #[cfg(feature = "finalfusion")]
 pub mod words;
+#[cfg(feature = "finalfusion")]
+pub mod words_options;
+#[cfg(feature = "models")]
+pub mod workspace;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
 #[panic_handler]

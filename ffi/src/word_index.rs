@@ -14,7 +14,7 @@ use crate::status::INVALID;
 use crate::status::Outcome;
 #[cfg(feature = "word-index")]
 use crate::status::TOO_SMALL;
-use crate::words::nanoembed_words_options;
+use crate::words_options::nanoembed_words_options;
 
 /// The memory of an index.
 #[cfg(feature = "word-index")]
