@@ -2,11 +2,11 @@
 
 use core::ffi::c_char;
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use nanoembed_core::model::Batch;
 
 use crate::embed::embed_one;
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use crate::encoder_model::EncoderModel;
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer;
@@ -92,7 +92,7 @@ impl Column<'_> {
 }
 
 /// Texts that follow each other in the output and are computed together.
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 #[derive(Default)]
 struct Pack {
     first: usize,
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
             (column, pointer::slice_mut(out, floats)?, pointer::slice_mut(row_status, rows)?)
         };
         match &model.kind {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Kind::Encoder(encoder) if encoder.packs() => {
                 embed_packs((model, encoder), workspace, &column, out, row_status)
             }
@@ -189,7 +189,7 @@ fn embed_rows(
 }
 
 /// Several rows at once, as many as the workspace has room for.
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 fn embed_packs(
     (model, encoder): (&nanoembed_model, &EncoderModel),
     workspace: &mut nanoembed_workspace,

@@ -3,13 +3,13 @@
 use core::ffi::c_char;
 use core::mem::size_of;
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use nanoembed_core::model::Batch;
 use nanoembed_core::token::Encoded;
 
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use crate::status::INVALID;
 use crate::status::{Outcome, answer, nanoembed_error, nanoembed_status, report, too_small};
 use crate::tokenized::nanoembed_tokenized;
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
         let out = unsafe { vector(model, out, capacity) }?;
         let scratch = &mut workspace.scratch;
         match &model.kind {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Kind::Encoder(encoder) => {
                 encoder.run(&model.source, scratch, &Batch::new(ids, &[ids.len()]), out)
             }
@@ -118,7 +118,7 @@ pub(crate) fn embed_one(
 ) -> Outcome<Encoded> {
     let nanoembed_workspace { scratch, ids, prompt, .. } = workspace;
     match &model.kind {
-        #[cfg(feature = "bert")]
+        #[cfg(feature = "embd")]
         Kind::Encoder(encoder) => {
             let room = ids.0.get_mut(..encoder.most()).ok_or(INVALID)?;
             let encoded = encoder.tokenize(&model.tokenizer, scratch, prompt, text, room)?;

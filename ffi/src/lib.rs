@@ -18,35 +18,33 @@
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor`
 //! and `uqff` (dequantising), `verify`, `model` (with `model_options`, `model_handle` and `opening`),
 //! `tokenize`, `workspace`, `embed`, `batch` (Arrow), `top_k`, `words` (opening), `lookup`,
-//! `similar`, `decoder_model` and `session` (continuing texts), `tokenizer`, `prompt`, `score`; and on hosts `owned` (handles on the heap, with
-//! `hosted`: models of every family), `limits` and `source_file`.
+//! `similar`, `decoder_model` and `session` (continuing texts), `tokenizer`, `prompt`, `score`; and
+//! on hosts `owned` (handles on the heap, with `hosted`: models of every family), `limits` and
+//! `source_file`.
 
 #![no_std]
 #![allow(non_camel_case_types)]
-// What every part shares is not used by each of them alone.
-#![cfg_attr(not(feature = "all"), allow(dead_code))]
+// All parts share what each of them alone does not use.
+#![cfg_attr(not(feature = "std"), allow(dead_code, unused_imports, unused_mut, unused_variables))]
 
 #[cfg(feature = "std")]
 extern crate std;
 
-#[cfg(all(
-    feature = "tokenizer",
-    not(any(feature = "amb", feature = "weights", feature = "gguf"))
-))]
-compile_error!("the part `tokenizer` needs a format of models: amb, embd or gguf");
+#[cfg(not(any(feature = "embd", feature = "static-models")))]
+compile_error!(
+    "build in at least one kind of models, embd, static-models or families; what a program does not \
+     call, the linker leaves out"
+);
 
-#[cfg(feature = "models")]
 pub mod batch;
-#[cfg(feature = "models")]
 mod chosen;
 mod decoder;
-#[cfg(feature = "generate")]
+#[cfg(feature = "families")]
 pub mod decoder_handle;
-#[cfg(feature = "generate")]
+#[cfg(feature = "families")]
 pub mod decoder_model;
-#[cfg(feature = "models")]
 pub mod embed;
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 mod encoder_model;
 pub mod event;
 pub mod failure;
@@ -59,22 +57,15 @@ mod host_file;
 mod hosted;
 #[cfg(feature = "std")]
 pub mod limits;
-#[cfg(feature = "finalfusion")]
 pub mod lookup;
 pub mod memory;
-#[cfg(feature = "models")]
 pub mod model;
-#[cfg(feature = "models")]
 pub mod model_handle;
-#[cfg(feature = "models")]
 pub mod model_options;
-#[cfg(feature = "models")]
 mod model_tokenizer;
-#[cfg(feature = "models")]
 mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
-#[cfg(any(feature = "amb", feature = "gguf", feature = "tokenizer"))]
 mod parsed;
 mod pointer;
 #[cfg(feature = "families")]
@@ -82,11 +73,9 @@ pub mod prompt;
 pub mod reader;
 #[cfg(feature = "families")]
 pub mod score;
-#[cfg(feature = "models")]
 mod scratch;
-#[cfg(feature = "generate")]
+#[cfg(feature = "families")]
 pub mod session;
-#[cfg(feature = "finalfusion")]
 pub mod similar;
 pub mod source;
 #[cfg(feature = "std")]
@@ -95,33 +84,19 @@ pub mod status;
 #[cfg(feature = "static-models")]
 mod table_model;
 pub mod tensor;
-#[cfg(feature = "models")]
 pub mod tokenize;
-#[cfg(any(feature = "models", feature = "tokenizer"))]
 pub mod tokenized;
-#[cfg(feature = "tokenizer")]
 pub mod tokenizer;
-#[cfg(any(
-    feature = "families",
-    feature = "tokenizer",
-    all(feature = "bert", any(feature = "amb", feature = "gguf"))
-))]
 mod tokenizer_index;
-#[cfg(feature = "tokenizer")]
 mod tokenizer_memory;
 pub mod top_k;
-#[cfg(feature = "uqff")]
 pub mod uqff;
 pub mod verify;
 pub mod version;
 mod versioned;
-#[cfg(feature = "finalfusion")]
 mod word_index;
-#[cfg(feature = "finalfusion")]
 pub mod words;
-#[cfg(feature = "finalfusion")]
 pub mod words_options;
-#[cfg(feature = "models")]
 pub mod workspace;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]

@@ -5,7 +5,7 @@ use core::mem::size_of;
 #[cfg(feature = "std")]
 use std::boxed::Box;
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use crate::encoder_model::EncoderModel;
 #[cfg(feature = "std")]
 use crate::hosted::HostedModel;
@@ -66,7 +66,7 @@ pub struct nanoembed_model {
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // in the caller's memory
 pub(crate) enum Kind {
-    #[cfg(feature = "bert")]
+    #[cfg(feature = "embd")]
     Encoder(EncoderModel),
     #[cfg(feature = "static-models")]
     Table(TableModel),
@@ -79,7 +79,7 @@ impl Kind {
     /// Elements of an embedding.
     pub(crate) fn dimensions(&self) -> usize {
         match self {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Self::Encoder(encoder) => encoder.network.dimensions(),
             #[cfg(feature = "static-models")]
             Self::Table(table) => table.dimensions(),
@@ -91,7 +91,7 @@ impl Kind {
     /// The memory of a workspace.
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
         match self {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Self::Encoder(encoder) => encoder.sizes(),
             #[cfg(feature = "static-models")]
             Self::Table(table) => table.sizes(),
@@ -102,7 +102,7 @@ impl Kind {
 
     fn info(&self) -> nanoembed_model_info {
         match self {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Self::Encoder(EncoderModel { network, plan, max_tokens, .. }) => {
                 let config = network.config();
                 nanoembed_model_info {

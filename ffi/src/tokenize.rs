@@ -18,7 +18,7 @@ use crate::versioned;
 
 pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
     match &model.kind {
-        #[cfg(feature = "bert")]
+        #[cfg(feature = "embd")]
         Kind::Encoder(encoder) => {
             #[cfg(feature = "families")]
             if let (Tokenizer::Folder(tokenizer), Some(texts)) = (&model.tokenizer, &encoder.texts)

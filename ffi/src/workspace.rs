@@ -75,6 +75,7 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
             owned_bytes: 0,
         };
         #[cfg(feature = "families")]
+        #[allow(irrefutable_let_patterns)] // in builds for transformers alone
         if let Kind::Encoder(encoder) = &model.kind {
             let nanoembed_workspace { scratch, prompt, .. } = &mut made;
             encoder.set_prompt(&model.tokenizer, scratch, prompt, Chosen::USUAL)?;

@@ -60,7 +60,11 @@ impl WholeModel {
     pub(crate) fn open(file: Vec<u8>, requantize: Option<bool>) -> Result<Self> {
         #[cfg(not(feature = "any-encoder"))]
         let prompt = usual_prompt(&ModelSource::parse(&file)?);
-        let mut encoder = Encoder::open(file)?;
+        let opened = Encoder::open(file);
+        // Only models that texts describe have faults with more words.
+        #[cfg(not(feature = "any-encoder"))]
+        let opened = opened.map_err(|fault| fault.error());
+        let mut encoder = opened?;
         let is_grouped = encoder.plan(1).grouped;
         requantize::if_wanted(requantize, is_grouped, || encoder.requantize())?;
         Ok(Self::new(held(WholeFile {

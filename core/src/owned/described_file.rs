@@ -8,7 +8,6 @@ use super::stored_tokenizer::TOKENIZER;
 use super::{Pipeline, PipelineParts, metadata};
 use crate::error::Result;
 use crate::model::ModelSource;
-#[cfg(feature = "gguf")]
 use crate::owned::gguf_encoder::GgufEncoder;
 use crate::tensor::TensorHeader;
 use crate::text::json::Fault;
@@ -32,7 +31,6 @@ impl<'f> DescribedFile<'f> {
     ///
     /// The text, key or tensor at fault.
     pub fn read(source: ModelSource<'f>) -> core::result::Result<Option<Self>, ModelFault> {
-        #[cfg(feature = "gguf")]
         if let ModelSource::Gguf(file) = &source
             && GgufEncoder::is_in(file)
         {
@@ -78,7 +76,6 @@ impl<'f> DescribedFile<'f> {
     /// The text at fault.
     pub fn prompts(&self) -> core::result::Result<Prompts, ModelFault> {
         match &self.source {
-            #[cfg(feature = "gguf")]
             source @ ModelSource::Gguf(_) => Ok(Prompts::from_source(source)?),
             source => Ok(self.model.prompts(&|path: &str| metadata::text(source, path))?),
         }
@@ -91,7 +88,6 @@ impl<'f> DescribedFile<'f> {
     /// The text at fault.
     pub fn labels(&self) -> FolderResult<Labels> {
         match &self.source {
-            #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => Ok(Labels::default()),
             source => self.model.labels(&|path: &str| metadata::text(source, path)),
         }
@@ -135,7 +131,6 @@ impl<'f> DescribedFile<'f> {
     /// Calls `take` with the model's name of each tensor, and the tensor.
     pub fn each_tensor(&self, take: &mut dyn FnMut(&str, &TensorHeader<'f>)) {
         self.source.each_tensor(&mut |header| match &self.source {
-            #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => take(GgufEncoder::tensor_name(header.name), header),
             _ => take(header.name, header),
         });

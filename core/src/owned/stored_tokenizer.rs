@@ -17,9 +17,7 @@ use alloc::vec::Vec;
 
 use super::PipelineParts;
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "amb")]
 use crate::format::amb::TokenizerKind;
-#[cfg(feature = "embd")]
 use crate::format::embd::Embd;
 use crate::limit::reserved;
 use crate::model::ModelSource;
@@ -45,9 +43,7 @@ impl<'f> PipelineParts<'f> {
     /// invalid one.
     pub(super) fn from_source(source: &ModelSource<'f>) -> Result<Self> {
         match source {
-            #[cfg(feature = "embd")]
             ModelSource::Embd(embd) => Self::from_embd(embd),
-            #[cfg(feature = "amb")]
             ModelSource::Amb(amb) => {
                 let tokenizer = amb.tokenizer().ok_or(MISSING)?;
                 if tokenizer.kind() != TokenizerKind::Custom {
@@ -55,12 +51,10 @@ impl<'f> PipelineParts<'f> {
                 }
                 Self::from_payload(tokenizer.payload())
             }
-            #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => Err(MISSING),
         }
     }
 
-    #[cfg(feature = "embd")]
     fn from_embd(embd: &Embd<'f>) -> Result<Self> {
         let bytes = |name| embd.tensor(name).map(|tensor| tensor.data());
         let settings = utf8(bytes(TOKENIZER).ok_or(MISSING)?)?;
@@ -73,7 +67,6 @@ impl<'f> PipelineParts<'f> {
         Ok(Self { settings, tokens, scores, merges })
     }
 
-    #[cfg(feature = "amb")]
     fn from_payload(payload: &'f [u8]) -> Result<Self> {
         let mut rest = Rest(payload);
         let settings = rest.count(1)?;
@@ -96,10 +89,8 @@ impl<'f> PipelineParts<'f> {
 }
 
 /// The rest of a section.
-#[cfg(feature = "amb")]
 struct Rest<'f>(&'f [u8]);
 
-#[cfg(feature = "amb")]
 impl<'f> Rest<'f> {
     fn take(&mut self, bytes: usize) -> Result<&'f [u8]> {
         let (taken, rest) = self.0.split_at_checked(bytes).ok_or(BAD)?;
