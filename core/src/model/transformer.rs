@@ -1,14 +1,16 @@
-//! Transformers of all families that embed or compare texts, out of `.weights` and `.amb` files that
-//! keep the texts of a folder, in lent memory.
+//! Transformers of all families that embed or compare texts, from `.weights` and `.amb` files that
+//! keep the texts of a folder and from GGUF files, in lent memory.
 //!
 //! `docs/models.md` has the layout of these files. Nothing here allocates.
 
 use crate::describe::folder::{
     CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Description, FolderPrompts, Kind, MODULES, Modules,
-    TextFault, TextPath, Texts as _,
+    PoolingSettings, TextFault, TextPath, Texts as _,
 };
+use crate::describe::gguf::read_without_tokenizer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
+use crate::format::gguf::Gguf;
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::config::Config;
@@ -17,7 +19,9 @@ use crate::model::family::encoders::FamilyModel;
 use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::folder_tokenizer::pair_template::PairTemplate;
+use crate::model::head::dense::DenseActivation;
 use crate::model::head::embedding::HeadLayer;
+use crate::model::head::module::{DenseModule, DenseSettings, HeadModule};
 use crate::model::head::pooling::PoolingModes;
 use crate::model::plan::Plan;
 use crate::model::source::embd::embd_is_decoder;
@@ -28,7 +32,7 @@ use crate::token::spec::TokenizerSpec;
 
 const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 
-/// A file in memory that keeps the texts of a folder, with a transformer that embeds.
+/// A file in memory that describes a transformer that embeds or compares texts.
 ///
 /// ```
 /// use nanoembed_core::event::Mode;
@@ -62,13 +66,16 @@ impl<'a> TransformerSource<'a> {
         has_texts && !TableSource::is_in(file) && !embd_is_decoder(file)
     }
 
-    /// Reads what `file`, which `bytes` are, says of its model.
+    /// Reads the description of the model in `file`, whose bytes are `bytes`.
     ///
     /// # Errors
     ///
-    /// What is wrong with a text.
+    /// The text, key or tensor at fault.
     pub fn read(file: impl Into<FolderFile<'a>>, bytes: &'a [u8]) -> Read<'a, Self> {
         let file = file.into();
+        if let FolderFile::Gguf(gguf) = &file {
+            return Self::from_gguf(*gguf, bytes);
+        }
         let described = Description::read(&file).map_err(TextFault::setting_fault)?;
         let compares = described.compares();
         let Description { modules, kind, settings, tokenizer_limit, .. } = described;
@@ -87,6 +94,42 @@ impl<'a> TransformerSource<'a> {
         Ok(Self { file, bytes, family, modules, compares, max_tokens, prompts, asks_of_texts })
     }
 
+    /// As [`read`](Self::read), of a GGUF file. Its prompts are no texts of a folder.
+    fn from_gguf(file: Gguf<'a>, bytes: &'a [u8]) -> Read<'a, Self> {
+        let (family, recipe) = read_without_tokenizer(&file).map_err(|refusal| Fault {
+            error: refusal.error(),
+            key: refusal.name,
+            only: refusal.reason,
+        })?;
+        let compares = family.classifier.is_some();
+        let modes = if compares { PoolingModes::NONE } else { recipe.pooling.into() };
+        let head = recipe.dense.iter().map(|dense| {
+            HeadModule::Dense(DenseModule {
+                folder: dense.folder.trim_end_matches('/'),
+                settings: DenseSettings {
+                    inputs: dense.inputs,
+                    outputs: dense.outputs,
+                    bias: false,
+                    activation: DenseActivation::Identity,
+                    gives_scores: false,
+                },
+            })
+        });
+        let leaves_out_prompt = recipe.leaves_out_prompt;
+        let pooling = PoolingSettings { modes, leaves_out_prompt };
+        let modules = Modules::after_transformer(pooling, head.collect(), recipe.normalize);
+        Ok(Self {
+            file: file.into(),
+            bytes,
+            family,
+            modules,
+            compares,
+            max_tokens: recipe.max_tokens,
+            prompts: FolderPrompts::none(!leaves_out_prompt),
+            asks_of_texts: None,
+        })
+    }
+
     /// What the transformer is.
     #[must_use]
     pub const fn config(&self) -> &Config {
@@ -98,7 +141,7 @@ impl<'a> TransformerSource<'a> {
     #[must_use]
     pub fn text_to_keep(&self) -> Option<&'a str> {
         match &self.file {
-            FolderFile::Embd(_) => None,
+            FolderFile::Embd(_) | FolderFile::Gguf(_) => None,
             FolderFile::Amb(file) => {
                 file.text(TextPath::own(CONFIG_SENTENCE_TRANSFORMERS)).unwrap_or_default()
             }

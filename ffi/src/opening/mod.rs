@@ -19,11 +19,15 @@ use core::mem::MaybeUninit;
 
 #[cfg(feature = "families")]
 use nanoembed_core::ErrorKind;
+#[cfg(feature = "gguf")]
+use nanoembed_core::describe::gguf::{GgufArchitecture, gguf_architecture, gguf_is_known_encoder};
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::embd::TensorRecord;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::format::embd::{DecoderOver, Embd};
+#[cfg(feature = "gguf")]
+use nanoembed_core::format::gguf::Gguf;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::format::sniff;
 #[cfg(feature = "static-models")]
@@ -135,6 +139,11 @@ impl Opening {
             let family = FamilyOpening::new(source, (folder, bytes), options, memory);
             return family.map(|it| Some(Self::Family(it)));
         }
+        #[cfg(feature = "gguf")]
+        if let Some((bytes, file)) = gguf_encoder(source)? {
+            let family = FamilyOpening::new(source, (file.into(), bytes), options, memory);
+            return family.map(|it| Some(Self::Family(it)));
+        }
         let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Embd)) else {
             return Ok(None);
         };
@@ -196,4 +205,16 @@ impl Opening {
 #[inline(never)] // the decoder lies on the stack meanwhile
 fn parsed(bytes: &'static [u8], records: &mut [TensorRecord]) -> Outcome<Embd<'static>> {
     Ok(Embd::parse_with(DecoderOver::lent(Mode::Lenient, records), bytes)?)
+}
+
+/// The GGUF file in memory, if it holds an encoder of another family than BERT.
+#[cfg(feature = "gguf")]
+#[inline(never)] // so that reading the file has its stack to itself
+pub(crate) fn gguf_encoder(source: &Bytes) -> Outcome<Option<(&'static [u8], Gguf<'static>)>> {
+    let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Gguf)) else {
+        return Ok(None);
+    };
+    let file = crate::parsed::gguf(bytes)?;
+    let is_bert = gguf_architecture(&file) == Some(GgufArchitecture::Bert.name());
+    Ok((gguf_is_known_encoder(&file) && !is_bert).then_some((bytes, file)))
 }

@@ -131,6 +131,15 @@ impl<'a> Modules<'a> {
         list: 0,
     };
 
+    /// The modules after a transformer.
+    pub(crate) fn after_transformer(
+        pooling: PoolingSettings,
+        head: heapless::Vec<HeadModule<&'a str>, MOST_HEAD_MODULES>,
+        normalize: bool,
+    ) -> Self {
+        Self { pooling: Some(pooling), head, normalize, ..Self::NONE }
+    }
+
     /// The default modules, without `modules.json`.
     fn assumed(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
         if leaf::Families::built_in().is_err() {

@@ -72,7 +72,8 @@ impl<'a> FolderPrompts<'a> {
         path.object(text, |config| Self::from_config(config, are_pooled))
     }
 
-    const fn none(are_pooled: bool) -> Self {
+    /// No prompts.
+    pub(crate) const fn none(are_pooled: bool) -> Self {
         let (similarity, on_logits) = (Similarity::Cosine, None);
         Self { by_name: None, default: None, are_pooled, similarity, on_logits }
     }
