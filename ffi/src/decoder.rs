@@ -16,7 +16,7 @@ use nanoembed_core::format::uqff;
 #[allow(clippy::wildcard_imports)] // whichever formats there are
 use crate::format::*;
 use crate::memory::{Lent, Sum};
-use crate::status::{Outcome, left_out};
+use crate::status::Outcome;
 
 /// How many tensors a file may have.
 pub(crate) const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 };
