@@ -85,6 +85,9 @@ impl Opening {
         if options.vocabulary > NANOEMBED_VOCABULARY_INDEXED {
             return Err(invalid("vocabulary"));
         }
+        if options.allow_unknown_count > 0 {
+            return Err(invalid("allow_unknown"));
+        }
         #[cfg_attr(
             not(any(feature = "static-models", feature = "families", feature = "generate")),
             allow(unused_mut)
