@@ -56,7 +56,8 @@ pub(crate) fn build(
     if options.indexed == 0 {
         return Ok(None);
     }
-    let memory = IndexMemory(built_in()?, LentSlice(lent.filled(elements(options, layout)?, 0_u64)?));
+    let memory =
+        IndexMemory(built_in()?, LentSlice(lent.filled(elements(options, layout)?, 0_u64)?));
     let duplicates =
         if options.first_of_duplicates == 0 { Duplicates::Error } else { Duplicates::First };
     let index_options = IndexOptions { seed: options.seed, duplicates };

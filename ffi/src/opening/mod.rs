@@ -103,6 +103,9 @@ impl Opening {
         if options.vocabulary > NANOEMBED_VOCABULARY_INDEXED {
             return Err(invalid("vocabulary"));
         }
+        if options.allow_unknown_count > 0 {
+            return Err(invalid("allow_unknown"));
+        }
         #[cfg_attr(not(any(feature = "static-models", feature = "families")), allow(unused_mut))]
         let tensors = scratch::tensors(&source)?;
         let needed = bytes_for(&source, tensors)?;

@@ -28,7 +28,7 @@ use core::fmt;
 pub use crate::describe::folder::{
     Base, CONFIG, EncoderSettings, MODULES, Similarity, TableSettings,
 };
-pub use allowed::read_allowing;
+pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
 pub use modules::{Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, PromptTexts, Prompts};
