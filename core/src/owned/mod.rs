@@ -116,7 +116,7 @@ pub use encoder_file::{EncoderFile, EncoderRoom, TextRoom};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use file_weights::FileWeights;
 #[cfg(all(feature = "pipeline", feature = "gguf"))]
-pub use gguf_encoder::{GgufEncoder, GgufFault};
+pub use gguf_encoder::GgufEncoder;
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
 #[cfg(feature = "pipeline")]

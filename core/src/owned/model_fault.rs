@@ -3,13 +3,13 @@
 use alloc::string::String;
 use core::fmt;
 
+#[cfg(feature = "gguf")]
+use crate::describe::gguf::GgufFault;
 use crate::error::Error;
 #[cfg(feature = "gguf")]
 use crate::limit::copied;
 use crate::owned::asked_weights::TensorFault;
 use crate::owned::folder::FolderFault;
-#[cfg(feature = "gguf")]
-use crate::owned::gguf_encoder::GgufFault;
 
 /// What keeps a model of texts from being opened.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use super::model_fault::ModelFault;
 #[cfg(feature = "gguf")]
+use crate::describe::gguf::{gguf_has_described_encoder, gguf_module_tensor};
+#[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::limit::Boxed;
 use crate::model::ModelSource;
@@ -37,7 +39,7 @@ impl<'f> TextSource<'f> {
     pub fn read(source: ModelSource<'f>) -> Result<Option<Self>, ModelFault> {
         #[cfg(feature = "gguf")]
         if let ModelSource::Gguf(file) = source
-            && GgufEncoder::is_in(&file)
+            && gguf_has_described_encoder(&file)
         {
             let encoder = GgufEncoder::read(&file)?;
             return Ok(Some(Self::Gguf(Boxed::new(encoder)?, file)));
@@ -132,7 +134,7 @@ impl<'f> TextSource<'f> {
             #[cfg(feature = "gguf")]
             Self::Gguf(_, file) => {
                 ModelSource::Gguf(*file).each_tensor(&mut |header| {
-                    take(GgufEncoder::tensor_name(header.name), header);
+                    take(gguf_module_tensor(header.name), header);
                 });
             }
         }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::describe::BertConfig;
 use nanoembed_core::describe::gguf::{
-    Key, gguf_architecture, gguf_bert_tensor, gguf_is_known_encoder,
+    Key, gguf_architecture, gguf_bert_tensor, gguf_has_described_encoder, gguf_is_known_encoder,
 };
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::{ModelSource, Respelled, WordPieceSource};
-use nanoembed_core::owned::{AddedWord, Encoder, GgufEncoder, WordPieces};
+use nanoembed_core::owned::{AddedWord, Encoder, WordPieces};
 use nanoembed_core::token::AddedRules;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
@@ -40,7 +40,7 @@ impl GgufEncoderFile {
         if !gguf_is_known_encoder(&file) {
             return Ok(None);
         }
-        if GgufEncoder::is_in(&file) {
+        if gguf_has_described_encoder(&file) {
             return Err(is_final(path, &file));
         }
         // Settings, tensors and tokens are checked as where the model is run.

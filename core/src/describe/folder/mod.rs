@@ -7,6 +7,7 @@
 //! | `sentence_bert_config.json` and similar files, `tokenizer_config.json` | the limit on tokens | `encoder_settings` |
 //! | `config.json` | the transformer, or the table of vectors; the names of classes | `description`, `table`, `masked_models`, `labels` |
 //! | `config_sentence_transformers.json` | prompts, and the similarity measure | `prompts`, `similarity` |
+//! | all of these but prompts, written | | `write` |
 //! | `adapter_config.json` | nothing: a transformer with an adapter is rejected | `description` |
 //!
 //! The source of the texts implements [`Texts`]: a folder, a `.weights` or an `.amb` file, or a web
@@ -36,6 +37,8 @@ mod similarity;
 mod table;
 #[cfg(feature = "static-models")]
 mod texts;
+#[cfg(feature = "pipeline")]
+mod write;
 
 #[cfg(feature = "families")]
 pub use description::{Description, Kind, refuse_adapter};
@@ -43,6 +46,8 @@ pub use description::{Description, Kind, refuse_adapter};
 pub use encoder_settings::EncoderSettings;
 #[cfg(feature = "pipeline")]
 pub use labels::labels;
+#[cfg(feature = "families")]
+pub use modules::HeadModules;
 #[cfg(feature = "static-models")]
 pub use modules::{Base, Modules, Origin};
 #[cfg(feature = "families")]
@@ -50,13 +55,15 @@ pub use pooling::PoolingSettings;
 #[cfg(feature = "static-models")]
 pub use prompts::{CONFIG_SENTENCE_TRANSFORMERS, DOCUMENT, QUERY};
 #[cfg(feature = "families")]
-pub use prompts::{DEFAULT_PROMPT, FolderPrompt, FolderPrompts};
+pub use prompts::{DEFAULT_PROMPT, FolderPrompt, FolderPrompts, PROMPTS};
 #[cfg(feature = "families")]
 pub use similarity::{SIMILARITY, Similarity};
 #[cfg(feature = "static-models")]
 pub use table::{TableSettings, described_table};
 #[cfg(feature = "static-models")]
 pub use texts::{ReadText, TextFault, TextPath, Texts};
+#[cfg(feature = "pipeline")]
+pub use write::PutText;
 
 /// The list of a model's modules.
 pub const MODULES: &str = "modules.json";

@@ -18,7 +18,7 @@ use crate::text::path::stays_within;
 
 /// The folder of the pooling if there is no list of modules.
 #[cfg(feature = "families")]
-const USUAL_POOLING: &str = "1_Pooling";
+pub(super) const USUAL_POOLING: &str = "1_Pooling";
 
 const LIST: TextPath<'static> = TextPath::own(MODULES);
 
@@ -37,14 +37,18 @@ pub struct Modules<'a> {
     pub pooling: Option<PoolingSettings>,
     /// The modules after the pooling, except for a final one that scales vectors to length 1.
     #[cfg(feature = "families")]
-    pub head: heapless::Vec<HeadModule<&'a str>, MOST_MODULES>,
+    pub head: HeadModules<'a>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
     /// True if the result is class scores.
     pub give_scores: bool,
     /// Offset of the list.
-    list: u64,
+    pub(in crate::describe) list: u64,
 }
+
+/// The modules after the pooling, with their folders.
+#[cfg(feature = "families")]
+pub type HeadModules<'a> = heapless::Vec<HeadModule<&'a str>, MOST_MODULES>;
 
 /// The text that describes the modules of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +129,8 @@ impl<'a> Modules<'a> {
         list.items().next().map_or(Ok(""), folder_in_list)
     }
 
-    const NONE: Self = Self {
+    /// A transformer alone.
+    pub(in crate::describe) const NONE: Self = Self {
         origin: Origin::Nothing,
         base: Base::Transformer,
         folder: "",

@@ -13,7 +13,7 @@ use crate::text::json::{Object, Read, Value, chars, is};
 pub const CONFIG_SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
 /// The member with the named prompts.
 #[cfg(feature = "families")]
-const PROMPTS: &str = "prompts";
+pub const PROMPTS: &str = "prompts";
 /// The member with the name of the default prompt.
 #[cfg(feature = "families")]
 pub const DEFAULT_PROMPT: &str = "default_prompt_name";

@@ -1,6 +1,8 @@
-//! Rejected settings of folders.
+//! Rejected settings of folders, and written ones.
 
 extern crate std;
 
 mod listed_modules;
 mod modules;
+#[cfg(feature = "pipeline")]
+mod written;

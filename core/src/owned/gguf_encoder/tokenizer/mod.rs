@@ -20,8 +20,7 @@ mod word_piece;
 use alloc::string::String;
 
 use self::vocabulary::Vocabulary;
-use super::GgufFault;
-use crate::describe::gguf::{GgufArchitecture, GgufRefusal, Key, Keys, Outcome};
+use crate::describe::gguf::{GgufArchitecture, GgufFault, GgufRefusal, Key, Keys, Outcome};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::{Limit, collected};

@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{around, described, ends, id, is_absent, merges, open};
+use crate::describe::gguf::GgufFault;
 use crate::describe::gguf::{GgufRefusal, Key, Keys};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::reserved;
 use crate::owned::Pipeline;
-use crate::owned::gguf_encoder::GgufFault;
 use crate::token::sentencepiece::PieceKind;
 use crate::token::spec::{
     Bpe, Decoder, Merges, Metaspace, ModelKind, Normalizer, Pattern, PreTokenizer, Prepends,
