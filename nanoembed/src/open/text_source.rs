@@ -5,6 +5,8 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
 use nanoembed_core::owned::{self, Encoder, ModelFault, Pipeline, TextTokenizer};
+use nanoembed_core::tensor::{Encoding, TensorHeader, Weight};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
@@ -13,6 +15,7 @@ use crate::folder::texts::explained;
 use crate::open::folder::files::EncoderFolder;
 use crate::open::folder::tensor_fault;
 use crate::stored::diagnosis::{failure as stored_failure, refusal_message};
+use crate::stored::{Stored, Values};
 
 /// A model of texts in a folder or a file that it borrows from.
 pub(crate) enum TextSource<'f> {
@@ -77,12 +80,35 @@ impl<'f> TextSource<'f> {
 
     /// The tokenizer, with the limits of the model.
     pub(crate) fn tokenizer(&self) -> Result<TextTokenizer> {
-        let pipeline = match self {
+        TextTokenizer::new(self.model(), self.pipeline()?)
+            .map_err(|error| Error::in_file("tokenizer.json", error))
+    }
+
+    /// The tokenizer without the limits of the model.
+    pub(crate) fn pipeline(&self) -> Result<Pipeline> {
+        match self {
             Self::Folder(folder) => folder.pipeline(),
             Self::File(file) => file.pipeline(),
-        }?;
-        TextTokenizer::new(self.model(), pipeline)
-            .map_err(|error| Error::in_file("tokenizer.json", error))
+        }
+    }
+
+    /// All weights, under the names that the model knows.
+    pub(crate) fn weights(&self) -> Result<ModelWeights<'f>> {
+        match self {
+            Self::Folder(folder) => folder.weights(),
+            Self::File(file) => Ok(file.weights()),
+        }
+    }
+
+    /// Calls `take` with every tensor.
+    pub(crate) fn each_tensor(
+        &self,
+        take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Folder(folder) => folder.each_tensor(take),
+            Self::File(file) => file.each_tensor(take),
+        }
     }
 
     /// The names of classes.
@@ -114,11 +140,36 @@ impl<'f> NamedFile<'f> {
         self.text.pipeline().map_err(|fault| self.failure(&fault))
     }
 
-    fn open_model(&self) -> Result<Encoder<ModelWeights<'f>>> {
+    fn weights(&self) -> ModelWeights<'f> {
         let mut weights = ModelWeights::default();
         let start = weights.add_file(self.bytes);
         self.text.each_tensor(&mut |name, header| weights.add(name, start, header));
-        let opened = Encoder::new(self.text.model(), weights, self.pipeline()?);
+        weights
+    }
+
+    fn each_tensor(&self, take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>) -> Result<()> {
+        let mut outcome = Ok(());
+        self.text.each_tensor(&mut |name, header| {
+            if outcome.is_ok() {
+                outcome = self.stored(name, header).and_then(|stored| take(name, &stored));
+            }
+        });
+        outcome
+    }
+
+    fn stored(&self, name: &str, header: &TensorHeader<'f>) -> Result<Stored<'f>> {
+        let failed = |kind| Error::in_file(&self.name, CoreError::new(header.offset, kind));
+        let place = usize::try_from(header.offset).ok().zip(usize::try_from(header.bytes).ok());
+        let data = place.and_then(|(start, length)| self.bytes.get(start..)?.get(..length));
+        let data = data.ok_or_else(|| failed(ErrorKind::OutOfBounds))?;
+        let plain = Encoding::Plain { dtype: header.dtype, data };
+        let weight = Weight::new(header.shape, plain).map_err(failed)?;
+        let values = Values::Weight(weight);
+        Ok(Stored { name: name.to_owned(), values, offset: header.offset, file: 0 })
+    }
+
+    fn open_model(&self) -> Result<Encoder<ModelWeights<'f>>> {
+        let opened = Encoder::new(self.text.model(), self.weights(), self.pipeline()?);
         opened.map_err(|fault| match &self.source {
             ModelSource::Gguf(file) => {
                 tensor_fault::failure(&with_architecture(&self.name, file), &fault)
