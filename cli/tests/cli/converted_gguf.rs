@@ -85,8 +85,7 @@ fn prompts_and_limits_are_those_of_the_folder() {
     let folder = models().join("nomic_bert");
     written(&folder, &gguf);
     for file in files(&gguf, &work) {
-        for how in [["--prompt-name", "query"], ["--max-tokens", "5"], ["--as", "document"]]
-        {
+        for how in [["--prompt-name", "query"], ["--max-tokens", "5"], ["--as", "document"]] {
             let found = |model: &Path| run(&["embed"], model, &how, &texts());
             assert_eq!(found(&file), found(&folder), "{how:?}");
         }
