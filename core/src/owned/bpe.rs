@@ -4,15 +4,13 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-#[cfg(feature = "pipeline")]
 use super::pipeline::compose;
 use super::tokenizer_room::TokenizerRoom;
 use crate::error::{ErrorKind, Result};
-#[cfg(feature = "pipeline")]
+use crate::leaf;
 use crate::limit::write;
 use crate::limit::{filled, push};
 use crate::model::llama::{BpeIndex, BpeSource, FileBpe};
-#[cfg(feature = "pipeline")]
 use crate::token::added_parts::Part;
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::bpe::{Merge, Pattern, Scratch};
@@ -131,17 +129,12 @@ impl BpeTokenizer {
 }
 
 /// `text` in the form NFC, but for what added tokens spell.
-#[cfg(feature = "pipeline")]
 fn composed<'t>(bpe: &FileBpe<'_>, text: &'t str) -> Result<Cow<'t, str>> {
+    leaf::Pipeline::built_in()?;
     let mut whole = alloc::string::String::new();
     bpe.added().parts(text, &mut |part| match part {
         Part::Plain(place) => compose(text.get(place).unwrap_or_default(), &mut whole),
         Part::Added { place, .. } => write(&mut whole, text.get(place).unwrap_or_default()),
     })?;
     Ok(Cow::Owned(whole))
-}
-
-#[cfg(not(feature = "pipeline"))]
-fn composed<'t>(_: &FileBpe<'_>, _: &'t str) -> Result<Cow<'t, str>> {
-    Err(crate::error::Error::without_offset(ErrorKind::UnsupportedTokenizer))
 }

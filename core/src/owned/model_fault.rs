@@ -3,10 +3,8 @@
 use alloc::string::String;
 use core::fmt;
 
-#[cfg(feature = "gguf")]
 use crate::describe::gguf::GgufFault;
 use crate::error::Error;
-#[cfg(feature = "gguf")]
 use crate::limit::copied;
 use crate::owned::asked_weights::TensorFault;
 use crate::owned::folder::FolderFault;
@@ -75,7 +73,6 @@ impl From<TensorFault> for ModelFault {
     }
 }
 
-#[cfg(feature = "gguf")]
 impl From<GgufFault<'_>> for ModelFault {
     fn from(fault: GgufFault<'_>) -> Self {
         match fault {

@@ -17,14 +17,19 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use super::folder::{FolderFault, FolderModel, FolderResult, Labels, Prompts};
-use super::{Pipeline, PipelineParts, metadata};
+use super::model_fault::ModelFault;
+use super::{Pipeline, PipelineParts, gguf_tokenizer, metadata};
+use crate::describe::folder::Kind;
+use crate::describe::gguf::{
+    GgufFault, describe, encoder_keys, gguf_has_described_encoder, gguf_module_tensor,
+};
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "amb")]
 use crate::format::amb::TokenizerKind;
-#[cfg(feature = "embd")]
 use crate::format::embd::Embd;
-use crate::limit::reserved;
+use crate::format::gguf::Gguf;
+use crate::limit::{Boxed, reserved};
 use crate::model::ModelSource;
+use crate::tensor::TensorHeader;
 use crate::text::json::Fault;
 
 /// The name of the tensor that has the settings of the tokenizer, and of the file that they are of.
@@ -39,44 +44,72 @@ pub const TOKENIZER_MERGES: &str = "tokenizer.merges";
 const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
 
-/// A file with a model of texts.
+/// A file with a model of texts: a `.weights` or `.amb` file that keeps the texts of a folder, or a
+/// GGUF file whose keys have the same description.
 #[derive(Clone, Debug)]
 pub struct TextFile<'f> {
     source: ModelSource<'f>,
     model: FolderModel,
+    /// The tokenizer of a GGUF file, whose keys are all checked together.
+    tokenizer: Option<Boxed<Pipeline>>,
 }
 
 impl<'f> TextFile<'f> {
-    /// Reads what a file says of its model; `None` if it
-    /// [keeps no texts of a folder](ModelSource::has_folder_texts).
+    /// Reads the description of a file's model; `None` if the file
+    /// [keeps no texts of a folder](ModelSource::has_folder_texts) and is no GGUF file with a
+    /// [described encoder](gguf_has_described_encoder).
     ///
     /// # Errors
     ///
-    /// What is wrong with a text.
-    pub fn read(source: ModelSource<'f>) -> FolderResult<Option<Self>> {
+    /// Any fault of a text, a key or a tensor.
+    pub fn read(source: ModelSource<'f>) -> core::result::Result<Option<Self>, ModelFault> {
+        if let ModelSource::Gguf(file) = source {
+            return Ok(match gguf_has_described_encoder(&file) {
+                true => Some(Self::from_gguf(&file)?),
+                false => None,
+            });
+        }
         if !source.has_folder_texts() {
             return Ok(None);
         }
         let model = FolderModel::read(&|path: &str| metadata::text(&source, path))?;
-        Ok(Some(Self { source, model }))
+        Ok(Some(Self { source, model, tokenizer: None }))
     }
 
-    /// What the texts say of the model.
+    fn from_gguf(file: &Gguf<'f>) -> core::result::Result<Self, GgufFault<'f>> {
+        let keys = encoder_keys(file)?;
+        let description = describe(&keys)?;
+        let tokenizer = gguf_tokenizer::read(&keys)?;
+        keys.finish()?;
+        if let Kind::Transformer(family) = &description.kind
+            && tokenizer.count() as usize > family.config.vocabulary
+        {
+            return Err(BAD.into());
+        }
+        let model = FolderModel::from_description(description)?;
+        let tokenizer = Some(Boxed::new(tokenizer)?);
+        Ok(Self { source: ModelSource::Gguf(*file), model, tokenizer })
+    }
+
+    /// The description of the model.
     #[must_use]
     pub const fn model(&self) -> &FolderModel {
         &self.model
     }
 
-    /// The same, without the file.
-    #[must_use]
-    pub fn into_model(self) -> FolderModel {
-        self.model
+    /// The description and the tokenizer, which in a GGUF file has been read with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`pipeline`](Self::pipeline).
+    pub fn into_parts(mut self) -> FolderResult<(FolderModel, Pipeline)> {
+        let pipeline = self.take_pipeline().map_or_else(|| self.pipeline(), Ok)?;
+        Ok((self.model, pipeline))
     }
 
-    /// The file.
-    #[must_use]
-    pub const fn source(&self) -> &ModelSource<'f> {
-        &self.source
+    /// The tokenizer that has been read with the description, once.
+    pub fn take_pipeline(&mut self) -> Option<Pipeline> {
+        self.tokenizer.take().map(Boxed::into_inner)
     }
 
     /// The text at a path of the folder that the model was made of.
@@ -91,32 +124,42 @@ impl<'f> TextFile<'f> {
         }
     }
 
-    /// The prompts that the model has.
+    /// The prompts of the model.
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// Any fault of the text.
     pub fn prompts(&self) -> FolderResult<Prompts> {
-        self.model.prompts(&|path: &str| metadata::text(&self.source, path))
+        match &self.source {
+            ModelSource::Gguf(_) => Ok(Prompts::from_source(&self.source)?),
+            _ => self.model.prompts(&|path: &str| metadata::text(&self.source, path)),
+        }
     }
 
-    /// The names of classes: see [`FolderModel::labels`].
+    /// The names of classes: see [`FolderModel::labels`]; none in a GGUF file.
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// Any fault of the text.
     pub fn labels(&self) -> FolderResult<Labels> {
-        self.model.labels(&|path: &str| metadata::text(&self.source, path))
+        match &self.source {
+            ModelSource::Gguf(_) => Ok(Labels::default()),
+            _ => self.model.labels(&|path: &str| metadata::text(&self.source, path)),
+        }
     }
 
-    /// The tokenizer.
+    /// Reads the tokenizer.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::MissingVocabulary`] if it is not there, [`ErrorKind::BadVocabulary`] if it is
-    /// no such thing, and as [`Pipeline::from_parts`].
+    /// [`ErrorKind::MissingVocabulary`] if it is missing, [`ErrorKind::BadVocabulary`] if it is
+    /// invalid, and as [`Pipeline::from_parts`].
     pub fn pipeline(&self) -> FolderResult<Pipeline> {
         let fault = |fault: Fault<'_>| FolderFault::new(TOKENIZER, fault);
+        if let ModelSource::Gguf(file) = &self.source {
+            let read = encoder_keys(file).and_then(|keys| gguf_tokenizer::read(&keys));
+            return read.map_err(|refused| fault(Fault::from_error(refused.error())));
+        }
         let parts = self.parts().map_err(|error| fault(Fault::from_error(error)))?;
         let PipelineParts { settings, tokens, scores, merges } = parts;
         let opened = match self.model.is_table() {
@@ -126,11 +169,18 @@ impl<'f> TextFile<'f> {
         opened.map_err(fault)
     }
 
+    /// Calls `take` with every tensor and its name in the model.
+    pub fn each_tensor(&self, take: &mut dyn FnMut(&str, &TensorHeader<'f>)) {
+        let is_gguf = matches!(self.source, ModelSource::Gguf(_));
+        self.source.each_tensor(&mut |header| {
+            let name = header.name;
+            take(if is_gguf { gguf_module_tensor(name) } else { name }, header);
+        });
+    }
+
     fn parts(&self) -> Result<PipelineParts<'f>> {
         match &self.source {
-            #[cfg(feature = "embd")]
             ModelSource::Embd(embd) => PipelineParts::from_embd(embd),
-            #[cfg(feature = "amb")]
             ModelSource::Amb(amb) => {
                 let tokenizer = amb.tokenizer().ok_or(MISSING)?;
                 if tokenizer.kind() != TokenizerKind::Custom {
@@ -138,7 +188,6 @@ impl<'f> TextFile<'f> {
                 }
                 PipelineParts::from_payload(tokenizer.payload())
             }
-            #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => Err(MISSING),
         }
     }
@@ -146,7 +195,6 @@ impl<'f> TextFile<'f> {
 
 /// What a file keeps of a tokenizer.
 impl<'f> PipelineParts<'f> {
-    #[cfg(feature = "embd")]
     fn from_embd(embd: &Embd<'f>) -> Result<Self> {
         let bytes = |name| embd.tensor(name).map(|tensor| tensor.data());
         let settings = utf8(bytes(TOKENIZER).ok_or(MISSING)?)?;
@@ -159,7 +207,6 @@ impl<'f> PipelineParts<'f> {
         Ok(Self { settings, tokens, scores, merges })
     }
 
-    #[cfg(feature = "amb")]
     fn from_payload(payload: &'f [u8]) -> Result<Self> {
         let mut rest = Rest(payload);
         let settings = rest.count(1)?;
@@ -182,10 +229,8 @@ impl<'f> PipelineParts<'f> {
 }
 
 /// What is left of a section.
-#[cfg(feature = "amb")]
 struct Rest<'f>(&'f [u8]);
 
-#[cfg(feature = "amb")]
 impl<'f> Rest<'f> {
     fn take(&mut self, bytes: usize) -> Result<&'f [u8]> {
         let (taken, rest) = self.0.split_at_checked(bytes).ok_or(BAD)?;

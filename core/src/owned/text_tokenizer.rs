@@ -3,20 +3,16 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-#[cfg(feature = "pipeline")]
 use super::folder::{Described, FolderModel};
 use super::tokenized::{Tokenized, TokenizedPair};
 use super::tokenizer::WordPieces;
-#[cfg(feature = "pipeline")]
 use super::{Pipeline, PipelineSession};
 use crate::describe::BertConfig;
 use crate::error::{Error, ErrorKind, Result};
+use crate::leaf;
 use crate::limit::Boxed;
-#[cfg(feature = "pipeline")]
 use crate::limit::{collected, reserved};
-#[cfg(feature = "pipeline")]
 use crate::model::cut;
-#[cfg(feature = "pipeline")]
 use crate::token::SpecialTokens;
 
 /// The tokenizer of an encoder.
@@ -32,12 +28,10 @@ enum Engine {
     /// BERT's, without a `tokenizer.json`.
     WordPieces(Boxed<WordPieces>),
     /// Any that a `tokenizer.json` can describe.
-    #[cfg(feature = "pipeline")]
-    Pipeline { pipeline: Boxed<Pipeline>, cuts: Cuts },
+    Pipeline { pipeline: Boxed<Pipeline>, cuts: Cuts, _built_in: leaf::Pipeline },
 }
 
 /// How long texts are cut.
-#[cfg(feature = "pipeline")]
 #[derive(Clone, Copy, Debug)]
 enum Cuts {
     /// The tokenizer keeps the first tokens and those around a text.
@@ -53,14 +47,9 @@ enum Cuts {
 /// Scratch memory of one thread for a [`TextTokenizer`], which grows with the longest text.
 #[derive(Debug, Default)]
 pub struct TextSession {
-    #[cfg(feature = "pipeline")]
     pipeline: PipelineSession,
 }
 
-#[cfg_attr(
-    not(feature = "pipeline"),
-    allow(unused_variables, reason = "WordPiece needs no memory from a session")
-)]
 impl TextTokenizer {
     /// The tokenizer of a BERT encoder.
     ///
@@ -78,7 +67,6 @@ impl TextTokenizer {
     /// # Errors
     ///
     /// [`ErrorKind::NoMemory`]; as [`Pipeline::with_lower_case`], if the model asks for that.
-    #[cfg(feature = "pipeline")]
     pub fn new(model: &FolderModel, pipeline: Pipeline) -> Result<Self> {
         let (pipeline, cuts, max_tokens, positions) = match &model.described {
             Described::Transformer(family) => {
@@ -100,7 +88,8 @@ impl TextTokenizer {
                 (pipeline, Cuts::Table { median_characters }, limit, None)
             }
         };
-        let engine = Engine::Pipeline { pipeline: Boxed::new(pipeline)?, cuts };
+        let _built_in = leaf::Pipeline::built_in()?;
+        let engine = Engine::Pipeline { pipeline: Boxed::new(pipeline)?, cuts, _built_in };
         Ok(Self { engine, max_tokens, positions })
     }
 
@@ -119,7 +108,6 @@ impl TextTokenizer {
     pub fn count(&self) -> u32 {
         match &self.engine {
             Engine::WordPieces(pieces) => pieces.count(),
-            #[cfg(feature = "pipeline")]
             Engine::Pipeline { pipeline, .. } => pipeline.count(),
         }
     }
@@ -130,7 +118,6 @@ impl TextTokenizer {
         let lossy = |token: &[u8]| String::from_utf8_lossy(token).into_owned();
         match &self.engine {
             Engine::WordPieces(pieces) => pieces.token(id).map(|token| lossy(&token)),
-            #[cfg(feature = "pipeline")]
             Engine::Pipeline { pipeline, .. } => pipeline.token(id).map(lossy),
         }
     }
@@ -158,12 +145,10 @@ impl TextTokenizer {
     pub fn encode(&self, text: &str, limit: usize, session: &mut TextSession) -> Result<Tokenized> {
         match &self.engine {
             Engine::WordPieces(pieces) => pieces.encode_first(text, limit),
-            #[cfg(feature = "pipeline")]
-            Engine::Pipeline { pipeline, cuts: Cuts::Tokens } => {
+            Engine::Pipeline { pipeline, cuts: Cuts::Tokens, .. } => {
                 pipeline.encode(text, limit, SpecialTokens::AsTokens, &mut session.pipeline)
             }
-            #[cfg(feature = "pipeline")]
-            Engine::Pipeline { pipeline, cuts: Cuts::Table { median_characters } } => {
+            Engine::Pipeline { pipeline, cuts: Cuts::Table { median_characters }, .. } => {
                 encode_for_table(pipeline, (text, limit), *median_characters, session)
             }
         }
@@ -183,7 +168,6 @@ impl TextTokenizer {
     ) -> Result<(Vec<u32>, bool)> {
         match &self.engine {
             Engine::WordPieces(pieces) => pieces.encode_start(text, limit),
-            #[cfg(feature = "pipeline")]
             Engine::Pipeline { .. } => {
                 let found = self.encode(text, limit, session)?;
                 Ok((found.ids, found.truncated))
@@ -205,7 +189,6 @@ impl TextTokenizer {
         session: &mut TextSession,
     ) -> Result<TokenizedPair> {
         match &self.engine {
-            #[cfg(feature = "pipeline")]
             Engine::Pipeline { pipeline, .. } => {
                 pipeline.encode_pair(first, second, limit, &mut session.pipeline)
             }
@@ -220,7 +203,6 @@ impl TextTokenizer {
     ///
     /// As [`encode`](Self::encode); [`ErrorKind::UnsupportedSetting`] for BERT in the layout that
     /// readers of BERT alone know, whose prompts count in pooling.
-    #[cfg(feature = "pipeline")]
     pub fn tokens_of_prompt(&self, prompt: &str, session: &mut TextSession) -> Result<usize> {
         if matches!(self.engine, Engine::WordPieces(_)) {
             return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
@@ -234,7 +216,6 @@ impl TextTokenizer {
 }
 
 /// The tokens of the first characters of a text that count for a table.
-#[cfg(feature = "pipeline")]
 fn encode_for_table(
     pipeline: &Pipeline,
     (text, limit): (&str, usize),
@@ -254,7 +235,6 @@ fn encode_for_table(
 }
 
 /// The median of the numbers of characters of a vocabulary's tokens, rounded down.
-#[cfg(feature = "pipeline")]
 fn median_characters(tokenizer: &Pipeline) -> Result<usize> {
     let characters = |id| {
         tokenizer

@@ -1,5 +1,7 @@
 //! A model of texts, from a folder or from one file.
 
+use std::sync::{Mutex, PoisonError};
+
 use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::ModelSource;
@@ -28,7 +30,9 @@ pub(crate) struct NamedFile<'f> {
     name: String,
     bytes: &'f [u8],
     source: ModelSource<'f>,
-    text: owned::TextSource<'f>,
+    text: owned::TextFile<'f>,
+    /// The tokenizer, where it has been read with the description: for the first that asks.
+    pipeline: Mutex<Option<Pipeline>>,
 }
 
 impl<'f> TextSource<'f> {
@@ -39,11 +43,12 @@ impl<'f> TextSource<'f> {
         bytes: &'f [u8],
         source: ModelSource<'f>,
     ) -> Result<Option<Self>> {
-        let read = owned::TextSource::read(source);
+        let read = owned::TextFile::read(source);
         let read = read.map_err(|fault| refusal(name, bytes, &source, &fault))?;
-        let file =
-            |text| Self::File(Box::new(NamedFile { name: name.into(), bytes, source, text }));
-        Ok(read.map(file))
+        Ok(read.map(|mut text| {
+            let pipeline = Mutex::new(text.take_pipeline());
+            Self::File(Box::new(NamedFile { name: name.into(), bytes, source, text, pipeline }))
+        }))
     }
 
     /// The name that messages give to the model.
@@ -73,7 +78,7 @@ impl<'f> TextSource<'f> {
             Self::Folder(folder) => folder.prompts(),
             Self::File(file) => {
                 let prompts = file.text.prompts().map(Prompts::from_core);
-                prompts.map_err(|fault| refusal(&file.name, file.bytes, &file.source, &fault))
+                prompts.map_err(|fault| file.failure(&fault))
             }
         }
     }
@@ -137,7 +142,8 @@ impl<'f> TextSource<'f> {
 
 impl<'f> NamedFile<'f> {
     fn pipeline(&self) -> Result<Pipeline> {
-        self.text.pipeline().map_err(|fault| self.failure(&fault))
+        let read = self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).take();
+        read.map_or_else(|| self.text.pipeline().map_err(|fault| self.failure(&fault)), Ok)
     }
 
     fn weights(&self) -> ModelWeights<'f> {
@@ -180,11 +186,7 @@ impl<'f> NamedFile<'f> {
 
     /// A fault of a text, in words.
     fn failure(&self, fault: &FolderFault) -> Error {
-        let text = match &self.text {
-            owned::TextSource::File(file) => file.text(&fault.file).ok().flatten(),
-            _ => None,
-        };
-        let text = text.unwrap_or_default();
+        let text = self.text.text(&fault.file).ok().flatten().unwrap_or_default();
         explained(fault, &text, &format!("{}: {}", self.name, fault.file))
     }
 }

@@ -43,7 +43,6 @@ mod unigram_settings;
 mod vocabulary;
 
 #[cfg(test)]
-#[cfg(feature = "pipeline")]
 mod tests;
 
 pub use memory::{TokenizingMemory, TokenizingNeeds};

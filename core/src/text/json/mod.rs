@@ -27,5 +27,4 @@ pub use value::Value;
 pub use written::{Comma, List, Members, Quoted};
 
 #[cfg(test)]
-#[cfg(feature = "families")]
 pub(crate) mod tests;

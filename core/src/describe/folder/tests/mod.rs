@@ -4,5 +4,4 @@ extern crate std;
 
 mod listed_modules;
 mod modules;
-#[cfg(feature = "pipeline")]
 mod written;

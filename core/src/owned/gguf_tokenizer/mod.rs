@@ -33,7 +33,7 @@ const MODEL: Key = Key::TokenizerModel;
 const OWN: Key = Key::OwnTokenizer;
 
 /// Reads the tokenizer.
-pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
+pub(in crate::owned) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
     let mut vocabulary = Vocabulary::read(&keys.file)?;
     keys.known(&[Key::Tokens, Key::TokenTypes]);
     match keys.text(MODEL)? {
