@@ -11,6 +11,7 @@ use nanoembed_core::describe::gguf::{
 };
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::limit::Growing;
 use nanoembed_core::model::{ModelSource, Respelled, WordPieceSource};
 use nanoembed_core::owned::{AddedWord, Encoder, WordPieces};
 use nanoembed_core::token::AddedRules;
@@ -92,9 +93,12 @@ impl GgufEncoderFile {
         // Settings, tensors and tokens are checked as where the model is run.
         Encoder::open(&self.bytes[..]).map_err(|fault| self.failure(fault.error()))?;
         let (file, config) = (self.parse()?, self.bert_config()?);
-        let names = tensor_names(config.layers, false).into_iter();
-        let tensor = |name| dequantized(&file, name).map_err(|error| self.failure(error));
-        names.map(tensor).collect()
+        let names = tensor_names(config.layers, false);
+        let mut tensors = limit::reserved(names.len()).map_err(|error| self.failure(error))?;
+        for name in names {
+            tensors.push(dequantized(&file, name).map_err(|error| self.failure(error))?);
+        }
+        Ok(tensors)
     }
 
     fn bert_config(&self) -> Result<BertConfig> {
@@ -112,7 +116,8 @@ impl GgufEncoderFile {
             name: self.name(),
             settings: Settings { license, ..Settings::from_bert(&config, prompts) },
             vocabulary: Some(self.vocabulary(&file, &config)?),
-            tensors: tensors.iter().map(OwnedTensor::borrow).collect(),
+            tensors: limit::exactly(tensors.iter().map(OwnedTensor::borrow))
+                .map_err(|error| self.failure(error))?,
             left_out: Vec::new(),
             modified: self.modified(),
         })
@@ -127,14 +132,21 @@ impl GgufEncoderFile {
         let pad = opened.pad.unwrap_or(opened.unknown);
         let mask = opened.mask.unwrap_or(opened.unknown);
         let special = [pad, opened.unknown, opened.classify, opened.separate, mask];
-        let (mut tokens, mut added) = (Vec::new(), Vec::new());
+        let (mut tokens, mut added) = (Growing::new(), Growing::new());
         source.each_respelled(&mut |Respelled { id, before, rest, normalized, .. }| {
-            let Some(normalized) = normalized else { return tokens.push([before, rest].concat()) };
+            let Some(normalized) = normalized else {
+                let mut token = Vec::new();
+                let joined = limit::append(&mut token, before)
+                    .and_then(|()| limit::append(&mut token, rest));
+                return if joined.is_ok() { tokens.push(token) } else { tokens.refuse() };
+            };
             // Words are not spelled with it.
             tokens.push(Vec::new());
             let spelling = String::from_utf8_lossy(rest).into_owned();
             added.push(AddedWord { id, spelling, normalized, rules: AddedRules::default() });
         });
+        let tokens = tokens.into_vec().map_err(|error| self.failure(error))?;
+        let mut added = added.into_vec().map_err(|error| self.failure(error))?;
         let vocabulary = WordPieceVocabulary { tokens, special, added: Vec::new() };
         let listed = self.text(Key::OwnAddedTokens);
         let mut vocabulary = vocabulary.with_added(listed.as_deref())?;
@@ -143,7 +155,8 @@ impl GgufEncoderFile {
             place.into_iter().for_each(Vec::clear);
             added.retain(|other| other.id != word.id);
         }
-        vocabulary.added.extend(added);
+        let extended = limit::extend(&mut vocabulary.added, added);
+        extended.map_err(|error| self.failure(error))?;
         Ok(vocabulary)
     }
 }

@@ -91,8 +91,8 @@ pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<MappedFile> {
         calibration: &Calibration::default(),
         range: CodeRange::Full,
     };
-    let tokens = checkpoint.tokens();
-    let source = weights_file::WeightsSource::from_checkpoint(checkpoint, &tokens);
+    let tokens = checkpoint.tokens()?;
+    let source = weights_file::WeightsSource::from_checkpoint(checkpoint, &tokens)?;
     weights_file::write(&source, &storage, &metadata, &mut writer, NAME, &Progress::silent())?;
     let file = writer.into_inner().map_err(|error| Error::writing(NAME, error.error()))?;
     (&file).rewind().map_err(|error| Error::writing(NAME, &error))?;

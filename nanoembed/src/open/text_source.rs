@@ -101,7 +101,7 @@ impl<'f> TextSource<'f> {
     pub(crate) fn weights(&self) -> Result<ModelWeights<'f>> {
         match self {
             Self::Folder(folder) => folder.weights(),
-            Self::File(file) => Ok(file.weights()),
+            Self::File(file) => file.weights(),
         }
     }
 
@@ -146,11 +146,17 @@ impl<'f> NamedFile<'f> {
         read.map_or_else(|| self.text.pipeline().map_err(|fault| self.failure(&fault)), Ok)
     }
 
-    fn weights(&self) -> ModelWeights<'f> {
+    fn weights(&self) -> Result<ModelWeights<'f>> {
         let mut weights = ModelWeights::default();
         let start = weights.add_file(self.bytes);
-        self.text.each_tensor(&mut |name, header| weights.add(name, start, header));
-        weights
+        let mut added = Ok(());
+        self.text.each_tensor(&mut |name, header| {
+            if added.is_ok() {
+                added = weights.add(name, start, header);
+            }
+        });
+        added.map_err(|error| Error::in_file(&self.name, error))?;
+        Ok(weights)
     }
 
     fn each_tensor(&self, take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>) -> Result<()> {
@@ -175,7 +181,7 @@ impl<'f> NamedFile<'f> {
     }
 
     fn open_model(&self) -> Result<Encoder<ModelWeights<'f>>> {
-        let opened = Encoder::new(self.text.model(), self.weights(), self.pipeline()?);
+        let opened = Encoder::new(self.text.model(), self.weights()?, self.pipeline()?);
         opened.map_err(|fault| match &self.source {
             ModelSource::Gguf(file) => {
                 tensor_fault::failure(&with_architecture(&self.name, file), &fault)

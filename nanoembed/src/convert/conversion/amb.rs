@@ -34,7 +34,7 @@ impl Conversion {
         metadata.extend(checkpoint.settings.further.iter().cloned());
         metadata.extend(self.metadata.iter().cloned());
         let energies = self.energies(checkpoint, observer)?;
-        let tokens = checkpoint.tokens();
+        let tokens = checkpoint.tokens()?;
         let source = AmbSource {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
@@ -62,7 +62,7 @@ impl Conversion {
         ];
         metadata.extend(beside.license().map(|license| ("license".to_owned(), license)));
         metadata.extend(self.metadata.iter().cloned());
-        let tensors = checkpoint.tensors();
+        let tensors = checkpoint.tensors()?;
         let unfolded = beside.unfolded(&tensors);
         let unfolded = unfolded.map_err(|error| Error::in_file(&checkpoint.name, error))?;
         let tensors = match &unfolded {

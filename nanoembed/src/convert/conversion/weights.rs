@@ -29,8 +29,8 @@ impl Conversion {
         let created_at = iso_8601(self.created.or(checkpoint.modified));
         let metadata = self.weights_metadata(name_and_version, settings, created_at);
         let calibration = self.calibration(checkpoint, observer)?;
-        let tokens = checkpoint.tokens();
-        let source = WeightsSource::from_checkpoint(checkpoint, &tokens);
+        let tokens = checkpoint.tokens()?;
+        let source = WeightsSource::from_checkpoint(checkpoint, &tokens)?;
         self.write_weights(&source, (&calibration, &metadata), observer)
     }
 
@@ -47,7 +47,7 @@ impl Conversion {
         let tokens = beside.tokens()?;
         let source = WeightsSource {
             name: &checkpoint.name,
-            tensors: &checkpoint.tensors(),
+            tensors: &checkpoint.tensors()?,
             naming: *naming,
             vocabulary: Some(beside.vocabulary(&tokens)),
             further: beside.further()?,

@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::Encoder;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::gguf::GgufTensors;
 use super::layout::{self, Beside};
@@ -65,11 +65,13 @@ impl<'f> TextModel<'f> {
             Error::input(kind, kind.message()).at(&name)
         })?;
         let (mut left_out, mut mapping) = (Vec::new(), None);
-        let mut slots: Vec<Vec<Loaded<'f>>> = found.iter().map(|_| Vec::new()).collect();
+        let failed = |error| Error::in_file(&name, error);
+        let slots = limit::exactly(found.iter().map(|_| Vec::new()));
+        let mut slots: Vec<Vec<Loaded<'f>>> = slots.map_err(failed)?;
         source.each_tensor(&mut |name_there, stored| {
             let Some(at) = found.iter().position(|known| known == name_there) else {
-                left_out.push(name_there.to_owned());
-                return Ok(());
+                let name = limit::copied(name_there);
+                return name.and_then(|it| limit::push(&mut left_out, it)).map_err(failed);
             };
             if let (Naming::Table, "mapping") = (self.naming, name_there) {
                 mapping = integers(stored);
@@ -80,12 +82,12 @@ impl<'f> TextModel<'f> {
             }
             Ok(())
         })?;
-        let loaded = slots.into_iter().flatten().collect();
+        let loaded = limit::collected(slots.into_iter().flatten()).map_err(failed)?;
         left_out.sort_unstable();
         let beside = Beside {
             family: self.family,
             dimensions,
-            texts: self.texts.clone(),
+            texts: copied(&self.texts).map_err(failed)?,
             pipeline,
             mapping,
             license: self.license.clone(),
@@ -114,9 +116,19 @@ impl TensorForm {
     }
 }
 
+/// A copy of texts by their paths.
+fn copied(texts: &[(String, String)]) -> std::result::Result<Vec<(String, String)>, CoreError> {
+    let mut copies = limit::reserved(texts.len())?;
+    for (path, text) in texts {
+        copies.push((limit::copied(path)?, limit::copied(text)?));
+    }
+    Ok(copies)
+}
+
 impl TextCheckpoint<'_> {
     /// The tensors, under the names that they have in files.
-    pub(crate) fn tensors(&self) -> Vec<Tensor<'_>> {
-        self.loaded.iter().map(Loaded::borrow).collect()
+    pub(crate) fn tensors(&self) -> Result<Vec<Tensor<'_>>> {
+        let tensors = limit::exactly(self.loaded.iter().map(Loaded::borrow));
+        tensors.map_err(|error| Error::in_file(&self.name, error))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use nanoembed_core::limit;
 use nanoembed_core::model::{Activation, BERT_NAMES, FeedForward, Prefixed};
 use nanoembed_core::owned::folder::{Described, FolderModel, Prompts};
 use nanoembed_core::text::json::Value;
@@ -52,7 +53,7 @@ fn texts(source: &EncoderFolder) -> Result<Vec<(String, String)>> {
         let recording = |path: &str| {
             let text = texts(path)?;
             if let Some(text) = &text {
-                read.borrow_mut().insert(path.to_owned(), text.as_ref().to_owned());
+                read.borrow_mut().insert(path.to_owned(), limit::copied(text)?);
             }
             Ok(text)
         };
@@ -62,7 +63,9 @@ fn texts(source: &EncoderFolder) -> Result<Vec<(String, String)>> {
     })?;
     let mut texts = Vec::new();
     for (path, text) in read.into_inner() {
-        if let Some(text) = layout::reduced(&path, &text) {
+        let reduced = layout::reduced(&path, &text);
+        let reduced = reduced.map_err(|error| Error::in_file(&path, error))?;
+        if let Some(text) = reduced {
             texts.push((path, text));
         }
     }

@@ -7,10 +7,10 @@
 //! | queries, keys and values in one matrix | three, if the family has three |
 //! | Gemma's norms, 1 added already | without that |
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::folder::CONFIG_SENTENCE_TRANSFORMERS;
 use nanoembed_core::model::{ClassifierModel, FamilyModel, Heads, NormKind, Tensor, TensorName};
 use nanoembed_core::owned::folder::{Described, FolderModel};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::checkpoint::{TensorForm, TextModel};
 use super::tensors::Loaded;
@@ -28,8 +28,9 @@ impl<'f> TextModel<'f> {
         let mut texts: Vec<(String, String)> = Vec::new();
         let written = description.each_text(&mut |path, text| {
             let folder = if path.folder.is_empty() { "" } else { "/" };
-            texts.push((format!("{}{folder}{}", path.folder, path.name), text.to_string()));
-            Ok(())
+            let path = limit::joined(&[path.folder, folder, path.name])?;
+            let text = limit::formatted(format_args!("{text}"))?;
+            limit::push(&mut texts, (path, text))
         });
         written.map_err(failed)?;
         let prompts = source.prompts()?.into_core().text().map_err(failed)?;
