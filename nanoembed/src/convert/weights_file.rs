@@ -183,20 +183,24 @@ impl ByType {
 
 impl Tally {
     /// Adds a tensor, stored as the type called `name`: its bytes, and its squared error and power.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
     pub fn add(
         &mut self,
         tensor: &Tensor<'_>,
         name: &'static str,
         bytes: u64,
         (error, power): (f64, f64),
-    ) {
+    ) -> std::result::Result<(), CoreError> {
         let by_type = &mut self.by_type;
         let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
             let (error, power, worst) = (0.0, 0.0, None);
             by_type.push(ByType { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
             by_type.len() - 1
         });
-        let Some(entry) = by_type.get_mut(at) else { return };
+        let Some(entry) = by_type.get_mut(at) else { return Ok(()) };
         entry.tensors += 1;
         entry.parameters += tensor.count() as u64;
         entry.bytes += bytes;
@@ -208,13 +212,14 @@ impl Tally {
         }
         #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
         let bits = bytes as f64 * 8.0 / tensor.count().max(1) as f64;
-        self.tensors.push(TensorLoss {
-            tensor: tensor.name.clone(),
+        let loss = TensorLoss {
+            tensor: limit::copied(&tensor.name)?,
             dtype: name,
             shape: tensor.shape.clone(),
             bits: (bits * 1000.0).round() / 1000.0,
             nmse: share,
-        });
+        };
+        limit::push(&mut self.tensors, loss)
     }
 }
 
@@ -364,7 +369,7 @@ fn write_tensor(
         return Err(CoreError::without_offset(ErrorKind::NotFinite));
     }
     let name = if stored.dtype == Dtype::I8 { "int8" } else { stored.dtype.name() };
-    tally.add(tensor, name, bytes.len() as u64, (error, power));
+    tally.add(tensor, name, bytes.len() as u64, (error, power))?;
     writer.data(&bytes)
 }
 

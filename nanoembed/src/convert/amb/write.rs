@@ -198,7 +198,13 @@ fn specs<'p>(
         let full_blocks = stored.full.iter().filter(|full| **full).count() as u64;
         Ok(TensorSpec { name: &tensor.name, dtype: stored.dtype, shape, full_blocks })
     };
-    tensors.iter().zip(stored).map(spec).collect()
+    // One more has the scales of columns.
+    let mut specs = limit::reserved(tensors.len().saturating_add(1))
+        .map_err(|error| Error::in_file(name, error))?;
+    for pair in tensors.iter().zip(stored) {
+        specs.push(spec(pair)?);
+    }
+    Ok(specs)
 }
 
 /// The tensor [`COLUMN_SCALES`], which is none of the model's, and its bytes; `None` if nothing is
@@ -289,6 +295,5 @@ fn count(
     if !error.is_finite() || !power.is_finite() {
         return Err(fail(ErrorKind::NotFinite));
     }
-    tally.add(tensor, spec.dtype.name(), bytes.len() as u64, (error, power));
-    Ok(())
+    tally.add(tensor, spec.dtype.name(), bytes.len() as u64, (error, power))
 }
