@@ -169,7 +169,7 @@ async function brought(
     parts.free();
     throw error;
   }
-  return wrapped(guarded(() => engine.glue.Encoders.of_folder(parts), () => "safetensors"));
+  return wrapped(guarded(() => engine.glue.TextModel.of_folder(parts), () => "safetensors"));
 }
 
 /** How many bytes files have together, where that is known: of those that are kept there may be no network to ask. */

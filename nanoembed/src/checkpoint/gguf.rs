@@ -21,23 +21,24 @@ use super::settings::Settings;
 use super::tensor::{OwnedTensor, le_bytes, sizes};
 use super::vocabulary::WordPieceVocabulary;
 use super::{Checkpoint, tensor_names};
+use crate::bytes::Bytes;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::prompts::Prompts;
-use crate::open::text_source::TextSource;
+use crate::open::described_model::DescribedModel;
 use crate::stored::{diagnosis, gguf_parts};
 
 /// An open file with an encoder.
 pub struct GgufEncoderFile {
     path: PathBuf,
-    bytes: MappedFile,
+    bytes: Bytes,
 }
 
 impl GgufEncoderFile {
     /// Opens the file at `path`; `None` if its model continues texts.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let bytes = gguf_parts::whole(path, MappedFile::open(path)?)?;
-        let file = Self { path: path.to_owned(), bytes };
+        let file = Self { path: path.to_owned(), bytes: bytes.into() };
         let has_encoder = gguf_is_known_encoder(&file.parse()?);
         Ok(has_encoder.then_some(file))
     }
@@ -54,9 +55,9 @@ impl GgufEncoderFile {
 
     /// The model, as the texts of a folder would describe it; `None` for a BERT encoder, whose
     /// settings have keys of their own in the files that are written.
-    pub(crate) fn described(&self) -> Result<Option<(Description<'static>, TextSource<'_>)>> {
+    pub(crate) fn described(&self) -> Result<Option<(Description<'static>, DescribedModel<'_>)>> {
         let file = self.parse()?;
-        let source = TextSource::from_file(&self.name(), &self.bytes, ModelSource::Gguf(file))?;
+        let source = DescribedModel::from_file(&self.name(), &self.bytes, ModelSource::Gguf(file))?;
         let Some(source) = source else { return Ok(None) };
         let description = gguf_description(&file);
         let description = description.map_err(|fault| self.failure(fault.error()))?;

@@ -12,13 +12,13 @@ use crate::causal::weights::ModelWeights;
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
+use crate::open::described_model::DescribedModel;
 use crate::open::folder::tensor_fault;
-use crate::open::text_source::TextSource;
 use crate::stored::Stored;
 
 /// A model of texts in a folder or in a GGUF file.
 pub(crate) struct TextModel<'f> {
-    pub(super) source: TextSource<'f>,
+    pub(super) source: DescribedModel<'f>,
     /// The family in its texts; empty for a table.
     pub(super) family: &'static str,
     /// The texts that describe it, by their paths.
@@ -97,7 +97,7 @@ impl<'f> TextModel<'f> {
     }
 
     /// The model for calibration; `None` for a table.
-    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights<'f>>>> {
+    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights<'static>>>> {
         let model = self.source.open_model()?;
         Ok(Some(model).filter(|model| !model.is_table()))
     }

@@ -17,8 +17,8 @@ use crate::checkpoint::settings::license_in;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
 use crate::folder::texts::Allowed;
+use crate::open::described_model::DescribedModel;
 use crate::open::folder::files::EncoderFolder;
-use crate::open::text_source::TextSource;
 
 /// The folder that `path` names, if the model in it is described in files by its folder's texts:
 /// `None` for a BERT encoder, whose settings have keys of their own in the files that are written,
@@ -34,7 +34,7 @@ impl<'f> TextModel<'f> {
         let (naming, prefix) = naming(folder)?;
         let card = folder.texts().get("README.md").ok().flatten();
         Ok(Self {
-            source: TextSource::Folder(folder),
+            source: DescribedModel::Folder(folder),
             family: folder.model().family(),
             texts: texts(folder)?,
             naming,
