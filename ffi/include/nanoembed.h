@@ -492,6 +492,15 @@ typedef struct nanoembed_model_options {
   // take less memory, and weights in storage are read again for each block. Without meaning for
   // tables, which have no such layers.
   uint32_t block_tokens;
+  // Names of unknown settings that are ignored, each ended by a zero; NULL if there are none. A
+  // model whose file or folder has a setting that no reader knows is refused with
+  // `NANOEMBED_UNSUPPORTED_SETTING` and the setting's name, as the setting might change its
+  // results; known settings are honoured or refused whatever is named here. `nanoembed_model_warning`
+  // lists those that were ignored. For models with memory of their own: in lent memory, names are
+  // `NANOEMBED_INVALID_ARGUMENT`.
+  const char *const *allow_unknown;
+  // How many names `allow_unknown` has.
+  size_t allow_unknown_count;
 } nanoembed_model_options;
 
 // How much memory a model takes, to the byte: with less a call answers
@@ -1597,6 +1606,14 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_open_within(const char *path,
                                              const struct nanoembed_limits *limits,
                                              struct nanoembed_model **model,
                                              struct nanoembed_error *error);
+
+// The warning of this index: that one of the unknown settings named in `allow_unknown` is ignored,
+// with its file and name. NULL if there are no more, which is so for every model that was opened
+// without names. The text ends with a zero and lives as long as the model.
+//
+// `model` is NULL or a model.
+const char *nanoembed_model_warning(const struct nanoembed_model *model,
+                                    size_t index);
 
 // Frees a model that `nanoembed_model_new` or `nanoembed_model_open` made; NULL and models in lent
 // memory are left alone.

@@ -66,6 +66,7 @@ mod model_tokenizer;
 mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
+#[cfg(any(feature = "amb", feature = "gguf", feature = "families"))]
 mod parsed;
 mod pointer;
 #[cfg(feature = "families")]
@@ -86,10 +87,14 @@ mod table_model;
 pub mod tensor;
 pub mod tokenize;
 pub mod tokenized;
+#[cfg(feature = "families")]
 pub mod tokenizer;
+#[cfg(any(feature = "families", all(feature = "embd", any(feature = "amb", feature = "gguf"))))]
 mod tokenizer_index;
+#[cfg(feature = "families")]
 mod tokenizer_memory;
 pub mod top_k;
+#[cfg(feature = "safetensors")]
 pub mod uqff;
 pub mod verify;
 pub mod version;

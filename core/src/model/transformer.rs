@@ -5,12 +5,11 @@
 
 use crate::describe::folder::{
     CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Description, FolderPrompts, Kind, MODULES, Modules,
-    PoolingSettings, TextFault, TextPath, Texts as _,
+    TextFault, TextPath, Texts as _,
 };
-use crate::describe::gguf::read_without_tokenizer;
+use crate::describe::gguf::{GgufFault, describe_without_tokenizer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
-use crate::format::gguf::Gguf;
 use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::config::Config;
@@ -19,9 +18,7 @@ use crate::model::family::encoders::FamilyModel;
 use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::folder_tokenizer::pair_template::PairTemplate;
-use crate::model::head::dense::DenseActivation;
 use crate::model::head::embedding::HeadLayer;
-use crate::model::head::module::{DenseModule, DenseSettings, HeadModule};
 use crate::model::head::pooling::PoolingModes;
 use crate::model::plan::Plan;
 use crate::model::source::embd::embd_is_decoder;
@@ -73,10 +70,10 @@ impl<'a> TransformerSource<'a> {
     /// The text, key or tensor at fault.
     pub fn read(file: impl Into<FolderFile<'a>>, bytes: &'a [u8]) -> Read<'a, Self> {
         let file = file.into();
-        if let FolderFile::Gguf(gguf) = &file {
-            return Self::from_gguf(*gguf, bytes);
-        }
-        let described = Description::read(&file).map_err(TextFault::setting_fault)?;
+        let described = match &file {
+            FolderFile::Gguf(file) => describe_without_tokenizer(file).map_err(gguf_fault)?,
+            file => Description::read(file).map_err(TextFault::setting_fault)?,
+        };
         let compares = described.compares();
         let Description { modules, kind, settings, tokenizer_limit, .. } = described;
         let Kind::Transformer(family) = kind else {
@@ -92,42 +89,6 @@ impl<'a> TransformerSource<'a> {
         let prompts = prompts.map_err(TextFault::setting_fault)?;
         let asks_of_texts = settings.lower_case.then_some("do_lower_case");
         Ok(Self { file, bytes, family, modules, compares, max_tokens, prompts, asks_of_texts })
-    }
-
-    /// As [`read`](Self::read), of a GGUF file. Its prompts are no texts of a folder.
-    fn from_gguf(file: Gguf<'a>, bytes: &'a [u8]) -> Read<'a, Self> {
-        let (family, recipe) = read_without_tokenizer(&file).map_err(|refusal| Fault {
-            error: refusal.error(),
-            key: refusal.name,
-            only: refusal.reason,
-        })?;
-        let compares = family.classifier.is_some();
-        let modes = if compares { PoolingModes::NONE } else { recipe.pooling.into() };
-        let head = recipe.dense.iter().map(|dense| {
-            HeadModule::Dense(DenseModule {
-                folder: dense.folder.trim_end_matches('/'),
-                settings: DenseSettings {
-                    inputs: dense.inputs,
-                    outputs: dense.outputs,
-                    bias: false,
-                    activation: DenseActivation::Identity,
-                    gives_scores: false,
-                },
-            })
-        });
-        let leaves_out_prompt = recipe.leaves_out_prompt;
-        let pooling = PoolingSettings { modes, leaves_out_prompt };
-        let modules = Modules::after_transformer(pooling, head.collect(), recipe.normalize);
-        Ok(Self {
-            file: file.into(),
-            bytes,
-            family,
-            modules,
-            compares,
-            max_tokens: recipe.max_tokens,
-            prompts: FolderPrompts::none(!leaves_out_prompt),
-            asks_of_texts: None,
-        })
     }
 
     /// What the transformer is.
@@ -318,6 +279,16 @@ impl<'a> TransformerSource<'a> {
     /// The tensors of the file by their names.
     pub(crate) fn weights(&self) -> impl Weights {
         SliceWeights::new(self.bytes, |name: &str| Some(*self.file.tensor(name)?.header()))
+    }
+}
+
+/// A fault of a key or a tensor of a GGUF file.
+const fn gguf_fault(found: GgufFault<'_>) -> Fault<'_> {
+    match found {
+        GgufFault::Error(error) => Fault::from_error(error),
+        GgufFault::Refusal(refusal) => {
+            Fault { error: refusal.error(), key: refusal.name, only: refusal.reason }
+        }
     }
 }
 

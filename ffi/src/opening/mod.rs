@@ -20,7 +20,7 @@ use core::mem::MaybeUninit;
 #[cfg(feature = "families")]
 use nanoembed_core::ErrorKind;
 #[cfg(feature = "gguf")]
-use nanoembed_core::describe::gguf::{GgufArchitecture, gguf_architecture, gguf_is_known_encoder};
+use nanoembed_core::describe::gguf::gguf_has_described_encoder;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::embd::TensorRecord;
@@ -106,6 +106,9 @@ impl Opening {
         }
         if options.vocabulary > NANOEMBED_VOCABULARY_INDEXED {
             return Err(invalid("vocabulary"));
+        }
+        if options.allow_unknown_count > 0 {
+            return Err(invalid("allow_unknown"));
         }
         #[cfg_attr(not(any(feature = "static-models", feature = "families")), allow(unused_mut))]
         let tensors = scratch::tensors(&source)?;
@@ -207,7 +210,7 @@ fn parsed(bytes: &'static [u8], records: &mut [TensorRecord]) -> Outcome<Embd<'s
     Ok(Embd::parse_with(DecoderOver::lent(Mode::Lenient, records), bytes)?)
 }
 
-/// The GGUF file in memory, if it holds an encoder of another family than BERT.
+/// The GGUF file in memory, if it holds an encoder other than BERT with WordPiece.
 #[cfg(feature = "gguf")]
 #[inline(never)] // so that reading the file has its stack to itself
 pub(crate) fn gguf_encoder(source: &Bytes) -> Outcome<Option<(&'static [u8], Gguf<'static>)>> {
@@ -215,6 +218,5 @@ pub(crate) fn gguf_encoder(source: &Bytes) -> Outcome<Option<(&'static [u8], Ggu
         return Ok(None);
     };
     let file = crate::parsed::gguf(bytes)?;
-    let is_bert = gguf_architecture(&file) == Some(GgufArchitecture::Bert.name());
-    Ok((gguf_is_known_encoder(&file) && !is_bert).then_some((bytes, file)))
+    Ok(gguf_has_described_encoder(&file).then_some((bytes, file)))
 }

@@ -8,7 +8,7 @@ use crate::text::json::{Object, Read, Value, chars, is};
 /// The file.
 pub const CONFIG_SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
 /// The member with the named prompts.
-const PROMPTS: &str = "prompts";
+pub const PROMPTS: &str = "prompts";
 /// The member with the name of the default prompt.
 pub const DEFAULT_PROMPT: &str = "default_prompt_name";
 /// Irrelevant members: versions and required packages.
@@ -72,8 +72,7 @@ impl<'a> FolderPrompts<'a> {
         path.object(text, |config| Self::from_config(config, are_pooled))
     }
 
-    /// No prompts.
-    pub(crate) const fn none(are_pooled: bool) -> Self {
+    const fn none(are_pooled: bool) -> Self {
         let (similarity, on_logits) = (Similarity::Cosine, None);
         Self { by_name: None, default: None, are_pooled, similarity, on_logits }
     }

@@ -10,18 +10,15 @@
 //! | `eurobert` | Llama without a causal mask |
 //! | `qwen3` | Llama with norms of queries and keys |
 
+use super::GgufArchitecture;
 use super::key::Key;
 use super::keys::Keys;
-use super::recipe::Recipe;
 use super::refusal::{GgufRefusal, Outcome};
 use super::scaling::position_divisor;
-use super::tensors::{HEAD, check as check_tensors};
+use super::tensors::HEAD;
 use super::value::unsigned;
 use super::windows::{LISTED, listed_window};
-use super::{GgufArchitecture, gguf_architecture};
-use crate::error::ErrorKind;
 use crate::event::Value;
-use crate::format::gguf::Gguf;
 use crate::kernel::root;
 use crate::limit::Limit;
 use crate::model::config::Rope;
@@ -61,23 +58,6 @@ pub(crate) fn read<'a>(keys: &Keys<'a>) -> Option<Outcome<'a, FamilyModel>> {
             classifier: classifier(keys)?,
         })
     }))
-}
-
-/// The encoder in a file, and the modules after its transformer. The keys of its tokenizer are not
-/// read.
-pub(crate) fn read_without_tokenizer<'a>(file: &Gguf<'a>) -> Outcome<'a, (FamilyModel, Recipe)> {
-    let refusal = |kind| GgufRefusal::missing(Key::Architecture.name()).with_kind(kind);
-    if file.split().is_some() {
-        return Err(refusal(ErrorKind::SplitFile));
-    }
-    let unsupported = refusal(ErrorKind::UnsupportedArchitecture);
-    let keys = Keys::encoder(*file, gguf_architecture(file).ok_or(unsupported)?);
-    let family = read(&keys).ok_or(unsupported)??;
-    let recipe = Recipe::read(&keys, &family)?;
-    check_tensors(file, &family)?;
-    keys.know_tokenizer();
-    keys.finish()?;
-    Ok((family, recipe))
 }
 
 /// The `pooling_type` of models that compare texts.
