@@ -47,8 +47,6 @@ pub(crate) struct EncoderModel {
     pub(crate) kernels: Kernels,
     pub(crate) summaries: &'static [RowSummary],
     pub(crate) plan: Plan,
-    /// Floats of scratch memory that the head takes.
-    pub(crate) scratch: usize,
     /// The number of tokens of a text that the model was made for.
     pub(crate) max_tokens: usize,
     /// True if everything is computed in integers.
@@ -71,6 +69,8 @@ pub(crate) enum Network {
 #[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextSettings {
+    /// Floats of scratch memory that the head takes.
+    pub(crate) scratch: usize,
     /// The memory that tokenising a text takes.
     pub(crate) tokenizing: TokenizingNeeds,
     pub(crate) prompts: FolderPrompts<'static>,
@@ -90,19 +90,17 @@ pub(crate) fn bert_sizes(config: &Config, plan: &Plan, fixed: bool) -> Outcome<S
     Ok(Sizes { floats: needs.floats, bytes: needs.bytes, ids, texts, ..Sizes::NONE })
 }
 
-/// The memory of a workspace for a model that a folder describes, whose head takes `scratch` floats.
-/// A text is tokenised in the memory that its embedding is computed in later.
+/// The memory of a workspace for a model that a folder describes. A text is tokenised in the memory that its embedding is computed in later.
 #[cfg(feature = "families")]
 pub(crate) fn family_sizes(
     config: &Config,
     plan: &Plan,
-    scratch: usize,
     texts: &TextSettings,
     compares: bool,
 ) -> Outcome<Sizes> {
-    let TextSettings { tokenizing, prompts } = texts;
+    let TextSettings { scratch, tokenizing, prompts } = texts;
     let needs = Workspace::needs(config, plan)?;
-    let floats = needs.floats.checked_add(scratch).ok_or(TOO_SMALL)?;
+    let floats = needs.floats.checked_add(*scratch).ok_or(TOO_SMALL)?;
     let floats = floats.max(tokenizing_floats(tokenizing)?);
     let prompt = if tokenizing.behind > 0 { prompts.longest().max(chosen::LEAST) } else { 0 };
     // The types of a pair's tokens.
@@ -139,9 +137,18 @@ impl EncoderModel {
         #[cfg(feature = "families")]
         if let Some(texts) = &self.texts {
             let compares = matches!(self.network, Network::CrossEncoder(_));
-            return family_sizes(self.config(), &self.plan, self.scratch, texts, compares);
+            return family_sizes(self.config(), &self.plan, texts, compares);
         }
         bert_sizes(self.config(), &self.plan, self.fixed)
+    }
+
+    /// Floats of scratch memory that the head takes.
+    fn head_floats(&self) -> usize {
+        #[cfg(feature = "families")]
+        let floats = self.texts.as_ref().map_or(0, |texts| texts.scratch);
+        #[cfg(not(feature = "families"))]
+        let floats = 0;
+        floats
     }
 
     /// The most tokens of one text.
@@ -214,7 +221,7 @@ impl EncoderModel {
             return self.run_fixed(model, source, scratch, texts, out);
         }
         let (head, floats) =
-            scratch.floats.0.split_at_mut_checked(self.scratch).ok_or(TOO_SMALL)?;
+            scratch.floats.0.split_at_mut_checked(self.head_floats()).ok_or(TOO_SMALL)?;
         let mut workspace = Workspace::new(model.config(), &self.plan, floats, scratch.bytes.0)?;
         let run = Run { summaries: self.summaries, ..Run::new(source, &self.kernels) };
         Ok(model.embed(&run, texts, &mut workspace, head, out)?)
@@ -272,7 +279,7 @@ impl EncoderModel {
         let pair = ids.get(..found.tokens).zip(types.get(..found.tokens)).ok_or(TOO_SMALL)?;
         let (lengths, (ids, types)) = ([found.tokens], pair);
         let text = Batch { types, ..Batch::new(ids, &lengths) };
-        let (head, floats) = floats.0.split_at_mut_checked(self.scratch).ok_or(TOO_SMALL)?;
+        let (head, floats) = floats.0.split_at_mut_checked(self.head_floats()).ok_or(TOO_SMALL)?;
         let mut workspace = Workspace::new(model.config(), &self.plan, floats, bytes)?;
         let run = Run { summaries: self.summaries, ..Run::new(source, &self.kernels) };
         let mut score = [0.0];

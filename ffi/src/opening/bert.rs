@@ -108,7 +108,6 @@ impl BertOpening {
             kernels: kernel::detect(),
             summaries: &[],
             plan,
-            scratch: 0,
             max_tokens: self.config.max_tokens,
             fixed,
             #[cfg(feature = "families")]

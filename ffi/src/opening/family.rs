@@ -116,16 +116,15 @@ impl FamilyOpening {
             };
             transformer.summarize(source, &kernels, &mut [], summaries)?;
         }
-        let texts = TextSettings { tokenizing: self.tokenizing(), prompts: self.prompts(lent)? };
+        let prompts = self.prompts(lent)?;
         into.write(Kind::Encoder(EncoderModel {
             network,
             kernels,
             summaries,
             plan: *plan,
-            scratch: file.scratch(),
             max_tokens: file.max_tokens(),
             fixed: false,
-            texts: Some(texts),
+            texts: Some(self.texts(prompts)),
         }));
         Ok(())
     }
@@ -154,8 +153,11 @@ impl FamilyOpening {
 
     fn sizes(&self) -> Outcome<Sizes> {
         let Self { file, plan, .. } = self;
-        let texts = TextSettings { tokenizing: self.tokenizing(), prompts: *file.prompts() };
-        family_sizes(file.config(), plan, file.scratch(), &texts, file.compares())
+        family_sizes(file.config(), plan, &self.texts(*file.prompts()), file.compares())
+    }
+
+    fn texts(&self, prompts: FolderPrompts<'static>) -> TextSettings {
+        TextSettings { scratch: self.file.scratch(), tokenizing: self.tokenizing(), prompts }
     }
 
     /// What kernels want to know of the weights.
