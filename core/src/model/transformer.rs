@@ -16,7 +16,7 @@ use crate::model::encoder::{CrossEncoder, Encoder, EncoderMemory, EncoderNeeds, 
 use crate::model::family::encoders::FamilyModel;
 use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
-use crate::model::folder_tokenizer::pair_template::PairTemplate;
+use crate::model::folder_tokenizer::pair::pair_template;
 use crate::model::head::embedding::HeadLayer;
 use crate::model::head::pooling::PoolingModes;
 use crate::model::plan::Plan;
@@ -245,7 +245,7 @@ impl<'a> TransformerSource<'a> {
             if !self.compares {
                 return Ok(tokenizer);
             }
-            let pair = PairTemplate::from_spec(spec)?;
+            let pair = pair_template(spec)?;
             if !pair.ids().all(|id| (id as usize) < vocabulary) {
                 let bad = Error::without_offset(ErrorKind::BadVocabulary);
                 return Err(spec.place.met("post_processor", bad));

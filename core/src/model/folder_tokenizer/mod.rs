@@ -14,7 +14,7 @@
 //! | `added` | the tokens that were added to a vocabulary |
 //! | `unigram_settings`, `pair_settings`, `fallback_settings`, `bpe_model` | what of a description is done here |
 //! | `ends`, `around` | the tokens around a text |
-//! | `pair`, `pair_template` | two texts, with what is put around and between them |
+//! | `pair` | two texts, with the tokens around and between them |
 //! | `behind` | a text behind a prompt |
 //! | `memory` | the memory lent |
 //! | `ready` | texts to ids |
@@ -32,9 +32,8 @@ mod file;
 mod memory;
 mod merges;
 mod normalizer;
-mod pair;
+pub(super) mod pair;
 mod pair_settings;
-pub(super) mod pair_template;
 mod pieces;
 mod ready;
 mod source;

@@ -7,10 +7,7 @@ use super::bpe_model;
 use super::ends::Ends;
 use crate::text::json::Read;
 use crate::token::bpe;
-use crate::token::spec::{
-    AddedTokens, Behavior, Bpe, Form, Normalizer, PRE_TOKENIZER, PreTokenizer, SplitAt, Step,
-    TokenizerSpec,
-};
+use crate::token::spec::{AddedTokens, Bpe, TokenizerSpec};
 
 /// Only these are done.
 const ONLY: &str =
@@ -38,68 +35,14 @@ impl<'a> PairSettings<'a> {
         tokens: u32,
     ) -> Read<'a, Self> {
         let merges = bpe_model::check(&spec.model, bpe, tokens)?;
-        let mut composes = false;
-        for step in &spec.normalizer {
-            if !matches!(step.does, Normalizer::Form(Form::Nfc)) {
-                return Err(step.unsupported(ONLY));
-            }
-            composes = true;
-        }
+        let (composes, pattern) = (spec.composes(ONLY)?, spec.byte_level_words(ONLY)?);
         Ok(Self {
             added: spec.added,
             composes,
-            pattern: pattern(spec)?,
+            pattern,
             ignores_merges: bpe.ignores_merges,
             merges,
             ends: Ends::from_spec(spec)?,
         })
-    }
-}
-
-/// How texts are cut into words.
-fn pattern<'a>(spec: &TokenizerSpec<'a>) -> Read<'a, bpe::Pattern> {
-    let (mut pattern, mut is_bytes) = (None, false);
-    for step in &spec.pre_tokenizer {
-        match step.does {
-            PreTokenizer::Split { at, behavior, inverted } if pattern.is_none() && !is_bytes => {
-                pattern = Some(words(step, at, behavior, inverted)?);
-            }
-            PreTokenizer::ByteLevel { adds_space: true, .. } if !is_bytes => {
-                return Err(step.place.unsupported(&["add_prefix_space"], ONLY));
-            }
-            PreTokenizer::ByteLevel { splits, .. } if !is_bytes => {
-                is_bytes = true;
-                match (splits, pattern) {
-                    (true, None) => pattern = Some(bpe::Pattern::Gpt2),
-                    (false, Some(_)) => {}
-                    _ => return Err(step.place.unsupported(&["use_regex"], ONLY)),
-                }
-            }
-            _ => return Err(step.unsupported(ONLY)),
-        }
-    }
-    let none = spec.place.unsupported(&[PRE_TOKENIZER], ONLY);
-    pattern.filter(|_| is_bytes).ok_or(none)
-}
-
-/// The words of a step `Split`, whose expression every character is part of.
-fn words<'a>(
-    step: &Step<'a, PreTokenizer<'a>>,
-    at: SplitAt<'a>,
-    behavior: Behavior,
-    inverted: bool,
-) -> Read<'a, bpe::Pattern> {
-    if behavior != Behavior::Isolated {
-        return Err(step.place.unsupported(&["behavior"], ONLY));
-    }
-    if inverted {
-        return Err(step.place.unsupported(&["invert"], ONLY));
-    }
-    match at {
-        SplitAt::Words(words) => Ok(words),
-        SplitAt::Pattern(_) => {
-            let only = "no such expression is known";
-            Err(step.place.unsupported(&["pattern", "Regex"], only))
-        }
     }
 }

@@ -6,12 +6,12 @@ use super::byte_pairs::PairTokenizer;
 use super::ends::Ends;
 use super::fallback::FallbackTokenizer;
 use super::memory::TokenizingMemory;
-use super::pair_template::PairTemplate;
 use super::unigram::UnigramTokenizer;
 use super::{Give, each_plain};
 use crate::error::Result;
 use crate::token::added_words::AddedTokens;
 use crate::token::bpe::Scratch;
+use crate::token::spec::IdTemplate;
 use crate::token::{Encoded, Entries, HashVocabulary, WordPiece};
 
 /// WordPiece over the tokens of a file.
@@ -26,8 +26,8 @@ pub struct FolderTokenizer<'a> {
     pub(super) ends: Ends,
     /// Whether texts may be cut before spaces.
     pub(super) may_cut: bool,
-    /// What is put around and between two texts, if it is made for that.
-    pub(super) pair: Option<PairTemplate>,
+    /// The tokens around and between two texts, if the model compares texts.
+    pub(super) pair: Option<IdTemplate>,
 }
 
 /// Which one it is.

@@ -7,7 +7,6 @@ use super::fallback_settings::FallbackSettings;
 use super::memory::TokenizingNeeds;
 use super::merges::MergeList;
 use super::pair_settings::PairSettings;
-use super::pair_template::PairTemplate;
 use super::ready::{FolderTokenizer, Kind};
 use super::unigram::UnigramSource;
 use super::vocabulary::TokenList;
@@ -15,6 +14,7 @@ use crate::error::Result;
 use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::model::source::word_pieces::WordPieceSource;
 use crate::token::added_words::AddedTokens;
+use crate::token::spec::IdTemplate;
 
 /// Bytes of a prompt with a text behind it that there is room for at least.
 const BEHIND: usize = 1024;
@@ -25,7 +25,7 @@ pub struct FolderTokenizerSource<'a> {
     pub(super) model: ModelSource<'a>,
     pub(super) added: AddedList<'a>,
     pub(super) ends: Ends,
-    pub(super) pair: Option<PairTemplate>,
+    pub(super) pair: Option<IdTemplate>,
 }
 
 /// What makes ids of the pieces of a text, and its tokens.
@@ -46,7 +46,7 @@ impl<'a> FolderTokenizerSource<'a> {
     }
 
     /// The same of a model that compares two texts, around and between which it puts these.
-    pub(in crate::model) fn with_pair(self, pair: PairTemplate) -> Self {
+    pub(in crate::model) fn with_pair(self, pair: IdTemplate) -> Self {
         Self { pair: Some(pair), ..self }
     }
 

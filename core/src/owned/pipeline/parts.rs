@@ -9,13 +9,12 @@ use super::added::{self, AddedVocabulary};
 use super::decoder::Decoder;
 use super::model::{self, Elsewhere, Model, OpenedModel};
 use super::normalizer::Normalizer;
-use super::post::PostProcessor;
 use super::pre_tokenizer::PreTokenizer;
 use crate::describe::tokenizer::{self as describe, Json, Layout};
 use crate::error::{ErrorKind, Result};
 use crate::limit::{collected, copied, formatted, push, write};
 use crate::text::json::{Fault, Read};
-use crate::token::spec::{PostProcessor as PostSpec, TokenizerSpec};
+use crate::token::spec::{IdTemplate, PostProcessor, TokenizerSpec};
 
 /// A tokenizer in parts, for files that keep its vocabulary elsewhere: see
 /// [`Pipeline::from_parts`].
@@ -48,7 +47,7 @@ impl Pipeline {
     ///
     /// As [`read`](Self::read).
     pub fn read_alone(text: &str) -> Read<'_, Self> {
-        Self::whole(text, |spec| spec.post_processor = PostSpec::default())
+        Self::whole(text, |spec| spec.post_processor = PostProcessor::default())
     }
 
     /// As [`from_parts`](Self::from_parts), without the post-processor: see
@@ -64,7 +63,7 @@ impl Pipeline {
         merges: &[(u32, u32)],
     ) -> Read<'t, Self> {
         let elsewhere = Elsewhere { tokens, scores, merges };
-        Self::apart(settings, elsewhere, |spec| spec.post_processor = PostSpec::default())
+        Self::apart(settings, elsewhere, |spec| spec.post_processor = PostProcessor::default())
     }
 
     /// Puts a tokenizer together again. Of `tokens` those beyond the model's own are not used: a
@@ -169,6 +168,7 @@ impl Pipeline {
         let added = AddedVocabulary::new(&spec.added, &normalizer, opened.count, find)?;
         let settings = settings(&opened).map_err(Fault::from_error)?;
         let OpenedModel { model, tokens, .. } = opened;
+        let post = &spec.post_processor;
         let decoder = spec.decoder.as_ref().map(Decoder::from_spec).transpose();
         let pipeline = Self {
             tokens,
@@ -177,13 +177,15 @@ impl Pipeline {
             pre_tokenizer: PreTokenizer::from_spec(&spec.pre_tokenizer)
                 .map_err(Fault::from_error)?,
             model,
-            post: PostProcessor::from_spec(&spec.post_processor).map_err(Fault::from_error)?,
+            single: IdTemplate::new(post, &post.single),
+            pair: IdTemplate::new(post, &post.pair),
             decoder: decoder.map_err(Fault::from_error)?,
             settings,
             truncation: spec.truncation,
         };
         let bad = |name, only| Err(spec.place.fault(&[name], ErrorKind::BadMetadata, only));
-        if !pipeline.post.is_within(pipeline.count()) {
+        let ids = || pipeline.single.ids().chain(pipeline.pair.ids());
+        if ids().any(|id| id >= pipeline.count()) {
             return bad("post_processor", "its ids are beyond the vocabulary");
         }
         if pipeline.added.tokens().iter().any(|token| pipeline.contradicts(token)) {

@@ -15,15 +15,18 @@
 
 mod added;
 mod bert;
+mod id_template;
 mod model;
 mod place;
 mod post_processor;
 mod run;
+mod shapes;
 mod spelling;
 mod steps;
 
 pub use added::{AddedToken, AddedTokens, ReadAdded};
 pub use bert::{BertSpec, steps};
+pub use id_template::{IdItem, IdPart, IdTemplate};
 pub use model::{Bpe, Merges, Model, ModelKind, Unigram, Vocabulary, WordPiece};
 pub use place::Place;
 pub use post_processor::{

@@ -13,8 +13,7 @@ use nanoembed_core::owned::{Pipeline, PipelineParts};
 use nanoembed_core::token::bpe::Pattern;
 use nanoembed_core::token::bpe::alphabet::character;
 use nanoembed_core::token::spec::{
-    Behavior, Bpe, Decoder, Form, Merges, ModelKind, Normalizer, PreTokenizer, SplitAt, Step,
-    TemplatePart, TokenizerSpec,
+    Bpe, Decoder, Merges, ModelKind, PreTokenizer, Step, TokenizerSpec,
 };
 use nanoembed_core::token::{AddedRules, TextEnds};
 
@@ -112,14 +111,10 @@ impl<'p> Described<'p> {
 
     /// True if texts are normalised to Unicode NFC first; other normalisers are refused.
     fn composes(&self) -> Result<bool> {
-        match &self.spec.normalizer[..] {
-            [] => Ok(false),
-            [Step { does: Normalizer::Form(Form::Nfc), .. }] => Ok(true),
-            steps => {
-                let named = names(steps);
-                Err(self.unsupported(format!("it normalises texts (`normalizer`: {named})")))
-            }
-        }
+        self.spec.composes("").map_err(|_| {
+            let named = names(&self.spec.normalizer);
+            self.unsupported(format!("it normalises texts (`normalizer`: {named})"))
+        })
     }
 
     /// Refuses other ways from tokens to texts than that of bytes.
@@ -151,32 +146,18 @@ impl<'p> Described<'p> {
     }
 
     fn pattern(&self) -> Result<Pattern> {
-        let steps: Vec<PreTokenizer<'_>> =
-            self.spec.pre_tokenizer.iter().map(|step| step.does).collect();
-        let bytes = |splits| PreTokenizer::ByteLevel { adds_space: false, splits };
-        let is_bytes = |step: &PreTokenizer<'_>, splits| {
-            matches!((step, bytes(splits)),
-                (PreTokenizer::ByteLevel { adds_space, splits }, PreTokenizer::ByteLevel { adds_space: a, splits: s })
-                    if (*adds_space, *splits) == (a, s))
-        };
-        match steps.as_slice() {
-            [last] if is_bytes(last, true) => Ok(Pattern::Gpt2),
-            [PreTokenizer::Digits { alone: true }, last] if is_bytes(last, true) => {
-                Ok(Pattern::SmolLm)
-            }
-            [
-                PreTokenizer::Split {
-                    at: SplitAt::Words(words),
-                    behavior: Behavior::Isolated,
-                    inverted: false,
-                },
-                last,
-            ] if is_bytes(last, false) => Ok(*words),
-            _ => {
-                let named = names(&self.spec.pre_tokenizer);
-                Err(self.unsupported(format!("it cuts texts by {named} in a way of its own")))
-            }
+        use PreTokenizer::{ByteLevel, Digits};
+        if let [
+            Step { does: Digits { alone: true }, .. },
+            Step { does: ByteLevel { adds_space: false, splits: true }, .. },
+        ] = &self.spec.pre_tokenizer[..]
+        {
+            return Ok(Pattern::SmolLm);
         }
+        self.spec.byte_level_words("").map_err(|_| {
+            let named = names(&self.spec.pre_tokenizer);
+            self.unsupported(format!("it cuts texts by {named} in a way of its own"))
+        })
     }
 
     fn has_token(&self, token: &str) -> bool {
@@ -223,23 +204,9 @@ impl<'p> Described<'p> {
 
     /// The tokens around texts, by the template of a single text.
     fn around(&self, ends: &FolderEnds) -> Result<TextEnds> {
-        let post = &self.spec.post_processor;
-        let mut around = [None, None];
-        let mut behind = 0;
-        for item in &post.single {
-            if item.part == TemplatePart::First {
-                behind += 1;
-                continue;
-            }
-            let id = post.token(item.part).map(|token| token.id);
-            let place = around.get_mut(behind).filter(|place| place.is_none());
-            let many = "its template puts more than one token before or behind";
-            *place.ok_or_else(|| self.unsupported(many))? = id;
-        }
-        if behind != 1 {
-            return Err(self.unsupported("its template has not one place for the text"));
-        }
-        let [begin, append] = around;
+        let many = "its template has more than the text, a token before and one behind it";
+        let around = self.spec.post_processor.ends().ok_or_else(|| self.unsupported(many))?;
+        let [begin, append] = around.map(|token| token.map(|token| token.id));
         Ok(TextEnds { begin, append, end: ends.end })
     }
 

@@ -10,9 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{ModelProto, ModelSettings};
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
-use nanoembed_core::token::spec::{
-    Bpe, Decoder, Normalizer, Pattern, PreTokenizer, Replace, SplitAt, Step,
-};
+use nanoembed_core::token::spec::{Bpe, Decoder, Pattern, Replace, Step};
 
 use super::{Described, names};
 use crate::causal::ends::FolderEnds;
@@ -28,10 +26,7 @@ const SPACE: &str = "▁";
 impl Described<'_> {
     /// True if the tokenizer replaces spaces as SentencePiece does.
     pub(super) fn escapes_spaces(&self) -> bool {
-        match &self.spec.normalizer[..] {
-            [Step { does: Normalizer::Replace(replace), .. }] => replaces(replace, " ", SPACE),
-            _ => false,
-        }
+        self.spec.space_mark("").is_ok_and(|mark| SPACE.starts_with(mark))
     }
 
     /// The tokenizer as SentencePiece.
@@ -101,15 +96,9 @@ impl Described<'_> {
 
     /// Refuses steps beside the model's that would give other texts.
     fn check_piece_steps(&self) -> Result<()> {
-        for step in &self.spec.pre_tokenizer {
-            // It never cuts: there are no spaces left.
-            let never_cuts = matches!(step.does, PreTokenizer::Split {
-                at: SplitAt::Pattern(Pattern::Text(text)), inverted: false, ..
-            } if text.is(" "));
-            if !never_cuts {
-                let named = names(&self.spec.pre_tokenizer);
-                return Err(self.unsupported(format!("it cuts texts by {named}")));
-            }
+        if self.spec.check_cuts_at_spaces("").is_err() {
+            let named = names(&self.spec.pre_tokenizer);
+            return Err(self.unsupported(format!("it cuts texts by {named}")));
         }
         match self.spec.decoder.as_deref() {
             Some(
