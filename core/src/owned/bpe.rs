@@ -12,11 +12,11 @@ use crate::error::{ErrorKind, Result};
 use crate::limit::write;
 use crate::limit::{filled, push};
 use crate::model::llama::{BpeIndex, BpeSource, FileBpe};
+use crate::token::SpecialTokens;
 #[cfg(feature = "pipeline")]
 use crate::token::added_parts::Part;
 use crate::token::bpe::merge::{Candidate, Symbol};
-use crate::token::bpe::{Merge, Pattern, Scratch};
-use crate::token::{SpecialTokens, TextEnds};
+use crate::token::bpe::{Merge, Scratch};
 
 /// A byte-level BPE tokenizer over a file whose bytes the caller keeps.
 #[derive(Clone, Debug)]
@@ -42,16 +42,10 @@ impl BpeTokenizer {
         Ok(Self { index, room })
     }
 
-    /// The number of tokens.
+    /// The tokenizer without its memory.
     #[must_use]
-    pub const fn count(&self) -> u32 {
-        self.index.count()
-    }
-
-    /// How texts are cut into words.
-    #[must_use]
-    pub const fn pattern(&self) -> Pattern {
-        self.index.pattern()
+    pub const fn index(&self) -> &BpeIndex {
+        &self.index
     }
 
     /// The merges, the first one first.
@@ -64,24 +58,6 @@ impl BpeTokenizer {
     #[must_use]
     pub fn added(&self) -> &[u32] {
         &self.room.added_ids
-    }
-
-    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
-    #[must_use]
-    pub const fn ignores_merges(&self) -> bool {
-        self.index.ignores_merges()
-    }
-
-    /// Whether texts are brought into Unicode's form NFC first.
-    #[must_use]
-    pub const fn composes(&self) -> bool {
-        self.index.composes()
-    }
-
-    /// The tokens around texts.
-    #[must_use]
-    pub const fn ends(&self) -> &TextEnds {
-        self.index.ends()
     }
 
     /// How token `id` of `file` is spelled.

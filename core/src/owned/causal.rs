@@ -73,7 +73,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
     /// The tokens that end a text.
     #[must_use]
     pub const fn ends(&self) -> &EndTokens {
-        &self.tokenizer.ends().end
+        &self.tokenizer.index().ends.end
     }
 
     /// The token ids of `text`, between the tokens that the model puts around every text if there

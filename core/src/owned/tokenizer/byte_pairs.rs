@@ -41,7 +41,7 @@ impl<'f> BytePairs<'f> {
     /// [`ErrorKind::BadVocabulary`] if the file has changed.
     pub fn detached(self) -> Result<BytePairs<'static>> {
         let Self { file, bpe } = self;
-        let last = match bpe.count().checked_sub(1) {
+        let last = match bpe.index().count.checked_sub(1) {
             Some(last) => bpe.token(&file, last)?.as_ptr_range().end.addr(),
             None => file.as_ptr().addr(),
         };
@@ -68,7 +68,7 @@ impl<'f> BytePairs<'f> {
         let spelling = |id| self.token(id).and_then(|token| core::str::from_utf8(token).ok());
         let merge = |(left, right)| (spelling(left).unwrap_or(""), spelling(right).unwrap_or(""));
         let merges = self.bpe.merges().iter().map(|it| merge((it.left, it.right)));
-        let tokens = (0..self.bpe.count()).map(|id| self.token(id).unwrap_or_default());
+        let tokens = (0..self.bpe.index().count).map(|id| self.token(id).unwrap_or_default());
         (merges.collect(), tokens.collect())
     }
 

@@ -71,7 +71,7 @@ impl<'f> Tokenizer<'f> {
             }
             TokenizerSource::BytePairs(source) => {
                 let pairs = BytePairs::new(file, &source)?;
-                let begin = begin.or(pairs.bpe().ends().begin);
+                let begin = begin.or(pairs.bpe().index().ends.begin);
                 Ok(Self::from_byte_pairs(pairs, begin))
             }
             TokenizerSource::SentencePiece(source) => {
@@ -93,7 +93,7 @@ impl<'f> Tokenizer<'f> {
     /// calls so.
     #[must_use]
     pub fn from_byte_pairs(pairs: BytePairs<'f>, begin: Option<u32>) -> Self {
-        let ends = *pairs.bpe().ends();
+        let ends = pairs.bpe().index().ends;
         Self { spelling: Spelling::BytePairs(Box::new(pairs)), begin, ends }
     }
 
@@ -175,7 +175,7 @@ impl<'f> Tokenizer<'f> {
     pub fn count(&self) -> usize {
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.count() as usize,
-            Spelling::BytePairs(pairs) => pairs.bpe().count() as usize,
+            Spelling::BytePairs(pairs) => pairs.bpe().index().count as usize,
             Spelling::SentencePiece(model, _) => model.tokenizer().spec().pieces() as usize,
         }
     }

@@ -68,6 +68,12 @@ impl<'a> Bpe<'a> {
         Ok(Self { merges, pattern, added, bytes })
     }
 
+    /// Returns true if every byte has a token.
+    #[must_use]
+    pub fn has_all_bytes(&self) -> bool {
+        !self.bytes.contains(&NO_TOKEN)
+    }
+
     /// The added tokens, which a text spells literally.
     #[must_use]
     pub const fn added(&self) -> &AddedTable<'a> {
