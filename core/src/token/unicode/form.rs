@@ -56,10 +56,26 @@ pub(crate) trait Held: AsMut<[(u8, char)]> {
     fn keep(&mut self, length: usize);
 
     /// Puts those from `start` on in the order of their classes; equal ones stay as they are.
-    fn sort(&mut self, start: usize);
+    fn sort(&mut self, start: usize) {
+        sort_few(self.as_mut().get_mut(start..).unwrap_or_default());
+    }
 }
 
-/// What a text is written into.
+/// Puts a few marks in the order of their classes; equal ones stay as they are.
+pub(crate) fn sort_few(marks: &mut [(u8, char)]) {
+    for end in 1..marks.len() {
+        // The last one moves before those of a higher class.
+        for at in (0..end).rev() {
+            let Some([a, b]) = marks.get_mut(at..=at.saturating_add(1)) else { break };
+            if a.0 <= b.0 {
+                break;
+            }
+            core::mem::swap(a, b);
+        }
+    }
+}
+
+/// Receives the written text.
 pub(crate) trait Output {
     /// Writes a character.
     fn character(&mut self, c: char);

@@ -15,7 +15,7 @@ mod tables;
 pub(crate) use cluster::Clusters;
 #[cfg(any(test, target_family = "wasm"))]
 pub(super) use form::without_marks;
-pub(crate) use form::{Form, Held, Output, write_form};
+pub(crate) use form::{Form, Held, Output, sort_few, write_form};
 use tables::LEVEL_BITS;
 
 /// What normalisation asks of a character first.

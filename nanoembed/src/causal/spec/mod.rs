@@ -4,21 +4,22 @@
 mod overlap;
 mod pieces;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::limit::Limit;
-use nanoembed_core::owned::{Pipeline, PipelineParts};
+use nanoembed_core::model::llama::{BpeParts, BpeSource};
+use nanoembed_core::owned::{BpeTokenizer, BytePairs, Pipeline, PipelineParts};
 use nanoembed_core::token::bpe::Pattern;
 use nanoembed_core::token::bpe::alphabet::character;
 use nanoembed_core::token::spec::{
     Bpe, Decoder, Merges, ModelKind, PreTokenizer, Step, TokenizerSpec,
 };
-use nanoembed_core::token::{AddedRules, TextEnds};
+use nanoembed_core::token::{AddedRules, LengthPrefix, TextEnds};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use self::overlap::Overlap;
-use super::byte_pairs::Parts;
 use super::ends::FolderEnds;
 use super::tokenizer::Tokenizer;
 use crate::error::{Error, Result, name_of};
@@ -56,17 +57,38 @@ impl<'p> Described<'p> {
         self.check_decoder()?;
         self.check_normalized()?;
         let around = self.around(ends)?;
-        let parts = Parts {
-            pattern: self.pattern()?,
-            tokens: self.tokens()?,
-            merges: self.merges()?,
-            added: self.added.keys().copied().collect(),
+        let pairs = self.byte_pairs(around)?;
+        Ok(Tokenizer::from_byte_pairs(pairs, around.begin.or(ends.begin)))
+    }
+
+    /// Byte-level BPE as files store it.
+    fn byte_pairs(&self, ends: TextEnds) -> Result<BytePairs<'static>> {
+        let (pattern, tokens) = (self.pattern()?, self.tokens()?);
+        let failed = |error| Error::in_file(name_of(self.path), error);
+        let large = |_| failed(CoreError::without_offset(ErrorKind::BadVocabulary));
+        let mut entries = Vec::new();
+        for token in &tokens {
+            entries.extend(u32::try_from(token.len()).map_err(large)?.to_le_bytes());
+            entries.extend(token);
+        }
+        let merges = self.merges()?.into_iter().map(|(left, right)| format!("{left} {right}\n"));
+        let merges: String = merges.collect();
+        let added: Vec<String> = self.added.keys().map(ToString::to_string).collect();
+        let added = added.join(" ");
+        let source = BpeSource::parts(&BpeParts {
+            pattern,
+            tokens: &entries,
+            offset: 0,
+            count: u32::try_from(tokens.len()).map_err(large)?,
+            prefix: LengthPrefix::U32,
+            merges: &merges,
+            added: &added,
             ignores_merges: self.bpe.ignores_merges,
             composes: self.composes()?,
-            ends: around,
-        };
-        let pairs = parts.build().map_err(|error| Error::in_file(name_of(self.path), error))?;
-        Ok(Tokenizer::from_byte_pairs(pairs, around.begin.or(ends.begin)))
+            ends,
+        });
+        let bpe = BpeTokenizer::new(&source).map_err(failed)?;
+        Ok(BytePairs::over(Cow::Owned(entries), bpe))
     }
 
     /// Reads the added tokens; refuses those that `tokenizers` gives other ids, and rules that are
