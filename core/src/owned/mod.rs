@@ -6,8 +6,7 @@
 //! | the same of token ids | [`TokenEncoder`] |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
 //! | embeddings by a transformer in a `.weights` or `.amb` file, or by a table in a `.weights` file, in builds where size matters | `EncoderFile`, `TableFile` |
-//! | token ids alone | [`TextTokenizer`], [`Tokenizer`]; [`Pipeline`] of a `tokenizer.json` |
-//! | the same, whatever the model is | `AnyTokenizer` |
+//! | token ids alone | [`Tokenizer`]; [`Pipeline`] of a `tokenizer.json` |
 //!
 //! Models are immutable and shared between threads; what changes while one runs is in a
 //! [`Session`], a [`TextSession`] or a [`CausalSession`], one for each thread or text. Everything
@@ -34,8 +33,6 @@
 )]
 
 mod added_words;
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
-mod any_tokenizer;
 #[cfg(feature = "pipeline")]
 mod asked_weights;
 #[cfg(feature = "pipeline")]
@@ -82,8 +79,6 @@ mod text_file;
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 mod text_source;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-mod text_tokenizer;
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod token_encoder;
 mod tokenized;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -98,8 +93,6 @@ mod vocabulary;
 pub use crate::token::added_list::ADDED_TOKENS;
 pub use crate::token::sentencepiece::ModelSettings;
 pub use added_words::{AddedWord, parse_added_words, write_added_words};
-#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
-pub use any_tokenizer::{AnyTokenSession, AnyTokenizer};
 #[cfg(feature = "pipeline")]
 pub use asked_weights::TensorFault;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -129,7 +122,7 @@ pub use pipeline::{Pipeline, PipelineParts, PipelineSession};
     all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf"))
 ))]
 pub use ready_prompt::Prompt;
-pub use sentencepiece::{SentencePieceModel, TokenSession};
+pub use sentencepiece::{SentencePieceModel, TextSession};
 #[cfg(any(feature = "amb", feature = "embd", feature = "pipeline", feature = "gguf"))]
 pub use session::Session;
 #[cfg(all(feature = "static-models", feature = "embd"))]
@@ -139,10 +132,10 @@ pub use text_file::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES, TextFile};
 #[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
 pub use text_source::TextSource;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-pub use text_tokenizer::{TextSession, TextTokenizer};
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use token_encoder::TokenEncoder;
 pub use tokenized::{Tokenized, TokenizedPair};
+#[cfg(all(feature = "pipeline", any(feature = "amb", feature = "embd", feature = "gguf")))]
+pub use tokenizer::Cuts;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use tokenizer::{BytePairs, Continuation, Spelling, Tokenizer, WordPieces};
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]

@@ -4,7 +4,7 @@ use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
-use nanoembed_core::owned::{self, Encoder, ModelFault, Pipeline, TextTokenizer};
+use nanoembed_core::owned::{self, Encoder, ModelFault, Pipeline};
 
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
@@ -76,12 +76,12 @@ impl<'f> TextSource<'f> {
     }
 
     /// The tokenizer, with the limits of the model.
-    pub(crate) fn tokenizer(&self) -> Result<TextTokenizer> {
+    pub(crate) fn tokenizer(&self) -> Result<owned::Tokenizer<'static>> {
         let pipeline = match self {
             Self::Folder(folder) => folder.pipeline(),
             Self::File(file) => file.pipeline(),
         }?;
-        TextTokenizer::new(self.model(), pipeline)
+        owned::Tokenizer::from_folder(self.model(), pipeline)
             .map_err(|error| Error::in_file("tokenizer.json", error))
     }
 

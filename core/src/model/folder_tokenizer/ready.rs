@@ -104,7 +104,7 @@ impl FolderTokenizer<'_> {
             tokens = tokens.saturating_add(usize::from(id.is_some()));
             last = id.or(last);
         })?;
-        // As `owned::TextTokenizer` tells what would stand behind it: by the last token of nothing.
+        // As `owned::Tokenizer` tells what would stand behind it: by the last token of nothing.
         let is_end = behind.is_none() && before.is_some() && last == before;
         Ok(tokens.saturating_sub(usize::from(is_end)))
     }

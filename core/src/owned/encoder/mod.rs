@@ -22,9 +22,9 @@ pub use self::classes::Classes;
 use self::requantized::Requantizing;
 #[cfg(feature = "pipeline")]
 use super::folder::Prompts;
-use super::text_tokenizer::TextTokenizer;
 use super::token_encoder::TokenEncoder;
 use super::tokenized::MOST_TOKENS;
+use super::tokenizer::Tokenizer;
 use crate::error::Result;
 use crate::kernel::Kernels;
 use crate::model::Weights;
@@ -63,7 +63,7 @@ use crate::model::Weights;
 pub struct Encoder<W> {
     weights: W,
     network: TokenEncoder,
-    tokenizer: TextTokenizer,
+    tokenizer: Tokenizer<'static>,
     requantizing: Requantizing,
     #[cfg(feature = "pipeline")]
     prompts: Prompts,
@@ -81,13 +81,13 @@ impl<W: Weights + Sync> Encoder<W> {
 
     /// The tokenizer.
     #[must_use]
-    pub const fn tokenizer(&self) -> &TextTokenizer {
+    pub const fn tokenizer(&self) -> &Tokenizer<'static> {
         &self.tokenizer
     }
 
     /// The tokenizer, without the rest of the model.
     #[must_use]
-    pub fn into_tokenizer(self) -> TextTokenizer {
+    pub fn into_tokenizer(self) -> Tokenizer<'static> {
         self.tokenizer
     }
 

@@ -31,9 +31,8 @@ use crate::owned::model_fault::ModelFault;
 use crate::owned::pipeline::Pipeline;
 #[cfg(feature = "pipeline")]
 use crate::owned::text_source::TextSource;
-use crate::owned::text_tokenizer::TextTokenizer;
 use crate::owned::token_encoder::TokenEncoder;
-use crate::owned::tokenizer::WordPieces;
+use crate::owned::tokenizer::{Tokenizer, WordPieces};
 #[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::text::json::Fault;
 
@@ -129,7 +128,7 @@ fn bert(file: &[u8], source: &ModelSource<'_>) -> Result<Encoder<()>> {
     Ok(Encoder {
         weights: (),
         network,
-        tokenizer: TextTokenizer::from_bert(&config, pieces)?,
+        tokenizer: Tokenizer::from_bert(&config, pieces)?,
         requantizing,
         #[cfg(feature = "pipeline")]
         prompts: Prompts::from_source(source)?,
@@ -196,7 +195,7 @@ impl<W: Weights + Sync> Encoder<W> {
         pipeline: Pipeline,
     ) -> core::result::Result<(Self, Vec<String>), TensorFault> {
         let asked = AskedWeights::new(&weights);
-        let opened = TextTokenizer::new(described, pipeline).and_then(|tokenizer| {
+        let opened = Tokenizer::from_folder(described, pipeline).and_then(|tokenizer| {
             let network = network(described, &asked, tokenizer.count())?;
             Ok((tokenizer, network))
         });

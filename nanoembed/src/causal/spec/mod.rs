@@ -58,7 +58,8 @@ impl<'p> Described<'p> {
         self.check_normalized()?;
         let around = self.around(ends)?;
         let pairs = self.byte_pairs(around)?;
-        Ok(Tokenizer::from_byte_pairs(pairs, around.begin.or(ends.begin)))
+        Tokenizer::from_byte_pairs(pairs, around.begin.or(ends.begin))
+            .map_err(|error| Error::in_file(name_of(self.path), error))
     }
 
     /// Byte-level BPE as files store it.
