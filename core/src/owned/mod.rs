@@ -39,8 +39,6 @@ mod asked_weights;
 pub mod base64;
 mod borrowed;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-mod bpe;
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod causal;
 mod decoder;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
@@ -87,16 +85,12 @@ mod tokenizer;
 mod tokenizer_room;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 mod usual_prompt;
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-mod vocabulary;
 
 pub use crate::token::added_list::ADDED_TOKENS;
 pub use crate::token::sentencepiece::ModelSettings;
 pub use added_words::{AddedWord, parse_added_words, write_added_words};
 #[cfg(feature = "pipeline")]
 pub use asked_weights::TensorFault;
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
-pub use bpe::BpeTokenizer;
 #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};

@@ -145,7 +145,7 @@ impl TokenizerEntries for Tokenizer<'_> {
     fn pattern(&self) -> Option<(bpe::Pattern, bool)> {
         match self.spelling() {
             Spelling::BytePairs(pairs) => {
-                Some((pairs.bpe().index().pattern, pairs.bpe().index().ignores_merges))
+                Some((pairs.index().pattern, pairs.index().ignores_merges))
             }
             _ => None,
         }
@@ -162,7 +162,7 @@ impl TokenizerEntries for Tokenizer<'_> {
         let (ends, end_ids) = (self.ends(), self.end_ids()?);
         let mut config = serde_json::Map::new();
         if let Spelling::BytePairs(pairs) = self.spelling() {
-            let pairs = pairs.bpe().index();
+            let pairs = pairs.index();
             config.insert(bpe::Pattern::KEY.into(), pairs.pattern.name().into());
             config.insert("ignore_merges".into(), pairs.ignores_merges.into());
             if pairs.composes {

@@ -57,7 +57,7 @@ pub enum Spelling<'f> {
     /// WordPiece.
     WordPiece(Boxed<WordPieces>),
     /// Byte-level BPE.
-    BytePairs(Boxed<BytePairs<'f>>),
+    BytePairs(Boxed<BytePairs<Cow<'f, [u8]>>>),
     /// SentencePiece, and the ids of the pieces that are found in a text as they are.
     SentencePiece(Boxed<SentencePieceModel<Vec<u8>>>, Vec<u32>),
     /// Any that a `tokenizer.json` can describe, of an encoder.
@@ -78,8 +78,8 @@ impl<'f> Tokenizer<'f> {
                 Self::from_word_pieces(WordPieces::new(file, &source)?, TokenLimits::NONE)
             }
             TokenizerSource::BytePairs(source) => {
-                let pairs = BytePairs::new(file, &source)?;
-                let begin = begin.or(pairs.bpe().index().ends.begin);
+                let pairs = BytePairs::new(&source)?.over(Cow::Borrowed(file));
+                let begin = begin.or(pairs.index().ends.begin);
                 Self::from_byte_pairs(pairs, begin)
             }
             TokenizerSource::SentencePiece(source) => {
@@ -109,8 +109,8 @@ impl<'f> Tokenizer<'f> {
     /// # Errors
     ///
     /// [`NoMemory`](crate::ErrorKind::NoMemory).
-    pub fn from_byte_pairs(pairs: BytePairs<'f>, begin: Option<u32>) -> Result<Self> {
-        let ends = pairs.bpe().index().ends;
+    pub fn from_byte_pairs(pairs: BytePairs<Cow<'f, [u8]>>, begin: Option<u32>) -> Result<Self> {
+        let ends = pairs.index().ends;
         let spelling = Spelling::BytePairs(Boxed::new(pairs)?);
         Ok(Self { spelling, begin, ends, limits: TokenLimits::NONE })
     }
@@ -198,7 +198,7 @@ impl<'f> Tokenizer<'f> {
     pub fn count(&self) -> u32 {
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.count(),
-            Spelling::BytePairs(pairs) => pairs.bpe().index().count,
+            Spelling::BytePairs(pairs) => pairs.index().count,
             Spelling::SentencePiece(model, _) => model.tokenizer().spec().pieces(),
             #[cfg(feature = "pipeline")]
             Spelling::Pipeline(pipeline, _) => pipeline.count(),
@@ -228,7 +228,7 @@ impl<'f> Tokenizer<'f> {
     #[must_use]
     pub fn added(&self) -> &[u32] {
         match &self.spelling {
-            Spelling::BytePairs(pairs) => pairs.bpe().added(),
+            Spelling::BytePairs(pairs) => pairs.added(),
             Spelling::SentencePiece(_, added) => added,
             _ => &[],
         }
@@ -242,7 +242,7 @@ impl<'f> Tokenizer<'f> {
                 Some(String::from_utf8_lossy(&pieces.token(id)?).into_owned().into())
             }
             Spelling::BytePairs(pairs) => {
-                core::str::from_utf8(pairs.token(id)?).ok().map(Cow::Borrowed)
+                core::str::from_utf8(pairs.token(id).ok()?).ok().map(Cow::Borrowed)
             }
             Spelling::SentencePiece(model, _) => {
                 model.tokenizer().piece(id).map(|piece| Cow::Borrowed(piece.0))

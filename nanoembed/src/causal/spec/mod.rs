@@ -10,7 +10,7 @@ use std::path::Path;
 
 use nanoembed_core::limit::Limit;
 use nanoembed_core::model::llama::{BpeParts, BpeSource};
-use nanoembed_core::owned::{BpeTokenizer, BytePairs, Pipeline, PipelineParts};
+use nanoembed_core::owned::{BytePairs, Pipeline, PipelineParts};
 use nanoembed_core::token::bpe::Pattern;
 use nanoembed_core::token::bpe::alphabet::character;
 use nanoembed_core::token::spec::{
@@ -63,7 +63,7 @@ impl<'p> Described<'p> {
     }
 
     /// Byte-level BPE as files store it.
-    fn byte_pairs(&self, ends: TextEnds) -> Result<BytePairs<'static>> {
+    fn byte_pairs(&self, ends: TextEnds) -> Result<BytePairs<Cow<'static, [u8]>>> {
         let (pattern, tokens) = (self.pattern()?, self.tokens()?);
         let failed = |error| Error::in_file(name_of(self.path), error);
         let large = |_| failed(CoreError::without_offset(ErrorKind::BadVocabulary));
@@ -88,8 +88,8 @@ impl<'p> Described<'p> {
             composes: self.composes()?,
             ends,
         });
-        let bpe = BpeTokenizer::new(&source).map_err(failed)?;
-        Ok(BytePairs::over(Cow::Owned(entries), bpe))
+        let pairs = BytePairs::new(&source).map_err(failed)?;
+        Ok(pairs.over(Cow::Owned(entries)))
     }
 
     /// Reads the added tokens; refuses those that `tokenizers` gives other ids, and rules that are
