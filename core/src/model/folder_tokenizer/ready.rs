@@ -24,7 +24,7 @@ pub struct FolderTokenizer<'a> {
     /// The tokens that are taken out of texts before, but for WordPiece's.
     pub(super) added: AddedTokens<'a>,
     pub(super) ends: Ends,
-    /// Whether texts may be cut before spaces.
+    /// True if texts may be cut before spaces.
     pub(super) may_cut: bool,
     /// The tokens around and between two texts, if the model compares texts.
     pub(super) pair: Option<IdTemplate>,
@@ -41,7 +41,7 @@ pub(super) enum Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// Whether no token goes across a space behind a letter.
+    /// Returns true if no token goes across a space that follows a letter.
     pub(super) const fn has_words(&self) -> bool {
         match self {
             Self::WordPiece(_) | Self::Unigram(_) | Self::BytePairs(_) => true,

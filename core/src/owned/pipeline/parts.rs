@@ -6,10 +6,9 @@ use core::ops::Range;
 
 use super::Pipeline;
 use super::added::{self, AddedVocabulary};
-use super::decoder::Decoder;
 use super::model::{self, Elsewhere, Model, OpenedModel};
 use super::normalizer::Normalizer;
-use super::pre_tokenizer::PreTokenizer;
+use super::text::owned;
 use crate::describe::tokenizer::{self as describe, Json, Layout};
 use crate::error::{ErrorKind, Result};
 use crate::limit::{collected, copied, formatted, push, write};
@@ -97,7 +96,7 @@ impl Pipeline {
         Self::open(spec, elsewhere, |_| formatted(format_args!("{}", Json(spec))))
     }
 
-    /// What the tokenizer does.
+    /// The description of the tokenizer.
     ///
     /// # Errors
     ///
@@ -112,7 +111,7 @@ impl Pipeline {
         &self.settings
     }
 
-    /// What [`from_parts`](Self::from_parts) takes.
+    /// The arguments of [`from_parts`](Self::from_parts).
     ///
     /// # Errors
     ///
@@ -169,17 +168,20 @@ impl Pipeline {
         let settings = settings(&opened).map_err(Fault::from_error)?;
         let OpenedModel { model, tokens, .. } = opened;
         let post = &spec.post_processor;
-        let decoder = spec.decoder.as_ref().map(Decoder::from_spec).transpose();
+        let pre_tokenizer = spec.pre_tokenizer.iter().map(|step| step.does.try_map(owned));
+        let decoder = spec.decoder.as_ref().map(|steps| {
+            let steps = steps.iter().map(|step| step.does.try_map(owned));
+            each(steps)
+        });
         let pipeline = Self {
             tokens,
             added,
             normalizer,
-            pre_tokenizer: PreTokenizer::from_spec(&spec.pre_tokenizer)
-                .map_err(Fault::from_error)?,
+            pre_tokenizer: each(pre_tokenizer).map_err(Fault::from_error)?,
             model,
             single: IdTemplate::new(post, &post.single),
             pair: IdTemplate::new(post, &post.pair),
-            decoder: decoder.map_err(Fault::from_error)?,
+            decoder: decoder.transpose().map_err(Fault::from_error)?,
             settings,
             truncation: spec.truncation,
         };
@@ -194,11 +196,20 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Whether an added token has the id of another one, as where the ids of a vocabulary have
-    /// gaps.
+    /// Returns true if an added token has the id of another one, as where the ids of a vocabulary
+    /// have gaps.
     fn contradicts(&self, added: &added::Added) -> bool {
         self.tokens.get(added.id).is_some_and(|own| own != added.content)
     }
+}
+
+/// All values, unless one is an error.
+fn each<T>(values: impl Iterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    for value in values {
+        push(&mut all, value?)?;
+    }
+    Ok(all)
 }
 
 /// The text with numbers in place of the vocabulary and the merges.

@@ -52,7 +52,7 @@ impl Continuation<'_, '_> {
     ///
     /// # Errors
     ///
-    /// What `text` answers.
+    /// The error of `text`.
     pub fn finish(&mut self, text: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         match self {
             Self::Words(_) => Ok(()),

@@ -169,10 +169,9 @@ impl<'p> Described<'p> {
     }
 
     fn pattern(&self) -> Result<Pattern> {
-        use PreTokenizer::{ByteLevel, Digits};
         if let [
-            Step { does: Digits { alone: true }, .. },
-            Step { does: ByteLevel { adds_space: false, splits: true }, .. },
+            Step { does: PreTokenizer::Digits { alone: true }, .. },
+            Step { does: PreTokenizer::ByteLevel { adds_space: false, splits: true }, .. },
         ] = &self.spec.pre_tokenizer[..]
         {
             return Ok(Pattern::SmolLm);
