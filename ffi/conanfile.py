@@ -23,7 +23,7 @@ class NanoembedConan(ConanFile):
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False], "no_std": [True, False], "parts": ["ANY"], "target": [None, "ANY"]}
-    default_options = {"shared": False, "no_std": False, "parts": "all,families", "target": None}
+    default_options = {"shared": False, "no_std": False, "parts": "all", "target": None}
     option_descriptions = {
         "no_std": "without standard library and heap, for firmware",
         "parts": "parts of the library, see Cargo.toml, separated by commas",

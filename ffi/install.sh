@@ -6,10 +6,10 @@
 #   ffi/install.sh --no-std …         without standard library and heap (no `_new` functions), for any target
 #   ffi/install.sh --target TRIPLE …  for another target
 #   ffi/install.sh --parts LIST …     only these parts (cargo features, see Cargo.toml), for example
-#                                     embd,finalfusion,small: less flash, if the linker is not to find out by itself
+#                                     embd,small: less flash, if the linker is not to find out by itself
 set -eu
 cd "$(dirname "$0")"
-prefix=/usr/local parts=all,families std=yes target=
+prefix=/usr/local parts=all std=yes target=
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix) prefix=$2; shift ;;

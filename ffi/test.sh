@@ -233,7 +233,7 @@ bare() {
     cmp "$scratch/bare.f32" "$scratch/std.f32"
     # What was left out is refused, with the same status everywhere.
     cargo test --quiet --locked --config profile.dev.opt-level=0 --package nanoembed-core --no-default-features \
-        --features embd,finalfusion --lib -- built_in left_out
+        --features embd --lib -- built_in left_out
 }
 
 bare_target() { rustup target list --installed 2>/dev/null | grep -qx "$1"; }
@@ -299,7 +299,7 @@ stack() {
     local parts libraries=()
     bare_target thumbv7em-none-eabihf || { skip "stack: rustup target add thumbv7em-none-eabihf"; return; }
     have arm-none-eabi-objdump || { skip "stack: no arm-none-eabi-objdump"; return; }
-    for parts in all,families embd,finalfusion,small static-models,small; do
+    for parts in all embd,small static-models,small; do
         ./install.sh --no-std --target thumbv7em-none-eabihf --parts $parts --prefix "$scratch/stack-$parts"
         libraries+=("$parts=$scratch/stack-$parts/lib/libnanoembed.a")
     done
@@ -384,7 +384,7 @@ hashes_are() {
 cortex_m_c() {
     local out=$scratch/cortex-m-c
     have arm-none-eabi-gcc || { skip "Cortex-M in C: no arm-none-eabi-gcc"; return; }
-    ./install.sh --no-std --target thumbv7em-none-eabihf --parts embd,finalfusion,small --prefix "$out"
+    ./install.sh --no-std --target thumbv7em-none-eabihf --parts embd,small --prefix "$out"
     make -s -B -C examples/cortex-m/c LIBRARY="$out/lib/libnanoembed.a" INCLUDE="$out/include" OUT="$out"
     arm-none-eabi-size "$out/words_c" "$out/minilm_c"
     say "word vectors in flash, in C"

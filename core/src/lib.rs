@@ -107,9 +107,9 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `alloc` | [`owned`] |
-//! | `amb`, `embd`, `finalfusion`, `gguf`, `safetensors`, `uqff` | the format |
-//! | `blocks-ggml`, `scaled-codes`, `hqq`, `fp8`, `afq`, `f8q8`, `mxfp4` | running and dequantising this family of quantised weights |
-//! | `families`, `pipeline`, `static-models` | encoders beside BERT, tokenizers as `tokenizer.json` describes them, tables with a vector for each token |
+//! | `amb`, `embd`, `gguf` | models in files of the format |
+//! | `blocks-ggml`, `blocks-uqff`, `scaled-codes` | running and dequantising this family of quantised weights |
+//! | `families`, `pipeline` | encoders beside BERT, tokenizers as `tokenizer.json` describes them |
 //! | `std` | `owned::IoSink`, which writes files to `std::io::Write` |
 //! | `small` | smaller and slower code for microcontrollers |
 //! | `unstable` | insides of [`kernel`] and [`quant`] that may change in any version, for this project's benchmarks |
@@ -118,17 +118,17 @@
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
-// Builds without some formats leave some shared items unused.
+// A build without a part leaves code that only that part calls, and what handles its files is never reached.
 #![cfg_attr(
-    not(all(
-        feature = "amb",
-        feature = "embd",
-        feature = "finalfusion",
-        feature = "gguf",
-        feature = "pipeline",
-        feature = "uqff",
-    )),
-    allow(dead_code, unused_imports, unused_macros, unused_mut)
+    not(all(feature = "amb", feature = "embd", feature = "gguf", feature = "pipeline")),
+    allow(
+        dead_code,
+        unreachable_code,
+        unused_imports,
+        unused_macros,
+        unused_mut,
+        unused_variables
+    )
 )]
 // Code that reads hostile bytes can neither panic nor wrap.
 #![cfg_attr(
@@ -149,13 +149,13 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
-#[cfg(any(feature = "amb", feature = "embd"))]
 mod crc32;
 pub mod describe;
 pub mod error;
 pub mod event;
 pub mod format;
 pub mod kernel;
+mod leaf;
 pub mod limit;
 pub mod model;
 #[cfg(feature = "alloc")]
@@ -168,12 +168,11 @@ pub mod tensor;
 pub mod text;
 pub mod token;
 pub mod top;
-#[cfg(feature = "finalfusion")]
 pub mod words;
 
 pub use error::{Error, ErrorKind};
 
 /// The examples of README.md.
-#[cfg(all(doctest, feature = "alloc", feature = "embd"))]
+#[cfg(all(doctest, feature = "alloc"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

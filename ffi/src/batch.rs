@@ -2,7 +2,7 @@
 
 use core::ffi::c_char;
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use crate::bert_model::BertModel;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use crate::embed::embed_one;
@@ -12,7 +12,7 @@ use crate::pointer;
 use crate::status::{
     INVALID, Outcome, TOO_SMALL, nanoembed_error, nanoembed_status, report, too_small,
 };
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use crate::tokenize::by_word_pieces;
 use crate::versioned;
 
@@ -92,7 +92,7 @@ impl Column<'_> {
 }
 
 /// Texts that lie one behind the other in the output and are computed together.
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 #[derive(Default)]
 struct Pack {
     first: usize,
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
             (column, pointer::slice_mut(out, floats)?, pointer::slice_mut(row_status, rows)?)
         };
         match &model.kind {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Kind::Bert(bert) => embed_packs((model, bert), workspace, &column, out, row_status),
             #[cfg(feature = "families")]
             Kind::Family(_) => embed_rows(model, workspace, &column, out, row_status),
@@ -189,7 +189,7 @@ fn embed_rows(
 }
 
 /// Several rows at once, as many as the workspace has room for.
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 fn embed_packs(
     (model, bert): (&nanoembed_model, &BertModel),
     workspace: &mut nanoembed_workspace,

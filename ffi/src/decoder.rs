@@ -4,15 +4,11 @@ use nanoembed_core::Error;
 use nanoembed_core::event::{Decode, Mode, Step};
 #[cfg(feature = "amb")]
 use nanoembed_core::format::amb;
-#[cfg(feature = "weights")]
 use nanoembed_core::format::embd;
-#[cfg(feature = "finalfusion")]
 use nanoembed_core::format::finalfusion;
 #[cfg(feature = "gguf")]
 use nanoembed_core::format::gguf;
-#[cfg(feature = "safetensors")]
 use nanoembed_core::format::safetensors::{self, Entry};
-#[cfg(feature = "uqff")]
 use nanoembed_core::format::uqff;
 
 #[allow(clippy::wildcard_imports)] // whichever formats there are
@@ -20,32 +16,18 @@ use crate::format::*;
 use crate::memory::{Lent, Sum};
 use crate::status::{Outcome, left_out};
 
-#[cfg(not(any(
-    feature = "amb",
-    feature = "weights",
-    feature = "finalfusion",
-    feature = "gguf",
-    feature = "safetensors"
-)))]
-compile_error!("build in at least one format: amb, embd, finalfusion, gguf, safetensors, uqff");
-
 /// How many tensors a file may have.
-#[cfg(any(feature = "amb", feature = "weights", feature = "gguf", feature = "safetensors"))]
 pub(crate) const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 };
 
 /// The decoder of any format, in the caller's memory: nothing to put the large ones in a box of.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum AnyDecoder {
-    #[cfg(feature = "weights")]
     Embd(embd::DecoderOver<&'static mut [embd::TensorRecord]>),
-    #[cfg(feature = "finalfusion")]
     Finalfusion(finalfusion::Decoder),
     #[cfg(feature = "gguf")]
     Gguf(gguf::Decoder<TENSORS>),
-    #[cfg(feature = "safetensors")]
     Safetensors(safetensors::Decoder<'static>),
-    #[cfg(feature = "uqff")]
     Uqff(uqff::Decoder<'static>),
     #[cfg(feature = "amb")]
     Amb(amb::Decoder<TENSORS>),
@@ -55,9 +37,7 @@ impl AnyDecoder {
     /// Adds what [`new`](Self::new) takes.
     pub(crate) fn add_bytes(sum: &mut Sum) -> Outcome {
         sum.add::<Self>(1)?;
-        #[cfg(feature = "weights")]
         sum.add::<embd::TensorRecord>(TENSORS)?;
-        #[cfg(feature = "safetensors")]
         sum.add::<Entry>(TENSORS)?;
         Ok(())
     }
@@ -69,22 +49,16 @@ impl AnyDecoder {
         lent: &mut Lent,
     ) -> Outcome<&'static mut Self> {
         let place: *mut Self = lent.place(1)?;
-        #[cfg(feature = "weights")]
         let records = lent.filled(TENSORS, embd::TensorRecord::EMPTY)?;
-        #[cfg(feature = "safetensors")]
         let entries = lent.filled(TENSORS, Entry::default())?;
         let made = match format {
-            #[cfg(feature = "weights")]
             NANOEMBED_FORMAT_EMBD => Self::Embd(embd::DecoderOver::lent(mode, records)),
-            #[cfg(feature = "finalfusion")]
             NANOEMBED_FORMAT_FINALFUSION => Self::Finalfusion(finalfusion::Decoder::new(mode)),
             #[cfg(feature = "gguf")]
             NANOEMBED_FORMAT_GGUF => Self::Gguf(gguf::Decoder::new(mode)),
-            #[cfg(feature = "safetensors")]
             NANOEMBED_FORMAT_SAFETENSORS => {
                 Self::Safetensors(safetensors::Decoder::new(mode, entries))
             }
-            #[cfg(feature = "uqff")]
             NANOEMBED_FORMAT_UQFF => Self::Uqff(uqff::Decoder::new(mode, entries)),
             #[cfg(feature = "amb")]
             NANOEMBED_FORMAT_AMB => Self::Amb(amb::Decoder::new(mode)),
@@ -101,15 +75,11 @@ impl AnyDecoder {
 macro_rules! each {
     ($decoder:expr, $inner:ident => $what:expr) => {
         match $decoder {
-            #[cfg(feature = "weights")]
             AnyDecoder::Embd($inner) => $what,
-            #[cfg(feature = "finalfusion")]
             AnyDecoder::Finalfusion($inner) => $what,
             #[cfg(feature = "gguf")]
             AnyDecoder::Gguf($inner) => $what,
-            #[cfg(feature = "safetensors")]
             AnyDecoder::Safetensors($inner) => $what,
-            #[cfg(feature = "uqff")]
             AnyDecoder::Uqff($inner) => $what,
             #[cfg(feature = "amb")]
             AnyDecoder::Amb($inner) => $what,

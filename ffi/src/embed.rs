@@ -14,10 +14,10 @@ use crate::hosted::HostedSession;
 use crate::memory::{Lent, LentSlice, Sum};
 use crate::model::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use crate::status::INVALID;
 use crate::status::{Outcome, answer, nanoembed_error, nanoembed_status, report, too_small};
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use crate::tokenize::by_word_pieces;
 use crate::tokenized::nanoembed_tokenized;
 use crate::versioned;
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
         let out = unsafe { vector(model, out, capacity) }?;
         let scratch = &mut workspace.scratch;
         match &model.kind {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Kind::Bert(bert) => bert.run(&model.source, scratch, ids, &[ids.len()], out),
             #[cfg(feature = "families")]
             Kind::Family(family) => family.run(&model.source, scratch, (ids, 0), out),
@@ -280,7 +280,7 @@ pub(crate) fn embed_one(
         ..
     } = workspace;
     match &model.kind {
-        #[cfg(feature = "bert")]
+        #[cfg(feature = "embd")]
         Kind::Bert(bert) => {
             let room = ids.0.get_mut(..bert.most()).ok_or(INVALID)?;
             let encoded = by_word_pieces(&model.tokenizer, text, room)?;

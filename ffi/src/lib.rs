@@ -23,28 +23,26 @@
 
 #![no_std]
 #![allow(non_camel_case_types)]
-// What every part shares is not used by each of them alone.
-#![cfg_attr(not(feature = "all"), allow(dead_code))]
+// All parts share what each of them alone does not use.
+#![cfg_attr(not(feature = "std"), allow(dead_code, unused_imports, unused_mut, unused_variables))]
 
 #[cfg(feature = "std")]
 extern crate std;
 
-#[cfg(all(
-    feature = "tokenizer",
-    not(any(feature = "amb", feature = "weights", feature = "gguf"))
-))]
-compile_error!("the part `tokenizer` needs a format of models: amb, embd or gguf");
+#[cfg(not(any(feature = "embd", feature = "static-models")))]
+compile_error!(
+    "build in at least one kind of models, embd, static-models or families; what a program does not \
+     call, the linker leaves out"
+);
 
-#[cfg(feature = "models")]
 pub mod batch;
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 mod bert_model;
 #[cfg(feature = "families")]
 mod chosen;
 mod decoder;
-#[cfg(feature = "generate")]
+#[cfg(feature = "families")]
 pub mod decoder_model;
-#[cfg(feature = "models")]
 pub mod embed;
 pub mod event;
 #[cfg(feature = "families")]
@@ -58,16 +56,12 @@ mod host_file;
 mod hosted;
 #[cfg(feature = "std")]
 pub mod limits;
-#[cfg(feature = "finalfusion")]
 pub mod lookup;
 pub mod memory;
-#[cfg(feature = "models")]
 pub mod model;
-#[cfg(feature = "models")]
 mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
-#[cfg(any(feature = "amb", feature = "gguf", feature = "tokenizer"))]
 mod parsed;
 mod pointer;
 #[cfg(feature = "families")]
@@ -75,9 +69,8 @@ pub mod prompt;
 pub mod reader;
 #[cfg(feature = "families")]
 pub mod score;
-#[cfg(feature = "generate")]
+#[cfg(feature = "families")]
 pub mod session;
-#[cfg(feature = "finalfusion")]
 pub mod similar;
 pub mod source;
 #[cfg(feature = "std")]
@@ -86,29 +79,17 @@ pub mod status;
 #[cfg(feature = "static-models")]
 mod table_model;
 pub mod tensor;
-#[cfg(feature = "models")]
 pub mod tokenize;
-#[cfg(any(feature = "models", feature = "tokenizer"))]
 pub mod tokenized;
-#[cfg(feature = "tokenizer")]
 pub mod tokenizer;
-#[cfg(any(
-    feature = "families",
-    feature = "tokenizer",
-    all(feature = "bert", any(feature = "amb", feature = "gguf"))
-))]
 mod tokenizer_index;
-#[cfg(feature = "tokenizer")]
 mod tokenizer_memory;
 pub mod top_k;
-#[cfg(feature = "uqff")]
 pub mod uqff;
 pub mod verify;
 pub mod version;
 mod versioned;
-#[cfg(feature = "finalfusion")]
 mod word_index;
-#[cfg(feature = "finalfusion")]
 pub mod words;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]

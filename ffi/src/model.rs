@@ -8,11 +8,11 @@ use std::boxed::Box;
 #[cfg(feature = "families")]
 use nanoembed_core::model::folder_tokenizer::FolderTokenizer;
 use nanoembed_core::model::stored::{StoredIds, StoredTokens};
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use nanoembed_core::model::{Config, Plan};
 use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary, WordPiece};
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use crate::bert_model::BertModel;
 use crate::embed::Sizes;
 #[cfg(feature = "families")]
@@ -150,7 +150,7 @@ pub struct nanoembed_model {
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // in the caller's memory
 pub(crate) enum Kind {
-    #[cfg(feature = "bert")]
+    #[cfg(feature = "embd")]
     Bert(BertModel),
     #[cfg(feature = "families")]
     Family(FamilyModel),
@@ -165,7 +165,7 @@ impl Kind {
     /// Elements of an embedding.
     pub(crate) fn dimensions(&self) -> usize {
         match self {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Self::Bert(bert) => bert.encoder.config().hidden,
             #[cfg(feature = "families")]
             Self::Family(family) => family.kind.dimensions(),
@@ -179,7 +179,7 @@ impl Kind {
     /// What a workspace takes.
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
         match self {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Self::Bert(bert) => bert.sizes(),
             #[cfg(feature = "families")]
             Self::Family(family) => family.sizes(),
@@ -192,7 +192,7 @@ impl Kind {
 
     fn info(&self) -> nanoembed_model_info {
         match self {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Self::Bert(bert) => {
                 let config = bert.encoder.config();
                 nanoembed_model_info {
@@ -230,7 +230,7 @@ impl Kind {
 }
 
 /// What transformers of all kinds have.
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 fn transformer_info(config: &Config, plan: &Plan) -> nanoembed_model_info {
     nanoembed_model_info {
         layers: number(config.layers),

@@ -3,7 +3,6 @@
 use nanoembed_core::event::{Format, Mode};
 #[cfg(feature = "amb")]
 use nanoembed_core::format::amb::Amb;
-#[cfg(feature = "weights")]
 use nanoembed_core::format::embd::Embd;
 #[cfg(feature = "gguf")]
 use nanoembed_core::format::gguf::Gguf;
@@ -19,7 +18,6 @@ pub(crate) fn parse(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {
     match sniff(bytes) {
         #[cfg(feature = "amb")]
         Some(Format::Amb) => amb(bytes).map(ModelSource::Amb),
-        #[cfg(feature = "weights")]
         Some(Format::Embd) => embd(bytes),
         #[cfg(feature = "gguf")]
         Some(Format::Gguf) => gguf(bytes),
@@ -39,7 +37,6 @@ pub(crate) fn amb(bytes: &'static [u8]) -> Outcome<Amb<'static>> {
     Ok(Amb::parse(bytes, Mode::Lenient)?)
 }
 
-#[cfg(feature = "weights")]
 #[inline(never)]
 fn embd(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {
     Ok(ModelSource::Embd(Embd::parse_in_place(bytes, Mode::Lenient)?))

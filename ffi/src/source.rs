@@ -229,7 +229,6 @@ impl Weights for Bytes {
     }
 }
 
-#[cfg(feature = "finalfusion")]
 impl nanoembed_core::words::Source for Bytes {
     fn block<'s>(
         &'s self,

@@ -2,7 +2,7 @@
 
 use core::ffi::c_char;
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use nanoembed_core::ErrorKind;
 use nanoembed_core::token::Encoded;
 
@@ -10,7 +10,7 @@ use nanoembed_core::token::Encoded;
 use crate::folder_tokenizer;
 #[cfg(feature = "std")]
 use crate::hosted::HostedSession;
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use crate::model::Tokenizer;
 use crate::model::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
@@ -20,7 +20,7 @@ use crate::versioned;
 
 pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
     match &model.kind {
-        #[cfg(feature = "bert")]
+        #[cfg(feature = "embd")]
         Kind::Bert(_) => by_word_pieces(&model.tokenizer, text, ids),
         #[cfg(feature = "families")]
         Kind::Family(family) => {
@@ -33,7 +33,7 @@ pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> 
     }
 }
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 pub(crate) fn by_word_pieces(
     tokenizer: &Tokenizer,
     text: &str,

@@ -17,7 +17,6 @@ pub struct nanoembed_tokenized {
 
 crate::versioned!(nanoembed_tokenized);
 
-#[cfg(feature = "models")]
 impl nanoembed_tokenized {
     pub(crate) fn from_encoded(encoded: &nanoembed_core::token::Encoded) -> Self {
         Self {

@@ -5,7 +5,6 @@ use core::ffi::c_void;
 use nanoembed_core::event::{Decode, Event, Mode};
 #[cfg(feature = "amb")]
 use nanoembed_core::format::amb;
-#[cfg(feature = "weights")]
 use nanoembed_core::format::embd;
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 use nanoembed_core::read::{ReadAt as _, Seek};
@@ -13,7 +12,6 @@ use nanoembed_core::read::{ReadAt as _, Seek};
 use crate::decoder::AnyDecoder;
 #[cfg(feature = "amb")]
 use crate::format::NANOEMBED_FORMAT_AMB;
-#[cfg(feature = "weights")]
 use crate::format::NANOEMBED_FORMAT_EMBD;
 use crate::format::{NANOEMBED_FORMAT_UNKNOWN, nanoembed_format, number_of};
 use crate::memory::{Lent, Sum};
@@ -40,7 +38,6 @@ pub extern "C" fn nanoembed_verify_bytes() -> usize {
 fn least_bytes() -> Outcome<usize> {
     let mut sum = Sum::default();
     AnyDecoder::add_bytes(&mut sum)?;
-    #[cfg(feature = "weights")]
     sum.add::<EmbdVerifier>(1)?;
     #[cfg(feature = "amb")]
     sum.add::<AmbVerifier>(1)?;
@@ -48,7 +45,6 @@ fn least_bytes() -> Outcome<usize> {
     Ok(sum.bytes())
 }
 
-#[cfg(feature = "weights")]
 type EmbdVerifier = embd::VerifierOver<&'static mut [embd::TensorRecord]>;
 #[cfg(feature = "amb")]
 type AmbVerifier = amb::Verifier<{ crate::decoder::TENSORS }>;
@@ -105,7 +101,6 @@ fn format_of(source: &Bytes) -> Outcome<nanoembed_format> {
 fn verify(source: &Bytes, lent: &mut Lent, progress: &dyn Fn(u64) -> bool) -> Outcome<bool> {
     let format = format_of(source)?;
     match format {
-        #[cfg(feature = "weights")]
         NANOEMBED_FORMAT_EMBD => {
             let place: *mut EmbdVerifier = lent.place(1)?;
             let records = lent.filled(crate::decoder::TENSORS, embd::TensorRecord::EMPTY)?;

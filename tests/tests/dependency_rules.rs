@@ -51,6 +51,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("error.rs", &[]),
     ("bytes.rs", &["error"]),
     ("limit/", &["error"]),
+    ("leaf.rs", &["error"]),
     ("crc32/", &[]),
     ("tensor/", &["bytes", "error", "limit"]),
     ("subword.rs", &[]),
@@ -65,20 +66,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("words/", &["bytes", "error", "format", "kernel", "read", "subword", "top"]),
     (
         "describe/",
-        &["error", "event", "format", "kernel", "limit", "model", "tensor", "text", "token"],
+        &[
+            "error", "event", "format", "kernel", "leaf", "limit", "model", "tensor", "text",
+            "token",
+        ],
     ),
     (
         "model/",
         &[
-            "describe", "error", "event", "format", "kernel", "limit", "quant", "read", "tensor",
-            "text", "token", "top",
+            "describe", "error", "event", "format", "kernel", "leaf", "limit", "quant", "read",
+            "tensor", "text", "token", "top",
         ],
     ),
     (
         "owned/",
         &[
-            "describe", "error", "event", "format", "kernel", "limit", "model", "sink", "tensor",
-            "text", "token",
+            "describe", "error", "event", "format", "kernel", "leaf", "limit", "model", "sink",
+            "tensor", "text", "token",
         ],
     ),
 ];

@@ -13,7 +13,7 @@ const root = dirname(here);
 const TESTS = ["kernel", "model::grouped", "crc32"];
 
 /** Every family of models and of weights, and one format of six: kernels do not know of formats. */
-const FEATURES = "families,embd,blocks-ggml,scaled-codes,hqq,fp8,afq,f8q8,mxfp4";
+const FEATURES = "families,embd,blocks-ggml,blocks-uqff,scaled-codes";
 
 /** The test program for these target features. */
 function build(features) {

@@ -1,19 +1,24 @@
 //! One decoder for all formats, chosen by a file's first bytes.
 
-#[cfg(any(feature = "amb", feature = "embd", feature = "finalfusion", feature = "gguf"))]
 use alloc::boxed::Box;
 
 use nanoembed_core::event::{Decode, Format, Mode, Step};
 use nanoembed_core::{Error, ErrorKind};
 
-#[cfg(feature = "amb")]
-use nanoembed_core::format::amb;
-#[cfg(feature = "embd")]
-use nanoembed_core::format::embd;
-#[cfg(feature = "finalfusion")]
-use nanoembed_core::format::finalfusion;
-#[cfg(feature = "gguf")]
-use nanoembed_core::format::gguf;
+use nanoembed_core::format::{amb, embd, finalfusion, gguf};
+
+mod leaf {
+    //! The formats that this module was built for.
+
+    nanoembed_core::leaves! {
+        Amb = "amb" or UnknownFormat;
+        Embd = "embd" or UnknownFormat;
+        Finalfusion = "finalfusion" or UnknownFormat;
+        Gguf = "gguf" or UnknownFormat;
+        Safetensors = "safetensors" or UnknownFormat;
+        Uqff = "uqff" or UnknownFormat;
+    }
+}
 
 /// How closely a file is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,24 +31,15 @@ pub(crate) enum Depth {
 
 /// The decoders of the formats that this module was built for.
 pub(crate) enum Decoder {
-    #[cfg(feature = "amb")]
-    Amb(Box<amb::Decoder>),
-    #[cfg(feature = "amb")]
-    AmbVerifier(Box<amb::Verifier>),
-    #[cfg(feature = "embd")]
-    Embd(Box<embd::Decoder>),
-    #[cfg(feature = "embd")]
-    EmbdVerifier(Box<embd::Verifier>),
-    #[cfg(feature = "finalfusion")]
-    Finalfusion(Box<finalfusion::Decoder>),
-    #[cfg(feature = "finalfusion")]
-    FinalfusionVerifier(Box<finalfusion::Verifier>),
-    #[cfg(feature = "gguf")]
-    Gguf(Box<gguf::Decoder>),
-    #[cfg(feature = "safetensors")]
-    Safetensors(contained::Safetensors),
-    #[cfg(feature = "uqff")]
-    Uqff(contained::Uqff),
+    Amb(leaf::Amb, Box<amb::Decoder>),
+    AmbVerifier(leaf::Amb, Box<amb::Verifier>),
+    Embd(leaf::Embd, Box<embd::Decoder>),
+    EmbdVerifier(leaf::Embd, Box<embd::Verifier>),
+    Finalfusion(leaf::Finalfusion, Box<finalfusion::Decoder>),
+    FinalfusionVerifier(leaf::Finalfusion, Box<finalfusion::Verifier>),
+    Gguf(leaf::Gguf, Box<gguf::Decoder>),
+    Safetensors(leaf::Safetensors, contained::Safetensors),
+    Uqff(leaf::Uqff, contained::Uqff),
 }
 
 impl Decoder {
@@ -54,32 +50,35 @@ impl Decoder {
     /// [`ErrorKind::UnknownFormat`] if this module was built without it.
     pub(crate) fn new(format: Format, mode: Mode, depth: Depth) -> Result<Self, Error> {
         Ok(match (format, depth) {
-            #[cfg(feature = "amb")]
-            (Format::Amb, Depth::Index) => Self::Amb(Box::new(amb::Decoder::new(mode))),
-            #[cfg(feature = "amb")]
-            (Format::Amb, Depth::Everything) => {
-                Self::AmbVerifier(Box::new(amb::Verifier::new(mode).without_tokens()))
+            (Format::Amb, Depth::Index) => {
+                Self::Amb(leaf::Amb::built_in()?, Box::new(amb::Decoder::new(mode)))
             }
-            #[cfg(feature = "embd")]
-            (Format::Embd, Depth::Index) => Self::Embd(Box::new(embd::Decoder::new(mode))),
-            #[cfg(feature = "embd")]
-            (Format::Embd, Depth::Everything) => {
-                Self::EmbdVerifier(Box::new(embd::Verifier::new(mode).without_tokens()))
+            (Format::Amb, Depth::Everything) => Self::AmbVerifier(
+                leaf::Amb::built_in()?,
+                Box::new(amb::Verifier::new(mode).without_tokens()),
+            ),
+            (Format::Embd, Depth::Index) => {
+                Self::Embd(leaf::Embd::built_in()?, Box::new(embd::Decoder::new(mode)))
             }
-            #[cfg(feature = "finalfusion")]
-            (Format::Finalfusion, Depth::Index) => {
-                Self::Finalfusion(Box::new(finalfusion::Decoder::new(mode)))
+            (Format::Embd, Depth::Everything) => Self::EmbdVerifier(
+                leaf::Embd::built_in()?,
+                Box::new(embd::Verifier::new(mode).without_tokens()),
+            ),
+            (Format::Finalfusion, Depth::Index) => Self::Finalfusion(
+                leaf::Finalfusion::built_in()?,
+                Box::new(finalfusion::Decoder::new(mode)),
+            ),
+            (Format::Finalfusion, Depth::Everything) => Self::FinalfusionVerifier(
+                leaf::Finalfusion::built_in()?,
+                Box::new(finalfusion::Verifier::new(finalfusion::Decoder::new(mode))),
+            ),
+            (Format::Gguf, _) => {
+                Self::Gguf(leaf::Gguf::built_in()?, Box::new(gguf::Decoder::new(mode)))
             }
-            #[cfg(feature = "finalfusion")]
-            (Format::Finalfusion, Depth::Everything) => Self::FinalfusionVerifier(Box::new(
-                finalfusion::Verifier::new(finalfusion::Decoder::new(mode)),
-            )),
-            #[cfg(feature = "gguf")]
-            (Format::Gguf, _) => Self::Gguf(Box::new(gguf::Decoder::new(mode))),
-            #[cfg(feature = "safetensors")]
-            (Format::Safetensors, _) => Self::Safetensors(contained::safetensors(mode)),
-            #[cfg(feature = "uqff")]
-            (Format::Uqff, _) => Self::Uqff(contained::uqff(mode)),
+            (Format::Safetensors, _) => {
+                Self::Safetensors(leaf::Safetensors::built_in()?, contained::safetensors(mode))
+            }
+            (Format::Uqff, _) => Self::Uqff(leaf::Uqff::built_in()?, contained::uqff(mode)),
             _ => return Err(Error::without_offset(ErrorKind::UnknownFormat)),
         })
     }
@@ -88,9 +87,8 @@ impl Decoder {
     #[cfg(feature = "words")]
     pub(crate) fn layout(&self) -> Option<finalfusion::Layout> {
         match self {
-            Self::Finalfusion(decoder) => decoder.layout(),
-            Self::FinalfusionVerifier(verifier) => verifier.decoder().layout(),
-            #[allow(unreachable_patterns, reason = "there may be no other format")]
+            Self::Finalfusion(_, decoder) => decoder.layout(),
+            Self::FinalfusionVerifier(_, verifier) => verifier.decoder().layout(),
             _ => None,
         }
     }
@@ -100,9 +98,7 @@ impl Decoder {
     #[cfg(feature = "inspect")]
     pub(crate) fn data_offset(&self) -> u64 {
         match self {
-            #[cfg(feature = "gguf")]
-            Self::Gguf(decoder) => decoder.data_offset().unwrap_or(0),
-            #[allow(unreachable_patterns, reason = "there may be no other format")]
+            Self::Gguf(_, decoder) => decoder.data_offset().unwrap_or(0),
             _ => 0,
         }
     }
@@ -112,33 +108,22 @@ impl Decoder {
     #[cfg(feature = "inspect")]
     pub(crate) fn first_document_bytes(&self) -> Option<u64> {
         match self {
-            #[cfg(feature = "amb")]
-            Self::Amb(decoder) => decoder.layout().map(|layout| layout.metadata.bytes),
-            #[allow(unreachable_patterns, reason = "there may be no other format")]
+            Self::Amb(_, decoder) => decoder.layout().map(|layout| layout.metadata.bytes),
             _ => None,
         }
     }
 
     fn with<T>(&mut self, run: impl FnOnce(&mut dyn Decode) -> T) -> T {
         match self {
-            #[cfg(feature = "amb")]
-            Self::Amb(decoder) => run(&mut **decoder),
-            #[cfg(feature = "amb")]
-            Self::AmbVerifier(decoder) => run(&mut **decoder),
-            #[cfg(feature = "embd")]
-            Self::Embd(decoder) => run(&mut **decoder),
-            #[cfg(feature = "embd")]
-            Self::EmbdVerifier(decoder) => run(&mut **decoder),
-            #[cfg(feature = "finalfusion")]
-            Self::Finalfusion(decoder) => run(&mut **decoder),
-            #[cfg(feature = "finalfusion")]
-            Self::FinalfusionVerifier(decoder) => run(&mut **decoder),
-            #[cfg(feature = "gguf")]
-            Self::Gguf(decoder) => run(&mut **decoder),
-            #[cfg(feature = "safetensors")]
-            Self::Safetensors(cell) => cell.with_dependent_mut(|_, decoder| run(decoder)),
-            #[cfg(feature = "uqff")]
-            Self::Uqff(cell) => cell.with_dependent_mut(|_, decoder| run(decoder)),
+            Self::Amb(_, decoder) => run(&mut **decoder),
+            Self::AmbVerifier(_, decoder) => run(&mut **decoder),
+            Self::Embd(_, decoder) => run(&mut **decoder),
+            Self::EmbdVerifier(_, decoder) => run(&mut **decoder),
+            Self::Finalfusion(_, decoder) => run(&mut **decoder),
+            Self::FinalfusionVerifier(_, decoder) => run(&mut **decoder),
+            Self::Gguf(_, decoder) => run(&mut **decoder),
+            Self::Safetensors(_, cell) => cell.with_dependent_mut(|_, decoder| run(decoder)),
+            Self::Uqff(_, cell) => cell.with_dependent_mut(|_, decoder| run(decoder)),
         }
     }
 
@@ -159,7 +144,6 @@ impl Decoder {
     }
 }
 
-#[cfg(feature = "safetensors")]
 mod contained {
     //! Decoders together with the memory that they keep their tensors in.
 
@@ -168,13 +152,11 @@ mod contained {
 
     use nanoembed_core::event::Mode;
     use nanoembed_core::format::safetensors;
-    #[cfg(feature = "uqff")]
     use nanoembed_core::format::uqff;
     use self_cell::{MutBorrow, self_cell};
 
     type Memory = MutBorrow<Vec<safetensors::Entry>>;
     type SafetensorsDecoder<'m> = safetensors::Decoder<'m>;
-    #[cfg(feature = "uqff")]
     type UqffDecoder<'m> = uqff::Decoder<'m>;
 
     /// How many tensors a file may have.
@@ -188,7 +170,6 @@ mod contained {
         }
     );
 
-    #[cfg(feature = "uqff")]
     self_cell!(
         pub(crate) struct Uqff {
             owner: Memory,
@@ -205,7 +186,6 @@ mod contained {
         Safetensors::new(memory(), |memory| safetensors::Decoder::new(mode, memory.borrow_mut()))
     }
 
-    #[cfg(feature = "uqff")]
     pub(crate) fn uqff(mode: Mode) -> Uqff {
         Uqff::new(memory(), |memory| uqff::Decoder::new(mode, memory.borrow_mut()))
     }

@@ -2,7 +2,6 @@
 
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod lanes;
-#[cfg(any(feature = "embd", target_family = "wasm", test))]
 mod polynomial;
 #[cfg(any(target_family = "wasm", test))]
 mod stretches;
@@ -19,7 +18,6 @@ type Tables = crc::Table<1>;
 static CRC32: crc::Crc<u32, Tables> = crc::Crc::<u32, Tables>::new(&crc::CRC_32_ISO_HDLC);
 
 /// The checksum of `bytes`.
-#[cfg(feature = "embd")]
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     let mut running = Running::new();
     running.update(bytes);
@@ -62,7 +60,6 @@ impl Running {
 
 /// The CRC-32 of a concatenation from the checksums of its two parts: `before · x^(8 · bytes) +
 /// after`, where the second part has `bytes` bytes. M. Adler, zlib's `crc32_combine`.
-#[cfg(feature = "embd")]
 pub(crate) const fn combine(before: u32, after: u32, bytes: u64) -> u32 {
     polynomial::multiply(polynomial::power(bytes), before) ^ after
 }
@@ -76,7 +73,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "embd")]
     fn parts_give_the_checksum_of_the_whole() {
         let bytes = bytes::<300>();
         let running = |parts: [&[u8]; 2]| {

@@ -11,9 +11,7 @@
 
 mod bert;
 pub mod folder;
-#[cfg(feature = "gguf")]
 pub mod gguf;
-#[cfg(any(feature = "embd", feature = "pipeline"))]
 pub mod tokenizer;
 
 pub use bert::BertConfig;

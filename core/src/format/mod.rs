@@ -24,17 +24,11 @@ macro_rules! parsed {
     };
 }
 
-#[cfg(feature = "amb")]
 pub mod amb;
-#[cfg(feature = "embd")]
 pub mod embd;
-#[cfg(feature = "finalfusion")]
 pub mod finalfusion;
-#[cfg(feature = "gguf")]
 pub mod gguf;
-#[cfg(feature = "safetensors")]
 pub mod safetensors;
-#[cfg(feature = "uqff")]
 pub mod uqff;
 
 use crate::event::Format;
@@ -46,24 +40,19 @@ pub const SNIFF_BYTES: usize = 9;
 /// as such.
 #[must_use]
 pub fn sniff(start: &[u8]) -> Option<Format> {
-    #[cfg(feature = "amb")]
     if start.starts_with(amb::MAGIC) {
         return Some(Format::Amb);
     }
-    #[cfg(feature = "embd")]
     if start.starts_with(embd::MAGIC) {
         return Some(Format::Embd);
     }
-    #[cfg(feature = "finalfusion")]
     if start.starts_with(finalfusion::MAGIC) {
         return Some(Format::Finalfusion);
     }
-    #[cfg(feature = "gguf")]
     if start.starts_with(gguf::MAGIC) {
         return Some(Format::Gguf);
     }
     // A length below the maximum, then an object.
-    #[cfg(feature = "safetensors")]
     if let Some((length, _)) = start.split_first_chunk()
         && u64::from_le_bytes(*length) <= safetensors::MAX_HEADER_BYTES
         && start.get(8) == Some(&b'{')

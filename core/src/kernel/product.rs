@@ -3,7 +3,6 @@
 //! A kernel takes one of these by value and relies on the constructor's checks: the vector kernels
 //! read and write through pointers within exactly the bounds stated here.
 
-#[cfg(any(feature = "families", test))]
 use super::{ProductF32, pieces::even_size};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -89,7 +88,6 @@ impl<'a> Product<'a> {
 
     /// Calls `run` with products of at most `most` consecutive tokens each, divided as evenly as
     /// possible: a single remaining token might take another path through a kernel.
-    #[cfg(any(feature = "families", test))]
     pub(crate) fn by_tokens(self, most: usize, run: ProductF32) {
         let Self { x, weights, bias, out, tokens, rows, cols, strides } = self;
         let size = even_size(tokens, most).max(1);

@@ -7,7 +7,5 @@ pub use super::head::sample::{self, Sampler, Sampling};
 pub use super::pass::cached::{
     Activations, Cache, Llama, LlamaMemory, LlamaNeeds, LlamaPlan, Output,
 };
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use super::source::byte_pairs::{self as tokenizer, *};
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use super::source::pieces::{FilePieces, SentencePieceSource};

@@ -37,9 +37,7 @@ pub mod config;
 mod encoder;
 pub(crate) mod family;
 pub mod fixed;
-#[cfg(feature = "folder-models")]
 mod folder_file;
-#[cfg(feature = "folder-models")]
 pub mod folder_tokenizer;
 mod head;
 mod linear;
@@ -50,9 +48,7 @@ mod plan;
 mod run;
 mod size;
 pub(crate) mod source;
-#[cfg(feature = "static-models")]
 mod table;
-#[cfg(feature = "folder-models")]
 mod transformer;
 pub mod weights;
 
@@ -63,31 +59,23 @@ pub use config::{
     RelativeBuckets, Rotary, Window, WindowLayers,
 };
 pub use encoder::{CrossEncoder, Encoder};
-#[cfg(feature = "families")]
 pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};
 pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
-#[cfg(feature = "families")]
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
-#[cfg(feature = "families")]
 pub use family::encoders::{
     Biases, ClassifierModel, FamilyModel, Prefixed, on_logits_of, read_config,
 };
 pub use family::gguf_names;
 pub use family::llama::hugging_face as decoder_names;
-#[cfg(feature = "families")]
 pub use family::settings::{RotaryScaling, RotarySettings, irrelevant};
 pub use family::tensors::{Names, Tensor, TensorName};
 pub use fixed::{FixedMemory, FixedNeeds};
-#[cfg(all(feature = "folder-models", feature = "amb"))]
 pub use folder_file::AmbFolder;
-#[cfg(feature = "folder-models")]
 pub use folder_file::FolderFile;
 pub use head::classifier::NormPlace;
-#[cfg(feature = "families")]
 pub use head::classifier::{Classifier, ClassifierPlaces, HeadNorm};
 pub use head::dense::{Dense, DenseActivation, DensePlace};
 pub use head::embedding::{Embedding as TextEmbedding, Head, HeadLayer};
-#[cfg(feature = "families")]
 pub use head::module::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
 pub use head::pooling::{PoolingMode, PoolingModes};
 pub use parallel::{InOrder, Job, Parallel, Part, Parts};
@@ -97,29 +85,18 @@ pub use pass::packed::{Batch, Transformer, requantize, workspace};
 pub(crate) use plan::ALIGNMENT;
 pub use plan::{Needs, Plan};
 pub use run::Run;
-#[cfg(feature = "amb")]
 pub use source::amb::{amb_config_value, amb_llama_config, amb_text_ends};
-#[cfg(feature = "embd")]
 pub use source::embd::{
     embd_is_decoder, embd_key, embd_llama_config, embd_names_decoder, embd_text_ends,
 };
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use source::file::ModelSource;
-#[cfg(feature = "embd")]
 pub use source::stored;
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use source::tokenizer;
-#[cfg(feature = "gguf")]
 pub use source::word_pieces::Respelled;
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub use source::word_pieces::{WordPieceIndex, WordPieceSource, WordPieceTables};
 pub use source::{POOLING, POOLS_LAST_TOKEN};
-#[cfg(feature = "static-models")]
 pub use table::TokenTable;
-#[cfg(feature = "pipeline")]
 pub(crate) use table::cut;
-#[cfg(all(feature = "static-models", feature = "embd"))]
 pub use table::{TableModel, TableSource};
-#[cfg(feature = "folder-models")]
 pub use transformer::TransformerSource;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

@@ -99,7 +99,6 @@ impl<'a> TransformerSource<'a> {
     pub fn text_to_keep(&self) -> Option<&'a str> {
         match &self.file {
             FolderFile::Embd(_) => None,
-            #[cfg(feature = "amb")]
             FolderFile::Amb(file) => {
                 file.text(TextPath::own(CONFIG_SENTENCE_TRANSFORMERS)).unwrap_or_default()
             }

@@ -16,7 +16,6 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-#[cfg(feature = "pipeline")]
 mod tests {
     use alloc::string::String;
 

@@ -9,10 +9,8 @@ use super::tokenizer_room::TokenizerRoom;
 use super::{Prompt, Session, TokenEncoder, Tokenized};
 use crate::describe::folder::FolderPrompt;
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "amb")]
 use crate::limit::filled;
 use crate::limit::{collected, copied, grow};
-#[cfg(feature = "amb")]
 use crate::model::AmbFolder;
 use crate::model::folder_tokenizer::{
     FolderTokenizer, FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
@@ -94,13 +92,9 @@ impl<'a> Parts<'a> {
 
 /// The file, if it keeps the texts of a folder with a transformer; `texts` becomes the memory for
 /// them.
-fn folder_file<'a>(
-    bytes: &'a [u8],
-    #[cfg_attr(not(feature = "amb"), allow(unused_variables))] texts: &'a mut Vec<u8>,
-) -> Result<FolderFile<'a>> {
+fn folder_file<'a>(bytes: &'a [u8], texts: &'a mut Vec<u8>) -> Result<FolderFile<'a>> {
     match ModelSource::parse(bytes)? {
         ModelSource::Embd(embd) if TransformerSource::is_in(&embd) => Ok(embd.into()),
-        #[cfg(feature = "amb")]
         source @ ModelSource::Amb(amb) if source.has_folder_texts() => {
             *texts = filled(AmbFolder::bytes_needed(&amb)?, 0)?;
             Ok(AmbFolder::open(amb, texts)?.into())

@@ -7,20 +7,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::event::Mode;
-#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::format::safetensors::{Entry, Safetensors};
-#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::limit::filled;
-#[cfg(feature = "pipeline")]
 use crate::limit::push;
 use crate::limit::reserved;
-#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::limit::spelled;
 use crate::model::{Matrix, SliceWeights, Weights};
 use crate::tensor::TensorHeader;
-#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::text::json::chars;
 
 /// The weights in a file whose tensors have been found.
@@ -68,7 +62,6 @@ impl<B: AsRef<[u8]>> FileWeights<B> {
     }
 }
 
-#[cfg(feature = "pipeline")]
 impl<B: AsRef<[u8]>> FileWeights<B> {
     /// Puts a file behind the others. Of its tensors there are those that [`add`](Self::add) was
     /// told of with the answer of [`end`](Self::end) before.
@@ -102,7 +95,6 @@ impl<B: AsRef<[u8]>> FileWeights<B> {
     /// # Errors
     ///
     /// What is wrong with the file; [`ErrorKind::DuplicateName`] at a tensor that another file has.
-    #[cfg(feature = "safetensors")]
     pub fn push_safetensors(&mut self, prefix: &str, file: B) -> Result<()> {
         /// Bytes of the header that describe a tensor, at least.
         const LEAST_ENTRY_BYTES: u64 = 48;

@@ -4,11 +4,9 @@ use alloc::string::String;
 use core::fmt;
 
 use crate::error::Error;
-#[cfg(feature = "gguf")]
 use crate::limit::copied;
 use crate::owned::asked_weights::TensorFault;
 use crate::owned::folder::FolderFault;
-#[cfg(feature = "gguf")]
 use crate::owned::gguf_encoder::GgufFault;
 
 /// What keeps a model of texts from being opened.
@@ -75,7 +73,6 @@ impl From<TensorFault> for ModelFault {
     }
 }
 
-#[cfg(feature = "gguf")]
 impl From<GgufFault<'_>> for ModelFault {
     fn from(fault: GgufFault<'_>) -> Self {
         match fault {

@@ -32,7 +32,6 @@ pub struct TextSession {
     steps: Vec<Step>,
     splits: Vec<u16>,
     cache: Vec<CachedWord>,
-    #[cfg(feature = "pipeline")]
     pub(super) pipeline: super::PipelineSession,
 }
 

@@ -19,9 +19,7 @@ use alloc::vec::Vec;
 use super::folder::{FolderFault, FolderModel, FolderResult, Labels, Prompts};
 use super::{Pipeline, PipelineParts, metadata};
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "amb")]
 use crate::format::amb::TokenizerKind;
-#[cfg(feature = "embd")]
 use crate::format::embd::Embd;
 use crate::limit::reserved;
 use crate::model::ModelSource;
@@ -128,9 +126,7 @@ impl<'f> TextFile<'f> {
 
     fn parts(&self) -> Result<PipelineParts<'f>> {
         match &self.source {
-            #[cfg(feature = "embd")]
             ModelSource::Embd(embd) => PipelineParts::from_embd(embd),
-            #[cfg(feature = "amb")]
             ModelSource::Amb(amb) => {
                 let tokenizer = amb.tokenizer().ok_or(MISSING)?;
                 if tokenizer.kind() != TokenizerKind::Custom {
@@ -138,7 +134,6 @@ impl<'f> TextFile<'f> {
                 }
                 PipelineParts::from_payload(tokenizer.payload())
             }
-            #[cfg(feature = "gguf")]
             ModelSource::Gguf(_) => Err(MISSING),
         }
     }
@@ -146,7 +141,6 @@ impl<'f> TextFile<'f> {
 
 /// What a file keeps of a tokenizer.
 impl<'f> PipelineParts<'f> {
-    #[cfg(feature = "embd")]
     fn from_embd(embd: &Embd<'f>) -> Result<Self> {
         let bytes = |name| embd.tensor(name).map(|tensor| tensor.data());
         let settings = utf8(bytes(TOKENIZER).ok_or(MISSING)?)?;
@@ -159,7 +153,6 @@ impl<'f> PipelineParts<'f> {
         Ok(Self { settings, tokens, scores, merges })
     }
 
-    #[cfg(feature = "amb")]
     fn from_payload(payload: &'f [u8]) -> Result<Self> {
         let mut rest = Rest(payload);
         let settings = rest.count(1)?;
@@ -182,10 +175,8 @@ impl<'f> PipelineParts<'f> {
 }
 
 /// What is left of a section.
-#[cfg(feature = "amb")]
 struct Rest<'f>(&'f [u8]);
 
-#[cfg(feature = "amb")]
 impl<'f> Rest<'f> {
     fn take(&mut self, bytes: usize) -> Result<&'f [u8]> {
         let (taken, rest) = self.0.split_at_checked(bytes).ok_or(BAD)?;

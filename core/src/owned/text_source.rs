@@ -1,15 +1,12 @@
 //! Models of texts in files, without their weights: what a folder's texts would say of them.
 
 use super::model_fault::ModelFault;
-#[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::limit::Boxed;
 use crate::model::ModelSource;
 use crate::owned::Pipeline;
-#[cfg(any(feature = "amb", feature = "embd"))]
 use crate::owned::TextFile;
 use crate::owned::folder::{FolderModel, FolderResult, Labels, Prompts};
-#[cfg(feature = "gguf")]
 use crate::owned::gguf_encoder::GgufEncoder;
 use crate::tensor::TensorHeader;
 
@@ -20,10 +17,8 @@ use crate::tensor::TensorHeader;
 #[non_exhaustive]
 pub enum TextSource<'f> {
     /// A `.weights` or `.amb` file that keeps the texts of a folder.
-    #[cfg(any(feature = "amb", feature = "embd"))]
     File(Boxed<TextFile<'f>>),
     /// An encoder in a GGUF file.
-    #[cfg(feature = "gguf")]
     Gguf(Boxed<GgufEncoder>, Gguf<'f>),
 }
 
@@ -35,29 +30,21 @@ impl<'f> TextSource<'f> {
     ///
     /// What is wrong with a text, a key or a tensor.
     pub fn read(source: ModelSource<'f>) -> Result<Option<Self>, ModelFault> {
-        #[cfg(feature = "gguf")]
         if let ModelSource::Gguf(file) = source
             && GgufEncoder::is_in(&file)
         {
             let encoder = GgufEncoder::read(&file)?;
             return Ok(Some(Self::Gguf(Boxed::new(encoder)?, file)));
         }
-        #[cfg(any(feature = "amb", feature = "embd"))]
-        {
-            let file = TextFile::read(source)?;
-            file.map(|file| Ok(Self::File(Boxed::new(file)?))).transpose()
-        }
-        #[cfg(not(any(feature = "amb", feature = "embd")))]
-        Ok(None)
+        let file = TextFile::read(source)?;
+        file.map(|file| Ok(Self::File(Boxed::new(file)?))).transpose()
     }
 
     /// What the file says of the model, as the texts of a folder would.
     #[must_use]
     pub fn model(&self) -> &FolderModel {
         match self {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Self::File(file) => file.model(),
-            #[cfg(feature = "gguf")]
             Self::Gguf(encoder, _) => &encoder.model,
         }
     }
@@ -69,9 +56,7 @@ impl<'f> TextSource<'f> {
     /// What is wrong with the text.
     pub fn prompts(&self) -> Result<Prompts, ModelFault> {
         match self {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Self::File(file) => Ok(file.prompts()?),
-            #[cfg(feature = "gguf")]
             Self::Gguf(_, file) => Ok(Prompts::from_source(&ModelSource::Gguf(*file))?),
         }
     }
@@ -83,9 +68,7 @@ impl<'f> TextSource<'f> {
     /// As [`TextFile::pipeline`].
     pub fn pipeline(&self) -> FolderResult<Pipeline> {
         match self {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Self::File(file) => file.pipeline(),
-            #[cfg(feature = "gguf")]
             Self::Gguf(encoder, _) => Ok(encoder.tokenizer.clone()),
         }
     }
@@ -97,12 +80,10 @@ impl<'f> TextSource<'f> {
     /// As [`TextFile::pipeline`].
     pub fn into_parts(self) -> FolderResult<(FolderModel, Pipeline)> {
         match self {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Self::File(file) => {
                 let pipeline = file.pipeline()?;
                 Ok((file.into_inner().into_model(), pipeline))
             }
-            #[cfg(feature = "gguf")]
             Self::Gguf(encoder, _) => {
                 let GgufEncoder { model, tokenizer } = encoder.into_inner();
                 Ok((model, tokenizer))
@@ -117,9 +98,7 @@ impl<'f> TextSource<'f> {
     /// What is wrong with the text.
     pub fn labels(&self) -> FolderResult<Labels> {
         match self {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Self::File(file) => file.labels(),
-            #[cfg(feature = "gguf")]
             Self::Gguf(..) => Ok(Labels::default()),
         }
     }
@@ -127,9 +106,7 @@ impl<'f> TextSource<'f> {
     /// Calls `take` with every tensor, and with what the model calls it.
     pub fn each_tensor(&self, take: &mut dyn FnMut(&str, &TensorHeader<'f>)) {
         match self {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Self::File(file) => file.source().each_tensor(&mut |header| take(header.name, header)),
-            #[cfg(feature = "gguf")]
             Self::Gguf(_, file) => {
                 ModelSource::Gguf(*file).each_tensor(&mut |header| {
                     take(GgufEncoder::tensor_name(header.name), header);

@@ -6,14 +6,13 @@ use super::session::Session;
 use crate::describe::BertConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::{self, Kernels, RowSummary};
+use crate::leaf;
 use crate::limit::filled;
-#[cfg(feature = "pipeline")]
 use crate::model::TokenTable;
 use crate::model::{
     Batch, Config, CrossEncoder, DenseActivation, Encoder, HeadLayer, Layer, Observer, Parallel,
     Plan, Run, Transformer, Weights,
 };
-#[cfg(feature = "families")]
 use crate::model::{EncoderMemory, EncoderNeeds, EncoderSpec};
 
 const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
@@ -39,11 +38,9 @@ enum Network {
     /// A transformer that embeds.
     Encoder(Embeds),
     /// A transformer that classifies.
-    #[cfg(feature = "pipeline")]
-    CrossEncoder(CrossEncoder<Vec<Layer>, Vec<f32>>),
+    CrossEncoder(CrossEncoder<Vec<Layer>, Vec<f32>>, leaf::Pipeline),
     /// The vectors of tokens, and whether their mean is scaled to length 1.
-    #[cfg(feature = "pipeline")]
-    Table { table: TokenTable, normalize: bool },
+    Table { table: TokenTable, normalize: bool, _built_in: leaf::Pipeline },
 }
 
 impl TokenEncoder {
@@ -69,7 +66,6 @@ impl TokenEncoder {
     /// # Errors
     ///
     /// As [`EncoderSpec::open`]; [`ErrorKind::NoMemory`].
-    #[cfg(feature = "families")]
     pub fn from_spec<S: AsRef<str>>(
         weights: &impl Weights,
         spec: &EncoderSpec<'_, S>,
@@ -86,7 +82,6 @@ impl TokenEncoder {
     /// # Errors
     ///
     /// As [`EncoderSpec::open_cross_encoder`]; [`ErrorKind::NoMemory`].
-    #[cfg(feature = "pipeline")]
     pub fn cross_encoder<S: AsRef<str>>(
         weights: &impl Weights,
         spec: &EncoderSpec<'_, S>,
@@ -95,18 +90,20 @@ impl TokenEncoder {
         let mut tile = filled(needs.tile, 0)?;
         let memory = memory(&needs, &mut tile)?;
         let encoder = spec.open_cross_encoder(weights, weights, &kernel::detect(), memory)?;
-        Self::new(Network::CrossEncoder(encoder), weights)
+        Self::new(Network::CrossEncoder(encoder, leaf::Pipeline::built_in()?), weights)
     }
 
     /// A static model: the mean of its tokens' vectors, scaled to length 1 if `normalize`.
-    #[cfg(feature = "pipeline")]
-    #[must_use]
-    pub fn from_table(table: TokenTable, normalize: bool) -> Self {
-        let network = Network::Table { table, normalize };
-        Self { network, kernels: kernel::detect(), summaries: Vec::new() }
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnsupportedTokenizer`] in a build without the feature `pipeline`.
+    pub fn from_table(table: TokenTable, normalize: bool) -> Result<Self> {
+        let _built_in = leaf::Pipeline::built_in()?;
+        let network = Network::Table { table, normalize, _built_in };
+        Ok(Self { network, kernels: kernel::detect(), summaries: Vec::new() })
     }
 
-    #[cfg(feature = "families")]
     fn new(network: Network, weights: &(impl Weights + ?Sized)) -> Result<Self> {
         let mut opened = Self { network, kernels: kernel::detect(), summaries: Vec::new() };
         opened.summarize(weights)?;
@@ -145,7 +142,6 @@ impl TokenEncoder {
     pub(super) const fn embeds(&self) -> Option<&Embeds> {
         match &self.network {
             Network::Encoder(encoder) => Some(encoder),
-            #[cfg(feature = "pipeline")]
             _ => None,
         }
     }
@@ -163,7 +159,6 @@ impl TokenEncoder {
                 encoder.transformer = transformer;
                 Ok(())
             }
-            #[cfg(feature = "pipeline")]
             _ => Err(OTHER_MODEL),
         }
     }
@@ -172,9 +167,7 @@ impl TokenEncoder {
     pub(super) const fn transformer(&self) -> Option<&Transformer<Vec<Layer>>> {
         match &self.network {
             Network::Encoder(model) => Some(&model.transformer),
-            #[cfg(feature = "pipeline")]
-            Network::CrossEncoder(model) => Some(&model.transformer),
-            #[cfg(feature = "pipeline")]
+            Network::CrossEncoder(model, _) => Some(&model.transformer),
             Network::Table { .. } => None,
         }
     }
@@ -199,29 +192,25 @@ impl TokenEncoder {
     pub fn dimensions(&self) -> usize {
         match &self.network {
             Network::Encoder(model) => model.dimensions(),
-            #[cfg(feature = "pipeline")]
-            Network::CrossEncoder(_) => 0,
-            #[cfg(feature = "pipeline")]
+            Network::CrossEncoder(..) => 0,
             Network::Table { table, .. } => table.dimensions(),
         }
     }
 
     /// The number of classes that [`logits`](Self::logits) tells apart; 0 for a model that embeds.
-    #[cfg(feature = "pipeline")]
     #[must_use]
     pub const fn labels(&self) -> usize {
         match &self.network {
-            Network::CrossEncoder(model) => model.labels(),
+            Network::CrossEncoder(model, _) => model.labels(),
             _ => 0,
         }
     }
 
     /// The function that makes scores of logits; `None` for a model that embeds.
-    #[cfg(feature = "pipeline")]
     #[must_use]
     pub const fn on_logits(&self) -> Option<DenseActivation> {
         match &self.network {
-            Network::CrossEncoder(model) => Some(model.on_logits),
+            Network::CrossEncoder(model, _) => Some(model.on_logits),
             _ => None,
         }
     }
@@ -297,14 +286,11 @@ impl TokenEncoder {
                 let run = self.run(weights, parallel);
                 model.embed(&run, texts, &mut workspace, &mut scratch, out)
             }
-            #[cfg(feature = "pipeline")]
-            Network::CrossEncoder(_) => Err(OTHER_MODEL),
-            #[cfg(feature = "pipeline")]
+            Network::CrossEncoder(..) => Err(OTHER_MODEL),
             Network::Table { .. } if texts.skipped > 0 => {
                 Err(Error::without_offset(ErrorKind::UnsupportedSetting))
             }
-            #[cfg(feature = "pipeline")]
-            Network::Table { table, normalize } => {
+            Network::Table { table, normalize, .. } => {
                 let mut row = filled(table.dimensions(), 0.0)?;
                 let tile = if weights.borrows() { 0 } else { table.tile_bytes() };
                 let (mut tile, lists) = (filled(tile, 0)?, (texts.ids, texts.lengths));
@@ -320,7 +306,6 @@ impl TokenEncoder {
     ///
     /// As [`Transformer::states`]; [`ErrorKind::InvalidArgument`] if `out` has another length;
     /// [`ErrorKind::OtherModel`] if the model embeds.
-    #[cfg(feature = "pipeline")]
     pub fn logits<W: Weights + Sync + ?Sized, P: Parallel + ?Sized>(
         &self,
         weights: &W,
@@ -330,7 +315,7 @@ impl TokenEncoder {
         out: &mut [f32],
     ) -> Result<()> {
         match &self.network {
-            Network::CrossEncoder(model) => {
+            Network::CrossEncoder(model, _) => {
                 let mut scratch = filled(model.scratch(), 0.0)?;
                 let mut workspace = session.workspace(model.config())?;
                 let run = self.run(weights, parallel);
@@ -384,7 +369,6 @@ fn summaries(
 }
 
 /// Memory for an encoder that needs so much.
-#[cfg(feature = "families")]
 fn memory<'t>(
     needs: &EncoderNeeds,
     tile: &'t mut [u8],

@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 
 /// More tokens than any text has: what a model takes that has no positions.
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub(super) const MOST_TOKENS: usize = 1 << 24;
 
 /// Token ids of one text.

@@ -120,11 +120,16 @@ fn rows<const B: usize, const E: usize, const G: usize>(
     if blocks == 0 || out.stride == 0 {
         return;
     }
-    let data = data.as_chunks::<B>().0.chunks_exact(blocks.max(1));
-    for (row, (data, codes)) in data.zip(out.codes.chunks_exact_mut(cols.max(1))).enumerate() {
+    let (mut data, mut codes) = (data.as_chunks::<B>().0, &mut *out.codes);
+    // Rows are split off: iterators of chunks divide by a length of which the compiler cannot
+    // always tell that it is not zero.
+    for row in 0.. {
+        let rows = (data.split_at_checked(blocks), codes.split_at_mut_checked(cols));
+        let (Some((row_data, later_data)), Some((row_codes, later_codes))) = rows else { return };
+        (data, codes) = (later_data, later_codes);
         let mut scales = out.scales.chunks_exact_mut(out.stride.max(1));
         let mut minima = out.minima.chunks_exact_mut(out.stride.max(1));
-        for (block, codes) in data.iter().zip(codes.as_chunks_mut::<E>().0) {
+        for (block, codes) in row_data.iter().zip(row_codes.as_chunks_mut::<E>().0) {
             let mut factors = [(0.0, 0.0); G];
             unpack(block, codes, &mut factors);
             for (scale, minimum) in factors {

@@ -87,7 +87,7 @@ use lanes::Scalar;
 pub const fn supports(dtype: Dtype) -> bool {
     match dtype.kind() {
         DtypeKind::Number => true,
-        DtypeKind::Fp8 => cfg!(feature = "fp8"),
+        DtypeKind::Fp8 => cfg!(feature = "blocks-uqff"),
         DtypeKind::Blocks => cfg!(feature = "blocks-ggml"),
         DtypeKind::Scaled => cfg!(feature = "scaled-codes"),
         DtypeKind::Opaque => false,
@@ -120,7 +120,7 @@ const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedDtype);
 pub fn dequantize(dtype: Dtype, data: &[u8], first: usize, out: &mut [f32]) -> Result<()> {
     match dtype.kind() {
         DtypeKind::Number => number::dequantize(dtype, data, first, out),
-        DtypeKind::Fp8 if cfg!(feature = "fp8") => {
+        DtypeKind::Fp8 if cfg!(feature = "blocks-uqff") => {
             block::elements(data, first, out, |[b]| fp8::decode(b))
                 .ok_or(Error::without_offset(ErrorKind::InvalidArgument))
         }
@@ -151,17 +151,17 @@ pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> 
             return amb_block::dequantize(&tensor, first as u64, out, &mut data);
         }
         Encoding::Plain { dtype, data } => return dequantize(dtype, data, first, out),
-        Encoding::Hqq(hqq) if cfg!(feature = "hqq") => {
+        Encoding::Hqq(hqq) if cfg!(feature = "blocks-uqff") => {
             hqq::dequantize(&hqq, weight.shape(), first, out)
         }
-        Encoding::Fp8 { data, scale } if cfg!(feature = "fp8") => {
+        Encoding::Fp8 { data, scale } if cfg!(feature = "blocks-uqff") => {
             block::elements(data, first, out, |[b]| fp8::decode(b) * scale)
         }
-        Encoding::Afq(afq) if cfg!(feature = "afq") => afq::dequantize(&afq, first, out),
-        Encoding::F8q8 { blocks } if cfg!(feature = "f8q8") => {
+        Encoding::Afq(afq) if cfg!(feature = "blocks-uqff") => afq::dequantize(&afq, first, out),
+        Encoding::F8q8 { blocks } if cfg!(feature = "blocks-uqff") => {
             block::blocks(blocks, first, out, f8q8::dequantize_block::<Scalar>)
         }
-        Encoding::Mxfp4 { codes, scales } if cfg!(feature = "mxfp4") => {
+        Encoding::Mxfp4 { codes, scales } if cfg!(feature = "blocks-uqff") => {
             mxfp4::dequantize(codes, scales, first, out)
         }
         _ => return Err(UNSUPPORTED),
@@ -182,7 +182,7 @@ pub fn quantize(dtype: Dtype, values: &[f32], out: &mut [u8]) -> Result<()> {
     }
     match dtype.kind() {
         DtypeKind::Number => number::quantize(dtype, values, out),
-        DtypeKind::Fp8 if cfg!(feature = "fp8") => {
+        DtypeKind::Fp8 if cfg!(feature = "blocks-uqff") => {
             block::encode(values, out, |&[x]| [fp8::encode(x)]);
             Ok(())
         }
@@ -204,7 +204,7 @@ mod tests {
             let mut out = [1.0; 32];
             let built_in = match dtype.kind() {
                 DtypeKind::Number => true,
-                DtypeKind::Fp8 => cfg!(feature = "fp8"),
+                DtypeKind::Fp8 => cfg!(feature = "blocks-uqff"),
                 DtypeKind::Blocks => cfg!(feature = "blocks-ggml"),
                 DtypeKind::Scaled | DtypeKind::Opaque => false,
             };

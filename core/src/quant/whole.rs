@@ -16,8 +16,8 @@ pub const fn step(encoding: &Encoding<'_>) -> Option<usize> {
         {
             Some(dtype.block_elements())
         }
-        Encoding::F8q8 { .. } if cfg!(feature = "f8q8") => Some(f8q8::BLOCK_ELEMENTS),
-        Encoding::Mxfp4 { .. } if cfg!(feature = "mxfp4") => Some(mxfp4::GROUP),
+        Encoding::F8q8 { .. } if cfg!(feature = "blocks-uqff") => Some(f8q8::BLOCK_ELEMENTS),
+        Encoding::Mxfp4 { .. } if cfg!(feature = "blocks-uqff") => Some(mxfp4::GROUP),
         _ => None,
     }
 }

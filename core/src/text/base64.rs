@@ -2,11 +2,9 @@
 //! without line breaks.
 
 /// The digits, by value.
-#[cfg(feature = "pipeline")]
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Writes the Base64 text of `bytes`.
-#[cfg(feature = "pipeline")]
 pub(crate) fn encode(bytes: &[u8], out: &mut dyn core::fmt::Write) -> core::fmt::Result {
     for group in bytes.chunks(3) {
         let bits = (0..3)

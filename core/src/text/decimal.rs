@@ -56,7 +56,6 @@ pub fn decimal(text: &str) -> Option<f64> {
 }
 
 /// As [`decimal`], with NaN for anything that is not a number; no setting may be NaN.
-#[cfg(any(feature = "amb", feature = "embd"))]
 pub(crate) fn decimal_or_nan(text: &str) -> f64 {
     decimal(text).unwrap_or(f64::NAN)
 }

@@ -1,6 +1,5 @@
 //! Text inside binary files: JSON, TOML, numbers and paths.
 
-#[cfg(any(feature = "alloc", feature = "folder-models"))]
 pub(crate) mod base64;
 pub(crate) mod character;
 pub mod decimal;

@@ -129,13 +129,11 @@ impl AddedToken {
     }
 
     /// The first byte of its spelling.
-    #[cfg(feature = "pipeline")]
     pub(crate) fn first(&self, bytes: &[u8]) -> Option<u8> {
         self.byte(bytes, 0)
     }
 
     /// How it is spelled, if that is a text.
-    #[cfg(feature = "pipeline")]
     pub(crate) fn text<'a>(&self, bytes: &'a [u8]) -> Option<&'a str> {
         core::str::from_utf8(self.spelling(bytes)).ok()
     }

@@ -36,7 +36,6 @@ impl Allowance {
     }
 
     /// The bytes that are left.
-    #[cfg(feature = "pipeline")]
     pub(crate) const fn left(self) -> usize {
         self.0
     }

@@ -76,13 +76,13 @@ impl Class {
 
 /// Returns true if BERT's cleaning removes `c`: control and format characters, private use, U+0000
 /// and U+FFFD, but for the tabulator and line breaks.
-#[cfg(all(feature = "alloc", feature = "families"))]
+#[cfg(feature = "alloc")]
 pub(crate) fn is_control(c: char) -> bool {
     Class::from_char(c) == Class::Removed
 }
 
 /// Returns true for categories of punctuation, and for punctuation and symbols of ASCII.
-#[cfg(all(feature = "alloc", feature = "families"))]
+#[cfg(feature = "alloc")]
 pub(crate) fn is_punctuation_character(c: char) -> bool {
     matches!(Class::from_char(c), Class::Punctuation | Class::PunctuationDecomposed)
 }

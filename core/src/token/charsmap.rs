@@ -49,13 +49,11 @@ impl<'a> Charsmap<'a> {
     }
 
     /// Takes up again what [`parse`](Self::parse) found in `blob`.
-    #[cfg(feature = "pipeline")]
     pub(crate) fn resume(blob: &'a [u8], changes: u128) -> Option<Self> {
         Rules::resume(blob).map(|rules| Self { rules, changes })
     }
 
     /// The second argument of [`resume`](Self::resume).
-    #[cfg(feature = "pipeline")]
     pub(crate) const fn changes(&self) -> u128 {
         self.changes
     }

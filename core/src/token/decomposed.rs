@@ -41,7 +41,7 @@ fn ideograph(code: u32) -> Option<char> {
     char::from_u32(plane | u32::from(value))
 }
 
-#[cfg(all(test, any(feature = "folder-models", feature = "pipeline")))]
+#[cfg(test)]
 mod tests {
     use super::super::characters::Class;
     use super::super::unicode;

@@ -3,7 +3,6 @@
 const SYLLABLES: u32 = 0xAC00;
 const SYLLABLE_COUNT: u32 = 11_172;
 const LEADING: u32 = 0x1100;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 const LEADING_COUNT: u32 = 19;
 const VOWEL: u32 = 0x1161;
 const VOWEL_COUNT: u32 = 21;
@@ -23,7 +22,6 @@ pub(super) fn letters(c: char) -> Option<[Option<char>; 3]> {
 }
 
 /// The syllable of two letters, or of a syllable of two and a third letter.
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(super) fn composed(first: char, second: char) -> Option<char> {
     let (a, b) = (u32::from(first), u32::from(second));
     let within =

@@ -6,7 +6,7 @@
 //! | BERT and its relatives | [`WordPiece`] |
 //! | byte-level BPE: GPT-2, Llama 3, Qwen | [`Bpe`], [`bpe::Decoder`] |
 //! | SentencePiece: Llama 2, Phi-3, T5 | [`SentencePiece`], [`sentencepiece::Decoder`] |
-//! | Unigram of a `tokenizer.json`: XLM-RoBERTa | `unigram` (feature `folder-models`) |
+//! | Unigram of a `tokenizer.json`: XLM-RoBERTa | `unigram` (feature `families`) |
 //!
 //! WordPiece in five steps:
 //!
@@ -40,33 +40,27 @@ pub(crate) mod allowance;
 pub mod bpe;
 mod byte_set;
 mod characters;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod charsmap;
-#[cfg(not(all(target_family = "wasm", any(feature = "folder-models", feature = "pipeline"))))]
+#[cfg(not(all(target_family = "wasm", feature = "families")))]
 mod decomposed;
-#[cfg(not(all(target_family = "wasm", any(feature = "folder-models", feature = "pipeline"))))]
+#[cfg(not(all(target_family = "wasm", feature = "families")))]
 mod decomposed_tables;
 mod ends;
 mod hangul;
 pub(crate) mod heap_sort;
 mod ids;
 pub(crate) mod lattice;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod longest_first;
 pub mod normalize;
 pub mod sentencepiece;
-#[cfg(any(feature = "embd", feature = "pipeline"))]
 pub mod spec;
 pub mod special;
 mod tables;
 pub(crate) mod trie;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) mod unicode;
-#[cfg(feature = "folder-models")]
 pub mod unigram;
 mod utf8;
 pub mod vocabulary;
-#[cfg(feature = "folder-models")]
 pub(crate) mod window;
 mod word;
 mod word_characters;
@@ -75,17 +69,14 @@ pub mod wordpiece;
 pub mod words;
 
 // A download has one table of decompositions.
-#[cfg(not(all(
-    target_family = "wasm",
-    any(feature = "folder-models", feature = "pipeline")
-)))]
+#[cfg(not(all(target_family = "wasm", feature = "families")))]
 use decomposed::without_marks;
-#[cfg(all(target_family = "wasm", any(feature = "folder-models", feature = "pipeline")))]
+#[cfg(target_family = "wasm")]
 use unicode::without_marks;
 
 pub use added::{AddedIndex, AddedRules, AddedTable, AddedToken};
 pub use bpe::Bpe;
-#[cfg(all(feature = "alloc", feature = "families"))]
+#[cfg(feature = "alloc")]
 pub(crate) use characters::{is_control, is_punctuation_character};
 pub use ends::{EndTokens, TextEnds};
 pub use normalize::Normalization;
@@ -93,6 +84,6 @@ pub use sentencepiece::SentencePiece;
 pub use special::{SpecialIds, SpecialTokens};
 pub use vocabulary::{Entries, HashVocabulary, LengthPrefix, SortedVocabulary, Vocabulary};
 pub use word::MAX_WORD_CHARACTERS;
-#[cfg(all(feature = "alloc", feature = "families"))]
+#[cfg(feature = "alloc")]
 pub(crate) use word_characters::is_word_character;
 pub use wordpiece::{Encoded, WordPiece};

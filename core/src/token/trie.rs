@@ -51,11 +51,9 @@ impl Symbols for Bytes {
 }
 
 /// Strings of characters.
-#[cfg(feature = "pipeline")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Characters;
 
-#[cfg(feature = "pipeline")]
 impl Symbols for Characters {
     const BITS: u32 = 21;
     const NODE_BITS: u32 = 22;
@@ -85,7 +83,6 @@ pub(crate) struct Node {
 
 impl Node {
     /// The node that all strings of `S` begin at.
-    #[cfg(feature = "pipeline")]
     pub(crate) const fn root<S: Symbols>() -> Self {
         Self { slot: S::ROOT, value: 0 }
     }

@@ -172,7 +172,6 @@ impl<V: Vocabulary> Pieces<'_, V> {
     }
 
     /// As [`next_word`](Self::next_word), and whether it is a word.
-    #[cfg(feature = "folder-models")]
     pub(crate) fn next_piece(&mut self) -> Result<Option<(&[u32], bool)>> {
         let (count, is_word) = match self.scanner.next(self.tokenizer.vocabulary.may_add()) {
             None => return Ok(None),

@@ -1,6 +1,6 @@
 //! What is known of a file before there is memory for its model, and what its model is made of.
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 mod bert;
 #[cfg(feature = "families")]
 mod family;
@@ -17,22 +17,22 @@ pub(crate) use scratch::scratch_bytes;
 
 use core::mem::MaybeUninit;
 
-#[cfg(feature = "generate")]
+#[cfg(feature = "families")]
 use nanoembed_core::ErrorKind;
-#[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
+#[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::event::{Format, Mode};
-#[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
+#[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::format::embd::{DecoderOver, Embd, TensorRecord};
-#[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
+#[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::format::sniff;
 #[cfg(feature = "static-models")]
 use nanoembed_core::model::TableSource;
 #[cfg(feature = "families")]
 use nanoembed_core::model::TransformerSource;
-#[cfg(feature = "generate")]
+#[cfg(feature = "families")]
 use nanoembed_core::model::embd_is_decoder;
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use self::bert::BertOpening;
 #[cfg(feature = "families")]
 use self::family::FamilyOpening;
@@ -52,7 +52,7 @@ pub(crate) const MOST_TOKENS: u32 = 1 << 15;
 
 /// What is known of a file before there is memory for the model. It lies in the scratch memory.
 pub(crate) enum Opening {
-    #[cfg(feature = "bert")]
+    #[cfg(feature = "embd")]
     Bert(&'static BertOpening),
     #[cfg(feature = "families")]
     Family(&'static FamilyOpening),
@@ -85,18 +85,15 @@ impl Opening {
         if options.vocabulary > NANOEMBED_VOCABULARY_INDEXED {
             return Err(invalid("vocabulary"));
         }
-        #[cfg_attr(
-            not(any(feature = "static-models", feature = "families", feature = "generate")),
-            allow(unused_mut)
-        )]
+        #[cfg_attr(not(any(feature = "static-models", feature = "families")), allow(unused_mut))]
         let mut memory = PassMemory::new(&source, scratch_bytes, lent)?;
-        #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
+        #[cfg(any(feature = "static-models", feature = "families"))]
         if let Some(opening) = Self::with_texts(&source, &options, &mut memory)? {
             return Ok((source, opening));
         }
-        #[cfg(feature = "bert")]
+        #[cfg(feature = "embd")]
         let opening = BertOpening::new(source, &options, memory).map(Self::Bert);
-        #[cfg(not(feature = "bert"))]
+        #[cfg(not(feature = "embd"))]
         let opening = {
             let _ = memory;
             use crate::status::{Failure, NANOEMBED_UNSUPPORTED_TRANSFORMERS};
@@ -106,7 +103,7 @@ impl Opening {
     }
 
     /// A model whose file in memory keeps the texts of a folder; refused if it continues texts.
-    #[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
+    #[cfg(any(feature = "static-models", feature = "families"))]
     fn with_texts(
         source: &Bytes,
         #[cfg_attr(not(feature = "static-models"), allow(unused_variables))]
@@ -122,7 +119,7 @@ impl Opening {
             return Ok(None);
         };
         let embd = parsed(bytes, memory.records)?;
-        #[cfg(feature = "generate")]
+        #[cfg(feature = "families")]
         if embd_is_decoder(&embd) {
             return Err(ErrorKind::OtherModel.into());
         }
@@ -141,7 +138,7 @@ impl Opening {
 
     pub(crate) fn plan(&self) -> Outcome<nanoembed_plan> {
         match self {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Self::Bert(bert) => bert.plan(),
             #[cfg(feature = "families")]
             Self::Family(family) => family.plan(),
@@ -152,7 +149,7 @@ impl Opening {
 
     pub(crate) fn model_bytes(&self) -> Outcome<usize> {
         match self {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Self::Bert(bert) => bert.model_bytes(),
             #[cfg(feature = "families")]
             Self::Family(family) => family.model_bytes(),
@@ -164,7 +161,7 @@ impl Opening {
     /// Fills the model's memory: its parts, and what lies behind its handle.
     pub(crate) fn open(&self, lent: &mut Lent, opened: Opened<'_>) -> Outcome {
         match self {
-            #[cfg(feature = "bert")]
+            #[cfg(feature = "embd")]
             Self::Bert(bert) => bert.open(lent, opened),
             #[cfg(feature = "families")]
             Self::Family(family) => family.open(lent, opened),
@@ -175,7 +172,7 @@ impl Opening {
 }
 
 /// A `.weights` file in memory.
-#[cfg(any(feature = "static-models", feature = "families", feature = "generate"))]
+#[cfg(any(feature = "static-models", feature = "families"))]
 #[inline(never)] // the decoder lies on the stack meanwhile
 fn parsed(bytes: &'static [u8], records: &mut [TensorRecord]) -> Outcome<Embd<'static>> {
     Ok(Embd::parse_with(DecoderOver::lent(Mode::Lenient, records), bytes)?)

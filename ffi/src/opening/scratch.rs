@@ -1,19 +1,19 @@
 //! Memory for one pass over a `.weights` file, as much as its tensors need.
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use core::mem::MaybeUninit;
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use nanoembed_core::event::Mode;
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use nanoembed_core::format::embd::DecoderOver;
 use nanoembed_core::format::embd::{self, TensorRecord};
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use nanoembed_core::model::stored::TensorPlace;
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 use super::bert::{BertOpening, File};
-#[cfg(all(feature = "static-models", not(feature = "bert")))]
+#[cfg(all(feature = "static-models", not(feature = "embd")))]
 use super::table::TableOpening;
 use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_GGUF};
 use crate::memory::{Lent, Sum};
@@ -21,13 +21,13 @@ use crate::source::Bytes;
 use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY, Outcome, left_out, too_small};
 
 /// The largest token or metadata entry.
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 const LEAST_BUFFER_BYTES: usize = 4096;
 
 /// The bytes that tell how many tensors a file has.
 const HEADER_BYTES: usize = 64;
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 type Decoder = DecoderOver<&'static mut [TensorRecord]>;
 
 /// Memory for one pass over a `.weights` file.
@@ -73,9 +73,9 @@ fn bytes_for(source: &Bytes, tensors: usize) -> Outcome<usize> {
     #[cfg(all(feature = "families", feature = "amb"))]
     super::texts::add_bytes(source, &mut sum)?;
     sum.add::<TensorRecord>(tensors)?;
-    #[cfg(all(feature = "static-models", not(feature = "bert")))]
+    #[cfg(all(feature = "static-models", not(feature = "embd")))]
     sum.add::<TableOpening>(1)?;
-    #[cfg(feature = "bert")]
+    #[cfg(feature = "embd")]
     {
         sum.add::<Decoder>(1)?;
         sum.add::<File>(1)?;
@@ -97,7 +97,7 @@ impl PassMemory {
     }
 
     /// What is written before the pass begins.
-    #[cfg(feature = "bert")]
+    #[cfg(feature = "embd")]
     #[inline(never)] // what is put there lies on the stack before
     pub(super) fn ready(self) -> Outcome<Pass> {
         let Self { records, mut rest } = self;
@@ -112,7 +112,7 @@ impl PassMemory {
 }
 
 /// One pass over a `.weights` file.
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 pub(super) struct Pass {
     decoder: &'static mut Decoder,
     buffer: &'static mut [u8],
@@ -120,7 +120,7 @@ pub(super) struct Pass {
     pub(super) opening: &'static mut MaybeUninit<BertOpening>,
 }
 
-#[cfg(feature = "bert")]
+#[cfg(feature = "embd")]
 impl Pass {
     pub(super) fn pass(&mut self, source: &Bytes) -> Outcome {
         let Self { decoder, buffer, file, .. } = self;

@@ -12,50 +12,28 @@
 //! The source of the texts implements [`Texts`]: a folder, a `.weights` or an `.amb` file, or a web
 //! page that fetches them.
 
-#[cfg(feature = "families")]
 mod dense;
-#[cfg(feature = "families")]
 mod description;
-#[cfg(feature = "families")]
 mod encoder_settings;
-#[cfg(feature = "pipeline")]
 mod labels;
-#[cfg(feature = "families")]
 mod masked_models;
-#[cfg(feature = "static-models")]
 mod module;
-#[cfg(feature = "static-models")]
 mod modules;
-#[cfg(feature = "families")]
 mod pooling;
-#[cfg(feature = "static-models")]
 mod prompts;
-#[cfg(feature = "families")]
 mod similarity;
-#[cfg(feature = "static-models")]
 mod table;
-#[cfg(feature = "static-models")]
 mod texts;
 
-#[cfg(feature = "families")]
 pub use description::{Description, Kind, refuse_adapter};
-#[cfg(feature = "families")]
 pub use encoder_settings::EncoderSettings;
-#[cfg(feature = "pipeline")]
 pub use labels::labels;
-#[cfg(feature = "static-models")]
 pub use modules::{Base, Modules, Origin};
-#[cfg(feature = "families")]
 pub use pooling::PoolingSettings;
-#[cfg(feature = "static-models")]
 pub use prompts::{CONFIG_SENTENCE_TRANSFORMERS, DOCUMENT, QUERY};
-#[cfg(feature = "families")]
 pub use prompts::{DEFAULT_PROMPT, FolderPrompt, FolderPrompts};
-#[cfg(feature = "families")]
 pub use similarity::{SIMILARITY, Similarity};
-#[cfg(feature = "static-models")]
 pub use table::{TableSettings, described_table};
-#[cfg(feature = "static-models")]
 pub use texts::{ReadText, TextFault, TextPath, Texts};
 
 /// The list of a model's modules.
@@ -65,5 +43,4 @@ pub const MODULES: &str = "modules.json";
 pub const CONFIG: &str = "config.json";
 
 #[cfg(test)]
-#[cfg(feature = "families")]
 mod tests;

@@ -17,7 +17,6 @@ pub(super) enum ModuleKind {
     Pooling,
     Dense,
     /// A linear layer that computes class scores.
-    #[cfg(feature = "families")]
     Scores,
     LayerNorm,
     Normalize,
@@ -42,7 +41,6 @@ impl ModuleKind {
 }
 
 /// Rejects non-default settings of a Normalize module.
-#[cfg(feature = "families")]
 pub(super) fn check_normalize<'t>(config: &Object<'t>) -> Read<'t, ()> {
     for name in ["module_input_name", "module_output_name"] {
         config.neutral(name, "only \"sentence_embedding\" is scaled", |value| {

@@ -1,24 +1,23 @@
 //! `modules.json`, as sentence-transformers writes it: the modules of a model. Without it, there
 //! may be only the pooling's settings.
 
-#[cfg(feature = "families")]
 use super::dense::layer_norm;
-#[cfg(feature = "families")]
 use super::module::check_normalize;
 use super::module::{MOST_MODULES, Module, ModuleKind};
-#[cfg(feature = "families")]
 use super::pooling::PoolingSettings;
 use super::texts::{ReadText, TextFault, TextPath, Texts};
 use super::{CONFIG, MODULES};
 use crate::error::{Error, ErrorKind};
-#[cfg(feature = "families")]
+use crate::leaf;
 use crate::model::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
 use crate::text::json::{Fault, Kind, Object, Read, Value};
 use crate::text::path::stays_within;
 
 /// The folder of the pooling if there is no list of modules.
-#[cfg(feature = "families")]
 const USUAL_POOLING: &str = "1_Pooling";
+
+/// The largest number of modules after the pooling.
+const MOST_HEAD_MODULES: usize = if cfg!(feature = "families") { MOST_MODULES } else { 0 };
 
 const LIST: TextPath<'static> = TextPath::own(MODULES);
 
@@ -33,11 +32,9 @@ pub struct Modules<'a> {
     /// The folder of the first module, as JSON spells it, without a trailing `/`.
     pub folder: &'a str,
     /// The pooling; `None` for a table.
-    #[cfg(feature = "families")]
     pub pooling: Option<PoolingSettings>,
     /// The modules after the pooling, except for a final one that scales vectors to length 1.
-    #[cfg(feature = "families")]
-    pub head: heapless::Vec<HeadModule<&'a str>, MOST_MODULES>,
+    pub head: heapless::Vec<HeadModule<&'a str>, MOST_HEAD_MODULES>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
     /// True if the result is class scores.
@@ -92,7 +89,6 @@ impl<'a> Modules<'a> {
     /// # Errors
     ///
     /// Any fault of `modules.json`.
-    #[cfg(feature = "families")]
     pub fn folders(texts: &dyn Texts<'a>) -> ReadText<'a, heapless::Vec<&'a str, MOST_MODULES>> {
         let mut folders = heapless::Vec::new();
         let mut add = |folder: &'a str| {
@@ -117,7 +113,6 @@ impl<'a> Modules<'a> {
     /// # Errors
     ///
     /// Any fault of `modules.json`.
-    #[cfg(feature = "families")]
     pub fn first_folder(texts: &dyn Texts<'a>) -> ReadText<'a, &'a str> {
         let Some(text) = LIST.text(texts)? else { return Ok("") };
         let list = LIST.value(text)?;
@@ -129,9 +124,7 @@ impl<'a> Modules<'a> {
         origin: Origin::Nothing,
         base: Base::Transformer,
         folder: "",
-        #[cfg(feature = "families")]
         pooling: None,
-        #[cfg(feature = "families")]
         head: heapless::Vec::new(),
         normalize: false,
         give_scores: false,
@@ -139,25 +132,20 @@ impl<'a> Modules<'a> {
     };
 
     /// The default modules, without `modules.json`.
-    fn assumed(
-        #[cfg_attr(not(feature = "families"), allow(unused_variables))] texts: &dyn Texts<'a>,
-    ) -> ReadText<'a, Self> {
-        #[cfg(feature = "families")]
-        {
-            let path = TextPath { folder: USUAL_POOLING, name: CONFIG };
-            let (origin, pooling) = match path.text(texts)? {
-                Some(text) => (Origin::Pooling, path.object(text, PoolingSettings::read)?),
-                None => (Origin::Nothing, PoolingSettings::MEAN),
-            };
-            Ok(Self { origin, pooling: Some(pooling), normalize: true, ..Self::NONE })
+    fn assumed(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
+        if leaf::Families::built_in().is_err() {
+            return Ok(Self { normalize: true, ..Self::NONE });
         }
-        #[cfg(not(feature = "families"))]
-        Ok(Self { normalize: true, ..Self::NONE })
+        let path = TextPath { folder: USUAL_POOLING, name: CONFIG };
+        let (origin, pooling) = match path.text(texts)? {
+            Some(text) => (Origin::Pooling, path.object(text, PoolingSettings::read)?),
+            None => (Origin::Nothing, PoolingSettings::MEAN),
+        };
+        Ok(Self { origin, pooling: Some(pooling), normalize: true, ..Self::NONE })
     }
 
     /// Returns true if the list contains only a transformer, which yields a vector for each token,
     /// or the scores of its own head.
-    #[cfg(feature = "families")]
     pub(super) const fn are_transformer_alone(&self) -> bool {
         self.pooling.is_none() && matches!(self.base, Base::Transformer)
     }
@@ -175,16 +163,15 @@ impl<'a> Modules<'a> {
     }
 
     /// Returns true if the tokens of a prompt count in pooling.
-    #[cfg(feature = "families")]
     #[must_use]
-    pub fn pool_prompt(&self) -> bool {
-        !self.pooling.is_some_and(|pooling| pooling.leaves_out_prompt)
+    pub const fn pool_prompt(&self) -> bool {
+        !matches!(self.pooling, Some(PoolingSettings { leaves_out_prompt: true, .. }))
     }
 
     /// Adds a module after `last`, and returns the new last one.
     fn add(
         &mut self,
-        #[cfg_attr(not(feature = "families"), allow(unused_variables))] texts: &dyn Texts<'a>,
+        texts: &dyn Texts<'a>,
         module: &Module<'a>,
         last: Option<ModuleKind>,
     ) -> ReadText<'a, Option<ModuleKind>> {
@@ -193,21 +180,20 @@ impl<'a> Modules<'a> {
         if !module.kind.may_follow(last) {
             return Err(misplaced(module, "the module stands in an unusual place"));
         }
-        #[cfg(feature = "families")]
         let path = TextPath { folder, name: CONFIG };
-        #[cfg(feature = "families")]
         if matches!(module.kind, K::Dense | K::LayerNorm) && core::mem::take(&mut self.normalize) {
             let _ = self.head.push(HeadModule::Normalize);
         }
         match module.kind {
+            K::Pooling | K::Dense | K::LayerNorm if leaf::Families::built_in().is_err() => {
+                return Err(misplaced(module, "the build leaves out modules of this kind"));
+            }
             K::Transformer => self.folder = folder,
             K::Table => (self.base, self.folder) = (Base::Table, folder),
-            #[cfg(feature = "families")]
             K::Pooling => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 self.pooling = Some(path.object(text, PoolingSettings::read)?);
             }
-            #[cfg(feature = "families")]
             K::Dense => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 let settings = path.object(text, DenseSettings::read)?;
@@ -218,18 +204,12 @@ impl<'a> Modules<'a> {
                     return Ok(Some(K::Scores));
                 }
             }
-            #[cfg(feature = "families")]
             K::LayerNorm => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 let elements = path.object(text, layer_norm)?;
                 let _ = self.head.push(HeadModule::LayerNorm(LayerNormModule { folder, elements }));
             }
-            #[cfg(not(feature = "families"))]
-            K::Pooling | K::Dense | K::LayerNorm => {
-                return Err(misplaced(module, "the build leaves out modules of this kind"));
-            }
             K::Normalize => {
-                #[cfg(feature = "families")]
                 if let Some(text) = path.text(texts)? {
                     path.object(text, check_normalize)?;
                 }
@@ -238,7 +218,6 @@ impl<'a> Modules<'a> {
             // It has an effect only in training.
             K::Dropout => return Ok(last),
             // The settings of a Dense module determine this; it has no name in lists.
-            #[cfg(feature = "families")]
             K::Scores => {}
         }
         Ok(Some(module.kind))
@@ -278,7 +257,6 @@ fn module(item: Value<'_>) -> ReadText<'_, Module<'_>> {
 }
 
 /// The folder of an item of the list, whatever the module's kind.
-#[cfg(feature = "families")]
 fn folder_in_list(item: Value<'_>) -> ReadText<'_, &str> {
     let path = Object::new(item).and_then(|module| module.text("path"));
     let folder = path.and_then(|path| folder(item, path.unwrap_or_default()));

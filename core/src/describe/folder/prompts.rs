@@ -1,24 +1,17 @@
 //! `config_sentence_transformers.json`: the prompts of a model, and its similarity measure.
 
-#[cfg(feature = "families")]
 use super::similarity::Similarity;
-#[cfg(feature = "families")]
 use super::texts::{ReadText, TextPath, Texts};
-#[cfg(feature = "families")]
 use crate::model::DenseActivation;
-#[cfg(feature = "families")]
 use crate::text::json::{Object, Read, Value, chars, is};
 
 /// The file.
 pub const CONFIG_SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
 /// The member with the named prompts.
-#[cfg(feature = "families")]
 const PROMPTS: &str = "prompts";
 /// The member with the name of the default prompt.
-#[cfg(feature = "families")]
 pub const DEFAULT_PROMPT: &str = "default_prompt_name";
 /// Irrelevant members: versions and required packages.
-#[cfg(feature = "families")]
 const IRRELEVANT: &[&str] = &["__version__", "model_type", "requirements"];
 
 /// The names of prompts for documents.
@@ -27,7 +20,6 @@ pub const DOCUMENT: [&str; 3] = ["document", "passage", "corpus"];
 pub const QUERY: &str = "query";
 
 /// The prompts of a model, borrowed from its text.
-#[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct FolderPrompts<'a> {
@@ -42,7 +34,6 @@ pub struct FolderPrompts<'a> {
 }
 
 /// A choice of a prompt.
-#[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FolderPrompt<'n> {
@@ -56,7 +47,6 @@ pub enum FolderPrompt<'n> {
     Named(&'n str),
 }
 
-#[cfg(feature = "families")]
 impl<'a> FolderPrompts<'a> {
     /// Reads the prompts of a model; none if there is no such text. `are_pooled` tells whether its
     /// pooling includes their tokens.
@@ -148,7 +138,6 @@ impl<'a> FolderPrompts<'a> {
 }
 
 /// The activation of a cross-encoder's scores.
-#[cfg(feature = "families")]
 fn on_logits<'t>(config: &Object<'t>) -> Read<'t, Option<DenseActivation>> {
     const ACTIVATION: &str = "activation_fn";
     let Some(class) = config.text(ACTIVATION)? else { return Ok(None) };
@@ -158,7 +147,6 @@ fn on_logits<'t>(config: &Object<'t>) -> Read<'t, Option<DenseActivation>> {
 }
 
 #[cfg(test)]
-#[cfg(feature = "families")]
 mod tests {
     use super::*;
 

@@ -1,7 +1,6 @@
 //! The texts of a folder by path, and their faults.
 
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "embd")]
 use crate::format::embd::Embd;
 use crate::text::json::{Fault, Object, Value, is};
 
@@ -104,7 +103,6 @@ impl<'a> TextFault<'a> {
     }
 }
 
-#[cfg(feature = "embd")]
 impl<'a> Texts<'a> for Embd<'a> {
     fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>> {
         Ok(self.metadata().find(|(known, _)| path.is(known)).map(|(_, text)| text))

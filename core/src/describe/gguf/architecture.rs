@@ -1,7 +1,6 @@
 //! The architectures of GGUF files: their names in llama.cpp, and the corresponding Hugging Face
 //! models.
 
-#[cfg(feature = "families")]
 use crate::model::{Biases, DecoderFamily};
 
 /// A known architecture, supported or not.
@@ -155,7 +154,6 @@ impl GgufArchitecture {
     }
 
     /// The family of its decoders.
-    #[cfg(feature = "families")]
     #[must_use]
     pub const fn decoder_family(self) -> Option<DecoderFamily> {
         Some(match self {
@@ -177,7 +175,6 @@ impl GgufArchitecture {
     }
 
     /// The tensors of an encoder that may have biases.
-    #[cfg(feature = "families")]
     #[must_use]
     pub const fn biases(self) -> Biases {
         match self {

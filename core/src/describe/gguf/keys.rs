@@ -9,7 +9,6 @@ use super::{GgufModel, gguf_architecture, gguf_model};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
-#[cfg(feature = "families")]
 use crate::limit::Limit;
 
 const NUMBER: &str = "a number is needed here";
@@ -67,7 +66,6 @@ impl<'a> Keys<'a> {
 
     /// Reads the metadata of an encoder, whose keys are rejected when they are read, or by
     /// [`finish`](Self::finish).
-    #[cfg(feature = "families")]
     #[inline(never)]
     pub(crate) fn encoder(file: Gguf<'a>, architecture: &'a str) -> Self {
         let mut settings = Self::unread(file, architecture);
@@ -135,7 +133,6 @@ const fn bit(key: Key) -> u128 {
 }
 
 /// Values whose types are checked when they are read.
-#[cfg(feature = "families")]
 impl<'a> Keys<'a> {
     /// Marks keys as known that have no effect here.
     pub(crate) fn known(&self, keys: &[Key]) {

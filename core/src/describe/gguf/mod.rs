@@ -15,12 +15,10 @@ mod architecture;
 mod decoder;
 mod decoder_family;
 mod encoder;
-#[cfg(feature = "families")]
 mod encoder_family;
 mod key;
 mod keys;
 mod pieces;
-#[cfg(feature = "families")]
 mod recipe;
 mod refusal;
 mod scaling;
@@ -29,29 +27,23 @@ mod tensors;
 mod tokenizer;
 mod value;
 mod windows;
-#[cfg(feature = "families")]
 mod written_keys;
 
 pub use architecture::GgufArchitecture;
 pub use decoder::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
 pub use encoder::{GgufSetting, gguf_bert_config, gguf_bert_setting_at_fault};
-#[cfg(feature = "families")]
 pub(crate) use encoder_family::read as read_encoder;
 pub use key::Key;
 pub(crate) use keys::Keys;
 pub use pieces::GgufPieces;
-#[cfg(feature = "families")]
 pub use recipe::{GgufDense, gguf_pooling_type};
-#[cfg(feature = "families")]
 pub(crate) use recipe::{Recipe, tensor_name};
 pub use refusal::GgufRefusal;
 pub(crate) use refusal::Outcome;
-#[cfg(feature = "families")]
 pub(crate) use tensors::check as check_tensors;
 pub use tensors::{gguf_bert_tensor, gguf_bert_tensor_at_fault};
 pub use tokenizer::{gguf_pre_tokenizer, gguf_text_ends};
 pub(crate) use value::{token_type, unsigned};
-#[cfg(feature = "families")]
 pub use written_keys::{GgufValue, PutKey, gguf_decoder_keys, gguf_encoder_keys, window_pattern};
 
 use crate::error::{Error, ErrorKind, Result};

@@ -3,17 +3,14 @@
 
 use super::key::Key;
 use super::refusal::GgufRefusal;
-#[cfg(feature = "families")]
 use super::refusal::Outcome;
 use super::value::unsigned;
 use super::{GgufArchitecture, value_of};
 use crate::format::gguf::Gguf;
 use crate::model::BERT_NAMES;
-#[cfg(feature = "families")]
 use crate::model::config::Config;
 use crate::model::gguf_names::POST;
 use crate::model::weights::Name;
-#[cfg(feature = "families")]
 use crate::model::{FamilyModel, Names, Tensor, TensorName};
 
 /// Calls `found` with GGUF's name of the tensor that Hugging Face calls `name`; `None` if it does
@@ -47,11 +44,9 @@ fn is_encoders(name: &str, layers: u32) -> bool {
 }
 
 /// Tensors of encoders that are used under other names, or only by decoders.
-#[cfg(feature = "families")]
 const OTHERS: [&str; 3] = ["dense_2.weight", "dense_3.weight", "output.weight"];
 
 /// Rejects tensors that an encoder with these settings would not use: they belong to another model.
-#[cfg(feature = "families")]
 pub(crate) fn check<'a>(file: &Gguf<'a>, model: &FamilyModel) -> Outcome<'a, ()> {
     let FamilyModel { names, config, classifier, .. } = model;
     let is_known = |name: &str| {
@@ -67,11 +62,9 @@ pub(crate) fn check<'a>(file: &Gguf<'a>, model: &FamilyModel) -> Outcome<'a, ()>
 }
 
 /// The tensors of the head that compares texts, which is RoBERTa's.
-#[cfg(feature = "families")]
 pub(super) const HEAD: [&str; 4] =
     ["cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias"];
 
-#[cfg(feature = "families")]
 fn is_used(file: &Gguf<'_>, names: &Names, config: &Config, name: &str) -> bool {
     let Some(parts) = names.parts(name) else { return OTHERS.contains(&name) };
     let is_in_layer = |layer: &str| layer.parse::<usize>().is_ok_and(|layer| layer < config.layers);

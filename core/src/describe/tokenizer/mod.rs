@@ -24,21 +24,18 @@ mod pre_tokenizer;
 mod root;
 mod settings;
 #[cfg(test)]
-#[cfg(feature = "pipeline")]
 mod tests;
 mod token_id;
 mod truncation;
-#[cfg(feature = "pipeline")]
 mod write;
 
-#[cfg(feature = "pipeline")]
 pub use write::Json;
 
 use crate::text::json::Read;
 use crate::token::spec::{PRE_TOKENIZER, Place, TokenizerSpec};
 
 /// True if the build has tokenizers other than BERT's; otherwise their steps are rejected.
-const HAS_ALL: bool = cfg!(any(feature = "folder-models", feature = "pipeline"));
+const HAS_ALL: bool = cfg!(feature = "families");
 
 /// True if the build has all steps; without a heap there are fewer, and the others are rejected.
 const HAS_ALL_STEPS: bool = cfg!(feature = "pipeline");

@@ -5,6 +5,7 @@ use super::grammar::{self, NO_TOKEN, Record, TOKENIZER_HEAD_BYTES, TokenizerHead
 use crate::bytes::{Item, Parse, le_u32, parse, parsed_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode, SpecialRole};
+use crate::leaf;
 use crate::read::Slice;
 use crate::tensor::{TensorHeader, TensorView, identity};
 use crate::text::json::{Kind, Token, Tokens as JsonTokens, is};
@@ -14,6 +15,7 @@ use crate::text::json::{Kind, Token, Tokens as JsonTokens, is};
 pub struct Amb<'a> {
     bytes: &'a [u8],
     layout: Layout,
+    _built_in: leaf::Amb,
 }
 
 /// The entries of a vocabulary, contiguous: a `u16` length, then that many bytes.
@@ -36,6 +38,7 @@ impl<'a> Amb<'a> {
     ///
     /// As the [`Decoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
+        let _built_in = leaf::Amb::built_in()?;
         let mut slice = Slice::new(Decoder::in_memory(mode).without_tokens(), bytes).without_data();
         let read = read(&mut slice);
         let decoder = slice.decoder();
@@ -44,7 +47,7 @@ impl<'a> Amb<'a> {
             let named = decoder.named() as u64;
             identity::check_in_file(names(bytes, layout.weights.offset, named))?;
         }
-        read.map(|layout| Self { bytes, layout })
+        read.map(|layout| Self { bytes, layout, _built_in })
     }
 
     /// As [`parse`](Self::parse), with a new decoder of another capacity.
@@ -56,8 +59,9 @@ impl<'a> Amb<'a> {
         decoder: Decoder<TENSORS>,
         bytes: &'a [u8],
     ) -> Result<Self> {
+        let _built_in = leaf::Amb::built_in()?;
         let mut slice = Slice::new(decoder.without_tokens(), bytes).without_data();
-        read(&mut slice).map(|layout| Self { bytes, layout })
+        read(&mut slice).map(|layout| Self { bytes, layout, _built_in })
     }
 
     /// The offsets and sizes of the sections.

@@ -8,6 +8,7 @@ use super::grammar::{
 use crate::bytes::{Parse, parsed_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Mode, SpecialRole};
+use crate::leaf;
 use crate::read::Slice;
 use crate::tensor::{Dtype, TensorHeader, TensorView};
 
@@ -74,6 +75,7 @@ pub struct Embd<'a> {
     bytes: &'a [u8],
     info: FileInfo,
     places: Places,
+    _built_in: leaf::Embd,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -305,6 +307,7 @@ struct Read {
     info: FileInfo,
     /// The end of the last tensor.
     tensors_end: u64,
+    _built_in: leaf::Embd,
 }
 
 impl Read {
@@ -313,11 +316,12 @@ impl Read {
             Some(header) => Places::Section { header: *header },
             None => Places::Stream { vocabulary: self.tensors_end },
         };
-        Embd { bytes, info: self.info, places }
+        Embd { bytes, info: self.info, places, _built_in: self._built_in }
     }
 }
 
 fn read(slice: &mut Slice<'_, impl Decode>) -> Result<Read> {
+    let _built_in = leaf::Embd::built_in()?;
     let mut info = None;
     let mut tensors_end = 0;
     loop {
@@ -332,7 +336,7 @@ fn read(slice: &mut Slice<'_, impl Decode>) -> Result<Read> {
         }
     }
     let info = info.ok_or(Error::new(0, ErrorKind::UnexpectedEnd))?;
-    Ok(Read { info, tensors_end })
+    Ok(Read { info, tensors_end, _built_in })
 }
 
 /// Iterates over the metadata of an [`Embd`], key and value.

@@ -5,6 +5,7 @@ use super::grammar::{self, HEADER_BYTES, PairValue, Type};
 use crate::bytes::{Parse, parsed_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Value};
+use crate::leaf;
 use crate::tensor::{TensorHeader, TensorView, identity};
 
 /// A validated GGUF file; all views borrow from the file's bytes.
@@ -17,6 +18,7 @@ pub struct Gguf<'a> {
     /// Absolute offsets of the descriptions of tensors and of the data.
     index: u64,
     data: u64,
+    _built_in: leaf::Gguf,
 }
 
 impl core::fmt::Debug for Gguf<'_> {
@@ -53,22 +55,24 @@ impl<'a> Gguf<'a> {
         mut decoder: Decoder<TENSORS>,
         bytes: &'a [u8],
     ) -> Result<Self> {
+        let _built_in = leaf::Gguf::built_in()?;
         let mut index = 0;
         read(&mut decoder, bytes, &mut index)?;
         let counts = decoder.counts();
         let (pairs, tensors) = (counts.pairs, counts.tensors);
-        Ok(Self { pairs, tensors, ..Self::unread(bytes, &decoder, index) })
+        Ok(Self { pairs, tensors, ..Self::unread(bytes, &decoder, index, _built_in) })
     }
 
     #[inline(never)]
     fn parse_lenient(bytes: &'a [u8]) -> Result<Self> {
+        let _built_in = leaf::Gguf::built_in()?;
         let mut decoder = Decoder::in_memory();
         let mut index = 0;
         let read = read(&mut decoder, bytes, &mut index);
         let compared = decoder.compared();
         let (pairs, tensors) = (compared.keys, compared.names);
         // The first fault of the file is reported.
-        let file = Self { pairs, tensors, ..Self::unread(bytes, &decoder, index) };
+        let file = Self { pairs, tensors, ..Self::unread(bytes, &decoder, index, _built_in) };
         identity::check_in_file(file.keys())?;
         identity::check_in_file(file.names())?;
         read.map(|()| file)
@@ -100,10 +104,11 @@ impl<'a> Gguf<'a> {
         bytes: &'a [u8],
         decoder: &Decoder<TENSORS, PAIRS>,
         index: u64,
+        _built_in: leaf::Gguf,
     ) -> Self {
         let version = decoder.counts().version;
         let data = decoder.data_offset().unwrap_or(0);
-        Self { bytes, version, pairs: 0, tensors: 0, index, data }
+        Self { bytes, version, pairs: 0, tensors: 0, index, data, _built_in }
     }
 
     /// The format's version, 2 or 3.

@@ -79,7 +79,6 @@ fn grid(from: f64, to: f64, steps: u32) -> Vec<f32> {
 }
 
 // BERT has no such activation: tables without `families` leave it out.
-#[cfg(feature = "families")]
 #[test]
 fn swiglu_is_within_its_bound_and_the_same_on_every_table() {
     let mut noise = Noise(8);

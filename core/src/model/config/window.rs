@@ -66,7 +66,6 @@ impl Window {
 mod tests {
     extern crate std;
 
-    #[cfg(feature = "families")]
     use std::vec::Vec;
 
     use super::*;
@@ -84,14 +83,12 @@ mod tests {
     }
 
     /// The window of a list that has 1 for a layer with a window.
-    #[cfg(feature = "families")]
     fn found(layers: &[u8]) -> Option<Window> {
         let have_window = LayerSet::from_flags(layers.iter().map(|layer| *layer == 1)).unwrap();
         Window::from_layers(7, layers.len(), &have_window)
     }
 
     #[test]
-    #[cfg(feature = "families")]
     fn a_turn_is_found_in_what_is_said_of_each_layer() {
         let window = |every, first| Some(Window::all_but(7, every, first));
         assert_eq!(found(&[1, 1, 0, 1, 1, 0, 1]), window(3, 2));
@@ -102,7 +99,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "families")]
     fn layers_that_follow_no_turn_are_listed() {
         let long: Vec<u8> = (0..100).map(|layer| u8::from(layer % 7 < layer % 5)).collect();
         for list in [&[1, 0, 0, 1][..], &[0, 1, 0, 1, 1], &[0, 0, 1], &long] {

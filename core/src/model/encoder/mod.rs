@@ -9,16 +9,12 @@
 //!
 //! The memory of a model is anything that holds slices: lent by a caller, or a `Vec`.
 
-#[cfg(feature = "families")]
 mod classifier;
 mod cross_encoder;
-#[cfg(feature = "families")]
 mod head_tensors;
-#[cfg(feature = "families")]
 mod spec;
 
 pub use cross_encoder::CrossEncoder;
-#[cfg(feature = "families")]
 pub use spec::{EncoderMemory, EncoderNeeds, EncoderSpec};
 
 use crate::error::{Error, ErrorKind, Result};

@@ -3,9 +3,7 @@
 //! `.weights` files have the texts as they are, among their metadata. In `.amb` files they are
 //! strings of the configuration, whose escapes are resolved in memory that is lent.
 
-#[cfg(feature = "amb")]
 mod amb;
-#[cfg(feature = "amb")]
 mod section;
 mod tokenizer;
 
@@ -15,7 +13,6 @@ use crate::format::embd::Embd;
 use crate::tensor::TensorView;
 use crate::text::json::Read;
 
-#[cfg(feature = "amb")]
 pub use self::amb::AmbFolder;
 pub(in crate::model) use self::tokenizer::TokenizerSections;
 
@@ -26,7 +23,6 @@ pub enum FolderFile<'a> {
     /// A `.weights` file.
     Embd(Embd<'a>),
     /// An `.amb` file.
-    #[cfg(feature = "amb")]
     Amb(AmbFolder<'a>),
 }
 
@@ -36,7 +32,6 @@ impl<'a> From<Embd<'a>> for FolderFile<'a> {
     }
 }
 
-#[cfg(feature = "amb")]
 impl<'a> From<AmbFolder<'a>> for FolderFile<'a> {
     fn from(file: AmbFolder<'a>) -> Self {
         Self::Amb(file)
@@ -54,7 +49,6 @@ impl<'a> FolderFile<'a> {
     pub(in crate::model) fn tokenizer(&self) -> Read<'a, TokenizerSections<'a>> {
         match self {
             Self::Embd(file) => TokenizerSections::from_embd(file),
-            #[cfg(feature = "amb")]
             Self::Amb(file) => section::sections(file.file()),
         }
     }
@@ -63,7 +57,6 @@ impl<'a> FolderFile<'a> {
     pub(in crate::model) fn tensor(&self, name: &str) -> Option<TensorView<'a>> {
         match self {
             Self::Embd(file) => file.tensor(name),
-            #[cfg(feature = "amb")]
             Self::Amb(file) => file.file().tensor(name),
         }
     }
@@ -73,7 +66,6 @@ impl<'a> Texts<'a> for FolderFile<'a> {
     fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>> {
         match self {
             Self::Embd(file) => file.text(path),
-            #[cfg(feature = "amb")]
             Self::Amb(file) => file.text(path),
         }
     }

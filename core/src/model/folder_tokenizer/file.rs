@@ -101,7 +101,8 @@ impl<'a> Parts<'a> {
         let (unknown, _) = unknown.ok_or(Fault::from_error(bad))?;
         let ids = [unknown, first, last];
         let (added, normalization) = (settings.added()?, settings.normalization());
-        let words = WordPieceSource::from_folder(&entries, added, ids, normalization, *vocabulary);
+        let words = WordPieceSource::from_folder(&entries, added, ids, normalization, *vocabulary)
+            .map_err(Fault::from_error)?;
         let (model, added) = (ModelSource::WordPiece(words), AddedList::checked(added));
         Ok(FolderTokenizerSource { model, added, ends, pair: None })
     }

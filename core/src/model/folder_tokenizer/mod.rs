@@ -40,7 +40,6 @@ mod unigram_settings;
 mod vocabulary;
 
 #[cfg(test)]
-#[cfg(feature = "pipeline")]
 mod tests;
 
 pub use memory::{TokenizingMemory, TokenizingNeeds};

@@ -3,7 +3,6 @@
 pub mod classifier;
 pub mod dense;
 pub mod embedding;
-#[cfg(feature = "families")]
 pub mod module;
 pub mod pooling;
 pub mod sample;

@@ -9,7 +9,6 @@ use crate::model::weights::{Encoding, Matrix, Weights};
 
 /// Tokens that are multiplied with some rows at a time: all tokens of a long text would not stay in
 /// the L2 cache until the next rows.
-#[cfg(feature = "families")]
 const TOKENS: usize = 256;
 
 impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {

@@ -1,35 +1,25 @@
 //! A file that holds a model, parsed once, whichever its format: what its settings, its tensors and
 //! its tokenizer are.
 
-#[cfg(feature = "amb")]
 use super::amb::{amb_config_value, amb_llama_config, amb_member, read_amb_config};
 use super::byte_pairs::BpeSource;
-#[cfg(feature = "embd")]
 use super::embd::{embd_is_decoder, embd_llama_config};
 use super::pieces::SentencePieceSource;
 use super::tokenizer::{TokenizerKind, TokenizerSource};
 use super::word_pieces::WordPieceSource;
-#[cfg(any(feature = "amb", feature = "embd"))]
 use super::{POOLING, POOLS_LAST_TOKEN};
 use crate::describe::BertConfig;
-#[cfg(any(feature = "amb", feature = "embd"))]
 use crate::describe::folder::{CONFIG, MODULES};
-#[cfg(feature = "gguf")]
 use crate::describe::gguf::{
     GgufModel, Key, gguf_architecture, gguf_bert_config, gguf_bert_tensor, gguf_id,
     gguf_is_encoder, gguf_is_known_encoder, gguf_llama_config, gguf_model, gguf_pools_last_token,
 };
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "amb")]
 use crate::event::SpecialRole;
-#[cfg(feature = "gguf")]
 use crate::event::Value;
 use crate::event::{Format, Mode};
-#[cfg(feature = "amb")]
 use crate::format::amb::{self, Amb};
-#[cfg(feature = "embd")]
 use crate::format::embd::{self, Embd};
-#[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::format::sniff;
 use crate::model::config::LlamaConfig;
@@ -42,13 +32,10 @@ const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 #[non_exhaustive]
 pub enum ModelSource<'a> {
     /// An `.amb` file.
-    #[cfg(feature = "amb")]
     Amb(Amb<'a>),
     /// A `.weights` file.
-    #[cfg(feature = "embd")]
     Embd(Embd<'a>),
     /// A GGUF file.
-    #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
 }
 
@@ -60,11 +47,8 @@ impl<'a> ModelSource<'a> {
     /// What is wrong with the file; [`ErrorKind::UnknownFormat`] for files of other formats.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         match sniff(bytes) {
-            #[cfg(feature = "amb")]
             Some(Format::Amb) => Amb::parse(bytes, Mode::Lenient).map(Self::Amb),
-            #[cfg(feature = "embd")]
             Some(Format::Embd) => Embd::parse(bytes, Mode::Lenient).map(Self::Embd),
-            #[cfg(feature = "gguf")]
             Some(Format::Gguf) => Gguf::parse(bytes, Mode::Lenient).map(Self::Gguf),
             _ => Err(Error::new(0, ErrorKind::UnknownFormat)),
         }
@@ -74,13 +58,10 @@ impl<'a> ModelSource<'a> {
     #[must_use]
     pub fn is_causal(&self) -> bool {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => {
                 !matches!(amb_config_value(amb, "architecture"), None | Some("custom" | "bert"))
             }
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => embd_is_decoder(embd),
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => gguf_architecture(gguf).is_some() && !gguf_is_encoder(gguf),
         }
     }
@@ -89,14 +70,10 @@ impl<'a> ModelSource<'a> {
     /// settings of its own: `config.json` or `modules.json`.
     #[must_use]
     pub fn has_folder_texts(&self) -> bool {
-        #[cfg(any(feature = "amb", feature = "embd"))]
         let mut paths = [CONFIG, MODULES].into_iter();
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => paths.any(|path| amb_config_value(amb, path).is_some()),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => paths.any(|path| embd.metadata_value(path).is_some()),
-            #[cfg(feature = "gguf")]
             Self::Gguf(_) => false,
         }
     }
@@ -105,13 +82,10 @@ impl<'a> ModelSource<'a> {
     #[must_use]
     pub fn has_prompts(&self) -> bool {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => {
                 amb.config().as_bytes().windows(8).any(|window| window == b"\"prompt.")
             }
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => embd.metadata().any(|(key, _)| key.starts_with("prompt.")),
-            #[cfg(feature = "gguf")]
             Self::Gguf(_) => false,
         }
     }
@@ -127,18 +101,13 @@ impl<'a> ModelSource<'a> {
     /// [keeps the texts of a folder](Self::has_folder_texts).
     pub fn encoder_config(&self) -> Result<BertConfig> {
         match self {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             _ if self.has_folder_texts() => {
                 Err(Error::without_offset(ErrorKind::UnsupportedArchitecture))
             }
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => read_amb_config(amb, |value| BertConfig::from_metadata(value))
                 .map_err(|error| if self.is_causal() { OTHER_MODEL } else { error }),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) if embd_is_decoder(embd) => Err(OTHER_MODEL),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => BertConfig::from_metadata(|key| embd.metadata_value(key)),
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => match gguf_model(gguf)? {
                 GgufModel::Encoder => gguf_bert_config(gguf),
                 GgufModel::Decoder => Err(OTHER_MODEL),
@@ -151,12 +120,9 @@ impl<'a> ModelSource<'a> {
     #[must_use]
     pub fn encoder_key_at_fault(&self) -> Option<&'static str> {
         let fault: Option<(&'static str, ErrorKind)> = match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => BertConfig::key_at_fault(|key| amb_config_value(amb, key))
                 .map(|(key, kind)| (amb_member(key), kind)),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => BertConfig::key_at_fault(|key| embd.metadata_value(key)),
-            #[cfg(feature = "gguf")]
             Self::Gguf(_) => None,
         };
         fault.map(|(key, _)| key)
@@ -170,11 +136,8 @@ impl<'a> ModelSource<'a> {
     /// [`ErrorKind::SplitFile`], for GGUF files.
     pub fn check_architecture(&self) -> Result<()> {
         match self {
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) if gguf.split().is_none() && gguf_is_known_encoder(gguf) => Ok(()),
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => gguf_model(gguf).map(|_| ()),
-            #[cfg(any(feature = "amb", feature = "embd"))]
             _ => Ok(()),
         }
     }
@@ -187,22 +150,17 @@ impl<'a> ModelSource<'a> {
     /// format's own settings are refused for.
     pub fn causal_config(&self) -> Result<LlamaConfig> {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) if amb_config_value(amb, "architecture") == Some("bert") => {
                 Err(OTHER_MODEL)
             }
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => {
                 amb_llama_config(amb).map_err(|error| match amb_config_value(amb, "model_type") {
                     Some("bert") => OTHER_MODEL,
                     _ => error,
                 })
             }
-            #[cfg(feature = "embd")]
             Self::Embd(embd) if !embd_is_decoder(embd) => Err(OTHER_MODEL),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => embd_llama_config(embd),
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => match gguf_model(gguf)? {
                 GgufModel::Decoder => gguf_llama_config(gguf),
                 GgufModel::Encoder => Err(OTHER_MODEL),
@@ -215,11 +173,8 @@ impl<'a> ModelSource<'a> {
     #[must_use]
     pub fn pools_last_token(&self) -> bool {
         match self {
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => gguf_pools_last_token(gguf),
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => amb_config_value(amb, POOLING) == Some(POOLS_LAST_TOKEN),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => embd.metadata_value(POOLING) == Some(POOLS_LAST_TOKEN),
         }
     }
@@ -228,11 +183,8 @@ impl<'a> ModelSource<'a> {
     #[must_use]
     pub fn tensor(&self, name: &str) -> Option<TensorHeader<'a>> {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => amb.tensor(name).map(|tensor| *tensor.header()),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => embd.tensor(name).map(|tensor| *tensor.header()),
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => gguf.tensor(name).map(|tensor| *tensor.header()),
         }
     }
@@ -240,11 +192,8 @@ impl<'a> ModelSource<'a> {
     /// Calls `take` with every tensor, in the order of the file.
     pub fn each_tensor(&self, take: &mut dyn FnMut(&TensorHeader<'a>)) {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => amb.tensors().for_each(|tensor| take(tensor.header())),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => embd.tensors().for_each(|tensor| take(tensor.header())),
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => gguf.tensors().for_each(|tensor| take(tensor.header())),
         }
     }
@@ -253,9 +202,7 @@ impl<'a> ModelSource<'a> {
     #[must_use]
     pub fn encoder_tensor(&self, name: &str) -> Option<TensorHeader<'a>> {
         match self {
-            #[cfg(feature = "gguf")]
             Self::Gguf(_) => gguf_bert_tensor(name, |name| self.tensor(name)),
-            #[cfg(any(feature = "amb", feature = "embd"))]
             _ => self.tensor(name),
         }
     }
@@ -276,15 +223,12 @@ impl<'a> ModelSource<'a> {
             (TokenizerKind::WordPiece, _) => {
                 TokenizerSource::WordPiece(self.word_pieces(&self.encoder_config()?)?)
             }
-            #[cfg(feature = "amb")]
             (TokenizerKind::SentencePiece, Self::Amb(amb)) => {
                 TokenizerSource::SentencePiece(SentencePieceSource::amb(amb)?)
             }
-            #[cfg(feature = "embd")]
             (TokenizerKind::SentencePiece, Self::Embd(embd)) => {
                 TokenizerSource::SentencePiece(SentencePieceSource::embd(embd)?)
             }
-            #[cfg(feature = "gguf")]
             (TokenizerKind::SentencePiece, Self::Gguf(gguf)) => {
                 TokenizerSource::SentencePiece(SentencePieceSource::gguf(gguf)?)
             }
@@ -296,18 +240,14 @@ impl<'a> ModelSource<'a> {
     #[must_use]
     pub fn begin_token(&self) -> Option<u32> {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => amb.tokenizer()?.special(SpecialRole::Classify),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => embd.metadata_value("bos_token_id")?.parse().ok(),
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => gguf_id(gguf, Key::BeginId),
         }
     }
 
     fn tokenizer_kind(&self) -> Result<TokenizerKind> {
         Ok(match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => match amb.tokenizer().map(|tokenizer| tokenizer.kind()) {
                 None => return Err(Error::without_offset(ErrorKind::MissingVocabulary)),
                 Some(amb::TokenizerKind::WordPiece) => TokenizerKind::WordPiece,
@@ -317,17 +257,13 @@ impl<'a> ModelSource<'a> {
                     return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
                 }
             },
-            #[cfg(feature = "embd")]
             Self::Embd(embd) if embd.tensor(embd::SENTENCEPIECE).is_some() => {
                 TokenizerKind::SentencePiece
             }
-            #[cfg(feature = "embd")]
             Self::Embd(embd) if embd_is_decoder(embd) || embd.tensor(embd::MERGES).is_some() => {
                 TokenizerKind::BytePairs
             }
-            #[cfg(feature = "embd")]
             Self::Embd(_) => TokenizerKind::WordPiece,
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => match gguf.value(Key::TokenizerModel.name()) {
                 Some(Value::Text("bert")) => TokenizerKind::WordPiece,
                 Some(Value::Text("llama")) => TokenizerKind::SentencePiece,
@@ -344,11 +280,8 @@ impl<'a> ModelSource<'a> {
     /// [`ErrorKind::MissingVocabulary`] without one.
     pub fn word_pieces(&self, config: &BertConfig) -> Result<WordPieceSource<'a>> {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => WordPieceSource::amb(amb, config),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => WordPieceSource::embd(embd, config),
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => WordPieceSource::gguf(gguf, config),
         }
     }
@@ -361,11 +294,8 @@ impl<'a> ModelSource<'a> {
     /// it is another one.
     pub fn byte_pairs(&self) -> Result<BpeSource<'a>> {
         match self {
-            #[cfg(feature = "amb")]
             Self::Amb(amb) => BpeSource::amb(amb),
-            #[cfg(feature = "embd")]
             Self::Embd(embd) => BpeSource::embd(embd),
-            #[cfg(feature = "gguf")]
             Self::Gguf(gguf) => BpeSource::gguf(gguf),
         }
     }

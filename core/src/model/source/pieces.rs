@@ -2,21 +2,14 @@
 //!
 //! GGUF has the model as arrays: it is serialized into that memory.
 
-#[cfg(feature = "amb")]
 use super::amb::{amb_ids, amb_text_ends};
-#[cfg(feature = "embd")]
 use super::embd::embd_text_ends;
 use super::memory::{TokenizerMemory, TokenizerNeeds};
-#[cfg(feature = "embd")]
 use super::spellings::listed_ids;
-#[cfg(feature = "gguf")]
 use crate::describe::gguf::{GgufPieces, gguf_text_ends};
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "amb")]
 use crate::format::amb::{Amb, TokenizerKind};
-#[cfg(feature = "embd")]
 use crate::format::embd::{Embd, SENTENCEPIECE};
-#[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
 use crate::token::sentencepiece::{Found, Output, Scratch, Spec};
 use crate::token::{AddedTable, SentencePiece, SpecialTokens, TextEnds};
@@ -36,7 +29,6 @@ pub struct SentencePieceSource<'a> {
 enum Model<'a> {
     /// Serialized, at an absolute offset of the file.
     Serialized(&'a [u8], u64),
-    #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
 }
 
@@ -45,11 +37,8 @@ enum Model<'a> {
 enum Added<'a> {
     /// None, and the piece that ends texts is the model's own.
     OfModel,
-    #[cfg(feature = "amb")]
     Amb(Amb<'a>),
-    #[cfg(feature = "embd")]
     Listed(&'a str),
-    #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
 }
 
@@ -61,7 +50,6 @@ impl<'a> SentencePieceSource<'a> {
     ///
     /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedTokenizer`] if
     /// it is another one; as [`amb_text_ends`].
-    #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let tokenizer = file.tokenizer().ok_or(MISSING)?;
         if tokenizer.kind() != TokenizerKind::SentencePiece {
@@ -78,7 +66,6 @@ impl<'a> SentencePieceSource<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::MissingVocabulary`] without such a tensor; as [`embd_text_ends`].
-    #[cfg(feature = "embd")]
     pub fn embd(file: &Embd<'a>) -> Result<Self> {
         let model = file.tensor(SENTENCEPIECE).ok_or(MISSING)?;
         let added = file.metadata_value("added_tokens").unwrap_or_default();
@@ -92,7 +79,6 @@ impl<'a> SentencePieceSource<'a> {
     /// # Errors
     ///
     /// As [`gguf_text_ends`].
-    #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
         let ends = gguf_text_ends(file)?;
         Ok(Self { model: Model::Gguf(*file), ends, added: Added::Gguf(*file) })
@@ -117,7 +103,6 @@ impl<'a> SentencePieceSource<'a> {
     pub const fn offset(&self) -> u64 {
         match &self.model {
             Model::Serialized(_, offset) => *offset,
-            #[cfg(feature = "gguf")]
             Model::Gguf(_) => 0,
         }
     }
@@ -133,7 +118,6 @@ impl<'a> SentencePieceSource<'a> {
                 out(bytes);
                 Ok(())
             }
-            #[cfg(feature = "gguf")]
             Model::Gguf(file) => GgufPieces::read(file)?.write(out),
         }
     }
@@ -151,7 +135,6 @@ impl<'a> SentencePieceSource<'a> {
                 let (pieces, piece_slots) = (spec.pieces() as usize, spec.slots_needed()?);
                 TokenizerNeeds { pieces, piece_slots, ..TokenizerNeeds::default() }
             }
-            #[cfg(feature = "gguf")]
             Model::Gguf(file) => {
                 let pieces = GgufPieces::read(file)?;
                 TokenizerNeeds {
@@ -181,7 +164,6 @@ impl<'a> SentencePieceSource<'a> {
                 let _ = room;
                 (*bytes, *offset)
             }
-            #[cfg(feature = "gguf")]
             Model::Gguf(file) => (GgufPieces::read(file)?.serialize(room)?, 0),
         };
         let model = SentencePiece::build(bytes, offset, pieces, slots)?;
@@ -207,11 +189,8 @@ impl<'a> SentencePieceSource<'a> {
     /// returns.
     pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
         match &self.added {
-            #[cfg(feature = "amb")]
             Added::Amb(file) => amb_ids(file, "added_tokens")?.try_for_each(|id| added(id?)),
-            #[cfg(feature = "embd")]
             Added::Listed(ids) => listed_ids(ids).try_for_each(|id| added(id?)),
-            #[cfg(feature = "gguf")]
             Added::Gguf(file) => GgufPieces::read(file)?.controls().try_for_each(added),
             Added::OfModel => Ok(()),
         }

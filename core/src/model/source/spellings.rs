@@ -4,7 +4,6 @@
 use crate::error::{Error, ErrorKind, Result};
 
 /// A truth value; `None` for anything else.
-#[cfg(any(feature = "amb", feature = "embd"))]
 pub(super) fn truth(spelling: &str) -> Option<bool> {
     match spelling {
         "true" => Some(true),
@@ -19,7 +18,6 @@ pub(super) fn truth(spelling: &str) -> Option<bool> {
 ///
 /// [`ErrorKind::BadVocabulary`] if there is no such token, [`ErrorKind::BadMetadata`] if the entry
 /// is no truth value.
-#[cfg(any(feature = "amb", feature = "embd"))]
 pub(super) fn put_around(
     token: Option<u32>,
     says: Option<bool>,

@@ -9,13 +9,11 @@ use crate::describe::folder::{
 use crate::describe::tokenizer::{self, Layout};
 use crate::error::{Error, ErrorKind};
 use crate::format::embd::{Embd, TokenEntries};
-#[cfg(feature = "folder-models")]
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::source::word_pieces::settings::WordSettings;
 use crate::model::stored::{TokenIndex, TokenPlaces};
 use crate::tensor::TensorHeader;
 use crate::text::json::{Fault, Object, Read, Value};
-#[cfg(feature = "folder-models")]
 use crate::token::spec::ModelKind;
 use crate::token::spec::TokenizerSpec;
 use crate::token::{LengthPrefix, Normalization, SpecialIds, Vocabulary};
@@ -74,7 +72,6 @@ impl<'a> TableSource<'a> {
     /// # Errors
     ///
     /// As [`read`](Self::read).
-    #[cfg(feature = "folder-models")]
     pub fn read_any(file: Embd<'a>) -> Read<'a, Self> {
         Self::from_embd(file, |spec, tokens| match spec.model.kind {
             ModelKind::Unigram(_) => Ok(None),
@@ -143,7 +140,6 @@ impl<'a> TableSource<'a> {
     /// # Errors
     ///
     /// A setting that is not supported.
-    #[cfg(feature = "folder-models")]
     pub fn tokenizer(&self) -> Read<'a, Option<FolderTokenizerSource<'a>>> {
         if self.words.is_some() {
             return Ok(None);
@@ -264,9 +260,8 @@ fn settings<'a>(file: &Embd<'a>) -> Read<'a, TableSettings> {
 
 /// Rejects modules that are not supported for tables.
 fn check_modules<'a>(modules: &Modules<'a>) -> Read<'a, ()> {
-    let is_table = modules.base == Base::Table;
-    #[cfg(feature = "families")]
-    let is_table = is_table && modules.pooling.is_none() && modules.head.is_empty();
+    let is_table =
+        modules.base == Base::Table && modules.pooling.is_none() && modules.head.is_empty();
     if is_table || !modules.are_listed() {
         return Ok(());
     }

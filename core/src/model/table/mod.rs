@@ -11,16 +11,11 @@
 //! place, and unsupported ones are rejected by name.
 
 mod cut;
-#[cfg(feature = "embd")]
 mod file;
-#[cfg(feature = "embd")]
 mod model;
 mod rows;
 
-#[cfg(any(feature = "embd", feature = "pipeline"))]
 pub(crate) use cut::cut;
-#[cfg(feature = "embd")]
 pub use file::TableSource;
-#[cfg(feature = "embd")]
 pub use model::TableModel;
 pub use rows::TokenTable;

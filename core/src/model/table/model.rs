@@ -5,7 +5,6 @@ use super::rows::TokenTable;
 use crate::describe::folder::TableSettings;
 use crate::error::Result;
 use crate::kernel::Kernels;
-#[cfg(feature = "folder-models")]
 use crate::model::folder_tokenizer::{FolderTokenizer, TokenizingMemory};
 use crate::model::weights::Weights;
 use crate::token::wordpiece::Encoded;
@@ -96,7 +95,6 @@ impl TableModel {
     /// # Errors
     ///
     /// As [`FolderTokenizer::encode_alone`]; any error from `take`.
-    #[cfg(feature = "folder-models")]
     pub fn tokens_of(
         &self,
         (tokenizer, text, limit): (&FolderTokenizer<'_>, &str, usize),
@@ -122,7 +120,6 @@ impl TableModel {
     /// # Errors
     ///
     /// As [`tokens_of`](Self::tokens_of) and [`TokenTable::embed`].
-    #[cfg(feature = "folder-models")]
     pub fn embed_by<W: Weights + ?Sized>(
         &self,
         text: (&FolderTokenizer<'_>, &str, usize),

@@ -8,7 +8,6 @@
 //! | `classes` | the classes of a cross-encoder |
 //! | `requantize`, `requantized` | linear layers requantised to bytes on load |
 
-#[cfg(feature = "pipeline")]
 mod classes;
 mod open;
 mod requantize;
@@ -16,11 +15,9 @@ mod requantized;
 mod run;
 mod tokens;
 
-#[cfg(feature = "pipeline")]
 pub use self::classes::Classes;
 
 use self::requantized::Requantizing;
-#[cfg(feature = "pipeline")]
 use super::folder::Prompts;
 use super::token_encoder::TokenEncoder;
 use super::tokenized::MOST_TOKENS;
@@ -65,10 +62,8 @@ pub struct Encoder<W> {
     network: TokenEncoder,
     tokenizer: Tokenizer<'static>,
     requantizing: Requantizing,
-    #[cfg(feature = "pipeline")]
     prompts: Prompts,
     compares: bool,
-    #[cfg(feature = "pipeline")]
     classes: Option<Classes>,
 }
 
@@ -147,14 +142,12 @@ impl<W: Weights + Sync> Encoder<W> {
     }
 
     /// The classes that it tells apart, if it classifies.
-    #[cfg(feature = "pipeline")]
     #[must_use]
     pub const fn classes(&self) -> Option<&Classes> {
         self.classes.as_ref()
     }
 
     /// The prompts that the model has.
-    #[cfg(feature = "pipeline")]
     #[must_use]
     pub const fn prompts(&self) -> &Prompts {
         &self.prompts

@@ -1,39 +1,26 @@
 //! Models are opened: their texts are read, and the weights found.
 
-#[cfg(feature = "pipeline")]
 use alloc::string::String;
 use alloc::vec::Vec;
 
-#[cfg(feature = "pipeline")]
 use super::Classes;
 use super::Encoder;
 use super::requantized::Requantizing;
-#[cfg(not(feature = "pipeline"))]
-use crate::error::Error as ModelFault;
 use crate::error::Result;
-#[cfg(feature = "pipeline")]
 use crate::error::{Error, ErrorKind};
-#[cfg(feature = "pipeline")]
+use crate::leaf;
 use crate::limit::{collected, copied};
-#[cfg(feature = "pipeline")]
 use crate::model::{EncoderSpec, HeadModule, PoolingMode, TokenTable};
 use crate::model::{ModelSource, SliceWeights, Weights};
-#[cfg(feature = "pipeline")]
 use crate::owned::asked_weights::{AskedWeights, TensorFault};
 use crate::owned::file_weights::FileWeights;
-#[cfg(feature = "pipeline")]
 use crate::owned::folder::{Described, FolderModel, Labels, Modules, Prompts};
-#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::owned::folder::{FolderFault, Texts};
-#[cfg(feature = "pipeline")]
 use crate::owned::model_fault::ModelFault;
-#[cfg(feature = "pipeline")]
 use crate::owned::pipeline::Pipeline;
-#[cfg(feature = "pipeline")]
 use crate::owned::text_source::TextSource;
 use crate::owned::token_encoder::TokenEncoder;
 use crate::owned::tokenizer::{Tokenizer, WordPieces};
-#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 use crate::text::json::Fault;
 
 impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
@@ -46,8 +33,9 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for files of other formats.
     pub fn open(file: B) -> core::result::Result<Self, ModelFault> {
         let source = ModelSource::parse(file.as_ref())?;
-        #[cfg(feature = "pipeline")]
-        if let Some(text) = TextSource::read(source)? {
+        if leaf::Pipeline::built_in().is_ok()
+            && let Some(text) = TextSource::read(source)?
+        {
             let opened = read_text(file.as_ref(), text)?.over(());
             return Ok(opened.over(FileWeights::from_file(file)?));
         }
@@ -57,7 +45,6 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
 }
 
 /// The model in a file that keeps the texts of a folder, or in GGUF.
-#[cfg(feature = "pipeline")]
 fn read_text<'f>(
     file: &'f [u8],
     text: TextSource<'f>,
@@ -77,7 +64,6 @@ fn read_text<'f>(
     Ok(model.with_prompts(prompts).with_labels(&labels)?)
 }
 
-#[cfg(all(feature = "pipeline", feature = "safetensors"))]
 impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     /// The model in a Hugging Face folder: its texts, and the files that
     /// [`FolderModel::weight_files`] names, with their paths.
@@ -130,10 +116,11 @@ fn bert(file: &[u8], source: &ModelSource<'_>) -> Result<Encoder<()>> {
         network,
         tokenizer: Tokenizer::from_bert(&config, pieces)?,
         requantizing,
-        #[cfg(feature = "pipeline")]
-        prompts: Prompts::from_source(source)?,
+        prompts: match leaf::Pipeline::built_in() {
+            Ok(_) => Prompts::from_source(source)?,
+            Err(_) => Prompts::default(),
+        },
         compares: false,
-        #[cfg(feature = "pipeline")]
         classes: None,
     })
 }
@@ -146,10 +133,8 @@ impl<W> Encoder<W> {
             network: self.network,
             tokenizer: self.tokenizer,
             requantizing: self.requantizing,
-            #[cfg(feature = "pipeline")]
             prompts: self.prompts,
             compares: self.compares,
-            #[cfg(feature = "pipeline")]
             classes: self.classes,
         }
     }
@@ -165,7 +150,6 @@ impl Encoder<()> {
     }
 }
 
-#[cfg(feature = "pipeline")]
 impl<W: Weights + Sync> Encoder<W> {
     /// The model that `described` describes, without prompts and with numbers as the names of its
     /// classes. The weights have the names of Hugging Face; those of a module after the pooling follow
@@ -234,7 +218,6 @@ impl<W: Weights + Sync> Encoder<W> {
 }
 
 /// The model that `described` describes, whose tokenizer has `tokens` tokens.
-#[cfg(feature = "pipeline")]
 fn network(described: &FolderModel, weights: &impl Weights, tokens: u32) -> Result<TokenEncoder> {
     let modules = described.modules.as_ref();
     let head = modules.map_or(&[][..], |modules| &modules.head);
@@ -245,7 +228,7 @@ fn network(described: &FolderModel, weights: &impl Weights, tokens: u32) -> Resu
         }
         Described::Table(settings) => {
             let table = table(weights, tokens)?;
-            return Ok(TokenEncoder::from_table(table, settings.normalize));
+            return TokenEncoder::from_table(table, settings.normalize);
         }
     };
     let head: Vec<HeadModule<&str>> =
@@ -264,7 +247,6 @@ fn network(described: &FolderModel, weights: &impl Weights, tokens: u32) -> Resu
 }
 
 /// The table, which has a row for each of so many tokens.
-#[cfg(feature = "pipeline")]
 fn table(weights: &impl Weights, tokens: u32) -> Result<TokenTable> {
     let find = |name: &str| weights.header(name);
     let table = TokenTable::open(&find)?;

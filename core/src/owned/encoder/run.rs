@@ -97,7 +97,6 @@ impl<W: Weights + Sync> Encoder<W> {
     ///
     /// [`ErrorKind::OtherModel`] if the model does not [compare](Self::compares) texts; as
     /// [`TokenEncoder::logits`](crate::owned::TokenEncoder::logits).
-    #[cfg(feature = "pipeline")]
     pub fn classify<P: Parallel + ?Sized>(
         &self,
         session: &mut Session,

@@ -6,24 +6,17 @@ use alloc::vec::Vec;
 
 use super::Encoder;
 use crate::error::Result;
-#[cfg(feature = "pipeline")]
 use crate::error::{Error, ErrorKind};
-#[cfg(feature = "pipeline")]
 use crate::limit::{copied, filled};
-#[cfg(feature = "pipeline")]
 use crate::model::InOrder;
 use crate::model::Weights;
-#[cfg(feature = "pipeline")]
 use crate::owned::Prompt;
 use crate::owned::TextSession;
-#[cfg(feature = "pipeline")]
 use crate::owned::folder::Prefix;
 use crate::owned::{Tokenized, TokenizedPair};
 
-#[cfg(feature = "pipeline")]
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedSetting);
 
-#[cfg(feature = "pipeline")]
 impl<W: Weights + Sync> Encoder<W> {
     /// `prompt`, ready to stand before texts.
     ///

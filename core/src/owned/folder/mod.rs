@@ -19,7 +19,6 @@ mod modules;
 mod prompts;
 mod tokenizer;
 mod vocabulary;
-#[cfg(feature = "safetensors")]
 mod weights;
 
 use alloc::borrow::Cow;
@@ -34,13 +33,11 @@ pub use description::{Described, FolderModel, Labels, refuse_adapter};
 pub use modules::{Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, PromptTexts, Prompts};
 pub use tokenizer::TokenizerConfig;
-#[cfg(feature = "safetensors")]
 pub use weights::{WEIGHTS, WEIGHTS_INDEX};
 
 use crate::error::{Error, Result};
 use crate::limit::copied;
 use crate::text::json::Fault;
-#[cfg(feature = "safetensors")]
 use crate::text::json::{Object, Value};
 
 /// The texts of a folder by their paths within it, such as `1_Pooling/config.json`; `None` for
@@ -90,7 +87,6 @@ impl fmt::Display for FolderFault {
 pub type FolderResult<T> = core::result::Result<T, FolderFault>;
 
 /// The result of `read` on the object at `path`; `None` if there is none.
-#[cfg(feature = "safetensors")]
 pub(super) fn object<R>(
     texts: Texts<'_, '_>,
     path: &str,

@@ -22,12 +22,9 @@ use super::loaded::{no_memory, read};
 use super::{FolderResult, Similarity, Texts};
 use crate::describe::folder::{DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SIMILARITY};
 use crate::error::Result;
-#[cfg(feature = "gguf")]
 use crate::event;
 use crate::limit::{copied, reserve, spelled};
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 use crate::model::ModelSource;
-#[cfg(feature = "amb")]
 use crate::text::json::Value;
 use crate::text::json::chars;
 
@@ -35,7 +32,6 @@ const PROMPT: &str = "prompt.";
 const POOLED: &str = "include_prompt";
 
 /// Before the keys in a GGUF file.
-#[cfg(feature = "gguf")]
 const OWN: &str = "nanoembed.";
 
 /// The prompts of a model.
@@ -180,11 +176,9 @@ impl Prompts {
     /// # Errors
     ///
     /// [`NoMemory`](crate::ErrorKind::NoMemory).
-    #[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
     pub fn from_source(source: &ModelSource<'_>) -> Result<Self> {
         let mut prompts = Self::default();
         match source {
-            #[cfg(feature = "amb")]
             ModelSource::Amb(amb) => {
                 let config = Value::parse(amb.config(), 0).ok();
                 for (key, value) in config.iter().flat_map(Value::members) {
@@ -192,13 +186,11 @@ impl Prompts {
                     prompts.take(&written(key)?, &written(text)?)?;
                 }
             }
-            #[cfg(feature = "embd")]
             ModelSource::Embd(embd) => {
                 for (key, value) in embd.metadata() {
                     prompts.take(key, value)?;
                 }
             }
-            #[cfg(feature = "gguf")]
             ModelSource::Gguf(gguf) => {
                 for (key, value) in gguf.metadata() {
                     let Some(key) = key.strip_prefix(OWN) else { continue };

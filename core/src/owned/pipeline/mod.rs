@@ -27,14 +27,12 @@ use alloc::vec::Vec;
 
 use super::{Tokenized, TokenizedPair};
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 use crate::limit::write;
 use crate::limit::{append, grow, push, reserved};
 use crate::token::SpecialTokens;
 use crate::token::added_parts::Part;
 use crate::token::longest_first::longest_first;
 use crate::token::spec::{IdPart, IdTemplate};
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 use crate::token::unicode::{Form, write_form};
 use added::AddedVocabulary;
 use decoder::Decoder;
@@ -46,7 +44,6 @@ use text::{Allowance, Text};
 use tokens::TokenStrings;
 
 /// Writes `text` in Unicode's form NFC behind `out`.
-#[cfg(any(feature = "amb", feature = "embd", feature = "gguf"))]
 pub(super) fn compose(text: &str, out: &mut String) -> Result<()> {
     let mut written = Text::default();
     written.clear(usize::MAX);

@@ -5,15 +5,12 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "pipeline")]
-use crate::limit::write;
-use crate::limit::{collected, filled, push};
+use crate::leaf;
+use crate::limit::{collected, filled, push, write};
 use crate::model::llama::{BpeIndex, BpeSource, FileBpe};
-#[cfg(feature = "pipeline")]
 use crate::owned::pipeline::compose;
 use crate::owned::tokenizer_room::TokenizerRoom;
 use crate::token::SpecialTokens;
-#[cfg(feature = "pipeline")]
 use crate::token::added_parts::Part;
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::bpe::{Merge, Scratch};
@@ -152,17 +149,12 @@ impl<B: AsRef<[u8]>> BytePairs<B> {
 }
 
 /// `text` in the form NFC, but for what added tokens spell.
-#[cfg(feature = "pipeline")]
 fn composed<'t>(bpe: &FileBpe<'_>, text: &'t str) -> Result<Cow<'t, str>> {
+    leaf::Pipeline::built_in()?;
     let mut whole = alloc::string::String::new();
     bpe.added().parts(text, &mut |part| match part {
         Part::Plain(place) => compose(text.get(place).unwrap_or_default(), &mut whole),
         Part::Added { place, .. } => write(&mut whole, text.get(place).unwrap_or_default()),
     })?;
     Ok(Cow::Owned(whole))
-}
-
-#[cfg(not(feature = "pipeline"))]
-fn composed<'t>(_: &FileBpe<'_>, _: &'t str) -> Result<Cow<'t, str>> {
-    Err(Error::without_offset(ErrorKind::UnsupportedTokenizer))
 }

@@ -25,7 +25,6 @@ impl Tokenizer<'_> {
         let special = SpecialTokens::AsTokens;
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.encode_first(text, limit),
-            #[cfg(feature = "pipeline")]
             Spelling::Pipeline(pipeline, cuts) => {
                 cuts.first(pipeline, text, (limit, special), session)
             }
@@ -63,7 +62,6 @@ impl Tokenizer<'_> {
     ///
     /// As [`encode_first`](Self::encode_first); [`ErrorKind::OtherModel`] for models without a
     /// `tokenizer.json`, which compare nothing.
-    #[cfg_attr(not(feature = "pipeline"), allow(unused_variables))]
     pub fn encode_pair(
         &self,
         first: &str,
@@ -72,7 +70,6 @@ impl Tokenizer<'_> {
         session: &mut TextSession,
     ) -> Result<TokenizedPair> {
         match &self.spelling {
-            #[cfg(feature = "pipeline")]
             Spelling::Pipeline(pipeline, _) => {
                 pipeline.encode_pair(first, second, limit, &mut session.pipeline)
             }
@@ -87,7 +84,6 @@ impl Tokenizer<'_> {
     ///
     /// As [`encode_first`](Self::encode_first); [`ErrorKind::UnsupportedSetting`] for models without
     /// a `tokenizer.json`, whose prompts count in pooling.
-    #[cfg(feature = "pipeline")]
     pub fn tokens_of_prompt(&self, prompt: &str, session: &mut TextSession) -> Result<usize> {
         if !matches!(self.spelling, Spelling::Pipeline(..)) {
             return Err(Error::without_offset(ErrorKind::UnsupportedSetting));

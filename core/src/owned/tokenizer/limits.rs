@@ -1,18 +1,16 @@
 //! The number of tokens of a text that an encoder uses.
 
-use super::{Tokenizer, WordPieces};
+use alloc::vec::Vec;
+
+use super::{Spelling, Tokenizer, WordPieces};
 use crate::describe::BertConfig;
 use crate::error::Result;
-#[cfg(feature = "pipeline")]
-use {
-    super::Spelling,
-    crate::limit::{Boxed, collected, reserved},
-    crate::model::cut,
-    crate::owned::folder::{Described, FolderModel},
-    crate::owned::{Pipeline, TextSession, Tokenized},
-    crate::token::{SpecialTokens, TextEnds},
-    alloc::vec::Vec,
-};
+use crate::leaf;
+use crate::limit::{Boxed, collected, reserved};
+use crate::model::cut;
+use crate::owned::folder::{Described, FolderModel};
+use crate::owned::{Pipeline, TextSession, Tokenized};
+use crate::token::{SpecialTokens, TextEnds};
 
 /// The numbers of tokens of a text.
 #[derive(Clone, Copy, Debug)]
@@ -26,11 +24,15 @@ impl TokenLimits {
     pub(super) const NONE: Self = Self { max_tokens: None, positions: None };
 }
 
-/// How an encoder shortens texts.
-#[cfg(feature = "pipeline")]
+/// How an encoder with a `tokenizer.json` shortens texts.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Cuts {
+pub struct Cuts {
+    by: CutsBy,
+    _built_in: leaf::Pipeline,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum CutsBy {
     /// The tokenizer keeps the first tokens and those around a text.
     Tokens,
     /// As static models do.
@@ -58,9 +60,8 @@ impl Tokenizer<'static> {
     ///
     /// [`NoMemory`](crate::ErrorKind::NoMemory); as [`Pipeline::with_lower_case`], if the model asks
     /// for that.
-    #[cfg(feature = "pipeline")]
     pub fn from_folder(model: &FolderModel, pipeline: Pipeline) -> Result<Self> {
-        let (pipeline, cuts, limits) = match &model.described {
+        let (pipeline, by, limits) = match &model.described {
             Described::Transformer(family) => {
                 let pipeline = match model.settings.lower_case {
                     true => pipeline.with_lower_case()?,
@@ -69,7 +70,7 @@ impl Tokenizer<'static> {
                 let positions = family.config.positions;
                 let limit = model.settings.token_limit(model.tokenizer_limit, positions);
                 let limits = TokenLimits { max_tokens: Some(limit), positions: Some(positions) };
-                (pipeline, Cuts::Tokens, limits)
+                (pipeline, CutsBy::Tokens, limits)
             }
             Described::Table(settings) => {
                 let settings = settings.with_truncation(pipeline.truncation());
@@ -79,15 +80,25 @@ impl Tokenizer<'static> {
                 };
                 let limit = settings.max_tokens.and_then(|limit| usize::try_from(limit).ok());
                 let limits = TokenLimits { max_tokens: limit, positions: None };
-                (pipeline, Cuts::Table { median_characters }, limits)
+                (pipeline, CutsBy::Table { median_characters }, limits)
             }
         };
+        let cuts = Cuts { by, _built_in: leaf::Pipeline::built_in()? };
         let spelling = Spelling::Pipeline(Boxed::new(pipeline)?, cuts);
         Ok(Self { spelling, begin: None, ends: TextEnds::default(), limits })
     }
 }
 
 impl Tokenizer<'_> {
+    /// The tokenizer that a `tokenizer.json` can describe, if it is one.
+    #[must_use]
+    pub fn into_pipeline(self) -> Option<Pipeline> {
+        match self.spelling {
+            Spelling::Pipeline(pipeline, _) => Some(pipeline.into_inner()),
+            _ => None,
+        }
+    }
+
     /// The number of tokens of a text that an encoder uses; `None` for all.
     #[must_use]
     pub const fn max_tokens(&self) -> Option<usize> {
@@ -101,7 +112,6 @@ impl Tokenizer<'_> {
     }
 }
 
-#[cfg(feature = "pipeline")]
 impl Cuts {
     /// The first `limit` tokens of `text`, those around it included, without unknown ones where the
     /// model leaves them out.
@@ -112,7 +122,7 @@ impl Cuts {
         (limit, special): (usize, SpecialTokens),
         session: &mut TextSession,
     ) -> Result<Tokenized> {
-        let Self::Table { median_characters } = self else {
+        let CutsBy::Table { median_characters } = self.by else {
             return pipeline.encode(text, limit, special, &mut session.pipeline);
         };
         let (text, is_cut) = cut(text, limit, median_characters);
@@ -129,7 +139,6 @@ impl Cuts {
 }
 
 /// The median of the numbers of characters of a vocabulary's tokens, rounded down.
-#[cfg(feature = "pipeline")]
 fn median_characters(tokenizer: &Pipeline) -> Result<usize> {
     let characters = |id| {
         tokenizer

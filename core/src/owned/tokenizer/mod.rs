@@ -8,7 +8,6 @@ mod word_pieces;
 
 pub use byte_pairs::BytePairs;
 pub use continuation::Continuation;
-#[cfg(feature = "pipeline")]
 pub use limits::Cuts;
 pub use word_pieces::WordPieces;
 
@@ -21,7 +20,6 @@ use crate::error::Result;
 use crate::limit::{Boxed, collected, extend};
 use crate::model::ModelSource;
 use crate::model::tokenizer::TokenizerSource;
-#[cfg(feature = "pipeline")]
 use crate::owned::Pipeline;
 use crate::token::sentencepiece;
 use crate::token::{AddedRules, SentencePiece, SpecialTokens, TextEnds, bpe};
@@ -61,7 +59,6 @@ pub enum Spelling<'f> {
     /// SentencePiece, and the ids of the pieces that are found in a text as they are.
     SentencePiece(Boxed<SentencePieceModel<Vec<u8>>>, Vec<u32>),
     /// Any that a `tokenizer.json` can describe, of an encoder.
-    #[cfg(feature = "pipeline")]
     Pipeline(Boxed<Pipeline>, Cuts),
 }
 
@@ -172,7 +169,6 @@ impl<'f> Tokenizer<'f> {
                 Spelling::BytePairs(Boxed::new(pairs.into_inner().detached()?)?)
             }
             Spelling::SentencePiece(model, added) => Spelling::SentencePiece(model, added),
-            #[cfg(feature = "pipeline")]
             Spelling::Pipeline(pipeline, cuts) => Spelling::Pipeline(pipeline, cuts),
         };
         Ok(Tokenizer { spelling, begin, ends, limits })
@@ -200,7 +196,6 @@ impl<'f> Tokenizer<'f> {
             Spelling::WordPiece(pieces) => pieces.count(),
             Spelling::BytePairs(pairs) => pairs.index().count,
             Spelling::SentencePiece(model, _) => model.tokenizer().spec().pieces(),
-            #[cfg(feature = "pipeline")]
             Spelling::Pipeline(pipeline, _) => pipeline.count(),
         }
     }
@@ -247,7 +242,6 @@ impl<'f> Tokenizer<'f> {
             Spelling::SentencePiece(model, _) => {
                 model.tokenizer().piece(id).map(|piece| Cow::Borrowed(piece.0))
             }
-            #[cfg(feature = "pipeline")]
             Spelling::Pipeline(pipeline, _) => pipeline.token(id).map(String::from_utf8_lossy),
         }
     }
@@ -275,7 +269,6 @@ impl<'f> Tokenizer<'f> {
                 extend(&mut ids, self.ends.append)?;
                 Ok(ids)
             }
-            #[cfg(feature = "pipeline")]
             Spelling::Pipeline(pipeline, cuts) => {
                 cuts.first(pipeline, text, (usize::MAX, special), session).map(|found| found.ids)
             }
@@ -302,7 +295,6 @@ impl<'f> Tokenizer<'f> {
             Spelling::SentencePiece(model, _) => {
                 Continuation::Pieces(model, sentencepiece::Decoder::within())
             }
-            #[cfg(feature = "pipeline")]
             Spelling::Pipeline(..) => return None,
         })
     }

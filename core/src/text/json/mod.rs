@@ -24,5 +24,4 @@ pub use tokens::{Token, Tokens};
 pub use value::Value;
 
 #[cfg(test)]
-#[cfg(feature = "families")]
 pub(crate) mod tests;

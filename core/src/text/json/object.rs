@@ -167,7 +167,7 @@ impl<'t> Object<'t> {
     pub fn integer(&self, name: &'static str) -> Read<'t, Option<u64>> {
         self.typed(name, "an integer that is not negative is needed", |value| {
             // Builds for models without fractional settings leave out the float parser.
-            let has_fractions = cfg!(any(feature = "alloc", feature = "folder-models"));
+            let has_fractions = cfg!(any(feature = "alloc", feature = "families"));
             let is_number = has_fractions && value.kind() == Kind::Number;
             let rounded = || if is_number { decimal(value.spelling()) } else { None };
             value.as_u64().or_else(|| integer(rounded()?))

@@ -47,7 +47,6 @@ impl<'t> Value<'t> {
     }
 
     /// The value that begins at byte `start` of a text that is valid JSON.
-    #[cfg(feature = "pipeline")]
     pub(crate) fn at(text: &'t str, start: usize) -> Option<Self> {
         let rest = text.get(start..)?;
         let spelling = rest.get(..length_of(rest.as_bytes()))?;

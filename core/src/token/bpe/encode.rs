@@ -131,7 +131,6 @@ impl<'a> Bpe<'a> {
     /// # Errors
     ///
     /// As [`encode_with`](Self::encode_with).
-    #[cfg(feature = "folder-models")]
     pub(crate) fn each(
         &self,
         whole: Option<&impl Vocabulary>,

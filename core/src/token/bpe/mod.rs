@@ -10,12 +10,10 @@
 //! Tokens are spelled in GPT-2's alphabet ([`alphabet`]), one character for each byte.
 
 pub mod alphabet;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 mod cased;
 mod decode;
 mod encode;
 mod heap;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 mod letter_cases;
 mod letters;
 pub mod merge;

@@ -15,7 +15,6 @@
 //!
 //! Every character is part of a word, so the words together are the text.
 
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 use super::cased;
 use super::runs::{
     Class, breaks, contraction, ended, is_break, led, numbers, run, spaced, white_space,
@@ -34,13 +33,13 @@ pub enum Pattern {
     /// Qwen 2 and Qwen 3.
     Qwen2,
     /// GPT-4o and gpt-oss: a capital begins a new word.
-    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    #[cfg(feature = "families")]
     O200k,
     /// Mistral's from Nemo on: a capital begins a new word.
-    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    #[cfg(feature = "families")]
     Tekken,
     /// Qwen 3.5: marks belong to words.
-    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    #[cfg(feature = "families")]
     Qwen35,
 }
 
@@ -57,11 +56,11 @@ impl Pattern {
             Self::SmolLm => "smollm",
             Self::Llama3 => "llama-bpe",
             Self::Qwen2 => "qwen2",
-            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            #[cfg(feature = "families")]
             Self::O200k => "gpt-4o",
-            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            #[cfg(feature = "families")]
             Self::Tekken => "tekken",
-            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            #[cfg(feature = "families")]
             Self::Qwen35 => "qwen35",
         }
     }
@@ -98,17 +97,17 @@ pub(crate) const EXPRESSIONS: &[(&str, Pattern)] = &[
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
         Pattern::Qwen2,
     ),
-    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    #[cfg(feature = "families")]
     (
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         Pattern::O200k,
     ),
-    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    #[cfg(feature = "families")]
     (
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         Pattern::Tekken,
     ),
-    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+    #[cfg(feature = "families")]
     (
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         Pattern::Qwen35,
@@ -123,11 +122,11 @@ pub fn first_word(pattern: Pattern, text: &str) -> usize {
         Pattern::SmolLm => smollm(text),
         Pattern::Llama3 => llama3(text, 3),
         Pattern::Qwen2 => llama3(text, 1),
-        #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+        #[cfg(feature = "families")]
         Pattern::O200k => cased::o200k(text),
-        #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+        #[cfg(feature = "families")]
         Pattern::Tekken => cased::tekken(text),
-        #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+        #[cfg(feature = "families")]
         Pattern::Qwen35 => cased::qwen35(text),
     }
 }
@@ -233,11 +232,11 @@ mod tests {
             Pattern::SmolLm,
             Pattern::Llama3,
             Pattern::Qwen2,
-            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            #[cfg(feature = "families")]
             Pattern::O200k,
-            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            #[cfg(feature = "families")]
             Pattern::Tekken,
-            #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+            #[cfg(feature = "families")]
             Pattern::Qwen35,
         ] {
             assert_eq!(words(pattern, &text).len(), (4 << 18) + 1, "{pattern:?}");

@@ -30,12 +30,9 @@ pub use build::{Index, SentencePiece};
 pub use cache::CachedWord;
 pub use decode::Decoder;
 pub use encode::{Needs, Scratch};
-#[cfg(feature = "folder-models")]
 pub(super) use normalize::character_bytes;
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) use pieces::byte_token;
 pub use pieces::{Piece, PieceKind};
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) use rules::Rules;
 pub use spec::{Algorithm, Spec};
 pub use trie::Slot;

@@ -123,7 +123,6 @@ pub(super) fn byte_of(spelling: &[u8]) -> Option<u8> {
 }
 
 /// How a byte is spelled as a piece: `<0x0A>`.
-#[cfg(any(feature = "folder-models", feature = "pipeline"))]
 pub(crate) fn byte_token(byte: u8) -> [u8; 6] {
     let digit = |value: u8| match value {
         0..10 => value.saturating_add(b'0'),
@@ -138,7 +137,7 @@ mod tests {
 
     #[test]
     fn bytes_are_spelled_in_upper_case() {
-        #[cfg(any(feature = "folder-models", feature = "pipeline"))]
+        #[cfg(feature = "families")]
         assert!((0..=u8::MAX).all(|byte| byte_of(&byte_token(byte)) == Some(byte)));
         assert_eq!(byte_of(b"<0x0A>"), Some(10));
         assert_eq!(byte_of(b"<0xFF>"), Some(255));

@@ -115,7 +115,6 @@ impl<'a> Rules<'a> {
     }
 
     /// What the shortest key becomes that `text` starts with, up to a zero.
-    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
     #[cfg_attr(target_family = "wasm", inline)]
     pub(crate) fn shortest(&self, text: &[u8]) -> Option<&'a [u8]> {
         let mut at = self.unit(0)?.offset();
@@ -132,7 +131,6 @@ impl<'a> Rules<'a> {
     }
 
     /// Whether all keys become text.
-    #[cfg(any(feature = "folder-models", feature = "pipeline"))]
     pub(crate) fn are_text(&self) -> bool {
         let Ok(texts) = core::str::from_utf8(self.texts) else { return false };
         let units = self.units.iter().map(|bytes| Unit(u32::from_le_bytes(*bytes)));

@@ -111,7 +111,6 @@ impl Run {
     }
 
     /// The first place in `text` from byte `from` on where it is found.
-    #[cfg(feature = "pipeline")]
     pub(crate) fn find(&self, text: &str, from: usize) -> Option<(usize, usize)> {
         let Self { of, least, most } = *self;
         let (mut start, mut count) = (from, 0_usize);
@@ -134,7 +133,6 @@ impl Run {
 }
 
 #[cfg(test)]
-#[cfg(feature = "pipeline")]
 mod tests {
     extern crate std;
 

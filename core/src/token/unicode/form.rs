@@ -20,15 +20,12 @@ pub(crate) struct Form {
 
 impl Form {
     /// Canonical decomposition.
-    #[cfg(feature = "pipeline")]
     pub(crate) const NFD: Self = Self { composes: false, compatible: None };
     /// Canonical decomposition, then composition.
     pub(crate) const NFC: Self = Self { composes: true, compatible: None };
     /// Compatibility decomposition.
-    #[cfg(feature = "pipeline")]
     pub(crate) const NFKD: Self = Self { composes: false, compatible: Some(&COMPATIBLE) };
     /// Compatibility decomposition, then canonical composition.
-    #[cfg(feature = "pipeline")]
     pub(crate) const NFKC: Self = Self { composes: true, compatible: Some(&COMPATIBLE) };
 
     /// Returns true if a look at each character of `text` shows that it is in this form.
@@ -205,7 +202,6 @@ static CANONICAL: Decompositions = Decompositions {
 };
 
 /// Those that canonical decomposition does not change, or changes into something else.
-#[cfg(feature = "pipeline")]
 static COMPATIBLE: Decompositions = Decompositions {
     runs: &tables::COMPATIBLE_RUNS,
     firsts: &tables::COMPATIBLE_FIRSTS,

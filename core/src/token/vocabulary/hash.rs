@@ -95,7 +95,6 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
     }
 
     /// The length of the longest token that can be found, in bytes.
-    #[cfg(feature = "folder-models")]
     pub(crate) const fn longest_token(&self) -> usize {
         self.index.longest_token
     }
@@ -106,7 +105,6 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
     /// # Errors
     ///
     /// As [`find`](Vocabulary::find).
-    #[cfg(feature = "folder-models")]
     pub(crate) fn prefixes(&self, text: &[u8], mut take: impl FnMut(Match)) -> Result<()> {
         let text = text.get(..self.index.longest_token).unwrap_or(text);
         let mut state = self.index.seed;

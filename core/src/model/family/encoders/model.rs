@@ -172,7 +172,6 @@ impl ClassifierModel {
         on_logits: None,
     };
     /// RoBERTa's head under the names of GGUF files.
-    #[cfg(feature = "gguf")]
     pub(crate) const GGUF: Self = Self { hidden: "cls", output: "cls.output", ..Self::BERT };
     /// RoBERTa's head.
     pub(super) const ROBERTA: Self =

@@ -11,7 +11,6 @@ mod ready;
 mod source;
 
 pub use index::BpeIndex;
-#[cfg(feature = "folder-models")]
 pub(in crate::model) use index::joined;
 pub use ready::FileBpe;
 pub use source::{BpeParts, BpeSource};

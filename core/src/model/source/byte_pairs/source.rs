@@ -1,30 +1,20 @@
 //! What files say of their tokenizers.
 
 use super::BAD;
-#[cfg(feature = "gguf")]
 use crate::describe::gguf::{Key, gguf_pre_tokenizer, gguf_text_ends, token_type};
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "gguf")]
 use crate::event::Value;
-#[cfg(feature = "amb")]
 use crate::format::amb::{self, Amb};
-#[cfg(feature = "embd")]
 use crate::format::embd::{self, Embd};
-#[cfg(feature = "gguf")]
 use crate::format::gguf::{self, Gguf};
-#[cfg(feature = "amb")]
 use crate::model::source::amb::{amb_ids, amb_spelling, amb_text_ends};
-#[cfg(feature = "embd")]
 use crate::model::source::embd::embd_text_ends;
-#[cfg(any(feature = "amb", feature = "embd"))]
 use crate::model::source::spellings::truth;
 use crate::model::source::spellings::{listed_ids, parts_of};
 use crate::token::bpe::{Pattern, PreTokenizer};
-#[cfg(feature = "gguf")]
 use crate::token::sentencepiece::PieceKind;
 use crate::token::{LengthPrefix, TextEnds};
 
-#[cfg(any(feature = "amb", feature = "embd"))]
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedTokenizer);
 
 /// What a file says of its tokenizer.
@@ -41,12 +31,13 @@ pub struct BpeSource<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum File<'a> {
-    #[cfg(feature = "amb")]
     Amb(Amb<'a>, amb::Tokenizer<'a>),
-    #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
     /// Merges as lines, and the ids of tokens that are found as they are.
-    Text { merges: &'a str, added: &'a str },
+    Text {
+        merges: &'a str,
+        added: &'a str,
+    },
 }
 
 /// A tokenizer whose parts lie anywhere.
@@ -92,7 +83,6 @@ impl<'a> BpeSource<'a> {
     /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedTokenizer`] if
     /// it is another one, or cuts texts in a way that is not known; [`ErrorKind::BadMetadata`] if
     /// `ignore_merges` is neither true nor false; as [`amb_text_ends`].
-    #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let tokenizer = file.tokenizer().ok_or(missing)?;
@@ -116,7 +106,6 @@ impl<'a> BpeSource<'a> {
     ///
     /// [`ErrorKind::MissingVocabulary`] without a tokenizer; [`ErrorKind::UnsupportedTokenizer`] if
     /// it is another one.
-    #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let PreTokenizer { pattern, ignores_merges, .. } = gguf_pre_tokenizer(file)?;
@@ -139,7 +128,6 @@ impl<'a> BpeSource<'a> {
     /// if texts are cut in a way that is not known; [`ErrorKind::BadVocabulary`] if the merges are
     /// no text; [`ErrorKind::BadMetadata`] if `ignore_merges` is neither true nor false; as
     /// [`embd_text_ends`].
-    #[cfg(feature = "embd")]
     pub fn embd(file: &Embd<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let entries = file.token_entries().ok_or(missing)?;
@@ -189,11 +177,9 @@ impl<'a> BpeSource<'a> {
         mut merge: impl FnMut(&'a str, &'a str) -> Result<()>,
     ) -> Result<()> {
         match &self.file {
-            #[cfg(feature = "amb")]
             File::Amb(_, tokenizer) => {
                 tokenizer.merges().try_for_each(|(left, right)| merge(left, right))
             }
-            #[cfg(feature = "gguf")]
             File::Gguf(file) => {
                 let mut merges = file.elements(Key::Merges.name()).into_iter().flatten();
                 merges.try_for_each(|pair| match pair {
@@ -222,9 +208,7 @@ impl<'a> BpeSource<'a> {
     /// returns.
     pub fn each_added(&self, mut added: impl FnMut(u32) -> Result<()>) -> Result<()> {
         match &self.file {
-            #[cfg(feature = "amb")]
             File::Amb(file, _) => amb_ids(file, "added_tokens")?.try_for_each(|id| added(id?)),
-            #[cfg(feature = "gguf")]
             File::Gguf(file) => {
                 let types = file.elements(Key::TokenTypes.name()).into_iter().flatten();
                 let is_added = |(_, kind): &(u32, _)| {
@@ -240,7 +224,6 @@ impl<'a> BpeSource<'a> {
 }
 
 /// What `pre_tokenizer` and `ignore_merges` say in files of our own.
-#[cfg(any(feature = "amb", feature = "embd"))]
 fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern, bool)> {
     let known = PreTokenizer::from_name(name.unwrap_or("gpt-2")).ok_or(UNSUPPORTED)?;
     let bad = Error::without_offset(ErrorKind::BadMetadata);
@@ -249,7 +232,6 @@ fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern
 }
 
 /// What `normalizer` says in files of our own.
-#[cfg(any(feature = "amb", feature = "embd"))]
 fn composes(name: Option<&str>) -> Result<bool> {
     match name {
         None => Ok(false),

@@ -7,7 +7,6 @@ use crate::token::added_list::MAX_ADDED;
 use crate::token::added_words::{AddedTokens, normalized};
 use crate::token::heap_sort::sort;
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, Normalization};
-#[cfg(feature = "folder-models")]
 use crate::token::{Vocabulary, spec};
 
 /// What is known of an added token beside its spelling.
@@ -150,12 +149,10 @@ pub(in crate::model) fn sorted_ids(ids: &mut [u32], vocabulary: usize) -> Result
 }
 
 /// The longest added token that is compared with the vocabulary.
-#[cfg(feature = "folder-models")]
 const MOST_BYTES: usize = 64;
 
 /// Refuses a token of another id than `tokenizers` would give it: that of the vocabulary, or else
 /// `next`, which is counted on then.
-#[cfg(feature = "folder-models")]
 pub(in crate::model) fn check_id(
     token: &spec::AddedToken<'_>,
     vocabulary: &impl Vocabulary,

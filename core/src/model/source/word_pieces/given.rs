@@ -1,13 +1,11 @@
 //! The added tokens that a file gives.
 
-#[cfg(feature = "folder-models")]
 use super::added::check_id;
 use crate::error::Result;
+use crate::leaf;
 use crate::token::AddedRules;
-#[cfg(feature = "folder-models")]
 use crate::token::Vocabulary;
 use crate::token::added_list::{ListedToken, listed_tokens};
-#[cfg(feature = "folder-models")]
 use crate::token::spec;
 
 /// Where the file says which tokens were added to the vocabulary.
@@ -16,8 +14,7 @@ pub(super) enum Added<'a> {
     /// The value of [`ADDED_TOKENS`](crate::token::added_list::ADDED_TOKENS).
     Listed(&'a str),
     /// A description, which has all of them, those with a role too.
-    #[cfg(feature = "folder-models")]
-    Described(spec::AddedTokens<'a>),
+    Described(spec::AddedTokens<'a>, leaf::Families),
 }
 
 /// A token that was added.
@@ -36,8 +33,7 @@ impl<'a> Added<'a> {
                 let ListedToken { id, rules, normalized, mut spelling } = token?;
                 take(AddedOne { id, rules, normalized, spelling: &mut spelling })
             }),
-            #[cfg(feature = "folder-models")]
-            Self::Described(list) => list.iter().try_for_each(|token| {
+            Self::Described(list, _) => list.iter().try_for_each(|token| {
                 let token = token.map_err(|fault| fault.error)?;
                 let spec::AddedToken { id, rules, normalized, content, .. } = token;
                 let spelling = &mut content.chars().map(Ok);
@@ -50,15 +46,13 @@ impl<'a> Added<'a> {
     pub(super) const fn finds_roles(&self) -> bool {
         match self {
             Self::Listed(_) => true,
-            #[cfg(feature = "folder-models")]
-            Self::Described(_) => false,
+            Self::Described(..) => false,
         }
     }
 
     /// Refuses what has another id than the vocabulary says, of `count` tokens.
-    #[cfg(feature = "folder-models")]
     pub(super) fn check(&self, vocabulary: &impl Vocabulary, count: u32) -> Result<()> {
-        let Self::Described(list) = self else { return Ok(()) };
+        let Self::Described(list, _) = self else { return Ok(()) };
         let mut next = count;
         list.iter().try_for_each(|token| {
             check_id(&token.map_err(|fault| fault.error)?, vocabulary, &mut next)

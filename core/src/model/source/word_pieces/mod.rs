@@ -4,16 +4,13 @@
 //! are respelled. The tokens that were added to the vocabulary are sorted in two tables.
 
 pub(in crate::model) mod added;
-#[cfg(feature = "gguf")]
 mod gguf;
 mod given;
 mod index;
-#[cfg(feature = "embd")]
 pub(in crate::model) mod settings;
 mod source;
 
 pub use index::{WordPieceIndex, WordPieceTables};
-#[cfg(feature = "gguf")]
 pub use source::Respelled;
 pub use source::WordPieceSource;
 

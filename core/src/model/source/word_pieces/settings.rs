@@ -21,10 +21,7 @@ pub(in crate::model) struct WordSettings<'a> {
     added: AddedTokens<'a>,
     unknown: Spelling<'a>,
     /// Whether there are ids without a token.
-    #[cfg_attr(
-        not(feature = "folder-models"),
-        allow(dead_code, reason = "only other families ask")
-    )]
+    #[cfg_attr(not(feature = "families"), allow(dead_code, reason = "only other families ask"))]
     has_gaps: bool,
     normalization: Normalization,
     place: Place<'a>,
@@ -51,7 +48,6 @@ impl<'a> WordSettings<'a> {
     }
 
     /// The added tokens, of which those that the vocabulary has not are numbered after it.
-    #[cfg(feature = "folder-models")]
     pub(in crate::model) fn added(&self) -> Read<'a, AddedTokens<'a>> {
         let only = "ids of the vocabulary without gaps are done without a heap";
         let mut fault = self.place.unsupported(&["added_tokens"], only);
@@ -60,7 +56,6 @@ impl<'a> WordSettings<'a> {
     }
 
     /// Whether a token is the unknown one.
-    #[cfg(feature = "folder-models")]
     pub(in crate::model) fn is_unknown(&self, token: &[u8]) -> bool {
         core::str::from_utf8(token).is_ok_and(|token| self.unknown.is(token))
     }
@@ -161,7 +156,6 @@ fn is_whole(model: &Model<'_>, tokens: u32) -> bool {
 }
 
 /// Checks that a model has a token for each of so many ids.
-#[cfg(feature = "folder-models")]
 pub(in crate::model) fn check_vocabulary<'a>(model: &Model<'a>, tokens: u32) -> Read<'a, ()> {
     check_ids(model, tokens)?;
     match model.vocabulary {

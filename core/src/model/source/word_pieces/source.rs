@@ -1,32 +1,23 @@
 //! What files say of their WordPiece tokenizers, and opening them.
 
 use super::added::{Gathered, Kind, sorted_ids, spelled};
-#[cfg(feature = "gguf")]
 use super::gguf::{GgufKind, GgufToken, gguf_tokens};
 use super::given::Added;
 use super::index::{WordPieceIndex, WordPieceTables};
 use super::{BAD, TOO_SMALL};
 use crate::describe::BertConfig;
-#[cfg(feature = "gguf")]
 use crate::describe::gguf::{Key, gguf_id};
 use crate::error::{Error, ErrorKind, Result};
-#[cfg(feature = "gguf")]
 use crate::event;
-#[cfg(any(feature = "amb", feature = "embd"))]
 use crate::event::SpecialRole;
-#[cfg(feature = "amb")]
 use crate::format::amb::Amb;
-#[cfg(feature = "embd")]
 use crate::format::embd::Embd;
-#[cfg(feature = "folder-models")]
 use crate::format::embd::TokenEntries;
-#[cfg(feature = "gguf")]
 use crate::format::gguf::Gguf;
-#[cfg(feature = "amb")]
+use crate::leaf;
 use crate::model::source::amb::amb_spelling;
 use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::token::added_list::ADDED_TOKENS;
-#[cfg(feature = "folder-models")]
 use crate::token::spec;
 use crate::token::{
     AddedRules, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
@@ -55,14 +46,11 @@ pub struct WordPieceSource<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Tokens<'a> {
     /// One after the other behind their lengths.
-    #[cfg(any(feature = "amb", feature = "embd"))]
     AsSpelled(&'a [u8]),
-    #[cfg(feature = "gguf")]
     Gguf(Gguf<'a>),
 }
 
 /// A token of a GGUF file, as WordPiece spells it.
-#[cfg(feature = "gguf")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Respelled<'a> {
@@ -83,7 +71,6 @@ impl<'a> WordPieceSource<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::MissingVocabulary`] without tokens.
-    #[cfg(feature = "embd")]
     pub fn embd(file: &Embd<'a>, config: &BertConfig) -> Result<Self> {
         let entries = file.token_entries().ok_or(MISSING)?;
         let special = file.special();
@@ -104,25 +91,24 @@ impl<'a> WordPieceSource<'a> {
     /// The tokenizer of a `.weights` file that keeps a `tokenizer.json`, of which these are the
     /// added tokens and the ids of the unknown token and of those around texts; all ids are below
     /// `vocabulary`.
-    #[cfg(feature = "folder-models")]
     pub(in crate::model) fn from_folder(
         entries: &TokenEntries<'a>,
         added: spec::AddedTokens<'a>,
         [unknown, first, last]: [u32; 3],
         normalization: Normalization,
         vocabulary: usize,
-    ) -> Self {
-        Self {
+    ) -> Result<Self> {
+        Ok(Self {
             tokens: Tokens::AsSpelled(entries.bytes),
             offset: entries.offset,
             count: entries.count,
             prefix: if entries.length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 },
             special: [None, Some(unknown), Some(first), Some(last), None],
             says_special: true,
-            added: Added::Described(added),
+            added: Added::Described(added, leaf::Families::built_in()?),
             normalization,
             vocabulary,
-        }
+        })
     }
 
     /// The tokenizer of the encoder in an `.amb` file.
@@ -131,7 +117,6 @@ impl<'a> WordPieceSource<'a> {
     ///
     /// [`ErrorKind::MissingVocabulary`] without tokens; [`ErrorKind::DuplicateName`] and
     /// [`ErrorKind::BadMetadata`] for a list of added tokens that is there twice or is no text.
-    #[cfg(feature = "amb")]
     pub fn amb(file: &Amb<'a>, config: &BertConfig) -> Result<Self> {
         let tokenizer = file.tokenizer().ok_or(MISSING)?;
         let entries = tokenizer.token_entries().ok_or(MISSING)?;
@@ -153,7 +138,6 @@ impl<'a> WordPieceSource<'a> {
     /// # Errors
     ///
     /// [`ErrorKind::MissingVocabulary`] without such a tokenizer.
-    #[cfg(feature = "gguf")]
     pub fn gguf(file: &Gguf<'a>, config: &BertConfig) -> Result<Self> {
         if file.value(Key::TokenizerModel.name()) != Some(event::Value::Text("bert")) {
             return Err(MISSING);
@@ -181,9 +165,7 @@ impl<'a> WordPieceSource<'a> {
     }
 
     /// Calls `take` with the tokens of a GGUF file, as WordPiece spells them.
-    #[cfg(feature = "gguf")]
     pub fn each_respelled(&self, take: &mut dyn FnMut(Respelled<'a>)) {
-        #[cfg_attr(not(any(feature = "amb", feature = "embd")), expect(irrefutable_let_patterns))]
         if let Tokens::Gguf(gguf) = &self.tokens {
             gguf_tokens(gguf, self.special).for_each(|GgufToken { id, before, rest, kind }| {
                 let normalized = match kind {
@@ -227,9 +209,7 @@ impl<'a> WordPieceSource<'a> {
             Ok(())
         });
         match &self.tokens {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Tokens::AsSpelled(_) => {}
-            #[cfg(feature = "gguf")]
             Tokens::Gguf(gguf) => {
                 let tokens = gguf_tokens(gguf, self.special);
                 for token in tokens.filter(|token| token.kind != GgufKind::Usual) {
@@ -245,9 +225,7 @@ impl<'a> WordPieceSource<'a> {
     /// The bytes of all tokens behind their lengths, where the file spells them otherwise.
     fn respelled_bytes(&self) -> usize {
         match &self.tokens {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Tokens::AsSpelled(_) => 0,
-            #[cfg(feature = "gguf")]
             Tokens::Gguf(gguf) => gguf_tokens(gguf, self.special).fold(0, |sum, token| {
                 let bytes = token.before.len().saturating_add(token.rest.len());
                 usize::saturating_add(sum, bytes.saturating_add(2))
@@ -268,9 +246,7 @@ impl<'a> WordPieceSource<'a> {
         let TokenizerMemory { text, samples, slots, added, .. } = memory;
         let tables = WordPieceTables { text, samples, slots, added };
         match &self.tokens {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Tokens::AsSpelled(bytes) => index.over(bytes, tables),
-            #[cfg(feature = "gguf")]
             Tokens::Gguf(_) => index.over(tables.text, tables),
         }
     }
@@ -293,17 +269,15 @@ impl<'a> WordPieceSource<'a> {
         let mut gathered = Gathered::new(spellings, added);
         let listed = self.gather_listed(&mut gathered, added_ids)?;
         let (bytes, is_respelled) = match &self.tokens {
-            #[cfg(any(feature = "amb", feature = "embd"))]
             Tokens::AsSpelled(bytes) => {
                 let _ = (tokens, listed);
                 (*bytes, false)
             }
-            #[cfg(feature = "gguf")]
             Tokens::Gguf(gguf) => (self.respell(gguf, tokens, listed, &mut gathered)?, true),
         };
         let entries = Entries::sample(bytes, self.offset, self.count, self.prefix, samples)?;
         let vocabulary = HashVocabulary::build(entries, slots)?;
-        #[cfg(feature = "folder-models")]
+        #[cfg(feature = "families")]
         self.added.check(&vocabulary, self.count)?;
         let special = self.special_ids(&vocabulary, bad)?;
         let hash = vocabulary.index();
@@ -349,7 +323,6 @@ impl<'a> WordPieceSource<'a> {
 
     /// Writes the tokens into `room` as WordPiece spells them: those that were added are not there
     /// for words, and leave an empty entry.
-    #[cfg(feature = "gguf")]
     fn respell<'r>(
         &self,
         gguf: &Gguf<'_>,
@@ -405,7 +378,6 @@ impl<'a> WordPieceSource<'a> {
 }
 
 #[cfg(test)]
-#[cfg(feature = "embd")]
 mod tests {
     extern crate std;
 
