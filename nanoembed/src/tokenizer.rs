@@ -68,12 +68,12 @@ impl Tokenizer {
         let tokenizer = if opened.is_causal() {
             opened.causal_tokenizer()?
         } else if let Some(text) = opened.text() {
-            text.tokenizer()?
+            text.tokenizer()?.into_all_kinds()
         } else if let Some(bytes) = opened.unknown_bytes().filter(|_| is_sentencepiece) {
             let model = owned::Tokenizer::from_model(bytes.to_vec());
             model.map_err(|error| source.failure(error))?
         } else {
-            opened.bert()?.into_tokenizer()
+            opened.bert()?.into_tokenizer().into_all_kinds()
         };
         let (prompts, sessions) = (opened.prompts(), Pool::default());
         Ok(Self(Arc::new(Inner { tokenizer, source, prompts, sessions })))

@@ -86,6 +86,7 @@ pub use text_file::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES, TextFile};
 pub use text_source::TextSource;
 pub use token_encoder::TokenEncoder;
 pub use tokenized::{Tokenized, TokenizedPair};
-pub use tokenizer::Cuts;
-pub use tokenizer::{BytePairs, Continuation, Spelling, Tokenizer, WordPieces};
+pub use tokenizer::{
+    AllKinds, BytePairs, Continuation, Cuts, Spelling, TextKinds, Tokenizer, WordPieces,
+};
 pub use usual_prompt::usual_prompt;

@@ -76,7 +76,7 @@ impl<'f> TextSource<'f> {
     }
 
     /// The tokenizer, with the limits of the model.
-    pub(crate) fn tokenizer(&self) -> Result<owned::Tokenizer<'static>> {
+    pub(crate) fn tokenizer(&self) -> Result<owned::Tokenizer<'static, owned::TextKinds>> {
         let pipeline = match self {
             Self::Folder(folder) => folder.pipeline(),
             Self::File(file) => file.pipeline(),

@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::owned::{TextSession, Tokenized, TokenizedPair};
 use crate::token::SpecialTokens;
 
-impl Tokenizer<'_> {
+impl<K> Tokenizer<'_, K> {
     /// The first `limit` tokens of `text`, those around it included, without unknown ones where an
     /// encoder leaves them out. Added tokens that the text spells become tokens.
     ///
@@ -28,7 +28,7 @@ impl Tokenizer<'_> {
             Spelling::Pipeline(pipeline, cuts) => {
                 cuts.first(pipeline, text, (limit, special), session)
             }
-            Spelling::BytePairs(_) | Spelling::SentencePiece(..) => {
+            Spelling::BytePairs(..) | Spelling::SentencePiece(..) => {
                 let mut ids = self.encode(text, special, session)?;
                 let total = ids.len();
                 let truncated = self.truncate(&mut ids, limit);

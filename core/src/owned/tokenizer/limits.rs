@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Spelling, Tokenizer, WordPieces};
+use super::{Spelling, TextKinds, Tokenizer, WordPieces};
 use crate::describe::BertConfig;
 use crate::error::Result;
 use crate::leaf;
@@ -43,7 +43,7 @@ enum CutsBy {
     },
 }
 
-impl Tokenizer<'static> {
+impl Tokenizer<'static, TextKinds> {
     /// The tokenizer of a BERT encoder.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Tokenizer<'static> {
     }
 }
 
-impl Tokenizer<'_> {
+impl<K> Tokenizer<'_, K> {
     /// The tokenizer that a `tokenizer.json` can describe, if it is one.
     #[must_use]
     pub fn into_pipeline(self) -> Option<Pipeline> {

@@ -14,6 +14,7 @@ pub use word_pieces::WordPieces;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 
 use super::{SentencePieceModel, TextSession};
 use crate::error::Result;
@@ -26,7 +27,8 @@ use crate::token::{AddedRules, SentencePiece, SpecialTokens, TextEnds, bpe};
 use limits::TokenLimits;
 
 /// The tokenizer of any model, and how many tokens of a text an encoder uses. It may borrow from a
-/// file that lives as long as `'f`.
+/// file that lives as long as `'f`. An encoder's has other `K`inds left out: programs that only
+/// embed do not have their code.
 ///
 /// ```
 /// use nanoembed_core::model::ModelSource;
@@ -41,23 +43,30 @@ use limits::TokenLimits;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Tokenizer<'f> {
-    spelling: Spelling<'f>,
+pub struct Tokenizer<'f, K = AllKinds> {
+    spelling: Spelling<'f, K>,
     begin: Option<u32>,
     ends: TextEnds,
     limits: TokenLimits,
 }
 
-/// The kinds of tokenizers.
+/// The kinds of encoders' tokenizers and those of models that continue texts.
+#[derive(Clone, Copy, Debug)]
+pub struct AllKinds;
+
+/// The kinds of encoders' tokenizers alone.
+pub type TextKinds = Infallible;
+
+/// The kinds of tokenizers; without a value of `K` there are those of encoders alone.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Spelling<'f> {
+pub enum Spelling<'f, K = AllKinds> {
     /// WordPiece.
     WordPiece(Boxed<WordPieces>),
     /// Byte-level BPE.
-    BytePairs(Boxed<BytePairs<Cow<'f, [u8]>>>),
+    BytePairs(Boxed<BytePairs<Cow<'f, [u8]>>>, K),
     /// SentencePiece, and the ids of the pieces that are found in a text as they are.
-    SentencePiece(Boxed<SentencePieceModel<Vec<u8>>>, Vec<u32>),
+    SentencePiece(Boxed<SentencePieceModel<Vec<u8>>>, Vec<u32>, K),
     /// Any that a `tokenizer.json` can describe, of an encoder.
     Pipeline(Boxed<Pipeline>, Cuts),
 }
@@ -94,12 +103,6 @@ impl<'f> Tokenizer<'f> {
         }
     }
 
-    fn from_word_pieces(pieces: WordPieces, limits: TokenLimits) -> Result<Self> {
-        let ends = pieces.ends()?;
-        let spelling = Spelling::WordPiece(Boxed::new(pieces)?);
-        Ok(Self { spelling, begin: ends.begin, ends, limits })
-    }
-
     /// From byte pairs that know the tokens which are added to them; `begin` is the model's
     /// beginning-of-text token.
     ///
@@ -108,7 +111,7 @@ impl<'f> Tokenizer<'f> {
     /// [`NoMemory`](crate::ErrorKind::NoMemory).
     pub fn from_byte_pairs(pairs: BytePairs<Cow<'f, [u8]>>, begin: Option<u32>) -> Result<Self> {
         let ends = pairs.index().ends;
-        let spelling = Spelling::BytePairs(Boxed::new(pairs)?);
+        let spelling = Spelling::BytePairs(Boxed::new(pairs)?, AllKinds);
         Ok(Self { spelling, begin, ends, limits: TokenLimits::NONE })
     }
 
@@ -138,7 +141,7 @@ impl<'f> Tokenizer<'f> {
         ends: TextEnds,
     ) -> Result<Self> {
         let model = Boxed::new(model.with_added_by(&added, rules)?)?;
-        let spelling = Spelling::SentencePiece(model, added);
+        let spelling = Spelling::SentencePiece(model, added, AllKinds);
         Ok(Self { spelling, begin, ends, limits: TokenLimits::NONE })
     }
 
@@ -165,18 +168,42 @@ impl<'f> Tokenizer<'f> {
         let Self { spelling, begin, ends, limits } = self;
         let spelling = match spelling {
             Spelling::WordPiece(pieces) => Spelling::WordPiece(pieces),
-            Spelling::BytePairs(pairs) => {
-                Spelling::BytePairs(Boxed::new(pairs.into_inner().detached()?)?)
+            Spelling::BytePairs(pairs, kind) => {
+                Spelling::BytePairs(Boxed::new(pairs.into_inner().detached()?)?, kind)
             }
-            Spelling::SentencePiece(model, added) => Spelling::SentencePiece(model, added),
+            Spelling::SentencePiece(model, added, kind) => {
+                Spelling::SentencePiece(model, added, kind)
+            }
             Spelling::Pipeline(pipeline, cuts) => Spelling::Pipeline(pipeline, cuts),
         };
         Ok(Tokenizer { spelling, begin, ends, limits })
     }
+}
+
+impl<'f> Tokenizer<'f, TextKinds> {
+    /// The same among all kinds.
+    #[must_use]
+    pub fn into_all_kinds(self) -> Tokenizer<'f> {
+        let Self { spelling, begin, ends, limits } = self;
+        let spelling = match spelling {
+            Spelling::WordPiece(pieces) => Spelling::WordPiece(pieces),
+            Spelling::Pipeline(pipeline, cuts) => Spelling::Pipeline(pipeline, cuts),
+            Spelling::BytePairs(_, kind) | Spelling::SentencePiece(_, _, kind) => match kind {},
+        };
+        Tokenizer { spelling, begin, ends, limits }
+    }
+}
+
+impl<'f, K> Tokenizer<'f, K> {
+    fn from_word_pieces(pieces: WordPieces, limits: TokenLimits) -> Result<Self> {
+        let ends = pieces.ends()?;
+        let spelling = Spelling::WordPiece(Boxed::new(pieces)?);
+        Ok(Self { spelling, begin: ends.begin, ends, limits })
+    }
 
     /// The tokenizer of its kind.
     #[must_use]
-    pub const fn spelling(&self) -> &Spelling<'f> {
+    pub const fn spelling(&self) -> &Spelling<'f, K> {
         &self.spelling
     }
 
@@ -184,7 +211,7 @@ impl<'f> Tokenizer<'f> {
     #[must_use]
     pub fn pieces(&self) -> Option<SentencePiece<'_>> {
         match &self.spelling {
-            Spelling::SentencePiece(model, _) => Some(model.tokenizer()),
+            Spelling::SentencePiece(model, ..) => Some(model.tokenizer()),
             _ => None,
         }
     }
@@ -194,8 +221,8 @@ impl<'f> Tokenizer<'f> {
     pub fn count(&self) -> u32 {
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.count(),
-            Spelling::BytePairs(pairs) => pairs.index().count,
-            Spelling::SentencePiece(model, _) => model.tokenizer().spec().pieces(),
+            Spelling::BytePairs(pairs, _) => pairs.index().count,
+            Spelling::SentencePiece(model, ..) => model.tokenizer().spec().pieces(),
             Spelling::Pipeline(pipeline, _) => pipeline.count(),
         }
     }
@@ -223,8 +250,8 @@ impl<'f> Tokenizer<'f> {
     #[must_use]
     pub fn added(&self) -> &[u32] {
         match &self.spelling {
-            Spelling::BytePairs(pairs) => pairs.added(),
-            Spelling::SentencePiece(_, added) => added,
+            Spelling::BytePairs(pairs, _) => pairs.added(),
+            Spelling::SentencePiece(_, added, _) => added,
             _ => &[],
         }
     }
@@ -236,10 +263,10 @@ impl<'f> Tokenizer<'f> {
             Spelling::WordPiece(pieces) => {
                 Some(String::from_utf8_lossy(&pieces.token(id)?).into_owned().into())
             }
-            Spelling::BytePairs(pairs) => {
+            Spelling::BytePairs(pairs, _) => {
                 core::str::from_utf8(pairs.token(id).ok()?).ok().map(Cow::Borrowed)
             }
-            Spelling::SentencePiece(model, _) => {
+            Spelling::SentencePiece(model, ..) => {
                 model.tokenizer().piece(id).map(|piece| Cow::Borrowed(piece.0))
             }
             Spelling::Pipeline(pipeline, _) => pipeline.token(id).map(String::from_utf8_lossy),
@@ -262,8 +289,8 @@ impl<'f> Tokenizer<'f> {
     ) -> Result<Vec<u32>> {
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.encode(text, special),
-            Spelling::BytePairs(pairs) => pairs.encode(text, special),
-            Spelling::SentencePiece(model, _) => {
+            Spelling::BytePairs(pairs, _) => pairs.encode(text, special),
+            Spelling::SentencePiece(model, ..) => {
                 let mut ids = collected(self.ends.begin)?;
                 model.encode(text, special, session, &mut ids)?;
                 extend(&mut ids, self.ends.append)?;
@@ -291,8 +318,8 @@ impl<'f> Tokenizer<'f> {
     pub fn decoder(&self) -> Option<Continuation<'_, 'f>> {
         Some(match &self.spelling {
             Spelling::WordPiece(pieces) => Continuation::Words(pieces),
-            Spelling::BytePairs(pairs) => Continuation::Bytes(pairs, bpe::Decoder::new()),
-            Spelling::SentencePiece(model, _) => {
+            Spelling::BytePairs(pairs, _) => Continuation::Bytes(pairs, bpe::Decoder::new()),
+            Spelling::SentencePiece(model, ..) => {
                 Continuation::Pieces(model, sentencepiece::Decoder::within())
             }
             Spelling::Pipeline(..) => return None,
