@@ -10,7 +10,7 @@ use nanoembed_core::describe::tokenizer::Json;
 use nanoembed_core::model::Tensor;
 use nanoembed_core::owned::{Pipeline, PipelineParts, base64};
 use nanoembed_core::token::bpe::{self, Pattern};
-use nanoembed_core::token::sentencepiece::PieceKind;
+use nanoembed_core::token::sentencepiece::{PieceKind, byte_of};
 use nanoembed_core::token::spec::{
     AddedToken, AddedTokens, Metaspace, ModelKind, Normalizer, PreTokenizer, Prepends, Rules, Step,
     TokenizerSpec,
@@ -242,7 +242,9 @@ impl Table {
                 }
                 (Some(false), _) => (token, PieceKind::UserDefined),
                 (None, TokenizerKind::WordPiece { .. }) => (phantom(&token), PieceKind::Normal),
-                (None, TokenizerKind::Pieces) if is_byte(&token) => (token, PieceKind::Byte),
+                (None, TokenizerKind::Pieces) if byte_of(token.as_bytes()).is_some() => {
+                    (token, PieceKind::Byte)
+                }
                 (None, _) => (token, PieceKind::Normal),
             };
             table.tokens.push(token.into_bytes());
@@ -290,11 +292,6 @@ fn phantom(token: &str) -> String {
         Some(rest) => rest.to_owned(),
         None => format!("{SPACE}{token}"),
     }
-}
-
-fn is_byte(token: &str) -> bool {
-    let digits = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
-    digits.is_some_and(|digits| digits.len() == 2 && u8::from_str_radix(digits, 16).is_ok())
 }
 
 /// The merges, a space between the tokens of each.
