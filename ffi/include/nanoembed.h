@@ -299,12 +299,12 @@ typedef struct nanoembed_words nanoembed_words;
 // The scratch memory of one thread that embeds.
 typedef struct nanoembed_workspace nanoembed_workspace;
 
-// What became of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file
+// The result of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file
 // is damaged, 2xx it is not supported here, 3xx the model in it is incomplete, 4xx the call, 5xx
 // the source, 9xx the call, seen by this interface. Numbers never change their meaning.
 typedef uint32_t nanoembed_status;
 
-// What went wrong, and where.
+// An error and its place.
 typedef struct nanoembed_error {
   // The size of this struct in bytes, by which programs and libraries of different versions
   // understand each other: `sizeof`.
@@ -438,55 +438,6 @@ typedef int32_t (*nanoembed_on_progress)(void *context,
                                          uint64_t done,
                                          uint64_t bytes);
 
-// How the model computes: a choice of `nanoembed_model_options`.
-typedef uint32_t nanoembed_activations;
-
-// How tokens are found: a choice of `nanoembed_model_options`.
-typedef uint32_t nanoembed_vocabulary;
-
-// How a model is to be opened. All zeros but its size is a good start.
-typedef struct nanoembed_model_options {
-  // The size of this struct in bytes, by which programs and libraries of different versions
-  // understand each other: `sizeof`.
-  uint32_t size;
-  // Tokens that a workspace has room for: the longest text, or several short ones together;
-  // longer texts are truncated. 0 for as many as the model uses (256 unless its file says
-  // otherwise). 2 to 32768; `nanoembed_model_open` also takes as many as the model has positions
-  // if these are more, and 1 for a table.
-  uint32_t tokens;
-  // Bytes of weights that are read at a time from storage; 0 for the least. More means fewer,
-  // larger reads. Without meaning where the file is in memory.
-  uint32_t tile_bytes;
-  // How the model computes.
-  nanoembed_activations activations;
-  // How tokens are found.
-  nanoembed_vocabulary vocabulary;
-  // Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer
-  // take less memory, and weights in storage are read again for each block. Without meaning for
-  // tables, which have no such layers.
-  uint32_t block_tokens;
-} nanoembed_model_options;
-
-// How much memory a model takes, to the byte: with less a call answers
-// `NANOEMBED_BUFFER_TOO_SMALL`.
-typedef struct nanoembed_plan {
-  // The size of this struct in bytes, by which programs and libraries of different versions
-  // understand each other: `sizeof`.
-  uint32_t size;
-  // Memory for the model, as long as it is used.
-  size_t model_bytes;
-  // Memory for the workspace of one thread.
-  size_t workspace_bytes;
-  // Elements of an embedding.
-  uint32_t dimensions;
-  // Tokens that a workspace has room for.
-  uint32_t tokens;
-  // Bytes of weights that are read at a time; 0 if the file is in memory.
-  uint32_t tile_bytes;
-  // 1 if activations are quantised, else 0.
-  uint32_t quantized;
-} nanoembed_plan;
-
 // What a model is.
 typedef struct nanoembed_model_info {
   // The size of this struct in bytes, by which programs and libraries of different versions
@@ -514,6 +465,64 @@ typedef struct nanoembed_model_info {
   uint32_t quantized;
 } nanoembed_model_info;
 
+// How the model computes: a choice of `nanoembed_model_options`.
+typedef uint32_t nanoembed_activations;
+
+// How tokens are found: a choice of `nanoembed_model_options`.
+typedef uint32_t nanoembed_vocabulary;
+
+// How a model is to be opened. All zeros but its size is a good start.
+typedef struct nanoembed_model_options {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
+  // Tokens that a workspace has room for: the longest text, or several short ones together;
+  // longer texts are truncated. 0 for as many as the model uses (256 unless its file says
+  // otherwise). 2 to 32768; `nanoembed_model_open` also takes as many as the model has positions
+  // if these are more, and 1 for a table.
+  uint32_t tokens;
+  // Bytes of weights that are read at a time from storage; 0 for the least. More means fewer,
+  // larger reads. Without meaning where the file is in memory.
+  uint32_t tile_bytes;
+  // How the model computes.
+  nanoembed_activations activations;
+  // How tokens are found.
+  nanoembed_vocabulary vocabulary;
+  // Tokens that pass through the feed-forward layers together; 0 for as many as is fast. Fewer
+  // take less memory, and weights in storage are read again for each block. Without meaning for
+  // tables, which have no such layers.
+  uint32_t block_tokens;
+  // Names of unknown settings that are ignored, each ended by a zero; NULL if there are none. A
+  // model whose file or folder has a setting that no reader knows is refused with
+  // `NANOEMBED_UNSUPPORTED_SETTING` and the setting's name, as the setting might change its
+  // results; known settings are honoured or refused whatever is named here. `nanoembed_model_warning`
+  // lists those that were ignored. For models with memory of their own: in lent memory, names are
+  // `NANOEMBED_INVALID_ARGUMENT`.
+  const char *const *allow_unknown;
+  // How many names `allow_unknown` has.
+  size_t allow_unknown_count;
+} nanoembed_model_options;
+
+// How much memory a model takes, to the byte: with less a call answers
+// `NANOEMBED_BUFFER_TOO_SMALL`.
+typedef struct nanoembed_plan {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
+  // Memory for the model, as long as it is used.
+  size_t model_bytes;
+  // Memory for the workspace of one thread.
+  size_t workspace_bytes;
+  // Elements of an embedding.
+  uint32_t dimensions;
+  // Tokens that a workspace has room for.
+  uint32_t tokens;
+  // Bytes of weights that are read at a time; 0 if the file is in memory.
+  uint32_t tile_bytes;
+  // 1 if activations are quantised, else 0.
+  uint32_t quantized;
+} nanoembed_plan;
+
 // What became of a text.
 typedef struct nanoembed_tokenized {
   // The size of this struct in bytes, by which programs and libraries of different versions
@@ -527,7 +536,7 @@ typedef struct nanoembed_tokenized {
   uint32_t truncated;
 } nanoembed_tokenized;
 
-// Which prompt stands before texts.
+// The choice of the prompt before texts.
 typedef uint32_t nanoembed_prompt;
 
 // A column of strings as Apache Arrow's `Utf8` and `LargeUtf8` arrays have it; nothing is copied.
@@ -575,8 +584,7 @@ typedef struct nanoembed_words_options {
   // 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed
   // with an index only.
   uint32_t first_of_duplicates;
-  // A number that whoever wrote the file cannot know: with one, no choice of words makes the
-  // index slow.
+  // Random seed of the index; prevents hash flooding by a hostile file.
   uint64_t seed;
 } nanoembed_words_options;
 
@@ -1078,6 +1086,12 @@ NANOEMBED_CHECK nanoembed_status nanoembed_verify(const struct nanoembed_source 
                                   uint32_t *has_checksum,
                                   struct nanoembed_error *error);
 
+// What the model is.
+//
+// `model` is NULL or a model, `info` is NULL or points to memory for one.
+NANOEMBED_CHECK nanoembed_status nanoembed_model_get_info(const struct nanoembed_model *model,
+                                          struct nanoembed_model_info *info);
+
 // The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run over a file,
 // put into `*bytes`: some 100 bytes a tensor, and 6 KB where there are transformers. Reads the
 // file's first 64 bytes. A model's workspace can be lent for that.
@@ -1126,12 +1140,6 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_init(const struct nanoembed_sou
                                       size_t scratch_bytes,
                                       struct nanoembed_model **model,
                                       struct nanoembed_error *error);
-
-// What the model is.
-//
-// `model` is NULL or a model, `info` is NULL or points to memory for one.
-NANOEMBED_CHECK nanoembed_status nanoembed_model_get_info(const struct nanoembed_model *model,
-                                          struct nanoembed_model_info *info);
 
 // Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is
 // room for.
@@ -1599,6 +1607,14 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_open_within(const char *path,
                                              const struct nanoembed_limits *limits,
                                              struct nanoembed_model **model,
                                              struct nanoembed_error *error);
+
+// The warning of this index: that one of the unknown settings named in `allow_unknown` is ignored,
+// with its file and name. NULL if there are no more, which is so for every model that was opened
+// without names. The text ends with a zero and lives as long as the model.
+//
+// `model` is NULL or a model.
+const char *nanoembed_model_warning(const struct nanoembed_model *model,
+                                    size_t index);
 
 // Frees a model that `nanoembed_model_new` or `nanoembed_model_open` made; NULL and models in lent
 // memory are left alone.

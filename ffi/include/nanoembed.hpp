@@ -264,6 +264,16 @@ public:
         return detail::answer(status, error, model(made));
     }
 
+    /// The unknown settings that are ignored, a sentence each: those that the options name in
+    /// `allow_unknown`.
+    std::vector<std::string> warnings() const {
+        std::vector<std::string> all;
+        while (const char *warning = nanoembed_model_warning(handle_.get(), all.size())) {
+            all.emplace_back(warning);
+        }
+        return all;
+    }
+
     nanoembed_model_info info() const noexcept {
         auto info = detail::sized<nanoembed_model_info>();
         const auto status = nanoembed_model_get_info(handle_.get(), &info);

@@ -11,7 +11,7 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use nanoembed_core::{Error, ErrorKind};
 
-use crate::status::{BAD_POINTER, Failure, Outcome};
+use crate::failure::{BAD_POINTER, Failure, Outcome};
 
 fn check<T>(pointer: *const T, length: usize) -> Outcome {
     let fits =
@@ -108,6 +108,18 @@ pub(crate) unsafe fn text<'a>(start: *const c_char, bytes: usize) -> Outcome<&'a
     core::str::from_utf8(bytes).map_err(|error| {
         Failure::core(Error::new(error.valid_up_to() as u64, ErrorKind::InvalidUtf8))
     })
+}
+
+/// A name of the caller's, in UTF-8.
+///
+/// # Safety
+///
+/// `name` is NULL or ends with a zero.
+#[cfg(feature = "std")]
+pub(crate) unsafe fn name<'a>(name: *const c_char) -> Outcome<&'a str> {
+    check(name, 1)?;
+    // SAFETY: checked, and the caller's promise.
+    unsafe { CStr::from_ptr(name) }.to_str().map_err(|_| ErrorKind::InvalidUtf8.into())
 }
 
 /// A path of the caller's.

@@ -38,7 +38,6 @@ pub struct Tokens {
 pub struct Tokenizer(Arc<Inner>);
 
 struct Inner {
-    // Declared before `source`, which it borrows from.
     tokenizer: owned::Tokenizer<'static>,
     source: Arc<Source>,
     prompts: Result<Prompts>,
@@ -63,17 +62,17 @@ impl Tokenizer {
         TokenizerOptions::default()
     }
 
-    fn from_opened(opened: &LoadedModel, is_sentencepiece: bool) -> Result<Self> {
+    fn from_opened(opened: &LoadedModel<'_>, is_sentencepiece: bool) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let tokenizer = if opened.is_causal() {
             opened.causal_tokenizer()?
-        } else if let Some(text) = opened.text() {
+        } else if let Some(text) = opened.described() {
             text.tokenizer()?.into_all_kinds()
         } else if let Some(bytes) = opened.unknown_bytes().filter(|_| is_sentencepiece) {
             let model = owned::Tokenizer::from_model(bytes.to_vec());
             model.map_err(|error| source.failure(error))?
         } else {
-            opened.bert()?.into_tokenizer().into_all_kinds()
+            opened.encoder()?.into_tokenizer().into_all_kinds()
         };
         let (prompts, sessions) = (opened.prompts(), Pool::default());
         Ok(Self(Arc::new(Inner { tokenizer, source, prompts, sessions })))
@@ -183,7 +182,8 @@ impl TokenizerOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source, is_sentencepiece: bool) -> Result<Tokenizer> {
-        Tokenizer::from_opened(&LoadedModel::within(source, &self.limits)?, is_sentencepiece)
+        let source = Arc::new(source);
+        Tokenizer::from_opened(&LoadedModel::within(&source, &self.limits)?, is_sentencepiece)
     }
 }
 

@@ -6,9 +6,11 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
+use core::mem;
 
 use nanoembed_core::event::Format;
-use nanoembed_core::owned::folder::{FolderModel, FolderResult};
+use nanoembed_core::limit::push;
+use nanoembed_core::owned::folder::{FolderFault, FolderModel, FolderResult};
 use nanoembed_core::owned::{Encoder, FileWeights};
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
@@ -24,6 +26,10 @@ pub struct Folder {
     texts: BTreeMap<String, Option<String>>,
     /// Files of weights with their paths.
     weights: Vec<(String, Vec<u8>)>,
+    /// Names of unknown settings that are ignored.
+    allowed: Vec<String>,
+    /// A warning for each that was.
+    warnings: Vec<String>,
 }
 
 #[wasm_bindgen]
@@ -33,6 +39,17 @@ impl Folder {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Ignores unknown settings of this name.
+    pub fn allow(&mut self, name: String) {
+        self.allowed.push(name);
+    }
+
+    /// A warning for each unknown setting that is ignored, for the first call.
+    #[must_use]
+    pub fn warnings(&mut self) -> Vec<String> {
+        mem::take(&mut self.warnings)
     }
 
     /// Adds the text at a path, or that there is none. Of a safetensors file any text says that it is
@@ -47,31 +64,12 @@ impl Folder {
     /// # Errors
     ///
     /// What is wrong with a text that is there.
-    pub fn wanted(&self) -> Result<Option<String>> {
-        let wanted = RefCell::new(None);
-        let known = |path: &str| {
-            let known = self.texts.get(path);
-            if known.is_none() {
-                wanted.borrow_mut().get_or_insert_with(|| String::from(path));
+    pub fn wanted(&mut self) -> Result<Option<String>> {
+        loop {
+            match self.read() {
+                Err(fault) if fault.is_allowed(&self.allowed) => self.ignore(&fault)?,
+                wanted => return Ok(wanted?),
             }
-            known
-        };
-        let texts = |path: &str| match known(path) {
-            Some(text) => Ok(text.as_deref().map(Cow::Borrowed)),
-            None => Err(Error::without_offset(ErrorKind::ReadFailed)),
-        };
-        let is_there = |path: &str| known(path).is_some_and(Option::is_some);
-        let read = || -> FolderResult<()> {
-            let model = FolderModel::read(&texts)?;
-            model.prompts(&texts)?;
-            model.weight_files(&texts, &is_there)?;
-            model.tokenizer(&texts)?;
-            Ok(())
-        };
-        let read = read();
-        match wanted.into_inner() {
-            Some(path) => Ok(Some(path)),
-            None => Ok(read.map(|()| None)?),
         }
     }
 
@@ -98,13 +96,50 @@ impl Folder {
 }
 
 impl Folder {
+    /// Reads the texts that are there; returns the path of one that is wanted.
+    fn read(&self) -> FolderResult<Option<String>> {
+        let wanted = RefCell::new(None);
+        let known = |path: &str| {
+            let known = self.texts.get(path);
+            if known.is_none() {
+                wanted.borrow_mut().get_or_insert_with(|| String::from(path));
+            }
+            known
+        };
+        let texts = |path: &str| match known(path) {
+            Some(text) => Ok(text.as_deref().map(Cow::Borrowed)),
+            None => Err(Error::without_offset(ErrorKind::ReadFailed)),
+        };
+        let is_there = |path: &str| known(path).is_some_and(Option::is_some);
+        let read = || -> FolderResult<()> {
+            let model = FolderModel::read(&texts)?;
+            model.prompts(&texts)?;
+            model.weight_files(&texts, &is_there)?;
+            model.tokenizer(&texts)?;
+            Ok(())
+        };
+        let read = read();
+        match wanted.into_inner() {
+            Some(path) => Ok(Some(path)),
+            None => read.map(|()| None),
+        }
+    }
+
+    /// Puts null in place of an unknown setting's value: it then counts as absent.
+    fn ignore(&mut self, fault: &FolderFault) -> Result<()> {
+        let text = self.texts.get_mut(&fault.file).and_then(Option::as_mut);
+        let text = text.ok_or(ErrorKind::ReadFailed)?;
+        *text = fault.without_value(text)?;
+        Ok(push(&mut self.warnings, fault.warning()?)?)
+    }
+
     fn text(&self, path: &str) -> core::result::Result<Option<Cow<'_, str>>, Error> {
         Ok(self.texts.get(path).and_then(Option::as_deref).map(Cow::Borrowed))
     }
 
     /// The model.
     pub(crate) fn open(mut self) -> Result<Encoder<FileWeights<Vec<u8>>>> {
-        let weights = core::mem::take(&mut self.weights);
+        let weights = mem::take(&mut self.weights);
         Ok(Encoder::open_folder(&|path: &str| self.text(path), weights)?)
     }
 }

@@ -71,7 +71,7 @@ pub mod words;
 // A download has one table of decompositions.
 #[cfg(not(all(target_family = "wasm", feature = "families")))]
 use decomposed::without_marks;
-#[cfg(target_family = "wasm")]
+#[cfg(all(target_family = "wasm", feature = "families"))]
 use unicode::without_marks;
 
 pub use added::{AddedIndex, AddedRules, AddedTable, AddedToken};

@@ -17,6 +17,7 @@ mod description;
 mod loaded;
 mod modules;
 mod prompts;
+mod prompts_json;
 mod tokenizer;
 mod vocabulary;
 mod weights;
@@ -28,7 +29,7 @@ use core::fmt;
 pub use crate::describe::folder::{
     Base, CONFIG, EncoderSettings, MODULES, Similarity, TableSettings,
 };
-pub use allowed::read_allowing;
+pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
 pub use modules::{Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, PromptTexts, Prompts};

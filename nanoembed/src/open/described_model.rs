@@ -1,0 +1,238 @@
+//! Encoders in folders and files that describe them by texts or keys.
+
+use std::sync::{Mutex, PoisonError};
+
+use nanoembed_core::describe::gguf::gguf_architecture;
+use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::model::ModelSource;
+use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
+use nanoembed_core::owned::{DescribedFile, Encoder, ModelFault, Pipeline, TextKinds, Tokenizer};
+use nanoembed_core::tensor::{Encoding, TensorHeader, Weight};
+use nanoembed_core::{Error as CoreError, ErrorKind};
+
+use crate::bytes::{Bytes, FileBytes};
+use crate::causal::weights::ModelWeights;
+use crate::error::{Error, Result};
+use crate::folder::prompts::Prompts;
+use crate::folder::texts::explained;
+use crate::open::folder::files::EncoderFolder;
+use crate::open::folder::tensor_fault;
+use crate::stored::diagnosis::{failure as stored_failure, refusal_message};
+use crate::stored::{Stored, Values};
+
+/// An encoder that the texts of a folder, or those or the keys of a file, describe.
+pub(crate) enum DescribedModel<'f> {
+    Folder(&'f EncoderFolder),
+    File(Box<NamedFile<'f>>, &'f Bytes),
+}
+
+/// A file that describes its model, and the name that messages give to it.
+pub(crate) struct NamedFile<'f> {
+    name: String,
+    bytes: &'f [u8],
+    file: DescribedFile<'f>,
+    /// The tokenizer, where it was read with the description: for the first that asks.
+    pipeline: Mutex<Option<Pipeline>>,
+}
+
+impl<'f> DescribedModel<'f> {
+    /// The model in the file called `name`; `None` if the file keeps no texts of a folder and is no
+    /// GGUF file with an encoder.
+    pub(crate) fn from_file(
+        name: &str,
+        bytes: &'f Bytes,
+        source: ModelSource<'f>,
+    ) -> Result<Option<Self>> {
+        let file = NamedFile::read(name, bytes, source)?;
+        Ok(file.map(|file| Self::File(Box::new(file), bytes)))
+    }
+
+    /// The name that messages give to the model.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Folder(folder) => folder.name(),
+            Self::File(file, _) => file.name.clone(),
+        }
+    }
+
+    /// True if it is a folder.
+    pub(crate) const fn is_folder(&self) -> bool {
+        matches!(self, Self::Folder(_))
+    }
+
+    /// The model as its texts describe it.
+    pub(crate) fn model(&self) -> &FolderModel {
+        match self {
+            Self::Folder(folder) => folder.model(),
+            Self::File(file, _) => file.file.model(),
+        }
+    }
+
+    /// The prompts that the model has.
+    pub(crate) fn prompts(&self) -> Result<Prompts> {
+        match self {
+            Self::Folder(folder) => folder.prompts(),
+            Self::File(file, _) => {
+                let NamedFile { name, bytes, file, .. } = &**file;
+                let prompts = file.prompts().map(Prompts::from_core);
+                prompts.map_err(|fault| refusal(name, bytes, file.source(), &fault))
+            }
+        }
+    }
+
+    /// The tokenizer, with the limits of the model.
+    pub(crate) fn tokenizer(&self) -> Result<Tokenizer<'static, TextKinds>> {
+        Tokenizer::from_folder(self.model(), self.pipeline()?)
+            .map_err(|error| Error::in_file("tokenizer.json", error))
+    }
+
+    /// The tokenizer without the limits of the model.
+    pub(crate) fn pipeline(&self) -> Result<Pipeline> {
+        match self {
+            Self::Folder(folder) => folder.pipeline(),
+            Self::File(file, _) => file.pipeline(),
+        }
+    }
+
+    /// All weights, under the names that the model knows.
+    pub(crate) fn weights(&self) -> Result<ModelWeights<'static>> {
+        match self {
+            Self::Folder(folder) => folder.weights(),
+            Self::File(file, bytes) => file.weights(*bytes),
+        }
+    }
+
+    /// Calls `take` with every tensor.
+    pub(crate) fn each_tensor(
+        &self,
+        take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Folder(folder) => folder.each_tensor(take),
+            Self::File(file, _) => file.each_tensor(take),
+        }
+    }
+
+    /// The names of classes.
+    pub(crate) fn labels(&self) -> Result<Labels> {
+        match self {
+            Self::Folder(folder) => folder.labels(),
+            Self::File(file, _) => file.file.labels().map_err(|fault| file.failure(&fault)),
+        }
+    }
+
+    /// The model, ready to run.
+    pub(crate) fn open(&self) -> Result<Encoder<ModelWeights<'static>>> {
+        let (prompts, labels) = (self.prompts()?.into_core(), self.labels()?);
+        let model = self.open_model()?.with_prompts(prompts);
+        model.with_labels(&labels).map_err(|error| Error::in_file(self.name(), error))
+    }
+
+    /// The model without its prompts and the names of its classes.
+    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights<'static>>> {
+        match self {
+            Self::Folder(folder) => folder.open_model(),
+            Self::File(file, bytes) => file.open_model(*bytes),
+        }
+    }
+}
+
+impl<'f> NamedFile<'f> {
+    /// The model in the file called `name`; `None` if the file keeps no texts of a folder and is no
+    /// GGUF file with an encoder.
+    pub(crate) fn read(
+        name: &str,
+        bytes: &'f [u8],
+        source: ModelSource<'f>,
+    ) -> Result<Option<Self>> {
+        let read = DescribedFile::read(source);
+        let read = read.map_err(|fault| refusal(name, bytes, &source, &fault))?;
+        Ok(read.map(|mut file| {
+            let pipeline = Mutex::new(file.take_pipeline());
+            Self { name: name.into(), bytes, file, pipeline }
+        }))
+    }
+
+    fn pipeline(&self) -> Result<Pipeline> {
+        let read = self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).take();
+        read.map_or_else(|| self.file.pipeline().map_err(|fault| self.failure(&fault)), Ok)
+    }
+
+    /// The weights in `bytes`, those of the file.
+    fn weights<'w>(&self, bytes: impl Into<FileBytes<'w>>) -> Result<ModelWeights<'w>> {
+        let mut weights = ModelWeights::default();
+        let start = weights.add_file(bytes);
+        let mut added = Ok(());
+        self.file.each_tensor(&mut |name, header| {
+            if added.is_ok() {
+                added = weights.add(name, start, header);
+            }
+        });
+        added.map_err(|error| Error::in_file(&self.name, error))?;
+        Ok(weights)
+    }
+
+    fn each_tensor(&self, take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>) -> Result<()> {
+        let mut outcome = Ok(());
+        self.file.each_tensor(&mut |name, header| {
+            if outcome.is_ok() {
+                outcome = self.stored(name, header).and_then(|stored| take(name, &stored));
+            }
+        });
+        outcome
+    }
+
+    fn stored(&self, name: &str, header: &TensorHeader<'f>) -> Result<Stored<'f>> {
+        let failed = |kind| Error::in_file(&self.name, CoreError::new(header.offset, kind));
+        let place = usize::try_from(header.offset).ok().zip(usize::try_from(header.bytes).ok());
+        let data = place.and_then(|(start, length)| self.bytes.get(start..)?.get(..length));
+        let data = data.ok_or_else(|| failed(ErrorKind::OutOfBounds))?;
+        let plain = Encoding::Plain { dtype: header.dtype, data };
+        let weight = Weight::new(header.shape, plain).map_err(failed)?;
+        let values = Values::Weight(weight);
+        Ok(Stored { name: name.to_owned(), values, offset: header.offset, file: 0 })
+    }
+
+    /// The model without its prompts and the names of its classes, over `bytes`, those of the file.
+    pub(crate) fn open_model<'w>(
+        &self,
+        bytes: impl Into<FileBytes<'w>>,
+    ) -> Result<Encoder<ModelWeights<'w>>> {
+        let opened = Encoder::new(self.file.model(), self.weights(bytes)?, self.pipeline()?);
+        opened.map_err(|fault| match self.file.source() {
+            ModelSource::Gguf(file) => {
+                tensor_fault::failure(&with_architecture(&self.name, file), &fault)
+            }
+            _ => tensor_fault::failure(&self.name, &fault),
+        })
+    }
+
+    /// A fault of a text, in words.
+    fn failure(&self, fault: &FolderFault) -> Error {
+        let text = self.file.text(&fault.file).ok().flatten().unwrap_or_default();
+        explained(fault, &text, &format!("{}: {}", self.name, fault.file))
+    }
+}
+
+/// The name of a GGUF file in errors, with the architecture of its model.
+fn with_architecture(name: &str, file: &Gguf<'_>) -> String {
+    format!("{name} ({})", gguf_architecture(file).unwrap_or_default())
+}
+
+/// The fault of a file's description, in words.
+fn refusal(name: &str, bytes: &[u8], source: &ModelSource<'_>, fault: &ModelFault) -> Error {
+    match (fault, source) {
+        (ModelFault::Text(fault), source) => {
+            let text = match source {
+                ModelSource::Embd(embd) => embd.metadata_value(&fault.file).unwrap_or_default(),
+                _ => "",
+            };
+            explained(fault, text, &format!("{name}: {}", fault.file))
+        }
+        (ModelFault::Key { error, key, reason }, ModelSource::Gguf(file)) => {
+            let message = refusal_message(file, *error, key, reason);
+            Error::input(error.kind(), message).at(with_architecture(name, file))
+        }
+        (fault, _) => stored_failure(name, bytes, fault.error()),
+    }
+}
