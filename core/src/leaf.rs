@@ -19,11 +19,11 @@ macro_rules! leaves {
         impl $name {
             /// The value, or the error where the part was left out.
             #[inline(always)]
-            pub(crate) const fn built_in() -> ::core::result::Result<Self, $crate::Error> {
+            pub(crate) const fn built_in() -> ::core::result::Result<Self, $crate::error::Error> {
                 #[cfg(feature = $feature)]
                 return Ok(Self::BuiltIn);
                 #[cfg(not(feature = $feature))]
-                return Err($crate::Error::without_offset($crate::ErrorKind::$refusal));
+                return Err($crate::error::Error::without_offset($crate::error::ErrorKind::$refusal));
             }
         }
     )*};

@@ -299,12 +299,12 @@ typedef struct nanoembed_words nanoembed_words;
 // The scratch memory of one thread that embeds.
 typedef struct nanoembed_workspace nanoembed_workspace;
 
-// What became of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file
+// The result of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file
 // is damaged, 2xx it is not supported here, 3xx the model in it is incomplete, 4xx the call, 5xx
 // the source, 9xx the call, seen by this interface. Numbers never change their meaning.
 typedef uint32_t nanoembed_status;
 
-// What went wrong, and where.
+// An error and its place.
 typedef struct nanoembed_error {
   // The size of this struct in bytes, by which programs and libraries of different versions
   // understand each other: `sizeof`.
@@ -438,6 +438,33 @@ typedef int32_t (*nanoembed_on_progress)(void *context,
                                          uint64_t done,
                                          uint64_t bytes);
 
+// What a model is.
+typedef struct nanoembed_model_info {
+  // The size of this struct in bytes, by which programs and libraries of different versions
+  // understand each other: `sizeof`.
+  uint32_t size;
+  // Elements of an embedding.
+  uint32_t dimensions;
+  // Transformer layers.
+  uint32_t layers;
+  // Attention heads.
+  uint32_t heads;
+  // Elements of the feed-forward layer.
+  uint32_t intermediate;
+  // Positions that the model knows.
+  uint32_t positions;
+  // Tokens of a text that it was made to use.
+  uint32_t max_tokens;
+  // Tokens in the vocabulary.
+  uint32_t vocabulary;
+  // 1 if texts can be tokenised, else 0.
+  uint32_t has_tokenizer;
+  // Tokens that a workspace has room for.
+  uint32_t workspace_tokens;
+  // 1 if activations are quantised, else 0.
+  uint32_t quantized;
+} nanoembed_model_info;
+
 // How the model computes: a choice of `nanoembed_model_options`.
 typedef uint32_t nanoembed_activations;
 
@@ -466,11 +493,11 @@ typedef struct nanoembed_model_options {
   // tables, which have no such layers.
   uint32_t block_tokens;
   // Names of unknown settings that are ignored, each ended by a zero; NULL if there are none. A
-  // model whose file or folder has a setting that no reader knows is refused with
-  // `NANOEMBED_UNSUPPORTED_SETTING` and the setting's name, as the setting might change its
-  // results; known settings are honoured or refused whatever is named here. `nanoembed_model_warning`
-  // lists those that were ignored. For models with memory of their own: in lent memory, names are
-  // `NANOEMBED_INVALID_ARGUMENT`.
+  // folder with a setting that no reader knows is refused with `NANOEMBED_UNSUPPORTED_SETTING`
+  // and the setting's name, as the setting might change results; known settings are honoured or
+  // refused whatever is named here, and files that keep the texts of a folder as ever.
+  // `nanoembed_model_warning` lists those that were ignored. For models with memory of their own:
+  // in lent memory, names are `NANOEMBED_INVALID_ARGUMENT`.
   const char *const *allow_unknown;
   // How many names `allow_unknown` has.
   size_t allow_unknown_count;
@@ -496,33 +523,6 @@ typedef struct nanoembed_plan {
   uint32_t quantized;
 } nanoembed_plan;
 
-// What a model is.
-typedef struct nanoembed_model_info {
-  // The size of this struct in bytes, by which programs and libraries of different versions
-  // understand each other: `sizeof`.
-  uint32_t size;
-  // Elements of an embedding.
-  uint32_t dimensions;
-  // Transformer layers.
-  uint32_t layers;
-  // Attention heads.
-  uint32_t heads;
-  // Elements of the feed-forward layer.
-  uint32_t intermediate;
-  // Positions that the model knows.
-  uint32_t positions;
-  // Tokens of a text that it was made to use.
-  uint32_t max_tokens;
-  // Tokens in the vocabulary.
-  uint32_t vocabulary;
-  // 1 if texts can be tokenised, else 0.
-  uint32_t has_tokenizer;
-  // Tokens that a workspace has room for.
-  uint32_t workspace_tokens;
-  // 1 if activations are quantised, else 0.
-  uint32_t quantized;
-} nanoembed_model_info;
-
 // What became of a text.
 typedef struct nanoembed_tokenized {
   // The size of this struct in bytes, by which programs and libraries of different versions
@@ -536,7 +536,7 @@ typedef struct nanoembed_tokenized {
   uint32_t truncated;
 } nanoembed_tokenized;
 
-// Which prompt stands before texts.
+// The choice of the prompt before texts.
 typedef uint32_t nanoembed_prompt;
 
 // A column of strings as Apache Arrow's `Utf8` and `LargeUtf8` arrays have it; nothing is copied.
@@ -578,14 +578,12 @@ typedef struct nanoembed_words_options {
   // understand each other: `sizeof`.
   uint32_t size;
   // 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the
-  // vocabulary each time. A library built without the feature `word-index` answers
-  // NANOEMBED_INVALID_ARGUMENT to 1.
+  // vocabulary each time.
   uint32_t indexed;
   // 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed
   // with an index only.
   uint32_t first_of_duplicates;
-  // A number that whoever wrote the file cannot know: with one, no choice of words makes the
-  // index slow.
+  // Random seed of the index; prevents hash flooding by a hostile file.
   uint64_t seed;
 } nanoembed_words_options;
 
@@ -1087,6 +1085,12 @@ NANOEMBED_CHECK nanoembed_status nanoembed_verify(const struct nanoembed_source 
                                   uint32_t *has_checksum,
                                   struct nanoembed_error *error);
 
+// What the model is.
+//
+// `model` is NULL or a model, `info` is NULL or points to memory for one.
+NANOEMBED_CHECK nanoembed_status nanoembed_model_get_info(const struct nanoembed_model *model,
+                                          struct nanoembed_model_info *info);
+
 // The memory that `nanoembed_plan_model` and `nanoembed_model_init` use while they run over a file,
 // put into `*bytes`: some 100 bytes a tensor, and 6 KB where there are transformers. Reads the
 // file's first 64 bytes. A model's workspace can be lent for that.
@@ -1135,12 +1139,6 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_init(const struct nanoembed_sou
                                       size_t scratch_bytes,
                                       struct nanoembed_model **model,
                                       struct nanoembed_error *error);
-
-// What the model is.
-//
-// `model` is NULL or a model, `info` is NULL or points to memory for one.
-NANOEMBED_CHECK nanoembed_status nanoembed_model_get_info(const struct nanoembed_model *model,
-                                          struct nanoembed_model_info *info);
 
 // Writes the token ids of a text in UTF-8 into `ids`, special tokens included, as many as there is
 // room for.

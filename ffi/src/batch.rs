@@ -3,18 +3,18 @@
 use core::ffi::c_char;
 
 #[cfg(feature = "embd")]
-use crate::bert_model::BertModel;
-#[cfg(any(feature = "static-models", feature = "families"))]
+use nanoembed_core::model::Batch;
+
 use crate::embed::embed_one;
-use crate::embed::nanoembed_workspace;
-use crate::model::{Kind, nanoembed_model};
+#[cfg(feature = "embd")]
+use crate::encoder_model::EncoderModel;
+use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer;
 use crate::status::{
     INVALID, Outcome, TOO_SMALL, nanoembed_error, nanoembed_status, report, too_small,
 };
-#[cfg(feature = "embd")]
-use crate::tokenize::by_word_pieces;
 use crate::versioned;
+use crate::workspace::nanoembed_workspace;
 
 /// A column of strings as Apache Arrow's `Utf8` and `LargeUtf8` arrays have it; nothing is copied.
 #[repr(C)]
@@ -91,7 +91,7 @@ impl Column<'_> {
     }
 }
 
-/// Texts that lie one behind the other in the output and are computed together.
+/// Texts that follow each other in the output and are computed together.
 #[cfg(feature = "embd")]
 #[derive(Default)]
 struct Pack {
@@ -150,13 +150,13 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
         };
         match &model.kind {
             #[cfg(feature = "embd")]
-            Kind::Bert(bert) => embed_packs((model, bert), workspace, &column, out, row_status),
-            #[cfg(feature = "families")]
-            Kind::Family(_) => embed_rows(model, workspace, &column, out, row_status),
-            #[cfg(feature = "static-models")]
-            Kind::Table(_) => embed_rows(model, workspace, &column, out, row_status),
-            #[cfg(feature = "std")]
-            Kind::Hosted(_) => embed_rows(model, workspace, &column, out, row_status),
+            Kind::Encoder(encoder) if encoder.packs() => {
+                embed_packs((model, encoder), workspace, &column, out, row_status)
+            }
+            #[cfg(any(feature = "static-models", feature = "families"))]
+            _ => embed_rows(model, workspace, &column, out, row_status),
+            #[cfg(not(any(feature = "static-models", feature = "families")))]
+            _ => Err(INVALID),
         }
     };
     // SAFETY: the caller's promise.
@@ -191,14 +191,14 @@ fn embed_rows(
 /// Several rows at once, as many as the workspace has room for.
 #[cfg(feature = "embd")]
 fn embed_packs(
-    (model, bert): (&nanoembed_model, &BertModel),
+    (model, encoder): (&nanoembed_model, &EncoderModel),
     workspace: &mut nanoembed_workspace,
     column: &Column<'_>,
     out: &mut [f32],
     row_status: &mut [nanoembed_row_status],
 ) -> Outcome {
     let nanoembed_workspace { scratch, ids, lengths, .. } = workspace;
-    let (dimensions, most) = (bert.encoder.config().hidden, bert.most());
+    let (dimensions, most) = (encoder.network.dimensions(), encoder.most());
     let mut pack = Pack::default();
     let mut flush = |pack: &mut Pack, ids: &[u32], lengths: &[usize], next: usize| -> Outcome {
         let rows = pack.first * dimensions..(pack.first + pack.texts) * dimensions;
@@ -206,7 +206,7 @@ fn embed_packs(
             let lengths = lengths.get(..pack.texts).ok_or(INVALID)?;
             let ids = ids.get(..pack.tokens).ok_or(INVALID)?;
             let out = out.get_mut(rows).ok_or(TOO_SMALL)?;
-            bert.run(&model.source, scratch, ids, lengths, out)?;
+            encoder.run(&model.source, scratch, &Batch::new(ids, lengths), out)?;
         }
         if let Some(out) = out.get_mut(next.saturating_sub(1) * dimensions..next * dimensions)
             && next > pack.first + pack.texts
@@ -230,7 +230,7 @@ fn embed_packs(
             0 | 1 => None,
             _ => {
                 let room = ids.0.get_mut(pack.tokens..pack.tokens + left).ok_or(INVALID)?;
-                Some(by_word_pieces(&model.tokenizer, text, room)?)
+                Some(model.tokenizer.by_word_pieces(text, room)?)
             }
         };
         // A text that does not fit behind the others begins the next pack.
@@ -238,7 +238,7 @@ fn embed_packs(
             flush(&mut pack, ids.0, lengths.0, row)?;
             left = most;
             let room = ids.0.get_mut(..left).ok_or(INVALID)?;
-            encoded = Some(by_word_pieces(&model.tokenizer, text, room)?);
+            encoded = Some(model.tokenizer.by_word_pieces(text, room)?);
         }
         let encoded = encoded.ok_or(INVALID)?;
         *lengths.0.get_mut(pack.texts).ok_or(INVALID)? = encoded.tokens;

@@ -1,21 +1,28 @@
-//! The prompt that is chosen for a workspace in lent memory.
+//! The prompt of a workspace in lent memory.
 
+#[cfg(feature = "families")]
 use nanoembed_core::describe::folder::{FolderPrompt, FolderPrompts};
+#[cfg(feature = "families")]
 use nanoembed_core::text::json::unescape;
 
+#[cfg(feature = "families")]
 use crate::memory::LentSlice;
+#[cfg(feature = "families")]
 use crate::status::{Outcome, invalid, too_small};
 
-/// Bytes of a prompt that there is room for at least.
+/// The least memory for a prompt, in bytes.
+#[cfg(feature = "families")]
 pub(crate) const LEAST: usize = 256;
 
-/// What is asked for: one of the model's prompts, or a text.
+/// A request for one of the model's prompts, or for a text.
+#[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Chosen<'t> {
     Own(FolderPrompt<'t>),
     Text(&'t str),
 }
 
+#[cfg(feature = "families")]
 impl Chosen<'_> {
     pub(crate) const USUAL: Self = Self::Own(FolderPrompt::Usual);
 
@@ -34,7 +41,8 @@ impl Chosen<'_> {
     }
 }
 
-/// What stands before the texts of a workspace.
+/// The prompt before the texts of a workspace.
+#[cfg(feature = "families")]
 #[derive(Debug)]
 pub(crate) struct Prompt {
     room: LentSlice<u8>,
@@ -43,6 +51,7 @@ pub(crate) struct Prompt {
     skipped: usize,
 }
 
+#[cfg(feature = "families")]
 impl Prompt {
     pub(crate) const fn new(room: &'static mut [u8]) -> Self {
         Self { room: LentSlice(room), length: 0, skipped: 0 }
@@ -67,5 +76,21 @@ impl Prompt {
 
     pub(crate) const fn skip(&mut self, tokens: usize) {
         self.skipped = tokens;
+    }
+}
+
+/// No prompt: the models of this build have none.
+#[cfg(not(feature = "families"))]
+#[derive(Debug)]
+pub(crate) struct Prompt;
+
+#[cfg(not(feature = "families"))]
+impl Prompt {
+    pub(crate) const fn new(_: &[u8]) -> Self {
+        Self
+    }
+
+    pub(crate) const fn skipped(&self) -> usize {
+        0
     }
 }

@@ -8,13 +8,15 @@ use nanoembed_core::format::embd;
 use nanoembed_core::format::finalfusion;
 #[cfg(feature = "gguf")]
 use nanoembed_core::format::gguf;
+#[cfg(feature = "safetensors")]
 use nanoembed_core::format::safetensors::{self, Entry};
+#[cfg(feature = "safetensors")]
 use nanoembed_core::format::uqff;
 
 #[allow(clippy::wildcard_imports)] // whichever formats there are
 use crate::format::*;
 use crate::memory::{Lent, Sum};
-use crate::status::{Outcome, left_out};
+use crate::status::Outcome;
 
 /// How many tensors a file may have.
 pub(crate) const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 };
@@ -27,7 +29,9 @@ pub(crate) enum AnyDecoder {
     Finalfusion(finalfusion::Decoder),
     #[cfg(feature = "gguf")]
     Gguf(gguf::Decoder<TENSORS>),
+    #[cfg(feature = "safetensors")]
     Safetensors(safetensors::Decoder<'static>),
+    #[cfg(feature = "safetensors")]
     Uqff(uqff::Decoder<'static>),
     #[cfg(feature = "amb")]
     Amb(amb::Decoder<TENSORS>),
@@ -38,6 +42,7 @@ impl AnyDecoder {
     pub(crate) fn add_bytes(sum: &mut Sum) -> Outcome {
         sum.add::<Self>(1)?;
         sum.add::<embd::TensorRecord>(TENSORS)?;
+        #[cfg(feature = "safetensors")]
         sum.add::<Entry>(TENSORS)?;
         Ok(())
     }
@@ -50,15 +55,18 @@ impl AnyDecoder {
     ) -> Outcome<&'static mut Self> {
         let place: *mut Self = lent.place(1)?;
         let records = lent.filled(TENSORS, embd::TensorRecord::EMPTY)?;
+        #[cfg(feature = "safetensors")]
         let entries = lent.filled(TENSORS, Entry::default())?;
         let made = match format {
             NANOEMBED_FORMAT_EMBD => Self::Embd(embd::DecoderOver::lent(mode, records)),
             NANOEMBED_FORMAT_FINALFUSION => Self::Finalfusion(finalfusion::Decoder::new(mode)),
             #[cfg(feature = "gguf")]
             NANOEMBED_FORMAT_GGUF => Self::Gguf(gguf::Decoder::new(mode)),
+            #[cfg(feature = "safetensors")]
             NANOEMBED_FORMAT_SAFETENSORS => {
                 Self::Safetensors(safetensors::Decoder::new(mode, entries))
             }
+            #[cfg(feature = "safetensors")]
             NANOEMBED_FORMAT_UQFF => Self::Uqff(uqff::Decoder::new(mode, entries)),
             #[cfg(feature = "amb")]
             NANOEMBED_FORMAT_AMB => Self::Amb(amb::Decoder::new(mode)),
@@ -79,7 +87,9 @@ macro_rules! each {
             AnyDecoder::Finalfusion($inner) => $what,
             #[cfg(feature = "gguf")]
             AnyDecoder::Gguf($inner) => $what,
+            #[cfg(feature = "safetensors")]
             AnyDecoder::Safetensors($inner) => $what,
+            #[cfg(feature = "safetensors")]
             AnyDecoder::Uqff($inner) => $what,
             #[cfg(feature = "amb")]
             AnyDecoder::Amb($inner) => $what,

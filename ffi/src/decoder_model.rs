@@ -1,7 +1,7 @@
 //! Models that continue texts: opening a decoder of the Llama family from an `.amb` or a GGUF file, or a
 //! `.weights` file where the build has that format.
 
-use nanoembed_core::kernel::{self, Kernels};
+use nanoembed_core::kernel;
 use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};
 use nanoembed_core::model::{ModelSource, SliceWeights};
 
@@ -14,6 +14,8 @@ use crate::status::{
     BAD_POINTER, Outcome, answer, nanoembed_error, nanoembed_status, report, too_small,
 };
 use crate::versioned;
+
+pub use crate::decoder_handle::nanoembed_decoder;
 
 /// How a decoder is to be opened. All zeros is a good start.
 #[repr(C)]
@@ -56,20 +58,6 @@ pub struct nanoembed_decoder_plan {
 }
 
 crate::versioned!(nanoembed_decoder_plan);
-
-/// A decoder over a file in memory. Immutable: several threads may use it at once, each with a
-/// session of its own.
-#[derive(Debug)]
-pub struct nanoembed_decoder {
-    pub(crate) file: &'static [u8],
-    pub(crate) llama: Llama<LentSlice<LlamaLayer>>,
-    pub(crate) kernels: Kernels,
-    pub(crate) positions: usize,
-    pub(crate) tokens_at_once: usize,
-    /// Bytes that the heap gave for this handle; 0 if the caller lent them.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
-    pub(crate) owned_bytes: usize,
-}
 
 /// Tokens that pass through the layers together unless the caller says otherwise.
 const TOKENS_AT_ONCE: usize = 64;

@@ -1,173 +1,23 @@
-//! Workspaces, and embeddings of single texts.
+//! Embeddings of single texts.
 
 use core::ffi::c_char;
 use core::mem::size_of;
-#[cfg(feature = "std")]
-use std::boxed::Box;
 
+#[cfg(feature = "embd")]
+use nanoembed_core::model::Batch;
 use nanoembed_core::token::Encoded;
 
-#[cfg(feature = "families")]
-use crate::chosen::{Chosen, Prompt};
-#[cfg(feature = "std")]
-use crate::hosted::HostedSession;
-use crate::memory::{Lent, LentSlice, Sum};
-use crate::model::{Kind, nanoembed_model};
+use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
 #[cfg(feature = "embd")]
 use crate::status::INVALID;
 use crate::status::{Outcome, answer, nanoembed_error, nanoembed_status, report, too_small};
-#[cfg(feature = "embd")]
-use crate::tokenize::by_word_pieces;
 use crate::tokenized::nanoembed_tokenized;
 use crate::versioned;
+#[cfg(feature = "std")]
+use crate::workspace::session;
 
-/// The scratch memory of one thread that embeds.
-#[derive(Debug)]
-pub struct nanoembed_workspace {
-    pub(crate) scratch: Scratch,
-    /// The tokens of a pack of texts, and how many each text has.
-    pub(crate) ids: LentSlice<u32>,
-    pub(crate) lengths: LentSlice<usize>,
-    /// What stands before texts.
-    #[cfg(feature = "families")]
-    pub(crate) prompt: Prompt,
-    /// What models with memory of their own embed with.
-    #[cfg(feature = "std")]
-    pub(crate) hosted: Option<Box<HostedSession>>,
-    /// Bytes that the heap gave for this workspace; 0 if the caller lent them.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
-    pub(crate) owned_bytes: usize,
-}
-
-/// What computing takes: floats and bytes, or what integers take.
-#[derive(Debug)]
-pub(crate) struct Scratch {
-    pub(crate) floats: LentSlice<f32>,
-    pub(crate) bytes: LentSlice<u8>,
-    pub(crate) words: LentSlice<i32>,
-    pub(crate) codes: LentSlice<i16>,
-}
-
-/// Elements of each kind of memory that a workspace takes.
-pub(crate) struct Sizes {
-    pub(crate) floats: usize,
-    pub(crate) bytes: usize,
-    pub(crate) words: usize,
-    pub(crate) codes: usize,
-    pub(crate) ids: usize,
-    pub(crate) texts: usize,
-    /// Bytes of a prompt.
-    #[cfg(feature = "families")]
-    pub(crate) prompt: usize,
-}
-
-impl Sizes {
-    pub(crate) const NONE: Self = Self {
-        floats: 0,
-        bytes: 0,
-        words: 0,
-        codes: 0,
-        ids: 0,
-        texts: 0,
-        #[cfg(feature = "families")]
-        prompt: 0,
-    };
-
-    pub(crate) fn workspace_bytes(&self) -> Outcome<usize> {
-        let mut sum = Sum::default();
-        sum.add::<nanoembed_workspace>(1)?;
-        sum.add::<f32>(self.floats)?;
-        sum.add::<u8>(self.bytes)?;
-        sum.add::<i32>(self.words)?;
-        sum.add::<i16>(self.codes)?;
-        sum.add::<u32>(self.ids)?;
-        sum.add::<usize>(self.texts)?;
-        #[cfg(feature = "families")]
-        sum.add::<u8>(self.prompt)?;
-        Ok(sum.bytes())
-    }
-}
-
-/// Makes a workspace for `model` in `memory`, and puts the handle, which lies there, into
-/// `*workspace`. A workspace is for one thread at a time. There is nothing to close.
-///
-/// # Safety
-///
-/// `model` is NULL or a model; `memory` points to as many bytes, aligned to `NANOEMBED_ALIGN`, that
-/// nobody else touches as long as the workspace is used; `workspace` points to memory for a
-/// pointer.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_workspace_init(
-    model: *const nanoembed_model,
-    memory: *mut u8,
-    memory_bytes: usize,
-    workspace: *mut *mut nanoembed_workspace,
-) -> nanoembed_status {
-    let make = || -> Outcome {
-        // SAFETY: the caller's promise.
-        let (model, out, mut lent) = unsafe {
-            (pointer::get(model)?, pointer::out(workspace)?, Lent::new(memory, memory_bytes)?)
-        };
-        let sizes = model.kind.sizes()?;
-        let needed = sizes.workspace_bytes()?;
-        if memory_bytes < needed {
-            return Err(too_small(needed));
-        }
-        let handle: *mut nanoembed_workspace = lent.place(1)?;
-        #[cfg_attr(not(feature = "families"), allow(unused_mut))]
-        let mut made = nanoembed_workspace {
-            scratch: Scratch {
-                floats: LentSlice(lent.filled(sizes.floats, 0.0)?),
-                bytes: LentSlice(lent.filled(sizes.bytes, 0)?),
-                words: LentSlice(lent.filled(sizes.words, 0)?),
-                codes: LentSlice(lent.filled(sizes.codes, 0)?),
-            },
-            ids: LentSlice(lent.filled(sizes.ids, 0)?),
-            lengths: LentSlice(lent.filled(sizes.texts, 0)?),
-            #[cfg(feature = "families")]
-            prompt: Prompt::new(lent.filled(sizes.prompt, 0)?),
-            #[cfg(feature = "std")]
-            hosted: None,
-            owned_bytes: 0,
-        };
-        #[cfg(feature = "families")]
-        if let Kind::Family(family) = &model.kind {
-            let nanoembed_workspace { scratch, prompt, .. } = &mut made;
-            family.set_prompt(&model.tokenizer, scratch, prompt, Chosen::USUAL)?;
-        }
-        // SAFETY: the place was taken for it.
-        unsafe { handle.write(made) };
-        out.write(handle);
-        Ok(())
-    };
-    answer(make())
-}
-
-/// The size of the workspaces of `model` in bytes; 0 for NULL. That of a model with memory of its
-/// own, which `nanoembed_workspace_new` makes, grows with the texts up to this size.
-///
-/// # Safety
-///
-/// `model` is NULL or a model.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn nanoembed_workspace_bytes(model: *const nanoembed_model) -> usize {
-    // SAFETY: the caller's promise.
-    let Ok(model) = (unsafe { pointer::get(model) }) else { return 0 };
-    let bytes = model.lent_workspace_bytes();
-    #[cfg(feature = "std")]
-    if let Kind::Hosted(hosted) = &model.kind {
-        return bytes.saturating_add(hosted.session_bytes().unwrap_or(0));
-    }
-    bytes
-}
-
-impl nanoembed_model {
-    /// What a workspace takes of the memory that it lies in.
-    pub(crate) fn lent_workspace_bytes(&self) -> usize {
-        self.kind.sizes().and_then(|sizes| sizes.workspace_bytes()).unwrap_or(0)
-    }
-}
+pub use crate::workspace::*;
 
 /// The first `dimensions` of `capacity` floats.
 unsafe fn vector<'a>(
@@ -209,9 +59,9 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
         let scratch = &mut workspace.scratch;
         match &model.kind {
             #[cfg(feature = "embd")]
-            Kind::Bert(bert) => bert.run(&model.source, scratch, ids, &[ids.len()], out),
-            #[cfg(feature = "families")]
-            Kind::Family(family) => family.run(&model.source, scratch, (ids, 0), out),
+            Kind::Encoder(encoder) => {
+                encoder.run(&model.source, scratch, &Batch::new(ids, &[ids.len()]), out)
+            }
             #[cfg(feature = "static-models")]
             Kind::Table(table) => table.embed_ids(&model.source, scratch, ids, out),
             #[cfg(feature = "std")]
@@ -259,12 +109,6 @@ pub unsafe extern "C" fn nanoembed_embed_text(
     unsafe { report(make(), error) }
 }
 
-/// What a workspace of `nanoembed_workspace_new` has for models with memory of their own.
-#[cfg(feature = "std")]
-pub(crate) fn session(hosted: &mut Option<Box<HostedSession>>) -> Outcome<&mut HostedSession> {
-    hosted.as_deref_mut().ok_or(crate::status::invalid("workspace"))
-}
-
 /// Puts the embedding of a text into `out`.
 pub(crate) fn embed_one(
     model: &nanoembed_model,
@@ -272,33 +116,21 @@ pub(crate) fn embed_one(
     text: &str,
     out: &mut [f32],
 ) -> Outcome<Encoded> {
-    let nanoembed_workspace {
-        scratch,
-        ids,
-        #[cfg(feature = "families")]
-        prompt,
-        ..
-    } = workspace;
+    let nanoembed_workspace { scratch, ids, prompt, .. } = workspace;
     match &model.kind {
         #[cfg(feature = "embd")]
-        Kind::Bert(bert) => {
-            let room = ids.0.get_mut(..bert.most()).ok_or(INVALID)?;
-            let encoded = by_word_pieces(&model.tokenizer, text, room)?;
+        Kind::Encoder(encoder) => {
+            let room = ids.0.get_mut(..encoder.most()).ok_or(INVALID)?;
+            let encoded = encoder.tokenize(&model.tokenizer, scratch, prompt, text, room)?;
             let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
-            bert.run(&model.source, scratch, ids, &[ids.len()], out)?;
-            Ok(encoded)
-        }
-        #[cfg(feature = "families")]
-        Kind::Family(family) => {
-            let room = ids.0.get_mut(..family.most()).ok_or(INVALID)?;
-            let encoded = family.tokenize(&model.tokenizer, scratch, (prompt, text), room)?;
-            let ids = room.get(..encoded.tokens).ok_or(INVALID)?;
-            family.run(&model.source, scratch, (ids, prompt.skipped()), out)?;
+            let lengths = [ids.len()];
+            let texts = Batch { skipped: prompt.skipped(), ..Batch::new(ids, &lengths) };
+            encoder.run(&model.source, scratch, &texts, out)?;
             Ok(encoded)
         }
         #[cfg(feature = "static-models")]
         Kind::Table(table) => {
-            let _ = ids;
+            let _ = (ids, prompt);
             table.embed_text(&model.tokenizer, &model.source, scratch, text, out)
         }
         #[cfg(feature = "std")]

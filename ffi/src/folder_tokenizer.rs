@@ -2,10 +2,9 @@
 
 use core::mem::{MaybeUninit, size_of};
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::model::folder_tokenizer::{
-    FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
+    FolderTokenizer, FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
 };
 use nanoembed_core::token::Encoded;
 use nanoembed_core::token::bpe::Scratch;
@@ -14,7 +13,7 @@ use nanoembed_core::token::unigram::Step;
 
 use crate::chosen::{self, Chosen};
 use crate::memory::{Lent, Sum};
-use crate::model::Tokenizer;
+use crate::model_tokenizer::Tokenizer;
 use crate::status::Outcome;
 use crate::tokenizer_index;
 
@@ -72,7 +71,7 @@ const BEHIND: usize = 1024;
 /// The ids of a text behind the model's usual prompt, in memory of the stack.
 #[inline(never)] // so much of it only where it is needed
 pub(crate) fn tokenize(
-    tokenizer: &Tokenizer,
+    tokenizer: &FolderTokenizer<'_>,
     prompts: &FolderPrompts<'_>,
     text: &str,
     ids: &mut [u32],
@@ -81,10 +80,10 @@ pub(crate) fn tokenize(
     let length = Chosen::USUAL.write(prompts, &mut room)?;
     let prompt = room.get(..length).unwrap_or_default();
     let prompt = core::str::from_utf8(prompt).unwrap_or_default();
-    on_stack(|memory| tokenize_in(tokenizer, (prompt, text), ids, memory))
+    on_stack(|memory| Ok(tokenizer.encode_behind(prompt, text, ids, memory)?))
 }
 
-/// What `tokenize` makes of memory of the stack.
+/// Calls `tokenize` with memory of the stack.
 #[inline(never)] // as above
 pub(crate) fn on_stack<R>(tokenize: impl FnOnce(TokenizingMemory<'_>) -> Outcome<R>) -> Outcome<R> {
     const HEAP: usize = Scratch::heap_needed(WORD);
@@ -99,17 +98,4 @@ pub(crate) fn on_stack<R>(tokenize: impl FnOnce(TokenizingMemory<'_>) -> Outcome
         behind: &mut behind,
     };
     tokenize(memory)
-}
-
-/// The same in memory that is lent, behind any prompt.
-pub(crate) fn tokenize_in(
-    tokenizer: &Tokenizer,
-    (prompt, text): (&str, &str),
-    ids: &mut [u32],
-    memory: TokenizingMemory<'_>,
-) -> Outcome<Encoded> {
-    match tokenizer {
-        Tokenizer::Folder(tokenizer) => Ok(tokenizer.encode_behind(prompt, text, ids, memory)?),
-        _ => Err(ErrorKind::MissingVocabulary.into()),
-    }
 }

@@ -2,9 +2,11 @@
 
 use core::ffi::c_char;
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 
+use crate::failure::{Failure, NANOEMBED_UNSUPPORTED_EMBD};
 use crate::pointer;
 
 /// The formats.
@@ -65,4 +67,14 @@ pub extern "C" fn nanoembed_format_name(format: nanoembed_format) -> *const c_ch
         _ => c"unknown",
     };
     name.as_ptr()
+}
+
+/// The failure for a file of a format that the build leaves out.
+pub(crate) fn left_out(format: nanoembed_format) -> Failure {
+    match format {
+        NANOEMBED_FORMAT_EMBD..=NANOEMBED_FORMAT_AMB => {
+            Failure::here(NANOEMBED_UNSUPPORTED_EMBD - NANOEMBED_FORMAT_EMBD + format)
+        }
+        _ => ErrorKind::UnknownFormat.into(),
+    }
 }

@@ -17,12 +17,11 @@ use nanoembed_core::token::Encoded;
 
 use crate::host_file;
 use crate::limits::nanoembed_limits;
-use crate::model::{
-    NANOEMBED_ACTIVATIONS_AUTO, NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_ACTIVATIONS_FLOAT,
-    NANOEMBED_VOCABULARY_AUTO, NANOEMBED_VOCABULARY_INDEXED, NANOEMBED_VOCABULARY_NONE,
-    nanoembed_model_options,
+use crate::model_options::{
+    MOST_TOKENS, NANOEMBED_ACTIVATIONS_AUTO, NANOEMBED_ACTIVATIONS_FIXED,
+    NANOEMBED_ACTIVATIONS_FLOAT, NANOEMBED_VOCABULARY_AUTO, NANOEMBED_VOCABULARY_INDEXED,
+    NANOEMBED_VOCABULARY_NONE, nanoembed_model_options, quantizes,
 };
-use crate::opening::{MOST_TOKENS, quantizes};
 use crate::status::{Failure, INVALID, Outcome, TOO_SMALL, invalid};
 
 /// A file of a model: the caller's, or one that is mapped for it.

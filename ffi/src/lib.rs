@@ -16,10 +16,11 @@
 //!   more to do with until he stops using the handle. Nothing has to be closed. Nothing is global.
 //!
 //! One file a part: `status`, `source`, `format`, `event` (what a file says) and `reader`, `tensor`
-//! and `uqff` (dequantising), `verify`, `model` (with `opening`), `tokenize`, `embed`, `batch`
-//! (Arrow), `top_k`, `words` (opening), `lookup`, `similar`, `decoder_model` and `session`
-//! (continuing texts), `tokenizer`, `prompt`, `score`; and on hosts `owned` (handles on the heap, with
-//! `hosted`: models of every family), `limits` and `source_file`.
+//! and `uqff` (dequantising), `verify`, `model` (with `model_options`, `model_handle` and `opening`),
+//! `tokenize`, `workspace`, `embed`, `batch` (Arrow), `top_k`, `words` (opening), `lookup`,
+//! `similar`, `decoder_model` and `session` (continuing texts), `tokenizer`, `prompt`, `score`; and
+//! on hosts `owned` (handles on the heap, with `hosted`: models of every family), `limits` and
+//! `source_file`.
 
 #![no_std]
 #![allow(non_camel_case_types)]
@@ -36,17 +37,17 @@ compile_error!(
 );
 
 pub mod batch;
-#[cfg(feature = "embd")]
-mod bert_model;
-#[cfg(feature = "families")]
 mod chosen;
 mod decoder;
 #[cfg(feature = "families")]
+pub mod decoder_handle;
+#[cfg(feature = "families")]
 pub mod decoder_model;
 pub mod embed;
+#[cfg(feature = "embd")]
+mod encoder_model;
 pub mod event;
-#[cfg(feature = "families")]
-mod family_model;
+pub mod failure;
 #[cfg(feature = "families")]
 mod folder_tokenizer;
 pub mod format;
@@ -59,9 +60,13 @@ pub mod limits;
 pub mod lookup;
 pub mod memory;
 pub mod model;
+pub mod model_handle;
+pub mod model_options;
+mod model_tokenizer;
 mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
+#[cfg(any(feature = "amb", feature = "gguf", feature = "families"))]
 mod parsed;
 mod pointer;
 #[cfg(feature = "families")]
@@ -69,6 +74,7 @@ pub mod prompt;
 pub mod reader;
 #[cfg(feature = "families")]
 pub mod score;
+mod scratch;
 #[cfg(feature = "families")]
 pub mod session;
 pub mod similar;
@@ -81,16 +87,22 @@ mod table_model;
 pub mod tensor;
 pub mod tokenize;
 pub mod tokenized;
+#[cfg(feature = "families")]
 pub mod tokenizer;
+#[cfg(any(feature = "families", all(feature = "embd", any(feature = "amb", feature = "gguf"))))]
 mod tokenizer_index;
+#[cfg(feature = "families")]
 mod tokenizer_memory;
 pub mod top_k;
+#[cfg(feature = "safetensors")]
 pub mod uqff;
 pub mod verify;
 pub mod version;
 mod versioned;
 mod word_index;
 pub mod words;
+pub mod words_options;
+pub mod workspace;
 
 #[cfg(all(feature = "panic-handler", not(feature = "std"), not(test)))]
 #[panic_handler]

@@ -16,14 +16,13 @@ use crate::decoder_model::{
     nanoembed_decoder, nanoembed_decoder_get_plan, nanoembed_decoder_init,
     nanoembed_decoder_options, nanoembed_decoder_plan, nanoembed_plan_decoder,
 };
-use crate::embed::{nanoembed_workspace, nanoembed_workspace_init};
 use crate::hosted::{Asked, Data, HostedModel};
 use crate::limits::nanoembed_limits;
 use crate::memory::ALIGN;
-use crate::model::{
-    Kind, NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_model, nanoembed_model_init,
-    nanoembed_model_options, nanoembed_plan, nanoembed_plan_model, nanoembed_plan_scratch,
-};
+use crate::model::{nanoembed_model_init, nanoembed_plan_model, nanoembed_plan_scratch};
+use crate::model_handle::{Kind, nanoembed_model};
+use crate::model_options::{NANOEMBED_VOCABULARY_NONE, nanoembed_model_options, nanoembed_plan};
+use crate::model_tokenizer::Tokenizer;
 use crate::pointer;
 use crate::session::{nanoembed_session, nanoembed_session_init};
 use crate::source::{Bytes, nanoembed_source};
@@ -40,6 +39,7 @@ use crate::words::{
     nanoembed_plan_words, nanoembed_words, nanoembed_words_init, nanoembed_words_options,
     nanoembed_words_plan,
 };
+use crate::workspace::{nanoembed_workspace, nanoembed_workspace_init};
 
 /// Memory from the heap that goes back unless it is kept.
 struct Memory {

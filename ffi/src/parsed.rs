@@ -10,8 +10,8 @@ use nanoembed_core::format::sniff;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::{Error, ErrorKind};
 
-use crate::format::number_of;
-use crate::status::{Outcome, left_out};
+use crate::format::{left_out, number_of};
+use crate::status::Outcome;
 
 /// The model's file that `bytes` are. None of these takes memory that grows with the tensors.
 pub(crate) fn parse(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {

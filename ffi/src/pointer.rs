@@ -11,7 +11,7 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use nanoembed_core::{Error, ErrorKind};
 
-use crate::status::{BAD_POINTER, Failure, Outcome};
+use crate::failure::{BAD_POINTER, Failure, Outcome};
 
 fn check<T>(pointer: *const T, length: usize) -> Outcome {
     let fits =

@@ -1,4 +1,4 @@
-//! What stands before texts.
+//! Prompts.
 
 use core::ffi::c_char;
 #[cfg(feature = "std")]
@@ -9,14 +9,14 @@ use nanoembed_core::describe::folder::FolderPrompt;
 use nanoembed_core::owned::folder::Prefix;
 
 use crate::chosen::Chosen;
-use crate::embed::nanoembed_workspace;
-#[cfg(feature = "std")]
-use crate::embed::session;
-use crate::model::{Kind, nanoembed_model};
+use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
 use crate::status::{Outcome, invalid, nanoembed_error, nanoembed_status, report};
+use crate::workspace::nanoembed_workspace;
+#[cfg(feature = "std")]
+use crate::workspace::session;
 
-/// Which prompt stands before texts.
+/// The choice of the prompt before texts.
 pub type nanoembed_prompt = u32;
 /// The one that the model names for this, if it does.
 pub const NANOEMBED_PROMPT_USUAL: nanoembed_prompt = 0;
@@ -69,9 +69,9 @@ pub unsafe extern "C" fn nanoembed_workspace_set_prompt(
             Kind::Hosted(hosted) => {
                 hosted.set_prompt(session(&mut workspace.hosted)?, &prefix(chosen))
             }
-            Kind::Family(family) => {
+            Kind::Encoder(encoder) if encoder.texts.is_some() => {
                 let nanoembed_workspace { scratch, prompt, .. } = workspace;
-                family.set_prompt(&model.tokenizer, scratch, prompt, chosen)
+                encoder.set_prompt(&model.tokenizer, scratch, prompt, chosen)
             }
             _ if prompt <= NANOEMBED_PROMPT_NONE => Ok(()),
             _ => Err(invalid("prompt")),

@@ -1,15 +1,15 @@
-//! How well two texts go together.
+//! Scores of pairs of texts.
 
 use core::ffi::c_char;
 
 use nanoembed_core::ErrorKind;
 
-use crate::embed::nanoembed_workspace;
-#[cfg(feature = "std")]
-use crate::embed::session;
-use crate::model::{Kind, nanoembed_model};
+use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
 use crate::status::{INVALID, Outcome, nanoembed_error, nanoembed_status, report};
+use crate::workspace::nanoembed_workspace;
+#[cfg(feature = "std")]
+use crate::workspace::session;
 
 /// How well `document` answers `query`, by a model that compares texts (a cross-encoder): more is
 /// better. What does not fit is cut from the end of the longer text first. `NANOEMBED_OTHER_MODEL`
@@ -46,11 +46,13 @@ pub unsafe extern "C" fn nanoembed_score(
             Kind::Hosted(hosted) => {
                 hosted.score(session(&mut workspace.hosted)?, query, document)?
             }
-            Kind::Family(family) => {
+            Kind::Encoder(encoder) => {
                 let nanoembed_workspace { scratch, ids, .. } = workspace;
-                let ids = ids.0.get_mut(..family.most()).ok_or(INVALID)?;
-                family.score(&model.source, &model.tokenizer, scratch, (query, document), ids)?
+                let ids = ids.0.get_mut(..encoder.most()).ok_or(INVALID)?;
+                let pair = [query, document];
+                encoder.score(&model.source, &model.tokenizer, scratch, pair, ids)?
             }
+            #[allow(unreachable_patterns)] // in builds for transformers alone
             _ => return Err(ErrorKind::OtherModel.into()),
         };
         out.write(score);

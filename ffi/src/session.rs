@@ -7,7 +7,7 @@ use nanoembed_core::model::{Run, SliceWeights};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::top::Scored;
 
-use crate::decoder_model::nanoembed_decoder;
+use crate::decoder_handle::nanoembed_decoder;
 use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::pointer;
 use crate::status::{

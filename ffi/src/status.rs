@@ -1,54 +1,19 @@
-//! What became of a call.
+//! Errors as C sees them.
 
 use core::ffi::{CStr, c_char};
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::text::terminal::acts;
-use nanoembed_core::{Error, ErrorKind};
 
-use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_EMBD, nanoembed_format};
 use crate::pointer;
 use crate::versioned;
 
-/// What became of a call: 0 for success, else whose fault it is by the hundreds digit. 1xx the file
-/// is damaged, 2xx it is not supported here, 3xx the model in it is incomplete, 4xx the call, 5xx
-/// the source, 9xx the call, seen by this interface. Numbers never change their meaning.
-pub type nanoembed_status = u32;
+pub use crate::failure::*;
 
-/// The call did what it should.
-pub const NANOEMBED_OK: nanoembed_status = 0;
-/// The format embd is not part of this build.
-pub const NANOEMBED_UNSUPPORTED_EMBD: nanoembed_status = 291;
-/// The format finalfusion is not part of this build.
-pub const NANOEMBED_UNSUPPORTED_FINALFUSION: nanoembed_status = 292;
-/// The format gguf is not part of this build.
-pub const NANOEMBED_UNSUPPORTED_GGUF: nanoembed_status = 293;
-/// The format safetensors is not part of this build.
-pub const NANOEMBED_UNSUPPORTED_SAFETENSORS: nanoembed_status = 294;
-/// The format uqff is not part of this build.
-pub const NANOEMBED_UNSUPPORTED_UQFF: nanoembed_status = 295;
-/// The format amb is not part of this build.
-pub const NANOEMBED_UNSUPPORTED_AMB: nanoembed_status = 296;
-/// Transformers are not part of this build.
-pub const NANOEMBED_UNSUPPORTED_TRANSFORMERS: nanoembed_status = 297;
-/// A pointer is NULL that must not be, is not aligned, or has a length that no memory has.
-pub const NANOEMBED_BAD_POINTER: nanoembed_status = 901;
-/// The callback asked to stop.
-pub const NANOEMBED_STOPPED: nanoembed_status = 902;
-/// The word, tensor or row asked for is not there.
-pub const NANOEMBED_NOT_FOUND: nanoembed_status = 903;
-/// There is no memory left on the heap.
-pub const NANOEMBED_OUT_OF_MEMORY: nanoembed_status = 904;
-/// A file of this format or kind must be in memory.
-pub const NANOEMBED_NEEDS_MEMORY: nanoembed_status = 905;
-/// The operating system cannot open or map the file.
-pub const NANOEMBED_CANNOT_OPEN: nanoembed_status = 906;
-
-/// Stands for no place in a file.
-pub const NANOEMBED_NO_OFFSET: u64 = u64::MAX;
 /// How many bytes `nanoembed_error` has for a name, with the zero at its end.
 pub const NANOEMBED_NAME_BYTES: usize = 64;
 
-/// What went wrong, and where.
+/// An error and its place.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_error {
@@ -78,86 +43,13 @@ impl nanoembed_error {
     }
 }
 
-/// What keeps a call from succeeding. As small as can be: every step of every call may give one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Failure {
-    offset: u64,
-    status: nanoembed_status,
-    /// What is at fault, or nothing.
-    name: &'static str,
-    /// How much would do, or 0.
-    needed: usize,
-}
-
-pub(crate) type Outcome<T = ()> = Result<T, Failure>;
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::core(error)
-    }
-}
-
-impl From<ErrorKind> for Failure {
-    fn from(kind: ErrorKind) -> Self {
-        Self::from_kind(kind)
-    }
-}
-
-pub(crate) const BAD_POINTER: Failure = Failure::here(NANOEMBED_BAD_POINTER);
-pub(crate) const TOO_SMALL: Failure = Failure::from_kind(ErrorKind::BufferTooSmall);
-pub(crate) const INVALID: Failure = Failure::from_kind(ErrorKind::InvalidArgument);
-
-/// What is lent is too small: so many bytes or elements are needed.
-pub(crate) const fn too_small(needed: usize) -> Failure {
-    Failure { needed, ..TOO_SMALL }
-}
-
-/// The parameter or field of this name cannot be what it is.
-pub(crate) const fn invalid(name: &'static str) -> Failure {
-    INVALID.about(name)
-}
-
-/// What a file of a format answers that the build leaves out.
-pub(crate) fn left_out(format: nanoembed_format) -> Failure {
-    match format {
-        NANOEMBED_FORMAT_EMBD..=NANOEMBED_FORMAT_AMB => {
-            Failure::here(NANOEMBED_UNSUPPORTED_EMBD - NANOEMBED_FORMAT_EMBD + format)
-        }
-        _ => ErrorKind::UnknownFormat.into(),
-    }
-}
-
-impl Failure {
-    #[inline(never)] // there are calls of it everywhere
-    pub(crate) fn core(error: Error) -> Self {
-        let offset = error.offset().unwrap_or(NANOEMBED_NO_OFFSET);
-        Self { offset, ..Self::from_kind(error.kind()) }
-    }
-
-    const fn from_kind(kind: ErrorKind) -> Self {
-        Self::here(kind.code() as nanoembed_status)
-    }
-
-    pub(crate) const fn here(status: nanoembed_status) -> Self {
-        Self { offset: NANOEMBED_NO_OFFSET, status, name: "", needed: 0 }
-    }
-
-    /// The same, of what has this name.
-    pub(crate) const fn about(self, name: &'static str) -> Self {
-        Self { name, ..self }
-    }
-
-    pub(crate) const fn status(self) -> nanoembed_status {
-        self.status
-    }
-
-    fn report(self) -> nanoembed_error {
-        let Self { offset, status, name, needed } = self;
-        let needed = needed as u64;
-        let mut report = nanoembed_error { status, offset, needed, ..nanoembed_error::default() };
-        report.set_name(name);
-        report
-    }
+/// The failure as C sees it.
+fn reported(failure: Failure) -> nanoembed_error {
+    let Failure { offset, name, needed, .. } = failure;
+    let (status, needed) = (failure.status(), needed as u64);
+    let mut report = nanoembed_error { status, offset, needed, ..nanoembed_error::default() };
+    report.set_name(name);
+    report
 }
 
 /// The status of a call without a file.
@@ -190,7 +82,7 @@ pub(crate) unsafe fn report_named(
     error: *mut nanoembed_error,
 ) -> nanoembed_status {
     let Err(failure) = outcome else { return NANOEMBED_OK };
-    let mut report = failure.report();
+    let mut report = reported(failure);
     if !name.is_empty() {
         report.set_name(name);
     }
@@ -198,7 +90,7 @@ pub(crate) unsafe fn report_named(
     if let Ok(room) = unsafe { versioned::room(error) } {
         room.write(report);
     }
-    failure.status
+    failure.status()
 }
 
 /// # Safety
@@ -208,7 +100,7 @@ pub(crate) unsafe fn report_named(
 unsafe fn report_failure(failure: Failure, error: *mut nanoembed_error) -> nanoembed_status {
     // SAFETY: the caller's promise.
     if let Ok(room) = unsafe { versioned::room(error) } {
-        room.write(failure.report());
+        room.write(reported(failure));
     }
     failure.status()
 }

@@ -10,12 +10,12 @@ use nanoembed_core::model::TableModel as CoreTable;
 use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
 use nanoembed_core::token::Encoded;
 
-use crate::embed::{Scratch, Sizes};
 #[cfg(feature = "families")]
 use crate::folder_tokenizer;
 #[cfg(feature = "families")]
 use crate::memory::Lent;
-use crate::model::Tokenizer;
+use crate::model_tokenizer::Tokenizer;
+use crate::scratch::{Scratch, Sizes};
 use crate::source::Bytes;
 use crate::status::Outcome;
 #[cfg(feature = "families")]

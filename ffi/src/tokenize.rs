@@ -2,17 +2,15 @@
 
 use core::ffi::c_char;
 
-#[cfg(feature = "embd")]
-use nanoembed_core::ErrorKind;
 use nanoembed_core::token::Encoded;
 
 #[cfg(feature = "families")]
 use crate::folder_tokenizer;
 #[cfg(feature = "std")]
 use crate::hosted::HostedSession;
-#[cfg(feature = "embd")]
-use crate::model::Tokenizer;
-use crate::model::{Kind, nanoembed_model};
+use crate::model_handle::{Kind, nanoembed_model};
+#[cfg(feature = "families")]
+use crate::model_tokenizer::Tokenizer;
 use crate::pointer::{self, text};
 use crate::status::{Outcome, nanoembed_error, nanoembed_status, report};
 use crate::tokenized::nanoembed_tokenized;
@@ -21,30 +19,19 @@ use crate::versioned;
 pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
     match &model.kind {
         #[cfg(feature = "embd")]
-        Kind::Bert(_) => by_word_pieces(&model.tokenizer, text, ids),
-        #[cfg(feature = "families")]
-        Kind::Family(family) => {
-            folder_tokenizer::tokenize(&model.tokenizer, &family.prompts, text, ids)
+        Kind::Encoder(encoder) => {
+            #[cfg(feature = "families")]
+            if let (Tokenizer::Folder(tokenizer), Some(texts)) = (&model.tokenizer, &encoder.texts)
+            {
+                return folder_tokenizer::tokenize(tokenizer, &texts.prompts, text, ids);
+            }
+            let _ = encoder;
+            model.tokenizer.by_word_pieces(text, ids)
         }
         #[cfg(feature = "static-models")]
         Kind::Table(table) => table.tokenize(&model.tokenizer, text, ids),
         #[cfg(feature = "std")]
         Kind::Hosted(hosted) => hosted.tokenize(&mut HostedSession::default(), text, ids),
-    }
-}
-
-#[cfg(feature = "embd")]
-pub(crate) fn by_word_pieces(
-    tokenizer: &Tokenizer,
-    text: &str,
-    ids: &mut [u32],
-) -> Outcome<Encoded> {
-    match tokenizer {
-        Tokenizer::None => Err(ErrorKind::MissingVocabulary.into()),
-        Tokenizer::InFile(tokenizer) => Ok(tokenizer.encode(text, ids)?),
-        Tokenizer::Indexed(tokenizer) => Ok(tokenizer.encode(text, ids)?),
-        #[cfg(feature = "families")]
-        Tokenizer::Folder(_) => Err(ErrorKind::MissingVocabulary.into()),
     }
 }
 

@@ -7,8 +7,8 @@
 
 use core::mem::{align_of, size_of};
 
+use crate::failure::{BAD_POINTER, INVALID, Outcome};
 use crate::pointer;
-use crate::status::{BAD_POINTER, INVALID, Outcome};
 
 /// No struct is as large: whoever says so has not set its size.
 const MOST_BYTES: usize = 4096;

@@ -4,22 +4,45 @@ use nanoembed_core::format::finalfusion::Layout;
 use nanoembed_core::words::Index;
 use nanoembed_core::words::{Duplicates, IndexOptions};
 
-use crate::memory::Lent;
-use crate::memory::LentSlice;
+use crate::memory::{Lent, LentSlice};
 use crate::source::Bytes;
-use crate::status::Outcome;
-use crate::status::TOO_SMALL;
-use crate::words::nanoembed_words_options;
+use crate::status::{INVALID, Outcome, TOO_SMALL};
+use crate::words_options::nanoembed_words_options;
+
+mod leaf {
+    nanoembed_core::leaves! {
+        /// The index.
+        WordIndex = "word-index" or InvalidArgument;
+    }
+}
 
 /// The memory of an index.
-pub(crate) type IndexMemory = LentSlice<u64>;
+#[derive(Debug)]
+pub(crate) struct IndexMemory(leaf::WordIndex, LentSlice<u64>);
 
-/// How many elements the index takes that `options` ask for.
-pub(crate) fn elements(options: &nanoembed_words_options, layout: &Layout) -> Outcome<usize> {
-    match options.indexed {
-        0 => Ok(0),
-        _ => Index::memory_needed(layout).ok_or(TOO_SMALL),
+impl AsRef<[u64]> for IndexMemory {
+    fn as_ref(&self) -> &[u64] {
+        self.1.as_ref()
     }
+}
+
+impl AsMut<[u64]> for IndexMemory {
+    fn as_mut(&mut self) -> &mut [u64] {
+        self.1.as_mut()
+    }
+}
+
+fn built_in() -> Outcome<leaf::WordIndex> {
+    leaf::WordIndex::built_in().map_err(|_| INVALID)
+}
+
+/// The number of elements of the index that `options` ask for.
+pub(crate) fn elements(options: &nanoembed_words_options, layout: &Layout) -> Outcome<usize> {
+    if options.indexed == 0 {
+        return Ok(0);
+    }
+    built_in()?;
+    Index::memory_needed(layout).ok_or(TOO_SMALL)
 }
 
 /// The index that `options` ask for, in lent memory.
@@ -33,7 +56,8 @@ pub(crate) fn build(
     if options.indexed == 0 {
         return Ok(None);
     }
-    let memory = LentSlice(lent.filled(elements(options, layout)?, 0_u64)?);
+    let memory =
+        IndexMemory(built_in()?, LentSlice(lent.filled(elements(options, layout)?, 0_u64)?));
     let duplicates =
         if options.first_of_duplicates == 0 { Duplicates::Error } else { Duplicates::First };
     let index_options = IndexOptions { seed: options.seed, duplicates };

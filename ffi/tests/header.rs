@@ -6,8 +6,9 @@ use std::path::Path;
 use nanoembed_core::ErrorKind;
 
 /// The files in the order in which a reader of the header wants to meet them.
-const SOURCES: [&str; 24] = [
+const SOURCES: [&str; 30] = [
     "version",
+    "failure",
     "status",
     "memory",
     "source",
@@ -17,17 +18,22 @@ const SOURCES: [&str; 24] = [
     "tensor",
     "uqff",
     "verify",
+    "model_options",
+    "model_handle",
     "model",
     "tokenized",
     "tokenize",
+    "workspace",
     "embed",
     "prompt",
     "score",
     "batch",
     "top_k",
+    "words_options",
     "words",
     "lookup",
     "similar",
+    "decoder_handle",
     "decoder_model",
     "session",
     "tokenizer",

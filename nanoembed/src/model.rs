@@ -1,6 +1,7 @@
 //! Whatever a file holds.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
@@ -166,13 +167,13 @@ impl ModelOptions {
             self.refuse_all("word vectors")?;
             return Words::options().limits(self.limits).open(path).map(Model::Words);
         }
-        let opened =
-            LoadedModel::within(Source::open_allowing(path, &self.unknown)?, &self.limits)?;
+        let source = Arc::new(Source::open_allowing(path, &self.unknown)?);
+        let opened = LoadedModel::within(&source, &self.limits)?;
         match self.memory {
             Some(_) if opened.is_causal() => {
                 self.generator()?.memory(self.memory).open(path).map(Model::Generator)
             }
-            _ => self.model(opened),
+            _ => self.model(&opened),
         }
     }
 
@@ -182,7 +183,7 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Model> {
-        self.model(LoadedModel::within(Source::from_bytes(bytes), &self.limits)?)
+        self.model(&LoadedModel::within(&Arc::new(Source::from_bytes(bytes)), &self.limits)?)
     }
 
     /// The model that is part of the program: see [`Encoder::built_in`].
@@ -191,11 +192,11 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open) and [`Encoder::built_in`].
     pub fn built_in(&self) -> Result<Model> {
-        self.model(LoadedModel::within(Source::built_in()?, &self.limits)?)
+        self.model(&LoadedModel::within(&Arc::new(Source::built_in()?), &self.limits)?)
     }
 
     /// The opened model, all of it in memory or mapped.
-    fn model(&self, opened: LoadedModel) -> Result<Model> {
+    fn model(&self, opened: &LoadedModel<'_>) -> Result<Model> {
         if self.memory.is_some() {
             let message = "is for files of models that continue texts";
             return Err(Error::argument("memory", message));
@@ -203,11 +204,11 @@ impl ModelOptions {
         if opened.is_causal() {
             return Generator::with(opened, self.generator()?).map(Model::Generator);
         }
-        if opened.text().is_some_and(|text| text.model().compares()) {
+        if opened.described().is_some_and(|text| text.model().compares()) {
             Self::refuse(self.precise, "precise", "cross-encoders")?;
             Self::refuse(self.requantize, "requantize", "cross-encoders")?;
             let options = CrossEncoder::options().max_tokens(self.max_tokens).limits(self.limits);
-            return CrossEncoder::from_opened(&opened, &options).map(Model::CrossEncoder);
+            return CrossEncoder::from_opened(opened, &options).map(Model::CrossEncoder);
         }
         Encoder::from_opened(opened, &self.encoder()).map(Model::Encoder)
     }

@@ -15,7 +15,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::causal::tokenizer::Tokenizer;
 use crate::error::Kind;
-use crate::open::text_source::TextSource;
+use crate::open::described_model::NamedFile;
 
 /// Something that is wrong with the model in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,8 +69,8 @@ pub(crate) fn text_model(
     source: ModelSource<'_>,
     place: u64,
 ) -> Option<ModelFinding> {
-    let opened = TextSource::from_file("the model", bytes, source);
-    let opened = opened.and_then(|source| source.map(|source| source.open_model()).transpose());
+    let file = NamedFile::read("the model", bytes, source);
+    let opened = file.and_then(|file| file.map(|file| file.open_model(bytes)).transpose());
     let failure = opened.err()?;
     let kind = match failure.kind() {
         Kind::Core(kind) => kind,

@@ -37,7 +37,6 @@ pub struct Tokens {
 pub struct Tokenizer(Arc<Inner>);
 
 struct Inner {
-    // Declared before `source`, which it borrows from.
     tokenizer: AnyTokenizer,
     source: Arc<Source>,
     prompts: Result<Prompts>,
@@ -62,17 +61,17 @@ impl Tokenizer {
         TokenizerOptions::default()
     }
 
-    fn from_opened(opened: &LoadedModel, is_sentencepiece: bool) -> Result<Self> {
+    fn from_opened(opened: &LoadedModel<'_>, is_sentencepiece: bool) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let tokenizer = if opened.is_causal() {
             AnyTokenizer::from_causal(opened.causal_tokenizer()?)
-        } else if let Some(text) = opened.text() {
+        } else if let Some(text) = opened.described() {
             AnyTokenizer::from_text(text.tokenizer()?)
         } else if let Some(bytes) = opened.unknown_bytes().filter(|_| is_sentencepiece) {
             let model = CausalTokenizer::from_model(bytes.to_vec());
             AnyTokenizer::from_causal(model.map_err(|error| source.failure(error))?)
         } else {
-            AnyTokenizer::from_text(opened.bert()?.into_tokenizer())
+            AnyTokenizer::from_text(opened.encoder()?.into_tokenizer())
         };
         let (prompts, sessions) = (opened.prompts(), Pool::default());
         Ok(Self(Arc::new(Inner { tokenizer, source, prompts, sessions })))
@@ -179,7 +178,8 @@ impl TokenizerOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source, is_sentencepiece: bool) -> Result<Tokenizer> {
-        Tokenizer::from_opened(&LoadedModel::within(source, &self.limits)?, is_sentencepiece)
+        let source = Arc::new(source);
+        Tokenizer::from_opened(&LoadedModel::within(&source, &self.limits)?, is_sentencepiece)
     }
 }
 

@@ -8,7 +8,7 @@ use nanoembed::Silent;
 use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::{Batch, InOrder, ModelSource, SliceWeights};
-use nanoembed_core::owned::{Encoder, TextSession, TextSource};
+use nanoembed_core::owned::{DescribedFile, Encoder, TextSession};
 use nanoembed_core::tensor::TensorHeader;
 
 const TEXTS: [&str; 3] = [
@@ -40,7 +40,7 @@ fn converted(folder: &Path, to: ModelTarget, weight_type: WeightType) -> Vec<u8>
 /// The hidden states of all texts in one pack, by a table of kernels; `None` of a model that is no
 /// transformer.
 fn states(file: &[u8], kernels: Kernels) -> Option<Vec<u32>> {
-    let source = TextSource::read(ModelSource::parse(file).unwrap()).unwrap().unwrap();
+    let source = DescribedFile::read(ModelSource::parse(file).unwrap()).unwrap().unwrap();
     let mut headers = HashMap::new();
     source.each_tensor(&mut |name, header| {
         headers.insert(name.to_owned(), TensorHeader { name: "", ..*header });

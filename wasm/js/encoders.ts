@@ -78,12 +78,12 @@ export interface FolderParts {
 
 /** What the modules for encoders have. */
 export interface EncoderFileGlue extends Glue {
-  Encoders: new (reader: Reader, requantize?: boolean) => Encoders;
+  TextModel: new (reader: Reader, requantize?: boolean) => Encoders;
 }
 
 /** What that has which opens folders, too. */
 export interface EncoderGlue extends EncoderFileGlue {
-  Encoders: EncoderFileGlue["Encoders"] & { of_folder(folder: FolderParts): Encoders };
+  TextModel: EncoderFileGlue["TextModel"] & { of_folder(folder: FolderParts): Encoders };
   Folder: new () => FolderParts;
 }
 
@@ -146,6 +146,6 @@ export function loadEncoder(
   format: string | undefined,
   options: SentenceOptions,
 ): SentenceModel | Reranker {
-  const { Encoders } = engine.glue;
-  return wrapped(guarded(() => new Encoders(reader, options.requantize), () => format));
+  const { TextModel } = engine.glue;
+  return wrapped(guarded(() => new TextModel(reader, options.requantize), () => format));
 }

@@ -172,7 +172,7 @@ async function brought(
     throw error;
   }
   const warnings = parts.warnings();
-  return wrapped(guarded(() => engine.glue.Encoders.of_folder(parts), () => "safetensors"), warnings);
+  return wrapped(guarded(() => engine.glue.TextModel.of_folder(parts), () => "safetensors"), warnings);
 }
 
 /** How many bytes files have together, where that is known: of those that are kept there may be no network to ask. */

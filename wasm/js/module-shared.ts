@@ -5,8 +5,8 @@ import sentenceGlue from "./generated/shared-sentences.js";
 import type { SentenceGlue, Sentences } from "./sentences.js";
 import { SharedEngine, type ShareableClass } from "./shared-engine.js";
 
-type SharedSentenceGlue = SentenceGlue & { Sentences: ShareableClass<Sentences> };
-type SharedEncoderGlue = EncoderFileGlue & { Encoders: ShareableClass<Encoders> };
+type SharedSentenceGlue = SentenceGlue & { TextModel: ShareableClass<Sentences> };
+type SharedEncoderGlue = EncoderFileGlue & { TextModel: ShareableClass<Encoders> };
 
 /** The modules whose memory threads share; with relaxed SIMD where that is there. */
 export interface SharedModules {

@@ -152,7 +152,7 @@ const Before = { Usual: 0, Text: 1, Named: 2, Query: 3, Document: 4 } as const;
 
 export interface SentenceGlue extends Glue {
   Reader: new (purpose: number, strict: boolean, length: number) => SentenceReader;
-  Sentences: new (reader: Reader, requantize?: boolean) => Sentences;
+  TextModel: new (reader: Reader, requantize?: boolean) => Sentences;
 }
 
 /** Refuses what is no precision. */
@@ -324,8 +324,8 @@ export function loadSentences(
   options: SentenceOptions,
   untold?: Untold,
 ): SentenceModel {
-  const { Sentences } = engine.glue;
-  return new LocalSentences(guarded(() => new Sentences(reader, options.requantize), () => format), untold);
+  const { TextModel } = engine.glue;
+  return new LocalSentences(guarded(() => new TextModel(reader, options.requantize), () => format), untold);
 }
 
 /** Where the caller wants so many elements, or a new place for them. */

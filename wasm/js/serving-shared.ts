@@ -41,18 +41,18 @@ export function sharing(modules: Modules, shared: SharedModules): Record<string,
     shares: ({ handle }) => inTurn(handle!, ({ engine }) => engine instanceof SharedEngine),
     offer({ handle }): Offer {
       const model = inside(handle!);
-      const of = model instanceof weights.glue.Encoders ? "weights" : "sentences";
+      const of = model instanceof weights.glue.TextModel ? "weights" : "sentences";
       return { ...shared[of].seat!, of, name: guarded(() => model.offer()) };
     },
     async take({ args: [offer] }) {
       const { of, name, ...seat } = offer as Offer;
       await shared[of].join(seat);
       return describe(guarded(() => (of === "weights"
-        ? wrapped(weights.glue.Encoders.take(name)) : new LocalSentences(sentences.glue.Sentences.take(name)))));
+        ? wrapped(weights.glue.TextModel.take(name)) : new LocalSentences(sentences.glue.TextModel.take(name)))));
     },
     withdraw({ args: [offer] }) {
       const { of, name } = offer as Offer;
-      (of === "weights" ? weights.glue.Encoders : sentences.glue.Sentences).withdraw(name);
+      shared[of].glue.TextModel.withdraw(name);
     },
     memory: () => all.reduce((sum, engine) => sum - engine.joinedBytes, memoryBytes()),
   };

@@ -2,9 +2,10 @@
 //!
 //! * [`reader`] takes a file's bytes, as they arrive or as it asks for them, and lets core's
 //!   decoders look at them;
-//! * [`sentences`] embeds texts, [`encoders`] does so with models of all families, [`causal`]
-//!   continues them, [`words`] looks words up, all in bytes that a reader kept; [`folder`] takes a
-//!   model's texts and weights apart; `shared` has one model for several threads;
+//! * [`text_model`] embeds and compares texts, with models of the kinds that the module is
+//!   built with, [`causal`] continues them, [`words`] looks words up, all in bytes that a reader
+//!   kept; [`folder`] takes a model's texts and weights apart; `shared` has one model for several
+//!   threads;
 //! * [`scan`] compares a vector with many;
 //! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors
 //!   into numbers.
@@ -23,18 +24,20 @@ extern crate alloc;
 
 #[cfg(all(target_family = "wasm", feature = "inspect", not(feature = "shared")))]
 mod allocator;
+#[cfg(feature = "encoders")]
+pub mod before;
 #[cfg(feature = "causal")]
 pub mod causal;
 #[cfg(feature = "reading")]
 mod decoder;
 #[cfg(feature = "values")]
 pub mod dequantize;
-#[cfg(feature = "encoders")]
+#[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
 mod encoder_model;
-#[cfg(feature = "encoders")]
-pub mod encoders;
 #[cfg(feature = "bindgen")]
 pub mod failure;
+#[cfg(feature = "encoder-weights")]
+mod file_model;
 #[cfg(all(
     target_family = "wasm",
     feature = "one-model",
@@ -43,8 +46,10 @@ pub mod failure;
 mod first_fit;
 #[cfg(feature = "encoder-files")]
 pub mod folder;
-#[cfg(any(feature = "embed", feature = "encoder-weights"))]
+#[cfg(any(feature = "embed", feature = "encoders"))]
 mod held;
+#[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
+mod kind;
 #[cfg(feature = "shared")]
 mod lock;
 #[cfg(all(target_family = "wasm", feature = "shared"))]
@@ -59,16 +64,18 @@ mod requantize;
 pub mod scan;
 #[cfg(feature = "reading")]
 mod seen;
-#[cfg(any(feature = "embed", feature = "static"))]
-mod sentence_model;
-#[cfg(any(feature = "embed", feature = "static"))]
-pub mod sentences;
 #[cfg(any(feature = "embed", feature = "encoders"))]
 mod sessions;
 #[cfg(feature = "shared")]
 pub mod shared;
+#[cfg(feature = "static")]
+mod table_model;
+#[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
+pub mod text_model;
 #[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
 mod waiting;
+#[cfg(any(feature = "embed", feature = "any-encoder"))]
+mod whole_model;
 #[cfg(feature = "words")]
 pub mod words;
 

@@ -8,22 +8,21 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use nanoembed_core::ErrorKind;
-#[cfg(feature = "encoder-weights")]
-use nanoembed_core::owned::TextRoom;
 use wasm_bindgen::prelude::*;
 
-#[cfg(feature = "encoder-weights")]
-use crate::encoder_model::{EncoderModel, Opened};
-#[cfg(feature = "encoder-weights")]
-use crate::encoders::Encoders;
 use crate::failure::Result;
+#[cfg(feature = "encoder-weights")]
+use crate::file_model::{FileModel as SharedModel, OpenedFile as Shared};
+use crate::kind::Kind;
 use crate::lock::Lock;
-#[cfg(feature = "embed")]
-use crate::sentence_model::{Bert, SentenceModel};
-#[cfg(feature = "embed")]
-use crate::sentences::Sentences;
-#[cfg(feature = "embed")]
-use crate::sessions::Sessions;
+use crate::text_model::TextModel;
+#[cfg(not(feature = "encoder-weights"))]
+use crate::whole_model::{WholeFile as Shared, WholeModel as SharedModel};
+
+#[cfg(feature = "encoder-weights")]
+use Kind::File as SharedKind;
+#[cfg(not(feature = "encoder-weights"))]
+use Kind::Whole as SharedKind;
 
 /// Models that threads may take.
 struct Offers<M>(Lock<Vec<Arc<M>>>);
@@ -64,19 +63,21 @@ fn name_of<M>(model: &Arc<M>) -> usize {
     Arc::as_ptr(model).addr()
 }
 
-#[cfg(feature = "encoder-weights")]
-static ENCODERS: Offers<Opened> = Offers::new();
+static OFFERS: Offers<Shared> = Offers::new();
 
-#[cfg(feature = "encoder-weights")]
 #[wasm_bindgen]
-impl Encoders {
+impl TextModel {
     /// Lets other threads [`take`](Self::take) the model, by the name that is returned.
     ///
     /// # Errors
     ///
     /// `other_model` if the module has it for itself; `buffer_too_small` if there is no memory.
     pub fn offer(&self) -> Result<usize> {
-        ENCODERS.add(self.model.held()?)
+        match self.kind() {
+            SharedKind(model) => OFFERS.add(model.held()),
+            #[allow(unreachable_patterns, reason = "in modules with one kind")]
+            _ => Err(ErrorKind::OtherModel.into()),
+        }
     }
 
     /// The model that another thread offers.
@@ -85,43 +86,11 @@ impl Encoders {
     ///
     /// `invalid_argument` if nobody does.
     pub fn take(name: usize) -> Result<Self> {
-        let model = ENCODERS.find(name)?;
-        Ok(Self::from_model(EncoderModel::File { model, texts: TextRoom::default() }))
+        Ok(Self::from_kind(SharedKind(SharedModel::new(OFFERS.find(name)?))))
     }
 
     /// Ends an offer. Nothing happens if there is none.
     pub fn withdraw(name: usize) {
-        ENCODERS.remove(name);
-    }
-}
-
-#[cfg(feature = "embed")]
-static SENTENCES: Offers<Bert> = Offers::new();
-
-#[cfg(feature = "embed")]
-#[wasm_bindgen]
-impl Sentences {
-    /// Lets other threads [`take`](Self::take) the model, by the name that is returned.
-    ///
-    /// # Errors
-    ///
-    /// `other_model` if the module has it for itself; `buffer_too_small` if there is no memory.
-    pub fn offer(&self) -> Result<usize> {
-        SENTENCES.add(self.model.held()?)
-    }
-
-    /// The model that another thread offers.
-    ///
-    /// # Errors
-    ///
-    /// `invalid_argument` if nobody does.
-    pub fn take(name: usize) -> Result<Self> {
-        let bert = SENTENCES.find(name)?;
-        Ok(Self::from_model(SentenceModel::Bert { bert, sessions: Sessions::default() }))
-    }
-
-    /// Ends an offer. Nothing happens if there is none.
-    pub fn withdraw(name: usize) {
-        SENTENCES.remove(name);
+        OFFERS.remove(name);
     }
 }

@@ -42,6 +42,10 @@ impl Floats<'_> {
         }
     }
 
+    const fn with_data<'b>(&self, data: &'b [u8]) -> Floats<'b> {
+        Floats { dtype: self.dtype, data }
+    }
+
     fn bytes<const N: usize>(&self, index: usize) -> Option<[u8; N]> {
         self.data.as_chunks::<N>().0.get(index).copied()
     }
@@ -254,20 +258,44 @@ impl Encoding<'_> {
 
     /// The bytes of all arrays and scales together.
     #[must_use]
-    pub const fn stored_bytes(&self) -> u64 {
-        let bytes = match self {
-            Self::Plain { data, .. } => data.len(),
-            Self::Hqq(Hqq { codes, scales, zeros, .. }) => {
-                codes.len().saturating_add(scales.data.len()).saturating_add(zeros.data.len())
+    pub fn stored_bytes(&self) -> u64 {
+        let scale = if matches!(self, Self::Fp8 { .. }) { size_of::<f32>() } else { 0 };
+        let lengths = self.arrays().map(<[u8]>::len);
+        lengths.into_iter().fold(scale, usize::saturating_add) as u64
+    }
+}
+
+impl<'a> Encoding<'a> {
+    /// The arrays, the largest first; those that an encoding does not have are empty.
+    #[must_use]
+    pub const fn arrays(&self) -> [&'a [u8]; 3] {
+        match *self {
+            Self::Plain { data, .. } | Self::Fp8 { data, .. } => [data, &[], &[]],
+            Self::Hqq(Hqq { codes, scales, zeros, .. }) => [codes, scales.data, zeros.data],
+            Self::Afq(Afq { codes, scales, biases, .. }) => [codes, scales.data, biases.data],
+            Self::F8q8 { blocks } => [blocks, &[], &[]],
+            Self::Mxfp4 { codes, scales } => [codes, scales, &[]],
+        }
+    }
+
+    /// The same encoding of other [arrays](Self::arrays).
+    #[must_use]
+    pub const fn with_arrays<'b>(&self, [first, second, third]: [&'b [u8]; 3]) -> Encoding<'b> {
+        match *self {
+            Self::Plain { dtype, .. } => Encoding::Plain { dtype, data: first },
+            Self::Hqq(Hqq { bits, group_size, axis, channel_wise, scales, zeros, .. }) => {
+                let (scales, zeros) = (scales.with_data(second), zeros.with_data(third));
+                let codes = first;
+                Encoding::Hqq(Hqq { bits, group_size, axis, channel_wise, codes, scales, zeros })
             }
-            Self::Fp8 { data, .. } => data.len().saturating_add(4),
-            Self::Afq(Afq { codes, scales, biases, .. }) => {
-                codes.len().saturating_add(scales.data.len()).saturating_add(biases.data.len())
+            Self::Fp8 { scale, .. } => Encoding::Fp8 { data: first, scale },
+            Self::Afq(Afq { bits, group_size, scales, biases, .. }) => {
+                let (scales, biases) = (scales.with_data(second), biases.with_data(third));
+                Encoding::Afq(Afq { bits, group_size, codes: first, scales, biases })
             }
-            Self::F8q8 { blocks } => blocks.len(),
-            Self::Mxfp4 { codes, scales } => codes.len().saturating_add(scales.len()),
-        };
-        bytes as u64
+            Self::F8q8 { .. } => Encoding::F8q8 { blocks: first },
+            Self::Mxfp4 { .. } => Encoding::Mxfp4 { codes: first, scales: second },
+        }
     }
 }
 

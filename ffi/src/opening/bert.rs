@@ -3,82 +3,32 @@
 use core::mem::MaybeUninit;
 
 use nanoembed_core::describe::BertConfig;
-use nanoembed_core::event::Decode;
-#[cfg(any(feature = "amb", feature = "gguf"))]
-use nanoembed_core::event::Format;
-#[cfg(any(feature = "amb", feature = "gguf"))]
-use nanoembed_core::format::sniff;
 use nanoembed_core::kernel::{self, Kernels, RowSummary};
-#[cfg(any(feature = "amb", feature = "gguf"))]
-use nanoembed_core::model::ModelSource;
-use nanoembed_core::model::stored::{Contents, StoredWeights, TensorPlace};
+use nanoembed_core::model::stored::{Contents, StoredWeights};
 use nanoembed_core::model::{Encoder, Layer, Needs, Plan, Transformer, Weights, Workspace};
-use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::token::{SpecialIds, Vocabulary, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
 
-use super::scratch::{Pass, PassMemory};
+use super::file::File;
+use super::pass::{Pass, ready};
+use super::scratch::PassMemory;
 use super::{Opened, vocabulary};
-use crate::bert_model::{BertModel, FIXED, sizes};
+use crate::encoder_model::{EncoderModel, Network, bert_sizes};
 use crate::memory::{Lent, LentSlice, Sum, number};
-use crate::model::{
-    Kind, NANOEMBED_ACTIVATIONS_AUTO, NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_ACTIVATIONS_FLOAT,
-    NANOEMBED_ACTIVATIONS_QUANTIZED, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
-    NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_activations, nanoembed_model,
-    nanoembed_model_options, nanoembed_plan, nanoembed_vocabulary,
+use crate::model_handle::{Kind, nanoembed_model};
+use crate::model_options::{
+    NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
+    NANOEMBED_VOCABULARY_NONE, nanoembed_model_options, nanoembed_plan, nanoembed_vocabulary,
+    quantizes,
 };
+use crate::model_tokenizer::Tokenizer;
 use crate::source::Bytes;
+use crate::status::Outcome;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY};
-use crate::status::{Outcome, invalid};
 #[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::tokenizer_index;
-
-/// What the file says.
-#[allow(clippy::large_enum_variant)] // in the caller's memory
-pub(super) enum File {
-    /// A `.weights` file, which may lie in storage: what one pass over it tells.
-    Passed(Contents<'static>),
-    /// A file of another format, in memory.
-    #[cfg(any(feature = "amb", feature = "gguf"))]
-    Parsed(ModelSource<'static>),
-}
-
-impl File {
-    pub(super) const fn unread(places: &'static mut [TensorPlace]) -> Self {
-        Self::Passed(Contents::new(places))
-    }
-
-    fn tensor(&self, name: &str) -> Option<TensorHeader<'static>> {
-        match self {
-            Self::Passed(contents) => contents.tensor(name),
-            #[cfg(any(feature = "amb", feature = "gguf"))]
-            Self::Parsed(model) => model.encoder_tensor(name),
-        }
-    }
-
-    /// What one pass over a `.weights` file tells.
-    pub(super) fn read(
-        &mut self,
-        source: &Bytes,
-        decoder: impl Decode,
-        buffer: &mut [u8],
-    ) -> Outcome {
-        match self {
-            Self::Passed(contents) => Ok(contents.read(source, decoder, buffer)?),
-            #[cfg(any(feature = "amb", feature = "gguf"))]
-            Self::Parsed(_) => Ok(()),
-        }
-    }
-
-    fn config(&self) -> Outcome<BertConfig> {
-        match self {
-            Self::Passed(contents) => Ok(contents.config()?),
-            #[cfg(any(feature = "amb", feature = "gguf"))]
-            Self::Parsed(model) => Ok(model.encoder_config()?),
-        }
-    }
-}
+use crate::workspace;
 
 /// What is known of a file before there is memory for the model.
 pub(crate) struct BertOpening {
@@ -96,10 +46,10 @@ impl BertOpening {
         options: &nanoembed_model_options,
         memory: PassMemory,
     ) -> Outcome<&'static Self> {
-        let mut memory = memory.ready()?;
+        let mut memory: Pass<Self> = ready(memory)?;
         #[cfg(any(feature = "amb", feature = "gguf"))]
-        match parsed(&source)? {
-            Some(model) => *memory.file = File::Parsed(model),
+        match File::parsed(&source)? {
+            Some(file) => *memory.file = file,
             None => memory.pass(&source)?,
         }
         #[cfg(not(any(feature = "amb", feature = "gguf")))]
@@ -126,7 +76,7 @@ impl BertOpening {
         let Self { config, plan, .. } = self;
         Ok(nanoembed_plan {
             model_bytes: self.model_bytes()?,
-            workspace_bytes: sizes(config, plan, self.fixed)?.workspace_bytes()?,
+            workspace_bytes: workspace::bytes(&bert_sizes(config, plan, self.fixed)?)?,
             dimensions: number(config.hidden),
             tokens: number(plan.tokens),
             tile_bytes: number(plan.tile_bytes),
@@ -144,21 +94,30 @@ impl BertOpening {
     fn model(&self, lent: &mut Lent, kind: &mut MaybeUninit<Kind>) -> Outcome {
         let layers = LentSlice(lent.filled(self.config.layers, Layer::EMPTY)?);
         let (plan, fixed) = (self.plan, self.fixed);
-        let kind = kind.write(Kind::Bert(BertModel {
-            encoder: Encoder {
+        #[cfg(feature = "families")]
+        let (head, floats) = (&mut [][..], &mut [][..]);
+        #[cfg(not(feature = "families"))]
+        let (head, floats) = ([], []);
+        let kind = kind.write(Kind::Encoder(EncoderModel {
+            network: Network::Encoder(Encoder {
                 transformer: Transformer::unlocated(self.config.transformer, layers),
                 embedding: self.config.embedding(),
-                head: [],
-                floats: [],
-            },
+                head,
+                floats,
+            }),
             kernels: kernel::detect(),
             summaries: &[],
             plan,
+            scratch: 0,
             max_tokens: self.config.max_tokens,
             fixed,
+            #[cfg(feature = "families")]
+            texts: None,
         }));
         #[allow(irrefutable_let_patterns)] // in builds for BERT alone
-        if let Kind::Bert(BertModel { encoder, kernels, summaries, .. }) = kind {
+        if let Kind::Encoder(EncoderModel { network, kernels, summaries, .. }) = kind
+            && let Network::Encoder(encoder) = network
+        {
             let transformer = &mut encoder.transformer;
             transformer.locate(&self.weights())?;
             if kernels.summarize_row.is_some() {
@@ -306,15 +265,6 @@ fn other_kind(source: &Bytes, why: Failure) -> Failure {
     if is_other && is_stored { Failure::here(NANOEMBED_NEEDS_MEMORY) } else { why }
 }
 
-/// The file in memory if it is of a format that is parsed whole.
-#[cfg(any(feature = "amb", feature = "gguf"))]
-fn parsed(source: &Bytes) -> Outcome<Option<ModelSource<'static>>> {
-    match source.memory().map(|bytes| (bytes, sniff(bytes))) {
-        Some((bytes, Some(Format::Amb | Format::Gguf))) => crate::parsed::parse(bytes).map(Some),
-        _ => Ok(None),
-    }
-}
-
 #[inline(never)] // so that reading the file has its stack to itself
 fn plan(
     source: &Bytes,
@@ -339,15 +289,4 @@ fn plan(
     let plan = Plan { tile_bytes, quantized, block, ..made_for };
     Workspace::needs(config, &plan)?;
     Ok(plan)
-}
-
-/// Whether activations are quantised, in a model that was made for it or not.
-pub(crate) fn quantizes(activations: nanoembed_activations, made_for: bool) -> Outcome<bool> {
-    Ok(match activations {
-        NANOEMBED_ACTIVATIONS_AUTO => made_for,
-        NANOEMBED_ACTIVATIONS_FLOAT => false,
-        NANOEMBED_ACTIVATIONS_QUANTIZED => true,
-        NANOEMBED_ACTIVATIONS_FIXED if FIXED => true,
-        _ => return Err(invalid("activations")),
-    })
 }

@@ -12,19 +12,21 @@ use nanoembed_core::text::json::Fault;
 use nanoembed_core::{Error, ErrorKind};
 
 use super::Opened;
-use super::bert::quantizes;
 use super::scratch::PassMemory;
-use crate::embed::Sizes;
-use crate::family_model::{FamilyKind, FamilyModel, sizes};
+use crate::encoder_model::{EncoderModel, Network, TextSettings, family_sizes};
 use crate::folder_tokenizer;
 use crate::memory::{Lent, LentSlice, Sum, number};
-use crate::model::{
-    Kind, NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_NONE,
-    Tokenizer, nanoembed_model, nanoembed_model_options, nanoembed_plan,
+use crate::model_handle::{Kind, nanoembed_model};
+use crate::model_options::{
+    NANOEMBED_ACTIVATIONS_FIXED, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_NONE,
+    nanoembed_model_options, nanoembed_plan, quantizes,
 };
+use crate::model_tokenizer::Tokenizer;
+use crate::scratch::Sizes;
 use crate::source::Bytes;
 use crate::status::{Failure, Outcome, invalid};
 use crate::tokenizer_index;
+use crate::workspace;
 
 /// A transformer of any family in memory.
 pub(crate) struct FamilyOpening {
@@ -62,7 +64,7 @@ impl FamilyOpening {
         let Self { file, plan, .. } = self;
         Ok(nanoembed_plan {
             model_bytes: self.model_bytes()?,
-            workspace_bytes: self.sizes()?.workspace_bytes()?,
+            workspace_bytes: workspace::bytes(&self.sizes()?)?,
             dimensions: number(file.dimensions()),
             tokens: number(plan.tokens),
             quantized: plan.quantized.into(),
@@ -102,37 +104,33 @@ impl FamilyOpening {
             floats: lent.filled(needs.floats, 0.0_f32)?,
             tile: &mut [],
         };
-        let kind = match file.compares() {
-            true => {
-                let model = file.open_cross_encoder(source, &kernels, memory)?;
-                FamilyKind::CrossEncoder(model)
-            }
-            false => FamilyKind::Encoder(file.open(source, &kernels, memory)?),
+        let network = match file.compares() {
+            true => Network::CrossEncoder(file.open_cross_encoder(source, &kernels, memory)?),
+            false => Network::Encoder(file.open(source, &kernels, memory)?),
         };
         let summaries = lent.filled(self.summaries()?, RowSummary::EMPTY)?;
         if !summaries.is_empty() {
-            let transformer = match &kind {
-                FamilyKind::Encoder(model) => &model.transformer,
-                FamilyKind::CrossEncoder(model) => &model.transformer,
+            let transformer = match &network {
+                Network::Encoder(model) => &model.transformer,
+                Network::CrossEncoder(model) => &model.transformer,
             };
             transformer.summarize(source, &kernels, &mut [], summaries)?;
         }
-        let (room, max_tokens, tokenizing) = (file.scratch(), file.max_tokens(), self.tokenizing());
-        let (plan, prompts) = (*plan, self.prompts(lent)?);
-        into.write(Kind::Family(FamilyModel {
-            kind,
+        let texts = TextSettings { tokenizing: self.tokenizing(), prompts: self.prompts(lent)? };
+        into.write(Kind::Encoder(EncoderModel {
+            network,
             kernels,
             summaries,
-            plan,
-            room,
-            max_tokens,
-            tokenizing,
-            prompts,
+            plan: *plan,
+            scratch: file.scratch(),
+            max_tokens: file.max_tokens(),
+            fixed: false,
+            texts: Some(texts),
         }));
         Ok(())
     }
 
-    /// The prompts, where they lie as long as the model is used.
+    /// The prompts, in memory that lives as long as the model.
     fn prompts(&self, lent: &mut Lent) -> Outcome<FolderPrompts<'static>> {
         let Some(text) = self.file.text_to_keep() else { return Ok(*self.file.prompts()) };
         let room = lent.filled(text.len(), 0_u8)?;
@@ -156,8 +154,8 @@ impl FamilyOpening {
 
     fn sizes(&self) -> Outcome<Sizes> {
         let Self { file, plan, .. } = self;
-        let texts = (&self.tokenizing(), file.prompts());
-        sizes(file.config(), plan, file.scratch(), texts, file.compares())
+        let texts = TextSettings { tokenizing: self.tokenizing(), prompts: *file.prompts() };
+        family_sizes(file.config(), plan, file.scratch(), &texts, file.compares())
     }
 
     /// What kernels want to know of the weights.

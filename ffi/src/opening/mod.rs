@@ -4,6 +4,10 @@
 mod bert;
 #[cfg(feature = "families")]
 mod family;
+#[cfg(feature = "embd")]
+mod file;
+#[cfg(feature = "embd")]
+mod pass;
 mod scratch;
 #[cfg(feature = "static-models")]
 mod table;
@@ -11,18 +15,15 @@ mod table;
 mod texts;
 mod vocabulary;
 
-#[cfg(feature = "std")]
-pub(crate) use bert::quantizes;
-pub(crate) use scratch::scratch_bytes;
-
 use core::mem::MaybeUninit;
 
 #[cfg(feature = "families")]
 use nanoembed_core::ErrorKind;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::event::{Format, Mode};
+use nanoembed_core::format::embd::TensorRecord;
 #[cfg(any(feature = "static-models", feature = "families"))]
-use nanoembed_core::format::embd::{DecoderOver, Embd, TensorRecord};
+use nanoembed_core::format::embd::{DecoderOver, Embd};
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::format::sniff;
 #[cfg(feature = "static-models")]
@@ -39,16 +40,33 @@ use self::family::FamilyOpening;
 use self::scratch::PassMemory;
 #[cfg(feature = "static-models")]
 use self::table::TableOpening;
-use crate::memory::Lent;
-use crate::model::{
-    Kind, NANOEMBED_VOCABULARY_INDEXED, Tokenizer, nanoembed_model_options, nanoembed_plan,
+use crate::memory::{Lent, Sum};
+use crate::model_handle::Kind;
+use crate::model_options::{
+    MOST_TOKENS, NANOEMBED_VOCABULARY_INDEXED, nanoembed_model_options, nanoembed_plan,
 };
+use crate::model_tokenizer::Tokenizer;
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{Outcome, invalid};
 use crate::versioned;
 
-/// More tokens than any model uses at once.
-pub(crate) const MOST_TOKENS: u32 = 1 << 15;
+/// Bytes of scratch memory that opening a model takes.
+pub(crate) fn scratch_bytes(source: &Bytes) -> Outcome<usize> {
+    bytes_for(source, scratch::tensors(source)?)
+}
+
+#[cfg_attr(not(all(feature = "families", feature = "amb")), allow(unused_variables))]
+fn bytes_for(source: &Bytes, tensors: usize) -> Outcome<usize> {
+    let mut sum = Sum::default();
+    #[cfg(all(feature = "families", feature = "amb"))]
+    texts::add_bytes(source, &mut sum)?;
+    sum.add::<TensorRecord>(tensors)?;
+    #[cfg(all(feature = "static-models", not(feature = "embd")))]
+    sum.add::<TableOpening>(1)?;
+    #[cfg(feature = "embd")]
+    pass::add_bytes::<BertOpening>(tensors, &mut sum)?;
+    Ok(sum.bytes())
+}
 
 /// What is known of a file before there is memory for the model. It lies in the scratch memory.
 pub(crate) enum Opening {
@@ -89,7 +107,9 @@ impl Opening {
             return Err(invalid("allow_unknown"));
         }
         #[cfg_attr(not(any(feature = "static-models", feature = "families")), allow(unused_mut))]
-        let mut memory = PassMemory::new(&source, scratch_bytes, lent)?;
+        let tensors = scratch::tensors(&source)?;
+        let needed = bytes_for(&source, tensors)?;
+        let mut memory = PassMemory::new(tensors, needed, scratch_bytes, lent)?;
         #[cfg(any(feature = "static-models", feature = "families"))]
         if let Some(opening) = Self::with_texts(&source, &options, &mut memory)? {
             return Ok((source, opening));

@@ -15,16 +15,18 @@ use super::{Opened, vocabulary};
 #[cfg(feature = "families")]
 use crate::folder_tokenizer;
 use crate::memory::{Lent, Sum, number};
-use crate::model::{
-    Kind, NANOEMBED_ACTIVATIONS_FLOAT, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
-    NANOEMBED_VOCABULARY_NONE, Tokenizer, nanoembed_model, nanoembed_model_options, nanoembed_plan,
-    nanoembed_vocabulary,
+use crate::model_handle::{Kind, nanoembed_model};
+use crate::model_options::{
+    NANOEMBED_ACTIVATIONS_FLOAT, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
+    NANOEMBED_VOCABULARY_NONE, nanoembed_model_options, nanoembed_plan, nanoembed_vocabulary,
 };
+use crate::model_tokenizer::Tokenizer;
 use crate::source::Bytes;
 use crate::status::{Failure, Outcome, invalid};
 use crate::table_model::TableModel;
 #[cfg(feature = "families")]
 use crate::tokenizer_index;
+use crate::workspace;
 
 /// Tokens of a text for whose segmentation there is room at a time, where it is not settled before.
 #[cfg(feature = "families")]
@@ -85,7 +87,7 @@ impl TableOpening {
     pub(super) fn plan(&self) -> Outcome<nanoembed_plan> {
         Ok(nanoembed_plan {
             model_bytes: self.model_bytes()?,
-            workspace_bytes: self.table().sizes()?.workspace_bytes()?,
+            workspace_bytes: workspace::bytes(&self.table().sizes()?)?,
             dimensions: number(self.model.table().dimensions()),
             tokens: number(self.limit),
             ..nanoembed_plan::default()

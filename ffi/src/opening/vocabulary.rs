@@ -4,7 +4,7 @@ use nanoembed_core::model::stored::{StoredIds, StoredTokens, TokenIndex, TokenPl
 use nanoembed_core::token::{Entries, HashVocabulary, SortedVocabulary};
 
 use crate::memory::{Lent, Sum};
-use crate::model::{
+use crate::model_options::{
     NANOEMBED_VOCABULARY_AUTO, NANOEMBED_VOCABULARY_IN_FILE, NANOEMBED_VOCABULARY_INDEXED,
     nanoembed_vocabulary,
 };

@@ -91,7 +91,7 @@ impl Bundle {
 
     /// Refuses to continue texts without an output layer, which the table of embeddings is only if
     /// the settings say so.
-    pub(crate) fn check_output(&self, model: &CausalModel<'_>) -> Result<()> {
+    pub(crate) fn check_output(&self, model: &CausalModel) -> Result<()> {
         if self.settings.is_tied() || model.weights().has(OUTPUT) {
             return Ok(());
         }
@@ -116,17 +116,16 @@ impl Bundle {
     }
 
     /// The decoder as its files describe it.
-    pub(crate) fn found(&self) -> Result<Found<'_>> {
+    pub(crate) fn found(&self) -> Result<Found<'static>> {
         let tokenizer = self.tokenizer()?;
         let config = *self.settings.sizes();
         Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token: false })
     }
 
-    fn tensors(&self) -> Result<ModelWeights<'_>> {
+    fn tensors(&self) -> Result<ModelWeights<'static>> {
         let mut weights = ModelWeights::default();
         for (files, contents) in self.files.contents(self.settings.path())? {
-            let starts = files.iter().map(|(_, bytes)| weights.add_file(bytes));
-            let starts: Vec<u64> = starts.collect();
+            let starts: Vec<u64> = files.shared().map(|bytes| weights.add_file(bytes)).collect();
             // The output of a tied model that stands in its file all the same is not used; what
             // UQFF has quantised is.
             self.settings

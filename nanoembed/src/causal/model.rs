@@ -7,6 +7,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::tokenizer::Tokenizer;
 use super::weights::ModelWeights;
+use crate::bytes::Bytes;
 use crate::files::on_disk::OnDisk;
 
 /// Tokens of a prompt that pass through the layers together.
@@ -15,7 +16,7 @@ pub(crate) const TOKENS_AT_ONCE: usize = 64;
 /// A causal model as its files describe it, not yet opened.
 pub(crate) struct Found<'f> {
     pub(super) config: LlamaConfig,
-    pub(super) weights: ModelWeights<'f>,
+    pub(super) weights: ModelWeights<'static>,
     pub(super) tokenizer: Tokenizer<'f>,
     /// True if the model was made for embeddings by its last token's state.
     pub(super) pools_last_token: bool,
@@ -23,7 +24,7 @@ pub(crate) struct Found<'f> {
 
 impl<'f> Found<'f> {
     /// In a file whose bytes are `bytes`.
-    pub(crate) fn in_model(bytes: &'f [u8], model: &ModelSource<'f>) -> Result<Self, CoreError> {
+    pub(crate) fn in_model(bytes: &'f Bytes, model: &ModelSource<'f>) -> Result<Self, CoreError> {
         let config = model.causal_config()?;
         let tokenizer = Tokenizer::from_source(bytes, model)?;
         let weights = match model {
@@ -37,22 +38,23 @@ impl<'f> Found<'f> {
     }
 
     /// The model that this is.
-    pub(crate) fn open(self) -> Result<CausalModel<'f>, CoreError> {
+    pub(crate) fn open(self) -> Result<CausalModel, CoreError> {
         let Self { config, weights, tokenizer, pools_last_token } = self;
         let model = Decoder::open(&weights, config)?;
+        let tokenizer = tokenizer.detached()?;
         Ok(CausalModel { weights, model, tokenizer, pools_last_token })
     }
 }
 
 /// A causal model and where its weights are.
-pub(crate) struct CausalModel<'f> {
-    weights: ModelWeights<'f>,
+pub(crate) struct CausalModel {
+    weights: ModelWeights<'static>,
     model: Decoder,
-    pub(crate) tokenizer: Tokenizer<'f>,
+    pub(crate) tokenizer: Tokenizer<'static>,
     pools_last_token: bool,
 }
 
-impl<'f> CausalModel<'f> {
+impl CausalModel {
     pub(crate) const fn config(&self) -> &LlamaConfig {
         self.model.config()
     }
@@ -62,15 +64,12 @@ impl<'f> CausalModel<'f> {
         self.pools_last_token
     }
 
-    /// The model with weights that are read from `file` whenever they are needed, and nothing that
-    /// borrows from the memory that it was opened in.
-    pub(crate) fn stored(self, file: OnDisk) -> Result<CausalModel<'static>, CoreError> {
-        let Self { weights, model, tokenizer, pools_last_token } = self;
-        let (weights, tokenizer) = (weights.stored(file), tokenizer.detached()?);
-        Ok(CausalModel { weights, model, tokenizer, pools_last_token })
+    /// The model with weights that are read from `file` whenever they are needed.
+    pub(crate) fn stored(self, file: OnDisk) -> Self {
+        Self { weights: self.weights.stored(file), ..self }
     }
 
-    pub(crate) const fn weights(&self) -> &ModelWeights<'f> {
+    pub(crate) const fn weights(&self) -> &ModelWeights<'static> {
         &self.weights
     }
 

@@ -1,16 +1,16 @@
-//! The weights of a model, out of one file or several, in memory or read piece by piece.
+//! The weights of a model, from one file or several, in memory or read piece by piece.
 //!
-//! The files share one address space, one after the other, so that the model need not know that
-//! they are several.
+//! The files share one address space, one after the other, so that a model sees one file.
 
 use std::collections::HashMap;
 
 use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::model::stored::StoredWeights;
-use nanoembed_core::model::{Encoding, Matrix, SliceWeights, Weights};
+use nanoembed_core::model::{Encoding, Matrix, Weights};
 use nanoembed_core::tensor::{self, Dtype, Shape, TensorHeader, TensorView, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
+use crate::bytes::{Bytes, FileBytes};
 use crate::files::on_disk::OnDisk;
 
 /// Tensors by their names, and the files that hold them.
@@ -19,7 +19,7 @@ pub struct ModelWeights<'f> {
     files: Vec<Part<'f>>,
     tensors: HashMap<String, TensorHeader<'static>>,
     /// Weights that are not stored as rows of elements or blocks.
-    others: Vec<Weight<'f>>,
+    others: Vec<Located>,
     /// The index in `others` of the weight of a name.
     numbers: HashMap<String, usize>,
 }
@@ -35,16 +35,31 @@ struct Part<'f> {
 type Find = fn(&str) -> Option<TensorHeader<'static>>;
 
 enum Place<'f> {
-    Memory(SliceWeights<'f, Find>),
+    Memory(FileBytes<'f>),
     Storage(StoredWeights<OnDisk, Find>),
+}
+
+/// A weight whose arrays are in the files.
+struct Located {
+    shape: Shape,
+    /// Without arrays.
+    encoding: tensor::Encoding<'static>,
+    arrays: [Span; 3],
+}
+
+/// A range of the address space.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    start: u64,
+    length: usize,
 }
 
 impl<'f> ModelWeights<'f> {
     /// The tensors of one file.
-    pub(crate) fn from_file(
-        bytes: &'f [u8],
-        tensors: impl Iterator<Item = TensorView<'f>>,
-    ) -> ModelWeights<'f> {
+    pub(crate) fn from_file<'t>(
+        bytes: impl Into<FileBytes<'f>>,
+        tensors: impl Iterator<Item = TensorView<'t>>,
+    ) -> Self {
         let mut weights = Self::default();
         let start = weights.add_file(bytes);
         for tensor in tensors {
@@ -55,10 +70,11 @@ impl<'f> ModelWeights<'f> {
     }
 
     /// Adds a file after the others; returns its start.
-    pub(crate) fn add_file(&mut self, bytes: &'f [u8]) -> u64 {
+    pub(crate) fn add_file(&mut self, bytes: impl Into<FileBytes<'f>>) -> u64 {
         let start = self.files.last().map_or(0, |last| last.start + last.length);
-        let place = Place::Memory(SliceWeights::new(bytes, |_| None));
-        self.files.push(Part { start, length: bytes.len() as u64, place });
+        let bytes = bytes.into();
+        let length = bytes.len() as u64;
+        self.files.push(Part { start, length, place: Place::Memory(bytes) });
         start
     }
 
@@ -74,13 +90,13 @@ impl<'f> ModelWeights<'f> {
         self.tensors.contains_key(name) || self.numbers.contains_key(name)
     }
 
-    /// Adds a weight whose array is at `offset` of the file that begins at `start`, unless there is
-    /// one of that name.
+    /// Adds a weight whose first array is at `offset` of the file that begins at `start`, unless
+    /// there is one of that name. All arrays are in files that were added.
     pub(crate) fn add_weight(
         &mut self,
         name: &str,
         (start, offset): (u64, u64),
-        weight: &Weight<'f>,
+        weight: &Weight<'_>,
     ) {
         if self.numbers.contains_key(name) {
             return;
@@ -90,16 +106,33 @@ impl<'f> ModelWeights<'f> {
                 let (shape, bytes) = (*weight.shape(), data.len() as u64);
                 self.add(name, start, &TensorHeader { name: "", dtype, shape, offset, bytes });
             }
-            _ => {
+            encoding => {
                 self.numbers.insert(name.to_owned(), self.others.len());
-                self.others.push(*weight);
+                self.others.push(Located {
+                    shape: *weight.shape(),
+                    encoding: encoding.with_arrays([&[]; 3]),
+                    arrays: encoding.arrays().map(|array| self.locate(array)),
+                });
             }
         }
     }
 
+    /// The range of `array`, a part of one of the files.
+    fn locate(&self, array: &[u8]) -> Span {
+        let start = self.files.iter().find_map(|part| match &part.place {
+            Place::Memory(bytes) if bytes.as_ptr_range().contains(&array.as_ptr()) => {
+                let before = array.as_ptr().addr() - bytes.as_ptr().addr();
+                Some(part.start + before as u64)
+            }
+            _ => None,
+        });
+        // Reading elsewhere is an error.
+        Span { start: start.unwrap_or(u64::MAX), length: array.len() }
+    }
+
     /// Adds a vector of f32 that is in no file.
-    pub(super) fn add_vector(&mut self, name: &str, bytes: &'f [u8]) {
-        let start = self.add_file(bytes);
+    pub(super) fn add_vector(&mut self, name: &str, bytes: &[u8]) {
+        let start = self.add_file(&Bytes::from(bytes.to_vec()));
         let shape = Shape::new(&[bytes.len() as u64 / 4]).unwrap_or(Shape::SCALAR);
         let bytes = bytes.len() as u64;
         self.add(
@@ -135,7 +168,7 @@ impl Weights for ModelWeights<'_> {
             return Matrix::find(name, |name| self.tensors.get(name).copied());
         };
         let overflow = CoreError::without_offset(ErrorKind::SizeOverflow);
-        let shape = self.others.get(number).map_or(Shape::SCALAR, |weight| *weight.shape());
+        let shape = self.others.get(number).map_or(Shape::SCALAR, |weight| weight.shape);
         let size = |size: Option<u64>| usize::try_from(size.ok_or(overflow)?).map_err(|_| overflow);
         let (rows, cols) = (size(Some(shape.rows()))?, size(shape.cols())?);
         let encoding = Encoding::Values(u32::try_from(number).map_err(|_| overflow)?);
@@ -155,9 +188,14 @@ impl Weights for ModelWeights<'_> {
         let beyond = CoreError::new(offset, ErrorKind::OutOfBounds);
         let behind = self.files.partition_point(|part| part.start <= offset);
         let part = behind.checked_sub(1).and_then(|at| self.files.get(at)).ok_or(beyond)?;
+        let start = offset - part.start;
         match &part.place {
-            Place::Memory(file) => file.bytes(offset - part.start, length, tile),
-            Place::Storage(file) => file.bytes(offset - part.start, length, tile),
+            Place::Memory(file) => {
+                let start = usize::try_from(start).map_err(|_| beyond)?;
+                let end = start.checked_add(length).ok_or(beyond)?;
+                file.get(start..end).ok_or(beyond)
+            }
+            Place::Storage(file) => file.bytes(start, length, tile),
         }
     }
 
@@ -167,9 +205,16 @@ impl Weights for ModelWeights<'_> {
 
     fn values(&self, number: u32, first: u64, out: &mut [f32]) -> Result<(), CoreError> {
         let weight = usize::try_from(number).ok().and_then(|number| self.others.get(number));
-        let weight = weight.ok_or(CoreError::without_offset(ErrorKind::InvalidArgument))?;
+        let Located { shape, encoding, arrays: spans } =
+            weight.ok_or(CoreError::without_offset(ErrorKind::InvalidArgument))?;
         let first =
             usize::try_from(first).map_err(|_| CoreError::new(first, ErrorKind::OutOfBounds))?;
-        Dequantizer::detect().dequantize_weight(weight, first, out)
+        let mut arrays = [&[][..]; 3];
+        for (array, span) in arrays.iter_mut().zip(spans).filter(|(_, span)| span.length > 0) {
+            *array = self.bytes(span.start, span.length, &mut [])?;
+        }
+        let weight = Weight::new(*shape, encoding.with_arrays(arrays));
+        let weight = weight.map_err(CoreError::without_offset)?;
+        Dequantizer::detect().dequantize_weight(&weight, first, out)
     }
 }

@@ -41,7 +41,6 @@ pub use options::CrossEncoderOptions;
 pub struct CrossEncoder(Arc<Inner>);
 
 struct Inner {
-    // Declared before `source`, which it borrows from.
     model: owned::Encoder<ModelWeights<'static>>,
     source: Arc<Source>,
     max_tokens: usize,
@@ -111,14 +110,17 @@ impl CrossEncoder {
         CrossEncoderOptions::default()
     }
 
-    pub(crate) fn from_opened(opened: &LoadedModel, options: &CrossEncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(
+        opened: &LoadedModel<'_>,
+        options: &CrossEncoderOptions,
+    ) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let other = || {
             Error::input(ErrorKind::OtherModel, "the model does not compare two texts")
                 .at(source.name())
                 .with_hint("`nanoembed embed` runs models that embed texts")
         };
-        let text = opened.text().ok_or_else(other)?;
+        let text = opened.described().ok_or_else(other)?;
         let has_head = match &text.model().described {
             Described::Transformer(family) => family.classifier.is_some(),
             _ => false,

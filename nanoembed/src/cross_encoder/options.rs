@@ -1,6 +1,7 @@
 //! Options of a cross-encoder.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::CrossEncoder;
 use crate::error::Result;
@@ -52,6 +53,6 @@ impl CrossEncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<CrossEncoder> {
-        CrossEncoder::from_opened(&LoadedModel::within(source, &self.limits)?, self)
+        CrossEncoder::from_opened(&LoadedModel::within(&Arc::new(source), &self.limits)?, self)
     }
 }

@@ -25,16 +25,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nanoembed_core::owned::Prompt;
-use nanoembed_core::owned::folder::Described;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::folder::prompts::{Prefix, Prompts, Similarity};
+use crate::open::described_model::DescribedModel;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
-use crate::open::text_source::TextSource;
 use backend::Backend;
 use causal::CausalEncoder;
 use text::TextEncoder;
@@ -126,7 +125,7 @@ impl Encoder {
         EncoderOptions::default()
     }
 
-    pub(crate) fn from_opened(opened: LoadedModel, options: &EncoderOptions) -> Result<Self> {
+    pub(crate) fn from_opened(opened: &LoadedModel<'_>, options: &EncoderOptions) -> Result<Self> {
         let prompts = opened.prompts();
         let source = Arc::clone(opened.source());
         let backend = backend(opened, options)?;
@@ -255,7 +254,7 @@ fn dimensions(backend: &dyn Backend, asked: Option<usize>) -> Result<usize> {
 }
 
 /// The opened model, ready to run as `options` say.
-fn backend(opened: LoadedModel, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
+fn backend(opened: &LoadedModel<'_>, options: &EncoderOptions) -> Result<Box<dyn Backend>> {
     if opened.is_causal() {
         return Ok(Box::new(CausalEncoder::new(opened.causal_to_embed()?, options)?));
     }
@@ -263,39 +262,35 @@ fn backend(opened: LoadedModel, options: &EncoderOptions) -> Result<Box<dyn Back
         let message = "is for decoders; an encoder's file says its own";
         return Err(Error::argument("pooling", message));
     }
-    if let Some(text) = opened.text() {
-        return text_backend(text, options);
+    let name = opened.source().name();
+    if let Some(described) = opened.described() {
+        check(described, options)?;
     }
-    let mut model = opened.bert()?;
+    let mut model = opened.encoder()?;
     if options.requantize {
         model.requantize().map_err(|error| opened.source().failure(error))?;
     }
-    let model = model.with_prompts(opened.prompts()?.into_core());
-    Ok(Box::new(TextEncoder::new(model, options, opened.source().name())?))
+    Ok(Box::new(TextEncoder::new(model, options, name)?))
 }
 
-/// A model of texts, ready to run as `options` say.
-fn text_backend(
-    source: &TextSource<'static>,
-    options: &EncoderOptions,
-) -> Result<Box<dyn Backend>> {
-    if source.model().compares() {
+/// Rejects a model that compares texts, and options that a model of its kind does not have.
+fn check(model: &DescribedModel<'_>, options: &EncoderOptions) -> Result<()> {
+    if model.model().compares() {
         let message = "the model compares two texts and embeds none";
         return Err(Error::input(ErrorKind::OtherModel, message)
-            .at(source.name())
+            .at(model.name())
             .with_hint("`nanoembed rerank` runs it"));
     }
-    if options.requantize {
-        if matches!(source.model().described, Described::Table(_)) {
-            return Err(Error::argument("requantize", "is for transformers, and this is a table"));
-        }
-        let message = match source.is_folder() {
-            true => "is for files of weights, and this is a folder",
-            false => "is for files of BERT, and this model is described by its config.json",
-        };
-        return Err(Error::argument("requantize", message).with_hint(
-            "`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes",
-        ));
+    if !options.requantize {
+        return Ok(());
     }
-    Ok(Box::new(TextEncoder::new(source.open()?, options, &source.name())?))
+    if model.model().is_table() {
+        return Err(Error::argument("requantize", "is for transformers, and this is a table"));
+    }
+    let message = match model.is_folder() {
+        true => "is for files of weights, and this is a folder",
+        false => "is for files of BERT, and this model is described by its config.json",
+    };
+    Err(Error::argument("requantize", message)
+        .with_hint("`nanoembed convert FOLDER OUT.weights --type int8` makes a file of bytes"))
 }

@@ -1,6 +1,7 @@
 //! Options of an encoder.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Encoder;
 use crate::bytes::Bytes;
@@ -148,6 +149,6 @@ impl EncoderOptions {
 
     #[doc(hidden)]
     pub fn open_source(&self, source: Source) -> Result<Encoder> {
-        Encoder::from_opened(LoadedModel::within(source, &self.limits)?, self)
+        Encoder::from_opened(&LoadedModel::within(&Arc::new(source), &self.limits)?, self)
     }
 }

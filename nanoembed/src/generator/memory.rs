@@ -2,6 +2,7 @@
 //! made as small as it must be.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::model::llama::{Activations, LlamaPlan};
@@ -45,10 +46,10 @@ pub(crate) fn open_stored(path: &Path, limits: &Limits) -> Result<Causal> {
     let file = OnDisk::open(path)?;
     limits.check_file_bytes(file.len(), &name_of(path))?;
     let structure = structure::read(&file).map_err(|error| Error::in_file(name_of(path), error))?;
-    let opened = LoadedModel::from_source(Source::structure(name_of(path), structure))
-        .and_then(LoadedModel::causal);
+    let source = Arc::new(Source::structure(name_of(path), structure));
+    let opened = LoadedModel::new(&source).and_then(|model| model.causal());
     let split = Kind::Core(ErrorKind::SplitFile);
-    opened.and_then(|model| model.stored(file)).map_err(|error| match error.kind() == split {
+    opened.map(|model| model.stored(file)).map_err(|error| match error.kind() == split {
         true => refuse(split, "is for models in one file, and this is a part of one")
             .with_hint(MERGE_HINT),
         false => error,
@@ -58,7 +59,7 @@ pub(crate) fn open_stored(path: &Path, limits: &Limits) -> Result<Causal> {
 /// The plan by which `model`, whose weights are not in memory, continues a text of up to
 /// `positions` tokens in `budget` bytes for the whole program.
 pub(crate) fn plan(
-    model: &CausalModel<'_>,
+    model: &CausalModel,
     budget: u64,
     positions: usize,
     activations: Activations,

@@ -103,8 +103,8 @@ impl GeneratorOptions {
         let causal = match self.memory {
             Some(_) => memory::open_stored(path, &self.limits)?,
             None => {
-                let source = Source::open_allowing(path, &self.unknown)?;
-                LoadedModel::within(source, &self.limits)?.causal_to_generate()?
+                let source = Arc::new(Source::open_allowing(path, &self.unknown)?);
+                LoadedModel::within(&source, &self.limits)?.causal_to_generate()?
             }
         };
         Ok(Generator(Arc::new(Inner { causal, options: self })))
@@ -128,14 +128,11 @@ impl Generator {
     ///
     /// Fails if the file or its model is invalid.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
-        Self::from_opened(LoadedModel::from_source(Source::from_bytes(bytes))?)
+        let source = Arc::new(Source::from_bytes(bytes));
+        Self::with(&LoadedModel::new(&source)?, GeneratorOptions::default())
     }
 
-    pub(crate) fn from_opened(opened: LoadedModel) -> Result<Self> {
-        Self::with(opened, GeneratorOptions::default())
-    }
-
-    pub(crate) fn with(opened: LoadedModel, options: GeneratorOptions) -> Result<Self> {
+    pub(crate) fn with(opened: &LoadedModel<'_>, options: GeneratorOptions) -> Result<Self> {
         Ok(Self(Arc::new(Inner { causal: opened.causal_to_generate()?, options })))
     }
 

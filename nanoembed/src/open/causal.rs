@@ -1,4 +1,4 @@
-//! A causal model beside the files that it borrows from.
+//! A causal model and its source.
 
 use std::sync::Arc;
 
@@ -6,32 +6,30 @@ use nanoembed_core::Error as CoreError;
 
 use super::source::Source;
 use crate::causal::model::CausalModel;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::files::on_disk::OnDisk;
 
-/// A causal model and the files that it borrows from.
+/// A causal model and its source.
 pub(crate) struct Causal {
-    // Declared before `source`, which it borrows from.
-    model: CausalModel<'static>,
+    model: CausalModel,
     name: String,
-    /// None of a model that borrows from no file.
+    /// `None` for a model whose weights are read from disk, which keeps no other memory of its file.
     source: Option<Arc<Source>>,
 }
 
 impl Causal {
-    /// Keeps `model`, which borrows from `source`, beside it.
-    pub(crate) fn kept(model: CausalModel<'static>, source: Arc<Source>) -> Self {
+    /// The causal model in `source`.
+    pub(crate) fn new(model: CausalModel, source: Arc<Source>) -> Self {
         Self { model, name: source.name().to_owned(), source: Some(source) }
     }
 
-    /// The same with weights that are read from `file`, which is the one it was opened from,
-    /// whenever they are needed: the memory that it was opened in is freed.
-    pub(crate) fn stored(self, file: OnDisk) -> Result<Self> {
-        let model = self.model.stored(file).map_err(|error| Error::in_file(&self.name, error))?;
-        Ok(Self { model, name: self.name, source: None })
+    /// The same with weights that are read from `file`, the file that it was opened from, whenever
+    /// they are needed. The memory that it was opened in is freed.
+    pub(crate) fn stored(self, file: OnDisk) -> Self {
+        Self { model: self.model.stored(file), name: self.name, source: None }
     }
 
-    pub(crate) const fn model(&self) -> &CausalModel<'_> {
+    pub(crate) const fn model(&self) -> &CausalModel {
         &self.model
     }
 

@@ -10,8 +10,8 @@ use nanoembed_core::owned;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::causal::Causal;
+use super::described_model::DescribedModel;
 use super::source::{Content, Source};
-use super::text_source::TextSource;
 use crate::bytes::Bytes;
 use crate::causal::bundle::Bundle;
 use crate::causal::model::Found;
@@ -21,43 +21,37 @@ use crate::error::{Error, Result};
 use crate::folder::prompts::Prompts;
 use crate::limits::Limits;
 
-/// A model's files and their contents. Borrowers stay together with [`LoadedModel::source`].
-pub(crate) struct LoadedModel {
-    // Declared before `source`, which it borrows from.
-    parsed: Parsed<'static>,
-    source: Arc<Source>,
+/// A model's files and their contents.
+pub(crate) struct LoadedModel<'f> {
+    parsed: Parsed<'f>,
+    source: &'f Arc<Source>,
 }
 
 /// The structure of a model's files.
 enum Parsed<'f> {
     Model(&'f Bytes, Box<ModelSource<'f>>),
     Bundle(&'f Bundle),
-    /// A model of texts.
-    Text(TextSource<'f>),
+    /// An encoder that texts or keys describe.
+    Described(DescribedModel<'f>),
     /// No model, as far as its first bytes tell.
     Other(&'f Bytes, Option<Format>),
 }
 
-impl LoadedModel {
-    /// Looks into a model's files, if they are not larger than `limits` allow.
-    pub(crate) fn within(source: Source, limits: &Limits) -> Result<Self> {
+impl<'f> LoadedModel<'f> {
+    /// Reads the structure of a model's files, if they are not larger than `limits` allow.
+    pub(crate) fn within(source: &'f Arc<Source>, limits: &Limits) -> Result<Self> {
         limits.check_file_bytes(source.bytes(), source.name())?;
-        Self::from_source(source)
+        Self::new(source)
     }
 
-    /// Looks into a model's files.
-    pub(crate) fn from_source(source: Source) -> Result<Self> {
-        let source = Arc::new(source);
-        // SAFETY: the source lies on the heap and does not move as long as the `Arc` lives, which
-        // stays beside all that borrows from it: in this type until it is taken apart, and then in
-        // `Causal` and `Tokenizer`, which hand out nothing that outlives them.
-        let borrowed: &'static Source = unsafe { &*Arc::as_ptr(&source) };
+    /// Reads the structure of a model's files.
+    pub(crate) fn new(source: &'f Arc<Source>) -> Result<Self> {
         let parsed =
-            Parsed::from_content(borrowed.content()).map_err(|error| source.failure(error))?;
+            Parsed::from_content(source.content()).map_err(|error| source.failure(error))?;
         let parsed = match parsed {
             Parsed::Model(bytes, model) => {
-                match TextSource::from_file(source.name(), bytes, *model)? {
-                    Some(text) => Parsed::Text(text),
+                match DescribedModel::from_file(source.name(), bytes, *model)? {
+                    Some(model) => Parsed::Described(model),
                     None => Parsed::Model(bytes, model),
                 }
             }
@@ -66,8 +60,8 @@ impl LoadedModel {
         Ok(Self { parsed, source })
     }
 
-    pub(crate) fn source(&self) -> &Arc<Source> {
-        &self.source
+    pub(crate) const fn source(&self) -> &'f Arc<Source> {
+        self.source
     }
 
     /// True for a model that continues texts.
@@ -75,12 +69,12 @@ impl LoadedModel {
         match &self.parsed {
             Parsed::Model(_, model) => model.is_causal(),
             Parsed::Bundle(_) => true,
-            Parsed::Text(_) | Parsed::Other(..) => false,
+            Parsed::Described(_) | Parsed::Other(..) => false,
         }
     }
 
     /// The file's bytes if they are of no format that is known.
-    pub(crate) fn unknown_bytes(&self) -> Option<&[u8]> {
+    pub(crate) fn unknown_bytes(&self) -> Option<&'f [u8]> {
         match &self.parsed {
             Parsed::Other(bytes, None) => Some(bytes),
             _ => None,
@@ -95,25 +89,33 @@ impl LoadedModel {
                 prompts.map_err(|error| self.source.failure(error))?
             }
             Parsed::Bundle(bundle) => return bundle.prompts(),
-            Parsed::Text(text) => return text.prompts(),
+            Parsed::Described(model) => return model.prompts(),
             Parsed::Other(..) => Prompts::default(),
         })
     }
 
-    /// The model of texts, if it is one.
-    pub(crate) const fn text(&self) -> Option<&TextSource<'static>> {
+    /// The encoder, if its folder or file describes it by texts or keys.
+    pub(crate) const fn described(&self) -> Option<&DescribedModel<'f>> {
         match &self.parsed {
-            Parsed::Text(text) => Some(text),
+            Parsed::Described(model) => Some(model),
             _ => None,
         }
     }
 
-    /// The BERT encoder. Says which key of the metadata is at fault.
-    pub(crate) fn bert(&self) -> Result<owned::Encoder<ModelWeights<'static>>> {
+    /// The encoder of any kind.
+    pub(crate) fn encoder(&self) -> Result<owned::Encoder<ModelWeights<'static>>> {
+        match &self.parsed {
+            Parsed::Described(model) => model.open(),
+            _ => self.bert(),
+        }
+    }
+
+    /// The BERT encoder. Errors name the key of the metadata at fault.
+    fn bert(&self) -> Result<owned::Encoder<ModelWeights<'static>>> {
         let opened = match &self.parsed {
             Parsed::Model(bytes, model) => {
                 let mut weights = ModelWeights::default();
-                weights.add_file(bytes);
+                weights.add_file(*bytes);
                 owned::Encoder::from_bert(bytes, model, weights)
             }
             // It may have been meant as a model of this project's own format.
@@ -121,7 +123,9 @@ impl LoadedModel {
                 let error = Embd::parse(bytes, Mode::Lenient).err();
                 Err(error.unwrap_or(CoreError::new(0, ErrorKind::UnknownFormat)))
             }
-            Parsed::Bundle(_) | Parsed::Text(_) => Err(CoreError::new(0, ErrorKind::OtherModel)),
+            Parsed::Bundle(_) | Parsed::Described(_) => {
+                Err(CoreError::new(0, ErrorKind::OtherModel))
+            }
         };
         opened.map_err(|error| {
             let failure = self.source.failure(error);
@@ -140,7 +144,7 @@ impl LoadedModel {
     }
 
     /// The model that continues texts, to embed by it.
-    pub(crate) fn causal_to_embed(self) -> Result<Causal> {
+    pub(crate) fn causal_to_embed(&self) -> Result<Causal> {
         if let Parsed::Bundle(bundle) = &self.parsed {
             bundle.check_embeds()?;
         }
@@ -148,20 +152,16 @@ impl LoadedModel {
     }
 
     /// The model that continues texts, to continue them.
-    pub(crate) fn causal_to_generate(self) -> Result<Causal> {
-        let bundle = match self.parsed {
-            Parsed::Bundle(bundle) => Some(bundle),
-            _ => None,
-        };
+    pub(crate) fn causal_to_generate(&self) -> Result<Causal> {
         let causal = self.causal()?;
-        if let Some(bundle) = bundle {
+        if let Parsed::Bundle(bundle) = &self.parsed {
             bundle.check_output(causal.model())?;
         }
         Ok(causal)
     }
 
     /// The model that continues texts.
-    pub(crate) fn causal(self) -> Result<Causal> {
+    pub(crate) fn causal(&self) -> Result<Causal> {
         let failed = |error| self.source.failure(error);
         let found = match &self.parsed {
             Parsed::Model(bytes, model) if self.is_causal() => Found::in_model(bytes, model),
@@ -180,15 +180,19 @@ impl LoadedModel {
             }
             _ => failed(error),
         })?;
-        Ok(Causal::kept(model, self.source))
+        Ok(Causal::new(model, Arc::clone(self.source)))
     }
 
     /// The tokenizer of a model that continues texts.
     pub(crate) fn causal_tokenizer(&self) -> Result<Tokenizer<'static>> {
         match &self.parsed {
-            Parsed::Model(bytes, model) => Tokenizer::from_source(bytes, model),
+            Parsed::Model(bytes, model) => {
+                Tokenizer::from_source(bytes, model).and_then(Tokenizer::detached)
+            }
             Parsed::Bundle(bundle) => return bundle.tokenizer(),
-            Parsed::Text(_) | Parsed::Other(..) => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
+            Parsed::Described(_) | Parsed::Other(..) => {
+                Err(CoreError::new(0, ErrorKind::UnknownFormat))
+            }
         }
         .map_err(|error| self.source.failure(error))
     }
@@ -205,7 +209,7 @@ impl<'f> Parsed<'f> {
     fn from_content(content: &'f Content) -> Result<Self, CoreError> {
         let bytes = match content {
             Content::Bundle(bundle) => return Ok(Self::Bundle(bundle)),
-            Content::Folder(folder) => return Ok(Self::Text(TextSource::Folder(folder))),
+            Content::Folder(folder) => return Ok(Self::Described(DescribedModel::Folder(folder))),
             Content::Whole(bytes) => bytes,
         };
         Ok(match sniff(bytes) {

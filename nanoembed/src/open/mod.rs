@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `source` | where a model comes from: a path, bytes, the program |
 //! | `folder` | models in folders as on Hugging Face |
-//! | `causal` | a model that continues texts, and the files it borrows from |
-//! | `loaded_model` | its content, detected once |
-//! | `text_source` | models of texts in folders and files |
+//! | `causal` | a model that continues texts, and its source |
+//! | `loaded_model` | the content of a source, detected once |
+//! | `described_model` | encoders in folders and files that describe them |
 
 pub(crate) mod causal;
+pub(crate) mod described_model;
 pub(crate) mod folder;
 pub(crate) mod loaded_model;
 pub mod source;
-pub(crate) mod text_source;

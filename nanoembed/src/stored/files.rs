@@ -12,7 +12,7 @@ use nanoembed_core::format::safetensors::{Entry, Safetensors};
 use nanoembed_core::format::sniff;
 use nanoembed_core::format::uqff::{Generation, Layer, Uqff, is_uqff};
 use nanoembed_core::owned::folder::WEIGHTS;
-use nanoembed_core::tensor::{Encoding, TensorView};
+use nanoembed_core::tensor::TensorView;
 use nanoembed_core::text::json::chars;
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
@@ -21,12 +21,13 @@ use super::file_names::{has_ending, is_uqff_name, joined, parts, shard_number, u
 use super::folder_weights::{own_folder, safetensors_in};
 use super::{Contents, Stored, Values};
 use super::{diagnosis, gguf_parts, int8, uqff_set};
+use crate::bytes::Bytes;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 
 /// One file, or several shards of one model.
 pub struct FileSet {
-    files: Vec<(PathBuf, MappedFile)>,
+    files: Vec<(PathBuf, Bytes)>,
     /// The folder, if one was named instead of its files.
     given: Option<PathBuf>,
 }
@@ -69,13 +70,13 @@ impl FileSet {
     }
 
     fn from_paths(paths: Vec<PathBuf>) -> Result<Self> {
-        let open = |path: PathBuf| MappedFile::open(&path).map(|file| (path, file));
+        let open = |path: PathBuf| MappedFile::open(&path).map(|file| (path, file.into()));
         Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
     }
 
     /// Files that were not named by the user but found by the names of others.
     fn from_regular_paths(paths: Vec<PathBuf>) -> Result<Self> {
-        let open = |path: PathBuf| MappedFile::open_regular(&path).map(|file| (path, file));
+        let open = |path: PathBuf| MappedFile::open_regular(&path).map(|file| (path, file.into()));
         Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
     }
 
@@ -123,6 +124,11 @@ impl FileSet {
     /// The files in their order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Path, &[u8])> {
         self.files.iter().map(|(path, file)| (path.as_path(), &**file))
+    }
+
+    /// The bytes of each file, shared.
+    pub fn shared(&self) -> impl Iterator<Item = &Bytes> {
+        self.files.iter().map(|(_, bytes)| bytes)
     }
 
     /// The bytes of all files.
@@ -282,14 +288,8 @@ const fn missing() -> CoreError {
 
 /// A layer's largest array.
 fn weight_bytes<'a>(layer: &Layer<'a>) -> &'a [u8] {
-    match *layer.weight.encoding() {
-        Encoding::Plain { data, .. } | Encoding::Fp8 { data, .. } => data,
-        Encoding::Hqq(hqq) => hqq.codes,
-        Encoding::Afq(afq) => afq.codes,
-        Encoding::F8q8 { blocks } => blocks,
-        Encoding::Mxfp4 { codes, .. } => codes,
-        _ => &[],
-    }
+    let [largest, ..] = layer.weight.encoding().arrays();
+    largest
 }
 
 /// Numbers by their value, before names by their letters; numbers inside names by their value too.

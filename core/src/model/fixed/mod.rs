@@ -15,6 +15,7 @@ use super::block::layer::Layer;
 use super::block::norm::Norm;
 use super::config::{Config, FAMILIES};
 use super::encoder::Encoder;
+use super::head::embedding::HeadLayer;
 use super::head::pooling::{PoolingMode, PoolingModes};
 use super::parallel::split_off;
 use super::pass::packed::Transformer;
@@ -26,14 +27,15 @@ use crate::kernel::fixed::{self, Factor};
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 const INVALID: Error = Error::without_offset(ErrorKind::InvalidArgument);
 
-impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
+impl<L: AsRef<[Layer]> + Sync, D: AsRef<[HeadLayer]>, F: AsRef<[f32]>> Encoder<L, D, F> {
     /// Writes the embedding of one text to `out`: `hidden` elements with 30 fractional bits if the
     /// model normalises, else 16.
     ///
     /// # Errors
     ///
     /// As [`embed`](Self::embed); [`ErrorKind::UnsupportedDtype`] for weights of linear layers that
-    /// are not 8-bit codes, or have a scale for more than `MAX_COLS` columns.
+    /// are not 8-bit codes, or have a scale for more than `MAX_COLS` columns;
+    /// [`ErrorKind::UnsupportedArchitecture`] for models of other layouts than BERT's own.
     pub fn embed_fixed<W: Weights + ?Sized>(
         &self,
         weights: &W,
@@ -50,7 +52,7 @@ impl<L: AsRef<[Layer]> + Sync> Encoder<L> {
             _ => return error(ErrorKind::UnsupportedArchitecture),
         };
         let model = &self.transformer;
-        if FAMILIES && !model.config.is_bert() {
+        if FAMILIES && !model.config.is_bert() || !self.head.as_ref().is_empty() {
             return error(ErrorKind::UnsupportedArchitecture);
         }
         if ids.is_empty() || out.len() != model.config.hidden {

@@ -13,12 +13,12 @@ use crate::limit::{collected, copied};
 use crate::model::{EncoderSpec, HeadModule, PoolingMode, TokenTable};
 use crate::model::{ModelSource, SliceWeights, Weights};
 use crate::owned::asked_weights::{AskedWeights, TensorFault};
+use crate::owned::described_file::DescribedFile;
 use crate::owned::file_weights::FileWeights;
 use crate::owned::folder::{Described, FolderModel, Labels, Modules, Prompts};
 use crate::owned::folder::{FolderFault, Texts};
 use crate::owned::model_fault::ModelFault;
 use crate::owned::pipeline::Pipeline;
-use crate::owned::text_source::TextSource;
 use crate::owned::text_tokenizer::TextTokenizer;
 use crate::owned::token_encoder::TokenEncoder;
 use crate::owned::tokenizer::WordPieces;
@@ -35,9 +35,9 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     pub fn open(file: B) -> core::result::Result<Self, ModelFault> {
         let source = ModelSource::parse(file.as_ref())?;
         if leaf::Pipeline::built_in().is_ok()
-            && let Some(text) = TextSource::read(source)?
+            && let Some(described) = DescribedFile::read(source)?
         {
-            let opened = read_text(file.as_ref(), text)?.over(());
+            let opened = open_described(file.as_ref(), described)?.over(());
             return Ok(opened.over(FileWeights::from_file(file)?));
         }
         let opened = bert(file.as_ref(), &source)?;
@@ -45,23 +45,23 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     }
 }
 
-/// The model in a file that keeps the texts of a folder, or in GGUF.
-fn read_text<'f>(
+/// The model in a file that describes it by texts or keys.
+fn open_described<'f>(
     file: &'f [u8],
-    text: TextSource<'f>,
+    described: DescribedFile<'f>,
 ) -> core::result::Result<Encoder<FileWeights<&'f [u8]>>, ModelFault> {
-    let (prompts, labels) = (text.prompts()?, text.labels()?);
+    let (prompts, labels) = (described.prompts()?, described.labels()?);
     let mut weights = FileWeights::default();
     let mut added = Ok(());
-    text.each_tensor(&mut |name, header| {
+    described.each_tensor(&mut |name, header| {
         if added.is_ok() {
             added = copied(name).and_then(|name| weights.add(name, 0, header));
         }
     });
     added?;
-    let (described, pipeline) = text.into_parts()?;
+    let (model, pipeline) = described.into_parts()?;
     weights.push(file)?;
-    let model = Encoder::new(&described, weights, pipeline)?;
+    let model = Encoder::new(&model, weights, pipeline)?;
     Ok(model.with_prompts(prompts).with_labels(&labels)?)
 }
 

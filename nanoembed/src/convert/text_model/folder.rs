@@ -98,7 +98,7 @@ impl TextFolder {
     }
 
     /// The model for calibration; `None` for a table.
-    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights<'_>>>> {
+    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights<'static>>>> {
         let model = self.source.open_model()?;
         Ok(Some(model).filter(|model| !model.is_table()))
     }

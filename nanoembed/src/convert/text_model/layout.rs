@@ -1,4 +1,4 @@
-//! Texts beside the weights in a file: see [`TextFile`](nanoembed_core::owned::TextFile).
+//! Texts beside the weights in a file: see [`TOKENIZER`].
 
 use nanoembed_core::format::embd;
 use nanoembed_core::model::embd_names_decoder;

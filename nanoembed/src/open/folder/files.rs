@@ -163,13 +163,13 @@ impl EncoderFolder {
     }
 
     /// The model, ready to run.
-    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights<'_>>> {
+    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights<'static>>> {
         let opened = Encoder::new(&self.model, self.weights()?, self.pipeline()?);
         opened.map_err(|fault| tensor_fault::failure(&self.name(), &fault))
     }
 
     /// All weights; those of modules after the pooling have the paths of their folders as prefixes.
-    pub(crate) fn weights(&self) -> Result<ModelWeights<'_>> {
+    pub(crate) fn weights(&self) -> Result<ModelWeights<'static>> {
         let mut weights = ModelWeights::default();
         add_weights(&mut weights, &self.files, &self.own_folder.join(CONFIG), "")?;
         for (folder, files) in &self.head {
@@ -189,14 +189,14 @@ fn without_weights(failure: Error, folder: &Path) -> Error {
 
 /// Adds the tensors of `files`, with `folder` before the names. Layers of old UQFF files get their
 /// names from `config`.
-fn add_weights<'f>(
-    weights: &mut ModelWeights<'f>,
-    files: &'f ModelFiles,
+fn add_weights(
+    weights: &mut ModelWeights<'_>,
+    files: &ModelFiles,
     config: &Path,
     folder: &str,
 ) -> Result<()> {
     for (files, contents) in files.contents(config)? {
-        let starts: Vec<u64> = files.iter().map(|(_, bytes)| weights.add_file(bytes)).collect();
+        let starts: Vec<u64> = files.shared().map(|bytes| weights.add_file(bytes)).collect();
         for tensor in &contents.tensors {
             if let (Some(start), Values::Weight(weight)) = (starts.get(tensor.file), &tensor.values)
             {

@@ -1,31 +1,28 @@
-//! Models of any family in one file, which keeps what a Hugging Face folder has beside the weights.
+//! The tokenizer in a `.weights` or `.amb` file that keeps the texts of a Hugging Face folder.
 //!
-//! | what | in `.weights` | in `.amb` |
+//! | part | in `.weights` | in `.amb` |
 //! |---|---|---|
 //! | texts such as `config.json` and `1_Pooling/config.json` | metadata under their paths | members of the configuration, as strings |
 //! | `tokenizer.json` without vocabulary and merges | tensor [`TOKENIZER`], UINT8 | tokenizer section of kind custom, see below |
 //! | the vocabulary | the vocabulary section | the same |
 //! | scores of its tokens | tensor [`TOKENIZER_SCORES`], UINT8, 64-bit floats | the same |
 //! | merges | tensor [`TOKENIZER_MERGES`], UINT32, two ids each | the same |
-//! | weights | under the names of Hugging Face, those of a Dense module behind its folder's path | the same |
+//! | weights | under the names of Hugging Face; those of a Dense module follow its folder's path | the same |
 //!
-//! Numbers are little-endian. The section of `.amb` has, one behind the other: the bytes of
-//! `tokenizer.json` behind their number, the tokens behind theirs, the scores and the merges behind
-//! theirs. Counts are `u32`; a token is a `u16` length and its bytes.
+//! Numbers are little-endian. The section of `.amb` has the bytes of `tokenizer.json`, the tokens,
+//! the scores and the merges, each after their count. Counts are `u32`; a token is a `u16` length
+//! and its bytes.
 
-use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::folder::{FolderFault, FolderModel, FolderResult, Labels, Prompts};
-use super::{Pipeline, PipelineParts, metadata};
+use super::PipelineParts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::amb::TokenizerKind;
 use crate::format::embd::Embd;
 use crate::limit::reserved;
 use crate::model::ModelSource;
-use crate::text::json::Fault;
 
-/// The name of the tensor that has the settings of the tokenizer, and of the file that they are of.
+/// The name of the tensor that has the settings of the tokenizer, and of the text that they are from.
 pub const TOKENIZER: &str = "tokenizer.json";
 
 /// The name of the tensor that has the scores of tokens.
@@ -37,110 +34,27 @@ pub const TOKENIZER_MERGES: &str = "tokenizer.merges";
 const BAD: Error = Error::without_offset(ErrorKind::BadVocabulary);
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
 
-/// A file with a model of texts.
-#[derive(Clone, Debug)]
-pub struct TextFile<'f> {
-    source: ModelSource<'f>,
-    model: FolderModel,
-}
-
-impl<'f> TextFile<'f> {
-    /// Reads what a file says of its model; `None` if it
-    /// [keeps no texts of a folder](ModelSource::has_folder_texts).
+impl<'f> PipelineParts<'f> {
+    /// The parts of the tokenizer in a file.
     ///
     /// # Errors
     ///
-    /// What is wrong with a text.
-    pub fn read(source: ModelSource<'f>) -> FolderResult<Option<Self>> {
-        if !source.has_folder_texts() {
-            return Ok(None);
-        }
-        let model = FolderModel::read(&|path: &str| metadata::text(&source, path))?;
-        Ok(Some(Self { source, model }))
-    }
-
-    /// What the texts say of the model.
-    #[must_use]
-    pub const fn model(&self) -> &FolderModel {
-        &self.model
-    }
-
-    /// The same, without the file.
-    #[must_use]
-    pub fn into_model(self) -> FolderModel {
-        self.model
-    }
-
-    /// The file.
-    #[must_use]
-    pub const fn source(&self) -> &ModelSource<'f> {
-        &self.source
-    }
-
-    /// The text at a path of the folder that the model was made of.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::BadMetadata`] or [`ErrorKind::NoMemory`] if it cannot be read.
-    pub fn text(&self, path: &str) -> Result<Option<Cow<'f, str>>> {
-        match path {
-            TOKENIZER => Ok(Some(Cow::Borrowed(self.parts()?.settings))),
-            path => metadata::text(&self.source, path),
-        }
-    }
-
-    /// The prompts that the model has.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the text.
-    pub fn prompts(&self) -> FolderResult<Prompts> {
-        self.model.prompts(&|path: &str| metadata::text(&self.source, path))
-    }
-
-    /// The names of classes: see [`FolderModel::labels`].
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the text.
-    pub fn labels(&self) -> FolderResult<Labels> {
-        self.model.labels(&|path: &str| metadata::text(&self.source, path))
-    }
-
-    /// The tokenizer.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::MissingVocabulary`] if it is not there, [`ErrorKind::BadVocabulary`] if it is
-    /// no such thing, and as [`Pipeline::from_parts`].
-    pub fn pipeline(&self) -> FolderResult<Pipeline> {
-        let fault = |fault: Fault<'_>| FolderFault::new(TOKENIZER, fault);
-        let parts = self.parts().map_err(|error| fault(Fault::from_error(error)))?;
-        let PipelineParts { settings, tokens, scores, merges } = parts;
-        let opened = match self.model.is_table() {
-            true => Pipeline::from_parts_alone(settings, &tokens, scores.as_deref(), &merges),
-            false => Pipeline::from_parts(settings, &tokens, scores.as_deref(), &merges),
-        };
-        opened.map_err(fault)
-    }
-
-    fn parts(&self) -> Result<PipelineParts<'f>> {
-        match &self.source {
-            ModelSource::Embd(embd) => PipelineParts::from_embd(embd),
+    /// [`ErrorKind::MissingVocabulary`] without a tokenizer, [`ErrorKind::BadVocabulary`] for an
+    /// invalid one.
+    pub(super) fn from_source(source: &ModelSource<'f>) -> Result<Self> {
+        match source {
+            ModelSource::Embd(embd) => Self::from_embd(embd),
             ModelSource::Amb(amb) => {
                 let tokenizer = amb.tokenizer().ok_or(MISSING)?;
                 if tokenizer.kind() != TokenizerKind::Custom {
                     return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
                 }
-                PipelineParts::from_payload(tokenizer.payload())
+                Self::from_payload(tokenizer.payload())
             }
             ModelSource::Gguf(_) => Err(MISSING),
         }
     }
-}
 
-/// What a file keeps of a tokenizer.
-impl<'f> PipelineParts<'f> {
     fn from_embd(embd: &Embd<'f>) -> Result<Self> {
         let bytes = |name| embd.tensor(name).map(|tensor| tensor.data());
         let settings = utf8(bytes(TOKENIZER).ok_or(MISSING)?)?;
@@ -174,7 +88,7 @@ impl<'f> PipelineParts<'f> {
     }
 }
 
-/// What is left of a section.
+/// The rest of a section.
 struct Rest<'f>(&'f [u8]);
 
 impl<'f> Rest<'f> {
@@ -188,7 +102,7 @@ impl<'f> Rest<'f> {
         self.take(BYTES)?.try_into().map_err(|_| BAD)
     }
 
-    /// A count of things that take at least so many bytes each.
+    /// A count of items that take at least so many bytes each.
     fn count(&mut self, least: usize) -> Result<usize> {
         let count = usize::try_from(u32::from_le_bytes(self.array()?)).map_err(|_| BAD)?;
         let fits = count.checked_mul(least).is_some_and(|bytes| bytes <= self.0.len());

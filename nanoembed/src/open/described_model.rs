@@ -1,11 +1,12 @@
-//! A model of texts, from a folder or from one file.
+//! Encoders in folders and files that describe them by texts or keys.
 
 use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
-use nanoembed_core::owned::{self, Encoder, ModelFault, Pipeline, TextTokenizer};
+use nanoembed_core::owned::{DescribedFile, Encoder, ModelFault, Pipeline, TextTokenizer};
 
+use crate::bytes::{Bytes, FileBytes};
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::folder::prompts::Prompts;
@@ -14,40 +15,36 @@ use crate::open::folder::files::EncoderFolder;
 use crate::open::folder::tensor_fault;
 use crate::stored::diagnosis::{failure as stored_failure, refusal_message};
 
-/// A model of texts in a folder or a file that it borrows from.
-pub(crate) enum TextSource<'f> {
+/// An encoder that the texts of a folder, or those or the keys of a file, describe.
+pub(crate) enum DescribedModel<'f> {
     Folder(&'f EncoderFolder),
-    File(Box<NamedFile<'f>>),
+    File(Box<NamedFile<'f>>, &'f Bytes),
 }
 
-/// A file with a model of texts, and what messages call it.
+/// A file that describes its model, and the name that messages give to it.
 pub(crate) struct NamedFile<'f> {
     name: String,
     bytes: &'f [u8],
-    source: ModelSource<'f>,
-    text: owned::TextSource<'f>,
+    file: DescribedFile<'f>,
 }
 
-impl<'f> TextSource<'f> {
+impl<'f> DescribedModel<'f> {
     /// The model in the file called `name`; `None` if the file keeps no texts of a folder and is no
     /// GGUF file with an encoder.
     pub(crate) fn from_file(
         name: &str,
-        bytes: &'f [u8],
+        bytes: &'f Bytes,
         source: ModelSource<'f>,
     ) -> Result<Option<Self>> {
-        let read = owned::TextSource::read(source);
-        let read = read.map_err(|fault| refusal(name, bytes, &source, &fault))?;
-        let file =
-            |text| Self::File(Box::new(NamedFile { name: name.into(), bytes, source, text }));
-        Ok(read.map(file))
+        let file = NamedFile::read(name, bytes, source)?;
+        Ok(file.map(|file| Self::File(Box::new(file), bytes)))
     }
 
     /// The name that messages give to the model.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Folder(folder) => folder.name(),
-            Self::File(file) => file.name.clone(),
+            Self::File(file, _) => file.name.clone(),
         }
     }
 
@@ -60,7 +57,7 @@ impl<'f> TextSource<'f> {
     pub(crate) fn model(&self) -> &FolderModel {
         match self {
             Self::Folder(folder) => folder.model(),
-            Self::File(file) => file.text.model(),
+            Self::File(file, _) => file.file.model(),
         }
     }
 
@@ -68,9 +65,10 @@ impl<'f> TextSource<'f> {
     pub(crate) fn prompts(&self) -> Result<Prompts> {
         match self {
             Self::Folder(folder) => folder.prompts(),
-            Self::File(file) => {
-                let prompts = file.text.prompts().map(Prompts::from_core);
-                prompts.map_err(|fault| refusal(&file.name, file.bytes, &file.source, &fault))
+            Self::File(file, _) => {
+                let NamedFile { name, bytes, file } = &**file;
+                let prompts = file.prompts().map(Prompts::from_core);
+                prompts.map_err(|fault| refusal(name, bytes, file.source(), &fault))
             }
         }
     }
@@ -79,7 +77,7 @@ impl<'f> TextSource<'f> {
     pub(crate) fn tokenizer(&self) -> Result<TextTokenizer> {
         let pipeline = match self {
             Self::Folder(folder) => folder.pipeline(),
-            Self::File(file) => file.pipeline(),
+            Self::File(file, _) => file.pipeline(),
         }?;
         TextTokenizer::new(self.model(), pipeline)
             .map_err(|error| Error::in_file("tokenizer.json", error))
@@ -89,37 +87,53 @@ impl<'f> TextSource<'f> {
     pub(crate) fn labels(&self) -> Result<Labels> {
         match self {
             Self::Folder(folder) => folder.labels(),
-            Self::File(file) => file.text.labels().map_err(|fault| file.failure(&fault)),
+            Self::File(file, _) => file.file.labels().map_err(|fault| file.failure(&fault)),
         }
     }
 
     /// The model, ready to run.
-    pub(crate) fn open(&self) -> Result<Encoder<ModelWeights<'f>>> {
+    pub(crate) fn open(&self) -> Result<Encoder<ModelWeights<'static>>> {
         let (prompts, labels) = (self.prompts()?.into_core(), self.labels()?);
         let model = self.open_model()?.with_prompts(prompts);
         model.with_labels(&labels).map_err(|error| Error::in_file(self.name(), error))
     }
 
     /// The model without its prompts and the names of its classes.
-    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights<'f>>> {
+    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights<'static>>> {
         match self {
             Self::Folder(folder) => folder.open_model(),
-            Self::File(file) => file.open_model(),
+            Self::File(file, bytes) => file.open_model(*bytes),
         }
     }
 }
 
 impl<'f> NamedFile<'f> {
-    fn pipeline(&self) -> Result<Pipeline> {
-        self.text.pipeline().map_err(|fault| self.failure(&fault))
+    /// The model in the file called `name`; `None` if the file keeps no texts of a folder and is no
+    /// GGUF file with an encoder.
+    pub(crate) fn read(
+        name: &str,
+        bytes: &'f [u8],
+        source: ModelSource<'f>,
+    ) -> Result<Option<Self>> {
+        let read = DescribedFile::read(source);
+        let read = read.map_err(|fault| refusal(name, bytes, &source, &fault))?;
+        Ok(read.map(|file| Self { name: name.into(), bytes, file }))
     }
 
-    fn open_model(&self) -> Result<Encoder<ModelWeights<'f>>> {
+    fn pipeline(&self) -> Result<Pipeline> {
+        self.file.pipeline().map_err(|fault| self.failure(&fault))
+    }
+
+    /// The model without its prompts and the names of its classes, over `bytes`, those of the file.
+    pub(crate) fn open_model<'w>(
+        &self,
+        bytes: impl Into<FileBytes<'w>>,
+    ) -> Result<Encoder<ModelWeights<'w>>> {
         let mut weights = ModelWeights::default();
-        let start = weights.add_file(self.bytes);
-        self.text.each_tensor(&mut |name, header| weights.add(name, start, header));
-        let opened = Encoder::new(self.text.model(), weights, self.pipeline()?);
-        opened.map_err(|fault| match &self.source {
+        let start = weights.add_file(bytes);
+        self.file.each_tensor(&mut |name, header| weights.add(name, start, header));
+        let opened = Encoder::new(self.file.model(), weights, self.pipeline()?);
+        opened.map_err(|fault| match self.file.source() {
             ModelSource::Gguf(file) => {
                 tensor_fault::failure(&with_architecture(&self.name, file), &fault)
             }
@@ -129,11 +143,7 @@ impl<'f> NamedFile<'f> {
 
     /// A fault of a text, in words.
     fn failure(&self, fault: &FolderFault) -> Error {
-        let text = match &self.text {
-            owned::TextSource::File(file) => file.text(&fault.file).ok().flatten(),
-            _ => None,
-        };
-        let text = text.unwrap_or_default();
+        let text = self.file.text(&fault.file).ok().flatten().unwrap_or_default();
         explained(fault, &text, &format!("{}: {}", self.name, fault.file))
     }
 }
@@ -143,7 +153,7 @@ fn with_architecture(name: &str, file: &Gguf<'_>) -> String {
     format!("{name} ({})", gguf_architecture(file).unwrap_or_default())
 }
 
-/// The reason that there is no model of texts in a file, in words.
+/// The fault of a file's description, in words.
 fn refusal(name: &str, bytes: &[u8], source: &ModelSource<'_>, fault: &ModelFault) -> Error {
     match (fault, source) {
         (ModelFault::Text(fault), source) => {

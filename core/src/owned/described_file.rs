@@ -1,0 +1,138 @@
+//! Files that describe their model by the texts of a Hugging Face folder or by keys.
+
+use alloc::borrow::Cow;
+
+use super::folder::{FolderFault, FolderModel, FolderResult, Labels, Prompts};
+use super::model_fault::ModelFault;
+use super::stored_tokenizer::TOKENIZER;
+use super::{Pipeline, PipelineParts, metadata};
+use crate::error::Result;
+use crate::model::ModelSource;
+use crate::owned::gguf_encoder::GgufEncoder;
+use crate::tensor::TensorHeader;
+use crate::text::json::Fault;
+
+/// A file and the description of the model in it: a `.weights` or `.amb` file that keeps the texts
+/// of a folder, or a GGUF file with an encoder. BERT in the layout of BERT alone is described
+/// elsewhere.
+#[derive(Clone, Debug)]
+pub struct DescribedFile<'f> {
+    source: ModelSource<'f>,
+    model: FolderModel,
+    /// `None` if it is read later.
+    tokenizer: Option<Pipeline>,
+}
+
+impl<'f> DescribedFile<'f> {
+    /// Reads the description in a file; `None` if it keeps no texts of a folder and is no GGUF file
+    /// with an encoder.
+    ///
+    /// # Errors
+    ///
+    /// The text, key or tensor at fault.
+    pub fn read(source: ModelSource<'f>) -> core::result::Result<Option<Self>, ModelFault> {
+        if let ModelSource::Gguf(file) = &source
+            && GgufEncoder::is_in(file)
+        {
+            let GgufEncoder { model, tokenizer } = GgufEncoder::read(file)?;
+            return Ok(Some(Self { source, model, tokenizer: Some(tokenizer) }));
+        }
+        if !source.has_folder_texts() {
+            return Ok(None);
+        }
+        let model = FolderModel::read(&|path: &str| metadata::text(&source, path))?;
+        Ok(Some(Self { source, model, tokenizer: None }))
+    }
+
+    /// The description, as of a folder.
+    #[must_use]
+    pub const fn model(&self) -> &FolderModel {
+        &self.model
+    }
+
+    /// The file.
+    #[must_use]
+    pub const fn source(&self) -> &ModelSource<'f> {
+        &self.source
+    }
+
+    /// The text at a path of the folder that the file was made from.
+    ///
+    /// # Errors
+    ///
+    /// [`BadMetadata`](crate::ErrorKind::BadMetadata) or [`NoMemory`](crate::ErrorKind::NoMemory) if
+    /// it cannot be read.
+    pub fn text(&self, path: &str) -> Result<Option<Cow<'f, str>>> {
+        match path {
+            TOKENIZER => Ok(Some(PipelineParts::from_source(&self.source)?.settings.into())),
+            path => metadata::text(&self.source, path),
+        }
+    }
+
+    /// The prompts of the model.
+    ///
+    /// # Errors
+    ///
+    /// The text at fault.
+    pub fn prompts(&self) -> core::result::Result<Prompts, ModelFault> {
+        match &self.source {
+            source @ ModelSource::Gguf(_) => Ok(Prompts::from_source(source)?),
+            source => Ok(self.model.prompts(&|path: &str| metadata::text(source, path))?),
+        }
+    }
+
+    /// The names of classes: see [`FolderModel::labels`]. GGUF files have none.
+    ///
+    /// # Errors
+    ///
+    /// The text at fault.
+    pub fn labels(&self) -> FolderResult<Labels> {
+        match &self.source {
+            ModelSource::Gguf(_) => Ok(Labels::default()),
+            source => self.model.labels(&|path: &str| metadata::text(source, path)),
+        }
+    }
+
+    /// The tokenizer.
+    ///
+    /// # Errors
+    ///
+    /// [`MissingVocabulary`](crate::ErrorKind::MissingVocabulary) if the file has none,
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if it is invalid, and as
+    /// [`Pipeline::from_parts`].
+    pub fn pipeline(&self) -> FolderResult<Pipeline> {
+        if let Some(tokenizer) = &self.tokenizer {
+            return Ok(tokenizer.clone());
+        }
+        let fault = |fault: Fault<'_>| FolderFault::new(TOKENIZER, fault);
+        let parts = PipelineParts::from_source(&self.source);
+        let parts = parts.map_err(|error| fault(Fault::from_error(error)))?;
+        let PipelineParts { settings, tokens, scores, merges } = parts;
+        let opened = match self.model.is_table() {
+            true => Pipeline::from_parts_alone(settings, &tokens, scores.as_deref(), &merges),
+            false => Pipeline::from_parts(settings, &tokens, scores.as_deref(), &merges),
+        };
+        opened.map_err(fault)
+    }
+
+    /// The description and the tokenizer.
+    ///
+    /// # Errors
+    ///
+    /// As [`pipeline`](Self::pipeline).
+    pub fn into_parts(mut self) -> FolderResult<(FolderModel, Pipeline)> {
+        let tokenizer = match self.tokenizer.take() {
+            Some(tokenizer) => tokenizer,
+            None => self.pipeline()?,
+        };
+        Ok((self.model, tokenizer))
+    }
+
+    /// Calls `take` with the model's name of each tensor, and the tensor.
+    pub fn each_tensor(&self, take: &mut dyn FnMut(&str, &TensorHeader<'f>)) {
+        self.source.each_tensor(&mut |header| match &self.source {
+            ModelSource::Gguf(_) => take(GgufEncoder::tensor_name(header.name), header),
+            _ => take(header.name, header),
+        });
+    }
+}

@@ -1,0 +1,110 @@
+//! Encoders in `.weights` and `.amb` files, in less code.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use nanoembed_core::describe::folder::FolderPrompt;
+use nanoembed_core::owned::{EncoderFile, EncoderRoom, Prompt, TextRoom, Tokenized};
+use self_cell::{MutBorrow, self_cell};
+
+use crate::before::Before;
+use crate::encoder_model::{EncoderModel, lacks};
+use crate::failure::Result;
+use crate::held::{Held, held};
+use crate::sessions::{Sessions, precise};
+use crate::waiting::Waiting;
+
+/// An encoder over its file.
+pub(crate) struct FileModel {
+    model: Held<OpenedFile>,
+    texts: TextRoom,
+    sessions: Sessions,
+}
+
+pub(crate) struct Memory {
+    file: Vec<u8>,
+    room: MutBorrow<EncoderRoom>,
+}
+
+self_cell!(
+    pub(crate) struct OpenedFile {
+        owner: Memory,
+        #[covariant]
+        dependent: EncoderFile,
+    }
+);
+
+impl FileModel {
+    /// The model in a file.
+    pub(crate) fn open(file: Vec<u8>) -> Result<Self> {
+        let room = MutBorrow::new(EncoderRoom::default());
+        let opened = OpenedFile::try_new(Memory { file, room }, |Memory { file, room }| {
+            EncoderFile::open(file, room.borrow_mut()).map_err(|fault| fault.error)
+        })?;
+        Ok(Self::new(held(opened)))
+    }
+
+    pub(crate) fn new(model: Held<OpenedFile>) -> Self {
+        Self { model, texts: TextRoom::default(), sessions: Sessions::default() }
+    }
+
+    #[cfg(feature = "shared")]
+    pub(crate) const fn held(&self) -> &Held<OpenedFile> {
+        &self.model
+    }
+}
+
+impl EncoderModel for FileModel {
+    fn dims(&self) -> usize {
+        self.model.borrow_dependent().dimensions()
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.model.borrow_dependent().usual_tokens()
+    }
+
+    fn positions(&self) -> usize {
+        self.model.borrow_dependent().positions()
+    }
+
+    fn tokenize(&mut self, text: &str, limit: usize) -> Result<Tokenized> {
+        Ok(self.model.borrow_dependent().encode(text, limit, &mut self.texts)?)
+    }
+
+    fn embed(
+        &mut self,
+        texts: &Waiting,
+        skipped: usize,
+        is_precise: bool,
+        out: &mut [f32],
+    ) -> Result<()> {
+        let (model, Waiting { ids, lengths }) = (self.model.borrow_dependent(), texts);
+        Ok(self.sessions.with(
+            precise(model.plan(texts.tokens()), is_precise),
+            |plan| model.session_for(plan),
+            |session| model.embed(session, ids, lengths, skipped, out),
+        )?)
+    }
+
+    fn prompts(&self) -> Vec<String> {
+        self.model.borrow_dependent().prompts()
+    }
+
+    fn choose(&self, before: Before, text: String) -> Result<String> {
+        let model = self.model.borrow_dependent();
+        // As `Prompts::choose_for` has it.
+        let of_role = |role| model.named_prompt(role).or(Some(String::new()));
+        let chosen = match before {
+            Before::Usual => model.named_prompt(FolderPrompt::Usual),
+            Before::Text => return Ok(text),
+            Before::Named => model.named_prompt(FolderPrompt::Named(&text)),
+            Before::Query => of_role(FolderPrompt::Query),
+            Before::Document => of_role(FolderPrompt::Document),
+        };
+        chosen.ok_or_else(|| lacks(&self.prompts(), &["no prompt \"", &text, "\""]))
+    }
+
+    fn prompt(&mut self, prompt: &str) -> Result<Prompt> {
+        Ok(self.model.borrow_dependent().prompt(prompt, &mut self.texts)?)
+    }
+}

@@ -1,0 +1,191 @@
+//! Encoders of all files and folders that the module is built for.
+
+use alloc::string::String;
+#[cfg(feature = "any-encoder")]
+use alloc::string::ToString as _;
+use alloc::vec::Vec;
+
+#[cfg(not(feature = "any-encoder"))]
+use nanoembed_core::Error;
+#[cfg(feature = "any-encoder")]
+use nanoembed_core::ErrorKind;
+#[cfg(feature = "any-encoder")]
+use nanoembed_core::limit::filled;
+#[cfg(not(feature = "any-encoder"))]
+use nanoembed_core::limit::joined;
+#[cfg(feature = "any-encoder")]
+use nanoembed_core::model::Batch;
+use nanoembed_core::model::InOrder;
+#[cfg(not(feature = "any-encoder"))]
+use nanoembed_core::model::ModelSource;
+#[cfg(feature = "any-encoder")]
+use nanoembed_core::owned::Prompt;
+#[cfg(feature = "any-encoder")]
+use nanoembed_core::owned::folder::Prefix;
+#[cfg(not(feature = "any-encoder"))]
+use nanoembed_core::owned::usual_prompt;
+use nanoembed_core::owned::{Encoder, FileWeights, TextSession, Tokenized};
+
+#[cfg(feature = "any-encoder")]
+use crate::before::Before;
+use crate::encoder_model::EncoderModel;
+#[cfg(feature = "any-encoder")]
+use crate::encoder_model::lacks;
+use crate::failure::Result;
+use crate::held::{Held, held};
+use crate::requantize;
+#[cfg(feature = "any-encoder")]
+use crate::sessions::in_steps;
+use crate::sessions::{Sessions, precise};
+use crate::waiting::Waiting;
+
+/// An encoder with all of its weights in memory.
+pub(crate) struct WholeModel {
+    model: Held<WholeFile>,
+    texts: TextSession,
+    sessions: Sessions,
+}
+
+/// The part of a model that threads share.
+pub(crate) struct WholeFile {
+    encoder: Encoder<FileWeights<Vec<u8>>>,
+    /// The prompt before every text, where none can be chosen.
+    #[cfg(not(feature = "any-encoder"))]
+    prompt: core::result::Result<String, Error>,
+}
+
+impl WholeModel {
+    /// The model in a file. It is requantised if `requantize` says so, or if it is BERT in blocks of
+    /// few bits and nothing is said.
+    pub(crate) fn open(file: Vec<u8>, requantize: Option<bool>) -> Result<Self> {
+        #[cfg(not(feature = "any-encoder"))]
+        let prompt = usual_prompt(&ModelSource::parse(&file)?);
+        let opened = Encoder::open(file);
+        // Only models that texts describe have faults with more words.
+        #[cfg(not(feature = "any-encoder"))]
+        let opened = opened.map_err(|fault| fault.error());
+        let mut encoder = opened?;
+        let is_grouped = encoder.plan(1).grouped;
+        requantize::if_wanted(requantize, is_grouped, || encoder.requantize())?;
+        Ok(Self::new(held(WholeFile {
+            encoder,
+            #[cfg(not(feature = "any-encoder"))]
+            prompt,
+        })))
+    }
+
+    /// The model of a folder.
+    #[cfg(feature = "encoder-files")]
+    pub(crate) fn from_encoder(encoder: Encoder<FileWeights<Vec<u8>>>) -> Self {
+        Self::new(held(WholeFile { encoder }))
+    }
+
+    pub(crate) fn new(model: Held<WholeFile>) -> Self {
+        Self { model, texts: TextSession::default(), sessions: Sessions::default() }
+    }
+
+    #[cfg(feature = "shared")]
+    pub(crate) const fn held(&self) -> &Held<WholeFile> {
+        &self.model
+    }
+}
+
+impl EncoderModel for WholeModel {
+    fn dims(&self) -> usize {
+        self.model.encoder.dimensions()
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.model.encoder.usual_tokens()
+    }
+
+    fn positions(&self) -> usize {
+        self.model.encoder.positions()
+    }
+
+    fn tokenize(&mut self, text: &str, limit: usize) -> Result<Tokenized> {
+        let encoder = &self.model.encoder;
+        #[cfg(not(feature = "any-encoder"))]
+        match self.model.prompt.as_deref().map_err(|error| *error)? {
+            "" => {}
+            prompt => {
+                return Ok(encoder.encode(&joined(&[prompt, text])?, limit, &mut self.texts)?);
+            }
+        }
+        Ok(encoder.encode(text, limit, &mut self.texts)?)
+    }
+
+    fn embed(
+        &mut self,
+        texts: &Waiting,
+        skipped: usize,
+        is_precise: bool,
+        out: &mut [f32],
+    ) -> Result<()> {
+        let (encoder, Waiting { ids, lengths }) = (&self.model.encoder, texts);
+        Ok(self.sessions.with(
+            precise(encoder.plan(texts.tokens()), is_precise),
+            |plan| encoder.session_for(plan),
+            |session| encoder.embed(session, &InOrder, ids, lengths, skipped, out),
+        )?)
+    }
+
+    #[cfg(feature = "any-encoder")]
+    fn least_tokens(&self) -> usize {
+        self.model.encoder.least_tokens()
+    }
+
+    #[cfg(feature = "any-encoder")]
+    fn prompts(&self) -> Vec<String> {
+        self.model.encoder.prompts().by_name.keys().cloned().collect()
+    }
+
+    #[cfg(feature = "any-encoder")]
+    fn choose(&self, before: Before, text: String) -> Result<String> {
+        let (role, wanted) = match before {
+            Before::Usual => (Prefix::Usual, Prefix::Usual),
+            Before::Text => (Prefix::Usual, Prefix::Text(text)),
+            Before::Named => (Prefix::Usual, Prefix::Named(text)),
+            Before::Query => (Prefix::Query, Prefix::Usual),
+            Before::Document => (Prefix::Document, Prefix::Usual),
+        };
+        let chosen = self.model.encoder.prompts().choose_for(&role, &wanted);
+        chosen.map(String::from).map_err(|missing| lacks(&self.prompts(), &[&missing.to_string()]))
+    }
+
+    #[cfg(feature = "any-encoder")]
+    fn prompt(&mut self, prompt: &str) -> Result<Prompt> {
+        Ok(self.model.encoder.prompt(prompt, &mut self.texts)?)
+    }
+
+    #[cfg(feature = "any-encoder")]
+    fn labels(&self) -> Option<Vec<String>> {
+        let encoder = &self.model.encoder;
+        let classes = encoder.classes().filter(|_| encoder.compares());
+        classes.map(|classes| classes.labels().to_vec())
+    }
+
+    #[cfg(feature = "any-encoder")]
+    fn compare(
+        &mut self,
+        (first, second): (&str, &str),
+        limit: usize,
+        is_precise: bool,
+    ) -> Result<(Vec<f32>, usize)> {
+        let encoder = &self.model.encoder;
+        let classes = encoder.classes().ok_or(ErrorKind::OtherModel)?;
+        let mut logits = filled(classes.labels().len(), 0.0)?;
+        let pair = encoder.encode_pair(first, second, limit, &mut self.texts)?;
+        let lengths = [pair.ids.len()];
+        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
+        self.sessions.with(
+            precise(encoder.plan(in_steps(pair.ids.len())), is_precise),
+            |plan| encoder.session_for(plan),
+            |session| encoder.classify(session, &InOrder, &texts, &mut logits),
+        )?;
+        let mut scores = logits.clone();
+        classes.score(&mut scores);
+        logits.extend(scores);
+        Ok((logits, pair.ids.len() + usize::from(pair.truncated)))
+    }
+}
