@@ -52,7 +52,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it; [`ErrorKind::UnsupportedTokenizer`] if its
+    /// The fault of the file or of its model; [`ErrorKind::UnsupportedTokenizer`] if its
     /// tokenizer is not byte-level BPE with a pattern that is known; [`ErrorKind::OtherModel`] if
     /// the model is an encoder; [`ErrorKind::UnknownFormat`] for files of other formats.
     pub fn open(file: B) -> Result<Self> {
