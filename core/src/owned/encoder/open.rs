@@ -28,7 +28,7 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it;
+    /// The fault of the file or of its model;
     /// [`OtherModel`](crate::ErrorKind::OtherModel) if it continues texts;
     /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for files of other formats.
     pub fn open(file: B) -> core::result::Result<Self, ModelFault> {
@@ -70,7 +70,7 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the texts or the weights.
+    /// The fault of a text or of the weights.
     pub fn open_folder(
         texts: Texts<'_, '_>,
         files: impl IntoIterator<Item = (String, B)>,
@@ -94,7 +94,7 @@ impl<W: Weights + Sync> Encoder<W> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the model; [`MissingVocabulary`](crate::ErrorKind::MissingVocabulary)
+    /// The fault of the model; [`MissingVocabulary`](crate::ErrorKind::MissingVocabulary)
     /// without tokens; [`OtherModel`](crate::ErrorKind::OtherModel) if the model continues texts.
     pub fn from_bert(file: &[u8], source: &ModelSource<'_>, weights: W) -> Result<Self> {
         bert(file, source)?.summarized(weights)
@@ -152,13 +152,12 @@ impl Encoder<()> {
 
 impl<W: Weights + Sync> Encoder<W> {
     /// The model that `described` describes, without prompts and with numbers as the names of its
-    /// classes. The weights have the names of Hugging Face; those of a module after the pooling follow
-    /// its folder's path, such as `2_Dense/linear.weight`.
+    /// classes. The weights have the names of Hugging Face; those of a module after the pooling
+    /// follow its folder's path, such as `2_Dense/linear.weight`.
     ///
     /// # Errors
     ///
-    /// What is wrong with the weights, as [`TokenEncoder::from_spec`] and [`TokenTable::open`] say
-    /// it, and the tensor at fault.
+    /// As [`TokenEncoder::from_spec`] and [`TokenTable::open`], with the tensor at fault.
     pub fn new(
         described: &FolderModel,
         weights: W,
