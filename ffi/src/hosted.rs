@@ -61,7 +61,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) allowed: &'a [String],
 }
 
-/// What one thread embeds with.
+/// The scratch memory and prompt of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct HostedSession {
     tokens: TextSession,
@@ -315,8 +315,8 @@ fn limit(encoder: &Encoder<FileWeights<Data>>, tokens: u32) -> Outcome<usize> {
     }
 }
 
-/// Whether activations are quantised. Integers alone are for models in lent memory, and a table
-/// has no activations.
+/// Returns true if activations are quantised. Integer-only computation is for models in lent
+/// memory, and a table has no activations.
 fn quantizes_in(
     encoder: &Encoder<FileWeights<Data>>,
     options: &nanoembed_model_options,

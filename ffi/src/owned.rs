@@ -87,8 +87,8 @@ macro_rules! handles {
 handles!(nanoembed_model, nanoembed_workspace, nanoembed_words);
 handles!(nanoembed_decoder, nanoembed_tokenizer, nanoembed_session);
 
-/// A handle in memory from the heap, which `init` makes: it gets the memory, its size, and the place
-/// of the pointer to the handle.
+/// A handle in memory from the heap, which `init` makes: it gets the memory, its size, and the
+/// place of the pointer to the handle.
 fn on_heap<T: Handle>(
     bytes: usize,
     init: impl FnOnce(*mut u8, usize, *mut *mut T) -> nanoembed_status,
@@ -281,8 +281,8 @@ fn hosted(model: HostedModel) -> Outcome<*mut nanoembed_model> {
 ///
 /// # Safety
 ///
-/// `path` is NULL or ends with a zero, `options` is what its type says, `model` points to memory for
-/// a pointer.
+/// `path` is NULL or ends with a zero, `options` is what its type says, `model` points to memory
+/// for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_model_open(
     path: *const c_char,

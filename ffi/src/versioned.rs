@@ -13,8 +13,8 @@ use crate::pointer;
 /// No struct is as large: whoever says so has not set its size.
 const MOST_BYTES: usize = 4096;
 
-/// Whether a program may be of another version than the library: not where it is firmware, which is
-/// compiled with its library.
+/// True if a program may be of another version than the library; firmware is compiled with its
+/// library.
 const MAY_DIFFER: bool = cfg!(feature = "std");
 
 /// A struct whose first field is its size.
@@ -58,7 +58,7 @@ macro_rules! versioned {
     };
 }
 
-/// What a program passes; the defaults for NULL.
+/// Reads a struct that a program passes; NULL stands for the defaults.
 ///
 /// # Safety
 ///
@@ -92,8 +92,8 @@ pub(crate) unsafe fn needed<T: Versioned>(given: *const T) -> Outcome<T> {
     Ok(known)
 }
 
-/// Checks the size of a struct, which is returned, and that what this library does not know of it is
-/// zeros.
+/// Checks the size of a struct, which is returned, and that what this library does not know of it
+/// is zeros.
 ///
 /// # Safety
 ///

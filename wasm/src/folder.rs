@@ -52,18 +52,18 @@ impl Folder {
         mem::take(&mut self.warnings)
     }
 
-    /// Adds the text at a path, or that there is none. Of a safetensors file any text says that it is
-    /// there.
+    /// Adds the text at a path, or that there is none. Of a safetensors file any text says that it
+    /// is there.
     pub fn put(&mut self, path: String, text: Option<String>) {
         self.texts.insert(path, text);
     }
 
-    /// The path of a text that is wanted, or of a safetensors file of which it is asked whether it is
-    /// there; nothing if all is known.
+    /// The path of a text that is wanted, or of a safetensors file of which it is asked whether it
+    /// is there; nothing if all is known.
     ///
     /// # Errors
     ///
-    /// What is wrong with a text that is there.
+    /// The fault of a text that is present.
     pub fn wanted(&mut self) -> Result<Option<String>> {
         loop {
             match self.read() {
@@ -77,7 +77,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// What is wrong with the texts.
+    /// The fault of a text.
     pub fn files(&self) -> Result<Vec<String>> {
         let texts = |path: &str| self.text(path);
         let is_there = |path: &str| self.texts.get(path).is_some_and(Option::is_some);

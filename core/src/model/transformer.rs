@@ -17,7 +17,7 @@ use crate::model::encoder::{CrossEncoder, Encoder, EncoderMemory, EncoderNeeds, 
 use crate::model::family::encoders::FamilyModel;
 use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
-use crate::model::folder_tokenizer::pair_template::PairTemplate;
+use crate::model::folder_tokenizer::pair::pair_template;
 use crate::model::head::embedding::HeadLayer;
 use crate::model::head::pooling::PoolingModes;
 use crate::model::plan::Plan;
@@ -56,7 +56,7 @@ pub struct TransformerSource<'a> {
 }
 
 impl<'a> TransformerSource<'a> {
-    /// Whether a `.weights` file keeps the texts of a folder with a transformer.
+    /// Returns true if a `.weights` file keeps the texts of a folder with a transformer.
     #[must_use]
     pub fn is_in(file: &Embd<'a>) -> bool {
         let has_texts = [CONFIG, MODULES].iter().any(|it| file.metadata_value(it).is_some());
@@ -91,14 +91,14 @@ impl<'a> TransformerSource<'a> {
         Ok(Self { file, bytes, family, modules, compares, max_tokens, prompts, asks_of_texts })
     }
 
-    /// What the transformer is.
+    /// The configuration of the transformer.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.family.config
     }
 
-    /// The text of the prompts, if it does not lie in the file: they are to be read from a copy of it
-    /// that lives as long as the model.
+    /// The text of the prompts, if it does not lie in the file: they are to be read from a copy of
+    /// it that lives as long as the model.
     #[must_use]
     pub fn text_to_keep(&self) -> Option<&'a str> {
         match &self.file {
@@ -113,13 +113,13 @@ impl<'a> TransformerSource<'a> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// The fault of the text.
     pub fn prompts_in<'t>(&self, text: &'t str) -> Read<'t, FolderPrompts<'t>> {
         let prompts = FolderPrompts::read_text(text, self.modules.pool_prompt());
         prompts.map_err(TextFault::setting_fault)
     }
 
-    /// What may stand before texts.
+    /// The prompts of the model.
     #[must_use]
     pub const fn prompts(&self) -> &FolderPrompts<'a> {
         &self.prompts
@@ -131,7 +131,7 @@ impl<'a> TransformerSource<'a> {
         self.max_tokens
     }
 
-    /// Whether the model compares texts and embeds none.
+    /// Returns true if the model compares texts and embeds none.
     #[must_use]
     pub const fn compares(&self) -> bool {
         self.compares
@@ -248,7 +248,7 @@ impl<'a> TransformerSource<'a> {
             if !self.compares {
                 return Ok(tokenizer);
             }
-            let pair = PairTemplate::from_spec(spec)?;
+            let pair = pair_template(spec)?;
             if !pair.ids().all(|id| (id as usize) < vocabulary) {
                 let bad = Error::without_offset(ErrorKind::BadVocabulary);
                 return Err(spec.place.met("post_processor", bad));

@@ -1,4 +1,4 @@
-//! What is known of a transformer of any family before there is memory for it.
+//! Opening a transformer of any family.
 
 use core::mem::MaybeUninit;
 
@@ -146,7 +146,7 @@ impl FamilyOpening {
         folder_tokenizer::open(tokenizer, lent, into)
     }
 
-    /// What a text takes while it is tokenised.
+    /// The scratch memory requirements of tokenising a text.
     fn tokenizing(&self) -> TokenizingNeeds {
         self.tokenizer.map_or(TokenizingNeeds::default(), |it| it.tokenizing(self.plan.tokens))
     }
@@ -160,7 +160,7 @@ impl FamilyOpening {
         TextSettings { scratch: self.file.scratch(), tokenizing: self.tokenizing(), prompts }
     }
 
-    /// What kernels want to know of the weights.
+    /// The number of row sums that the kernels need.
     fn summaries(&self) -> Outcome<usize> {
         if !self.plan.quantized {
             return Ok(0);

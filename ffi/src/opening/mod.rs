@@ -1,4 +1,4 @@
-//! What is known of a file before there is memory for its model, and what its model is made of.
+//! Opening a model's file: its memory requirements, then the parts of the model.
 
 #[cfg(feature = "embd")]
 mod bert;
@@ -72,7 +72,8 @@ fn bytes_for(source: &Bytes, tensors: usize) -> Outcome<usize> {
     Ok(sum.bytes())
 }
 
-/// What is known of a file before there is memory for the model. It lies in the scratch memory.
+/// The description of a file, before there is memory for its model. It is stored in the scratch
+/// memory.
 pub(crate) enum Opening {
     #[cfg(feature = "embd")]
     Bert(&'static BertOpening),
