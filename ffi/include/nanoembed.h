@@ -286,8 +286,8 @@ typedef struct nanoembed_model nanoembed_model;
 // Reads a file's structure. Used by one thread at a time.
 typedef struct nanoembed_reader nanoembed_reader;
 
-// What one text has come to: keys and values of its tokens, the logits behind the last, and
-// scratch memory. Used by one thread at a time, always with the decoder that it was made for.
+// The state of one text: keys and values of its tokens, the logits after the last, and scratch
+// memory. Used by one thread at a time, always with the decoder that it was made for.
 typedef struct nanoembed_session nanoembed_session;
 
 // A tokenizer. Used by any number of threads at a time.
@@ -316,7 +316,7 @@ typedef struct nanoembed_error {
   uint64_t offset;
   // How many bytes or elements would have sufficed where what was lent is too small; else 0.
   uint64_t needed;
-  // What is at fault, if that has a name: a key or a tensor of the file, a setting, a parameter.
+  // The name of the key, tensor, setting or parameter at fault, if it has one.
   // Ended by a zero, and cut to fit.
   char name[NANOEMBED_NAME_BYTES];
 } nanoembed_error;
@@ -363,7 +363,7 @@ typedef struct nanoembed_reader_options {
   uint32_t data;
 } nanoembed_reader_options;
 
-// What an event is about.
+// The subject of an event.
 typedef uint32_t nanoembed_event_kind;
 
 // The type of a metadata value.
@@ -382,7 +382,7 @@ typedef struct nanoembed_bytes {
 // library knows.
 typedef uint32_t nanoembed_dtype;
 
-// What a file says of a tensor.
+// The description of a tensor in a file.
 typedef struct nanoembed_tensor {
   // The type of the elements.
   nanoembed_dtype dtype;
@@ -401,7 +401,7 @@ typedef struct nanoembed_event {
   // The size of this struct in bytes, by which programs and libraries of different versions
   // understand each other: `sizeof`.
   uint32_t size;
-  // What it is about.
+  // The subject.
   nanoembed_event_kind kind;
   // A number, see `kind`.
   uint32_t id;
@@ -438,7 +438,7 @@ typedef int32_t (*nanoembed_on_progress)(void *context,
                                          uint64_t done,
                                          uint64_t bytes);
 
-// What a model is.
+// The sizes and the tokenizer of a model.
 typedef struct nanoembed_model_info {
   // The size of this struct in bytes, by which programs and libraries of different versions
   // understand each other: `sizeof`.
@@ -492,6 +492,15 @@ typedef struct nanoembed_model_options {
   // take less memory, and weights in storage are read again for each block. Without meaning for
   // tables, which have no such layers.
   uint32_t block_tokens;
+  // Names of unknown settings that are ignored, each ended by a zero; NULL if there are none. A
+  // folder with a setting that no reader knows is refused with `NANOEMBED_UNSUPPORTED_SETTING`
+  // and the setting's name, as the setting might change results; known settings are honoured or
+  // refused whatever is named here, and files that keep the texts of a folder as ever.
+  // `nanoembed_model_warning` lists those that were ignored. For models with memory of their own:
+  // in lent memory, names are `NANOEMBED_INVALID_ARGUMENT`.
+  const char *const *allow_unknown;
+  // How many names `allow_unknown` has.
+  size_t allow_unknown_count;
 } nanoembed_model_options;
 
 // How much memory a model takes, to the byte: with less a call answers
@@ -514,7 +523,7 @@ typedef struct nanoembed_plan {
   uint32_t quantized;
 } nanoembed_plan;
 
-// What became of a text.
+// The numbers of tokens of a tokenised text.
 typedef struct nanoembed_tokenized {
   // The size of this struct in bytes, by which programs and libraries of different versions
   // understand each other: `sizeof`.
@@ -552,7 +561,7 @@ typedef struct nanoembed_strings {
   size_t length;
 } nanoembed_strings;
 
-// What became of a row of a batch.
+// The outcome of a row of a batch.
 typedef uint8_t nanoembed_row_status;
 
 // A row and its score, the dot product of its vector with the query.
@@ -569,8 +578,7 @@ typedef struct nanoembed_words_options {
   // understand each other: `sizeof`.
   uint32_t size;
   // 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the
-  // vocabulary each time. A library built without the feature `word-index` answers
-  // NANOEMBED_INVALID_ARGUMENT to 1.
+  // vocabulary each time.
   uint32_t indexed;
   // 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed
   // with an index only.
@@ -662,7 +670,7 @@ typedef struct nanoembed_sampling {
   uint64_t seed;
 } nanoembed_sampling;
 
-// What a tokenizer takes.
+// The memory requirements of a tokenizer.
 typedef struct nanoembed_tokenizer_plan {
   // The size of this struct in bytes, by which programs and libraries of different versions
   // understand each other: `sizeof`.
@@ -674,7 +682,7 @@ typedef struct nanoembed_tokenizer_plan {
 // Which tokenizer it is.
 typedef uint32_t nanoembed_tokenizer_kind;
 
-// What a tokenizer is.
+// The kind of a tokenizer, its number of tokens, and the tokens at the ends of texts.
 typedef struct nanoembed_tokenizer_info {
   // The size of this struct in bytes, by which programs and libraries of different versions
   // understand each other: `sizeof`.
@@ -690,11 +698,11 @@ typedef struct nanoembed_tokenizer_info {
   uint32_t end;
 } nanoembed_tokenizer_info;
 
-// What special tokens become that a text spells, such as `<|im_start|>` or `[SEP]`, and other
-// tokens that were added to the vocabulary.
+// The treatment of special and other added tokens that a text spells, such as `<|im_start|>` or
+// `[SEP]`.
 typedef uint32_t nanoembed_special_tokens;
 
-// What a model may take: what asks for more is refused before it is taken, with
+// Limits on a model's memory: a model that needs more is refused before it is allocated, with
 // `NANOEMBED_OVER_LIMIT` and the field's name. All zeros but its size is a good start.
 typedef struct nanoembed_limits {
   // The size of this struct in bytes, by which programs and libraries of different versions
@@ -922,8 +930,8 @@ const char *nanoembed_status_message(nanoembed_status status);
 // The stable name of `status` in snake_case. Never NULL.
 const char *nanoembed_status_name(nanoembed_status status);
 
-// Writes `error` as text, `byte OFFSET: MESSAGE: NAME`, into `buffer`, cut to its `capacity` and ended
-// by a zero.
+// Writes `error` as text, `byte OFFSET: MESSAGE: NAME`, into `buffer`, cut to its `capacity` and
+// ended by a zero.
 //
 // `error` points to an error, `buffer` to `capacity` bytes.
 nanoembed_status nanoembed_error_describe(const struct nanoembed_error *error,
@@ -1077,7 +1085,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_verify(const struct nanoembed_source 
                                   uint32_t *has_checksum,
                                   struct nanoembed_error *error);
 
-// What the model is.
+// Writes the model's sizes to `info`.
 //
 // `model` is NULL or a model, `info` is NULL or points to memory for one.
 NANOEMBED_CHECK nanoembed_status nanoembed_model_get_info(const struct nanoembed_model *model,
@@ -1396,7 +1404,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_decoder_init(const struct nanoembed_s
                                         struct nanoembed_decoder **decoder,
                                         struct nanoembed_error *error);
 
-// What the sessions of an open decoder take, as `nanoembed_plan_decoder` said.
+// The memory requirements of an open decoder's sessions, as `nanoembed_plan_decoder` gives them.
 //
 // `decoder` is NULL or a decoder, `plan` points to memory for one.
 NANOEMBED_CHECK nanoembed_status nanoembed_decoder_get_plan(const struct nanoembed_decoder *decoder,
@@ -1483,7 +1491,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_init(const struct nanoembed
                                           struct nanoembed_tokenizer **tokenizer,
                                           struct nanoembed_error *error);
 
-// What the tokenizer is.
+// Writes the description of the tokenizer to `info`.
 //
 // `tokenizer` is NULL or a tokenizer, `info` is NULL or points to memory for one.
 NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_get_info(const struct nanoembed_tokenizer *tokenizer,
@@ -1523,8 +1531,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_tokenizer_encode(const struct nanoemb
                                             struct nanoembed_tokenized *tokenized,
                                             struct nanoembed_error *error);
 
-// Whether a token that was sampled says that the model has finished: 1, or 0 for any other token
-// and without a tokenizer.
+// Returns 1 if a sampled token ends the text, and 0 for any other token and without a tokenizer.
 //
 // `tokenizer` is NULL or a tokenizer.
 uint8_t nanoembed_tokenizer_ends_text(const struct nanoembed_tokenizer *tokenizer,
@@ -1582,8 +1589,8 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_new(const struct nanoembed_sour
 // Face, and keeps what it maps; to be freed by `nanoembed_model_free`. It always has memory of its
 // own, with the options as `nanoembed_model_new` says of such models.
 //
-// `path` is NULL or ends with a zero, `options` is what its type says, `model` points to memory for
-// a pointer.
+// `path` is NULL or ends with a zero, `options` is what its type says, `model` points to memory
+// for a pointer.
 NANOEMBED_CHECK nanoembed_status nanoembed_model_open(const char *path,
                                       const struct nanoembed_model_options *options,
                                       struct nanoembed_model **model,
@@ -1598,6 +1605,14 @@ NANOEMBED_CHECK nanoembed_status nanoembed_model_open_within(const char *path,
                                              const struct nanoembed_limits *limits,
                                              struct nanoembed_model **model,
                                              struct nanoembed_error *error);
+
+// The warning of this index: that one of the unknown settings named in `allow_unknown` is ignored,
+// with its file and name. NULL if there are no more, which is so for every model that was opened
+// without names. The text ends with a zero and lives as long as the model.
+//
+// `model` is NULL or a model.
+const char *nanoembed_model_warning(const struct nanoembed_model *model,
+                                    size_t index);
 
 // Frees a model that `nanoembed_model_new` or `nanoembed_model_open` made; NULL and models in lent
 // memory are left alone.

@@ -32,7 +32,7 @@
 
 namespace nanoembed {
 
-/// What went wrong, and where.
+/// An error, and its offset in the file.
 class error {
 public:
     explicit error(const nanoembed_error &why) noexcept : why_(why) {}
@@ -218,7 +218,7 @@ private:
     source source_;
 };
 
-/// Whether a file's bytes are those that were written; true if it carries checksums that say so, false if only its
+/// Checks that a file's bytes are those that were written; true if it carries checksums that say so, false if only its
 /// structure could be checked.
 inline result<bool> verify(const source &file) {
     std::vector<std::max_align_t> memory((nanoembed_verify_bytes() + 65536) / sizeof(std::max_align_t) + 1);
@@ -262,6 +262,16 @@ public:
         auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_model_open_within(path, &options, &limits, &made, &error);
         return detail::answer(status, error, model(made));
+    }
+
+    /// The unknown settings that are ignored, a sentence each: those that the options name in
+    /// `allow_unknown`.
+    std::vector<std::string> warnings() const {
+        std::vector<std::string> all;
+        while (const char *warning = nanoembed_model_warning(handle_.get(), all.size())) {
+            all.emplace_back(warning);
+        }
+        return all;
     }
 
     nanoembed_model_info info() const noexcept {
@@ -431,7 +441,7 @@ private:
     detail::handle<nanoembed_words, nanoembed_words_free> handle_;
 };
 
-/// What special tokens become that a text spells, such as `<|im_start|>`.
+/// The treatment of special tokens that a text spells, such as `<|im_start|>`.
 enum class special_tokens : nanoembed_special_tokens {
     /// Text like any other: for what users write.
     as_text = NANOEMBED_SPECIAL_TOKENS_AS_TEXT,
@@ -457,7 +467,7 @@ public:
     std::uint32_t begin() const noexcept { return info().begin; }
     /// The usual token that ends a text, or `NANOEMBED_NO_TOKEN`.
     std::uint32_t end() const noexcept { return info().end; }
-    /// Whether a token that was sampled says that the model has finished.
+    /// True if a sampled token ends the text.
     bool ends_text(std::uint32_t id) const noexcept { return nanoembed_tokenizer_ends_text(handle_.get(), id) != 0; }
 
     /// The ids of a text, with the tokens that are put around every text.
@@ -500,7 +510,7 @@ private:
     detail::handle<nanoembed_tokenizer, nanoembed_tokenizer_free> handle_;
 };
 
-/// What one text has come to. Belongs to one thread at a time, and to the decoder that made it.
+/// The state of one text. Belongs to one thread at a time, and to the decoder that made it.
 class session {
 public:
     std::size_t size() const noexcept { return nanoembed_session_length(handle_.get()); }

@@ -42,7 +42,7 @@ pub struct nanoembed_strings {
 
 crate::versioned!(nanoembed_strings);
 
-/// What became of a row of a batch.
+/// The outcome of a row of a batch.
 pub type nanoembed_row_status = u8;
 /// The row has a vector.
 pub const NANOEMBED_ROW_OK: nanoembed_row_status = 0;

@@ -1,4 +1,5 @@
-//! Models that continue texts: opening a decoder of the Llama family from an `.amb` or a GGUF file, or a
+//! Models that continue texts: opening a decoder of the Llama family from an `.amb` or a GGUF file,
+//! or a
 //! `.weights` file where the build has that format.
 
 use nanoembed_core::kernel;
@@ -62,7 +63,7 @@ crate::versioned!(nanoembed_decoder_plan);
 /// Tokens that pass through the layers together unless the caller says otherwise.
 const TOKENS_AT_ONCE: usize = 64;
 
-/// What is known before there is memory.
+/// The contents of a file, before there is memory for its decoder.
 struct Opening {
     file: &'static [u8],
     source: ModelSource<'static>,
@@ -190,7 +191,7 @@ pub unsafe extern "C" fn nanoembed_decoder_init(
     unsafe { report(make(), error) }
 }
 
-/// What the sessions of an open decoder take, as `nanoembed_plan_decoder` said.
+/// The memory requirements of an open decoder's sessions, as `nanoembed_plan_decoder` gives them.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! What a file says: a piece of it at a time.
+//! Events of a reader: the contents of a file, piece by piece.
 
 use nanoembed_core::event::{Event, Value};
 use nanoembed_core::subword::Subwords;
@@ -25,7 +25,7 @@ impl nanoembed_bytes {
     }
 }
 
-/// What an event is about.
+/// The subject of an event.
 pub type nanoembed_event_kind = u32;
 /// The content is complete; always the last event.
 pub const NANOEMBED_EVENT_END: nanoembed_event_kind = 0;
@@ -81,7 +81,7 @@ pub struct nanoembed_event {
     /// The size of this struct in bytes, by which programs and libraries of different versions
     /// understand each other: `sizeof`.
     pub size: u32,
-    /// What it is about.
+    /// The subject.
     pub kind: nanoembed_event_kind,
     /// A number, see `kind`.
     pub id: u32,

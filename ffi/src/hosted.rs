@@ -1,13 +1,15 @@
 //! Models of every family, with memory of their own: what needs a heap.
 
+use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::string::String;
 use std::vec::Vec;
 
 use memmap2::Mmap;
 use nanoembed_core::ErrorKind;
+use nanoembed_core::limit::reserved;
 use nanoembed_core::model::{Batch, InOrder, Plan};
-use nanoembed_core::owned::folder::{FolderModel, Prefix};
+use nanoembed_core::owned::folder::{AbsentSettings, FolderFault, FolderModel, Prefix};
 use nanoembed_core::owned::{
     Encoder, FileWeights, ModelFault, Prompt, Session, TextSession, Tokenized,
 };
@@ -44,8 +46,10 @@ pub(crate) struct HostedModel {
     encoder: Encoder<FileWeights<Data>>,
     /// How the longest text is computed, of as many tokens as are used.
     plan: Plan,
-    /// Whether texts are tokenised; else they come as token ids.
+    /// True if texts are tokenised; else they come as token ids.
     tokenizes: bool,
+    /// That unknown settings are ignored.
+    warnings: Vec<CString>,
 }
 
 /// How a model is to be opened, and what it may take.
@@ -53,9 +57,11 @@ pub(crate) struct HostedModel {
 pub(crate) struct Asked<'a> {
     pub(crate) options: &'a nanoembed_model_options,
     pub(crate) limits: &'a nanoembed_limits,
+    /// Names of unknown settings that are ignored.
+    pub(crate) allowed: &'a [String],
 }
 
-/// What one thread embeds with.
+/// The scratch memory and prompt of one thread.
 #[derive(Debug, Default)]
 pub(crate) struct HostedSession {
     tokens: TextSession,
@@ -82,6 +88,9 @@ impl HostedModel {
 
     fn open_folder(folder: &Path, asked: Asked<'_>, name: &mut String) -> Outcome<Self> {
         let texts = |path: &str| host_file::read_text(&folder.join(path));
+        let absent = AbsentSettings::in_folder(&texts, asked.allowed);
+        let absent = absent.map_err(|why| fault(why.into(), name))?;
+        let texts = |path: &str| texts(path)?.map(|text| absent.apply(path, text)).transpose();
         let model = FolderModel::read(&texts).map_err(|why| fault(why.into(), name))?;
         let paths = model.weight_files(&texts, &|path| folder.join(path).exists());
         let paths = paths.map_err(|why| fault(why.into(), name))?;
@@ -93,14 +102,31 @@ impl HostedModel {
             files.push((path, Data::Mapped(file)));
         }
         let opened = Encoder::open_folder(&texts, files);
-        Self::new(opened.map_err(|why| fault(why, name))?, asked)
+        let opened = Self::new(opened.map_err(|why| fault(why, name))?, asked)?;
+        opened.with_warnings(absent.faults())
+    }
+
+    /// The same model with the warnings that these settings are ignored.
+    fn with_warnings(mut self, ignored: &[FolderFault]) -> Outcome<Self> {
+        self.warnings = reserved(ignored.len())?;
+        for setting in ignored {
+            // The names that were allowed had no zeros either.
+            let warning = CString::new(setting.warning()?).map_err(|_| INVALID)?;
+            self.warnings.push(warning);
+        }
+        Ok(self)
+    }
+
+    /// The warning of this index.
+    pub(crate) fn warning(&self, index: usize) -> Option<&CStr> {
+        self.warnings.get(index).map(CString::as_c_str)
     }
 
     /// Every way of opening ends here, so that no option is passed over: `tile_bytes` alone has no
     /// meaning, as files lie in memory.
     fn new(
         encoder: Encoder<FileWeights<Data>>,
-        Asked { options, limits }: Asked<'_>,
+        Asked { options, limits, .. }: Asked<'_>,
     ) -> Outcome<Self> {
         let tokenizes = match options.vocabulary {
             NANOEMBED_VOCABULARY_AUTO | NANOEMBED_VOCABULARY_INDEXED => true,
@@ -111,7 +137,7 @@ impl HostedModel {
         let quantized = quantizes_in(&encoder, options, made_for.quantized)?;
         let block = options.block_tokens as usize;
         let plan = Plan { quantized, block, ..made_for };
-        let model = Self { encoder, plan, tokenizes };
+        let model = Self { encoder, plan, tokenizes, warnings: Vec::new() };
         limits.check_workspace(model.session_bytes()?)?;
         Ok(model)
     }
@@ -289,8 +315,8 @@ fn limit(encoder: &Encoder<FileWeights<Data>>, tokens: u32) -> Outcome<usize> {
     }
 }
 
-/// Whether activations are quantised. Integers alone are for models in lent memory, and a table
-/// has no activations.
+/// Returns true if activations are quantised. Integer-only computation is for models in lent
+/// memory, and a table has no activations.
 fn quantizes_in(
     encoder: &Encoder<FileWeights<Data>>,
     options: &nanoembed_model_options,

@@ -1,10 +1,10 @@
-//! What a stranger's file may take from the heap.
+//! Limits on the heap memory of models from untrusted files.
 
 use nanoembed_core::ErrorKind;
 
 use crate::status::{Failure, Outcome};
 
-/// What a model may take: what asks for more is refused before it is taken, with
+/// Limits on a model's memory: a model that needs more is refused before it is allocated, with
 /// `NANOEMBED_OVER_LIMIT` and the field's name. All zeros but its size is a good start.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

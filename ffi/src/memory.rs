@@ -8,7 +8,7 @@ use crate::status::{BAD_POINTER, Outcome, TOO_SMALL};
 /// aligned enough.
 pub const NANOEMBED_ALIGN: usize = 16;
 
-/// What `malloc` guarantees: two pointers.
+/// The alignment that `malloc` guarantees: two pointers.
 pub(crate) const ALIGN: usize = 2 * size_of::<usize>();
 
 /// The alignment that lent memory must have on this machine: that of what `malloc` returns, at most

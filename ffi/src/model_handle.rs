@@ -19,7 +19,7 @@ use crate::status::{Outcome, answer, nanoembed_status};
 use crate::table_model::TableModel;
 use crate::versioned;
 
-/// What a model is.
+/// The sizes and the tokenizer of a model.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_model_info {
@@ -140,7 +140,7 @@ impl Kind {
     }
 }
 
-/// What the model is.
+/// Writes the model's sizes to `info`.
 ///
 /// # Safety
 ///

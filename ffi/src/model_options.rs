@@ -1,5 +1,7 @@
 //! The choices with which a model is opened, and the memory that it takes then.
 
+use core::ffi::c_char;
+
 use crate::status::{Outcome, invalid};
 
 /// How the model computes: a choice of `nanoembed_model_options`.
@@ -49,9 +51,19 @@ pub struct nanoembed_model_options {
     /// take less memory, and weights in storage are read again for each block. Without meaning for
     /// tables, which have no such layers.
     pub block_tokens: u32,
+    /// Names of unknown settings that are ignored, each ended by a zero; NULL if there are none. A
+    /// folder with a setting that no reader knows is refused with `NANOEMBED_UNSUPPORTED_SETTING`
+    /// and the setting's name, as the setting might change results; known settings are honoured or
+    /// refused whatever is named here, and files that keep the texts of a folder as ever.
+    /// `nanoembed_model_warning` lists those that were ignored. For models with memory of their own:
+    /// in lent memory, names are `NANOEMBED_INVALID_ARGUMENT`.
+    pub allow_unknown: *const *const c_char,
+    /// How many names `allow_unknown` has.
+    pub allow_unknown_count: usize,
 }
 
-crate::versioned!(nanoembed_model_options);
+// Programs may know it up to `block_tokens`, without a pointer.
+crate::versioned!(nanoembed_model_options, since 24, align_of::<u32>());
 
 /// How much memory a model takes, to the byte: with less a call answers
 /// `NANOEMBED_BUFFER_TOO_SMALL`.

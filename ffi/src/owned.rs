@@ -1,13 +1,15 @@
 //! Handles on the heap, for hosts that have one: planned, allocated and opened in one call.
 
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 use core::mem::MaybeUninit;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::boxed::Box;
 use std::string::String;
+use std::vec::Vec;
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
+use nanoembed_core::limit::{copied, reserved};
 use nanoembed_core::model::TransformerSource;
 
 use crate::decoder_model::{
@@ -21,12 +23,13 @@ use crate::model::{nanoembed_model_init, nanoembed_plan_model, nanoembed_plan_sc
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::model_options::{NANOEMBED_VOCABULARY_NONE, nanoembed_model_options, nanoembed_plan};
 use crate::model_tokenizer::Tokenizer;
+use crate::opening::gguf_encoder;
 use crate::pointer;
 use crate::session::{nanoembed_session, nanoembed_session_init};
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{
-    Failure, NANOEMBED_OK, NANOEMBED_OUT_OF_MEMORY, Outcome, nanoembed_error, nanoembed_status,
-    report_named,
+    Failure, NANOEMBED_OK, NANOEMBED_OUT_OF_MEMORY, Outcome, invalid, nanoembed_error,
+    nanoembed_status, report_named,
 };
 use crate::tokenizer::{
     nanoembed_plan_tokenizer, nanoembed_tokenizer, nanoembed_tokenizer_init,
@@ -84,8 +87,8 @@ macro_rules! handles {
 handles!(nanoembed_model, nanoembed_workspace, nanoembed_words);
 handles!(nanoembed_decoder, nanoembed_tokenizer, nanoembed_session);
 
-/// A handle in memory from the heap, which `init` makes: it gets the memory, its size, and the place
-/// of the pointer to the handle.
+/// A handle in memory from the heap, which `init` makes: it gets the memory, its size, and the
+/// place of the pointer to the handle.
 fn on_heap<T: Handle>(
     bytes: usize,
     init: impl FnOnce(*mut u8, usize, *mut *mut T) -> nanoembed_status,
@@ -171,7 +174,10 @@ pub unsafe extern "C" fn nanoembed_model_new(
         let (source, options, out) =
             unsafe { (Bytes::new(source)?, versioned::given(options)?, pointer::out(model)?) };
         let file = source.memory().ok_or(Failure::here(lent))?;
-        let asked = Asked { options: &options, limits: &nanoembed_limits::default() };
+        // SAFETY: the caller's promise.
+        let allowed = unsafe { allowed_names(&options) }?;
+        let limits = &nanoembed_limits::default();
+        let asked = Asked { options: &options, limits, allowed: &allowed };
         out.write(hosted(HostedModel::open(Data::Lent(file), asked, &mut name)?)?);
         Ok(())
     };
@@ -182,8 +188,8 @@ pub unsafe extern "C" fn nanoembed_model_new(
     }
 }
 
-/// Whether a model of another family than BERT is to embed texts: that may have prompts, for which
-/// it needs memory of its own.
+/// Returns true if a model of another family than BERT is to embed texts: it may have prompts, or a
+/// tokenizer that needs a heap.
 ///
 /// # Safety
 ///
@@ -196,16 +202,44 @@ unsafe fn wants_prompts(
     let (source, options) = unsafe { (Bytes::new(source), versioned::given(options)) };
     let (Ok(source), Ok(options)) = (source, options) else { return false };
     let file = source.memory().and_then(|file| Embd::parse(file, Mode::Lenient).ok());
-    let is_family = file.is_some_and(|file| TransformerSource::is_in(&file));
+    let is_family = file.is_some_and(|file| TransformerSource::is_in(&file))
+        || matches!(gguf_encoder(&source), Ok(Some(_)));
     is_family && options.vocabulary != NANOEMBED_VOCABULARY_NONE
 }
 
+/// The names of `allow_unknown`.
+///
+/// # Safety
+///
+/// `options` is what its type says.
+unsafe fn allowed_names(options: &nanoembed_model_options) -> Outcome<Vec<String>> {
+    let bad = |_| invalid("allow_unknown");
+    // SAFETY: the caller's promise.
+    let names = unsafe { pointer::slice(options.allow_unknown, options.allow_unknown_count) };
+    let mut allowed = reserved(options.allow_unknown_count)?;
+    for name in names.map_err(bad)? {
+        // SAFETY: the caller's promise.
+        let name = unsafe { pointer::name(*name) }.map_err(bad)?;
+        allowed.push(copied(name)?);
+    }
+    Ok(allowed)
+}
+
+/// A model in lent memory, which has no unknown settings.
 unsafe fn lent_model(
     source: *const nanoembed_source,
     options: *const nanoembed_model_options,
     model: *mut *mut nanoembed_model,
     error: *mut nanoembed_error,
 ) -> nanoembed_status {
+    // SAFETY: the caller's promise.
+    let without_names = unsafe { versioned::given(options) }.map(|it| nanoembed_model_options {
+        allow_unknown: core::ptr::null(),
+        allow_unknown_count: 0,
+        ..it
+    });
+    // Invalid ones are told below.
+    let options = without_names.as_ref().map_or(options, core::ptr::from_ref);
     let make = || {
         let mut needed = 0;
         // SAFETY: the caller's promise.
@@ -247,8 +281,8 @@ fn hosted(model: HostedModel) -> Outcome<*mut nanoembed_model> {
 ///
 /// # Safety
 ///
-/// `path` is NULL or ends with a zero, `options` is what its type says, `model` points to memory for
-/// a pointer.
+/// `path` is NULL or ends with a zero, `options` is what its type says, `model` points to memory
+/// for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nanoembed_model_open(
     path: *const c_char,
@@ -281,13 +315,34 @@ pub unsafe extern "C" fn nanoembed_model_open_within(
             let (options, limits) = (versioned::given(options)?, versioned::given(limits)?);
             (pointer::path(path)?, options, limits, pointer::out(model)?)
         };
-        let asked = Asked { options: &options, limits: &limits };
+        // SAFETY: the caller's promise.
+        let allowed = unsafe { allowed_names(&options) }?;
+        let asked = Asked { options: &options, limits: &limits, allowed: &allowed };
         out.write(hosted(HostedModel::open_path(path, asked, &mut name)?)?);
         Ok(())
     };
     let outcome = make();
     // SAFETY: the caller's promise.
     unsafe { report_named(outcome, &name, error) }
+}
+
+/// The warning of this index: that one of the unknown settings named in `allow_unknown` is ignored,
+/// with its file and name. NULL if there are no more, which is so for every model that was opened
+/// without names. The text ends with a zero and lives as long as the model.
+///
+/// # Safety
+///
+/// `model` is NULL or a model.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanoembed_model_warning(
+    model: *const nanoembed_model,
+    index: usize,
+) -> *const c_char {
+    // SAFETY: the caller's promise.
+    match unsafe { pointer::get(model) }.map(|model| &model.kind) {
+        Ok(Kind::Hosted(hosted)) => hosted.warning(index).map_or(core::ptr::null(), CStr::as_ptr),
+        _ => core::ptr::null(),
+    }
 }
 
 /// Frees a model that `nanoembed_model_new` or `nanoembed_model_open` made; NULL and models in lent

@@ -110,6 +110,18 @@ pub(crate) unsafe fn text<'a>(start: *const c_char, bytes: usize) -> Outcome<&'a
     })
 }
 
+/// A name of the caller's, in UTF-8.
+///
+/// # Safety
+///
+/// `name` is NULL or ends with a zero.
+#[cfg(feature = "std")]
+pub(crate) unsafe fn name<'a>(name: *const c_char) -> Outcome<&'a str> {
+    check(name, 1)?;
+    // SAFETY: checked, and the caller's promise.
+    unsafe { CStr::from_ptr(name) }.to_str().map_err(|_| ErrorKind::InvalidUtf8.into())
+}
+
 /// A path of the caller's.
 ///
 /// # Safety

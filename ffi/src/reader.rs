@@ -144,7 +144,7 @@ pub unsafe extern "C" fn nanoembed_reader_next(
 pub type nanoembed_on_event =
     Option<unsafe extern "C" fn(context: *mut c_void, event: *const nanoembed_event) -> i32>;
 
-/// What the callback of a pushed reader asked for.
+/// The outcome of a pushed reader's callback.
 fn pushed(
     reader: &mut nanoembed_reader,
     on_event: nanoembed_on_event,

@@ -34,8 +34,8 @@ pub struct nanoembed_sampling {
 
 crate::versioned!(nanoembed_sampling);
 
-/// What one text has come to: keys and values of its tokens, the logits behind the last, and
-/// scratch memory. Used by one thread at a time, always with the decoder that it was made for.
+/// The state of one text: keys and values of its tokens, the logits after the last, and scratch
+/// memory. Used by one thread at a time, always with the decoder that it was made for.
 #[derive(Debug)]
 pub struct nanoembed_session {
     cache: LentSlice<f32>,
@@ -46,7 +46,7 @@ pub struct nanoembed_session {
     sampler: Sampler,
     /// Tokens so far.
     length: usize,
-    /// Whether the logits are those behind the last token.
+    /// True if the logits are those after the last token.
     is_fed: bool,
     /// Bytes that the heap gave for this handle; 0 if the caller lent them.
     #[cfg_attr(not(feature = "std"), allow(dead_code))]

@@ -27,7 +27,7 @@ pub struct nanoembed_error {
     pub offset: u64,
     /// How many bytes or elements would have sufficed where what was lent is too small; else 0.
     pub needed: u64,
-    /// What is at fault, if that has a name: a key or a tensor of the file, a setting, a parameter.
+    /// The name of the key, tensor, setting or parameter at fault, if it has one.
     /// Ended by a zero, and cut to fit.
     pub name: [c_char; NANOEMBED_NAME_BYTES],
 }
@@ -184,8 +184,8 @@ impl Text<'_> {
     }
 }
 
-/// Writes `error` as text, `byte OFFSET: MESSAGE: NAME`, into `buffer`, cut to its `capacity` and ended
-/// by a zero.
+/// Writes `error` as text, `byte OFFSET: MESSAGE: NAME`, into `buffer`, cut to its `capacity` and
+/// ended by a zero.
 ///
 /// # Safety
 ///

@@ -28,7 +28,7 @@ pub(crate) struct TableModel {
     kernels: Kernels,
     /// Tokens of a text that are used.
     limit: usize,
-    /// What a text takes while it is tokenised.
+    /// The scratch memory requirements of tokenising a text.
     #[cfg(feature = "families")]
     tokenizing: TokenizingNeeds,
 }

@@ -62,7 +62,7 @@ pub extern "C" fn nanoembed_dtype_name(dtype: nanoembed_dtype) -> *const c_char 
     name.map_or(c"unknown".as_ptr(), |name| name.as_ptr().cast())
 }
 
-/// What a file says of a tensor.
+/// The description of a tensor in a file.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_tensor {

@@ -1,6 +1,6 @@
-//! What became of a text that was made token ids.
+//! The outcome of tokenising a text.
 
-/// What became of a text.
+/// The numbers of tokens of a tokenised text.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_tokenized {

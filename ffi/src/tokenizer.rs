@@ -29,8 +29,8 @@ pub const NANOEMBED_TOKENIZER_BPE: nanoembed_tokenizer_kind = 2;
 /// SentencePiece, of both its kinds: Llama 2, Phi-3, T5.
 pub const NANOEMBED_TOKENIZER_SENTENCEPIECE: nanoembed_tokenizer_kind = 3;
 
-/// What special tokens become that a text spells, such as `<|im_start|>` or `[SEP]`, and other
-/// tokens that were added to the vocabulary.
+/// The treatment of special and other added tokens that a text spells, such as `<|im_start|>` or
+/// `[SEP]`.
 pub type nanoembed_special_tokens = u32;
 /// Text like any other: for what users write, who must not be able to end their turn.
 pub const NANOEMBED_SPECIAL_TOKENS_AS_TEXT: nanoembed_special_tokens = 0;
@@ -49,7 +49,7 @@ pub struct nanoembed_tokenizer {
     pub(crate) owned_bytes: usize,
 }
 
-/// What a tokenizer takes.
+/// The memory requirements of a tokenizer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_tokenizer_plan {
@@ -62,7 +62,7 @@ pub struct nanoembed_tokenizer_plan {
 
 crate::versioned!(nanoembed_tokenizer_plan);
 
-/// What a tokenizer is.
+/// The kind of a tokenizer, its number of tokens, and the tokens at the ends of texts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct nanoembed_tokenizer_info {
@@ -82,7 +82,7 @@ pub struct nanoembed_tokenizer_info {
 
 crate::versioned!(nanoembed_tokenizer_info);
 
-/// What is known before there is memory.
+/// The contents of a file, before there is memory for its tokenizer.
 struct Opening {
     source: TokenizerSource<'static>,
     needs: TokenizerNeeds,
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn nanoembed_tokenizer_init(
     unsafe { report(make(), error) }
 }
 
-/// What the tokenizer is.
+/// Writes the description of the tokenizer to `info`.
 ///
 /// # Safety
 ///
@@ -314,8 +314,7 @@ pub unsafe extern "C" fn nanoembed_tokenizer_encode(
     unsafe { report(make(), error) }
 }
 
-/// Whether a token that was sampled says that the model has finished: 1, or 0 for any other token
-/// and without a tokenizer.
+/// Returns 1 if a sampled token ends the text, and 0 for any other token and without a tokenizer.
 ///
 /// # Safety
 ///

@@ -35,8 +35,8 @@ pub(crate) fn scratch(needs: &ScratchNeeds, lent: &mut Lent) -> Outcome<Tokenize
     Ok(TokenizerScratch::new(of_bytes, heap_of_bytes, pieces))
 }
 
-/// What a text needs of so many bytes of scratch memory. Byte-level BPE takes less than it may need
-/// as long as the words of the text are not longer than that suffices for.
+/// The share of so many bytes of scratch memory that tokenising a text uses. Byte-level BPE can do
+/// with less than its maximum while the words of the text are short enough.
 pub(crate) fn fitting(
     tokenizer: &Tokenizer<'_>,
     text: &str,

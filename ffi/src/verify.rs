@@ -1,4 +1,4 @@
-//! Whether a file's bytes are those that were written: every byte is read.
+//! Verification of a file's structure and checksums, which reads every byte.
 
 use core::ffi::c_void;
 

@@ -90,7 +90,7 @@ impl Opening {
     }
 }
 
-/// What calls over open words take.
+/// The memory requirements of calls on open word vectors.
 fn plan_of(words: &Words<Bytes, IndexMemory>) -> Outcome<nanoembed_words_plan> {
     let vector_floats = words.scratch_needed();
     Ok(nanoembed_words_plan {

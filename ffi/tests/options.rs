@@ -7,8 +7,9 @@ mod support {
     pub(crate) mod source;
 }
 
+use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nanoembed::Silent;
@@ -21,6 +22,7 @@ use nanoembed_ffi::score::nanoembed_score;
 use nanoembed_ffi::status::*;
 
 use crate::support::embed::vector;
+use crate::support::errors;
 use crate::support::handles::Handles;
 use crate::support::source::in_memory;
 
@@ -232,4 +234,123 @@ fn a_workspace_has_room_for_as_many_tokens_as_were_asked_for() {
     let few = Handles::at(&path, &with(|it| it.tokens = 8)).expect("it opens");
     let too_small = u32::from(ErrorKind::BufferTooSmall.code());
     assert_eq!([7, 8, 9].map(|count| few.of_ids(count)), [NANOEMBED_OK, NANOEMBED_OK, too_small]);
+}
+
+/// A folder's model whose `config.json` has two settings that no reader knows.
+fn with_unknown_settings() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unknown-settings");
+    let model = here("../tests/data/models/nomic_bert");
+    drop(std::fs::remove_dir_all(&folder));
+    copy(&model, &folder);
+    let config = folder.join("config.json");
+    let text = std::fs::read_to_string(&config).expect("a text");
+    let (start, _) = text.rsplit_once('}').expect("an object");
+    let text = format!("{start}, \"is_matryoshka\": true, \"layer_colour\": \"red\"}}");
+    std::fs::write(&config, text).expect("it is written");
+    folder
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let (from, to) = {
+            let entry = entry.expect("an entry");
+            (entry.path(), to.join(entry.file_name()))
+        };
+        if from.is_dir() {
+            copy(&from, &to);
+        } else {
+            std::fs::copy(&from, &to).expect("a copy");
+        }
+    }
+}
+
+fn warnings(model: *const nanoembed_model) -> Vec<String> {
+    let warning = |index| {
+        // SAFETY: the handle is good.
+        let text = unsafe { nanoembed_model_warning(model, index) };
+        // SAFETY: it ends with a zero, and lives as long as the model.
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str().expect("UTF-8").into())
+    };
+    (0..).map_while(warning).collect()
+}
+
+#[test]
+fn unknown_settings_are_ignored_by_name_with_a_warning_each() {
+    let unsupported =
+        |name: &str| Some((u32::from(ErrorKind::UnsupportedSetting.code()), name.to_owned()));
+    let folder = with_unknown_settings();
+    let open = |names: &[*const c_char]| {
+        Handles::at(
+            &folder,
+            &with(|it| {
+                (it.allow_unknown, it.allow_unknown_count) = (names.as_ptr(), names.len());
+            }),
+        )
+    };
+    let names = [c"layer_colour".as_ptr(), c"is_matryoshka".as_ptr()];
+    assert_eq!(open(&[]).err(), unsupported("is_matryoshka"));
+    assert_eq!(open(&names[..1]).err(), unsupported("is_matryoshka"));
+    assert_eq!(open(&names[1..]).err(), unsupported("layer_colour"));
+    let invalid = Some((u32::from(ErrorKind::InvalidArgument.code()), "allow_unknown".to_owned()));
+    assert_eq!(open(&[names[0], null()]).err(), invalid);
+    assert_eq!(open(&[c"\xff".as_ptr()]).err(), invalid);
+
+    let opened = open(&names).expect("it opens");
+    let told = warnings(opened.model);
+    assert_eq!(told.len(), 2, "{told:?}");
+    for (warning, name) in told.iter().zip(["is_matryoshka", "layer_colour"]) {
+        assert!(warning.starts_with(&format!("config.json: `{name}` ")), "{warning}");
+    }
+    let known = Handles::at(&here("../tests/data/models/nomic_bert"), &Default::default());
+    let known = known.expect("it opens");
+    assert_eq!(opened.vector(), known.vector());
+    assert!(warnings(known.model).is_empty());
+    // Known settings are honoured or refused whatever is named.
+    let model_type = open(&[names[0], names[1], c"n_embd".as_ptr()]).expect("it opens");
+    assert_eq!(opened.vector(), model_type.vector());
+    // SAFETY: NULL is no model.
+    assert!(unsafe { nanoembed_model_warning(null(), 0) }.is_null());
+}
+
+#[test]
+fn models_in_lent_memory_ignore_no_settings() {
+    let file = std::fs::read(here("tests/data/small_bert.weights")).expect("a file");
+    let names = [c"layer_colour".as_ptr()];
+    let options = with(|it| (it.allow_unknown, it.allow_unknown_count) = (names.as_ptr(), 1));
+    let source = in_memory(&file);
+    let (mut needed, mut plan, mut error) = (0, nanoembed_plan::default(), Default::default());
+    // SAFETY: everything is there.
+    let status = unsafe {
+        assert_eq!(nanoembed_plan_scratch(&source, &mut needed, &mut error), NANOEMBED_OK);
+        let mut scratch = vec![0_u64; needed.div_ceil(8)];
+        let at = scratch.as_mut_ptr().cast();
+        nanoembed_plan_model(&source, &options, at, needed, &mut plan, &mut error)
+    };
+    let invalid = u32::from(ErrorKind::InvalidArgument.code());
+    assert_eq!((status, &*errors::name(&error)), (invalid, "allow_unknown"));
+    // On the heap it opens as without names: nothing in it is unknown.
+    assert!(warnings(new(&file, &options).expect("it opens").model).is_empty());
+}
+
+#[test]
+fn programs_of_the_first_version_know_options_up_to_the_block() {
+    let file = std::fs::read(here("tests/data/small_bert.weights")).expect("a file");
+    // As a header without the names has it: aligned like a number of 32 bits.
+    let mut memory = [0_u32; 9];
+    let first = usize::from(memory.as_ptr().addr().is_multiple_of(8));
+    let old = &mut memory[first..first + 6];
+    old.copy_from_slice(&[24, 8, 0, 0, 0, 0]);
+    let options = old.as_ptr().cast::<nanoembed_model_options>();
+    let source = in_memory(&file);
+    // SAFETY: the struct is as large as it says.
+    let opened =
+        Handles::of(|model, error| unsafe { nanoembed_model_new(&source, options, model, error) });
+    assert_eq!(opened.expect("it opens").info().workspace_tokens, 8);
+    old[0] = 20;
+    let options = old.as_ptr().cast::<nanoembed_model_options>();
+    // SAFETY: the struct is as large as it says.
+    let refused =
+        Handles::of(|model, error| unsafe { nanoembed_model_new(&source, options, model, error) });
+    assert_eq!(refused.err().map(|it| it.0), Some(ErrorKind::InvalidArgument.code().into()));
 }

@@ -1,6 +1,6 @@
 // What the entries `.` and `./inline` have in common: the same functions over modules from different places.
 import type { CausalModel } from "./causal.js";
-import { unlessUnwanted } from "./dispose.js";
+import { unlessUnwanted, warned } from "./dispose.js";
 import { memoryBytes } from "./engine.js";
 import type { Reranker } from "./encoders.js";
 import { checkNames } from "./errors.js";
@@ -68,7 +68,7 @@ export function api(runners: Runners, looking: () => Promise<Looking>): Api {
   async function load(source: Source | Folder, options: LoadOptions = {}) {
     checkLoadOptions(options);
     options.signal?.throwIfAborted();
-    if (isFolder(source)) return folderOf(runners, source, options);
+    if (isFolder(source)) return warned(await folderOf(runners, source, options));
     const { kind } = options;
     // It takes as long as the file's first bytes. What is wrong with it is said when those are there.
     const module = kind === "reranker" ? "encoders" : kind;

@@ -41,6 +41,8 @@ export interface Reranker {
   readonly labels: readonly string[];
   /** How many tokens of both texts together are used unless told otherwise. */
   readonly maxTokens: number;
+  /** A sentence for each unknown setting that is ignored: see `allowUnknown` of `load`. */
+  readonly warnings: readonly string[];
 
   /**
    * Texts by how well they answer `query`, the best first.
@@ -66,6 +68,8 @@ export interface Encoders extends Sentences {
 /** What the module has of a folder on its way in. */
 export interface FolderParts {
   put(path: string, text?: string): void;
+  allow(name: string): void;
+  warnings(): string[];
   wanted(): string | undefined;
   files(): string[];
   push(path: string, reader: Reader): void;
@@ -88,11 +92,13 @@ class LocalReranker extends Local<Encoders> implements Reranker {
   readonly kind = "reranker";
   readonly labels: readonly string[];
   readonly maxTokens: number;
+  readonly warnings: readonly string[];
   readonly #positions: number;
 
-  constructor(model: Encoders, labels: string[]) {
+  constructor(model: Encoders, labels: string[], warnings: readonly string[]) {
     super(model);
     this.labels = labels;
+    this.warnings = warnings;
     this.maxTokens = model.max_tokens();
     this.#positions = model.positions();
   }
@@ -128,9 +134,9 @@ class LocalReranker extends Local<Encoders> implements Reranker {
 }
 
 /** What the module made of a file or a folder, as a model. */
-export function wrapped(model: Encoders): SentenceModel | Reranker {
+export function wrapped(model: Encoders, warnings: readonly string[] = []): SentenceModel | Reranker {
   const labels = model.labels();
-  return labels ? new LocalReranker(model, labels) : new LocalSentences(model);
+  return labels ? new LocalReranker(model, labels, warnings) : new LocalSentences(model, { warnings });
 }
 
 /** The model of what a reader has read. */

@@ -86,6 +86,7 @@ export async function loadFolder(
   options: LoadOptions & SentenceOptions,
 ): Promise<SentenceModel | Reranker> {
   if (options.requantize) throw new NanoembedError("unsupported_setting", "requantize: the weights of a folder are used as they are in its files");
+  check(Array.isArray(options.allowUnknown ?? []), "allowUnknown must be an array of names");
   limits(options);
   // What is under way ends with whatever fails.
   const attempt = async (texts: FolderTexts) => {
@@ -105,7 +106,7 @@ export async function loadFolder(
 async function brought(
   engine: Engine<EncoderGlue>,
   folder: Folder,
-  options: LoadOptions,
+  options: LoadOptions & SentenceOptions,
   texts: FolderTexts,
   failed: AbortSignal,
 ): Promise<SentenceModel | Reranker> {
@@ -141,6 +142,7 @@ async function brought(
   }
   const parts = new engine.glue.Folder();
   try {
+    for (const name of options.allowUnknown ?? []) parts.allow(name);
     for (const [path, text] of usual) parts.put(path, text);
     for (;;) {
       const path = guarded(() => parts.wanted());
@@ -169,7 +171,8 @@ async function brought(
     parts.free();
     throw error;
   }
-  return wrapped(guarded(() => engine.glue.TextModel.of_folder(parts), () => "safetensors"));
+  const warnings = parts.warnings();
+  return wrapped(guarded(() => engine.glue.TextModel.of_folder(parts), () => "safetensors"), warnings);
 }
 
 /** How many bytes files have together, where that is known: of those that are kept there may be no network to ask. */

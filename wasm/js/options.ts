@@ -20,7 +20,7 @@ const KINDS = { sentences: true, reranker: true, words: true, causal: true } sat
 
 /** Refuses options, and a kind, that are not known. */
 export function checkLoadOptions(options: LoadOptions): void {
-  checkLoad<Exclude<keyof LoadOptions, keyof BaseOptions>>(options, { kind: true, requantize: true, duplicates: true });
+  checkLoad<Exclude<keyof LoadOptions, keyof BaseOptions>>(options, { kind: true, requantize: true, duplicates: true, allowUnknown: true });
   const { kind } = options;
   check(kind === undefined || Object.hasOwn(KINDS, kind), `there is no kind "${kind}"; the kinds are ${Object.keys(KINDS).join(", ")}`);
 }

@@ -2,7 +2,7 @@
 // What a page asks of workers that hold models.
 import type { Api } from "./api.js";
 import type { CausalModel } from "./causal.js";
-import { disposeSymbol, unlessUnwanted } from "./dispose.js";
+import { disposeSymbol, unlessUnwanted, warned } from "./dispose.js";
 import type { ModuleSource } from "./engine.js";
 import type { Reranker } from "./encoders.js";
 import { NanoembedError, check, checkNames } from "./errors.js";
@@ -175,7 +175,7 @@ class Pool implements WorkerPool {
       const own = at === 0 ? onProgress : undefined;
       return thread.keep<Described>("folder", { args: [source, plain({ ...options, onProgress: own })], signal, onProgress: own });
     });
-    return unlessUnwanted(this.#model(this.#threads, await keptByAll(this.#threads, asked)), signal);
+    return warned(unlessUnwanted(this.#model(this.#threads, await keptByAll(this.#threads, asked)), signal));
   }
 
   #model(threads: Thread[], described: Described[]): Model {

@@ -22,6 +22,7 @@ export interface Described {
   vocabulary: number;
   prompts: readonly string[];
   labels: readonly string[];
+  warnings: readonly string[];
 }
 
 /** One thing that every thread holds, under a handle of its own. */
@@ -55,9 +56,11 @@ export class Held {
 /** What all models in workers have. */
 class Remote {
   protected readonly held: Held;
+  readonly warnings: readonly string[];
 
-  constructor(held: Held) {
+  constructor(held: Held, { warnings }: Described) {
     this.held = held;
+    this.warnings = warnings;
   }
 
   dispose(): void {
@@ -73,9 +76,9 @@ class Remote {
 class RemoteTexts extends Remote {
   readonly maxTokens: number;
 
-  constructor(held: Held, { maxTokens }: Described) {
-    super(held);
-    this.maxTokens = maxTokens;
+  constructor(held: Held, described: Described) {
+    super(held, described);
+    this.maxTokens = described.maxTokens;
   }
 
   tokenize(text: string, options: TokenizeOptions = {}): Promise<Tokens> {
@@ -170,10 +173,10 @@ export class RemoteReranker extends Remote implements Reranker {
   readonly labels: readonly string[];
   readonly maxTokens: number;
 
-  constructor(held: Held, { labels, maxTokens }: Described) {
-    super(held);
-    this.labels = labels;
-    this.maxTokens = maxTokens;
+  constructor(held: Held, described: Described) {
+    super(held, described);
+    this.labels = described.labels;
+    this.maxTokens = described.maxTokens;
   }
 
   async rerank(query: string, texts: readonly string[], options?: RerankOptions): Promise<Ranked[]> {
@@ -198,11 +201,11 @@ export class RemoteWords extends Remote implements WordVectors {
   readonly count: number;
   readonly subwords: string;
 
-  constructor(held: Held, { dims, count, subwords }: Described) {
-    super(held);
-    this.dims = dims;
-    this.count = count;
-    this.subwords = subwords;
+  constructor(held: Held, described: Described) {
+    super(held, described);
+    this.dims = described.dims;
+    this.count = described.count;
+    this.subwords = described.subwords;
   }
 
   vector(word: string, options: { signal?: AbortSignal } = {}): Promise<WordVector | undefined> {

@@ -30,7 +30,7 @@ export interface EmbedderOptions {
   /** What tells vectors of different models apart. Default: the address of the model. */
   embeddingSpace?: string;
   /** How it is loaded. Default: downloads are kept by the Cache API, where there is one. */
-  options?: Pick<LoadOptions, "cache" | "integrity" | "limits" | "requantize" | "retries" | "stall">;
+  options?: Pick<LoadOptions, "allowUnknown" | "cache" | "integrity" | "limits" | "requantize" | "retries" | "stall">;
 }
 
 export interface CreateOptions {
@@ -112,7 +112,7 @@ export function semanticEmbedder(settings: EmbedderOptions): SemanticEmbedderCon
   const { model: source, loader = { load }, embeddingSpace, options = {} } = settings;
   checkNames<keyof EmbedderOptions>(settings, { model: true, loader: true, embeddingSpace: true, options: true });
   checkNames<keyof NonNullable<EmbedderOptions["options"]>>(
-    options, { cache: true, integrity: true, limits: true, requantize: true, retries: true, stall: true }, "options.");
+    options, { allowUnknown: true, cache: true, integrity: true, limits: true, requantize: true, retries: true, stall: true }, "options.");
   check(source !== undefined, "which model? It is the first thing that is asked of you");
   const given = source as Source;
   /** Where it is fetched from. */

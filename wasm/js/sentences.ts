@@ -48,6 +48,12 @@ export interface SentenceOptions {
    * than BERT's.
    */
   requantize?: boolean;
+  /**
+   * Names of unknown settings of a folder that are ignored. A folder with a setting that no reader knows is refused
+   * (`unsupported_setting`), as the setting might change results. With its name here the model loads, and the console is told of each
+   * setting that is ignored; `warnings` of the model lists them. Known settings are honoured or refused as ever.
+   */
+  allowUnknown?: readonly string[];
 }
 
 /** The vector of one text. */
@@ -101,6 +107,8 @@ export interface SentenceModel {
   readonly maxTokens: number;
   /** The names of the prompts that the model has. */
   readonly prompts: readonly string[];
+  /** A sentence for each unknown setting that is ignored: see `allowUnknown` of `load`. */
+  readonly warnings: readonly string[];
 
   /** The vector of a text, or the vectors of several. Most models give them the length 1. */
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
@@ -186,6 +194,8 @@ interface Untold {
   least?: number;
   /** The names of its prompts, which are empty. */
   prompts?: readonly string[];
+  /** The unknown settings that are ignored. */
+  warnings?: readonly string[];
 }
 
 /** A sentence model in this thread. */
@@ -194,16 +204,18 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
   readonly dims: number;
   readonly maxTokens: number;
   readonly prompts: readonly string[];
+  readonly warnings: readonly string[];
   readonly #positions: number;
   readonly #least: number;
 
-  constructor(model: Sentences, { least = 2, prompts = [] }: Untold = {}) {
+  constructor(model: Sentences, { least = 2, prompts = [], warnings = [] }: Untold = {}) {
     super(model);
     this.dims = model.dims();
     this.maxTokens = model.max_tokens();
     this.#positions = model.positions();
     this.#least = model.least_tokens?.() ?? least;
     this.prompts = model.prompts?.() ?? prompts;
+    this.warnings = warnings;
   }
 
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;

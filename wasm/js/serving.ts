@@ -38,9 +38,9 @@ export function describe(model: Model): Record<string, unknown> {
     case "causal":
       return { handle, kind: model.kind, vocabulary: model.vocabulary, maxTokens: model.maxTokens };
     case "reranker":
-      return { handle, kind: model.kind, labels: model.labels, maxTokens: model.maxTokens };
+      return { handle, kind: model.kind, labels: model.labels, maxTokens: model.maxTokens, warnings: model.warnings };
     default:
-      return { handle, kind: model.kind, dims: model.dims, maxTokens: model.maxTokens, prompts: model.prompts };
+      return { handle, kind: model.kind, dims: model.dims, maxTokens: model.maxTokens, prompts: model.prompts, warnings: model.warnings };
   }
 }
 

@@ -32,8 +32,7 @@ impl Causal {
     ///
     /// # Errors
     ///
-    /// What is wrong with the model; `unknown_format` if the file is not of a format that holds
-    /// one.
+    /// The fault of the model; `unknown_format` if the file is not of a format that holds one.
     #[wasm_bindgen(constructor)]
     pub fn new(reader: Reader) -> Result<Self> {
         let model = CausalModel::open(reader.into_file(&[Format::Amb, Format::Gguf])?)?;
@@ -132,7 +131,7 @@ impl Generation {
     ///
     /// # Errors
     ///
-    /// What the model refuses.
+    /// As the model's forward pass.
     pub fn advance(&mut self) -> Result<bool> {
         let count = self.waiting.len().min(TOKENS_AT_ONCE);
         let part: Vec<u32> = self.waiting.drain(..count).collect();
@@ -180,8 +179,8 @@ impl Generation {
         Ok(next)
     }
 
-    /// What the last token added to the text, in whole characters: nothing, if the first of its
-    /// bytes do not make one yet.
+    /// The whole characters that the last token added to the text; empty while the bytes of a
+    /// character are incomplete.
     #[must_use]
     pub fn piece(&self) -> String {
         self.piece.clone()

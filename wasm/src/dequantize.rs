@@ -62,7 +62,7 @@ pub fn layer_elements(file: &[u8], name: &str) -> Result<usize> {
 ///
 /// # Errors
 ///
-/// What keeps the file or the layer from being read; `invalid_argument` beyond the layer's end.
+/// The fault of the file or the layer; `invalid_argument` beyond the layer's end.
 #[wasm_bindgen]
 pub fn dequantize_layer(file: &[u8], name: &str, first: usize, count: usize) -> Result<Vec<f32>> {
     let mut entries = [Entry::default(); MAX_TENSORS];

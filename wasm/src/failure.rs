@@ -11,18 +11,18 @@ use nanoembed_core::owned::folder::FolderFault;
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
 
-/// What went wrong, and where in the file.
+/// An error, and its offset in the file.
 #[wasm_bindgen]
 #[derive(Clone, Debug)]
 pub struct Failure {
     error: Error,
-    /// What more can be said than the kind of the error does.
+    /// A more specific message than that of the error's kind.
     #[cfg(any(feature = "encoders", feature = "static"))]
     explanation: Option<String>,
 }
 
-/// What causes are called and what they say, in the order of [`ErrorKind::ALL`]: a table is smaller
-/// than a choice.
+/// Names and messages of the kinds of errors, in the order of [`ErrorKind::ALL`]: a table is
+/// smaller than a `match`.
 static TEXTS: [(&str, &str); ErrorKind::ALL.len()] = {
     let mut texts = [("", ""); ErrorKind::ALL.len()];
     let mut at = 0;

@@ -13,7 +13,7 @@ use core::ptr::{null_mut, with_exposed_provenance_mut};
 const STEP: usize = 16;
 const PAGE: usize = 1 << 16;
 
-/// What stands at the start of memory that is free.
+/// The header of a free block.
 struct Free {
     next: *mut Free,
     bytes: usize,

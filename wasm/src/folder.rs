@@ -6,9 +6,11 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
+use core::mem;
 
 use nanoembed_core::event::Format;
-use nanoembed_core::owned::folder::{FolderModel, FolderResult};
+use nanoembed_core::limit::push;
+use nanoembed_core::owned::folder::{FolderFault, FolderModel, FolderResult};
 use nanoembed_core::owned::{Encoder, FileWeights};
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
@@ -24,6 +26,10 @@ pub struct Folder {
     texts: BTreeMap<String, Option<String>>,
     /// Files of weights with their paths.
     weights: Vec<(String, Vec<u8>)>,
+    /// Names of unknown settings that are ignored.
+    allowed: Vec<String>,
+    /// A warning for each that was.
+    warnings: Vec<String>,
 }
 
 #[wasm_bindgen]
@@ -35,19 +41,63 @@ impl Folder {
         Self::default()
     }
 
-    /// Adds the text at a path, or that there is none. Of a safetensors file any text says that it is
-    /// there.
+    /// Ignores unknown settings of this name.
+    pub fn allow(&mut self, name: String) {
+        self.allowed.push(name);
+    }
+
+    /// A warning for each unknown setting that is ignored, for the first call.
+    #[must_use]
+    pub fn warnings(&mut self) -> Vec<String> {
+        mem::take(&mut self.warnings)
+    }
+
+    /// Adds the text at a path, or that there is none. Of a safetensors file any text says that it
+    /// is there.
     pub fn put(&mut self, path: String, text: Option<String>) {
         self.texts.insert(path, text);
     }
 
-    /// The path of a text that is wanted, or of a safetensors file of which it is asked whether it is
-    /// there; nothing if all is known.
+    /// The path of a text that is wanted, or of a safetensors file of which it is asked whether it
+    /// is there; nothing if all is known.
     ///
     /// # Errors
     ///
-    /// What is wrong with a text that is there.
-    pub fn wanted(&self) -> Result<Option<String>> {
+    /// The fault of a text that is present.
+    pub fn wanted(&mut self) -> Result<Option<String>> {
+        loop {
+            match self.read() {
+                Err(fault) if fault.is_allowed(&self.allowed) => self.ignore(&fault)?,
+                wanted => return Ok(wanted?),
+            }
+        }
+    }
+
+    /// The paths of the weights, in the order in which they are wanted.
+    ///
+    /// # Errors
+    ///
+    /// The fault of a text.
+    pub fn files(&self) -> Result<Vec<String>> {
+        let texts = |path: &str| self.text(path);
+        let is_there = |path: &str| self.texts.get(path).is_some_and(Option::is_some);
+        Ok(FolderModel::read(&texts)?.weight_files(&texts, &is_there)?)
+    }
+
+    /// Adds the weights at a path.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_format` if it is no safetensors file.
+    pub fn push(&mut self, path: String, reader: Reader) -> Result<()> {
+        self.weights.push((path, reader.into_file(&[Format::Safetensors])?));
+        Ok(())
+    }
+}
+
+impl Folder {
+    /// Reads the texts that are there; returns the path of one that is wanted.
+    fn read(&self) -> FolderResult<Option<String>> {
         let wanted = RefCell::new(None);
         let known = |path: &str| {
             let known = self.texts.get(path);
@@ -71,40 +121,25 @@ impl Folder {
         let read = read();
         match wanted.into_inner() {
             Some(path) => Ok(Some(path)),
-            None => Ok(read.map(|()| None)?),
+            None => read.map(|()| None),
         }
     }
 
-    /// The paths of the weights, in the order in which they are wanted.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the texts.
-    pub fn files(&self) -> Result<Vec<String>> {
-        let texts = |path: &str| self.text(path);
-        let is_there = |path: &str| self.texts.get(path).is_some_and(Option::is_some);
-        Ok(FolderModel::read(&texts)?.weight_files(&texts, &is_there)?)
+    /// Puts null in place of an unknown setting's value: it then counts as absent.
+    fn ignore(&mut self, fault: &FolderFault) -> Result<()> {
+        let text = self.texts.get_mut(&fault.file).and_then(Option::as_mut);
+        let text = text.ok_or(ErrorKind::ReadFailed)?;
+        *text = fault.without_value(text)?;
+        Ok(push(&mut self.warnings, fault.warning()?)?)
     }
 
-    /// Adds the weights at a path.
-    ///
-    /// # Errors
-    ///
-    /// `unknown_format` if it is no safetensors file.
-    pub fn push(&mut self, path: String, reader: Reader) -> Result<()> {
-        self.weights.push((path, reader.into_file(&[Format::Safetensors])?));
-        Ok(())
-    }
-}
-
-impl Folder {
     fn text(&self, path: &str) -> core::result::Result<Option<Cow<'_, str>>, Error> {
         Ok(self.texts.get(path).and_then(Option::as_deref).map(Cow::Borrowed))
     }
 
     /// The model.
     pub(crate) fn open(mut self) -> Result<Encoder<FileWeights<Vec<u8>>>> {
-        let weights = core::mem::take(&mut self.weights);
+        let weights = mem::take(&mut self.weights);
         Ok(Encoder::open_folder(&|path: &str| self.text(path), weights)?)
     }
 }

@@ -14,8 +14,8 @@
 //! module can do: the package ships one for BERT, one for static models, one for encoders of all
 //! families, one for those in `.weights` and AMB files, one for those in GGUF files, one that
 //! continues texts, one for words, one that inspects, one that dequantises, which is loaded when
-//! somebody wants to see numbers, and one for search, which lies within the JavaScript that calls it;
-//! of those for BERT and for `.weights` and AMB files a second one, for threads that share its
+//! somebody wants to see numbers, and one for search, which lies within the JavaScript that calls
+//! it; of those for BERT and for `.weights` and AMB files a second one, for threads that share its
 //! memory.
 
 #![cfg_attr(target_family = "wasm", no_std)]
@@ -81,7 +81,7 @@ pub mod words;
 
 #[cfg(target_family = "wasm")]
 mod host {
-    //! What a module without the standard library must bring itself.
+    //! The allocator and panic handler of a module without the standard library.
 
     #[cfg(not(any(feature = "inspect", feature = "one-model", feature = "shared")))]
     #[global_allocator]

@@ -27,7 +27,7 @@ use crate::failure::{Failure, Result};
 use crate::report::Report;
 use crate::seen::Seen;
 
-/// What is done with a file.
+/// The purpose for which a file is read.
 #[wasm_bindgen]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -73,14 +73,13 @@ pub struct Reader {
     /// How many bytes must follow before there is anything to do.
     at_least: usize,
     seen: Seen,
-    /// What the file says of itself, where that is asked for.
+    /// The report on the file, for readers that inspect.
     #[cfg(feature = "inspect")]
     report: Report,
     /// The static model that the file was found to hold.
     #[cfg(feature = "static")]
     table: Option<TableFile<()>>,
-    /// Whether the file was announced to have no more bytes, or has as many as announced, and all
-    /// is well.
+    /// True if the file has ended or has its announced number of bytes, and is valid.
     complete: bool,
 }
 
@@ -162,7 +161,7 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file, if it ends here.
+    /// The fault of the file if it ends here.
     pub fn finish(&mut self) -> Result<()> {
         let end = self.end();
         match self.length {
@@ -196,17 +195,16 @@ impl Reader {
         self.format.map(|format| format.name().into())
     }
 
-    /// Whether the file holds a decoder of texts, for which there is another module; known once a
-    /// tensor was seen.
+    /// Returns true if the file holds a causal model, for which there is another module; known
+    /// after the first tensor.
     #[cfg(any(feature = "embed", feature = "static"))]
     #[must_use]
     pub fn holds_decoder(&self) -> Option<bool> {
         self.seen.has_decoder()
     }
 
-    /// Whether a file that was read needs the module for encoders of all families: it keeps the
-    /// texts of a folder, has prompts by their names, or is an encoder where decoders were
-    /// expected.
+    /// Returns true if the file needs the module for encoders of all families: it keeps the texts
+    /// of a folder, has named prompts, or is an encoder where a causal model was expected.
     #[cfg(any(
         feature = "embed",
         feature = "static",
@@ -237,7 +235,7 @@ impl Reader {
         cfg!(not(feature = "encoder-gguf"))
     }
 
-    /// What the file says of itself, as JSON, to a reader that inspects.
+    /// The report on the file as JSON, of a reader that inspects.
     #[cfg(feature = "inspect")]
     #[must_use]
     pub fn report(&mut self) -> String {
@@ -251,8 +249,7 @@ impl Reader {
 #[cfg(any(feature = "inspect", feature = "words"))]
 #[wasm_bindgen]
 impl Reader {
-    /// Whether the whole file has been seen as far as the purpose asks, and nothing is wrong with
-    /// it.
+    /// Returns true if all of the file that the purpose needs has been read and is valid.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.complete
@@ -266,8 +263,8 @@ impl Reader {
     }
 }
 
-/// Whether a file that keeps no texts of a folder has an encoder which the module for sentence
-/// models does not run: one with prompts by their names, or in GGUF.
+/// Returns true if a file without the texts of a folder has an encoder that the module for sentence
+/// models does not run: one with named prompts, or in GGUF.
 #[cfg(any(feature = "embed", feature = "causal"))]
 fn is_other_encoder(source: &ModelSource<'_>) -> bool {
     match source {
@@ -307,7 +304,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether bulk data need not be seen.
+    /// Returns true if bulk data is skipped.
     fn skips(&self) -> bool {
         matches!(self.purpose, Purpose::Open | Purpose::Inspect)
     }
@@ -398,13 +395,13 @@ impl Reader {
         self.table.take()
     }
 
-    /// Whether this reader kept the whole file.
+    /// Returns true if this reader keeps the whole file.
     #[cfg(feature = "words")]
     pub(crate) fn keeps_all(&self) -> bool {
         self.purpose == Purpose::Load
     }
 
-    /// What was kept of a file of word vectors, and where everything in it lies.
+    /// The parts that were kept of a file of word vectors, and its layout.
     #[cfg(feature = "words")]
     pub(crate) fn into_regions(
         self,

@@ -1,4 +1,4 @@
-//! What a file says of itself, as JSON, put together from a decoder's events.
+//! A report on a file as JSON, built from a decoder's events.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ pub struct Report {
     /// Layers that have a header of their own, as blobs of UQFF 0.x have.
     layers: Vec<u8>,
     in_layer: bool,
-    /// Whether the elements of an array are being written.
+    /// True while the elements of an array are written.
     in_array: bool,
     tokens: u64,
     ngrams: u64,

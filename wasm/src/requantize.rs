@@ -1,4 +1,4 @@
-//! Whether a model is to be requantised.
+//! The choice to requantise a model.
 
 #[cfg(any(feature = "encoder-weights", feature = "static"))]
 use nanoembed_core::{Error, ErrorKind};

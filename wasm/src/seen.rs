@@ -1,18 +1,18 @@
-//! What a reader must know of the file that it reads.
+//! The state that a reader keeps of its file.
 
 use nanoembed_core::event::{Event, FileInfo, Format};
 #[cfg(any(feature = "embed", feature = "static"))]
 use nanoembed_core::model::llama::is_decoder_tensor;
 use nanoembed_core::tensor::{Dtype, TensorHeader};
 
-/// What events have told so far.
+/// The summary of the events so far.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     info: Option<FileInfo>,
     has_tensors: bool,
     is_behind_header: bool,
     is_uqff: bool,
-    /// Whether the first tensor is a decoder's.
+    /// True if the first tensor is that of a causal model.
     #[cfg(any(feature = "embed", feature = "static"))]
     has_decoder: Option<bool>,
 }
@@ -36,18 +36,18 @@ impl Seen {
         self.info.is_some_and(|info| info.format == Format::Safetensors)
     }
 
-    /// Whether it is clear what kind of file this is, so that its first bytes are not needed again:
-    /// a container tells by its tensors whether it holds UQFF.
+    /// Returns true if the kind of the file is known, so that its first bytes are not needed again;
+    /// the tensors of a safetensors file say if it is UQFF.
     pub(crate) fn header_is_read(&self) -> bool {
         self.is_behind_header || (self.info.is_some() && !self.is_container())
     }
 
-    /// Whether a safetensors file has turned out to be UQFF.
+    /// Returns true if a safetensors file has turned out to be UQFF.
     pub(crate) fn found_uqff(&self) -> bool {
         self.is_uqff
     }
 
-    /// Whether the file holds a decoder of texts, told by its first tensor.
+    /// Returns true if the file holds a causal model, which its first tensor says.
     #[cfg(any(feature = "embed", feature = "static"))]
     pub(crate) fn has_decoder(&self) -> Option<bool> {
         self.has_decoder
@@ -59,8 +59,8 @@ impl Seen {
     }
 }
 
-/// Whether a tensor of a safetensors file says that the file is UQFF: the version of 1.x, or the
-/// blob of 0.x whose name is an index.
+/// Returns true if a tensor says that a safetensors file is UQFF: the version of 1.x, or the blob
+/// of 0.x whose name is an index.
 fn tells_uqff(tensor: &TensorHeader<'_>, is_first: bool) -> bool {
     let is_index = tensor.dtype == Dtype::U8
         && !tensor.name.is_empty()

@@ -58,7 +58,7 @@ impl<M> Offers<M> {
     }
 }
 
-/// What tells models apart that are there at the same time.
+/// The name of a model, unique among those that exist at the same time.
 fn name_of<M>(model: &Arc<M>) -> usize {
     Arc::as_ptr(model).addr()
 }

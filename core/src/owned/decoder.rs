@@ -165,7 +165,7 @@ pub struct CausalSession {
     floats: Vec<f32>,
     bytes: Vec<u8>,
     length: usize,
-    /// Whether its keys are rotated as those of long texts.
+    /// True if its keys are rotated as those of long texts.
     is_long: bool,
     /// Its tokens, in models that may have to compute them again.
     ids: Vec<u32>,

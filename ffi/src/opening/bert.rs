@@ -1,4 +1,4 @@
-//! What is known of an encoder of BERT's family before there is memory for it.
+//! Opening an encoder of BERT's family.
 
 use core::mem::MaybeUninit;
 
@@ -30,7 +30,7 @@ use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY};
 use crate::tokenizer_index;
 use crate::workspace;
 
-/// What is known of a file before there is memory for the model.
+/// The description of a file, before there is memory for its model.
 pub(crate) struct BertOpening {
     source: Bytes,
     file: &'static File,
@@ -156,8 +156,8 @@ impl BertOpening {
         StoredWeights::new(&self.source, |name: &str| self.file.tensor(name))
     }
 
-    /// What kernels want to know of the weights. Whoever reads these from storage has no memory to
-    /// spare for it.
+    /// The number of row sums that the kernels need; none for weights in storage, whose devices
+    /// have no memory to spare for them.
     fn summaries(&self) -> Outcome<usize> {
         if self.source.memory().is_none() || self.fixed || !self.plan.quantized {
             return Ok(0);
@@ -256,7 +256,7 @@ fn special(contents: &Contents<'_>, vocabulary: &impl Vocabulary) -> Outcome<Spe
     }
 }
 
-/// What a model of another kind answers in storage: static ones and other families are told in
+/// The error for a model in storage that is not BERT: static models and other families must be in
 /// memory.
 #[cfg(any(feature = "static-models", feature = "families"))]
 fn other_kind(source: &Bytes, why: Failure) -> Failure {

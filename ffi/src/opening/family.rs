@@ -1,4 +1,4 @@
-//! What is known of a transformer of any family before there is memory for it.
+//! Opening a transformer of any family.
 
 use core::mem::MaybeUninit;
 
@@ -147,7 +147,7 @@ impl FamilyOpening {
         folder_tokenizer::open(tokenizer, lent, into)
     }
 
-    /// What a text takes while it is tokenised.
+    /// The scratch memory requirements of tokenising a text.
     fn tokenizing(&self) -> TokenizingNeeds {
         self.tokenizer.map_or(TokenizingNeeds::default(), |it| it.tokenizing(self.plan.tokens))
     }
@@ -158,7 +158,7 @@ impl FamilyOpening {
         family_sizes(file.config(), plan, file.scratch(), &texts, file.compares())
     }
 
-    /// What kernels want to know of the weights.
+    /// The number of row sums that the kernels need.
     fn summaries(&self) -> Outcome<usize> {
         if !self.plan.quantized {
             return Ok(0);

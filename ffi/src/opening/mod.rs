@@ -1,4 +1,4 @@
-//! What is known of a file before there is memory for its model, and what its model is made of.
+//! Opening a model's file: its memory requirements, then the parts of the model.
 
 #[cfg(feature = "embd")]
 mod bert;
@@ -19,11 +19,15 @@ use core::mem::MaybeUninit;
 
 #[cfg(feature = "families")]
 use nanoembed_core::ErrorKind;
+#[cfg(feature = "gguf")]
+use nanoembed_core::describe::gguf::gguf_has_described_encoder;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::embd::TensorRecord;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::format::embd::{DecoderOver, Embd};
+#[cfg(feature = "gguf")]
+use nanoembed_core::format::gguf::Gguf;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::format::sniff;
 #[cfg(feature = "static-models")]
@@ -68,7 +72,8 @@ fn bytes_for(source: &Bytes, tensors: usize) -> Outcome<usize> {
     Ok(sum.bytes())
 }
 
-/// What is known of a file before there is memory for the model. It lies in the scratch memory.
+/// The description of a file, before there is memory for its model. It is stored in the scratch
+/// memory.
 pub(crate) enum Opening {
     #[cfg(feature = "embd")]
     Bert(&'static BertOpening),
@@ -103,6 +108,9 @@ impl Opening {
         if options.vocabulary > NANOEMBED_VOCABULARY_INDEXED {
             return Err(invalid("vocabulary"));
         }
+        if options.allow_unknown_count > 0 {
+            return Err(invalid("allow_unknown"));
+        }
         #[cfg_attr(not(any(feature = "static-models", feature = "families")), allow(unused_mut))]
         let tensors = scratch::tensors(&source)?;
         let needed = bytes_for(&source, tensors)?;
@@ -133,6 +141,11 @@ impl Opening {
         #[cfg(all(feature = "families", feature = "amb"))]
         if let (Some(bytes), Some(folder)) = (source.memory(), texts::amb_folder(source, memory)?) {
             let family = FamilyOpening::new(source, (folder, bytes), options, memory);
+            return family.map(|it| Some(Self::Family(it)));
+        }
+        #[cfg(feature = "gguf")]
+        if let Some((bytes, file)) = gguf_encoder(source)? {
+            let family = FamilyOpening::new(source, (file.into(), bytes), options, memory);
             return family.map(|it| Some(Self::Family(it)));
         }
         let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Embd)) else {
@@ -196,4 +209,15 @@ impl Opening {
 #[inline(never)] // the decoder lies on the stack meanwhile
 fn parsed(bytes: &'static [u8], records: &mut [TensorRecord]) -> Outcome<Embd<'static>> {
     Ok(Embd::parse_with(DecoderOver::lent(Mode::Lenient, records), bytes)?)
+}
+
+/// The GGUF file in memory, if it holds an encoder other than BERT with WordPiece.
+#[cfg(feature = "gguf")]
+#[inline(never)] // so that reading the file has its stack to itself
+pub(crate) fn gguf_encoder(source: &Bytes) -> Outcome<Option<(&'static [u8], Gguf<'static>)>> {
+    let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Gguf)) else {
+        return Ok(None);
+    };
+    let file = crate::parsed::gguf(bytes)?;
+    Ok(gguf_has_described_encoder(&file).then_some((bytes, file)))
 }

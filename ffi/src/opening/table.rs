@@ -1,4 +1,4 @@
-//! What is known of a static model before there is memory for it.
+//! Opening a static model.
 
 use core::mem::MaybeUninit;
 

@@ -111,7 +111,8 @@ static void sizes_of_structs(void) {
         const int is_64 = sizeof(void *) == 8;
         CHECK(sizeof(nanoembed_error) == 88 && offsetof(nanoembed_error, name) == 24);
         CHECK(sizeof(nanoembed_source) == (is_64 ? 40u : 24u) && offsetof(nanoembed_source, length) == (is_64 ? 16u : 8u));
-        CHECK(sizeof(nanoembed_model_options) == 24 && sizeof(nanoembed_model_info) == 44);
+        CHECK(sizeof(nanoembed_model_options) == (is_64 ? 40u : 32u) && sizeof(nanoembed_model_info) == 44);
+        CHECK(offsetof(nanoembed_model_options, allow_unknown) == 24);
         CHECK(sizeof(nanoembed_plan) == (is_64 ? 40u : 28u));
         CHECK(sizeof(nanoembed_words_options) == 24 && sizeof(nanoembed_words_plan) == (is_64 ? 56u : 40u));
         CHECK(sizeof(nanoembed_decoder_options) == 12 && sizeof(nanoembed_decoder_plan) == (is_64 ? 48u : 32u));

@@ -64,6 +64,13 @@ int main(int count, char **arguments) {
     CHECK(nanoembed::model::open(arguments[1], odd).error().at_fault() == "activations");
     odd.activations = NANOEMBED_ACTIVATIONS_FLOAT;
     const auto in_floats = nanoembed::model::open(arguments[1], odd);
+    CHECK(in_floats && in_floats->warnings().empty());
+    const char *const names[] = {"is_matryoshka", nullptr};
+    odd.allow_unknown = names;
+    odd.allow_unknown_count = 1; // of settings that this model does not have
+    CHECK(nanoembed::model::open(arguments[1], odd)->warnings().empty());
+    odd.allow_unknown_count = 2;
+    CHECK(nanoembed::model::open(arguments[1], odd).error().at_fault() == "allow_unknown");
     CHECK(in_floats && in_floats->info().quantized == 0 && nanoembed::model::open(arguments[1])->info().quantized == 1);
     const auto mapped = nanoembed::mapped_file::open(arguments[1]);
     CHECK(mapped && mapped->bytes().size() == bytes.size() && *nanoembed::verify(*mapped));

@@ -94,7 +94,7 @@ fn lengths_that_no_memory_has_are_refused() {
 #[repr(C)]
 struct Later {
     known: nanoembed_model_options,
-    new: u32,
+    new: usize,
 }
 
 #[test]

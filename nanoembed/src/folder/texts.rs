@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use nanoembed_core::owned::folder::{FolderFault, FolderResult, Texts, read_allowing};
+use nanoembed_core::owned::folder::{
+    FolderFault, FolderResult, Texts, ignored_setting, read_allowing,
+};
 use nanoembed_core::text::json::{Kind, UNKNOWN, Value};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
@@ -60,8 +62,7 @@ impl Allowed {
     }
 
     fn tell(&self, file: &str, name: &str) {
-        let warning = format!("{file}: `{name}` is passed over; nobody here knows what it changes");
-        if let Ok(mut passed) = self.passed.lock() {
+        if let (Ok(warning), Ok(mut passed)) = (ignored_setting(file, name), self.passed.lock()) {
             passed.insert(warning);
         }
     }

@@ -1,7 +1,7 @@
 //! The tokenizer's section of an `.amb` file that keeps the texts of a folder, of kind custom: the
-//! bytes of `tokenizer.json` behind their number, the tokens behind theirs, the scores and the merges
-//! behind theirs. Numbers are `u32`; a token is a `u16` length and its bytes, and what stands for a
-//! token or a merge beside it has 8 bytes.
+//! bytes of `tokenizer.json` behind their number, the tokens behind theirs, the scores and the
+//! merges behind theirs. Numbers are `u32`; a token is a `u16` length and its bytes, and what
+//! stands for a token or a merge beside it has 8 bytes.
 
 use super::tokenizer::{MISSING, TokenizerSections, first_entry};
 use crate::error::{Error, ErrorKind};
@@ -48,7 +48,7 @@ fn taken_apart(payload: &[u8], start: u64) -> Option<TokenizerSections<'_>> {
     })
 }
 
-/// What lies behind its number, 8 bytes each.
+/// Entries of 8 bytes that follow their number, and the rest.
 fn numbers(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let (numbers, rest) = count(rest)?;
     rest.split_at_checked(numbers.checked_mul(8)?)

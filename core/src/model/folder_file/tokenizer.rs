@@ -1,4 +1,4 @@
-//! What a file keeps of a tokenizer: `tokenizer.json` without vocabulary and merges, and these.
+//! The parts of a tokenizer in a file: `tokenizer.json` without vocabulary and merges, and these.
 
 use crate::error::{Error, ErrorKind};
 use crate::format::embd::{Embd, TokenEntries};

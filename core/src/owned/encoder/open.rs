@@ -19,9 +19,8 @@ use crate::owned::folder::{Described, FolderModel, Labels, Modules, Prompts};
 use crate::owned::folder::{FolderFault, Texts};
 use crate::owned::model_fault::ModelFault;
 use crate::owned::pipeline::Pipeline;
-use crate::owned::text_tokenizer::TextTokenizer;
 use crate::owned::token_encoder::TokenEncoder;
-use crate::owned::tokenizer::WordPieces;
+use crate::owned::tokenizer::{Tokenizer, WordPieces};
 use crate::text::json::Fault;
 
 impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
@@ -29,7 +28,7 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file or the model in it;
+    /// The fault of the file or of its model;
     /// [`OtherModel`](crate::ErrorKind::OtherModel) if it continues texts;
     /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for files of other formats.
     pub fn open(file: B) -> core::result::Result<Self, ModelFault> {
@@ -71,7 +70,7 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the texts or the weights.
+    /// The fault of a text or of the weights.
     pub fn open_folder(
         texts: Texts<'_, '_>,
         files: impl IntoIterator<Item = (String, B)>,
@@ -95,7 +94,7 @@ impl<W: Weights + Sync> Encoder<W> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the model; [`MissingVocabulary`](crate::ErrorKind::MissingVocabulary)
+    /// The fault of the model; [`MissingVocabulary`](crate::ErrorKind::MissingVocabulary)
     /// without tokens; [`OtherModel`](crate::ErrorKind::OtherModel) if the model continues texts.
     pub fn from_bert(file: &[u8], source: &ModelSource<'_>, weights: W) -> Result<Self> {
         bert(file, source)?.summarized(weights)
@@ -115,7 +114,7 @@ fn bert(file: &[u8], source: &ModelSource<'_>) -> Result<Encoder<()>> {
     Ok(Encoder {
         weights: (),
         network,
-        tokenizer: TextTokenizer::from_bert(&config, pieces)?,
+        tokenizer: Tokenizer::from_bert(&config, pieces)?,
         requantizing,
         prompts: match leaf::Pipeline::built_in() {
             Ok(_) => Prompts::from_source(source)?,
@@ -153,13 +152,12 @@ impl Encoder<()> {
 
 impl<W: Weights + Sync> Encoder<W> {
     /// The model that `described` describes, without prompts and with numbers as the names of its
-    /// classes. The weights have the names of Hugging Face; those of a module after the pooling follow
-    /// its folder's path, such as `2_Dense/linear.weight`.
+    /// classes. The weights have the names of Hugging Face; those of a module after the pooling
+    /// follow its folder's path, such as `2_Dense/linear.weight`.
     ///
     /// # Errors
     ///
-    /// What is wrong with the weights, as [`TokenEncoder::from_spec`] and [`TokenTable::open`] say
-    /// it, and the tensor at fault.
+    /// As [`TokenEncoder::from_spec`] and [`TokenTable::open`], with the tensor at fault.
     pub fn new(
         described: &FolderModel,
         weights: W,
@@ -180,7 +178,7 @@ impl<W: Weights + Sync> Encoder<W> {
         pipeline: Pipeline,
     ) -> core::result::Result<(Self, Vec<String>), TensorFault> {
         let asked = AskedWeights::new(&weights);
-        let opened = TextTokenizer::new(described, pipeline).and_then(|tokenizer| {
+        let opened = Tokenizer::from_folder(described, pipeline).and_then(|tokenizer| {
             let network = network(described, &asked, tokenizer.count())?;
             Ok((tokenizer, network))
         });

@@ -8,7 +8,7 @@ use crate::limit::filled;
 use crate::model::requantize::{COLUMN_SCALES, Requantized};
 use crate::model::{ALIGNMENT, Matrix, Weights};
 
-/// What requantising a model needs, and the weights that it made.
+/// The requantised weights of a model, and the settings for making them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requantizing {
     /// True for models whose layers can be requantised.

@@ -1,11 +1,12 @@
-//! Members of texts that nobody knows, and that a caller wants passed over all the same.
+//! Unknown settings of a folder's texts that the caller lets pass by name.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{FolderFault, FolderResult, Texts};
+use super::{FolderFault, FolderModel, FolderResult, Texts};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limit::{filled, joined, push};
 use crate::text::json::{UNKNOWN, Value};
 
 impl FolderFault {
@@ -14,10 +15,85 @@ impl FolderFault {
     pub fn is_unknown(&self) -> bool {
         self.only == UNKNOWN
     }
+
+    /// Returns true if the setting is unknown and has one of these `names`.
+    #[must_use]
+    pub fn is_allowed(&self, names: &[String]) -> bool {
+        self.is_unknown() && names.contains(&self.key)
+    }
+
+    /// Returns `text` with null in place of the value at fault. Text after the value keeps its
+    /// offset, unless the value is shorter than `null`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] if `text` has no value there; [`ErrorKind::NoMemory`].
+    pub fn without_value(&self, text: &str) -> Result<String> {
+        without_value(text, self.error.offset().unwrap_or(u64::MAX))
+    }
+
+    /// The warning that the setting is ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn warning(&self) -> Result<String> {
+        ignored_setting(&self.file, &self.key)
+    }
+}
+
+/// The warning that the unknown setting `name` of `file` is ignored.
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`].
+pub fn ignored_setting(file: &str, name: &str) -> Result<String> {
+    joined(&[file, ": `", name, "` is passed over; nobody here knows what it changes"])
+}
+
+/// Unknown settings of a folder's texts that count as absent.
+#[derive(Clone, Debug, Default)]
+pub struct AbsentSettings(Vec<FolderFault>);
+
+impl AbsentSettings {
+    /// Finds the unknown settings of these `names` in a folder's texts, but for the index of its
+    /// weights. Reads no text if there are no names.
+    ///
+    /// # Errors
+    ///
+    /// The fault of a text that remains without these settings.
+    pub fn in_folder(texts: Texts<'_, '_>, names: &[String]) -> FolderResult<Self> {
+        if names.is_empty() {
+            return Ok(Self::default());
+        }
+        let found = find_absent(texts, names, &|texts| {
+            let model = FolderModel::read(texts)?;
+            model.prompts(texts)?;
+            model.labels(texts)?;
+            model.tokenizer(texts).map(|_| ())
+        });
+        found.map(|((), absent)| absent)
+    }
+
+    /// The settings and their places.
+    #[must_use]
+    pub fn faults(&self) -> &[FolderFault] {
+        &self.0
+    }
+
+    /// Returns the `text` at `path` without these settings.
+    ///
+    /// # Errors
+    ///
+    /// As [`FolderFault::without_value`].
+    pub fn apply<'t>(&self, path: &str, text: Cow<'t, str>) -> Result<Cow<'t, str>> {
+        let mut faults = self.0.iter().filter(|fault| fault.file == path);
+        faults.try_fold(text, |text, fault| fault.without_value(&text).map(Cow::Owned))
+    }
 }
 
 /// Returns the result of `read` on `texts`, in which unknown members of these `names` count as
-/// absent; `passed` is told each of them. Members that are known are honoured or rejected as ever.
+/// absent; `passed` receives each of them. Known members are honoured or rejected as ever.
 ///
 /// `read` has no other effect than its result, as it runs again for each such member.
 ///
@@ -30,25 +106,26 @@ pub fn read_allowing<R>(
     passed: &mut dyn FnMut(&FolderFault),
     read: &dyn Fn(Texts<'_, '_>) -> FolderResult<R>,
 ) -> FolderResult<R> {
-    let mut absent: Vec<FolderFault> = Vec::new();
+    let (result, absent) = find_absent(texts, names, read)?;
+    absent.0.iter().for_each(passed);
+    Ok(result)
+}
+
+/// As [`read_allowing`], and returns the settings that count as absent.
+fn find_absent<R>(
+    texts: Texts<'_, '_>,
+    names: &[String],
+    read: &dyn Fn(Texts<'_, '_>) -> FolderResult<R>,
+) -> FolderResult<(R, AbsentSettings)> {
+    let mut absent = AbsentSettings::default();
     loop {
-        let without = |path: &str| {
-            let text = texts(path)?;
-            let places = absent.iter().filter(|fault| fault.file == path);
-            places.filter_map(|fault| fault.error.offset()).try_fold(text, |text, offset| {
-                text.map(|text| without_value(&text, offset).map(Cow::Owned)).transpose()
-            })
-        };
+        let without = |path: &str| texts(path)?.map(|text| absent.apply(path, text)).transpose();
         match read(&without) {
-            Err(fault) if fault.is_unknown() && names.contains(&fault.key) => {
-                // The same member again would be none that can be found.
-                if absent.contains(&fault) {
-                    return Err(fault);
-                }
-                passed(&fault);
-                absent.push(fault);
+            // The same member again would be none that can be found.
+            Err(fault) if fault.is_allowed(names) && !absent.0.contains(&fault) => {
+                push(&mut absent.0, fault)?;
             }
-            outcome => return outcome,
+            outcome => return outcome.map(|result| (result, absent)),
         }
     }
 }
@@ -62,8 +139,8 @@ fn without_value(text: &str, offset: u64) -> Result<String> {
     let value = Value::at(text, start).ok_or(bad)?;
     let end = start + value.spelling().len();
     let (before, after) = (text.get(..start).ok_or(bad)?, text.get(end..).ok_or(bad)?);
-    let spaces = " ".repeat(value.spelling().len().saturating_sub(NULL.len()));
-    Ok([before, NULL, &spaces, after].concat())
+    let spaces = filled(value.spelling().len().saturating_sub(NULL.len()), b' ')?;
+    joined(&[before, NULL, core::str::from_utf8(&spaces).unwrap_or_default(), after])
 }
 
 #[cfg(test)]
@@ -72,7 +149,6 @@ mod tests {
     use core::cell::RefCell;
 
     use super::*;
-    use crate::owned::folder::FolderModel;
 
     const CONFIG: &str = r#"{"model_type": "bert", "is_matryoshka": [1, {"a": "}"}], "hidden_size": 4,
         "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 8, "vocab_size": 9,

@@ -1,4 +1,4 @@
-//! What the texts of a folder say of the model in it.
+//! The description of a model by the texts of its folder.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,9 +20,9 @@ use crate::text::json::{Fault, Value, chars};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FolderModel {
-    /// What stands behind the transformer, if a file says it.
+    /// The modules after the transformer, if a file lists them.
     pub modules: Option<Modules>,
-    /// What the model itself is.
+    /// The model itself.
     pub described: Described,
     /// The settings of the encoder's module.
     pub settings: EncoderSettings,
@@ -30,11 +30,11 @@ pub struct FolderModel {
     pub tokenizer_limit: Option<u64>,
     /// True if the model compares two texts and embeds none.
     pub compares: bool,
-    /// What the scores of a model that compares texts by its modules become.
+    /// The activation on the scores of a model that compares texts by its modules.
     pub on_scores: Option<DenseActivation>,
 }
 
-/// What a model is.
+/// The kind of a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Described {
@@ -49,7 +49,7 @@ impl FolderModel {
     ///
     /// # Errors
     ///
-    /// What is wrong with a file; [`ErrorKind::MissingMetadata`] without `config.json`;
+    /// The fault of a file; [`ErrorKind::MissingMetadata`] without `config.json`;
     /// [`ErrorKind::UnsupportedSetting`] for a model that fills gaps in texts without
     /// `modules.json`, and for an adapter beside the weights.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
@@ -85,13 +85,13 @@ impl FolderModel {
         }
     }
 
-    /// Whether the model compares two texts and embeds none.
+    /// Returns true if the model compares two texts and embeds none.
     #[must_use]
     pub const fn compares(&self) -> bool {
         self.compares
     }
 
-    /// Whether the model compares two texts and is told which of them a token is of.
+    /// Returns true if the model compares two texts and has token types that tell them apart.
     #[must_use]
     pub fn compares_by_types(&self) -> bool {
         match &self.described {
@@ -100,7 +100,7 @@ impl FolderModel {
         }
     }
 
-    /// Whether the tokens of a prompt count in pooling.
+    /// Returns true if the tokens of a prompt count in pooling.
     #[must_use]
     pub fn pools_prompt(&self) -> bool {
         let pooling = self.modules.as_ref().and_then(|modules| modules.pooling.as_ref());
@@ -117,17 +117,17 @@ impl FolderModel {
     ///
     /// # Errors
     ///
-    /// What is wrong with the text.
+    /// The fault of the text.
     pub fn prompts(&self, texts: Texts<'_, '_>) -> FolderResult<Prompts> {
         let prompts = Prompts::read(texts)?;
         Ok(Prompts { are_pooled: self.pools_prompt(), ..prompts })
     }
 
-    /// What `id2label` calls the classes of a model.
+    /// The names of the classes of a model, from `id2label`.
     ///
     /// # Errors
     ///
-    /// What is wrong with the file.
+    /// The fault of the file.
     pub fn labels(&self, texts: Texts<'_, '_>) -> FolderResult<Labels> {
         let path = joined(&[self.folder(), CONFIG])?;
         let fault = |error| FolderFault::new(&path, Fault::from_error(error));

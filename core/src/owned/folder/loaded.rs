@@ -67,7 +67,7 @@ pub(super) fn folder(spelling: &str) -> Result<String> {
     Ok(folder)
 }
 
-/// What is wrong where there is no memory.
+/// The fault where memory is exhausted.
 pub(super) fn no_memory<'a>(error: Error) -> TextFault<'a> {
     TextFault { path: TextPath { folder: "", name: "" }, fault: Fault::from_error(error) }
 }

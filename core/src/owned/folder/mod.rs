@@ -1,4 +1,4 @@
-//! What the texts of a Hugging Face folder say of an embedding model around its transformer.
+//! Descriptions of embedding models by the texts of their Hugging Face folders.
 //!
 //! | file | what is read from it |
 //! |---|---|
@@ -29,7 +29,7 @@ use core::fmt;
 pub use crate::describe::folder::{
     Base, CONFIG, EncoderSettings, MODULES, Similarity, TableSettings,
 };
-pub use allowed::read_allowing;
+pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
 pub use modules::{Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, PromptTexts, Prompts};
@@ -45,7 +45,7 @@ use crate::text::json::{Object, Value};
 /// files that are not there, an error for those that cannot be read.
 pub type Texts<'f, 't> = &'f dyn Fn(&str) -> Result<Option<Cow<'t, str>>>;
 
-/// What keeps a folder from being read.
+/// The fault of a folder's text, or of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FolderFault {
@@ -55,7 +55,7 @@ pub struct FolderFault {
     pub error: Error,
     /// The setting at fault, if it is one.
     pub key: String,
-    /// What would be taken; may be empty.
+    /// The values that would be accepted; may be empty.
     pub only: &'static str,
 }
 

@@ -15,9 +15,9 @@ use crate::model::{HeadModule, PoolingMode, PoolingModes};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Modules {
-    /// Whether `modules.json` is missing, and these are what most models have.
+    /// True if `modules.json` is missing, and these are the modules of most models.
     pub are_assumed: bool,
-    /// What the first module is.
+    /// The kind of the first module.
     pub base: Base,
     /// The folder of the first module: empty, or ending with `/`.
     pub folder: String,
@@ -25,7 +25,7 @@ pub struct Modules {
     pub pooling: Option<PoolingModule>,
     /// Modules after the pooling, but for a last one that scales vectors to length 1.
     pub head: Vec<HeadModule<String>>,
-    /// Whether the result is brought to length 1.
+    /// True if the result is scaled to length 1.
     pub normalize: bool,
     /// True if the result is the scores of classes.
     pub give_scores: bool,
@@ -37,29 +37,29 @@ pub struct Modules {
 pub struct PoolingModule {
     /// One way, or several whose results stand one behind the other.
     pub modes: Vec<PoolingMode>,
-    /// Whether the tokens of a prompt are left out.
+    /// True if the tokens of a prompt are left out.
     pub leaves_out_prompt: bool,
 }
 
 impl Modules {
-    /// Reads `modules.json`. Without it, `1_Pooling/config.json` says how a transformer's tokens are
-    /// pooled, at length 1; `None` if the folder has neither.
+    /// Reads `modules.json`. Without it, `1_Pooling/config.json` says how a transformer's tokens
+    /// are pooled, at length 1; `None` if the folder has neither.
     ///
     /// # Errors
     ///
-    /// What is wrong with a file; modules and settings that are not known are refused by name.
+    /// The fault of a file; unknown modules and settings are rejected by name.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Option<Self>> {
         read(texts, &|texts| {
             Self::from_described(&describe::Modules::read(texts)?).map_err(no_memory)
         })
     }
 
-    /// The folders of all modules, each with `/` at its end; that of the pooling where nothing lists
-    /// the modules. What lies in the model's folder itself has none.
+    /// The folders of all modules, each with `/` at its end; that of the pooling where nothing
+    /// lists the modules. What lies in the model's folder itself has none.
     ///
     /// # Errors
     ///
-    /// What is wrong with `modules.json`.
+    /// The fault of `modules.json`.
     pub fn folders(texts: Texts<'_, '_>) -> FolderResult<Vec<String>> {
         read(texts, &|texts| {
             let folders = describe::Modules::folders(texts)?;
@@ -75,7 +75,7 @@ impl Modules {
     ///
     /// # Errors
     ///
-    /// What is wrong with `modules.json`.
+    /// The fault of `modules.json`.
     pub fn first_folder(texts: Texts<'_, '_>) -> FolderResult<String> {
         read(texts, &|texts| folder(describe::Modules::first_folder(texts)?).map_err(no_memory))
     }

@@ -42,7 +42,7 @@ pub struct Prompts {
     pub by_name: PromptTexts,
     /// The name of the one that stands before every text unless another is asked for.
     pub default: Option<String>,
-    /// Whether a prompt's tokens count in pooling.
+    /// True if a prompt's tokens count in pooling.
     pub are_pooled: bool,
     /// How vectors are compared.
     pub similarity: Similarity,
@@ -59,7 +59,7 @@ impl Default for Prompts {
     }
 }
 
-/// What stands before texts.
+/// The choice of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Prefix {
@@ -151,7 +151,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file.
+    /// The fault of the file.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Self> {
         read(texts, &|texts| {
             Self::from_described(&FolderPrompts::read(texts, true)?).map_err(no_memory)

@@ -14,7 +14,7 @@ use crate::token::spec::{AddedToken, AddedTokens, BertSpec, Place, SpecialToken,
 
 const FILE: &str = "vocab.txt";
 
-/// What `tokenizer_config.json` says of it.
+/// The settings of the vocabulary in `tokenizer_config.json`.
 pub(super) struct WordSettings {
     /// The tokens that pad, stand for the unknown, begin, end, and mask.
     pub(super) names: [String; 5],

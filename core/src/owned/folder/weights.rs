@@ -24,7 +24,7 @@ impl FolderModel {
     ///
     /// # Errors
     ///
-    /// What is wrong with the index; it names files beside it alone.
+    /// The fault of the index, which may name only files in its own folder.
     pub fn weight_files(
         &self,
         texts: Texts<'_, '_>,
@@ -68,8 +68,8 @@ impl FolderModel {
         Ok(files)
     }
 
-    /// What stands before the names of the tensors in the file at this path: the folder of a
-    /// module after the pooling, and nothing before the model's own.
+    /// The prefix of the names of the tensors in the file at this path: the folder of a module
+    /// after the pooling, and empty for the model itself.
     #[must_use]
     pub fn tensor_prefix<'p>(&self, path: &'p str) -> &'p str {
         let folder = path.rfind('/').map_or("", |end| path.get(..=end).unwrap_or_default());

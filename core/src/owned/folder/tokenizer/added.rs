@@ -25,9 +25,9 @@ const FURTHER: [&str; 2] = ["additional_special_tokens", "extra_special_tokens"]
 pub(super) const NOT_ADDED: &str = "`tokenizer.json` has not this token among `added_tokens`, so programs differ in whether texts may hold it";
 
 impl TokenizerConfig {
-    /// Tokens that this file names, or older ones beside it, are found in texts by transformers, and
-    /// by `tokenizers` if they are added ones: refuses those of which `is_found` is false. `map` is
-    /// what `special_tokens_map.json` says, if it counts.
+    /// Tokens that this file names, or older ones beside it, are found in texts by transformers,
+    /// and by `tokenizers` if they are added ones: refuses those of which `is_found` is false.
+    /// `map` is what `special_tokens_map.json` says, if it counts.
     pub(super) fn check_named(
         &self,
         texts: Texts<'_, '_>,
@@ -83,8 +83,8 @@ impl TokenizerConfig {
     }
 
     /// Tokens that this file adds have to be found as those of `tokenizer.json` are. Ids that are
-    /// those of other tokens there are remnants of another tokenizer: what counts is whether texts are
-    /// made of them.
+    /// those of other tokens there are remnants of another tokenizer: what counts is whether texts
+    /// are made of them.
     pub(super) fn check_added(
         &self,
         config: Value<'_>,
@@ -123,8 +123,8 @@ impl TokenizerConfig {
     }
 }
 
-/// Whether a token is of those that texts hold only where somebody spells it out, such as `<mask>`,
-/// which multilingual-e5-small has among its pieces alone.
+/// Returns true for a token that texts contain only if somebody spells it, such as `<mask>`, which
+/// multilingual-e5-small has only among its pieces.
 pub(super) fn is_control(token: &str) -> bool {
     let ends = |first, last| token.starts_with(first) && token.ends_with(last);
     ends('<', '>') || ends('[', ']')

@@ -1,4 +1,4 @@
-//! What `tokenizer_config.json` says beside a `tokenizer.json`.
+//! The settings of `tokenizer_config.json`, which complete those of `tokenizer.json`.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -30,7 +30,7 @@ pub(super) const ROLES: [(&str, &str); 5] = [
 
 pub(super) const OTHERWISE: &str = "`tokenizer.json` has it otherwise";
 
-/// What `tokenizer_config.json` says.
+/// The settings of `tokenizer_config.json`.
 #[derive(Clone, Debug)]
 pub struct TokenizerConfig {
     /// The folder that it lies in.
@@ -44,7 +44,7 @@ impl TokenizerConfig {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file.
+    /// The fault of the file.
     pub fn read(texts: Texts<'_, '_>, module: &str) -> FolderResult<Self> {
         let path = joined(&[module, CONFIG])?;
         let fault = |error| FolderFault::new(&path, Fault::from_error(error));
@@ -64,7 +64,7 @@ impl TokenizerConfig {
         Ok(Self { folder: copied(module)?, text, class })
     }
 
-    /// What it says of BERT's tokenizer.
+    /// The settings of BERT's tokenizer.
     pub(super) fn word_settings(&self) -> Result<WordSettings> {
         let config = Value::parse(&self.text, 0).ok();
         let said = |name| config.and_then(|config| truth(config, name));
@@ -83,8 +83,8 @@ impl TokenizerConfig {
         })
     }
 
-    /// Whether the tokenizer of a model of this family is BERT's own, whose normaliser transformers
-    /// sets by this file, if it is one of WordPiece.
+    /// Returns true if models of this family have BERT's tokenizer, if theirs is WordPiece: this
+    /// file then sets its normaliser, as in transformers.
     #[must_use]
     pub fn is_bert(&self, family: &str) -> bool {
         match self.class.as_deref() {
@@ -93,7 +93,7 @@ impl TokenizerConfig {
         }
     }
 
-    /// Whether a `tokenizer.json` is one of WordPiece, as far as it says.
+    /// Returns true if a `tokenizer.json` names WordPiece or no kind.
     #[must_use]
     pub fn has_word_pieces(tokenizer: &str) -> bool {
         let model = Value::parse(tokenizer, 0).ok().and_then(|file| file.member("model"));

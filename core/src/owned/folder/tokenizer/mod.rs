@@ -23,7 +23,7 @@ impl FolderModel {
     ///
     /// # Errors
     ///
-    /// What is wrong with a file; [`ErrorKind::MissingVocabulary`] without `tokenizer.json` where
+    /// The fault of a file; [`ErrorKind::MissingVocabulary`] without `tokenizer.json` where
     /// that is needed; [`ErrorKind::UnsupportedSetting`] where transformers would not do what it
     /// says.
     pub fn tokenizer(&self, texts: Texts<'_, '_>) -> FolderResult<Pipeline> {

@@ -1,4 +1,4 @@
-//! What a member of these files says.
+//! Members of the tokenizer's files.
 
 use alloc::string::String;
 
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::limit;
 use crate::text::json::{Value, chars};
 
-/// What a text says that was found to be JSON.
+/// The value of a text that is known to be JSON.
 pub(super) fn parsed(text: &str) -> Option<Value<'_>> {
     Value::parse(text, 0).ok()
 }
