@@ -239,7 +239,7 @@ fn encode(
         && energy.len().checked_rem(codes.block.into()) == Some(0)
         && let Some(feedback) = Feedback::new(&inputs.gram, energy.len())?
     {
-        let mut rounded = values.to_vec();
+        let mut rounded = limit::exactly(values.iter().copied())?;
         let scales = feedback.round(&codes, &mut rounded, &is_full);
         amb_block::store(&codes, &rounded, &scales, is_full, &mut bytes)?;
         return Ok(bytes);
