@@ -55,6 +55,7 @@ pub mod letter_classes;
 pub mod made_up_texts;
 pub mod minilm;
 pub mod pipeline_tables;
+pub mod refusing;
 pub mod sbom;
 pub mod schemes;
 pub mod sentencepiece_reference;

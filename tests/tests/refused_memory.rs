@@ -1,13 +1,10 @@
 //! Every failed allocation is an error: nothing aborts the process, and nothing leaks. A job runs
 //! repeatedly, with a later allocation failing each time, until it succeeds.
 
-use std::alloc::{GlobalAlloc, Layout as Block, System};
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::Path;
-use std::ptr::null_mut;
 
 use nanoembed_core::model::llama::{LlamaPlan, Output};
 use nanoembed_core::model::{Batch, InOrder};
@@ -17,77 +14,15 @@ use nanoembed_core::owned::{
 };
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::data;
+use nanoembed_tests::refusing::{Refusing, TEXT, used};
 use serde_json::{Value, json};
 
-/// Fails one allocation of a thread, and counts the bytes allocated.
-struct Refusing;
-
-thread_local! {
-    /// Allocations until one fails; 0 for none.
-    static LEFT: Cell<usize> = const { Cell::new(0) };
-    static LIVE: Cell<isize> = const { Cell::new(0) };
-}
-
-/// Returns true if this allocation is to fail.
-fn is_refused() -> bool {
-    let left = LEFT.get();
-    LEFT.set(left.saturating_sub(1));
-    left == 1
-}
-
-// SAFETY: calls that do not fail are forwarded to the system's allocator.
-unsafe impl GlobalAlloc for Refusing {
-    unsafe fn alloc(&self, block: Block) -> *mut u8 {
-        if is_refused() {
-            return null_mut();
-        }
-        LIVE.set(LIVE.get() + block.size().cast_signed());
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc(block) }
-    }
-
-    // `limit::filled` requests zeroed memory only after it was given as much memory and returned
-    // it, so that call never fails.
-    unsafe fn alloc_zeroed(&self, block: Block) -> *mut u8 {
-        LIVE.set(LIVE.get() + block.size().cast_signed());
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc_zeroed(block) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, block: Block) {
-        LIVE.set(LIVE.get() - block.size().cast_signed());
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.dealloc(start, block) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Refusing = Refusing;
+static ALLOCATOR: Refusing = Refusing::on_each_thread();
 
-/// Runs `job` with its first allocation failing, then its second, until it succeeds without a
-/// failure; beyond 200 allocations only one in every hundred. Returns the number of failed runs.
-fn refuse_each<T, E: Debug>(name: &str, mut job: impl FnMut() -> Result<T, E>) -> usize {
-    // Process-wide caches are not leaks.
-    drop(job().unwrap_or_else(|error| panic!("{name}: {error:?}")));
-    let (mut call, mut refused) = (1, 0);
-    loop {
-        let before = LIVE.get();
-        LEFT.set(call);
-        let outcome = job();
-        let is_through = LEFT.replace(0) > 0;
-        let is_error = outcome.is_err();
-        drop(outcome);
-        assert_eq!(LIVE.get(), before, "{name} leaks with call {call} refused");
-        if is_through {
-            assert!(!is_error, "{name} fails though nothing was refused");
-            return refused;
-        }
-        refused += usize::from(is_error);
-        call += if call < 200 { 1 } else { call / 100 };
-    }
+fn refuse_each<T, E: Debug>(name: &str, job: impl FnMut() -> Result<T, E>) -> usize {
+    ALLOCATOR.refuse_each(name, job)
 }
-
-const TEXT: &str = "Hello, wörld! 日本 e\u{301}\u{327} <mask> [MASK] \u{fdfa} naïve 123";
 
 fn text_of(path: &str) -> String {
     String::from_utf8(data::read(path)).expect("UTF-8")
@@ -201,28 +136,6 @@ fn models_in_files_are_opened_and_used_or_an_error_is_given() {
         let mut logits = nanoembed_core::limit::filled(model.config().vocabulary, 0.0)?;
         model.forward(&mut session, &ids, Output::LastLogits(&mut logits))
     });
-}
-
-/// Opens a model, and embeds or compares a text behind its prompt.
-fn used(model: Encoder<FileWeights<&[u8]>>) -> Result<(), ModelFault> {
-    let mut session = TextSession::default();
-    let prompt = model.prompts().choose(&Prefix::Usual).unwrap_or_default();
-    let prompt = model.prompt(prompt, &mut session)?;
-    let limit = 64.min(model.usual_tokens());
-    if let Some(classes) = model.classes() {
-        let pair = model.encode_pair(TEXT, "b", limit, &mut session)?;
-        let lengths = [pair.ids.len()];
-        let texts = Batch { types: &pair.types, ..Batch::new(&pair.ids, &lengths) };
-        let mut logits = nanoembed_core::limit::filled(classes.labels().len(), 0.0)?;
-        let mut session = model.session_for(model.plan(pair.ids.len()))?;
-        return Ok(model.classify(&mut session, &InOrder, &texts, &mut logits)?);
-    }
-    let text = prompt.before(TEXT)?;
-    let found = model.encode(&text, limit, &mut session)?;
-    let mut session = model.session_for(model.plan(found.ids.len().max(1)))?;
-    let mut vector = nanoembed_core::limit::filled(model.dimensions(), 0.0)?;
-    let lengths = [found.ids.len()];
-    Ok(model.embed(&mut session, &InOrder, &found.ids, &lengths, 0, &mut vector)?)
 }
 
 #[test]

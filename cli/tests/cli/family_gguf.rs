@@ -14,7 +14,7 @@ use super::families::{Expected, TOLERANCE, farthest, lines, models, name_of};
 use super::{failure, objects, stdout};
 
 /// The families that llama.cpp knows, of which whole models are among the tests' data.
-const KNOWN: [&str; 8] = [
+pub const KNOWN: [&str; 8] = [
     "distilbert",
     "embeddinggemma",
     "eurobert",
@@ -26,7 +26,7 @@ const KNOWN: [&str; 8] = [
 ];
 
 /// Writes the model in a folder as GGUF.
-fn written(folder: &Path, out: &Path) -> Vec<u8> {
+pub fn written(folder: &Path, out: &Path) -> Vec<u8> {
     let (folder, path) = (folder.to_str().unwrap(), out.to_str().unwrap());
     stdout(&["migrate", "-q", folder, path], "");
     std::fs::read(out).unwrap()
@@ -73,11 +73,11 @@ fn with_vector(
     writer.finish().unwrap()
 }
 
-fn is_foreign(key: &str) -> bool {
+pub fn is_foreign(key: &str) -> bool {
     !key.starts_with("nanoembed.")
 }
 
-fn run(command: &[&str], model: &Path, how: &[&str], texts: &str) -> Vec<Value> {
+pub fn run(command: &[&str], model: &Path, how: &[&str], texts: &str) -> Vec<Value> {
     let form = ["-m", model.to_str().unwrap(), "-i", "jsonl", "--format", "jsonl", "-q"];
     objects(&stdout(&[command, &form, how].concat(), texts))
 }
@@ -135,9 +135,9 @@ fn so_has_a_file_without_settings_of_our_own() {
     }
 }
 
-#[test]
-fn modern_bert_embeds_as_its_folder_does() {
-    let [folder, out] = [(); 2].map(|()| TempDir::new().unwrap());
+/// A folder with a ModernBERT that embeds and has no modules.
+pub fn modern_bert() -> TempDir {
+    let folder = TempDir::new().unwrap();
     let whole = models().join("modernbert_reranker");
     for file in ["model.safetensors", "tokenizer.json", "tokenizer_config.json"] {
         std::fs::copy(whole.join(file), folder.path().join(file)).unwrap();
@@ -145,6 +145,12 @@ fn modern_bert_embeds_as_its_folder_does() {
     let config = std::fs::read_to_string(whole.join("config.json")).unwrap();
     let config = config.replace("ModernBertForSequenceClassification", "ModernBertModel");
     std::fs::write(folder.path().join("config.json"), config).unwrap();
+    folder
+}
+
+#[test]
+fn modern_bert_embeds_as_its_folder_does() {
+    let [folder, out] = [modern_bert(), TempDir::new().unwrap()];
     let model = out.path().join("m.gguf");
     let bytes = written(folder.path(), &model);
     let foreign = out.path().join("foreign.gguf");

@@ -6,6 +6,7 @@ mod cases;
 mod containers;
 mod contract;
 mod convert;
+mod converted_gguf;
 mod decoder_families;
 mod decoder_folders;
 mod decoder_tokenizers;

@@ -113,6 +113,17 @@ pub fn collected<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     Ok(memory)
 }
 
+/// Collects as many `values` as their iterator states.
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`] if there is no memory for them.
+pub fn exactly<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut memory = reserved(values.len())?;
+    memory.extend(values);
+    Ok(memory)
+}
+
 /// Appends `more` to `text`.
 ///
 /// # Errors

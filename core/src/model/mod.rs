@@ -63,7 +63,7 @@ pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};
 pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
 pub use family::encoders::{
-    Biases, ClassifierModel, FamilyModel, Prefixed, on_logits_of, read_config,
+    Biases, ClassifierModel, ConfigJson, FamilyModel, Prefixed, on_logits_of, read_config,
 };
 pub use family::gguf_names;
 pub use family::llama::hugging_face as decoder_names;

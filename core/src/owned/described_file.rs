@@ -5,10 +5,14 @@ use alloc::borrow::Cow;
 use super::folder::{FolderFault, FolderModel, FolderResult, Labels, Prompts};
 use super::model_fault::ModelFault;
 use super::stored_tokenizer::TOKENIZER;
-use super::{Pipeline, PipelineParts, metadata};
-use crate::error::Result;
+use super::{Pipeline, PipelineParts, gguf_tokenizer, metadata};
+use crate::describe::folder::Kind;
+use crate::describe::gguf::{
+    GgufFault, describe, encoder_keys, gguf_has_described_encoder, gguf_module_tensor,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::gguf::Gguf;
 use crate::model::ModelSource;
-use crate::owned::gguf_encoder::GgufEncoder;
 use crate::tensor::TensorHeader;
 use crate::text::json::Fault;
 
@@ -19,7 +23,7 @@ use crate::text::json::Fault;
 pub struct DescribedFile<'f> {
     source: ModelSource<'f>,
     model: FolderModel,
-    /// `None` if it is read later.
+    /// The tokenizer of a GGUF file, whose keys are all checked together, until it is taken.
     tokenizer: Option<Pipeline>,
 }
 
@@ -31,17 +35,30 @@ impl<'f> DescribedFile<'f> {
     ///
     /// The text, key or tensor at fault.
     pub fn read(source: ModelSource<'f>) -> core::result::Result<Option<Self>, ModelFault> {
-        if let ModelSource::Gguf(file) = &source
-            && GgufEncoder::is_in(file)
+        if let ModelSource::Gguf(file) = source
+            && gguf_has_described_encoder(&file)
         {
-            let GgufEncoder { model, tokenizer } = GgufEncoder::read(file)?;
-            return Ok(Some(Self { source, model, tokenizer: Some(tokenizer) }));
+            return Ok(Some(Self::from_gguf(&file)?));
         }
         if !source.has_folder_texts() {
             return Ok(None);
         }
         let model = FolderModel::read(&|path: &str| metadata::text(&source, path))?;
         Ok(Some(Self { source, model, tokenizer: None }))
+    }
+
+    fn from_gguf(file: &Gguf<'f>) -> core::result::Result<Self, GgufFault<'f>> {
+        let keys = encoder_keys(file)?;
+        let description = describe(&keys)?;
+        let tokenizer = gguf_tokenizer::read(&keys)?;
+        keys.finish()?;
+        if let Kind::Transformer(family) = &description.kind
+            && tokenizer.count() as usize > family.config.vocabulary
+        {
+            return Err(Error::without_offset(ErrorKind::BadVocabulary).into());
+        }
+        let model = FolderModel::from_description(description)?;
+        Ok(Self { source: ModelSource::Gguf(*file), model, tokenizer: Some(tokenizer) })
     }
 
     /// The description, as of a folder.
@@ -93,7 +110,12 @@ impl<'f> DescribedFile<'f> {
         }
     }
 
-    /// The tokenizer.
+    /// The tokenizer that was read with the description, once.
+    pub fn take_pipeline(&mut self) -> Option<Pipeline> {
+        self.tokenizer.take()
+    }
+
+    /// Reads the tokenizer.
     ///
     /// # Errors
     ///
@@ -101,10 +123,11 @@ impl<'f> DescribedFile<'f> {
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if it is invalid, and as
     /// [`Pipeline::from_parts`].
     pub fn pipeline(&self) -> FolderResult<Pipeline> {
-        if let Some(tokenizer) = &self.tokenizer {
-            return Ok(tokenizer.clone());
-        }
         let fault = |fault: Fault<'_>| FolderFault::new(TOKENIZER, fault);
+        if let ModelSource::Gguf(file) = &self.source {
+            let read = encoder_keys(file).and_then(|keys| gguf_tokenizer::read(&keys));
+            return read.map_err(|refused| fault(Fault::from_error(refused.error())));
+        }
         let parts = PipelineParts::from_source(&self.source);
         let parts = parts.map_err(|error| fault(Fault::from_error(error)))?;
         let PipelineParts { settings, tokens, scores, merges } = parts;
@@ -131,7 +154,7 @@ impl<'f> DescribedFile<'f> {
     /// Calls `take` with the model's name of each tensor, and the tensor.
     pub fn each_tensor(&self, take: &mut dyn FnMut(&str, &TensorHeader<'f>)) {
         self.source.each_tensor(&mut |header| match &self.source {
-            ModelSource::Gguf(_) => take(GgufEncoder::tensor_name(header.name), header),
+            ModelSource::Gguf(_) => take(gguf_module_tensor(header.name), header),
             _ => take(header.name, header),
         });
     }

@@ -47,7 +47,7 @@ mod encoder;
 mod encoder_file;
 mod file_weights;
 pub mod folder;
-mod gguf_encoder;
+mod gguf_tokenizer;
 #[cfg(feature = "std")]
 mod io_sink;
 mod metadata;
@@ -80,7 +80,6 @@ pub use encoder::Classes;
 pub use encoder::Encoder;
 pub use encoder_file::{EncoderFile, EncoderRoom, TextRoom};
 pub use file_weights::FileWeights;
-pub use gguf_encoder::{GgufEncoder, GgufFault};
 #[cfg(feature = "std")]
 pub use io_sink::IoSink;
 pub use model_fault::ModelFault;

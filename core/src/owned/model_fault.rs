@@ -3,11 +3,11 @@
 use alloc::string::String;
 use core::fmt;
 
+use crate::describe::gguf::GgufFault;
 use crate::error::Error;
 use crate::limit::copied;
 use crate::owned::asked_weights::TensorFault;
 use crate::owned::folder::FolderFault;
-use crate::owned::gguf_encoder::GgufFault;
 
 /// What keeps a model of texts from being opened.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -93,6 +93,16 @@ impl TextTokenizer {
         Ok(Self { engine, max_tokens, positions })
     }
 
+    /// The tokenizer that a `tokenizer.json` can describe; `None` for BERT's without such a file.
+    #[cfg(feature = "pipeline")]
+    #[must_use]
+    pub fn into_pipeline(self) -> Option<Pipeline> {
+        match self.engine {
+            Engine::WordPieces(_) => None,
+            Engine::Pipeline { pipeline, .. } => Some(pipeline.into_inner()),
+        }
+    }
+
     /// The number of tokens that the vocabulary has.
     #[must_use]
     pub fn count(&self) -> u32 {

@@ -135,13 +135,15 @@ impl Bundle {
                 let is_copy = skips_output && tensor.name == OUTPUT;
                 let start = starts.get(tensor.file).filter(|_| !is_copy);
                 if let (Some(start), Values::Weight(weight)) = (start, &tensor.values) {
-                    weights.add_weight(&tensor.name, (*start, tensor.offset), weight);
+                    let added = weights.add_weight(&tensor.name, (*start, tensor.offset), weight);
+                    added.map_err(|error| Error::in_file(&tensor.name, error))?;
                 }
             }
         }
         self.settings.check_biases(|name| weights.has(name))?;
         for (name, divisors) in self.settings.divisors() {
-            weights.add_vector(name, divisors);
+            let added = weights.add_vector(name, divisors);
+            added.map_err(|error| Error::in_file(name, error))?;
         }
         Ok(weights)
     }

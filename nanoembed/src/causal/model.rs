@@ -28,9 +28,9 @@ impl<'f> Found<'f> {
         let config = model.causal_config()?;
         let tokenizer = Tokenizer::from_source(bytes, model)?;
         let weights = match model {
-            ModelSource::Amb(amb) => ModelWeights::from_file(bytes, amb.tensors()),
-            ModelSource::Embd(embd) => ModelWeights::from_file(bytes, embd.tensors()),
-            ModelSource::Gguf(gguf) => ModelWeights::from_file(bytes, gguf.tensors()),
+            ModelSource::Amb(amb) => ModelWeights::from_file(bytes, amb.tensors())?,
+            ModelSource::Embd(embd) => ModelWeights::from_file(bytes, embd.tensors())?,
+            ModelSource::Gguf(gguf) => ModelWeights::from_file(bytes, gguf.tensors())?,
             _ => return Err(CoreError::new(0, ErrorKind::UnknownFormat)),
         };
         let pools_last_token = model.pools_last_token();

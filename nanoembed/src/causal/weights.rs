@@ -8,10 +8,12 @@ use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::model::stored::StoredWeights;
 use nanoembed_core::model::{Encoding, Matrix, Weights};
 use nanoembed_core::tensor::{self, Dtype, Shape, TensorHeader, TensorView, Weight};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use crate::bytes::{Bytes, FileBytes};
 use crate::files::on_disk::OnDisk;
+
+const NO_MEMORY: CoreError = CoreError::without_offset(ErrorKind::NoMemory);
 
 /// Tensors by their names, and the files that hold them.
 #[derive(Default)]
@@ -59,14 +61,14 @@ impl<'f> ModelWeights<'f> {
     pub(crate) fn from_file<'t>(
         bytes: impl Into<FileBytes<'f>>,
         tensors: impl Iterator<Item = TensorView<'t>>,
-    ) -> Self {
+    ) -> Result<Self, CoreError> {
         let mut weights = Self::default();
         let start = weights.add_file(bytes);
         for tensor in tensors {
             let header = tensor.header();
-            weights.add(header.name, start, header);
+            weights.add(header.name, start, header)?;
         }
-        weights
+        Ok(weights)
     }
 
     /// Adds a file after the others; returns its start.
@@ -79,10 +81,17 @@ impl<'f> ModelWeights<'f> {
     }
 
     /// Adds a tensor of the file that begins at `start`, unless there is one of that name.
-    pub(crate) fn add(&mut self, name: &str, start: u64, header: &TensorHeader<'_>) {
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        start: u64,
+        header: &TensorHeader<'_>,
+    ) -> Result<(), CoreError> {
         let TensorHeader { dtype, shape, offset, bytes, .. } = *header;
         let header = TensorHeader { name: "", dtype, shape, offset: start + offset, bytes };
-        self.tensors.entry(name.to_owned()).or_insert(header);
+        self.tensors.try_reserve(1).map_err(|_| NO_MEMORY)?;
+        self.tensors.entry(limit::copied(name)?).or_insert(header);
+        Ok(())
     }
 
     /// True if there is a tensor of that name.
@@ -97,22 +106,24 @@ impl<'f> ModelWeights<'f> {
         name: &str,
         (start, offset): (u64, u64),
         weight: &Weight<'_>,
-    ) {
+    ) -> Result<(), CoreError> {
         if self.numbers.contains_key(name) {
-            return;
+            return Ok(());
         }
         match *weight.encoding() {
             tensor::Encoding::Plain { dtype, data } => {
                 let (shape, bytes) = (*weight.shape(), data.len() as u64);
-                self.add(name, start, &TensorHeader { name: "", dtype, shape, offset, bytes });
+                self.add(name, start, &TensorHeader { name: "", dtype, shape, offset, bytes })
             }
             encoding => {
-                self.numbers.insert(name.to_owned(), self.others.len());
-                self.others.push(Located {
+                self.numbers.try_reserve(1).map_err(|_| NO_MEMORY)?;
+                self.numbers.insert(limit::copied(name)?, self.others.len());
+                let located = Located {
                     shape: *weight.shape(),
                     encoding: encoding.with_arrays([&[]; 3]),
                     arrays: encoding.arrays().map(|array| self.locate(array)),
-                });
+                };
+                limit::push(&mut self.others, located)
             }
         }
     }
@@ -131,15 +142,16 @@ impl<'f> ModelWeights<'f> {
     }
 
     /// Adds a vector of f32 that is in no file.
-    pub(super) fn add_vector(&mut self, name: &str, bytes: &[u8]) {
-        let start = self.add_file(&Bytes::from(bytes.to_vec()));
+    pub(super) fn add_vector(&mut self, name: &str, bytes: &[u8]) -> Result<(), CoreError> {
+        let copy = limit::exactly(bytes.iter().copied())?;
+        let start = self.add_file(&Bytes::from(copy));
         let shape = Shape::new(&[bytes.len() as u64 / 4]).unwrap_or(Shape::SCALAR);
         let bytes = bytes.len() as u64;
         self.add(
             name,
             start,
             &TensorHeader { name: "", dtype: Dtype::F32, shape, offset: 0, bytes },
-        );
+        )
     }
 
     /// The weights of one file, read from `file` whenever they are needed instead of borrowed.

@@ -1,16 +1,19 @@
-//! A GGUF file of a BERT encoder as a source: its tensors dequantised, its tokens spelled as
-//! WordPiece spells them.
+//! A GGUF file of an encoder as a source; of BERT with WordPiece, its tensors dequantised, and its
+//! tokens spelled as WordPiece spells them.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use nanoembed_core::describe::BertConfig;
+use nanoembed_core::describe::folder::Description;
 use nanoembed_core::describe::gguf::{
-    Key, gguf_architecture, gguf_bert_tensor, gguf_is_known_encoder,
+    Key, gguf_bert_tensor, gguf_description, gguf_is_known_encoder,
 };
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::limit::Growing;
 use nanoembed_core::model::{ModelSource, Respelled, WordPieceSource};
-use nanoembed_core::owned::{AddedWord, Encoder, GgufEncoder, WordPieces};
+use nanoembed_core::owned::{AddedWord, Encoder, WordPieces};
 use nanoembed_core::token::AddedRules;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
@@ -18,38 +21,47 @@ use super::settings::Settings;
 use super::tensor::{OwnedTensor, le_bytes, sizes};
 use super::vocabulary::WordPieceVocabulary;
 use super::{Checkpoint, tensor_names};
+use crate::bytes::Bytes;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::prompts::Prompts;
+use crate::open::described_model::DescribedModel;
 use crate::stored::{diagnosis, gguf_parts};
 
-/// An open file and the tensors of its encoder.
+/// An open file with an encoder.
 pub struct GgufEncoderFile {
     path: PathBuf,
-    bytes: MappedFile,
-    config: BertConfig,
-    tensors: Vec<OwnedTensor>,
+    bytes: Bytes,
 }
 
 impl GgufEncoderFile {
     /// Opens the file at `path`; `None` if its model continues texts.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         let bytes = gguf_parts::whole(path, MappedFile::open(path)?)?;
-        let failed = |error| diagnosis::failure(&name_of(path), &bytes, error);
-        let file = Gguf::parse(&bytes, Mode::Lenient).map_err(failed)?;
-        if !gguf_is_known_encoder(&file) {
-            return Ok(None);
-        }
-        if GgufEncoder::is_in(&file) {
-            return Err(is_final(path, &file));
-        }
-        // Settings, tensors and tokens are checked as where the model is run.
-        Encoder::open(&bytes[..]).map_err(|fault| failed(fault.error()))?;
-        let config = ModelSource::Gguf(file).encoder_config().map_err(failed)?;
-        let names = tensor_names(config.layers, false);
-        let tensors = names.into_iter().map(|name| dequantized(&file, name).map_err(failed));
-        let tensors = tensors.collect::<Result<_>>()?;
-        Ok(Some(Self { path: path.to_owned(), config, tensors, bytes }))
+        let file = Self { path: path.to_owned(), bytes: bytes.into() };
+        let has_encoder = gguf_is_known_encoder(&file.parse()?);
+        Ok(has_encoder.then_some(file))
+    }
+
+    /// The file's name in messages.
+    pub fn name(&self) -> String {
+        name_of(&self.path)
+    }
+
+    /// When the file was changed.
+    pub fn modified(&self) -> Option<SystemTime> {
+        self.path.metadata().ok()?.modified().ok()
+    }
+
+    /// The model, as the texts of a folder would describe it; `None` for a BERT encoder, whose
+    /// settings have keys of their own in the files that are written.
+    pub(crate) fn described(&self) -> Result<Option<(Description<'static>, DescribedModel<'_>)>> {
+        let file = self.parse()?;
+        let source = DescribedModel::from_file(&self.name(), &self.bytes, ModelSource::Gguf(file))?;
+        let Some(source) = source else { return Ok(None) };
+        let description = gguf_description(&file);
+        let description = description.map_err(|fault| self.failure(fault.error()))?;
+        Ok(Some((description, source)))
     }
 
     fn parse(&self) -> Result<Gguf<'_>> {
@@ -72,24 +84,48 @@ impl GgufEncoderFile {
         }
     }
 
-    /// The encoder.
-    pub fn checkpoint(&self) -> Result<Checkpoint<'_>> {
-        let file = self.parse()?;
+    /// The model's licence, if the file names one.
+    pub fn license(&self) -> Option<String> {
+        self.text(Key::License)
+    }
+
+    /// The tensors of a BERT encoder, dequantised.
+    pub fn bert_tensors(&self) -> Result<Vec<OwnedTensor>> {
+        // Settings, tensors and tokens are checked as where the model is run.
+        Encoder::open(&self.bytes[..]).map_err(|fault| self.failure(fault.error()))?;
+        let (file, config) = (self.parse()?, self.bert_config()?);
+        let names = tensor_names(config.layers, false);
+        let mut tensors = limit::reserved(names.len()).map_err(|error| self.failure(error))?;
+        for name in names {
+            tensors.push(dequantized(&file, name).map_err(|error| self.failure(error))?);
+        }
+        Ok(tensors)
+    }
+
+    fn bert_config(&self) -> Result<BertConfig> {
+        let config = ModelSource::Gguf(self.parse()?).encoder_config();
+        config.map_err(|error| self.failure(error))
+    }
+
+    /// The BERT encoder with these [tensors](Self::bert_tensors).
+    pub fn bert<'t>(&self, tensors: &'t [OwnedTensor]) -> Result<Checkpoint<'t>> {
+        let (file, config) = (self.parse()?, self.bert_config()?);
         let prompts = Prompts::from_source(&ModelSource::Gguf(file));
         let prompts = prompts.map_err(|error| self.failure(error))?;
-        let license = self.text(Key::License);
+        let license = self.license();
         Ok(Checkpoint {
-            name: name_of(&self.path),
-            settings: Settings { license, ..Settings::from_bert(&self.config, prompts) },
-            vocabulary: Some(self.vocabulary(&file)?),
-            tensors: self.tensors.iter().map(OwnedTensor::borrow).collect(),
+            name: self.name(),
+            settings: Settings { license, ..Settings::from_bert(&config, prompts) },
+            vocabulary: Some(self.vocabulary(&file, &config)?),
+            tensors: limit::exactly(tensors.iter().map(OwnedTensor::borrow))
+                .map_err(|error| self.failure(error))?,
             left_out: Vec::new(),
-            modified: self.path.metadata().ok().and_then(|metadata| metadata.modified().ok()),
+            modified: self.modified(),
         })
     }
 
-    fn vocabulary(&self, file: &Gguf<'_>) -> Result<WordPieceVocabulary> {
-        let source = WordPieceSource::gguf(file, &self.config);
+    fn vocabulary(&self, file: &Gguf<'_>, config: &BertConfig) -> Result<WordPieceVocabulary> {
+        let source = WordPieceSource::gguf(file, config);
         let source = source.map_err(|error| self.failure(error))?;
         let opened = WordPieces::new(&self.bytes, &source).map_err(|error| self.failure(error))?;
         let opened = *opened.special();
@@ -97,14 +133,21 @@ impl GgufEncoderFile {
         let pad = opened.pad.unwrap_or(opened.unknown);
         let mask = opened.mask.unwrap_or(opened.unknown);
         let special = [pad, opened.unknown, opened.classify, opened.separate, mask];
-        let (mut tokens, mut added) = (Vec::new(), Vec::new());
+        let (mut tokens, mut added) = (Growing::new(), Growing::new());
         source.each_respelled(&mut |Respelled { id, before, rest, normalized, .. }| {
-            let Some(normalized) = normalized else { return tokens.push([before, rest].concat()) };
+            let Some(normalized) = normalized else {
+                let mut token = Vec::new();
+                let joined = limit::append(&mut token, before)
+                    .and_then(|()| limit::append(&mut token, rest));
+                return if joined.is_ok() { tokens.push(token) } else { tokens.refuse() };
+            };
             // Words are not spelled with it.
             tokens.push(Vec::new());
             let spelling = String::from_utf8_lossy(rest).into_owned();
             added.push(AddedWord { id, spelling, normalized, rules: AddedRules::default() });
         });
+        let tokens = tokens.into_vec().map_err(|error| self.failure(error))?;
+        let mut added = added.into_vec().map_err(|error| self.failure(error))?;
         let vocabulary = WordPieceVocabulary { tokens, special, added: Vec::new() };
         let listed = self.text(Key::OwnAddedTokens);
         let mut vocabulary = vocabulary.with_added(listed.as_deref())?;
@@ -113,7 +156,8 @@ impl GgufEncoderFile {
             place.into_iter().for_each(Vec::clear);
             added.retain(|other| other.id != word.id);
         }
-        vocabulary.added.extend(added);
+        let extended = limit::extend(&mut vocabulary.added, added);
+        extended.map_err(|error| self.failure(error))?;
         Ok(vocabulary)
     }
 }
@@ -126,15 +170,4 @@ fn dequantized(file: &Gguf<'_>, name: String) -> std::result::Result<OwnedTensor
     let mut values = limit::filled(shape.iter().product(), 0.0_f32)?;
     view.dequantize(0, &mut values)?;
     Ok(OwnedTensor { name, shape, data: le_bytes(&values)? })
-}
-
-/// Refuses an encoder whose settings only a folder says in words that files keep.
-fn is_final(path: &Path, file: &Gguf<'_>) -> Error {
-    let architecture = gguf_architecture(file).unwrap_or_default();
-    let message = format!(
-        "an encoder of the architecture `{architecture}` with these settings in a GGUF file is not converted"
-    );
-    Error::input(ErrorKind::UnsupportedArchitecture, message).at(name_of(path)).with_hint(
-        "`nanoembed embed` runs it; a `.weights` or `.amb` file is made of the model's folder",
-    )
 }

@@ -194,7 +194,7 @@ impl Folder {
         let mut names = HashSet::new();
         for (path, bytes) in parts {
             let refuse = |kind, message| Error::input(kind, message).at(name_of(path));
-            let mut room = room(bytes);
+            let mut room = room(bytes).map_err(|error| Error::in_file(name_of(path), error))?;
             let file = Safetensors::parse(bytes, Mode::Lenient, &mut room)
                 .map_err(|error| Error::in_file(name_of(path), error))?;
             for view in file.tensors() {

@@ -19,6 +19,9 @@ pub mod wordpiece;
 
 use std::time::SystemTime;
 
+use nanoembed_core::limit;
+
+use crate::error::{Error, Result};
 use settings::Settings;
 use tensor::Tensor;
 use vocabulary::WordPieceVocabulary;
@@ -46,9 +49,14 @@ impl Checkpoint<'_> {
     }
 
     /// The tokens of the vocabulary, if there is one.
-    pub fn tokens(&self) -> Vec<&[u8]> {
-        let vocabulary = self.vocabulary.iter();
-        vocabulary.flat_map(|vocabulary| vocabulary.tokens.iter().map(Vec::as_slice)).collect()
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub fn tokens(&self) -> Result<Vec<&[u8]>> {
+        let tokens = self.vocabulary.as_ref().map(|it| it.tokens.as_slice()).unwrap_or_default();
+        let tokens = limit::exactly(tokens.iter().map(Vec::as_slice));
+        tokens.map_err(|error| Error::in_file(&self.name, error))
     }
 }
 

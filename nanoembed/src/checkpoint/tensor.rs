@@ -82,7 +82,11 @@ impl Tensor<'_> {
     }
 
     /// All elements in row-major order, scales applied.
-    pub fn to_f32(&self) -> Vec<f32> {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn to_f32(&self) -> Result<Vec<f32>, CoreError> {
         #[expect(clippy::cast_possible_truncation, reason = "models are not trained in f64")]
         let values = match self.elements {
             Elements::F64 => convert(self.data, |b| f64::from_le_bytes(b) as f32),
@@ -90,15 +94,15 @@ impl Tensor<'_> {
             Elements::F16 => convert(self.data, |b| f16::from_le_bytes(b).to_f32()),
             Elements::BF16 => convert(self.data, |b| bf16::from_le_bytes(b).to_f32()),
             Elements::I8 | Elements::U8 => self.dequantized(),
-        };
-        if self.transposed { self.turned(&values) } else { values }
+        }?;
+        if self.transposed { self.turned(&values) } else { Ok(values) }
     }
 
-    fn dequantized(&self) -> Vec<f32> {
-        let scales = convert(self.scales, f32::from_le_bytes);
-        let columns = convert(self.columns, f32::from_le_bytes);
+    fn dequantized(&self) -> Result<Vec<f32>, CoreError> {
+        let scales = convert(self.scales, f32::from_le_bytes)?;
+        let columns = convert(self.columns, f32::from_le_bytes)?;
         let width = (self.data.len() / scales.len().max(1)).max(1);
-        let mut values = Vec::with_capacity(self.data.len());
+        let mut values = limit::reserved(self.data.len())?;
         for (group, (codes, scale)) in self.data.chunks_exact(width).zip(scales).enumerate() {
             // Only rows have zero points: with them, a row is one group.
             let zero = f32::from(self.zeros.get(group).copied().unwrap_or(0));
@@ -113,19 +117,24 @@ impl Tensor<'_> {
                 .zip(columns.iter().cycle())
                 .for_each(|(value, column)| *value *= column);
         }
-        values
+        Ok(values)
     }
 
-    fn turned(&self, source: &[f32]) -> Vec<f32> {
+    fn turned(&self, source: &[f32]) -> Result<Vec<f32>, CoreError> {
         let cols = self.cols();
         let rows = source.len() / cols;
         let element = |row, col| source.get(col * rows + row).copied().unwrap_or(0.0);
-        (0..rows).flat_map(|row| (0..cols).map(move |col| element(row, col))).collect()
+        let mut values = limit::reserved(source.len())?;
+        values.extend((0..rows).flat_map(|row| (0..cols).map(move |col| element(row, col))));
+        Ok(values)
     }
 }
 
-fn convert<const N: usize>(data: &[u8], element: impl Fn([u8; N]) -> f32) -> Vec<f32> {
-    data.as_chunks::<N>().0.iter().map(|bytes| element(*bytes)).collect()
+fn convert<const N: usize>(
+    data: &[u8],
+    element: impl Fn([u8; N]) -> f32,
+) -> Result<Vec<f32>, CoreError> {
+    limit::exactly(data.as_chunks::<N>().0.iter().map(|bytes| element(*bytes)))
 }
 
 #[cfg(test)]
@@ -146,7 +155,7 @@ mod tests {
             transposed: true,
         };
         // The source is [3, 2]: (0 1) (2 3) (4 5).
-        assert_eq!(tensor.to_f32(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
+        assert_eq!(tensor.to_f32().unwrap(), [0.0, 2.0, 4.0, 1.0, 3.0, 5.0]);
     }
 
     #[test]
@@ -163,7 +172,7 @@ mod tests {
             zeros: &[],
             transposed: false,
         };
-        assert_eq!(tensor.to_f32(), [1.0, 20.0, 6.0, 800.0, 15.0, 180.0, 3.5, -6400.0]);
+        assert_eq!(tensor.to_f32().unwrap(), [1.0, 20.0, 6.0, 800.0, 15.0, 180.0, 3.5, -6400.0]);
     }
 
     #[test]
@@ -179,6 +188,6 @@ mod tests {
             zeros: &[10, 128],
             transposed: false,
         };
-        assert_eq!(tensor.to_f32(), [0.0, 1.0, -256.0, 254.0]);
+        assert_eq!(tensor.to_f32().unwrap(), [0.0, 1.0, -256.0, 254.0]);
     }
 }

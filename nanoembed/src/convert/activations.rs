@@ -3,6 +3,7 @@
 //! The same texts give the same scales on every machine: the model runs on the portable kernels,
 //! text by text.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{BufWriter, Seek};
 use std::path::Path;
@@ -12,7 +13,7 @@ use nanoembed_core::kernel::Kernels;
 use nanoembed_core::model::{Batch, Config, InOrder, Observer as Inputs, Plan, Weights};
 use nanoembed_core::owned::{Encoder, TextSession};
 use nanoembed_core::quant::int8::{CodeRange, add_squares};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use rayon::prelude::*;
 
 use crate::checkpoint::Checkpoint;
@@ -30,13 +31,18 @@ const TEXTS: &str = include_str!("../../data/calibration.txt");
 
 /// The texts to calibrate with: the lines of `file`, or the built-in ones.
 pub fn texts(file: Option<&Path>) -> Result<Vec<String>> {
-    let lines = match file {
-        None => TEXTS.to_owned(),
+    let lines: Cow<'_, str> = match file {
+        None => TEXTS.into(),
         Some(path) => crate::files::whole_file::read_text(path)
-            .map_err(|error| Error::reading(crate::error::name_of(path), &error))?,
+            .map_err(|error| Error::reading(crate::error::name_of(path), &error))?
+            .into(),
     };
-    let texts = lines.lines().map(str::trim).filter(|line| !line.is_empty());
-    let texts: Vec<String> = texts.map(str::to_owned).collect();
+    let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut texts = Vec::new();
+    for line in lines {
+        let added = limit::copied(line).and_then(|line| limit::push(&mut texts, line));
+        added.map_err(|error| Error::in_file("the texts to calibrate with", error))?;
+    }
     if texts.is_empty() {
         return Err(Error::usage("there are no texts to calibrate with"));
     }
@@ -91,8 +97,8 @@ pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<MappedFile> {
         calibration: &Calibration::default(),
         range: CodeRange::Full,
     };
-    let tokens = checkpoint.tokens();
-    let source = weights_file::WeightsSource::from_checkpoint(checkpoint, &tokens);
+    let tokens = checkpoint.tokens()?;
+    let source = weights_file::WeightsSource::from_checkpoint(checkpoint, &tokens)?;
     weights_file::write(&source, &storage, &metadata, &mut writer, NAME, &Progress::silent())?;
     let file = writer.into_inner().map_err(|error| Error::writing(NAME, error.error()))?;
     (&file).rewind().map_err(|error| Error::writing(NAME, &error))?;

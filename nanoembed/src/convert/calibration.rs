@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use nanoembed_core::quant::int8::column_scales;
+use nanoembed_core::{Error as CoreError, limit};
 
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::{Naming, Place};
@@ -30,27 +31,35 @@ impl Calibration {
 
     /// The column scales of the inputs of the layers in `tensors` called `name`; empty if they have
     /// none.
-    pub fn column_scales(&self, name: &str, tensors: &[Tensor<'_>]) -> Vec<f32> {
+    ///
+    /// # Errors
+    ///
+    /// As [`scales_at`](Self::scales_at).
+    pub fn column_scales(&self, name: &str, tensors: &[Tensor<'_>]) -> Result<Vec<f32>, CoreError> {
         let place = self.naming.place(name);
-        place.map_or_else(Vec::new, |place| self.scales_at(place, tensors))
+        place.map_or(Ok(Vec::new()), |place| self.scales_at(place, tensors))
     }
 
     /// The scales of the columns of one input; empty if they have none.
-    pub fn scales_at(&self, at: Place, tensors: &[Tensor<'_>]) -> Vec<f32> {
-        let Some(migration) = at.1.migration() else { return Vec::new() };
-        let Some(rms) = self.columns.get(&at) else { return Vec::new() };
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub fn scales_at(&self, at: Place, tensors: &[Tensor<'_>]) -> Result<Vec<f32>, CoreError> {
+        let Some(migration) = at.1.migration() else { return Ok(Vec::new()) };
+        let Some(rms) = self.columns.get(&at) else { return Ok(Vec::new()) };
         // Queries, keys and values share their input, so they share its scales; values, the last
         // ones, are the sensitive ones.
         let decisive = tensors.iter().rfind(|tensor| self.naming.place(&tensor.name) == Some(at));
-        let values = decisive.map(Tensor::to_f32).unwrap_or_default();
-        let mut largest = vec![0.0_f32; rms.len()];
+        let values = decisive.map(Tensor::to_f32).transpose()?.unwrap_or_default();
+        let mut largest = limit::filled(rms.len(), 0.0_f32)?;
         for row in values.chunks_exact(rms.len()) {
             for (most, value) in largest.iter_mut().zip(row) {
                 *most = most.max(value.abs());
             }
         }
-        let mut scales = vec![0.0; rms.len()];
+        let mut scales = limit::filled(rms.len(), 0.0)?;
         column_scales(rms, &largest, migration, &mut scales);
-        scales
+        Ok(scales)
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use nanoembed_core::quant::int8::{CodeRange, groups, quantize_row};
+use nanoembed_core::{Error as CoreError, limit};
 use rayon::prelude::*;
 
 /// A matrix of codes, the scales of each row's groups of columns, and the scales of the columns, if
@@ -20,34 +21,40 @@ pub fn quantize<'c>(
     cols: usize,
     columns: &'c [f32],
     range: CodeRange,
-) -> Codes<'c> {
+) -> Result<Codes<'c>, CoreError> {
     let groups = groups(cols);
-    let mut codes = vec![0; values.len()];
-    let mut scales = vec![0.0; values.len() / cols * groups];
+    let mut codes = limit::filled(values.len(), 0)?;
+    let mut scales = limit::filled(values.len() / cols * groups, 0.0)?;
     let rows = values.par_chunks_exact(cols).zip(codes.par_chunks_exact_mut(cols));
-    rows.zip(scales.par_chunks_exact_mut(groups)).for_each(|((row, codes), scales)| {
-        quantize_row(&divided(row, columns), range, codes, scales);
-    });
-    Codes { codes, scales, columns }
+    rows.zip(scales.par_chunks_exact_mut(groups)).try_for_each(|((row, codes), scales)| {
+        quantize_row(&divided(row, columns)?, range, codes, scales);
+        Ok(())
+    })?;
+    Ok(Codes { codes, scales, columns })
 }
 
-fn divided<'r>(row: &'r [f32], columns: &[f32]) -> Cow<'r, [f32]> {
+fn divided<'r>(row: &'r [f32], columns: &[f32]) -> Result<Cow<'r, [f32]>, CoreError> {
     if columns.is_empty() {
-        return Cow::Borrowed(row);
+        return Ok(Cow::Borrowed(row));
     }
-    row.iter().zip(columns).map(|(value, column)| value / column).collect()
+    let divided = row.iter().zip(columns).map(|(value, column)| value / column);
+    limit::exactly(divided).map(Cow::Owned)
 }
 
 /// The values of the codes.
-pub fn dequantize(codes: &Codes<'_>, cols: usize) -> Vec<f32> {
+pub fn dequantize(codes: &Codes<'_>, cols: usize) -> Result<Vec<f32>, CoreError> {
+    let mut out = limit::reserved(codes.codes.len())?;
     let width = cols / groups(cols);
     let parts = codes.codes.chunks_exact(width).zip(&codes.scales);
     let values =
         parts.flat_map(|(part, &scale)| part.iter().map(move |&code| f32::from(code) * scale));
-    if codes.columns.is_empty() {
-        return values.collect();
+    match codes.columns {
+        [] => out.extend(values),
+        columns => {
+            out.extend(values.zip(columns.iter().cycle()).map(|(value, column)| value * column));
+        }
     }
-    values.zip(codes.columns.iter().cycle()).map(|(value, column)| value * column).collect()
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -59,15 +66,16 @@ mod tests {
         let columns: Vec<f32> = (0..768_u16).map(|col| 1.0 + f32::from(col % 5)).collect();
         let value = |i: u16| (f32::from(i) * 0.37).sin() * columns[usize::from(i % 768)];
         let values: Vec<f32> = (0..768 * 3).map(value).collect();
-        let codes = quantize(&values, 768, &columns, CodeRange::Full);
+        let codes = quantize(&values, 768, &columns, CodeRange::Full).unwrap();
         assert_eq!((codes.codes.len(), codes.scales.len()), (768 * 3, 6));
         let off = |(a, b): (&f32, f32)| (a - b).abs();
-        let back = dequantize(&codes, 768);
+        let back = dequantize(&codes, 768).unwrap();
         assert!(values.iter().zip(back).map(off).all(|off| off <= 5.0 / 127.0));
     }
 
     #[test]
     fn zeros_stay_zeros() {
-        assert_eq!(dequantize(&quantize(&[0.0; 6], 3, &[], CodeRange::Full), 3), [0.0; 6]);
+        let codes = quantize(&[0.0; 6], 3, &[], CodeRange::Full).unwrap();
+        assert_eq!(dequantize(&codes, 3).unwrap(), [0.0; 6]);
     }
 }

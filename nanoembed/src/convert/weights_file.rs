@@ -9,12 +9,12 @@ use nanoembed_core::owned::IoSink;
 use nanoembed_core::quant::int8::{CodeRange, groups};
 use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Shape};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::checkpoint::Checkpoint;
-use crate::checkpoint::tensor::Tensor;
+use crate::checkpoint::tensor::{Tensor, le_bytes};
 use crate::choice::choices;
 use crate::convert::calibration::Calibration;
 use crate::convert::int8;
@@ -94,15 +94,21 @@ pub struct Further {
 
 impl<'a> WeightsSource<'a> {
     /// An encoder, whose tokens are `tokens`, with an index over them.
-    pub fn from_checkpoint(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn from_checkpoint(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Result<Self> {
         let special = checkpoint.vocabulary.as_ref().map(|vocabulary| vocabulary.special);
-        Self {
+        let index = checkpoint.vocabulary.as_ref().map(|it| index(&it.tokens)).transpose();
+        let index = index.map_err(|error| Error::in_file(&checkpoint.name, error))?;
+        Ok(Self {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
             naming: Naming::Bert,
             vocabulary: special.map(|special| embd::Vocabulary { tokens, special }),
-            further: checkpoint.vocabulary.iter().flat_map(|it| index(&it.tokens)).collect(),
-        }
+            further: index.into_iter().flatten().collect(),
+        })
     }
 }
 
@@ -177,20 +183,24 @@ impl ByType {
 
 impl Tally {
     /// Adds a tensor, stored as the type called `name`: its bytes, and its squared error and power.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
     pub fn add(
         &mut self,
         tensor: &Tensor<'_>,
         name: &'static str,
         bytes: u64,
         (error, power): (f64, f64),
-    ) {
+    ) -> std::result::Result<(), CoreError> {
         let by_type = &mut self.by_type;
         let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
             let (error, power, worst) = (0.0, 0.0, None);
             by_type.push(ByType { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
             by_type.len() - 1
         });
-        let Some(entry) = by_type.get_mut(at) else { return };
+        let Some(entry) = by_type.get_mut(at) else { return Ok(()) };
         entry.tensors += 1;
         entry.parameters += tensor.count() as u64;
         entry.bytes += bytes;
@@ -202,13 +212,14 @@ impl Tally {
         }
         #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
         let bits = bytes as f64 * 8.0 / tensor.count().max(1) as f64;
-        self.tensors.push(TensorLoss {
-            tensor: tensor.name.clone(),
+        let loss = TensorLoss {
+            tensor: limit::copied(&tensor.name)?,
             dtype: name,
             shape: tensor.shape.clone(),
             bits: (bits * 1000.0).round() / 1000.0,
             nmse: share,
-        });
+        };
+        limit::push(&mut self.tensors, loss)
     }
 }
 
@@ -221,10 +232,11 @@ pub fn write(
     name: &str,
     progress: &Progress<'_>,
 ) -> Result<WrittenModel> {
-    let stored = stored(source, storage);
+    let failed = |error| Error::in_file(source.name, error);
+    let stored = stored(source, storage).map_err(failed)?;
     let specs = specs(source, &stored)?;
-    let metadata: Vec<(&str, &str)> =
-        metadata.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let metadata = metadata.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    let metadata: Vec<(&str, &str)> = limit::exactly(metadata).map_err(failed)?;
     let plan = Plan {
         metadata: &metadata,
         vocabulary: source.vocabulary,
@@ -259,12 +271,15 @@ struct Stored {
     range: CodeRange,
 }
 
-fn stored(source: &WeightsSource<'_>, storage: &Storage<'_>) -> Vec<Stored> {
+fn stored(
+    source: &WeightsSource<'_>,
+    storage: &Storage<'_>,
+) -> std::result::Result<Vec<Stored>, CoreError> {
     let tensors = source.tensors;
     let stored = |tensor: &Tensor<'_>| {
         let dtype = storage.weight_type.dtype(tensor, source.naming);
         let columns = match dtype {
-            Dtype::I8 => storage.calibration.column_scales(&tensor.name, tensors),
+            Dtype::I8 => storage.calibration.column_scales(&tensor.name, tensors)?,
             _ => Vec::new(),
         };
         let name = &tensor.name;
@@ -272,9 +287,13 @@ fn stored(source: &WeightsSource<'_>, storage: &Storage<'_>) -> Vec<Stored> {
         let is_looked_up = source.naming.is_looked_up(name);
         let range = if is_looked_up { CodeRange::Full } else { storage.range };
         let (scale, column_scale) = (format!("{name}.scale"), format!("{name}.column_scale"));
-        Stored { dtype, scale, column_scale, columns, range }
+        Ok(Stored { dtype, scale, column_scale, columns, range })
     };
-    tensors.iter().map(stored).collect()
+    let mut all = limit::reserved(tensors.len())?;
+    for tensor in tensors {
+        all.push(stored(tensor)?);
+    }
+    Ok(all)
 }
 
 fn specs<'p>(source: &'p WeightsSource<'_>, stored: &'p [Stored]) -> Result<Vec<TensorSpec<'p>>> {
@@ -284,7 +303,10 @@ fn specs<'p>(source: &'p WeightsSource<'_>, stored: &'p [Stored]) -> Result<Vec<
     };
     let floats =
         |name: &'p str, dims: &[usize]| TensorSpec { name, dtype: Dtype::F32, shape: shape(dims) };
-    let mut specs = Vec::new();
+    // Those of a tensor with 8-bit codes have scales of rows and of columns.
+    let most = source.tensors.len().saturating_mul(3).saturating_add(source.further.len());
+    let specs = limit::reserved(most);
+    let mut specs = specs.map_err(|error| Error::in_file(source.name, error))?;
     for (tensor, stored) in source.tensors.iter().zip(stored) {
         if !(1..=2).contains(&tensor.shape.len()) || tensor.count() == 0 {
             let message = format!("`{}` has the shape {:?}", tensor.name, tensor.shape);
@@ -317,25 +339,28 @@ fn write_tensor(
     writer: &mut Writer<'_, impl Sink>,
     tally: &mut Tally,
 ) -> std::result::Result<(), CoreError> {
-    let values = tensor.to_f32();
+    let values = tensor.to_f32()?;
     let mut bytes: Vec<u8>;
     let error = match stored.dtype {
         Dtype::I8 => {
-            let codes = int8::quantize(&values, tensor.cols(), &stored.columns, stored.range);
-            let error = squared_error(&values, &int8::dequantize(&codes, tensor.cols()));
-            bytes = codes.codes.iter().map(|code| code.cast_unsigned()).collect();
+            let codes = int8::quantize(&values, tensor.cols(), &stored.columns, stored.range)?;
+            let error = squared_error(&values, &int8::dequantize(&codes, tensor.cols())?);
+            let numbers = codes.scales.len().saturating_add(codes.columns.len());
+            bytes = limit::reserved(codes.codes.len().saturating_add(numbers.saturating_mul(4)))?;
+            bytes.extend(codes.codes.iter().map(|code| code.cast_unsigned()));
             let scales = codes.scales.iter().chain(codes.columns);
             bytes.extend(scales.flat_map(|scale| scale.to_le_bytes()));
             error
         }
         Dtype::F16 => {
-            let halves: Vec<f16> = values.iter().map(|&x| f16::from_f32(x)).collect();
-            let back: Vec<f32> = halves.iter().map(|x| x.to_f32()).collect();
-            bytes = halves.iter().flat_map(|x| x.to_le_bytes()).collect();
+            let halves = limit::exactly(values.iter().map(|&x| f16::from_f32(x)))?;
+            let back = limit::exactly(halves.iter().map(|x| x.to_f32()))?;
+            bytes = limit::reserved(halves.len().saturating_mul(2))?;
+            bytes.extend(halves.iter().flat_map(|x| x.to_le_bytes()));
             squared_error(&values, &back)
         }
         _ => {
-            bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+            bytes = le_bytes(&values)?;
             0.0
         }
     };
@@ -344,7 +369,7 @@ fn write_tensor(
         return Err(CoreError::without_offset(ErrorKind::NotFinite));
     }
     let name = if stored.dtype == Dtype::I8 { "int8" } else { stored.dtype.name() };
-    tally.add(tensor, name, bytes.len() as u64, (error, power));
+    tally.add(tensor, name, bytes.len() as u64, (error, power))?;
     writer.data(&bytes)
 }
 
@@ -353,22 +378,27 @@ fn squared_error(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// The sorted index over a vocabulary: two tensors.
-pub(super) fn index<T: AsRef<[u8]>>(tokens: &[T]) -> [Further; 2] {
-    let mut order: Vec<(&[u8], u32)> = tokens.iter().map(T::as_ref).zip(0_u32..).collect();
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`].
+pub(super) fn index<T: AsRef<[u8]>>(tokens: &[T]) -> std::result::Result<[Further; 2], CoreError> {
+    let mut order: Vec<(&[u8], u32)> = limit::reserved(tokens.len())?;
+    order.extend(tokens.iter().map(T::as_ref).zip(0_u32..));
     order.sort_unstable();
     let id_dtype = if tokens.len() <= 1 << 16 { Dtype::U16 } else { Dtype::U32 };
-    let sorted_ids = order
-        .iter()
-        .flat_map(|(_, id)| id.to_le_bytes().into_iter().take(id_dtype.block_bytes()))
-        .collect();
+    let width = id_dtype.block_bytes();
+    let mut sorted_ids = limit::reserved(order.len().saturating_mul(width))?;
+    sorted_ids.extend(order.iter().flat_map(|(_, id)| id.to_le_bytes().into_iter().take(width)));
     // An entry is a 16-bit length and the token's bytes.
     let ends = tokens.iter().map(T::as_ref).scan(0_u32, |end, token| {
         *end = end.saturating_add(u32::try_from(token.len()).unwrap_or(u32::MAX).saturating_add(2));
         Some(*end)
     });
-    let offsets = std::iter::once(0).chain(ends).flat_map(u32::to_le_bytes).collect();
-    [
+    let mut offsets = limit::reserved(tokens.len().saturating_add(1).saturating_mul(4))?;
+    offsets.extend(std::iter::once(0).chain(ends).flat_map(u32::to_le_bytes));
+    Ok([
         Further { name: SORTED_IDS, dtype: id_dtype, bytes: sorted_ids },
         Further { name: TOKEN_OFFSETS, dtype: Dtype::U32, bytes: offsets },
-    ]
+    ])
 }

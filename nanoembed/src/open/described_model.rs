@@ -1,10 +1,14 @@
 //! Encoders in folders and files that describe them by texts or keys.
 
+use std::sync::{Mutex, PoisonError};
+
 use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
 use nanoembed_core::owned::{DescribedFile, Encoder, ModelFault, Pipeline, TextTokenizer};
+use nanoembed_core::tensor::{Encoding, TensorHeader, Weight};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::bytes::{Bytes, FileBytes};
 use crate::causal::weights::ModelWeights;
@@ -14,6 +18,7 @@ use crate::folder::texts::explained;
 use crate::open::folder::files::EncoderFolder;
 use crate::open::folder::tensor_fault;
 use crate::stored::diagnosis::{failure as stored_failure, refusal_message};
+use crate::stored::{Stored, Values};
 
 /// An encoder that the texts of a folder, or those or the keys of a file, describe.
 pub(crate) enum DescribedModel<'f> {
@@ -26,6 +31,8 @@ pub(crate) struct NamedFile<'f> {
     name: String,
     bytes: &'f [u8],
     file: DescribedFile<'f>,
+    /// The tokenizer, where it was read with the description: for the first that asks.
+    pipeline: Mutex<Option<Pipeline>>,
 }
 
 impl<'f> DescribedModel<'f> {
@@ -66,7 +73,7 @@ impl<'f> DescribedModel<'f> {
         match self {
             Self::Folder(folder) => folder.prompts(),
             Self::File(file, _) => {
-                let NamedFile { name, bytes, file } = &**file;
+                let NamedFile { name, bytes, file, .. } = &**file;
                 let prompts = file.prompts().map(Prompts::from_core);
                 prompts.map_err(|fault| refusal(name, bytes, file.source(), &fault))
             }
@@ -75,12 +82,35 @@ impl<'f> DescribedModel<'f> {
 
     /// The tokenizer, with the limits of the model.
     pub(crate) fn tokenizer(&self) -> Result<TextTokenizer> {
-        let pipeline = match self {
+        TextTokenizer::new(self.model(), self.pipeline()?)
+            .map_err(|error| Error::in_file("tokenizer.json", error))
+    }
+
+    /// The tokenizer without the limits of the model.
+    pub(crate) fn pipeline(&self) -> Result<Pipeline> {
+        match self {
             Self::Folder(folder) => folder.pipeline(),
             Self::File(file, _) => file.pipeline(),
-        }?;
-        TextTokenizer::new(self.model(), pipeline)
-            .map_err(|error| Error::in_file("tokenizer.json", error))
+        }
+    }
+
+    /// All weights, under the names that the model knows.
+    pub(crate) fn weights(&self) -> Result<ModelWeights<'static>> {
+        match self {
+            Self::Folder(folder) => folder.weights(),
+            Self::File(file, bytes) => file.weights(*bytes),
+        }
+    }
+
+    /// Calls `take` with every tensor.
+    pub(crate) fn each_tensor(
+        &self,
+        take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Folder(folder) => folder.each_tensor(take),
+            Self::File(file, _) => file.each_tensor(take),
+        }
     }
 
     /// The names of classes.
@@ -117,11 +147,50 @@ impl<'f> NamedFile<'f> {
     ) -> Result<Option<Self>> {
         let read = DescribedFile::read(source);
         let read = read.map_err(|fault| refusal(name, bytes, &source, &fault))?;
-        Ok(read.map(|file| Self { name: name.into(), bytes, file }))
+        Ok(read.map(|mut file| {
+            let pipeline = Mutex::new(file.take_pipeline());
+            Self { name: name.into(), bytes, file, pipeline }
+        }))
     }
 
     fn pipeline(&self) -> Result<Pipeline> {
-        self.file.pipeline().map_err(|fault| self.failure(&fault))
+        let read = self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).take();
+        read.map_or_else(|| self.file.pipeline().map_err(|fault| self.failure(&fault)), Ok)
+    }
+
+    /// The weights in `bytes`, those of the file.
+    fn weights<'w>(&self, bytes: impl Into<FileBytes<'w>>) -> Result<ModelWeights<'w>> {
+        let mut weights = ModelWeights::default();
+        let start = weights.add_file(bytes);
+        let mut added = Ok(());
+        self.file.each_tensor(&mut |name, header| {
+            if added.is_ok() {
+                added = weights.add(name, start, header);
+            }
+        });
+        added.map_err(|error| Error::in_file(&self.name, error))?;
+        Ok(weights)
+    }
+
+    fn each_tensor(&self, take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>) -> Result<()> {
+        let mut outcome = Ok(());
+        self.file.each_tensor(&mut |name, header| {
+            if outcome.is_ok() {
+                outcome = self.stored(name, header).and_then(|stored| take(name, &stored));
+            }
+        });
+        outcome
+    }
+
+    fn stored(&self, name: &str, header: &TensorHeader<'f>) -> Result<Stored<'f>> {
+        let failed = |kind| Error::in_file(&self.name, CoreError::new(header.offset, kind));
+        let place = usize::try_from(header.offset).ok().zip(usize::try_from(header.bytes).ok());
+        let data = place.and_then(|(start, length)| self.bytes.get(start..)?.get(..length));
+        let data = data.ok_or_else(|| failed(ErrorKind::OutOfBounds))?;
+        let plain = Encoding::Plain { dtype: header.dtype, data };
+        let weight = Weight::new(header.shape, plain).map_err(failed)?;
+        let values = Values::Weight(weight);
+        Ok(Stored { name: name.to_owned(), values, offset: header.offset, file: 0 })
     }
 
     /// The model without its prompts and the names of its classes, over `bytes`, those of the file.
@@ -129,10 +198,7 @@ impl<'f> NamedFile<'f> {
         &self,
         bytes: impl Into<FileBytes<'w>>,
     ) -> Result<Encoder<ModelWeights<'w>>> {
-        let mut weights = ModelWeights::default();
-        let start = weights.add_file(bytes);
-        self.file.each_tensor(&mut |name, header| weights.add(name, start, header));
-        let opened = Encoder::new(self.file.model(), weights, self.pipeline()?);
+        let opened = Encoder::new(self.file.model(), self.weights(bytes)?, self.pipeline()?);
         opened.map_err(|fault| match self.file.source() {
             ModelSource::Gguf(file) => {
                 tensor_fault::failure(&with_architecture(&self.name, file), &fault)

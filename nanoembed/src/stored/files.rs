@@ -14,7 +14,7 @@ use nanoembed_core::format::uqff::{Generation, Layer, Uqff, is_uqff};
 use nanoembed_core::owned::folder::WEIGHTS;
 use nanoembed_core::tensor::TensorView;
 use nanoembed_core::text::json::chars;
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::entries::room;
 use super::file_names::{has_ending, is_uqff_name, joined, parts, shard_number, uqff_shards};
@@ -187,11 +187,13 @@ impl FileSet {
                 _ => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
             };
             for tensor in tensors.map_err(fail(index))? {
+                names.try_reserve(1).map_err(|_| fail(index)(NO_MEMORY))?;
                 if !names.insert(tensor.name.clone()) {
                     let message = format!("the tensor `{}` is there twice", tensor.name);
                     return Err(Error::input(ErrorKind::DuplicateName, message).at(name_of(path)));
                 }
-                contents.tensors.push(Stored { file: index, ..tensor });
+                let tensor = Stored { file: index, ..tensor };
+                limit::push(&mut contents.tensors, tensor).map_err(fail(index))?;
             }
         }
         Ok(contents)
@@ -244,7 +246,9 @@ impl FileSet {
     {
         let is_set = uqff_set::check(self.iter().map(|(_, file)| file));
         is_set.map_err(|(index, kind)| (index, CoreError::new(0, kind)))?;
-        let mut rooms: Vec<Vec<Entry>> = self.iter().map(|(_, file)| room(file)).collect();
+        let rooms =
+            self.iter().enumerate().map(|(at, (_, file))| room(file).map_err(|it| (at, it)));
+        let mut rooms: Vec<Vec<Entry>> = rooms.collect::<std::result::Result<_, _>>()?;
         let (first_room, later_rooms) = rooms.split_first_mut().ok_or((0, missing()))?;
         let mut later = Vec::new();
         for (index, ((_, file), room)) in (1..).zip(self.iter().skip(1).zip(later_rooms)) {
@@ -298,6 +302,8 @@ pub fn in_number_order(a: &str, b: &str) -> std::cmp::Ordering {
     a.split('.').map(part).cmp(b.split('.').map(part))
 }
 
+const NO_MEMORY: CoreError = CoreError::without_offset(ErrorKind::NoMemory);
+
 /// The format of a file; one called `.uqff` is meant to be UQFF.
 fn format_of(path: &Path, file: &[u8]) -> Option<Format> {
     match sniff(file) {
@@ -309,7 +315,7 @@ fn format_of(path: &Path, file: &[u8]) -> Option<Format> {
 }
 
 fn safetensors(file: &[u8]) -> std::result::Result<Vec<Stored<'_>>, CoreError> {
-    let mut room = room(file);
+    let mut room = room(file)?;
     let mut tensors = plain(Safetensors::parse(file, Mode::Lenient, &mut room)?.tensors())?;
     for tensor in &mut tensors {
         tensor.name = chars(&tensor.name).collect();
@@ -320,7 +326,11 @@ fn safetensors(file: &[u8]) -> std::result::Result<Vec<Stored<'_>>, CoreError> {
 fn plain<'a>(
     tensors: impl Iterator<Item = TensorView<'a>>,
 ) -> std::result::Result<Vec<Stored<'a>>, CoreError> {
-    tensors.map(|view| Values::plain(&view).map(|values| stored(&view, values))).collect()
+    let mut all = Vec::new();
+    for view in tensors {
+        limit::push(&mut all, stored(&view, Values::plain(&view)?))?;
+    }
+    Ok(all)
 }
 
 fn stored<'a>(view: &TensorView<'a>, values: Values<'a>) -> Stored<'a> {

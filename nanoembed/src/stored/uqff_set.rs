@@ -31,7 +31,7 @@ impl SetPlace {
     }
 
     fn from_file(file: &[u8]) -> Option<Self> {
-        let mut room = room(file);
+        let mut room = room(file).ok()?;
         let container = Safetensors::parse(file, Mode::Lenient, &mut room).ok()?;
         let (set, place) = container.metadata_value(SET_KEY)?.split_once(' ')?;
         let (number, count) = place.split_once('/')?;

@@ -13,7 +13,7 @@ pub(super) enum From {
     Weights,
     /// An `.amb` file
     Amb,
-    /// A GGUF file of a decoder of the Llama family
+    /// A GGUF file of an encoder, or of a decoder of the Llama family
     Gguf,
     /// A finalfusion `.fifu` file
     Finalfusion,

@@ -12,7 +12,7 @@ use crate::model::{DenseActivation, FamilyModel, read_config};
 use crate::text::json::{Fault, Value};
 
 /// The settings of a tokenizer, separate from its file.
-const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+pub(super) const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
 
 /// The configuration of an adapter as peft saves it, which would change the model.
 const ADAPTER: &str = "adapter_config.json";

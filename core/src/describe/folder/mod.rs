@@ -7,6 +7,7 @@
 //! | `sentence_bert_config.json` and similar files, `tokenizer_config.json` | the limit on tokens | `encoder_settings` |
 //! | `config.json` | the transformer, or the table of vectors; the names of classes | `description`, `table`, `masked_models`, `labels` |
 //! | `config_sentence_transformers.json` | prompts, and the similarity measure | `prompts`, `similarity` |
+//! | all of these but prompts, written | | `write` |
 //! | `adapter_config.json` | nothing: a transformer with an adapter is rejected | `description` |
 //!
 //! The source of the texts implements [`Texts`]: a folder, a `.weights` or an `.amb` file, or a web
@@ -24,17 +25,20 @@ mod prompts;
 mod similarity;
 mod table;
 mod texts;
+mod write;
 
 pub use description::{Description, Kind, refuse_adapter};
 pub use encoder_settings::EncoderSettings;
 pub use labels::labels;
+pub use modules::HeadModules;
 pub use modules::{Base, Modules, Origin};
 pub use pooling::PoolingSettings;
 pub use prompts::{CONFIG_SENTENCE_TRANSFORMERS, DOCUMENT, QUERY};
-pub use prompts::{DEFAULT_PROMPT, FolderPrompt, FolderPrompts};
+pub use prompts::{DEFAULT_PROMPT, FolderPrompt, FolderPrompts, PROMPTS};
 pub use similarity::{SIMILARITY, Similarity};
 pub use table::{TableSettings, described_table};
 pub use texts::{ReadText, TextFault, TextPath, Texts};
+pub use write::PutText;
 
 /// The list of a model's modules.
 pub const MODULES: &str = "modules.json";

@@ -14,7 +14,7 @@ use crate::text::json::{Fault, Kind, Object, Read, Value};
 use crate::text::path::stays_within;
 
 /// The folder of the pooling if there is no list of modules.
-const USUAL_POOLING: &str = "1_Pooling";
+pub(super) const USUAL_POOLING: &str = "1_Pooling";
 
 /// The largest number of modules after the pooling.
 const MOST_HEAD_MODULES: usize = if cfg!(feature = "families") { MOST_MODULES } else { 0 };
@@ -34,14 +34,17 @@ pub struct Modules<'a> {
     /// The pooling; `None` for a table.
     pub pooling: Option<PoolingSettings>,
     /// The modules after the pooling, except for a final one that scales vectors to length 1.
-    pub head: heapless::Vec<HeadModule<&'a str>, MOST_HEAD_MODULES>,
+    pub head: HeadModules<'a>,
     /// True if the result is scaled to length 1.
     pub normalize: bool,
     /// True if the result is class scores.
     pub give_scores: bool,
     /// Offset of the list.
-    list: u64,
+    pub(in crate::describe) list: u64,
 }
+
+/// The modules after the pooling, with their folders.
+pub type HeadModules<'a> = heapless::Vec<HeadModule<&'a str>, MOST_HEAD_MODULES>;
 
 /// The text that describes the modules of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +123,8 @@ impl<'a> Modules<'a> {
         list.items().next().map_or(Ok(""), folder_in_list)
     }
 
-    const NONE: Self = Self {
+    /// A transformer alone.
+    pub(in crate::describe) const NONE: Self = Self {
         origin: Origin::Nothing,
         base: Base::Transformer,
         folder: "",

@@ -15,7 +15,7 @@ pub struct PoolingSettings {
 
 /// The pooling modes: their switches in older configurations, which concatenate results in this
 /// order, and their names in newer ones, which list them in any order.
-const MODES: [(&str, &str, PoolingMode); 6] = [
+pub(super) const MODES: [(&str, &str, PoolingMode); 6] = [
     ("pooling_mode_cls_token", "cls", PoolingMode::First),
     ("pooling_mode_max_tokens", "max", PoolingMode::Max),
     ("pooling_mode_mean_tokens", "mean", PoolingMode::Mean),

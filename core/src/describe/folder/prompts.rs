@@ -8,7 +8,7 @@ use crate::text::json::{Object, Read, Value, chars, is};
 /// The file.
 pub const CONFIG_SENTENCE_TRANSFORMERS: &str = "config_sentence_transformers.json";
 /// The member with the named prompts.
-const PROMPTS: &str = "prompts";
+pub const PROMPTS: &str = "prompts";
 /// The member with the name of the default prompt.
 pub const DEFAULT_PROMPT: &str = "default_prompt_name";
 /// Irrelevant members: versions and required packages.

@@ -7,15 +7,17 @@
 //! | `keys` | a file's keys, read in one pass by that table |
 //! | `decoder`, `decoder_family`, `tokenizer`, `pieces` | decoders and their tokenizers |
 //! | `encoder` | BERT with WordPiece |
-//! | `encoder_family`, `recipe` | encoders of all families, and the modules after their transformer |
+//! | `description`, `encoder_family`, `recipe` | encoders of all families, and the modules after their transformer |
 //! | `tensors` | the tensors of encoders |
 //! | `written_keys` | the keys of a transformer's configuration, to write them |
 
 mod architecture;
 mod decoder;
 mod decoder_family;
+mod description;
 mod encoder;
 mod encoder_family;
+mod fault;
 mod key;
 mod keys;
 mod pieces;
@@ -31,16 +33,17 @@ mod written_keys;
 
 pub use architecture::GgufArchitecture;
 pub use decoder::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
+pub(crate) use description::{describe, encoder_keys};
+pub use description::{gguf_description, gguf_has_described_encoder};
 pub use encoder::{GgufSetting, gguf_bert_config, gguf_bert_setting_at_fault};
-pub(crate) use encoder_family::read as read_encoder;
+pub use fault::GgufFault;
 pub use key::Key;
 pub(crate) use keys::Keys;
 pub use pieces::GgufPieces;
-pub use recipe::{GgufDense, gguf_pooling_type};
-pub(crate) use recipe::{Recipe, tensor_name};
+pub use recipe::{GgufDense, gguf_module_tensor, gguf_pooling_type};
 pub use refusal::GgufRefusal;
 pub(crate) use refusal::Outcome;
-pub(crate) use tensors::check as check_tensors;
+use tensors::check as check_tensors;
 pub use tensors::{gguf_bert_tensor, gguf_bert_tensor_at_fault};
 pub use tokenizer::{gguf_pre_tokenizer, gguf_text_ends};
 pub(crate) use value::{token_type, unsigned};

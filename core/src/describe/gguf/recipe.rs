@@ -4,8 +4,11 @@ use super::GgufArchitecture;
 use super::key::Key;
 use super::keys::Keys;
 use super::refusal::{GgufRefusal, Outcome};
+use crate::describe::folder::{HeadModules, Modules, Origin, PoolingSettings};
 use crate::limit::Limit;
-use crate::model::{FamilyModel, PoolingMode};
+use crate::model::{
+    DenseActivation, DenseModule, DenseSettings, FamilyModel, HeadModule, PoolingMode,
+};
 
 /// The pooling modes by `pooling_type`.
 const POOLING: [(u32, PoolingMode); 3] =
@@ -15,14 +18,14 @@ const POOLING: [(u32, PoolingMode); 3] =
 const DENSE: [GgufDense; 2] = [
     GgufDense {
         tensor: "dense_2.weight",
-        folder: "2_Dense/",
+        folder: "2_Dense",
         name: "2_Dense/linear.weight",
         inputs: Key::Dense2Inputs,
         outputs: Key::Dense2Outputs,
     },
     GgufDense {
         tensor: "dense_3.weight",
-        folder: "3_Dense/",
+        folder: "3_Dense",
         name: "3_Dense/linear.weight",
         inputs: Key::Dense3Inputs,
         outputs: Key::Dense3Outputs,
@@ -35,7 +38,7 @@ const DENSE: [GgufDense; 2] = [
 pub struct GgufDense {
     /// Its tensor.
     pub tensor: &'static str,
-    /// Its folder in sentence-transformers models.
+    /// Its folder in sentence-transformers models, without `/` at its end.
     pub folder: &'static str,
     /// Its tensor there.
     pub name: &'static str,
@@ -53,41 +56,23 @@ impl GgufDense {
     }
 }
 
-/// The modules after a transformer.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Recipe {
-    pub(crate) pooling: PoolingMode,
-    /// True if the tokens of a prompt are left out of the pooling.
-    pub(crate) leaves_out_prompt: bool,
-    /// Dense layers after the pooling, without biases and activations.
-    pub(crate) dense: heapless::Vec<SizedDense, 2>,
-    pub(crate) normalize: bool,
-    pub(crate) max_tokens: usize,
+/// The modules after `model`.
+pub(super) fn modules<'a>(keys: &Keys<'a>, model: &FamilyModel) -> Outcome<'a, Modules<'static>> {
+    let leaves_out_prompt = keys.truth(Key::OwnIncludePrompt)? == Some(false);
+    // A head that compares texts has its own pooling.
+    let pooling = model.classifier.map_or_else(|| pooling(keys), |head| Ok(head.pooling))?;
+    Ok(Modules {
+        origin: Origin::List,
+        pooling: Some(PoolingSettings { modes: pooling.into(), leaves_out_prompt }),
+        head: dense(keys)?,
+        normalize: keys.truth(Key::OwnNormalize)?.unwrap_or(true),
+        ..Modules::NONE
+    })
 }
 
-/// A dense layer of a file.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct SizedDense {
-    pub(crate) folder: &'static str,
-    pub(crate) inputs: usize,
-    pub(crate) outputs: usize,
-}
-
-impl Recipe {
-    /// Reads the modules after `model`.
-    pub(crate) fn read<'a>(keys: &Keys<'a>, model: &FamilyModel) -> Outcome<'a, Self> {
-        let leaves_out_prompt = keys.truth(Key::OwnIncludePrompt)? == Some(false);
-        // A head that compares texts has its own pooling.
-        let pooling = model.classifier.map_or_else(|| pooling(keys), |head| Ok(head.pooling))?;
-        let dense = dense(keys)?;
-        let normalize = keys.truth(Key::OwnNormalize)?.unwrap_or(true);
-        let max_tokens = max_tokens(keys, model.config.positions)?;
-        Ok(Self { pooling, leaves_out_prompt, dense, normalize, max_tokens })
-    }
-}
-
-/// The name in other formats of the tensor that GGUF files call `name`.
-pub(crate) fn tensor_name(name: &str) -> &str {
+/// The name in other formats of the module's tensor that GGUF files call `name`; other names stay.
+#[must_use]
+pub fn gguf_module_tensor(name: &str) -> &str {
     let dense = DENSE.iter().find(|dense| dense.tensor == name);
     dense.map_or(name, |dense| dense.name)
 }
@@ -111,7 +96,7 @@ fn pooling<'a>(keys: &Keys<'a>) -> Outcome<'a, PoolingMode> {
     })
 }
 
-fn max_tokens<'a>(keys: &Keys<'a>, positions: usize) -> Outcome<'a, usize> {
+pub(super) fn max_tokens<'a>(keys: &Keys<'a>, positions: usize) -> Outcome<'a, usize> {
     match keys.size(Key::OwnMaxTokens, Limit::SIZE)? {
         None => Ok(positions),
         Some(tokens) if (1..=positions).contains(&tokens) => Ok(tokens),
@@ -120,7 +105,7 @@ fn max_tokens<'a>(keys: &Keys<'a>, positions: usize) -> Outcome<'a, usize> {
 }
 
 /// The dense layers in the file, which follow the pooling of EmbeddingGemma.
-fn dense<'a>(keys: &Keys<'a>) -> Outcome<'a, heapless::Vec<SizedDense, 2>> {
+fn dense<'a>(keys: &Keys<'a>) -> Outcome<'a, HeadModules<'static>> {
     let mut layers = heapless::Vec::new();
     for GgufDense { tensor, folder, inputs, outputs, .. } in DENSE {
         let said = [keys.size(inputs, Limit::SIZE)?, keys.size(outputs, Limit::SIZE)?];
@@ -141,8 +126,15 @@ fn dense<'a>(keys: &Keys<'a>) -> Outcome<'a, heapless::Vec<SizedDense, 2>> {
             return refuse("it has other sizes than the file says");
         }
         let [inputs, outputs] = sizes;
+        let settings = DenseSettings {
+            inputs,
+            outputs,
+            bias: false,
+            activation: DenseActivation::Identity,
+            gives_scores: false,
+        };
         // There are no more than in the table.
-        let _ = layers.push(SizedDense { folder, inputs, outputs });
+        let _ = layers.push(HeadModule::Dense(DenseModule { folder, settings }));
     }
     Ok(layers)
 }

@@ -1,8 +1,9 @@
 //! Writes a [`TokenizerSpec`] as the text of a `tokenizer.json`.
 
-use core::fmt::{self, Display, Formatter, Write as _};
+use core::fmt::{self, Display, Formatter};
 
 use crate::text::base64;
+use crate::text::json::{Comma, Quoted};
 use crate::token::bpe::split::EXPRESSIONS;
 use crate::token::spec::{
     AddedToken, Behavior, Bpe, Decoder, Form, Merges, Metaspace, Model, ModelKind, Normalizer,
@@ -47,42 +48,6 @@ impl Display for Json<'_, '_> {
         f.write_str(r#","model":"#)?;
         model(&spec.model, f)?;
         f.write_str("}")
-    }
-}
-
-/// A string of JSON.
-struct Quoted<T>(T);
-
-impl<T: Display> Display for Quoted<T> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("\"")?;
-        write!(Escaped(f), "{}", self.0)?;
-        f.write_str("\"")
-    }
-}
-
-/// Escapes everything written to it for a JSON string.
-struct Escaped<'w, 'f>(&'w mut Formatter<'f>);
-
-impl fmt::Write for Escaped<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        text.chars().try_for_each(|c| match c {
-            '"' | '\\' => write!(self.0, "\\{c}"),
-            '\0'..='\x1f' => write!(self.0, "\\u{:04x}", u32::from(c)),
-            _ => write!(self.0, "{c}"),
-        })
-    }
-}
-
-/// Separates items by commas.
-#[derive(Default)]
-struct Comma {
-    is_needed: bool,
-}
-
-impl Comma {
-    fn write(&mut self, f: &mut Formatter<'_>) -> fmt::Result {
-        if core::mem::replace(&mut self.is_needed, true) { f.write_str(",") } else { Ok(()) }
     }
 }
 

@@ -81,6 +81,22 @@ impl Tensor {
         }
     }
 
+    /// Returns true for the weights of norms.
+    #[must_use]
+    pub const fn is_norm(self) -> bool {
+        matches!(
+            self,
+            Self::EmbeddingNorm
+                | Self::AttentionNorm
+                | Self::QueryNorm
+                | Self::KeyNorm
+                | Self::AttentionEndNorm
+                | Self::FeedForwardNorm
+                | Self::FeedForwardEndNorm
+                | Self::Norm
+        )
+    }
+
     /// Returns true for tables of vectors, which have no biases.
     pub(crate) const fn is_table(self) -> bool {
         matches!(self, Self::Embeddings | Self::Positions | Self::TokenTypes)

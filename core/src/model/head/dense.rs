@@ -24,6 +24,16 @@ pub enum DenseActivation {
     Silu,
 }
 
+/// The torch class names of activations.
+const TORCH_CLASSES: [(&str, DenseActivation); 6] = [
+    ("Identity", DenseActivation::Identity),
+    ("Tanh", DenseActivation::Tanh),
+    ("ReLU", DenseActivation::Relu),
+    ("GELU", DenseActivation::Gelu),
+    ("Sigmoid", DenseActivation::Sigmoid),
+    ("SiLU", DenseActivation::Silu),
+];
+
 impl DenseActivation {
     /// The activation with this torch class name, of which only the last component matters.
     #[must_use]
@@ -31,15 +41,13 @@ impl DenseActivation {
         // Searches bytes: the compiler cannot rule out that `rsplit` panics.
         let dot = class.bytes().rposition(|byte| byte == b'.');
         let name = class.get(dot.map_or(0, |dot| dot.saturating_add(1))..)?;
-        Some(match name {
-            "Identity" => Self::Identity,
-            "Tanh" => Self::Tanh,
-            "ReLU" => Self::Relu,
-            "GELU" => Self::Gelu,
-            "Sigmoid" => Self::Sigmoid,
-            "SiLU" => Self::Silu,
-            _ => return None,
-        })
+        TORCH_CLASSES.iter().find(|(known, _)| *known == name).map(|(_, activation)| *activation)
+    }
+
+    /// The last component of its torch class name.
+    #[must_use]
+    pub fn torch_class(self) -> &'static str {
+        TORCH_CLASSES.iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
     }
 
     /// Applies it in place.

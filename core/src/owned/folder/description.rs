@@ -56,7 +56,7 @@ impl FolderModel {
         read(texts, &|texts| Self::from_description(Description::read(texts)?).map_err(no_memory))
     }
 
-    fn from_description(description: Description<'_>) -> Result<Self> {
+    pub(in crate::owned) fn from_description(description: Description<'_>) -> Result<Self> {
         let compares = description.compares();
         let Description { modules, kind, settings, tokenizer_limit, on_scores, .. } = description;
         let modules = Modules::from_described(&modules)?;

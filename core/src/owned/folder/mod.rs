@@ -17,6 +17,7 @@ mod description;
 mod loaded;
 mod modules;
 mod prompts;
+mod prompts_json;
 mod tokenizer;
 mod vocabulary;
 mod weights;

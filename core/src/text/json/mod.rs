@@ -5,6 +5,7 @@
 //! * [`Tokens`] yields the lexemes of a text in memory with their spelling.
 //! * [`Value`] reads the values of a text in memory one by one; [`Object`] records which settings
 //!   were read.
+//! * [`Quoted`], [`Members`] and [`List`] write strings, objects and lists.
 //! * [`chars`], [`is`], [`unescape`], [`number_u64`] and [`number_f64`] interpret a spelling.
 //!
 //! Exactly the texts that the crate `serde_json` accepts as a value are accepted, except for
@@ -16,12 +17,14 @@ mod spelling;
 mod string;
 mod tokens;
 mod value;
+mod written;
 
 pub use lexer::{Kind, Lexeme, Lexer, MAX_DEPTH};
 pub use object::{Fault, Object, Read, UNKNOWN};
 pub use spelling::{chars, has_escapes, is, number_f64, number_u64, unescape};
 pub use tokens::{Token, Tokens};
 pub use value::Value;
+pub use written::{Comma, List, Members, Quoted};
 
 #[cfg(test)]
 pub(crate) mod tests;

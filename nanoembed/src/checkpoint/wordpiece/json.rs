@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::tokenizer::{self, Layout};
 use nanoembed_core::owned::folder::FolderFault;
 use nanoembed_core::text::json::{Fault, chars};
@@ -13,6 +12,7 @@ use nanoembed_core::token::spec::{
     self, ModelKind, PRE_TOKENIZER, PreTokenizer, Step, TemplateItem, TemplatePart, TokenizerSpec,
     Vocabulary, WordPiece,
 };
+use nanoembed_core::{ErrorKind, limit};
 
 use super::added_tokens::{AddedToken, AddedTokens};
 use crate::error::{Error, Result, name_of};
@@ -158,6 +158,7 @@ pub(super) fn without_holes(tokens: BTreeMap<u32, Vec<u8>>, path: &Path) -> Resu
             let message = format!("no token has the id {hole}");
             Err(Error::input(ErrorKind::BadVocabulary, message).at(name_of(path)))
         }
-        None => Ok(tokens.into_values().collect()),
+        None => limit::exactly(tokens.into_values())
+            .map_err(|error| Error::in_file(name_of(path), error)),
     }
 }

@@ -18,7 +18,7 @@ mod json;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use super::vocabulary::{SPECIAL, WordPieceVocabulary, from_text};
 use crate::error::{Error, Result, name_of};
@@ -159,7 +159,11 @@ fn assemble(
             )));
         }
     }
-    let known: HashMap<&[u8], u32> = tokens.iter().map(|(id, it)| (it.as_slice(), *id)).collect();
+    let mut known: HashMap<&[u8], u32> = HashMap::new();
+    known.try_reserve(tokens.len()).map_err(|_| {
+        Error::in_file(name_of(source), CoreError::without_offset(ErrorKind::NoMemory))
+    })?;
+    known.extend(tokens.iter().map(|(id, it)| (it.as_slice(), *id)));
     let find = |spelling: &str| added.id(spelling).or(known.get(spelling.as_bytes()).copied());
     let mut special = [0; 5];
     for (((_, usual), role), id) in SPECIAL.iter().zip(&config.roles).zip(&mut special) {

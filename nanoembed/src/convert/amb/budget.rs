@@ -9,6 +9,7 @@
 
 use nanoembed_core::quant::adaptive::block_errors;
 use nanoembed_core::tensor::{CodeBits, ScaledCodes};
+use nanoembed_core::{Error as CoreError, limit};
 
 use super::energy::Inputs;
 use crate::error::{Error, Result};
@@ -41,7 +42,11 @@ pub(super) struct Share {
 
 impl Candidate {
     /// Measures the blocks of `values`, to be stored as `codes` of some width.
-    pub(super) fn new(codes: ScaledCodes, values: &[f32], inputs: &Inputs) -> Self {
+    pub(super) fn new(
+        codes: ScaledCodes,
+        values: &[f32],
+        inputs: &Inputs,
+    ) -> std::result::Result<Self, CoreError> {
         let energy = inputs.energy.as_slice();
         let weights = energy.iter().copied().cycle().chain(std::iter::repeat(1.0));
         let power: f64 = values
@@ -52,7 +57,8 @@ impl Candidate {
         let share = if inputs.gram.is_empty() { 1.0 } else { COMPENSATED };
         let coded = |bits| {
             let codes = ScaledCodes { bits, ..codes };
-            let mut errors = vec![0.0; values.len().div_ceil(usize::from(codes.block.max(1)))];
+            let blocks = values.len().div_ceil(usize::from(codes.block.max(1)));
+            let mut errors = limit::filled(blocks, 0.0)?;
             block_errors(&codes, values, energy, &mut errors);
             if power > 0.0 {
                 #[expect(clippy::cast_possible_truncation, reason = "a measure to sort by")]
@@ -60,11 +66,11 @@ impl Candidate {
                     *error = (f64::from(*error) / power * share) as f32;
                 });
             }
-            Coded { codes, errors }
+            Ok(Coded { codes, errors })
         };
         let elements = values.len() as u64;
-        let five = (!energy.is_empty()).then(|| coded(CodeBits::Five));
-        Self { elements, four: coded(CodeBits::Four), five }
+        let five = (!energy.is_empty()).then(|| coded(CodeBits::Five)).transpose()?;
+        Ok(Self { elements, four: coded(CodeBits::Four)?, five })
     }
 }
 
@@ -107,7 +113,7 @@ pub(super) fn share_out(candidates: &[Candidate], bits: Option<f64>) -> Result<V
     )]
     let mut left = ((bits - least_bits) * elements as f64) as u64;
     let chosen = choose_widths(candidates, &mut left);
-    Ok(keep_blocks(chosen, left))
+    keep_blocks(&chosen, left).map_err(|error| Error::in_file("the model", error))
 }
 
 /// Codes of 5 bits where they gain most, as far as the bits that are `left` go.
@@ -132,15 +138,17 @@ fn choose_widths<'c>(candidates: &'c [Candidate], left: &mut u64) -> Vec<&'c Cod
 }
 
 /// The most sensitive blocks in full precision, up to `left` bits.
-fn keep_blocks(chosen: Vec<&Coded>, mut left: u64) -> Vec<Share> {
-    let mut blocks: Vec<(f32, usize, usize)> = Vec::new();
+fn keep_blocks(chosen: &[&Coded], mut left: u64) -> std::result::Result<Vec<Share>, CoreError> {
+    let mut blocks: Vec<(f32, usize, usize)> =
+        limit::reserved(chosen.iter().map(|coded| coded.errors.len()).sum())?;
+    let mut shares: Vec<Share> = limit::reserved(chosen.len())?;
     for (tensor, coded) in chosen.iter().enumerate() {
         blocks.extend(coded.errors.iter().enumerate().map(|(block, &e)| (e, tensor, block)));
+        let full = limit::filled(coded.errors.len(), false)?;
+        shares.push(Share { codes: coded.codes, full });
     }
-    blocks.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let share =
-        |coded: &&Coded| Share { codes: coded.codes, full: vec![false; coded.errors.len()] };
-    let mut shares: Vec<Share> = chosen.iter().map(share).collect();
+    // Blocks of one error in their order, without memory for a stable sort.
+    blocks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     for (_, tensor, block) in blocks {
         let more = chosen[tensor].full_block_bits();
         if more > left {
@@ -149,7 +157,7 @@ fn keep_blocks(chosen: Vec<&Coded>, mut left: u64) -> Vec<Share> {
         left -= more;
         shares[tensor].full[block] = true;
     }
-    shares
+    Ok(shares)
 }
 
 #[cfg(test)]
@@ -165,7 +173,8 @@ mod tests {
             scales: ScaleType::F16,
             arrangement: Arrangement::Adaptive,
         };
-        Candidate::new(codes, values, &Inputs { energy: vec![1.0; 8], gram: Vec::new() })
+        let inputs = Inputs { energy: vec![1.0; 8], gram: Vec::new() };
+        Candidate::new(codes, values, &inputs).unwrap()
     }
 
     #[test]

@@ -110,13 +110,13 @@ pub fn measure(
         progress.advance(count as u64);
     }
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let of = sums.into_iter().map(|(place, sums)| (place, sums.finish(&kernels))).collect();
+    let of = finished(sums, &kernels).map_err(failed)?;
     let config = model.network().config().ok_or_else(|| failed(NO_TRANSFORMER))?;
-    let column_scales = column_scales(checkpoint, config, &of);
+    let column_scales = column_scales(checkpoint, config, &of).map_err(failed)?;
     Ok(Energies {
         naming: Naming::Bert,
         of,
-        words: words(checkpoint),
+        words: words(checkpoint).map_err(failed)?,
         none: Inputs::default(),
         column_scales,
     })
@@ -154,7 +154,7 @@ pub fn measure_texts(
         .map_err(failed)?;
     }
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let of = sums.into_iter().map(|(place, sums)| (place, sums.finish(&kernels))).collect();
+    let of = finished(sums, &kernels).map_err(failed)?;
     Ok(Energies { naming, of, ..Energies::default() })
 }
 
@@ -163,24 +163,33 @@ fn column_scales(
     checkpoint: &Checkpoint<'_>,
     config: &Config,
     inputs: &HashMap<Place, Inputs>,
-) -> Vec<f32> {
+) -> std::result::Result<Vec<f32>, CoreError> {
     let squares = inputs.iter().map(|(&place, inputs)| (place, inputs.energy.as_slice()));
     let calibration = Calibration::from_squares(Naming::Bert, squares);
-    let mut scales = vec![1.0; config.scaled_columns()];
+    let mut scales = limit::filled(config.scaled_columns(), 1.0)?;
     for &place @ (layer, input) in inputs.keys() {
         let columns = input.columns(config, layer).and_then(|columns| scales.get_mut(columns));
         if let Some(columns) = columns {
-            columns.copy_from_slice(&calibration.scales_at(place, &checkpoint.tensors));
+            columns.copy_from_slice(&calibration.scales_at(place, &checkpoint.tensors)?);
         }
     }
-    scales
+    Ok(scales)
 }
 
 /// The word embeddings go through a layer norm, which multiplies each column by its weight.
-fn words(checkpoint: &Checkpoint<'_>) -> Inputs {
+fn words(checkpoint: &Checkpoint<'_>) -> std::result::Result<Inputs, CoreError> {
     let norm = checkpoint.tensors.iter().find(|tensor| tensor.name == EMBEDDING_TENSORS[3]);
-    let weights = norm.map(Tensor::to_f32).unwrap_or_default();
-    Inputs { energy: weights.iter().map(|weight| weight * weight).collect(), gram: Vec::new() }
+    let mut energy = norm.map(Tensor::to_f32).transpose()?.unwrap_or_default();
+    energy.iter_mut().for_each(|weight| *weight *= *weight);
+    Ok(Inputs { energy, gram: Vec::new() })
+}
+
+/// The statistics of all places.
+fn finished(
+    sums: Sums,
+    kernels: &Kernels,
+) -> std::result::Result<HashMap<Place, Inputs>, CoreError> {
+    sums.into_iter().map(|(place, sums)| Ok((place, sums.finish(kernels)?))).collect()
 }
 
 /// Sums of products, by place.
@@ -210,21 +219,21 @@ impl Products {
             let size = cols.saturating_mul(cols);
             (self.sums, self.part) = (limit::filled(size, 0.0)?, limit::filled(size, 0.0)?);
         }
-        self.waiting.extend_from_slice(rows);
+        limit::append(&mut self.waiting, rows)?;
         if self.waiting.len() >= TOGETHER * cols {
-            self.sum_up(kernels);
+            self.sum_up(kernels)?;
         }
         Ok(())
     }
 
     /// Adds Xᵀ · X of the buffered rows.
-    fn sum_up(&mut self, kernels: &Kernels) {
+    fn sum_up(&mut self, kernels: &Kernels) -> std::result::Result<(), CoreError> {
         let cols = self.sums.len().isqrt();
         let rows = self.waiting.len().checked_div(cols).unwrap_or(0);
         if rows == 0 {
-            return;
+            return Ok(());
         }
-        let mut transposed = vec![0.0; self.waiting.len()];
+        let mut transposed = limit::filled(self.waiting.len(), 0.0)?;
         for (row, values) in self.waiting.chunks_exact(cols).enumerate() {
             for (value, line) in values.iter().zip(transposed.chunks_exact_mut(rows)) {
                 line[row] = *value;
@@ -244,16 +253,18 @@ impl Products {
         self.sums.par_iter_mut().zip(&self.part).for_each(|(sum, part)| *sum += part);
         self.rows += rows;
         self.waiting.clear();
+        Ok(())
     }
 
-    fn finish(mut self, kernels: &Kernels) -> Inputs {
-        self.sum_up(kernels);
+    fn finish(mut self, kernels: &Kernels) -> std::result::Result<Inputs, CoreError> {
+        self.sum_up(kernels)?;
         let mut gram = self.sums;
         #[expect(clippy::cast_precision_loss, reason = "a mean")]
         let factor = 1.0 / self.rows.max(1) as f32;
         gram.iter_mut().for_each(|sum| *sum *= factor);
         let cols = gram.len().isqrt();
-        Inputs { energy: gram.iter().step_by(cols + 1).copied().collect(), gram }
+        let energy = limit::exactly(gram.iter().step_by(cols + 1).copied())?;
+        Ok(Inputs { energy, gram })
     }
 }
 

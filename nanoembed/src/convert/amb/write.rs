@@ -47,10 +47,12 @@ pub fn write(
     progress: &Progress<'_>,
 ) -> Result<WrittenModel> {
     let options = &if energies.is_empty() { options.uncalibrated() } else { *options };
+    let failed = |error| Error::in_file(source.name, error);
     let config = with_quantization(source.config, (source.tensors, source.naming), options);
+    let config = config.map_err(failed)?;
     let metadata: Map<String, Value> =
         source.metadata.into_iter().map(|(key, value)| (key, value.into())).collect();
-    let metadata = Value::Object(metadata).to_string();
+    let metadata = limit::formatted(format_args!("{}", Value::Object(metadata))).map_err(failed)?;
     let stored = stored((source.tensors, source.naming), options, energies)?;
     let mut tensors = specs(source.name, source.tensors, &stored)?;
     let scales = column_scales(energies)?;
@@ -64,7 +66,7 @@ pub fn write(
         let file_bytes = plan.file_bytes()?;
         let mut writer = Writer::new(plan, &mut sink)?;
         for ((tensor, spec), stored) in source.tensors.iter().zip(&tensors).zip(&stored) {
-            let values = tensor.to_f32();
+            let values = tensor.to_f32()?;
             let bytes = encode(spec, &values, energies.inputs(&tensor.name), &stored.full)?;
             count(&mut tally, tensor, spec, &bytes, &values)?;
             writer.data(&bytes)?;
@@ -131,7 +133,7 @@ fn with_quantization(
     mut config: Value,
     (tensors, naming): (&[Tensor<'_>], Naming),
     options: &AmbOptions,
-) -> String {
+) -> std::result::Result<String, CoreError> {
     let large = tensors.iter().filter(|tensor| !naming.is_small(&tensor.name));
     let largest = large.max_by_key(|tensor| tensor.count());
     if let Some(Dtype::Scaled(codes)) = largest.map(|tensor| options.dtype(tensor, naming)) {
@@ -142,7 +144,7 @@ fn with_quantization(
         };
         config["quant"] = json!({"type": name, "block_size": codes.block, "scale_type": "fp16"});
     }
-    config.to_string()
+    limit::formatted(format_args!("{config}"))
 }
 
 /// The form of a tensor in the file.
@@ -157,19 +159,23 @@ fn stored(
     options: &AmbOptions,
     energies: &Energies,
 ) -> Result<Vec<Stored>> {
+    let no_memory = |error| Error::in_file("the model", error);
     let of_dtype = |tensor| Stored { dtype: options.dtype(tensor, naming), full: Vec::new() };
-    let mut stored: Vec<Stored> = tensors.iter().map(of_dtype).collect();
-    let (candidates, places): (Vec<Candidate>, Vec<&mut Stored>) = tensors
-        .par_iter()
-        .zip(&mut stored)
-        .filter_map(|(tensor, stored)| match stored.dtype {
-            Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
-                let inputs = energies.inputs(&tensor.name);
-                Some((Candidate::new(codes, &tensor.to_f32(), inputs), stored))
-            }
-            _ => None,
-        })
-        .unzip();
+    let mut stored: Vec<Stored> =
+        limit::exactly(tensors.iter().map(of_dtype)).map_err(no_memory)?;
+    let candidates = tensors.par_iter().zip(&mut stored).filter_map(|(tensor, stored)| {
+        let Dtype::Scaled(codes) = stored.dtype else { return None };
+        if codes.arrangement != Arrangement::Adaptive {
+            return None;
+        }
+        let inputs = energies.inputs(&tensor.name);
+        let values = tensor.to_f32();
+        let candidate = values.and_then(|values: Vec<f32>| Candidate::new(codes, &values, inputs));
+        Some(candidate.map(|candidate| (candidate, stored)))
+    });
+    let candidates: std::result::Result<Vec<_>, CoreError> = candidates.collect();
+    let (candidates, places): (Vec<Candidate>, Vec<&mut Stored>) =
+        candidates.map_err(no_memory)?.into_iter().unzip();
     if !candidates.is_empty() {
         for (stored, share) in places.into_iter().zip(share_out(&candidates, options.bits)?) {
             *stored = Stored { dtype: Dtype::Scaled(share.codes), full: share.full };
@@ -192,7 +198,13 @@ fn specs<'p>(
         let full_blocks = stored.full.iter().filter(|full| **full).count() as u64;
         Ok(TensorSpec { name: &tensor.name, dtype: stored.dtype, shape, full_blocks })
     };
-    tensors.iter().zip(stored).map(spec).collect()
+    // One more has the scales of columns.
+    let mut specs = limit::reserved(tensors.len().saturating_add(1))
+        .map_err(|error| Error::in_file(name, error))?;
+    for pair in tensors.iter().zip(stored) {
+        specs.push(spec(pair)?);
+    }
+    Ok(specs)
 }
 
 /// The tensor [`COLUMN_SCALES`], which is none of the model's, and its bytes; `None` if nothing is
@@ -283,6 +295,5 @@ fn count(
     if !error.is_finite() || !power.is_finite() {
         return Err(fail(ErrorKind::NotFinite));
     }
-    tally.add(tensor, spec.dtype.name(), bytes.len() as u64, (error, power));
-    Ok(())
+    tally.add(tensor, spec.dtype.name(), bytes.len() as u64, (error, power))
 }

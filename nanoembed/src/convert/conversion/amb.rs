@@ -12,7 +12,7 @@ use crate::convert::amb::energy::{self, Energies};
 use crate::convert::amb::{self, AmbSource};
 use crate::convert::decoder_model::DecoderModel;
 use crate::convert::naming::Naming;
-use crate::convert::text_model::folder::{TextCheckpoint, TextFolder};
+use crate::convert::text_model::checkpoint::{TextCheckpoint, TextModel};
 use crate::convert::weights_file::WrittenModel;
 use crate::error::{Error, Result, name_of};
 use crate::progress::Observer;
@@ -34,7 +34,7 @@ impl Conversion {
         metadata.extend(checkpoint.settings.further.iter().cloned());
         metadata.extend(self.metadata.iter().cloned());
         let energies = self.energies(checkpoint, observer)?;
-        let tokens = checkpoint.tokens();
+        let tokens = checkpoint.tokens()?;
         let source = AmbSource {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
@@ -48,7 +48,7 @@ impl Conversion {
 
     pub(super) fn text_model_to_amb(
         &self,
-        folder: &TextFolder,
+        model: &TextModel<'_>,
         checkpoint: &TextCheckpoint<'_>,
         name: Option<String>,
         observer: &dyn Observer,
@@ -62,14 +62,14 @@ impl Conversion {
         ];
         metadata.extend(beside.license().map(|license| ("license".to_owned(), license)));
         metadata.extend(self.metadata.iter().cloned());
-        let tensors = checkpoint.tensors();
+        let tensors = checkpoint.tensors()?;
         let unfolded = beside.unfolded(&tensors);
         let unfolded = unfolded.map_err(|error| Error::in_file(&checkpoint.name, error))?;
         let tensors = match &unfolded {
             Some(table) => table.among(&tensors),
             None => tensors,
         };
-        let energies = self.energies_of_text(folder, checkpoint, observer)?;
+        let energies = self.energies_of_text(model, checkpoint, observer)?;
         let source = AmbSource {
             name: &checkpoint.name,
             tensors: &tensors,
@@ -133,11 +133,11 @@ impl Conversion {
 impl Conversion {
     fn energies_of_text(
         &self,
-        folder: &TextFolder,
+        model: &TextModel<'_>,
         checkpoint: &TextCheckpoint<'_>,
         observer: &dyn Observer,
     ) -> Result<Energies> {
-        match folder.transformer()? {
+        match model.transformer()? {
             Some(model) if !self.weight_type.is_float() => {
                 let texts = activations::texts(self.calibrate.as_deref())?;
                 let of = (checkpoint.naming, &*checkpoint.name);

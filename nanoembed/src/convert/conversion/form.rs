@@ -19,7 +19,7 @@ pub enum ModelForm {
     Weights,
     /// An `.amb` file.
     Amb,
-    /// A GGUF file of a decoder of the Llama family, or of a BERT encoder.
+    /// A GGUF file of an encoder, or of a decoder of the Llama family.
     Gguf,
 }
 

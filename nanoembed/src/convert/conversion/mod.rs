@@ -31,7 +31,8 @@ use crate::checkpoint::weights::{Beside, WeightsFile};
 use crate::convert::amb::source::AmbFile;
 use crate::convert::decoder_model::DecoderModel;
 use crate::convert::migration::Migration;
-use crate::convert::text_model::folder::TextFolder;
+use crate::convert::text_model::checkpoint::TextModel;
+use crate::convert::text_model::folder;
 use crate::convert::weights_file::{Tally, WrittenModel};
 use crate::convert::writing::{Target, Writing, WrittenFile};
 use crate::error::{Error, Result};
@@ -87,9 +88,10 @@ impl Conversion {
                 if config.is_none()
                     && self.input.is_dir()
                     && is_deeper()
-                    && let Some(text) = TextFolder::open(&self.input, allowed)?
+                    && let Some(folder) = folder::open(&self.input, allowed)?
                 {
                     let name = self.name.clone().or_else(|| folder_name(&self.input));
+                    let text = TextModel::from_folder(&folder)?;
                     return self.convert_text_model(&text, name, observer);
                 }
                 let folder = Folder::open(&self.input)?;
@@ -106,7 +108,8 @@ impl Conversion {
                     };
                     return self.convert_decoder(model, name, observer);
                 }
-                if let (Some(text), None) = (TextFolder::open(&self.input, allowed)?, config) {
+                if let (Some(folder), None) = (folder::open(&self.input, allowed)?, config) {
+                    let text = TextModel::from_folder(&folder)?;
                     return self.convert_text_model(&text, name, observer);
                 }
                 self.convert_encoder(
@@ -125,7 +128,11 @@ impl Conversion {
                 if let Some(encoder) = GgufEncoderFile::open(&self.input)? {
                     let name = self.name.clone().or_else(|| encoder.model_name());
                     let name = name.or_else(|| stem(&self.input));
-                    return self.convert_encoder(&encoder.checkpoint()?, (name, None), observer);
+                    if let Some(text) = TextModel::from_gguf(&encoder)? {
+                        return self.convert_text_model(&text, name, observer);
+                    }
+                    let tensors = encoder.bert_tensors()?;
+                    return self.convert_encoder(&encoder.bert(&tensors)?, (name, None), observer);
                 }
                 let file = GgufFile::open(&self.input)?;
                 let name = self.name.clone().or_else(|| file.model_name());
@@ -174,14 +181,14 @@ impl Conversion {
 
     fn convert_text_model(
         &self,
-        folder: &TextFolder,
+        model: &TextModel<'_>,
         name: Option<String>,
         observer: &dyn Observer,
     ) -> Result<Converted> {
-        let checkpoint = folder.checkpoint()?;
+        let checkpoint = model.checkpoint()?;
         let written = match self.is_to_amb() {
-            true => self.text_model_to_amb(folder, &checkpoint, name, observer)?,
-            false => self.text_model_to_weights(folder, &checkpoint, name, observer)?,
+            true => self.text_model_to_amb(model, &checkpoint, name, observer)?,
+            false => self.text_model_to_weights(model, &checkpoint, name, observer)?,
         };
         Ok(self.converted(checkpoint.left_out, written))
     }

@@ -12,7 +12,7 @@ use crate::convert::activations;
 use crate::convert::calibration::Calibration;
 use crate::convert::decoder_model::DecoderModel;
 use crate::convert::naming::Naming;
-use crate::convert::text_model::folder::{TextCheckpoint, TextFolder};
+use crate::convert::text_model::checkpoint::{TextCheckpoint, TextModel};
 use crate::convert::weights_file::{self, Storage, WeightType, WeightsSource, WrittenModel};
 use crate::error::{Error, Result, name_of};
 use crate::model_check;
@@ -29,14 +29,14 @@ impl Conversion {
         let created_at = iso_8601(self.created.or(checkpoint.modified));
         let metadata = self.weights_metadata(name_and_version, settings, created_at);
         let calibration = self.calibration(checkpoint, observer)?;
-        let tokens = checkpoint.tokens();
-        let source = WeightsSource::from_checkpoint(checkpoint, &tokens);
+        let tokens = checkpoint.tokens()?;
+        let source = WeightsSource::from_checkpoint(checkpoint, &tokens)?;
         self.write_weights(&source, (&calibration, &metadata), observer)
     }
 
     pub(super) fn text_model_to_weights(
         &self,
-        folder: &TextFolder,
+        model: &TextModel<'_>,
         checkpoint: &TextCheckpoint<'_>,
         name: Option<String>,
         observer: &dyn Observer,
@@ -47,12 +47,12 @@ impl Conversion {
         let tokens = beside.tokens()?;
         let source = WeightsSource {
             name: &checkpoint.name,
-            tensors: &checkpoint.tensors(),
+            tensors: &checkpoint.tensors()?,
             naming: *naming,
             vocabulary: Some(beside.vocabulary(&tokens)),
             further: beside.further()?,
         };
-        let calibration = match folder.transformer()? {
+        let calibration = match model.transformer()? {
             Some(model) if self.weight_type == WeightType::Int8 => {
                 let texts = activations::texts(self.calibrate.as_deref())?;
                 Calibration::from_texts(model, (*naming, source.name), &texts, observer)?

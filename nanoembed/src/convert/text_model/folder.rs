@@ -1,139 +1,75 @@
-//! The folders of models of texts that need more than BERT's settings, and the parts of them that
-//! go into a file.
+//! The folders of models of texts that need more than BERT's settings.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use nanoembed_core::limit;
 use nanoembed_core::model::{Activation, BERT_NAMES, FeedForward, Prefixed};
 use nanoembed_core::owned::folder::{Described, FolderModel, Prompts};
-use nanoembed_core::owned::{Encoder, Pipeline};
 use nanoembed_core::text::json::Value;
 
-use super::layout::{self, Beside};
-use super::tensors::{Loaded, integers};
-use crate::causal::weights::ModelWeights;
+use super::checkpoint::{TensorForm, TextModel};
+use super::layout;
 use crate::checkpoint::sentence_transformer::bert_pooling;
 use crate::checkpoint::settings::license_in;
-use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
 use crate::folder::texts::Allowed;
+use crate::open::described_model::DescribedModel;
 use crate::open::folder::files::EncoderFolder;
-use crate::open::folder::tensor_fault;
 
-/// A folder with a model of texts.
-pub(crate) struct TextFolder {
-    source: EncoderFolder,
-    pipeline: Pipeline,
+/// The folder that `path` names, if the model in it is described in files by its folder's texts:
+/// `None` for a BERT encoder, whose settings have keys of their own in the files that are written,
+/// and for folders without a model of texts.
+pub(crate) fn open(path: &Path, allowed: &Arc<Allowed>) -> Result<Option<EncoderFolder>> {
+    let is_other = is_other(path, allowed);
+    is_other.then(|| EncoderFolder::open_allowing(path, allowed)).transpose()
 }
 
-/// The parts of a folder that go into a file.
-pub(crate) struct TextCheckpoint<'f> {
-    /// The name that messages give to the model.
-    pub(crate) name: String,
-    /// Texts, tokenizer and settings.
-    pub(crate) beside: Beside,
-    /// The naming scheme of the tensors.
-    pub(crate) naming: Naming,
-    loaded: Vec<Loaded<'f>>,
-    /// Tensors that the model does not need.
-    pub(crate) left_out: Vec<String>,
-    /// When the newest file was changed.
-    pub(crate) modified: Option<SystemTime>,
-}
-
-impl TextFolder {
-    /// The model in the folder that `path` names; `None` for a BERT encoder, whose settings have
-    /// their own keys in the files that are written, and for folders without a model of texts.
-    pub(crate) fn open(path: &Path, allowed: &Arc<Allowed>) -> Result<Option<Self>> {
-        if !is_other(path, allowed) {
-            return Ok(None);
-        }
-        let source = EncoderFolder::open_allowing(path, allowed)?;
-        let pipeline = source.pipeline()?;
-        Ok(Some(Self { source, pipeline }))
+impl<'f> TextModel<'f> {
+    /// The model in a folder.
+    pub(crate) fn from_folder(folder: &'f EncoderFolder) -> Result<Self> {
+        let (naming, prefix) = naming(folder)?;
+        let card = folder.texts().get("README.md").ok().flatten();
+        Ok(Self {
+            source: DescribedModel::Folder(folder),
+            family: folder.model().family(),
+            texts: texts(folder)?,
+            naming,
+            tensors: TensorForm::Prefixed(prefix),
+            license: card.and_then(|card| license_in(&card)),
+            modified: folder.modified(),
+        })
     }
+}
 
-    /// Reads the parts that go into a file.
-    pub(crate) fn checkpoint(&self) -> Result<TextCheckpoint<'_>> {
-        let (source, name) = (&self.source, self.source.name());
-        let weights = source.weights()?;
-        let (opened, found) = Encoder::listing(source.model(), weights, self.pipeline.clone())
-            .map_err(|fault| tensor_fault::failure(&name, &fault))?;
-        let dimensions = opened.dimensions();
-        drop(opened);
-        let (naming, prefix) = naming(source)?;
-        let (mut left_out, mut mapping) = (Vec::new(), None);
-        let mut slots: Vec<Option<Loaded<'_>>> = found.iter().map(|_| None).collect();
-        source.each_tensor(&mut |name_there, stored| {
-            let Some(at) = found.iter().position(|known| known == name_there) else {
-                left_out.push(name_there.to_owned());
-                return Ok(());
-            };
-            if let (Naming::Table, "mapping") = (naming, name_there) {
-                mapping = integers(stored);
-                return Ok(());
+/// The texts that the model is described by, by their paths, without the members that are passed
+/// over.
+fn texts(source: &EncoderFolder) -> Result<Vec<(String, String)>> {
+    let read = RefCell::new(BTreeMap::new());
+    source.texts().read(|texts| {
+        let recording = |path: &str| {
+            let text = texts(path)?;
+            if let Some(text) = &text {
+                read.borrow_mut().insert(path.to_owned(), limit::copied(text)?);
             }
-            if let Some(slot) = slots.get_mut(at).filter(|slot| slot.is_none()) {
-                let own = name_there.strip_prefix(prefix).unwrap_or(name_there);
-                *slot = Some(Loaded::from_stored(stored, layout::tensor_name(own), &name)?);
-            }
-            Ok(())
-        })?;
-        let loaded = slots.into_iter().flatten().collect();
-        left_out.sort_unstable();
-        let beside = Beside {
-            family: source.model().family(),
-            dimensions,
-            texts: self.texts()?,
-            pipeline: self.pipeline.clone(),
-            mapping,
-            license: source.texts().get("README.md").ok().flatten().and_then(|it| license_in(&it)),
+            Ok(text)
         };
-        let modified = source.modified();
-        Ok(TextCheckpoint { name, beside, naming, loaded, left_out, modified })
-    }
-
-    /// The model for calibration; `None` for a table.
-    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights<'static>>>> {
-        let model = self.source.open_model()?;
-        Ok(Some(model).filter(|model| !model.is_table()))
-    }
-
-    /// The texts that the model is described by, by their paths, without the members that are passed
-    /// over.
-    fn texts(&self) -> Result<Vec<(String, String)>> {
-        let read = RefCell::new(BTreeMap::new());
-        self.source.texts().read(|texts| {
-            let recording = |path: &str| {
-                let text = texts(path)?;
-                if let Some(text) = &text {
-                    read.borrow_mut().insert(path.to_owned(), text.as_ref().to_owned());
-                }
-                Ok(text)
-            };
-            FolderModel::read(&recording)?;
-            Prompts::read(&recording)?;
-            self.source.model().labels(&recording).map(drop)
-        })?;
-        let mut texts = Vec::new();
-        for (path, text) in read.into_inner() {
-            if let Some(text) = layout::reduced(&path, &text) {
-                texts.push((path, text));
-            }
+        FolderModel::read(&recording)?;
+        Prompts::read(&recording)?;
+        source.model().labels(&recording).map(drop)
+    })?;
+    let mut texts = Vec::new();
+    for (path, text) in read.into_inner() {
+        let reduced = layout::reduced(&path, &text);
+        let reduced = reduced.map_err(|error| Error::in_file(&path, error))?;
+        if let Some(text) = reduced {
+            texts.push((path, text));
         }
-        Ok(texts)
     }
-}
-
-impl TextCheckpoint<'_> {
-    /// The tensors, under the names that they have in files.
-    pub(crate) fn tensors(&self) -> Vec<Tensor<'_>> {
-        self.loaded.iter().map(Loaded::borrow).collect()
-    }
+    Ok(texts)
 }
 
 /// The naming scheme of a folder's model, and the prefix of its names.

@@ -7,7 +7,7 @@ use nanoembed_core::owned::{
 };
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::text::json::Value;
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::{Map, json};
 
 use crate::checkpoint::tensor::{OwnedTensor, Tensor};
@@ -61,7 +61,7 @@ impl Beside {
     }
 
     fn parts(&self) -> Result<PipelineParts<'_>, Error> {
-        self.pipeline.parts().map_err(|error| Error::in_file("tokenizer.json", error))
+        self.pipeline.parts().map_err(in_tokenizer)
     }
 
     /// The tokens of the vocabulary.
@@ -70,7 +70,8 @@ impl Beside {
     ///
     /// [`ErrorKind::NoMemory`].
     pub(crate) fn tokens(&self) -> Result<Vec<&[u8]>, Error> {
-        Ok(self.parts()?.tokens.into_iter().map(str::as_bytes).collect())
+        let tokens = self.parts()?.tokens.into_iter().map(str::as_bytes);
+        limit::exactly(tokens).map_err(in_tokenizer)
     }
 
     /// The tensors of a `.weights` file that no model computes with.
@@ -79,29 +80,32 @@ impl Beside {
     ///
     /// [`ErrorKind::NoMemory`].
     pub(crate) fn further(&self) -> Result<Vec<Further>, Error> {
-        let parts = self.parts()?;
+        self.further_of(&self.parts()?).map_err(in_tokenizer)
+    }
+
+    fn further_of(&self, parts: &PipelineParts<'_>) -> Result<Vec<Further>, CoreError> {
         let mut further = vec![Further {
             name: TOKENIZER,
             dtype: Dtype::U8,
-            bytes: parts.settings.as_bytes().to_vec(),
+            bytes: limit::exactly(parts.settings.bytes())?,
         }];
-        if let Some(scores) = parts.scores.filter(|scores| !scores.is_empty()) {
-            let bytes = scores.iter().flat_map(|score| score.to_le_bytes()).collect();
+        if let Some(scores) = parts.scores.as_ref().filter(|scores| !scores.is_empty()) {
+            let bytes = spelled(scores.iter().map(|score| score.to_le_bytes()))?;
             further.push(Further { name: TOKENIZER_SCORES, dtype: Dtype::U8, bytes });
         }
         if !parts.merges.is_empty() {
             further.push(Further {
                 name: TOKENIZER_MERGES,
                 dtype: Dtype::U32,
-                bytes: merge_bytes(&parts.merges),
+                bytes: merge_bytes(&parts.merges)?,
             });
         }
         if self.family.is_empty() && is_word_piece(parts.settings) {
             // For devices without memory for an index of their own.
-            further.extend(index(&parts.tokens));
+            further.extend(index(&parts.tokens)?);
         }
         if let Some(mapping) = &self.mapping {
-            let bytes = mapping.iter().flat_map(|row| row.to_le_bytes()).collect();
+            let bytes = spelled(mapping.iter().map(|row| row.to_le_bytes()))?;
             further.push(Further { name: "mapping", dtype: Dtype::U32, bytes });
         }
         Ok(further)
@@ -118,13 +122,14 @@ impl Beside {
         let missing = CoreError::without_offset(ErrorKind::WrongShape);
         let table = tensors.iter().find(|tensor| Naming::Table.is_looked_up(&tensor.name));
         let table = table.ok_or(missing)?;
-        let (values, width) = (table.to_f32(), table.cols());
-        let rows = mapping.iter().map(|row| {
-            let start = usize::try_from(*row).ok()?.checked_mul(width)?;
-            values.get(start..start.checked_add(width)?)
-        });
-        let rows = rows.collect::<Option<Vec<&[f32]>>>().ok_or(missing)?;
-        let data = rows.iter().flat_map(|row| row.iter().flat_map(|x| x.to_le_bytes())).collect();
+        let (values, width) = (table.to_f32()?, table.cols());
+        let elements = mapping.len().checked_mul(width).and_then(|count| count.checked_mul(4));
+        let mut data = limit::reserved(elements.ok_or(missing)?)?;
+        for row in mapping {
+            let start = usize::try_from(*row).ok().and_then(|row| row.checked_mul(width));
+            let row = start.and_then(|start| values.get(start..)?.get(..width)).ok_or(missing)?;
+            data.extend(row.iter().flat_map(|x| x.to_le_bytes()));
+        }
         let shape = vec![mapping.len(), width];
         Ok(Some(Unfolded(OwnedTensor { name: table.name.clone(), shape, data })))
     }
@@ -145,23 +150,31 @@ impl Beside {
     ///
     /// [`ErrorKind::NoMemory`].
     pub(crate) fn payload(&self) -> Result<Vec<u8>, Error> {
-        let parts = self.parts()?;
-        let mut payload = Vec::new();
-        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes();
-        payload.extend(count(parts.settings.len()));
-        payload.extend(parts.settings.as_bytes());
-        payload.extend(count(parts.tokens.len()));
-        for token in &parts.tokens {
-            payload.extend(u16::try_from(token.len()).unwrap_or(u16::MAX).to_le_bytes());
-            payload.extend(token.as_bytes());
-        }
-        let scores = parts.scores.unwrap_or_default();
-        payload.extend(count(scores.len()));
-        payload.extend(scores.iter().flat_map(|score| score.to_le_bytes()));
-        payload.extend(count(parts.merges.len()));
-        payload.extend(merge_bytes(&parts.merges));
-        Ok(payload)
+        payload(&self.parts()?).map_err(in_tokenizer)
     }
+}
+
+fn payload(parts: &PipelineParts<'_>) -> Result<Vec<u8>, CoreError> {
+    let mut payload = Vec::new();
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes();
+    limit::append(&mut payload, &count(parts.settings.len()))?;
+    limit::append(&mut payload, parts.settings.as_bytes())?;
+    limit::append(&mut payload, &count(parts.tokens.len()))?;
+    for token in &parts.tokens {
+        let length = u16::try_from(token.len()).unwrap_or(u16::MAX);
+        limit::append(&mut payload, &length.to_le_bytes())?;
+        limit::append(&mut payload, token.as_bytes())?;
+    }
+    let scores = parts.scores.as_deref().unwrap_or_default();
+    limit::append(&mut payload, &count(scores.len()))?;
+    limit::append(&mut payload, &spelled(scores.iter().map(|score| score.to_le_bytes()))?)?;
+    limit::append(&mut payload, &count(parts.merges.len()))?;
+    limit::append(&mut payload, &merge_bytes(&parts.merges)?)?;
+    Ok(payload)
+}
+
+fn in_tokenizer(error: CoreError) -> Error {
+    Error::in_file("tokenizer.json", error)
 }
 
 /// A table of vectors in place of one with fewer rows.
@@ -184,12 +197,18 @@ fn is_word_piece(settings: &str) -> bool {
     model.and_then(|model| model.member("type")).is_some_and(|kind| kind.is_text("WordPiece"))
 }
 
-fn merge_bytes(merges: &[(u32, u32)]) -> Vec<u8> {
-    merges
-        .iter()
-        .flat_map(|(first, second)| [first.to_le_bytes(), second.to_le_bytes()])
-        .flatten()
-        .collect()
+fn merge_bytes(merges: &[(u32, u32)]) -> Result<Vec<u8>, CoreError> {
+    let pair = |(first, second): &(u32, u32)| u64::from(*first) | u64::from(*second) << 32;
+    spelled(merges.iter().map(|merge| pair(merge).to_le_bytes()))
+}
+
+/// The bytes of numbers, one after the other.
+fn spelled<const N: usize>(
+    numbers: impl ExactSizeIterator<Item = [u8; N]>,
+) -> Result<Vec<u8>, CoreError> {
+    let mut bytes = limit::reserved(numbers.len().saturating_mul(N))?;
+    numbers.for_each(|number| bytes.extend(number));
+    Ok(bytes)
 }
 
 /// The older name of a norm's tensor, for its present one.
@@ -199,17 +218,22 @@ pub(super) fn tensor_name(name: &str) -> String {
 
 /// The part of the text at `path` that goes into a file: of the tokenizer's settings, which have
 /// been read already, the number of tokens that are used; of others all but the white space.
-pub(super) fn reduced(path: &str, text: &str) -> Option<String> {
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`].
+pub(super) fn reduced(path: &str, text: &str) -> Result<Option<String>, CoreError> {
     if !path.ends_with("tokenizer_config.json") {
-        return Some(without_spaces(text));
+        return without_spaces(text).map(Some);
     }
-    let config = Value::parse(text, 0).ok()?;
-    let limit = config.member("model_max_length").or_else(|| config.member("max_len"))?.as_u64()?;
-    Some(json!({"model_max_length": limit}).to_string())
+    let config = Value::parse(text, 0).ok();
+    let said = config.and_then(|it| it.member("model_max_length").or_else(|| it.member("max_len")));
+    let said = said.and_then(|limit| limit.as_u64());
+    Ok(said.map(|limit| json!({"model_max_length": limit}).to_string()))
 }
 
 /// A JSON text without the spaces between its tokens.
-fn without_spaces(text: &str) -> String {
+fn without_spaces(text: &str) -> Result<String, CoreError> {
     let (mut is_inside, mut is_escaped) = (false, false);
     let keeps = |c: &char| {
         let keeps = is_inside || !c.is_ascii_whitespace();
@@ -221,7 +245,7 @@ fn without_spaces(text: &str) -> String {
         }
         keeps
     };
-    text.chars().filter(keeps).collect()
+    limit::spelled(text.chars().filter(keeps))
 }
 
 #[cfg(test)]
@@ -231,7 +255,9 @@ mod tests {
     #[test]
     fn spaces_stay_within_texts_alone() {
         let text = "{\n  \"a b\": [1, 2],\r\n\t\"c\": \"x \\\" y\", \"d\" : \"\\\\\" }\n";
-        assert_eq!(without_spaces(text), r#"{"a b":[1,2],"c":"x \" y","d":"\\"}"#);
+        let without = r#"{"a b":[1,2],"c":"x \" y","d":"\\"}"#;
+        assert_eq!(without_spaces(text).unwrap(), without);
+        let reduced = |path, text| reduced(path, text).unwrap();
         assert_eq!(reduced("tokenizer_config.json", r#"{"a": 1}"#), None);
         let limit = reduced("x/tokenizer_config.json", r#"{"model_max_length": 64, "b": 2}"#);
         assert_eq!(limit.as_deref(), Some(r#"{"model_max_length":64}"#));

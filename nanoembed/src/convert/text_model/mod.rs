@@ -1,12 +1,15 @@
-//! Models of texts of any family, ready to be written as one file with all texts of their folder.
+//! Models of texts of any family, ready to be written as one file with all texts of a folder.
 //!
 //! | file | role |
 //! |---|---|
-//! | `folder` | these folders, and the parts of them that go into a file |
+//! | `checkpoint` | a model, and the parts of it that go into a file |
+//! | `folder`, `gguf` | the models in folders and in GGUF files |
 //! | `tensors` | the tensors of several files |
 //! | `layout` | texts beside the weights in a `.weights` or `.amb` file |
 
+pub(super) mod checkpoint;
 pub(super) mod folder;
+mod gguf;
 mod layout;
 mod tensors;
 

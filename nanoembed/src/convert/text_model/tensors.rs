@@ -1,5 +1,8 @@
 //! The tensors of several files for a conversion: floats borrowed, all else dequantised.
 
+use std::ops::Range;
+
+use nanoembed_core::ErrorKind;
 use nanoembed_core::tensor::{Dtype, Encoding};
 
 use crate::checkpoint::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
@@ -26,8 +29,43 @@ impl<'f> Loaded<'f> {
             let tensor = Tensor { name, shape, elements, data, scales, columns, zeros, transposed };
             return Ok(Self::Borrowed(tensor));
         }
-        let values = stored.all().map_err(|failure| failure.at(file))?;
+        Self::changed(stored, name, file, |_| {})
+    }
+
+    /// The tensor, to be called `name`, dequantised and changed by `change`.
+    pub(super) fn changed(
+        stored: &Stored<'f>,
+        name: String,
+        file: &str,
+        change: impl FnOnce(&mut [f32]),
+    ) -> Result<Self> {
+        let refuse = |kind| Error::input(kind, format!("`{name}` is too large")).at(file);
+        let shape = sizes(stored.values.shape()).map_err(refuse)?;
+        let mut values = stored.all().map_err(|failure| failure.at(file))?;
+        change(&mut values);
         let data = le_bytes(&values).map_err(|error| Error::in_file(file, error))?;
+        Ok(Self::Owned(OwnedTensor { name, shape, data }))
+    }
+
+    /// The part with these `rows`, to be called `name`, dequantised; a vector has an element a row.
+    pub(super) fn rows(
+        stored: &Stored<'f>,
+        name: String,
+        file: &str,
+        rows: Range<usize>,
+    ) -> Result<Self> {
+        let wrong = || {
+            let message = format!("`{}` has not as many rows as the model needs", stored.name);
+            Error::input(ErrorKind::WrongShape, message).at(file)
+        };
+        let shape = sizes(stored.values.shape()).map_err(|_| wrong())?;
+        let width = shape.get(1..).unwrap_or_default().iter().product();
+        let values = stored.all().map_err(|failure| failure.at(file))?;
+        let places = rows.start.checked_mul(width).zip(rows.end.checked_mul(width));
+        let part = places.and_then(|(start, end)| values.get(start..end)).ok_or_else(wrong)?;
+        let data = le_bytes(part).map_err(|error| Error::in_file(file, error))?;
+        let mut shape = shape;
+        shape.first_mut().into_iter().for_each(|first| *first = rows.len());
         Ok(Self::Owned(OwnedTensor { name, shape, data }))
     }
 

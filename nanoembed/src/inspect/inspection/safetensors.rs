@@ -34,9 +34,9 @@ pub struct SafetensorsSummary {
 pub(super) fn inspect(set: &FileSet) -> Result<SafetensorsSummary> {
     let (mut tensors, mut stated) = (Vec::new(), Map::new());
     for (path, file) in set.iter() {
-        let mut room = room(file);
-        let parsed = Safetensors::parse(file, Mode::Lenient, &mut room)
-            .map_err(|error| diagnosis::failure(&name_of(path), file, error))?;
+        let failed = |error| diagnosis::failure(&name_of(path), file, error);
+        let mut room = room(file).map_err(failed)?;
+        let parsed = Safetensors::parse(file, Mode::Lenient, &mut room).map_err(failed)?;
         tensors.extend(parsed.tensors().map(|tensor| {
             let tensor = Tensor::from(tensor.header());
             Tensor { name: meant(&tensor.name), ..tensor }

@@ -122,7 +122,7 @@ pub(super) fn inspect(set: &FileSet) -> Result<UqffSummary> {
 /// The version of the first shard, and its metadata.
 fn version_and_metadata(set: &FileSet) -> Result<(String, Map<String, Value>)> {
     let fail = |error| Error::in_file(set.name(), error);
-    let mut container = room(set.first());
+    let mut container = room(set.first()).map_err(fail)?;
     let container = Safetensors::parse(set.first(), Mode::Lenient, &mut container).map_err(fail)?;
     let metadata = safetensors::metadata(&container);
     let patch = container
@@ -130,7 +130,7 @@ fn version_and_metadata(set: &FileSet) -> Result<(String, Map<String, Value>)> {
         .and_then(|patch| patch.data().first_chunk().map(|bytes| u32::from_le_bytes(*bytes)));
     // A blob says its own version, with the patch in the lowest byte.
     let blob = container.tensors().next().and_then(|blob| blob.data().first().copied());
-    let mut room = room(set.first());
+    let mut room = room(set.first()).map_err(fail)?;
     let version = match Uqff::parse(set.first(), Mode::Lenient, &mut room) {
         Ok(uqff) => uqff.version(),
         // Layers that go on in a later shard.

@@ -17,9 +17,11 @@ pub(super) fn verify(
 ) -> Result<String, Vec<Finding>> {
     let (mut tensors, mut findings) = (0, Vec::new());
     for (path, file) in set.iter() {
-        let mut room = room(file);
-        match Safetensors::parse(file, mode, &mut room) {
-            Ok(parsed) => tensors += parsed.len(),
+        let parsed = room(file).and_then(|mut room| {
+            Safetensors::parse(file, mode, &mut room).map(|parsed| parsed.len())
+        });
+        match parsed {
+            Ok(parsed) => tensors += parsed,
             Err(error) => {
                 let finding = Finding::new(&name_of(path), error);
                 findings.push(finding.at(error.offset().and_then(|offset| place(file, offset))));

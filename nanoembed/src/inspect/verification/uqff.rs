@@ -49,7 +49,7 @@ fn gaps(names: &[&str]) -> String {
 fn place(file: &[u8], error: CoreError) -> Option<String> {
     let offset = error.offset()?;
     let outer = place_in_container(file, offset);
-    let mut room = room(file);
+    let Ok(mut room) = room(file) else { return outer };
     let Ok(container) = Safetensors::parse(file, Mode::Lenient, &mut room) else { return outer };
     let blob = container.tensors().find(|tensor| {
         let header = tensor.header();

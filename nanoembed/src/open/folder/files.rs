@@ -201,7 +201,8 @@ fn add_weights(
             if let (Some(start), Values::Weight(weight)) = (starts.get(tensor.file), &tensor.values)
             {
                 let name = format!("{folder}{}", tensor.name);
-                weights.add_weight(&name, (*start, tensor.offset), weight);
+                let added = weights.add_weight(&name, (*start, tensor.offset), weight);
+                added.map_err(|error| Error::in_file(&name, error))?;
             }
         }
     }

@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::{FolderModel, TokenizerConfig};
 use nanoembed_core::owned::{AddedWord, Pipeline, PipelineSession};
 use nanoembed_core::token::AddedRules;
 use nanoembed_core::token::spec::{
     AddedToken, AddedTokens, BertSpec, Place, SpecialToken, Spelling,
 };
+use nanoembed_core::{ErrorKind, limit};
 
 use crate::checkpoint::wordpiece::FolderTokenizer;
 use crate::error::{Error, Result, name_of};
@@ -62,9 +62,10 @@ fn check_template(described: &Pipeline, pipeline: &Pipeline) -> Result<()> {
 /// BERT's tokenizer as a pipeline.
 fn bert_pipeline(tokenizer: &FolderTokenizer, folder: &Path) -> Result<Pipeline> {
     let FolderTokenizer { vocabulary, lower_case, strip_accents, split_ideographs, .. } = tokenizer;
-    let tokens: Vec<Cow<'_, str>> =
-        vocabulary.tokens.iter().map(|token| String::from_utf8_lossy(token)).collect();
-    let tokens: Vec<&str> = tokens.iter().map(|token| &**token).collect();
+    let failed = |error| Error::in_file(name_of(folder), error);
+    let tokens = vocabulary.tokens.iter().map(|token| String::from_utf8_lossy(token));
+    let tokens: Vec<Cow<'_, str>> = limit::exactly(tokens).map_err(failed)?;
+    let tokens: Vec<&str> = limit::exactly(tokens.iter().map(|token| &**token)).map_err(failed)?;
     let spelled = |id: u32| {
         let token = usize::try_from(id).ok().and_then(|at| tokens.get(at));
         Spelling::plain(token.copied().unwrap_or_default())
@@ -89,7 +90,7 @@ fn bert_pipeline(tokenizer: &FolderTokenizer, folder: &Path) -> Result<Pipeline>
         special: false,
         place: Place::NONE,
     });
-    let added: Vec<AddedToken<'_>> = special.chain(words).collect();
+    let added: Vec<AddedToken<'_>> = limit::collected(special.chain(words)).map_err(failed)?;
     let spec = BertSpec {
         added: AddedTokens::Listed(&added),
         splits_ideographs: *split_ideographs,
@@ -100,6 +101,5 @@ fn bert_pipeline(tokenizer: &FolderTokenizer, folder: &Path) -> Result<Pipeline>
         unknown: spelled(vocabulary.special[1]),
         tokens: tokens.len(),
     };
-    Pipeline::from_spec(&spec.into(), &tokens, None, &[])
-        .map_err(|fault| Error::in_file(name_of(folder), fault.error))
+    Pipeline::from_spec(&spec.into(), &tokens, None, &[]).map_err(|fault| failed(fault.error))
 }

@@ -1,6 +1,7 @@
-//! Rejected settings of folders.
+//! Rejected settings of folders, and written ones.
 
 extern crate std;
 
 mod listed_modules;
 mod modules;
+mod written;

@@ -24,7 +24,7 @@ const NAMES: Names = Names {
     ],
 };
 
-const SIZES: SizeNames = SizeNames {
+pub(super) const SIZES: SizeNames = SizeNames {
     layers: "n_layers",
     hidden: "dim",
     heads: "n_heads",

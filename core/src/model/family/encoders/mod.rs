@@ -16,9 +16,11 @@ mod nomic;
 mod prefix;
 mod qwen;
 mod roberta;
+mod written;
 
 pub use model::{Biases, ClassifierModel, FamilyModel, on_logits_of};
 pub use prefix::Prefixed;
+pub use written::ConfigJson;
 
 use model::USUAL_LABELS;
 

@@ -157,18 +157,8 @@ impl Family {
     /// then.
     fn norm_change(&self, tensor: Tensor) -> (f32, f32) {
         let config = &self.model.config;
-        let is_norm = matches!(
-            tensor,
-            Tensor::Norm
-                | Tensor::AttentionNorm
-                | Tensor::AttentionEndNorm
-                | Tensor::FeedForwardNorm
-                | Tensor::FeedForwardEndNorm
-                | Tensor::QueryNorm
-                | Tensor::KeyNorm
-        );
         let added = match config.norm {
-            NormKind::Rms { one_plus: true } if is_norm => 1.0,
+            NormKind::Rms { one_plus: true } if tensor.is_norm() => 1.0,
             _ => 0.0,
         };
         #[expect(clippy::cast_precision_loss, reason = "heads are small")]

@@ -2,10 +2,10 @@
 
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{id, open};
+use crate::describe::gguf::GgufFault;
 use crate::describe::gguf::{GgufRefusal, Key, Keys};
 use crate::limit::{copied, joined};
 use crate::owned::Pipeline;
-use crate::owned::gguf_encoder::GgufFault;
 use crate::token::sentencepiece::PieceKind;
 use crate::token::spec::{AddedTokens, BertSpec};
 

@@ -1,20 +1,20 @@
-//! Why there is no encoder in a GGUF file.
+//! The fault of a file without an encoder that is supported.
 
-use crate::describe::gguf::GgufRefusal;
+use super::refusal::GgufRefusal;
 use crate::error::Error;
 
-/// Why there is no encoder in a GGUF file.
+/// The fault of a file without an encoder that is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GgufFault<'a> {
-    /// What is wrong with the file.
+    /// An error in the file.
     Error(Error),
-    /// The key or tensor that is at fault.
+    /// The key or tensor at fault.
     Refusal(GgufRefusal<'a>),
 }
 
 impl GgufFault<'_> {
-    /// The same without words.
+    /// The error without a name.
     #[must_use]
     pub const fn error(&self) -> Error {
         match self {

@@ -4,12 +4,12 @@ use alloc::vec::Vec;
 
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{around, described, ends, id, is_absent, merges, open};
+use crate::describe::gguf::GgufFault;
 use crate::describe::gguf::{GgufRefusal, Key, Keys};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
-use crate::limit::reserved;
+use crate::limit::{reserved, spelled};
 use crate::owned::Pipeline;
-use crate::owned::gguf_encoder::GgufFault;
 use crate::token::sentencepiece::PieceKind;
 use crate::token::spec::{
     Bpe, Decoder, Merges, Metaspace, ModelKind, Normalizer, Pattern, PreTokenizer, Prepends,
@@ -88,7 +88,7 @@ pub(super) fn byte_pairs<'a>(
     // Those that were added have spaces where the vocabulary has what stands for them.
     for (token, kind) in vocabulary.tokens.iter_mut().zip(&vocabulary.kinds) {
         if *kind == PieceKind::UserDefined {
-            *token = token.replace(' ', "▁");
+            *token = spelled(token.chars().map(|c| if c == ' ' { MARK } else { c }))?;
         }
     }
     keys.known(&OTHERS);
@@ -139,13 +139,12 @@ fn charsmap<'a>(keys: &Keys<'a>) -> Result<Option<Vec<u8>>, GgufFault<'a>> {
         return Ok(None);
     }
     let bad = || Error::without_offset(ErrorKind::BadVocabulary);
-    let mut bytes: Vec<u8> = Vec::new();
     let count = match keys.value(CHARSMAP) {
         Some(Value::Array { count }) => usize::try_from(count).map_err(|_| bad())?,
         _ => return Err(keys.refuse(CHARSMAP, "a list of bytes is needed").into()),
     };
     // As many as the file has, whose list was read already.
-    bytes.append(&mut reserved(count)?);
+    let mut bytes = reserved(count)?;
     for value in keys.file.elements(CHARSMAP.name()).into_iter().flatten() {
         bytes.push(match value {
             Value::Unsigned(byte) => u8::try_from(byte).map_err(|_| bad())?,

@@ -20,8 +20,7 @@ mod word_piece;
 use alloc::string::String;
 
 use self::vocabulary::Vocabulary;
-use super::GgufFault;
-use crate::describe::gguf::{GgufArchitecture, GgufRefusal, Key, Keys, Outcome};
+use crate::describe::gguf::{GgufArchitecture, GgufFault, GgufRefusal, Key, Keys, Outcome};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::{Limit, collected};
@@ -34,7 +33,7 @@ const MODEL: Key = Key::TokenizerModel;
 const OWN: Key = Key::OwnTokenizer;
 
 /// Reads the tokenizer.
-pub(super) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
+pub(in crate::owned) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
     let mut vocabulary = Vocabulary::read(&keys.file)?;
     keys.known(&[Key::Tokens, Key::TokenTypes]);
     match keys.text(MODEL)? {

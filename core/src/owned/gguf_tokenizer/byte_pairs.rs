@@ -2,9 +2,9 @@
 
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{around, described, ends, id, merges, open};
+use crate::describe::gguf::GgufFault;
 use crate::describe::gguf::{Key, Keys};
 use crate::owned::Pipeline;
-use crate::owned::gguf_encoder::GgufFault;
 use crate::token::bpe::{self, Pattern};
 use crate::token::spec::{
     Behavior, Bpe, Decoder, Form, Merges, ModelKind, Normalizer, PreTokenizer, Spelling, SplitAt,

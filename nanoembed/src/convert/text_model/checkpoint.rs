@@ -1,0 +1,134 @@
+//! A model of texts, and the parts of it that go into a file.
+
+use std::time::SystemTime;
+
+use nanoembed_core::owned::Encoder;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
+
+use super::gguf::GgufTensors;
+use super::layout::{self, Beside};
+use super::tensors::{Loaded, integers};
+use crate::causal::weights::ModelWeights;
+use crate::checkpoint::tensor::Tensor;
+use crate::convert::naming::Naming;
+use crate::error::{Error, Result};
+use crate::open::described_model::DescribedModel;
+use crate::open::folder::tensor_fault;
+use crate::stored::Stored;
+
+/// A model of texts in a folder or in a GGUF file.
+pub(crate) struct TextModel<'f> {
+    pub(super) source: DescribedModel<'f>,
+    /// The family in its texts; empty for a table.
+    pub(super) family: &'static str,
+    /// The texts that describe it, by their paths.
+    pub(super) texts: Vec<(String, String)>,
+    /// The naming scheme of the tensors in a file.
+    pub(super) naming: Naming,
+    pub(super) tensors: TensorForm,
+    pub(super) license: Option<String>,
+    /// When the newest file was changed.
+    pub(super) modified: Option<SystemTime>,
+}
+
+/// The form of the tensors, which in a file have their family's names.
+pub(super) enum TensorForm {
+    /// As in the file, but for a prefix and older names of norms.
+    Prefixed(&'static str),
+    Gguf(GgufTensors),
+}
+
+/// The parts of a model that go into a file.
+pub(crate) struct TextCheckpoint<'f> {
+    /// The name that messages give to the model.
+    pub(crate) name: String,
+    /// Texts, tokenizer and settings.
+    pub(crate) beside: Beside,
+    /// The naming scheme of the tensors.
+    pub(crate) naming: Naming,
+    loaded: Vec<Loaded<'f>>,
+    /// Tensors that the model does not need.
+    pub(crate) left_out: Vec<String>,
+    /// When the newest file was changed.
+    pub(crate) modified: Option<SystemTime>,
+}
+
+impl<'f> TextModel<'f> {
+    /// Reads the parts that go into a file.
+    pub(crate) fn checkpoint(&self) -> Result<TextCheckpoint<'f>> {
+        let (source, name) = (&self.source, self.source.name());
+        let opened = Encoder::listing(source.model(), source.weights()?, source.pipeline()?);
+        let (opened, found) = opened.map_err(|fault| tensor_fault::failure(&name, &fault))?;
+        let dimensions = opened.dimensions();
+        let pipeline = opened.into_tokenizer().into_pipeline().ok_or_else(|| {
+            let kind = ErrorKind::UnsupportedTokenizer;
+            Error::input(kind, kind.message()).at(&name)
+        })?;
+        let (mut left_out, mut mapping) = (Vec::new(), None);
+        let failed = |error| Error::in_file(&name, error);
+        let slots = limit::exactly(found.iter().map(|_| Vec::new()));
+        let mut slots: Vec<Vec<Loaded<'f>>> = slots.map_err(failed)?;
+        source.each_tensor(&mut |name_there, stored| {
+            let Some(at) = found.iter().position(|known| known == name_there) else {
+                let name = limit::copied(name_there);
+                return name.and_then(|it| limit::push(&mut left_out, it)).map_err(failed);
+            };
+            if let (Naming::Table, "mapping") = (self.naming, name_there) {
+                mapping = integers(stored);
+                return Ok(());
+            }
+            if let Some(slot) = slots.get_mut(at).filter(|slot| slot.is_empty()) {
+                *slot = self.tensors.loaded(stored, name_there, &name)?;
+            }
+            Ok(())
+        })?;
+        let loaded = limit::collected(slots.into_iter().flatten()).map_err(failed)?;
+        left_out.sort_unstable();
+        let beside = Beside {
+            family: self.family,
+            dimensions,
+            texts: copied(&self.texts).map_err(failed)?,
+            pipeline,
+            mapping,
+            license: self.license.clone(),
+        };
+        let (naming, modified) = (self.naming, self.modified);
+        Ok(TextCheckpoint { name, beside, naming, loaded, left_out, modified })
+    }
+
+    /// The model for calibration; `None` for a table.
+    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights<'static>>>> {
+        let model = self.source.open_model()?;
+        Ok(Some(model).filter(|model| !model.is_table()))
+    }
+}
+
+impl TensorForm {
+    /// What becomes of a tensor of the file, called `name` there.
+    fn loaded<'f>(&self, stored: &Stored<'f>, name: &str, file: &str) -> Result<Vec<Loaded<'f>>> {
+        match self {
+            Self::Prefixed(prefix) => {
+                let own = layout::tensor_name(name.strip_prefix(prefix).unwrap_or(name));
+                Ok(vec![Loaded::from_stored(stored, own, file)?])
+            }
+            Self::Gguf(tensors) => tensors.loaded(stored, name, file),
+        }
+    }
+}
+
+/// A copy of texts by their paths.
+fn copied(texts: &[(String, String)]) -> std::result::Result<Vec<(String, String)>, CoreError> {
+    let mut copies = limit::reserved(texts.len())?;
+    for (path, text) in texts {
+        copies.push((limit::copied(path)?, limit::copied(text)?));
+    }
+    Ok(copies)
+}
+
+impl TextCheckpoint<'_> {
+    /// The tensors, under the names that they have in files.
+    pub(crate) fn tensors(&self) -> Result<Vec<Tensor<'_>>> {
+        let tensors = limit::exactly(self.loaded.iter().map(Loaded::borrow));
+        tensors.map_err(|error| Error::in_file(&self.name, error))
+    }
+}
