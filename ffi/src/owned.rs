@@ -23,6 +23,7 @@ use crate::model::{nanoembed_model_init, nanoembed_plan_model, nanoembed_plan_sc
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::model_options::{NANOEMBED_VOCABULARY_NONE, nanoembed_model_options, nanoembed_plan};
 use crate::model_tokenizer::Tokenizer;
+use crate::opening::gguf_encoder;
 use crate::pointer;
 use crate::session::{nanoembed_session, nanoembed_session_init};
 use crate::source::{Bytes, nanoembed_source};
@@ -187,8 +188,8 @@ pub unsafe extern "C" fn nanoembed_model_new(
     }
 }
 
-/// Returns true if a model of another family than BERT is to embed texts: it may have prompts,
-/// which need memory of its own.
+/// Returns true if a model of another family than BERT is to embed texts: it may have prompts, or a
+/// tokenizer that needs a heap.
 ///
 /// # Safety
 ///
@@ -201,7 +202,8 @@ unsafe fn wants_prompts(
     let (source, options) = unsafe { (Bytes::new(source), versioned::given(options)) };
     let (Ok(source), Ok(options)) = (source, options) else { return false };
     let file = source.memory().and_then(|file| Embd::parse(file, Mode::Lenient).ok());
-    let is_family = file.is_some_and(|file| TransformerSource::is_in(&file));
+    let is_family = file.is_some_and(|file| TransformerSource::is_in(&file))
+        || matches!(gguf_encoder(&source), Ok(Some(_)));
     is_family && options.vocabulary != NANOEMBED_VOCABULARY_NONE
 }
 

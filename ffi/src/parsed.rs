@@ -20,7 +20,7 @@ pub(crate) fn parse(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {
         Some(Format::Amb) => amb(bytes).map(ModelSource::Amb),
         Some(Format::Embd) => embd(bytes),
         #[cfg(feature = "gguf")]
-        Some(Format::Gguf) => gguf(bytes),
+        Some(Format::Gguf) => gguf(bytes).map(ModelSource::Gguf),
         #[allow(unreachable_patterns)] // in builds of all formats
         Some(format @ (Format::Amb | Format::Embd | Format::Gguf)) => {
             Err(left_out(number_of(format)))
@@ -44,6 +44,6 @@ fn embd(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {
 
 #[cfg(feature = "gguf")]
 #[inline(never)]
-fn gguf(bytes: &'static [u8]) -> Outcome<ModelSource<'static>> {
-    Ok(ModelSource::Gguf(Gguf::parse(bytes, Mode::Lenient)?))
+pub(crate) fn gguf(bytes: &'static [u8]) -> Outcome<Gguf<'static>> {
+    Ok(Gguf::parse(bytes, Mode::Lenient)?)
 }

@@ -130,7 +130,7 @@ fn decoder(bytes: &[u8], file: &Embd<'_>) -> Option<ModelFinding> {
         return Some(ModelFinding::new(error, "tensors"));
     }
     let count = match Tokenizer::from_source(bytes, &ModelSource::Embd(*file)) {
-        Ok(tokenizer) => tokenizer.count(),
+        Ok(tokenizer) => tokenizer.count() as usize,
         Err(error) => return Some(ModelFinding::new(error, "tokenizer")),
     };
     (count > config.vocabulary)

@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use nanoembed_core::owned::{AnyTokenSession, AnyTokenizer};
+use nanoembed_core::owned::{self, TextSession};
+use nanoembed_core::token::SpecialTokens;
 
-use crate::causal::tokenizer::{Tokenizer as CausalTokenizer, is_model};
+use crate::causal::tokenizer::is_model;
 use crate::error::{Error, Result};
 use crate::files::literal;
 use crate::folder::prompts::{Prefix, Prompts};
@@ -37,11 +38,11 @@ pub struct Tokens {
 pub struct Tokenizer(Arc<Inner>);
 
 struct Inner {
-    tokenizer: AnyTokenizer,
+    tokenizer: owned::Tokenizer<'static>,
     source: Arc<Source>,
     prompts: Result<Prompts>,
     /// Unused memory for texts.
-    sessions: Pool<AnyTokenSession>,
+    sessions: Pool<TextSession>,
 }
 
 impl Tokenizer {
@@ -64,14 +65,14 @@ impl Tokenizer {
     fn from_opened(opened: &LoadedModel<'_>, is_sentencepiece: bool) -> Result<Self> {
         let source = Arc::clone(opened.source());
         let tokenizer = if opened.is_causal() {
-            AnyTokenizer::from_causal(opened.causal_tokenizer()?)
+            opened.causal_tokenizer()?
         } else if let Some(text) = opened.described() {
-            AnyTokenizer::from_text(text.tokenizer()?)
+            text.tokenizer()?.into_all_kinds()
         } else if let Some(bytes) = opened.unknown_bytes().filter(|_| is_sentencepiece) {
-            let model = CausalTokenizer::from_model(bytes.to_vec());
-            AnyTokenizer::from_causal(model.map_err(|error| source.failure(error))?)
+            let model = owned::Tokenizer::from_model(bytes.to_vec());
+            model.map_err(|error| source.failure(error))?
         } else {
-            AnyTokenizer::from_text(opened.encoder()?.into_tokenizer())
+            opened.encoder()?.into_tokenizer().into_all_kinds()
         };
         let (prompts, sessions) = (opened.prompts(), Pool::default());
         Ok(Self(Arc::new(Inner { tokenizer, source, prompts, sessions })))
@@ -91,7 +92,10 @@ impl Tokenizer {
     /// If memory is refused, or the model's file has been changed under it.
     pub fn encode(&self, text: &str, limit: Option<usize>) -> Result<Tokens> {
         let Inner { tokenizer, source, sessions, .. } = &*self.0;
-        let encoded = sessions.lend(|session| tokenizer.encode(text, limit, session));
+        let encoded = sessions.lend(|session| match limit {
+            Some(limit) => tokenizer.encode_start(text, limit, session),
+            None => Ok((tokenizer.encode(text, SpecialTokens::AsTokens, session)?, false)),
+        });
         let (ids, truncated) = encoded.map_err(|error| source.failure(error))?;
         Ok(Tokens { ids, truncated })
     }
@@ -99,7 +103,7 @@ impl Tokenizer {
     /// A token as the vocabulary spells it.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<String> {
-        self.0.tokenizer.token(id)
+        self.0.tokenizer.token(id).map(Into::into)
     }
 
     /// The number of tokens of a text that the model uses if `asked` are wanted; `None` for a model
@@ -109,7 +113,7 @@ impl Tokenizer {
     ///
     /// [`Kind::Usage`](crate::Kind::Usage) for more than an encoder has positions.
     pub fn limit(&self, asked: Option<usize>) -> Result<Option<usize>> {
-        let usual = self.0.tokenizer.usual_tokens();
+        let usual = self.0.tokenizer.max_tokens();
         match self.positions() {
             Some(positions) => max_tokens(asked, usual.unwrap_or(positions), positions).map(Some),
             None => Ok(asked.or(usual)),

@@ -358,9 +358,8 @@ fn the_host_library_leaves_talking_and_ending_to_its_shells() {
 
 #[test]
 fn only_opened_files_and_the_system_are_unsafe_in_the_host_library() {
-    const BORDERS: [&str; 5] = [
+    const BORDERS: [&str; 4] = [
         "bytes.rs",
-        "open/loaded_model.rs",
         "words/vectors.rs",
         "files/mapped_file.rs",
         "files/new_file/abandoned_files.rs",

@@ -6,12 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::Path;
 
+use nanoembed_core::model::InOrder;
 use nanoembed_core::model::llama::{LlamaPlan, Output};
-use nanoembed_core::model::{Batch, InOrder};
-use nanoembed_core::owned::folder::{FolderModel, Prefix};
-use nanoembed_core::owned::{
-    CausalModel, Encoder, FileWeights, ModelFault, Pipeline, PipelineSession, TextSession,
-};
+use nanoembed_core::owned::folder::FolderModel;
+use nanoembed_core::owned::{CausalModel, Encoder, Pipeline, PipelineSession, TextSession};
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::data;
 use nanoembed_tests::refusing::{Refusing, TEXT, used};

@@ -1,5 +1,5 @@
-//! Transformers of all families that embed or compare texts, out of `.weights` and `.amb` files
-//! that keep the texts of a folder, in lent memory.
+//! Transformers of all families that embed or compare texts, from `.weights` and `.amb` files that
+//! keep the texts of a folder and from GGUF files, in lent memory.
 //!
 //! `docs/models.md` has the layout of these files. Nothing here allocates.
 
@@ -7,6 +7,7 @@ use crate::describe::folder::{
     CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Description, FolderPrompts, Kind, MODULES, Modules,
     TextFault, TextPath, Texts as _,
 };
+use crate::describe::gguf::{GgufFault, describe_without_tokenizer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
 use crate::kernel::Kernels;
@@ -16,7 +17,7 @@ use crate::model::encoder::{CrossEncoder, Encoder, EncoderMemory, EncoderNeeds, 
 use crate::model::family::encoders::FamilyModel;
 use crate::model::folder_file::FolderFile;
 use crate::model::folder_tokenizer::FolderTokenizerSource;
-use crate::model::folder_tokenizer::pair_template::PairTemplate;
+use crate::model::folder_tokenizer::pair::pair_template;
 use crate::model::head::embedding::HeadLayer;
 use crate::model::head::pooling::PoolingModes;
 use crate::model::plan::Plan;
@@ -28,7 +29,7 @@ use crate::token::spec::TokenizerSpec;
 
 const OTHER_MODEL: Error = Error::without_offset(ErrorKind::OtherModel);
 
-/// A file in memory that keeps the texts of a folder, with a transformer that embeds.
+/// A file in memory that describes a transformer that embeds or compares texts.
 ///
 /// ```
 /// use nanoembed_core::event::Mode;
@@ -62,14 +63,17 @@ impl<'a> TransformerSource<'a> {
         has_texts && !TableSource::is_in(file) && !embd_is_decoder(file)
     }
 
-    /// Reads what `file`, which `bytes` are, says of its model.
+    /// Reads the description of the model in `file`, whose bytes are `bytes`.
     ///
     /// # Errors
     ///
-    /// The fault of a text.
+    /// The text, key or tensor at fault.
     pub fn read(file: impl Into<FolderFile<'a>>, bytes: &'a [u8]) -> Read<'a, Self> {
         let file = file.into();
-        let described = Description::read(&file).map_err(TextFault::setting_fault)?;
+        let described = match &file {
+            FolderFile::Gguf(file) => describe_without_tokenizer(file).map_err(gguf_fault)?,
+            file => Description::read(file).map_err(TextFault::setting_fault)?,
+        };
         let compares = described.compares();
         let Description { modules, kind, settings, tokenizer_limit, .. } = described;
         let Kind::Transformer(family) = kind else {
@@ -98,7 +102,7 @@ impl<'a> TransformerSource<'a> {
     #[must_use]
     pub fn text_to_keep(&self) -> Option<&'a str> {
         match &self.file {
-            FolderFile::Embd(_) => None,
+            FolderFile::Embd(_) | FolderFile::Gguf(_) => None,
             FolderFile::Amb(file) => {
                 file.text(TextPath::own(CONFIG_SENTENCE_TRANSFORMERS)).unwrap_or_default()
             }
@@ -244,7 +248,7 @@ impl<'a> TransformerSource<'a> {
             if !self.compares {
                 return Ok(tokenizer);
             }
-            let pair = PairTemplate::from_spec(spec)?;
+            let pair = pair_template(spec)?;
             if !pair.ids().all(|id| (id as usize) < vocabulary) {
                 let bad = Error::without_offset(ErrorKind::BadVocabulary);
                 return Err(spec.place.met("post_processor", bad));
@@ -275,6 +279,16 @@ impl<'a> TransformerSource<'a> {
     /// The tensors of the file by their names.
     pub(crate) fn weights(&self) -> impl Weights {
         SliceWeights::new(self.bytes, |name: &str| Some(*self.file.tensor(name)?.header()))
+    }
+}
+
+/// A fault of a key or a tensor of a GGUF file.
+const fn gguf_fault(found: GgufFault<'_>) -> Fault<'_> {
+    match found {
+        GgufFault::Error(error) => Fault::from_error(error),
+        GgufFault::Refusal(refusal) => {
+            Fault { error: refusal.error(), key: refusal.name, only: refusal.reason }
+        }
     }
 }
 

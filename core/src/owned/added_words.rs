@@ -15,7 +15,7 @@ pub struct AddedWord {
     pub id: u32,
     /// How it was added.
     pub spelling: String,
-    /// Whether it is found in the normalised text.
+    /// True if it is found in the normalised text.
     pub normalized: bool,
     /// Where it is not found, and what it takes with it.
     pub rules: AddedRules,

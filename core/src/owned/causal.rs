@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::bpe::BpeTokenizer;
 use super::decoder::{CausalSession, Decoder};
+use super::tokenizer::BytePairs;
 #[cfg(doc)]
 use crate::error::ErrorKind;
 use crate::error::Result;
@@ -41,9 +41,8 @@ use crate::token::{EndTokens, SpecialTokens};
 /// ```
 #[derive(Clone, Debug)]
 pub struct CausalModel<B> {
-    file: B,
     decoder: Decoder,
-    tokenizer: BpeTokenizer,
+    tokenizer: BytePairs<B>,
 }
 
 impl<B: AsRef<[u8]>> CausalModel<B> {
@@ -52,7 +51,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
     ///
     /// # Errors
     ///
-    /// The fault of the file or of its model; [`ErrorKind::UnsupportedTokenizer`] if its
+    /// Errors of the file or the model in it; [`ErrorKind::UnsupportedTokenizer`] if its
     /// tokenizer is not byte-level BPE with a pattern that is known; [`ErrorKind::OtherModel`] if
     /// the model is an encoder; [`ErrorKind::UnknownFormat`] for files of other formats.
     pub fn open(file: B) -> Result<Self> {
@@ -60,8 +59,8 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         let source = ModelSource::parse(bytes)?;
         let weights = SliceWeights::new(bytes, |name: &str| source.tensor(name));
         let decoder = Decoder::open(&weights, source.causal_config()?)?;
-        let tokenizer = BpeTokenizer::new(&source.byte_pairs()?)?;
-        Ok(Self { file, decoder, tokenizer })
+        let tokenizer = BytePairs::new(&source.byte_pairs()?)?;
+        Ok(Self { decoder, tokenizer: tokenizer.over(file) })
     }
 
     /// The model's sizes.
@@ -72,8 +71,8 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
 
     /// The tokens that end a text.
     #[must_use]
-    pub const fn ends(&self) -> &EndTokens {
-        &self.tokenizer.ends().end
+    pub fn ends(&self) -> &EndTokens {
+        &self.tokenizer.index().ends.end
     }
 
     /// The token ids of `text`, between the tokens that the model puts around every text if there
@@ -83,7 +82,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
     ///
     /// [`ErrorKind::BadVocabulary`] if the file's bytes have changed since it was opened.
     pub fn tokenize(&self, text: &str, special: SpecialTokens) -> Result<Vec<u32>> {
-        self.tokenizer.encode(self.file.as_ref(), text, special)
+        self.tokenizer.encode(text, special)
     }
 
     /// How a token is spelled in GPT-2's alphabet, for
@@ -93,7 +92,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
     ///
     /// [`ErrorKind::BadVocabulary`] if there is no such token.
     pub fn token(&self, id: u32) -> Result<&[u8]> {
-        self.tokenizer.token(self.file.as_ref(), id)
+        self.tokenizer.token(id)
     }
 
     /// Memory for one text: see [`Decoder::session`]. The weights lie in memory, whatever the plan
@@ -117,7 +116,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         ids: &[u32],
         output: Output<'_>,
     ) -> Result<()> {
-        let weights = SliceWeights::new(self.file.as_ref(), |_: &str| None::<TensorHeader<'_>>);
+        let weights = SliceWeights::new(self.tokenizer.file(), |_: &str| None::<TensorHeader<'_>>);
         self.decoder.forward(&weights, session, ids, output)
     }
 }

@@ -6,8 +6,7 @@
 //! | the same of token ids | [`TokenEncoder`] |
 //! | a text continued | [`CausalModel`]; [`Decoder`] over weights from anywhere |
 //! | embeddings by a transformer in a `.weights` or `.amb` file, or by a table in a `.weights` file, in builds where size matters | `EncoderFile`, `TableFile` |
-//! | token ids alone | [`TextTokenizer`], [`Tokenizer`]; [`Pipeline`] of a `tokenizer.json` |
-//! | the same, whatever the model is | `AnyTokenizer` |
+//! | token ids alone | [`Tokenizer`]; [`Pipeline`] of a `tokenizer.json` |
 //!
 //! Models are immutable and shared between threads; what changes while one runs is in a
 //! [`Session`], a [`TextSession`] or a [`CausalSession`], one for each thread or text. Everything
@@ -34,11 +33,9 @@
 )]
 
 mod added_words;
-mod any_tokenizer;
 mod asked_weights;
 pub mod base64;
 mod borrowed;
-mod bpe;
 mod causal;
 mod decoder;
 mod described_file;
@@ -59,20 +56,16 @@ mod sentencepiece;
 mod session;
 mod stored_tokenizer;
 mod table_file;
-mod text_tokenizer;
 mod token_encoder;
 mod tokenized;
 mod tokenizer;
 mod tokenizer_room;
 mod usual_prompt;
-mod vocabulary;
 
 pub use crate::token::added_list::ADDED_TOKENS;
 pub use crate::token::sentencepiece::ModelSettings;
 pub use added_words::{AddedWord, parse_added_words, write_added_words};
-pub use any_tokenizer::{AnyTokenSession, AnyTokenizer};
 pub use asked_weights::TensorFault;
-pub use bpe::BpeTokenizer;
 pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
 pub use described_file::DescribedFile;
@@ -86,12 +79,13 @@ pub use model_fault::ModelFault;
 pub use model_proto::ModelProto;
 pub use pipeline::{Pipeline, PipelineParts, PipelineSession};
 pub use ready_prompt::Prompt;
-pub use sentencepiece::{SentencePieceModel, TokenSession};
+pub use sentencepiece::{SentencePieceModel, TextSession};
 pub use session::Session;
 pub use stored_tokenizer::{TOKENIZER, TOKENIZER_MERGES, TOKENIZER_SCORES};
 pub use table_file::TableFile;
-pub use text_tokenizer::{TextSession, TextTokenizer};
 pub use token_encoder::TokenEncoder;
 pub use tokenized::{Tokenized, TokenizedPair};
-pub use tokenizer::{BytePairs, Continuation, Spelling, Tokenizer, WordPieces};
+pub use tokenizer::{
+    AllKinds, BytePairs, Continuation, Cuts, Spelling, TextKinds, Tokenizer, WordPieces,
+};
 pub use usual_prompt::usual_prompt;

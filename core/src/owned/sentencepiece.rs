@@ -23,15 +23,16 @@ pub struct SentencePieceModel<B> {
     added_index: AddedIndex,
 }
 
-/// Scratch memory of one thread, which grows with the longest word and text.
-#[derive(Clone, Debug, Default)]
-pub struct TokenSession {
+/// Scratch memory of one thread for a tokenizer of any kind, which grows with the longest text.
+#[derive(Debug, Default)]
+pub struct TextSession {
     text: Vec<u8>,
     symbols: Vec<Symbol<Part>>,
     heap: Vec<Candidate<Part>>,
     steps: Vec<Step>,
     splits: Vec<u16>,
     cache: Vec<CachedWord>,
+    pub(super) pipeline: super::PipelineSession,
 }
 
 /// Words whose ids are remembered: 200 KB.
@@ -40,7 +41,7 @@ const REMEMBERED_WORDS: usize = 4096;
 /// Room for the words of most texts, in bytes.
 const USUAL_WORD: usize = 1024;
 
-impl TokenSession {
+impl TextSession {
     fn grow(&mut self, needs: &Needs) -> Result<()> {
         grow(&mut self.text, needs.text, 0)?;
         grow(&mut self.symbols, needs.symbols, Symbol::default())?;
@@ -53,7 +54,7 @@ impl TokenSession {
     }
 
     fn scratch(&mut self) -> Scratch<'_> {
-        let Self { text, symbols, heap, steps, splits, cache } = self;
+        let Self { text, symbols, heap, steps, splits, cache, .. } = self;
         Scratch { cache, ..Scratch::new(text, symbols, heap, steps, splits) }
     }
 }
@@ -130,7 +131,7 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
         &self,
         text: &str,
         special: SpecialTokens,
-        session: &mut TokenSession,
+        session: &mut TextSession,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
         let added = match special {

@@ -1,4 +1,4 @@
-//! What tokenizers give back.
+//! The results of tokenizers.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ pub struct Tokenized {
     pub ids: Vec<u32>,
     /// How many the whole text has, special tokens included.
     pub total: usize,
-    /// Whether the text has more tokens than were kept.
+    /// True if the text has more tokens than were kept.
     pub truncated: bool,
 }
 
@@ -25,6 +25,6 @@ pub struct TokenizedPair {
     pub ids: Vec<u32>,
     /// The type of each token, which says in most models which text it belongs to.
     pub types: Vec<u8>,
-    /// Whether the texts have more tokens than were kept.
+    /// True if the texts have more tokens than were kept.
     pub truncated: bool,
 }

@@ -31,8 +31,8 @@ pub struct AddedRules {
 }
 
 impl AddedRules {
-    /// What a token that `start..end` of `text` spells takes of it, unless it may not stand there.
-    /// What other tokens have taken ends at `taken`; it is not taken again.
+    /// The part of `text` that a token takes which `start..end` spells; `None` if it may not stand
+    /// there. The parts that other tokens have taken end at `taken`.
     pub(super) fn extent(
         self,
         text: &str,
@@ -144,7 +144,7 @@ impl AddedToken {
     }
 }
 
-/// What is known of a table beside its memory.
+/// A table without its memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AddedIndex {
     tokens: usize,
@@ -229,7 +229,7 @@ impl<'a> AddedTable<'a> {
         Self { bytes, tokens, first: index.first }
     }
 
-    /// Whether there are no tokens.
+    /// Returns true if there are no tokens.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.tokens.is_empty()

@@ -26,7 +26,7 @@ pub struct ListedToken<'a> {
     pub id: u32,
     /// How it was added.
     pub spelling: Escaped<'a>,
-    /// Whether it is found in the normalised text.
+    /// True if it is found in the normalised text.
     pub normalized: bool,
     /// Where it is not found, and what it takes with it.
     pub rules: AddedRules,
@@ -54,7 +54,7 @@ pub fn listed_tokens(value: &str) -> impl Iterator<Item = Result<ListedToken<'_>
     })
 }
 
-/// What lies before and behind the first `byte`. Searches for characters would bring the search for
+/// The parts before and after the first `byte`. Searches for characters would bring the search for
 /// strings along, four kilobytes of code, and slices' own `split` could panic for all that the
 /// linker knows.
 fn split_once(bytes: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {

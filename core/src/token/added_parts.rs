@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::added::{AddedTable, AddedToken};
 use crate::error::Result;
 
-/// What a text is made of.
+/// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// Text between added tokens, not empty.
@@ -15,7 +15,7 @@ pub(crate) enum Part {
     Added {
         /// Its id.
         id: u32,
-        /// What it takes of the text.
+        /// The part of the text that it takes.
         place: Range<usize>,
     },
 }
@@ -25,7 +25,7 @@ impl AddedTable<'_> {
     ///
     /// # Errors
     ///
-    /// What `take` returns.
+    /// The error of `take`.
     pub(crate) fn parts(&self, text: &str, take: &mut dyn FnMut(Part) -> Result<()>) -> Result<()> {
         cut(text, |at| self.next_in(text, at), |_| false, take)
     }
@@ -36,7 +36,7 @@ impl AddedTable<'_> {
 ///
 /// # Errors
 ///
-/// What `take` returns.
+/// The error of `take`.
 pub(crate) fn cut(
     text: &str,
     mut next: impl FnMut(usize) -> Option<(AddedToken, usize)>,

@@ -27,7 +27,7 @@ impl AddedTokens<'_> {
     /// No tokens.
     pub const NONE: Self = Self { written: AddedTable::EMPTY, normalized: AddedTable::EMPTY };
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.written.is_empty() && self.normalized.is_empty()

@@ -9,12 +9,12 @@ use crate::limit::Limit;
 pub(crate) struct Allowance(usize);
 
 impl Allowance {
-    /// What may become of `text`.
+    /// The allowance of `text`.
     pub(crate) const fn for_text(text: &str) -> Self {
         Self::for_bytes(text.len())
     }
 
-    /// What may become of a text of so many bytes.
+    /// The allowance of a text of so many bytes.
     pub(crate) const fn for_bytes(bytes: usize) -> Self {
         let most = bytes.saturating_mul(Limit::EXPANSION.most);
         Self(most.saturating_add(Limit::SHORT_EXPANSION.most))

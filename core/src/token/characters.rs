@@ -1,4 +1,4 @@
-//! What BERT's basic tokenisation does to one character: class, lower case, combining class.
+//! Characters as BERT's basic tokenisation sees them: class, lower case, combining class.
 //!
 //! The tables are generated from the data that Hugging Face `tokenizers` 0.x uses, for its ids are
 //! the reference: general categories of Unicode 8.0, lower case of Unicode 17.0. Characters newer
@@ -6,7 +6,7 @@
 
 use super::tables;
 
-/// What a character is to BERT's basic tokenisation.
+/// The class of a character in BERT's basic tokenisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Part of a word, as it is.
@@ -74,14 +74,14 @@ impl Class {
     }
 }
 
-/// Whether BERT's cleaning removes `c`: control and format characters, private use, U+0000 and
-/// U+FFFD, but for the tabulator and line breaks.
+/// Returns true if BERT's cleaning removes `c`: control and format characters, private use, U+0000
+/// and U+FFFD, but for the tabulator and line breaks.
 #[cfg(feature = "alloc")]
 pub(crate) fn is_control(c: char) -> bool {
     Class::from_char(c) == Class::Removed
 }
 
-/// Whether `c` is of a category of punctuation, or punctuation or a symbol of ASCII.
+/// Returns true for categories of punctuation, and for punctuation and symbols of ASCII.
 #[cfg(feature = "alloc")]
 pub(crate) fn is_punctuation_character(c: char) -> bool {
     matches!(Class::from_char(c), Class::Punctuation | Class::PunctuationDecomposed)

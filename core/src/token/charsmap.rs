@@ -18,12 +18,12 @@ pub(crate) struct Charsmap<'a> {
     changes: u128,
 }
 
-/// What becomes of a text, bit by bit.
+/// A part of the result for a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mapped<'t> {
     /// A part of it that stays as it is, each character a cluster of its own.
     Plain(&'t str),
-    /// What becomes of a cluster, or of a character of it.
+    /// The replacement of a cluster, or of a character of it.
     Part(&'t str),
     /// All of a cluster of so many bytes has been mapped.
     End(usize),
@@ -53,7 +53,7 @@ impl<'a> Charsmap<'a> {
         Rules::resume(blob).map(|rules| Self { rules, changes })
     }
 
-    /// What [`resume`](Self::resume) needs beside the blob.
+    /// The second argument of [`resume`](Self::resume).
     pub(crate) const fn changes(&self) -> u128 {
         self.changes
     }
@@ -66,7 +66,7 @@ impl<'a> Charsmap<'a> {
     ///
     /// # Errors
     ///
-    /// What `take` answers.
+    /// The error of `take`.
     #[inline]
     pub(crate) fn each(
         &self,

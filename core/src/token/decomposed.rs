@@ -1,4 +1,4 @@
-//! What is left of a character for BERT when its accents are stripped.
+//! Characters for BERT, without their accents.
 //!
 //! The data are canonical decompositions of Unicode 9.0, as those of normalisation forms
 //! ([`unicode`](super::unicode)) are. These tables take 5.6 kB, and are faster.

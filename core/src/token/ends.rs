@@ -47,7 +47,7 @@ impl EndTokens {
         self.ids().first().copied()
     }
 
-    /// Whether the token ends a text.
+    /// Returns true if the token ends a text.
     #[must_use]
     pub fn contains(&self, id: u32) -> bool {
         self.ids().contains(&id)
@@ -77,7 +77,7 @@ impl TextEnds {
     ///
     /// # Errors
     ///
-    /// What `encode` answers.
+    /// The error of `encode`.
     pub fn around(
         &self,
         ids: &mut [u32],

@@ -40,7 +40,7 @@ impl Normalization {
     }
 }
 
-/// What becomes of a character.
+/// The result for a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mapped {
     /// It is removed.
@@ -60,14 +60,14 @@ pub(super) enum Mapped {
 }
 
 impl Normalization {
-    /// Whether `c` is an ideograph that becomes a word of its own.
+    /// Returns true if `c` is an ideograph that becomes a separate word.
     pub(super) fn isolates(self, c: char) -> bool {
         let is_ideograph =
             || matches!(Class::from_char(c), Class::Ideograph | Class::IdeographDecomposed);
         self.split_ideographs && is_ideograph()
     }
 
-    /// What becomes of `c`.
+    /// The result for `c`.
     pub(super) fn map(self, c: char) -> Mapped {
         match Class::from_char(c) {
             Class::Letter => Mapped::Letter(c),
@@ -111,7 +111,7 @@ impl Normalization {
         }
     }
 
-    /// What becomes of a character that decomposition has left.
+    /// The result for a character of a decomposition.
     pub(super) fn part(self, c: char) -> Mapped {
         match Class::from_char(c) {
             Class::Upper => Mapped::Letter(self.lower(c)),

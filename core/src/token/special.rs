@@ -11,7 +11,7 @@ pub const MAX_SPECIAL_BYTES: usize = 32;
 
 const ROLES: usize = SpecialRole::ALL.len();
 
-/// What control tokens become that a text spells, such as `<|im_end|>`.
+/// The treatment of control tokens that a text spells, such as `<|im_end|>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SpecialTokens {

@@ -21,7 +21,7 @@ pub struct Slot {
     high: u32,
 }
 
-/// What strings are made of.
+/// The symbols that strings are made of.
 pub(crate) trait Symbols {
     /// The bits of a symbol.
     const BITS: u32;

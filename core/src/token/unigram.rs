@@ -102,7 +102,7 @@ pub(crate) struct Segmenter<'u, 's> {
     filled: usize,
     /// Where the next character begins whose tokens have not been tried.
     next: usize,
-    /// Whether what was given last is unknown: its neighbours are part of it.
+    /// True if the last token is unknown: its unknown neighbours are part of it.
     is_unknown: bool,
 }
 
@@ -256,7 +256,7 @@ impl<'u, 's> Segmenter<'u, 's> {
     }
 }
 
-/// What is left of a window, which begins with tokens.
+/// The rest of a window, which begins with tokens.
 struct Rest<'u, 't> {
     unigram: &'u Unigram<'u>,
     text: &'t [u8],

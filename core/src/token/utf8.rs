@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 
-/// What becomes of bytes that are no UTF-8.
+/// The treatment of bytes that are no UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
     /// One U+FFFD for the beginning of a character, as Rust's `from_utf8_lossy`.

@@ -21,7 +21,7 @@ pub struct WordPiece<V> {
     normalization: Normalization,
 }
 
-/// What became of a text.
+/// The result for a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encoded {
@@ -30,12 +30,12 @@ pub struct Encoded {
     /// How many the whole text has, with the two special tokens.
     /// [`encode_start`](WordPiece::encode_start) counts only to where it stops.
     pub total: usize,
-    /// Whether the text has more tokens than were written.
+    /// True if the text has more tokens than were written.
     pub truncated: bool,
 }
 
 impl Encoded {
-    /// What became of a text.
+    /// The result for a text.
     #[must_use]
     pub const fn new(tokens: usize, total: usize, truncated: bool) -> Self {
         Self { tokens, total, truncated }
@@ -161,7 +161,7 @@ impl<V: Vocabulary> Pieces<'_, V> {
     ///
     /// # Errors
     ///
-    /// What the vocabulary answers.
+    /// The error of the vocabulary.
     pub fn next_word(&mut self) -> Result<Option<&[u32]>> {
         let count = match self.scanner.next(self.tokenizer.vocabulary.may_add()) {
             None => return Ok(None),

@@ -11,7 +11,7 @@ use crate::text::character::utf8;
 /// How far ahead special tokens are looked for at a time, in bytes.
 const WINDOW_BYTES: usize = 1024;
 
-/// What a text consists of.
+/// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The word that [`Scanner::word`] now holds; never empty.
@@ -42,7 +42,7 @@ pub(super) struct Scanner<'t, 's> {
     pub(super) word: Word,
 }
 
-/// What lies at the scanner's position.
+/// The next part at the scanner's position.
 enum Ahead {
     Ascii(u8),
     Character(char),
@@ -278,8 +278,8 @@ impl<'t, 's> Scanner<'t, 's> {
         longest
     }
 
-    /// Whether a token that starts at `start`, before `behind`, has no letter or digit beside it in
-    /// the normalised text between tokens found as written.
+    /// Returns true if a token that starts at `start`, before `behind`, has no letter or digit
+    /// beside it in the normalised text between tokens found as written.
     fn stands_alone(&self, start: usize, behind: &str) -> bool {
         let is_word = |c: char| {
             let mut last = None;
@@ -302,11 +302,11 @@ struct Spelled {
     start: usize,
     /// Where that ends.
     end: usize,
-    /// Whether it was found in the text as it is.
+    /// True if it was found in the text as it is.
     as_written: bool,
 }
 
-/// What becomes of an ASCII character that is neither letter nor digit.
+/// The result for an ASCII character that is neither letter nor digit.
 fn map_ascii(byte: u8) -> Mapped {
     match byte {
         b'\t' | b'\n' | b'\r' | b' ' => Mapped::Space,

@@ -19,11 +19,15 @@ use core::mem::MaybeUninit;
 
 #[cfg(feature = "families")]
 use nanoembed_core::ErrorKind;
+#[cfg(feature = "gguf")]
+use nanoembed_core::describe::gguf::gguf_has_described_encoder;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::embd::TensorRecord;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::format::embd::{DecoderOver, Embd};
+#[cfg(feature = "gguf")]
+use nanoembed_core::format::gguf::Gguf;
 #[cfg(any(feature = "static-models", feature = "families"))]
 use nanoembed_core::format::sniff;
 #[cfg(feature = "static-models")]
@@ -139,6 +143,11 @@ impl Opening {
             let family = FamilyOpening::new(source, (folder, bytes), options, memory);
             return family.map(|it| Some(Self::Family(it)));
         }
+        #[cfg(feature = "gguf")]
+        if let Some((bytes, file)) = gguf_encoder(source)? {
+            let family = FamilyOpening::new(source, (file.into(), bytes), options, memory);
+            return family.map(|it| Some(Self::Family(it)));
+        }
         let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Embd)) else {
             return Ok(None);
         };
@@ -200,4 +209,15 @@ impl Opening {
 #[inline(never)] // the decoder lies on the stack meanwhile
 fn parsed(bytes: &'static [u8], records: &mut [TensorRecord]) -> Outcome<Embd<'static>> {
     Ok(Embd::parse_with(DecoderOver::lent(Mode::Lenient, records), bytes)?)
+}
+
+/// The GGUF file in memory, if it holds an encoder other than BERT with WordPiece.
+#[cfg(feature = "gguf")]
+#[inline(never)] // so that reading the file has its stack to itself
+pub(crate) fn gguf_encoder(source: &Bytes) -> Outcome<Option<(&'static [u8], Gguf<'static>)>> {
+    let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Gguf)) else {
+        return Ok(None);
+    };
+    let file = crate::parsed::gguf(bytes)?;
+    Ok(gguf_has_described_encoder(&file).then_some((bytes, file)))
 }

@@ -70,17 +70,35 @@ fn weights_of_few_bits_in_amb_are_those_of_the_heap() {
 }
 
 #[test]
+fn encoders_in_gguf_embed_token_ids_as_on_the_heap() {
+    for model in ["nomic_bert", "embeddinggemma", "qwen3_embedding"] {
+        let path = converted_to("gguf", model, WeightType::F32);
+        let file = std::fs::read(&path).expect("it was made");
+        let ours = lent(&file, NANOEMBED_VOCABULARY_NONE);
+        let ours = ours.unwrap_or_else(|error| panic!("{model}: {}", name(&error)));
+        let theirs = on_heap(&path, 0);
+        for ids in expected_ids(model) {
+            let expected = theirs.of_ids(&ids);
+            assert!(expected.is_ok(), "{model}: {expected:?}");
+            assert_eq!(ours.of_ids(&ids), expected, "{model}: {ids:?}");
+        }
+        let refused = lent(&file, NANOEMBED_VOCABULARY_AUTO).err().expect("a tokenizer");
+        assert_eq!(refused.status, u32::from(ErrorKind::UnsupportedTokenizer.code()), "{model}");
+        assert_eq!(name(&refused), "tokenizer.ggml.model", "{model}");
+    }
+}
+
+#[test]
 fn what_opens_on_the_heap_alone_is_refused() {
     let unsupported = u32::from(ErrorKind::UnsupportedArchitecture.code());
     let refused = |file: &[u8]| {
         assert!(scratch_bytes(&in_memory(file)).is_ok());
         lent(file, NANOEMBED_VOCABULARY_AUTO).err().map(|it| it.status)
     };
-    // A static model in `.amb`, and another family than BERT in GGUF.
-    for (ending, model) in [("amb", "model2vec_unigram_f16"), ("gguf", "nomic_bert")] {
-        let file = std::fs::read(converted_to(ending, model, WeightType::F32)).expect("made");
-        assert_eq!(refused(&file), Some(unsupported), "{model} in {ending}");
-    }
+    // A static model in `.amb`.
+    let path = converted_to("amb", "model2vec_unigram_f16", WeightType::F32);
+    let file = std::fs::read(path).expect("it was made");
+    assert_eq!(refused(&file), Some(unsupported));
     // Two texts of one path: readers might choose different ones.
     let path = converted_to("amb", "nomic_bert", WeightType::F32);
     let mut file = std::fs::read(&path).expect("it was made");

@@ -40,7 +40,7 @@ pub(super) fn read(folder: &Path, ends: FolderEnds, rows: usize) -> Result<Token
     };
     let is_piece = |token: &str| (0..).map_while(|id| tokenizer.token(id)).any(|it| it == token);
     // Others get the next ids, which the model may have vectors for.
-    let is_full = tokenizer.count() >= rows;
+    let is_full = tokenizer.count() as usize >= rows;
     let is_found = |token: &str| is_added(token) || is_piece(token) || is_full;
     let has_prefix = pieces.is_some_and(|pieces| pieces.spec().add_dummy_prefix);
     texts.read(|texts| config.check_pieces(texts, has_prefix, &is_found))?;

@@ -19,7 +19,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::config;
 use super::divisors::DIVISORS;
-use super::tokenizer::{Tokenizer, TokenizerEntries as _};
+use super::tokenizer::{Tokenizer, amb_config};
 use crate::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
@@ -86,7 +86,7 @@ impl GgufFile {
         let has_long_factors = file.tensor("rope_factors_long.weight").is_some();
         let members = config::members(&config, architecture, has_long_factors);
         let mut members = members.map_err(|kind| self.failure(CoreError::without_offset(kind)))?;
-        members.extend(tokenizer.config()?);
+        members.extend(amb_config(tokenizer)?);
         if gguf_pools_last_token(&file) {
             members.insert(POOLING.to_owned(), POOLS_LAST_TOKEN.into());
         }

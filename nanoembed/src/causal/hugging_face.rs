@@ -17,7 +17,7 @@ use super::config;
 use super::divisors::{self, LONG};
 use super::ends::FolderEnds;
 use super::folder_tokenizer;
-use super::tokenizer::{Tokenizer, TokenizerEntries as _};
+use super::tokenizer::{Tokenizer, amb_config};
 use crate::checkpoint::hugging_face::Folder;
 use crate::checkpoint::tensor::{Elements, Tensor};
 use crate::error::{Error, Result};
@@ -103,7 +103,7 @@ impl DecoderSettings {
         let has_long_factors = self.divisors.iter().any(|(name, _)| *name == LONG);
         let members = config::members(&self.sizes, self.family.architecture(), has_long_factors);
         let mut members = members.map_err(|kind| self.refuse(kind, kind.message().to_owned()))?;
-        members.extend(tokenizer.config()?);
+        members.extend(amb_config(tokenizer)?);
         Ok(Value::Object(members))
     }
 

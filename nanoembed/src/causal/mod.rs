@@ -11,10 +11,9 @@
 //! | `divisors` | divisors of a model's rotary frequencies |
 //! | `folder_tokenizer` | the tokenizer of a folder |
 //! | `ends` | the tokens around texts, by a folder's files |
-//! | `tokenizer`, `byte_pairs`, `spec`, `model_proto` | texts to ids and back |
+//! | `tokenizer`, `spec`, `model_proto` | texts to ids and back |
 
 pub mod bundle;
-mod byte_pairs;
 pub(crate) mod config;
 pub(crate) mod divisors;
 mod ends;

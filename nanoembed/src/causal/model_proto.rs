@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use nanoembed_core::Error as CoreError;
 use nanoembed_core::owned::ModelProto;
 use nanoembed_core::token::sentencepiece::PieceKind;
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
-use super::byte_pairs::BAD;
+const BAD: CoreError = CoreError::without_offset(ErrorKind::BadVocabulary);
 
 /// A serialized model of so many pieces with those `tokens` added that it does not have. Ids
 /// between them become control pieces that nothing spells.

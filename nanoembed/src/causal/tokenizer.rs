@@ -72,141 +72,120 @@ pub fn from_hugging_face(
     Tokenizer::from_ruled_pieces(model, (tokens.into_keys().collect(), rules), begins, ends)
 }
 
-/// The entries about a tokenizer in files that are written.
-pub trait TokenizerEntries {
-    /// The model's beginning-of-text token, and its usual end-of-text token, which is also the one
-    /// that may be appended to every text.
-    fn begin_and_end(&self) -> [Option<u32>; 2];
-
-    /// The tokens that end texts, the usual one first.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::UnsupportedTokenizer`] if another token is put after texts, or an added token
-    /// strips white space: files cannot express either.
-    fn end_ids(&self) -> crate::Result<Vec<u32>>;
-
-    /// The split of byte-level BPE into words, and true if it takes whole words before merges;
-    /// `None` for SentencePiece.
-    fn pattern(&self) -> Option<(bpe::Pattern, bool)>;
-
-    /// The serialized model, if it is one of SentencePiece.
-    fn model(&self) -> Option<&[u8]>;
-
-    /// The members of an AMB configuration that say how texts become ids.
-    ///
-    /// # Errors
-    ///
-    /// As [`end_ids`](Self::end_ids).
-    fn config(&self) -> crate::Result<serde_json::Map<String, serde_json::Value>>;
-
-    /// Merges and tokens as [`spec`](Self::spec) borrows them.
-    fn borrowed(&self) -> (Vec<(&str, &str)>, Vec<&[u8]>);
-
-    /// The tokenizer in the form of an `.amb` file.
-    fn spec<'a>(
-        &'a self,
-        merges: &'a [(&'a str, &'a str)],
-        tokens: &'a [&'a [u8]],
-    ) -> TokenizerSpec<'a>;
+/// The model's beginning-of-text token, and its usual end-of-text token, which is also the one that
+/// may be appended to every text.
+pub fn begin_and_end(tokenizer: &Tokenizer<'_>) -> [Option<u32>; 2] {
+    let ends = tokenizer.ends();
+    [tokenizer.begin(), ends.append.or(ends.end.first())]
 }
 
-impl TokenizerEntries for Tokenizer<'_> {
-    fn begin_and_end(&self) -> [Option<u32>; 2] {
-        let ends = self.ends();
-        [self.begin(), ends.append.or(ends.end.first())]
+/// The tokens that end texts, the usual one first.
+///
+/// # Errors
+///
+/// [`ErrorKind::UnsupportedTokenizer`] if another token is put after texts, or an added token strips
+/// white space: files cannot express either.
+pub fn end_ids(tokenizer: &Tokenizer<'_>) -> crate::Result<Vec<u32>> {
+    if let Spelling::SentencePiece(model, ..) = tokenizer.spelling()
+        && let Some(id) = model.ruled()
+    {
+        let token = tokenizer.token(id).unwrap_or_default();
+        let message = format!(
+            "the added token {token:?} has `lstrip`, `rstrip` or `single_word`, for which the file has no place"
+        );
+        return Err(crate::Error::input(ErrorKind::UnsupportedTokenizer, message));
     }
-
-    fn end_ids(&self) -> crate::Result<Vec<u32>> {
-        if let Spelling::SentencePiece(model, _) = self.spelling()
-            && let Some(id) = model.ruled()
-        {
-            let token = self.token(id).unwrap_or_default();
+    let TextEnds { append, end, .. } = *tokenizer.ends();
+    match append.filter(|append| !end.contains(*append)) {
+        Some(append) => {
             let message = format!(
-                "the added token {token:?} has `lstrip`, `rstrip` or `single_word`, for which the file has no place"
+                "the tokenizer puts token {append} behind every text, which is none of those that end one: the file would have one place for both"
             );
-            return Err(crate::Error::input(ErrorKind::UnsupportedTokenizer, message));
+            Err(crate::Error::input(ErrorKind::UnsupportedTokenizer, message))
         }
-        let TextEnds { append, end, .. } = *self.ends();
-        match append.filter(|append| !end.contains(*append)) {
-            Some(append) => {
-                let message = format!(
-                    "the tokenizer puts token {append} behind every text, which is none of those that end one: the file would have one place for both"
-                );
-                Err(crate::Error::input(ErrorKind::UnsupportedTokenizer, message))
-            }
-            None => {
-                let others = end.ids().iter().copied().filter(|id| Some(*id) != append);
-                Ok(append.into_iter().chain(others).collect())
-            }
+        None => {
+            let others = end.ids().iter().copied().filter(|id| Some(*id) != append);
+            Ok(append.into_iter().chain(others).collect())
         }
     }
+}
 
-    fn pattern(&self) -> Option<(bpe::Pattern, bool)> {
-        match self.spelling() {
-            Spelling::BytePairs(pairs) => {
-                Some((pairs.bpe().pattern(), pairs.bpe().ignores_merges()))
+/// The split of byte-level BPE into words, and true if it takes whole words before merges; `None` for
+/// SentencePiece.
+pub fn pattern(tokenizer: &Tokenizer<'_>) -> Option<(bpe::Pattern, bool)> {
+    match tokenizer.spelling() {
+        Spelling::BytePairs(pairs, _) => {
+            Some((pairs.index().pattern, pairs.index().ignores_merges))
+        }
+        _ => None,
+    }
+}
+
+/// The serialized model, if it is one of SentencePiece.
+pub fn serialized_model<'t>(tokenizer: &'t Tokenizer<'_>) -> Option<&'t [u8]> {
+    match tokenizer.spelling() {
+        Spelling::SentencePiece(model, ..) => Some(model.model()),
+        _ => None,
+    }
+}
+
+/// The members of an AMB configuration that say how texts become ids.
+///
+/// # Errors
+///
+/// As [`end_ids`].
+pub fn amb_config(
+    tokenizer: &Tokenizer<'_>,
+) -> crate::Result<serde_json::Map<String, serde_json::Value>> {
+    let (ends, end_ids) = (tokenizer.ends(), end_ids(tokenizer)?);
+    let mut config = serde_json::Map::new();
+    if let Spelling::BytePairs(pairs, _) = tokenizer.spelling() {
+        let pairs = pairs.index();
+        config.insert(bpe::Pattern::KEY.into(), pairs.pattern.name().into());
+        config.insert("ignore_merges".into(), pairs.ignores_merges.into());
+        if pairs.composes {
+            config.insert("normalizer".into(), "nfc".into());
+        }
+    }
+    config.insert("added_tokens".into(), json!(tokenizer.added()));
+    config.insert("add_bos".into(), ends.begin.is_some().into());
+    if ends.append.is_some() {
+        config.insert("add_eos".into(), true.into());
+    }
+    if end_ids.len() > 1 {
+        config.insert("end_tokens".into(), json!(end_ids));
+    }
+    Ok(config)
+}
+
+/// Merges and tokens as [`amb_spec`] borrows them.
+pub fn borrowed<'t>(tokenizer: &'t Tokenizer<'_>) -> (Vec<(&'t str, &'t str)>, Vec<&'t [u8]>) {
+    match tokenizer.spelling() {
+        Spelling::BytePairs(pairs, _) => pairs.borrowed(),
+        _ => (Vec::new(), Vec::new()),
+    }
+}
+
+/// The tokenizer in the form of an `.amb` file.
+pub fn amb_spec<'a>(
+    tokenizer: &'a Tokenizer<'_>,
+    merges: &'a [(&'a str, &'a str)],
+    tokens: &'a [&'a [u8]],
+) -> TokenizerSpec<'a> {
+    let [begin, end] = begin_and_end(tokenizer);
+    match tokenizer.spelling() {
+        Spelling::SentencePiece(model, ..) => {
+            let pieces = model.tokenizer();
+            let (padding, unknown) = (pieces.padding(), pieces.unknown());
+            TokenizerSpec {
+                special: [begin, end, padding, unknown, None],
+                payload: Payload::SentencePiece(model.model()),
             }
-            _ => None,
         }
-    }
-
-    fn model(&self) -> Option<&[u8]> {
-        match self.spelling() {
-            Spelling::SentencePiece(model, _) => Some(model.model()),
-            _ => None,
-        }
-    }
-
-    fn config(&self) -> crate::Result<serde_json::Map<String, serde_json::Value>> {
-        let (ends, end_ids) = (self.ends(), self.end_ids()?);
-        let mut config = serde_json::Map::new();
-        if let Spelling::BytePairs(pairs) = self.spelling() {
-            let pairs = pairs.bpe();
-            config.insert(bpe::Pattern::KEY.into(), pairs.pattern().name().into());
-            config.insert("ignore_merges".into(), pairs.ignores_merges().into());
-            if pairs.composes() {
-                config.insert("normalizer".into(), "nfc".into());
-            }
-        }
-        config.insert("added_tokens".into(), json!(self.added()));
-        config.insert("add_bos".into(), ends.begin.is_some().into());
-        if ends.append.is_some() {
-            config.insert("add_eos".into(), true.into());
-        }
-        if end_ids.len() > 1 {
-            config.insert("end_tokens".into(), json!(end_ids));
-        }
-        Ok(config)
-    }
-
-    fn borrowed(&self) -> (Vec<(&str, &str)>, Vec<&[u8]>) {
-        match self.spelling() {
-            Spelling::BytePairs(pairs) => pairs.borrowed(),
-            _ => (Vec::new(), Vec::new()),
-        }
-    }
-
-    fn spec<'a>(
-        &'a self,
-        merges: &'a [(&'a str, &'a str)],
-        tokens: &'a [&'a [u8]],
-    ) -> TokenizerSpec<'a> {
-        let [begin, end] = self.begin_and_end();
-        match self.spelling() {
-            Spelling::SentencePiece(model, _) => {
-                let tokenizer = model.tokenizer();
-                let (padding, unknown) = (tokenizer.padding(), tokenizer.unknown());
-                TokenizerSpec {
-                    special: [begin, end, padding, unknown, None],
-                    payload: Payload::SentencePiece(model.model()),
-                }
-            }
-            _ => TokenizerSpec {
-                special: [begin, end, None, None, None],
-                payload: Payload::Bpe { merges, tokens },
-            },
-        }
+        _ => TokenizerSpec {
+            special: [begin, end, None, None, None],
+            payload: Payload::Bpe { merges, tokens },
+        },
     }
 }
 

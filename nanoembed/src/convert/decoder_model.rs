@@ -7,7 +7,7 @@ use nanoembed_core::model::embd_key;
 use nanoembed_core::tensor::Dtype;
 use serde_json::Value;
 
-use crate::causal::tokenizer::{Tokenizer, TokenizerEntries as _};
+use crate::causal::tokenizer::{Tokenizer, begin_and_end, borrowed, serialized_model};
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::weights_file::Further;
 
@@ -32,7 +32,7 @@ impl DecoderModel<'_> {
         };
         let mut settings: Vec<(String, String)> = members.filter_map(of).collect();
         let width = self.config.get("n_embd").and_then(spelled);
-        let [begin, end] = self.tokenizer.begin_and_end().map(|id| id.map(|id| id.to_string()));
+        let [begin, end] = begin_and_end(&self.tokenizer).map(|id| id.map(|id| id.to_string()));
         let further = [("embedding_dim", width), ("bos_token_id", begin), ("eos_token_id", end)];
         settings.extend(further.into_iter().filter_map(|(key, it)| Some((key.to_owned(), it?))));
         settings
@@ -40,10 +40,10 @@ impl DecoderModel<'_> {
 
     /// The tensor that a `.weights` file has for the tokenizer beside its tokens.
     pub fn further(&self) -> Further {
-        let (name, bytes) = match self.tokenizer.model() {
+        let (name, bytes) = match serialized_model(&self.tokenizer) {
             Some(model) => (SENTENCEPIECE, model.to_vec()),
             None => {
-                let (merges, _) = self.tokenizer.borrowed();
+                let (merges, _) = borrowed(&self.tokenizer);
                 let lines = merges.iter().map(|(left, right)| format!("{left} {right}\n"));
                 (MERGES, lines.collect::<String>().into_bytes())
             }
@@ -55,7 +55,7 @@ impl DecoderModel<'_> {
     /// model, which has its own.
     pub fn vocabulary<'a>(&self, tokens: &'a [&'a [u8]]) -> Option<embd::Vocabulary<'a>> {
         // Roles that a decoder has no token for are given to the one that ends a text.
-        let [begin, end] = self.tokenizer.begin_and_end();
+        let [begin, end] = begin_and_end(&self.tokenizer);
         let end = end.or(begin).unwrap_or(0);
         let special = [end, end, begin.unwrap_or(end), end, end];
         (!tokens.is_empty()).then_some(embd::Vocabulary { tokens, special })

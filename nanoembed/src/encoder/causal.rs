@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::llama::Activations;
-use nanoembed_core::owned::{CausalPooling, Session, TokenSession};
+use nanoembed_core::owned::{CausalPooling, Session, TextSession};
 use nanoembed_core::token::SpecialTokens;
 use rayon::prelude::*;
 
@@ -69,7 +69,7 @@ impl Backend for CausalEncoder {
     fn tokenize(&self, text: &str) -> Result<Tokens, CoreError> {
         let tokenizer = &self.causal.model().tokenizer;
         let mut ids =
-            tokenizer.encode(text, SpecialTokens::AsTokens, &mut TokenSession::default())?;
+            tokenizer.encode(text, SpecialTokens::AsTokens, &mut TextSession::default())?;
         let truncated = tokenizer.truncate(&mut ids, self.max_tokens);
         Ok(Tokens { ids, truncated })
     }

@@ -186,7 +186,8 @@ impl Generator {
         let vocabulary = model.config().vocabulary;
         let (mut logits, order) = (vec![0.0; vocabulary], vec![Scored::default(); vocabulary]);
         model.forward(&mut session, &ids, Output::LastLogits(&mut logits)).map_err(failed)?;
-        Ok(Pieces::new(causal, session, (sampler, logits, order), (ids.len(), sampling.max_tokens)))
+        let lengths = (ids.len(), sampling.max_tokens);
+        Pieces::new(causal, session, (sampler, logits, order), lengths).map_err(failed)
     }
 
     /// Memory for a text of so many tokens.

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use nanoembed_core::Error as CoreError;
 use nanoembed_core::model::llama::{Output, Sampler};
 use nanoembed_core::owned::CausalSession;
 use nanoembed_core::top::Scored;
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::causal::tokenizer::Continuation;
 use crate::error::Result;
@@ -40,10 +40,11 @@ impl<'g> Pieces<'g> {
         session: CausalSession,
         (sampler, logits, order): (Sampler, Vec<f32>, Vec<Scored>),
         (prompt_tokens, max_tokens): (usize, usize),
-    ) -> Self {
-        let text = causal.model().tokenizer.decoder();
+    ) -> std::result::Result<Self, CoreError> {
+        let other = CoreError::without_offset(ErrorKind::UnsupportedTokenizer);
+        let text = causal.model().tokenizer.decoder().ok_or(other)?;
         let (ids, state) = (Vec::new(), State::Ready);
-        Self {
+        Ok(Self {
             causal,
             session,
             sampler,
@@ -54,7 +55,7 @@ impl<'g> Pieces<'g> {
             max_tokens,
             ids,
             state,
-        }
+        })
     }
 
     /// The number of tokens of the prompt.

@@ -1,7 +1,7 @@
 //! Texts to be continued.
 
 use nanoembed_core::Error as CoreError;
-use nanoembed_core::owned::TokenSession;
+use nanoembed_core::owned::TextSession;
 use nanoembed_core::token::SpecialTokens::{self, AsText, AsTokens};
 
 use crate::causal::tokenizer::Tokenizer;
@@ -96,7 +96,7 @@ fn encode(
     text: &str,
     special: SpecialTokens,
 ) -> Result<Vec<u32>, CoreError> {
-    tokenizer.encode(text, special, &mut TokenSession::default())
+    tokenizer.encode(text, special, &mut TextSession::default())
 }
 
 /// The messages, and the beginning of an answer.

@@ -6,7 +6,7 @@ use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
-use nanoembed_core::owned::{DescribedFile, Encoder, ModelFault, Pipeline, TextTokenizer};
+use nanoembed_core::owned::{DescribedFile, Encoder, ModelFault, Pipeline, TextKinds, Tokenizer};
 use nanoembed_core::tensor::{Encoding, TensorHeader, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
@@ -81,8 +81,8 @@ impl<'f> DescribedModel<'f> {
     }
 
     /// The tokenizer, with the limits of the model.
-    pub(crate) fn tokenizer(&self) -> Result<TextTokenizer> {
-        TextTokenizer::new(self.model(), self.pipeline()?)
+    pub(crate) fn tokenizer(&self) -> Result<Tokenizer<'static, TextKinds>> {
+        Tokenizer::from_folder(self.model(), self.pipeline()?)
             .map_err(|error| Error::in_file("tokenizer.json", error))
     }
 

@@ -50,6 +50,17 @@ pub(crate) fn encoder_keys<'a>(file: &Gguf<'a>) -> Result<Keys<'a>, GgufFault<'a
     Ok(Keys::encoder(*file, architecture))
 }
 
+/// As [`gguf_description`], and checks all keys but those of the tokenizer, which are not read.
+pub(crate) fn describe_without_tokenizer<'a>(
+    file: &Gguf<'a>,
+) -> Result<Description<'static>, GgufFault<'a>> {
+    let keys = encoder_keys(file)?;
+    let description = describe(&keys)?;
+    keys.know_tokenizer();
+    keys.finish()?;
+    Ok(description)
+}
+
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedArchitecture);
 
 /// Describes the encoder with these keys.

@@ -211,6 +211,11 @@ impl Key {
         self.row().name
     }
 
+    /// Returns true if the key is about the tokenizer.
+    pub(super) fn is_of_tokenizer(self) -> bool {
+        self == Self::OwnTokenizer || self.name().starts_with(TOKENIZER)
+    }
+
     /// Returns true if the key follows the name of the architecture and a dot.
     #[must_use]
     pub fn is_of_model(self) -> bool {

@@ -141,6 +141,13 @@ impl<'a> Keys<'a> {
         }
     }
 
+    /// Marks the keys of the tokenizer as known.
+    pub(super) fn know_tokenizer(&self) {
+        for key in Key::all().filter(|key| key.is_of_tokenizer()) {
+            self.known(&[key]);
+        }
+    }
+
     /// A number, which may be fractional.
     pub(super) fn float(&self, key: Key) -> Outcome<'a, Option<f64>> {
         match self.value(key) {

@@ -33,13 +33,14 @@ mod written_keys;
 
 pub use architecture::GgufArchitecture;
 pub use decoder::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
-pub(crate) use description::{describe, encoder_keys};
+pub(crate) use description::{describe, describe_without_tokenizer, encoder_keys};
 pub use description::{gguf_description, gguf_has_described_encoder};
 pub use encoder::{GgufSetting, gguf_bert_config, gguf_bert_setting_at_fault};
 pub use fault::GgufFault;
 pub use key::Key;
 pub(crate) use keys::Keys;
 pub use pieces::GgufPieces;
+pub(crate) use recipe::gguf_tensor_name;
 pub use recipe::{GgufDense, gguf_module_tensor, gguf_pooling_type};
 pub use refusal::GgufRefusal;
 pub(crate) use refusal::Outcome;

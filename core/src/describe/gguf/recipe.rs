@@ -77,6 +77,12 @@ pub fn gguf_module_tensor(name: &str) -> &str {
     dense.map_or(name, |dense| dense.name)
 }
 
+/// The name in GGUF files of the tensor that other formats call `name`.
+pub(crate) fn gguf_tensor_name(name: &str) -> &str {
+    let dense = DENSE.iter().find(|dense| dense.name == name);
+    dense.map_or(name, |dense| dense.tensor)
+}
+
 /// The `pooling_type` of a pooling mode; `None` if GGUF has none.
 #[must_use]
 pub fn gguf_pooling_type(pooling: PoolingMode) -> Option<u32> {

@@ -1,22 +1,25 @@
-//! A file in memory that keeps the texts of a folder beside its tensors, and the tokenizer.
+//! A file in memory that describes its encoder, by the texts of a folder or by keys.
 //!
 //! `.weights` files have the texts as they are, among their metadata. In `.amb` files they are
-//! strings of the configuration, whose escapes are resolved in memory that is lent.
+//! strings of the configuration, whose escapes are resolved in memory that is lent. GGUF files have
+//! keys in place of texts.
 
 mod amb;
 mod section;
 mod tokenizer;
 
 use crate::describe::folder::{TextPath, Texts};
-use crate::error::Result;
+use crate::describe::gguf::{Key, gguf_tensor_name};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::Embd;
+use crate::format::gguf::Gguf;
 use crate::tensor::TensorView;
-use crate::text::json::Read;
+use crate::text::json::{Fault, Read};
 
 pub use self::amb::AmbFolder;
 pub(in crate::model) use self::tokenizer::TokenizerSections;
 
-/// A file in memory that keeps the texts of a folder.
+/// A file in memory that describes its encoder.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum FolderFile<'a> {
@@ -24,6 +27,8 @@ pub enum FolderFile<'a> {
     Embd(Embd<'a>),
     /// An `.amb` file.
     Amb(AmbFolder<'a>),
+    /// A GGUF file.
+    Gguf(Gguf<'a>),
 }
 
 impl<'a> From<Embd<'a>> for FolderFile<'a> {
@@ -35,6 +40,12 @@ impl<'a> From<Embd<'a>> for FolderFile<'a> {
 impl<'a> From<AmbFolder<'a>> for FolderFile<'a> {
     fn from(file: AmbFolder<'a>) -> Self {
         Self::Amb(file)
+    }
+}
+
+impl<'a> From<Gguf<'a>> for FolderFile<'a> {
+    fn from(file: Gguf<'a>) -> Self {
+        Self::Gguf(file)
     }
 }
 
@@ -50,6 +61,12 @@ impl<'a> FolderFile<'a> {
         match self {
             Self::Embd(file) => TokenizerSections::from_embd(file),
             Self::Amb(file) => section::sections(file.file()),
+            // Its tokenizer is put together from keys, which takes a heap.
+            Self::Gguf(_) => Err(Fault {
+                error: Error::without_offset(ErrorKind::UnsupportedTokenizer),
+                key: Key::TokenizerModel.name(),
+                only: "",
+            }),
         }
     }
 
@@ -58,6 +75,7 @@ impl<'a> FolderFile<'a> {
         match self {
             Self::Embd(file) => file.tensor(name),
             Self::Amb(file) => file.file().tensor(name),
+            Self::Gguf(file) => file.tensor(gguf_tensor_name(name)),
         }
     }
 }
@@ -67,6 +85,7 @@ impl<'a> Texts<'a> for FolderFile<'a> {
         match self {
             Self::Embd(file) => file.text(path),
             Self::Amb(file) => file.text(path),
+            Self::Gguf(_) => Ok(None),
         }
     }
 }

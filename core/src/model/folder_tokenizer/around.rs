@@ -1,4 +1,4 @@
-//! What is put around the ids of a text.
+//! Tokens around the ids of a text.
 
 use super::ends::Ends;
 use super::{Give, TOO_SMALL};

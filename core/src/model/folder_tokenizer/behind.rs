@@ -3,8 +3,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::spec::AddedTokens;
 
-/// Whether texts may be cut before a space that follows a letter or a digit of ASCII: no added token
-/// goes across, or takes what stands there.
+/// Returns true if texts may be cut before a space that follows a letter or a digit of ASCII: no
+/// added token goes across, or takes white space or letters there.
 pub(super) fn may_be_cut(added: AddedTokens<'_>) -> bool {
     added.iter().all(|token| {
         let Ok(token) = token else { return false };

@@ -1,52 +1,18 @@
 //! Opening a byte-level BPE tokenizer, and its texts.
 
 use super::composed::each_part;
-use super::memory::TokenizingNeeds;
-use super::merges::{WORD, too_long};
-use super::pair_settings::PairSettings;
+use super::merges::too_long;
 use super::vocabulary::Tables;
 use super::{BAD, Give, each_plain};
 use crate::error::Result;
 use crate::text::character::utf8;
-use crate::token::bpe::{Bpe, MergeTable, Scratch, alphabet};
+use crate::token::bpe::{Bpe, MergeTable, Pattern, Scratch};
 use crate::token::spec::AddedToken;
 use crate::token::unicode::Form;
-use crate::token::{AddedRules, AddedTable, Entries, HashVocabulary, Vocabulary as _};
+use crate::token::{AddedRules, AddedTable, Entries, HashVocabulary};
 
-/// Bytes of a text without spaces that can be composed at least.
-const COMPOSED: usize = 1024;
-
-impl PairSettings<'_> {
-    /// What tokenising takes: words of up to four bytes for each token.
-    pub(super) fn tokenizing(&self, tokens: usize) -> TokenizingNeeds {
-        let bytes = tokens.saturating_mul(4).max(WORD);
-        let text = if self.composes { bytes.max(COMPOSED) } else { 0 };
-        TokenizingNeeds::words(bytes, text)
-    }
-
-    pub(super) fn open<'a>(
-        &self,
-        merges: MergeTable<'a>,
-        tables: Tables<'a>,
-    ) -> Result<PairTokenizer<'a>> {
-        let tokens = tables.tokens;
-        // Otherwise something would be unknown.
-        let mut room = [0; 4];
-        for byte in 0..=u8::MAX {
-            let spelled = utf8(alphabet::character(byte), &mut room);
-            tokens.find(spelled.as_bytes())?.ok_or(BAD)?;
-        }
-        Ok(PairTokenizer {
-            bpe: Bpe::new(&tokens, merges, self.pattern, AddedTable::EMPTY)?,
-            whole: self.ignores_merges.then_some(tokens),
-            normalized: tables.added.normalized,
-            composes: self.composes,
-        })
-    }
-}
-
-/// Whether a token that is looked for in composed texts is spelled so that it is found, and so that
-/// none is cut where [`each_part`] cuts.
+/// Returns true if a token that is looked for in composed texts is spelled so that it is found, and
+/// so that none is cut where [`each_part`] cuts.
 pub(super) fn is_kept(token: &AddedToken<'_>, composes: bool) -> bool {
     let mut before = ' ';
     let mut is_cut = false;
@@ -71,7 +37,29 @@ pub(super) struct PairTokenizer<'a> {
     composes: bool,
 }
 
-impl PairTokenizer<'_> {
+impl<'a> PairTokenizer<'a> {
+    /// A tokenizer over `tables` that cuts by `pattern`. Words are whole tokens where the vocabulary
+    /// has them if it `ignores_merges`.
+    ///
+    /// # Errors
+    ///
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if a byte has no token.
+    #[inline(never)] // with its stack to itself
+    pub(super) fn new(
+        (pattern, ignores_merges, composes): (Pattern, bool, bool),
+        merges: MergeTable<'a>,
+        tables: Tables<'a>,
+    ) -> Result<Self> {
+        let tokens = tables.tokens;
+        let bpe = Bpe::new(&tokens, merges, pattern, AddedTable::EMPTY)?;
+        // Otherwise something would be unknown.
+        if !bpe.has_all_bytes() {
+            return Err(BAD);
+        }
+        let whole = ignores_merges.then_some(tokens);
+        Ok(Self { bpe, whole, normalized: tables.added.normalized, composes })
+    }
+
     /// The ids of a part in which no added tokens are found as they are.
     pub(super) fn part(
         &self,

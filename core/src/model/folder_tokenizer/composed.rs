@@ -35,7 +35,7 @@ pub(super) fn each_part(
 #[derive(Debug, Default)]
 struct Marks {
     held: heapless::Vec<(u8, char), MARKS>,
-    /// Whether there were too many.
+    /// True if there were too many.
     is_full: bool,
 }
 
@@ -53,23 +53,9 @@ impl Held for Marks {
     fn keep(&mut self, length: usize) {
         self.held.truncate(length);
     }
-
-    fn sort(&mut self, start: usize) {
-        let marks = self.held.get_mut(start..).unwrap_or_default();
-        for end in 1..marks.len() {
-            // The last one moves before those of a higher class.
-            for at in (0..end).rev() {
-                let Some([a, b]) = marks.get_mut(at..=at.saturating_add(1)) else { break };
-                if a.0 <= b.0 {
-                    break;
-                }
-                core::mem::swap(a, b);
-            }
-        }
-    }
 }
 
-/// What has been composed and not been taken.
+/// Composed text that has not been taken.
 struct Composed<'w, 't> {
     window: &'w mut [u8],
     filled: usize,

@@ -1,7 +1,7 @@
 //! The tokens around a text: at most one before it and one after it.
 
 use crate::text::json::Read;
-use crate::token::spec::{TemplatePart, TokenizerSpec};
+use crate::token::spec::TokenizerSpec;
 
 const POST: &str = "post_processor";
 const ONLY: &str = "one token before texts and one behind them are done without a heap";
@@ -16,21 +16,10 @@ pub(crate) struct Ends {
 impl Ends {
     /// Those of a description.
     pub(super) fn from_spec<'a>(spec: &TokenizerSpec<'a>) -> Read<'a, Self> {
-        let post = &spec.post_processor;
         let many = spec.place.unsupported(&[POST, "single"], ONLY);
-        let (mut ends, mut has_text) = (Self::default(), false);
-        for item in &post.single {
-            if item.part == TemplatePart::First && !has_text {
-                has_text = true;
-                continue;
-            }
-            let place = if has_text { &mut ends.behind } else { &mut ends.before };
-            let token = post.token(item.part).ok_or(many)?;
-            if place.replace(token.id).is_some() {
-                return Err(many);
-            }
-        }
-        if has_text { Ok(ends) } else { Err(many) }
+        let ends = spec.post_processor.ends().ok_or(many)?;
+        let [before, behind] = ends.map(|token| token.map(|token| token.id));
+        Ok(Self { before, behind })
     }
 
     /// Both ids.

@@ -1,8 +1,6 @@
 //! Opening a BPE tokenizer over characters with byte fallback, and its texts.
 
-use super::fallback_settings::FallbackSettings;
-use super::memory::TokenizingNeeds;
-use super::merges::{MergeList, WORD, too_long};
+use super::merges::{MergeList, too_long};
 use super::vocabulary::Tables;
 use super::{BAD, Give, TOO_SMALL};
 use crate::error::Result;
@@ -15,19 +13,19 @@ use crate::token::{Entries, HashVocabulary, Vocabulary as _};
 /// The most bytes of a character.
 const CHARACTER: usize = 4;
 
-impl FallbackSettings<'_> {
-    /// What tokenising takes: words of up to four characters for each token.
-    pub(super) fn tokenizing(tokens: usize) -> TokenizingNeeds {
-        TokenizingNeeds::words(tokens.saturating_mul(4).max(WORD), 0)
-    }
-
-    /// The tokenizer with an index over the merges of a `list`.
-    pub(super) fn open<'a>(
-        &self,
+impl<'a> FallbackTokenizer<'a> {
+    /// The tokenizer with an index over the merges of a `list`; spaces become `mark`.
+    ///
+    /// # Errors
+    ///
+    /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if a byte has no token.
+    #[inline(never)] // with its stack to itself
+    pub(super) fn new(
+        mark: char,
         list: &MergeList<'_>,
         merges: MergeTable<'a>,
         tables: Tables<'a>,
-    ) -> Result<FallbackTokenizer<'a>> {
+    ) -> Result<Self> {
         let tokens = tables.tokens;
         let mut bytes = [0; 256];
         for (byte, id) in (0..=u8::MAX).zip(&mut bytes) {
@@ -35,10 +33,11 @@ impl FallbackSettings<'_> {
             *id = tokens.find(&byte_token(byte))?.ok_or(BAD)?;
         }
         let mut room = [0; CHARACTER];
-        let mark: &[u8] = utf8(self.mark, &mut room).as_bytes();
-        let crosses = |left: &[u8], right: &[u8]| !left.ends_with(mark) && right.starts_with(mark);
-        let has_words = tokens.find(mark)?.is_some() && !list.any(&tokens, crosses)?;
-        Ok(FallbackTokenizer { tokens, merges, bytes, mark: self.mark, has_words })
+        let spelled: &[u8] = utf8(mark, &mut room).as_bytes();
+        let crosses =
+            |left: &[u8], right: &[u8]| !left.ends_with(spelled) && right.starts_with(spelled);
+        let has_words = tokens.find(spelled)?.is_some() && !list.any(&tokens, crosses)?;
+        Ok(Self { tokens, merges, bytes, mark, has_words })
     }
 }
 
@@ -49,15 +48,15 @@ pub(super) struct FallbackTokenizer<'a> {
     merges: MergeTable<'a>,
     /// The tokens of the 256 bytes.
     bytes: [u32; 256],
-    /// What spaces become.
+    /// The character that spaces become.
     mark: char,
-    /// Whether no token goes on with a mark that follows something else: then each word can be
+    /// True if no token goes on with a mark that follows something else: then each word can be
     /// merged by itself.
     has_words: bool,
 }
 
 impl FallbackTokenizer<'_> {
-    /// Whether texts may be cut before spaces behind letters.
+    /// True if texts may be cut before spaces that follow letters.
     pub(super) const fn has_words(&self) -> bool {
         self.has_words
     }

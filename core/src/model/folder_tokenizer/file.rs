@@ -2,11 +2,10 @@
 
 use super::FolderTokenizerSource;
 use super::added::AddedList;
+use super::bpe_settings::BpeSettings;
 use super::byte_pairs::is_kept;
 use super::ends::Ends;
-use super::fallback_settings::FallbackSettings;
 use super::merges::MergeList;
-use super::pair_settings::PairSettings;
 use super::source::ModelSource;
 use super::unigram::UnigramSource;
 use super::unigram_settings::UnigramSettings;
@@ -67,9 +66,9 @@ impl<'a> Parts<'a> {
         let (scores, tokens) = (self.sections.scores()?, self.tokens());
         let settings = UnigramSettings::from_spec(spec, unigram, tokens.entries.count)?;
         tokens.check()?;
-        let (added, ends) = (AddedList::read(settings.added, |_| false)?, settings.ends);
+        let added = AddedList::read(spec.added, |_| false)?;
         let model = ModelSource::Unigram(UnigramSource { settings, scores }, tokens);
-        Ok(FolderTokenizerSource { model, added, ends, pair: None })
+        Ok(FolderTokenizerSource { model, added, ends: Ends::from_spec(spec)?, pair: None })
     }
 
     #[inline(never)] // with its stack to itself
@@ -79,24 +78,14 @@ impl<'a> Parts<'a> {
         bpe: &Bpe<'a>,
     ) -> Read<'a, FolderTokenizerSource<'a>> {
         let (merges, tokens) = (self.sections.merges()?, self.tokens());
-        let count = tokens.entries.count;
-        let list = |said| {
-            tokens.check()?;
-            MergeList::read(merges, said, &tokens.entries)
-        };
-        let (model, added, ends) = if bpe.byte_fallback {
-            let settings = FallbackSettings::from_spec(spec, bpe, count)?;
-            let (ends, merges) = (settings.ends, list(settings.merges)?);
-            let added = AddedList::read(settings.added, |_| false)?;
-            (ModelSource::Fallback(settings, merges, tokens), added, ends)
-        } else {
-            let settings = PairSettings::from_spec(spec, bpe, count)?;
-            let (ends, merges) = (settings.ends, list(settings.merges)?);
-            let keeps = |token: &AddedToken<'a>| is_kept(token, settings.composes);
-            let added = AddedList::read(settings.added, keeps)?;
-            (ModelSource::BytePairs(settings, merges, tokens), added, ends)
-        };
-        Ok(FolderTokenizerSource { model, added, ends, pair: None })
+        let (settings, said) = BpeSettings::from_spec(spec, bpe, tokens.entries.count)?;
+        tokens.check()?;
+        let merges = MergeList::read(merges, said, &tokens.entries)?;
+        let is_bytes = matches!(settings, BpeSettings::Bytes { .. });
+        let keeps = |token: &AddedToken<'a>| is_bytes && is_kept(token, settings.composes());
+        let added = AddedList::read(spec.added, keeps)?;
+        let model = ModelSource::Bpe(settings, merges, tokens);
+        Ok(FolderTokenizerSource { model, added, ends: Ends::from_spec(spec)?, pair: None })
     }
 
     #[inline(never)] // with its stack to itself

@@ -1,4 +1,4 @@
-//! What texts take.
+//! The memory that texts take.
 
 use crate::token::bpe::Scratch;
 use crate::token::bpe::merge::{Candidate, Symbol};
@@ -44,12 +44,12 @@ impl TokenizingMemory<'_> {
 }
 
 impl TokenizingNeeds {
-    /// What Unigram takes for a window of so many bytes.
+    /// The needs of Unigram for a window of so many bytes.
     pub(super) fn ways(bytes: usize) -> Self {
         Self { text: bytes, steps: bytes.saturating_add(1), ..Self::default() }
     }
 
-    /// What byte-level BPE takes for words of so many bytes, with a window onto a text.
+    /// The needs of BPE for words of so many bytes, with a window onto a text.
     pub(super) fn words(bytes: usize, text: usize) -> Self {
         let heap = Scratch::heap_needed(bytes);
         Self { text, symbols: bytes, heap, ..Self::default() }

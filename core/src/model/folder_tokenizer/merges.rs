@@ -18,7 +18,7 @@ pub(super) const WORD: usize = 128;
 pub(super) struct MergeList<'a>(&'a [[u8; 8]]);
 
 impl<'a> MergeList<'a> {
-    /// What lies `beside` tokens whose settings say so many merges.
+    /// The merges `beside` tokens whose settings say so many.
     pub(super) fn read(
         beside: &'a [u8],
         said: u64,
@@ -61,7 +61,7 @@ impl<'a> MergeList<'a> {
         if ranks.all(|is_own| is_own) { Ok(table) } else { Err(BAD) }
     }
 
-    /// Whether `are_joined` holds of both parts of any merge.
+    /// Returns true if `are_joined` holds of both parts of any merge.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ fn spelled<'r>(
     room.get(..bytes).ok_or(BAD)
 }
 
-/// What a pair of ids becomes.
+/// The merge of a pair of ids.
 fn merge(tokens: &HashVocabulary<'_, Entries<'_>>, pair: [u8; 8]) -> Result<Merge> {
     let (left, right) = ids(pair);
     let (mut first, mut second) = ([0; MAX_TOKEN_BYTES], [0; MAX_TOKEN_BYTES]);

@@ -12,9 +12,9 @@
 //! | `merges` | merges, and an index over them |
 //! | `vocabulary` | tokens, and indices over them and the added ones |
 //! | `added` | the tokens that were added to a vocabulary |
-//! | `unigram_settings`, `pair_settings`, `fallback_settings`, `bpe_model` | what of a description is done here |
+//! | `unigram_settings`, `bpe_settings` | the descriptions that are done here |
 //! | `ends`, `around` | the tokens around a text |
-//! | `pair`, `pair_template` | two texts, with what is put around and between them |
+//! | `pair` | two texts, with the tokens around and between them |
 //! | `behind` | a text behind a prompt |
 //! | `memory` | the memory lent |
 //! | `ready` | texts to ids |
@@ -22,19 +22,16 @@
 mod added;
 mod around;
 mod behind;
-mod bpe_model;
+mod bpe_settings;
 mod byte_pairs;
 mod composed;
 mod ends;
 mod fallback;
-mod fallback_settings;
 mod file;
 mod memory;
 mod merges;
 mod normalizer;
-mod pair;
-mod pair_settings;
-pub(super) mod pair_template;
+pub(super) mod pair;
 mod pieces;
 mod ready;
 mod source;

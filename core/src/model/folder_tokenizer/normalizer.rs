@@ -1,4 +1,4 @@
-//! What is done to a text before it is cut into pieces, character by character.
+//! Normalisation of a text before it is cut into pieces, character by character.
 
 use super::unigram_settings::Replacing;
 use crate::error::Result;

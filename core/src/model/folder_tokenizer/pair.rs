@@ -1,11 +1,22 @@
 //! Two texts to ids.
 
 use super::memory::TokenizingMemory;
-use super::pair_template::{PairItem, PairPart};
 use super::{FolderTokenizer, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::json::Read;
 use crate::token::Encoded;
 use crate::token::longest_first::longest_first;
+use crate::token::spec::{IdItem, IdPart, IdTemplate, TokenizerSpec};
+
+/// The tokens around and between two texts.
+pub(in crate::model) fn pair_template<'a>(spec: &TokenizerSpec<'a>) -> Read<'a, IdTemplate> {
+    let template = IdTemplate::new(&spec.post_processor, &spec.post_processor.pair);
+    let only = "each of two texts is to be there once";
+    match template.has_both_once() {
+        true => Ok(template),
+        false => Err(spec.place.unsupported(&["post_processor", "pair"], only)),
+    }
+}
 
 impl FolderTokenizer<'_> {
     /// The ids and types of two texts with what is put around and between them. If there are more
@@ -30,7 +41,7 @@ impl FolderTokenizer<'_> {
         let kept = longest_first(first_tokens, second_tokens, room);
         let mut places = ids.iter_mut().zip(types);
         let mut tokens = 0_usize;
-        for PairItem { part, kind } in template.items() {
+        for IdItem { part, kind } in template.items() {
             let mut put = |id| {
                 if let Some((place, place_of_kind)) = places.next() {
                     (*place, *place_of_kind) = (id, *kind);
@@ -38,9 +49,9 @@ impl FolderTokenizer<'_> {
                 }
             };
             match part {
-                PairPart::First => self.start(first, kept.0, memory.again(), &mut put)?,
-                PairPart::Second => self.start(second, kept.1, memory.again(), &mut put)?,
-                PairPart::Special(id) => put(*id),
+                IdPart::First => self.start(first, kept.0, memory.again(), &mut put)?,
+                IdPart::Second => self.start(second, kept.1, memory.again(), &mut put)?,
+                IdPart::Special(id) => put(*id),
             }
         }
         let all = first_tokens.saturating_add(second_tokens).saturating_add(template.added());

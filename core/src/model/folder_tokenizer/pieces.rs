@@ -8,7 +8,7 @@ use crate::token::unigram::Segmenter;
 /// How texts are cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cut {
-    /// Whether white space ends pieces, and is left out.
+    /// True if white space ends pieces, and is left out.
     pub(super) at_space: bool,
     pub(super) metaspace: Metaspace,
 }
@@ -17,9 +17,9 @@ pub(super) struct Cut {
 pub(super) struct Pieces<'p, 'u, 's> {
     cut: Cut,
     segmenter: &'p mut Segmenter<'u, 's>,
-    /// Whether nothing has come since a piece ended.
+    /// True if nothing has come since a piece ended.
     is_start: bool,
-    /// Whether something has come that is no piece yet.
+    /// True if something has come that is no piece yet.
     is_open: bool,
 }
 

@@ -6,12 +6,12 @@ use super::byte_pairs::PairTokenizer;
 use super::ends::Ends;
 use super::fallback::FallbackTokenizer;
 use super::memory::TokenizingMemory;
-use super::pair_template::PairTemplate;
 use super::unigram::UnigramTokenizer;
 use super::{Give, each_plain};
 use crate::error::Result;
 use crate::token::added_words::AddedTokens;
 use crate::token::bpe::Scratch;
+use crate::token::spec::IdTemplate;
 use crate::token::{Encoded, Entries, HashVocabulary, WordPiece};
 
 /// WordPiece over the tokens of a file.
@@ -24,10 +24,10 @@ pub struct FolderTokenizer<'a> {
     /// The tokens that are taken out of texts before, but for WordPiece's.
     pub(super) added: AddedTokens<'a>,
     pub(super) ends: Ends,
-    /// Whether texts may be cut before spaces.
+    /// True if texts may be cut before spaces.
     pub(super) may_cut: bool,
-    /// What is put around and between two texts, if it is made for that.
-    pub(super) pair: Option<PairTemplate>,
+    /// The tokens around and between two texts, if the model compares texts.
+    pub(super) pair: Option<IdTemplate>,
 }
 
 /// Which one it is.
@@ -41,7 +41,7 @@ pub(super) enum Kind<'a> {
 }
 
 impl Kind<'_> {
-    /// Whether no token goes across a space behind a letter.
+    /// Returns true if no token goes across a space that follows a letter.
     pub(super) const fn has_words(&self) -> bool {
         match self {
             Self::WordPiece(_) | Self::Unigram(_) | Self::BytePairs(_) => true,
@@ -104,7 +104,7 @@ impl FolderTokenizer<'_> {
             tokens = tokens.saturating_add(usize::from(id.is_some()));
             last = id.or(last);
         })?;
-        // As `owned::TextTokenizer` tells what would stand behind it: by the last token of nothing.
+        // As `owned::Tokenizer` tells what would stand behind it: by the last token of nothing.
         let is_end = behind.is_none() && before.is_some() && last == before;
         Ok(tokens.saturating_sub(usize::from(is_end)))
     }

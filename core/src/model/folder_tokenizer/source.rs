@@ -1,13 +1,13 @@
-//! Which tokenizer a file has.
+//! The tokenizer of a file and the memory that it takes.
 
 use super::added::AddedList;
 use super::behind::may_be_cut;
+use super::bpe_settings::BpeSettings;
+use super::byte_pairs::PairTokenizer;
 use super::ends::Ends;
-use super::fallback_settings::FallbackSettings;
+use super::fallback::FallbackTokenizer;
 use super::memory::TokenizingNeeds;
-use super::merges::MergeList;
-use super::pair_settings::PairSettings;
-use super::pair_template::PairTemplate;
+use super::merges::{MergeList, WORD};
 use super::ready::{FolderTokenizer, Kind};
 use super::unigram::UnigramSource;
 use super::vocabulary::TokenList;
@@ -15,38 +15,41 @@ use crate::error::Result;
 use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::model::source::word_pieces::WordPieceSource;
 use crate::token::added_words::AddedTokens;
+use crate::token::spec::IdTemplate;
 
 /// Bytes of a prompt with a text behind it that there is room for at least.
 const BEHIND: usize = 1024;
 
-/// What a file says of its tokenizer.
+/// Bytes of a text without spaces that can be composed at least.
+const COMPOSED: usize = 1024;
+
+/// A tokenizer as its file describes it.
 #[derive(Clone, Debug)]
 pub struct FolderTokenizerSource<'a> {
     pub(super) model: ModelSource<'a>,
     pub(super) added: AddedList<'a>,
     pub(super) ends: Ends,
-    pub(super) pair: Option<PairTemplate>,
+    pub(super) pair: Option<IdTemplate>,
 }
 
-/// What makes ids of the pieces of a text, and its tokens.
+/// A model and its tokens.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)] // nothing to put the large ones in a box of
 pub(super) enum ModelSource<'a> {
     WordPiece(WordPieceSource<'a>),
     Unigram(UnigramSource<'a>, TokenList<'a>),
-    BytePairs(PairSettings<'a>, MergeList<'a>, TokenList<'a>),
-    Fallback(FallbackSettings<'a>, MergeList<'a>, TokenList<'a>),
+    Bpe(BpeSettings, MergeList<'a>, TokenList<'a>),
 }
 
 impl<'a> FolderTokenizerSource<'a> {
-    /// Whether a token is added whose id is not below `count`.
+    /// Returns true if a token is added whose id is not below `count`.
     pub(in crate::model) fn adds_beyond(&self, count: u32) -> bool {
         let mut tokens = self.added.listed().iter();
         tokens.any(|token| token.is_ok_and(|token| token.id >= count))
     }
 
     /// The same of a model that compares two texts, around and between which it puts these.
-    pub(in crate::model) fn with_pair(self, pair: PairTemplate) -> Self {
+    pub(in crate::model) fn with_pair(self, pair: IdTemplate) -> Self {
         Self { pair: Some(pair), ..self }
     }
 
@@ -60,8 +63,7 @@ impl<'a> FolderTokenizerSource<'a> {
                 unigram.add_needs(&mut needs);
                 needs
             }
-            ModelSource::BytePairs(_, merges, tokens)
-            | ModelSource::Fallback(_, merges, tokens) => {
+            ModelSource::Bpe(_, merges, tokens) => {
                 let mut needs = tokens.needs(&self.added);
                 merges.add_needs(&mut needs);
                 needs
@@ -69,7 +71,7 @@ impl<'a> FolderTokenizerSource<'a> {
         }
     }
 
-    /// What tokenising takes. With it every text has room that is used whole where so many tokens
+    /// The memory that tokenising takes. With it every text has room that is used whole where so many tokens
     /// are used; longer ones do, too, but for words without end of which nothing is settled before
     /// all of them has been seen.
     #[must_use]
@@ -77,8 +79,12 @@ impl<'a> FolderTokenizerSource<'a> {
         let needs = match &self.model {
             ModelSource::WordPiece(_) => TokenizingNeeds::default(),
             ModelSource::Unigram(_, list) => UnigramSource::tokenizing(list, tokens),
-            ModelSource::BytePairs(settings, ..) => settings.tokenizing(tokens),
-            ModelSource::Fallback(..) => FallbackSettings::tokenizing(tokens),
+            ModelSource::Bpe(settings, ..) => {
+                // Words of up to four bytes or characters for each token.
+                let word = tokens.saturating_mul(4).max(WORD);
+                let text = if settings.composes() { word.max(COMPOSED) } else { 0 };
+                TokenizingNeeds::words(word, text)
+            }
         };
         TokenizingNeeds { behind: tokens.saturating_mul(8).max(BEHIND), ..needs }
     }
@@ -105,15 +111,19 @@ impl<'a> FolderTokenizerSource<'a> {
                 let added = tables.added;
                 Ok((Kind::Unigram(unigram.open(rules, tables)?), added))
             }),
-            ModelSource::BytePairs(settings, merges, list) => self.ready(|| {
-                let tables = list.index(added, memory)?;
-                let (added, merges) = (tables.added, merges.index(&tables.tokens, memory)?);
-                Ok((Kind::BytePairs(settings.open(merges, tables)?), added))
-            }),
-            ModelSource::Fallback(settings, merges, list) => self.ready(|| {
+            ModelSource::Bpe(settings, merges, list) => self.ready(|| {
                 let tables = list.index(added, memory)?;
                 let (added, table) = (tables.added, merges.index(&tables.tokens, memory)?);
-                Ok((Kind::Fallback(settings.open(merges, table, tables)?), added))
+                let kind = match *settings {
+                    BpeSettings::Bytes { composes, pattern, ignores_merges } => {
+                        let settings = (pattern, ignores_merges, composes);
+                        Kind::BytePairs(PairTokenizer::new(settings, table, tables)?)
+                    }
+                    BpeSettings::Characters { mark } => {
+                        Kind::Fallback(FallbackTokenizer::new(mark, merges, table, tables)?)
+                    }
+                };
+                Ok((kind, added))
             }),
         }
     }

@@ -12,7 +12,7 @@ use crate::text::base64;
 use crate::token::charsmap::Charsmap;
 use crate::token::unigram::{Scratch, Segmenter, Step, Unigram};
 
-/// What a file says of its Unigram tokenizer.
+/// A Unigram tokenizer as its file describes it.
 #[derive(Clone, Debug)]
 pub(super) struct UnigramSource<'a> {
     pub(super) settings: UnigramSettings<'a>,
@@ -30,8 +30,8 @@ impl<'a> UnigramSource<'a> {
         needs.text = needs.text.saturating_add(self.room_for_rules());
     }
 
-    /// What tokenising takes so that every text of so many of these `tokens` has room, if they have
-    /// no more than four bytes each.
+    /// The memory that suffices for every text of so many of these `tokens`, if they have no more
+    /// than four bytes each.
     pub(super) fn tokenizing(list: &TokenList<'_>, tokens: usize) -> TokenizingNeeds {
         let window = Unigram::window_for(list.longest);
         TokenizingNeeds::ways(window.max(tokens.saturating_mul(4)))
@@ -83,7 +83,7 @@ impl UnigramTokenizer<'_> {
         self.unigram.unknown()
     }
 
-    /// What finds tokens in a window, which may be smaller than the memory lent.
+    /// A search for tokens in a window, which may be smaller than the memory lent.
     pub(super) fn segmenter<'s>(
         &'s self,
         window: &'s mut [u8],

@@ -3,42 +3,39 @@
 //!
 //! Other steps are refused by name: they need `owned::Pipeline`.
 
-use super::ends::Ends;
 use crate::error::ErrorKind;
 use crate::limit::Limit;
 use crate::model::source::word_pieces::settings::check_vocabulary;
 use crate::text::json::Read;
 use crate::token::spec::{
-    AddedTokens, Metaspace, Normalizer, PRE_TOKENIZER, Pattern, PreTokenizer, Prepends, Replace,
-    Rules, Run, RunOf, Spelling, Step, TokenizerSpec, Unigram,
+    Metaspace, Normalizer, PRE_TOKENIZER, Pattern, PreTokenizer, Prepends, Replace, Rules, Run,
+    RunOf, Spelling, Step, TokenizerSpec, Unigram,
 };
 
-/// Only these are done.
+/// The reason for refusing others.
 const ONLY: &str = "only what XLM-RoBERTa's tokenizers do is done without a heap";
 
-/// What the description says.
+/// The settings of a description.
 #[derive(Clone, Debug)]
 pub(crate) struct UnigramSettings<'a> {
-    pub(crate) added: AddedTokens<'a>,
     /// Compiled rules, in base64.
     pub(crate) rules: Option<&'a str>,
     /// White space at the start and at the end that is left out.
     pub(crate) strips: [bool; 2],
     pub(crate) replaces: Option<Replacing<'a>>,
-    /// Whether white space cuts texts into pieces, and is left out.
+    /// True if white space cuts texts into pieces, and is left out.
     pub(crate) cuts_at_space: bool,
     pub(crate) metaspace: Metaspace,
     pub(crate) unknown: Option<u32>,
-    pub(crate) ends: Ends,
 }
 
-/// What runs of a character become.
+/// A replacement of runs of a character.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replacing<'a> {
     pub(crate) character: char,
     /// Shorter runs stay as they are.
     pub(crate) least: usize,
-    /// Whether all of a run is replaced at once.
+    /// True if all of a run is replaced at once.
     pub(crate) is_whole: bool,
     pub(crate) content: Spelling<'a>,
 }
@@ -53,14 +50,12 @@ impl<'a> UnigramSettings<'a> {
         let unknown = unknown(spec, unigram, tokens)?;
         let (cuts_at_space, metaspace) = pre_tokenizer(spec)?;
         let mut settings = Self {
-            added: spec.added,
             rules: None,
             strips: [false; 2],
             replaces: None,
             cuts_at_space,
             metaspace,
             unknown,
-            ends: Ends::from_spec(spec)?,
         };
         // In this order.
         let mut last = 0;
@@ -109,7 +104,7 @@ fn unknown<'a>(spec: &TokenizerSpec<'a>, unigram: &Unigram, tokens: u32) -> Read
     id.map(Some).ok_or(model.place.fault(&["unk_id"], ErrorKind::BadMetadata, only))
 }
 
-/// Whether white space cuts texts, and what follows.
+/// True if white space cuts texts, and the step that follows.
 fn pre_tokenizer<'a>(spec: &TokenizerSpec<'a>) -> Read<'a, (bool, Metaspace)> {
     let (mut cuts_at_space, mut metaspace) = (false, None);
     for step in &spec.pre_tokenizer {

@@ -37,7 +37,7 @@ impl<'a> TokenList<'a> {
         Err(Fault { error, key: "vocab", only })
     }
 
-    /// What indices take over these and the `added` tokens.
+    /// The memory of indices over these and the `added` tokens.
     pub(super) fn needs(&self, added: &AddedList<'_>) -> TokenizerNeeds {
         let count = self.entries.count;
         let mut needs = TokenizerNeeds {

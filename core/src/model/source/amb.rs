@@ -76,7 +76,7 @@ pub(super) fn amb_member(key: &str) -> &str {
     }
 }
 
-/// What an `.amb` file's configuration answers to a key of
+/// The value that an `.amb` file's configuration has for a key of
 /// [`BertConfig::from_metadata`](crate::describe::BertConfig::from_metadata).
 ///
 /// | key | member |
@@ -110,11 +110,11 @@ pub(super) fn amb_spelling<'a>(amb: &Amb<'a>, key: &str) -> Result<Option<&'a st
     }
 }
 
-/// What `read` makes of the configuration, which it asks for its members.
+/// The result of `read`, which asks the configuration for its members.
 ///
 /// # Errors
 ///
-/// What is wrong with a member that was asked for; what `read` returns.
+/// Errors of a member that was asked for; the error of `read`.
 pub(super) fn read_amb_config<'a, T>(
     amb: &Amb<'a>,
     read: impl FnOnce(&dyn Fn(&str) -> Option<&'a str>) -> Result<T>,

@@ -25,14 +25,14 @@ pub fn embd_key(member: &str) -> &str {
     KEYS.iter().find(|(known, _)| *known == member).map_or(member, |(_, key)| key)
 }
 
-/// Whether a `.weights` file says that it holds a decoder: see [`embd_names_decoder`].
+/// Returns true if a `.weights` file says that it holds a decoder: see [`embd_names_decoder`].
 #[must_use]
 pub fn embd_is_decoder(file: &Embd<'_>) -> bool {
     file.metadata_value("architecture").is_some_and(embd_names_decoder)
 }
 
-/// Whether this value of the metadata's `architecture` is that of a decoder: `llama`, `phi`,
-/// `qwen3` or `gemma3`.
+/// Returns true if this value of the metadata's `architecture` is that of a decoder: `llama`,
+/// `phi`, `qwen3` or `gemma3`.
 #[must_use]
 pub fn embd_names_decoder(architecture: &str) -> bool {
     matches!(architecture, "llama" | "phi" | "qwen3" | "gemma3")

@@ -44,7 +44,7 @@ impl<'a> ModelSource<'a> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file; [`ErrorKind::UnknownFormat`] for files of other formats.
+    /// Errors of the file; [`ErrorKind::UnknownFormat`] for files of other formats.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         match sniff(bytes) {
             Some(Format::Amb) => Amb::parse(bytes, Mode::Lenient).map(Self::Amb),
@@ -54,7 +54,7 @@ impl<'a> ModelSource<'a> {
         }
     }
 
-    /// Whether the model says that it continues texts.
+    /// Returns true if the model says that it continues texts.
     #[must_use]
     pub fn is_causal(&self) -> bool {
         match self {
@@ -66,8 +66,8 @@ impl<'a> ModelSource<'a> {
         }
     }
 
-    /// Whether the file keeps the texts of a Hugging Face folder, by their paths, in place of
-    /// settings of its own: `config.json` or `modules.json`.
+    /// Returns true if the file keeps the texts of a Hugging Face folder, by their paths, in place
+    /// of settings of its own: `config.json` or `modules.json`.
     #[must_use]
     pub fn has_folder_texts(&self) -> bool {
         let mut paths = [CONFIG, MODULES].into_iter();
@@ -78,7 +78,7 @@ impl<'a> ModelSource<'a> {
         }
     }
 
-    /// Whether the file has prompts by their names: `prompt.NAME` in `.weights` and `.amb`.
+    /// Returns true if the file has prompts by their names: `prompt.NAME` in `.weights` and `.amb`.
     #[must_use]
     pub fn has_prompts(&self) -> bool {
         match self {
@@ -128,7 +128,7 @@ impl<'a> ModelSource<'a> {
         fault.map(|(key, _)| key)
     }
 
-    /// Whether the model is of an architecture that is known.
+    /// Returns true if the model is of an architecture that is known.
     ///
     /// # Errors
     ///

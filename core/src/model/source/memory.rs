@@ -1,4 +1,4 @@
-//! What an index over a tokenizer takes.
+//! The memory of an index over a tokenizer.
 
 use crate::token::AddedToken;
 use crate::token::bpe::Merge;
@@ -32,7 +32,7 @@ pub struct TokenizerNeeds {
 /// [`TokenizerNeeds`] says, of most kinds none. What it holds is lost.
 #[derive(Debug, Default)]
 pub struct TokenizerMemory<'a> {
-    /// What the file spells otherwise than it is used: rules, tokens, added tokens.
+    /// Texts that the file spells in another way: rules, tokens, added tokens.
     pub text: &'a mut [u8],
     /// Where some of the tokens lie.
     pub samples: &'a mut [u32],

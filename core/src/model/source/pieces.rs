@@ -17,7 +17,7 @@ use crate::token::{AddedTable, SentencePiece, SpecialTokens, TextEnds};
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
 const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
-/// What a file says of its SentencePiece tokenizer.
+/// A SentencePiece tokenizer as its file describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct SentencePieceSource<'a> {
     model: Model<'a>,

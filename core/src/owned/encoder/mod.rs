@@ -19,9 +19,9 @@ pub use self::classes::Classes;
 
 use self::requantized::Requantizing;
 use super::folder::Prompts;
-use super::text_tokenizer::TextTokenizer;
 use super::token_encoder::TokenEncoder;
 use super::tokenized::MOST_TOKENS;
+use super::tokenizer::{TextKinds, Tokenizer};
 use crate::error::Result;
 use crate::kernel::Kernels;
 use crate::model::Weights;
@@ -60,7 +60,7 @@ use crate::model::Weights;
 pub struct Encoder<W> {
     weights: W,
     network: TokenEncoder,
-    tokenizer: TextTokenizer,
+    tokenizer: Tokenizer<'static, TextKinds>,
     requantizing: Requantizing,
     prompts: Prompts,
     compares: bool,
@@ -76,13 +76,13 @@ impl<W: Weights + Sync> Encoder<W> {
 
     /// The tokenizer.
     #[must_use]
-    pub const fn tokenizer(&self) -> &TextTokenizer {
+    pub const fn tokenizer(&self) -> &Tokenizer<'static, TextKinds> {
         &self.tokenizer
     }
 
     /// The tokenizer, without the rest of the model.
     #[must_use]
-    pub fn into_tokenizer(self) -> TextTokenizer {
+    pub fn into_tokenizer(self) -> Tokenizer<'static, TextKinds> {
         self.tokenizer
     }
 

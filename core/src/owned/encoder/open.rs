@@ -19,9 +19,8 @@ use crate::owned::folder::{Described, FolderModel, Labels, Modules, Prompts};
 use crate::owned::folder::{FolderFault, Texts};
 use crate::owned::model_fault::ModelFault;
 use crate::owned::pipeline::Pipeline;
-use crate::owned::text_tokenizer::TextTokenizer;
 use crate::owned::token_encoder::TokenEncoder;
-use crate::owned::tokenizer::WordPieces;
+use crate::owned::tokenizer::{Tokenizer, WordPieces};
 use crate::text::json::Fault;
 
 impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
@@ -115,7 +114,7 @@ fn bert(file: &[u8], source: &ModelSource<'_>) -> Result<Encoder<()>> {
     Ok(Encoder {
         weights: (),
         network,
-        tokenizer: TextTokenizer::from_bert(&config, pieces)?,
+        tokenizer: Tokenizer::from_bert(&config, pieces)?,
         requantizing,
         prompts: match leaf::Pipeline::built_in() {
             Ok(_) => Prompts::from_source(source)?,
@@ -179,7 +178,7 @@ impl<W: Weights + Sync> Encoder<W> {
         pipeline: Pipeline,
     ) -> core::result::Result<(Self, Vec<String>), TensorFault> {
         let asked = AskedWeights::new(&weights);
-        let opened = TextTokenizer::new(described, pipeline).and_then(|tokenizer| {
+        let opened = Tokenizer::from_folder(described, pipeline).and_then(|tokenizer| {
             let network = network(described, &asked, tokenizer.count())?;
             Ok((tokenizer, network))
         });

@@ -11,7 +11,7 @@ use crate::kernel::finite::check_finite;
 use crate::kernel::root;
 use crate::limit::filled;
 use crate::model::{Batch, Config, InOrder, Observation, Run, Weights};
-use crate::owned::text_tokenizer::TextSession;
+use crate::owned::TextSession;
 
 /// Tokens that the model is observed on, beside those that begin and end a text. Which columns are
 /// large depends little on what the text says: 30 of them make embeddings no better, nor do the
@@ -77,7 +77,7 @@ impl<W: Weights + Sync> Encoder<W> {
     /// vocabulary.
     fn observe(&self, config: &Config) -> Result<Vec<f32>> {
         let usual = self.usual_tokens();
-        let mut ids = self.tokenizer.encode("", usual, &mut TextSession::default())?.ids;
+        let mut ids = self.tokenizer.encode_first("", usual, &mut TextSession::default())?.ids;
         let room = config.positions.saturating_sub(ids.len()).min(TOKENS);
         let drawn = (1..=room).map(|number| draw(number, config.vocabulary));
         ids.splice(1..1, drawn);

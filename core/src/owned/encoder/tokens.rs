@@ -1,5 +1,6 @@
 //! Texts to tokens.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -10,8 +11,8 @@ use crate::limit::{copied, filled};
 use crate::model::InOrder;
 use crate::model::Weights;
 use crate::owned::Prompt;
+use crate::owned::TextSession;
 use crate::owned::folder::Prefix;
-use crate::owned::text_tokenizer::TextSession;
 use crate::owned::{Tokenized, TokenizedPair};
 
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedSetting);
@@ -56,25 +57,25 @@ impl<W: Weights + Sync> Encoder<W> {
 }
 
 impl<W: Weights + Sync> Encoder<W> {
-    /// The first `limit` tokens of `text`, those around it included: see [`TextTokenizer::encode`].
+    /// The first `limit` tokens of `text`, those around it included: see [`Tokenizer::encode_first`].
     ///
     /// # Errors
     ///
-    /// As [`TextTokenizer::encode`].
+    /// As [`Tokenizer::encode_first`].
     ///
-    /// [`TextTokenizer::encode`]: crate::owned::TextTokenizer::encode
+    /// [`Tokenizer::encode_first`]: crate::owned::Tokenizer::encode_first
     pub fn encode(&self, text: &str, limit: usize, session: &mut TextSession) -> Result<Tokenized> {
-        self.tokenizer.encode(text, limit, session)
+        self.tokenizer.encode_first(text, limit, session)
     }
 
     /// The first `limit` tokens of `text` and whether it has more: see
-    /// [`TextTokenizer::encode_start`].
+    /// [`Tokenizer::encode_start`].
     ///
     /// # Errors
     ///
     /// As [`encode`](Self::encode).
     ///
-    /// [`TextTokenizer::encode_start`]: crate::owned::TextTokenizer::encode_start
+    /// [`Tokenizer::encode_start`]: crate::owned::Tokenizer::encode_start
     pub fn encode_start(
         &self,
         text: &str,
@@ -84,13 +85,13 @@ impl<W: Weights + Sync> Encoder<W> {
         self.tokenizer.encode_start(text, limit, session)
     }
 
-    /// Two texts, of which the longer one is cut first: see [`TextTokenizer::encode_pair`].
+    /// Two texts, of which the longer one is cut first: see [`Tokenizer::encode_pair`].
     ///
     /// # Errors
     ///
-    /// As [`TextTokenizer::encode_pair`].
+    /// As [`Tokenizer::encode_pair`].
     ///
-    /// [`TextTokenizer::encode_pair`]: crate::owned::TextTokenizer::encode_pair
+    /// [`Tokenizer::encode_pair`]: crate::owned::Tokenizer::encode_pair
     pub fn encode_pair(
         &self,
         first: &str,
@@ -104,6 +105,6 @@ impl<W: Weights + Sync> Encoder<W> {
     /// A token as the vocabulary spells it.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<String> {
-        self.tokenizer.token(id)
+        self.tokenizer.token(id).map(Cow::into_owned)
     }
 }

@@ -20,7 +20,7 @@ use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens
 pub(super) struct Added {
     pub(super) id: u32,
     pub(super) content: String,
-    /// What the normaliser makes of it, if it is found in normalised text and that is something
+    /// The result of the normaliser, if the token is found in normalised text and that is something
     /// else.
     normalized: Option<String>,
     rules: AddedRules,
@@ -44,7 +44,7 @@ pub(super) struct Table {
     spellings: Vec<u8>,
     tokens: Vec<AddedToken>,
     index: AddedIndex,
-    /// What all tokens begin with, if that is one byte, as it is with most tokenizers.
+    /// The byte that all tokens begin with, if there is one, as with most tokenizers.
     first: Option<u8>,
     /// Finds the tokens where some are long.
     automaton: Option<Automaton>,
@@ -53,6 +53,9 @@ pub(super) struct Table {
 /// Tables with longer tokens have an automaton: the others look at each place of a text as often at
 /// most.
 const LONG: usize = 64;
+
+/// Success, or the place of a token that is at fault, with the error.
+type Indexed = core::result::Result<(), (Option<usize>, Error)>;
 
 /// A token of the list.
 struct Entry<'t> {
@@ -82,7 +85,6 @@ impl AddedVocabulary {
     ) -> Read<'t, Self> {
         let mut next = count as u32;
         let mut entries = entries(listed)?;
-        let mut vocabulary = Self::default();
         let mut all = reserved(entries.len()).map_err(Fault::from_error)?;
         for twins in twins(&entries).map_err(Fault::from_error)? {
             // Of a token that is there twice the last counts.
@@ -92,55 +94,59 @@ impl AddedVocabulary {
                 next += 1;
                 next - 1
             });
-            let of = |error| entry.spec.place.met("content", error);
-            let normalized = match entry.spec.normalized {
-                true => Some(normalized(normalizer, &content).map_err(of)?),
-                false => None,
-            };
-            // It would be found between any two characters.
-            if normalized.as_ref().is_some_and(String::is_empty) {
-                return Err(of(Error::without_offset(ErrorKind::UnsupportedSetting)));
-            }
-            let normalized = normalized.filter(|it| *it != content);
             let (rules, is_normalized) = (entry.spec.rules, entry.spec.normalized);
-            let is_special = twins.is_special;
-            all.push((
-                twins.last,
-                Added { id, content, normalized, rules, is_normalized, is_special },
-            ));
+            let (normalized, is_special) = (None, twins.is_special);
+            let token = Added { id, content, normalized, rules, is_normalized, is_special };
+            all.push((twins.last, token));
         }
         all.sort_unstable_by_key(|(_, token)| token.id);
+        let mut vocabulary = Self::default();
+        let tokens = reserved(all.len());
+        vocabulary.tokens = tokens.map_err(Fault::from_error)?;
+        let mut places: Vec<usize> = reserved(all.len()).map_err(Fault::from_error)?;
         for (entry, token) in all {
-            let entry = &entries[entry];
-            let spelling = token.normalized.as_deref().unwrap_or(&token.content);
-            let table = match entry.spec.normalized {
-                true => &mut vocabulary.normalized,
-                false => &mut vocabulary.written,
-            };
-            let added = table
-                .add(spelling, token.id, entry.spec.rules)
-                .and_then(|()| push(&mut vocabulary.tokens, token));
-            added.map_err(|error| entry.spec.place.met("content", error))?;
+            places.push(entry);
+            vocabulary.tokens.push(token);
         }
-        vocabulary.written.sort().map_err(Fault::from_error)?;
-        vocabulary.normalized.sort().map_err(Fault::from_error)?;
+        vocabulary.index(normalizer).map_err(|(token, error)| {
+            match token.and_then(|token| places.get(token)) {
+                Some(entry) => entries[*entry].spec.place.met("content", error),
+                None => Fault::from_error(error),
+            }
+        })?;
         Ok(vocabulary)
     }
 
-    /// Finds the same tokens in what another normaliser makes of texts.
+    /// Finds the same tokens in the results of another normaliser.
     pub(super) fn renormalize(&mut self, normalizer: &[Normalizer]) -> Result<()> {
-        let mut table = Table::default();
-        for token in self.tokens.iter_mut().filter(|token| token.is_normalized) {
-            let spelling = normalized(normalizer, &token.content)?;
-            // It would be found between any two characters.
-            if spelling.is_empty() {
-                return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
-            }
-            table.add(&spelling, token.id, token.rules)?;
-            token.normalized = Some(spelling).filter(|it| *it != token.content);
+        self.index(normalizer).map_err(|(_, error)| error)
+    }
+
+    /// Makes the tables of the tokens, some of which are found in the results of `normalizer`.
+    ///
+    /// # Errors
+    ///
+    /// The place of the token that is at fault, with the error.
+    fn index(&mut self, normalizer: &[Normalizer]) -> Indexed {
+        let (mut written, mut found) = (Table::default(), Table::default());
+        for (place, token) in self.tokens.iter_mut().enumerate() {
+            let added = match token.is_normalized {
+                false => written.add(&token.content, token.id, token.rules),
+                true => normalized(normalizer, &token.content).and_then(|spelling| {
+                    // It would be found between any two characters.
+                    if spelling.is_empty() {
+                        return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
+                    }
+                    found.add(&spelling, token.id, token.rules)?;
+                    token.normalized = Some(spelling).filter(|it| *it != token.content);
+                    Ok(())
+                }),
+            };
+            added.map_err(|error| (Some(place), error))?;
         }
-        table.sort()?;
-        self.normalized = table;
+        let sorted = written.sort().and_then(|()| found.sort());
+        sorted.map_err(|error| (None, error))?;
+        (self.written, self.normalized) = (written, found);
         Ok(())
     }
 
@@ -230,7 +236,7 @@ impl Table {
         Ok(())
     }
 
-    /// Whether a quick look at `text` does not show that it has none of the tokens.
+    /// Returns false if a quick look at `text` shows that it has none of the tokens.
     fn may_be_in(&self, text: &str) -> bool {
         match self.first {
             Some(first) => text.as_bytes().contains(&first),
@@ -269,7 +275,7 @@ fn twins(entries: &[Entry<'_>]) -> Result<Vec<Twins>> {
     Ok(all)
 }
 
-/// What the normaliser makes of a token's content.
+/// The result of the normaliser for a token's content.
 fn normalized(normalizer: &[Normalizer], content: &str) -> Result<String> {
     let (mut text, mut next, mut held) = (Text::default(), Text::default(), Held::default());
     text.set(content, 0, Allowance::for_text(content).left())?;

@@ -3,25 +3,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::normalizer::Replace;
-use super::text::{Allowance, Text, owned};
+use super::text::{Allowance, Text};
 use crate::error::Result;
-use crate::limit::{Growing, append, push, reserved};
+use crate::limit::{Growing, append, push};
 use crate::token::bpe::alphabet;
-use crate::token::spec::{self, Metaspace, Prepends, Steps};
+use crate::token::spec::{DecoderOf, Prepends};
 
 /// A step.
-#[derive(Clone, Debug)]
-pub(super) enum Decoder {
-    WordPiece { prefix: String, cleans: bool },
-    Metaspace(Metaspace),
-    ByteLevel,
-    ByteFallback,
-    Fuse,
-    Replace(Replace),
-    Strip { content: char, start: usize, stop: usize },
-    Bpe { suffix: String },
-}
+pub(super) type Decoder = DecoderOf<String>;
 
 /// The text of `tokens`. Without a decoder there are spaces between them.
 ///
@@ -67,7 +56,7 @@ impl Strings {
         self.ends.clear();
     }
 
-    /// What was written since the last one is a token.
+    /// Ends a token, which began where the last one ended.
     fn end(&mut self) {
         self.ends.push(self.text.len());
     }
@@ -86,7 +75,7 @@ impl Strings {
 }
 
 impl Decoder {
-    /// Writes what becomes of the tokens `from` into `to`, which is empty.
+    /// Writes the result for the tokens `from` into `to`, which is empty.
     fn run(&self, from: &Strings, to: &mut Strings) -> Result<()> {
         match self {
             Self::ByteLevel => byte_level(from, to)?,
@@ -106,7 +95,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Writes what becomes of one token.
+    /// Writes the result for one token.
     fn write(&self, token: &str, is_first: bool, is_last: bool, to: &mut Text) -> Result<()> {
         match self {
             Self::WordPiece { prefix, cleans } => {
@@ -240,39 +229,10 @@ fn byte_fallback(from: &Strings, to: &mut Strings) -> Result<()> {
 }
 
 /// A token without up to so many characters at its ends that are `content`.
-fn strip(token: &str, content: char, start: usize, stop: usize) -> &str {
+fn strip(token: &str, content: char, start: u64, stop: u64) -> &str {
+    let [start, stop] = [start, stop].map(|most| usize::try_from(most).unwrap_or(usize::MAX));
     let first = token.chars().take(start).take_while(|c| *c == content).count();
     let last = token.chars().rev().take(stop).take_while(|c| *c == content).count();
     let bytes = content.len_utf8();
     token.get(first * bytes..token.len() - last * bytes).unwrap_or_default()
-}
-
-impl Decoder {
-    /// The steps of a description.
-    pub(super) fn from_spec(steps: &Steps<'_, spec::Decoder<'_>>) -> Result<Vec<Self>> {
-        let mut all = reserved(steps.len())?;
-        for step in steps {
-            all.push(Self::new(step.does)?);
-        }
-        Ok(all)
-    }
-
-    fn new(step: spec::Decoder<'_>) -> Result<Self> {
-        use spec::Decoder as Spec;
-        let size = |size| usize::try_from(size).unwrap_or(usize::MAX);
-        Ok(match step {
-            Spec::WordPiece { prefix, cleans } => {
-                Self::WordPiece { prefix: owned(prefix)?, cleans }
-            }
-            Spec::Metaspace(metaspace) => Self::Metaspace(metaspace),
-            Spec::ByteLevel => Self::ByteLevel,
-            Spec::ByteFallback => Self::ByteFallback,
-            Spec::Fuse => Self::Fuse,
-            Spec::Replace(replace) => Self::Replace(replace.try_into()?),
-            Spec::Strip { content, start, stop } => {
-                Self::Strip { content, start: size(start), stop: size(stop) }
-            }
-            Spec::Bpe { suffix } => Self::Bpe { suffix: owned(suffix)? },
-        })
-    }
 }

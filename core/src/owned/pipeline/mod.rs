@@ -5,7 +5,7 @@
 //! 2. `normalizer`: the steps that make another text of what is between them;
 //! 3. `pre_tokenizer`: the steps that cut it into pieces;
 //! 4. `model`: WordPiece, BPE or Unigram, which makes ids of each piece;
-//! 5. `post`: what is put around the ids;
+//! 5. templates: the tokens around the ids;
 //! 6. `decoder`: the steps that make text of tokens again.
 //!
 //! A step or a setting that is not known is refused by name, for leaving it out would give other
@@ -17,7 +17,6 @@ mod decoder;
 mod model;
 mod normalizer;
 mod parts;
-mod post;
 mod pre_tokenizer;
 mod text;
 mod tokens;
@@ -33,13 +32,13 @@ use crate::limit::{append, grow, push, reserved};
 use crate::token::SpecialTokens;
 use crate::token::added_parts::Part;
 use crate::token::longest_first::longest_first;
+use crate::token::spec::{IdPart, IdTemplate};
 use crate::token::unicode::{Form, write_form};
 use added::AddedVocabulary;
 use decoder::Decoder;
 use model::{Model, ModelScratch};
 use normalizer::{Held, Normalizer};
 pub use parts::PipelineParts;
-use post::{Content, PostProcessor};
 use pre_tokenizer::{Piece, Pieces, PreTokenizer};
 use text::{Allowance, Text};
 use tokens::TokenStrings;
@@ -86,7 +85,9 @@ pub struct Pipeline {
     normalizer: Vec<Normalizer>,
     pre_tokenizer: Vec<PreTokenizer>,
     model: Model,
-    post: PostProcessor,
+    /// The tokens around one text, and around and between two.
+    single: IdTemplate,
+    pair: IdTemplate,
     decoder: Option<Vec<Decoder>>,
     /// The JSON without the vocabulary.
     settings: String,
@@ -173,8 +174,7 @@ impl Pipeline {
         special: SpecialTokens,
         session: &mut PipelineSession,
     ) -> Result<Tokenized> {
-        let items = &self.post.single;
-        let around = post::added(items);
+        let around = self.single.added();
         let room = max_tokens.checked_sub(around);
         let room = room.ok_or(Error::without_offset(ErrorKind::InvalidArgument))?;
         let mut found = core::mem::take(&mut session.ids);
@@ -184,11 +184,11 @@ impl Pipeline {
         let kept = found.len().min(room);
         let put_around = encoded.and_then(|()| {
             let mut ids = reserved(kept + around)?;
-            for item in items {
-                match item.content {
-                    Content::First => append(&mut ids, &found[..kept])?,
-                    Content::Special(id) => push(&mut ids, id)?,
-                    Content::Second => {}
+            for item in self.single.items() {
+                match item.part {
+                    IdPart::First => append(&mut ids, &found[..kept])?,
+                    IdPart::Special(id) => push(&mut ids, id)?,
+                    IdPart::Second => {}
                 }
             }
             Ok(ids)
@@ -227,8 +227,7 @@ impl Pipeline {
         max_tokens: usize,
         session: &mut PipelineSession,
     ) -> Result<TokenizedPair> {
-        let items = &self.post.pair;
-        let around = post::added(items);
+        let around = self.pair.added();
         let room = max_tokens.checked_sub(around);
         let room = room.ok_or(Error::without_offset(ErrorKind::InvalidArgument))?;
         let mut texts = (core::mem::take(&mut session.ids), core::mem::take(&mut session.second));
@@ -245,11 +244,11 @@ impl Pipeline {
                 types: reserved(kept.0 + kept.1 + around)?,
                 truncated: kept != (texts.0.len(), texts.1.len()),
             };
-            for item in items {
-                let ids = match &item.content {
-                    Content::First => &texts.0[..kept.0],
-                    Content::Second => &texts.1[..kept.1],
-                    Content::Special(id) => core::slice::from_ref(id),
+            for item in self.pair.items() {
+                let ids = match &item.part {
+                    IdPart::First => &texts.0[..kept.0],
+                    IdPart::Second => &texts.1[..kept.1],
+                    IdPart::Special(id) => core::slice::from_ref(id),
                 };
                 append(&mut pair.ids, ids)?;
                 grow(&mut pair.types, pair.ids.len(), item.kind)?;

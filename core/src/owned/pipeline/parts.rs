@@ -6,16 +6,14 @@ use core::ops::Range;
 
 use super::Pipeline;
 use super::added::{self, AddedVocabulary};
-use super::decoder::Decoder;
 use super::model::{self, Elsewhere, Model, OpenedModel};
 use super::normalizer::Normalizer;
-use super::post::PostProcessor;
-use super::pre_tokenizer::PreTokenizer;
+use super::text::owned;
 use crate::describe::tokenizer::{self as describe, Json, Layout};
 use crate::error::{ErrorKind, Result};
 use crate::limit::{collected, copied, formatted, push, write};
 use crate::text::json::{Fault, Read};
-use crate::token::spec::{PostProcessor as PostSpec, TokenizerSpec};
+use crate::token::spec::{IdTemplate, PostProcessor, TokenizerSpec};
 
 /// A tokenizer in parts, for files that keep its vocabulary elsewhere: see
 /// [`Pipeline::from_parts`].
@@ -48,7 +46,7 @@ impl Pipeline {
     ///
     /// As [`read`](Self::read).
     pub fn read_alone(text: &str) -> Read<'_, Self> {
-        Self::whole(text, |spec| spec.post_processor = PostSpec::default())
+        Self::whole(text, |spec| spec.post_processor = PostProcessor::default())
     }
 
     /// As [`from_parts`](Self::from_parts), without the post-processor: see
@@ -64,7 +62,7 @@ impl Pipeline {
         merges: &[(u32, u32)],
     ) -> Read<'t, Self> {
         let elsewhere = Elsewhere { tokens, scores, merges };
-        Self::apart(settings, elsewhere, |spec| spec.post_processor = PostSpec::default())
+        Self::apart(settings, elsewhere, |spec| spec.post_processor = PostProcessor::default())
     }
 
     /// Puts a tokenizer together again. Of `tokens` those beyond the model's own are not used: a
@@ -98,7 +96,7 @@ impl Pipeline {
         Self::open(spec, elsewhere, |_| formatted(format_args!("{}", Json(spec))))
     }
 
-    /// What the tokenizer does.
+    /// The description of the tokenizer.
     ///
     /// # Errors
     ///
@@ -113,7 +111,7 @@ impl Pipeline {
         &self.settings
     }
 
-    /// What [`from_parts`](Self::from_parts) takes.
+    /// The arguments of [`from_parts`](Self::from_parts).
     ///
     /// # Errors
     ///
@@ -169,21 +167,27 @@ impl Pipeline {
         let added = AddedVocabulary::new(&spec.added, &normalizer, opened.count, find)?;
         let settings = settings(&opened).map_err(Fault::from_error)?;
         let OpenedModel { model, tokens, .. } = opened;
-        let decoder = spec.decoder.as_ref().map(Decoder::from_spec).transpose();
+        let post = &spec.post_processor;
+        let pre_tokenizer = spec.pre_tokenizer.iter().map(|step| step.does.try_map(owned));
+        let decoder = spec.decoder.as_ref().map(|steps| {
+            let steps = steps.iter().map(|step| step.does.try_map(owned));
+            each(steps)
+        });
         let pipeline = Self {
             tokens,
             added,
             normalizer,
-            pre_tokenizer: PreTokenizer::from_spec(&spec.pre_tokenizer)
-                .map_err(Fault::from_error)?,
+            pre_tokenizer: each(pre_tokenizer).map_err(Fault::from_error)?,
             model,
-            post: PostProcessor::from_spec(&spec.post_processor).map_err(Fault::from_error)?,
-            decoder: decoder.map_err(Fault::from_error)?,
+            single: IdTemplate::new(post, &post.single),
+            pair: IdTemplate::new(post, &post.pair),
+            decoder: decoder.transpose().map_err(Fault::from_error)?,
             settings,
             truncation: spec.truncation,
         };
         let bad = |name, only| Err(spec.place.fault(&[name], ErrorKind::BadMetadata, only));
-        if !pipeline.post.is_within(pipeline.count()) {
+        let ids = || pipeline.single.ids().chain(pipeline.pair.ids());
+        if ids().any(|id| id >= pipeline.count()) {
             return bad("post_processor", "its ids are beyond the vocabulary");
         }
         if pipeline.added.tokens().iter().any(|token| pipeline.contradicts(token)) {
@@ -192,11 +196,20 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// Whether an added token has the id of another one, as where the ids of a vocabulary have
-    /// gaps.
+    /// Returns true if an added token has the id of another one, as where the ids of a vocabulary
+    /// have gaps.
     fn contradicts(&self, added: &added::Added) -> bool {
         self.tokens.get(added.id).is_some_and(|own| own != added.content)
     }
+}
+
+/// All values, unless one is an error.
+fn each<T>(values: impl Iterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    for value in values {
+        push(&mut all, value?)?;
+    }
+    Ok(all)
 }
 
 /// The text with numbers in place of the vocabulary and the merges.

@@ -18,7 +18,7 @@ pub(super) fn owned(text: Spelling<'_>) -> Result<String> {
 
 /// A text that steps have made of another one.
 ///
-/// What is written beyond its limit, or beyond the memory that there is, is left out;
+/// It leaves out text beyond its limit, or beyond the memory that there is;
 /// [`check`](Self::check) says so, and every step that writes a text ends with it.
 ///
 /// Metaspace's scheme `first` asks whether a part of it comes from the very start of what the

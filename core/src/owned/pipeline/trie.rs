@@ -122,15 +122,19 @@ impl Trie {
         trie.child(node.slot, c.into())
     }
 
-    /// The node that `text` leads to from `node`.
-    pub(super) fn walk(&self, node: Node, text: &str) -> Option<Node> {
-        text.chars().try_fold(node, |node, c| self.child(node, c))
+    /// The node that `characters` lead to from `node`.
+    pub(super) fn walk(
+        &self,
+        node: Node,
+        mut characters: impl Iterator<Item = char>,
+    ) -> Option<Node> {
+        characters.try_fold(node, |node, c| self.child(node, c))
     }
 
     /// The id of a token.
     #[cfg_attr(target_family = "wasm", inline)]
     pub(super) fn find(&self, token: &str) -> Option<u32> {
-        self.walk(ROOT, token)?.value()
+        self.walk(ROOT, token.chars())?.value()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Ids to text as they come.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -15,7 +16,7 @@ pub enum Continuation<'t, 'f> {
     /// By WordPiece: words with a space before them.
     Words(&'t WordPieces),
     /// By byte-level BPE.
-    Bytes(&'t BytePairs<'f>, bpe::Decoder),
+    Bytes(&'t BytePairs<Cow<'f, [u8]>>, bpe::Decoder),
     /// By SentencePiece.
     Pieces(&'t SentencePieceModel<Vec<u8>>, sentencepiece::Decoder),
 }
@@ -40,8 +41,8 @@ impl Continuation<'_, '_> {
                 }
             }
             Self::Bytes(pairs, decoder) => match pairs.token(id) {
-                Some(token) => decoder.token(token, text),
-                None => Ok(()),
+                Ok(token) => decoder.token(token, text),
+                Err(_) => Ok(()),
             },
             Self::Pieces(model, decoder) => decoder.token(&model.tokenizer(), id, text),
         }
@@ -51,7 +52,7 @@ impl Continuation<'_, '_> {
     ///
     /// # Errors
     ///
-    /// What `text` answers.
+    /// The error of `text`.
     pub fn finish(&mut self, text: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         match self {
             Self::Words(_) => Ok(()),

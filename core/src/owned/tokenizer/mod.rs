@@ -2,56 +2,73 @@
 
 mod byte_pairs;
 mod continuation;
+mod first;
+mod limits;
 mod word_pieces;
 
 pub use byte_pairs::BytePairs;
 pub use continuation::Continuation;
+pub use limits::Cuts;
 pub use word_pieces::WordPieces;
 
 use alloc::borrow::Cow;
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 
-use super::{SentencePieceModel, TokenSession};
+use super::{SentencePieceModel, TextSession};
 use crate::error::Result;
-use crate::limit::{collected, extend};
+use crate::limit::{Boxed, collected, extend};
 use crate::model::ModelSource;
 use crate::model::tokenizer::TokenizerSource;
+use crate::owned::Pipeline;
 use crate::token::sentencepiece;
 use crate::token::{AddedRules, SentencePiece, SpecialTokens, TextEnds, bpe};
+use limits::TokenLimits;
 
-/// How texts become ids, and what they begin and end with, over a file that lives as long as `'f`.
+/// The tokenizer of any model, and how many tokens of a text an encoder uses. It may borrow from a
+/// file that lives as long as `'f`. An encoder's has other `K`inds left out: programs that only
+/// embed do not have their code.
 ///
 /// ```
 /// use nanoembed_core::model::ModelSource;
-/// use nanoembed_core::owned::{TokenSession, Tokenizer};
+/// use nanoembed_core::owned::{TextSession, Tokenizer};
 /// use nanoembed_core::token::SpecialTokens;
 ///
 /// # let path = "../ffi/tests/data/small_bert.weights";
 /// let file = std::fs::read(path)?;
 /// let tokenizer = Tokenizer::from_source(&file, &ModelSource::parse(&file)?)?;
-/// let ids = tokenizer.encode("it is in", SpecialTokens::AsText, &mut TokenSession::default())?;
+/// let ids = tokenizer.encode("it is in", SpecialTokens::AsText, &mut TextSession::default())?;
 /// assert_eq!(tokenizer.token(ids[1]).as_deref(), Some("it"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Tokenizer<'f> {
-    spelling: Spelling<'f>,
+pub struct Tokenizer<'f, K = AllKinds> {
+    spelling: Spelling<'f, K>,
     begin: Option<u32>,
     ends: TextEnds,
+    limits: TokenLimits,
 }
 
-/// What texts become ids by.
+/// The kinds of encoders' tokenizers and those of models that continue texts.
+#[derive(Clone, Copy, Debug)]
+pub struct AllKinds;
+
+/// The kinds of encoders' tokenizers alone.
+pub type TextKinds = Infallible;
+
+/// The kinds of tokenizers; without a value of `K` there are those of encoders alone.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Spelling<'f> {
+pub enum Spelling<'f, K = AllKinds> {
     /// WordPiece.
-    WordPiece(Box<WordPieces>),
+    WordPiece(Boxed<WordPieces>),
     /// Byte-level BPE.
-    BytePairs(Box<BytePairs<'f>>),
+    BytePairs(Boxed<BytePairs<Cow<'f, [u8]>>>, K),
     /// SentencePiece, and the ids of the pieces that are found in a text as they are.
-    SentencePiece(Box<SentencePieceModel<Vec<u8>>>, Vec<u32>),
+    SentencePiece(Boxed<SentencePieceModel<Vec<u8>>>, Vec<u32>, K),
+    /// Any that a `tokenizer.json` can describe, of an encoder.
+    Pipeline(Boxed<Pipeline>, Cuts),
 }
 
 impl<'f> Tokenizer<'f> {
@@ -64,15 +81,12 @@ impl<'f> Tokenizer<'f> {
         let begin = model.begin_token();
         match model.tokenizer()? {
             TokenizerSource::WordPiece(source) => {
-                let pieces = WordPieces::new(file, &source)?;
-                let ends = pieces.ends()?;
-                let spelling = Spelling::WordPiece(Box::new(pieces));
-                Ok(Self { spelling, begin: ends.begin, ends })
+                Self::from_word_pieces(WordPieces::new(file, &source)?, TokenLimits::NONE)
             }
             TokenizerSource::BytePairs(source) => {
-                let pairs = BytePairs::new(file, &source)?;
-                let begin = begin.or(pairs.bpe().ends().begin);
-                Ok(Self::from_byte_pairs(pairs, begin))
+                let pairs = BytePairs::new(&source)?.over(Cow::Borrowed(file));
+                let begin = begin.or(pairs.index().ends.begin);
+                Self::from_byte_pairs(pairs, begin)
             }
             TokenizerSource::SentencePiece(source) => {
                 let mut model = Vec::new();
@@ -89,12 +103,16 @@ impl<'f> Tokenizer<'f> {
         }
     }
 
-    /// From byte pairs that know the tokens which are added to them; `begin` is what the model
-    /// calls so.
-    #[must_use]
-    pub fn from_byte_pairs(pairs: BytePairs<'f>, begin: Option<u32>) -> Self {
-        let ends = *pairs.bpe().ends();
-        Self { spelling: Spelling::BytePairs(Box::new(pairs)), begin, ends }
+    /// From byte pairs that know the tokens which are added to them; `begin` is the model's
+    /// beginning-of-text token.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn from_byte_pairs(pairs: BytePairs<Cow<'f, [u8]>>, begin: Option<u32>) -> Result<Self> {
+        let ends = pairs.index().ends;
+        let spelling = Spelling::BytePairs(Boxed::new(pairs)?, AllKinds);
+        Ok(Self { spelling, begin, ends, limits: TokenLimits::NONE })
     }
 
     /// From pieces, of which those with the ids `added` are found in a text as they are.
@@ -122,8 +140,9 @@ impl<'f> Tokenizer<'f> {
         begin: Option<u32>,
         ends: TextEnds,
     ) -> Result<Self> {
-        let model = Box::new(model.with_added_by(&added, rules)?);
-        Ok(Self { spelling: Spelling::SentencePiece(model, added), begin, ends })
+        let model = Boxed::new(model.with_added_by(&added, rules)?)?;
+        let spelling = Spelling::SentencePiece(model, added, AllKinds);
+        Ok(Self { spelling, begin, ends, limits: TokenLimits::NONE })
     }
 
     /// From a serialized SentencePiece model alone: as `sentencepiece` encodes, without tokens
@@ -146,18 +165,45 @@ impl<'f> Tokenizer<'f> {
     ///
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if the file has changed.
     pub fn detached(self) -> Result<Tokenizer<'static>> {
-        let Self { spelling, begin, ends } = self;
+        let Self { spelling, begin, ends, limits } = self;
         let spelling = match spelling {
             Spelling::WordPiece(pieces) => Spelling::WordPiece(pieces),
-            Spelling::BytePairs(pairs) => Spelling::BytePairs(Box::new(pairs.detached()?)),
-            Spelling::SentencePiece(model, added) => Spelling::SentencePiece(model, added),
+            Spelling::BytePairs(pairs, kind) => {
+                Spelling::BytePairs(Boxed::new(pairs.into_inner().detached()?)?, kind)
+            }
+            Spelling::SentencePiece(model, added, kind) => {
+                Spelling::SentencePiece(model, added, kind)
+            }
+            Spelling::Pipeline(pipeline, cuts) => Spelling::Pipeline(pipeline, cuts),
         };
-        Ok(Tokenizer { spelling, begin, ends })
+        Ok(Tokenizer { spelling, begin, ends, limits })
+    }
+}
+
+impl<'f> Tokenizer<'f, TextKinds> {
+    /// The same among all kinds.
+    #[must_use]
+    pub fn into_all_kinds(self) -> Tokenizer<'f> {
+        let Self { spelling, begin, ends, limits } = self;
+        let spelling = match spelling {
+            Spelling::WordPiece(pieces) => Spelling::WordPiece(pieces),
+            Spelling::Pipeline(pipeline, cuts) => Spelling::Pipeline(pipeline, cuts),
+            Spelling::BytePairs(_, kind) | Spelling::SentencePiece(_, _, kind) => match kind {},
+        };
+        Tokenizer { spelling, begin, ends, limits }
+    }
+}
+
+impl<'f, K> Tokenizer<'f, K> {
+    fn from_word_pieces(pieces: WordPieces, limits: TokenLimits) -> Result<Self> {
+        let ends = pieces.ends()?;
+        let spelling = Spelling::WordPiece(Boxed::new(pieces)?);
+        Ok(Self { spelling, begin: ends.begin, ends, limits })
     }
 
-    /// What texts become ids by.
+    /// The tokenizer of its kind.
     #[must_use]
-    pub const fn spelling(&self) -> &Spelling<'f> {
+    pub const fn spelling(&self) -> &Spelling<'f, K> {
         &self.spelling
     }
 
@@ -165,22 +211,24 @@ impl<'f> Tokenizer<'f> {
     #[must_use]
     pub fn pieces(&self) -> Option<SentencePiece<'_>> {
         match &self.spelling {
-            Spelling::SentencePiece(model, _) => Some(model.tokenizer()),
+            Spelling::SentencePiece(model, ..) => Some(model.tokenizer()),
             _ => None,
         }
     }
 
     /// The number of tokens.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub fn count(&self) -> u32 {
         match &self.spelling {
-            Spelling::WordPiece(pieces) => pieces.count() as usize,
-            Spelling::BytePairs(pairs) => pairs.bpe().count() as usize,
-            Spelling::SentencePiece(model, _) => model.tokenizer().spec().pieces() as usize,
+            Spelling::WordPiece(pieces) => pieces.count(),
+            Spelling::BytePairs(pairs, _) => pairs.index().count,
+            Spelling::SentencePiece(model, ..) => model.tokenizer().spec().pieces(),
+            Spelling::Pipeline(pipeline, _) => pipeline.count(),
         }
     }
 
-    /// What the model calls the beginning of a text, whether it is put before every text or not.
+    /// The beginning-of-text token of a model that continues texts, even if it is not put before
+    /// every text.
     #[must_use]
     pub const fn begin(&self) -> Option<u32> {
         self.begin
@@ -192,19 +240,19 @@ impl<'f> Tokenizer<'f> {
         &self.ends
     }
 
-    /// Whether a token that was sampled says that the model has finished.
+    /// Returns true if a sampled token says that the model has finished.
     #[must_use]
     pub fn is_end(&self, id: u32) -> bool {
         self.ends.end.contains(id)
     }
 
-    /// The ids of the tokens that are found in a text as they are, but for WordPiece's.
+    /// The ids of the tokens that are found in a text as they are, but for those of encoders.
     #[must_use]
     pub fn added(&self) -> &[u32] {
         match &self.spelling {
-            Spelling::WordPiece(_) => &[],
-            Spelling::BytePairs(pairs) => pairs.bpe().added(),
-            Spelling::SentencePiece(_, added) => added,
+            Spelling::BytePairs(pairs, _) => pairs.added(),
+            Spelling::SentencePiece(_, added, _) => added,
+            _ => &[],
         }
     }
 
@@ -215,12 +263,13 @@ impl<'f> Tokenizer<'f> {
             Spelling::WordPiece(pieces) => {
                 Some(String::from_utf8_lossy(&pieces.token(id)?).into_owned().into())
             }
-            Spelling::BytePairs(pairs) => {
-                core::str::from_utf8(pairs.token(id)?).ok().map(Cow::Borrowed)
+            Spelling::BytePairs(pairs, _) => {
+                core::str::from_utf8(pairs.token(id).ok()?).ok().map(Cow::Borrowed)
             }
-            Spelling::SentencePiece(model, _) => {
+            Spelling::SentencePiece(model, ..) => {
                 model.tokenizer().piece(id).map(|piece| Cow::Borrowed(piece.0))
             }
+            Spelling::Pipeline(pipeline, _) => pipeline.token(id).map(String::from_utf8_lossy),
         }
     }
 
@@ -236,22 +285,25 @@ impl<'f> Tokenizer<'f> {
         &self,
         text: &str,
         special: SpecialTokens,
-        session: &mut TokenSession,
+        session: &mut TextSession,
     ) -> Result<Vec<u32>> {
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.encode(text, special),
-            Spelling::BytePairs(pairs) => pairs.encode(text, special),
-            Spelling::SentencePiece(model, _) => {
+            Spelling::BytePairs(pairs, _) => pairs.encode(text, special),
+            Spelling::SentencePiece(model, ..) => {
                 let mut ids = collected(self.ends.begin)?;
                 model.encode(text, special, session, &mut ids)?;
                 extend(&mut ids, self.ends.append)?;
                 Ok(ids)
             }
+            Spelling::Pipeline(pipeline, cuts) => {
+                cuts.first(pipeline, text, (usize::MAX, special), session).map(|found| found.ids)
+            }
         }
     }
 
-    /// Keeps so many of a text's ids, the one that is put behind every text among them; whether
-    /// there were more.
+    /// Keeps so many of a text's ids, the one that is put after every text among them; returns true
+    /// if there were more.
     pub fn truncate(&self, ids: &mut Vec<u32>, limit: usize) -> bool {
         let is_longer = ids.len() > limit;
         ids.truncate(limit);
@@ -261,15 +313,16 @@ impl<'f> Tokenizer<'f> {
         is_longer
     }
 
-    /// A decoder of ids that follow a text.
+    /// A decoder of ids that follow a text; `None` for encoders with a `tokenizer.json`.
     #[must_use]
-    pub const fn decoder(&self) -> Continuation<'_, 'f> {
-        match &self.spelling {
+    pub fn decoder(&self) -> Option<Continuation<'_, 'f>> {
+        Some(match &self.spelling {
             Spelling::WordPiece(pieces) => Continuation::Words(pieces),
-            Spelling::BytePairs(pairs) => Continuation::Bytes(pairs, bpe::Decoder::new()),
-            Spelling::SentencePiece(model, _) => {
+            Spelling::BytePairs(pairs, _) => Continuation::Bytes(pairs, bpe::Decoder::new()),
+            Spelling::SentencePiece(model, ..) => {
                 Continuation::Pieces(model, sentencepiece::Decoder::within())
             }
-        }
+            Spelling::Pipeline(..) => return None,
+        })
     }
 }

@@ -3,17 +3,22 @@
 use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::filled;
-use crate::model::WordPieceSource;
+use crate::limit::{append, filled};
+use crate::model::{WordPieceIndex, WordPieceSource, WordPieceTables};
 use crate::owned::tokenized::Tokenized;
-use crate::owned::vocabulary::VocabularyIndex;
+use crate::owned::tokenizer_room::TokenizerRoom;
 use crate::token::{
     Entries, HashVocabulary, SpecialIds, SpecialTokens, TextEnds, Vocabulary as _, WordPiece,
 };
 
 /// A WordPiece tokenizer.
 #[derive(Clone, Debug)]
-pub struct WordPieces(VocabularyIndex);
+pub struct WordPieces {
+    index: WordPieceIndex,
+    /// The tokens as the file has them; empty if the room has them.
+    tokens: Vec<u8>,
+    room: TokenizerRoom,
+}
 
 impl WordPieces {
     /// The tokenizer that `source` found in `file`.
@@ -22,17 +27,23 @@ impl WordPieces {
     ///
     /// As [`WordPieceSource::index`].
     pub fn new(file: &[u8], source: &WordPieceSource<'_>) -> Result<Self> {
-        VocabularyIndex::new(file, source).map(Self)
+        let mut room = TokenizerRoom::new(&source.needs())?;
+        let index = source.index(&mut room.lend())?;
+        let mut tokens = Vec::new();
+        append(&mut tokens, index.stored_tokens(file, &room.samples)?)?;
+        Ok(Self { index, tokens, room })
     }
 
     /// The ids of the special tokens.
     #[must_use]
     pub const fn special(&self) -> &SpecialIds {
-        self.0.special()
+        self.index.special()
     }
 
     fn tokenizer(&self) -> Result<WordPiece<HashVocabulary<'_, Entries<'_>>>> {
-        self.0.tokenizer()
+        let Self { index, tokens, room } = self;
+        let TokenizerRoom { text, samples, slots, added, .. } = room;
+        index.resume_over(tokens, WordPieceTables { text, samples, slots, added })
     }
 
     pub(in crate::owned) fn count(&self) -> u32 {

@@ -51,7 +51,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// What `text` returns.
+    /// The error of `text`.
     pub fn finish(&mut self, text: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         self.bytes.finish(text)
     }

@@ -48,7 +48,7 @@ impl<'a> Bpe<'a> {
     ///
     /// # Errors
     ///
-    /// What reading the vocabulary answers. A vocabulary need not have tokens for all bytes: those
+    /// The error of the vocabulary. A vocabulary need not have tokens for all bytes: those
     /// it does not have are left out of texts, as in Hugging Face `tokenizers` without an unknown
     /// token.
     pub fn new(
@@ -66,6 +66,12 @@ impl<'a> Bpe<'a> {
             }
         }
         Ok(Self { merges, pattern, added, bytes })
+    }
+
+    /// Returns true if every byte has a token.
+    #[must_use]
+    pub fn has_all_bytes(&self) -> bool {
+        !self.bytes.contains(&NO_TOKEN)
     }
 
     /// The added tokens, which a text spells literally.

@@ -18,7 +18,7 @@ pub struct Merge {
     pub left: u32,
     /// The right token.
     pub right: u32,
-    /// What both become.
+    /// The token of both.
     pub merged: u32,
 }
 
@@ -89,7 +89,7 @@ impl<'a> MergeTable<'a> {
         Self { merges, slots, longest_probe }
     }
 
-    /// What [`resume`](Self::resume) needs beside the memory.
+    /// The last argument of [`resume`](Self::resume).
     #[must_use]
     pub const fn longest_probe(&self) -> usize {
         self.longest_probe
@@ -127,9 +127,9 @@ const fn after(at: usize, slots: usize) -> usize {
     if next < slots { next } else { 0 }
 }
 
-/// What decides which neighbours become one.
+/// Decides which neighbours become one.
 pub trait Join {
-    /// What a word is made of.
+    /// A part of a word.
     type Part: Copy;
 
     /// The rank of two neighbours, the least of which are joined first, and what they become;
@@ -163,7 +163,7 @@ pub struct Candidate<P = u32> {
     at: u32,
     /// How many symbols both were at first: it is void when one of them has grown.
     joined: u32,
-    /// What the pair becomes.
+    /// The part of the pair.
     part: P,
 }
 

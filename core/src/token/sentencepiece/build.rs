@@ -14,7 +14,7 @@ use crate::token::{AddedRules, AddedToken};
 /// Stands for a byte that has no piece.
 const NO_PIECE: u32 = u32::MAX;
 
-/// What is known of a model beside its bytes and the memory that was lent for it.
+/// A model without its bytes and the memory that was lent for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Index {
     spec: Spec,
@@ -26,9 +26,9 @@ pub struct Index {
     padding: Option<u32>,
     /// The pieces of the 256 bytes.
     bytes: [u32; 256],
-    /// What symbols that the user defined begin with.
+    /// The first bytes of symbols that the user defined.
     symbols: ByteSet,
-    /// What symbols and keys of the rules begin with, and the space.
+    /// The first bytes of symbols and of keys of the rules, and the space.
     special: ByteSet,
     pub(super) crossings: Crossings,
     pub(super) has_unused: bool,
@@ -67,8 +67,8 @@ impl Crossings {
         }
     }
 
-    /// Whether no piece goes on where a character ends, which is a space or not, and another
-    /// begins.
+    /// Returns true if no piece goes on where a character ends, which is a space or not, and
+    /// another begins.
     pub(super) const fn cut(self, space_before: bool, space_behind: bool) -> bool {
         match (space_before, space_behind) {
             (false, true) => !self.into_space,
@@ -168,13 +168,13 @@ impl<'a> SentencePiece<'a> {
         Self { model, pieces, slots: slots.get(..needed).unwrap_or(slots), index }
     }
 
-    /// What [`resume`](Self::resume) needs beside the memory.
+    /// The last argument of [`resume`](Self::resume).
     #[must_use]
     pub const fn index(&self) -> Index {
         self.index
     }
 
-    /// What the model says.
+    /// The settings of the model.
     #[must_use]
     pub const fn spec(&self) -> &Spec {
         &self.index.spec
@@ -238,7 +238,7 @@ impl<'a> SentencePiece<'a> {
         self.index.unknown
     }
 
-    /// What the unknown piece is decoded to.
+    /// The text of the unknown piece.
     pub(super) fn unknown_surface(&self) -> &'a str {
         let said =
             |place: Place| core::str::from_utf8(place.bytes_in(self.model)).unwrap_or_default();
@@ -294,7 +294,7 @@ impl Index {
 struct Building<'m, 's> {
     index: Index,
     trie: Builder<'s>,
-    /// What the pieces that begin, end and fill up texts are called.
+    /// The names of the pieces that begin, end and fill up texts.
     names: [&'m [u8]; 3],
 }
 

@@ -6,7 +6,7 @@ use super::pieces::{PieceKind, byte_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::utf8::{Assembler, Broken};
 
-/// What stands for a space in pieces.
+/// The character that replaces a space in pieces.
 const SPACE: char = '\u{2581}';
 
 /// A pattern to search for: of the search for a `char` the linker cannot tell that it does not
@@ -19,9 +19,9 @@ fn is_space(c: char) -> bool {
 #[derive(Clone, Debug)]
 pub struct Decoder {
     bytes: Assembler,
-    /// Whether any text has been given.
+    /// True if any text has been given.
     begun: bool,
-    /// Whether a space at the start of the next piece is the one that was added to the text.
+    /// True if a space at the start of the next piece is the one that was added to the text.
     at_start: bool,
 }
 
@@ -115,7 +115,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// What `text` returns.
+    /// The error of `text`.
     pub fn finish(&mut self, text: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         self.bytes.finish(text)
     }

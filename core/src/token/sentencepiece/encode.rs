@@ -38,7 +38,7 @@ pub struct Scratch<'s> {
     pub word: Word<'s, Part>,
     /// To find the likeliest segmentation of a word in.
     pub steps: &'s mut [Step],
-    /// What unused pieces were made of.
+    /// The parts of unused pieces.
     pub splits: &'s mut [u16],
     /// Words of byte-pair encoding that are remembered, in memory that begins as
     /// `CachedWord::default()`; may be empty.

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::token::allowance::Allowance;
 use crate::token::byte_set::ByteSet;
 
-/// What spaces become.
+/// The replacement of spaces.
 pub(super) const SPACE: &[u8] = "\u{2581}".as_bytes();
 
 const REPLACEMENT: &[u8] = "\u{FFFD}".as_bytes();
@@ -34,7 +34,7 @@ pub(in crate::token) const fn character_bytes(byte: u8) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbols<'m> {
     pub(super) trie: Trie<'m>,
-    /// What they begin with.
+    /// Their first bytes.
     pub(super) first: ByteSet,
 }
 
@@ -106,7 +106,7 @@ pub(super) struct Normalizer<'m> {
     pub(super) spec: &'m Spec,
     pub(super) rules: Option<Rules<'m>>,
     pub(super) symbols: Symbols<'m>,
-    /// What symbols and keys begin with, and the space: characters that begin otherwise stay as
+    /// The first bytes of symbols and keys, and the space: characters that begin otherwise stay as
     /// they are.
     pub(super) special: ByteSet,
 }
@@ -181,8 +181,8 @@ impl Normalizer<'_> {
         Ok(true)
     }
 
-    /// What the beginning of `text`, the rest of a `str` from any byte on, becomes, and how many
-    /// bytes that is for.
+    /// The replacement of the beginning of `text`, the rest of a `str` from any byte on, and how
+    /// many bytes it replaces.
     #[inline]
     fn next<'t>(&'t self, text: &'t [u8]) -> Option<(&'t [u8], usize)> {
         let is_special = |(index, byte): (usize, &u8)| match *byte {

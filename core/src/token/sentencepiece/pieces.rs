@@ -4,7 +4,7 @@ use super::proto::Fields;
 use super::spec::{Place, place};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a piece is for.
+/// The kind of a piece.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PieceKind {
@@ -111,8 +111,9 @@ impl Piece {
     }
 }
 
-/// The byte that `<0x0A>` and its like stand for.
-pub(super) fn byte_of(spelling: &[u8]) -> Option<u8> {
+/// The byte that a piece such as `<0x0A>` stands for.
+#[must_use]
+pub fn byte_of(spelling: &[u8]) -> Option<u8> {
     let &[b'<', b'0', b'x', high, low, b'>'] = spelling else { return None };
     let digit = |c: u8| match c {
         b'0'..=b'9' => c.checked_sub(b'0'),
@@ -122,8 +123,9 @@ pub(super) fn byte_of(spelling: &[u8]) -> Option<u8> {
     Some(digit(high)? << 4 | digit(low)?)
 }
 
-/// How a byte is spelled as a piece: `<0x0A>`.
-pub(crate) fn byte_token(byte: u8) -> [u8; 6] {
+/// The piece of a byte, such as `<0x0A>`.
+#[must_use]
+pub fn byte_token(byte: u8) -> [u8; 6] {
     let digit = |value: u8| match value {
         0..10 => value.saturating_add(b'0'),
         _ => value.saturating_add(b'A' - 10),

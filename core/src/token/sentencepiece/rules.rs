@@ -77,7 +77,7 @@ impl<'a> Rules<'a> {
         self.units.get(at).map(|bytes| Unit(u32::from_le_bytes(*bytes)))
     }
 
-    /// Whether what follows a unit lies in the trie.
+    /// Returns true if what follows a unit lies in the trie.
     fn is_sound(&self, at: usize) -> bool {
         let Some(unit) = self.unit(at) else { return false };
         if unit.is_value() {
@@ -114,7 +114,7 @@ impl<'a> Rules<'a> {
         Some((length, text.get(..end)?))
     }
 
-    /// What the shortest key becomes that `text` starts with, up to a zero.
+    /// The replacement of the shortest key that `text` starts with, up to a zero.
     #[cfg_attr(target_family = "wasm", inline)]
     pub(crate) fn shortest(&self, text: &[u8]) -> Option<&'a [u8]> {
         let mut at = self.unit(0)?.offset();
@@ -130,7 +130,7 @@ impl<'a> Rules<'a> {
         None
     }
 
-    /// Whether all keys become text.
+    /// Returns true if all keys become text.
     pub(crate) fn are_text(&self) -> bool {
         let Ok(texts) = core::str::from_utf8(self.texts) else { return false };
         let units = self.units.iter().map(|bytes| Unit(u32::from_le_bytes(*bytes)));
@@ -138,7 +138,7 @@ impl<'a> Rules<'a> {
         values.all(|unit| texts.is_char_boundary(unit.value() as usize))
     }
 
-    /// Whether a key begins with `byte`.
+    /// Returns true if a key begins with `byte`.
     pub(super) fn begins(&self, byte: u8) -> bool {
         let unit = self.unit(0).and_then(|root| self.unit(root.offset() ^ usize::from(byte)));
         unit.is_some_and(|unit| unit.label() == byte.into())

@@ -42,17 +42,17 @@ impl Place {
 pub struct Spec {
     /// How pieces are found.
     pub algorithm: Algorithm,
-    /// Whether characters that have no piece become bytes.
+    /// True if characters that have no piece become bytes.
     pub byte_fallback: bool,
-    /// Whether the space added to a text stands at its end.
+    /// True if the space added to a text stands at its end.
     pub whitespace_as_suffix: bool,
-    /// Whether a space is added to every text.
+    /// True if a space is added to every text.
     pub add_dummy_prefix: bool,
-    /// Whether spaces at both ends are removed and others made one.
+    /// True if spaces at both ends are removed and others made one.
     pub remove_extra_whitespaces: bool,
-    /// Whether spaces become `▁`.
+    /// True if spaces become `▁`.
     pub escape_whitespaces: bool,
-    /// Whether the model has rules to be applied to decoded text.
+    /// True if the model has rules to be applied to decoded text.
     pub denormalizes: bool,
     pub(super) unknown_surface: Option<Place>,
     pub(super) begin: Option<Place>,
@@ -63,12 +63,12 @@ pub struct Spec {
     piece_bytes: u64,
 }
 
-/// What the words for pieces are when a model does not say them.
+/// The names of pieces where a model does not say them.
 pub(super) const BEGIN: &[u8] = b"<s>";
 pub(super) const END: &[u8] = b"</s>";
 pub(super) const PADDING: &[u8] = b"<pad>";
 
-/// What an unknown piece is decoded to.
+/// The text of an unknown piece.
 pub(super) const UNKNOWN_SURFACE: &str = " \u{2047} ";
 
 impl Spec {
@@ -115,7 +115,7 @@ impl Spec {
         self.pieces
     }
 
-    /// Whether the model has rules by which texts are normalised.
+    /// Returns true if the model has rules by which texts are normalised.
     #[must_use]
     pub const fn normalizes(&self) -> bool {
         self.rules.bytes > 0

@@ -11,7 +11,7 @@ const MAX_SLOTS: u64 = (1 << 24) - 1;
 /// The highest id, beside which a kind fits.
 const MOST_ID: u32 = u32::MAX >> 2;
 
-/// What kind of piece is found.
+/// The kind of a found piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Normal,

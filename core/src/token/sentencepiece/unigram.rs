@@ -16,7 +16,7 @@ const LARGEST_SUM: f32 = 100_000.0;
 /// Stands for the id of a character without a piece.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What is looked for in a word.
+/// The pieces that are looked for in a word.
 #[derive(Clone, Copy)]
 pub(super) struct Lattice<'m> {
     pub(super) trie: Trie<'m>,
@@ -75,7 +75,7 @@ impl Lattice<'_> {
     }
 }
 
-/// What is left of a word, which begins with pieces.
+/// The rest of a word, which begins with pieces.
 struct Rest<'l, 't> {
     lattice: &'l Lattice<'l>,
     text: &'t [u8],

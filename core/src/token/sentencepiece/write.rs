@@ -3,18 +3,18 @@
 use super::pieces::PieceKind;
 use super::spec::Algorithm;
 
-/// What a model says beside its pieces.
+/// The settings of a model without its pieces.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelSettings<'a> {
     /// How pieces are found.
     pub algorithm: Algorithm,
-    /// Whether characters that have no piece become bytes.
+    /// True if characters that have no piece become bytes.
     pub byte_fallback: bool,
-    /// Whether the space added to a text stands at its end.
+    /// True if the space added to a text stands at its end.
     pub whitespace_as_suffix: bool,
-    /// Whether a space is added to every text.
+    /// True if a space is added to every text.
     pub add_dummy_prefix: bool,
-    /// Whether spaces at both ends are removed and others made one.
+    /// True if spaces at both ends are removed and others made one.
     pub remove_extra_whitespaces: bool,
     /// How the pieces that begin, end and fill up texts are spelled, where that is not `<s>`,
     /// `</s>` and `<pad>`.

@@ -21,7 +21,7 @@ pub struct AddedToken<'a> {
     pub place: Place<'a>,
 }
 
-/// What reads a token of a list of JSON.
+/// A reader of a token of a list of JSON.
 pub type ReadAdded = for<'t> fn(Value<'t>) -> Read<'t, AddedToken<'t>>;
 
 /// Added tokens, in the order of the file.
@@ -33,7 +33,7 @@ pub enum AddedTokens<'a> {
     Json {
         /// The list.
         list: Value<'a>,
-        /// What reads an item.
+        /// The reader of an item.
         read: ReadAdded,
     },
 }

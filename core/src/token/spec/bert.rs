@@ -6,10 +6,10 @@ use super::{
 };
 use crate::token::MAX_WORD_CHARACTERS;
 
-/// What stands before tokens within a word.
+/// The prefix of tokens within a word.
 const PREFIX: Spelling<'static> = Spelling::plain("##");
 
-/// What BERT's tokenizers have of their own.
+/// The settings in which BERT's tokenizers differ.
 #[derive(Clone, Copy, Debug)]
 pub struct BertSpec<'a> {
     /// The tokens that are found in texts as they are.

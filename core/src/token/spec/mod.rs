@@ -1,12 +1,12 @@
-//! What a tokenizer does, as plain data: what a `tokenizer.json`, a GGUF's keys or a `vocab.txt` say
-//! of it, in the words of Hugging Face `tokenizers`. Nothing here allocates.
+//! The description of a tokenizer, as plain data: that of a `tokenizer.json`, of a GGUF's keys or of a
+//! `vocab.txt`, in the words of Hugging Face `tokenizers`. Nothing here allocates.
 //!
-//! | part | what it is |
+//! | part | contents |
 //! |---|---|
 //! | [`AddedTokens`] | tokens that are taken out of a text before anything else happens to it |
 //! | [`Normalizer`] | a step that makes another text of a text |
 //! | [`PreTokenizer`] | a step that cuts a text into pieces |
-//! | [`Model`] | what makes ids of each piece, and its vocabulary |
+//! | [`Model`] | the model that makes ids of each piece, and its vocabulary |
 //! | [`PostProcessor`] | the tokens around one text, and around and between two |
 //! | [`Decoder`] | a step that makes text of tokens |
 //!
@@ -15,15 +15,18 @@
 
 mod added;
 mod bert;
+mod id_template;
 mod model;
 mod place;
 mod post_processor;
 mod run;
+mod shapes;
 mod spelling;
 mod steps;
 
 pub use added::{AddedToken, AddedTokens, ReadAdded};
 pub use bert::{BertSpec, steps};
+pub use id_template::{IdItem, IdPart, IdTemplate};
 pub use model::{Bpe, Merges, Model, ModelKind, Unigram, Vocabulary, WordPiece};
 pub use place::Place;
 pub use post_processor::{
@@ -32,23 +35,24 @@ pub use post_processor::{
 pub use run::{Run, RunOf};
 pub use spelling::Spelling;
 pub use steps::{
-    Behavior, Decoder, Form, MOST_STEPS, Metaspace, Normalizer, Pattern, PreTokenizer, Prepends,
-    Replace, Rules, SplitAt, Step, Steps,
+    Behavior, Decoder, DecoderOf, Form, MOST_STEPS, Metaspace, Normalizer, Pattern, PatternOf,
+    PreTokenizer, PreTokenizerOf, Prepends, Replace, ReplaceOf, Rules, SplitAt, SplitAtOf, Step,
+    Steps,
 };
 
 /// The member of a `tokenizer.json` with the steps that cut texts.
 pub const PRE_TOKENIZER: &str = "pre_tokenizer";
 
-/// What a tokenizer does.
+/// The description of a tokenizer.
 #[derive(Clone, Debug)]
 pub struct TokenizerSpec<'a> {
     /// The tokens that were added to the vocabulary.
     pub added: AddedTokens<'a>,
-    /// What becomes of a text before it is cut.
+    /// The steps before a text is cut.
     pub normalizer: Steps<'a, Normalizer<'a>>,
     /// How a text is cut into pieces.
     pub pre_tokenizer: Steps<'a, PreTokenizer<'a>>,
-    /// What makes ids of the pieces.
+    /// The model that makes ids of the pieces.
     pub model: Model<'a>,
     /// The tokens around texts.
     pub post_processor: PostProcessor<'a>,

@@ -3,7 +3,7 @@
 use super::{Place, Spelling};
 use crate::text::json::Value;
 
-/// What makes ids of the pieces of a text.
+/// The model that makes ids of the pieces of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Model<'a> {
     /// Its kind, with its settings.
@@ -30,7 +30,7 @@ pub enum ModelKind<'a> {
 pub struct WordPiece<'a> {
     /// The token of words that cannot be spelled.
     pub unknown: Spelling<'a>,
-    /// What stands before tokens within a word.
+    /// The prefix of tokens within a word.
     pub prefix: Spelling<'a>,
     /// Words of more characters are unknown.
     pub most_characters: u64,
@@ -41,9 +41,9 @@ pub struct WordPiece<'a> {
 pub struct Bpe<'a> {
     /// The token of characters without a token.
     pub unknown: Option<Spelling<'a>>,
-    /// What stands before all characters of a piece but the first.
+    /// The prefix of all characters of a piece but the first.
     pub prefix: Spelling<'a>,
-    /// What stands after the last one.
+    /// The suffix of the last one.
     pub suffix: Spelling<'a>,
     /// True if unknown characters in a row are one token.
     pub fuses_unknown: bool,

@@ -8,14 +8,14 @@ pub const MOST_ITEMS: usize = 16;
 /// The most different tokens of the templates of a tokenizer.
 pub const MOST_SPECIAL: usize = if cfg!(feature = "small") { 8 } else { 16 };
 
-/// What is written for one text, and for two.
+/// The templates of one text and of two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostProcessor<'a> {
     /// The tokens that the templates have.
     pub special: heapless::Vec<SpecialToken<'a>, MOST_SPECIAL>,
-    /// What one text becomes.
+    /// The template of one text.
     pub single: Template,
-    /// What two texts become.
+    /// The template of two texts.
     pub pair: Template,
 }
 
@@ -28,19 +28,19 @@ pub struct SpecialToken<'a> {
     pub name: Spelling<'a>,
 }
 
-/// What one or two texts become.
+/// The parts that one or two texts become.
 pub type Template = heapless::Vec<TemplateItem, MOST_ITEMS>;
 
 /// A part of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TemplateItem {
-    /// What stands there.
+    /// The content.
     pub part: TemplatePart,
     /// The type of its tokens.
     pub kind: u8,
 }
 
-/// What stands in a place of a template.
+/// The content of a place of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplatePart {
     /// The tokens of the first text.
@@ -110,6 +110,20 @@ impl<'a> PostProcessor<'a> {
                 (last, second),
             ]),
         }
+    }
+
+    /// The tokens before and after one text, if there is at most one of each.
+    #[must_use]
+    pub fn ends(&self) -> Option<[Option<SpecialToken<'a>>; 2]> {
+        let (mut ends, mut texts) = ([None; 2], 0_usize);
+        for item in &self.single {
+            if item.part == TemplatePart::First {
+                texts = texts.saturating_add(1);
+            } else if ends.get_mut(texts)?.replace(self.token(item.part)?).is_some() {
+                return None;
+            }
+        }
+        (texts == 1).then_some(ends)
     }
 
     /// The token of a part, if it is one.

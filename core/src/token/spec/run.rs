@@ -8,7 +8,7 @@ use crate::token::bpe::runs::Class;
 /// As many characters of a kind as there are, within limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What it consists of.
+    /// The characters that it consists of.
     pub of: RunOf,
     /// Shorter runs are none.
     pub least: usize,
@@ -16,7 +16,7 @@ pub struct Run {
     pub most: usize,
 }
 
-/// What a run consists of.
+/// The characters that a run consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunOf {
     /// This character.

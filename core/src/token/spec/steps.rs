@@ -1,7 +1,7 @@
 //! The steps of a tokenizer.
 
 use super::{Place, Run, Spelling};
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Result};
 use crate::text::json::Fault;
 use crate::token::bpe;
 
@@ -14,7 +14,7 @@ pub type Steps<'a, S> = heapless::Vec<Step<'a, S>, MOST_STEPS>;
 /// A step, and where it is spelled.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a, S> {
-    /// What it does.
+    /// The step.
     pub does: S,
     /// Where it is spelled.
     pub place: Place<'a>,
@@ -99,28 +99,37 @@ pub enum Rules<'a> {
     Bytes(&'a [u8]),
 }
 
-/// What is replaced by what.
+/// A replacement.
+pub type Replace<'a> = ReplaceOf<Spelling<'a>>;
+
+/// A replacement that is spelled in texts `T`.
 #[derive(Clone, Copy, Debug)]
-pub struct Replace<'a> {
-    /// What is looked for.
-    pub pattern: Pattern<'a>,
-    /// What it becomes.
-    pub content: Spelling<'a>,
+pub struct ReplaceOf<T> {
+    /// The pattern that is looked for.
+    pub pattern: PatternOf<T>,
+    /// Its replacement.
+    pub content: T,
 }
 
-/// What is looked for in a text.
+/// A pattern that is looked for in a text.
+pub type Pattern<'a> = PatternOf<Spelling<'a>>;
+
+/// A pattern that is spelled in texts `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern<'a> {
+pub enum PatternOf<T> {
     /// A string, which is not empty.
-    Text(Spelling<'a>),
+    Text(T),
     /// A run of characters.
     Run(Run),
 }
 
 /// A step that cuts a text into pieces.
+pub type PreTokenizer<'a> = PreTokenizerOf<Spelling<'a>>;
+
+/// A step that cuts a text into pieces, spelled in texts `T`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum PreTokenizer<'a> {
+pub enum PreTokenizerOf<T> {
     /// At white space and punctuation, as BERT does.
     Bert,
     /// The matches of `\w+|[^\w\s]+`.
@@ -138,9 +147,9 @@ pub enum PreTokenizer<'a> {
     },
     /// At what is found.
     Split {
-        /// What is looked for.
-        at: SplitAt<'a>,
-        /// What becomes of it.
+        /// The places.
+        at: SplitAtOf<T>,
+        /// Their use.
         behavior: Behavior,
         /// Cuts at all but what is found.
         inverted: bool,
@@ -156,16 +165,19 @@ pub enum PreTokenizer<'a> {
     Delimiter(char),
 }
 
-/// Where a text is cut.
+/// The places where a text is cut.
+pub type SplitAt<'a> = SplitAtOf<Spelling<'a>>;
+
+/// The places where a text is cut, spelled in texts `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SplitAt<'a> {
+pub enum SplitAtOf<T> {
     /// Where this is found.
-    Pattern(Pattern<'a>),
+    Pattern(PatternOf<T>),
     /// At the words of an expression that every character is part of.
     Words(bpe::Pattern),
 }
 
-/// What becomes of what a text is cut at.
+/// The use of the places where a text is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behavior {
     /// It is left out.
@@ -206,7 +218,7 @@ impl Behavior {
 /// How spaces are written, and where one is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metaspace {
-    /// What stands for a space.
+    /// The character that replaces a space.
     pub replacement: char,
     /// Which pieces get one in front.
     pub prepends: Prepends,
@@ -238,13 +250,16 @@ impl Prepends {
 }
 
 /// A step that makes text of tokens.
+pub type Decoder<'a> = DecoderOf<Spelling<'a>>;
+
+/// A step that makes text of tokens, spelled in texts `T`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Decoder<'a> {
+pub enum DecoderOf<T> {
     /// Spaces stand before tokens that do not begin with a prefix.
     WordPiece {
         /// The prefix, which is removed.
-        prefix: Spelling<'a>,
+        prefix: T,
         /// Spaces before punctuation are removed.
         cleans: bool,
     },
@@ -257,7 +272,7 @@ pub enum Decoder<'a> {
     /// Tokens become one.
     Fuse,
     /// Something is replaced.
-    Replace(Replace<'a>),
+    Replace(ReplaceOf<T>),
     /// A character is removed at the ends.
     Strip {
         /// The character.
@@ -270,6 +285,80 @@ pub enum Decoder<'a> {
     /// A suffix becomes a space.
     Bpe {
         /// The suffix.
-        suffix: Spelling<'a>,
+        suffix: T,
     },
+}
+
+impl<T> PatternOf<T> {
+    /// The same, spelled in other texts.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `text`.
+    pub fn try_map<U>(self, text: impl FnOnce(T) -> Result<U>) -> Result<PatternOf<U>> {
+        Ok(match self {
+            Self::Text(pattern) => PatternOf::Text(text(pattern)?),
+            Self::Run(run) => PatternOf::Run(run),
+        })
+    }
+}
+
+impl<T> ReplaceOf<T> {
+    /// As [`PatternOf::try_map`].
+    ///
+    /// # Errors
+    ///
+    /// As [`PatternOf::try_map`].
+    pub fn try_map<U>(self, text: impl Fn(T) -> Result<U>) -> Result<ReplaceOf<U>> {
+        Ok(ReplaceOf { pattern: self.pattern.try_map(&text)?, content: text(self.content)? })
+    }
+}
+
+impl<T> PreTokenizerOf<T> {
+    /// As [`PatternOf::try_map`].
+    ///
+    /// # Errors
+    ///
+    /// As [`PatternOf::try_map`].
+    pub fn try_map<U>(self, text: impl FnOnce(T) -> Result<U>) -> Result<PreTokenizerOf<U>> {
+        use PreTokenizerOf as To;
+        Ok(match self {
+            Self::Bert => To::Bert,
+            Self::Whitespace => To::Whitespace,
+            Self::WhitespaceSplit => To::WhitespaceSplit,
+            Self::Metaspace(metaspace) => To::Metaspace(metaspace),
+            Self::ByteLevel { adds_space, splits } => To::ByteLevel { adds_space, splits },
+            Self::Split { at, behavior, inverted } => {
+                let at = match at {
+                    SplitAtOf::Pattern(pattern) => SplitAtOf::Pattern(pattern.try_map(text)?),
+                    SplitAtOf::Words(words) => SplitAtOf::Words(words),
+                };
+                To::Split { at, behavior, inverted }
+            }
+            Self::Digits { alone } => To::Digits { alone },
+            Self::Punctuation(behavior) => To::Punctuation(behavior),
+            Self::Delimiter(delimiter) => To::Delimiter(delimiter),
+        })
+    }
+}
+
+impl<T> DecoderOf<T> {
+    /// As [`PatternOf::try_map`].
+    ///
+    /// # Errors
+    ///
+    /// As [`PatternOf::try_map`].
+    pub fn try_map<U>(self, text: impl Fn(T) -> Result<U>) -> Result<DecoderOf<U>> {
+        use DecoderOf as To;
+        Ok(match self {
+            Self::WordPiece { prefix, cleans } => To::WordPiece { prefix: text(prefix)?, cleans },
+            Self::Metaspace(metaspace) => To::Metaspace(metaspace),
+            Self::ByteLevel => To::ByteLevel,
+            Self::ByteFallback => To::ByteFallback,
+            Self::Fuse => To::Fuse,
+            Self::Replace(replace) => To::Replace(replace.try_map(text)?),
+            Self::Strip { content, start, stop } => To::Strip { content, start, stop },
+            Self::Bpe { suffix } => To::Bpe { suffix: text(suffix)? },
+        })
+    }
 }

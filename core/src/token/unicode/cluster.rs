@@ -2,7 +2,7 @@
 
 use super::{look_up, tables};
 
-/// What a character is to the rules of clusters; the numbers are those of the generator.
+/// The class of a character in the rules of clusters; the numbers are those of the generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Break {
     Other,
@@ -72,7 +72,7 @@ pub(crate) struct Clusters<'t> {
     state: State,
 }
 
-/// What was seen before a place.
+/// The characters before a place.
 #[derive(Clone, Copy, Default)]
 struct State {
     before: Option<Break>,
@@ -94,7 +94,7 @@ enum Seen {
 }
 
 impl State {
-    /// Whether a cluster ends before a character of class `next`.
+    /// Returns true if a cluster ends before a character of class `next`.
     fn ends_before(&self, next: Break) -> bool {
         use Break::*;
         let Some(before) = self.before else { return false };

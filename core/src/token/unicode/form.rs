@@ -11,10 +11,10 @@ use crate::token::hangul;
 /// A normalisation form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
-    /// Whether what was decomposed is composed, canonically.
+    /// True if characters are composed canonically after decomposition.
     composes: bool,
-    /// What is decomposed beyond what is so canonically. A form brings its table with it: programs
-    /// do not have that of forms that they do not use.
+    /// Decompositions beyond the canonical ones. A form brings its table with it: programs do not
+    /// have that of forms that they do not use.
     compatible: Option<&'static Decompositions>,
 }
 
@@ -28,7 +28,7 @@ impl Form {
     /// Compatibility decomposition, then canonical composition.
     pub(crate) const NFKC: Self = Self { composes: true, compatible: Some(&COMPATIBLE) };
 
-    /// Whether a look at each character of `text` shows that it is in this form.
+    /// Returns true if a look at each character of `text` shows that it is in this form.
     pub(crate) fn has(self, text: &str) -> bool {
         let stays = |c: char| {
             let properties = Properties::from_char(c);
@@ -53,10 +53,26 @@ pub(crate) trait Held: AsMut<[(u8, char)]> {
     fn keep(&mut self, length: usize);
 
     /// Puts those from `start` on in the order of their classes; equal ones stay as they are.
-    fn sort(&mut self, start: usize);
+    fn sort(&mut self, start: usize) {
+        sort_few(self.as_mut().get_mut(start..).unwrap_or_default());
+    }
 }
 
-/// What a text is written into.
+/// Puts a few marks in the order of their classes; equal ones stay as they are.
+pub(crate) fn sort_few(marks: &mut [(u8, char)]) {
+    for end in 1..marks.len() {
+        // The last one moves before those of a higher class.
+        for at in (0..end).rev() {
+            let Some([a, b]) = marks.get_mut(at..=at.saturating_add(1)) else { break };
+            if a.0 <= b.0 {
+                break;
+            }
+            core::mem::swap(a, b);
+        }
+    }
+}
+
+/// Receives the written text.
 pub(crate) trait Output {
     /// Writes a character.
     fn character(&mut self, c: char);
@@ -131,7 +147,7 @@ fn decompose(form: Form, c: char, mut take: impl FnMut(char, Properties)) {
     }
 }
 
-/// What a character becomes, canonically but for what is `compatible`: these, and then a text.
+/// The decomposition of a character, canonical or `compatible`: characters, and then a text.
 fn parts(
     compatible: Option<&'static Decompositions>,
     c: char,
@@ -195,7 +211,7 @@ static COMPATIBLE: Decompositions = Decompositions {
 };
 
 impl Decompositions {
-    /// What `c` becomes.
+    /// The decomposition of `c`.
     fn find(&self, c: char) -> Option<&'static str> {
         let code = u32::from(c);
         let after = self.runs.partition_point(|first| *first <= code);
@@ -209,7 +225,7 @@ impl Decompositions {
         self.text(at)
     }
 
-    /// What the character becomes that has so many before it.
+    /// The decomposition of the character that has so many before it.
     fn text(&self, at: usize) -> Option<&'static str> {
         let block = at / DECOMPOSITION_BLOCK;
         let before = self.lengths.get(block.checked_mul(DECOMPOSITION_BLOCK)?..at)?;
@@ -235,7 +251,7 @@ fn combining_class(c: char) -> u8 {
     run.map_or(0, |run| (run & 0xFF) as u8)
 }
 
-/// What two characters become, if they compose.
+/// The composition of two characters, if there is one.
 fn composed(first: char, second: char) -> Option<char> {
     if let Some(syllable) = hangul::composed(first, second) {
         return Some(syllable);

@@ -1,5 +1,5 @@
-//! What normalisers and pre-tokenisers have to know of characters, as the crates know it that
-//! Hugging Face `tokenizers` is built on.
+//! Properties of characters for normalisers and pre-tokenisers, as in the crates that Hugging Face
+//! `tokenizers` is built on.
 //!
 //! | property | Unicode |
 //! |---|---|
@@ -15,10 +15,10 @@ mod tables;
 pub(crate) use cluster::Clusters;
 #[cfg(any(test, target_family = "wasm"))]
 pub(super) use form::without_marks;
-pub(crate) use form::{Form, Held, Output, write_form};
+pub(crate) use form::{Form, Held, Output, sort_few, write_form};
 use tables::LEVEL_BITS;
 
-/// What normalisation asks of a character first.
+/// The properties that normalisation asks for first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Properties(u8);
 

@@ -88,7 +88,7 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
         Self { added, ..self }
     }
 
-    /// What [`resume`](HashVocabulary::resume) needs beside the memory.
+    /// The last argument of [`resume`](HashVocabulary::resume).
     #[must_use]
     pub const fn index(&self) -> HashIndex {
         self.index
@@ -146,7 +146,7 @@ impl<'a, T: Tokens> HashVocabulary<'a, T> {
     }
 }
 
-/// What is known of a finished table beside its slots.
+/// A finished table without its slots.
 #[derive(Clone, Copy, Debug)]
 pub struct HashIndex {
     seed: u32,

@@ -56,7 +56,7 @@ pub trait Tokens {
         self.compare(id, text).map(|comparison| comparison.order)
     }
 
-    /// Whether token `id` is `text`.
+    /// Returns true if token `id` is `text`.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Comparison {
         Self { order, common, token_bytes: token.len() }
     }
 
-    /// Whether the text starts with the token.
+    /// Returns true if the text starts with the token.
     #[must_use]
     pub const fn is_prefix(&self) -> bool {
         self.common == self.token_bytes
@@ -169,8 +169,8 @@ pub trait Vocabulary {
         AddedTokens::default()
     }
 
-    /// Whether there can be [`added`](Self::added) tokens. The compiler is to see that there are
-    /// none where this is always `false`.
+    /// Returns true if there can be [`added`](Self::added) tokens. The compiler is to see that
+    /// there are none where this is always `false`.
     fn may_add(&self) -> bool {
         true
     }
@@ -202,7 +202,7 @@ impl<V: Vocabulary + ?Sized> Vocabulary for &V {
     }
 }
 
-/// Whether a cut of UTF-8 `text` at `at` would fall within a character.
+/// Returns true if a cut of UTF-8 `text` at `at` would fall within a character.
 fn splits_character(text: &[u8], at: usize) -> bool {
     text.get(at).is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000)
 }

@@ -121,7 +121,7 @@ impl<T: Tokens, R: Ranked> SortedVocabulary<'_, T, R> {
         Ok(low)
     }
 
-    /// Whether the token at `rank` comes after `text`.
+    /// Returns true if the token at `rank` comes after `text`.
     fn is_after(&self, rank: u32, text: &[u8]) -> Result<bool> {
         self.tokens.order(self.ids.id(rank)?, text).map(Ordering::is_gt)
     }

@@ -4,22 +4,22 @@
 mod overlap;
 mod pieces;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::limit::Limit;
-use nanoembed_core::owned::{Pipeline, PipelineParts};
+use nanoembed_core::model::llama::{BpeParts, BpeSource};
+use nanoembed_core::owned::{BytePairs, Pipeline, PipelineParts};
 use nanoembed_core::token::bpe::Pattern;
 use nanoembed_core::token::bpe::alphabet::character;
 use nanoembed_core::token::spec::{
-    Behavior, Bpe, Decoder, Form, Merges, ModelKind, Normalizer, PreTokenizer, SplitAt, Step,
-    TemplatePart, TokenizerSpec,
+    Bpe, Decoder, Merges, ModelKind, PreTokenizer, Step, TokenizerSpec,
 };
-use nanoembed_core::token::{AddedRules, TextEnds};
+use nanoembed_core::token::{AddedRules, LengthPrefix, TextEnds};
+use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use self::overlap::Overlap;
-use super::byte_pairs::Parts;
 use super::ends::FolderEnds;
 use super::tokenizer::Tokenizer;
 use crate::error::{Error, Result, name_of};
@@ -57,17 +57,39 @@ impl<'p> Described<'p> {
         self.check_decoder()?;
         self.check_normalized()?;
         let around = self.around(ends)?;
-        let parts = Parts {
-            pattern: self.pattern()?,
-            tokens: self.tokens()?,
-            merges: self.merges()?,
-            added: self.added.keys().copied().collect(),
+        let pairs = self.byte_pairs(around)?;
+        Tokenizer::from_byte_pairs(pairs, around.begin.or(ends.begin))
+            .map_err(|error| Error::in_file(name_of(self.path), error))
+    }
+
+    /// Byte-level BPE as files store it.
+    fn byte_pairs(&self, ends: TextEnds) -> Result<BytePairs<Cow<'static, [u8]>>> {
+        let (pattern, tokens) = (self.pattern()?, self.tokens()?);
+        let failed = |error| Error::in_file(name_of(self.path), error);
+        let large = |_| failed(CoreError::without_offset(ErrorKind::BadVocabulary));
+        let mut entries = Vec::new();
+        for token in &tokens {
+            entries.extend(u32::try_from(token.len()).map_err(large)?.to_le_bytes());
+            entries.extend(token);
+        }
+        let merges = self.merges()?.into_iter().map(|(left, right)| format!("{left} {right}\n"));
+        let merges: String = merges.collect();
+        let added: Vec<String> = self.added.keys().map(ToString::to_string).collect();
+        let added = added.join(" ");
+        let source = BpeSource::parts(&BpeParts {
+            pattern,
+            tokens: &entries,
+            offset: 0,
+            count: u32::try_from(tokens.len()).map_err(large)?,
+            prefix: LengthPrefix::U32,
+            merges: &merges,
+            added: &added,
             ignores_merges: self.bpe.ignores_merges,
             composes: self.composes()?,
-            ends: around,
-        };
-        let pairs = parts.build().map_err(|error| Error::in_file(name_of(self.path), error))?;
-        Ok(Tokenizer::from_byte_pairs(pairs, around.begin.or(ends.begin)))
+            ends,
+        });
+        let pairs = BytePairs::new(&source).map_err(failed)?;
+        Ok(pairs.over(Cow::Owned(entries)))
     }
 
     /// Reads the added tokens; refuses those that `tokenizers` gives other ids, and rules that are
@@ -112,14 +134,10 @@ impl<'p> Described<'p> {
 
     /// True if texts are normalised to Unicode NFC first; other normalisers are refused.
     fn composes(&self) -> Result<bool> {
-        match &self.spec.normalizer[..] {
-            [] => Ok(false),
-            [Step { does: Normalizer::Form(Form::Nfc), .. }] => Ok(true),
-            steps => {
-                let named = names(steps);
-                Err(self.unsupported(format!("it normalises texts (`normalizer`: {named})")))
-            }
-        }
+        self.spec.composes("").map_err(|_| {
+            let named = names(&self.spec.normalizer);
+            self.unsupported(format!("it normalises texts (`normalizer`: {named})"))
+        })
     }
 
     /// Refuses other ways from tokens to texts than that of bytes.
@@ -151,32 +169,17 @@ impl<'p> Described<'p> {
     }
 
     fn pattern(&self) -> Result<Pattern> {
-        let steps: Vec<PreTokenizer<'_>> =
-            self.spec.pre_tokenizer.iter().map(|step| step.does).collect();
-        let bytes = |splits| PreTokenizer::ByteLevel { adds_space: false, splits };
-        let is_bytes = |step: &PreTokenizer<'_>, splits| {
-            matches!((step, bytes(splits)),
-                (PreTokenizer::ByteLevel { adds_space, splits }, PreTokenizer::ByteLevel { adds_space: a, splits: s })
-                    if (*adds_space, *splits) == (a, s))
-        };
-        match steps.as_slice() {
-            [last] if is_bytes(last, true) => Ok(Pattern::Gpt2),
-            [PreTokenizer::Digits { alone: true }, last] if is_bytes(last, true) => {
-                Ok(Pattern::SmolLm)
-            }
-            [
-                PreTokenizer::Split {
-                    at: SplitAt::Words(words),
-                    behavior: Behavior::Isolated,
-                    inverted: false,
-                },
-                last,
-            ] if is_bytes(last, false) => Ok(*words),
-            _ => {
-                let named = names(&self.spec.pre_tokenizer);
-                Err(self.unsupported(format!("it cuts texts by {named} in a way of its own")))
-            }
+        if let [
+            Step { does: PreTokenizer::Digits { alone: true }, .. },
+            Step { does: PreTokenizer::ByteLevel { adds_space: false, splits: true }, .. },
+        ] = &self.spec.pre_tokenizer[..]
+        {
+            return Ok(Pattern::SmolLm);
         }
+        self.spec.byte_level_words("").map_err(|_| {
+            let named = names(&self.spec.pre_tokenizer);
+            self.unsupported(format!("it cuts texts by {named} in a way of its own"))
+        })
     }
 
     fn has_token(&self, token: &str) -> bool {
@@ -223,23 +226,9 @@ impl<'p> Described<'p> {
 
     /// The tokens around texts, by the template of a single text.
     fn around(&self, ends: &FolderEnds) -> Result<TextEnds> {
-        let post = &self.spec.post_processor;
-        let mut around = [None, None];
-        let mut behind = 0;
-        for item in &post.single {
-            if item.part == TemplatePart::First {
-                behind += 1;
-                continue;
-            }
-            let id = post.token(item.part).map(|token| token.id);
-            let place = around.get_mut(behind).filter(|place| place.is_none());
-            let many = "its template puts more than one token before or behind";
-            *place.ok_or_else(|| self.unsupported(many))? = id;
-        }
-        if behind != 1 {
-            return Err(self.unsupported("its template has not one place for the text"));
-        }
-        let [begin, append] = around;
+        let many = "its template has more than the text, a token before and one behind it";
+        let around = self.spec.post_processor.ends().ok_or_else(|| self.unsupported(many))?;
+        let [begin, append] = around.map(|token| token.map(|token| token.id));
         Ok(TextEnds { begin, append, end: ends.end })
     }
 

@@ -9,10 +9,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{ModelProto, ModelSettings};
-use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
-use nanoembed_core::token::spec::{
-    Bpe, Decoder, Normalizer, Pattern, PreTokenizer, Replace, SplitAt, Step,
-};
+use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, byte_of, byte_token};
+use nanoembed_core::token::spec::{Bpe, Decoder, Pattern, Replace, Step};
 
 use super::{Described, names};
 use crate::causal::ends::FolderEnds;
@@ -28,10 +26,7 @@ const SPACE: &str = "▁";
 impl Described<'_> {
     /// True if the tokenizer replaces spaces as SentencePiece does.
     pub(super) fn escapes_spaces(&self) -> bool {
-        match &self.spec.normalizer[..] {
-            [Step { does: Normalizer::Replace(replace), .. }] => replaces(replace, " ", SPACE),
-            _ => false,
-        }
+        self.spec.space_mark("").is_ok_and(|mark| SPACE.starts_with(mark))
     }
 
     /// The tokenizer as SentencePiece.
@@ -63,7 +58,7 @@ impl Described<'_> {
             let (rank, kind) = match ranks.get(spelled) {
                 _ if Some(spelled) == unknown.as_deref() => (lowest, PieceKind::Unknown),
                 Some(rank) => (*rank, PieceKind::Normal),
-                None if is_byte(spelled) => (lowest, PieceKind::Byte),
+                None if byte_of(token).is_some() => (lowest, PieceKind::Byte),
                 None if spelled.chars().count() == 1 => (lowest, PieceKind::Normal),
                 // No merge makes it: texts have it only where it is an added token.
                 None => (lowest, PieceKind::Control),
@@ -93,7 +88,10 @@ impl Described<'_> {
             return Err(self.unsupported(message));
         }
         // Nothing is unknown where all bytes have tokens.
-        match (0..=u8::MAX).all(|byte| self.has_token(&byte_token(byte))) && unknown.is_some() {
+        match (0..=u8::MAX)
+            .all(|byte| self.parts.tokens.iter().any(|token| token.as_bytes() == byte_token(byte)))
+            && unknown.is_some()
+        {
             true => Ok(()),
             false => Err(self.unsupported("it has no tokens for all bytes and for the unknown")),
         }
@@ -101,15 +99,9 @@ impl Described<'_> {
 
     /// Refuses steps beside the model's that would give other texts.
     fn check_piece_steps(&self) -> Result<()> {
-        for step in &self.spec.pre_tokenizer {
-            // It never cuts: there are no spaces left.
-            let never_cuts = matches!(step.does, PreTokenizer::Split {
-                at: SplitAt::Pattern(Pattern::Text(text)), inverted: false, ..
-            } if text.is(" "));
-            if !never_cuts {
-                let named = names(&self.spec.pre_tokenizer);
-                return Err(self.unsupported(format!("it cuts texts by {named}")));
-            }
+        if self.spec.check_cuts_at_spaces("").is_err() {
+            let named = names(&self.spec.pre_tokenizer);
+            return Err(self.unsupported(format!("it cuts texts by {named}")));
         }
         match self.spec.decoder.as_deref() {
             Some(
@@ -179,15 +171,4 @@ impl Described<'_> {
 
 fn replaces(replace: &Replace<'_>, from: &str, to: &str) -> bool {
     matches!(replace.pattern, Pattern::Text(text) if text.is(from)) && replace.content.is(to)
-}
-
-fn byte_token(byte: u8) -> String {
-    format!("<0x{byte:02X}>")
-}
-
-fn is_byte(token: &str) -> bool {
-    let digits = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
-    let byte =
-        digits.filter(|digits| digits.len() == 2).and_then(|it| u8::from_str_radix(it, 16).ok());
-    byte.is_some_and(|byte| byte_token(byte) == token)
 }

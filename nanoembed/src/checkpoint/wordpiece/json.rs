@@ -9,8 +9,8 @@ use nanoembed_core::owned::folder::FolderFault;
 use nanoembed_core::text::json::{Fault, chars};
 use nanoembed_core::token::MAX_WORD_CHARACTERS;
 use nanoembed_core::token::spec::{
-    self, ModelKind, PRE_TOKENIZER, PreTokenizer, Step, TemplateItem, TemplatePart, TokenizerSpec,
-    Vocabulary, WordPiece,
+    self, ModelKind, PRE_TOKENIZER, PreTokenizer, SpecialToken, Step, TokenizerSpec, Vocabulary,
+    WordPiece,
 };
 use nanoembed_core::{ErrorKind, limit};
 
@@ -134,20 +134,18 @@ fn ends<'t>(
     let post = &spec.post_processor;
     let only = "only one token before and one behind a text is done here";
     // The id counts for tokenizers, the token for transformers.
-    let name = |item: &TemplateItem| {
-        let token = post.token(item.part).filter(|_| item.kind == 0)?;
+    let name = |token: Option<SpecialToken<'_>>| {
+        let token = token?;
         let name = token.name.to_string();
         let is_known = tokens.get(&token.id).is_none_or(|known| known == name.as_bytes());
         is_known.then_some(name)
     };
-    let ends = match &post.single[..] {
-        [begin, TemplateItem { part: TemplatePart::First, kind: 0 }, end] => {
-            name(begin).zip(name(end))
-        }
-        _ => None,
-    };
-    ends.map(|(begin, end)| [begin, end])
-        .ok_or_else(|| spec.place.unsupported(&["post_processor", "single"], only))
+    let is_of_first = post.single.iter().all(|item| item.kind == 0);
+    let ends = post.ends().filter(|_| is_of_first).map(|ends| ends.map(name));
+    match ends {
+        Some([Some(begin), Some(end)]) => Ok([begin, end]),
+        _ => Err(spec.place.unsupported(&["post_processor", "single"], only)),
+    }
 }
 
 /// Refuses a vocabulary with holes: an id without a token has a row in the model and no name.

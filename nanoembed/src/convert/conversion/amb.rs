@@ -5,7 +5,7 @@ use nanoembed_core::format::amb::{Amb, Payload, TokenizerSpec};
 
 use super::Conversion;
 use super::time::iso_8601;
-use crate::causal::tokenizer::TokenizerEntries as _;
+use crate::causal::tokenizer::{amb_spec, borrowed};
 use crate::checkpoint::Checkpoint;
 use crate::convert::activations;
 use crate::convert::amb::energy::{self, Energies};
@@ -90,7 +90,7 @@ impl Conversion {
         name: Option<String>,
         observer: &dyn Observer,
     ) -> Result<WrittenModel> {
-        let (merges, tokens) = model.tokenizer.borrowed();
+        let (merges, tokens) = borrowed(&model.tokenizer);
         let mut metadata = vec![("name".to_owned(), name.unwrap_or_else(|| "model".into()))];
         metadata.extend(model.metadata);
         metadata.extend(self.metadata.iter().cloned());
@@ -99,7 +99,7 @@ impl Conversion {
             tensors: &model.tensors,
             naming: Naming::Bert,
             config: model.config,
-            tokenizer: Some(model.tokenizer.spec(&merges, &tokens)),
+            tokenizer: Some(amb_spec(&model.tokenizer, &merges, &tokens)),
             metadata,
         };
         self.write_amb(source, &Energies::default(), observer)

@@ -6,7 +6,7 @@ use nanoembed_core::quant::int8::CodeRange;
 
 use super::Conversion;
 use super::time::iso_8601;
-use crate::causal::tokenizer::TokenizerEntries as _;
+use crate::causal::tokenizer::borrowed;
 use crate::checkpoint::Checkpoint;
 use crate::convert::activations;
 use crate::convert::calibration::Calibration;
@@ -71,7 +71,7 @@ impl Conversion {
         if self.for_web {
             return Err(Error::argument("for_web", "is for encoders"));
         }
-        let (_, tokens) = model.tokenizer.borrowed();
+        let (_, tokens) = borrowed(&model.tokenizer);
         let mut settings = model.settings();
         settings.extend(model.metadata.iter().cloned());
         let created_at = iso_8601(self.created.or(model.modified));

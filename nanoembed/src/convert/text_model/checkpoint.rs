@@ -35,7 +35,7 @@ pub(crate) struct TextModel<'f> {
 pub(super) enum TensorForm {
     /// As in the file, but for a prefix and older names of norms.
     Prefixed(&'static str),
-    Gguf(GgufTensors),
+    Gguf(Box<GgufTensors>),
 }
 
 /// The parts of a model that go into a file.

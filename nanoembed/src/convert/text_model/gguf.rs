@@ -57,7 +57,7 @@ impl<'f> TextModel<'f> {
             family: to.family,
             texts,
             naming: Naming::Family(to.names),
-            tensors: TensorForm::Gguf(GgufTensors { from: **from, to: **to }),
+            tensors: TensorForm::Gguf(Box::new(GgufTensors { from: **from, to: **to })),
             license: file.license(),
             modified: file.modified(),
             source,

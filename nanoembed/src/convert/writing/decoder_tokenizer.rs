@@ -14,7 +14,7 @@ use super::encoder::model_type;
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::causal::hugging_face::DecoderSettings;
-use crate::causal::tokenizer::{Tokenizer, TokenizerEntries as _};
+use crate::causal::tokenizer::{Tokenizer, borrowed, end_ids, pattern};
 use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
 
@@ -169,7 +169,7 @@ fn byte_pairs(
     special: &HashMap<u64, bool>,
     rows: Option<usize>,
 ) -> Written {
-    let pre = match tokenizer.pattern() {
+    let pre = match pattern(tokenizer) {
         // llama.cpp does not bring texts into the form NFC for it, either.
         Some((pattern, ignores)) => PreTokenizer::name(pattern, ignores).ok_or_else(|| {
             let whole = if ignores { "takes" } else { "does not take" };
@@ -180,7 +180,7 @@ fn byte_pairs(
         })?,
         None => return Err("its way to cut texts is not known".into()),
     };
-    let (merges, spellings) = tokenizer.borrowed();
+    let (merges, spellings) = borrowed(tokenizer);
     let mut tokens = Tokens::default();
     for spelling in spellings {
         tokens.push(spelling.to_vec(), 0.0, PieceKind::Normal);
@@ -203,7 +203,7 @@ fn byte_pairs(
 /// The tokens around texts, and those that end one.
 fn ends(metadata: &mut Metadata, tokenizer: &Tokenizer<'_>) -> Written {
     const END_KEYS: [Key; 3] = [Key::EndId, Key::EndOfTurnId, Key::EndOfMessageId];
-    let (ends, ids) = (tokenizer.ends(), tokenizer.end_ids().map_err(|error| error.to_string())?);
+    let (ends, ids) = (tokenizer.ends(), end_ids(tokenizer).map_err(|error| error.to_string())?);
     if ids.len() > END_KEYS.len() {
         return Err(format!("{} tokens end its texts, for which there are three keys", ids.len()));
     }

@@ -4,7 +4,7 @@ use std::string::{String, ToString as _};
 use std::vec::Vec;
 
 use super::std;
-use crate::describe::folder::{Description, TextPath, Texts};
+use crate::describe::folder::{Description, MODULES, TextPath, Texts};
 use crate::error::Result;
 
 /// Texts by their paths.
@@ -41,7 +41,7 @@ fn a_description_is_that_of_the_texts_that_are_written_of_it() {
     let embeds = [
         ("config.json", &*config),
         ("tokenizer_config.json", limit),
-        ("modules.json", &std::format!("[{}]", modules.join(","))),
+        (MODULES, &std::format!("[{}]", modules.join(","))),
         ("1_Pooling/config.json", r#"{"pooling_mode": ["cls", "mean"], "include_prompt": false}"#),
         ("2_Dense/config.json", dense),
         ("3_Norm/config.json", r#"{"dimension": 3}"#),

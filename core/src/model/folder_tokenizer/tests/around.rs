@@ -5,11 +5,11 @@ use std::string::String;
 use std::vec::Vec;
 
 use super::super::ends::Ends;
-use super::super::pair_template::{PairPart, PairTemplate};
+use super::super::pair::pair_template;
 use super::{Row, changed, check, read, std};
 use crate::error::ErrorKind::{BadMetadata, MissingMetadata, OverLimit, UnsupportedSetting};
 use crate::text::json::Read;
-use crate::token::spec::TokenizerSpec;
+use crate::token::spec::{IdPart, IdTemplate, TokenizerSpec};
 
 const MODEL: (&str, &str) = ("model", r#"{"type": "Unigram", "vocab": {"ids": 9, "count": 9}}"#);
 
@@ -19,8 +19,8 @@ fn ends<'t>(spec: &TokenizerSpec<'t>) -> Read<'t, Ends> {
     Ends::from_spec(spec)
 }
 
-fn pairs<'t>(spec: &TokenizerSpec<'t>) -> Read<'t, PairTemplate> {
-    PairTemplate::from_spec(spec)
+fn pairs<'t>(spec: &TokenizerSpec<'t>) -> Read<'t, IdTemplate> {
+    pair_template(spec)
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn templates_of_two_texts_are_refused_where_they_are_not_known() {
         let template = read(&changed(&[MODEL], (POST, step)), pairs);
         template.items().iter().map(|item| (item.part, item.kind)).collect::<Vec<_>>()
     };
-    use PairPart::{First, Second, Special};
+    use IdPart::{First, Second, Special};
     let expected = [(First, 0), (Special(7), 0), (Special(8), 0), (Second, 1)];
     assert_eq!(parts(&template(&format!("[{A}, {X}, {B}]"))), expected);
     assert_eq!(parts(&template(&format!("[{seven}, {A}, {B}]"))).len(), 16);

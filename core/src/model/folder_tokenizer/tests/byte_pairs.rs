@@ -2,8 +2,7 @@
 
 use std::format;
 
-use super::super::fallback_settings::FallbackSettings;
-use super::super::pair_settings::PairSettings;
+use super::super::bpe_settings::BpeSettings;
 use super::{Row, changed, check, read, std};
 use crate::error::ErrorKind::{MissingMetadata, UnsupportedSetting};
 use crate::text::json::Read;
@@ -13,15 +12,15 @@ use crate::token::spec::{Bpe, ModelKind, TokenizerSpec};
 const BPE: &str = r#"{"type": "BPE", "merges": 3, "vocab": {"ids": 9, "count": 9}}"#;
 const REPLACE: &str = r#"{"type": "Replace", "pattern": {"String": " "}, "content": "▁"}"#;
 
-fn bpe<'s, 't>(spec: &'s TokenizerSpec<'t>) -> &'s Bpe<'t> {
-    let ModelKind::Bpe(bpe) = &spec.model.kind else { panic!("{spec:?}") };
-    bpe
+fn settings<'t>(spec: &TokenizerSpec<'t>, byte_fallback: bool) -> Read<'t, (BpeSettings, u64)> {
+    let ModelKind::Bpe(bpe) = spec.model.kind else { panic!("{spec:?}") };
+    BpeSettings::from_spec(spec, &Bpe { byte_fallback, ..bpe }, 9)
 }
 
 #[test]
 fn pairs_with_byte_fallback_are_refused_where_they_differ_from_gemmas() {
-    fn fallback<'t>(spec: &TokenizerSpec<'t>) -> Read<'t, FallbackSettings<'t>> {
-        FallbackSettings::from_spec(spec, bpe(spec), 9)
+    fn fallback<'t>(spec: &TokenizerSpec<'t>) -> Read<'t, (BpeSettings, u64)> {
+        settings(spec, true)
     }
     let split = r#"{"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": false}"#;
     let members =
@@ -72,13 +71,13 @@ fn pairs_with_byte_fallback_are_refused_where_they_differ_from_gemmas() {
     ];
     check(&members, &rows, |spec| fallback(spec).map(drop));
     let text = changed(&members, ("unused", ""));
-    assert_eq!(read(&text, |spec| fallback(spec).map(|it| (it.mark, it.merges))), ('▁', 3));
+    assert_eq!(read(&text, fallback), (BpeSettings::Characters { mark: '▁' }, 3));
 }
 
 #[test]
 fn pairs_of_bytes_are_refused_where_they_differ_from_what_is_known() {
-    fn pairs<'t>(spec: &TokenizerSpec<'t>) -> Read<'t, PairSettings<'t>> {
-        PairSettings::from_spec(spec, bpe(spec), 9)
+    fn pairs<'t>(spec: &TokenizerSpec<'t>) -> Read<'t, (BpeSettings, u64)> {
+        settings(spec, false)
     }
     let bytes = r#"{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true}"#;
     let members = [("model", BPE), ("pre_tokenizer", bytes), ("added_tokens", "[]")];
@@ -122,8 +121,9 @@ fn pairs_of_bytes_are_refused_where_they_differ_from_what_is_known() {
     ];
     check(&members, &rows, |spec| pairs(spec).map(drop));
     check(&members, &[(name, &regex, UnsupportedSetting, "Regex")], |spec| pairs(spec).map(drop));
-    let pattern = |step: &str| {
-        read(&changed(&members, (name, step)), |spec| pairs(spec).map(|it| it.pattern))
+    let pattern = |step: &str| match read(&changed(&members, (name, step)), pairs).0 {
+        BpeSettings::Bytes { pattern, .. } => pattern,
+        other => panic!("{other:?}"),
     };
     assert_eq!(pattern(bytes), Pattern::Gpt2);
     let without = bytes.replace("\"trim", "\"use_regex\": false, \"trim");

@@ -10,20 +10,26 @@ use crate::token::{
     AddedIndex, AddedRules, AddedTable, AddedToken, Entries, HashVocabulary, LengthPrefix, TextEnds,
 };
 
-/// What is known of a tokenizer beside the memory of its index.
+/// A tokenizer without the memory of its index.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct BpeIndex {
     offset: u64,
-    count: u32,
+    /// The number of tokens.
+    pub count: u32,
     prefix: LengthPrefix,
     pub(super) hash: HashIndex,
     pub(super) merges: usize,
     pub(super) longest_probe: usize,
     pub(super) added: AddedIndex,
-    pub(super) pattern: Pattern,
-    pub(super) ignores_merges: bool,
-    pub(super) composes: bool,
-    pub(super) ends: TextEnds,
+    /// How texts are cut into words.
+    pub pattern: Pattern,
+    /// True if a word of the vocabulary is one token, whatever the merges make of it.
+    pub ignores_merges: bool,
+    /// True if texts are brought into Unicode's form NFC first.
+    pub composes: bool,
+    /// The tokens around texts.
+    pub ends: TextEnds,
 }
 
 impl<'a> BpeSource<'a> {
@@ -120,37 +126,7 @@ pub(in crate::model) fn joined<'r>(
 }
 
 impl BpeIndex {
-    /// The number of tokens.
-    #[must_use]
-    pub const fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// How texts are cut into words.
-    #[must_use]
-    pub const fn pattern(&self) -> Pattern {
-        self.pattern
-    }
-
-    /// Whether texts are brought into Unicode's form NFC first.
-    #[must_use]
-    pub const fn composes(&self) -> bool {
-        self.composes
-    }
-
-    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
-    #[must_use]
-    pub const fn ignores_merges(&self) -> bool {
-        self.ignores_merges
-    }
-
-    /// The tokens around texts.
-    #[must_use]
-    pub const fn ends(&self) -> &TextEnds {
-        &self.ends
-    }
-
-    /// What `file` has from its tokens on.
+    /// The bytes of `file` from its tokens on.
     fn entries<'a>(&self, file: &'a [u8]) -> Result<&'a [u8]> {
         let bytes = usize::try_from(self.offset).ok().and_then(|start| file.get(start..));
         bytes.ok_or(Error::new(self.offset, ErrorKind::BadVocabulary))

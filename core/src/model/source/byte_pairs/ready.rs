@@ -90,7 +90,7 @@ impl<'a> FileBpe<'a> {
         self.encode_composed(text, ids, scratch)
     }
 
-    /// Whether a text may have to be brought into Unicode's form NFC first.
+    /// Returns true if a text may have to be brought into Unicode's form NFC first.
     #[must_use]
     pub fn must_compose(&self, text: &str) -> bool {
         self.composes && !is_surely_composed(text)
@@ -167,8 +167,8 @@ impl<'a> FileBpe<'a> {
     }
 }
 
-/// Whether a text has no character that composing might change: those before the combining marks
-/// stay as they are.
+/// Returns true if a text has no character that composing might change: those before the combining
+/// marks stay as they are.
 fn is_surely_composed(text: &str) -> bool {
     text.chars().all(|c| c < '\u{300}')
 }

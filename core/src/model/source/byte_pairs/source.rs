@@ -1,4 +1,4 @@
-//! What files say of their tokenizers.
+//! Byte-level BPE tokenizers as files describe them.
 
 use super::BAD;
 use crate::describe::gguf::{Key, gguf_pre_tokenizer, gguf_text_ends, token_type};
@@ -17,14 +17,14 @@ use crate::token::{LengthPrefix, TextEnds};
 
 const UNSUPPORTED: Error = Error::without_offset(ErrorKind::UnsupportedTokenizer);
 
-/// What a file says of its tokenizer.
+/// A tokenizer as its file describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct BpeSource<'a> {
     file: File<'a>,
     pub(super) pattern: Pattern,
     pub(super) entries: TokenEntries<'a>,
     pub(super) ignores_merges: bool,
-    /// Whether texts are brought into Unicode's form NFC first.
+    /// True if texts are brought into Unicode's form NFC first.
     pub(super) composes: bool,
     pub(super) ends: TextEnds,
 }
@@ -57,9 +57,9 @@ pub struct BpeParts<'a> {
     pub merges: &'a str,
     /// The ids of the tokens that are found in a text as they are, with spaces between.
     pub added: &'a str,
-    /// Whether a word that is in the vocabulary is one token, whatever the merges make of it.
+    /// True if a word that is in the vocabulary is one token, whatever the merges make of it.
     pub ignores_merges: bool,
-    /// Whether texts are brought into Unicode's form NFC first.
+    /// True if texts are brought into Unicode's form NFC first.
     pub composes: bool,
     /// The tokens around texts.
     pub ends: TextEnds,
@@ -223,7 +223,7 @@ impl<'a> BpeSource<'a> {
     }
 }
 
-/// What `pre_tokenizer` and `ignore_merges` say in files of our own.
+/// The settings `pre_tokenizer` and `ignore_merges` of this project's formats.
 fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern, bool)> {
     let known = PreTokenizer::from_name(name.unwrap_or("gpt-2")).ok_or(UNSUPPORTED)?;
     let bad = Error::without_offset(ErrorKind::BadMetadata);
@@ -231,7 +231,7 @@ fn own_rules(name: Option<&str>, ignore_merges: Option<&str>) -> Result<(Pattern
     Ok((known.pattern, ignore_merges.map_or(Ok(known.ignores_merges), says)?))
 }
 
-/// What `normalizer` says in files of our own.
+/// The setting `normalizer` of this project's formats.
 fn composes(name: Option<&str>) -> Result<bool> {
     match name {
         None => Ok(false),

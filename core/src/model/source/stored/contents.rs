@@ -1,4 +1,4 @@
-//! What one pass over the file tells.
+//! The results of one pass over the file.
 
 use super::tokens::{TokenIndex, TokenPlaces};
 use crate::describe::BertConfig;
@@ -55,7 +55,7 @@ impl TensorPlace {
     }
 }
 
-/// What one pass over a `.weights` file tells.
+/// The results of one pass over a `.weights` file.
 #[derive(Debug)]
 pub struct Contents<'m> {
     tensors: &'m mut [TensorPlace],
@@ -64,7 +64,7 @@ pub struct Contents<'m> {
     present: u32,
     tokens: Option<TokenPlaces>,
     special: [Option<u32>; ROLES],
-    /// Whether the file keeps the texts of a folder in place of settings of its own.
+    /// True if the file keeps the texts of a folder in place of settings of its own.
     has_folder_texts: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'m> Contents<'m> {
     ///
     /// # Errors
     ///
-    /// What the decoder and the source answer; [`ErrorKind::TooManyTensors`] or
+    /// Errors of the decoder and of the source; [`ErrorKind::TooManyTensors`] or
     /// [`ErrorKind::BufferTooSmall`] for too little room.
     pub fn read(
         &mut self,

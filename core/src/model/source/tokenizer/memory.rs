@@ -1,4 +1,4 @@
-//! What a text takes.
+//! The memory that a text takes.
 
 use crate::token::bpe;
 use crate::token::bpe::merge::{Candidate, Symbol};
@@ -12,12 +12,12 @@ pub struct ScratchNeeds {
     pub symbols: usize,
     /// Candidates of byte-level BPE.
     pub heap: usize,
-    /// What SentencePiece needs.
+    /// The needs of SentencePiece.
     pub pieces: sentencepiece::Needs,
 }
 
 impl ScratchNeeds {
-    /// What suffices for texts whose words have no more than so many bytes, by byte-level BPE.
+    /// The needs of byte-level BPE for texts whose words have no more than so many bytes.
     #[must_use]
     pub fn for_words(bytes: usize) -> Self {
         let heap = bpe::Scratch::heap_needed(bytes);

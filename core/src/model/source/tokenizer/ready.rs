@@ -66,7 +66,7 @@ impl Tokenizer<'_> {
         }
     }
 
-    /// Whether a token ends a text: sampled, it says that the model has finished.
+    /// Returns true if a token ends a text: sampled, it says that the model has finished.
     #[must_use]
     pub fn ends_text(&self, id: u32) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! What a file says of its tokenizer.
+//! The tokenizer of a file as the file describes it.
 
 use super::kind::TokenizerKind;
 use super::ready::Tokenizer;
@@ -8,7 +8,7 @@ use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::model::source::pieces::SentencePieceSource;
 use crate::model::source::word_pieces::WordPieceSource;
 
-/// What a file says of its tokenizer.
+/// A tokenizer as its file describes it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 #[allow(clippy::large_enum_variant)] // nothing to put the large ones in a box of

@@ -9,12 +9,12 @@ use crate::token::heap_sort::sort;
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, Normalization};
 use crate::token::{Vocabulary, spec};
 
-/// What is known of an added token beside its spelling.
+/// An added token without its spelling.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model) struct Kind {
     pub(in crate::model) id: u32,
     pub(in crate::model) rules: AddedRules,
-    /// Whether the token is found in what becomes of texts.
+    /// True if the token is found in normalised texts.
     pub(in crate::model) is_normalized: bool,
     /// How its spelling is normalised, if it is not spelled as it is found.
     pub(in crate::model) normalization: Option<Normalization>,
@@ -97,7 +97,7 @@ impl<'m> Gathered<'m> {
     }
 }
 
-/// What is known of the tables beside their memory.
+/// The tables without their memory.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model) struct AddedTables {
     written: AddedIndex,

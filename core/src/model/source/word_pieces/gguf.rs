@@ -7,32 +7,26 @@ use crate::describe::gguf::{Key, token_type};
 use crate::format::gguf::Gguf;
 use crate::token::sentencepiece::PieceKind;
 
-/// A token, as WordPiece spells it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GgufToken<'a> {
-    pub(super) id: u32,
-    /// `##` within words.
-    pub(super) before: &'static [u8],
-    pub(super) rest: &'a [u8],
-    pub(super) kind: GgufKind,
-}
-
-/// What a token is for.
+/// A token of a GGUF file, as WordPiece spells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GgufKind {
-    /// To spell words with, or for a role of its own.
-    Usual,
-    /// Added, and found in texts as they are.
-    AddedAsWritten,
-    /// Added, and found in normalised texts, as `add_tokens` of Hugging Face has it.
-    AddedNormalized,
+#[non_exhaustive]
+pub struct Respelled<'a> {
+    /// Its id.
+    pub id: u32,
+    /// `##` within words, else empty.
+    pub before: &'static [u8],
+    /// The rest of it.
+    pub rest: &'a [u8],
+    /// For a token that was added to the vocabulary: true if it is found in normalised texts, as
+    /// `add_tokens` of Hugging Face has it, false if in texts as they are.
+    pub normalized: Option<bool>,
 }
 
-/// The tokens of a file in which those of the ids `special` have roles of their own.
+/// The tokens of a file in which those of the ids `special` have a role.
 pub(super) fn gguf_tokens<'a>(
     gguf: &Gguf<'a>,
     special: [Option<u32>; 5],
-) -> impl Iterator<Item = GgufToken<'a>> {
+) -> impl Iterator<Item = Respelled<'a>> {
     let mut types = gguf.elements(Key::TokenTypes.name()).into_iter().flatten();
     (0..).zip(gguf.tokens()).map(move |(id, token)| {
         let kind = types.next().and_then(token_type);
@@ -43,12 +37,12 @@ pub(super) fn gguf_tokens<'a>(
             None if is_control || is_bracketed => (b"", token),
             None => (b"##", token),
         };
-        let kind = match kind {
-            _ if special.contains(&Some(id)) => GgufKind::Usual,
-            Some(PieceKind::Control) => GgufKind::AddedAsWritten,
-            Some(PieceKind::UserDefined) => GgufKind::AddedNormalized,
-            _ => GgufKind::Usual,
+        let normalized = match kind {
+            _ if special.contains(&Some(id)) => None,
+            Some(PieceKind::Control) => Some(false),
+            Some(PieceKind::UserDefined) => Some(true),
+            _ => None,
         };
-        GgufToken { id, before, rest, kind }
+        Respelled { id, before, rest, normalized }
     })
 }

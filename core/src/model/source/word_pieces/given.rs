@@ -42,7 +42,7 @@ impl<'a> Added<'a> {
         }
     }
 
-    /// Whether tokens with a role are found in texts because they have it.
+    /// Returns true if tokens with a role are found in texts because they have it.
     pub(super) const fn finds_roles(&self) -> bool {
         match self {
             Self::Listed(_) => true,

@@ -1,4 +1,4 @@
-//! What is known of a tokenizer beside the memory of its index.
+//! A tokenizer without the memory of its index.
 
 use super::added::AddedTables;
 use crate::error::{Error, ErrorKind, Result};
@@ -7,24 +7,24 @@ use crate::token::{
     AddedToken, Entries, HashVocabulary, LengthPrefix, Normalization, SpecialIds, WordPiece,
 };
 
-/// What [`WordPieceSource::index`](super::WordPieceSource::index) finds.
+/// The result of [`WordPieceSource::index`](super::WordPieceSource::index).
 #[derive(Clone, Copy, Debug)]
 pub struct WordPieceIndex {
     pub(super) offset: u64,
     pub(super) count: u32,
     pub(super) prefix: LengthPrefix,
-    /// Whether the tokens lie in lent memory rather than in the file, in so many bytes.
+    /// True if the tokens lie in lent memory rather than in the file, in so many bytes.
     pub(super) is_respelled: bool,
     pub(super) token_bytes: usize,
     pub(super) hash: HashIndex,
     pub(super) added: AddedTables,
-    /// Whether tokens with a role are found in texts though they were not added.
+    /// True if tokens with a role are found in texts though they were not added.
     pub(super) finds_roles: bool,
     pub(super) special: SpecialIds,
     pub(super) normalization: Normalization,
 }
 
-/// What was left in memory: the same slices as those of
+/// The memory of an index: the same slices as those of
 /// [`TokenizerMemory`](crate::model::tokenizer::TokenizerMemory).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

@@ -10,8 +10,8 @@ mod index;
 pub(in crate::model) mod settings;
 mod source;
 
+pub use gguf::Respelled;
 pub use index::{WordPieceIndex, WordPieceTables};
-pub use source::Respelled;
 pub use source::WordPieceSource;
 
 use crate::error::{Error, ErrorKind};

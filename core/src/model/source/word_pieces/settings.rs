@@ -15,12 +15,12 @@ use crate::token::{AddedRules, MAX_WORD_CHARACTERS, Normalization, SpecialIds, V
 /// Only these are done.
 const KIND: &str = "only BERT's tokenizer is done without a heap";
 
-/// What the description says.
+/// The settings of a description.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model) struct WordSettings<'a> {
     added: AddedTokens<'a>,
     unknown: Spelling<'a>,
-    /// Whether there are ids without a token.
+    /// True if there are ids without a token.
     #[cfg_attr(not(feature = "families"), allow(dead_code, reason = "only other families ask"))]
     has_gaps: bool,
     normalization: Normalization,
@@ -55,7 +55,7 @@ impl<'a> WordSettings<'a> {
         if self.has_gaps { Err(fault) } else { Ok(self.added) }
     }
 
-    /// Whether a token is the unknown one.
+    /// Returns true if a token is the unknown one.
     pub(in crate::model) fn is_unknown(&self, token: &[u8]) -> bool {
         core::str::from_utf8(token).is_ok_and(|token| self.unknown.is(token))
     }

@@ -1,7 +1,7 @@
-//! What files say of their WordPiece tokenizers, and opening them.
+//! WordPiece tokenizers as files describe them, and opening them.
 
 use super::added::{Gathered, Kind, sorted_ids, spelled};
-use super::gguf::{GgufKind, GgufToken, gguf_tokens};
+use super::gguf::{Respelled, gguf_tokens};
 use super::given::Added;
 use super::index::{WordPieceIndex, WordPieceTables};
 use super::{BAD, TOO_SMALL};
@@ -25,7 +25,7 @@ use crate::token::{
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
 
-/// What a file says of its WordPiece tokenizer.
+/// A WordPiece tokenizer as its file describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct WordPieceSource<'a> {
     tokens: Tokens<'a>,
@@ -35,7 +35,7 @@ pub struct WordPieceSource<'a> {
     prefix: LengthPrefix,
     /// Ids by role, in the order of [`SpecialRole::ALL`](crate::event::SpecialRole::ALL).
     special: [Option<u32>; 5],
-    /// Whether the file says the ids that no tokenizer is without.
+    /// True if the file says the ids that no tokenizer is without.
     says_special: bool,
     added: Added<'a>,
     normalization: Normalization,
@@ -48,21 +48,6 @@ enum Tokens<'a> {
     /// One after the other behind their lengths.
     AsSpelled(&'a [u8]),
     Gguf(Gguf<'a>),
-}
-
-/// A token of a GGUF file, as WordPiece spells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Respelled<'a> {
-    /// Its id.
-    pub id: u32,
-    /// `##` within words, else empty.
-    pub before: &'static [u8],
-    /// The rest of it.
-    pub rest: &'a [u8],
-    /// For a token that was added to the vocabulary: true if it is found in normalised texts, false
-    /// if in texts as they are.
-    pub normalized: Option<bool>,
 }
 
 impl<'a> WordPieceSource<'a> {
@@ -167,14 +152,7 @@ impl<'a> WordPieceSource<'a> {
     /// Calls `take` with the tokens of a GGUF file, as WordPiece spells them.
     pub fn each_respelled(&self, take: &mut dyn FnMut(Respelled<'a>)) {
         if let Tokens::Gguf(gguf) = &self.tokens {
-            gguf_tokens(gguf, self.special).for_each(|GgufToken { id, before, rest, kind }| {
-                let normalized = match kind {
-                    GgufKind::Usual => None,
-                    GgufKind::AddedAsWritten => Some(false),
-                    GgufKind::AddedNormalized => Some(true),
-                };
-                take(Respelled { id, before, rest, normalized });
-            });
+            gguf_tokens(gguf, self.special).for_each(take);
         }
     }
 
@@ -211,10 +189,9 @@ impl<'a> WordPieceSource<'a> {
         match &self.tokens {
             Tokens::AsSpelled(_) => {}
             Tokens::Gguf(gguf) => {
-                let tokens = gguf_tokens(gguf, self.special);
-                for token in tokens.filter(|token| token.kind != GgufKind::Usual) {
+                for token in gguf_tokens(gguf, self.special) {
+                    let Some(normalized) = token.normalized else { continue };
                     let spelling = core::str::from_utf8(token.rest).unwrap_or_default();
-                    let normalized = token.kind == GgufKind::AddedNormalized;
                     add(normalized, &mut spelling.chars().map(Ok));
                 }
             }
@@ -341,11 +318,10 @@ impl<'a> WordPieceSource<'a> {
         for token in gguf_tokens(gguf, self.special) {
             let is_listed = listed.binary_search(&token.id).is_ok();
             let (mut before, mut rest) = (token.before, token.rest);
-            if is_listed || token.kind != GgufKind::Usual {
+            if is_listed || token.normalized.is_some() {
                 (before, rest) = (&[], &[]);
             }
-            if !is_listed && token.kind != GgufKind::Usual {
-                let is_normalized = token.kind == GgufKind::AddedNormalized;
+            if let Some(is_normalized) = token.normalized.filter(|_| !is_listed) {
                 let kind = self.kind(token.id, <_>::default(), is_normalized);
                 let spelling = core::str::from_utf8(token.rest).map_err(|_| BAD)?;
                 gathered.push(kind, &mut spelling.chars().map(Ok))?;

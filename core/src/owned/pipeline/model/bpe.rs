@@ -7,9 +7,11 @@ use alloc::vec::Vec;
 use super::{byte_ids, no_unknown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{collected, extend, filled, grow, push, write};
+use crate::owned::pipeline::text::owned;
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::text::character::utf8;
 use crate::token::bpe::merge::{Candidate, Merge, MergeTable, Symbol, Word, merge};
+use crate::token::spec;
 use crate::token::vocabulary::HashIndex;
 use crate::token::{HashVocabulary, Vocabulary};
 
@@ -26,26 +28,18 @@ pub(in crate::owned::pipeline) struct Bpe {
     /// The tokens of bytes; empty if characters without a token do not become bytes.
     bytes: Vec<Option<u32>>,
     unknown: Unknown,
-    settings: Settings,
+    fuses_unknown: bool,
+    ignores_merges: bool,
+    /// Stands before all characters of a piece but the first.
+    prefix: String,
+    /// Stands after the last one.
+    suffix: String,
 }
 
 /// Code points from here on are looked up.
 const LOW: u32 = 0x180;
 
-/// What the file says of a BPE model.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Settings {
-    pub(super) unknown: Option<String>,
-    /// What is written before all characters of a piece but the first.
-    pub(super) prefix: String,
-    /// What is written behind the last one.
-    pub(super) suffix: String,
-    pub(super) fuses_unknown: bool,
-    pub(super) byte_fallback: bool,
-    pub(super) ignores_merges: bool,
-}
-
-/// What becomes of a character without a token.
+/// The fate of a character without a token.
 #[derive(Clone, Copy, Debug)]
 enum Unknown {
     /// It is left out.
@@ -66,7 +60,7 @@ pub(in crate::owned::pipeline) struct BpeScratch {
 
 impl Bpe {
     /// A model over `tokens` that merges nothing.
-    pub(super) fn over(tokens: &TokenStrings, settings: Settings) -> Result<Self> {
+    pub(super) fn over(tokens: &TokenStrings, settings: &spec::Bpe<'_>) -> Result<Self> {
         let needed = HashVocabulary::<&TokenStrings>::slots_needed(tokens.len() as u32);
         let mut slots = filled(needed, 0)?;
         let index = HashVocabulary::build(tokens, &mut slots)?.index();
@@ -79,18 +73,21 @@ impl Bpe {
             low: Vec::new(),
             bytes: Vec::new(),
             unknown: Unknown::Dropped,
-            settings,
+            fuses_unknown: settings.fuses_unknown,
+            ignores_merges: settings.ignores_merges,
+            prefix: owned(settings.prefix)?,
+            suffix: owned(settings.suffix)?,
         };
         let mut room = [0; 4];
         let low = (0..LOW).filter_map(char::from_u32);
         bpe.low = collected(low.map(|c| bpe.find(tokens, utf8(c, &mut room))))?;
-        if bpe.settings.byte_fallback {
+        if settings.byte_fallback {
             bpe.bytes = byte_ids(|token| bpe.find(tokens, token))?;
         }
-        bpe.unknown = match &bpe.settings.unknown {
-            None => Unknown::Dropped,
-            Some(token) => bpe.find(tokens, token).map_or(Unknown::Missing, Unknown::Token),
-        };
+        if let Some(token) = settings.unknown {
+            let id = bpe.find(tokens, &owned(token)?);
+            bpe.unknown = id.map_or(Unknown::Missing, Unknown::Token);
+        }
         Ok(bpe)
     }
 
@@ -109,7 +106,7 @@ impl Bpe {
         Ok(self)
     }
 
-    /// What each pair becomes.
+    /// The merges of pairs.
     fn merges_of(
         &self,
         tokens: &TokenStrings,
@@ -121,7 +118,7 @@ impl Bpe {
             let bad = (rank, Error::without_offset(ErrorKind::BadVocabulary));
             joined.clear();
             let right_token = tokens.get(right).ok_or(bad)?;
-            let behind = right_token.get(self.settings.prefix.len()..).ok_or(bad)?;
+            let behind = right_token.get(self.prefix.len()..).ok_or(bad)?;
             write(&mut joined, tokens.get(left).ok_or(bad)?)
                 .and_then(|()| write(&mut joined, behind))
                 .map_err(|error| (rank, error))?;
@@ -190,7 +187,7 @@ impl Bpe {
         scratch: &mut BpeScratch,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
-        if self.settings.ignores_merges
+        if self.ignores_merges
             && let Some(id) = self.find(tokens, piece)
         {
             return push(ids, id);
@@ -213,7 +210,7 @@ impl Bpe {
         affixed: &mut String,
         parts: &mut Vec<u32>,
     ) -> Result<()> {
-        let Settings { prefix, suffix, fuses_unknown, .. } = &self.settings;
+        let Self { prefix, suffix, fuses_unknown, .. } = self;
         let mut unknown = None;
         for (at, c) in piece.char_indices() {
             let is_last = at + c.len_utf8() == piece.len();

@@ -1,4 +1,4 @@
-//! What makes ids of a piece of text.
+//! Models, which make ids of a piece of text.
 
 mod bpe;
 mod merges;

@@ -4,10 +4,9 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::vocabulary::Vocabulary;
-use super::{Bpe, Elsewhere, Model, Unigram, WordPiece, bpe, merges, word_piece};
+use super::{Bpe, Elsewhere, Model, Unigram, WordPiece, merges};
 use crate::error::{ErrorKind, Result};
 use crate::limit::push;
-use crate::owned::pipeline::text::owned;
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::text::json::{Read, Value};
 use crate::token::spec::{self, Merges, ModelKind};
@@ -58,13 +57,7 @@ pub(in crate::owned::pipeline) fn open<'t>(
 }
 
 fn word_piece<'t>(settings: &spec::WordPiece<'t>, vocabulary: &Vocabulary<'t>) -> Read<'t, Model> {
-    let of = |error| vocabulary.met(error);
-    let settings = word_piece::Settings {
-        unknown: owned(settings.unknown).map_err(of)?,
-        prefix: owned(settings.prefix).map_err(of)?,
-        most_characters: usize::try_from(settings.most_characters).unwrap_or(usize::MAX),
-    };
-    let model = WordPiece::new(&vocabulary.tokens, &settings).map_err(|it| vocabulary.met(it))?;
+    let model = WordPiece::new(&vocabulary.tokens, settings).map_err(|it| vocabulary.met(it))?;
     vocabulary.refuse_twins(|token| model.trie.find(token))?;
     Ok(Model::WordPiece(model))
 }
@@ -97,17 +90,8 @@ fn bpe<'t>(
     vocabulary: &Vocabulary<'t>,
     elsewhere: Elsewhere<'_>,
 ) -> Read<'t, Model> {
-    let of = |error| vocabulary.met(error);
-    let own = bpe::Settings {
-        unknown: settings.unknown.map(owned).transpose().map_err(of)?,
-        prefix: owned(settings.prefix).map_err(of)?,
-        suffix: owned(settings.suffix).map_err(of)?,
-        fuses_unknown: settings.fuses_unknown,
-        byte_fallback: settings.byte_fallback,
-        ignores_merges: settings.ignores_merges,
-    };
     let tokens = &vocabulary.tokens;
-    let model = Bpe::over(tokens, own).map_err(|error| vocabulary.met(error))?;
+    let model = Bpe::over(tokens, settings).map_err(|error| vocabulary.met(error))?;
     vocabulary.refuse_twins(|token| model.find(tokens, token))?;
     let is_apart = matches!(spec.vocabulary, spec::Vocabulary::Apart { .. });
     let list = match settings.merges {

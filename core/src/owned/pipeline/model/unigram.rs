@@ -134,7 +134,7 @@ impl Unigram {
     }
 }
 
-/// What is left of a piece, which begins with tokens.
+/// The rest of a piece, which begins with tokens.
 struct Rest<'u, 't> {
     unigram: &'u Unigram,
     text: &'t str,

@@ -1,7 +1,6 @@
 //! WordPiece: a piece becomes the longest token that it starts with, then the longest that its rest
 //! starts with, written with a prefix before it, and so on; or the unknown token.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::no_unknown;
@@ -9,6 +8,7 @@ use crate::error::Result;
 use crate::limit::push;
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::owned::pipeline::trie::{Node, ROOT, Trie};
+use crate::token::spec;
 
 /// A WordPiece model.
 #[derive(Clone, Debug)]
@@ -20,19 +20,13 @@ pub(in crate::owned::pipeline) struct WordPiece {
     most_characters: usize,
 }
 
-/// What the file says of a WordPiece model.
-pub(super) struct Settings {
-    pub(super) unknown: String,
-    pub(super) prefix: String,
-    pub(super) most_characters: usize,
-}
-
 impl WordPiece {
-    pub(super) fn new(tokens: &TokenStrings, settings: &Settings) -> Result<Self> {
+    pub(super) fn new(tokens: &TokenStrings, settings: &spec::WordPiece<'_>) -> Result<Self> {
         let trie = Trie::build(tokens)?;
-        let unknown = trie.find(&settings.unknown);
-        let continuing = trie.walk(ROOT, &settings.prefix);
-        Ok(Self { trie, unknown, continuing, most_characters: settings.most_characters })
+        let unknown = trie.walk(ROOT, settings.unknown.chars()).and_then(Node::value);
+        let continuing = trie.walk(ROOT, settings.prefix.chars());
+        let most_characters = usize::try_from(settings.most_characters).unwrap_or(usize::MAX);
+        Ok(Self { trie, unknown, continuing, most_characters })
     }
 
     pub(super) fn encode(&self, piece: &str, ids: &mut Vec<u32>) -> Result<()> {

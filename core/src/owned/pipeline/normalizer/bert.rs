@@ -4,7 +4,7 @@
 use crate::owned::pipeline::text::Text;
 use crate::token::is_control;
 
-/// What is done to characters.
+/// The normaliser.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::owned::pipeline) struct Bert {
     /// Control characters are removed, and white space becomes a space.
@@ -44,7 +44,7 @@ impl Bert {
     }
 }
 
-/// Whether `c` is an ideograph that BERT sets apart.
+/// Returns true for ideographs that BERT sets apart.
 const fn is_ideograph(c: char) -> bool {
     matches!(c as u32,
         0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x20000..=0x2A6DF | 0x2A700..=0x2B73F

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::limit::Growing;
-use crate::token::unicode;
+use crate::token::unicode::{self, sort_few};
 
 /// Memory for a starter and the marks behind it, with their classes.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Held {
         self.sorted.clear();
     }
 
-    /// Says whether all that was held was there.
+    /// Checks that there was memory for all that was held.
     ///
     /// # Errors
     ///
@@ -52,16 +52,10 @@ impl unicode::Held for Held {
     #[cfg_attr(target_family = "wasm", inline)]
     fn sort(&mut self, start: usize) {
         let marks = self.characters.get_mut(start..).unwrap_or_default();
-        if marks.is_sorted_by_key(|(class, _)| *class) {
-            return;
-        }
-        if marks.len() > FEW {
+        if marks.len() > FEW && !marks.is_sorted_by_key(|(class, _)| *class) {
             return sort_many(marks, &mut self.sorted);
         }
-        for end in 1..marks.len() {
-            let before = marks[..end].partition_point(|(class, _)| *class <= marks[end].0);
-            marks[before..=end].rotate_right(1);
-        }
+        sort_few(marks);
     }
 }
 

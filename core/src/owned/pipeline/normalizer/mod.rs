@@ -3,7 +3,6 @@
 mod bert;
 mod charsmap;
 mod held;
-mod pattern;
 mod replace;
 mod steps;
 
@@ -16,8 +15,7 @@ use crate::token::unicode::{Form, Output, Properties, write_form};
 use bert::Bert;
 use charsmap::Charsmap;
 pub(super) use held::Held;
-pub(super) use pattern::Pattern;
-pub(super) use replace::Replace;
+use replace::Replace;
 
 /// A step.
 #[derive(Clone, Debug)]
@@ -77,7 +75,7 @@ impl Output for Text {
 }
 
 impl Normalizer {
-    /// Whether a quick look at `text` shows that it would stay as it is.
+    /// Returns true if a quick look at `text` shows that it would stay as it is.
     fn leaves(&self, text: &str) -> bool {
         match self {
             Self::Form(form) => form.has(text),
@@ -177,7 +175,7 @@ fn prepend(text: &Text, out: &mut Text, prefix: &str) {
     out.first = if text.first > 0 { text.first + prefix.len() } else { 0 };
 }
 
-/// What SentencePiece's `nmt` rules make of a character.
+/// Applies SentencePiece's `nmt` rules to a character.
 fn nmt(c: char) -> Option<char> {
     match c {
         '\u{1}'..='\u{8}' | '\u{b}' | '\u{e}'..='\u{1f}' | '\u{7f}' | '\u{8f}' | '\u{9f}' => None,

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::{Bert, Charsmap, Normalizer, Pattern, Replace};
-use crate::error::{Error, Result};
+use super::{Bert, Charsmap, Normalizer};
+use crate::error::Result;
 use crate::limit::push;
 use crate::owned::pipeline::text::owned;
 use crate::text::json::Read;
@@ -49,30 +49,11 @@ impl Normalizer {
             Spec::Lowercase => Self::Lowercase,
             Spec::StripAccents => Self::StripAccents,
             Spec::Strip { left, right } => Self::Strip { left, right },
-            Spec::Replace(replace) => Self::Replace(replace.try_into()?),
+            Spec::Replace(replace) => Self::Replace(replace.try_map(owned)?),
             Spec::Prepend(prefix) => Self::Prepend(owned(prefix)?),
             Spec::Precompiled(rules) => Self::Precompiled(Charsmap::from_spec(rules)?),
             Spec::Nmt => Self::Nmt,
             Spec::ByteLevel => Self::ByteLevel,
-        })
-    }
-}
-
-impl TryFrom<spec::Replace<'_>> for Replace {
-    type Error = Error;
-
-    fn try_from(replace: spec::Replace<'_>) -> Result<Self> {
-        Ok(Self { pattern: replace.pattern.try_into()?, content: owned(replace.content)? })
-    }
-}
-
-impl TryFrom<spec::Pattern<'_>> for Pattern {
-    type Error = Error;
-
-    fn try_from(pattern: spec::Pattern<'_>) -> Result<Self> {
-        Ok(match pattern {
-            spec::Pattern::Text(text) => Self::Text(owned(text)?),
-            spec::Pattern::Run(run) => Self::Run(run),
         })
     }
 }

@@ -2,39 +2,20 @@
 
 mod metaspace;
 mod split;
-mod steps;
 
-use super::normalizer::Pattern;
+use alloc::string::String;
+
 use super::text::Text;
 use crate::error::Result;
 use crate::limit::Growing;
 use crate::token::bpe::alphabet;
 use crate::token::bpe::split::{self as words, first_word};
-use crate::token::spec::{Behavior, Metaspace};
+use crate::token::spec::{Behavior, PreTokenizerOf, SplitAtOf};
 use crate::token::{is_punctuation_character, is_word_character};
 use split::Cuts;
 
 /// A step.
-#[derive(Clone, Debug)]
-pub(super) enum PreTokenizer {
-    Bert,
-    Whitespace,
-    WhitespaceSplit,
-    Metaspace(Metaspace),
-    ByteLevel(ByteLevel),
-    Split { at: SplitAt, behavior: Behavior, inverted: bool },
-    Digits { alone: bool },
-    Punctuation(Behavior),
-    Delimiter(char),
-}
-
-/// Where a text is cut.
-#[derive(Clone, Debug)]
-pub(super) enum SplitAt {
-    Pattern(Pattern),
-    /// At the words of a pattern that every character is part of.
-    Words(words::Pattern),
-}
+pub(super) type PreTokenizer = PreTokenizerOf<String>;
 
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +89,7 @@ impl Pieces {
 
 impl PreTokenizer {
     const fn rewrites(&self) -> bool {
-        matches!(self, Self::Metaspace(_) | Self::ByteLevel(_))
+        matches!(self, Self::Metaspace(_) | Self::ByteLevel { .. })
     }
 
     /// Cuts one piece of a text.
@@ -130,12 +111,12 @@ impl PreTokenizer {
             Self::Delimiter(delimiter) => {
                 Cuts::new(piece, Behavior::Removed, out).at_characters(part, |c| c == *delimiter);
             }
-            Self::Split { at: SplitAt::Words(pattern), behavior, inverted } => {
+            Self::Split { at: SplitAtOf::Words(pattern), behavior, inverted } => {
                 let mut cuts = Cuts::new(piece, *behavior, out);
                 each_word(*pattern, part, |start, end| cuts.part(start, end, !inverted));
                 cuts.finish();
             }
-            Self::Split { at: SplitAt::Pattern(pattern), behavior, inverted } => {
+            Self::Split { at: SplitAtOf::Pattern(pattern), behavior, inverted } => {
                 let mut cuts = Cuts::new(piece, *behavior, out);
                 let mut from = 0;
                 while let Some((start, end)) = pattern.find(part, from) {
@@ -147,7 +128,7 @@ impl PreTokenizer {
                 cuts.finish();
             }
             // These rewrite the text.
-            Self::Metaspace(_) | Self::ByteLevel(_) => out.push(piece),
+            Self::Metaspace(_) | Self::ByteLevel { .. } => out.push(piece),
         }
     }
 
@@ -163,7 +144,9 @@ impl PreTokenizer {
         for piece in pieces {
             match self {
                 Self::Metaspace(metaspace) => metaspace.write(text, *piece, to, out),
-                Self::ByteLevel(level) => level.write(text, *piece, spaced, to, out)?,
+                Self::ByteLevel { adds_space, splits } => {
+                    byte_level((*adds_space, *splits), (text, *piece), spaced, to, out)?;
+                }
                 _ => {}
             }
         }
@@ -227,49 +210,41 @@ fn each_word(pattern: words::Pattern, part: &str, mut take: impl FnMut(usize, us
     }
 }
 
-/// Writing a piece in GPT-2's alphabet, cut into GPT-2's words if it is to be.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ByteLevel {
-    adds_space: bool,
-    splits: bool,
-}
-
-impl ByteLevel {
-    fn write(
-        self,
-        text: &Text,
-        piece: Piece,
-        spaced: &mut Text,
-        to: &mut Text,
-        out: &mut PieceList,
-    ) -> Result<()> {
-        let part = &text.as_str()[piece.start..piece.end];
-        let added = usize::from(self.adds_space && !part.starts_with(' '));
-        spaced.clear(part.len() + 1);
-        if added == 1 {
-            spaced.push(' ');
-            spaced.push_str(part);
-            spaced.check()?;
-        }
-        let whole = if added == 1 { spaced.as_str() } else { part };
-        let mut write = |start: usize, end: usize| {
-            let from = to.len();
-            for (at, byte) in (start..).zip(whole[start..end].bytes()) {
-                to.push(alphabet::character(byte));
-                to.comes_from(text, piece.start + at.saturating_sub(added));
-            }
-            out.push(Piece { start: from, end: to.len() });
-        };
-        if self.splits {
-            each_word(words::Pattern::Gpt2, whole, write);
-        } else {
-            write(0, whole.len());
-        }
-        Ok(())
+/// Writes a piece in GPT-2's alphabet, after a space if it `adds_space` to texts without one, cut
+/// into GPT-2's words if it `splits`.
+fn byte_level(
+    (adds_space, splits): (bool, bool),
+    (text, piece): (&Text, Piece),
+    spaced: &mut Text,
+    to: &mut Text,
+    out: &mut PieceList,
+) -> Result<()> {
+    let part = &text.as_str()[piece.start..piece.end];
+    let added = usize::from(adds_space && !part.starts_with(' '));
+    spaced.clear(part.len() + 1);
+    if added == 1 {
+        spaced.push(' ');
+        spaced.push_str(part);
+        spaced.check()?;
     }
+    let whole = if added == 1 { spaced.as_str() } else { part };
+    let mut write = |start: usize, end: usize| {
+        let from = to.len();
+        for (at, byte) in (start..).zip(whole[start..end].bytes()) {
+            to.push(alphabet::character(byte));
+            to.comes_from(text, piece.start + at.saturating_sub(added));
+        }
+        out.push(Piece { start: from, end: to.len() });
+    };
+    if splits {
+        each_word(words::Pattern::Gpt2, whole, write);
+    } else {
+        write(0, whole.len());
+    }
+    Ok(())
 }
 
-/// Whether `c` is punctuation: that of ASCII, which counts symbols, and the category.
+/// Returns true for punctuation: that of ASCII, which counts symbols, and the category.
 fn is_punctuation(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_punctuation() } else { is_punctuation_character(c) }
 }

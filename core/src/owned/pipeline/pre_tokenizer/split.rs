@@ -1,4 +1,4 @@
-//! What becomes of what a text is cut at.
+//! Pieces made of the parts of a text that is cut.
 
 use super::{Piece, PieceList};
 use crate::token::spec::Behavior;
@@ -10,9 +10,9 @@ pub(super) struct Cuts<'o> {
     /// Pieces that were there before.
     before: usize,
     behavior: Behavior,
-    /// Whether the last part was one that the text is cut at.
+    /// True if the text is cut at the last part.
     was_cut: bool,
-    /// What is to be merged with what follows.
+    /// The piece that is merged with the next part.
     held: Option<Piece>,
 }
 

@@ -10,10 +10,10 @@ use nanoembed_core::describe::tokenizer::Json;
 use nanoembed_core::model::Tensor;
 use nanoembed_core::owned::{Pipeline, PipelineParts, base64};
 use nanoembed_core::token::bpe::{self, Pattern};
-use nanoembed_core::token::sentencepiece::PieceKind;
+use nanoembed_core::token::sentencepiece::{PieceKind, byte_of};
 use nanoembed_core::token::spec::{
-    self, AddedToken, AddedTokens, Behavior, Form, Metaspace, ModelKind, Normalizer, PreTokenizer,
-    Prepends, Rules, SplitAt, Step, TemplateItem, TemplatePart, TokenizerSpec,
+    AddedToken, AddedTokens, Metaspace, ModelKind, Normalizer, PreTokenizer, Prepends, Rules, Step,
+    TokenizerSpec,
 };
 
 use super::{Family, Prepared};
@@ -177,29 +177,7 @@ fn byte_level(
     ignores_merges: bool,
     is_roberta: bool,
 ) -> Option<TokenizerKind> {
-    let composes = match &spec.normalizer[..] {
-        [] => false,
-        [Step { does: Normalizer::Form(Form::Nfc), .. }] => true,
-        _ => return None,
-    };
-    let (words, bytes) = match &spec.pre_tokenizer[..] {
-        [bytes] => (None, bytes.does),
-        [split, bytes] => match split.does {
-            PreTokenizer::Split {
-                at: SplitAt::Words(words),
-                behavior: Behavior::Isolated,
-                inverted: false,
-            } => (Some(words), bytes.does),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let PreTokenizer::ByteLevel { adds_space: false, splits } = bytes else { return None };
-    let pattern = match (words, splits) {
-        (None, true) => Pattern::Gpt2,
-        (Some(pattern), false) => pattern,
-        _ => return None,
-    };
+    let (composes, pattern) = (spec.composes("").ok()?, spec.byte_level_words("").ok()?);
     let pre = bpe::PreTokenizer::encoder_name(pattern, ignores_merges, composes)?;
     // It has a name of its own there, which means the same.
     let pre = if is_roberta && pre == Pattern::Gpt2.name() { "roberta-bpe" } else { pre };
@@ -208,18 +186,10 @@ fn byte_level(
 
 /// SentencePiece's byte pairs without a space before texts, as Gemma has them.
 fn pieces(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
-    let is_space =
-        |pattern: spec::Pattern<'_>| matches!(pattern, spec::Pattern::Text(text) if text.is(" "));
-    let [Step { does: Normalizer::Replace(replace), .. }] = spec.normalizer[..] else {
-        return None;
-    };
+    let is_known = spec.space_mark("").is_ok_and(|mark| SPACE.starts_with(mark));
     // There is no space left to split at.
-    let never_splits = |step: &Step<'_, PreTokenizer<'_>>| match step.does {
-        PreTokenizer::Split { at: SplitAt::Pattern(pattern), .. } => is_space(pattern),
-        _ => false,
-    };
-    let is_known = is_space(replace.pattern) && replace.content.is(SPACE);
-    (is_known && spec.pre_tokenizer.iter().all(never_splits)).then_some(TokenizerKind::Pieces)
+    let never_splits = || spec.check_cuts_at_spaces("").is_ok();
+    (is_known && never_splits()).then_some(TokenizerKind::Pieces)
 }
 
 /// The tokens of all ids.
@@ -272,7 +242,9 @@ impl Table {
                 }
                 (Some(false), _) => (token, PieceKind::UserDefined),
                 (None, TokenizerKind::WordPiece { .. }) => (phantom(&token), PieceKind::Normal),
-                (None, TokenizerKind::Pieces) if is_byte(&token) => (token, PieceKind::Byte),
+                (None, TokenizerKind::Pieces) if byte_of(token.as_bytes()).is_some() => {
+                    (token, PieceKind::Byte)
+                }
                 (None, _) => (token, PieceKind::Normal),
             };
             table.tokens.push(token.into_bytes());
@@ -322,11 +294,6 @@ fn phantom(token: &str) -> String {
     }
 }
 
-fn is_byte(token: &str) -> bool {
-    let digits = token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
-    digits.is_some_and(|digits| digits.len() == 2 && u8::from_str_radix(digits, 16).is_ok())
-}
-
 /// The merges, a space between the tokens of each.
 fn merges(parts: &PipelineParts<'_>) -> Vec<Vec<u8>> {
     let spelled = |id: u32| {
@@ -345,10 +312,11 @@ fn ends(
     spec: &TokenizerSpec<'_>,
     kind: &TokenizerKind,
 ) -> Result<()> {
-    let (begin, end) = around(spec).ok_or_else(|| {
+    let ends = spec.post_processor.ends().ok_or_else(|| {
         let message = "GGUF has words for one token before and one behind texts, and the model's tokenizer.json has others";
         Error::input(ErrorKind::UnsupportedTokenizer, message)
     })?;
+    let [begin, end] = ends.map(|token| token.map(|token| token.id));
     metadata.id(Key::BeginId, begin);
     metadata.id(Key::EndId, end);
     metadata.add(Key::AddsBegin, OwnValue::Bool(begin.is_some()));
@@ -364,19 +332,4 @@ fn ends(
     metadata.id(Key::PaddingId, named(&["[PAD]", "<pad>"]));
     metadata.id(Key::MaskId, named(&["[MASK]", "<mask>", "<|mask|>"]));
     Ok(())
-}
-
-type Ends = (Option<u32>, Option<u32>);
-
-/// The tokens before and after a text, if there is at most one each.
-fn around(spec: &TokenizerSpec<'_>) -> Option<Ends> {
-    let post = &spec.post_processor;
-    let text = post.single.iter().position(|item| item.part == TemplatePart::First)?;
-    let (before, rest) = post.single.split_at_checked(text)?;
-    let one = |items: &[TemplateItem]| match items {
-        [] => Some(None),
-        [item] => post.token(item.part).map(|token| Some(token.id)),
-        _ => None,
-    };
-    Some((one(before)?, one(rest.get(1..)?)?))
 }

@@ -1,0 +1,97 @@
+//! The first tokens of one text or of two.
+
+use alloc::vec::Vec;
+
+use super::{Spelling, Tokenizer};
+use crate::error::{Error, ErrorKind, Result};
+use crate::owned::{TextSession, Tokenized, TokenizedPair};
+use crate::token::SpecialTokens;
+
+impl<K> Tokenizer<'_, K> {
+    /// The first `limit` tokens of `text`, those around it included, without unknown ones where an
+    /// encoder leaves them out. Added tokens that the text spells become tokens.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidArgument`] if the limit leaves no room for the tokens around a text of an
+    /// encoder; [`ErrorKind::OverLimit`] if normalisation makes far more of the text than it was;
+    /// [`ErrorKind::NoMemory`].
+    pub fn encode_first(
+        &self,
+        text: &str,
+        limit: usize,
+        session: &mut TextSession,
+    ) -> Result<Tokenized> {
+        let special = SpecialTokens::AsTokens;
+        match &self.spelling {
+            Spelling::WordPiece(pieces) => pieces.encode_first(text, limit),
+            Spelling::Pipeline(pipeline, cuts) => {
+                cuts.first(pipeline, text, (limit, special), session)
+            }
+            Spelling::BytePairs(..) | Spelling::SentencePiece(..) => {
+                let mut ids = self.encode(text, special, session)?;
+                let total = ids.len();
+                let truncated = self.truncate(&mut ids, limit);
+                Ok(Tokenized { ids, total, truncated })
+            }
+        }
+    }
+
+    /// The first `limit` tokens of `text` and whether it has more, which is cheaper for a long text
+    /// than to [count](Self::encode_first) all.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode_first`](Self::encode_first).
+    pub fn encode_start(
+        &self,
+        text: &str,
+        limit: usize,
+        session: &mut TextSession,
+    ) -> Result<(Vec<u32>, bool)> {
+        if let Spelling::WordPiece(pieces) = &self.spelling {
+            return pieces.encode_start(text, limit);
+        }
+        let Tokenized { ids, truncated, .. } = self.encode_first(text, limit, session)?;
+        Ok((ids, truncated))
+    }
+
+    /// Two texts, of which the longer one is cut first.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode_first`](Self::encode_first); [`ErrorKind::OtherModel`] for models without a
+    /// `tokenizer.json`, which compare nothing.
+    pub fn encode_pair(
+        &self,
+        first: &str,
+        second: &str,
+        limit: usize,
+        session: &mut TextSession,
+    ) -> Result<TokenizedPair> {
+        match &self.spelling {
+            Spelling::Pipeline(pipeline, _) => {
+                pipeline.encode_pair(first, second, limit, &mut session.pipeline)
+            }
+            _ => Err(Error::without_offset(ErrorKind::OtherModel)),
+        }
+    }
+
+    /// The number of tokens of `prompt` and of what comes before it, without those that follow a
+    /// text.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode_first`](Self::encode_first); [`ErrorKind::UnsupportedSetting`] for models without
+    /// a `tokenizer.json`, whose prompts count in pooling.
+    pub fn tokens_of_prompt(&self, prompt: &str, session: &mut TextSession) -> Result<usize> {
+        if !matches!(self.spelling, Spelling::Pipeline(..)) {
+            return Err(Error::without_offset(ErrorKind::UnsupportedSetting));
+        }
+        let with = self.encode(prompt, SpecialTokens::AsTokens, session)?;
+        let nothing = self.encode("", SpecialTokens::AsTokens, session)?;
+        let has_end =
+            nothing.len() > 1 || nothing.last().is_some_and(|end| with.last() == Some(end));
+        Ok(with.len() - usize::from(has_end && nothing.last() == with.last()))
+    }
+}
