@@ -29,7 +29,7 @@ macro_rules! leaves {
     )*};
 }
 
-crate::leaves! {
+leaves! {
     /// Models in AMB files.
     Amb = "amb" or UnknownFormat;
     /// Models in `.weights` files.

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use nanoembed_core::describe::BertConfig;
-use nanoembed_core::describe::folder::Description;
-use nanoembed_core::describe::gguf::{
-    Key, gguf_bert_tensor, gguf_description, gguf_is_known_encoder,
-};
+use nanoembed_core::describe::gguf::{Key, gguf_bert_tensor, gguf_is_known_encoder};
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::limit::Growing;
@@ -25,7 +22,6 @@ use crate::bytes::Bytes;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::prompts::Prompts;
-use crate::open::described_model::DescribedModel;
 use crate::stored::{diagnosis, gguf_parts};
 
 /// An open file with an encoder.
@@ -53,22 +49,16 @@ impl GgufEncoderFile {
         self.path.metadata().ok()?.modified().ok()
     }
 
-    /// The model, as the texts of a folder would describe it; `None` for a BERT encoder, whose
-    /// settings have keys of their own in the files that are written.
-    pub(crate) fn described(&self) -> Result<Option<(Description<'static>, DescribedModel<'_>)>> {
-        let file = self.parse()?;
-        let source = DescribedModel::from_file(&self.name(), &self.bytes, ModelSource::Gguf(file))?;
-        let Some(source) = source else { return Ok(None) };
-        let description = gguf_description(&file);
-        let description = description.map_err(|fault| self.failure(fault.error()))?;
-        Ok(Some((description, source)))
+    /// The file's bytes.
+    pub(crate) const fn bytes(&self) -> &Bytes {
+        &self.bytes
     }
 
-    fn parse(&self) -> Result<Gguf<'_>> {
+    pub(crate) fn parse(&self) -> Result<Gguf<'_>> {
         Gguf::parse(&self.bytes, Mode::Lenient).map_err(|error| self.failure(error))
     }
 
-    fn failure(&self, error: CoreError) -> Error {
+    pub(crate) fn failure(&self, error: CoreError) -> Error {
         diagnosis::failure(&name_of(&self.path), &self.bytes, error)
     }
 

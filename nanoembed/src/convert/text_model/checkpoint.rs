@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use nanoembed_core::owned::Encoder;
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
-use super::gguf::GgufTensors;
+use super::gguf_tensors::GgufTensors;
 use super::layout::{self, Beside};
 use super::tensors::{Loaded, integers};
 use crate::causal::weights::ModelWeights;

@@ -1,0 +1,93 @@
+//! The tensors of an encoder in a GGUF file, as a folder of its family has them.
+//!
+//! | in GGUF | in the folder |
+//! |---|---|
+//! | names of llama.cpp | names of the family |
+//! | queries, keys and values in one matrix | three, if the family has three |
+//! | Gemma's norms, 1 added already | without that |
+
+use nanoembed_core::ErrorKind;
+use nanoembed_core::model::{ClassifierModel, FamilyModel, Heads, NormKind, Tensor, TensorName};
+
+use super::tensors::Loaded;
+use crate::error::{Error, Result};
+use crate::stored::Stored;
+
+/// The tensors of a model under GGUF's names, and under those of its family.
+pub(super) struct GgufTensors {
+    /// With names of llama.cpp.
+    pub(super) from: FamilyModel,
+    pub(super) to: FamilyModel,
+}
+
+impl GgufTensors {
+    /// The tensors of the family in one of the file, called `name` there.
+    pub(super) fn loaded<'f>(
+        &self,
+        stored: &Stored<'f>,
+        name: &str,
+        file: &str,
+    ) -> Result<Vec<Loaded<'f>>> {
+        if let Some(own) = self.module_tensor(name) {
+            return Ok(vec![Loaded::from_stored(stored, own, file)?]);
+        }
+        let refuse = || {
+            let message =
+                format!("models of the family `{}` have no tensor for `{name}`", self.to.family);
+            Error::input(ErrorKind::UnsupportedSetting, message).at(file)
+        };
+        let parts = self.from.names.parts(name).ok_or_else(refuse)?;
+        if let Some(own) = self.own_name(&parts) {
+            let adds_one = self.to.config.norm == NormKind::Rms { one_plus: true };
+            return Ok(vec![match adds_one && parts.tensor.is_norm() {
+                true => Loaded::changed(stored, own, file, |values| {
+                    values.iter_mut().for_each(|value| *value -= 1.0);
+                })?,
+                false => Loaded::from_stored(stored, own, file)?,
+            }]);
+        }
+        if parts.tensor != Tensor::QueryKeyValue {
+            return Err(refuse());
+        }
+        let rows = part_rows(&self.to.config.heads).into_iter();
+        let mut start = 0;
+        rows.map(|(tensor, rows)| {
+            let own = self.own_name(&TensorName { tensor, ..parts }).ok_or_else(refuse)?;
+            let part = Loaded::rows(stored, own, file, start..start + rows)?;
+            start += rows;
+            Ok(part)
+        })
+        .collect()
+    }
+
+    /// The name of the tensor of a head or of another module.
+    fn module_tensor(&self, name: &str) -> Option<String> {
+        if name.contains('/') {
+            return Some(name.to_owned());
+        }
+        let layers = |head: &ClassifierModel| [head.hidden, head.output];
+        let (from, to) = self.from.classifier.as_ref().zip(self.to.classifier.as_ref())?;
+        let (layer, kind) = name.rsplit_once('.')?;
+        let mut pairs = layers(from).into_iter().zip(layers(to));
+        pairs.find(|(from, _)| *from == layer).map(|(_, to)| format!("{to}.{kind}"))
+    }
+
+    /// The family's name of a tensor, if it has one.
+    fn own_name(&self, parts: &TensorName<'_>) -> Option<String> {
+        let names = self.to.names;
+        let tensor = match parts.tensor {
+            // GGUF calls both in one the latter.
+            Tensor::Up if names.name_of(Tensor::Up).is_none() => Tensor::GateUp,
+            tensor => tensor,
+        };
+        let mut name = String::new();
+        names.spell(&TensorName { tensor, ..*parts }, &mut |part| name.push_str(part))?;
+        Some(name)
+    }
+}
+
+/// The parts of a matrix with queries, keys and values, and how many rows each has.
+fn part_rows(heads: &Heads) -> [(Tensor, usize); 3] {
+    let keys = heads.key_width();
+    [(Tensor::Query, heads.width()), (Tensor::Key, keys), (Tensor::Value, keys)]
+}
