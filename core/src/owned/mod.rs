@@ -86,6 +86,7 @@ pub use table_file::TableFile;
 pub use token_encoder::TokenEncoder;
 pub use tokenized::{Tokenized, TokenizedPair};
 pub use tokenizer::{
-    AllKinds, BytePairs, Continuation, Cuts, Spelling, TextKinds, Tokenizer, WordPieces,
+    AllKinds, BytePairs, Continuation, Cuts, Kinds, OfPipelines, Spelling, TextKinds, Tokenizer,
+    WordPieces,
 };
 pub use usual_prompt::usual_prompt;

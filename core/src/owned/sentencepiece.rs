@@ -3,8 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{filled, grow, reserved};
+use crate::owned::{OfPipelines, PipelineSession};
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::sentencepiece::{
     CachedWord, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
@@ -26,13 +27,20 @@ pub struct SentencePieceModel<B> {
 /// Scratch memory of one thread for a tokenizer of any kind, which grows with the longest text.
 #[derive(Debug, Default)]
 pub struct TextSession {
+    #[cfg(feature = "families")]
+    pieces: PieceSession,
+    pipeline: Option<OfPipelines<PipelineSession>>,
+}
+
+/// Scratch memory for SentencePiece.
+#[derive(Debug, Default)]
+struct PieceSession {
     text: Vec<u8>,
     symbols: Vec<Symbol<Part>>,
     heap: Vec<Candidate<Part>>,
     steps: Vec<Step>,
     splits: Vec<u16>,
     cache: Vec<CachedWord>,
-    pub(super) pipeline: super::PipelineSession,
 }
 
 /// Words whose ids are remembered: 200 KB.
@@ -42,6 +50,24 @@ const REMEMBERED_WORDS: usize = 4096;
 const USUAL_WORD: usize = 1024;
 
 impl TextSession {
+    pub(super) fn pipeline(&mut self) -> Result<&mut PipelineSession> {
+        if self.pipeline.is_none() {
+            self.pipeline = Some(OfPipelines::new(PipelineSession::default())?);
+        }
+        let session = self.pipeline.as_mut().map(OfPipelines::get_mut);
+        session.ok_or(Error::without_offset(ErrorKind::UnsupportedTokenizer))
+    }
+
+    /// The scratch memory for SentencePiece, whose models are those of other families than BERT.
+    fn pieces(&mut self) -> Result<&mut PieceSession> {
+        #[cfg(feature = "families")]
+        return Ok(&mut self.pieces);
+        #[cfg(not(feature = "families"))]
+        Err(Error::without_offset(ErrorKind::UnsupportedTokenizer))
+    }
+}
+
+impl PieceSession {
     fn grow(&mut self, needs: &Needs) -> Result<()> {
         grow(&mut self.text, needs.text, 0)?;
         grow(&mut self.symbols, needs.symbols, Symbol::default())?;
@@ -54,7 +80,7 @@ impl TextSession {
     }
 
     fn scratch(&mut self) -> Scratch<'_> {
-        let Self { text, symbols, heap, steps, splits, cache, .. } = self;
+        let Self { text, symbols, heap, steps, splits, cache } = self;
         Scratch { cache, ..Scratch::new(text, symbols, heap, steps, splits) }
     }
 }
@@ -138,7 +164,7 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
             SpecialTokens::AsText => AddedTable::EMPTY,
             SpecialTokens::AsTokens => self.added(),
         };
-        let tokenizer = self.tokenizer();
+        let (tokenizer, session) = (self.tokenizer(), session.pieces()?);
         let most = text.len().saturating_mul(3).saturating_add(6);
         let word = most.min(USUAL_WORD);
         // What most texts need costs no look at the text.

@@ -116,8 +116,8 @@ impl Bundle {
     }
 
     /// The decoder as its files describe it.
-    pub(crate) fn found(&self) -> Result<Found<'static>> {
-        let tokenizer = self.tokenizer()?;
+    pub(crate) fn found<'f>(&self) -> Result<Found<'f>> {
+        let tokenizer = self.tokenizer()?.within();
         let config = *self.settings.sizes();
         Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token: false })
     }

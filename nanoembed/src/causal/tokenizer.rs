@@ -86,7 +86,7 @@ pub fn begin_and_end(tokenizer: &Tokenizer<'_>) -> [Option<u32>; 2] {
 /// [`ErrorKind::UnsupportedTokenizer`] if another token is put after texts, or an added token strips
 /// white space: files cannot express either.
 pub fn end_ids(tokenizer: &Tokenizer<'_>) -> crate::Result<Vec<u32>> {
-    if let Spelling::SentencePiece(model, ..) = tokenizer.spelling()
+    if let Spelling::SentencePiece((model, _)) = tokenizer.spelling()
         && let Some(id) = model.ruled()
     {
         let token = tokenizer.token(id).unwrap_or_default();
@@ -114,9 +114,7 @@ pub fn end_ids(tokenizer: &Tokenizer<'_>) -> crate::Result<Vec<u32>> {
 /// SentencePiece.
 pub fn pattern(tokenizer: &Tokenizer<'_>) -> Option<(bpe::Pattern, bool)> {
     match tokenizer.spelling() {
-        Spelling::BytePairs(pairs, _) => {
-            Some((pairs.index().pattern, pairs.index().ignores_merges))
-        }
+        Spelling::BytePairs(pairs) => Some((pairs.index().pattern, pairs.index().ignores_merges)),
         _ => None,
     }
 }
@@ -124,7 +122,7 @@ pub fn pattern(tokenizer: &Tokenizer<'_>) -> Option<(bpe::Pattern, bool)> {
 /// The serialized model, if it is one of SentencePiece.
 pub fn serialized_model<'t>(tokenizer: &'t Tokenizer<'_>) -> Option<&'t [u8]> {
     match tokenizer.spelling() {
-        Spelling::SentencePiece(model, ..) => Some(model.model()),
+        Spelling::SentencePiece((model, _)) => Some(model.model()),
         _ => None,
     }
 }
@@ -139,7 +137,7 @@ pub fn amb_config(
 ) -> crate::Result<serde_json::Map<String, serde_json::Value>> {
     let (ends, end_ids) = (tokenizer.ends(), end_ids(tokenizer)?);
     let mut config = serde_json::Map::new();
-    if let Spelling::BytePairs(pairs, _) = tokenizer.spelling() {
+    if let Spelling::BytePairs(pairs) = tokenizer.spelling() {
         let pairs = pairs.index();
         config.insert(bpe::Pattern::KEY.into(), pairs.pattern.name().into());
         config.insert("ignore_merges".into(), pairs.ignores_merges.into());
@@ -161,7 +159,7 @@ pub fn amb_config(
 /// Merges and tokens as [`amb_spec`] borrows them.
 pub fn borrowed<'t>(tokenizer: &'t Tokenizer<'_>) -> (Vec<(&'t str, &'t str)>, Vec<&'t [u8]>) {
     match tokenizer.spelling() {
-        Spelling::BytePairs(pairs, _) => pairs.borrowed(),
+        Spelling::BytePairs(pairs) => pairs.borrowed(),
         _ => (Vec::new(), Vec::new()),
     }
 }
@@ -174,7 +172,7 @@ pub fn amb_spec<'a>(
 ) -> TokenizerSpec<'a> {
     let [begin, end] = begin_and_end(tokenizer);
     match tokenizer.spelling() {
-        Spelling::SentencePiece(model, ..) => {
+        Spelling::SentencePiece((model, _)) => {
             let pieces = model.tokenizer();
             let (padding, unknown) = (pieces.padding(), pieces.unknown());
             TokenizerSpec {

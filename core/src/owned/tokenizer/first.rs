@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::{Spelling, Tokenizer};
+use super::{Kinds, Spelling, Tokenizer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::owned::{TextSession, Tokenized, TokenizedPair};
 use crate::token::SpecialTokens;
 
-impl<K> Tokenizer<'_, K> {
+impl<K: Kinds> Tokenizer<'_, K> {
     /// The first `limit` tokens of `text`, those around it included, without unknown ones where an
     /// encoder leaves them out. Added tokens that the text spells become tokens.
     ///
@@ -25,16 +25,31 @@ impl<K> Tokenizer<'_, K> {
         let special = SpecialTokens::AsTokens;
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.encode_first(text, limit),
-            Spelling::Pipeline(pipeline, cuts) => {
+            Spelling::Pipeline(pipeline) => {
+                let (pipeline, cuts) = pipeline.get();
                 cuts.first(pipeline, text, (limit, special), session)
             }
-            Spelling::BytePairs(..) | Spelling::SentencePiece(..) => {
-                let mut ids = self.encode(text, special, session)?;
-                let total = ids.len();
-                let truncated = self.truncate(&mut ids, limit);
-                Ok(Tokenized { ids, total, truncated })
+            Spelling::BytePairs(pairs) => {
+                let _ = K::get(pairs);
+                self.encode_all_first(text, limit, session)
+            }
+            Spelling::SentencePiece(pieces) => {
+                let _ = K::get(pieces);
+                self.encode_all_first(text, limit, session)
             }
         }
+    }
+
+    fn encode_all_first(
+        &self,
+        text: &str,
+        limit: usize,
+        session: &mut TextSession,
+    ) -> Result<Tokenized> {
+        let mut ids = self.encode(text, SpecialTokens::AsTokens, session)?;
+        let total = ids.len();
+        let truncated = self.truncate(&mut ids, limit);
+        Ok(Tokenized { ids, total, truncated })
     }
 
     /// The first `limit` tokens of `text` and whether it has more, which is cheaper for a long text
@@ -70,8 +85,8 @@ impl<K> Tokenizer<'_, K> {
         session: &mut TextSession,
     ) -> Result<TokenizedPair> {
         match &self.spelling {
-            Spelling::Pipeline(pipeline, _) => {
-                pipeline.encode_pair(first, second, limit, &mut session.pipeline)
+            Spelling::Pipeline(pipeline) => {
+                pipeline.get().0.encode_pair(first, second, limit, session.pipeline()?)
             }
             _ => Err(Error::without_offset(ErrorKind::OtherModel)),
         }

@@ -2,10 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::{Spelling, TextKinds, Tokenizer, WordPieces};
+use super::{Kinds, OfPipelines, Spelling, TextKinds, Tokenizer, WordPieces};
 use crate::describe::BertConfig;
 use crate::error::Result;
-use crate::leaf;
 use crate::limit::{Boxed, collected, reserved};
 use crate::model::cut;
 use crate::owned::folder::{Described, FolderModel};
@@ -26,10 +25,7 @@ impl TokenLimits {
 
 /// How an encoder with a `tokenizer.json` shortens texts.
 #[derive(Clone, Copy, Debug)]
-pub struct Cuts {
-    by: CutsBy,
-    _built_in: leaf::Pipeline,
-}
+pub struct Cuts(CutsBy);
 
 #[derive(Clone, Copy, Debug)]
 enum CutsBy {
@@ -83,18 +79,17 @@ impl Tokenizer<'static, TextKinds> {
                 (pipeline, CutsBy::Table { median_characters }, limits)
             }
         };
-        let cuts = Cuts { by, _built_in: leaf::Pipeline::built_in()? };
-        let spelling = Spelling::Pipeline(Boxed::new(pipeline)?, cuts);
+        let spelling = Spelling::Pipeline(OfPipelines::new((Boxed::new(pipeline)?, Cuts(by)))?);
         Ok(Self { spelling, begin: None, ends: TextEnds::default(), limits })
     }
 }
 
-impl<K> Tokenizer<'_, K> {
+impl<K: Kinds> Tokenizer<'_, K> {
     /// The tokenizer that a `tokenizer.json` can describe, if it is one.
     #[must_use]
     pub fn into_pipeline(self) -> Option<Pipeline> {
         match self.spelling {
-            Spelling::Pipeline(pipeline, _) => Some(pipeline.into_inner()),
+            Spelling::Pipeline(pipeline) => Some(pipeline.into_inner().0.into_inner()),
             _ => None,
         }
     }
@@ -122,13 +117,13 @@ impl Cuts {
         (limit, special): (usize, SpecialTokens),
         session: &mut TextSession,
     ) -> Result<Tokenized> {
-        let CutsBy::Table { median_characters } = self.by else {
-            return pipeline.encode(text, limit, special, &mut session.pipeline);
+        let CutsBy::Table { median_characters } = self.0 else {
+            return pipeline.encode(text, limit, special, session.pipeline()?);
         };
         let (text, is_cut) = cut(text, limit, median_characters);
         // Few texts have more.
         let mut ids = reserved((text.len() / 4).min(limit))?;
-        pipeline.encode_alone(text, special, &mut session.pipeline, &mut ids)?;
+        pipeline.encode_alone(text, special, session.pipeline()?, &mut ids)?;
         let total = ids.len();
         ids.truncate(limit);
         if let Some(unknown) = pipeline.unknown().filter(|_| median_characters.is_some()) {

@@ -3,18 +3,19 @@
 mod byte_pairs;
 mod continuation;
 mod first;
+mod kinds;
 mod limits;
 mod word_pieces;
 
 pub use byte_pairs::BytePairs;
 pub use continuation::Continuation;
+pub use kinds::{AllKinds, Kinds, OfPipelines, TextKinds};
 pub use limits::Cuts;
 pub use word_pieces::WordPieces;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::convert::Infallible;
 
 use super::{SentencePieceModel, TextSession};
 use crate::error::Result;
@@ -43,32 +44,25 @@ use limits::TokenLimits;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Tokenizer<'f, K = AllKinds> {
+pub struct Tokenizer<'f, K: Kinds = AllKinds> {
     spelling: Spelling<'f, K>,
     begin: Option<u32>,
     ends: TextEnds,
     limits: TokenLimits,
 }
 
-/// The kinds of encoders' tokenizers and those of models that continue texts.
-#[derive(Clone, Copy, Debug)]
-pub struct AllKinds;
-
-/// The kinds of encoders' tokenizers alone.
-pub type TextKinds = Infallible;
-
-/// The kinds of tokenizers; without a value of `K` there are those of encoders alone.
+/// A tokenizer of one of the kinds `K`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Spelling<'f, K = AllKinds> {
+pub enum Spelling<'f, K: Kinds = AllKinds> {
     /// WordPiece.
     WordPiece(Boxed<WordPieces>),
     /// Byte-level BPE.
-    BytePairs(Boxed<BytePairs<Cow<'f, [u8]>>>, K),
+    BytePairs(K::Continuing<Boxed<BytePairs<Cow<'f, [u8]>>>>),
     /// SentencePiece, and the ids of the pieces that are found in a text as they are.
-    SentencePiece(Boxed<SentencePieceModel<Vec<u8>>>, Vec<u32>, K),
+    SentencePiece(K::Continuing<(Boxed<SentencePieceModel<Vec<u8>>>, Vec<u32>)>),
     /// Any that a `tokenizer.json` can describe, of an encoder.
-    Pipeline(Boxed<Pipeline>, Cuts),
+    Pipeline(OfPipelines<(Boxed<Pipeline>, Cuts)>),
 }
 
 impl<'f> Tokenizer<'f> {
@@ -111,7 +105,7 @@ impl<'f> Tokenizer<'f> {
     /// [`NoMemory`](crate::ErrorKind::NoMemory).
     pub fn from_byte_pairs(pairs: BytePairs<Cow<'f, [u8]>>, begin: Option<u32>) -> Result<Self> {
         let ends = pairs.index().ends;
-        let spelling = Spelling::BytePairs(Boxed::new(pairs)?, AllKinds);
+        let spelling = Spelling::BytePairs(Boxed::new(pairs)?);
         Ok(Self { spelling, begin, ends, limits: TokenLimits::NONE })
     }
 
@@ -141,7 +135,7 @@ impl<'f> Tokenizer<'f> {
         ends: TextEnds,
     ) -> Result<Self> {
         let model = Boxed::new(model.with_added_by(&added, rules)?)?;
-        let spelling = Spelling::SentencePiece(model, added, AllKinds);
+        let spelling = Spelling::SentencePiece((model, added));
         Ok(Self { spelling, begin, ends, limits: TokenLimits::NONE })
     }
 
@@ -159,6 +153,22 @@ impl<'f> Tokenizer<'f> {
         Self::from_pieces(model, Vec::new(), begin, ends)
     }
 
+    /// The same for a shorter life.
+    #[must_use]
+    pub fn within<'s>(self) -> Tokenizer<'s>
+    where
+        'f: 's,
+    {
+        let Self { spelling, begin, ends, limits } = self;
+        let spelling = match spelling {
+            Spelling::WordPiece(pieces) => Spelling::WordPiece(pieces),
+            Spelling::BytePairs(pairs) => Spelling::BytePairs(pairs),
+            Spelling::SentencePiece(pieces) => Spelling::SentencePiece(pieces),
+            Spelling::Pipeline(pipeline) => Spelling::Pipeline(pipeline),
+        };
+        Tokenizer { spelling, begin, ends, limits }
+    }
+
     /// The tokenizer without the file that it is from.
     ///
     /// # Errors
@@ -168,13 +178,11 @@ impl<'f> Tokenizer<'f> {
         let Self { spelling, begin, ends, limits } = self;
         let spelling = match spelling {
             Spelling::WordPiece(pieces) => Spelling::WordPiece(pieces),
-            Spelling::BytePairs(pairs, kind) => {
-                Spelling::BytePairs(Boxed::new(pairs.into_inner().detached()?)?, kind)
+            Spelling::BytePairs(pairs) => {
+                Spelling::BytePairs(Boxed::new(pairs.into_inner().detached()?)?)
             }
-            Spelling::SentencePiece(model, added, kind) => {
-                Spelling::SentencePiece(model, added, kind)
-            }
-            Spelling::Pipeline(pipeline, cuts) => Spelling::Pipeline(pipeline, cuts),
+            Spelling::SentencePiece(pieces) => Spelling::SentencePiece(pieces),
+            Spelling::Pipeline(pipeline) => Spelling::Pipeline(pipeline),
         };
         Ok(Tokenizer { spelling, begin, ends, limits })
     }
@@ -187,14 +195,14 @@ impl<'f> Tokenizer<'f, TextKinds> {
         let Self { spelling, begin, ends, limits } = self;
         let spelling = match spelling {
             Spelling::WordPiece(pieces) => Spelling::WordPiece(pieces),
-            Spelling::Pipeline(pipeline, cuts) => Spelling::Pipeline(pipeline, cuts),
-            Spelling::BytePairs(_, kind) | Spelling::SentencePiece(_, _, kind) => match kind {},
+            Spelling::Pipeline(pipeline) => Spelling::Pipeline(pipeline),
+            Spelling::BytePairs(none) | Spelling::SentencePiece(none) => match none {},
         };
         Tokenizer { spelling, begin, ends, limits }
     }
 }
 
-impl<'f, K> Tokenizer<'f, K> {
+impl<'f, K: Kinds> Tokenizer<'f, K> {
     fn from_word_pieces(pieces: WordPieces, limits: TokenLimits) -> Result<Self> {
         let ends = pieces.ends()?;
         let spelling = Spelling::WordPiece(Boxed::new(pieces)?);
@@ -211,7 +219,7 @@ impl<'f, K> Tokenizer<'f, K> {
     #[must_use]
     pub fn pieces(&self) -> Option<SentencePiece<'_>> {
         match &self.spelling {
-            Spelling::SentencePiece(model, ..) => Some(model.tokenizer()),
+            Spelling::SentencePiece(pieces) => Some(K::get(pieces).0.tokenizer()),
             _ => None,
         }
     }
@@ -221,9 +229,9 @@ impl<'f, K> Tokenizer<'f, K> {
     pub fn count(&self) -> u32 {
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.count(),
-            Spelling::BytePairs(pairs, _) => pairs.index().count,
-            Spelling::SentencePiece(model, ..) => model.tokenizer().spec().pieces(),
-            Spelling::Pipeline(pipeline, _) => pipeline.count(),
+            Spelling::BytePairs(pairs) => K::get(pairs).index().count,
+            Spelling::SentencePiece(pieces) => K::get(pieces).0.tokenizer().spec().pieces(),
+            Spelling::Pipeline(pipeline) => pipeline.get().0.count(),
         }
     }
 
@@ -250,8 +258,8 @@ impl<'f, K> Tokenizer<'f, K> {
     #[must_use]
     pub fn added(&self) -> &[u32] {
         match &self.spelling {
-            Spelling::BytePairs(pairs, _) => pairs.added(),
-            Spelling::SentencePiece(_, added, _) => added,
+            Spelling::BytePairs(pairs) => K::get(pairs).added(),
+            Spelling::SentencePiece(pieces) => &K::get(pieces).1,
             _ => &[],
         }
     }
@@ -263,13 +271,13 @@ impl<'f, K> Tokenizer<'f, K> {
             Spelling::WordPiece(pieces) => {
                 Some(String::from_utf8_lossy(&pieces.token(id)?).into_owned().into())
             }
-            Spelling::BytePairs(pairs, _) => {
-                core::str::from_utf8(pairs.token(id).ok()?).ok().map(Cow::Borrowed)
+            Spelling::BytePairs(pairs) => {
+                core::str::from_utf8(K::get(pairs).token(id).ok()?).ok().map(Cow::Borrowed)
             }
-            Spelling::SentencePiece(model, ..) => {
-                model.tokenizer().piece(id).map(|piece| Cow::Borrowed(piece.0))
+            Spelling::SentencePiece(pieces) => {
+                K::get(pieces).0.tokenizer().piece(id).map(|piece| Cow::Borrowed(piece.0))
             }
-            Spelling::Pipeline(pipeline, _) => pipeline.token(id).map(String::from_utf8_lossy),
+            Spelling::Pipeline(pipeline) => pipeline.get().0.token(id).map(String::from_utf8_lossy),
         }
     }
 
@@ -289,14 +297,15 @@ impl<'f, K> Tokenizer<'f, K> {
     ) -> Result<Vec<u32>> {
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.encode(text, special),
-            Spelling::BytePairs(pairs, _) => pairs.encode(text, special),
-            Spelling::SentencePiece(model, ..) => {
+            Spelling::BytePairs(pairs) => K::get(pairs).encode(text, special),
+            Spelling::SentencePiece(pieces) => {
                 let mut ids = collected(self.ends.begin)?;
-                model.encode(text, special, session, &mut ids)?;
+                K::get(pieces).0.encode(text, special, session, &mut ids)?;
                 extend(&mut ids, self.ends.append)?;
                 Ok(ids)
             }
-            Spelling::Pipeline(pipeline, cuts) => {
+            Spelling::Pipeline(pipeline) => {
+                let (pipeline, cuts) = pipeline.get();
                 cuts.first(pipeline, text, (usize::MAX, special), session).map(|found| found.ids)
             }
         }
@@ -318,9 +327,12 @@ impl<'f, K> Tokenizer<'f, K> {
     pub fn decoder(&self) -> Option<Continuation<'_, 'f>> {
         Some(match &self.spelling {
             Spelling::WordPiece(pieces) => Continuation::Words(pieces),
-            Spelling::BytePairs(pairs, _) => Continuation::Bytes(pairs, bpe::Decoder::new()),
-            Spelling::SentencePiece(model, ..) => {
-                Continuation::Pieces(model, sentencepiece::Decoder::within())
+            Spelling::BytePairs(pairs) => {
+                let pairs: &Boxed<_> = K::get(pairs);
+                Continuation::Bytes(pairs, bpe::Decoder::new())
+            }
+            Spelling::SentencePiece(pieces) => {
+                Continuation::Pieces(&K::get(pieces).0, sentencepiece::Decoder::within())
             }
             Spelling::Pipeline(..) => return None,
         })

@@ -97,7 +97,7 @@ impl Conversion {
                 let folder = Folder::open(&self.input)?;
                 let name = self.name.clone().or_else(|| folder.model_name());
                 if let Some(decoder) = DecoderSettings::allowing(folder.path(), config, allowed)? {
-                    let tokenizer = decoder.tokenizer()?;
+                    let tokenizer = decoder.tokenizer()?.within();
                     let config = decoder.config(&tokenizer)?;
                     let model = DecoderModel {
                         tensors: decoder.tensors(&folder)?,
