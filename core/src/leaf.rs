@@ -25,6 +25,15 @@ macro_rules! leaves {
                 #[cfg(not(feature = $feature))]
                 return Err($crate::error::Error::without_offset($crate::error::ErrorKind::$refusal));
             }
+
+            /// Shows the compiler that code which has a value is never reached where the part was
+            /// left out. Generic code needs this; elsewhere it sees so from the type.
+            #[allow(dead_code, reason = "not every leaf is kept in generic code")]
+            #[inline(always)]
+            pub(crate) const fn exists(self) {
+                #[cfg(not(feature = $feature))]
+                match self {}
+            }
         }
     )*};
 }

@@ -22,12 +22,14 @@ pub(crate) struct IndexMemory(leaf::WordIndex, LentSlice<u64>);
 
 impl AsRef<[u64]> for IndexMemory {
     fn as_ref(&self) -> &[u64] {
+        self.0.exists();
         self.1.as_ref()
     }
 }
 
 impl AsMut<[u64]> for IndexMemory {
     fn as_mut(&mut self) -> &mut [u64] {
+        self.0.exists();
         self.1.as_mut()
     }
 }

@@ -41,7 +41,7 @@ pub use steps::{
 };
 
 /// The member of a `tokenizer.json` with the steps that cut texts.
-pub const PRE_TOKENIZER: &str = "pre_tokenizer";
+pub const PRE_TOKENIZER: &str = crate::token::bpe::Pattern::KEY;
 
 /// The description of a tokenizer.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::{Row, changed, check, read, std};
 use crate::error::ErrorKind::{MissingMetadata, UnsupportedSetting};
 use crate::text::json::Read;
 use crate::token::bpe::Pattern;
-use crate::token::spec::{Bpe, ModelKind, TokenizerSpec};
+use crate::token::spec::{Bpe, ModelKind, PRE_TOKENIZER, TokenizerSpec};
 
 const BPE: &str = r#"{"type": "BPE", "merges": 3, "vocab": {"ids": 9, "count": 9}}"#;
 const REPLACE: &str = r#"{"type": "Replace", "pattern": {"String": " "}, "content": "▁"}"#;
@@ -24,7 +24,7 @@ fn pairs_with_byte_fallback_are_refused_where_they_differ_from_gemmas() {
     }
     let split = r#"{"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": false}"#;
     let members =
-        [("model", BPE), ("normalizer", REPLACE), ("pre_tokenizer", split), ("added_tokens", "[]")];
+        [("model", BPE), ("normalizer", REPLACE), (PRE_TOKENIZER, split), ("added_tokens", "[]")];
     let model = |change: &str| BPE.replace(r#""merges": 3"#, change);
     let (dropout, prefix) =
         (model(r#""dropout": @0.5"#), model(r#""merges": 3, "continuing_subword_prefix": @"x""#));
@@ -65,8 +65,8 @@ fn pairs_with_byte_fallback_are_refused_where_they_differ_from_gemmas() {
         ("normalizer", &no_text, UnsupportedSetting, "pattern"),
         ("normalizer", &whole, UnsupportedSetting, "String"),
         ("normalizer", &regex, UnsupportedSetting, "pattern"),
-        ("pre_tokenizer", r#"{"type": @"Whitespace"}"#, UnsupportedSetting, "Whitespace"),
-        ("pre_tokenizer", &invert, UnsupportedSetting, "invert"),
+        (PRE_TOKENIZER, r#"{"type": @"Whitespace"}"#, UnsupportedSetting, "Whitespace"),
+        (PRE_TOKENIZER, &invert, UnsupportedSetting, "invert"),
         ("odd", "@1", UnsupportedSetting, "odd"),
     ];
     check(&members, &rows, |spec| fallback(spec).map(drop));
@@ -80,8 +80,8 @@ fn pairs_of_bytes_are_refused_where_they_differ_from_what_is_known() {
         settings(spec, false)
     }
     let bytes = r#"{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true}"#;
-    let members = [("model", BPE), ("pre_tokenizer", bytes), ("added_tokens", "[]")];
-    let name = "pre_tokenizer";
+    let members = [("model", BPE), (PRE_TOKENIZER, bytes), ("added_tokens", "[]")];
+    let name = PRE_TOKENIZER;
     let split = |members: &str| format!(r#"{{"type": "Split", {members}}}"#);
     let qwen = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
     let known = split(&format!(

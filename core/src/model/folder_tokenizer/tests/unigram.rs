@@ -6,14 +6,14 @@ use super::super::unigram_settings::UnigramSettings;
 use super::{Row, changed, check, read, std};
 use crate::error::ErrorKind::{BadMetadata, MissingMetadata, UnsupportedSetting};
 use crate::text::json::Read;
-use crate::token::spec::{ModelKind, TokenizerSpec};
+use crate::token::spec::{ModelKind, PRE_TOKENIZER, TokenizerSpec};
 
 const METASPACE: &str = r#"{"type": "Metaspace", "replacement": "▁"}"#;
 
 const UNIGRAM: &[(&str, &str)] = &[
     ("model", r#"{"type": "Unigram", "unk_id": 0, "vocab": {"ids": 9, "count": 9}}"#),
     ("added_tokens", "[]"),
-    ("pre_tokenizer", METASPACE),
+    (PRE_TOKENIZER, METASPACE),
 ];
 
 fn unigram<'t>(spec: &TokenizerSpec<'t>) -> Read<'t, UnigramSettings<'t>> {
@@ -72,7 +72,7 @@ fn unigram_pre_tokenizers_are_refused_where_they_differ() {
     let after = |step: &str| format!(r#"{{"type": "Sequence", "pretokenizers": [{step}]}}"#);
     let twice = after(&format!(r#"{METASPACE}, {{"type": @"Metaspace", "replacement": "_"}}"#));
     let odd_step = after("{\"type\": \"WhitespaceSplit\", \"odd\": @1}");
-    let name = "pre_tokenizer";
+    let name = PRE_TOKENIZER;
     let rows: [Row<'_>; 14] = [
         (name, "", UnsupportedSetting, name),
         (name, r#"@{"type": "WhitespaceSplit"}"#, UnsupportedSetting, name),

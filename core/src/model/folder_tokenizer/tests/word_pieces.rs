@@ -7,6 +7,7 @@ use super::super::ends::Ends;
 use super::{changed, check, refusal, std};
 use crate::error::ErrorKind::{BadMetadata, MissingMetadata, UnsupportedSetting};
 use crate::model::source::word_pieces::settings::WordSettings;
+use crate::token::spec::PRE_TOKENIZER;
 
 const WORDS: &[(&str, &str)] = &[
     (
@@ -18,7 +19,7 @@ const WORDS: &[(&str, &str)] = &[
         "normalizer",
         r#"{"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "lowercase": true}"#,
     ),
-    ("pre_tokenizer", r#"{"type": "BertPreTokenizer"}"#),
+    (PRE_TOKENIZER, r#"{"type": "BertPreTokenizer"}"#),
     ("added_tokens", "[]"),
 ];
 
@@ -51,13 +52,8 @@ fn word_pieces_are_refused_where_they_differ_from_berts() {
             "clean_text",
         ),
         ("normalizer", normalizer("case\": true", "case\": @1"), BadMetadata, "lowercase"),
-        ("pre_tokenizer", String::new(), MissingMetadata, "pre_tokenizer"),
-        (
-            "pre_tokenizer",
-            "@{\"type\": \"Whitespace\"}".into(),
-            UnsupportedSetting,
-            "pre_tokenizer",
-        ),
+        (PRE_TOKENIZER, String::new(), MissingMetadata, PRE_TOKENIZER),
+        (PRE_TOKENIZER, "@{\"type\": \"Whitespace\"}".into(), UnsupportedSetting, PRE_TOKENIZER),
         ("added_tokens", "@1".into(), BadMetadata, "added_tokens"),
         ("odd", "@1".into(), UnsupportedSetting, "odd"),
     ];
