@@ -50,6 +50,7 @@ mod io_sink;
 mod metadata;
 mod model_fault;
 mod model_proto;
+mod of_pipelines;
 mod pipeline;
 mod ready_prompt;
 mod sentencepiece;
@@ -77,6 +78,7 @@ pub use file_weights::FileWeights;
 pub use io_sink::IoSink;
 pub use model_fault::ModelFault;
 pub use model_proto::ModelProto;
+pub use of_pipelines::OfPipelines;
 pub use pipeline::{Pipeline, PipelineParts, PipelineSession};
 pub use ready_prompt::Prompt;
 pub use sentencepiece::{SentencePieceModel, TextSession};
@@ -86,7 +88,6 @@ pub use table_file::TableFile;
 pub use token_encoder::TokenEncoder;
 pub use tokenized::{Tokenized, TokenizedPair};
 pub use tokenizer::{
-    AllKinds, BytePairs, Continuation, Cuts, Kinds, OfPipelines, Spelling, TextKinds, Tokenizer,
-    WordPieces,
+    AllKinds, BytePairs, Continuation, Cuts, Kinds, Spelling, TextKinds, Tokenizer, WordPieces,
 };
 pub use usual_prompt::usual_prompt;

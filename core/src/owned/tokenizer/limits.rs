@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use super::{Kinds, OfPipelines, Spelling, TextKinds, Tokenizer, WordPieces};
+use super::{Kinds, Spelling, TextKinds, Tokenizer, WordPieces};
 use crate::describe::BertConfig;
 use crate::error::Result;
 use crate::limit::{Boxed, collected, reserved};
 use crate::model::cut;
 use crate::owned::folder::{Described, FolderModel};
-use crate::owned::{Pipeline, TextSession, Tokenized};
+use crate::owned::{OfPipelines, Pipeline, TextSession, Tokenized};
 use crate::token::{SpecialTokens, TextEnds};
 
 /// The numbers of tokens of a text.

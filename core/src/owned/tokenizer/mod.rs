@@ -9,7 +9,7 @@ mod word_pieces;
 
 pub use byte_pairs::BytePairs;
 pub use continuation::Continuation;
-pub use kinds::{AllKinds, Kinds, OfPipelines, TextKinds};
+pub use kinds::{AllKinds, Kinds, TextKinds};
 pub use limits::Cuts;
 pub use word_pieces::WordPieces;
 
@@ -17,7 +17,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{SentencePieceModel, TextSession};
+use super::{OfPipelines, SentencePieceModel, TextSession};
 use crate::error::Result;
 use crate::limit::{Boxed, collected, extend};
 use crate::model::ModelSource;
@@ -51,6 +51,9 @@ pub struct Tokenizer<'f, K: Kinds = AllKinds> {
     limits: TokenLimits,
 }
 
+/// A SentencePiece model, and the ids of the pieces that are found in a text as they are.
+pub type PiecesAndAdded = (Boxed<SentencePieceModel<Vec<u8>>>, Vec<u32>);
+
 /// A tokenizer of one of the kinds `K`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -60,7 +63,7 @@ pub enum Spelling<'f, K: Kinds = AllKinds> {
     /// Byte-level BPE.
     BytePairs(K::Continuing<Boxed<BytePairs<Cow<'f, [u8]>>>>),
     /// SentencePiece, and the ids of the pieces that are found in a text as they are.
-    SentencePiece(K::Continuing<(Boxed<SentencePieceModel<Vec<u8>>>, Vec<u32>)>),
+    SentencePiece(K::Continuing<PiecesAndAdded>),
     /// Any that a `tokenizer.json` can describe, of an encoder.
     Pipeline(OfPipelines<(Boxed<Pipeline>, Cuts)>),
 }
@@ -160,6 +163,7 @@ impl<'f> Tokenizer<'f> {
         'f: 's,
     {
         let Self { spelling, begin, ends, limits } = self;
+        #[allow(clippy::needless_match, reason = "it is of another lifetime")]
         let spelling = match spelling {
             Spelling::WordPiece(pieces) => Spelling::WordPiece(pieces),
             Spelling::BytePairs(pairs) => Spelling::BytePairs(pairs),

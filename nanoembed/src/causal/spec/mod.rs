@@ -226,7 +226,7 @@ impl<'p> Described<'p> {
 
     /// The tokens around texts, by the template of a single text.
     fn around(&self, ends: &FolderEnds) -> Result<TextEnds> {
-        let many = "its template has more than the text, a token before and one behind it";
+        let many = "its template is not one place for the text, with at most a token before and one after it";
         let around = self.spec.post_processor.ends().ok_or_else(|| self.unsupported(many))?;
         let [begin, append] = around.map(|token| token.map(|token| token.id));
         Ok(TextEnds { begin, append, end: ends.end })
