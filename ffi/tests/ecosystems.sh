@@ -47,10 +47,15 @@ zephyr_files() {
 zephyr() {
     local part tool native=native_posix_64 scores='^-\?[01]\.[0-9]* [A-Z]'
     for part in $(sed -n '/^\[features\]/,/^\[dep/s/^\([a-z0-9-]*\) = .*/\1/p' Cargo.toml); do
-        case $part in default | all | std | panic-handler | arm-dsp | weights | models | bert) continue ;; esac
+        case $part in default | all | std | panic-handler | arm-dsp) continue ;; esac
         part=${part^^}
         grep -qx "config NANOEMBED_PART_${part//-/_}" ../zephyr/Kconfig || {
             echo "zephyr/Kconfig does not offer $part"; return 1; }
+    done
+    for part in $(sed -n 's/^config NANOEMBED_PART_//p' ../zephyr/Kconfig); do
+        part=${part,,}
+        grep -q "^${part//_/-} = " Cargo.toml || {
+            echo "zephyr/Kconfig offers $part, which Cargo.toml lacks"; return 1; }
     done
     [ -d "${ZEPHYR_BASE-}" ] || { skip "the Zephyr module: ZEPHYR_BASE names no Zephyr"; return; }
     for tool in cmake ninja dtc; do
