@@ -9,7 +9,7 @@ use std::path::Path;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use nanoembed_core::owned::{SentencePieceModel, TextSession};
+use nanoembed_core::owned::{PieceSession, SentencePieceModel};
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::token::{Normalization, SpecialIds, Vocabulary, WordPiece};
 use nanoembed_tests::data;
@@ -89,7 +89,7 @@ fn with_pieces(bencher: Bencher<'_, '_>, model: &str, texts: &[String]) {
         None => data::read(&format!("sentencepiece/{model}.model")),
     };
     let model = SentencePieceModel::open(model, 0).unwrap();
-    let (mut session, mut ids) = (TextSession::default(), Vec::new());
+    let (mut session, mut ids) = (PieceSession::default(), Vec::new());
     bencher.counter(BytesCount::new(texts.iter().map(String::len).sum::<usize>())).bench_local(
         || {
             ids.clear();

@@ -1,6 +1,6 @@
 //! Deliberately invalid SentencePiece models, each rejected for the named reason.
 
-use nanoembed_core::owned::{ModelProto, ModelSettings, SentencePieceModel, TextSession};
+use nanoembed_core::owned::{ModelProto, ModelSettings, PieceSession, SentencePieceModel};
 use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::token::sentencepiece::{
@@ -161,7 +161,7 @@ fn rules_that_lead_out_of_their_trie_are_refused() {
     let opened = with(&sound_with_value(1));
     let opened = open(&opened).unwrap();
     let mut ids = Vec::new();
-    opened.encode("a", SpecialTokens::AsTokens, &mut TextSession::default(), &mut ids).unwrap();
+    opened.encode("a", SpecialTokens::AsTokens, &mut PieceSession::default(), &mut ids).unwrap();
     assert_eq!(ids, [0, 1]);
     for broken in [
         sound,
@@ -223,7 +223,7 @@ fn a_model_made_to_be_slow_comes_to_an_end() {
             .encode(
                 &"a".repeat(20_000),
                 SpecialTokens::AsTokens,
-                &mut TextSession::default(),
+                &mut PieceSession::default(),
                 &mut ids,
             )
             .unwrap();
@@ -245,7 +245,7 @@ fn long_texts_come_to_an_end_whatever_the_model_says() {
             .encode(
                 &letter.repeat(400_000),
                 SpecialTokens::AsTokens,
-                &mut TextSession::default(),
+                &mut PieceSession::default(),
                 &mut ids,
             )
             .unwrap();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::owned::{SentencePieceModel, TextSession};
+use nanoembed_core::owned::{PieceSession, SentencePieceModel};
 use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::data::environment;
@@ -34,7 +34,7 @@ fn open(folder: &Path, name: &str) -> Model {
 }
 
 fn encode(model: &Model, text: &str) -> Vec<u32> {
-    let (mut ids, mut session) = (Vec::new(), TextSession::default());
+    let (mut ids, mut session) = (Vec::new(), PieceSession::default());
     model.encode(text, SpecialTokens::AsTokens, &mut session, &mut ids).unwrap();
     ids
 }
@@ -42,7 +42,7 @@ fn encode(model: &Model, text: &str) -> Vec<u32> {
 /// Asserts that ids and texts are those of the reference; returns the number of texts.
 fn check(folder: &Path) -> usize {
     let texts: Vec<String> = read(folder.join("texts.json"));
-    let mut session = TextSession::default();
+    let mut session = PieceSession::default();
     let mut models = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -113,6 +113,20 @@ pub fn collected<T>(values: impl IntoIterator<Item = T>) -> Result<Vec<T>> {
     Ok(memory)
 }
 
+/// Collects `values`, or returns the first error.
+///
+/// # Errors
+///
+/// An error among the values; [`ErrorKind::NoMemory`] if there is no memory for them.
+pub fn gathered<T>(values: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let values = values.into_iter();
+    let mut memory = reserved(values.size_hint().0)?;
+    for value in values {
+        push(&mut memory, value?)?;
+    }
+    Ok(memory)
+}
+
 /// Collects as many `values` as their iterator states.
 ///
 /// # Errors
@@ -226,6 +240,14 @@ impl<T> Growing<T> {
         } else {
             self.is_refused = true;
         }
+    }
+
+    /// Appends copies of `more`.
+    pub fn append(&mut self, more: &[T])
+    where
+        T: Copy,
+    {
+        self.is_refused |= append(&mut self.items, more).is_err();
     }
 
     /// Keeps the first `length` elements.

@@ -17,8 +17,8 @@ use core::fmt;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "alloc")]
 pub use memory::{
-    Boxed, Growing, append, collected, copied, exactly, extend, filled, formatted, grow, joined,
-    push, reserve, reserved, spelled, write,
+    Boxed, Growing, append, collected, copied, exactly, extend, filled, formatted, gathered, grow,
+    joined, push, reserve, reserved, spelled, write,
 };
 
 /// The largest accepted value of one quantity.

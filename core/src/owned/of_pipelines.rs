@@ -16,6 +16,8 @@ pub struct OfPipelines<T> {
 }
 
 impl<T> OfPipelines<T> {
+    /// Holds `value`.
+    ///
     /// # Errors
     ///
     /// [`UnsupportedTokenizer`](crate::ErrorKind::UnsupportedTokenizer) in builds without pipelines.

@@ -3,9 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::limit::{filled, grow, reserved};
-use crate::owned::{OfPipelines, PipelineSession};
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::sentencepiece::{
     CachedWord, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
@@ -24,17 +23,9 @@ pub struct SentencePieceModel<B> {
     added_index: AddedIndex,
 }
 
-/// Scratch memory of one thread for a tokenizer of any kind, which grows with the longest text.
+/// Scratch memory of one thread for a [`SentencePieceModel`], which grows with the longest text.
 #[derive(Debug, Default)]
-pub struct TextSession {
-    #[cfg(feature = "families")]
-    pieces: PieceSession,
-    pipeline: Option<OfPipelines<PipelineSession>>,
-}
-
-/// Scratch memory for SentencePiece.
-#[derive(Debug, Default)]
-struct PieceSession {
+pub struct PieceSession {
     text: Vec<u8>,
     symbols: Vec<Symbol<Part>>,
     heap: Vec<Candidate<Part>>,
@@ -48,24 +39,6 @@ const REMEMBERED_WORDS: usize = 4096;
 
 /// Room for the words of most texts, in bytes.
 const USUAL_WORD: usize = 1024;
-
-impl TextSession {
-    pub(super) fn pipeline(&mut self) -> Result<&mut PipelineSession> {
-        if self.pipeline.is_none() {
-            self.pipeline = Some(OfPipelines::new(PipelineSession::default())?);
-        }
-        let session = self.pipeline.as_mut().map(OfPipelines::get_mut);
-        session.ok_or(Error::without_offset(ErrorKind::UnsupportedTokenizer))
-    }
-
-    /// The scratch memory for SentencePiece, whose models are those of other families than BERT.
-    fn pieces(&mut self) -> Result<&mut PieceSession> {
-        #[cfg(feature = "families")]
-        return Ok(&mut self.pieces);
-        #[cfg(not(feature = "families"))]
-        Err(Error::without_offset(ErrorKind::UnsupportedTokenizer))
-    }
-}
 
 impl PieceSession {
     fn grow(&mut self, needs: &Needs) -> Result<()> {
@@ -157,14 +130,14 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
         &self,
         text: &str,
         special: SpecialTokens,
-        session: &mut TextSession,
+        session: &mut PieceSession,
         ids: &mut Vec<u32>,
     ) -> Result<()> {
         let added = match special {
             SpecialTokens::AsText => AddedTable::EMPTY,
             SpecialTokens::AsTokens => self.added(),
         };
-        let (tokenizer, session) = (self.tokenizer(), session.pieces()?);
+        let tokenizer = self.tokenizer();
         let most = text.len().saturating_mul(3).saturating_add(6);
         let word = most.min(USUAL_WORD);
         // What most texts need costs no look at the text.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use nanoembed_core::owned::{SentencePieceModel, TextSession};
+use nanoembed_core::owned::{PieceSession, SentencePieceModel};
 use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, Scratch};
@@ -39,7 +39,7 @@ fn any_model(bytes: &[u8], text: &str) {
         if model.tokenizer().needs(text).is_ok() {
             let _ = check(&model, text);
         } else {
-            let (mut session, mut ids) = (TextSession::default(), Vec::new());
+            let (mut session, mut ids) = (PieceSession::default(), Vec::new());
             model
                 .encode(text, SpecialTokens::AsTokens, &mut session, &mut ids)
                 .expect_err("over the limit");
@@ -64,7 +64,7 @@ fn check(model: &SentencePieceModel<&[u8]>, text: &str) -> Vec<u32> {
     assert_eq!(found.tokens, found.total.min(3));
     let mut ids = Vec::new();
     model
-        .encode(text, SpecialTokens::AsTokens, &mut TextSession::default(), &mut ids)
+        .encode(text, SpecialTokens::AsTokens, &mut PieceSession::default(), &mut ids)
         .expect("memory that grows");
     assert_eq!(ids.len(), found.total);
     assert_eq!(ids[..found.tokens], few[..found.tokens]);

@@ -17,7 +17,6 @@ pub(super) fn read<'a>(
     keys: &Keys<'a>,
     vocabulary: &mut Vocabulary,
 ) -> Result<Pipeline, GgufFault<'a>> {
-    vocabulary.drop_unused();
     vocabulary.scores.clear();
     let found = keys.text(PRE)?.and_then(bpe::PreTokenizer::from_encoder_name);
     let Some(bpe::PreTokenizer { pattern, composes, ignores_merges, adds_begin }) = found else {

@@ -35,6 +35,7 @@ const OWN: Key = Key::OwnTokenizer;
 /// Reads the tokenizer.
 pub(in crate::owned) fn read<'a>(keys: &Keys<'a>) -> Result<Pipeline, GgufFault<'a>> {
     let mut vocabulary = Vocabulary::read(&keys.file)?;
+    vocabulary.drop_unused();
     keys.known(&[Key::Tokens, Key::TokenTypes]);
     match keys.text(MODEL)? {
         Some("bert") => word_piece::read(keys, &mut vocabulary),

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::vocabulary::{AddedRules, Vocabulary};
 use super::{around, described, ends, id, is_absent, merges, open};
 use crate::describe::gguf::GgufFault;
-use crate::describe::gguf::{GgufRefusal, Key, Keys};
+use crate::describe::gguf::{GgufRefusal, Key, Keys, Outcome};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::limit::{reserved, spelled};
@@ -41,7 +41,6 @@ pub(super) fn unigram<'a>(
     keys: &Keys<'a>,
     vocabulary: &mut Vocabulary,
 ) -> Result<Pipeline, GgufFault<'a>> {
-    vocabulary.drop_unused();
     if vocabulary.scores.is_empty() {
         return Err(GgufRefusal::missing(Key::Scores.name()).into());
     }
@@ -63,9 +62,8 @@ pub(super) fn unigram<'a>(
     };
     let ends = ends(keys, vocabulary, (false, true))?;
     let mask = id(keys, Key::MaskId, vocabulary)?;
-    let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == PieceKind::Unknown);
-    let unknown = id(keys, UNKNOWN, vocabulary)?.or(by_kind().map(|id| id as u32));
-    let unknown = unknown.ok_or_else(|| GgufRefusal::missing(UNKNOWN.name()))?;
+    let unknown =
+        unknown_id(keys, vocabulary)?.ok_or_else(|| GgufRefusal::missing(UNKNOWN.name()))?;
     let rules = charsmap(keys)?;
     let added = vocabulary.added(AddedRules { normalizes: false, strips_before: mask })?;
     let model = Unigram { unknown: Some(unknown.into()), byte_fallback: false };
@@ -84,7 +82,6 @@ pub(super) fn byte_pairs<'a>(
     keys: &Keys<'a>,
     vocabulary: &mut Vocabulary,
 ) -> Result<Pipeline, GgufFault<'a>> {
-    vocabulary.drop_unused();
     // Those that were added have spaces where the vocabulary has what stands for them.
     for (token, kind) in vocabulary.tokens.iter_mut().zip(&vocabulary.kinds) {
         if *kind == PieceKind::UserDefined {
@@ -111,9 +108,7 @@ pub(super) fn byte_pairs<'a>(
     };
     let ends = ends(keys, vocabulary, (true, false))?;
     id(keys, Key::MaskId, vocabulary)?;
-    let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == PieceKind::Unknown);
-    let unknown = id(keys, UNKNOWN, vocabulary)?.or(by_kind().map(|id| id as u32));
-    let unknown = unknown.and_then(|id| vocabulary.named(id));
+    let unknown = unknown_id(keys, vocabulary)?.and_then(|id| vocabulary.named(id));
     let added = vocabulary.added(AddedRules::default())?;
     let model = ModelKind::Bpe(Bpe {
         unknown: unknown.map(|token| token.name),
@@ -131,6 +126,12 @@ pub(super) fn byte_pairs<'a>(
         ..described(vocabulary, &added, model)
     };
     open(keys, vocabulary, &spec, &merges)
+}
+
+/// The id of the unknown token, by its key or by its kind.
+fn unknown_id<'a>(keys: &Keys<'a>, vocabulary: &Vocabulary) -> Outcome<'a, Option<u32>> {
+    let by_kind = || vocabulary.kinds.iter().position(|kind| *kind == PieceKind::Unknown);
+    Ok(id(keys, UNKNOWN, vocabulary)?.or_else(|| by_kind().map(|id| id as u32)))
 }
 
 /// The file's table of characters, which are SentencePiece's compiled rules.

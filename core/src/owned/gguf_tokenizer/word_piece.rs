@@ -16,7 +16,6 @@ pub(super) fn read<'a>(
     keys: &Keys<'a>,
     vocabulary: &mut Vocabulary,
 ) -> Result<Pipeline, GgufFault<'a>> {
-    vocabulary.drop_unused();
     vocabulary.scores.clear();
     keys.known(&[
         Key::TokenizerPre,

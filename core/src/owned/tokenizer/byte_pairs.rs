@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf;
-use crate::limit::{collected, filled, push, write};
+use crate::limit::{exactly, filled, push, write};
 use crate::model::llama::{BpeIndex, BpeSource, FileBpe};
 use crate::owned::pipeline::compose;
 use crate::owned::tokenizer_room::TokenizerRoom;
@@ -64,7 +64,7 @@ impl<'f> BytePairs<Cow<'f, [u8]>> {
             None => start,
         };
         let head = self.file.get(..last.saturating_sub(start)).ok_or(BAD)?;
-        let file = Cow::Owned(collected(head.iter().copied())?);
+        let file = Cow::Owned(exactly(head.iter().copied())?);
         let Self { index, room, .. } = self;
         Ok(BytePairs { file, index, room })
     }

@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 
 use super::{OfPipelines, SentencePieceModel, TextSession};
 use crate::error::Result;
-use crate::limit::{Boxed, collected, extend};
+use crate::limit::{Boxed, Growing, collected, extend, push};
 use crate::model::ModelSource;
 use crate::model::tokenizer::TokenizerSource;
 use crate::owned::Pipeline;
@@ -86,14 +86,10 @@ impl<'f> Tokenizer<'f> {
                 Self::from_byte_pairs(pairs, begin)
             }
             TokenizerSource::SentencePiece(source) => {
-                let mut model = Vec::new();
-                source.write_model(&mut |bytes| model.extend_from_slice(bytes))?;
-                let mut added = Vec::new();
-                source.each_added(|id| {
-                    added.push(id);
-                    Ok(())
-                })?;
-                let model = SentencePieceModel::open(model, source.offset())?;
+                let (mut model, mut added) = (Growing::new(), Vec::new());
+                source.write_model(&mut |bytes| model.append(bytes))?;
+                source.each_added(|id| push(&mut added, id))?;
+                let model = SentencePieceModel::open(model.into_vec()?, source.offset())?;
                 let begin = begin.or(source.ends().begin);
                 Self::from_pieces(model, added, begin, *source.ends())
             }
@@ -304,7 +300,7 @@ impl<'f, K: Kinds> Tokenizer<'f, K> {
             Spelling::BytePairs(pairs) => K::get(pairs).encode(text, special),
             Spelling::SentencePiece(pieces) => {
                 let mut ids = collected(self.ends.begin)?;
-                K::get(pieces).0.encode(text, special, session, &mut ids)?;
+                K::get(pieces).0.encode(text, special, session.pieces()?, &mut ids)?;
                 extend(&mut ids, self.ends.append)?;
                 Ok(ids)
             }
