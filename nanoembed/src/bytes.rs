@@ -43,35 +43,6 @@ impl Bytes {
     }
 }
 
-/// The bytes of a file that models are opened from.
-pub(crate) enum FileBytes<'f> {
-    Shared(Bytes),
-    Borrowed(&'f [u8]),
-}
-
-impl Deref for FileBytes<'_> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Self::Shared(bytes) => bytes,
-            Self::Borrowed(bytes) => bytes,
-        }
-    }
-}
-
-impl From<&Bytes> for FileBytes<'_> {
-    fn from(bytes: &Bytes) -> Self {
-        Self::Shared(bytes.clone())
-    }
-}
-
-impl<'f> From<&'f [u8]> for FileBytes<'f> {
-    fn from(bytes: &'f [u8]) -> Self {
-        Self::Borrowed(bytes)
-    }
-}
-
 impl AsRef<[u8]> for Bytes {
     fn as_ref(&self) -> &[u8] {
         self

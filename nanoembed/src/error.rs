@@ -14,6 +14,9 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use crate::escape;
 use crate::refusal::Refused;
 
+/// The error of an allocation that was refused.
+pub(crate) const NO_MEMORY: CoreError = CoreError::without_offset(ErrorKind::NoMemory);
+
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -70,7 +70,7 @@ pub(crate) fn text_model(
     place: u64,
 ) -> Option<ModelFinding> {
     let file = NamedFile::read("the model", bytes, source);
-    let opened = file.and_then(|file| file.map(|file| file.open_model(bytes)).transpose());
+    let opened = file.and_then(|file| file.map_or(Ok(()), |file| file.check()));
     let failure = opened.err()?;
     let kind = match failure.kind() {
         Kind::Core(kind) => kind,

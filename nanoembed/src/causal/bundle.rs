@@ -116,13 +116,13 @@ impl Bundle {
     }
 
     /// The decoder as its files describe it.
-    pub(crate) fn found<'f>(&self) -> Result<Found<'f>> {
-        let tokenizer = self.tokenizer()?.within();
+    pub(crate) fn found(&self) -> Result<Found> {
+        let tokenizer = self.tokenizer()?;
         let config = *self.settings.sizes();
         Ok(Found { config, weights: self.tensors()?, tokenizer, pools_last_token: false })
     }
 
-    fn tensors(&self) -> Result<ModelWeights<'static>> {
+    fn tensors(&self) -> Result<ModelWeights> {
         let mut weights = ModelWeights::default();
         for (files, contents) in self.files.contents(self.settings.path())? {
             let starts: Vec<u64> = files.shared().map(|bytes| weights.add_file(bytes)).collect();

@@ -14,19 +14,19 @@ use crate::files::on_disk::OnDisk;
 pub(crate) const TOKENS_AT_ONCE: usize = 64;
 
 /// A causal model as its files describe it, not yet opened.
-pub(crate) struct Found<'f> {
+pub(crate) struct Found {
     pub(super) config: LlamaConfig,
-    pub(super) weights: ModelWeights<'static>,
-    pub(super) tokenizer: Tokenizer<'f>,
+    pub(super) weights: ModelWeights,
+    pub(super) tokenizer: Tokenizer<'static>,
     /// True if the model was made for embeddings by its last token's state.
     pub(super) pools_last_token: bool,
 }
 
-impl<'f> Found<'f> {
+impl Found {
     /// In a file whose bytes are `bytes`.
-    pub(crate) fn in_model(bytes: &'f Bytes, model: &ModelSource<'f>) -> Result<Self, CoreError> {
+    pub(crate) fn in_model(bytes: &Bytes, model: &ModelSource<'_>) -> Result<Self, CoreError> {
         let config = model.causal_config()?;
-        let tokenizer = Tokenizer::from_source(bytes, model)?;
+        let tokenizer = Tokenizer::from_source(bytes, model)?.detached()?;
         let weights = match model {
             ModelSource::Amb(amb) => ModelWeights::from_file(bytes, amb.tensors())?,
             ModelSource::Embd(embd) => ModelWeights::from_file(bytes, embd.tensors())?,
@@ -41,14 +41,13 @@ impl<'f> Found<'f> {
     pub(crate) fn open(self) -> Result<CausalModel, CoreError> {
         let Self { config, weights, tokenizer, pools_last_token } = self;
         let model = Decoder::open(&weights, config)?;
-        let tokenizer = tokenizer.detached()?;
         Ok(CausalModel { weights, model, tokenizer, pools_last_token })
     }
 }
 
 /// A causal model and where its weights are.
 pub(crate) struct CausalModel {
-    weights: ModelWeights<'static>,
+    weights: ModelWeights,
     model: Decoder,
     pub(crate) tokenizer: Tokenizer<'static>,
     pools_last_token: bool,
@@ -69,7 +68,7 @@ impl CausalModel {
         Self { weights: self.weights.stored(file), ..self }
     }
 
-    pub(crate) const fn weights(&self) -> &ModelWeights<'static> {
+    pub(crate) const fn weights(&self) -> &ModelWeights {
         &self.weights
     }
 

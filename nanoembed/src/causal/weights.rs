@@ -10,15 +10,14 @@ use nanoembed_core::model::{Encoding, Matrix, Weights};
 use nanoembed_core::tensor::{self, Dtype, Shape, TensorHeader, TensorView, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
-use crate::bytes::{Bytes, FileBytes};
+use crate::bytes::Bytes;
+use crate::error::NO_MEMORY;
 use crate::files::on_disk::OnDisk;
-
-const NO_MEMORY: CoreError = CoreError::without_offset(ErrorKind::NoMemory);
 
 /// Tensors by their names, and the files that hold them.
 #[derive(Default)]
-pub struct ModelWeights<'f> {
-    files: Vec<Part<'f>>,
+pub struct ModelWeights {
+    files: Vec<Part>,
     tensors: HashMap<String, TensorHeader<'static>>,
     /// Weights that are not stored as rows of elements or blocks.
     others: Vec<Located>,
@@ -27,17 +26,17 @@ pub struct ModelWeights<'f> {
 }
 
 /// A file and where its first byte is in the space of addresses.
-struct Part<'f> {
+struct Part {
     start: u64,
     length: u64,
-    place: Place<'f>,
+    place: Place,
 }
 
 /// Finds no tensors: those of all files together are known here.
 type Find = fn(&str) -> Option<TensorHeader<'static>>;
 
-enum Place<'f> {
-    Memory(FileBytes<'f>),
+enum Place {
+    Memory(Bytes),
     Storage(StoredWeights<OnDisk, Find>),
 }
 
@@ -56,10 +55,10 @@ struct Span {
     length: usize,
 }
 
-impl<'f> ModelWeights<'f> {
+impl ModelWeights {
     /// The tensors of one file.
     pub(crate) fn from_file<'t>(
-        bytes: impl Into<FileBytes<'f>>,
+        bytes: &Bytes,
         tensors: impl Iterator<Item = TensorView<'t>>,
     ) -> Result<Self, CoreError> {
         let mut weights = Self::default();
@@ -72,11 +71,10 @@ impl<'f> ModelWeights<'f> {
     }
 
     /// Adds a file after the others; returns its start.
-    pub(crate) fn add_file(&mut self, bytes: impl Into<FileBytes<'f>>) -> u64 {
+    pub(crate) fn add_file(&mut self, bytes: &Bytes) -> u64 {
         let start = self.files.last().map_or(0, |last| last.start + last.length);
-        let bytes = bytes.into();
         let length = bytes.len() as u64;
-        self.files.push(Part { start, length, place: Place::Memory(bytes) });
+        self.files.push(Part { start, length, place: Place::Memory(bytes.clone()) });
         start
     }
 
@@ -155,7 +153,7 @@ impl<'f> ModelWeights<'f> {
     }
 
     /// The weights of one file, read from `file` whenever they are needed instead of borrowed.
-    pub(super) fn stored(self, file: OnDisk) -> ModelWeights<'static> {
+    pub(super) fn stored(self, file: OnDisk) -> ModelWeights {
         let length = self.files.iter().map(|part| part.length).sum();
         let place = Place::Storage(StoredWeights::new(file, |_| None));
         let part = Part { start: 0, length, place };
@@ -174,7 +172,7 @@ impl<'f> ModelWeights<'f> {
     }
 }
 
-impl Weights for ModelWeights<'_> {
+impl Weights for ModelWeights {
     fn matrix(&self, name: &str) -> Result<Option<Matrix>, CoreError> {
         let Some(&number) = self.numbers.get(name) else {
             return Matrix::find(name, |name| self.tensors.get(name).copied());

@@ -83,23 +83,20 @@ impl GgufEncoderFile {
     pub fn bert_tensors(&self) -> Result<Vec<OwnedTensor>> {
         // Settings, tensors and tokens are checked as where the model is run.
         Encoder::open(&self.bytes[..]).map_err(|fault| self.failure(fault.error()))?;
-        let (file, config) = (self.parse()?, self.bert_config()?);
-        let names = tensor_names(config.layers, false);
-        let mut tensors = limit::reserved(names.len()).map_err(|error| self.failure(error))?;
-        for name in names {
-            tensors.push(dequantized(&file, name).map_err(|error| self.failure(error))?);
-        }
-        Ok(tensors)
+        let file = self.parse()?;
+        let names = tensor_names(self.bert_config(&file)?.layers, false);
+        limit::gathered(names.into_iter().map(|name| dequantized(&file, name)))
+            .map_err(|error| self.failure(error))
     }
 
-    fn bert_config(&self) -> Result<BertConfig> {
-        let config = ModelSource::Gguf(self.parse()?).encoder_config();
-        config.map_err(|error| self.failure(error))
+    fn bert_config(&self, file: &Gguf<'_>) -> Result<BertConfig> {
+        ModelSource::Gguf(*file).encoder_config().map_err(|error| self.failure(error))
     }
 
     /// The BERT encoder with these [tensors](Self::bert_tensors).
     pub fn bert<'t>(&self, tensors: &'t [OwnedTensor]) -> Result<Checkpoint<'t>> {
-        let (file, config) = (self.parse()?, self.bert_config()?);
+        let file = self.parse()?;
+        let config = self.bert_config(&file)?;
         let prompts = Prompts::from_source(&ModelSource::Gguf(file));
         let prompts = prompts.map_err(|error| self.failure(error))?;
         let license = self.license();

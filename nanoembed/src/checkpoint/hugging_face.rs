@@ -14,7 +14,7 @@ use nanoembed_core::text::json::chars;
 
 use super::model_files::ModelFiles;
 use super::settings::Settings;
-use super::tensor::{Elements, OwnedTensor, Tensor, sizes};
+use super::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
 use super::wordpiece::FolderTokenizer;
 use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
 use crate::error::{Error, Result, name_of};
@@ -107,7 +107,8 @@ impl Folder {
                     let shape = sizes(stored.values.shape()).map_err(|kind| {
                         Error::input(kind, kind.message()).at(path.display()).at(&name)
                     })?;
-                    let data = stored.all()?.iter().flat_map(|value| value.to_le_bytes()).collect();
+                    let data = le_bytes(&stored.all()?)
+                        .map_err(|error| Error::in_file(name_of(path), error))?;
                     tensors.push(OwnedTensor { name, shape, data });
                 }
             }

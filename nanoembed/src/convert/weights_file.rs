@@ -289,11 +289,7 @@ fn stored(
         let (scale, column_scale) = (format!("{name}.scale"), format!("{name}.column_scale"));
         Ok(Stored { dtype, scale, column_scale, columns, range })
     };
-    let mut all = limit::reserved(tensors.len())?;
-    for tensor in tensors {
-        all.push(stored(tensor)?);
-    }
-    Ok(all)
+    limit::gathered(tensors.iter().map(stored))
 }
 
 fn specs<'p>(source: &'p WeightsSource<'_>, stored: &'p [Stored]) -> Result<Vec<TensorSpec<'p>>> {

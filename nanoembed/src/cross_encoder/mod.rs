@@ -41,7 +41,7 @@ pub use options::CrossEncoderOptions;
 pub struct CrossEncoder(Arc<Inner>);
 
 struct Inner {
-    model: owned::Encoder<ModelWeights<'static>>,
+    model: owned::Encoder<ModelWeights>,
     source: Arc<Source>,
     max_tokens: usize,
     classes: Classes,

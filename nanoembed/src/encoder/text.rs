@@ -23,7 +23,7 @@ const BATCH_TOKENS: usize = 256;
 
 /// A model that is ready to run.
 pub(super) struct TextEncoder {
-    model: owned::Encoder<ModelWeights<'static>>,
+    model: owned::Encoder<ModelWeights>,
     max_tokens: usize,
     precise: bool,
     scratch: Pool<TextSession>,
@@ -34,7 +34,7 @@ pub(super) struct TextEncoder {
 impl TextEncoder {
     /// Makes the model called `name` ready to run as `options` say.
     pub(super) fn new(
-        model: owned::Encoder<ModelWeights<'static>>,
+        model: owned::Encoder<ModelWeights>,
         options: &EncoderOptions,
         name: &str,
     ) -> Result<Self> {

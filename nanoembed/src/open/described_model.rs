@@ -1,16 +1,16 @@
-//! Encoders in folders and files that describe them by texts or keys.
+//! Encoders in folders and files, described by texts such as `config.json` or by GGUF keys.
 
-use std::sync::{Mutex, PoisonError};
+use std::cell::Cell;
 
 use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::model::ModelSource;
+use nanoembed_core::model::{ModelSource, SliceWeights, Weights};
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
 use nanoembed_core::owned::{DescribedFile, Encoder, ModelFault, Pipeline, TextKinds, Tokenizer};
-use nanoembed_core::tensor::{Encoding, TensorHeader, Weight};
+use nanoembed_core::tensor::{TensorHeader, TensorView};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
-use crate::bytes::{Bytes, FileBytes};
+use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::folder::prompts::Prompts;
@@ -20,7 +20,7 @@ use crate::open::folder::tensor_fault;
 use crate::stored::diagnosis::{failure as stored_failure, refusal_message};
 use crate::stored::{Stored, Values};
 
-/// An encoder that the texts of a folder, or those or the keys of a file, describe.
+/// An encoder described by a folder's texts, by texts kept in a file, or by a file's keys.
 pub(crate) enum DescribedModel<'f> {
     Folder(&'f EncoderFolder),
     File(Box<NamedFile<'f>>, &'f Bytes),
@@ -31,8 +31,8 @@ pub(crate) struct NamedFile<'f> {
     name: String,
     bytes: &'f [u8],
     file: DescribedFile<'f>,
-    /// The tokenizer, where it was read with the description: for the first that asks.
-    pipeline: Mutex<Option<Pipeline>>,
+    /// The tokenizer, if it was read with the description, until it is taken.
+    pipeline: Cell<Option<Pipeline>>,
 }
 
 impl<'f> DescribedModel<'f> {
@@ -95,10 +95,10 @@ impl<'f> DescribedModel<'f> {
     }
 
     /// All weights, under the names that the model knows.
-    pub(crate) fn weights(&self) -> Result<ModelWeights<'static>> {
+    pub(crate) fn weights(&self) -> Result<ModelWeights> {
         match self {
             Self::Folder(folder) => folder.weights(),
-            Self::File(file, bytes) => file.weights(*bytes),
+            Self::File(file, bytes) => file.weights(bytes),
         }
     }
 
@@ -122,17 +122,17 @@ impl<'f> DescribedModel<'f> {
     }
 
     /// The model, ready to run.
-    pub(crate) fn open(&self) -> Result<Encoder<ModelWeights<'static>>> {
+    pub(crate) fn open(&self) -> Result<Encoder<ModelWeights>> {
         let (prompts, labels) = (self.prompts()?.into_core(), self.labels()?);
         let model = self.open_model()?.with_prompts(prompts);
         model.with_labels(&labels).map_err(|error| Error::in_file(self.name(), error))
     }
 
     /// The model without its prompts and the names of its classes.
-    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights<'static>>> {
+    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights>> {
         match self {
             Self::Folder(folder) => folder.open_model(),
-            Self::File(file, bytes) => file.open_model(*bytes),
+            Self::File(file, bytes) => file.open_model(bytes),
         }
     }
 }
@@ -148,35 +148,40 @@ impl<'f> NamedFile<'f> {
         let read = DescribedFile::read(source);
         let read = read.map_err(|fault| refusal(name, bytes, &source, &fault))?;
         Ok(read.map(|mut file| {
-            let pipeline = Mutex::new(file.take_pipeline());
+            let pipeline = Cell::new(file.take_pipeline());
             Self { name: name.into(), bytes, file, pipeline }
         }))
     }
 
     fn pipeline(&self) -> Result<Pipeline> {
-        let read = self.pipeline.lock().unwrap_or_else(PoisonError::into_inner).take();
-        read.map_or_else(|| self.file.pipeline().map_err(|fault| self.failure(&fault)), Ok)
+        match self.pipeline.take() {
+            Some(read) => Ok(read),
+            None => self.file.pipeline().map_err(|fault| self.failure(&fault)),
+        }
     }
 
-    /// The weights in `bytes`, those of the file.
-    fn weights<'w>(&self, bytes: impl Into<FileBytes<'w>>) -> Result<ModelWeights<'w>> {
+    /// All weights, read from `bytes`, the contents of the file.
+    fn weights(&self, bytes: &Bytes) -> Result<ModelWeights> {
         let mut weights = ModelWeights::default();
         let start = weights.add_file(bytes);
-        let mut added = Ok(());
-        self.file.each_tensor(&mut |name, header| {
-            if added.is_ok() {
-                added = weights.add(name, start, header);
-            }
-        });
-        added.map_err(|error| Error::in_file(&self.name, error))?;
+        let failed = |error| Error::in_file(&self.name, error);
+        self.each_header(&mut |name, header| weights.add(name, start, header).map_err(failed))?;
         Ok(weights)
     }
 
     fn each_tensor(&self, take: &mut dyn FnMut(&str, &Stored<'f>) -> Result<()>) -> Result<()> {
+        self.each_header(&mut |name, header| take(name, &self.stored(name, header)?))
+    }
+
+    /// Calls `take` with each tensor, until one is refused.
+    fn each_header(
+        &self,
+        take: &mut dyn FnMut(&str, &TensorHeader<'f>) -> Result<()>,
+    ) -> Result<()> {
         let mut outcome = Ok(());
         self.file.each_tensor(&mut |name, header| {
             if outcome.is_ok() {
-                outcome = self.stored(name, header).and_then(|stored| take(name, &stored));
+                outcome = take(name, header);
             }
         });
         outcome
@@ -186,19 +191,26 @@ impl<'f> NamedFile<'f> {
         let failed = |kind| Error::in_file(&self.name, CoreError::new(header.offset, kind));
         let place = usize::try_from(header.offset).ok().zip(usize::try_from(header.bytes).ok());
         let data = place.and_then(|(start, length)| self.bytes.get(start..)?.get(..length));
-        let data = data.ok_or_else(|| failed(ErrorKind::OutOfBounds))?;
-        let plain = Encoding::Plain { dtype: header.dtype, data };
-        let weight = Weight::new(header.shape, plain).map_err(failed)?;
-        let values = Values::Weight(weight);
+        let view = data.and_then(|data| TensorView::new(*header, data));
+        let view = view.ok_or_else(|| failed(ErrorKind::OutOfBounds))?;
+        let values = Values::plain(&view).map_err(|error| Error::in_file(&self.name, error))?;
         Ok(Stored { name: name.to_owned(), values, offset: header.offset, file: 0 })
     }
 
-    /// The model without its prompts and the names of its classes, over `bytes`, those of the file.
-    pub(crate) fn open_model<'w>(
-        &self,
-        bytes: impl Into<FileBytes<'w>>,
-    ) -> Result<Encoder<ModelWeights<'w>>> {
-        let opened = Encoder::new(self.file.model(), self.weights(bytes)?, self.pipeline()?);
+    /// Checks that the model in a `.weights` or `.amb` file opens.
+    pub(crate) fn check(&self) -> Result<()> {
+        let source = self.file.source();
+        self.opened(SliceWeights::new(self.bytes, |name: &str| source.tensor(name))).map(drop)
+    }
+
+    /// The model without its prompts and the names of its classes, over `bytes`, the contents of the
+    /// file.
+    fn open_model(&self, bytes: &Bytes) -> Result<Encoder<ModelWeights>> {
+        self.opened(self.weights(bytes)?)
+    }
+
+    fn opened<W: Weights + Sync>(&self, weights: W) -> Result<Encoder<W>> {
+        let opened = Encoder::new(self.file.model(), weights, self.pipeline()?);
         opened.map_err(|fault| match self.file.source() {
             ModelSource::Gguf(file) => {
                 tensor_fault::failure(&with_architecture(&self.name, file), &fault)

@@ -103,7 +103,7 @@ impl<'f> LoadedModel<'f> {
     }
 
     /// The encoder of any kind.
-    pub(crate) fn encoder(&self) -> Result<owned::Encoder<ModelWeights<'static>>> {
+    pub(crate) fn encoder(&self) -> Result<owned::Encoder<ModelWeights>> {
         match &self.parsed {
             Parsed::Described(model) => model.open(),
             _ => self.bert(),
@@ -111,7 +111,7 @@ impl<'f> LoadedModel<'f> {
     }
 
     /// The BERT encoder. Errors name the key of the metadata at fault.
-    fn bert(&self) -> Result<owned::Encoder<ModelWeights<'static>>> {
+    fn bert(&self) -> Result<owned::Encoder<ModelWeights>> {
         let opened = match &self.parsed {
             Parsed::Model(bytes, model) => {
                 let mut weights = ModelWeights::default();

@@ -22,7 +22,7 @@ use super::folder_weights::{own_folder, safetensors_in};
 use super::{Contents, Stored, Values};
 use super::{diagnosis, gguf_parts, int8, uqff_set};
 use crate::bytes::Bytes;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, NO_MEMORY, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 
 /// One file, or several shards of one model.
@@ -301,8 +301,6 @@ pub fn in_number_order(a: &str, b: &str) -> std::cmp::Ordering {
     let part = |part: &str| (part.parse::<u64>().unwrap_or(u64::MAX), part.to_owned());
     a.split('.').map(part).cmp(b.split('.').map(part))
 }
-
-const NO_MEMORY: CoreError = CoreError::without_offset(ErrorKind::NoMemory);
 
 /// The format of a file; one called `.uqff` is meant to be UQFF.
 fn format_of(path: &Path, file: &[u8]) -> Option<Format> {

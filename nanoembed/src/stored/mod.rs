@@ -25,7 +25,7 @@ use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::uqff::{Generation, Layer};
 use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorView, Weight};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use crate::error::{Error, Result};
 use int8::Int8;
@@ -174,7 +174,9 @@ impl Stored<'_> {
 
     /// All values.
     pub fn all(&self) -> Result<Vec<f32>> {
-        let mut values = vec![0.0; usize::try_from(self.values.elements()).unwrap_or(usize::MAX)];
+        let elements = usize::try_from(self.values.elements()).unwrap_or(usize::MAX);
+        let mut values =
+            limit::filled(elements, 0.0).map_err(|error| Error::in_file(&self.name, error))?;
         self.read(0, &mut values)?;
         Ok(values)
     }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{ModelProto, ModelSettings};
-use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, byte_of, byte_token};
+use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, byte_of};
 use nanoembed_core::token::spec::{Bpe, Decoder, Pattern, Replace, Step};
 
 use super::{Described, names};
@@ -88,10 +88,9 @@ impl Described<'_> {
             return Err(self.unsupported(message));
         }
         // Nothing is unknown where all bytes have tokens.
-        match (0..=u8::MAX)
-            .all(|byte| self.parts.tokens.iter().any(|token| token.as_bytes() == byte_token(byte)))
-            && unknown.is_some()
-        {
+        let bytes = self.parts.tokens.iter().filter_map(|token| byte_of(token.as_bytes()));
+        let bytes: HashSet<u8> = bytes.collect();
+        match bytes.len() == 256 && unknown.is_some() {
             true => Ok(()),
             false => Err(self.unsupported("it has no tokens for all bytes and for the unknown")),
         }

@@ -18,10 +18,10 @@ mod json;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::ErrorKind;
 
 use super::vocabulary::{SPECIAL, WordPieceVocabulary, from_text};
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, NO_MEMORY, Result, name_of};
 use crate::folder::texts::{Allowed, FolderTexts};
 use added_tokens::{AddedToken, AddedTokens};
 use config::TokenizerConfig;
@@ -160,9 +160,8 @@ fn assemble(
         }
     }
     let mut known: HashMap<&[u8], u32> = HashMap::new();
-    known.try_reserve(tokens.len()).map_err(|_| {
-        Error::in_file(name_of(source), CoreError::without_offset(ErrorKind::NoMemory))
-    })?;
+    let reserved = known.try_reserve(tokens.len());
+    reserved.map_err(|_| Error::in_file(name_of(source), NO_MEMORY))?;
     known.extend(tokens.iter().map(|(id, it)| (it.as_slice(), *id)));
     let find = |spelling: &str| added.id(spelling).or(known.get(spelling.as_bytes()).copied());
     let mut special = [0; 5];

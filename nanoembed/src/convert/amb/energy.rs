@@ -125,7 +125,7 @@ pub fn measure(
 /// Runs a model of texts, whose tensors are called so, in f32 over `texts`. `name` is the model's
 /// in messages.
 pub fn measure_texts(
-    model: &Encoder<ModelWeights<'static>>,
+    model: &Encoder<ModelWeights>,
     (naming, name): (Naming, &str),
     texts: &[String],
     observer: &dyn Observer,

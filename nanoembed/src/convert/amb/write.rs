@@ -198,7 +198,7 @@ fn specs<'p>(
         let full_blocks = stored.full.iter().filter(|full| **full).count() as u64;
         Ok(TensorSpec { name: &tensor.name, dtype: stored.dtype, shape, full_blocks })
     };
-    // One more has the scales of columns.
+    // One more for the column scales.
     let mut specs = limit::reserved(tensors.len().saturating_add(1))
         .map_err(|error| Error::in_file(name, error))?;
     for pair in tensors.iter().zip(stored) {
@@ -214,9 +214,9 @@ fn column_scales(energies: &Energies) -> Result<Option<(TensorSpec<'static>, Vec
     let Some(shape) = Shape::new(&[scales.len() as u64]).filter(|_| !scales.is_empty()) else {
         return Ok(None);
     };
-    let mut bytes = vec![0; 2 * scales.len()];
-    quant::quantize(Dtype::F16, scales, &mut bytes)
-        .map_err(|error| Error::in_file(COLUMN_SCALES, error))?;
+    let failed = |error| Error::in_file(COLUMN_SCALES, error);
+    let mut bytes = limit::filled(2 * scales.len(), 0_u8).map_err(failed)?;
+    quant::quantize(Dtype::F16, scales, &mut bytes).map_err(failed)?;
     let spec = TensorSpec { name: COLUMN_SCALES, dtype: Dtype::F16, shape, full_blocks: 0 };
     Ok(Some((spec, bytes)))
 }

@@ -97,7 +97,7 @@ impl<'f> TextModel<'f> {
     }
 
     /// The model for calibration; `None` for a table.
-    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights<'static>>>> {
+    pub(crate) fn transformer(&self) -> Result<Option<Encoder<ModelWeights>>> {
         let model = self.source.open_model()?;
         Ok(Some(model).filter(|model| !model.is_table()))
     }
@@ -118,11 +118,9 @@ impl TensorForm {
 
 /// A copy of texts by their paths.
 fn copied(texts: &[(String, String)]) -> std::result::Result<Vec<(String, String)>, CoreError> {
-    let mut copies = limit::reserved(texts.len())?;
-    for (path, text) in texts {
-        copies.push((limit::copied(path)?, limit::copied(text)?));
-    }
-    Ok(copies)
+    limit::gathered(
+        texts.iter().map(|(path, text)| Ok((limit::copied(path)?, limit::copied(text)?))),
+    )
 }
 
 impl TextCheckpoint<'_> {

@@ -27,8 +27,8 @@ impl<'f> TextModel<'f> {
         let failed = |error| Error::in_file(file.name(), error);
         let mut texts: Vec<(String, String)> = Vec::new();
         let written = description.each_text(&mut |path, text| {
-            let folder = if path.folder.is_empty() { "" } else { "/" };
-            let path = limit::joined(&[path.folder, folder, path.name])?;
+            let separator = if path.folder.is_empty() { "" } else { "/" };
+            let path = limit::joined(&[path.folder, separator, path.name])?;
             let text = limit::formatted(format_args!("{text}"))?;
             limit::push(&mut texts, (path, text))
         });

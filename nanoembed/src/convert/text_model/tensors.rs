@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::tensor::{Dtype, Encoding};
+use nanoembed_core::{ErrorKind, limit};
 
 use crate::checkpoint::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
 use crate::error::{Error, Result};
@@ -47,7 +47,8 @@ impl<'f> Loaded<'f> {
         Ok(Self::Owned(OwnedTensor { name, shape, data }))
     }
 
-    /// The part with these `rows`, to be called `name`, dequantised; a vector has an element a row.
+    /// These `rows` of the tensor, dequantised, to be called `name`. A vector has one element per
+    /// row.
     pub(super) fn rows(
         stored: &Stored<'f>,
         name: String,
@@ -58,14 +59,14 @@ impl<'f> Loaded<'f> {
             let message = format!("`{}` has not as many rows as the model needs", stored.name);
             Error::input(ErrorKind::WrongShape, message).at(file)
         };
-        let shape = sizes(stored.values.shape()).map_err(|_| wrong())?;
-        let width = shape.get(1..).unwrap_or_default().iter().product();
-        let values = stored.all().map_err(|failure| failure.at(file))?;
-        let places = rows.start.checked_mul(width).zip(rows.end.checked_mul(width));
-        let part = places.and_then(|(start, end)| values.get(start..end)).ok_or_else(wrong)?;
-        let data = le_bytes(part).map_err(|error| Error::in_file(file, error))?;
-        let mut shape = shape;
-        shape.first_mut().into_iter().for_each(|first| *first = rows.len());
+        let mut shape = sizes(stored.values.shape()).map_err(|_| wrong())?;
+        let width: usize = shape.get(1..).unwrap_or_default().iter().product();
+        *shape.first_mut().filter(|all| rows.end <= **all).ok_or_else(wrong)? = rows.len();
+        let failed = |error| Error::in_file(file, error);
+        let mut values = limit::filled(rows.len().saturating_mul(width), 0.0).map_err(failed)?;
+        let first = rows.start.saturating_mul(width);
+        stored.read(first, &mut values).map_err(|failure| failure.at(file))?;
+        let data = le_bytes(&values).map_err(failed)?;
         Ok(Self::Owned(OwnedTensor { name, shape, data }))
     }
 

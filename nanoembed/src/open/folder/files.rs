@@ -163,13 +163,13 @@ impl EncoderFolder {
     }
 
     /// The model, ready to run.
-    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights<'static>>> {
+    pub(crate) fn open_model(&self) -> Result<Encoder<ModelWeights>> {
         let opened = Encoder::new(&self.model, self.weights()?, self.pipeline()?);
         opened.map_err(|fault| tensor_fault::failure(&self.name(), &fault))
     }
 
     /// All weights; those of modules after the pooling have the paths of their folders as prefixes.
-    pub(crate) fn weights(&self) -> Result<ModelWeights<'static>> {
+    pub(crate) fn weights(&self) -> Result<ModelWeights> {
         let mut weights = ModelWeights::default();
         add_weights(&mut weights, &self.files, &self.own_folder.join(CONFIG), "")?;
         for (folder, files) in &self.head {
@@ -190,7 +190,7 @@ fn without_weights(failure: Error, folder: &Path) -> Error {
 /// Adds the tensors of `files`, with `folder` before the names. Layers of old UQFF files get their
 /// names from `config`.
 fn add_weights(
-    weights: &mut ModelWeights<'_>,
+    weights: &mut ModelWeights,
     files: &ModelFiles,
     config: &Path,
     folder: &str,
