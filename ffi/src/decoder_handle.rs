@@ -15,6 +15,5 @@ pub struct nanoembed_decoder {
     pub(crate) positions: usize,
     pub(crate) tokens_at_once: usize,
     /// Bytes that the heap gave for this handle; 0 if the caller lent them.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
 }

@@ -129,10 +129,7 @@ pub(crate) fn embed_one(
             Ok(encoded)
         }
         #[cfg(feature = "static-models")]
-        Kind::Table(table) => {
-            let _ = (ids, prompt);
-            table.embed_text(&model.tokenizer, &model.source, scratch, text, out)
-        }
+        Kind::Table(table) => table.embed_text(&model.tokenizer, &model.source, scratch, text, out),
         #[cfg(feature = "std")]
         Kind::Hosted(hosted) => hosted.embed_text(session(&mut workspace.hosted)?, text, out),
     }

@@ -1,8 +1,6 @@
 //! Encoders and cross-encoders in lent memory, and running them in a workspace.
 
 #[cfg(feature = "families")]
-use core::mem::size_of_val;
-
 #[cfg(feature = "families")]
 use nanoembed_core::ErrorKind;
 #[cfg(feature = "families")]
@@ -11,7 +9,7 @@ use nanoembed_core::kernel::{Kernels, RowSummary};
 #[cfg(feature = "families")]
 use nanoembed_core::model::CrossEncoder;
 #[cfg(feature = "families")]
-use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
+use nanoembed_core::model::folder_tokenizer::TokenizingNeeds;
 use nanoembed_core::model::{
     Batch, Config, Encoder, FixedMemory, FixedNeeds, HeadLayer, Layer, Plan, Run, Workspace,
 };
@@ -23,7 +21,6 @@ use crate::chosen::{self, Chosen};
 #[cfg(feature = "families")]
 use crate::folder_tokenizer::{self, tokenizing_floats};
 #[cfg(feature = "families")]
-use crate::memory::Lent;
 use crate::memory::LentSlice;
 use crate::model_options::FIXED;
 use crate::model_tokenizer::Tokenizer;
@@ -179,7 +176,7 @@ impl EncoderModel {
         };
         prompt.choose(&texts.prompts, chosen)?;
         if !texts.prompts.are_pooled && !prompt.text().is_empty() {
-            let memory = tokenizing(texts, scratch)?;
+            let memory = folder_tokenizer::tokenizing(&texts.tokenizing, scratch.floats.0)?;
             prompt.skip(tokenizer.tokens_of_prompt(prompt.text(), memory)?);
         }
         Ok(())
@@ -196,10 +193,9 @@ impl EncoderModel {
     ) -> Outcome<Encoded> {
         #[cfg(feature = "families")]
         if let (Some(texts), Tokenizer::Folder(tokenizer)) = (&self.texts, tokenizer) {
-            let memory = tokenizing(texts, scratch)?;
+            let memory = folder_tokenizer::tokenizing(&texts.tokenizing, scratch.floats.0)?;
             return Ok(tokenizer.encode_behind(prompt.text(), text, ids, memory)?);
         }
-        let _ = (scratch, prompt);
         tokenizer.by_word_pieces(text, ids)
     }
 
@@ -272,7 +268,7 @@ impl EncoderModel {
         let Tokenizer::Folder(tokenizer) = tokenizer else {
             return Err(ErrorKind::MissingVocabulary.into());
         };
-        let memory = tokenizing(texts, scratch)?;
+        let memory = folder_tokenizer::tokenizing(&texts.tokenizing, scratch.floats.0)?;
         let Scratch { floats, bytes, .. } = scratch;
         let (types, bytes) = bytes.0.split_at_mut_checked(ids.len()).ok_or(TOO_SMALL)?;
         let found = tokenizer.encode_pair(pair, (&mut *ids, &mut *types), memory)?;
@@ -287,14 +283,4 @@ impl EncoderModel {
         let [score] = score;
         Ok(score)
     }
-}
-
-/// Memory for a text while it is tokenised.
-#[cfg(feature = "families")]
-fn tokenizing(texts: &TextSettings, scratch: &mut Scratch) -> Outcome<TokenizingMemory<'static>> {
-    let floats = &mut *scratch.floats.0;
-    // SAFETY: it is the workspace's, aligned to what is lent, and nothing else is done with it
-    // before the text has its ids. What is left in it are floats like any other bits.
-    let mut lent = unsafe { Lent::new(floats.as_mut_ptr().cast(), size_of_val(floats))? };
-    folder_tokenizer::tokenizing(&texts.tokenizing, &mut lent)
 }

@@ -1,6 +1,6 @@
 //! Lent memory as the tokenizer of a family takes it apart, and its texts.
 
-use core::mem::{MaybeUninit, size_of};
+use core::mem::{MaybeUninit, size_of, size_of_val};
 
 use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::model::folder_tokenizer::{
@@ -45,10 +45,14 @@ pub(crate) fn tokenizing_floats(needs: &TokenizingNeeds) -> Outcome<usize> {
     Ok(tokenizing_bytes(needs)?.div_ceil(size_of::<f32>()))
 }
 
+/// Memory for a text while it is tokenised, in the floats of a workspace.
 pub(crate) fn tokenizing(
     needs: &TokenizingNeeds,
-    lent: &mut Lent,
+    floats: &mut [f32],
 ) -> Outcome<TokenizingMemory<'static>> {
+    // SAFETY: it is the workspace's, aligned to what is lent, and nothing else is done with it
+    // before the text has its ids. What is left in it are floats like any other bits.
+    let mut lent = unsafe { Lent::new(floats.as_mut_ptr().cast(), size_of_val(floats))? };
     Ok(TokenizingMemory {
         text: lent.filled(needs.text, 0)?,
         steps: lent.filled(needs.steps, Step::default())?,

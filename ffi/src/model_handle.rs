@@ -58,7 +58,6 @@ pub struct nanoembed_model {
     pub(crate) kind: Kind,
     pub(crate) tokenizer: Tokenizer,
     /// Bytes that the heap gave for this model; 0 if the caller lent them.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
 }
 
@@ -163,5 +162,3 @@ pub unsafe extern "C" fn nanoembed_model_get_info(
     };
     answer(make())
 }
-
-const _: () = assert!(size_of::<nanoembed_status>() == 4);

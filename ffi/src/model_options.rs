@@ -62,8 +62,12 @@ pub struct nanoembed_model_options {
     pub allow_unknown_count: usize,
 }
 
-// Programs may know it up to `block_tokens`, without a pointer.
-crate::versioned!(nanoembed_model_options, since 24, align_of::<u32>());
+// The first version ends with `block_tokens` and has no pointer.
+crate::versioned!(
+    nanoembed_model_options,
+    since core::mem::offset_of!(nanoembed_model_options, allow_unknown),
+    align_of::<u32>()
+);
 
 /// How much memory a model takes, to the byte: with less a call answers
 /// `NANOEMBED_BUFFER_TOO_SMALL`.

@@ -49,7 +49,6 @@ pub struct nanoembed_session {
     /// True if the logits are those after the last token.
     is_fed: bool,
     /// Bytes that the heap gave for this handle; 0 if the caller lent them.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
 }
 

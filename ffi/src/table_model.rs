@@ -1,8 +1,6 @@
 //! A static model that has been opened: a table with a vector for each token.
 
 #[cfg(feature = "families")]
-use core::mem::size_of_val;
-
 use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::TableModel as CoreTable;
@@ -13,7 +11,6 @@ use nanoembed_core::token::Encoded;
 #[cfg(feature = "families")]
 use crate::folder_tokenizer;
 #[cfg(feature = "families")]
-use crate::memory::Lent;
 use crate::model_tokenizer::Tokenizer;
 use crate::scratch::{Scratch, Sizes};
 use crate::source::Bytes;
@@ -142,10 +139,7 @@ impl TableModel {
     ) -> Outcome<(TokenizingMemory<'static>, &'s mut [f32])> {
         let tokenizing = folder_tokenizer::tokenizing_floats(&self.tokenizing)?;
         let (first, row) = floats.split_at_mut_checked(tokenizing).ok_or(TOO_SMALL)?;
-        // SAFETY: it is the workspace's, aligned to what is lent, and nothing else is done with it
-        // while the text gets its ids. What is left in it are floats like any other bits.
-        let mut lent = unsafe { Lent::new(first.as_mut_ptr().cast(), size_of_val(first))? };
-        Ok((folder_tokenizer::tokenizing(&self.tokenizing, &mut lent)?, row))
+        Ok((folder_tokenizer::tokenizing(&self.tokenizing, first)?, row))
     }
 
     /// The embedding of known tokens.

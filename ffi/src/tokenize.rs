@@ -25,7 +25,6 @@ pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> 
             {
                 return folder_tokenizer::tokenize(tokenizer, &texts.prompts, text, ids);
             }
-            let _ = encoder;
             model.tokenizer.by_word_pieces(text, ids)
         }
         #[cfg(feature = "static-models")]

@@ -45,7 +45,6 @@ pub const NANOEMBED_NO_TOKEN: u32 = u32::MAX;
 pub struct nanoembed_tokenizer {
     tokenizer: Tokenizer<'static>,
     /// Bytes that the heap gave for this handle; 0 if the caller lent them.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
 }
 

@@ -6,7 +6,7 @@ use nanoembed_core::words::{Duplicates, IndexOptions};
 
 use crate::memory::{Lent, LentSlice};
 use crate::source::Bytes;
-use crate::status::{INVALID, Outcome, TOO_SMALL};
+use crate::status::{Outcome, TOO_SMALL};
 use crate::words_options::nanoembed_words_options;
 
 mod leaf {
@@ -34,16 +34,12 @@ impl AsMut<[u64]> for IndexMemory {
     }
 }
 
-fn built_in() -> Outcome<leaf::WordIndex> {
-    leaf::WordIndex::built_in().map_err(|_| INVALID)
-}
-
 /// The number of elements of the index that `options` ask for.
 pub(crate) fn elements(options: &nanoembed_words_options, layout: &Layout) -> Outcome<usize> {
     if options.indexed == 0 {
         return Ok(0);
     }
-    built_in()?;
+    leaf::WordIndex::built_in()?;
     Index::memory_needed(layout).ok_or(TOO_SMALL)
 }
 
@@ -58,8 +54,10 @@ pub(crate) fn build(
     if options.indexed == 0 {
         return Ok(None);
     }
-    let memory =
-        IndexMemory(built_in()?, LentSlice(lent.filled(elements(options, layout)?, 0_u64)?));
+    let memory = IndexMemory(
+        leaf::WordIndex::built_in()?,
+        LentSlice(lent.filled(elements(options, layout)?, 0_u64)?),
+    );
     let duplicates =
         if options.first_of_duplicates == 0 { Duplicates::Error } else { Duplicates::First };
     let index_options = IndexOptions { seed: options.seed, duplicates };

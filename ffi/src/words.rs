@@ -47,7 +47,6 @@ crate::versioned!(nanoembed_words_plan);
 pub struct nanoembed_words {
     pub(crate) words: Words<Bytes, IndexMemory>,
     /// Bytes that the heap gave for this handle; 0 if the caller lent them.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
 }
 

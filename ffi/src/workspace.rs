@@ -29,7 +29,6 @@ pub struct nanoembed_workspace {
     #[cfg(feature = "std")]
     pub(crate) hosted: Option<Box<HostedSession>>,
     /// Bytes that the heap gave for this workspace; 0 if the caller lent them.
-    #[cfg_attr(not(feature = "std"), allow(dead_code))]
     pub(crate) owned_bytes: usize,
 }
 
@@ -59,7 +58,6 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
             return Err(too_small(needed));
         }
         let handle: *mut nanoembed_workspace = lent.place(1)?;
-        #[cfg_attr(not(feature = "families"), allow(unused_mut))]
         let mut made = nanoembed_workspace {
             scratch: Scratch {
                 floats: LentSlice(lent.filled(sizes.floats, 0.0)?),

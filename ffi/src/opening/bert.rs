@@ -94,16 +94,12 @@ impl BertOpening {
     fn model(&self, lent: &mut Lent, kind: &mut MaybeUninit<Kind>) -> Outcome {
         let layers = LentSlice(lent.filled(self.config.layers, Layer::EMPTY)?);
         let (plan, fixed) = (self.plan, self.fixed);
-        #[cfg(feature = "families")]
-        let (head, floats) = (&mut [][..], &mut [][..]);
-        #[cfg(not(feature = "families"))]
-        let (head, floats) = ([], []);
         let kind = kind.write(Kind::Encoder(EncoderModel {
             network: Network::Encoder(Encoder {
                 transformer: Transformer::unlocated(self.config.transformer, layers),
                 embedding: self.config.embedding(),
-                head,
-                floats,
+                head: Default::default(),
+                floats: Default::default(),
             }),
             kernels: kernel::detect(),
             summaries: &[],

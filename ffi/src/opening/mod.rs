@@ -11,7 +11,7 @@ mod pass;
 mod scratch;
 #[cfg(feature = "static-models")]
 mod table;
-#[cfg(all(feature = "families", feature = "amb"))]
+#[cfg(feature = "amb")]
 mod texts;
 mod vocabulary;
 
@@ -51,7 +51,7 @@ use crate::model_options::{
 };
 use crate::model_tokenizer::Tokenizer;
 use crate::source::{Bytes, nanoembed_source};
-use crate::status::{Outcome, invalid};
+use crate::status::{Outcome, invalid, too_small};
 use crate::versioned;
 
 /// Bytes of scratch memory that opening a model takes.
@@ -59,10 +59,9 @@ pub(crate) fn scratch_bytes(source: &Bytes) -> Outcome<usize> {
     bytes_for(source, scratch::tensors(source)?)
 }
 
-#[cfg_attr(not(all(feature = "families", feature = "amb")), allow(unused_variables))]
 fn bytes_for(source: &Bytes, tensors: usize) -> Outcome<usize> {
     let mut sum = Sum::default();
-    #[cfg(all(feature = "families", feature = "amb"))]
+    #[cfg(feature = "amb")]
     texts::add_bytes(source, &mut sum)?;
     sum.add::<TensorRecord>(tensors)?;
     #[cfg(all(feature = "static-models", not(feature = "embd")))]
@@ -111,34 +110,35 @@ impl Opening {
         if options.allow_unknown_count > 0 {
             return Err(invalid("allow_unknown"));
         }
-        #[cfg_attr(not(any(feature = "static-models", feature = "families")), allow(unused_mut))]
         let tensors = scratch::tensors(&source)?;
         let needed = bytes_for(&source, tensors)?;
-        let mut memory = PassMemory::new(tensors, needed, scratch_bytes, lent)?;
+        if scratch_bytes < needed {
+            return Err(too_small(needed));
+        }
+        let mut memory = PassMemory::new(tensors, lent)?;
         #[cfg(any(feature = "static-models", feature = "families"))]
-        if let Some(opening) = Self::with_texts(&source, &options, &mut memory)? {
+        if let Some(opening) = Self::described(&source, &options, &mut memory)? {
             return Ok((source, opening));
         }
         #[cfg(feature = "embd")]
         let opening = BertOpening::new(source, &options, memory).map(Self::Bert);
         #[cfg(not(feature = "embd"))]
         let opening = {
-            let _ = memory;
             use crate::status::{Failure, NANOEMBED_UNSUPPORTED_TRANSFORMERS};
             Err(Failure::here(NANOEMBED_UNSUPPORTED_TRANSFORMERS))
         };
         Ok((source, opening?))
     }
 
-    /// A model whose file in memory keeps the texts of a folder; refused if it continues texts.
+    /// A static model, or an encoder that a folder's texts or GGUF keys describe, in a file in
+    /// memory. Causal models in `.weights` files are rejected.
     #[cfg(any(feature = "static-models", feature = "families"))]
-    fn with_texts(
+    fn described(
         source: &Bytes,
-        #[cfg_attr(not(feature = "static-models"), allow(unused_variables))]
         options: &nanoembed_model_options,
         memory: &mut PassMemory,
     ) -> Outcome<Option<Self>> {
-        #[cfg(all(feature = "families", feature = "amb"))]
+        #[cfg(feature = "amb")]
         if let (Some(bytes), Some(folder)) = (source.memory(), texts::amb_folder(source, memory)?) {
             let family = FamilyOpening::new(source, (folder, bytes), options, memory);
             return family.map(|it| Some(Self::Family(it)));

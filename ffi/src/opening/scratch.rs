@@ -5,7 +5,7 @@ use nanoembed_core::format::embd::{self, TensorRecord};
 use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_GGUF, left_out};
 use crate::memory::Lent;
 use crate::source::Bytes;
-use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY, Outcome, too_small};
+use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY, Outcome};
 
 /// The bytes of a file's header that give the number of its tensors.
 const HEADER_BYTES: usize = 64;
@@ -43,16 +43,8 @@ fn check_parsed(source: &Bytes, start: &[u8]) -> Outcome {
 }
 
 impl PassMemory {
-    /// Memory for a file with so many tensors, of which `needed` bytes are needed.
-    pub(super) fn new(
-        tensors: usize,
-        needed: usize,
-        scratch_bytes: usize,
-        mut lent: Lent,
-    ) -> Outcome<Self> {
-        if scratch_bytes < needed {
-            return Err(too_small(needed));
-        }
+    /// Memory for a file with so many tensors.
+    pub(super) fn new(tensors: usize, mut lent: Lent) -> Outcome<Self> {
         Ok(Self { records: lent.filled(tensors, TensorRecord::EMPTY)?, rest: lent })
     }
 }

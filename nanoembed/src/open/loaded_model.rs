@@ -115,7 +115,7 @@ impl<'f> LoadedModel<'f> {
         let opened = match &self.parsed {
             Parsed::Model(bytes, model) => {
                 let mut weights = ModelWeights::default();
-                weights.add_file(*bytes);
+                weights.add_file(bytes);
                 owned::Encoder::from_bert(bytes, model, weights)
             }
             // It may have been meant as a model of this project's own format.
