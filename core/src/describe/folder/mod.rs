@@ -6,6 +6,7 @@
 //! | `modules.json` and the `config.json` of each module | pooling, dense layers, normalisation | `modules`, `module`, `pooling`, `dense` |
 //! | `sentence_bert_config.json` and similar files, `tokenizer_config.json` | the limit on tokens | `encoder_settings` |
 //! | `config.json` | the transformer, or the table of vectors; the names of classes | `description`, `table`, `masked_models`, `labels` |
+//! | `router_config.json` | the lists of modules among which a Router chooses | `router` |
 //! | `config_sentence_transformers.json` | prompts, and the similarity measure | `prompts`, `similarity` |
 //! | all of these but prompts, written | | `write` |
 //! | `adapter_config.json` | nothing: a transformer with an adapter is rejected | `description` |
@@ -22,6 +23,7 @@ mod module;
 mod modules;
 mod pooling;
 mod prompts;
+mod router;
 mod similarity;
 mod table;
 mod texts;
@@ -35,6 +37,7 @@ pub use modules::{Base, Modules, Origin};
 pub use pooling::PoolingSettings;
 pub use prompts::{CONFIG_SENTENCE_TRANSFORMERS, DOCUMENT, QUERY};
 pub use prompts::{DEFAULT_PROMPT, FolderPrompt, FolderPrompts, PROMPTS};
+pub use router::{ROUTER_CONFIG, RoutedModule, Router, STRUCTURE, Task};
 pub use similarity::{SIMILARITY, Similarity};
 pub use table::{TableSettings, described_table};
 pub use texts::{ReadText, TextFault, TextPath, Texts};

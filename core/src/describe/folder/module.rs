@@ -81,10 +81,15 @@ impl<'t> Module<'t> {
         let kind = kind
             .ok_or_else(|| module.unsupported("type", "a module of this kind is not known here"))?;
         let path = module.text("path")?.unwrap_or_default();
-        module.neutral("kwargs", "no module is called with more than texts", |names| {
-            names.kind() == Kind::BeginArray || names.members().next().is_none()
-        })?;
-        module.finish(&["idx", "name"])?;
+        check_rest(module)?;
         Ok(Self { kind, value: module.value(), path })
     }
+}
+
+/// Rejects members of a module that are neither its type nor its path.
+pub(super) fn check_rest<'t>(module: &Object<'t>) -> Read<'t, ()> {
+    module.neutral("kwargs", "no module is called with more than texts", |names| {
+        names.kind() == Kind::BeginArray || names.members().next().is_none()
+    })?;
+    module.finish(&["idx", "name"])
 }

@@ -268,7 +268,7 @@ fn folder_in_list(item: Value<'_>) -> ReadText<'_, &str> {
 }
 
 /// The folder in a module's `path`, without a trailing `/`.
-fn folder<'a>(module: Value<'a>, path: &'a str) -> Read<'a, &'a str> {
+pub(super) fn folder<'a>(module: Value<'a>, path: &'a str) -> Read<'a, &'a str> {
     let folder = path.trim_end_matches('/');
     if !stays_within(folder) {
         let error = module.member("path").unwrap_or(module).bad();

@@ -5,6 +5,7 @@
 //! | `modules.json` and the `config.json` of each module | pooling, dense layers, normalising |
 //! | `sentence_bert_config.json` and its like, `tokenizer_config.json` | how many tokens are used |
 //! | `config.json` | the transformer, or the table of vectors |
+//! | `router_config.json` | the route that texts take |
 //! | `config_sentence_transformers.json` | prompts |
 //! | `adapter_config.json` | whether there is an adapter, which is refused |
 //! | `tokenizer.json`, or BERT's `vocab.txt`, and what `tokenizer_config.json` says beside it | the tokenizer |
@@ -18,6 +19,7 @@ mod loaded;
 mod modules;
 mod prompts;
 mod prompts_json;
+mod routed;
 mod tokenizer;
 mod vocabulary;
 mod weights;
@@ -33,6 +35,7 @@ pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
 pub use modules::{Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, PromptTexts, Prompts};
+pub use routed::{ROUTER_CONFIG, Route, STRUCTURE, Task};
 pub use tokenizer::TokenizerConfig;
 pub use weights::{WEIGHTS, WEIGHTS_INDEX};
 
