@@ -68,6 +68,7 @@ mod model_check;
 mod pool;
 mod progress;
 mod refusal;
+mod role;
 #[doc(hidden)]
 pub mod signature;
 mod sizes;
@@ -99,7 +100,7 @@ pub use choice::Choice;
 pub use cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
 pub use encoder::precision;
 pub use encoder::{
-    Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Role, Session, Vectors, cosine,
+    Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Session, Vectors, cosine,
     similarity,
 };
 pub use error::{Error, Kind, Result};
@@ -113,6 +114,7 @@ pub use limits::Limits;
 pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
+pub use role::Role;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
 pub use tokenizer::{Tokenizer, TokenizerOptions, Tokens};
 pub use words::{Neighbour, Words};

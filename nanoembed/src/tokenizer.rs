@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{self, TextSession};
 use nanoembed_core::token::SpecialTokens;
 
@@ -15,6 +16,7 @@ use crate::limits::{Limits, max_tokens};
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
 use crate::pool::Pool;
+use crate::role::Role;
 
 /// The token ids of one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -130,13 +132,31 @@ impl Tokenizer {
     ///
     /// # Errors
     ///
-    /// If the model does not have such a prompt.
+    /// If the model does not have such a prompt, or texts of that role take another route through
+    /// its Router.
     pub fn prompt(&self, prompt: &Prefix) -> Result<String> {
-        match &self.0.prompts {
-            Ok(prompts) => prompts.choose(prompt),
-            Err(error) => Err(Error::new(error.kind(), error.to_string())),
+        let Inner { prompts, source, .. } = &*self.0;
+        let prompts =
+            prompts.as_ref().map_err(|error| Error::new(error.kind(), error.to_string()))?;
+        let role = Role::from_prompt(prompt);
+        match source.route() {
+            Some(_) if role != Role::Text => {
+                if role != source.role() && source.takes_another_route(role)? {
+                    return Err(other_route(role).at(source.name()));
+                }
+                prompts.choose_for(prompt, &Prefix::Usual)
+            }
+            _ => prompts.choose(prompt),
         }
     }
+}
+
+/// The error for texts of a role that have a tokenizer of their own.
+fn other_route(role: Role) -> Error {
+    let texts = if role == Role::Query { "queries" } else { "documents" };
+    let message = format!("{texts} take another route through the model, with a tokenizer of its own");
+    Error::input(ErrorKind::UnsupportedSetting, message)
+        .with_hint("open the tokenizer for such texts: `Tokenizer::options().role(…)`")
 }
 
 /// Options of a tokenizer.
@@ -151,6 +171,7 @@ impl Tokenizer {
 #[derive(Clone, Debug, Default)]
 pub struct TokenizerOptions {
     limits: Limits,
+    role: Role,
     unknown: Vec<String>,
 }
 
@@ -160,6 +181,13 @@ impl TokenizerOptions {
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// The role of texts, which in a model with a Router may have a tokenizer of their own.
+    #[must_use]
+    pub const fn role(mut self, role: Role) -> Self {
+        self.role = role;
         self
     }
 
@@ -177,7 +205,7 @@ impl TokenizerOptions {
     /// As [`Tokenizer::open`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Tokenizer> {
         let path = &*literal(path.as_ref());
-        self.open_source(Source::open_allowing(path, &self.unknown)?, is_model(path))
+        self.open_source(Source::open_for(path, self.role, &self.unknown)?, is_model(path))
     }
 
     #[doc(hidden)]

@@ -81,6 +81,38 @@ fn prompts_stand_before_texts_by_their_role() {
 }
 
 #[test]
+fn texts_take_the_route_of_their_role() {
+    let model = "../tests/data/cases/router-module/model";
+    let [query, document] = ["query", "document"].map(|role| -> Vec<Vec<f32>> {
+        let path = format!("../tests/data/cases/router-module/{role}.json");
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    });
+    let is_close = |vector: &[f32], expected: &[f32]| {
+        assert!(vector.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4), "{vector:?}");
+    };
+    let texts = ["hello password", "world"];
+    let encoder = Encoder::open(model).unwrap();
+    is_close(&encoder.embed(texts[0]).unwrap(), &document[0]);
+    is_close(&encoder.embed_query(texts[0]).unwrap(), &query[0]);
+    let documents = encoder.embed_documents(&texts).unwrap();
+    is_close(documents.row(1).unwrap(), &document[1]);
+    // A prompt for queries says that all texts are.
+    let queries = encoder.with_prompt(Prefix::Query).unwrap();
+    is_close(&queries.embed(texts[1]).unwrap(), &query[1]);
+    is_close(queries.embed_documents(&texts).unwrap().row(1).unwrap(), &query[1]);
+    is_close(queries.session().unwrap().embed(texts[0]).unwrap(), &query[0]);
+    is_close(&queries.with_prompt(Prefix::Usual).unwrap().embed(texts[0]).unwrap(), &document[0]);
+    let opened = Encoder::options().prompt(Prefix::Query).open(model).unwrap();
+    is_close(&opened.embed(texts[0]).unwrap(), &query[0]);
+    // So does a tokenizer's role.
+    let tokenizer = Tokenizer::options().role(Role::Query).open(model).unwrap();
+    assert_eq!(tokenizer.encode(texts[0], None).unwrap().ids, [28, 30]);
+    assert_eq!(tokenizer.prompt(&Prefix::Query).unwrap(), "");
+    let error = tokenizer.prompt(&Prefix::Document).unwrap_err();
+    assert_eq!(error.kind(), Kind::Core(ErrorKind::UnsupportedSetting), "{error}");
+}
+
+#[test]
 fn vectors_can_be_shorter_and_have_length_one_again() {
     let encoder = Encoder::options().truncate_dim(3).normalize(true).open(BERT).unwrap();
     let vector = encoder.embed(TEXTS[0]).unwrap();

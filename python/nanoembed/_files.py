@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from . import _native
+from ._keywords import Role
 
 Path: TypeAlias = "str | os.PathLike[str]"
 
@@ -76,6 +77,7 @@ def convert(
     pooler: bool = False,
     name: str | None = None,
     metadata: Mapping[str, str] | None = None,
+    as_: Role | None = None,
     allow_unknown: Iterable[str] = (),
     duplicates: Literal["error", "first"] | None = None,
     utf8: Literal["error", "lossy", "bytes"] | None = None,
@@ -100,6 +102,8 @@ def convert(
     :param pooler: keep the pooler, which embeddings have no use for.
     :param name: the model's name.
     :param metadata: more entries of metadata.
+    :param as_: ``"query"`` or ``"document"``: the route that such texts take through a model with a
+        Router, instead of its default route.
     :param allow_unknown: names of settings in a folder's files that are passed over, with a
         ``UserWarning`` each, where nobody knows what they change and the model would be refused.
 
@@ -125,6 +129,7 @@ def convert(
         "calibrate": calibrate,
         "pooler": pooler or None,
         "name": name,
+        "as_": as_,
         "allow_unknown": list(allow_unknown) or None,
     }
     of_words = {
@@ -148,6 +153,7 @@ def convert(
             "pooler": pooler,
             "name": name,
             "metadata": entries,
+            "role": as_,
             "allow_unknown": list(allow_unknown),
         }
         found = _native.convert_model(input, output, type or "f32", options)

@@ -142,6 +142,7 @@ class ModelOptions(TypedDict):
     pooler: bool
     name: str | None
     metadata: list[tuple[str, str]]
+    role: str | None
     allow_unknown: list[str]
 
 class WordOptions(TypedDict):

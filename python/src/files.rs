@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::error::OrException;
+use crate::model::role;
 use crate::threads;
 use crate::watch::interruptible;
 
@@ -73,13 +74,17 @@ pub(crate) struct ModelOptions {
     name: Option<String>,
     #[pyo3(item)]
     metadata: Vec<(String, String)>,
+    /// `query` or `document`.
+    #[pyo3(item)]
+    role: Option<String>,
     #[pyo3(item)]
     allow_unknown: Vec<String>,
 }
 
 impl ModelOptions {
-    fn applied_to(self, conversion: Conversion) -> Conversion {
+    fn applied_to(self, conversion: Conversion) -> PyResult<Conversion> {
         let conversion = conversion
+            .role(role(self.role.as_deref())?)
             .block(self.block)
             .bits(self.bits)
             .for_web(self.for_web)
@@ -90,7 +95,7 @@ impl ModelOptions {
             .name(self.name)
             .allow_unknown(self.allow_unknown);
         let entries = self.metadata.into_iter();
-        entries.fold(conversion, |conversion, (key, value)| conversion.metadata(key, value))
+        Ok(entries.fold(conversion, |conversion, (key, value)| conversion.metadata(key, value)))
     }
 }
 
@@ -109,7 +114,7 @@ pub(crate) fn convert_model(
     weight_type: &str,
     options: ModelOptions,
 ) -> PyResult<String> {
-    let conversion = options.applied_to(Conversion::new(input, output));
+    let conversion = options.applied_to(Conversion::new(input, output))?;
     let conversion = conversion.weight_type(named::<WeightType>("type", weight_type)?);
     let converted = interruptible(py, |observer| conversion.run(observer))?;
     Ok(json_of_model(&converted).to_string())

@@ -75,12 +75,17 @@ impl Before {
     }
 
     fn role(&self) -> PyResult<Role> {
-        match self.usual_role.as_deref() {
-            None => Ok(Role::Text),
-            Some("query") => Ok(Role::Query),
-            Some("document") => Ok(Role::Document),
-            Some(other) => Err(not_a_role(other)),
-        }
+        role(self.usual_role.as_deref())
+    }
+}
+
+/// The role of this name.
+pub(crate) fn role(name: Option<&str>) -> PyResult<Role> {
+    match name {
+        None => Ok(Role::Text),
+        Some("query") => Ok(Role::Query),
+        Some("document") => Ok(Role::Document),
+        Some(other) => Err(not_a_role(other)),
     }
 }
 

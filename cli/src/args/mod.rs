@@ -13,7 +13,7 @@ use nanoembed::inspect::verification::{Finding, verify_files};
 use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
 use nanoembed::words::Policy;
-use nanoembed::{Encoder, EncoderOptions, Pooling, Prefix};
+use nanoembed::{Encoder, EncoderOptions, Pooling, Prefix, Role};
 use nanoembed_core::event::Mode;
 
 use crate::error::{Error, Result, warn};
@@ -100,18 +100,30 @@ pub(crate) struct PromptArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "prompt")]
     prompt_name: Option<String>,
 
-    /// Put the model's prompt for such texts before every text
+    /// Put the model's prompt for such texts before every text; through a model with a Router they
+    /// take its route for them
     #[arg(long = "as", value_enum, value_name = "ROLE", conflicts_with_all = ["prompt", "prompt_name"])]
-    role: Option<Role>,
+    role: Option<GivenRole>,
 }
 
-/// The role of a text.
+/// The role of a text, as it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Role {
+pub(crate) enum GivenRole {
     /// A question
     Query,
     /// A text that answers questions
     Document,
+}
+
+impl GivenRole {
+    /// The role, none of which is that of any text.
+    pub(crate) const fn role(given: Option<Self>) -> Role {
+        match given {
+            None => Role::Text,
+            Some(Self::Query) => Role::Query,
+            Some(Self::Document) => Role::Document,
+        }
+    }
 }
 
 impl PromptArgs {
@@ -120,10 +132,15 @@ impl PromptArgs {
         match (&self.prompt, &self.prompt_name, self.role) {
             (Some(text), ..) => Prefix::Text(text.clone()),
             (_, Some(name), _) => Prefix::Named(name.clone()),
-            (.., Some(Role::Query)) => Prefix::Query,
-            (.., Some(Role::Document)) => Prefix::Document,
+            (.., Some(GivenRole::Query)) => Prefix::Query,
+            (.., Some(GivenRole::Document)) => Prefix::Document,
             _ => Prefix::Usual,
         }
+    }
+
+    /// The role that the arguments name.
+    pub(crate) const fn role(&self) -> Role {
+        GivenRole::role(self.role)
     }
 }
 
@@ -168,7 +185,7 @@ pub(crate) struct EmbedderArgs {
 impl EmbedderArgs {
     /// Opens the model, verified first if that was asked for, to be used as the arguments say.
     pub(crate) fn open(&self, quiet: bool) -> Result<Encoder> {
-        self.options().open_source(self.model.open(quiet)?)
+        self.options().open_source(self.model.open_for(self.prompts.role(), quiet)?)
     }
 
     fn options(&self) -> EncoderOptions {
@@ -200,6 +217,11 @@ impl ModelArgs {
 
     /// Opens the model, verified first if that was asked for.
     pub(crate) fn open(&self, quiet: bool) -> Result<Source> {
+        self.open_for(Role::Text, quiet)
+    }
+
+    /// The same for texts of a role.
+    pub(crate) fn open_for(&self, role: Role, quiet: bool) -> Result<Source> {
         if self.verify {
             let Some(path) = &self.model else {
                 return Err(Error::usage("--verify is for a model's file").with_hint(
@@ -210,7 +232,7 @@ impl ModelArgs {
         }
         match &self.model {
             Some(path) => {
-                let source = Source::open_allowing(path, self.unknown.names())?;
+                let source = Source::open_for(path, role, self.unknown.names())?;
                 source.warnings().iter().for_each(warn);
                 Ok(source)
             }

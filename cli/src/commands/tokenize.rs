@@ -73,8 +73,8 @@ impl Tokenize {
         let form = self.output.form()?;
         self.input.form().check_kept(form == LineForm::Jsonl)?;
         let is_sentencepiece = self.model.model.as_deref().is_some_and(is_model);
-        let tokenizer =
-            Tokenizer::options().open_source(self.model.open(quiet)?, is_sentencepiece)?;
+        let source = self.model.open_for(self.prompts.role(), quiet)?;
+        let tokenizer = Tokenizer::options().open_source(source, is_sentencepiece)?;
         let limit = match self.model.max_tokens {
             Some(0) => None,
             asked => tokenizer.limit(asked)?,

@@ -28,6 +28,7 @@ mod pairs;
 mod prune_vocabulary;
 mod real_encoders;
 mod real_weights;
+mod routes;
 mod safetensors_files;
 mod search;
 mod sentencepiece;

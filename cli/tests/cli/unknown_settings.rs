@@ -20,7 +20,8 @@ fn add_unknown(folder: &Path) {
     fs::write(path, config.to_string()).unwrap();
 }
 
-fn copied(from: &Path, to: &Path) {
+/// Copies a folder with all that is in it.
+pub(crate) fn copied(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());

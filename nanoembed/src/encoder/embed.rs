@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::backend::{Batch, Length};
 use super::session::Session;
 use super::vectors::Vectors;
-use super::{Encoder, Role};
+use super::Encoder;
 use crate::error::{Error, Result};
 use crate::progress::{Observer, Progress, Silent};
+use crate::role::Role;
 use crate::tokenizer::Tokens;
 
 /// How many texts are tokenised before the first of them is embedded: enough that threads are
@@ -35,12 +36,13 @@ impl Encoder {
     }
 
     fn embed_as(&self, role: Role, text: &str) -> Result<Vec<f32>> {
-        let prompt = self.prompt(role)?;
-        let mut vector = vec![0.0; self.0.backend.dimensions()];
-        let text = prompt.before(text).map_err(|error| self.failure(error))?;
-        let embedded = self.0.backend.embed(None, &text, prompt.skipped, &mut vector);
-        embedded.map_err(|error| self.failure(error))?;
-        self.cut(&mut vector);
+        let encoder = self.for_texts(role)?;
+        let prompt = encoder.prompt(role)?;
+        let mut vector = vec![0.0; encoder.0.backend.dimensions()];
+        let text = prompt.before(text).map_err(|error| encoder.failure(error))?;
+        let embedded = encoder.0.backend.embed(None, &text, prompt.skipped, &mut vector);
+        embedded.map_err(|error| encoder.failure(error))?;
+        encoder.cut(&mut vector);
         Ok(vector)
     }
 
@@ -130,18 +132,19 @@ impl Encoder {
         observer: &dyn Observer,
         mut take: impl FnMut(&[f32], &[Length]) -> Result<()>,
     ) -> Result<()> {
-        let prompt = self.prompt(role)?;
+        let encoder = self.for_texts(role)?;
+        let prompt = encoder.prompt(role)?;
         let progress = Progress::texts(observer, "embedding", Some(texts.len() as u64));
         for texts in texts.chunks(TEXTS_AT_ONCE) {
             let texts = texts.iter().map(|text| prompt.before(text.as_ref()));
             let texts: Vec<Cow<'_, str>> =
-                texts.collect::<Result<_, _>>().map_err(|error| self.failure(error))?;
-            let embed = || self.0.backend.embed_all(&texts, prompt.skipped, observer);
+                texts.collect::<Result<_, _>>().map_err(|error| encoder.failure(error))?;
+            let embed = || encoder.0.backend.embed_all(&texts, prompt.skipped, observer);
             let embedded = match &self.0.threads {
                 Some(threads) => threads.install(embed),
                 None => embed(),
             };
-            let Batch { mut values, lengths } = embedded.map_err(|error| self.failure(error))?;
+            let Batch { mut values, lengths } = embedded.map_err(|error| encoder.failure(error))?;
             if observer.is_cancelled() {
                 return Err(Error::cancelled());
             }

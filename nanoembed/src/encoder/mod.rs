@@ -7,6 +7,7 @@
 //! | `backend` | operations of a model |
 //! | `text` | transformers and tables of a vector for each token |
 //! | `causal` | the pooled states of a model that continues texts |
+//! | `routes` | models of their own for queries and documents, in a model with a Router |
 //! | `session` | one text at a time in memory that is reused |
 //! | `vectors` | embeddings, and the nearest among them |
 //! | `precision` | embeddings in fewer bytes |
@@ -16,6 +17,7 @@ mod causal;
 mod embed;
 mod options;
 pub mod precision;
+mod routes;
 mod session;
 pub(crate) mod text;
 mod vectors;
@@ -34,8 +36,10 @@ use crate::folder::prompts::{Prefix, Prompts, Similarity};
 use crate::open::described_model::DescribedModel;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
+use crate::role::Role;
 use backend::Backend;
 use causal::CausalEncoder;
+use routes::{Network, Routes};
 use text::TextEncoder;
 
 pub use backend::Length;
@@ -74,19 +78,10 @@ struct Inner {
     prompts: Arc<Prompts>,
     prompt: Prefix,
     threads: Option<Arc<ThreadPool>>,
-}
-
-/// The role of a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Role {
-    /// Nothing that the model would know of.
-    #[default]
-    Text,
-    /// A question.
-    Query,
-    /// A text that answers questions.
-    Document,
+    /// The role of texts for which the model was opened.
+    role: Role,
+    /// The models for texts of other roles, if there is a Router.
+    routes: Option<Arc<Routes>>,
 }
 
 impl Encoder {
@@ -137,9 +132,21 @@ impl Encoder {
             pool.map_err(|error| Error::argument("threads", format!("{threads}: {error}")))
         };
         let threads = options.threads.map(pool).transpose()?.map(Arc::new);
-        let backend = Arc::from(backend);
-        let inner = Inner { backend, source, dimensions, normalize, prompts, prompt, threads };
-        let encoder = Self(Arc::new(inner));
+        let first = Network { backend: backend.into(), source, prompts };
+        let (role, routes) = (first.source.role(), Routes::new(first.clone(), options));
+        let Network { backend, source, prompts } = first;
+        let inner = Inner {
+            backend,
+            source,
+            dimensions,
+            normalize,
+            prompts,
+            prompt,
+            threads,
+            role,
+            routes,
+        };
+        let encoder = Self(Arc::new(inner)).in_role(Role::from_prompt(&options.prompt))?.into_owned();
         encoder.prompt(Role::Text)?;
         Ok(encoder)
     }
@@ -157,7 +164,8 @@ impl Encoder {
     ///
     /// [`Kind::NotFound`](crate::Kind::NotFound) if the model has no such prompt.
     pub fn with_prompt(&self, prompt: Prefix) -> Result<Self> {
-        let encoder = Self(Arc::new(Inner { prompt, ..Inner::clone(&self.0) }));
+        let encoder = self.in_role(Role::from_prompt(&prompt))?;
+        let encoder = Self(Arc::new(Inner { prompt, ..Inner::clone(&encoder.0) }));
         encoder.prompt(Role::Text)?;
         Ok(encoder)
     }
@@ -211,13 +219,15 @@ impl Encoder {
         self.0.backend.positions()
     }
 
-    /// The prompt for texts of a role.
+    /// The prompt for texts of a role. Where they have a route, they need not have a prompt.
     fn prompt(&self, role: Role) -> Result<Prompt> {
-        let Inner { prompts, prompt, backend, .. } = &*self.0;
+        let Inner { prompts, prompt, backend, routes, .. } = &*self.0;
+        let asked = Role::from_prompt(prompt);
         let text = match role {
-            Role::Text => prompts.choose(prompt),
-            Role::Query => prompts.choose_for(&Prefix::Query, prompt),
-            Role::Document => prompts.choose_for(&Prefix::Document, prompt),
+            _ if routes.is_some() && asked != Role::Text => {
+                prompts.choose_for(&asked.prompt(), &Prefix::Usual)
+            }
+            role => prompts.choose_for(&role.prompt(), prompt),
         }?;
         if text.is_empty() || prompts.are_pooled() {
             return Prompt::pooled(&text).map_err(|error| self.failure(error));

@@ -12,6 +12,7 @@ use crate::folder::prompts::Prefix;
 use crate::limits::Limits;
 use crate::open::loaded_model::LoadedModel;
 use crate::open::source::Source;
+use crate::role::Role;
 
 choices! {
     /// The pooling of the hidden states of a causal model into one vector.
@@ -98,7 +99,8 @@ impl EncoderOptions {
         Self { pooling: pooling.into(), ..self }
     }
 
-    /// The prompt before every text, queries and documents too.
+    /// The prompt before every text, queries and documents too. With [`Prefix::Query`] or
+    /// [`Prefix::Document`] they also take that route through a model with a Router.
     #[must_use]
     pub fn prompt(self, prompt: Prefix) -> Self {
         Self { prompt, ..self }
@@ -126,7 +128,8 @@ impl EncoderOptions {
     /// As [`Encoder::open`], and [`Kind::Usage`](crate::Kind::Usage) for what this model does not
     /// have.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Encoder> {
-        self.open_source(Source::open_allowing(&literal(path.as_ref()), &self.unknown)?)
+        let role = Role::from_prompt(&self.prompt);
+        self.open_source(Source::open_for(&literal(path.as_ref()), role, &self.unknown)?)
     }
 
     /// A model in memory: see [`Encoder::from_bytes`].

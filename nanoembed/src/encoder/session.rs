@@ -4,8 +4,9 @@ use std::fmt;
 
 use nanoembed_core::owned::{self, Prompt};
 
-use super::{Encoder, Role};
+use super::Encoder;
 use crate::error::Result;
+use crate::role::Role;
 
 /// Scratch memory for one text after the other: nothing is allocated for a text but its tokens.
 ///

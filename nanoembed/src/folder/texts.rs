@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use nanoembed_core::owned::folder::{
-    FolderFault, FolderResult, Texts, ignored_setting, read_allowing,
+    FolderFault, FolderResult, MODULES, Route, STRUCTURE, Texts, ignored_setting,
+    read_allowing,
 };
 use nanoembed_core::text::json::{Kind, UNKNOWN, Value};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result, name_of};
 use crate::files::whole_file;
+use crate::role::Role;
 
 const CONFIG: &str = "config.json";
 
@@ -23,6 +25,8 @@ pub(crate) struct FolderTexts {
     /// The file that is read for `config.json`, if that is another one.
     config: Option<PathBuf>,
     allowed: Arc<Allowed>,
+    /// The role of texts, by which a model with a Router has its modules.
+    role: Role,
 }
 
 /// Names of unknown members that are passed over, and which of them were.
@@ -70,7 +74,8 @@ impl Allowed {
 
 impl FolderTexts {
     pub(crate) fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), config: None, allowed: Arc::default() }
+        let (allowed, role) = Default::default();
+        Self { folder: folder.to_owned(), config: None, allowed, role }
     }
 
     /// The same, but `config` is read for `config.json`.
@@ -81,6 +86,11 @@ impl FolderTexts {
     /// The same, but unknown members of these names are passed over.
     pub(crate) fn allowing(self, allowed: &Arc<Allowed>) -> Self {
         Self { allowed: Arc::clone(allowed), ..self }
+    }
+
+    /// The same, but `modules.json` lists the modules for texts of a role.
+    pub(crate) fn for_role(self, role: Role) -> Self {
+        Self { role, ..self }
     }
 
     /// The unknown members that are passed over.
@@ -118,20 +128,43 @@ impl FolderTexts {
         self.get(path)?.ok_or_else(missing)
     }
 
-    /// The result of `read` on the texts.
+    /// The result of `read` on the texts. Of a model with a Router they are those of a model of the
+    /// route that texts of the role take.
     pub(crate) fn read<R>(&self, read: impl Fn(Texts<'_, '_>) -> FolderResult<R>) -> Result<R> {
+        let route = self.route()?;
+        self.read_routed(route.as_ref(), read)
+    }
+
+    /// The route that texts of the role take; `None` for a model without a Router.
+    pub(crate) fn route(&self) -> Result<Option<Route>> {
+        self.read_routed(None, |texts| Route::choose(texts, self.role.task()))
+    }
+
+    /// The result of `read` on the texts, with `route`'s list of modules.
+    fn read_routed<R>(
+        &self,
+        route: Option<&Route>,
+        read: impl Fn(Texts<'_, '_>) -> FolderResult<R>,
+    ) -> Result<R> {
         // Why a text could not be read.
         let unread = RefCell::new(None);
-        let text = |path: &str| match self.get(path) {
-            Ok(text) => Ok(text.map(Cow::<str>::Owned)),
-            Err(failure) => {
+        let text = |path: &str| match (route, self.get(path)) {
+            (Some(route), _) if path == MODULES => Ok(Some(Cow::Borrowed(&*route.list))),
+            (_, Ok(text)) => Ok(text.map(Cow::Owned)),
+            (_, Err(failure)) => {
                 *unread.borrow_mut() = Some(failure);
                 Err(CoreError::without_offset(ErrorKind::ReadFailed))
             }
         };
         let read =
             read_allowing(&text, &self.allowed.names, &mut |fault| self.allowed.pass(fault), &read);
-        read.map_err(|fault| unread.take().unwrap_or_else(|| self.explained(&fault)))
+        read.map_err(|fault| match (unread.take(), route) {
+            (Some(failure), _) => failure,
+            (None, Some(route)) if fault.file == MODULES => {
+                explained(&fault, &route.list, &name_of(&self.file(MODULES)))
+            }
+            (None, _) => self.explained(&fault),
+        })
     }
 
     /// An error with the setting and its value.
@@ -177,11 +210,24 @@ pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
     };
     let failure = Error::input(kind, message).at(name);
     match *only {
+        _ if kind == ErrorKind::UnsupportedSetting && key == STRUCTURE => {
+            failure.with_hint(routes(text))
+        }
         UNKNOWN => failure.with_hint(format!(
             "if it does not change results, take it out of the file, or go on without it: `--allow-unknown {key}`"
         )),
         _ => failure,
     }
+}
+
+/// The routes of a Router's settings, and how one is chosen.
+fn routes(settings: &str) -> String {
+    let structure = Value::parse(settings, 0).ok().and_then(|it| it.member(STRUCTURE));
+    let names: Vec<&str> = structure.iter().flat_map(Value::members).map(|(name, _)| name).collect();
+    format!(
+        "its routes are {}; `--as query` and `--as document` choose one, in Rust `Prefix::Query` and `Prefix::Document`",
+        names.join(", ")
+    )
 }
 
 /// A value of a text, by the names that lead to it.

@@ -9,6 +9,7 @@ use crate::causal::bundle::Bundle;
 use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::texts::Allowed;
+use crate::role::Role;
 use crate::stored::file_names::{is_safetensors, is_uqff_name};
 use crate::stored::{diagnosis, gguf_parts};
 
@@ -35,6 +36,8 @@ pub fn is_built_in_name(path: &Path) -> bool {
 pub struct Source {
     name: String,
     content: Content,
+    /// The role of texts for which it was opened.
+    role: Role,
 }
 
 pub(super) enum Content {
@@ -57,39 +60,84 @@ impl Source {
     /// The same, but unknown members of these names are passed over in the texts of a folder: see
     /// [`warnings`](Self::warnings).
     pub fn open_allowing(path: &Path, unknown: &[String]) -> Result<Self> {
+        Self::open_for(path, Role::Text, unknown)
+    }
+
+    /// The same for texts of a role, for which a model with a Router may have other modules.
+    pub fn open_for(path: &Path, role: Role, unknown: &[String]) -> Result<Self> {
         if is_built_in_name(path) {
             return Self::built_in();
         }
         let allowed = Arc::new(Allowed::new(unknown));
         if let Some(bundle) = Bundle::open_allowing(path, &allowed)? {
             let name = bundle.name();
-            return Ok(Self { name, content: Content::Bundle(Box::new(bundle)) });
+            return Ok(Self::new(name, Content::Bundle(Box::new(bundle))));
         }
         if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
-            let folder = EncoderFolder::open_allowing(path, &allowed)?;
-            let name = folder.name();
-            return Ok(Self { name, content: Content::Folder(Box::new(folder)) });
+            let folder = EncoderFolder::open_for(path, role, &allowed)?;
+            let opened = Self::new(folder.name(), Content::Folder(Box::new(folder)));
+            return Ok(Self { role, ..opened });
         }
         let bytes = gguf_parts::whole(path, MappedFile::open(path)?)?;
-        Ok(Self { name: name_of(path), content: Content::Whole(bytes.into()) })
+        Ok(Self::new(name_of(path), Content::Whole(bytes.into())))
+    }
+
+    fn new(name: impl Into<String>, content: Content) -> Self {
+        Self { name: name.into(), content, role: Role::Text }
+    }
+
+    /// The role of texts for which it was opened.
+    pub(crate) const fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The name of the route that texts of its role take; `None` for a model without a Router.
+    pub(crate) fn route(&self) -> Option<&str> {
+        match &self.content {
+            Content::Folder(folder) => folder.route(),
+            Content::Bundle(_) | Content::Whole(_) => None,
+        }
+    }
+
+    /// The name of the route that texts of a role take; `None` for a model without a Router.
+    pub(crate) fn route_for(&self, role: Role) -> Result<Option<String>> {
+        match &self.content {
+            Content::Folder(folder) => folder.route_for(role),
+            Content::Bundle(_) | Content::Whole(_) => Ok(None),
+        }
+    }
+
+    /// True if texts of this role take another route than those for which the model was opened.
+    pub(crate) fn takes_another_route(&self, role: Role) -> Result<bool> {
+        Ok(self.route().is_some() && self.route_for(role)?.as_deref() != self.route())
+    }
+
+    /// The same model for texts of another role: `None` if they take the same route.
+    pub(crate) fn reopened_for(&self, role: Role) -> Result<Option<Self>> {
+        let Content::Folder(folder) = &self.content else { return Ok(None) };
+        if !self.takes_another_route(role)? {
+            return Ok(None);
+        }
+        let folder = folder.reopened_for(role)?;
+        let opened = Self::new(folder.name(), Content::Folder(Box::new(folder)));
+        Ok(Some(Self { role, ..opened }))
     }
 
     /// A file in memory.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
-        Self { name: "the model".into(), content: Content::Whole(bytes.into()) }
+        Self::new("the model", Content::Whole(bytes.into()))
     }
 
     /// The structure of the file called `name`, without its weights.
     pub(crate) fn structure(name: String, bytes: MappedFile) -> Self {
-        Self { name, content: Content::Whole(bytes.into()) }
+        Self::new(name, Content::Whole(bytes.into()))
     }
 
     /// The model that is part of the program.
     pub fn built_in() -> Result<Self> {
         #[cfg(model_is_built_in)]
         {
-            let content = Content::Whole(BUILT_IN.0.into());
-            Ok(Self { name: "the default model".into(), content })
+            Ok(Self::new("the default model", Content::Whole(BUILT_IN.0.into())))
         }
         #[cfg(not(model_is_built_in))]
         {

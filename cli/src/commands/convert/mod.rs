@@ -19,7 +19,7 @@ use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed::stored::FileSet;
 use nanoembed::words;
 
-use crate::args::UnknownArgs;
+use crate::args::{GivenRole, UnknownArgs};
 use crate::args::choice::choice;
 use crate::args::words::WordArgs;
 use crate::error::{Error, Result, name_of, name_of_output};
@@ -120,6 +120,11 @@ pub(crate) struct Convert {
     #[arg(long)]
     json: bool,
 
+    /// Convert the route that such texts take through a model with a Router [default: the model's
+    /// default route]
+    #[arg(long = "as", value_enum, value_name = "ROLE")]
+    role: Option<GivenRole>,
+
     #[command(flatten)]
     unknown: UnknownArgs,
 
@@ -207,6 +212,7 @@ impl Convert {
             .calibrate(self.calibrate.clone())
             .pooler(self.pooler)
             .name(self.name.clone())
+            .role(GivenRole::role(self.role))
             .allow_unknown(self.unknown.names())
             .created(created()?);
         let entries = self.metadata.iter();
@@ -231,6 +237,7 @@ impl Convert {
             ("--calibrate", self.calibrate.is_some(), "types of few bits"),
             ("--pooler", self.pooler, config),
             ("--name", self.name.is_some(), "models"),
+            ("--as", self.role.is_some(), "folders of models with a Router"),
             ("--allow-unknown", !self.unknown.names().is_empty(), "models in folders"),
             ("--json", self.json, "models"),
         ];

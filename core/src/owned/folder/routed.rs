@@ -83,3 +83,108 @@ impl List {
         Ok(list)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::borrow::Cow;
+    use alloc::format;
+
+    use super::*;
+    use crate::error::ErrorKind;
+
+    const LIST: &str = r#"[{"type": "sentence_transformers.base.modules.router.Router", "path": "r/"},
+        {"type": "Normalize", "path": "1_Normalize"}]"#;
+    const TYPES: &str = r#"{"q": "StaticEmbedding", "d": "Transformer", "p": "Pooling"}"#;
+    const STRUCTURE: &str = r#"{"query": ["q"], "document": ["d", "p"], "text": []}"#;
+
+    fn choose(list: &str, config: &str, task: Task) -> FolderResult<Option<Route>> {
+        let texts = |path: &str| {
+            Ok(match path {
+                MODULES => Some(Cow::Borrowed(list)),
+                "r/router_config.json" => Some(Cow::Borrowed(config)),
+                _ => None,
+            })
+        };
+        Route::choose(&texts, task)
+    }
+
+    /// The settings of a Router with these parameters.
+    fn config(structure: &str, parameters: &str) -> String {
+        format!(r#"{{"types": {TYPES}, "structure": {structure}, "parameters": {{{parameters}}}}}"#)
+    }
+
+    #[test]
+    fn the_modules_of_a_route_take_the_place_of_the_router() {
+        let config = config(STRUCTURE, r#""default_route": "document""#);
+        let route = choose(LIST, &config, Task::Document).unwrap().unwrap();
+        assert_eq!(route.name, "document");
+        assert_eq!(
+            route.list,
+            r#"[{"type":"Transformer","path":"r/d"},{"type":"Pooling","path":"r/p"},{"type": "Normalize", "path": "1_Normalize"}]"#
+        );
+        let others = [r#"[{"type": "Transformer"}]"#, "{}", "[1]", "no list", "[]"];
+        assert!(others.iter().all(|list| choose(list, "", Task::Any).unwrap().is_none()));
+    }
+
+    #[test]
+    fn routes_are_chosen_as_sentence_transformers_does() {
+        let name = |structure: &str, parameters: &str, task| {
+            let route = choose(LIST, &config(structure, parameters), task);
+            route.map(|route| route.unwrap().name).map_err(|fault| (fault.error.kind(), fault.key))
+        };
+        let own = r#""route_mappings": {"('query', 'text')": "document"}"#;
+        let task = r#""route_mappings": {"('query', None)": "text", "(None, None)": "query"}"#;
+        let modality = r#""route_mappings": {"(None, ('text', 'image'))": "query", "(None, 'text')": "document"}"#;
+        let none = Err((ErrorKind::UnsupportedSetting, "structure".into()));
+        let two = r#"{"query": ["q"], "document": ["d"]}"#;
+        let odd = r#"{"QRY": ["q"], "DOC": ["d"]}"#;
+        let strict = r#""default_route": null, "allow_empty_key": false"#;
+        for (structure, parameters, chosen, expected) in [
+            (STRUCTURE, own, Task::Query, Ok("document")),
+            (STRUCTURE, own, Task::Document, Ok("document")),
+            // Nothing is said of texts without a task, and there is a route for texts.
+            (STRUCTURE, own, Task::Any, Ok("text")),
+            (STRUCTURE, task, Task::Query, Ok("text")),
+            (STRUCTURE, task, Task::Document, Ok("query")),
+            (STRUCTURE, modality, Task::Query, Ok("document")),
+            (two, "", Task::Any, Ok("query")),
+            (two, r#""default_route": "document""#, Task::Any, Ok("document")),
+            (two, r#""default_route": "document""#, Task::Query, Ok("query")),
+            (two, strict, Task::Document, Ok("document")),
+            (two, strict, Task::Any, none.clone()),
+            (odd, "", Task::Any, Ok("QRY")),
+            (odd, "", Task::Query, none),
+        ] {
+            let expected = expected.map(String::from);
+            assert_eq!(name(structure, parameters, chosen), expected, "{structure} {parameters}");
+        }
+    }
+
+    #[test]
+    fn settings_of_routers_are_used_or_refused_by_name() {
+        let key = |config: &str| choose(LIST, config, Task::Any).unwrap_err().key;
+        for (parameters, expected) in [
+            (r#""odd": 1"#, "odd"),
+            (r#""default_route": "none""#, "default_route"),
+            (r#""allow_empty_key": 1"#, "allow_empty_key"),
+            (r#""route_mappings": {"('query', None)": "none"}"#, "route_mappings"),
+            (r#""route_mappings": {"query": "query"}"#, "route_mappings"),
+            (r#""route_mappings": {"('it\\'s', None)": "query"}"#, "route_mappings"),
+        ] {
+            assert_eq!(key(&config(STRUCTURE, parameters)), expected, "{parameters}");
+        }
+        assert_eq!(key(&config("{}", "")), "structure");
+        assert_eq!(key(&config(r#"{"a": "q"}"#, "")), "structure");
+        assert_eq!(key(&config(r#"{"a": [1]}"#, "")), "structure");
+        assert_eq!(key(&config(r#"{"a": ["none"]}"#, "")), "types");
+        let whole = config(STRUCTURE, "");
+        assert_eq!(key(&whole.replacen('{', r#"{"odd": 1, "#, 1)), "odd");
+        assert_eq!(key(&whole.replace("parameters", "other")), "parameters");
+        let listed = |module: &str| choose(&format!("[{module}]"), &whole, Task::Any).unwrap_err();
+        assert_eq!(listed(r#"{"type": "Asym", "path": "../r"}"#).key, "path");
+        assert_eq!(listed(r#"{"type": "Asym", "path": "r", "odd": 1}"#).key, "odd");
+        let missing = listed(r#"{"type": "Asym", "path": "other"}"#);
+        assert_eq!(missing.file, "other/router_config.json");
+        assert_eq!(missing.error.kind(), ErrorKind::MissingMetadata);
+    }
+}

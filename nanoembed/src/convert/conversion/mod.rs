@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::AddedWord;
+use nanoembed_core::owned::folder::Modules;
 
 use crate::causal::gguf::GgufFile;
 use crate::causal::hugging_face::DecoderSettings;
@@ -36,9 +37,10 @@ use crate::convert::text_model::folder;
 use crate::convert::weights_file::{Tally, WrittenModel};
 use crate::convert::writing::{Target, Writing, WrittenFile};
 use crate::error::{Error, Result};
-use crate::folder::texts::Allowed;
+use crate::folder::texts::{Allowed, FolderTexts};
+use crate::open::folder::files::EncoderFolder;
 use crate::progress::Observer;
-use crate::stored::folder_weights::own_folder;
+use crate::role::Role;
 use time::modified;
 
 pub use form::{ModelForm, ModelTarget};
@@ -70,9 +72,26 @@ impl Conversion {
         Ok(converted)
     }
 
+    /// Refuses a role for a model that has no modules of its own for such texts.
+    fn check_role(&self, from: ModelForm, to: ModelTarget) -> Result<()> {
+        if self.role == Role::Text {
+            return Ok(());
+        }
+        let folder = (from == ModelForm::HuggingFace).then(|| EncoderFolder::texts_of(&self.input));
+        let route = folder.flatten().map(|texts| texts.for_role(self.role).route());
+        match (route.transpose()?.flatten(), to) {
+            (None, _) => Err(Error::argument("as", "is for folders of models with a Router")),
+            (_, ModelTarget::Gguf) => {
+                Err(Error::argument("as", "is for `.weights` and `.amb` files"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn run_allowing(&self, allowed: &Arc<Allowed>, observer: &dyn Observer) -> Result<Converted> {
         let (from, to) = (self.form(), self.target()?);
         self.check_options(from, to)?;
+        self.check_role(from, to)?;
         if to == ModelTarget::Gguf {
             let writing = Writing { allowed: Arc::clone(allowed), ..Writing::default() };
             let writing = writing.to(Target::Gguf).config(self.config.clone());
@@ -84,11 +103,13 @@ impl Conversion {
         match from {
             ModelForm::HuggingFace => {
                 // Of models in a folder of their own, only those of texts are known.
-                let is_deeper = || own_folder(&self.input).is_ok_and(|own| own != self.input);
+                let texts = FolderTexts::new(&self.input).for_role(self.role);
+                let first = || texts.read(|texts| Modules::first_folder(texts));
+                let is_deeper = || first().is_ok_and(|folder| !folder.is_empty());
                 if config.is_none()
                     && self.input.is_dir()
                     && is_deeper()
-                    && let Some(folder) = folder::open(&self.input, allowed)?
+                    && let Some(folder) = folder::open(&self.input, self.role, allowed)?
                 {
                     let name = self.name.clone().or_else(|| folder_name(&self.input));
                     let text = TextModel::from_folder(&folder)?;
@@ -108,7 +129,7 @@ impl Conversion {
                     };
                     return self.convert_decoder(model, name, observer);
                 }
-                if let (Some(folder), None) = (folder::open(&self.input, allowed)?, config) {
+                if let (Some(folder), None) = (folder::open(&self.input, self.role, allowed)?, config) {
                     let text = TextModel::from_folder(&folder)?;
                     return self.convert_text_model(&text, name, observer);
                 }

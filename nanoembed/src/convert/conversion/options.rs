@@ -8,6 +8,7 @@ use crate::convert::amb::AmbOptions;
 use crate::convert::weights_file::WeightType;
 use crate::error::{Error, Result};
 use crate::files::promise::check_promise;
+use crate::role::Role;
 
 /// A whole model with its tokenizer on its way into a `.weights`, `.amb` or GGUF file. An option
 /// that means nothing for the conversion is refused when it runs.
@@ -41,6 +42,7 @@ pub struct Conversion {
     pub(super) name: Option<String>,
     pub(super) metadata: Vec<(String, String)>,
     pub(super) created: Option<SystemTime>,
+    pub(super) role: Role,
     pub(super) unknown: Vec<String>,
 }
 
@@ -64,6 +66,7 @@ impl Conversion {
             name: None,
             metadata: Vec::new(),
             created: None,
+            role: Role::Text,
             unknown: Vec::new(),
         }
     }
@@ -152,6 +155,14 @@ impl Conversion {
     #[must_use]
     pub fn created(self, time: impl Into<Option<SystemTime>>) -> Self {
         Self { created: time.into(), ..self }
+    }
+
+    /// The role of texts whose route through a model with a Router is written, instead of its
+    /// default route.
+    #[must_use]
+    pub const fn role(mut self, role: Role) -> Self {
+        self.role = role;
+        self
     }
 
     /// Ignores unknown members of these names in the texts of a folder, which are refused

@@ -19,13 +19,18 @@ use crate::error::{Error, Result};
 use crate::folder::texts::Allowed;
 use crate::open::described_model::DescribedModel;
 use crate::open::folder::files::EncoderFolder;
+use crate::role::Role;
 
 /// The folder that `path` names, if the model in it is described in files by its folder's texts:
 /// `None` for a BERT encoder, whose settings have keys of their own in the files that are written,
 /// and for folders without a model of texts.
-pub(crate) fn open(path: &Path, allowed: &Arc<Allowed>) -> Result<Option<EncoderFolder>> {
-    let is_other = is_other(path, allowed);
-    is_other.then(|| EncoderFolder::open_allowing(path, allowed)).transpose()
+pub(crate) fn open(
+    path: &Path,
+    role: Role,
+    allowed: &Arc<Allowed>,
+) -> Result<Option<EncoderFolder>> {
+    let is_other = is_other(path, role, allowed);
+    is_other.then(|| EncoderFolder::open_for(path, role, allowed)).transpose()
 }
 
 impl<'f> TextModel<'f> {
@@ -85,9 +90,9 @@ pub(in crate::convert) fn naming(source: &EncoderFolder) -> Result<(Naming, &'st
 
 /// True if the model that `path` names is described in files by its folder's texts. Faults of these
 /// are reported by their readers.
-fn is_other(path: &Path, allowed: &Arc<Allowed>) -> bool {
+fn is_other(path: &Path, role: Role, allowed: &Arc<Allowed>) -> bool {
     let Some(texts) = EncoderFolder::texts_of(path) else { return false };
-    let texts = texts.allowing(allowed);
+    let texts = texts.allowing(allowed).for_role(role);
     let text = |path: &str| texts.get(path).ok().flatten();
     let model = texts.read(|texts| FolderModel::read(texts));
     let Ok(model) = model else {

@@ -24,7 +24,7 @@ pub(super) fn verify(set: &FileSet, mode: Mode) -> Option<Result<&'static str, V
         return None;
     }
     let used = match mode {
-        Mode::Lenient => open(set).map(|_| "the model opens"),
+        Mode::Lenient => open(set).and_then(|model| check_routes(&model)).map(|()| "the model opens"),
         Mode::Strict => open(set).and_then(|model| run(&model)),
     };
     Some(used.map_err(|failure| vec![Finding::from_error(&set.given_name(), failure)]))
@@ -59,12 +59,19 @@ fn open(set: &FileSet) -> Result<Model> {
     }
 }
 
+/// Opens the routes for queries and documents of a model with a Router.
+fn check_routes(model: &Model) -> Result<()> {
+    let Model::Encoder(encoder) = model else { return Ok(()) };
+    encoder.in_each_role().try_for_each(|routed| routed.map(drop))
+}
+
 /// Runs the model on one text.
 fn run(model: &Model) -> Result<&'static str> {
     const TEXT: &str = "a text";
     Ok(match model {
         Model::Encoder(encoder) => {
             encoder.embed(TEXT)?;
+            encoder.in_each_role().try_for_each(|routed| routed?.embed(TEXT).map(drop))?;
             "the model embeds a text"
         }
         Model::CrossEncoder(encoder) => {

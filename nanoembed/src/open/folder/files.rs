@@ -14,6 +14,7 @@ use crate::checkpoint::model_files::ModelFiles;
 use crate::error::{Error, Kind, Result};
 use crate::folder::prompts::Prompts;
 use crate::folder::texts::{Allowed, FolderTexts};
+use crate::role::Role;
 use crate::stored::file_names::folder_of;
 use crate::stored::folder_weights::{model_folder, only_foreign};
 use crate::stored::{Stored, Values};
@@ -21,6 +22,8 @@ use crate::stored::{Stored, Values};
 /// A folder with a model that embeds texts or compares them.
 pub(crate) struct EncoderFolder {
     texts: FolderTexts,
+    /// The name of the route through a model with a Router.
+    route: Option<String>,
     /// The folder of the encoder itself.
     own_folder: PathBuf,
     model: FolderModel,
@@ -33,17 +36,20 @@ pub(crate) struct EncoderFolder {
 impl EncoderFolder {
     /// The model that `path` names: a folder, one of its safetensors files, or its UQFF file.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        Self::open_allowing(path, &Arc::default())
+        Self::open_for(path, Role::Text, &Arc::default())
     }
 
-    /// The same, but some unknown members of its texts are passed over.
-    pub(crate) fn open_allowing(path: &Path, allowed: &Arc<Allowed>) -> Result<Self> {
+    /// The same for texts of a role, and some unknown members of its texts are passed over.
+    pub(crate) fn open_for(path: &Path, role: Role, allowed: &Arc<Allowed>) -> Result<Self> {
         let folder = model_folder(&folder_of(path));
-        let texts = FolderTexts::new(&folder).allowing(allowed);
+        let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role);
+        let route = texts.route()?.map(|route| route.name);
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
         let own_folder = if inner.is_empty() { folder.clone() } else { folder.join(inner) };
-        let files = ModelFiles::open(if path.is_dir() { &own_folder } else { path });
+        // A file of one route says nothing of another's weights.
+        let is_named = !path.is_dir() && (route.is_none() || folder_of(path) == own_folder);
+        let files = ModelFiles::open(if is_named { path } else { &own_folder });
         let files = files.map_err(|failure| without_weights(failure, &own_folder))?;
         let head = model.modules.iter().flat_map(Modules::weight_folders).map(|module| {
             let module = module.map_err(|error| Error::in_file(MODULES, error))?;
@@ -57,7 +63,7 @@ impl EncoderFolder {
             Ok((module, ModelFiles::open(&weights)?))
         });
         let head = head.collect::<Result<_>>()?;
-        let opened = Self { texts, own_folder, model, files, head };
+        let opened = Self { texts, route, own_folder, model, files, head };
         if !allowed.is_empty() {
             // So that all that is passed over is known.
             opened.prompts()?;
@@ -85,6 +91,22 @@ impl EncoderFolder {
     /// The texts of the folder.
     pub(crate) const fn texts(&self) -> &FolderTexts {
         &self.texts
+    }
+
+    /// The name of the route through a model with a Router.
+    pub(crate) fn route(&self) -> Option<&str> {
+        self.route.as_deref()
+    }
+
+    /// The name of the route that texts of a role take.
+    pub(crate) fn route_for(&self, role: Role) -> Result<Option<String>> {
+        let texts = FolderTexts::new(self.texts.path()).allowing(self.texts.allowed());
+        Ok(texts.for_role(role).route()?.map(|route| route.name))
+    }
+
+    /// The same model for texts of another role.
+    pub(crate) fn reopened_for(&self, role: Role) -> Result<Self> {
+        Self::open_for(self.texts.path(), role, self.texts.allowed())
     }
 
     /// The folder of the encoder itself.

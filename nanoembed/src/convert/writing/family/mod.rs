@@ -31,6 +31,7 @@ use super::{Job, Writing};
 use crate::error::{Error, Result, name_of};
 use crate::folder::prompts::Prompts;
 use crate::open::folder::files::EncoderFolder;
+use crate::role::Role;
 use crate::stored::folder_weights::model_folder;
 
 pub(super) use self::tensors::Prepared;
@@ -76,7 +77,7 @@ impl Family {
         }
         // It may be called as it likes.
         let Some(input) = job.inputs.first() else { return Ok(None) };
-        Self::in_folder(&EncoderFolder::open_allowing(input, &writing.allowed)?, folder)
+        Self::in_folder(&EncoderFolder::open_for(input, Role::Text, &writing.allowed)?, folder)
     }
 
     fn in_folder(folder: &EncoderFolder, path: &Path) -> Result<Option<Self>> {
