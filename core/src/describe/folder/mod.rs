@@ -7,6 +7,7 @@
 //! | `sentence_bert_config.json` and similar files, `tokenizer_config.json` | the limit on tokens | `encoder_settings` |
 //! | `config.json` | the transformer, or the table of vectors; the names of classes | `description`, `table`, `masked_models`, `labels` |
 //! | `router_config.json` | the lists of modules among which a Router chooses | `router` |
+//! | `wordembedding_config.json`, `whitespacetokenizer_config.json` | the words of a table, and how they are looked up | `words` |
 //! | `config_sentence_transformers.json` | prompts, and the similarity measure | `prompts`, `similarity` |
 //! | all of these but prompts, written | | `write` |
 //! | `adapter_config.json` | nothing: a transformer with an adapter is rejected | `description` |
@@ -27,6 +28,7 @@ mod router;
 mod similarity;
 mod table;
 mod texts;
+mod words;
 mod write;
 
 pub use description::{Description, Kind, refuse_adapter};
@@ -41,6 +43,7 @@ pub use router::{ROUTER_CONFIG, RoutedModule, Router, STRUCTURE, Task};
 pub use similarity::{SIMILARITY, Similarity};
 pub use table::{TableSettings, described_table};
 pub use texts::{ReadText, TextFault, TextPath, Texts};
+pub use words::WordList;
 pub use write::PutText;
 
 /// The list of a model's modules.

@@ -14,6 +14,8 @@ pub(super) enum ModuleKind {
     Transformer,
     /// A table with a row for each token.
     Table,
+    /// A table with a row for each word.
+    Words,
     Pooling,
     Dense,
     /// A linear layer that computes class scores.
@@ -28,8 +30,8 @@ impl ModuleKind {
     pub(super) const fn may_follow(self, last: Option<Self>) -> bool {
         matches!(
             (self, last),
-            (Self::Transformer | Self::Table, None)
-                | (Self::Pooling, Some(Self::Transformer))
+            (Self::Transformer | Self::Table | Self::Words, None)
+                | (Self::Pooling, Some(Self::Transformer | Self::Words))
                 | (Self::Dense | Self::LayerNorm | Self::Normalize, Some(Self::Table))
                 | (
                     Self::Dense | Self::LayerNorm | Self::Normalize,
@@ -71,6 +73,7 @@ impl<'t> Module<'t> {
             _ if !is_known => None,
             "Transformer" => Some(ModuleKind::Transformer),
             "StaticEmbedding" => Some(ModuleKind::Table),
+            "WordEmbeddings" => Some(ModuleKind::Words),
             "Pooling" => Some(ModuleKind::Pooling),
             "Dense" => Some(ModuleKind::Dense),
             "LayerNorm" => Some(ModuleKind::LayerNorm),

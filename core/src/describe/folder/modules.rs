@@ -6,6 +6,7 @@ use super::module::check_normalize;
 use super::module::{MOST_MODULES, Module, ModuleKind};
 use super::pooling::PoolingSettings;
 use super::texts::{ReadText, TextFault, TextPath, Texts};
+use super::words::word_limit;
 use super::{CONFIG, MODULES};
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
@@ -66,6 +67,11 @@ pub enum Base {
     Transformer,
     /// A table with a row for each token.
     Table,
+    /// A table with a row for each word, whose mean is the result.
+    Words {
+        /// The number of words of a text that are used, if stated.
+        limit: Option<u64>,
+    },
 }
 
 impl<'a> Modules<'a> {
@@ -83,7 +89,8 @@ impl<'a> Modules<'a> {
         for item in list.items() {
             last = modules.add(texts, &module(item)?, last)?;
         }
-        if last.is_none() { Err(modules.do_not_pool()) } else { Ok(modules) }
+        let lacks_pooling = matches!(last, None | Some(ModuleKind::Words));
+        if lacks_pooling { Err(modules.do_not_pool()) } else { Ok(modules) }
     }
 
     /// The folders of all modules that have one, whatever their kind, as JSON spells them, without
@@ -194,9 +201,16 @@ impl<'a> Modules<'a> {
             }
             K::Transformer => self.folder = folder,
             K::Table => (self.base, self.folder) = (Base::Table, folder),
+            K::Words => {
+                let limit = word_limit(texts, folder)?;
+                (self.base, self.folder) = (Base::Words { limit }, folder);
+            }
             K::Pooling => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
-                self.pooling = Some(path.object(text, PoolingSettings::read)?);
+                self.pooling = Some(match self.base {
+                    Base::Words { .. } => path.object(text, PoolingSettings::read_mean)?,
+                    _ => path.object(text, PoolingSettings::read)?,
+                });
             }
             K::Dense => {
                 let text = path.text(texts)?.ok_or(path.missing())?;

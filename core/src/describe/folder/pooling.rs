@@ -29,6 +29,15 @@ impl PoolingSettings {
     pub const MEAN: Self =
         Self { modes: PoolingModes::NONE.with(PoolingMode::Mean), leaves_out_prompt: false };
 
+    /// Reads the pooling of a table of words. It knows no prompts: their words are pooled, too.
+    pub(super) fn read_mean<'t>(config: &Object<'t>) -> Read<'t, Self> {
+        let read = Self::read(config)?;
+        if read.modes != Self::MEAN.modes {
+            return Err(config.unsupported("pooling_mode", "only the mean of words is done"));
+        }
+        Ok(Self { leaves_out_prompt: false, ..read })
+    }
+
     pub(super) fn read<'t>(config: &Object<'t>) -> Read<'t, Self> {
         let mut modes = PoolingModes::NONE;
         for (switch, _, mode) in MODES {

@@ -53,7 +53,8 @@ impl TableSettings {
     /// it.
     #[must_use]
     pub fn with_truncation(self, tokens: Option<u64>) -> Self {
-        let max_tokens = if self.drops_unknown { self.max_tokens } else { tokens };
+        let max_tokens = if self.drops_unknown { None } else { tokens };
+        let max_tokens = self.max_tokens.or(max_tokens);
         Self { max_tokens, ..self }
     }
 
@@ -115,6 +116,11 @@ pub fn described_table<'a>(
     config: Option<Value<'a>>,
     modules: &Modules<'a>,
 ) -> ReadText<'a, Option<TableSettings>> {
+    if let Base::Words { limit } = modules.base {
+        // Another `config.json` in its folder belongs to other libraries.
+        let settings = TableSettings::without_config(modules.normalize);
+        return Ok(Some(TableSettings { max_tokens: limit, ..settings }));
+    }
     let is_listed = modules.base == Base::Table;
     let listed = modules.are_listed().then_some(modules.normalize);
     match config {

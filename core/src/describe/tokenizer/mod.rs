@@ -29,6 +29,7 @@ mod token_id;
 mod truncation;
 mod write;
 
+pub(in crate::describe) use model::words;
 pub use write::Json;
 
 use crate::text::json::Read;

@@ -3,7 +3,14 @@
 use super::settings::{kind, needed_spelling, refused, spelling};
 use super::{HAS_ALL, Layout};
 use crate::text::json::{Kind, Object, Read, Value};
-use crate::token::spec::{Bpe, Merges, Model, ModelKind, Place, Unigram, Vocabulary, WordPiece};
+use crate::token::spec::{Bpe, Merges, Model, ModelKind, Place, Unigram, Vocabulary, WordPiece, Words};
+
+/// The kind of a model of whole words.
+pub(super) const WORDS: &str = "Words";
+/// The list of words that it drops.
+pub(super) const STOP_WORDS: &str = "stop_words";
+/// True if it converts texts to lower case.
+pub(super) const LOWER_CASE: &str = "do_lower_case";
 
 /// Reads a model.
 pub(super) fn read(value: Value<'_>, layout: Layout) -> Read<'_, Model<'_>> {
@@ -14,6 +21,8 @@ pub(super) fn read(value: Value<'_>, layout: Layout) -> Read<'_, Model<'_>> {
         Some(_) if !HAS_ALL => return Err(refused(value, "only WordPiece is in this build")),
         Some("BPE") => ModelKind::Bpe(bpe(&model, layout)?),
         Some("Unigram") => ModelKind::Unigram(unigram(&model)?),
+        // No file of `tokenizers` has it; files here keep it so.
+        Some(WORDS) if layout == Layout::Apart => ModelKind::Words(words(&model)?),
         Some(_) => return Err(refused(value, "only WordPiece, BPE and Unigram are known")),
         None => return Err(model.bad("type", "the model's kind is needed")),
     };
@@ -65,6 +74,17 @@ fn unigram<'t>(model: &Object<'t>) -> Read<'t, Unigram> {
         unknown: model.integer("unk_id")?,
         byte_fallback: model.truth("byte_fallback")?.unwrap_or(false),
     })
+}
+
+/// Reads the settings of a model of whole words.
+pub(in crate::describe) fn words<'t>(model: &Object<'t>) -> Read<'t, Words<'t>> {
+    let stop_words = model.needed(STOP_WORDS, model.get(STOP_WORDS))?;
+    let are_texts = || stop_words.items().all(|word| word.as_text().is_some());
+    if stop_words.kind() != Kind::BeginArray || !are_texts() {
+        return Err(model.bad(STOP_WORDS, "a list of texts is needed"));
+    }
+    let lowercases = model.truth(LOWER_CASE)?.unwrap_or(false);
+    Ok(Words { stop_words, lowercases })
 }
 
 fn bpe<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, Bpe<'t>> {

@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Display, Formatter};
 
+use super::model::{LOWER_CASE, STOP_WORDS, WORDS};
 use crate::text::base64;
 use crate::text::json::{Comma, Quoted};
 use crate::token::bpe::split::EXPRESSIONS;
@@ -294,6 +295,12 @@ fn model(model: &Model<'_>, f: &mut Formatter<'_>) -> fmt::Result {
             }
             write!(f, r#","byte_fallback":{}"#, it.byte_fallback)?;
         }
+        ModelKind::Words(it) => write!(
+            f,
+            r#"{{"type":"{WORDS}","{STOP_WORDS}":{},"{LOWER_CASE}":{}"#,
+            it.stop_words.spelling(),
+            it.lowercases
+        )?,
     }
     match model.vocabulary {
         Vocabulary::Ids(value) | Vocabulary::Scores(value) => {

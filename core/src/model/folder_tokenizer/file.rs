@@ -18,6 +18,9 @@ use crate::model::source::word_pieces::settings::WordSettings;
 use crate::text::json::{Fault, Read};
 use crate::token::spec::{AddedToken, Bpe, ModelKind, TokenizerSpec, Unigram};
 
+/// Without a heap, no words are looked up as wholes.
+const NO_WORDS: Error = Error::without_offset(ErrorKind::UnsupportedTokenizer);
+
 /// The parts of a file.
 struct Parts<'a> {
     sections: TokenizerSections<'a>,
@@ -51,6 +54,7 @@ impl<'a> FolderTokenizerSource<'a> {
             ModelKind::Unigram(unigram) => parts.unigram(&spec, unigram)?,
             ModelKind::Bpe(bpe) => parts.pairs(&spec, bpe)?,
             ModelKind::WordPiece(_) => parts.word_pieces(&spec)?,
+            ModelKind::Words(_) => return Err(Fault::from_error(NO_WORDS)),
         };
         then(source, &spec)
     }

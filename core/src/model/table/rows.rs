@@ -7,7 +7,7 @@
 //!
 //! | tensor | shape | |
 //! |---|---|---|
-//! | `embeddings`, `embedding.weight` | `[rows, dimensions]` | floats, blocks, INT8 with scales, or INT8 whose codes are the numbers themselves |
+//! | `embeddings`, `embedding.weight`, `emb_layer.weight` | `[rows, dimensions]` | floats, blocks, INT8 with scales, or INT8 whose codes are the numbers themselves |
 //! | `mapping`, optional | `[tokens]` | I64, I32 or U32: the row of each token |
 //! | `weights`, optional | `[tokens]` | F64, F32, F16 or BF16: by what a token's row is multiplied |
 
@@ -22,7 +22,12 @@ use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::tensor::{Dtype, TensorHeader};
 
 /// The names of the table in different versions.
-const TABLES: [&str; 3] = ["embeddings", "embedding.weight", "embeddings.word_embeddings.weight"];
+const TABLES: [&str; 4] = [
+    "embeddings",
+    "embedding.weight",
+    "embeddings.word_embeddings.weight",
+    "emb_layer.weight",
+];
 /// The row of each token.
 const MAPPING: &str = "mapping";
 /// The weight of each token.

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::loaded::{no_memory, read};
+use super::loaded::{no_memory, read, read_within};
 use super::{
     CONFIG, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts,
 };
@@ -176,9 +176,5 @@ impl Labels {
 ///
 /// [`ErrorKind::UnsupportedSetting`] at the adapter's settings.
 pub fn refuse_adapter(texts: Texts<'_, '_>, folder: &str) -> FolderResult<()> {
-    let within = |path: &str| texts(&joined(&[folder, path])?);
-    read(&within, &|texts| describe::refuse_adapter(texts)).map_err(|fault| FolderFault {
-        file: joined(&[folder, &fault.file]).unwrap_or_default(),
-        ..fault
-    })
+    read_within(texts, folder, &|texts| describe::refuse_adapter(texts))
 }

@@ -10,7 +10,7 @@ use super::{FolderFault, FolderResult, Texts};
 use crate::describe::folder as describe;
 use crate::describe::folder::{TextFault, TextPath};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limit::{push, spelled, write};
+use crate::limit::{joined, push, spelled, write};
 use crate::text::json::{Fault, chars};
 
 /// A reader of texts. It has no other effect than its result, as it may run several times.
@@ -33,6 +33,19 @@ pub(super) fn read<R>(texts: Texts<'_, '_>, read: Reader<'_, R>) -> FolderResult
             texts(&path).map_err(|error| FolderFault::new(&path, Fault::from_error(error)))?;
         push(&mut loaded, (path, text))?;
     }
+}
+
+/// The same on the texts of `folder`, which ends with `/` or is empty.
+pub(super) fn read_within<R>(
+    texts: Texts<'_, '_>,
+    folder: &str,
+    read: Reader<'_, R>,
+) -> FolderResult<R> {
+    let within = |path: &str| texts(&joined(&[folder, path])?);
+    self::read(&within, read).map_err(|fault| FolderFault {
+        file: joined(&[folder, &fault.file]).unwrap_or_default(),
+        ..fault
+    })
 }
 
 /// The texts that are loaded, and the path of one that is not.

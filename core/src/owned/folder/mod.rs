@@ -23,6 +23,7 @@ mod routed;
 mod tokenizer;
 mod vocabulary;
 mod weights;
+mod words;
 
 use alloc::borrow::Cow;
 use alloc::string::String;

@@ -27,7 +27,7 @@ mod steps;
 pub use added::{AddedToken, AddedTokens, ReadAdded};
 pub use bert::{BertSpec, steps};
 pub use id_template::{IdItem, IdPart, IdTemplate};
-pub use model::{Bpe, Merges, Model, ModelKind, Unigram, Vocabulary, WordPiece};
+pub use model::{Bpe, Merges, Model, ModelKind, Unigram, Vocabulary, WordPiece, Words};
 pub use place::Place;
 pub use post_processor::{
     MOST_ITEMS, MOST_SPECIAL, PostProcessor, SpecialToken, Template, TemplateItem, TemplatePart,

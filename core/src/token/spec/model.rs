@@ -23,6 +23,8 @@ pub enum ModelKind<'a> {
     Bpe(Bpe<'a>),
     /// The likeliest segmentation.
     Unigram(Unigram),
+    /// Whole words; others are dropped.
+    Words(Words<'a>),
 }
 
 /// Settings of WordPiece.
@@ -62,6 +64,16 @@ pub struct Unigram {
     pub unknown: Option<u64>,
     /// True if characters without a token become the tokens of their bytes.
     pub byte_fallback: bool,
+}
+
+/// Settings of a model of whole words, as the `WhitespaceTokenizer` of sentence-transformers has
+/// them.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a> {
+    /// A list of JSON with the words that are dropped.
+    pub stop_words: Value<'a>,
+    /// True if texts are converted to lower case before words are looked up.
+    pub lowercases: bool,
 }
 
 /// Where the tokens of a model are.

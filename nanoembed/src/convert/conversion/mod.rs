@@ -106,11 +106,8 @@ impl Conversion {
                 let texts = FolderTexts::new(&self.input).for_role(self.role);
                 let first = || texts.read(|texts| Modules::first_folder(texts));
                 let is_deeper = || first().is_ok_and(|folder| !folder.is_empty());
-                if config.is_none()
-                    && self.input.is_dir()
-                    && is_deeper()
-                    && let Some(folder) = folder::open(&self.input, self.role, allowed)?
-                {
+                if config.is_none() && self.input.is_dir() && is_deeper() {
+                    let folder = EncoderFolder::open_for(&self.input, self.role, allowed)?;
                     let name = self.name.clone().or_else(|| folder_name(&self.input));
                     let text = TextModel::from_folder(&folder)?;
                     return self.convert_text_model(&text, name, observer);

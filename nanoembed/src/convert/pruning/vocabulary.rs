@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{Pipeline, PipelineParts};
 use nanoembed_core::text::json::Value;
 use nanoembed_core::token::spec::{ModelKind, Normalizer, PreTokenizer, Spelling};
@@ -44,6 +45,10 @@ impl<'p> Vocabulary<'p> {
             ModelKind::WordPiece(model) => (model.prefix, Spelling::default()),
             ModelKind::Bpe(model) => (model.prefix, model.suffix),
             ModelKind::Unigram(_) => <_>::default(),
+            ModelKind::Words(_) => {
+                let message = "a model of whole words keeps its vocabulary in a file of its own, which is not pruned";
+                return Err(Error::input(ErrorKind::UnsupportedTokenizer, message));
+            }
         };
         let marks = Marks { continuing: continuing.to_string(), end: end.to_string() };
         let mut normalizer = spec.normalizer.iter();

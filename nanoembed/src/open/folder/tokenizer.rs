@@ -19,6 +19,9 @@ use crate::folder::tokenizer_json::{FILE, SAVE_AGAIN, described, failed};
 
 /// Reads the tokenizer of a model, whose own folder `folder` is.
 pub(super) fn read(texts: &FolderTexts, folder: &Path, model: &FolderModel) -> Result<Pipeline> {
+    if model.has_words() {
+        return texts.read(|texts| FolderModel::word_tokenizer(texts, ""));
+    }
     let text = texts.get(FILE)?;
     let config = texts.read(|texts| TokenizerConfig::read(texts, ""))?;
     let is_bert = config.is_bert(model.family())

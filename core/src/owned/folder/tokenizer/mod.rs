@@ -27,6 +27,9 @@ impl FolderModel {
     /// that is needed; [`ErrorKind::UnsupportedSetting`] where transformers would not do what it
     /// says.
     pub fn tokenizer(&self, texts: Texts<'_, '_>) -> FolderResult<Pipeline> {
+        if self.has_words() {
+            return Self::word_tokenizer(texts, self.folder());
+        }
         let path = joined(&[self.folder(), FILE])?;
         let fault = |fault: Fault<'_>| FolderFault::new(&path, fault);
         let text = texts(&path).map_err(|error| fault(Fault::from_error(error)))?;

@@ -6,7 +6,9 @@ mod open;
 mod unigram;
 mod vocabulary;
 mod word_piece;
+mod words;
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::tokens::TokenStrings;
@@ -18,6 +20,7 @@ pub(super) use open::{OpenedModel, large, open};
 pub(super) use unigram::{Step, Unigram};
 pub(super) use vocabulary::Elsewhere;
 pub(super) use word_piece::WordPiece;
+pub(super) use words::Words;
 
 /// A model.
 #[derive(Clone, Debug)]
@@ -25,6 +28,7 @@ pub(super) enum Model {
     WordPiece(WordPiece),
     Bpe(Bpe),
     Unigram(Unigram),
+    Words(Words),
 }
 
 /// Memory of one thread.
@@ -32,6 +36,7 @@ pub(super) enum Model {
 pub(super) struct ModelScratch {
     bpe: BpeScratch,
     steps: Vec<Step>,
+    word: String,
 }
 
 impl Model {
@@ -41,6 +46,7 @@ impl Model {
             Self::WordPiece(model) => model.trie.find(token),
             Self::Bpe(model) => model.find(tokens, token),
             Self::Unigram(model) => model.trie.find(token),
+            Self::Words(model) => model.find(tokens, token),
         }
     }
 
@@ -50,6 +56,7 @@ impl Model {
             Self::WordPiece(model) => model.unknown,
             Self::Bpe(model) => model.unknown(),
             Self::Unigram(model) => model.unknown,
+            Self::Words(_) => None,
         }
     }
 
@@ -70,6 +77,7 @@ impl Model {
             Self::WordPiece(model) => model.encode(piece, ids),
             Self::Bpe(model) => model.encode(tokens, piece, &mut scratch.bpe, ids),
             Self::Unigram(model) => model.encode(piece, &mut scratch.steps, ids),
+            Self::Words(model) => model.encode(tokens, piece, &mut scratch.word, ids),
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::vocabulary::Vocabulary;
-use super::{Bpe, Elsewhere, Model, Unigram, WordPiece, merges};
+use super::{Bpe, Elsewhere, Model, Unigram, WordPiece, Words, merges};
 use crate::error::{ErrorKind, Result};
 use crate::limit::push;
 use crate::owned::pipeline::tokens::TokenStrings;
@@ -51,6 +51,9 @@ pub(in crate::owned::pipeline) fn open<'t>(
         ModelKind::WordPiece(settings) => word_piece(settings, &vocabulary)?,
         ModelKind::Bpe(settings) => bpe(spec, settings, &vocabulary, elsewhere)?,
         ModelKind::Unigram(settings) => unigram(spec, settings, &mut vocabulary)?,
+        ModelKind::Words(settings) => Words::new(&vocabulary.tokens, settings)
+            .map(Model::Words)
+            .map_err(|error| vocabulary.met(error))?,
     };
     let Vocabulary { tokens, count, .. } = vocabulary;
     Ok(OpenedModel { model, tokens, count })

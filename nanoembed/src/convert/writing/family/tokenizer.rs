@@ -115,6 +115,7 @@ fn kind(spec: &TokenizerSpec<'_>, is_roberta: bool) -> Option<TokenizerKind> {
     match &spec.model.kind {
         ModelKind::WordPiece(_) => word_piece(spec),
         ModelKind::Unigram(_) => unigram(spec),
+        ModelKind::Words(_) => None,
         ModelKind::Bpe(bpe) if bpe.byte_fallback => pieces(spec),
         ModelKind::Bpe(bpe) => byte_level(spec, bpe.ignores_merges, is_roberta),
     }
