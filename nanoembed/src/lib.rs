@@ -100,8 +100,7 @@ pub use choice::Choice;
 pub use cross_encoder::{CrossEncoder, CrossEncoderOptions, Ranked, Score};
 pub use encoder::precision;
 pub use encoder::{
-    Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Session, Vectors, cosine,
-    similarity,
+    Encoder, EncoderOptions, Hit, Length, Pooling, Precision, Session, Vectors, cosine, similarity,
 };
 pub use error::{Error, Kind, Result};
 #[doc(hidden)]
@@ -114,8 +113,8 @@ pub use limits::Limits;
 pub use model::{Model, ModelOptions};
 pub use nanoembed_core::ErrorKind;
 pub use nanoembed_core::event::Format;
-pub use role::Role;
 pub use progress::{Observer, Progress, Silent, Task, Unit};
+pub use role::Role;
 pub use tokenizer::{Tokenizer, TokenizerOptions, Tokens};
 pub use words::{Neighbour, Words};
 

@@ -154,7 +154,8 @@ impl Tokenizer {
 /// The error for texts of a role that have a tokenizer of their own.
 fn other_route(role: Role) -> Error {
     let texts = if role == Role::Query { "queries" } else { "documents" };
-    let message = format!("{texts} take another route through the model, with a tokenizer of its own");
+    let message =
+        format!("{texts} take another route through the model, with a tokenizer of its own");
     Error::input(ErrorKind::UnsupportedSetting, message)
         .with_hint("open the tokenizer for such texts: `Tokenizer::options().role(…)`")
 }

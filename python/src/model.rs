@@ -35,7 +35,8 @@ pub(crate) struct Model {
     threads: Chosen,
     /// The encoder that a model that continues texts embeds by.
     pooled: OnceLock<Encoder>,
-    tokenizer: OnceLock<Tokenizer>,
+    /// For texts of each role, which in a model with a Router may have one of their own.
+    tokenizers: [OnceLock<Tokenizer>; 3],
 }
 
 /// The origin of the model.
@@ -137,7 +138,7 @@ impl Model {
         });
         let opened = opened.or_exception(py)?;
         warn(py, opened.warnings())?;
-        let (pooled, tokenizer) = Default::default();
+        let (pooled, tokenizers) = Default::default();
         let model = Self {
             origin,
             options,
@@ -147,7 +148,7 @@ impl Model {
             opened,
             threads,
             pooled,
-            tokenizer,
+            tokenizers,
         };
         if matches!(model.opened, AnyModel::Words(_)) {
             return Err(PyTypeError::new_err("the file has word vectors: WordVectors opens it"));
@@ -263,8 +264,9 @@ impl Model {
         strict: bool,
         nulls: bool,
     ) -> PyResult<Vec<Option<Tokens>>> {
-        let tokenizer = self.tokenizer(py)?;
-        let prompt = tokenizer.prompt(&before.prefix()?.unwrap_or_default()).or_exception(py)?;
+        let prefix = before.prefix()?.unwrap_or_default();
+        let tokenizer = self.tokenizer(py, Role::from_prompt(&prefix))?;
+        let prompt = tokenizer.prompt(&prefix).or_exception(py)?;
         let limit = match max_tokens {
             None => Some(self.embedded_tokens(py)?),
             Some(0) => None,
@@ -288,7 +290,7 @@ impl Model {
 
     /// A token as the vocabulary spells it.
     fn token(&self, py: Python<'_>, id: u32) -> PyResult<Option<String>> {
-        Ok(self.tokenizer(py)?.token(id))
+        Ok(self.tokenizer(py, Role::Text)?.token(id))
     }
 
     /// Texts by how well they answer a question: which, and how well.
@@ -425,9 +427,17 @@ impl Model {
         }
     }
 
-    fn tokenizer(&self, py: Python<'_>) -> PyResult<&Tokenizer> {
-        self.opened_once(py, &self.tokenizer, || {
-            let options = Tokenizer::options().limits(self.limits);
+    /// The tokenizer for texts of a role.
+    fn tokenizer(&self, py: Python<'_>, role: Role) -> PyResult<&Tokenizer> {
+        let [text, query, document] = &self.tokenizers;
+        let (cell, role) = match (role, &self.origin) {
+            (Role::Query, Origin::Path(_)) => (query, role),
+            (Role::Document, Origin::Path(_)) => (document, role),
+            // A single file has one alone.
+            _ => (text, Role::Text),
+        };
+        self.opened_once(py, cell, || {
+            let options = Tokenizer::options().limits(self.limits).role(role);
             let options = options.allow_unknown(&self.allow_unknown);
             let source = match &self.origin {
                 Origin::Path(path) => return options.open(path),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use nanoembed::Limits;
+use nanoembed::{Limits, Role};
 use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
 
@@ -49,8 +49,13 @@ impl Read<'_> {
     fn bytes(&self) -> Option<(u64, String)> {
         match self {
             Self::Model(path) => {
-                let source = Source::open(path).ok()?;
-                Some((source.bytes(), source.name().into()))
+                // Of a model with a Router, texts of each role may need other files.
+                let roles = [Role::Text, Role::Query, Role::Document].into_iter();
+                let mut sources = roles.filter_map(|role| Source::open_for(path, role, &[]).ok());
+                let first = sources.next()?;
+                let others = sources.take_while(|_| first.route().is_some());
+                let most = others.map(|source| source.bytes()).fold(first.bytes(), u64::max);
+                Some((most, first.name().into()))
             }
             Self::Files(path) => {
                 let set = FileSet::open(path).ok()?;

@@ -11,7 +11,8 @@ use crate::{failure, objects, stdout};
 const SETTINGS: &str = "router_config.json";
 
 fn model() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/cases/router-module/model");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/cases/router-module/model");
     path.to_str().unwrap().to_owned()
 }
 

@@ -3,12 +3,8 @@
 use nanoembed_core::model::{BERT_NAMES, LayerInput, Names};
 
 /// The names that a static model's table has.
-const TABLES: [&str; 4] = [
-    "embeddings",
-    "embedding.weight",
-    "embeddings.word_embeddings.weight",
-    "emb_layer.weight",
-];
+const TABLES: [&str; 4] =
+    ["embeddings", "embedding.weight", "embeddings.word_embeddings.weight", "emb_layer.weight"];
 
 /// A place in the model where activations meet weights: the layer, and which of its inputs.
 pub type Place = (usize, LayerInput);

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::Encoder;
 use super::backend::{Batch, Length};
 use super::session::Session;
 use super::vectors::Vectors;
-use super::Encoder;
 use crate::error::{Error, Result};
 use crate::progress::{Observer, Progress, Silent};
 use crate::role::Role;

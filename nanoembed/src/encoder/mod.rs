@@ -146,7 +146,8 @@ impl Encoder {
             role,
             routes,
         };
-        let encoder = Self(Arc::new(inner)).in_role(Role::from_prompt(&options.prompt))?.into_owned();
+        let encoder =
+            Self(Arc::new(inner)).in_role(Role::from_prompt(&options.prompt))?.into_owned();
         encoder.prompt(Role::Text)?;
         Ok(encoder)
     }

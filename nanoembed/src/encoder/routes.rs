@@ -85,7 +85,8 @@ impl Encoder {
     /// The model for queries and for documents, if there is a Router with such routes.
     pub(crate) fn in_each_role(&self) -> impl Iterator<Item = Result<Cow<'_, Self>>> {
         let roles = [Role::Query, Role::Document].into_iter();
-        let roles = roles.filter(|role| self.0.source.route_for(*role).is_ok_and(|it| it.is_some()));
+        let roles =
+            roles.filter(|role| self.0.source.route_for(*role).is_ok_and(|it| it.is_some()));
         roles.map(|role| self.in_role(role))
     }
 

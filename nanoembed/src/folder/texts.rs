@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use nanoembed_core::owned::folder::{
-    FolderFault, FolderResult, MODULES, Route, STRUCTURE, Texts, ignored_setting,
-    read_allowing,
+    FolderFault, FolderResult, MODULES, Route, STRUCTURE, Texts, ignored_setting, read_allowing,
 };
 use nanoembed_core::text::json::{Kind, UNKNOWN, Value};
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -223,7 +222,8 @@ pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
 /// The routes of a Router's settings, and how one is chosen.
 fn routes(settings: &str) -> String {
     let structure = Value::parse(settings, 0).ok().and_then(|it| it.member(STRUCTURE));
-    let names: Vec<&str> = structure.iter().flat_map(Value::members).map(|(name, _)| name).collect();
+    let names: Vec<&str> =
+        structure.iter().flat_map(Value::members).map(|(name, _)| name).collect();
     format!(
         "its routes are {}; `--as query` and `--as document` choose one, in Rust `Prefix::Query` and `Prefix::Document`",
         names.join(", ")

@@ -92,7 +92,7 @@ impl Source {
     }
 
     /// The name of the route that texts of its role take; `None` for a model without a Router.
-    pub(crate) fn route(&self) -> Option<&str> {
+    pub fn route(&self) -> Option<&str> {
         match &self.content {
             Content::Folder(folder) => folder.route(),
             Content::Bundle(_) | Content::Whole(_) => None,

@@ -19,9 +19,9 @@ use nanoembed::convert::{Conversion, ModelTarget, WeightType};
 use nanoembed::stored::FileSet;
 use nanoembed::words;
 
-use crate::args::{GivenRole, UnknownArgs};
 use crate::args::choice::choice;
 use crate::args::words::WordArgs;
+use crate::args::{GivenRole, UnknownArgs};
 use crate::error::{Error, Result, name_of, name_of_output};
 use crate::progress::Terminal;
 use crate::streams;

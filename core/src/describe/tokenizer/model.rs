@@ -3,10 +3,12 @@
 use super::settings::{kind, needed_spelling, refused, spelling};
 use super::{HAS_ALL, Layout};
 use crate::text::json::{Kind, Object, Read, Value};
-use crate::token::spec::{Bpe, Merges, Model, ModelKind, Place, Unigram, Vocabulary, WordPiece, Words};
+use crate::token::spec::{
+    Bpe, Merges, Model, ModelKind, Place, Unigram, Vocabulary, WordPiece, Words,
+};
 
 /// The kind of a model of whole words.
-pub(super) const WORDS: &str = "Words";
+pub(super) const WORDS: &str = "WhitespaceTokenizer";
 /// The list of words that it drops.
 pub(super) const STOP_WORDS: &str = "stop_words";
 /// True if it converts texts to lower case.

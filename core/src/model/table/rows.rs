@@ -22,12 +22,8 @@ use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::tensor::{Dtype, TensorHeader};
 
 /// The names of the table in different versions.
-const TABLES: [&str; 4] = [
-    "embeddings",
-    "embedding.weight",
-    "embeddings.word_embeddings.weight",
-    "emb_layer.weight",
-];
+const TABLES: [&str; 4] =
+    ["embeddings", "embedding.weight", "embeddings.word_embeddings.weight", "emb_layer.weight"];
 /// The row of each token.
 const MAPPING: &str = "mapping";
 /// The weight of each token.

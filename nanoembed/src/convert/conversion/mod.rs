@@ -126,7 +126,9 @@ impl Conversion {
                     };
                     return self.convert_decoder(model, name, observer);
                 }
-                if let (Some(folder), None) = (folder::open(&self.input, self.role, allowed)?, config) {
+                if let (Some(folder), None) =
+                    (folder::open(&self.input, self.role, allowed)?, config)
+                {
                     let text = TextModel::from_folder(&folder)?;
                     return self.convert_text_model(&text, name, observer);
                 }

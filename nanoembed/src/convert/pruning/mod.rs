@@ -122,6 +122,10 @@ impl Pruning {
             return Err(no_folder(path));
         }
         let folder = EncoderFolder::open(path)?;
+        if folder.route().is_some() {
+            let message = "a model with a Router has a vocabulary for each route, and one alone is not cut";
+            return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(folder.name()));
+        }
         if safetensors_in(folder.own_folder())?.is_none() {
             let message = "a vocabulary is cut in folders whose weights are safetensors";
             return Err(Error::input(ErrorKind::UnknownFormat, message).at(folder.name()));

@@ -24,7 +24,9 @@ pub(super) fn verify(set: &FileSet, mode: Mode) -> Option<Result<&'static str, V
         return None;
     }
     let used = match mode {
-        Mode::Lenient => open(set).and_then(|model| check_routes(&model)).map(|()| "the model opens"),
+        Mode::Lenient => {
+            open(set).and_then(|model| check_routes(&model)).map(|()| "the model opens")
+        }
         Mode::Strict => open(set).and_then(|model| run(&model)),
     };
     Some(used.map_err(|failure| vec![Finding::from_error(&set.given_name(), failure)]))

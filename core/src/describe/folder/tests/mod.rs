@@ -4,4 +4,5 @@ extern crate std;
 
 mod listed_modules;
 mod modules;
+mod words;
 mod written;

@@ -166,7 +166,8 @@ mod tests {
             lower(word, &mut out).unwrap();
             out
         };
-        for word in ["ΟΔΟΣ", "ΣΑΣ", "ΣΣΣ", "Σ", "ΑΣ'Α", "ΑΣ.", "'Σ", "ΑΣ1", "İΣ", "ΑΣ\u{301}Β"] {
+        for word in ["ΟΔΟΣ", "ΣΑΣ", "ΣΣΣ", "Σ", "ΑΣ'Α", "ΑΣ.", "'Σ", "ΑΣ1", "İΣ", "ΑΣ\u{301}Β"]
+        {
             assert_eq!(lower(word), word.to_lowercase(), "{word}");
         }
     }
