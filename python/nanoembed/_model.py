@@ -168,7 +168,8 @@ class Model:
 
         :param texts: several texts, or one ``str``, whose vector has one dimension.
         :param details: return :class:`Embedded`, with the status of each row.
-        :param as_: put the model's prompt for such texts before each; refused if it has none.
+        :param as_: put the model's prompt for such texts before each; refused if it has none. In a
+            model with a Router, such texts take their route, with a prompt or without.
             :meth:`embed_query` and :meth:`embed_documents` use it where there is one.
         :param prompt_name: put the model's prompt of this name before each text.
         :param prompt: put this before each text; ``""`` is nothing, also for models with a default.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas
 import polars
 import pyarrow
 import pytest
-from conftest import DECODER, PROMPTED, RERANKER, SMALL_F32, TABLE, TEXTS, by_program
+from conftest import DECODER, PROMPTED, RERANKER, ROUTED, SMALL_F32, TABLE, TEXTS, by_program
 
 import nanoembed
 
@@ -218,6 +220,22 @@ def test_queries_and_documents_have_the_prompts_of_the_model():
     by_cli = by_program(["text", "other"], *options, "--as", "document")
     assert np.abs(documents - by_cli).max() <= 1e-6
     assert np.array_equal(gemma.embed("text", as_="query"), query)
+
+
+def test_texts_take_the_route_of_their_role(tmp_path):
+    model = nanoembed.Model(ROUTED / "model")
+    query, document = (
+        np.array(json.loads((ROUTED / f"{role}.json").read_text())) for role in ("query", "document")
+    )
+    texts = ["hello password", "world"]
+    assert np.abs(model.embed(texts) - document).max() <= 1e-4
+    assert np.abs(model.embed_documents(texts) - document).max() <= 1e-4
+    assert np.abs(model.embed_query(texts[0]) - query[0]).max() <= 1e-4
+    assert np.abs(model.embed(texts, as_="query") - query).max() <= 1e-4
+    assert list(model.tokenize(texts[0], as_="query").ids) == [28, 30]
+    assert list(model.tokenize(texts[0]).ids) == [2, 28, 30, 3]
+    nanoembed.convert(ROUTED / "model", tmp_path / "query.weights", as_="query")
+    assert np.abs(nanoembed.Model(tmp_path / "query.weights").embed(texts) - query).max() <= 1e-4
 
 
 def test_a_decoder_embeds_by_its_pooled_states():

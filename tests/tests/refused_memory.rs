@@ -8,7 +8,7 @@ use std::path::Path;
 
 use nanoembed_core::model::InOrder;
 use nanoembed_core::model::llama::{LlamaPlan, Output};
-use nanoembed_core::owned::folder::FolderModel;
+use nanoembed_core::owned::folder::{FolderModel, Route, Task};
 use nanoembed_core::owned::{CausalModel, Encoder, Pipeline, PipelineSession, TextSession};
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_tests::data;
@@ -195,6 +195,37 @@ fn folders_of_any_family_are_opened_or_an_error_is_given() {
         });
         assert!(refused > 20, "{name}: {refused}");
     }
+}
+
+#[test]
+fn tables_of_words_and_routes_are_opened_or_an_error_is_given() {
+    let [words, routed] = ["word-embeddings-lower", "router-module"].map(|case| {
+        let mut files = BTreeMap::new();
+        files_in(&Path::new("data/cases").join(case).join("model"), "", &mut files);
+        files
+    });
+    let words = |path: &str| {
+        let text = words.get(path).map(|bytes| str::from_utf8(bytes).expect("UTF-8"));
+        Ok(text.map(Cow::Borrowed))
+    };
+    let folder = "0_WordEmbeddings/";
+    let refused = refuse_each("reading words", || FolderModel::word_tokenizer(&words, folder));
+    assert!(refused > 20, "{refused}");
+    let pipeline = FolderModel::word_tokenizer(&words, folder).expect("words");
+    let refused = refuse_each("looking words up", || {
+        let mut session = PipelineSession::default();
+        let text = "rain, RAIN! ΟΔΟΣ ΟΔΌΣ.";
+        let found = pipeline.encode(text, 64, SpecialTokens::AsTokens, &mut session)?;
+        assert_eq!(found.ids.len(), 4);
+        Ok::<_, nanoembed_core::Error>(())
+    });
+    assert!(refused > 2, "{refused}");
+    let routed = |path: &str| {
+        let text = routed.get(path).map(|bytes| str::from_utf8(bytes).expect("UTF-8"));
+        Ok(text.map(Cow::Borrowed))
+    };
+    let refused = refuse_each("choosing a route", || Route::choose(&routed, Task::Query));
+    assert!(refused > 5, "{refused}");
 }
 
 #[test]

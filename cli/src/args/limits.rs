@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use nanoembed::{Limits, Role};
 use nanoembed::open::source::Source;
 use nanoembed::stored::FileSet;
+use nanoembed::{Limits, Role};
 
 use super::size::size;
 use crate::error::{Error, Result, name_of};

@@ -26,7 +26,8 @@ impl Encoder {
         self.embed_as(Role::Text, text)
     }
 
-    /// The embedding of a question, after the model's prompt for queries.
+    /// The embedding of a question, after the model's prompt for queries and, in a model with a
+    /// Router, through its route for them.
     ///
     /// # Errors
     ///
@@ -55,7 +56,8 @@ impl Encoder {
         self.embed_all_as(Role::Text, texts).map(|(vectors, _)| vectors)
     }
 
-    /// The embeddings of texts that answer questions, after the model's prompt for documents.
+    /// The embeddings of texts that answer questions, after the model's prompt for documents and, in
+    /// a model with a Router, through its route for them.
     ///
     /// # Errors
     ///

@@ -210,7 +210,7 @@ pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
     let failure = Error::input(kind, message).at(name);
     match *only {
         _ if kind == ErrorKind::UnsupportedSetting && key == STRUCTURE => {
-            failure.with_hint(routes(text))
+            failure.with_hint(route_hint(text))
         }
         UNKNOWN => failure.with_hint(format!(
             "if it does not change results, take it out of the file, or go on without it: `--allow-unknown {key}`"
@@ -219,8 +219,8 @@ pub(crate) fn explained(fault: &FolderFault, text: &str, name: &str) -> Error {
     }
 }
 
-/// The routes of a Router's settings, and how one is chosen.
-fn routes(settings: &str) -> String {
+/// The hint that lists the routes of a Router's settings, and the options that choose one.
+fn route_hint(settings: &str) -> String {
     let structure = Value::parse(settings, 0).ok().and_then(|it| it.member(STRUCTURE));
     let names: Vec<&str> =
         structure.iter().flat_map(Value::members).map(|(name, _)| name).collect();

@@ -123,7 +123,8 @@ impl Pruning {
         }
         let folder = EncoderFolder::open(path)?;
         if folder.route().is_some() {
-            let message = "a model with a Router has a vocabulary for each route, and one alone is not cut";
+            let message =
+                "a model with a Router has a vocabulary for each route, and one alone is not cut";
             return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(folder.name()));
         }
         if safetensors_in(folder.own_folder())?.is_none() {
