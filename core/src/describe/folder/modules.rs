@@ -196,7 +196,9 @@ impl<'a> Modules<'a> {
             let _ = self.head.push(HeadModule::Normalize);
         }
         match module.kind {
-            K::Pooling | K::Dense | K::LayerNorm if leaf::Families::built_in().is_err() => {
+            K::Words | K::Pooling | K::Dense | K::LayerNorm
+                if leaf::Families::built_in().is_err() =>
+            {
                 return Err(misplaced(module, "the build leaves out modules of this kind"));
             }
             K::Transformer => self.folder = folder,
