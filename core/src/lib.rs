@@ -155,7 +155,8 @@ pub mod error;
 pub mod event;
 pub mod format;
 pub mod kernel;
-mod leaf;
+#[doc(hidden)]
+pub mod leaf;
 pub mod limit;
 pub mod model;
 #[cfg(feature = "alloc")]

@@ -2,11 +2,9 @@
 
 use core::ffi::c_char;
 
-#[cfg(feature = "embd")]
 use nanoembed_core::model::Batch;
 
 use crate::embed::embed_one;
-#[cfg(feature = "embd")]
 use crate::encoder_model::EncoderModel;
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer;
@@ -92,7 +90,6 @@ impl Column<'_> {
 }
 
 /// Texts that follow each other in the output and are computed together.
-#[cfg(feature = "embd")]
 #[derive(Default)]
 struct Pack {
     first: usize,
@@ -149,14 +146,10 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
             (column, pointer::slice_mut(out, floats)?, pointer::slice_mut(row_status, rows)?)
         };
         match &model.kind {
-            #[cfg(feature = "embd")]
             Kind::Encoder(encoder) if encoder.packs() => {
                 embed_packs((model, encoder), workspace, &column, out, row_status)
             }
-            #[cfg(any(feature = "static-models", feature = "families"))]
             _ => embed_rows(model, workspace, &column, out, row_status),
-            #[cfg(not(any(feature = "static-models", feature = "families")))]
-            _ => Err(INVALID),
         }
     };
     // SAFETY: the caller's promise.
@@ -164,7 +157,6 @@ pub unsafe extern "C" fn nanoembed_embed_strings(
 }
 
 /// Row by row.
-#[cfg(any(feature = "static-models", feature = "families"))]
 fn embed_rows(
     model: &nanoembed_model,
     workspace: &mut nanoembed_workspace,
@@ -189,7 +181,6 @@ fn embed_rows(
 }
 
 /// Several rows at once, as many as the workspace has room for.
-#[cfg(feature = "embd")]
 fn embed_packs(
     (model, encoder): (&nanoembed_model, &EncoderModel),
     workspace: &mut nanoembed_workspace,

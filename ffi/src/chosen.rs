@@ -1,28 +1,22 @@
 //! The prompt of a workspace in lent memory.
 
-#[cfg(feature = "families")]
 use nanoembed_core::describe::folder::{FolderPrompt, FolderPrompts};
-#[cfg(feature = "families")]
 use nanoembed_core::text::json::unescape;
 
-#[cfg(feature = "families")]
+use crate::leaf::{self, Part};
 use crate::memory::LentSlice;
-#[cfg(feature = "families")]
 use crate::status::{Outcome, invalid, too_small};
 
 /// The least memory for a prompt, in bytes.
-#[cfg(feature = "families")]
 pub(crate) const LEAST: usize = 256;
 
 /// A request for one of the model's prompts, or for a text.
-#[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Chosen<'t> {
     Own(FolderPrompt<'t>),
     Text(&'t str),
 }
 
-#[cfg(feature = "families")]
 impl Chosen<'_> {
     pub(crate) const USUAL: Self = Self::Own(FolderPrompt::Usual);
 
@@ -41,56 +35,46 @@ impl Chosen<'_> {
     }
 }
 
-/// The prompt before the texts of a workspace.
-#[cfg(feature = "families")]
+/// The prompt before the texts of a workspace; BERT and static models have none.
 #[derive(Debug)]
-pub(crate) struct Prompt {
+pub(crate) struct Prompt(Option<Part<leaf::Families, PromptText>>);
+
+#[derive(Debug)]
+struct PromptText {
     room: LentSlice<u8>,
     length: usize,
-    /// First tokens of a text behind it that are left out of pooling.
+    /// First tokens of a text after it that are left out of pooling.
     skipped: usize,
 }
 
-#[cfg(feature = "families")]
 impl Prompt {
-    pub(crate) const fn new(room: &'static mut [u8]) -> Self {
-        Self { room: LentSlice(room), length: 0, skipped: 0 }
+    pub(crate) fn new(room: &'static mut [u8]) -> Self {
+        let text = PromptText { room: LentSlice(room), length: 0, skipped: 0 };
+        Self(leaf::Families::built_in().ok().map(|leaf| Part::new(leaf, text)))
     }
 
     pub(crate) fn text(&self) -> &str {
-        let bytes = self.room.0.get(..self.length).unwrap_or_default();
+        let Some(text) = &self.0 else { return "" };
+        let bytes = text.room.0.get(..text.length).unwrap_or_default();
         core::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    pub(crate) const fn skipped(&self) -> usize {
-        self.skipped
+    pub(crate) fn skipped(&self) -> usize {
+        self.0.as_ref().map_or(0, |text| text.skipped)
     }
 
     /// Takes another prompt, of which no tokens are left out.
     pub(crate) fn choose(&mut self, prompts: &FolderPrompts<'_>, chosen: Chosen<'_>) -> Outcome {
-        // One that is refused leaves none behind.
-        (self.length, self.skipped) = (0, 0);
-        self.length = chosen.write(prompts, self.room.0)?;
+        let text = self.0.as_mut().ok_or(invalid("prompt"))?;
+        // After one that is refused there is none.
+        (text.length, text.skipped) = (0, 0);
+        text.length = chosen.write(prompts, text.room.0)?;
         Ok(())
     }
 
-    pub(crate) const fn skip(&mut self, tokens: usize) {
-        self.skipped = tokens;
-    }
-}
-
-/// No prompt: the models of this build have none.
-#[cfg(not(feature = "families"))]
-#[derive(Debug)]
-pub(crate) struct Prompt;
-
-#[cfg(not(feature = "families"))]
-impl Prompt {
-    pub(crate) const fn new(_: &[u8]) -> Self {
-        Self
-    }
-
-    pub(crate) const fn skipped(&self) -> usize {
-        0
+    pub(crate) fn skip(&mut self, tokens: usize) {
+        if let Some(text) = &mut self.0 {
+            text.skipped = tokens;
+        }
     }
 }

@@ -1,25 +1,28 @@
-//! The decoder of any format that cargo features built in.
+//! The decoder of any format that is built in.
 
 use nanoembed_core::Error;
 use nanoembed_core::event::{Decode, Mode, Step};
-#[cfg(feature = "amb")]
 use nanoembed_core::format::amb;
 use nanoembed_core::format::embd;
 use nanoembed_core::format::finalfusion;
-#[cfg(feature = "gguf")]
 use nanoembed_core::format::gguf;
-#[cfg(feature = "safetensors")]
 use nanoembed_core::format::safetensors::{self, Entry};
-#[cfg(feature = "safetensors")]
 use nanoembed_core::format::uqff;
 
-#[allow(clippy::wildcard_imports)] // whichever formats there are
-use crate::format::*;
+use crate::format::{
+    NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_EMBD, NANOEMBED_FORMAT_FINALFUSION,
+    NANOEMBED_FORMAT_GGUF, NANOEMBED_FORMAT_SAFETENSORS, NANOEMBED_FORMAT_UQFF, left_out,
+    nanoembed_format,
+};
+use crate::leaf::{self, Part};
 use crate::memory::{Lent, Sum};
 use crate::status::Outcome;
 
 /// How many tensors a file may have.
 pub(crate) const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 };
+
+/// Entries of a safetensors file that there is room for.
+const ENTRIES: usize = if leaf::Safetensors::built_in().is_ok() { TENSORS } else { 0 };
 
 /// The decoder of any format, in the caller's memory: nothing to put the large ones in a box of.
 #[derive(Debug)]
@@ -27,14 +30,10 @@ pub(crate) const TENSORS: usize = if cfg!(feature = "std") { 1024 } else { 256 }
 pub(crate) enum AnyDecoder {
     Embd(embd::DecoderOver<&'static mut [embd::TensorRecord]>),
     Finalfusion(finalfusion::Decoder),
-    #[cfg(feature = "gguf")]
-    Gguf(gguf::Decoder<TENSORS>),
-    #[cfg(feature = "safetensors")]
-    Safetensors(safetensors::Decoder<'static>),
-    #[cfg(feature = "safetensors")]
-    Uqff(uqff::Decoder<'static>),
-    #[cfg(feature = "amb")]
-    Amb(amb::Decoder<TENSORS>),
+    Gguf(Part<leaf::Gguf, gguf::Decoder<TENSORS>>),
+    Safetensors(Part<leaf::Safetensors, safetensors::Decoder<'static>>),
+    Uqff(Part<leaf::Safetensors, uqff::Decoder<'static>>),
+    Amb(Part<leaf::Amb, amb::Decoder<TENSORS>>),
 }
 
 impl AnyDecoder {
@@ -42,9 +41,7 @@ impl AnyDecoder {
     pub(crate) fn add_bytes(sum: &mut Sum) -> Outcome {
         sum.add::<Self>(1)?;
         sum.add::<embd::TensorRecord>(TENSORS)?;
-        #[cfg(feature = "safetensors")]
-        sum.add::<Entry>(TENSORS)?;
-        Ok(())
+        sum.add::<Entry>(ENTRIES)
     }
 
     /// A decoder in lent memory.
@@ -55,21 +52,27 @@ impl AnyDecoder {
     ) -> Outcome<&'static mut Self> {
         let place: *mut Self = lent.place(1)?;
         let records = lent.filled(TENSORS, embd::TensorRecord::EMPTY)?;
-        #[cfg(feature = "safetensors")]
-        let entries = lent.filled(TENSORS, Entry::default())?;
+        let entries = lent.filled(ENTRIES, Entry::default())?;
+        let refused = |_| left_out(format);
         let made = match format {
             NANOEMBED_FORMAT_EMBD => Self::Embd(embd::DecoderOver::lent(mode, records)),
             NANOEMBED_FORMAT_FINALFUSION => Self::Finalfusion(finalfusion::Decoder::new(mode)),
-            #[cfg(feature = "gguf")]
-            NANOEMBED_FORMAT_GGUF => Self::Gguf(gguf::Decoder::new(mode)),
-            #[cfg(feature = "safetensors")]
-            NANOEMBED_FORMAT_SAFETENSORS => {
-                Self::Safetensors(safetensors::Decoder::new(mode, entries))
+            NANOEMBED_FORMAT_GGUF => {
+                let leaf = leaf::Gguf::built_in().map_err(refused)?;
+                Self::Gguf(Part::new(leaf, gguf::Decoder::new(mode)))
             }
-            #[cfg(feature = "safetensors")]
-            NANOEMBED_FORMAT_UQFF => Self::Uqff(uqff::Decoder::new(mode, entries)),
-            #[cfg(feature = "amb")]
-            NANOEMBED_FORMAT_AMB => Self::Amb(amb::Decoder::new(mode)),
+            NANOEMBED_FORMAT_SAFETENSORS => {
+                let leaf = leaf::Safetensors::built_in().map_err(refused)?;
+                Self::Safetensors(Part::new(leaf, safetensors::Decoder::new(mode, entries)))
+            }
+            NANOEMBED_FORMAT_UQFF => {
+                let leaf = leaf::Safetensors::built_in().map_err(refused)?;
+                Self::Uqff(Part::new(leaf, uqff::Decoder::new(mode, entries)))
+            }
+            NANOEMBED_FORMAT_AMB => {
+                let leaf = leaf::Amb::built_in().map_err(refused)?;
+                Self::Amb(Part::new(leaf, amb::Decoder::new(mode)))
+            }
             _ => return Err(left_out(format)),
         };
         // SAFETY: the place was taken for it, and nobody else has it.
@@ -85,13 +88,9 @@ macro_rules! each {
         match $decoder {
             AnyDecoder::Embd($inner) => $what,
             AnyDecoder::Finalfusion($inner) => $what,
-            #[cfg(feature = "gguf")]
             AnyDecoder::Gguf($inner) => $what,
-            #[cfg(feature = "safetensors")]
             AnyDecoder::Safetensors($inner) => $what,
-            #[cfg(feature = "safetensors")]
             AnyDecoder::Uqff($inner) => $what,
-            #[cfg(feature = "amb")]
             AnyDecoder::Amb($inner) => $what,
         }
     };

@@ -3,15 +3,14 @@
 use core::ffi::c_char;
 use core::mem::size_of;
 
-#[cfg(feature = "embd")]
 use nanoembed_core::model::Batch;
 use nanoembed_core::token::Encoded;
 
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer::{self, text};
-#[cfg(feature = "embd")]
-use crate::status::INVALID;
-use crate::status::{Outcome, answer, nanoembed_error, nanoembed_status, report, too_small};
+use crate::status::{
+    INVALID, Outcome, answer, nanoembed_error, nanoembed_status, report, too_small,
+};
 use crate::tokenized::nanoembed_tokenized;
 use crate::versioned;
 #[cfg(feature = "std")]
@@ -58,11 +57,9 @@ pub unsafe extern "C" fn nanoembed_embed_ids(
         let out = unsafe { vector(model, out, capacity) }?;
         let scratch = &mut workspace.scratch;
         match &model.kind {
-            #[cfg(feature = "embd")]
             Kind::Encoder(encoder) => {
                 encoder.run(&model.source, scratch, &Batch::new(ids, &[ids.len()]), out)
             }
-            #[cfg(feature = "static-models")]
             Kind::Table(table) => table.embed_ids(&model.source, scratch, ids, out),
             #[cfg(feature = "std")]
             Kind::Hosted(hosted) => hosted.embed_ids(session(&mut workspace.hosted)?, ids, out),
@@ -118,7 +115,6 @@ pub(crate) fn embed_one(
 ) -> Outcome<Encoded> {
     let nanoembed_workspace { scratch, ids, prompt, .. } = workspace;
     match &model.kind {
-        #[cfg(feature = "embd")]
         Kind::Encoder(encoder) => {
             let room = ids.0.get_mut(..encoder.most()).ok_or(INVALID)?;
             let encoded = encoder.tokenize(&model.tokenizer, scratch, prompt, text, room)?;
@@ -128,7 +124,6 @@ pub(crate) fn embed_one(
             encoder.run(&model.source, scratch, &texts, out)?;
             Ok(encoded)
         }
-        #[cfg(feature = "static-models")]
         Kind::Table(table) => table.embed_text(&model.tokenizer, &model.source, scratch, text, out),
         #[cfg(feature = "std")]
         Kind::Hosted(hosted) => hosted.embed_text(session(&mut workspace.hosted)?, text, out),

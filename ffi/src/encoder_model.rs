@@ -1,26 +1,18 @@
 //! Encoders and cross-encoders in lent memory, and running them in a workspace.
 
-#[cfg(feature = "families")]
-#[cfg(feature = "families")]
 use nanoembed_core::ErrorKind;
-#[cfg(feature = "families")]
 use nanoembed_core::describe::folder::FolderPrompts;
 use nanoembed_core::kernel::{Kernels, RowSummary};
-#[cfg(feature = "families")]
 use nanoembed_core::model::CrossEncoder;
-#[cfg(feature = "families")]
 use nanoembed_core::model::folder_tokenizer::TokenizingNeeds;
 use nanoembed_core::model::{
     Batch, Config, Encoder, FixedMemory, FixedNeeds, HeadLayer, Layer, Plan, Run, Workspace,
 };
 use nanoembed_core::token::Encoded;
 
-use crate::chosen::Prompt;
-#[cfg(feature = "families")]
-use crate::chosen::{self, Chosen};
-#[cfg(feature = "families")]
+use crate::chosen::{self, Chosen, Prompt};
 use crate::folder_tokenizer::{self, tokenizing_floats};
-#[cfg(feature = "families")]
+use crate::leaf::{self, Part};
 use crate::memory::LentSlice;
 use crate::model_options::FIXED;
 use crate::model_tokenizer::Tokenizer;
@@ -28,11 +20,29 @@ use crate::scratch::{Scratch, Sizes};
 use crate::source::Bytes;
 use crate::status::{INVALID, Outcome, TOO_SMALL};
 
-/// The memory of layers after the pooling, and of their weights: none in builds for BERT alone.
-#[cfg(feature = "families")]
-pub(crate) type Head<T> = &'static mut [T];
-#[cfg(not(feature = "families"))]
-pub(crate) type Head<T> = [T; 0];
+/// The memory of layers after the pooling, and of their weights; BERT has none.
+#[derive(Debug)]
+pub(crate) struct Head<T: 'static>(Option<Part<leaf::Families, LentSlice<T>>>);
+
+impl<T> Head<T> {
+    pub(crate) const NONE: Self = Self(None);
+
+    pub(crate) fn new(leaf: leaf::Families, memory: &'static mut [T]) -> Self {
+        Self(Some(Part::new(leaf, LentSlice(memory))))
+    }
+}
+
+impl<T> AsRef<[T]> for Head<T> {
+    fn as_ref(&self) -> &[T] {
+        self.0.as_ref().map_or(&[], |memory| memory.as_ref())
+    }
+}
+
+impl<T> AsMut<[T]> for Head<T> {
+    fn as_mut(&mut self) -> &mut [T] {
+        self.0.as_mut().map_or(&mut [], |memory| memory.as_mut())
+    }
+}
 
 /// A model that embeds texts.
 pub(crate) type Embedder = Encoder<LentSlice<Layer>, Head<HeadLayer>, Head<f32>>;
@@ -49,8 +59,7 @@ pub(crate) struct EncoderModel {
     /// True if everything is computed in integers.
     pub(crate) fixed: bool,
     /// `None` for BERT in its own layout.
-    #[cfg(feature = "families")]
-    pub(crate) texts: Option<TextSettings>,
+    pub(crate) texts: Option<Part<leaf::Families, TextSettings>>,
 }
 
 /// The computation of a model.
@@ -58,12 +67,10 @@ pub(crate) struct EncoderModel {
 #[allow(clippy::large_enum_variant)] // in memory that is lent
 pub(crate) enum Network {
     Encoder(Embedder),
-    #[cfg(feature = "families")]
-    CrossEncoder(CrossEncoder<LentSlice<Layer>, Head<f32>>),
+    CrossEncoder(Part<leaf::Families, CrossEncoder<LentSlice<Layer>, Head<f32>>>),
 }
 
 /// The settings of texts that a folder describes.
-#[cfg(feature = "families")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextSettings {
     /// Floats of scratch memory that the head takes.
@@ -88,7 +95,6 @@ pub(crate) fn bert_sizes(config: &Config, plan: &Plan, fixed: bool) -> Outcome<S
 }
 
 /// The memory of a workspace for a model that a folder describes. A text is tokenised in the memory that its embedding is computed in later.
-#[cfg(feature = "families")]
 pub(crate) fn family_sizes(
     config: &Config,
     plan: &Plan,
@@ -107,10 +113,9 @@ pub(crate) fn family_sizes(
 }
 
 impl Network {
-    pub(crate) const fn config(&self) -> &Config {
+    pub(crate) fn config(&self) -> &Config {
         match self {
             Self::Encoder(model) => model.config(),
-            #[cfg(feature = "families")]
             Self::CrossEncoder(model) => model.config(),
         }
     }
@@ -119,19 +124,17 @@ impl Network {
     pub(crate) fn dimensions(&self) -> usize {
         match self {
             Self::Encoder(model) => model.dimensions(),
-            #[cfg(feature = "families")]
             Self::CrossEncoder(_) => 0,
         }
     }
 }
 
 impl EncoderModel {
-    pub(crate) const fn config(&self) -> &Config {
+    pub(crate) fn config(&self) -> &Config {
         self.network.config()
     }
 
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
-        #[cfg(feature = "families")]
         if let Some(texts) = &self.texts {
             let compares = matches!(self.network, Network::CrossEncoder(_));
             return family_sizes(self.config(), &self.plan, texts, compares);
@@ -141,11 +144,7 @@ impl EncoderModel {
 
     /// Floats of scratch memory that the head takes.
     fn head_floats(&self) -> usize {
-        #[cfg(feature = "families")]
-        let floats = self.texts.as_ref().map_or(0, |texts| texts.scratch);
-        #[cfg(not(feature = "families"))]
-        let floats = 0;
-        floats
+        self.texts.as_ref().map_or(0, |texts| texts.scratch)
     }
 
     /// The most tokens of one text.
@@ -155,15 +154,10 @@ impl EncoderModel {
 
     /// Returns true if short texts are computed together.
     pub(crate) const fn packs(&self) -> bool {
-        #[cfg(feature = "families")]
-        let packs = self.texts.is_none();
-        #[cfg(not(feature = "families"))]
-        let packs = true;
-        packs
+        self.texts.is_none()
     }
 
     /// Chooses the prompt before texts.
-    #[cfg(feature = "families")]
     pub(crate) fn set_prompt(
         &self,
         tokenizer: &Tokenizer,
@@ -191,7 +185,6 @@ impl EncoderModel {
         text: &str,
         ids: &mut [u32],
     ) -> Outcome<Encoded> {
-        #[cfg(feature = "families")]
         if let (Some(texts), Tokenizer::Folder(tokenizer)) = (&self.texts, tokenizer) {
             let memory = folder_tokenizer::tokenizing(&texts.tokenizing, scratch.floats.0)?;
             return Ok(tokenizer.encode_behind(prompt.text(), text, ids, memory)?);
@@ -207,10 +200,8 @@ impl EncoderModel {
         texts: &Batch<'_>,
         out: &mut [f32],
     ) -> Outcome {
-        #[allow(clippy::infallible_destructuring_match)] // in builds for BERT alone
         let model = match &self.network {
             Network::Encoder(model) => model,
-            #[cfg(feature = "families")]
             Network::CrossEncoder(_) => return Err(ErrorKind::OtherModel.into()),
         };
         if self.fixed && FIXED {
@@ -250,7 +241,6 @@ impl EncoderModel {
     }
 
     /// The score of a document as an answer to a query.
-    #[cfg(feature = "families")]
     pub(crate) fn score(
         &self,
         source: &Bytes,

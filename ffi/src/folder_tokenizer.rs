@@ -12,6 +12,7 @@ use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::unigram::Step;
 
 use crate::chosen::{self, Chosen};
+use crate::leaf::{self, Part};
 use crate::memory::{Lent, Sum};
 use crate::model_tokenizer::Tokenizer;
 use crate::status::Outcome;
@@ -24,8 +25,9 @@ pub(crate) fn open(
     lent: &mut Lent,
     place: &mut MaybeUninit<Tokenizer>,
 ) -> Outcome {
+    let leaf = leaf::Families::built_in()?;
     let memory = tokenizer_index::memory(&tokenizer.needs(), lent)?;
-    place.write(Tokenizer::Folder(tokenizer.open(memory)?));
+    place.write(Tokenizer::Folder(Part::new(leaf, tokenizer.open(memory)?)));
     Ok(())
 }
 

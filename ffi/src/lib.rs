@@ -44,17 +44,16 @@ pub mod decoder_handle;
 #[cfg(feature = "families")]
 pub mod decoder_model;
 pub mod embed;
-#[cfg(feature = "embd")]
 mod encoder_model;
 pub mod event;
 pub mod failure;
-#[cfg(feature = "families")]
 mod folder_tokenizer;
 pub mod format;
 #[cfg(feature = "std")]
 mod host_file;
 #[cfg(feature = "std")]
 mod hosted;
+mod leaf;
 #[cfg(feature = "std")]
 pub mod limits;
 pub mod lookup;
@@ -66,7 +65,6 @@ mod model_tokenizer;
 mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
-#[cfg(any(feature = "amb", feature = "gguf", feature = "families"))]
 mod parsed;
 mod pointer;
 #[cfg(feature = "families")]
@@ -82,16 +80,13 @@ pub mod source;
 #[cfg(feature = "std")]
 pub mod source_file;
 pub mod status;
-#[cfg(feature = "static-models")]
 mod table_model;
 pub mod tensor;
 pub mod tokenize;
 pub mod tokenized;
 #[cfg(feature = "families")]
 pub mod tokenizer;
-#[cfg(any(feature = "families", all(feature = "embd", any(feature = "amb", feature = "gguf"))))]
 mod tokenizer_index;
-#[cfg(feature = "families")]
 mod tokenizer_memory;
 pub mod top_k;
 #[cfg(feature = "safetensors")]

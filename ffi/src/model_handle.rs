@@ -5,17 +5,16 @@ use core::mem::size_of;
 #[cfg(feature = "std")]
 use std::boxed::Box;
 
-#[cfg(feature = "embd")]
 use crate::encoder_model::EncoderModel;
 #[cfg(feature = "std")]
 use crate::hosted::HostedModel;
+use crate::leaf::{self, Part};
 use crate::memory::number;
 use crate::model_tokenizer::Tokenizer;
 use crate::pointer;
 use crate::scratch::Sizes;
 use crate::source::Bytes;
 use crate::status::{Outcome, answer, nanoembed_status};
-#[cfg(feature = "static-models")]
 use crate::table_model::TableModel;
 use crate::versioned;
 
@@ -65,10 +64,8 @@ pub struct nanoembed_model {
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)] // in the caller's memory
 pub(crate) enum Kind {
-    #[cfg(feature = "embd")]
-    Encoder(EncoderModel),
-    #[cfg(feature = "static-models")]
-    Table(TableModel),
+    Encoder(Part<leaf::Encoders, EncoderModel>),
+    Table(Part<leaf::Tables, TableModel>),
     /// Any other, in memory from the heap.
     #[cfg(feature = "std")]
     Hosted(Box<HostedModel>),
@@ -78,9 +75,7 @@ impl Kind {
     /// Elements of an embedding.
     pub(crate) fn dimensions(&self) -> usize {
         match self {
-            #[cfg(feature = "embd")]
             Self::Encoder(encoder) => encoder.network.dimensions(),
-            #[cfg(feature = "static-models")]
             Self::Table(table) => table.dimensions(),
             #[cfg(feature = "std")]
             Self::Hosted(hosted) => hosted.dimensions(),
@@ -90,9 +85,7 @@ impl Kind {
     /// The memory of a workspace.
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
         match self {
-            #[cfg(feature = "embd")]
             Self::Encoder(encoder) => encoder.sizes(),
-            #[cfg(feature = "static-models")]
             Self::Table(table) => table.sizes(),
             #[cfg(feature = "std")]
             Self::Hosted(_) => Ok(Sizes::NONE),
@@ -101,8 +94,8 @@ impl Kind {
 
     fn info(&self) -> nanoembed_model_info {
         match self {
-            #[cfg(feature = "embd")]
-            Self::Encoder(EncoderModel { network, plan, max_tokens, .. }) => {
+            Self::Encoder(encoder) => {
+                let EncoderModel { network, plan, max_tokens, .. } = &**encoder;
                 let config = network.config();
                 nanoembed_model_info {
                     dimensions: number(network.dimensions()),
@@ -117,7 +110,6 @@ impl Kind {
                     ..nanoembed_model_info::default()
                 }
             }
-            #[cfg(feature = "static-models")]
             Self::Table(table) => nanoembed_model_info {
                 dimensions: number(table.dimensions()),
                 max_tokens: number(table.max_tokens().unwrap_or(usize::MAX)),

@@ -1,11 +1,11 @@
 //! The tokenizers of models in lent memory.
 
 use nanoembed_core::ErrorKind;
-#[cfg(feature = "families")]
 use nanoembed_core::model::folder_tokenizer::FolderTokenizer;
 use nanoembed_core::model::stored::{StoredIds, StoredTokens};
 use nanoembed_core::token::{Encoded, Entries, HashVocabulary, SortedVocabulary, WordPiece};
 
+use crate::leaf::{self, Part};
 use crate::source::Bytes;
 use crate::status::Outcome;
 
@@ -19,8 +19,7 @@ pub(crate) enum Tokenizer {
     /// By an index in memory.
     Indexed(WordPiece<HashVocabulary<'static, Entries<'static>>>),
     /// As the texts of a folder say it, by an index in memory.
-    #[cfg(feature = "families")]
-    Folder(FolderTokenizer<'static>),
+    Folder(Part<leaf::Families, FolderTokenizer<'static>>),
 }
 
 impl Tokenizer {

@@ -52,8 +52,7 @@ pub unsafe extern "C" fn nanoembed_score(
                 let pair = [query, document];
                 encoder.score(&model.source, &model.tokenizer, scratch, pair, ids)?
             }
-            #[allow(unreachable_patterns)] // in builds for transformers alone
-            _ => return Err(ErrorKind::OtherModel.into()),
+            Kind::Table(_) => return Err(ErrorKind::OtherModel.into()),
         };
         out.write(score);
         Ok(())

@@ -1,22 +1,17 @@
 //! A static model that has been opened: a table with a vector for each token.
 
-#[cfg(feature = "families")]
 use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel::{self, Kernels};
 use nanoembed_core::model::TableModel as CoreTable;
-#[cfg(feature = "families")]
-use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
+use nanoembed_core::model::folder_tokenizer::TokenizingNeeds;
 use nanoembed_core::token::Encoded;
 
-#[cfg(feature = "families")]
 use crate::folder_tokenizer;
-#[cfg(feature = "families")]
+use crate::leaf::{self, Part};
 use crate::model_tokenizer::Tokenizer;
 use crate::scratch::{Scratch, Sizes};
 use crate::source::Bytes;
-use crate::status::Outcome;
-#[cfg(feature = "families")]
-use crate::status::TOO_SMALL;
+use crate::status::{Outcome, TOO_SMALL};
 
 /// A static model.
 #[derive(Debug)]
@@ -25,26 +20,18 @@ pub(crate) struct TableModel {
     kernels: Kernels,
     /// Tokens of a text that are used.
     limit: usize,
-    /// The scratch memory requirements of tokenising a text.
-    #[cfg(feature = "families")]
-    tokenizing: TokenizingNeeds,
+    /// The scratch memory that tokenising a text takes, unless the tokenizer is BERT's.
+    tokenizing: Option<Part<leaf::Families, TokenizingNeeds>>,
 }
 
 impl TableModel {
-    pub(crate) fn new(table: CoreTable, limit: usize) -> Self {
-        Self {
-            table,
-            kernels: kernel::detect(),
-            limit,
-            #[cfg(feature = "families")]
-            tokenizing: TokenizingNeeds::default(),
-        }
-    }
-
-    /// The same with a tokenizer whose texts take so much.
-    #[cfg(feature = "families")]
-    pub(crate) const fn tokenizing(self, tokenizing: TokenizingNeeds) -> Self {
-        Self { tokenizing, ..self }
+    /// A model whose tokenizer takes so much for a text; nothing if it is BERT's.
+    pub(crate) fn new(
+        table: CoreTable,
+        limit: usize,
+        tokenizing: Option<Part<leaf::Families, TokenizingNeeds>>,
+    ) -> Self {
+        Self { table, kernels: kernel::detect(), limit, tokenizing }
     }
 
     pub(crate) const fn dimensions(&self) -> usize {
@@ -64,10 +51,13 @@ impl TableModel {
     }
 
     pub(crate) fn sizes(&self) -> Outcome<Sizes> {
-        let sizes = sizes(&self.table);
-        #[cfg(feature = "families")]
-        let sizes = beside(sizes, &self.tokenizing)?;
-        Ok(sizes)
+        // A row of the table: files of static models lie in memory.
+        let mut floats = self.dimensions();
+        if let Some(needs) = &self.tokenizing {
+            let tokenizing = folder_tokenizer::tokenizing_floats(needs)?;
+            floats = floats.checked_add(tokenizing).ok_or(TOO_SMALL)?;
+        }
+        Ok(Sizes { floats, ..Sizes::NONE })
     }
 
     /// Writes the ids of the tokens that count, as many as there is room for.
@@ -86,9 +76,8 @@ impl TableModel {
         };
         let limit = self.limit;
         let mut encoded = match tokenizer {
-            #[cfg(feature = "families")]
             Tokenizer::Folder(folder) => folder_tokenizer::on_stack(|memory| {
-                Ok(self.table.tokens_of((folder, text, limit), memory, &mut take)?)
+                Ok(self.table.tokens_of((&**folder, text, limit), memory, &mut take)?)
             })?,
             Tokenizer::None => return Err(ErrorKind::MissingVocabulary.into()),
             Tokenizer::InFile(words) => self.table.tokens(words, text, limit, &mut take)?,
@@ -111,17 +100,19 @@ impl TableModel {
     ) -> Outcome<Encoded> {
         let Self { table, kernels, limit, .. } = self;
         let limit = *limit;
-        #[cfg(feature = "families")]
-        if let Tokenizer::Folder(tokenizer) = tokenizer {
-            let (memory, row) = self.memory(scratch.floats.0)?;
-            let (text, row) = ((tokenizer, text, limit), (row, &mut *scratch.bytes.0));
+        if let (Tokenizer::Folder(tokenizer), Some(needs)) = (tokenizer, &self.tokenizing) {
+            let tokenizing = folder_tokenizer::tokenizing_floats(needs)?;
+            let floats = scratch.floats.0.split_at_mut_checked(tokenizing);
+            let (floats, row) = floats.ok_or(TOO_SMALL)?;
+            let memory = folder_tokenizer::tokenizing(needs, floats)?;
+            let (text, row) = ((&**tokenizer, text, limit), (row, &mut *scratch.bytes.0));
             return Ok(table.embed_by(text, memory, (source, kernels), row, out)?);
         }
         let row = (&mut *scratch.floats.0, &mut *scratch.bytes.0);
         Ok(match tokenizer {
-            #[cfg(feature = "families")]
-            Tokenizer::Folder(_) => return Err(ErrorKind::MissingVocabulary.into()),
-            Tokenizer::None => return Err(ErrorKind::MissingVocabulary.into()),
+            Tokenizer::Folder(_) | Tokenizer::None => {
+                return Err(ErrorKind::MissingVocabulary.into());
+            }
             Tokenizer::InFile(words) => {
                 table.embed((words, text, limit), source, kernels, row, out)?
             }
@@ -129,17 +120,6 @@ impl TableModel {
                 table.embed((words, text, limit), source, kernels, row, out)?
             }
         })
-    }
-
-    /// Memory for a text while it is tokenised, and what is left of the floats.
-    #[cfg(feature = "families")]
-    fn memory<'s>(
-        &self,
-        floats: &'s mut [f32],
-    ) -> Outcome<(TokenizingMemory<'static>, &'s mut [f32])> {
-        let tokenizing = folder_tokenizer::tokenizing_floats(&self.tokenizing)?;
-        let (first, row) = floats.split_at_mut_checked(tokenizing).ok_or(TOO_SMALL)?;
-        Ok((folder_tokenizer::tokenizing(&self.tokenizing, first)?, row))
     }
 
     /// The embedding of known tokens.
@@ -153,18 +133,4 @@ impl TableModel {
         let row = (&mut *scratch.floats.0, &mut *scratch.bytes.0);
         Ok(self.table.embed_ids(source, &self.kernels, ids, row, out)?)
     }
-}
-
-/// The same with memory for a text while it is tokenised.
-#[cfg(feature = "families")]
-fn beside(sizes: Sizes, tokenizing: &TokenizingNeeds) -> Outcome<Sizes> {
-    let tokenizing = folder_tokenizer::tokenizing_floats(tokenizing)?;
-    let floats = sizes.floats.checked_add(tokenizing).ok_or(TOO_SMALL)?;
-    Ok(Sizes { floats, ..sizes })
-}
-
-/// A row of the table: files of static models lie in memory.
-const fn sizes(table: &CoreTable) -> Sizes {
-    let floats = table.table().dimensions();
-    Sizes { floats, ..Sizes::NONE }
 }

@@ -4,12 +4,10 @@ use core::ffi::c_char;
 
 use nanoembed_core::token::Encoded;
 
-#[cfg(feature = "families")]
 use crate::folder_tokenizer;
 #[cfg(feature = "std")]
 use crate::hosted::HostedSession;
 use crate::model_handle::{Kind, nanoembed_model};
-#[cfg(feature = "families")]
 use crate::model_tokenizer::Tokenizer;
 use crate::pointer::{self, text};
 use crate::status::{Outcome, nanoembed_error, nanoembed_status, report};
@@ -18,16 +16,13 @@ use crate::versioned;
 
 pub(crate) fn tokenize(model: &nanoembed_model, text: &str, ids: &mut [u32]) -> Outcome<Encoded> {
     match &model.kind {
-        #[cfg(feature = "embd")]
         Kind::Encoder(encoder) => {
-            #[cfg(feature = "families")]
             if let (Tokenizer::Folder(tokenizer), Some(texts)) = (&model.tokenizer, &encoder.texts)
             {
                 return folder_tokenizer::tokenize(tokenizer, &texts.prompts, text, ids);
             }
             model.tokenizer.by_word_pieces(text, ids)
         }
-        #[cfg(feature = "static-models")]
         Kind::Table(table) => table.tokenize(&model.tokenizer, text, ids),
         #[cfg(feature = "std")]
         Kind::Hosted(hosted) => hosted.tokenize(&mut HostedSession::default(), text, ids),

@@ -3,17 +3,17 @@
 use core::ffi::c_void;
 
 use nanoembed_core::event::{Decode, Event, Mode};
-#[cfg(feature = "amb")]
 use nanoembed_core::format::amb;
 use nanoembed_core::format::embd;
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
 use nanoembed_core::read::{ReadAt as _, Seek};
 
 use crate::decoder::AnyDecoder;
-#[cfg(feature = "amb")]
-use crate::format::NANOEMBED_FORMAT_AMB;
-use crate::format::NANOEMBED_FORMAT_EMBD;
-use crate::format::{NANOEMBED_FORMAT_UNKNOWN, nanoembed_format, number_of};
+use crate::format::{
+    NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_EMBD, NANOEMBED_FORMAT_UNKNOWN, nanoembed_format,
+    number_of,
+};
+use crate::leaf;
 use crate::memory::{Lent, Sum};
 use crate::pointer;
 use crate::source::{Bytes, nanoembed_source};
@@ -39,14 +39,14 @@ fn least_bytes() -> Outcome<usize> {
     let mut sum = Sum::default();
     AnyDecoder::add_bytes(&mut sum)?;
     sum.add::<EmbdVerifier>(1)?;
-    #[cfg(feature = "amb")]
-    sum.add::<AmbVerifier>(1)?;
+    if leaf::Amb::built_in().is_ok() {
+        sum.add::<AmbVerifier>(1)?;
+    }
     sum.add::<u8>(BUFFER_BYTES)?;
     Ok(sum.bytes())
 }
 
 type EmbdVerifier = embd::VerifierOver<&'static mut [embd::TensorRecord]>;
-#[cfg(feature = "amb")]
 type AmbVerifier = amb::Verifier<{ crate::decoder::TENSORS }>;
 
 /// Reads a whole file and says whether it is what was written, as far as its format can tell:
@@ -113,8 +113,7 @@ fn verify(source: &Bytes, lent: &mut Lent, progress: &dyn Fn(u64) -> bool) -> Ou
             drive(source, &mut *verifier, lent, progress)?;
             Ok(verifier.has_checksums())
         }
-        #[cfg(feature = "amb")]
-        NANOEMBED_FORMAT_AMB => {
+        NANOEMBED_FORMAT_AMB if leaf::Amb::built_in().is_ok() => {
             let place: *mut AmbVerifier = lent.place(1)?;
             // SAFETY: as before.
             let verifier = unsafe {

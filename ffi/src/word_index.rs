@@ -4,34 +4,31 @@ use nanoembed_core::format::finalfusion::Layout;
 use nanoembed_core::words::Index;
 use nanoembed_core::words::{Duplicates, IndexOptions};
 
+use crate::leaf::{self, Part};
 use crate::memory::{Lent, LentSlice};
 use crate::source::Bytes;
-use crate::status::{Outcome, TOO_SMALL};
+use crate::status::{INVALID, Outcome, TOO_SMALL};
 use crate::words_options::nanoembed_words_options;
-
-mod leaf {
-    nanoembed_core::leaves! {
-        /// The index.
-        WordIndex = "word-index" or InvalidArgument;
-    }
-}
 
 /// The memory of an index.
 #[derive(Debug)]
-pub(crate) struct IndexMemory(leaf::WordIndex, LentSlice<u64>);
+pub(crate) struct IndexMemory(Part<leaf::WordIndex, LentSlice<u64>>);
 
 impl AsRef<[u64]> for IndexMemory {
     fn as_ref(&self) -> &[u64] {
-        self.0.exists();
-        self.1.as_ref()
+        self.0.as_ref()
     }
 }
 
 impl AsMut<[u64]> for IndexMemory {
     fn as_mut(&mut self) -> &mut [u64] {
-        self.0.exists();
-        self.1.as_mut()
+        self.0.as_mut()
     }
+}
+
+// As a constant, this is less code than the error of the leaf.
+fn built_in() -> Outcome<leaf::WordIndex> {
+    leaf::WordIndex::built_in().map_err(|_| INVALID)
 }
 
 /// The number of elements of the index that `options` ask for.
@@ -39,7 +36,7 @@ pub(crate) fn elements(options: &nanoembed_words_options, layout: &Layout) -> Ou
     if options.indexed == 0 {
         return Ok(0);
     }
-    leaf::WordIndex::built_in()?;
+    built_in()?;
     Index::memory_needed(layout).ok_or(TOO_SMALL)
 }
 
@@ -54,10 +51,9 @@ pub(crate) fn build(
     if options.indexed == 0 {
         return Ok(None);
     }
-    let memory = IndexMemory(
-        leaf::WordIndex::built_in()?,
-        LentSlice(lent.filled(elements(options, layout)?, 0_u64)?),
-    );
+    let leaf = built_in()?;
+    let memory = LentSlice(lent.filled(elements(options, layout)?, 0_u64)?);
+    let memory = IndexMemory(Part::new(leaf, memory));
     let duplicates =
         if options.first_of_duplicates == 0 { Duplicates::Error } else { Duplicates::First };
     let index_options = IndexOptions { seed: options.seed, duplicates };

@@ -3,15 +3,11 @@
 #[cfg(feature = "std")]
 use std::boxed::Box;
 
-#[cfg(feature = "families")]
-use crate::chosen::Chosen;
-use crate::chosen::Prompt;
+use crate::chosen::{Chosen, Prompt};
 #[cfg(feature = "std")]
 use crate::hosted::HostedSession;
 use crate::memory::{Lent, LentSlice, Sum};
-#[cfg(feature = "families")]
-use crate::model_handle::Kind;
-use crate::model_handle::nanoembed_model;
+use crate::model_handle::{Kind, nanoembed_model};
 use crate::pointer;
 use crate::scratch::{Scratch, Sizes};
 use crate::status::{Outcome, answer, nanoembed_status, too_small};
@@ -72,8 +68,6 @@ pub unsafe extern "C" fn nanoembed_workspace_init(
             hosted: None,
             owned_bytes: 0,
         };
-        #[cfg(feature = "families")]
-        #[allow(irrefutable_let_patterns)] // in builds for transformers alone
         if let Kind::Encoder(encoder) = &model.kind {
             let nanoembed_workspace { scratch, prompt, .. } = &mut made;
             encoder.set_prompt(&model.tokenizer, scratch, prompt, Chosen::USUAL)?;

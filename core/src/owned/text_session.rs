@@ -1,9 +1,8 @@
 //! Scratch memory for tokenizers of any kind.
 
-#[cfg(feature = "families")]
-use super::PieceSession;
-use super::{OfPipelines, PipelineSession};
+use super::{PieceSession, PipelineSession};
 use crate::error::{Error, ErrorKind, Result};
+use crate::leaf::{self, Part};
 
 const LEFT_OUT: Error = Error::without_offset(ErrorKind::UnsupportedTokenizer);
 
@@ -11,26 +10,18 @@ const LEFT_OUT: Error = Error::without_offset(ErrorKind::UnsupportedTokenizer);
 #[derive(Debug, Default)]
 pub struct TextSession {
     /// Only models of other families than BERT have SentencePiece.
-    #[cfg(feature = "families")]
-    pieces: PieceSession,
-    pipeline: Option<OfPipelines<PipelineSession>>,
+    pieces: Option<Part<leaf::Families, PieceSession>>,
+    pipeline: Option<Part<leaf::Pipeline, PipelineSession>>,
 }
 
 impl TextSession {
     pub(super) fn pipeline(&mut self) -> Result<&mut PipelineSession> {
-        if self.pipeline.is_none() {
-            self.pipeline = Some(OfPipelines::new(PipelineSession::default())?);
-        }
-        self.pipeline.as_mut().map(OfPipelines::get_mut).ok_or(LEFT_OUT)
+        let leaf = leaf::Pipeline::built_in()?;
+        Ok(self.pipeline.get_or_insert_with(|| Part::new(leaf, PipelineSession::default())))
     }
 
-    #[cfg(feature = "families")]
-    pub(super) const fn pieces(&mut self) -> Result<&mut PieceSession> {
-        Ok(&mut self.pieces)
-    }
-
-    #[cfg(not(feature = "families"))]
-    pub(super) const fn pieces(&mut self) -> Result<&mut super::PieceSession> {
-        Err(LEFT_OUT)
+    pub(super) fn pieces(&mut self) -> Result<&mut PieceSession> {
+        let leaf = leaf::Families::built_in().map_err(|_| LEFT_OUT)?;
+        Ok(self.pieces.get_or_insert_with(|| Part::new(leaf, PieceSession::default())))
     }
 }

@@ -13,7 +13,8 @@ use super::file::File;
 use super::pass::{Pass, ready};
 use super::scratch::PassMemory;
 use super::{Opened, vocabulary};
-use crate::encoder_model::{EncoderModel, Network, bert_sizes};
+use crate::encoder_model::{EncoderModel, Head, Network, bert_sizes};
+use crate::leaf::{self, Part};
 use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::model_options::{
@@ -24,9 +25,7 @@ use crate::model_options::{
 use crate::model_tokenizer::Tokenizer;
 use crate::source::Bytes;
 use crate::status::Outcome;
-#[cfg(any(feature = "static-models", feature = "families"))]
 use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY};
-#[cfg(any(feature = "amb", feature = "gguf"))]
 use crate::tokenizer_index;
 use crate::workspace;
 
@@ -47,22 +46,15 @@ impl BertOpening {
         memory: PassMemory,
     ) -> Outcome<&'static Self> {
         let mut memory: Pass<Self> = ready(memory)?;
-        #[cfg(any(feature = "amb", feature = "gguf"))]
-        match File::parsed(&source)? {
-            Some(file) => *memory.file = file,
-            None => memory.pass(&source)?,
+        if !memory.file.parse_whole(&source)? {
+            memory.pass(&source)?;
         }
-        #[cfg(not(any(feature = "amb", feature = "gguf")))]
-        memory.pass(&source)?;
         let Pass { file, opening, .. } = memory;
-        let config = file.config();
-        #[cfg(any(feature = "static-models", feature = "families"))]
-        let config = config.map_err(|why| other_kind(&source, why));
-        let config = config?;
+        let config = file.config().map_err(|why| other_kind(&source, why))?;
         // A pass does not look for added tokens.
-        #[cfg(any(feature = "amb", feature = "gguf"))]
-        if let (true, Some(bytes)) = (config.has_added_tokens, source.memory()) {
-            *file = File::Parsed(crate::parsed::parse(bytes)?);
+        let bytes = source.memory().filter(|_| leaf::Parsed::built_in().is_ok());
+        if let Some(bytes) = bytes.filter(|_| config.has_added_tokens) {
+            file.parse(bytes)?;
         }
         let plan = plan(&source, file, &config, options)?;
         let vocabulary = vocabulary::chosen(options.vocabulary, &source);
@@ -94,23 +86,26 @@ impl BertOpening {
     fn model(&self, lent: &mut Lent, kind: &mut MaybeUninit<Kind>) -> Outcome {
         let layers = LentSlice(lent.filled(self.config.layers, Layer::EMPTY)?);
         let (plan, fixed) = (self.plan, self.fixed);
-        let kind = kind.write(Kind::Encoder(EncoderModel {
-            network: Network::Encoder(Encoder {
-                transformer: Transformer::unlocated(self.config.transformer, layers),
-                embedding: self.config.embedding(),
-                head: Default::default(),
-                floats: Default::default(),
-            }),
-            kernels: kernel::detect(),
-            summaries: &[],
-            plan,
-            max_tokens: self.config.max_tokens,
-            fixed,
-            #[cfg(feature = "families")]
-            texts: None,
-        }));
-        #[allow(irrefutable_let_patterns)] // in builds for BERT alone
-        if let Kind::Encoder(EncoderModel { network, kernels, summaries, .. }) = kind
+        let leaf = leaf::Encoders::built_in()?;
+        let kind = kind.write(Kind::Encoder(Part::new(
+            leaf,
+            EncoderModel {
+                network: Network::Encoder(Encoder {
+                    transformer: Transformer::unlocated(self.config.transformer, layers),
+                    embedding: self.config.embedding(),
+                    head: Head::NONE,
+                    floats: Head::NONE,
+                }),
+                kernels: kernel::detect(),
+                summaries: &[],
+                plan,
+                max_tokens: self.config.max_tokens,
+                fixed,
+                texts: None,
+            },
+        )));
+        if let Kind::Encoder(model) = kind
+            && let EncoderModel { network, kernels, summaries, .. } = &mut **model
             && let Network::Encoder(encoder) = network
         {
             let transformer = &mut encoder.transformer;
@@ -138,7 +133,6 @@ impl BertOpening {
                     if is_indexed { is_in_memory } else { contents.token_index().is_some() };
                 (tokens.offset, there)
             }
-            #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(model) => {
                 model.word_pieces(&self.config)?;
                 (0, is_indexed)
@@ -187,9 +181,7 @@ impl BertOpening {
                     vocabulary::add_bytes(tokens.count, &mut sum)?;
                 }
             }
-            #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(_) if self.vocabulary == NANOEMBED_VOCABULARY_NONE => {}
-            #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(model) => {
                 tokenizer_index::add_bytes(&model.word_pieces(&self.config)?.needs(), &mut sum)?;
             }
@@ -200,18 +192,14 @@ impl BertOpening {
     #[inline(never)] // within `nanoembed_model_init` it is 600 bytes more
     fn tokenizer(&self, lent: &mut Lent, into: &mut MaybeUninit<Tokenizer>) -> Outcome {
         into.write(Tokenizer::None);
-        #[allow(clippy::infallible_destructuring_match)] // in builds for one format
         let contents = match self.file {
             File::Passed(contents) => contents,
-            #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(_) if self.vocabulary == NANOEMBED_VOCABULARY_NONE => {
                 return Ok(());
             }
-            #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(_) if self.config.has_default_prompt => {
                 return Err(ErrorKind::UnsupportedSetting.into());
             }
-            #[cfg(any(feature = "amb", feature = "gguf"))]
             File::Parsed(model) => {
                 let source = model.word_pieces(&self.config)?;
                 let memory = tokenizer_index::memory(&source.needs(), lent)?;
@@ -253,11 +241,11 @@ fn special(contents: &Contents<'_>, vocabulary: &impl Vocabulary) -> Outcome<Spe
 
 /// The error for a model in storage that is not BERT: static models and other families must be in
 /// memory.
-#[cfg(any(feature = "static-models", feature = "families"))]
 fn other_kind(source: &Bytes, why: Failure) -> Failure {
+    let has_others = leaf::Families::built_in().is_ok() || leaf::Tables::built_in().is_ok();
     let is_other = why.status() == u32::from(ErrorKind::UnsupportedArchitecture.code());
     let is_stored = source.memory().is_none();
-    if is_other && is_stored { Failure::here(NANOEMBED_NEEDS_MEMORY) } else { why }
+    if has_others && is_other && is_stored { Failure::here(NANOEMBED_NEEDS_MEMORY) } else { why }
 }
 
 #[inline(never)] // so that reading the file has its stack to itself

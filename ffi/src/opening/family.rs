@@ -13,8 +13,9 @@ use nanoembed_core::{Error, ErrorKind};
 
 use super::Opened;
 use super::scratch::PassMemory;
-use crate::encoder_model::{EncoderModel, Network, TextSettings, family_sizes};
+use crate::encoder_model::{EncoderModel, Head, Network, TextSettings, family_sizes};
 use crate::folder_tokenizer;
+use crate::leaf::{self, Part};
 use crate::memory::{Lent, LentSlice, Sum, number};
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::model_options::{
@@ -95,17 +96,21 @@ impl FamilyOpening {
 
     #[inline(never)] // so that the tokenizer has its stack to itself
     fn model(&self, lent: &mut Lent, into: &mut MaybeUninit<Kind>) -> Outcome {
+        let (leaf, encoders) = (leaf::Families::built_in()?, leaf::Encoders::built_in()?);
         let Self { source, file, plan, .. } = self;
         let needs = file.needs()?;
         let kernels = kernel::detect();
         let memory = EncoderMemory {
             layers: LentSlice(lent.filled(needs.layers, Layer::EMPTY)?),
-            head: lent.filled(needs.head, HeadLayer::EMPTY)?,
-            floats: lent.filled(needs.floats, 0.0_f32)?,
+            head: Head::new(leaf, lent.filled(needs.head, HeadLayer::EMPTY)?),
+            floats: Head::new(leaf, lent.filled(needs.floats, 0.0_f32)?),
             tile: &mut [],
         };
         let network = match file.compares() {
-            true => Network::CrossEncoder(file.open_cross_encoder(source, &kernels, memory)?),
+            true => {
+                let model = file.open_cross_encoder(source, &kernels, memory)?;
+                Network::CrossEncoder(Part::new(leaf, model))
+            }
             false => Network::Encoder(file.open(source, &kernels, memory)?),
         };
         let summaries = lent.filled(self.summaries()?, RowSummary::EMPTY)?;
@@ -117,15 +122,18 @@ impl FamilyOpening {
             transformer.summarize(source, &kernels, &mut [], summaries)?;
         }
         let prompts = self.prompts(lent)?;
-        into.write(Kind::Encoder(EncoderModel {
-            network,
-            kernels,
-            summaries,
-            plan: *plan,
-            max_tokens: file.max_tokens(),
-            fixed: false,
-            texts: Some(self.texts(prompts)),
-        }));
+        into.write(Kind::Encoder(Part::new(
+            encoders,
+            EncoderModel {
+                network,
+                kernels,
+                summaries,
+                plan: *plan,
+                max_tokens: file.max_tokens(),
+                fixed: false,
+                texts: Some(Part::new(leaf, self.texts(prompts))),
+            },
+        )));
         Ok(())
     }
 

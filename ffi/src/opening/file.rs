@@ -2,15 +2,13 @@
 
 use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::Decode;
-#[cfg(any(feature = "amb", feature = "gguf"))]
 use nanoembed_core::event::Format;
-#[cfg(any(feature = "amb", feature = "gguf"))]
 use nanoembed_core::format::sniff;
-#[cfg(any(feature = "amb", feature = "gguf"))]
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::stored::{Contents, TensorPlace};
 use nanoembed_core::tensor::TensorHeader;
 
+use crate::leaf::{self, Part};
 use crate::source::Bytes;
 use crate::status::Outcome;
 
@@ -20,8 +18,7 @@ pub(super) enum File {
     /// The content of a `.weights` file, in memory or in storage, read in one pass.
     Passed(Contents<'static>),
     /// A file of another format, in memory.
-    #[cfg(any(feature = "amb", feature = "gguf"))]
-    Parsed(ModelSource<'static>),
+    Parsed(Part<leaf::Parsed, ModelSource<'static>>),
 }
 
 impl File {
@@ -32,7 +29,6 @@ impl File {
     pub(super) fn tensor(&self, name: &str) -> Option<TensorHeader<'static>> {
         match self {
             Self::Passed(contents) => contents.tensor(name),
-            #[cfg(any(feature = "amb", feature = "gguf"))]
             Self::Parsed(model) => model.encoder_tensor(name),
         }
     }
@@ -46,27 +42,32 @@ impl File {
     ) -> Outcome {
         match self {
             Self::Passed(contents) => Ok(contents.read(source, decoder, buffer)?),
-            #[cfg(any(feature = "amb", feature = "gguf"))]
             Self::Parsed(_) => Ok(()),
         }
     }
 
+    #[inline(never)] // so that reading them has its stack to itself
     pub(super) fn config(&self) -> Outcome<BertConfig> {
         match self {
             Self::Passed(contents) => Ok(contents.config()?),
-            #[cfg(any(feature = "amb", feature = "gguf"))]
             Self::Parsed(model) => Ok(model.encoder_config()?),
         }
     }
 
-    /// The file in memory if it is of a format that is parsed whole.
-    #[cfg(any(feature = "amb", feature = "gguf"))]
-    pub(super) fn parsed(source: &Bytes) -> Outcome<Option<Self>> {
-        match source.memory().map(|bytes| (bytes, sniff(bytes))) {
-            Some((bytes, Some(Format::Amb | Format::Gguf))) => {
-                Ok(Some(Self::Parsed(crate::parsed::parse(bytes)?)))
-            }
-            _ => Ok(None),
+    /// Parses the file in memory if it is of a format that is parsed whole; returns false if it is
+    /// of another.
+    pub(super) fn parse_whole(&mut self, source: &Bytes) -> Outcome<bool> {
+        let bytes = source.memory().filter(|_| leaf::Parsed::built_in().is_ok());
+        match bytes.map(|bytes| (bytes, sniff(bytes))) {
+            Some((bytes, Some(Format::Amb | Format::Gguf))) => self.parse(bytes).map(|()| true),
+            _ => Ok(false),
         }
+    }
+
+    /// Parses the file in memory, which `bytes` are.
+    pub(super) fn parse(&mut self, bytes: &'static [u8]) -> Outcome {
+        let leaf = leaf::Parsed::built_in()?;
+        *self = Self::Parsed(Part::new(leaf, crate::parsed::parse(bytes)?));
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use nanoembed_core::format::embd::{self, TensorRecord};
 
 use crate::format::{NANOEMBED_FORMAT_AMB, NANOEMBED_FORMAT_GGUF, left_out};
+use crate::leaf;
 use crate::memory::Lent;
 use crate::source::Bytes;
 use crate::status::{Failure, NANOEMBED_NEEDS_MEMORY, Outcome};
@@ -32,8 +33,8 @@ pub(super) fn tensors(source: &Bytes) -> Outcome<usize> {
 /// storage. This is less code than recognising all formats.
 fn check_parsed(source: &Bytes, start: &[u8]) -> Outcome {
     let (format, is_built_in) = match start {
-        [b'A', b'M', b'B', b'E', ..] => (NANOEMBED_FORMAT_AMB, cfg!(feature = "amb")),
-        [b'G', b'G', b'U', b'F', ..] => (NANOEMBED_FORMAT_GGUF, cfg!(feature = "gguf")),
+        [b'A', b'M', b'B', b'E', ..] => (NANOEMBED_FORMAT_AMB, leaf::Amb::built_in().is_ok()),
+        [b'G', b'G', b'U', b'F', ..] => (NANOEMBED_FORMAT_GGUF, leaf::Gguf::built_in().is_ok()),
         _ => return Ok(()),
     };
     if !is_built_in {

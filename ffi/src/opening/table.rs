@@ -3,7 +3,6 @@
 use core::mem::MaybeUninit;
 
 use nanoembed_core::format::embd::Embd;
-#[cfg(feature = "families")]
 use nanoembed_core::model::folder_tokenizer::FolderTokenizerSource;
 use nanoembed_core::model::{TableModel as CoreTable, TableSource};
 use nanoembed_core::text::json::Fault;
@@ -12,8 +11,8 @@ use nanoembed_core::{Error, ErrorKind};
 
 use super::scratch::PassMemory;
 use super::{Opened, vocabulary};
-#[cfg(feature = "families")]
 use crate::folder_tokenizer;
+use crate::leaf::{self, Part};
 use crate::memory::{Lent, Sum, number};
 use crate::model_handle::{Kind, nanoembed_model};
 use crate::model_options::{
@@ -24,12 +23,10 @@ use crate::model_tokenizer::Tokenizer;
 use crate::source::Bytes;
 use crate::status::{Failure, Outcome, invalid};
 use crate::table_model::TableModel;
-#[cfg(feature = "families")]
 use crate::tokenizer_index;
 use crate::workspace;
 
 /// Tokens of a text for whose segmentation there is room at a time, where it is not settled before.
-#[cfg(feature = "families")]
 const WINDOW_TOKENS: usize = 64;
 
 /// A static model in memory.
@@ -40,8 +37,7 @@ pub(crate) struct TableOpening {
     limit: usize,
     vocabulary: nanoembed_vocabulary,
     /// Unless it is BERT's.
-    #[cfg(feature = "families")]
-    tokenizer: Option<FolderTokenizerSource<'static>>,
+    tokenizer: Option<Part<leaf::Families, FolderTokenizerSource<'static>>>,
 }
 
 impl TableOpening {
@@ -52,14 +48,15 @@ impl TableOpening {
         embd: Embd<'static>,
         options: &nanoembed_model_options,
         memory: &mut PassMemory,
-    ) -> Outcome<&'static Self> {
+    ) -> Outcome<&'static mut Self> {
         if options.activations > NANOEMBED_ACTIVATIONS_FLOAT {
             return Err(invalid("activations"));
         }
-        #[cfg(feature = "families")]
-        let file = TableSource::read_any(embd).map_err(fault)?;
-        #[cfg(not(feature = "families"))]
-        let file = TableSource::read(embd).map_err(fault)?;
+        let file = match leaf::Families::built_in() {
+            Ok(_) => TableSource::read_any(embd),
+            Err(_) => TableSource::read(embd),
+        };
+        let file = file.map_err(fault)?;
         let model = file.model().map_err(fault)?;
         let most = model.max_tokens().unwrap_or(usize::MAX);
         let limit = if options.tokens == 0 { most } else { most.min(options.tokens as usize) };
@@ -67,21 +64,21 @@ impl TableOpening {
         if vocabulary == NANOEMBED_VOCABULARY_IN_FILE && file.token_index().is_none() {
             return Err(Error::new(file.tokens().offset, ErrorKind::IndexRequired).into());
         }
-        #[cfg(feature = "families")]
-        let tokenizer = match vocabulary {
-            NANOEMBED_VOCABULARY_NONE => None,
-            _ => file.tokenizer().map_err(fault)?,
-        };
-        let opening = memory.rest.put(Self {
-            source: *source,
-            file,
-            model,
-            limit,
-            vocabulary,
-            #[cfg(feature = "families")]
-            tokenizer,
-        })?;
-        Ok(opening)
+        let opening = Self { source: *source, file, model, limit, vocabulary, tokenizer: None };
+        memory.rest.put(opening)
+    }
+
+    /// Reads the tokenizer, if it is asked for and not BERT's: the second step, as both together
+    /// take more stack.
+    #[inline(never)]
+    pub(super) fn read_tokenizer(&mut self) -> Outcome {
+        if let Ok(leaf) = leaf::Families::built_in()
+            && self.vocabulary != NANOEMBED_VOCABULARY_NONE
+        {
+            let tokenizer = self.file.tokenizer().map_err(fault)?;
+            self.tokenizer = tokenizer.map(|tokenizer| Part::new(leaf, tokenizer));
+        }
+        Ok(())
     }
 
     pub(super) fn plan(&self) -> Outcome<nanoembed_plan> {
@@ -97,7 +94,6 @@ impl TableOpening {
     pub(super) fn model_bytes(&self) -> Outcome<usize> {
         let mut sum = Sum::default();
         sum.add::<nanoembed_model>(1)?;
-        #[cfg(feature = "families")]
         if let Some(tokenizer) = &self.tokenizer {
             tokenizer_index::add_bytes(&tokenizer.needs(), &mut sum)?;
             return Ok(sum.bytes());
@@ -108,10 +104,10 @@ impl TableOpening {
         Ok(sum.bytes())
     }
 
-    #[cfg_attr(feature = "families", inline(never))] // large, and one of several
+    #[inline(never)] // large, and one of several
     pub(super) fn open(&self, lent: &mut Lent, opened: Opened<'_>) -> Outcome {
-        opened.kind.write(Kind::Table(self.table()));
-        #[cfg(feature = "families")]
+        let leaf = leaf::Tables::built_in()?;
+        opened.kind.write(Kind::Table(Part::new(leaf, self.table())));
         if let Some(tokenizer) = &self.tokenizer {
             return folder_tokenizer::open(tokenizer, lent, opened.tokenizer);
         }
@@ -119,18 +115,17 @@ impl TableOpening {
     }
 
     fn table(&self) -> TableModel {
-        let table = TableModel::new(self.model, self.limit);
-        #[cfg(feature = "families")]
-        if let Some(tokenizer) = &self.tokenizer {
+        let tokenizing = self.tokenizer.as_ref().zip(leaf::Families::built_in().ok());
+        let tokenizing = tokenizing.map(|(tokenizer, leaf)| {
             let mut needs = tokenizer.tokenizing(self.limit.min(WINDOW_TOKENS));
             // No prompt stands before texts.
             needs.behind = 0;
-            return table.tokenizing(needs);
-        }
-        table
+            Part::new(leaf, needs)
+        });
+        TableModel::new(self.model, self.limit, tokenizing)
     }
 
-    #[cfg_attr(feature = "families", inline(never))] // so that it has its stack to itself
+    #[inline(never)] // so that it has its stack to itself
     fn put_words(&self, lent: &mut Lent, place: &mut MaybeUninit<Tokenizer>) -> Outcome {
         place.write(self.tokenizer(lent)?);
         Ok(())

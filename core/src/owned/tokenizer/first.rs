@@ -26,7 +26,7 @@ impl<K: Kinds> Tokenizer<'_, K> {
         match &self.spelling {
             Spelling::WordPiece(pieces) => pieces.encode_first(text, limit),
             Spelling::Pipeline(pipeline) => {
-                let (pipeline, cuts) = pipeline.get();
+                let (pipeline, cuts) = &**pipeline;
                 cuts.first(pipeline, text, (limit, special), session)
             }
             Spelling::BytePairs(pairs) => {
@@ -86,7 +86,7 @@ impl<K: Kinds> Tokenizer<'_, K> {
     ) -> Result<TokenizedPair> {
         match &self.spelling {
             Spelling::Pipeline(pipeline) => {
-                pipeline.get().0.encode_pair(first, second, limit, session.pipeline()?)
+                pipeline.0.encode_pair(first, second, limit, session.pipeline()?)
             }
             _ => Err(Error::without_offset(ErrorKind::OtherModel)),
         }

@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 use super::{Kinds, Spelling, TextKinds, Tokenizer, WordPieces};
 use crate::describe::BertConfig;
 use crate::error::Result;
+use crate::leaf::{self, Part};
 use crate::limit::{Boxed, collected, reserved};
 use crate::model::cut;
 use crate::owned::folder::{Described, FolderModel};
-use crate::owned::{OfPipelines, Pipeline, TextSession, Tokenized};
+use crate::owned::{Pipeline, TextSession, Tokenized};
 use crate::token::{SpecialTokens, TextEnds};
 
 /// The numbers of tokens of a text.
@@ -79,7 +80,8 @@ impl Tokenizer<'static, TextKinds> {
                 (pipeline, CutsBy::Table { median_characters }, limits)
             }
         };
-        let spelling = Spelling::Pipeline(OfPipelines::new((Boxed::new(pipeline)?, Cuts(by)))?);
+        let pipeline = (Boxed::new(pipeline)?, Cuts(by));
+        let spelling = Spelling::Pipeline(Part::new(leaf::Pipeline::built_in()?, pipeline));
         Ok(Self { spelling, begin: None, ends: TextEnds::default(), limits })
     }
 }

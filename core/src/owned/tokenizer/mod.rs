@@ -17,8 +17,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{OfPipelines, SentencePieceModel, TextSession};
+use super::{SentencePieceModel, TextSession};
 use crate::error::Result;
+use crate::leaf::{self, Part};
 use crate::limit::{Boxed, Growing, collected, extend, push};
 use crate::model::ModelSource;
 use crate::model::tokenizer::TokenizerSource;
@@ -65,7 +66,7 @@ pub enum Spelling<'f, K: Kinds = AllKinds> {
     /// SentencePiece, and the ids of the pieces that are found in a text as they are.
     SentencePiece(K::Continuing<PiecesAndAdded>),
     /// Any that a `tokenizer.json` can describe, of an encoder.
-    Pipeline(OfPipelines<(Boxed<Pipeline>, Cuts)>),
+    Pipeline(Part<leaf::Pipeline, (Boxed<Pipeline>, Cuts)>),
 }
 
 impl<'f> Tokenizer<'f> {
@@ -231,7 +232,7 @@ impl<'f, K: Kinds> Tokenizer<'f, K> {
             Spelling::WordPiece(pieces) => pieces.count(),
             Spelling::BytePairs(pairs) => K::get(pairs).index().count,
             Spelling::SentencePiece(pieces) => K::get(pieces).0.tokenizer().spec().pieces(),
-            Spelling::Pipeline(pipeline) => pipeline.get().0.count(),
+            Spelling::Pipeline(pipeline) => pipeline.0.count(),
         }
     }
 
@@ -277,7 +278,7 @@ impl<'f, K: Kinds> Tokenizer<'f, K> {
             Spelling::SentencePiece(pieces) => {
                 K::get(pieces).0.tokenizer().piece(id).map(|piece| Cow::Borrowed(piece.0))
             }
-            Spelling::Pipeline(pipeline) => pipeline.get().0.token(id).map(String::from_utf8_lossy),
+            Spelling::Pipeline(pipeline) => pipeline.0.token(id).map(String::from_utf8_lossy),
         }
     }
 
@@ -305,7 +306,7 @@ impl<'f, K: Kinds> Tokenizer<'f, K> {
                 Ok(ids)
             }
             Spelling::Pipeline(pipeline) => {
-                let (pipeline, cuts) = pipeline.get();
+                let (pipeline, cuts) = &**pipeline;
                 cuts.first(pipeline, text, (usize::MAX, special), session).map(|found| found.ids)
             }
         }
