@@ -1,8 +1,9 @@
 //! The parts that a build may leave out, each of a feature's name.
 //!
-//! A leaf is a type with one value where the part is built in and with none where it is not. A file or a tokenizer of
-//! that part keeps the value, so that without it neither can exist: the compiler drops all code that would handle one,
-//! and no other line needs to ask what was built in. A [`Part`] takes no memory then either.
+//! A leaf is a type with one value where the part is built in and with none where it is not. A file
+//! or a tokenizer of that part keeps the value, so that without it neither can exist: the compiler
+//! drops all code that would handle one, and no other line needs to ask what was built in. A
+//! [`Part`] then takes no memory either.
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};
