@@ -88,15 +88,6 @@ macro_rules! leaves {
                 #[cfg(not(any($(feature = $feature),+)))]
                 return Err($crate::error::Error::without_offset($crate::error::ErrorKind::$refusal));
             }
-
-            /// Shows the compiler that code which has a value is never reached where the part was
-            /// left out. Generic code needs this; elsewhere it sees so from the type.
-            #[allow(dead_code, reason = "not every leaf is kept in generic code")]
-            #[inline(always)]
-            $vis const fn exists(self) {
-                #[cfg(not(any($(feature = $feature),+)))]
-                match self {}
-            }
         }
 
         #[cfg(any($(feature = $feature),+))]
