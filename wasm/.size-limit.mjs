@@ -21,7 +21,6 @@ const chunk = (name) => `dist/${readdirSync(new URL("dist", import.meta.url)).fi
 const limits = (entries) => entries.map(([name, limit, path]) => ({ name, limit, path, gzip: true, brotli: false }));
 const wasm = (name) => `dist/nanoembed${name}.wasm`;
 const inspector = closure("inspect.js");
-const families = ["amb", "embd", "finalfusion", "gguf", "safetensors"];
 
 export default limits([
   ["wasm, sentence models", "128.8 KB", wasm("")],
@@ -40,8 +39,7 @@ export default limits([
   ["wasm, causal models", "147.4 KB", wasm("-causal")],
   ["wasm, causal models, relaxed SIMD", "161.8 KB", wasm("-causal-relaxed")],
   ["wasm, word vectors", "41 KB", wasm("-slim")],
-  ...families.map((family) => [`wasm, inspector of ${family}`, "24 KB", wasm(`-inspect-${family}`)]),
-  ["wasm, inspector of all formats (only where a page says where it is)", "46 KB", wasm("-inspect")],
+  ["wasm, inspector", "46 KB", wasm("-inspect")],
   ["wasm, dequantising (when numbers are asked for)", "39.2 KB", wasm("-values")],
   ["JavaScript, main entry", "11.45 KB", closure("index.js")],
   ["JavaScript, inspector", "9.2 KB", inspector],
@@ -54,5 +52,4 @@ export default limits([
   ["JavaScript, search index beside the main entry", "10.7 KB", ["dist/search-index.js", chunk("scan")]],
   ["JavaScript, what a kept index needs beside them", "2 KB", chunk("kept")],
   ["JavaScript with its module, search in few bits", "2.7 KB", chunk("scan")],
-  ...families.map((family) => [`all that is loaded to inspect a file of ${family}`, "32.9 KB", [wasm(`-inspect-${family}`), ...inspector]]),
 ]);

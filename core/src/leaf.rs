@@ -1,8 +1,9 @@
 //! The parts that a build may leave out, each of a feature's name.
 //!
-//! A leaf is a type with one value where the part is built in and with none where it is not. A file or a tokenizer of
-//! that part keeps the value, so that without it neither can exist: the compiler drops all code that would handle one,
-//! and no other line needs to ask what was built in. A [`Part`] takes no memory then either.
+//! A leaf is a type with one value where the part is built in and with none where it is not. A file
+//! or a tokenizer of that part keeps the value, so that without it neither can exist: the compiler
+//! drops all code that would handle one, and no other line needs to ask what was built in. A
+//! [`Part`] then takes no memory either.
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};
@@ -86,15 +87,6 @@ macro_rules! leaves {
                 return Ok(Self::BuiltIn);
                 #[cfg(not(any($(feature = $feature),+)))]
                 return Err($crate::error::Error::without_offset($crate::error::ErrorKind::$refusal));
-            }
-
-            /// Shows the compiler that code which has a value is never reached where the part was
-            /// left out. Generic code needs this; elsewhere it sees so from the type.
-            #[allow(dead_code, reason = "not every leaf is kept in generic code")]
-            #[inline(always)]
-            $vis const fn exists(self) {
-                #[cfg(not(any($(feature = $feature),+)))]
-                match self {}
             }
         }
 

@@ -578,7 +578,8 @@ typedef struct nanoembed_words_options {
   // understand each other: `sizeof`.
   uint32_t size;
   // 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the
-  // vocabulary each time.
+  // vocabulary each time. A library built without the feature `word-index` answers
+  // `NANOEMBED_INVALID_ARGUMENT` to 1.
   uint32_t indexed;
   // 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed
   // with an index only.
@@ -739,7 +740,7 @@ typedef struct nanoembed_limits {
 // Transformers are not part of this build.
 #define NANOEMBED_UNSUPPORTED_TRANSFORMERS 297
 
-// A pointer is NULL that must not be, is not aligned, or has a length that no memory has.
+// A pointer is NULL where that is not allowed, is not aligned, or has an impossible length.
 #define NANOEMBED_BAD_POINTER 901
 
 // The callback asked to stop.

@@ -1,6 +1,5 @@
-//! Models that continue texts: opening a decoder of the Llama family from an `.amb` or a GGUF file,
-//! or a
-//! `.weights` file where the build has that format.
+//! Models that continue texts: opening a decoder of the Llama family from an `.amb`, a GGUF or a
+//! `.weights` file.
 
 use nanoembed_core::kernel;
 use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};

@@ -94,7 +94,8 @@ pub(crate) fn bert_sizes(config: &Config, plan: &Plan, fixed: bool) -> Outcome<S
     Ok(Sizes { floats: needs.floats, bytes: needs.bytes, ids, texts, ..Sizes::NONE })
 }
 
-/// The memory of a workspace for a model that a folder describes. A text is tokenised in the memory that its embedding is computed in later.
+/// The memory of a workspace for a model that a folder describes. A text is tokenised in the memory
+/// in which its embedding is computed later.
 pub(crate) fn family_sizes(
     config: &Config,
     plan: &Plan,

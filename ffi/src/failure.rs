@@ -23,7 +23,7 @@ pub const NANOEMBED_UNSUPPORTED_UQFF: nanoembed_status = 295;
 pub const NANOEMBED_UNSUPPORTED_AMB: nanoembed_status = 296;
 /// Transformers are not part of this build.
 pub const NANOEMBED_UNSUPPORTED_TRANSFORMERS: nanoembed_status = 297;
-/// A pointer is NULL that must not be, is not aligned, or has a length that no memory has.
+/// A pointer is NULL where that is not allowed, is not aligned, or has an impossible length.
 pub const NANOEMBED_BAD_POINTER: nanoembed_status = 901;
 /// The callback asked to stop.
 pub const NANOEMBED_STOPPED: nanoembed_status = 902;

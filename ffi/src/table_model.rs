@@ -2,8 +2,8 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::kernel::{self, Kernels};
-use nanoembed_core::model::TableModel as CoreTable;
-use nanoembed_core::model::folder_tokenizer::TokenizingNeeds;
+use nanoembed_core::model::StaticModel;
+use nanoembed_core::model::folder_tokenizer::{TokenizingMemory, TokenizingNeeds};
 use nanoembed_core::token::Encoded;
 
 use crate::folder_tokenizer;
@@ -16,7 +16,7 @@ use crate::status::{Outcome, TOO_SMALL};
 /// A static model.
 #[derive(Debug)]
 pub(crate) struct TableModel {
-    table: CoreTable,
+    table: StaticModel,
     kernels: Kernels,
     /// Tokens of a text that are used.
     limit: usize,
@@ -27,7 +27,7 @@ pub(crate) struct TableModel {
 impl TableModel {
     /// A model whose tokenizer takes so much for a text; nothing if it is BERT's.
     pub(crate) fn new(
-        table: CoreTable,
+        table: StaticModel,
         limit: usize,
         tokenizing: Option<Part<leaf::Families, TokenizingNeeds>>,
     ) -> Self {
@@ -74,14 +74,18 @@ impl TableModel {
             }
             Ok(())
         };
-        let limit = self.limit;
+        let (limit, nothing) = (self.limit, TokenizingMemory::default());
         let mut encoded = match tokenizer {
             Tokenizer::Folder(folder) => folder_tokenizer::on_stack(|memory| {
-                Ok(self.table.tokens_of((&**folder, text, limit), memory, &mut take)?)
+                Ok(self.table.tokens((&**folder, text, limit), memory, &mut take)?)
             })?,
             Tokenizer::None => return Err(ErrorKind::MissingVocabulary.into()),
-            Tokenizer::InFile(words) => self.table.tokens(words, text, limit, &mut take)?,
-            Tokenizer::Indexed(words) => self.table.tokens(words, text, limit, &mut take)?,
+            Tokenizer::InFile(words) => {
+                self.table.tokens((words, text, limit), nothing, &mut take)?
+            }
+            Tokenizer::Indexed(words) => {
+                self.table.tokens((words, text, limit), nothing, &mut take)?
+            }
         };
         let room = ids.len();
         encoded.truncated |= encoded.tokens > room;
@@ -98,27 +102,24 @@ impl TableModel {
         text: &str,
         out: &mut [f32],
     ) -> Outcome<Encoded> {
-        let Self { table, kernels, limit, .. } = self;
-        let limit = *limit;
-        if let (Tokenizer::Folder(tokenizer), Some(needs)) = (tokenizer, &self.tokenizing) {
-            let tokenizing = folder_tokenizer::tokenizing_floats(needs)?;
-            let floats = scratch.floats.0.split_at_mut_checked(tokenizing);
-            let (floats, row) = floats.ok_or(TOO_SMALL)?;
-            let memory = folder_tokenizer::tokenizing(needs, floats)?;
-            let (text, row) = ((&**tokenizer, text, limit), (row, &mut *scratch.bytes.0));
-            return Ok(table.embed_by(text, memory, (source, kernels), row, out)?);
-        }
-        let row = (&mut *scratch.floats.0, &mut *scratch.bytes.0);
+        let Self { table, kernels, limit, tokenizing } = self;
+        let Scratch { floats, bytes, .. } = scratch;
+        let (memory, row) = match tokenizing {
+            Some(needs) => {
+                let tokenizing = folder_tokenizer::tokenizing_floats(needs)?;
+                let (first, row) = floats.0.split_at_mut_checked(tokenizing).ok_or(TOO_SMALL)?;
+                (folder_tokenizer::tokenizing(needs, first)?, row)
+            }
+            None => (TokenizingMemory::default(), &mut *floats.0),
+        };
+        let (by, row, limit) = ((source, kernels), (row, &mut *bytes.0), *limit);
         Ok(match tokenizer {
-            Tokenizer::Folder(_) | Tokenizer::None => {
-                return Err(ErrorKind::MissingVocabulary.into());
+            Tokenizer::None => return Err(ErrorKind::MissingVocabulary.into()),
+            Tokenizer::Folder(folder) => {
+                table.embed((&**folder, text, limit), memory, by, row, out)?
             }
-            Tokenizer::InFile(words) => {
-                table.embed((words, text, limit), source, kernels, row, out)?
-            }
-            Tokenizer::Indexed(words) => {
-                table.embed((words, text, limit), source, kernels, row, out)?
-            }
+            Tokenizer::InFile(words) => table.embed((words, text, limit), memory, by, row, out)?,
+            Tokenizer::Indexed(words) => table.embed((words, text, limit), memory, by, row, out)?,
         })
     }
 

@@ -10,7 +10,8 @@ pub struct nanoembed_words_options {
     /// understand each other: `sizeof`.
     pub size: u32,
     /// 1 to find words by an index in memory, some 12.5 bytes a word; 0 to look through the
-    /// vocabulary each time.
+    /// vocabulary each time. A library built without the feature `word-index` answers
+    /// `NANOEMBED_INVALID_ARGUMENT` to 1.
     pub indexed: u32,
     /// 1 to take the first of words that stand in a vocabulary twice, 0 to refuse the file. Noticed
     /// with an index only.

@@ -171,7 +171,7 @@ async function brought(
     parts.free();
     throw error;
   }
-  const warnings = guarded(() => parts.warnings());
+  const warnings = parts.warnings();
   return wrapped(guarded(() => engine.glue.TextModel.of_folder(parts), () => "safetensors"), warnings);
 }
 

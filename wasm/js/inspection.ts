@@ -1,6 +1,6 @@
 import { Purpose, type AnyGlue, type Engine, type InspectGlue, type InspectReader } from "./engine.js";
 import { NanoembedError, checkNames, fromModule, guarded } from "./errors.js";
-import { MAGIC_BYTES, familyOf, joined, type Family } from "./formats.js";
+import { MAGIC_BYTES, familyOf, joined } from "./formats.js";
 import { parts, readIndex, startOf, type Parts } from "./parts.js";
 import type { Platform } from "./platform.js";
 import { FETCH, located, pieces, unlessAborted, type FetchOptions, type Progress, type Source } from "./source.js";
@@ -80,14 +80,14 @@ export interface ValuesGlue extends AnyGlue {
   dequantize_layer(file: Uint8Array, name: string, first: number, count: number): Float32Array;
 }
 
-/** The module that reads a family of formats. */
-export type Choose = (family: Family) => Promise<Engine<InspectGlue>>;
+/** The module that reads headers and indices. */
+export type Inspector = () => Promise<Engine<InspectGlue>>;
 
 /** The module that dequantises. */
 export type Numbers = () => Promise<Engine<ValuesGlue>>;
 
 export async function inspectWith(
-  choose: Choose,
+  inspector: Inspector,
   numbers: Numbers,
   source: Source,
   options: InspectOptions = {},
@@ -96,14 +96,14 @@ export async function inspectWith(
   let file: Parts | undefined;
   try {
     file = await parts(source, options);
-    return await inspectParts(choose, numbers, file, options);
+    return await inspectParts(inspector, numbers, file, options);
   } catch (error) {
     file?.close();
     throw located(error, source);
   }
 }
 
-async function inspectParts(choose: Choose, numbers: Numbers, file: Parts, options: InspectOptions): Promise<Inspection> {
+async function inspectParts(inspector: Inspector, numbers: Numbers, file: Parts, options: InspectOptions): Promise<Inspection> {
   let bytesRead = 0;
   const counted: Parts = {
     size: file.size,
@@ -115,7 +115,8 @@ async function inspectParts(choose: Choose, numbers: Numbers, file: Parts, optio
     close: () => file.close(),
   };
   const start = await startOf(counted, options.signal);
-  const engine = await unlessAborted(choose(familyOf(start)), options.signal);
+  familyOf(start);
+  const engine = await unlessAborted(inspector(), options.signal);
   const reader = new engine.glue.Reader(Purpose.Inspect, options.strict ?? false, file.size ?? -1);
   try {
     await readIndex(engine, reader, counted, options.signal, start);
@@ -266,7 +267,7 @@ function layerValues(
 }
 
 /** Looks at every byte of a file: structure, bounds, checksums, codes. Nothing is kept. */
-export async function verifyWith(choose: Choose, source: Source, options: VerifyOptions = {}): Promise<Verdict> {
+export async function verifyWith(inspector: Inspector, source: Source, options: VerifyOptions = {}): Promise<Verdict> {
   checkNames<keyof VerifyOptions>(options, { ...FETCH, strict: true, onProgress: true });
   const file = await pieces(source, options);
   const total = file.size === undefined ? {} : { total: file.size };
@@ -274,7 +275,8 @@ export async function verifyWith(choose: Choose, source: Source, options: Verify
   let opened: { engine: Engine<InspectGlue>; reader: InspectReader } | undefined;
   let loaded = 0;
   const open = async () => {
-    const engine = await unlessAborted(choose(familyOf(start)), options.signal);
+    familyOf(start);
+    const engine = await unlessAborted(inspector(), options.signal);
     return { engine, reader: new engine.glue.Reader(Purpose.Verify, options.strict ?? false, -1) };
   };
   try {

@@ -3,7 +3,7 @@ import { loadCausal, type CausalGlue } from "./causal.js";
 import { loadEncoder, type EncoderFileGlue, type EncoderGlue } from "./encoders.js";
 import type { Engine } from "./engine.js";
 import { loadFolder } from "./folder.js";
-import type { Choose, ValuesGlue } from "./inspection.js";
+import type { Inspector, ValuesGlue } from "./inspection.js";
 import type { Runners } from "./model-sink.js";
 import type { SentenceGlue } from "./sentences.js";
 import { loadWords, openWith, type WordGlue } from "./words.js";
@@ -16,7 +16,7 @@ export interface Modules {
   encoders: Engine<EncoderGlue>;
   weights: Engine<EncoderFileGlue>;
   gguf: Engine<EncoderFileGlue>;
-  inspector: Choose;
+  inspector: Inspector;
   values: Engine<ValuesGlue>;
 }
 

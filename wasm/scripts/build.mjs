@@ -59,9 +59,7 @@ const variants = [
     [["", "+simd128"], ["-relaxed", "+simd128,+relaxed-simd"]].map(([suffix, target]) => (
       { name: `nanoembed${name}${suffix}`, target, ...built })))),
   { name: "nanoembed-static", glue: "sentences", features: "static", target: "+simd128", flags: INLINE_LESS, profile: "npm-static" },
-  { name: "nanoembed-inspect", glue: "inspect", features: "inspect,amb,embd,finalfusion,gguf,uqff", target: "", profile: "npm-small" },
-  ...Object.entries({ amb: "amb", embd: "embd", finalfusion: "finalfusion", gguf: "gguf", safetensors: "uqff" }).map(([family, formats]) => (
-    { name: `nanoembed-inspect-${family}`, glue: "inspect", features: `inspect,${formats}`, target: "", profile: "npm-small" })),
+  { name: "nanoembed-inspect", glue: "inspect", features: "inspect", target: "", profile: "npm-small" },
   { name: "nanoembed-values", glue: "values", features: "values", target: "", profile: "npm-small" },
   { name: "scan", features: "scan", target: "+simd128", flags: "-C link-arg=-zstack-size=4096", profile: "npm-small" },
   { name: "nanoembed-slim", glue: "slim", features: "words", target: "+simd128", profile: "npm-small" },

@@ -12,7 +12,7 @@ const root = dirname(here);
 /** Kernels, their products with blocks, which are tested where activations are quantised for them, and what else has vectors. */
 const TESTS = ["kernel", "model::grouped", "crc32"];
 
-/** Every family of models and of weights, and one format of six: kernels do not know of formats. */
+/** Every family of models and of weights. Kernels do not know of formats. */
 const FEATURES = "families,embd,blocks-ggml,blocks-uqff,scaled-codes";
 
 /** The test program for these target features. */

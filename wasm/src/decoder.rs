@@ -7,18 +7,7 @@ use nanoembed_core::{Error, ErrorKind};
 
 use nanoembed_core::format::{amb, embd, finalfusion, gguf};
 
-mod leaf {
-    //! The formats that this module was built for.
-
-    nanoembed_core::leaves! {
-        Amb = "amb" or UnknownFormat;
-        Embd = "embd" or UnknownFormat;
-        Finalfusion = "finalfusion" or UnknownFormat;
-        Gguf = "gguf" or UnknownFormat;
-        Safetensors = "safetensors" or UnknownFormat;
-        Uqff = "uqff" or UnknownFormat;
-    }
-}
+use crate::leaf;
 
 /// How closely a file is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

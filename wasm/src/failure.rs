@@ -1,15 +1,14 @@
 //! Errors on their way to JavaScript, which makes a `NanoembedError` of them.
 
 use alloc::string::String;
-#[cfg(feature = "any-encoder")]
 use alloc::string::ToString as _;
 
-#[cfg(feature = "any-encoder")]
 use nanoembed_core::owned::ModelFault;
-#[cfg(feature = "any-encoder")]
 use nanoembed_core::owned::folder::FolderFault;
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
+
+use crate::leaf::{self, Part};
 
 /// An error, and its offset in the file.
 #[wasm_bindgen]
@@ -17,8 +16,7 @@ use wasm_bindgen::prelude::*;
 pub struct Failure {
     error: Error,
     /// A more specific message than that of the error's kind.
-    #[cfg(any(feature = "encoders", feature = "static"))]
-    explanation: Option<String>,
+    explanation: Option<Part<leaf::Explanations, String>>,
 }
 
 /// Names and messages of the kinds of errors, in the order of [`ErrorKind::ALL`]: a table is
@@ -58,9 +56,8 @@ impl Failure {
     /// One English sentence.
     #[must_use]
     pub fn message(&self) -> String {
-        #[cfg(any(feature = "encoders", feature = "static"))]
         if let Some(explanation) = &self.explanation {
-            return explanation.clone();
+            return String::clone(explanation);
         }
         self.texts().1.into()
     }
@@ -75,25 +72,20 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self {
-            error,
-            #[cfg(any(feature = "encoders", feature = "static"))]
-            explanation: None,
-        }
+        Self { error, explanation: None }
     }
 }
 
-#[cfg(any(feature = "encoders", feature = "static"))]
 impl Failure {
     /// An error with the sentence that people are to read.
-    pub(crate) const fn explained(error: Error, explanation: String) -> Self {
-        Self { error, explanation: Some(explanation) }
+    pub(crate) fn explained(error: Error, explanation: String) -> Self {
+        let leaf = leaf::Explanations::built_in().ok();
+        Self { error, explanation: leaf.map(|leaf| Part::new(leaf, explanation)) }
     }
 }
 
 /// Says which text, tensor or key is at fault; the place of an error within one of a folder's texts
 /// is none of a file.
-#[cfg(feature = "any-encoder")]
 impl From<ModelFault> for Failure {
     fn from(fault: ModelFault) -> Self {
         match fault {
@@ -104,7 +96,6 @@ impl From<ModelFault> for Failure {
     }
 }
 
-#[cfg(feature = "any-encoder")]
 impl From<FolderFault> for Failure {
     fn from(fault: FolderFault) -> Self {
         let FolderFault { file, error, key, only, .. } = fault;

@@ -9,7 +9,8 @@ use core::cell::RefCell;
 use core::mem;
 
 use nanoembed_core::event::Format;
-use nanoembed_core::owned::folder::{AbsentSettings, FolderFault, FolderModel, FolderResult};
+use nanoembed_core::limit::push;
+use nanoembed_core::owned::folder::{FolderFault, FolderModel, FolderResult};
 use nanoembed_core::owned::{Encoder, FileWeights};
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
@@ -27,8 +28,8 @@ pub struct Folder {
     weights: Vec<(String, Vec<u8>)>,
     /// Names of unknown settings that are ignored.
     allowed: Vec<String>,
-    /// Those that were found.
-    absent: AbsentSettings,
+    /// A warning for each that was.
+    warnings: Vec<String>,
 }
 
 #[wasm_bindgen]
@@ -45,14 +46,10 @@ impl Folder {
         self.allowed.push(name);
     }
 
-    /// A warning for each unknown setting that is ignored.
-    ///
-    /// # Errors
-    ///
-    /// `no_memory`.
-    pub fn warnings(&self) -> Result<Vec<String>> {
-        let warnings = self.absent.faults().iter().map(FolderFault::warning);
-        Ok(warnings.collect::<core::result::Result<_, _>>()?)
+    /// A warning for each unknown setting that is ignored, for the first call.
+    #[must_use]
+    pub fn warnings(&mut self) -> Vec<String> {
+        mem::take(&mut self.warnings)
     }
 
     /// Adds the text at a path, or that there is none. Of a safetensors file any text says that it
@@ -70,8 +67,8 @@ impl Folder {
     pub fn wanted(&mut self) -> Result<Option<String>> {
         loop {
             match self.read() {
-                Err(fault) => self.absent.add(fault, &self.allowed)?,
-                Ok(wanted) => return Ok(wanted),
+                Err(fault) if fault.is_allowed(&self.allowed) => self.ignore(&fault)?,
+                wanted => return Ok(wanted?),
             }
         }
     }
@@ -110,7 +107,7 @@ impl Folder {
             known
         };
         let texts = |path: &str| match known(path) {
-            Some(_) => self.text(path),
+            Some(text) => Ok(text.as_deref().map(Cow::Borrowed)),
             None => Err(Error::without_offset(ErrorKind::ReadFailed)),
         };
         let is_there = |path: &str| known(path).is_some_and(Option::is_some);
@@ -128,9 +125,16 @@ impl Folder {
         }
     }
 
+    /// Puts null in place of an unknown setting's value: it then counts as absent.
+    fn ignore(&mut self, fault: &FolderFault) -> Result<()> {
+        let text = self.texts.get_mut(&fault.file).and_then(Option::as_mut);
+        let text = text.ok_or(ErrorKind::ReadFailed)?;
+        *text = fault.without_value(text)?;
+        Ok(push(&mut self.warnings, fault.warning()?)?)
+    }
+
     fn text(&self, path: &str) -> core::result::Result<Option<Cow<'_, str>>, Error> {
-        let text = self.texts.get(path).and_then(Option::as_deref).map(Cow::Borrowed);
-        text.map(|text| self.absent.apply(path, text)).transpose()
+        Ok(self.texts.get(path).and_then(Option::as_deref).map(Cow::Borrowed))
     }
 
     /// The model.

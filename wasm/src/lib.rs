@@ -2,10 +2,10 @@
 //!
 //! * [`reader`] takes a file's bytes, as they arrive or as it asks for them, and lets core's
 //!   decoders look at them;
-//! * [`text_model`] embeds and compares texts, with models of the kinds that the module is
+//! * [`encoder`] embeds and compares texts, with models of the kinds that the module is
 //!   built with, [`causal`] continues them, [`words`] looks words up, all in bytes that a reader
-//!   kept; [`folder`] takes a model's texts and weights apart; `shared` has one model for several
-//!   threads;
+//!   kept; [`folder`] takes a model's texts and weights apart; its `shared` has one model for
+//!   several threads;
 //! * [`scan`] compares a vector with many;
 //! * [`report`] tells what a file says of itself, as JSON; [`dequantize`] turns parts of tensors
 //!   into numbers.
@@ -19,13 +19,16 @@
 //! memory.
 
 #![cfg_attr(target_family = "wasm", no_std)]
+// All parts share what each of them alone does not use.
+#![cfg_attr(
+    not(all(feature = "causal", feature = "embed", feature = "inspect", feature = "static")),
+    allow(dead_code, unused_imports)
+)]
 
 extern crate alloc;
 
 #[cfg(all(target_family = "wasm", feature = "inspect", not(feature = "shared")))]
 mod allocator;
-#[cfg(feature = "encoders")]
-pub mod before;
 #[cfg(feature = "causal")]
 pub mod causal;
 #[cfg(feature = "reading")]
@@ -33,23 +36,19 @@ mod decoder;
 #[cfg(feature = "values")]
 pub mod dequantize;
 #[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
-mod encoder_model;
+pub mod encoder;
 #[cfg(feature = "bindgen")]
 pub mod failure;
-#[cfg(feature = "encoder-weights")]
-mod file_model;
 #[cfg(all(
     target_family = "wasm",
-    feature = "one-model",
+    any(feature = "encoder-weights", feature = "static"),
     not(any(feature = "inspect", feature = "shared"))
 ))]
 mod first_fit;
 #[cfg(feature = "encoder-files")]
 pub mod folder;
-#[cfg(any(feature = "embed", feature = "encoders"))]
-mod held;
-#[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
-mod kind;
+#[cfg(feature = "bindgen")]
+mod leaf;
 #[cfg(feature = "shared")]
 mod lock;
 #[cfg(all(target_family = "wasm", feature = "shared"))]
@@ -58,24 +57,10 @@ mod locked_allocator;
 pub mod reader;
 #[cfg(feature = "inspect")]
 pub mod report;
-#[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
-mod requantize;
 #[cfg(feature = "scan")]
 pub mod scan;
 #[cfg(feature = "reading")]
 mod seen;
-#[cfg(any(feature = "embed", feature = "encoders"))]
-mod sessions;
-#[cfg(feature = "shared")]
-pub mod shared;
-#[cfg(feature = "static")]
-mod table_model;
-#[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
-pub mod text_model;
-#[cfg(any(feature = "embed", feature = "encoders", feature = "static"))]
-mod waiting;
-#[cfg(any(feature = "embed", feature = "any-encoder"))]
-mod whole_model;
 #[cfg(feature = "words")]
 pub mod words;
 
@@ -83,7 +68,12 @@ pub mod words;
 mod host {
     //! The allocator and panic handler of a module without the standard library.
 
-    #[cfg(not(any(feature = "inspect", feature = "one-model", feature = "shared")))]
+    #[cfg(not(any(
+        feature = "encoder-weights",
+        feature = "inspect",
+        feature = "shared",
+        feature = "static"
+    )))]
     #[global_allocator]
     static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 
@@ -92,7 +82,10 @@ mod host {
     static ALLOCATOR: crate::locked_allocator::LockedAllocator =
         crate::locked_allocator::LockedAllocator::new();
 
-    #[cfg(all(feature = "one-model", not(any(feature = "inspect", feature = "shared"))))]
+    #[cfg(all(
+        any(feature = "encoder-weights", feature = "static"),
+        not(any(feature = "inspect", feature = "shared"))
+    ))]
     #[global_allocator]
     static ALLOCATOR: crate::first_fit::FirstFit = crate::first_fit::FirstFit::new();
 

@@ -7,22 +7,18 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-#[cfg(feature = "words")]
 use core::mem;
 
 use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::{SNIFF_BYTES, sniff};
-#[cfg(any(feature = "embed", feature = "causal"))]
 use nanoembed_core::model::ModelSource;
-#[cfg(feature = "encoder-weights")]
-use nanoembed_core::owned::EncoderFile;
-#[cfg(feature = "static")]
-use nanoembed_core::owned::TableFile;
+use nanoembed_core::owned::{EncoderFile, TableFile};
 use nanoembed_core::{Error, ErrorKind};
 use wasm_bindgen::prelude::*;
 
 use crate::decoder::{Decoder, Depth};
 use crate::failure::{Failure, Result};
+use crate::leaf::{self, Part};
 #[cfg(feature = "inspect")]
 use crate::report::Report;
 use crate::seen::Seen;
@@ -77,8 +73,7 @@ pub struct Reader {
     #[cfg(feature = "inspect")]
     report: Report,
     /// The static model that the file was found to hold.
-    #[cfg(feature = "static")]
-    table: Option<TableFile<()>>,
+    table: Option<Part<leaf::Table, TableFile<()>>>,
     /// True if the file has ended or has its announced number of bytes, and is valid.
     complete: bool,
 }
@@ -103,7 +98,6 @@ impl Reader {
             seen: Seen::default(),
             #[cfg(feature = "inspect")]
             report: Report::default(),
-            #[cfg(feature = "static")]
             table: None,
             complete: false,
         }
@@ -214,24 +208,22 @@ impl Reader {
     ))]
     #[must_use]
     pub fn needs_encoders(&mut self) -> bool {
-        #[cfg(feature = "static")]
-        {
-            self.table = TableFile::open(&self.window.bytes).ok().map(|table| table.with_file(()));
+        if let Ok(leaf) = leaf::Table::built_in() {
+            let table = TableFile::open(&self.window.bytes).ok();
+            self.table = table.map(|table| Part::new(leaf, table.with_file(())));
             if self.table.is_some() {
                 return false;
             }
         }
-        #[cfg(feature = "encoder-weights")]
-        if EncoderFile::is_in(&self.window.bytes) {
+        if leaf::File::built_in().is_ok() && EncoderFile::is_in(&self.window.bytes) {
             return false;
         }
-        #[cfg(any(feature = "embed", feature = "causal"))]
-        {
+        if cfg!(any(feature = "embed", feature = "causal")) {
             let source = ModelSource::parse(&self.window.bytes);
-            source.is_ok_and(|source| source.has_folder_texts() || is_other_encoder(&source))
+            return source
+                .is_ok_and(|source| source.has_folder_texts() || is_other_encoder(&source));
         }
         // Files of other formats have not come this far.
-        #[cfg(not(any(feature = "embed", feature = "causal")))]
         cfg!(not(feature = "encoder-gguf"))
     }
 
@@ -265,15 +257,10 @@ impl Reader {
 
 /// Returns true if a file without the texts of a folder has an encoder that the module for sentence
 /// models does not run: one with named prompts, or in GGUF.
-#[cfg(any(feature = "embed", feature = "causal"))]
 fn is_other_encoder(source: &ModelSource<'_>) -> bool {
     match source {
-        #[cfg(feature = "gguf")]
         ModelSource::Gguf(_) => !source.is_causal(),
-        #[cfg(feature = "embed")]
-        source => source.has_prompts(),
-        #[cfg(not(feature = "embed"))]
-        _ => false,
+        source => cfg!(feature = "embed") && source.has_prompts(),
     }
 }
 
@@ -378,7 +365,6 @@ impl Reader {
     }
 
     /// The whole file, of a reader that kept it, if it is of one of these formats.
-    #[cfg(any(feature = "embed", feature = "static", feature = "encoders", feature = "causal"))]
     pub(crate) fn into_file(self, formats: &[Format]) -> Result<Vec<u8>> {
         if self.purpose != Purpose::Load || !self.complete {
             return Err(ErrorKind::InvalidArgument.into());
@@ -390,13 +376,11 @@ impl Reader {
     }
 
     /// The static model in the file, if it was found to hold one, and the file.
-    #[cfg(feature = "static")]
     pub(crate) fn take_table(&mut self) -> Option<TableFile<()>> {
-        self.table.take()
+        self.table.take().map(Part::into_inner)
     }
 
     /// Returns true if this reader keeps the whole file.
-    #[cfg(feature = "words")]
     pub(crate) fn keeps_all(&self) -> bool {
         self.purpose == Purpose::Load
     }

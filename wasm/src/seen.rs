@@ -1,7 +1,6 @@
 //! The state that a reader keeps of its file.
 
 use nanoembed_core::event::{Event, FileInfo, Format};
-#[cfg(any(feature = "embed", feature = "static"))]
 use nanoembed_core::model::llama::is_decoder_tensor;
 use nanoembed_core::tensor::{Dtype, TensorHeader};
 
@@ -13,7 +12,6 @@ pub(crate) struct Seen {
     is_behind_header: bool,
     is_uqff: bool,
     /// True if the first tensor is that of a causal model.
-    #[cfg(any(feature = "embed", feature = "static"))]
     has_decoder: Option<bool>,
 }
 
@@ -25,8 +23,9 @@ impl Seen {
             Event::Tensor(tensor) => {
                 self.is_uqff |= self.is_container() && tells_uqff(tensor, !self.has_tensors);
                 self.has_tensors = true;
-                #[cfg(any(feature = "embed", feature = "static"))]
-                self.has_decoder.get_or_insert(is_decoder_tensor(tensor.name));
+                if cfg!(any(feature = "embed", feature = "static")) {
+                    self.has_decoder.get_or_insert(is_decoder_tensor(tensor.name));
+                }
             }
             _ => {}
         }
@@ -48,7 +47,6 @@ impl Seen {
     }
 
     /// Returns true if the file holds a causal model, which its first tensor says.
-    #[cfg(any(feature = "embed", feature = "static"))]
     pub(crate) fn has_decoder(&self) -> Option<bool> {
         self.has_decoder
     }

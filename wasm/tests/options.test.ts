@@ -111,7 +111,7 @@ describe.each(["in the page", "in a worker"])("%s", (where) => {
 
 test.each<[string, Call]>([
   ["init", [main.init, "module_or_path"]],
-  ["init of the inspector", [inspector.init, "format"]],
+  ["init of the inspector", [inspector.init, "module_or_path"]],
   ["init of word vectors", [slim.init, "module_or_path"]],
   ["load of word vectors", [(options) => slim.load(words(), options), "duplicates"]],
   ["open of word vectors", [(options) => slim.open(words(), options), "duplicates"]],

@@ -97,6 +97,6 @@ pub use source::word_pieces::{WordPieceIndex, WordPieceSource, WordPieceTables};
 pub use source::{POOLING, POOLS_LAST_TOKEN};
 pub use table::TokenTable;
 pub(crate) use table::cut;
-pub use table::{TableModel, TableSource};
+pub use table::{StaticModel, TableSource, TableTokenizer};
 pub use transformer::TransformerSource;
 pub use weights::{Encoding, Matrix, SliceWeights, Weights};

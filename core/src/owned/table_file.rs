@@ -9,8 +9,9 @@ use crate::event::Mode;
 use crate::format::embd::Embd;
 use crate::kernel;
 use crate::limit::{filled, push, reserved};
+use crate::model::folder_tokenizer::TokenizingMemory;
 use crate::model::stored::TokenPlaces;
-use crate::model::{TableModel, TableSource};
+use crate::model::{StaticModel, TableSource};
 use crate::text::json::{Fault, Read};
 use crate::token::vocabulary::{HashIndex, Plain};
 use crate::token::{Entries, HashVocabulary, WordPiece};
@@ -34,7 +35,7 @@ use crate::token::{Entries, HashVocabulary, WordPiece};
 #[derive(Clone, Debug)]
 pub struct TableFile<B> {
     file: B,
-    model: TableModel,
+    model: StaticModel,
     words: WordIndex,
 }
 
@@ -106,7 +107,11 @@ impl<B: AsRef<[u8]>> TableFile<B> {
         let tokenizer = self.words.tokenizer(self.file.as_ref())?;
         // As many as usual texts have.
         let mut ids = reserved(limit.min(text.len() / 4))?;
-        let encoded = self.model.tokens(&tokenizer, text, limit, &mut |id| push(&mut ids, id))?;
+        let encoded = self.model.tokens(
+            (&tokenizer, text, limit),
+            TokenizingMemory::default(),
+            &mut |id| push(&mut ids, id),
+        )?;
         Ok(Tokenized { ids, total: encoded.total, truncated: encoded.truncated })
     }
 

@@ -1,16 +1,20 @@
 //! Scratch memory for tokenizers of any kind.
 
 use super::{PieceSession, PipelineSession};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+#[cfg(not(feature = "families"))]
+use crate::error::{Error, ErrorKind};
 use crate::leaf::{self, Part};
 
+#[cfg(not(feature = "families"))]
 const LEFT_OUT: Error = Error::without_offset(ErrorKind::UnsupportedTokenizer);
 
 /// Scratch memory of one thread for a tokenizer of any kind, which grows with the longest text.
 #[derive(Debug, Default)]
 pub struct TextSession {
     /// Only models of other families than BERT have SentencePiece.
-    pieces: Option<Part<leaf::Families, PieceSession>>,
+    #[cfg(feature = "families")]
+    pieces: PieceSession,
     pipeline: Option<Part<leaf::Pipeline, PipelineSession>>,
 }
 
@@ -20,8 +24,13 @@ impl TextSession {
         Ok(self.pipeline.get_or_insert_with(|| Part::new(leaf, PipelineSession::default())))
     }
 
-    pub(super) fn pieces(&mut self) -> Result<&mut PieceSession> {
-        let leaf = leaf::Families::built_in().map_err(|_| LEFT_OUT)?;
-        Ok(self.pieces.get_or_insert_with(|| Part::new(leaf, PieceSession::default())))
+    #[cfg(feature = "families")]
+    pub(super) const fn pieces(&mut self) -> Result<&mut PieceSession> {
+        Ok(&mut self.pieces)
+    }
+
+    #[cfg(not(feature = "families"))]
+    pub(super) const fn pieces(&mut self) -> Result<&mut PieceSession> {
+        Err(LEFT_OUT)
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct FamilyOpening {
 }
 
 impl FamilyOpening {
-    /// The transformer in a file that keeps the texts of a folder, which `bytes` are.
+    /// The transformer that a file's texts or keys describe; its bytes are `bytes`.
     #[inline(never)] // so that other models have their stack to themselves
     pub(super) fn new(
         source: &Bytes,

@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::model::folder_tokenizer::FolderTokenizerSource;
-use nanoembed_core::model::{TableModel as CoreTable, TableSource};
+use nanoembed_core::model::{StaticModel, TableSource};
 use nanoembed_core::text::json::Fault;
 use nanoembed_core::token::WordPiece;
 use nanoembed_core::{Error, ErrorKind};
@@ -33,7 +33,7 @@ const WINDOW_TOKENS: usize = 64;
 pub(crate) struct TableOpening {
     source: Bytes,
     file: TableSource<'static>,
-    model: CoreTable,
+    model: StaticModel,
     limit: usize,
     vocabulary: nanoembed_vocabulary,
     /// Unless it is BERT's.

@@ -1,6 +1,6 @@
 //! A static model's settings in a `.weights` file.
 
-use super::model::TableModel;
+use super::model::StaticModel;
 use super::rows::TokenTable;
 use crate::describe::folder::{
     Base, CONFIG, CONFIG_SENTENCE_TRANSFORMERS, MODULES, Modules, TableSettings, TextFault,
@@ -195,7 +195,7 @@ impl<'a> TableSource<'a> {
     ///
     /// As [`TokenTable::open`]; [`ErrorKind::WrongShape`] for a table without a row for one of the
     /// tokens; [`ErrorKind::BadVocabulary`] for tokens that are not UTF-8.
-    pub fn model(&self) -> Read<'a, TableModel> {
+    pub fn model(&self) -> Read<'a, StaticModel> {
         let find = |name: &str| self.header(name);
         let table = TokenTable::open(&find).map_err(Fault::from_error)?;
         table.check_tokens(self.entries.count, &find).map_err(Fault::from_error)?;
@@ -204,7 +204,7 @@ impl<'a> TableSource<'a> {
             true => Some(self.median_characters().ok_or(Fault::from_error(bad))?),
             false => None,
         };
-        Ok(TableModel::new(table, &self.settings, median))
+        Ok(StaticModel::new(table, &self.settings, median))
     }
 
     /// The median number of characters of the tokens, rounded down; `None` if one is not UTF-8.

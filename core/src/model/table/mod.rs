@@ -17,5 +17,5 @@ mod rows;
 
 pub(crate) use cut::cut;
 pub use file::TableSource;
-pub use model::TableModel;
+pub use model::{StaticModel, TableTokenizer};
 pub use rows::TokenTable;

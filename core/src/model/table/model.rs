@@ -10,9 +10,58 @@ use crate::model::weights::Weights;
 use crate::token::wordpiece::Encoded;
 use crate::token::{Vocabulary, WordPiece};
 
+/// A tokenizer of static models.
+pub trait TableTokenizer {
+    /// The token for unknown ones, if there are any.
+    fn unknown(&self) -> Option<u32>;
+
+    /// Calls `give` with the tokens of `text`, without those around it.
+    ///
+    /// # Errors
+    ///
+    /// Any error from the vocabulary; [`ErrorKind::OverLimit`](crate::ErrorKind::OverLimit) if a
+    /// part of the text does not fit into `memory`.
+    fn each(
+        &self,
+        text: &str,
+        memory: TokenizingMemory<'_>,
+        give: &mut dyn FnMut(u32),
+    ) -> Result<()>;
+}
+
+impl TableTokenizer for FolderTokenizer<'_> {
+    fn unknown(&self) -> Option<u32> {
+        Self::unknown(self)
+    }
+
+    fn each(
+        &self,
+        text: &str,
+        memory: TokenizingMemory<'_>,
+        give: &mut dyn FnMut(u32),
+    ) -> Result<()> {
+        self.encode_alone(text, memory, give)
+    }
+}
+
+/// BERT's tokenizer, which takes no memory.
+impl<V: Vocabulary> TableTokenizer for WordPiece<V> {
+    fn unknown(&self) -> Option<u32> {
+        Some(self.special().unknown)
+    }
+
+    fn each(&self, text: &str, _: TokenizingMemory<'_>, give: &mut dyn FnMut(u32)) -> Result<()> {
+        let mut words = self.pieces(text);
+        while let Some(word) = words.next_word()? {
+            word.iter().for_each(|id| give(*id));
+        }
+        Ok(())
+    }
+}
+
 /// A table with a vector for each token, and the limits on a text's tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TableModel {
+pub struct StaticModel {
     table: TokenTable,
     normalize: bool,
     /// The number of tokens of a text that are used; `None` for all.
@@ -22,7 +71,7 @@ pub struct TableModel {
     median_characters: Option<usize>,
 }
 
-impl TableModel {
+impl StaticModel {
     pub(super) fn new(table: TokenTable, settings: &TableSettings, median: Option<usize>) -> Self {
         let max_tokens = settings.max_tokens.map(|it| usize::try_from(it).unwrap_or(usize::MAX));
         Self { table, normalize: settings.normalize, max_tokens, median_characters: median }
@@ -44,67 +93,17 @@ impl TableModel {
     ///
     /// # Errors
     ///
-    /// Any error from the vocabulary or from `take`.
-    pub fn tokens<V: Vocabulary>(
+    /// Any error from the tokenizer or from `take`.
+    pub fn tokens(
         &self,
-        tokenizer: &WordPiece<V>,
-        text: &str,
-        limit: usize,
-        take: &mut dyn FnMut(u32) -> Result<()>,
-    ) -> Result<Encoded> {
-        let (text, is_cut) = cut(text, limit, self.median_characters);
-        let unknown = self.median_characters.map(|_| tokenizer.special().unknown);
-        let mut words = tokenizer.pieces(text);
-        let (mut tokens, mut total) = (0_usize, 0_usize);
-        while let Some(word) = words.next_word()? {
-            let room = limit.saturating_sub(total);
-            total = total.saturating_add(word.len());
-            let word = word.get(..room).unwrap_or(word);
-            for id in word.iter().filter(|id| Some(**id) != unknown) {
-                tokens = tokens.saturating_add(1);
-                take(*id)?;
-            }
-        }
-        Ok(Encoded { tokens, total, truncated: is_cut || total > limit })
-    }
-
-    /// Writes the embedding of a text to `out`. `row` has room for one vector, `tile` for
-    /// [`TokenTable::tile_bytes`].
-    ///
-    /// # Errors
-    ///
-    /// As [`tokens`](Self::tokens) and [`TokenTable::embed`].
-    pub fn embed<V: Vocabulary, W: Weights + ?Sized>(
-        &self,
-        (tokenizer, text, limit): (&WordPiece<V>, &str, usize),
-        weights: &W,
-        kernels: &Kernels,
-        (row, tile): (&mut [f32], &mut [u8]),
-        out: &mut [f32],
-    ) -> Result<Encoded> {
-        self.table.begin(row, out)?;
-        let encoded = self.tokens(tokenizer, text, limit, &mut |id| {
-            self.table.add(weights, kernels, &[id], (&mut *row, &mut *tile), out)
-        })?;
-        TokenTable::finish(encoded.tokens, self.normalize, out)?;
-        Ok(encoded)
-    }
-
-    /// As [`tokens`](Self::tokens), with the tokenizer of a folder.
-    ///
-    /// # Errors
-    ///
-    /// As [`FolderTokenizer::encode_alone`]; any error from `take`.
-    pub fn tokens_of(
-        &self,
-        (tokenizer, text, limit): (&FolderTokenizer<'_>, &str, usize),
+        (tokenizer, text, limit): (&impl TableTokenizer, &str, usize),
         memory: TokenizingMemory<'_>,
         take: &mut dyn FnMut(u32) -> Result<()>,
     ) -> Result<Encoded> {
         let (text, is_cut) = cut(text, limit, self.median_characters);
         let unknown = tokenizer.unknown().filter(|_| self.median_characters.is_some());
         let (mut tokens, mut total, mut outcome) = (0_usize, 0_usize, Ok(()));
-        tokenizer.encode_alone(text, memory, &mut |id| {
+        tokenizer.each(text, memory, &mut |id| {
             if total < limit && outcome.is_ok() && Some(id) != unknown {
                 tokens = tokens.saturating_add(1);
                 outcome = take(id);
@@ -115,21 +114,22 @@ impl TableModel {
         Ok(Encoded { tokens, total, truncated: is_cut || total > limit })
     }
 
-    /// As [`embed`](Self::embed), with the tokenizer of a folder.
+    /// Writes the embedding of a text to `out`. `memory` is for [`tokens`](Self::tokens), `row` has
+    /// room for one vector, `tile` for [`TokenTable::tile_bytes`].
     ///
     /// # Errors
     ///
-    /// As [`tokens_of`](Self::tokens_of) and [`TokenTable::embed`].
-    pub fn embed_by<W: Weights + ?Sized>(
+    /// As [`tokens`](Self::tokens) and [`TokenTable::embed`].
+    pub fn embed<W: Weights + ?Sized>(
         &self,
-        text: (&FolderTokenizer<'_>, &str, usize),
+        text: (&impl TableTokenizer, &str, usize),
         memory: TokenizingMemory<'_>,
         (weights, kernels): (&W, &Kernels),
         (row, tile): (&mut [f32], &mut [u8]),
         out: &mut [f32],
     ) -> Result<Encoded> {
         self.table.begin(row, out)?;
-        let encoded = self.tokens_of(text, memory, &mut |id| {
+        let encoded = self.tokens(text, memory, &mut |id| {
             self.table.add(weights, kernels, &[id], (&mut *row, &mut *tile), out)
         })?;
         TokenTable::finish(encoded.tokens, self.normalize, out)?;

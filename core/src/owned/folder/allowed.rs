@@ -17,8 +17,19 @@ impl FolderFault {
     }
 
     /// Returns true if the setting is unknown and has one of these `names`.
-    fn is_allowed(&self, names: &[String]) -> bool {
+    #[must_use]
+    pub fn is_allowed(&self, names: &[String]) -> bool {
         self.is_unknown() && names.contains(&self.key)
+    }
+
+    /// Returns `text` with null in place of the value at fault. Text after the value keeps its
+    /// offset, unless the value is shorter than `null`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::BadMetadata`] if `text` has no value there, or null; [`ErrorKind::NoMemory`].
+    pub fn without_value(&self, text: &str) -> Result<String> {
+        without_value(text, self.error.offset().unwrap_or(u64::MAX))
     }
 
     /// The warning that the setting is ignored.
@@ -64,19 +75,6 @@ impl AbsentSettings {
         found.map(|((), absent)| absent)
     }
 
-    /// Adds an unknown setting of one of these `names`; returns any other fault.
-    ///
-    /// # Errors
-    ///
-    /// `fault`; [`ErrorKind::NoMemory`].
-    pub fn add(&mut self, fault: FolderFault, names: &[String]) -> FolderResult<()> {
-        // The same member again would be none that can be found.
-        if !fault.is_allowed(names) || self.0.contains(&fault) {
-            return Err(fault);
-        }
-        Ok(push(&mut self.0, fault)?)
-    }
-
     /// The settings and their places.
     #[must_use]
     pub fn faults(&self) -> &[FolderFault] {
@@ -87,14 +85,10 @@ impl AbsentSettings {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::BadMetadata`] if the text has no value in a setting's place;
-    /// [`ErrorKind::NoMemory`].
+    /// As [`FolderFault::without_value`].
     pub fn apply<'t>(&self, path: &str, text: Cow<'t, str>) -> Result<Cow<'t, str>> {
         let mut faults = self.0.iter().filter(|fault| fault.file == path);
-        faults.try_fold(text, |text, fault| {
-            let offset = fault.error.offset().unwrap_or(u64::MAX);
-            without_value(&text, offset).map(Cow::Owned)
-        })
+        faults.try_fold(text, |text, fault| fault.without_value(&text).map(Cow::Owned))
     }
 }
 
@@ -127,8 +121,8 @@ fn find_absent<R>(
     loop {
         let without = |path: &str| texts(path)?.map(|text| absent.apply(path, text)).transpose();
         match read(&without) {
-            Err(fault) => absent.add(fault, names)?,
-            Ok(result) => return Ok((result, absent)),
+            Err(fault) if fault.is_allowed(names) => push(&mut absent.0, fault)?,
+            outcome => return outcome.map(|result| (result, absent)),
         }
     }
 }
@@ -139,7 +133,8 @@ fn without_value(text: &str, offset: u64) -> Result<String> {
     const NULL: &str = "null";
     let bad = Error::new(offset, ErrorKind::BadMetadata);
     let start = usize::try_from(offset).map_err(|_| bad)?;
-    let value = Value::at(text, start).ok_or(bad)?;
+    // What is null counts as absent: a fault there would come again and again.
+    let value = Value::at(text, start).filter(|value| !value.is_null()).ok_or(bad)?;
     let end = start + value.spelling().len();
     let (before, after) = (text.get(..start).ok_or(bad)?, text.get(end..).ok_or(bad)?);
     let spaces = filled(value.spelling().len().saturating_sub(NULL.len()), b' ')?;

@@ -3,8 +3,9 @@
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::{DecoderOver, Embd, TensorRecord};
 use nanoembed_core::kernel::{self, Kernels};
+use nanoembed_core::model::folder_tokenizer::TokenizingMemory;
 use nanoembed_core::model::stored::{StoredIds, StoredTokens};
-use nanoembed_core::model::{SliceWeights, TableModel, TableSource};
+use nanoembed_core::model::{SliceWeights, StaticModel, TableSource};
 use nanoembed_core::tensor::TensorHeader;
 use nanoembed_core::token::{SortedVocabulary, WordPiece};
 use nanoembed_core::{Error, ErrorKind};
@@ -22,7 +23,7 @@ type NoNames = fn(&str) -> Option<TensorHeader<'static>>;
 
 pub struct Embedder {
     tokenizer: Tokenizer,
-    model: TableModel,
+    model: StaticModel,
     weights: SliceWeights<'static, NoNames>,
     kernels: Kernels,
     row: Vector,
@@ -55,8 +56,8 @@ impl Embedder {
         let limit = self.model.max_tokens().unwrap_or(usize::MAX);
         self.model.embed(
             (&self.tokenizer, text, limit),
-            &self.weights,
-            &self.kernels,
+            TokenizingMemory::default(),
+            (&self.weights, &self.kernels),
             (&mut self.row, &mut []),
             &mut vector,
         )?;

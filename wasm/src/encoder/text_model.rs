@@ -1,32 +1,29 @@
 //! Models of texts: texts in, vectors or scores out.
 
-#[cfg(feature = "encoders")]
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
 use nanoembed_core::limit::filled;
-#[cfg(feature = "encoders")]
 use nanoembed_core::owned::Prompt;
 use wasm_bindgen::prelude::*;
 
-#[cfg(feature = "encoders")]
-use crate::before::Before;
+use super::before::Before;
+use super::kind::Kind;
+use super::waiting::{Waiting, in_full};
+use super::whole_model::WholeModel;
 use crate::failure::Result;
 #[cfg(feature = "encoder-files")]
 use crate::folder::Folder;
-use crate::kind::Kind;
+use crate::leaf::{self, Part};
 use crate::reader::Reader;
-use crate::waiting::{Waiting, in_full};
-#[cfg(feature = "encoder-files")]
-use crate::whole_model::WholeModel;
 
 /// An encoder of any kind, and the texts that wait to be embedded.
 #[wasm_bindgen]
 pub struct TextModel {
     kind: Kind,
-    #[cfg(feature = "encoders")]
-    prompt: Prompt,
+    prompt: Option<Part<leaf::Prompts, Prompt>>,
     waiting: Waiting,
     total: usize,
 }
@@ -53,7 +50,9 @@ impl TextModel {
     /// Any fault of the model.
     #[cfg(feature = "encoder-files")]
     pub fn of_folder(folder: Folder) -> Result<Self> {
-        Ok(Self::from_kind(Kind::Whole(WholeModel::from_encoder(folder.open()?))))
+        let leaf = leaf::Whole::built_in()?;
+        let model = WholeModel::from_encoder(folder.open()?);
+        Ok(Self::from_kind(Kind::Whole(Part::new(leaf, model))))
     }
 
     /// Elements of a vector.
@@ -74,43 +73,6 @@ impl TextModel {
         self.kind.model().positions()
     }
 
-    /// The fewest tokens that a text may be cut to.
-    #[cfg(feature = "encoders")]
-    #[must_use]
-    pub fn least_tokens(&self) -> usize {
-        self.kind.model().least_tokens()
-    }
-
-    /// The names of the classes of a model that compares two texts and embeds none; nothing of
-    /// others.
-    #[cfg(feature = "encoders")]
-    #[must_use]
-    pub fn labels(&self) -> Option<Vec<String>> {
-        self.kind.model().labels()
-    }
-
-    /// The names of the prompts that the model has.
-    #[cfg(feature = "encoders")]
-    #[must_use]
-    pub fn prompts(&self) -> Vec<String> {
-        self.kind.model().prompts()
-    }
-
-    /// Puts a prompt before the texts that come.
-    ///
-    /// # Errors
-    ///
-    /// `invalid_argument` for a prompt that the model does not have.
-    #[cfg(feature = "encoders")]
-    pub fn set_prompt(&mut self, before: Before, text: String) -> Result<()> {
-        let model = self.kind.model_mut();
-        let chosen = model.choose(before, text)?;
-        if chosen != self.prompt.text {
-            self.prompt = model.prompt(&chosen)?;
-        }
-        Ok(())
-    }
-
     /// The token ids of `text` after the prompt, at most `limit`; [`total`](Self::total) then returns
     /// the number without a limit.
     ///
@@ -118,9 +80,11 @@ impl TextModel {
     ///
     /// `invalid_argument` if the limit leaves no room for the special tokens.
     pub fn tokenize(&mut self, text: &str, limit: usize) -> Result<Vec<u32>> {
-        #[cfg(feature = "encoders")]
-        let text = &*self.prompt.before(text)?;
-        let found = self.kind.model_mut().tokenize(text, limit)?;
+        let text = match &self.prompt {
+            Some(prompt) => prompt.before(text)?,
+            None => Cow::Borrowed(text),
+        };
+        let found = self.kind.model_mut().tokenize(&text, limit)?;
         self.total = in_full(&found);
         Ok(found.ids)
     }
@@ -155,12 +119,48 @@ impl TextModel {
     pub fn run(&mut self, is_precise: bool) -> Result<Vec<f32>> {
         let waiting = mem::take(&mut self.waiting);
         let mut out = filled(waiting.lengths.len().saturating_mul(self.dims()), 0.0)?;
-        #[cfg(feature = "encoders")]
-        let skipped = self.prompt.skipped;
-        #[cfg(not(feature = "encoders"))]
-        let skipped = 0;
+        let skipped = self.prompt.as_ref().map_or(0, |prompt| prompt.skipped);
         self.kind.model_mut().embed(&waiting, skipped, is_precise, &mut out)?;
         Ok(out)
+    }
+}
+
+/// Prompts, and the comparison of texts.
+#[cfg(feature = "encoders")]
+#[wasm_bindgen]
+impl TextModel {
+    /// The fewest tokens that a text may be cut to.
+    #[must_use]
+    pub fn least_tokens(&self) -> usize {
+        self.kind.prompted().least_tokens()
+    }
+
+    /// The names of the classes of a model that compares two texts and embeds none; nothing of
+    /// others.
+    #[must_use]
+    pub fn labels(&self) -> Option<Vec<String>> {
+        self.kind.prompted().labels()
+    }
+
+    /// The names of the prompts that the model has.
+    #[must_use]
+    pub fn prompts(&self) -> Vec<String> {
+        self.kind.prompted().prompts()
+    }
+
+    /// Puts a prompt before the texts that come.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_argument` for a prompt that the model does not have.
+    pub fn set_prompt(&mut self, before: Before, text: String) -> Result<()> {
+        let leaf = leaf::Prompts::built_in()?;
+        let model = self.kind.prompted_mut();
+        let chosen = model.choose(before, text)?;
+        if self.prompt.as_ref().map_or("", |prompt| &prompt.text) != chosen {
+            self.prompt = Some(Part::new(leaf, model.prompt(&chosen)?));
+        }
+        Ok(())
     }
 
     /// The logits of the classes of two texts, followed by the scores.
@@ -168,7 +168,6 @@ impl TextModel {
     /// # Errors
     ///
     /// `other_model` if the model compares nothing.
-    #[cfg(feature = "encoders")]
     pub fn compare(
         &mut self,
         first: &str,
@@ -176,7 +175,8 @@ impl TextModel {
         limit: usize,
         is_precise: bool,
     ) -> Result<Vec<f32>> {
-        let (found, total) = self.kind.model_mut().compare((first, second), limit, is_precise)?;
+        let (found, total) =
+            self.kind.prompted_mut().compare((first, second), limit, is_precise)?;
         self.total = total;
         Ok(found)
     }
@@ -184,13 +184,7 @@ impl TextModel {
 
 impl TextModel {
     pub(crate) fn from_kind(kind: Kind) -> Self {
-        Self {
-            kind,
-            #[cfg(feature = "encoders")]
-            prompt: Prompt::default(),
-            waiting: Waiting::default(),
-            total: 0,
-        }
+        Self { kind, prompt: None, waiting: Waiting::default(), total: 0 }
     }
 
     #[cfg(feature = "shared")]

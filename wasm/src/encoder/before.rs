@@ -3,7 +3,7 @@
 use wasm_bindgen::prelude::*;
 
 /// The prompt before texts.
-#[wasm_bindgen]
+#[cfg_attr(feature = "encoders", wasm_bindgen)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before {
     /// The model's default prompt, if it has one.

@@ -10,19 +10,25 @@ use alloc::vec::Vec;
 use nanoembed_core::ErrorKind;
 use wasm_bindgen::prelude::*;
 
+use self::kind_shared::{Leaf, Model, OfKind, Opened};
+use super::text_model::TextModel;
 use crate::failure::Result;
-#[cfg(feature = "encoder-weights")]
-use crate::file_model::{FileModel as SharedModel, OpenedFile as Shared};
-use crate::kind::Kind;
+use crate::leaf::Part;
 use crate::lock::Lock;
-use crate::text_model::TextModel;
-#[cfg(not(feature = "encoder-weights"))]
-use crate::whole_model::{WholeFile as Shared, WholeModel as SharedModel};
 
+/// The kind of models that threads share.
 #[cfg(feature = "encoder-weights")]
-use Kind::File as SharedKind;
+mod kind_shared {
+    pub(super) use super::super::file_model::{FileModel as Model, OpenedFile as Opened};
+    pub(super) use super::super::kind::Kind::File as OfKind;
+    pub(super) use crate::leaf::File as Leaf;
+}
 #[cfg(not(feature = "encoder-weights"))]
-use Kind::Whole as SharedKind;
+mod kind_shared {
+    pub(super) use super::super::kind::Kind::Whole as OfKind;
+    pub(super) use super::super::whole_model::{WholeFile as Opened, WholeModel as Model};
+    pub(super) use crate::leaf::Whole as Leaf;
+}
 
 /// Models that threads may take.
 struct Offers<M>(Lock<Vec<Arc<M>>>);
@@ -63,7 +69,7 @@ fn name_of<M>(model: &Arc<M>) -> usize {
     Arc::as_ptr(model).addr()
 }
 
-static OFFERS: Offers<Shared> = Offers::new();
+static OFFERS: Offers<Opened> = Offers::new();
 
 #[wasm_bindgen]
 impl TextModel {
@@ -74,8 +80,7 @@ impl TextModel {
     /// `other_model` if the module has it for itself; `buffer_too_small` if there is no memory.
     pub fn offer(&self) -> Result<usize> {
         match self.kind() {
-            SharedKind(model) => OFFERS.add(model.held()),
-            #[allow(unreachable_patterns, reason = "in modules with one kind")]
+            OfKind(model) => OFFERS.add(model.held()),
             _ => Err(ErrorKind::OtherModel.into()),
         }
     }
@@ -86,7 +91,8 @@ impl TextModel {
     ///
     /// `invalid_argument` if nobody does.
     pub fn take(name: usize) -> Result<Self> {
-        Ok(Self::from_kind(SharedKind(SharedModel::new(OFFERS.find(name)?))))
+        let model = Model::new(OFFERS.find(name)?);
+        Ok(Self::from_kind(OfKind(Part::new(Leaf::built_in()?, model))))
     }
 
     /// Ends an offer. Nothing happens if there is none.

@@ -1,9 +1,7 @@
 //! The choice to requantise a model.
 
-#[cfg(any(feature = "encoder-weights", feature = "static"))]
 use nanoembed_core::{Error, ErrorKind};
 
-#[cfg(any(feature = "encoder-weights", feature = "static"))]
 use crate::failure::Failure;
 
 /// Requantises a model if that is `wanted`, or, where nothing is said, if it is in blocks of few
@@ -13,7 +11,6 @@ use crate::failure::Failure;
 ///
 /// As `requantize`, if that was asked for: there may be nothing in a model that could be, or no
 /// memory for it.
-#[cfg(any(feature = "embed", feature = "any-encoder"))]
 pub(crate) fn if_wanted<E>(
     wanted: Option<bool>,
     is_grouped: bool,
@@ -31,7 +28,6 @@ pub(crate) fn if_wanted<E>(
 /// # Errors
 ///
 /// `unsupported_setting` if it was asked for.
-#[cfg(any(feature = "encoder-weights", feature = "static"))]
 pub(crate) fn refuse_if_wanted(wanted: Option<bool>) -> Result<(), Failure> {
     let says = "requantize: weights of such a model are used as they are in the file";
     match wanted {

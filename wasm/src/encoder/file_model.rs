@@ -7,12 +7,13 @@ use nanoembed_core::describe::folder::FolderPrompt;
 use nanoembed_core::owned::{EncoderFile, EncoderRoom, Prompt, TextRoom, Tokenized};
 use self_cell::{MutBorrow, self_cell};
 
-use crate::before::Before;
-use crate::encoder_model::{EncoderModel, lacks};
+use super::EncoderModel;
+use super::before::Before;
+use super::held::{Held, held};
+use super::prompted::{Prompted, lacks};
+use super::sessions::{Sessions, precise};
+use super::waiting::Waiting;
 use crate::failure::Result;
-use crate::held::{Held, held};
-use crate::sessions::{Sessions, precise};
-use crate::waiting::Waiting;
 
 /// An encoder over its file.
 pub(crate) struct FileModel {
@@ -85,7 +86,9 @@ impl EncoderModel for FileModel {
             |session| model.embed(session, ids, lengths, skipped, out),
         )?)
     }
+}
 
+impl Prompted for FileModel {
     fn prompts(&self) -> Vec<String> {
         self.model.borrow_dependent().prompts()
     }

@@ -4,8 +4,7 @@ use alloc::vec::Vec;
 
 use nanoembed_core::owned::Tokenized;
 
-#[cfg(any(feature = "embed", feature = "encoders"))]
-use crate::sessions::{TOKEN_STEP, in_steps};
+use super::sessions::{TOKEN_STEP, in_steps};
 
 /// Texts that wait to be embedded together.
 #[derive(Default)]
@@ -26,7 +25,6 @@ impl Waiting {
 
     /// How many tokens the scratch memory must suffice for: texts that fit together are computed
     /// together.
-    #[cfg(any(feature = "embed", feature = "encoders"))]
     pub(crate) fn tokens(&self) -> usize {
         let longest = self.lengths.iter().copied().max().unwrap_or(0);
         in_steps(self.ids.len().min(longest.max(4 * TOKEN_STEP)))

@@ -1,43 +1,23 @@
 //! Encoders of all files and folders that the module is built for.
 
-use alloc::string::String;
-#[cfg(feature = "any-encoder")]
-use alloc::string::ToString as _;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-#[cfg(not(feature = "any-encoder"))]
-use nanoembed_core::Error;
-#[cfg(feature = "any-encoder")]
-use nanoembed_core::ErrorKind;
-#[cfg(feature = "any-encoder")]
-use nanoembed_core::limit::filled;
-#[cfg(not(feature = "any-encoder"))]
-use nanoembed_core::limit::joined;
-#[cfg(feature = "any-encoder")]
-use nanoembed_core::model::Batch;
-use nanoembed_core::model::InOrder;
-#[cfg(not(feature = "any-encoder"))]
-use nanoembed_core::model::ModelSource;
-#[cfg(feature = "any-encoder")]
-use nanoembed_core::owned::Prompt;
-#[cfg(feature = "any-encoder")]
+use nanoembed_core::limit::{filled, joined};
+use nanoembed_core::model::{Batch, InOrder, ModelSource};
 use nanoembed_core::owned::folder::Prefix;
-#[cfg(not(feature = "any-encoder"))]
-use nanoembed_core::owned::usual_prompt;
-use nanoembed_core::owned::{Encoder, FileWeights, TextSession, Tokenized};
+use nanoembed_core::owned::{Encoder, FileWeights, Prompt, TextSession, Tokenized, usual_prompt};
+use nanoembed_core::{Error, ErrorKind};
 
-#[cfg(feature = "any-encoder")]
-use crate::before::Before;
-use crate::encoder_model::EncoderModel;
-#[cfg(feature = "any-encoder")]
-use crate::encoder_model::lacks;
-use crate::failure::Result;
-use crate::held::{Held, held};
-use crate::requantize;
-#[cfg(feature = "any-encoder")]
-use crate::sessions::in_steps;
-use crate::sessions::{Sessions, precise};
-use crate::waiting::Waiting;
+use super::EncoderModel;
+use super::before::Before;
+use super::held::{Held, held};
+use super::prompted::{Prompted, lacks};
+use super::requantize;
+use super::sessions::{Sessions, in_steps, precise};
+use super::waiting::Waiting;
+use crate::failure::{Failure, Result};
+use crate::leaf;
 
 /// An encoder with all of its weights in memory.
 pub(crate) struct WholeModel {
@@ -50,7 +30,6 @@ pub(crate) struct WholeModel {
 pub(crate) struct WholeFile {
     encoder: Encoder<FileWeights<Vec<u8>>>,
     /// The prompt before every text, where none can be chosen.
-    #[cfg(not(feature = "any-encoder"))]
     prompt: core::result::Result<String, Error>,
 }
 
@@ -58,26 +37,24 @@ impl WholeModel {
     /// The model in a file. It is requantised if `requantize` says so, or if it is BERT in blocks of
     /// few bits and nothing is said.
     pub(crate) fn open(file: Vec<u8>, requantize: Option<bool>) -> Result<Self> {
-        #[cfg(not(feature = "any-encoder"))]
-        let prompt = usual_prompt(&ModelSource::parse(&file)?);
+        let prompt = match leaf::Prompts::built_in() {
+            Ok(_) => Ok(String::new()),
+            Err(_) => usual_prompt(&ModelSource::parse(&file)?),
+        };
         let opened = Encoder::open(file);
-        // Only models that texts describe have faults with more words.
-        #[cfg(not(feature = "any-encoder"))]
-        let opened = opened.map_err(|fault| fault.error());
-        let mut encoder = opened?;
+        let mut encoder = match leaf::Prompts::built_in() {
+            Ok(_) => opened.map_err(Failure::from)?,
+            // Only models that texts describe have faults with more words.
+            Err(_) => opened.map_err(|fault| fault.error())?,
+        };
         let is_grouped = encoder.plan(1).grouped;
         requantize::if_wanted(requantize, is_grouped, || encoder.requantize())?;
-        Ok(Self::new(held(WholeFile {
-            encoder,
-            #[cfg(not(feature = "any-encoder"))]
-            prompt,
-        })))
+        Ok(Self::new(held(WholeFile { encoder, prompt })))
     }
 
     /// The model of a folder.
-    #[cfg(feature = "encoder-files")]
     pub(crate) fn from_encoder(encoder: Encoder<FileWeights<Vec<u8>>>) -> Self {
-        Self::new(held(WholeFile { encoder }))
+        Self::new(held(WholeFile { encoder, prompt: Ok(String::new()) }))
     }
 
     pub(crate) fn new(model: Held<WholeFile>) -> Self {
@@ -105,10 +82,9 @@ impl EncoderModel for WholeModel {
 
     fn tokenize(&mut self, text: &str, limit: usize) -> Result<Tokenized> {
         let encoder = &self.model.encoder;
-        #[cfg(not(feature = "any-encoder"))]
-        match self.model.prompt.as_deref().map_err(|error| *error)? {
-            "" => {}
-            prompt => {
+        if leaf::Prompts::built_in().is_err() {
+            let prompt = self.model.prompt.as_deref().map_err(|error| *error)?;
+            if !prompt.is_empty() {
                 return Ok(encoder.encode(&joined(&[prompt, text])?, limit, &mut self.texts)?);
             }
         }
@@ -129,18 +105,17 @@ impl EncoderModel for WholeModel {
             |session| encoder.embed(session, &InOrder, ids, lengths, skipped, out),
         )?)
     }
+}
 
-    #[cfg(feature = "any-encoder")]
+impl Prompted for WholeModel {
     fn least_tokens(&self) -> usize {
         self.model.encoder.least_tokens()
     }
 
-    #[cfg(feature = "any-encoder")]
     fn prompts(&self) -> Vec<String> {
         self.model.encoder.prompts().by_name.keys().cloned().collect()
     }
 
-    #[cfg(feature = "any-encoder")]
     fn choose(&self, before: Before, text: String) -> Result<String> {
         let (role, wanted) = match before {
             Before::Usual => (Prefix::Usual, Prefix::Usual),
@@ -153,19 +128,16 @@ impl EncoderModel for WholeModel {
         chosen.map(String::from).map_err(|missing| lacks(&self.prompts(), &[&missing.to_string()]))
     }
 
-    #[cfg(feature = "any-encoder")]
     fn prompt(&mut self, prompt: &str) -> Result<Prompt> {
         Ok(self.model.encoder.prompt(prompt, &mut self.texts)?)
     }
 
-    #[cfg(feature = "any-encoder")]
     fn labels(&self) -> Option<Vec<String>> {
         let encoder = &self.model.encoder;
         let classes = encoder.classes().filter(|_| encoder.compares());
         classes.map(|classes| classes.labels().to_vec())
     }
 
-    #[cfg(feature = "any-encoder")]
     fn compare(
         &mut self,
         (first, second): (&str, &str),

@@ -1,20 +1,15 @@
 //! Static models: a table with a vector for each token.
 
-#[cfg(feature = "encoders")]
 use alloc::string::String;
 use alloc::vec::Vec;
 
-#[cfg(feature = "encoders")]
-use nanoembed_core::owned::Prompt;
-use nanoembed_core::owned::{TableFile, Tokenized};
+use nanoembed_core::owned::{Prompt, TableFile, Tokenized};
 
-#[cfg(feature = "encoders")]
-use crate::before::Before;
-use crate::encoder_model::EncoderModel;
-#[cfg(feature = "encoders")]
-use crate::encoder_model::lacks;
+use super::EncoderModel;
+use super::before::Before;
+use super::prompted::{Prompted, lacks};
+use super::waiting::Waiting;
 use crate::failure::Result;
-use crate::waiting::Waiting;
 
 impl EncoderModel for TableFile<Vec<u8>> {
     fn dims(&self) -> usize {
@@ -36,8 +31,9 @@ impl EncoderModel for TableFile<Vec<u8>> {
     fn embed(&mut self, texts: &Waiting, _: usize, _: bool, out: &mut [f32]) -> Result<()> {
         Ok(TableFile::embed(self, &texts.ids, &texts.lengths, out)?)
     }
+}
 
-    #[cfg(feature = "encoders")]
+impl Prompted for TableFile<Vec<u8>> {
     fn choose(&self, before: Before, text: String) -> Result<String> {
         match before {
             Before::Text => Ok(text),
@@ -46,7 +42,6 @@ impl EncoderModel for TableFile<Vec<u8>> {
         }
     }
 
-    #[cfg(feature = "encoders")]
     fn prompt(&mut self, prompt: &str) -> Result<Prompt> {
         Ok(Prompt::pooled(prompt)?)
     }

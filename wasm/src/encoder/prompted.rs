@@ -1,55 +1,22 @@
-//! The interface of encoders of every kind.
+//! Prompts before texts, and the comparison of two texts.
 
-#[cfg(feature = "encoders")]
 use alloc::string::String;
-#[cfg(feature = "encoders")]
 use alloc::vec::Vec;
 
-#[cfg(feature = "encoders")]
 use nanoembed_core::owned::Prompt;
-use nanoembed_core::owned::Tokenized;
-#[cfg(feature = "encoders")]
 use nanoembed_core::{Error, ErrorKind};
 
-#[cfg(feature = "encoders")]
-use crate::before::Before;
-#[cfg(feature = "encoders")]
-use crate::failure::Failure;
-use crate::failure::Result;
-use crate::waiting::Waiting;
+use super::before::Before;
+use crate::failure::{Failure, Result};
 
-/// An encoder, with the scratch memory of its thread.
-pub(crate) trait EncoderModel {
-    /// Elements of a vector.
-    fn dims(&self) -> usize;
-
-    /// The number of tokens of a text that the model was made for.
-    fn max_tokens(&self) -> usize;
-
-    /// The most tokens of a text that the model can use.
-    fn positions(&self) -> usize;
-
-    /// The first `limit` tokens of `text`.
-    fn tokenize(&mut self, text: &str, limit: usize) -> Result<Tokenized>;
-
-    /// The vectors of texts, whose first `skipped` tokens are left out of pooling. `is_precise` keeps
-    /// activations in f32.
-    fn embed(
-        &mut self,
-        texts: &Waiting,
-        skipped: usize,
-        is_precise: bool,
-        out: &mut [f32],
-    ) -> Result<()>;
-
+/// An encoder whose prompts are chosen, or that compares texts.
+pub(crate) trait Prompted {
     /// The fewest tokens that a text may be cut to.
-    #[cfg(feature = "encoders")]
     fn least_tokens(&self) -> usize {
         2
     }
 
     /// The names of the prompts, in their order.
-    #[cfg(feature = "encoders")]
     fn prompts(&self) -> Vec<String> {
         Vec::new()
     }
@@ -59,15 +26,12 @@ pub(crate) trait EncoderModel {
     /// # Errors
     ///
     /// `invalid_argument` for a prompt that the model does not have.
-    #[cfg(feature = "encoders")]
     fn choose(&self, before: Before, text: String) -> Result<String>;
 
     /// A prompt, ready to be put before texts.
-    #[cfg(feature = "encoders")]
     fn prompt(&mut self, prompt: &str) -> Result<Prompt>;
 
     /// The names of the classes of a model that compares two texts; `None` if it embeds.
-    #[cfg(feature = "encoders")]
     fn labels(&self) -> Option<Vec<String>> {
         None
     }
@@ -77,7 +41,6 @@ pub(crate) trait EncoderModel {
     /// # Errors
     ///
     /// `other_model` if the model compares nothing.
-    #[cfg(feature = "encoders")]
     fn compare(
         &mut self,
         _texts: (&str, &str),
@@ -89,7 +52,6 @@ pub(crate) trait EncoderModel {
 }
 
 /// The error for a prompt that a model with the prompts `names` does not have.
-#[cfg(feature = "encoders")]
 pub(crate) fn lacks(names: &[String], missing: &[&str]) -> Failure {
     // Formatting and joining take more code.
     let mut said = String::from("the model has ");
