@@ -131,8 +131,8 @@ fn lower(word: &str, out: &mut String) -> Result<()> {
     for (place, c) in word.char_indices() {
         if c == SIGMA {
             let behind = word.get(place + c.len_utf8()..).unwrap_or_default();
-            let is_final = is_final(word.get(..place).unwrap_or_default(), behind);
-            write(out, if is_final { "ς" } else { "σ" })?;
+            let ends_word = ends_word(word.get(..place).unwrap_or_default(), behind);
+            write(out, if ends_word { "ς" } else { "σ" })?;
             continue;
         }
         c.to_lowercase().try_for_each(|c| write(out, utf8(c, &mut [0; 4])))?;
@@ -142,37 +142,47 @@ fn lower(word: &str, out: &mut String) -> Result<()> {
 
 /// Returns true if a sigma is the last letter of a word: there is one `before` it and none `behind`
 /// it.
-fn is_final(before: &str, behind: &str) -> bool {
+fn ends_word(before: &str, behind: &str) -> bool {
     comes_to_letter(before.chars().rev()) && !comes_to_letter(behind.chars())
 }
 
 /// Returns true if there is a letter with a case behind nothing but marks.
-fn comes_to_letter(mut characters: impl Iterator<Item = char>) -> bool {
-    let other = characters.find(|c| !is_mark(*c));
-    other.is_some_and(|c| c.is_lowercase() || c.is_uppercase() || has_other_case(c))
+fn comes_to_letter(characters: impl Iterator<Item = char>) -> bool {
+    let other = characters.map(Case::from_char).find(|case| !matches!(case, Case::Ignorable));
+    matches!(other, Some(Case::Cased))
 }
 
-/// Returns true if a character has another one in lower or upper case.
-fn has_other_case(c: char) -> bool {
-    c.to_lowercase().next() != Some(c) || c.to_uppercase().next() != Some(c)
+/// The part that a character has in the case of others, in Unicode's terms.
+enum Case {
+    /// A letter in upper, lower or title case.
+    Cased,
+    /// An accent or an apostrophe, for example.
+    Ignorable,
+    Neither,
 }
 
-/// Returns true if a character is `Case_Ignorable` in Unicode's terms, such as an accent or an
-/// apostrophe.
-fn is_mark(c: char) -> bool {
-    const IOTA_BELOW: char = '\u{345}';
-    if c.is_ascii() {
-        return matches!(c, '\'' | '.' | ':' | '^' | '`');
+impl Case {
+    fn from_char(c: char) -> Self {
+        match c {
+            '\'' | '.' | ':' | '^' | '`' => Self::Ignorable,
+            'a'..='z' | 'A'..='Z' | 'Α'..='Ρ' | 'Σ'..='Ω' | 'α'..='ω' | 'ά'..='ώ' => {
+                Self::Cased
+            }
+            c if c.is_ascii() => Self::Neither,
+            // Only the standard library's conversion knows. These texts have a dozen bytes.
+            c => match (is_final(&[c]), is_final(&[c, 'a'])) {
+                (false, _) => Self::Cased,
+                (true, false) => Self::Ignorable,
+                (true, true) => Self::Neither,
+            },
+        }
     }
-    if c != IOTA_BELOW && has_other_case(c) {
-        return false;
-    }
-    // Only the standard library's conversion knows. These texts have a dozen bytes.
-    let is_final = |word: &[char]| {
-        let word: String = word.iter().collect();
-        word.to_lowercase().contains('ς')
-    };
-    is_final(&['a', 'Σ', c]) && !is_final(&['a', 'Σ', c, 'a'])
+}
+
+/// Returns true if the standard library takes a sigma before these characters for a final one.
+fn is_final(behind: &[char]) -> bool {
+    let word: String = ['a', 'Σ'].iter().chain(behind).collect();
+    word.to_lowercase().contains('ς')
 }
 
 #[cfg(test)]
