@@ -10,7 +10,7 @@
 //! | do either in memory of my own, or from flash and other storage | [`model`] |
 //! | look up and search word vectors | [`words::Words`] |
 //! | read tensors and metadata of a file in memory | [`format`](mod@format): a view for each format, such as [`format::gguf::Gguf`] |
-//! | read a file as it arrives, or from storage | [`read::Push`], [`read::Seek`] over a [format](mod@format)'s `Decoder` |
+//! | read a file as it arrives, or from storage | [`read::Push`], [`read::Seek`] over a [format](mod@format)'s `EmbdDecoder` |
 //! | write a file | `Writer` and `Plan` of each [format](mod@format), into a [`sink::Sink`] |
 //! | turn quantised weights into numbers and back | [`tensor::TensorView::dequantize`], [`quant`] |
 //! | turn a text into token ids and back | [`token`] |
@@ -61,7 +61,7 @@
 //! # #[cfg(feature = "embd")] {
 //! use nanoembed_core::describe::BertConfig;
 //! use nanoembed_core::event::Mode;
-//! use nanoembed_core::format::embd::{Decoder, Embd};
+//! use nanoembed_core::format::embd::{EmbdDecoder, Embd};
 //! use nanoembed_core::kernel;
 //! use nanoembed_core::model::{Batch, Encoder, Layer, Run, SliceWeights, Workspace};
 //! use nanoembed_core::token::{Entries, HashVocabulary, LengthPrefix, SpecialIds, WordPiece};
@@ -69,7 +69,7 @@
 //! # let path = "../ffi/tests/data/small_bert.weights";
 //! # let file = &std::fs::read(path)?[..];
 //! // The model: up to 128 tensors and 8 layers.
-//! let embd = Embd::parse_with(Decoder::<128>::new(Mode::Lenient), file)?;
+//! let embd = Embd::parse_with(EmbdDecoder::<128>::new(Mode::Lenient), file)?;
 //! let config = BertConfig::from_metadata(|key| embd.metadata_value(key))?;
 //! let weights = SliceWeights::new(file, |name: &str| embd.tensor(name).map(|it| *it.header()));
 //! let layers = [Layer::EMPTY; 8];

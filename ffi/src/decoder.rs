@@ -29,11 +29,11 @@ const ENTRIES: usize = if leaf::Safetensors::built_in().is_ok() { TENSORS } else
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum AnyDecoder {
     Embd(embd::DecoderOver<&'static mut [embd::TensorRecord]>),
-    Finalfusion(finalfusion::Decoder),
-    Gguf(Part<leaf::Gguf, gguf::Decoder<TENSORS>>),
-    Safetensors(Part<leaf::Safetensors, safetensors::Decoder<'static>>),
-    Uqff(Part<leaf::Safetensors, uqff::Decoder<'static>>),
-    Amb(Part<leaf::Amb, amb::Decoder<TENSORS>>),
+    Finalfusion(finalfusion::FinalfusionDecoder),
+    Gguf(Part<leaf::Gguf, gguf::GgufDecoder<TENSORS>>),
+    Safetensors(Part<leaf::Safetensors, safetensors::SafetensorsDecoder<'static>>),
+    Uqff(Part<leaf::Safetensors, uqff::UqffDecoder<'static>>),
+    Amb(Part<leaf::Amb, amb::AmbDecoder<TENSORS>>),
 }
 
 impl AnyDecoder {
@@ -56,22 +56,27 @@ impl AnyDecoder {
         let refused = |_| left_out(format);
         let made = match format {
             NANOEMBED_FORMAT_EMBD => Self::Embd(embd::DecoderOver::lent(mode, records)),
-            NANOEMBED_FORMAT_FINALFUSION => Self::Finalfusion(finalfusion::Decoder::new(mode)),
+            NANOEMBED_FORMAT_FINALFUSION => {
+                Self::Finalfusion(finalfusion::FinalfusionDecoder::new(mode))
+            }
             NANOEMBED_FORMAT_GGUF => {
                 let leaf = leaf::Gguf::built_in().map_err(refused)?;
-                Self::Gguf(Part::new(leaf, gguf::Decoder::new(mode)))
+                Self::Gguf(Part::new(leaf, gguf::GgufDecoder::new(mode)))
             }
             NANOEMBED_FORMAT_SAFETENSORS => {
                 let leaf = leaf::Safetensors::built_in().map_err(refused)?;
-                Self::Safetensors(Part::new(leaf, safetensors::Decoder::new(mode, entries)))
+                Self::Safetensors(Part::new(
+                    leaf,
+                    safetensors::SafetensorsDecoder::new(mode, entries),
+                ))
             }
             NANOEMBED_FORMAT_UQFF => {
                 let leaf = leaf::Safetensors::built_in().map_err(refused)?;
-                Self::Uqff(Part::new(leaf, uqff::Decoder::new(mode, entries)))
+                Self::Uqff(Part::new(leaf, uqff::UqffDecoder::new(mode, entries)))
             }
             NANOEMBED_FORMAT_AMB => {
                 let leaf = leaf::Amb::built_in().map_err(refused)?;
-                Self::Amb(Part::new(leaf, amb::Decoder::new(mode)))
+                Self::Amb(Part::new(leaf, amb::AmbDecoder::new(mode)))
             }
             _ => return Err(left_out(format)),
         };

@@ -7,7 +7,7 @@ use nanoembed_core::model::folder_tokenizer::{
     FolderTokenizer, FolderTokenizerSource, TokenizingMemory, TokenizingNeeds,
 };
 use nanoembed_core::token::Encoded;
-use nanoembed_core::token::bpe::Scratch;
+use nanoembed_core::token::bpe::MergeScratch;
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::unigram::Step;
 
@@ -92,7 +92,7 @@ pub(crate) fn tokenize(
 /// Calls `tokenize` with memory of the stack.
 #[inline(never)] // as above
 pub(crate) fn on_stack<R>(tokenize: impl FnOnce(TokenizingMemory<'_>) -> Outcome<R>) -> Outcome<R> {
-    const HEAP: usize = Scratch::heap_needed(WORD);
+    const HEAP: usize = MergeScratch::heap_needed(WORD);
     let (mut window, mut behind) = ([0; COMPOSED], [0; BEHIND]);
     let (mut symbols, mut heap) = ([Symbol::default(); WORD], [Candidate::default(); HEAP]);
     let mut steps = [Step::default(); WINDOW + 1];

@@ -9,23 +9,23 @@ use crate::status::{Outcome, TOO_SMALL};
 
 /// The bytes that [`scratch`] takes.
 pub(crate) fn scratch_bytes(needs: &ScratchNeeds) -> Outcome<usize> {
-    let sentencepiece::Needs { text, symbols, heap, steps, splits } = needs.pieces;
+    let sentencepiece::PieceNeeds { text, symbols, heap, steps, splits } = needs.pieces;
     let mut sum = Sum::default();
     sum.add::<Symbol>(needs.symbols)?;
     sum.add::<Candidate>(needs.heap)?;
     sum.add::<u8>(text)?;
-    sum.add::<Symbol<sentencepiece::Part>>(symbols)?;
-    sum.add::<Candidate<sentencepiece::Part>>(heap)?;
+    sum.add::<Symbol<sentencepiece::PiecePart>>(symbols)?;
+    sum.add::<Candidate<sentencepiece::PiecePart>>(heap)?;
     sum.add::<Step>(steps)?;
     sum.add::<u16>(splits)?;
     Ok(sum.bytes())
 }
 
 pub(crate) fn scratch(needs: &ScratchNeeds, lent: &mut Lent) -> Outcome<TokenizerScratch<'static>> {
-    let sentencepiece::Needs { text, symbols, heap, steps, splits } = needs.pieces;
+    let sentencepiece::PieceNeeds { text, symbols, heap, steps, splits } = needs.pieces;
     let of_bytes = lent.filled(needs.symbols, Symbol::default())?;
     let heap_of_bytes = lent.filled(needs.heap, Candidate::default())?;
-    let pieces = sentencepiece::Scratch::new(
+    let pieces = sentencepiece::PieceScratch::new(
         lent.filled(text, 0)?,
         lent.filled(symbols, Symbol::default())?,
         lent.filled(heap, Candidate::default())?,

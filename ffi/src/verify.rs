@@ -47,7 +47,7 @@ fn least_bytes() -> Outcome<usize> {
 }
 
 type EmbdVerifier = embd::VerifierOver<&'static mut [embd::TensorRecord]>;
-type AmbVerifier = amb::Verifier<{ crate::decoder::TENSORS }>;
+type AmbVerifier = amb::AmbVerifier<{ crate::decoder::TENSORS }>;
 
 /// Reads a whole file and says whether it is what was written, as far as its format can tell:
 /// `NANOEMBED_DATA_CHECKSUM` or `NANOEMBED_FILE_CHECKSUM` if it is not. `*has_checksum`, which may
@@ -117,7 +117,7 @@ fn verify(source: &Bytes, lent: &mut Lent, progress: &dyn Fn(u64) -> bool) -> Ou
             let place: *mut AmbVerifier = lent.place(1)?;
             // SAFETY: as before.
             let verifier = unsafe {
-                place.write(amb::Verifier::new(Mode::Lenient).without_tokens());
+                place.write(amb::AmbVerifier::new(Mode::Lenient).without_tokens());
                 &mut *place
             };
             drive(source, &mut *verifier, lent, progress)?;

@@ -1,6 +1,6 @@
 //! The index over words in memory.
 
-use nanoembed_core::format::finalfusion::Layout;
+use nanoembed_core::format::finalfusion::FinalfusionLayout;
 use nanoembed_core::words::Index;
 use nanoembed_core::words::{Duplicates, IndexOptions};
 
@@ -32,7 +32,10 @@ fn built_in() -> Outcome<leaf::WordIndex> {
 }
 
 /// The number of elements of the index that `options` ask for.
-pub(crate) fn elements(options: &nanoembed_words_options, layout: &Layout) -> Outcome<usize> {
+pub(crate) fn elements(
+    options: &nanoembed_words_options,
+    layout: &FinalfusionLayout,
+) -> Outcome<usize> {
     if options.indexed == 0 {
         return Ok(0);
     }
@@ -43,7 +46,7 @@ pub(crate) fn elements(options: &nanoembed_words_options, layout: &Layout) -> Ou
 /// The index that `options` ask for, in lent memory.
 pub(crate) fn build(
     source: &Bytes,
-    layout: &Layout,
+    layout: &FinalfusionLayout,
     options: &nanoembed_words_options,
     lent: &mut Lent,
     scratch: &mut [u8],

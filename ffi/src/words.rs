@@ -2,7 +2,7 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::finalfusion::{Decoder, Layout, Storage};
+use nanoembed_core::format::finalfusion::{FinalfusionDecoder, FinalfusionLayout, Storage};
 use nanoembed_core::read::Seek;
 use nanoembed_core::words::Words;
 
@@ -52,7 +52,7 @@ pub struct nanoembed_words {
 
 struct Opening {
     source: Bytes,
-    layout: Layout,
+    layout: FinalfusionLayout,
     options: nanoembed_words_options,
 }
 
@@ -70,7 +70,8 @@ impl Opening {
             let options = versioned::given(options)?;
             (Bytes::new(source)?, options)
         };
-        let mut seek = Seek::new(source, Decoder::new(Mode::Lenient), scratch).without_data();
+        let mut seek =
+            Seek::new(source, FinalfusionDecoder::new(Mode::Lenient), scratch).without_data();
         while seek.next_event(|_| Ok(()))? {}
         let layout = seek.decoder().layout().ok_or(ErrorKind::UnexpectedEnd)?;
         Ok(Self { source, layout, options })

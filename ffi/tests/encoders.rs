@@ -12,7 +12,7 @@ use std::ptr::null_mut;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, SpecialRole};
-use nanoembed_core::format::amb::{self, Payload, TokenizerSpec};
+use nanoembed_core::format::amb::{self, AmbTokenizerSpec, Payload};
 use nanoembed_core::format::embd::{self, Embd};
 use nanoembed_core::owned::Encoder;
 use nanoembed_core::tensor::TensorSpec;
@@ -83,26 +83,26 @@ fn small_in_amb() -> Vec<u8> {
         SpecialRole::Mask,
     ];
     let tensors: Vec<_> = small.tensors().filter(|it| !it.name().starts_with("vocab.")).collect();
-    let specs: Vec<amb::TensorSpec<'_>> = tensors
+    let specs: Vec<amb::AmbTensorSpec<'_>> = tensors
         .iter()
-        .map(|it| amb::TensorSpec {
+        .map(|it| amb::AmbTensorSpec {
             name: it.name(),
             dtype: it.dtype(),
             shape: it.header().shape,
             full_blocks: 0,
         })
         .collect();
-    let plan = amb::Plan {
+    let plan = amb::AmbPlan {
         metadata: "{}",
         config: &config.to_string(),
-        tokenizer: Some(TokenizerSpec {
+        tokenizer: Some(AmbTokenizerSpec {
             special: special.map(|role| id(role).or(found(&tokens, role))),
             payload: Payload::WordPiece(&tokens),
         }),
         tensors: &specs,
         checksum: false,
     };
-    let mut writer = amb::Writer::new(plan, Vec::new()).unwrap();
+    let mut writer = amb::AmbWriter::new(plan, Vec::new()).unwrap();
     tensors.iter().for_each(|tensor| writer.data(tensor.data()).unwrap());
     writer.finish().unwrap()
 }
@@ -126,15 +126,18 @@ fn small_with(metadata: &[(&str, &str)]) -> Vec<u8> {
     let known = small.metadata().filter(|(key, _)| metadata.iter().all(|(it, _)| it != key));
     let metadata: Vec<(&str, &str)> = known.chain(metadata.iter().copied()).collect();
     let id = |role| found(&tokens, role).unwrap_or(0);
-    let vocabulary = embd::Vocabulary { tokens: &tokens, special: SpecialRole::ALL.map(id) };
+    let vocabulary = embd::EmbdVocabulary { tokens: &tokens, special: SpecialRole::ALL.map(id) };
     let tensors: Vec<_> = small.tensors().filter(|it| !it.name().starts_with("vocab.")).collect();
     let specs: Vec<TensorSpec<'_>> = tensors
         .iter()
         .map(|it| TensorSpec { name: it.name(), dtype: it.dtype(), shape: it.header().shape })
         .collect();
-    let plan =
-        embd::Plan { metadata: &metadata, vocabulary: Some(vocabulary), ..embd::Plan::new(&specs) };
-    let mut writer = embd::Writer::new(plan, Vec::new()).unwrap();
+    let plan = embd::EmbdPlan {
+        metadata: &metadata,
+        vocabulary: Some(vocabulary),
+        ..embd::EmbdPlan::new(&specs)
+    };
+    let mut writer = embd::EmbdWriter::new(plan, Vec::new()).unwrap();
     tensors.iter().for_each(|tensor| writer.data(tensor.data()).unwrap());
     writer.finish().unwrap()
 }

@@ -72,7 +72,7 @@ impl Reference {
         let is_added = |id: usize| added.iter().any(|it| it.1 as usize == id);
         let types: Vec<i32> =
             (0..tokens.len()).map(|id| if is_added(id) { 3 } else { 1 }).collect();
-        let plan = gguf::Plan {
+        let plan = gguf::GgufPlan {
             metadata: &[
                 ("general.architecture", WriteValue::Text("llama")),
                 ("tokenizer.ggml.model", WriteValue::Text("gpt2")),
@@ -88,7 +88,7 @@ impl Reference {
             tensors: &[],
             alignment: 32,
         };
-        gguf::Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
+        gguf::GgufWriter::new(plan, Vec::new()).unwrap().finish().unwrap()
     }
 
     fn amb(&self, pattern: &str) -> Vec<u8> {
@@ -99,15 +99,15 @@ impl Reference {
         let config = json!({"pre_tokenizer": pattern, "add_bos": true, "added_tokens": ids});
         let payload = amb::Payload::Bpe { merges: &merges, tokens: &tokens };
         let tokenizer =
-            amb::TokenizerSpec { special: [Some(1), Some(2), None, None, None], payload };
-        let plan = amb::Plan {
+            amb::AmbTokenizerSpec { special: [Some(1), Some(2), None, None, None], payload };
+        let plan = amb::AmbPlan {
             metadata: "{}",
             config: &config.to_string(),
             tokenizer: Some(tokenizer),
             tensors: &[],
             checksum: false,
         };
-        amb::Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
+        amb::AmbWriter::new(plan, Vec::new()).unwrap().finish().unwrap()
     }
 }
 
@@ -238,14 +238,14 @@ fn added_tokens_of_byte_pairs_are_text_where_that_is_asked_for() {
 fn pieces_in_amb(model: &[u8]) -> Vec<u8> {
     let special = [Some(1), Some(2), None, None, None];
     let payload = amb::Payload::SentencePiece(model);
-    let plan = amb::Plan {
+    let plan = amb::AmbPlan {
         metadata: "{}",
         config: r#"{"architecture":"llama","added_tokens":[1],"add_bos":true}"#,
-        tokenizer: Some(amb::TokenizerSpec { special, payload }),
+        tokenizer: Some(amb::AmbTokenizerSpec { special, payload }),
         tensors: &[],
         checksum: false,
     };
-    amb::Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
+    amb::AmbWriter::new(plan, Vec::new()).unwrap().finish().unwrap()
 }
 
 /// The pieces of a model as the arrays of a GGUF file.
@@ -259,7 +259,7 @@ fn pieces_in_gguf(model: &[u8]) -> Vec<u8> {
     let scores: Vec<f32> = (0..spec.pieces()).map(|id| built.score(id).unwrap()).collect();
     let types: Vec<i32> = (0..spec.pieces()).map(|id| of(id).1.code() as i32).collect();
     assert!(types.contains(&(PieceKind::Byte.code() as i32)));
-    let plan = gguf::Plan {
+    let plan = gguf::GgufPlan {
         metadata: &[
             ("general.architecture", WriteValue::Text("llama")),
             ("tokenizer.ggml.model", WriteValue::Text("llama")),
@@ -272,7 +272,7 @@ fn pieces_in_gguf(model: &[u8]) -> Vec<u8> {
         tensors: &[],
         alignment: 32,
     };
-    gguf::Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
+    gguf::GgufWriter::new(plan, Vec::new()).unwrap().finish().unwrap()
 }
 
 #[test]

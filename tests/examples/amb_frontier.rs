@@ -31,7 +31,7 @@ fn matrices(file: &[u8]) -> (u64, u64) {
         }
     };
     if file.starts_with(amb::MAGIC) {
-        let mut slice = Slice::new(<amb::Decoder>::new(Mode::Strict), file).without_data();
+        let mut slice = Slice::new(<amb::AmbDecoder>::new(Mode::Strict), file).without_data();
         while let Ok(event) = slice.next_event() {
             add(event);
             if event == Event::End {
@@ -39,7 +39,7 @@ fn matrices(file: &[u8]) -> (u64, u64) {
             }
         }
     } else {
-        let mut slice = Slice::new(<embd::Decoder>::new(Mode::Strict), file).without_data();
+        let mut slice = Slice::new(<embd::EmbdDecoder>::new(Mode::Strict), file).without_data();
         while let Ok(event) = slice.next_event() {
             add(event);
             if event == Event::End {

@@ -1,7 +1,7 @@
 //! Test files with changed keys and tensors.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
+use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, WriteValue};
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use safetensors::tensor::{SafeTensors, TensorView, serialize};
 
@@ -42,8 +42,8 @@ pub fn gguf(
         (TensorSpec { name, dtype: Dtype::F32, shape }, ones(*count))
     });
     let (specs, contents): (Vec<_>, Vec<_>) = own.chain(more).unzip();
-    let plan = Plan { metadata: &metadata, ..Plan::new(&specs) };
-    let mut writer = Writer::new(plan, Vec::new()).expect("a plan");
+    let plan = GgufPlan { metadata: &metadata, ..GgufPlan::new(&specs) };
+    let mut writer = GgufWriter::new(plan, Vec::new()).expect("a plan");
     contents.iter().for_each(|content| writer.data(content).expect("a tensor"));
     writer.finish().expect("a file")
 }

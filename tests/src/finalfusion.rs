@@ -2,7 +2,8 @@
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::finalfusion::{
-    BrokenUtf8, Finalfusion, Layout, Plan, Storage, StorageSpec, Writer,
+    BrokenUtf8, Finalfusion, FinalfusionLayout, FinalfusionPlan, FinalfusionWriter, Storage,
+    StorageSpec,
 };
 use nanoembed_core::read::ReadAt;
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
@@ -21,7 +22,7 @@ pub type IndexedWords<'a> = Words<Memory<'a>, Vec<u64>>;
 /// Any error from the writer.
 pub fn rewritten(file: &Finalfusion<'_>) -> Result<Vec<u8>, Error> {
     let layout = file.layout();
-    let plan = Plan {
+    let plan = FinalfusionPlan {
         metadata: file.metadata(),
         vocabulary: layout.vocabulary,
         word_bytes: file.words().map(|word| word.len() as u64).sum(),
@@ -31,7 +32,7 @@ pub fn rewritten(file: &Finalfusion<'_>) -> Result<Vec<u8>, Error> {
         norms_listed: layout.norms_listed,
         broken_utf8: BrokenUtf8::Bytes,
     };
-    let mut writer = Writer::new(plan, Vec::new())?;
+    let mut writer = FinalfusionWriter::new(plan, Vec::new())?;
     file.words().try_for_each(|word| writer.word(word))?;
     file.ngrams().try_for_each(|(ngram, index)| writer.ngram(ngram, index))?;
     // Pieces of an odd size, as bulk data may be cut anywhere.
@@ -105,9 +106,9 @@ impl Parts {
     ///
     /// If there are more words than a file can have.
     #[must_use]
-    pub fn plan(&self) -> Plan<'_> {
+    pub fn plan(&self) -> FinalfusionPlan<'_> {
         let words = u32::try_from(self.words.len()).expect("fewer words");
-        Plan {
+        FinalfusionPlan {
             metadata: self.metadata.as_deref(),
             vocabulary: WordVocabulary { words, ..self.vocabulary },
             word_bytes: self.words.iter().map(|word| word.len() as u64).sum(),
@@ -126,7 +127,7 @@ impl Parts {
     /// If the writer rejects it.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
-        let mut writer = Writer::new(self.plan(), Vec::new()).expect("a plan");
+        let mut writer = FinalfusionWriter::new(self.plan(), Vec::new()).expect("a plan");
         for word in &self.words {
             writer.word(word).expect("a word");
         }
@@ -161,7 +162,7 @@ pub fn indexed(file: &[u8], options: IndexOptions) -> Result<IndexedWords<'_>, E
 /// Any error of opening and indexing.
 pub fn indexed_stored<S: ReadAt + Copy>(
     storage: S,
-    layout: Layout,
+    layout: FinalfusionLayout,
 ) -> Result<Words<Stored<S>, Vec<u64>>, Error> {
     let mut scratch = vec![0; 4096];
     let index = index(&Stored(storage), &layout, IndexOptions::default(), &mut scratch)?;
@@ -175,7 +176,7 @@ pub fn indexed_stored<S: ReadAt + Copy>(
 /// Any error of indexing.
 pub fn index(
     source: &impl Source,
-    layout: &Layout,
+    layout: &FinalfusionLayout,
     options: IndexOptions,
     scratch: &mut [u8],
 ) -> Result<Index<Vec<u64>>, Error> {

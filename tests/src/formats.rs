@@ -44,7 +44,7 @@ pub const FORMATS: &[FormatUnderTest] = &[
         endings: &["amb"],
         max_item_bytes: amb::MAX_ITEM_BYTES,
         run: |file, mode, source| {
-            run(Checked::new(amb::Decoder::<64>::new(mode)), amb::MAX_ITEM_BYTES, file, source)
+            run(Checked::new(amb::AmbDecoder::<64>::new(mode)), amb::MAX_ITEM_BYTES, file, source)
         },
     },
     FormatUnderTest {
@@ -52,7 +52,12 @@ pub const FORMATS: &[FormatUnderTest] = &[
         endings: &["weights", "bin"],
         max_item_bytes: embd::MAX_ITEM_BYTES,
         run: |file, mode, source| {
-            run(Checked::new(embd::Decoder::<64>::new(mode)), embd::MAX_ITEM_BYTES, file, source)
+            run(
+                Checked::new(embd::EmbdDecoder::<64>::new(mode)),
+                embd::MAX_ITEM_BYTES,
+                file,
+                source,
+            )
         },
     },
     FormatUnderTest {
@@ -60,7 +65,7 @@ pub const FORMATS: &[FormatUnderTest] = &[
         endings: &["fifu"],
         max_item_bytes: finalfusion::MAX_ITEM_BYTES,
         run: |file, mode, source| {
-            let decoder = Checked::new(finalfusion::Decoder::new(mode));
+            let decoder = Checked::new(finalfusion::FinalfusionDecoder::new(mode));
             run(decoder, finalfusion::MAX_ITEM_BYTES, file, source)
         },
     },
@@ -70,7 +75,7 @@ pub const FORMATS: &[FormatUnderTest] = &[
         max_item_bytes: safetensors::MAX_ITEM_BYTES,
         run: |file, mode, source| {
             let mut entries = [safetensors::Entry::default(); 64];
-            let decoder = safetensors::Decoder::new(mode, &mut entries);
+            let decoder = safetensors::SafetensorsDecoder::new(mode, &mut entries);
             run(Checked::new(decoder), safetensors::MAX_ITEM_BYTES, file, source)
         },
     },
@@ -80,7 +85,7 @@ pub const FORMATS: &[FormatUnderTest] = &[
         max_item_bytes: uqff::MAX_ITEM_BYTES,
         run: |file, mode, source| {
             let mut entries = [safetensors::Entry::default(); 64];
-            let decoder = uqff::Decoder::new(mode, &mut entries);
+            let decoder = uqff::UqffDecoder::new(mode, &mut entries);
             run(Checked::new(decoder), uqff::MAX_ITEM_BYTES, file, source)
         },
     },
@@ -89,7 +94,7 @@ pub const FORMATS: &[FormatUnderTest] = &[
         endings: &["gguf"],
         max_item_bytes: gguf::MAX_ITEM_BYTES,
         run: |file, mode, source| {
-            let decoder = gguf::Decoder::<64>::new(mode);
+            let decoder = gguf::GgufDecoder::<64>::new(mode);
             run(Checked::new(decoder), gguf::MAX_ITEM_BYTES, file, source)
         },
     },

@@ -16,7 +16,7 @@ mod weights;
 
 use nanoembed_core::Error;
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::finalfusion::{BrokenUtf8, Decoder, Finalfusion};
+use nanoembed_core::format::finalfusion::{BrokenUtf8, Finalfusion, FinalfusionDecoder};
 use nanoembed_core::words::{Duplicates, IndexOptions, Memory, Words};
 
 use crate::events::Outcome;
@@ -81,13 +81,13 @@ pub fn sources_agree(format: &FormatUnderTest, file: &[u8], mode: Mode, cuts: &[
 ///
 /// If any of that fails other than with an error.
 pub fn finalfusion(file: &[u8]) {
-    let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
+    let decoder = FinalfusionDecoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
     let Ok(read) = Finalfusion::parse_with(decoder, file) else { return };
     if let Ok(written) = files::rewritten(&read) {
         let layout = read.layout();
         let is_canonical = layout.norms.is_none() || layout.norms_listed;
         let mode = if is_canonical { Mode::Strict } else { Mode::Lenient };
-        let decoder = Decoder::new(mode).broken_utf8(BrokenUtf8::Bytes);
+        let decoder = FinalfusionDecoder::new(mode).broken_utf8(BrokenUtf8::Bytes);
         let again = Finalfusion::parse_with(decoder, &written).expect("what we wrote");
         assert!(again.words().eq(read.words()) && again.ngrams().eq(read.ngrams()));
         assert!(again.tensors().map(|t| t.data()).eq(read.tensors().map(|t| t.data())));

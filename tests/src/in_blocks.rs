@@ -2,7 +2,7 @@
 
 use nanoembed_core::error::Result;
 use nanoembed_core::event::{Mode, SpecialRole};
-use nanoembed_core::format::amb::{Payload, Plan, TensorSpec, TokenizerSpec};
+use nanoembed_core::format::amb::{AmbPlan, AmbTensorSpec, AmbTokenizerSpec, Payload};
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::quant::amb_block;
@@ -42,7 +42,7 @@ pub fn in_blocks(file: &[u8], scales: usize) -> Result<Vec<u8>> {
         let values = values(&model, header.name)?;
         let is_coded = header.name.starts_with("encoder.") && header.shape.dims().len() == 2;
         let dtype = if is_coded { Dtype::Scaled(CODES) } else { Dtype::F32 };
-        let spec = TensorSpec { name: header.name, dtype, shape: header.shape, full_blocks: 0 };
+        let spec = AmbTensorSpec { name: header.name, dtype, shape: header.shape, full_blocks: 0 };
         let start = data.len();
         if is_coded {
             data.resize(start + usize::try_from(spec.data_bytes()?).expect("in memory"), 0);
@@ -57,7 +57,7 @@ pub fn in_blocks(file: &[u8], scales: usize) -> Result<Vec<u8>> {
         let all = column_scales(&model)?;
         data.extend(all[..scales].iter().flat_map(|scale| scale.to_le_bytes()));
         let shape = Shape::new(&[scales as u64]).expect("a shape");
-        specs.push(TensorSpec { name: COLUMN_SCALES, dtype: Dtype::F32, shape, full_blocks: 0 });
+        specs.push(AmbTensorSpec { name: COLUMN_SCALES, dtype: Dtype::F32, shape, full_blocks: 0 });
     }
     let tokens: Vec<&[u8]> = model.tokens().collect();
     let special = model.special().expect("special tokens");
@@ -68,12 +68,13 @@ pub fn in_blocks(file: &[u8], scales: usize) -> Result<Vec<u8>> {
         SpecialRole::Unknown,
         SpecialRole::Mask,
     ];
-    let tokenizer = TokenizerSpec {
+    let tokenizer = AmbTokenizerSpec {
         special: roles.map(|role| Some(special.id(role))),
         payload: Payload::WordPiece(&tokens),
     };
     let tokenizer = Some(tokenizer);
-    let plan = Plan { metadata: "{}", config: CONFIG, tokenizer, tensors: &specs, checksum: true };
+    let plan =
+        AmbPlan { metadata: "{}", config: CONFIG, tokenizer, tensors: &specs, checksum: true };
     amb::write(plan, &data)
 }
 

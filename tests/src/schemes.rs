@@ -108,7 +108,7 @@ impl Scheme {
                 let mut codes = vec![0; 64 * usize::from(bits) / 8 * groups];
                 let (mut scales, mut zeros) = (vec![0.0; groups], vec![0.0; groups]);
                 let mut out =
-                    hqq::Output { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
+                    hqq::HqqOutput { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
                 hqq::quantize(values, bits, 64, &mut out).expect("whole groups");
                 let (scales, zeros) = (bytes(&scales), bytes(&zeros));
                 let floats = |data| Floats { dtype: Dtype::F32, data };

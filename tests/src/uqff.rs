@@ -1,6 +1,6 @@
 //! A UQFF 0.2.0 file with every kind of layer that the project's quantisers produce.
 
-use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat, write_blobs};
+use nanoembed_core::format::uqff::{Extra, LayerFormat, UqffLayer, write_blobs};
 use nanoembed_core::quant::{afq, f8q8, fp8, hqq, mxfp4, quantize};
 use nanoembed_core::tensor::{
     Afq, Dtype, Encoding, Floats, Hqq, Shape, TensorHeader, TensorView, Weight,
@@ -74,7 +74,7 @@ fn layers() -> Vec<Owned> {
     for bits in [8, 4] {
         let mut codes = vec![0; ELEMENTS * usize::from(bits) / 8];
         let (mut scales, mut zeros) = ([0.0; 16], [0.0; 16]);
-        let mut out = hqq::Output { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
+        let mut out = hqq::HqqOutput { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
         hqq::quantize(&values, bits, 64, &mut out).expect("whole groups");
         let arrays = vec![codes, floats(&scales, Dtype::F32), floats(&zeros, Dtype::F32)];
         let bias = if bits == 4 { bias(Dtype::F32) } else { None };
@@ -105,7 +105,7 @@ fn layers() -> Vec<Owned> {
 }
 
 impl Owned {
-    fn layer(&self) -> Layer<'_> {
+    fn layer(&self) -> UqffLayer<'_> {
         let arrays = |index: usize| self.arrays[index].as_slice();
         let mut extra = Extra::default();
         let encoding = match self.kind {
@@ -150,7 +150,7 @@ impl Owned {
             };
             TensorView::new(header, data).expect("as long as it says")
         });
-        Layer { name: "", format: self.format, weight, bias, extra }
+        UqffLayer { name: "", format: self.format, weight, bias, extra }
     }
 }
 
@@ -162,7 +162,8 @@ impl Owned {
 #[must_use]
 pub fn every_layer() -> Vec<u8> {
     let layers = layers();
-    let mut numbered: Vec<(u32, Layer<'_>)> = (0..).zip(layers.iter().map(Owned::layer)).collect();
+    let mut numbered: Vec<(u32, UqffLayer<'_>)> =
+        (0..).zip(layers.iter().map(Owned::layer)).collect();
     numbered.sort_by_key(|(number, _)| number.to_string());
     let mut file = Vec::new();
     write_blobs(&numbered, &[], &mut file).expect("what 0.2.0 can hold");

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nanoembed_core::event::SpecialRole;
 use nanoembed_core::token::special::MAX_SPECIAL_BYTES;
-use nanoembed_core::token::words::Words;
+use nanoembed_core::token::words::TextWords;
 use nanoembed_core::token::{MAX_WORD_CHARACTERS, Normalization, SpecialIds};
 
 /// A tokenizer over strings in memory.
@@ -62,7 +62,7 @@ impl Reference {
     }
 
     fn encode_piece(&self, text: &str, ids: &mut Vec<u32>) {
-        let mut words = Words::new(text, self.normalization);
+        let mut words = TextWords::new(text, self.normalization);
         while let Some(word) = words.next_word() {
             let is_short = word.characters <= MAX_WORD_CHARACTERS;
             match self.spell(word.start).filter(|_| is_short) {

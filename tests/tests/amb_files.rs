@@ -3,12 +3,13 @@
 
 use nanoembed_core::event::{Event, Mode, SpecialRole};
 use nanoembed_core::format::amb::{
-    Amb, CHECKSUM, Decoder, Payload, Plan, TensorSpec, TokenizerKind, TokenizerSpec, Verifier,
+    Amb, AmbDecoder, AmbPlan, AmbTensorSpec, AmbTokenizerKind, AmbTokenizerSpec, AmbVerifier,
+    CHECKSUM, Payload,
 };
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::read::Slice;
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorView, Weight};
-use nanoembed_core::text::json::Kind;
+use nanoembed_core::text::json::LexemeKind;
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::amb::write;
 use nanoembed_tests::data::{read, read_f32};
@@ -35,7 +36,7 @@ fn the_specifications_example_files_have_the_values_that_were_written() {
             amb.tensors().map(|tensor| tensor.header().shape.dims().to_vec()).collect();
         assert_eq!(shapes, [vec![8, 4], vec![3], vec![], vec![0, 4], vec![2, 3]], "{name}");
         let architecture = amb.config_value("architecture").unwrap().unwrap();
-        assert_eq!(architecture.kind, Kind::String);
+        assert_eq!(architecture.kind, LexemeKind::String);
         assert!(amb.tokenizer().is_none());
         let all: Vec<Vec<f32>> = amb.tensors().map(|tensor| values(&tensor)).collect();
         assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [32, 3, 1, 0, 6]);
@@ -89,7 +90,7 @@ fn tokenizers_come_as_they_were_written() {
     let file = read("amb/wordpiece.amb");
     let amb = Amb::parse(&file, Mode::Strict).unwrap();
     let tokenizer = amb.tokenizer().unwrap();
-    assert_eq!(tokenizer.kind(), TokenizerKind::WordPiece);
+    assert_eq!(tokenizer.kind(), AmbTokenizerKind::WordPiece);
     assert_eq!(tokenizer.tokens().last(), Some("é".as_bytes()));
     assert_eq!(tokenizer.special(SpecialRole::Classify), Some(2));
     assert_eq!(tokenizer.special(SpecialRole::Mask), Some(4));
@@ -113,7 +114,7 @@ fn special_tokens_come_as_events_where_a_tokenizer_has_them() {
         [("wordpiece", &[(SpecialRole::Classify, 2), (SpecialRole::Mask, 4)][..]), ("bpe", &[])]
     {
         let file = read(&format!("amb/{name}.amb"));
-        let mut source = Slice::new(Decoder::<64>::new(Mode::Strict), &file);
+        let mut source = Slice::new(AmbDecoder::<64>::new(Mode::Strict), &file);
         let mut found = Vec::new();
         loop {
             match source.next_event().unwrap() {
@@ -151,14 +152,14 @@ fn what_is_read_is_written_as_it_was() {
     {
         let file = read(&format!("amb/{name}.amb"));
         let amb = Amb::parse(&file, Mode::Strict).unwrap();
-        let tensors: Vec<TensorSpec<'_>> = amb.tensors().map(|tensor| spec(&tensor)).collect();
+        let tensors: Vec<AmbTensorSpec<'_>> = amb.tensors().map(|tensor| spec(&tensor)).collect();
         let data: Vec<u8> = amb.tensors().flat_map(|tensor| tensor.data().to_vec()).collect();
         let tokenizer = amb.tokenizer();
         let merges: Vec<_> =
-            tokenizer.iter().flat_map(nanoembed_core::format::amb::Tokenizer::merges).collect();
+            tokenizer.iter().flat_map(nanoembed_core::format::amb::AmbTokenizer::merges).collect();
         let tokens: Vec<_> =
-            tokenizer.iter().flat_map(nanoembed_core::format::amb::Tokenizer::tokens).collect();
-        let tokenizer = tokenizer.map(|tokenizer| TokenizerSpec {
+            tokenizer.iter().flat_map(nanoembed_core::format::amb::AmbTokenizer::tokens).collect();
+        let tokenizer = tokenizer.map(|tokenizer| AmbTokenizerSpec {
             special: [
                 SpecialRole::Classify,
                 SpecialRole::Separate,
@@ -168,14 +169,14 @@ fn what_is_read_is_written_as_it_was() {
             ]
             .map(|role| tokenizer.special(role)),
             payload: match tokenizer.kind() {
-                TokenizerKind::Bpe => Payload::Bpe { merges: &merges, tokens: &tokens },
-                TokenizerKind::WordPiece => Payload::WordPiece(&tokens),
-                TokenizerKind::SentencePiece => Payload::SentencePiece(tokenizer.payload()),
-                TokenizerKind::Custom => Payload::Custom(tokenizer.payload()),
+                AmbTokenizerKind::Bpe => Payload::Bpe { merges: &merges, tokens: &tokens },
+                AmbTokenizerKind::WordPiece => Payload::WordPiece(&tokens),
+                AmbTokenizerKind::SentencePiece => Payload::SentencePiece(tokenizer.payload()),
+                AmbTokenizerKind::Custom => Payload::Custom(tokenizer.payload()),
                 other => panic!("{other:?}"),
             },
         });
-        let plan = Plan {
+        let plan = AmbPlan {
             metadata: amb.metadata(),
             config: amb.config(),
             tokenizer,
@@ -184,11 +185,11 @@ fn what_is_read_is_written_as_it_was() {
         };
         assert_eq!(write(plan, &data).unwrap(), file, "{name}");
         assert_eq!(plan.file_bytes().unwrap(), file.len() as u64);
-        check_with_checksum(Plan { checksum: true, ..plan }, &data);
+        check_with_checksum(AmbPlan { checksum: true, ..plan }, &data);
     }
 }
 
-fn spec<'a>(tensor: &TensorView<'a>) -> TensorSpec<'a> {
+fn spec<'a>(tensor: &TensorView<'a>) -> AmbTensorSpec<'a> {
     let header = tensor.header();
     let full_blocks = match header.dtype {
         Dtype::Scaled(codes) => {
@@ -196,22 +197,22 @@ fn spec<'a>(tensor: &TensorView<'a>) -> TensorSpec<'a> {
         }
         _ => 0,
     };
-    TensorSpec { name: header.name, dtype: header.dtype, shape: header.shape, full_blocks }
+    AmbTensorSpec { name: header.name, dtype: header.dtype, shape: header.shape, full_blocks }
 }
 
 fn verify(file: &[u8]) -> Result<bool, Error> {
     let verified_by = |verifier| {
-        let mut slice = Slice::<Verifier<64>>::new(verifier, file);
+        let mut slice = Slice::<AmbVerifier<64>>::new(verifier, file);
         while slice.next_event()? != Event::End {}
         Ok(slice.decoder().has_checksum())
     };
-    let verified = verified_by(Verifier::new(Mode::Lenient));
-    let without = verified_by(Verifier::new(Mode::Lenient).without_tokens());
+    let verified = verified_by(AmbVerifier::new(Mode::Lenient));
+    let without = verified_by(AmbVerifier::new(Mode::Lenient).without_tokens());
     assert_eq!(without, verified, "tokens seen and tokens passed over");
     verified
 }
 
-fn check_with_checksum(plan: Plan<'_>, data: &[u8]) {
+fn check_with_checksum(plan: AmbPlan<'_>, data: &[u8]) {
     let mut file = write(plan, data).unwrap();
     assert_eq!(verify(&file), Ok(true));
     let amb = Amb::parse(&file, Mode::Strict).unwrap();
@@ -236,21 +237,21 @@ fn check_with_checksum(plan: Plan<'_>, data: &[u8]) {
 
 #[test]
 fn a_plan_that_the_format_cannot_hold_is_refused() {
-    let one = TensorSpec { name: "w", dtype: Dtype::F32, shape: Shape::SCALAR, full_blocks: 0 };
-    fn plan<'a>(tensors: &'a [TensorSpec<'a>]) -> Plan<'a> {
-        Plan { metadata: "", config: "", tokenizer: None, tensors, checksum: true }
+    let one = AmbTensorSpec { name: "w", dtype: Dtype::F32, shape: Shape::SCALAR, full_blocks: 0 };
+    fn plan<'a>(tensors: &'a [AmbTensorSpec<'a>]) -> AmbPlan<'a> {
+        AmbPlan { metadata: "", config: "", tokenizer: None, tensors, checksum: true }
     }
-    let refused = |tensors: &[TensorSpec<'_>]| write(plan(tensors), &[0; 8]).unwrap_err().kind();
+    let refused = |tensors: &[AmbTensorSpec<'_>]| write(plan(tensors), &[0; 8]).unwrap_err().kind();
     assert_eq!(refused(&[one, one]), ErrorKind::DuplicateName);
-    assert_eq!(refused(&[TensorSpec { name: CHECKSUM, ..one }]), ErrorKind::DuplicateName);
-    assert_eq!(refused(&[TensorSpec { name: "", ..one }]), ErrorKind::InvalidArgument);
-    assert_eq!(refused(&[TensorSpec { dtype: Dtype::F64, ..one }]), ErrorKind::UnsupportedDtype);
+    assert_eq!(refused(&[AmbTensorSpec { name: CHECKSUM, ..one }]), ErrorKind::DuplicateName);
+    assert_eq!(refused(&[AmbTensorSpec { name: "", ..one }]), ErrorKind::InvalidArgument);
+    assert_eq!(refused(&[AmbTensorSpec { dtype: Dtype::F64, ..one }]), ErrorKind::UnsupportedDtype);
     let wide = Shape::new(&[1 << 32]).unwrap();
-    assert_eq!(refused(&[TensorSpec { shape: wide, ..one }]), ErrorKind::InvalidArgument);
-    assert_eq!(refused(&[TensorSpec { full_blocks: 1, ..one }]), ErrorKind::InvalidArgument);
+    assert_eq!(refused(&[AmbTensorSpec { shape: wide, ..one }]), ErrorKind::InvalidArgument);
+    assert_eq!(refused(&[AmbTensorSpec { full_blocks: 1, ..one }]), ErrorKind::InvalidArgument);
     let special = [Some(0xFFFF), None, None, None, None];
-    let tokenizer = Some(TokenizerSpec { special, payload: Payload::Custom(&[]) });
-    let error = write(Plan { tokenizer, ..plan(&[]) }, &[]).unwrap_err();
+    let tokenizer = Some(AmbTokenizerSpec { special, payload: Payload::Custom(&[]) });
+    let error = write(AmbPlan { tokenizer, ..plan(&[]) }, &[]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     assert_eq!(write(plan(&[one]), &[0; 3]).unwrap_err().kind(), ErrorKind::SizeMismatch);
     assert_eq!(write(plan(&[one]), &[0; 5]).unwrap_err().kind(), ErrorKind::InvalidArgument);

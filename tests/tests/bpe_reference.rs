@@ -1,7 +1,9 @@
 //! Byte-level BPE against Hugging Face `tokenizers`: see `tools/bpe_reference.py`.
 
 use nanoembed_core::token::bpe::merge::{Join, Word, merge};
-use nanoembed_core::token::bpe::{Bpe, Decoder, Merge, MergeTable, Pattern, PreTokenizer, Scratch};
+use nanoembed_core::token::bpe::{
+    Bpe, Merge, MergeScratch, MergeTable, Pattern, PreTokenizer, TokenDecoder,
+};
 use nanoembed_core::token::{
     AddedRules, AddedTable, AddedToken, Entries, HashVocabulary, LengthPrefix, Vocabulary,
 };
@@ -89,9 +91,9 @@ fn with_tokenizer(
 
 fn encode(bpe: &Bpe<'_>, text: &str, room: usize) -> Result<(Vec<u32>, usize), Error> {
     let mut symbols = vec![Default::default(); room];
-    let mut heap = vec![Default::default(); Scratch::heap_needed(room)];
+    let mut heap = vec![Default::default(); MergeScratch::heap_needed(room)];
     let mut ids = vec![0; text.len()];
-    let found = bpe.encode(text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))?;
+    let found = bpe.encode(text, &mut ids, &mut MergeScratch::new(&mut symbols, &mut heap))?;
     ids.truncate(found.tokens);
     Ok((ids, found.total))
 }
@@ -103,7 +105,7 @@ fn check(name: &str, reference: &Reference, pattern: Pattern) {
         for (text, ids, decoded) in &reference.texts {
             let (ours, total) = encode(bpe, text, text.len()).unwrap();
             assert_eq!((&ours, total), (ids, ids.len()), "{name}: {text:?}");
-            let (mut out, mut decoder) = (String::new(), Decoder::new());
+            let (mut out, mut decoder) = (String::new(), TokenDecoder::new());
             let mut add = |piece: &str| {
                 out.push_str(piece);
                 Ok(())
@@ -154,7 +156,7 @@ impl Join for Doubling {
 fn pairs_of_a_word_twice_as_long_are_looked_up_twice_as_often() {
     let asked = |length: usize| {
         let mut symbols = vec![Default::default(); length];
-        let mut heap = vec![Default::default(); Scratch::heap_needed(length)];
+        let mut heap = vec![Default::default(); MergeScratch::heap_needed(length)];
         let mut word = Word { symbols: &mut symbols, heap: &mut heap };
         let mut join = Doubling { asked: 0 };
         let parts = merge(&mut join, std::iter::repeat_n(0, length), &mut word).unwrap();
@@ -182,7 +184,7 @@ fn what_does_not_fit_is_counted() {
     let reference = reference("smollm");
     with_tokenizer(&reference, Pattern::SmolLm, |bpe, _| {
         let (mut symbols, mut heap) = ([Default::default(); 16], [Default::default(); 48]);
-        let mut scratch = Scratch::new(&mut symbols, &mut heap);
+        let mut scratch = MergeScratch::new(&mut symbols, &mut heap);
         let mut ids = [u32::MAX; 3];
         let found = bpe.encode("12345", &mut ids, &mut scratch).unwrap();
         assert_eq!((found.tokens, found.total), (3, 5));

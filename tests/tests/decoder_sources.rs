@@ -5,11 +5,11 @@ use std::cell::Cell;
 
 use nanoembed_core::describe::gguf::gguf_llama_config;
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::embd::{MERGES, Plan, Vocabulary, Writer};
+use nanoembed_core::format::embd::{EmbdPlan, EmbdVocabulary, EmbdWriter, MERGES};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::llama::{Activations, LlamaConfig, LlamaPlan, Output, RopePairs};
 use nanoembed_core::model::stored::StoredWeights;
-use nanoembed_core::model::{Encoding, Matrix, SliceWeights, Weights};
+use nanoembed_core::model::{Matrix, MatrixEncoding, SliceWeights, Weights};
 use nanoembed_core::owned::{CausalModel, Decoder};
 use nanoembed_core::quant;
 use nanoembed_core::read::ReadAt;
@@ -101,7 +101,7 @@ impl Weights for Given<'_> {
         let given = self.names.iter().position(|known| *known == name);
         Ok(found.map(|matrix| match given {
             Some(number) => {
-                let encoding = Encoding::Values(u32::try_from(number).unwrap());
+                let encoding = MatrixEncoding::Values(u32::try_from(number).unwrap());
                 let Matrix { rows, cols, .. } = matrix;
                 Matrix { encoding, rows, cols, ..Matrix::EMPTY }
             }
@@ -210,8 +210,8 @@ fn weights_file(merges: &[u8], changes: &[(&'static str, &'static str)]) -> Vec<
         let shape = shape(&[merges.len() as u64]);
         tensors.push(TensorSpec { name: MERGES, dtype: Dtype::U8, shape });
     }
-    let vocabulary = Some(Vocabulary { tokens: &tokens, special: [5, 5, 6, 5, 5] });
-    let plan = Plan {
+    let vocabulary = Some(EmbdVocabulary { tokens: &tokens, special: [5, 5, 6, 5, 5] });
+    let plan = EmbdPlan {
         metadata: &metadata,
         vocabulary,
         tensors: &tensors,
@@ -219,7 +219,7 @@ fn weights_file(merges: &[u8], changes: &[(&'static str, &'static str)]) -> Vec<
         checksums: false,
     };
     let mut file = Vec::new();
-    let mut writer = Writer::new(plan, &mut file).unwrap();
+    let mut writer = EmbdWriter::new(plan, &mut file).unwrap();
     for index in 0..floats {
         let value = (index as f32 * 0.37).sin();
         writer.data(&value.to_le_bytes()).unwrap();

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use nanoembed_core::event::{Decode, Event, Mode, SpecialRole};
 use nanoembed_core::format::embd::{
-    Decoder, Embd, Flags, Plan, TensorSpec, Variant, Verifier, Vocabulary, Writer,
+    Embd, EmbdDecoder, EmbdPlan, EmbdVerifier, EmbdVocabulary, EmbdWriter, Flags, TensorSpec,
+    Variant,
 };
 use nanoembed_core::read::Slice;
 use nanoembed_core::tensor::{Dtype, Shape};
@@ -95,7 +96,7 @@ fn a_stream_file_without_vocabulary_count_is_refused_as_the_published_loader_doe
 fn rewrite(embd: &Embd<'_>, piece: usize) -> Vec<u8> {
     let metadata: Vec<_> = embd.metadata().collect();
     let tokens: Vec<_> = embd.tokens().collect();
-    let vocabulary = embd.special().map(|special| Vocabulary {
+    let vocabulary = embd.special().map(|special| EmbdVocabulary {
         tokens: &tokens,
         special: SpecialRole::ALL.map(|role| special.id(role)),
     });
@@ -106,14 +107,14 @@ fn rewrite(embd: &Embd<'_>, piece: usize) -> Vec<u8> {
             TensorSpec { name: header.name, dtype: header.dtype, shape: header.shape }
         })
         .collect();
-    let plan = Plan {
+    let plan = EmbdPlan {
         metadata: &metadata,
         vocabulary,
         tensors: &tensors,
         aligned: embd.flags().has(Flags::ALIGNED),
         checksums: embd.flags().has(Flags::CHECKSUMS),
     };
-    let mut writer = Writer::new(plan, Vec::new()).expect("a plan that fits");
+    let mut writer = EmbdWriter::new(plan, Vec::new()).expect("a plan that fits");
     for tensor in embd.tensors() {
         for part in tensor.data().chunks(piece) {
             writer.data(part).expect("room");
@@ -148,8 +149,8 @@ fn what_is_read_is_written_back_byte_for_byte() {
 }
 
 fn verify(bytes: &[u8], mode: Mode) -> Result<(), Error> {
-    let result = by_slice(Verifier::<64>::new(mode), bytes, true).result;
-    let without = by_slice(Verifier::<64>::new(mode).without_tokens(), bytes, true).result;
+    let result = by_slice(EmbdVerifier::<64>::new(mode), bytes, true).result;
+    let without = by_slice(EmbdVerifier::<64>::new(mode).without_tokens(), bytes, true).result;
     assert_eq!(without, result, "tokens seen and tokens passed over");
     result
 }
@@ -276,7 +277,7 @@ fn padding_must_be_zero_only_in_strict_mode() {
     let mut changed = file;
     changed[padding + 3] = 1;
     assert!(Embd::parse(&changed, Mode::Lenient).is_ok());
-    let error = by_slice(Decoder::<64>::new(Mode::Strict), &changed, true).result;
+    let error = by_slice(EmbdDecoder::<64>::new(Mode::Strict), &changed, true).result;
     assert_eq!(error, Err(Error::new(padding as u64 + 3, ErrorKind::ReservedNotZero)));
 }
 
@@ -291,35 +292,42 @@ fn seek_reads_less_than_the_file_when_only_the_index_is_asked_for() {
             shape: Shape::new(&[64, 256]).expect("two dimensions"),
         })
         .collect();
-    let plan =
-        Plan { metadata: &[], vocabulary: None, tensors: &specs, aligned: true, checksums: true };
-    let mut writer = Writer::new(plan, Vec::new()).expect("a plan that fits");
+    let plan = EmbdPlan {
+        metadata: &[],
+        vocabulary: None,
+        tensors: &specs,
+        aligned: true,
+        checksums: true,
+    };
+    let mut writer = EmbdWriter::new(plan, Vec::new()).expect("a plan that fits");
     for _ in 0..50 {
         writer.data(&[7; 64 * 256 * 4]).expect("room");
     }
     let file = writer.finish().expect("all the data");
-    let (outcome, bytes_read) = by_seek(Decoder::<64>::new(Mode::Lenient), &file[..], 4096, false);
+    let (outcome, bytes_read) =
+        by_seek(EmbdDecoder::<64>::new(Mode::Lenient), &file[..], 4096, false);
     assert_eq!(outcome.result, Ok(()));
-    assert_eq!(outcome, by_slice(Decoder::<64>::new(Mode::Lenient), &file, false));
+    assert_eq!(outcome, by_slice(EmbdDecoder::<64>::new(Mode::Lenient), &file, false));
     assert!(bytes_read < 16 * 1024, "{bytes_read} of {}", file.len());
 }
 
 #[test]
 fn a_source_that_fails_midway_is_reported_as_such() {
     let file = data::read("embd/section_all_dtypes_flags7.weights");
-    let (outcome, _) = by_seek(Decoder::<64>::new(Mode::Strict), FailsAt(&file, 300), 4096, true);
+    let (outcome, _) =
+        by_seek(EmbdDecoder::<64>::new(Mode::Strict), FailsAt(&file, 300), 4096, true);
     assert_eq!(outcome.result, Err(Error::new(300, ErrorKind::ReadFailed)));
 }
 
 #[test]
 fn more_tensors_than_the_decoder_keeps_are_refused() {
     let file = data::read("embd/section_all_dtypes_flags7.weights");
-    let error = by_slice(Decoder::<11>::new(Mode::Strict), &file, true).result;
+    let error = by_slice(EmbdDecoder::<11>::new(Mode::Strict), &file, true).result;
     assert_eq!(error, Err(Error::new(32, ErrorKind::TooManyTensors)));
 }
 
-fn plan_of<'a>(tensors: &'a [TensorSpec<'a>]) -> Plan<'a> {
-    Plan { metadata: &[], vocabulary: None, tensors, aligned: true, checksums: true }
+fn plan_of<'a>(tensors: &'a [TensorSpec<'a>]) -> EmbdPlan<'a> {
+    EmbdPlan { metadata: &[], vocabulary: None, tensors, aligned: true, checksums: true }
 }
 
 #[test]
@@ -328,7 +336,7 @@ fn a_plan_that_the_format_cannot_hold_is_refused() {
     let shape = Shape::new(&[2]).expect("one dimension");
     let spec = |name| TensorSpec { name, dtype: Dtype::F32, shape };
     let refusal = |tensors: &[TensorSpec<'_>]| {
-        Writer::new(plan_of(tensors), Vec::new()).err().map(|error| error.kind())
+        EmbdWriter::new(plan_of(tensors), Vec::new()).err().map(|error| error.kind())
     };
     assert_eq!(refusal(&[spec(&long)]), Some(ErrorKind::InvalidArgument));
     assert_eq!(refusal(&[spec("")]), Some(ErrorKind::InvalidArgument));
@@ -337,13 +345,14 @@ fn a_plan_that_the_format_cannot_hold_is_refused() {
     assert_eq!(refusal(&[flat]), Some(ErrorKind::InvalidArgument));
     let keys: Vec<String> = (0..129).map(|n| n.to_string()).collect();
     let pairs: Vec<_> = keys.iter().map(|key| (key.as_str(), "")).collect();
-    let with = |metadata| Writer::new(Plan { metadata, ..plan_of(&[]) }, Vec::new()).map(drop);
+    let with =
+        |metadata| EmbdWriter::new(EmbdPlan { metadata, ..plan_of(&[]) }, Vec::new()).map(drop);
     for metadata in [&pairs[..], &[("", "value")]] {
         assert_eq!(with(metadata).map_err(|error| error.kind()), Err(ErrorKind::InvalidArgument));
     }
     assert_eq!(with(&pairs[1..]), Ok(()));
     let good = [spec("a")];
-    let mut writer = Writer::new(plan_of(&good), Vec::new()).expect("a good plan");
+    let mut writer = EmbdWriter::new(plan_of(&good), Vec::new()).expect("a good plan");
     writer.data(&[0; 7]).expect("room");
     assert_eq!(
         writer.data(&[0; 2]).err().map(|error| error.kind()),
@@ -385,9 +394,9 @@ proptest! {
             .iter()
             .map(|(name, (dtype, dims, _))| TensorSpec { name, dtype: *dtype, shape: Shape::new(dims).expect("four at most") })
             .collect();
-        let vocabulary = tokens.as_ref().map(|tokens| Vocabulary { tokens, special });
-        let plan = Plan { metadata: &metadata, vocabulary, tensors: &specs, aligned, checksums };
-        let mut writer = Writer::new(plan, Vec::new()).expect("a plan that fits");
+        let vocabulary = tokens.as_ref().map(|tokens| EmbdVocabulary { tokens, special });
+        let plan = EmbdPlan { metadata: &metadata, vocabulary, tensors: &specs, aligned, checksums };
+        let mut writer = EmbdWriter::new(plan, Vec::new()).expect("a plan that fits");
         let data: Vec<Vec<u8>> = tensors
             .values()
             .map(|(dtype, dims, fill)| {
@@ -413,15 +422,19 @@ proptest! {
 fn the_verifier_gives_the_decoders_events() {
     for file in SECTION_FILES {
         let bytes = data::read(file);
-        let verified = by_slice(Verifier::<64>::new(Mode::Strict), &bytes, true);
-        assert_eq!(verified, by_slice(Decoder::<64>::new(Mode::Strict), &bytes, true), "{file}");
+        let verified = by_slice(EmbdVerifier::<64>::new(Mode::Strict), &bytes, true);
+        assert_eq!(
+            verified,
+            by_slice(EmbdDecoder::<64>::new(Mode::Strict), &bytes, true),
+            "{file}"
+        );
     }
 }
 
 #[test]
 fn a_finished_decoder_says_end_again() {
     let bytes = data::read("embd/stream_small.bin");
-    let mut source = Slice::new(Decoder::<64>::new(Mode::Strict), &bytes);
+    let mut source = Slice::new(EmbdDecoder::<64>::new(Mode::Strict), &bytes);
     while source.next_event().expect("a good file") != Event::End {}
     assert_eq!(source.next_event(), Ok(Event::End));
     assert!(source.decoder().is_complete());

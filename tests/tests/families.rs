@@ -7,8 +7,8 @@ use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
 use nanoembed_core::model::{
-    Batch, Biases, DenseActivation, DenseSettings, EncoderSpec, FamilyModel, HeadModule, InOrder,
-    LayerSet, Mask, PoolingMode, PoolingModes, Run, Window, read_config,
+    Batch, DenseActivation, DenseSettings, EncoderSpec, FamilyBiases, FamilyModel, HeadModule,
+    InOrder, LayerSet, Mask, PoolingMode, PoolingModes, Run, Window, read_config,
 };
 use nanoembed_core::owned::TokenEncoder;
 use nanoembed_core::owned::folder::Modules;
@@ -357,7 +357,7 @@ fn settings_mean_what_transformers_makes_of_them() {
             [(r#""model_type": "qwen3""#, &*family), (r#""attention_bias": false"#, &*has)];
         read_changed("qwen3_embedding", &changes).unwrap().1
     };
-    let of = |attention, output| Biases { attention, output, ..Biases::NONE };
+    let of = |attention, output| FamilyBiases { attention, output, ..FamilyBiases::NONE };
     assert_eq!([biases("qwen2", "false"), biases("qwen2", "true")], [of(true, false); 2]);
     assert_eq!(biases("qwen3", "true"), of(true, true));
 }

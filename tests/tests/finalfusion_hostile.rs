@@ -1,7 +1,9 @@
 //! Files with one invalid field: the error and its offset, and no panics in files that still open.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, StorageSpec, Verifier};
+use nanoembed_core::format::finalfusion::{
+    Finalfusion, FinalfusionDecoder, FinalfusionVerifier, StorageSpec,
+};
 use nanoembed_core::read::Slice;
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use nanoembed_core::words::IndexOptions;
@@ -375,7 +377,8 @@ fn a_code_that_no_centroid_has_is_found_by_whoever_uses_it() {
     assert_eq!(vector(&words, "cd"), Err(error));
     let query = vec![1.0; 4];
     assert_eq!(nanoembed_tests::finalfusion::search(&words, &query, &[], 1, 0), Err(error));
-    let mut verifier = Slice::new(Verifier::new(Decoder::new(Mode::Strict)), &bad);
+    let mut verifier =
+        Slice::new(FinalfusionVerifier::new(FinalfusionDecoder::new(Mode::Strict)), &bad);
     let found = loop {
         match verifier.next_event() {
             Ok(nanoembed_core::event::Event::End) => panic!("not found"),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nanoembed_core::event::{Decode as _, Event, Mode};
 use nanoembed_core::format::finalfusion::{
-    BrokenUtf8, Decoder, Finalfusion, MAX_ITEM_BYTES, StorageSpec, Verifier,
+    BrokenUtf8, Finalfusion, FinalfusionDecoder, FinalfusionVerifier, MAX_ITEM_BYTES, StorageSpec,
 };
 use nanoembed_core::read::Push;
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
@@ -50,9 +50,9 @@ fn peak(run: impl FnOnce()) -> usize {
 
 /// Opens, verifies and indexes a file as hosts with a heap do, and looks some words up.
 fn use_file(file: &[u8]) {
-    let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
+    let decoder = FinalfusionDecoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
     let mut carry = vec![0; MAX_ITEM_BYTES.min(file.len())];
-    let mut push = Push::new(Verifier::new(decoder.clone()), &mut carry);
+    let mut push = Push::new(FinalfusionVerifier::new(decoder.clone()), &mut carry);
     let verified = push.feed(file, |_| Ok(())).and_then(|()| push.finish(|_| Ok(())));
     let _ = verified;
     drop(carry);
@@ -134,7 +134,7 @@ fn nothing_allocates_more_than_64_kib_and_twice_the_file() {
     // Core allocates nothing in a decoder's whole run, whatever the file.
     let file = data::read("finalfusion/explicit.fifu");
     let run = || {
-        let mut decoder = Decoder::new(Mode::Strict);
+        let mut decoder = FinalfusionDecoder::new(Mode::Strict);
         let mut rest = &file[..];
         while let Ok(step) = decoder.next(rest) {
             rest = &rest[step.used..];

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::finalfusion::{BrokenUtf8, Decoder, Finalfusion, StorageSpec, Writer};
+use nanoembed_core::format::finalfusion::{
+    BrokenUtf8, Finalfusion, FinalfusionDecoder, FinalfusionWriter, StorageSpec,
+};
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_core::subword::Subwords;
 use nanoembed_core::words::{
@@ -27,7 +29,7 @@ fn a_matrix_without_rows_has_no_more_columns_than_are_read() {
     parts.storage = StorageSpec::Array { rows: 0, cols: 16_384 };
     assert!(Finalfusion::parse(&parts.write(), Mode::Strict).is_ok());
     parts.storage = StorageSpec::Array { rows: 0, cols: 16_385 };
-    let error = Writer::new(parts.plan(), Vec::new()).map(drop).unwrap_err();
+    let error = FinalfusionWriter::new(parts.plan(), Vec::new()).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }
 
@@ -50,7 +52,7 @@ fn a_broken_word_is_refused_at_its_byte_or_kept_as_bytes() {
     let file = simple(&[b"ok", b"br\xc3", b""]).write();
     let error = Finalfusion::parse(&file, Mode::Lenient).expect_err("broken UTF-8");
     assert_eq!(error, Error::new(20 + 12 + 8 + 6 + 4 + 2, ErrorKind::InvalidUtf8));
-    let decoder = Decoder::new(Mode::Strict).broken_utf8(BrokenUtf8::Bytes);
+    let decoder = FinalfusionDecoder::new(Mode::Strict).broken_utf8(BrokenUtf8::Bytes);
     let read = Finalfusion::parse_with(decoder, &file).unwrap();
     let words = Words::with_index(
         Memory(&file),
@@ -168,7 +170,8 @@ fn a_lookup_in_storage_reads_the_word_and_its_row() {
     // Opening reads the vocabulary but none of the 6 MB of vectors, through a small buffer.
     let storage = Counting(&file, Cell::new(0));
     let mut buffer = [0; 4096];
-    let mut seek = Seek::new(&storage, Decoder::new(Mode::Strict), &mut buffer).without_data();
+    let mut seek =
+        Seek::new(&storage, FinalfusionDecoder::new(Mode::Strict), &mut buffer).without_data();
     while seek.next_event(|_| Ok(())).unwrap() {}
     let layout = seek.decoder().layout().unwrap();
     assert!(storage.1.get() < layout.words.bytes + 2 * 4096);

@@ -4,7 +4,7 @@
 use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
+use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, WriteValue};
 use nanoembed_core::model::llama::{LlamaConfig, RopePairs};
 use nanoembed_core::model::{Activation, FeedForward, Order, Window};
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
@@ -53,8 +53,8 @@ fn file(architecture: &str, changes: &[Change<'_>], more: &[&str]) -> Vec<u8> {
     let of_one = |name| (TensorSpec { name, dtype: Dtype::F32, shape: one }, &[0; 4][..]);
     let more = more.iter().map(|name| of_one(*name));
     let (specs, contents): (Vec<_>, Vec<_>) = own.chain(more).unzip();
-    let plan = Plan { metadata: &metadata, ..Plan::new(&specs) };
-    let mut writer = Writer::new(plan, Vec::new()).unwrap();
+    let plan = GgufPlan { metadata: &metadata, ..GgufPlan::new(&specs) };
+    let mut writer = GgufWriter::new(plan, Vec::new()).unwrap();
     for content in contents {
         writer.data(content).unwrap();
     }

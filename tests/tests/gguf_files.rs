@@ -1,7 +1,7 @@
 //! GGUF against the Python package `gguf`: files of its writer are read as its reader reads them.
 
 use nanoembed_core::event::{Mode, Value};
-use nanoembed_core::format::gguf::{Gguf, Plan, TensorSpec, WriteValue, Writer};
+use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, TensorSpec, WriteValue};
 use nanoembed_core::quant::dequantize;
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error, ErrorKind};
@@ -113,8 +113,8 @@ fn what_the_reference_wrote_is_written_alike() {
         ("a", WriteValue::I32s(&[1, 2])),
         ("tokenizer.ggml.tokens", WriteValue::Texts(&[b"t", b"\xff"])),
     ];
-    let plan = Plan { metadata: &metadata, tensors: &tensors, alignment: 64 };
-    let mut writer = Writer::new(plan, Vec::new()).unwrap();
+    let plan = GgufPlan { metadata: &metadata, tensors: &tensors, alignment: 64 };
+    let mut writer = GgufWriter::new(plan, Vec::new()).unwrap();
     for tensor in gguf.tensors() {
         for piece in tensor.data().chunks(7) {
             writer.data(piece).unwrap();
@@ -139,8 +139,8 @@ fn plans_that_the_format_cannot_hold_are_refused() {
     let spec =
         |name, dtype, dims: &[u64]| TensorSpec { name, dtype, shape: Shape::new(dims).unwrap() };
     let refuse = |tensors: &[TensorSpec<'_>], metadata: &[(&str, WriteValue<'_>)], alignment| {
-        let plan = Plan { metadata, tensors, alignment };
-        Writer::new(plan, Vec::new()).err().unwrap().kind()
+        let plan = GgufPlan { metadata, tensors, alignment };
+        GgufWriter::new(plan, Vec::new()).err().unwrap().kind()
     };
     assert_eq!(refuse(&[spec("a", Dtype::Q4K, &[100])], &[], 32), ErrorKind::InvalidArgument);
     assert_eq!(refuse(&[spec("a", Dtype::F32, &[])], &[], 32), ErrorKind::InvalidArgument);
@@ -170,8 +170,8 @@ fn plans_that_the_format_cannot_hold_are_refused() {
     {
         let last = text.map(|text| ("text", WriteValue::Text(text)));
         let metadata: Vec<_> = pairs.iter().copied().chain(last).collect();
-        let plan = Plan { metadata: &metadata, tensors: &[], alignment };
-        let file = Writer::new(plan, Vec::new()).unwrap().finish().unwrap();
+        let plan = GgufPlan { metadata: &metadata, tensors: &[], alignment };
+        let file = GgufWriter::new(plan, Vec::new()).unwrap().finish().unwrap();
         assert_eq!(Gguf::parse(&file, Mode::Strict).map(drop), Ok(()));
     }
 }
@@ -267,8 +267,8 @@ fn values_are_copied_as_they_are_stored() {
         .metadata()
         .map(|(key, _)| (key, WriteValue::Stored(gguf.stored_value(key).unwrap())))
         .collect();
-    let plan = Plan { metadata: &metadata, tensors: &[], alignment: 32 };
-    let copy = Writer::new(plan, Vec::new()).unwrap().finish().unwrap();
+    let plan = GgufPlan { metadata: &metadata, tensors: &[], alignment: 32 };
+    let copy = GgufWriter::new(plan, Vec::new()).unwrap().finish().unwrap();
     let copy = Gguf::parse(&copy, Mode::Lenient).unwrap();
     assert!(copy.metadata().eq(gguf.metadata()));
     for (key, _) in gguf.metadata() {

@@ -36,19 +36,19 @@ const FORMATS: [Format; 3] = [
     Format {
         name: "amb",
         endings: &["amb"],
-        kept: |file, mode| all(Amb::parse_with(amb::Decoder::<2048>::new(mode), file)),
+        kept: |file, mode| all(Amb::parse_with(amb::AmbDecoder::<2048>::new(mode), file)),
         in_place: |file, mode| all(Amb::parse(file, mode)),
     },
     Format {
         name: "embd",
         endings: &["weights", "bin"],
-        kept: |file, mode| all(Embd::parse_with(embd::Decoder::<1024>::new(mode), file)),
+        kept: |file, mode| all(Embd::parse_with(embd::EmbdDecoder::<1024>::new(mode), file)),
         in_place: |file, mode| all(Embd::parse_in_place(file, mode)),
     },
     Format {
         name: "gguf",
         endings: &["gguf"],
-        kept: |file, mode| all(Gguf::parse_with(gguf::Decoder::<2048>::new(mode), file)),
+        kept: |file, mode| all(Gguf::parse_with(gguf::GgufDecoder::<2048>::new(mode), file)),
         in_place: |file, mode| all(Gguf::parse(file, mode)),
     },
 ];
@@ -102,14 +102,14 @@ fn files_of_many() -> [Vec<u8>; 3] {
         names.iter().map(|name| TensorSpec { name, dtype: Dtype::F32, shape }).collect();
     let ambs: Vec<_> = names
         .iter()
-        .map(|name| amb::TensorSpec { name, dtype: Dtype::F32, shape, full_blocks: 0 })
+        .map(|name| amb::AmbTensorSpec { name, dtype: Dtype::F32, shape, full_blocks: 0 })
         .collect();
     let keys: Vec<_> = names.iter().map(|name| name.replace("tensor", "setting")).collect();
     let metadata: Vec<_> = keys.iter().map(|key| (key.as_str(), WriteValue::U8(1))).collect();
-    let mut amb = amb::Writer::new(amb::Plan::new("{}", &ambs), Vec::new()).unwrap();
-    let mut embd = embd::Writer::new(embd::Plan::new(&tensors), Vec::new()).unwrap();
-    let plan = gguf::Plan { metadata: &metadata, tensors: &tensors, alignment: 32 };
-    let mut gguf = gguf::Writer::new(plan, Vec::new()).unwrap();
+    let mut amb = amb::AmbWriter::new(amb::AmbPlan::new("{}", &ambs), Vec::new()).unwrap();
+    let mut embd = embd::EmbdWriter::new(embd::EmbdPlan::new(&tensors), Vec::new()).unwrap();
+    let plan = gguf::GgufPlan { metadata: &metadata, tensors: &tensors, alignment: 32 };
+    let mut gguf = gguf::GgufWriter::new(plan, Vec::new()).unwrap();
     for _ in &names {
         amb.data(&[0; 8]).unwrap();
         embd.data(&[0; 8]).unwrap();

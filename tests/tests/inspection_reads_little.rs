@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use nanoembed_core::error::Result;
 use nanoembed_core::event::{Decode, Event, Mode};
-use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat, write_blobs, write_tensors};
+use nanoembed_core::format::uqff::{Extra, LayerFormat, UqffLayer, write_blobs, write_tensors};
 use nanoembed_core::format::{gguf, safetensors, uqff};
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorSpec, Weight};
@@ -53,10 +53,10 @@ fn names() -> Vec<String> {
     (0..LAYERS).map(|layer| format!("model.layers.{layer}.mlp.up_proj")).collect()
 }
 
-fn layers<'a>(names: &'a [String], data: &'a [u8]) -> Vec<Layer<'a>> {
+fn layers<'a>(names: &'a [String], data: &'a [u8]) -> Vec<UqffLayer<'a>> {
     let shape = Shape::new(&SHAPE).unwrap();
     let weight = Weight::new(shape, Encoding::Plain { dtype: Dtype::Q8_0, data }).unwrap();
-    let layer = |name| Layer {
+    let layer = |name| UqffLayer {
         name,
         format: LayerFormat::Gguf,
         weight,
@@ -76,7 +76,7 @@ fn uqff_1_x() {
     let mut file = Vec::new();
     write_tensors(&layers(&names, &data), &[], true, &mut file).unwrap();
     let mut entries = vec![safetensors::Entry::default(); 1000];
-    check(file, uqff::Decoder::new(Mode::Lenient, &mut entries), 210);
+    check(file, uqff::UqffDecoder::new(Mode::Lenient, &mut entries), 210);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn uqff_0_x() {
     write_blobs(&numbered, &[], &mut file).unwrap();
     let mut entries = vec![safetensors::Entry::default(); 1000];
     // Each layer is a tensor of the container and contains another one.
-    check(file, uqff::Decoder::new(Mode::Lenient, &mut entries), 420);
+    check(file, uqff::UqffDecoder::new(Mode::Lenient, &mut entries), 420);
 }
 
 #[test]
@@ -98,18 +98,18 @@ fn containers() {
         names.iter().map(|name| TensorSpec { name, dtype, shape }).collect()
     };
     let tensors = specs(Dtype::F16);
-    let plan = safetensors::Plan { metadata: &[], tensors: &tensors };
-    let mut writer = safetensors::Writer::new(&plan, Vec::new()).unwrap();
+    let plan = safetensors::SafetensorsPlan { metadata: &[], tensors: &tensors };
+    let mut writer = safetensors::SafetensorsWriter::new(&plan, Vec::new()).unwrap();
     let data = vec![0; 448 * 1024 * 2];
     names.iter().for_each(|_| writer.data(&data).unwrap());
     let mut entries = vec![safetensors::Entry::default(); 1000];
-    let decoder = safetensors::Decoder::new(Mode::Lenient, &mut entries);
+    let decoder = safetensors::SafetensorsDecoder::new(Mode::Lenient, &mut entries);
     check(writer.finish().unwrap(), decoder, 210);
 
     let tensors = specs(Dtype::Q8_0);
-    let plan = gguf::Plan { metadata: &[], tensors: &tensors, alignment: 32 };
-    let mut writer = gguf::Writer::new(plan, Vec::new()).unwrap();
+    let plan = gguf::GgufPlan { metadata: &[], tensors: &tensors, alignment: 32 };
+    let mut writer = gguf::GgufWriter::new(plan, Vec::new()).unwrap();
     let data = blocks();
     names.iter().for_each(|_| writer.data(&data).unwrap());
-    check(writer.finish().unwrap(), gguf::Decoder::<1000>::new(Mode::Lenient), 210);
+    check(writer.finish().unwrap(), gguf::GgufDecoder::<1000>::new(Mode::Lenient), 210);
 }

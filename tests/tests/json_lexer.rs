@@ -1,13 +1,13 @@
 //! The JSON lexer against `serde_json`, on valid, invalid and cut texts.
 
 use nanoembed_core::error::{Error, ErrorKind};
-use nanoembed_core::text::json::{Kind, Lexer, MAX_DEPTH, Tokens, chars, number_f64};
+use nanoembed_core::text::json::{JsonTokens, LexemeKind, Lexer, MAX_DEPTH, chars, number_f64};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 /// The value of the tokens: this independent check builds the tree that the lexer does not build.
 fn parse(text: &[u8]) -> Result<Value, Error> {
-    let mut tokens = Tokens::new(text, 0);
+    let mut tokens = JsonTokens::new(text, 0);
     let value = value(&mut tokens)?;
     match tokens.next() {
         None => Ok(value.expect("a value")),
@@ -17,38 +17,38 @@ fn parse(text: &[u8]) -> Result<Value, Error> {
 }
 
 /// `None` for the end of an array or object.
-fn value(tokens: &mut Tokens<'_>) -> Result<Option<Value>, Error> {
+fn value(tokens: &mut JsonTokens<'_>) -> Result<Option<Value>, Error> {
     let token = tokens.next().expect("a token or an error")?;
     Ok(Some(match token.kind {
-        Kind::Null => Value::Null,
-        Kind::Bool(value) => Value::Bool(value),
-        Kind::String => Value::String(chars(token.spelling).collect()),
-        Kind::Number => match number_f64(token.spelling) {
+        LexemeKind::Null => Value::Null,
+        LexemeKind::Bool(value) => Value::Bool(value),
+        LexemeKind::String => Value::String(chars(token.spelling).collect()),
+        LexemeKind::Number => match number_f64(token.spelling) {
             Some(_) => serde_json::from_str(token.spelling).unwrap(),
             None => Value::from("beyond f64"),
         },
-        Kind::BeginArray => {
+        LexemeKind::BeginArray => {
             let mut items = Vec::new();
             while let Some(item) = value(tokens)? {
                 items.push(item);
             }
             Value::Array(items)
         }
-        Kind::BeginObject => {
+        LexemeKind::BeginObject => {
             let mut members = Map::new();
             loop {
                 let key = tokens.next().expect("a token or an error")?;
-                if key.kind == Kind::EndObject {
+                if key.kind == LexemeKind::EndObject {
                     break;
                 }
-                assert_eq!(key.kind, Kind::Key);
+                assert_eq!(key.kind, LexemeKind::Key);
                 let member = value(tokens)?.expect("a value behind a key");
                 members.insert(chars(key.spelling).collect(), member);
             }
             Value::Object(members)
         }
-        Kind::EndArray | Kind::EndObject => return Ok(None),
-        Kind::Key => panic!("a key where a value should be"),
+        LexemeKind::EndArray | LexemeKind::EndObject => return Ok(None),
+        LexemeKind::Key => panic!("a key where a value should be"),
     }))
 }
 
@@ -167,7 +167,7 @@ fn nesting_is_followed_as_deep_as_serde_json_does() {
 }
 
 /// All lexemes and the final error, fed in pieces of `sizes` bytes.
-fn fed(text: &[u8], size: usize) -> (Vec<(Kind, u64, u64)>, Option<Error>) {
+fn fed(text: &[u8], size: usize) -> (Vec<(LexemeKind, u64, u64)>, Option<Error>) {
     let mut lexer = Lexer::new(0);
     let mut found = Vec::new();
     for chunk in text.chunks(size) {

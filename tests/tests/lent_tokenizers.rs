@@ -2,15 +2,15 @@
 //! exactly the stated amount of memory.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
+use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, WriteValue};
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::model::tokenizer::{
     ScratchNeeds, Tokenizer, TokenizerKind, TokenizerMemory, TokenizerScratch, TokenizerSource,
 };
 use nanoembed_core::owned::{Encoder, TextSession};
 use nanoembed_core::token::SpecialTokens::{self, AsText, AsTokens};
-use nanoembed_core::token::bpe::Found;
-use nanoembed_core::token::sentencepiece::Scratch;
+use nanoembed_core::token::bpe::TokenCount;
+use nanoembed_core::token::sentencepiece::PieceScratch;
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data;
 use serde_json::Value;
@@ -45,7 +45,7 @@ fn encode_in(
     (text, special): (&str, SpecialTokens),
     room: usize,
     needs: ScratchNeeds,
-) -> Result<(Vec<u32>, Found), Error> {
+) -> Result<(Vec<u32>, TokenCount), Error> {
     let (mut symbols, mut heap) = (vec![Default::default(); needs.symbols], Vec::new());
     heap.resize(needs.heap, Default::default());
     let pieces = needs.pieces;
@@ -54,8 +54,13 @@ fn encode_in(
     let (mut own_heap, mut steps) = (vec![Default::default(); pieces.heap], Vec::new());
     steps.resize(pieces.steps, Default::default());
     let mut splits = vec![0; pieces.splits];
-    let pieces =
-        Scratch::new(&mut normalized, &mut own_symbols, &mut own_heap, &mut steps, &mut splits);
+    let pieces = PieceScratch::new(
+        &mut normalized,
+        &mut own_symbols,
+        &mut own_heap,
+        &mut steps,
+        &mut splits,
+    );
     let mut scratch = TokenizerScratch::new(&mut symbols, &mut heap, pieces);
     let mut ids = vec![u32::MAX; room];
     let found = tokenizer.encode(text, special, &mut ids, &mut scratch)?;
@@ -239,8 +244,8 @@ impl Arrays {
             ("tokenizer.ggml.add_bos_token", WriteValue::Bool(false)),
         ];
         let metadata = [&metadata[..], more].concat();
-        let plan = Plan { metadata: &metadata, ..Plan::new(&[]) };
-        Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
+        let plan = GgufPlan { metadata: &metadata, ..GgufPlan::new(&[]) };
+        GgufWriter::new(plan, Vec::new()).unwrap().finish().unwrap()
     }
 }
 

@@ -2,7 +2,7 @@
 //! of its tokenizer, in each of the three formats.
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::format::amb::{self, Payload, TokenizerSpec};
+use nanoembed_core::format::amb::{self, AmbTokenizerSpec, Payload};
 use nanoembed_core::format::embd::{self, MERGES, SENTENCEPIECE};
 use nanoembed_core::format::gguf::{self, WriteValue};
 use nanoembed_core::model::ModelSource;
@@ -18,15 +18,15 @@ use ErrorKind::{
 
 fn amb(config: &str, tokenizer: Option<Payload<'_>>) -> Vec<u8> {
     let special = [Some(1), Some(2), None, Some(0), None];
-    let tokenizer = tokenizer.map(|payload| TokenizerSpec { special, payload });
-    let plan = amb::Plan { metadata: "{}", config, tokenizer, tensors: &[], checksum: true };
+    let tokenizer = tokenizer.map(|payload| AmbTokenizerSpec { special, payload });
+    let plan = amb::AmbPlan { metadata: "{}", config, tokenizer, tensors: &[], checksum: true };
     made_up::write(plan, &[]).unwrap()
 }
 
 /// A `.weights` file with these metadata, and optionally a tensor of bytes.
 fn weights(metadata: &[(&str, &str)], tensor: Option<(&str, &[u8])>) -> Vec<u8> {
     let tokens: [&[u8]; 7] = [b"[PAD]", b"[UNK]", b"[CLS]", b"[SEP]", b"a", b"b", b"ab"];
-    let vocabulary = embd::Vocabulary { tokens: &tokens, special: [0, 1, 2, 3, 5] };
+    let vocabulary = embd::EmbdVocabulary { tokens: &tokens, special: [0, 1, 2, 3, 5] };
     let specs: Vec<TensorSpec<'_>> = tensor
         .iter()
         .map(|(name, bytes)| {
@@ -34,8 +34,9 @@ fn weights(metadata: &[(&str, &str)], tensor: Option<(&str, &[u8])>) -> Vec<u8> 
             TensorSpec { name, dtype: Dtype::U8, shape }
         })
         .collect();
-    let plan = embd::Plan { metadata, vocabulary: Some(vocabulary), ..embd::Plan::new(&specs) };
-    let mut writer = embd::Writer::new(plan, Vec::new()).unwrap();
+    let plan =
+        embd::EmbdPlan { metadata, vocabulary: Some(vocabulary), ..embd::EmbdPlan::new(&specs) };
+    let mut writer = embd::EmbdWriter::new(plan, Vec::new()).unwrap();
     if let Some((_, bytes)) = tensor {
         writer.data(bytes).unwrap();
     }
@@ -43,8 +44,8 @@ fn weights(metadata: &[(&str, &str)], tensor: Option<(&str, &[u8])>) -> Vec<u8> 
 }
 
 fn gguf(metadata: &[(&str, WriteValue<'_>)]) -> Vec<u8> {
-    let plan = gguf::Plan { metadata, ..gguf::Plan::new(&[]) };
-    gguf::Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
+    let plan = gguf::GgufPlan { metadata, ..gguf::GgufPlan::new(&[]) };
+    gguf::GgufWriter::new(plan, Vec::new()).unwrap().finish().unwrap()
 }
 
 fn with<R>(file: &[u8], act: impl FnOnce(&ModelSource<'_>) -> R) -> R {

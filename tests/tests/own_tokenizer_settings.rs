@@ -15,14 +15,14 @@ const TOKENS: [&[u8]; 3] = [b"a", b"b", b"c"];
 /// The configuration of a file whose tokenizer has token 1 as beginning and 2 as end of texts.
 fn amb_file(config: &str, special: [Option<u32>; 5]) -> Vec<u8> {
     let payload = amb::Payload::Bpe { merges: &[], tokens: &TOKENS };
-    let plan = amb::Plan {
+    let plan = amb::AmbPlan {
         metadata: "{}",
         config,
-        tokenizer: Some(amb::TokenizerSpec { special, payload }),
+        tokenizer: Some(amb::AmbTokenizerSpec { special, payload }),
         tensors: &[],
         checksum: false,
     };
-    amb::Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
+    amb::AmbWriter::new(plan, Vec::new()).unwrap().finish().unwrap()
 }
 
 fn amb_ends(members: &str, special: [Option<u32>; 5]) -> Result<TextEnds, Error> {
@@ -107,15 +107,15 @@ fn words_of_an_amb_file_are_known_or_refused() {
 }
 
 fn weights_file(metadata: &[(&str, &str)]) -> Vec<u8> {
-    let vocabulary = embd::Vocabulary { tokens: &TOKENS, special: [0; 5] };
-    let plan = embd::Plan {
+    let vocabulary = embd::EmbdVocabulary { tokens: &TOKENS, special: [0; 5] };
+    let plan = embd::EmbdPlan {
         metadata,
         vocabulary: Some(vocabulary),
         tensors: &[],
         aligned: true,
         checksums: false,
     };
-    embd::Writer::new(plan, Vec::new()).unwrap().finish().unwrap()
+    embd::EmbdWriter::new(plan, Vec::new()).unwrap().finish().unwrap()
 }
 
 fn weights_ends(metadata: &[(&str, &str)]) -> Result<TextEnds, Error> {

@@ -3,8 +3,8 @@
 
 use half::f16;
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::amb::{Amb, TensorSpec};
-use nanoembed_core::quant::amb_block::{Bytes, Tensor};
+use nanoembed_core::format::amb::{Amb, AmbTensorSpec};
+use nanoembed_core::quant::amb_block::{Bytes, ScaledTensor};
 use nanoembed_core::quant::unstable::amb_unpack;
 use nanoembed_core::quant::unstable::groups::Unpacked;
 use nanoembed_core::quant::{adaptive, amb_block, dequantize_weight};
@@ -83,7 +83,7 @@ proptest! {
         prop_assert!(ours <= squared(&values, &plain(&values, codes)) * 1.0001 + 1e-9);
         // In a file, at any offset.
         let shape = Shape::new(&[values.len() as u64]).unwrap();
-        let spec = TensorSpec { name: "w", dtype: Dtype::Scaled(codes), shape, full_blocks: 0 };
+        let spec = AmbTensorSpec { name: "w", dtype: Dtype::Scaled(codes), shape, full_blocks: 0 };
         let file = file_with_tensors(&[spec], &data).unwrap();
         let amb = Amb::parse(&file, Mode::Strict).unwrap();
         prop_assert_eq!(amb.tensor("w").unwrap().data(), &data[..]);
@@ -215,7 +215,7 @@ fn data_may_be_had_in_small_pieces() {
             let elements = header.shape.elements().unwrap();
             let count = usize::try_from(elements).unwrap();
             let expected = read(codes, count, tensor.data());
-            let whole = Tensor { codes, elements, bytes: header.bytes };
+            let whole = ScaledTensor { codes, elements, bytes: header.bytes };
             for most in [8, 9, 13, 64] {
                 for first in [0, 1, 5, 17].into_iter().filter(|first| *first <= count) {
                     let mut values = vec![f32::NAN; count - first];
@@ -260,7 +260,7 @@ fn unpacked_rows_are_what_they_dequantise_to() {
             amb_block::quantize(&codes, &values, &[], &mut data).unwrap();
         }
         let expected = read(codes, values.len(), &data);
-        let tensor = Tensor { codes, elements, bytes };
+        let tensor = ScaledTensor { codes, elements, bytes };
         for (most, first) in [(8, 0), (13, 1), (64, 2), (usize::MAX, 4)] {
             let groups = COLS / amb_unpack::GROUP_COLS;
             let mut out = vec![0; (ROWS - first) * COLS];
@@ -296,7 +296,7 @@ fn a_bad_scale_is_found_where_it_lies() {
         ScaledCodes { bits: CodeBits::Four, block: 32, scales: ScaleType::F16, arrangement };
     let mut data = [0; 4 * 18];
     data[5] = 0x7c;
-    let tensor = Tensor { codes, elements: 128, bytes: 72 };
+    let tensor = ScaledTensor { codes, elements: 128, bytes: 72 };
     let (mut out, mut scales, mut minima) = ([0; 128], [0.0; 4], [0.0; 4]);
     let (scales, minima) = (&mut scales[..], &mut minima[..]);
     let mut unpacked = Unpacked { codes: &mut out, scales, minima, stride: 1 };
@@ -319,7 +319,7 @@ fn rows_without_whole_groups_or_room_are_refused() {
         let [scales, minima] = &mut factors;
         let (scales, minima) = (&mut scales[..room], &mut minima[..room]);
         let mut unpacked = Unpacked { codes: &mut out, scales, minima, stride };
-        let (tensor, unpack) = (Tensor { codes, elements: 128, bytes }, amb_unpack::unpack);
+        let (tensor, unpack) = (ScaledTensor { codes, elements: 128, bytes }, amb_unpack::unpack);
         let done =
             amb_unpack::unpack_rows(&tensor, (0, cols), &mut unpacked, &mut &data[..], unpack);
         done.map_err(|error| error.kind())

@@ -43,7 +43,7 @@ fn hqq_loses_no_more_than_the_reference() {
         let values = source(6 * 64);
         let mut codes = vec![0; 64 * usize::from(bits) / 8 * 6];
         let (mut scales, mut zeros) = ([0.0; 6], [0.0; 6]);
-        let mut out = hqq::Output { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
+        let mut out = hqq::HqqOutput { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
         hqq::quantize(&values, bits, 64, &mut out).unwrap();
         let (scales, zeros) = (bytes(&scales), bytes(&zeros));
         let hqq = Hqq {
@@ -152,7 +152,7 @@ fn lengths_that_do_not_fit_are_refused() {
     assert!(mxfp4::quantize(&values[..33], &mut [0; 16], &mut [0; 1]).is_none());
     assert!(f8q8::quantize(&values, &mut [0; 65]).is_none());
     assert!(fp8::quantize(&values, &mut [0; 63]).is_none());
-    let mut out = hqq::Output { codes: &mut [0; 32], scales: &mut [0.0; 2], zeros: &mut [0.0] };
+    let mut out = hqq::HqqOutput { codes: &mut [0; 32], scales: &mut [0.0; 2], zeros: &mut [0.0] };
     assert!(hqq::quantize(&values, 4, 64, &mut out).is_none());
 }
 
@@ -161,7 +161,7 @@ fn values_that_are_no_numbers_do_not_stop_a_quantiser() {
     for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX] {
         let mut values = [0.25; 64];
         values[7] = value;
-        let mut out = hqq::Output { codes: &mut [0; 32], scales: &mut [0.0], zeros: &mut [0.0] };
+        let mut out = hqq::HqqOutput { codes: &mut [0; 32], scales: &mut [0.0], zeros: &mut [0.0] };
         hqq::quantize(&values, 4, 64, &mut out).unwrap();
         let (mut a, mut b) = ([0; 4], [0; 4]);
         afq::quantize(&values, 4, 32, Dtype::BF16, &mut [0; 32], &mut a, &mut b).unwrap();

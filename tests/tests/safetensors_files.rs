@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::safetensors::{Entry, Plan, Safetensors, TensorSpec, Writer, order};
+use nanoembed_core::format::safetensors::{
+    Entry, Safetensors, SafetensorsPlan, SafetensorsWriter, TensorSpec, order,
+};
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::text::json::{chars, unescape};
 use nanoembed_tests::data;
@@ -183,8 +185,8 @@ fn more_metadata_than_is_read_is_not_written() {
     let keys: Vec<String> = (0..129).map(|n| n.to_string()).collect();
     let metadata: Vec<_> = keys.iter().map(|key| (key.as_str(), "")).collect();
     let write = |metadata| {
-        let plan = Plan { metadata, tensors: &[] };
-        Writer::new(&plan, Vec::new()).and_then(Writer::finish)
+        let plan = SafetensorsPlan { metadata, tensors: &[] };
+        SafetensorsWriter::new(&plan, Vec::new()).and_then(SafetensorsWriter::finish)
     };
     assert_eq!(write(&metadata).err().map(|error| error.kind()), Some(ErrorKind::InvalidArgument));
     assert_eq!(ours(&write(&metadata[1..]).unwrap()), Ok(Vec::new()));
@@ -216,8 +218,8 @@ proptest! {
         }).collect();
         specs.sort_by(order);
         let metadata: Vec<_> = note.iter().map(|note| ("note", note.as_str())).collect();
-        let plan = Plan { metadata: &metadata, tensors: &specs };
-        let mut writer = Writer::new(&plan, Vec::new()).unwrap();
+        let plan = SafetensorsPlan { metadata: &metadata, tensors: &specs };
+        let mut writer = SafetensorsWriter::new(&plan, Vec::new()).unwrap();
         for spec in &specs {
             let data: Vec<_> = (0..spec.bytes().unwrap()).map(|i| i as u8).collect();
             writer.data(&data).unwrap();

@@ -4,7 +4,7 @@ use nanoembed_core::owned::{ModelProto, ModelSettings, PieceSession, SentencePie
 use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::token::sentencepiece::{
-    Algorithm, PieceKind, Scratch, SentencePiece, Slot, Spec, Step,
+    Algorithm, PieceKind, PieceScratch, SentencePiece, Slot, Spec, Step,
 };
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::fuzz::{sentencepiece, sentencepiece_seeds};
@@ -202,7 +202,7 @@ fn more_memory_than_needed_changes_nothing() {
     let resumed = SentencePiece::resume(&bytes, &pieces, &slots, index);
     assert_eq!(resumed.piece(3), None);
     let (mut text, mut steps) = ([0; 16], [Step::default(); 17]);
-    let mut scratch = Scratch::new(&mut text, &mut [], &mut [], &mut steps, &mut []);
+    let mut scratch = PieceScratch::new(&mut text, &mut [], &mut [], &mut steps, &mut []);
     let mut ids = [0; 8];
     let found = resumed.encode("abaab", &AddedTable::EMPTY, &mut ids, &mut scratch).unwrap();
     // The added space is unknown.

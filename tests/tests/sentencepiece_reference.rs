@@ -98,7 +98,7 @@ fn ids_do_not_depend_on_memory_and_what_does_not_fit_is_counted() {
         let mut normalized = vec![0; needs.text - less];
         let mut symbols = vec![Default::default(); needs.symbols];
         let mut heap = vec![Default::default(); needs.heap];
-        let mut scratch = nanoembed_core::token::sentencepiece::Scratch::new(
+        let mut scratch = nanoembed_core::token::sentencepiece::PieceScratch::new(
             &mut normalized,
             &mut symbols,
             &mut heap,
@@ -143,7 +143,7 @@ fn tokens_come_out_as_text_when_their_characters_are_complete() {
     let model = open(&data(), "llama");
     let tokenizer = model.tokenizer();
     let ids = encode(&model, "the \u{1F600}!");
-    let mut decoder = nanoembed_core::token::sentencepiece::Decoder::within();
+    let mut decoder = nanoembed_core::token::sentencepiece::PieceDecoder::within();
     let mut pieces = Vec::new();
     for id in ids {
         let mut add = |piece: &str| {

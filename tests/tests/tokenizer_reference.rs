@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crc::{CRC_32_ISO_HDLC, Crc};
-use nanoembed_core::token::words::Words;
+use nanoembed_core::token::words::TextWords;
 use nanoembed_core::token::{Normalization, SpecialIds, Vocabulary, WordPiece};
 use nanoembed_tests::minilm::{Sentence, sentences};
 use nanoembed_tests::vocabularies::{HashMemory, StoredVocabulary};
@@ -101,7 +101,7 @@ fn every_character_is_normalised_as_the_reference_does() {
         let mut digest = CRC.digest();
         for c in (start..start + 4096).filter_map(char::from_u32) {
             let text = probe(c);
-            let mut words = Words::new(&text, normalization(name));
+            let mut words = TextWords::new(&text, normalization(name));
             while let Some(word) = words.next_word() {
                 digest.update(word.start.as_bytes());
                 digest.update(&[0]);

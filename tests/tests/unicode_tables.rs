@@ -5,7 +5,7 @@ use icu_normalizer::DecomposingNormalizer;
 use icu_properties::props::{GeneralCategory, WhiteSpace};
 use icu_properties::{CodePointMapData, CodePointSetData};
 use nanoembed_core::token::Normalization;
-use nanoembed_core::token::words::Words;
+use nanoembed_core::token::words::TextWords;
 use regex_syntax::hir::{Class, ClassUnicode, HirKind};
 
 /// BERT's basic tokenisation by ICU4X and the original's rules, character by character.
@@ -97,7 +97,7 @@ fn characters(class: &str) -> ClassUnicode {
 }
 
 fn words(text: &str, steps: Normalization) -> Vec<String> {
-    let mut words = Words::new(text, steps);
+    let mut words = TextWords::new(text, steps);
     let mut all = Vec::new();
     while let Some(word) = words.next_word() {
         all.push(word.start.to_string());

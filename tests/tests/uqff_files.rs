@@ -7,14 +7,14 @@ use nanoembed_core::error::Result;
 use nanoembed_core::event::{Mode, Version};
 use nanoembed_core::format::safetensors::Entry;
 use nanoembed_core::format::uqff::{
-    Generation, Layer, LayerFormat, Uqff, blob_bytes, write_blob, write_blobs, write_tensors,
+    Generation, LayerFormat, Uqff, UqffLayer, blob_bytes, write_blob, write_blobs, write_tensors,
 };
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_tests::data::{read, read_f32};
 use nanoembed_tests::values::{bits, mean_squared_error};
 use serde_json::Value;
 
-fn values(layer: &Layer<'_>) -> Vec<f32> {
+fn values(layer: &UqffLayer<'_>) -> Vec<f32> {
     let mut out = vec![f32::NAN; usize::try_from(layer.weight.elements()).unwrap()];
     dequantize_weight(&layer.weight, 0, &mut out).unwrap();
     out
@@ -212,8 +212,11 @@ fn blobs_migrate_to_1_2_and_back_with_equal_bytes() {
     let [a, b] = &mut rooms;
     let old = Uqff::parse(&file, Mode::Strict, a).unwrap();
     let names: Vec<_> = old.layers().map(|l| format!("model.layers.{}", l.unwrap().name)).collect();
-    let layers: Vec<_> =
-        old.layers().zip(&names).map(|(layer, name)| Layer { name, ..layer.unwrap() }).collect();
+    let layers: Vec<_> = old
+        .layers()
+        .zip(&names)
+        .map(|(layer, name)| UqffLayer { name, ..layer.unwrap() })
+        .collect();
     let mut migrated = Vec::new();
     write_tensors(&layers, &[], true, &mut migrated).unwrap();
     let new = Uqff::parse(&migrated, Mode::Strict, b).unwrap();

@@ -3,7 +3,7 @@
 
 use nanoembed_core::event::{Event, Format, Mode};
 use nanoembed_core::format::safetensors::Entry;
-use nanoembed_core::format::uqff::{Decoder, Place, Uqff, place_in_blob};
+use nanoembed_core::format::uqff::{Uqff, UqffDecoder, UqffPlace, place_in_blob};
 use nanoembed_core::read::Slice;
 use nanoembed_core::{Error, ErrorKind};
 use nanoembed_tests::data::read;
@@ -290,9 +290,9 @@ fn every_byte_of_a_blob_has_a_name() {
     assert_eq!(named("afq4_g32", afq - 1), Some(("group_size", "")));
     // An invalid field is named all the same.
     let wrong = patched("hqq_4", 10, &[14]);
-    assert_eq!(place_in_blob(&wrong, 10), Some(Place { part: "weight", field: "dtype" }));
+    assert_eq!(place_in_blob(&wrong, 10), Some(UqffPlace { part: "weight", field: "dtype" }));
     let cut = &blob("hqq_4")[..20];
-    assert_eq!(place_in_blob(cut, 18), Some(Place { part: "weight", field: "dimensions" }));
+    assert_eq!(place_in_blob(cut, 18), Some(UqffPlace { part: "weight", field: "dimensions" }));
 }
 
 /// The container is a safetensors file; its contents are not.
@@ -300,7 +300,7 @@ fn every_byte_of_a_blob_has_a_name() {
 fn a_header_says_that_the_file_is_uqff() {
     let file = blob_file("0", &blob("fp8"));
     let mut entries = [Entry::default(); 2];
-    let mut source = Slice::new(Decoder::new(Mode::Strict, &mut entries), &file);
+    let mut source = Slice::new(UqffDecoder::new(Mode::Strict, &mut entries), &file);
     let mut formats = Vec::new();
     loop {
         match source.next_event().unwrap() {
@@ -330,7 +330,7 @@ fn layers_without_a_version_are_refused_where_the_header_begins() {
         some.remove(missing);
         let file = container(&some);
         let mut entries = [Entry::default(); 8];
-        let decoder = Decoder::new(Mode::Lenient, &mut entries);
+        let decoder = UqffDecoder::new(Mode::Lenient, &mut entries);
         let expected = Error::new(8, ErrorKind::BadVersion);
         assert_eq!(by_slice(decoder, &file, true).result, Err(expected), "without {missing}");
     }

@@ -2,7 +2,7 @@
 //! same result through every source, and a changed byte is found.
 
 use nanoembed_core::event::{Decode, Mode};
-use nanoembed_core::format::amb::{Amb, CHECKSUM, Plan, TensorSpec};
+use nanoembed_core::format::amb::{Amb, AmbPlan, AmbTensorSpec, CHECKSUM};
 use nanoembed_core::format::{amb, embd};
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error, ErrorKind};
@@ -40,7 +40,7 @@ fn a_weights_file_has_one_verdict() {
     let mut with_checksums = 0;
     for (name, file) in data::files("embd", &["weights", "bin"]) {
         for mode in [Mode::Lenient, Mode::Strict] {
-            let verifier = || embd::Verifier::<64>::new(mode);
+            let verifier = || embd::EmbdVerifier::<64>::new(mode);
             let sound = verdict(verifier, &file, embd::MAX_ITEM_BYTES);
             let Ok(view) = embd::Embd::parse(&file, mode) else { continue };
             let Some(tensor) = view.tensors().last() else { continue };
@@ -62,16 +62,16 @@ fn a_weights_file_has_one_verdict() {
 fn an_amb_file_has_one_verdict() {
     // Other programs' files have no checksum: only their structure is verified.
     for (name, file) in data::files("amb", &["amb"]) {
-        let verifier = || amb::Verifier::<64>::new(Mode::Lenient);
+        let verifier = || amb::AmbVerifier::<64>::new(Mode::Lenient);
         let sound = verdict(verifier, &file, amb::MAX_ITEM_BYTES);
-        let structure = by_slice(amb::Decoder::<64>::new(Mode::Lenient), &file, true).result;
+        let structure = by_slice(amb::AmbDecoder::<64>::new(Mode::Lenient), &file, true).result;
         assert_eq!(sound.is_ok(), structure.is_ok(), "{name}");
     }
     // One of the project's files: two numbers at its end, after everything that they cover.
     let values = Shape::new(&[16]).unwrap();
-    let spec = TensorSpec { name: "w", dtype: Dtype::F32, shape: values, full_blocks: 0 };
-    let file = write(Plan::new("{}", &[spec]), &[7; 64]).unwrap();
-    let verifier = || amb::Verifier::<64>::new(Mode::Strict);
+    let spec = AmbTensorSpec { name: "w", dtype: Dtype::F32, shape: values, full_blocks: 0 };
+    let file = write(AmbPlan::new("{}", &[spec]), &[7; 64]).unwrap();
+    let verifier = || amb::AmbVerifier::<64>::new(Mode::Strict);
     assert_eq!(verdict(verifier, &file, amb::MAX_ITEM_BYTES), Ok(()));
     let view = Amb::parse(&file, Mode::Strict).unwrap();
     let headers: Vec<_> = view.tensors().map(|tensor| *tensor.header()).collect();
@@ -92,13 +92,13 @@ fn an_amb_file_has_one_verdict() {
 #[test]
 fn a_tensor_behind_the_checksum_is_refused_where_it_stands() {
     let [pair, one] = [2, 1].map(|elements| Shape::new(&[elements]).unwrap());
-    let spec = |name, shape| TensorSpec { name, dtype: Dtype::F32, shape, full_blocks: 0 };
+    let spec = |name, shape| AmbTensorSpec { name, dtype: Dtype::F32, shape, full_blocks: 0 };
     let specs = [spec(CHECKSUM, pair), spec("behind", one)];
-    let plan = Plan { checksum: false, ..Plan::new("{}", &specs) };
+    let plan = AmbPlan { checksum: false, ..AmbPlan::new("{}", &specs) };
     let file = write(plan, &[0; 12]).unwrap();
     let view = Amb::parse(&file, Mode::Lenient).unwrap();
     let behind = view.tensor("behind").unwrap().header().offset;
-    let verifier = || amb::Verifier::<64>::new(Mode::Lenient);
+    let verifier = || amb::AmbVerifier::<64>::new(Mode::Lenient);
     let expected = Error::new(behind, ErrorKind::TrailingBytes);
     assert_eq!(verdict(verifier, &file, amb::MAX_ITEM_BYTES), Err(expected));
 }

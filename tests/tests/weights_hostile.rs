@@ -212,11 +212,11 @@ fn sources_that_fail_or_change_are_named() {
             let source = Troubled { file: &file, claims, fails_at };
             let mut entries = vec![Entry::default(); 200];
             if path.starts_with("uqff") {
-                drive(source, uqff::Decoder::new(Mode::Lenient, &mut entries))
+                drive(source, uqff::UqffDecoder::new(Mode::Lenient, &mut entries))
             } else if path.starts_with("gguf") {
-                drive(source, gguf::Decoder::<8>::new(Mode::Lenient))
+                drive(source, gguf::GgufDecoder::<8>::new(Mode::Lenient))
             } else {
-                drive(source, safetensors::Decoder::new(Mode::Lenient, &mut entries))
+                drive(source, safetensors::SafetensorsDecoder::new(Mode::Lenient, &mut entries))
             }
         };
         assert_eq!(run(length, u64::MAX), Ok(()), "{path}");

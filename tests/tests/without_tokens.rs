@@ -21,18 +21,18 @@ struct Pair<D> {
     files: Vec<(String, Vec<u8>)>,
 }
 
-fn amb() -> Pair<amb::Decoder<64>> {
+fn amb() -> Pair<amb::AmbDecoder<64>> {
     Pair {
-        with: amb::Decoder::new,
-        without: |mode| amb::Decoder::new(mode).without_tokens(),
+        with: amb::AmbDecoder::new,
+        without: |mode| amb::AmbDecoder::new(mode).without_tokens(),
         files: data::files("amb", &["amb"]),
     }
 }
 
-fn embd() -> Pair<embd::Decoder<64>> {
+fn embd() -> Pair<embd::EmbdDecoder<64>> {
     Pair {
-        with: embd::Decoder::new,
-        without: |mode| embd::Decoder::new(mode).without_tokens(),
+        with: embd::EmbdDecoder::new,
+        without: |mode| embd::EmbdDecoder::new(mode).without_tokens(),
         files: data::files("embd", &["weights", "bin"]),
     }
 }

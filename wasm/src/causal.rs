@@ -10,7 +10,7 @@ use nanoembed_core::limit::filled;
 use nanoembed_core::model::llama::{Activations, LlamaPlan, Output, Sampler, Sampling};
 use nanoembed_core::owned::{CausalModel, CausalSession};
 use nanoembed_core::token::SpecialTokens;
-use nanoembed_core::token::bpe::Decoder;
+use nanoembed_core::token::bpe::TokenDecoder;
 use nanoembed_core::top::Scored;
 use wasm_bindgen::prelude::*;
 
@@ -101,7 +101,7 @@ impl Causal {
             logits: filled(vocabulary, 0.0)?,
             order: filled(considered, Scored::default())?,
             left: count,
-            decoder: Decoder::new(),
+            decoder: TokenDecoder::new(),
             piece: String::new(),
         })
     }
@@ -120,7 +120,7 @@ pub struct Generation {
     order: Vec<Scored>,
     /// How many tokens may still be added.
     left: usize,
-    decoder: Decoder,
+    decoder: TokenDecoder,
     piece: String,
 }
 

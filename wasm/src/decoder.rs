@@ -20,13 +20,13 @@ pub(crate) enum Depth {
 
 /// The decoders of the formats that this module was built for.
 pub(crate) enum Decoder {
-    Amb(leaf::Amb, Box<amb::Decoder>),
-    AmbVerifier(leaf::Amb, Box<amb::Verifier>),
-    Embd(leaf::Embd, Box<embd::Decoder>),
-    EmbdVerifier(leaf::Embd, Box<embd::Verifier>),
-    Finalfusion(leaf::Finalfusion, Box<finalfusion::Decoder>),
-    FinalfusionVerifier(leaf::Finalfusion, Box<finalfusion::Verifier>),
-    Gguf(leaf::Gguf, Box<gguf::Decoder>),
+    Amb(leaf::Amb, Box<amb::AmbDecoder>),
+    AmbVerifier(leaf::Amb, Box<amb::AmbVerifier>),
+    Embd(leaf::Embd, Box<embd::EmbdDecoder>),
+    EmbdVerifier(leaf::Embd, Box<embd::EmbdVerifier>),
+    Finalfusion(leaf::Finalfusion, Box<finalfusion::FinalfusionDecoder>),
+    FinalfusionVerifier(leaf::Finalfusion, Box<finalfusion::FinalfusionVerifier>),
+    Gguf(leaf::Gguf, Box<gguf::GgufDecoder>),
     Safetensors(leaf::Safetensors, contained::Safetensors),
     Uqff(leaf::Uqff, contained::Uqff),
 }
@@ -40,29 +40,31 @@ impl Decoder {
     pub(crate) fn new(format: Format, mode: Mode, depth: Depth) -> Result<Self, Error> {
         Ok(match (format, depth) {
             (Format::Amb, Depth::Index) => {
-                Self::Amb(leaf::Amb::built_in()?, Box::new(amb::Decoder::new(mode)))
+                Self::Amb(leaf::Amb::built_in()?, Box::new(amb::AmbDecoder::new(mode)))
             }
             (Format::Amb, Depth::Everything) => Self::AmbVerifier(
                 leaf::Amb::built_in()?,
-                Box::new(amb::Verifier::new(mode).without_tokens()),
+                Box::new(amb::AmbVerifier::new(mode).without_tokens()),
             ),
             (Format::Embd, Depth::Index) => {
-                Self::Embd(leaf::Embd::built_in()?, Box::new(embd::Decoder::new(mode)))
+                Self::Embd(leaf::Embd::built_in()?, Box::new(embd::EmbdDecoder::new(mode)))
             }
             (Format::Embd, Depth::Everything) => Self::EmbdVerifier(
                 leaf::Embd::built_in()?,
-                Box::new(embd::Verifier::new(mode).without_tokens()),
+                Box::new(embd::EmbdVerifier::new(mode).without_tokens()),
             ),
             (Format::Finalfusion, Depth::Index) => Self::Finalfusion(
                 leaf::Finalfusion::built_in()?,
-                Box::new(finalfusion::Decoder::new(mode)),
+                Box::new(finalfusion::FinalfusionDecoder::new(mode)),
             ),
             (Format::Finalfusion, Depth::Everything) => Self::FinalfusionVerifier(
                 leaf::Finalfusion::built_in()?,
-                Box::new(finalfusion::Verifier::new(finalfusion::Decoder::new(mode))),
+                Box::new(finalfusion::FinalfusionVerifier::new(
+                    finalfusion::FinalfusionDecoder::new(mode),
+                )),
             ),
             (Format::Gguf, _) => {
-                Self::Gguf(leaf::Gguf::built_in()?, Box::new(gguf::Decoder::new(mode)))
+                Self::Gguf(leaf::Gguf::built_in()?, Box::new(gguf::GgufDecoder::new(mode)))
             }
             (Format::Safetensors, _) => {
                 Self::Safetensors(leaf::Safetensors::built_in()?, contained::safetensors(mode))
@@ -74,7 +76,7 @@ impl Decoder {
 
     /// Where everything in a file of word vectors lies; known once the file was seen.
     #[cfg(feature = "words")]
-    pub(crate) fn layout(&self) -> Option<finalfusion::Layout> {
+    pub(crate) fn layout(&self) -> Option<finalfusion::FinalfusionLayout> {
         match self {
             Self::Finalfusion(_, decoder) => decoder.layout(),
             Self::FinalfusionVerifier(_, verifier) => verifier.decoder().layout(),
@@ -145,8 +147,8 @@ mod contained {
     use self_cell::{MutBorrow, self_cell};
 
     type Memory = MutBorrow<Vec<safetensors::Entry>>;
-    type SafetensorsDecoder<'m> = safetensors::Decoder<'m>;
-    type UqffDecoder<'m> = uqff::Decoder<'m>;
+    type SafetensorsDecoder<'m> = safetensors::SafetensorsDecoder<'m>;
+    type UqffDecoder<'m> = uqff::UqffDecoder<'m>;
 
     /// How many tensors a file may have.
     const MAX_TENSORS: usize = 1 << 15;
@@ -172,10 +174,12 @@ mod contained {
     }
 
     pub(crate) fn safetensors(mode: Mode) -> Safetensors {
-        Safetensors::new(memory(), |memory| safetensors::Decoder::new(mode, memory.borrow_mut()))
+        Safetensors::new(memory(), |memory| {
+            safetensors::SafetensorsDecoder::new(mode, memory.borrow_mut())
+        })
     }
 
     pub(crate) fn uqff(mode: Mode) -> Uqff {
-        Uqff::new(memory(), |memory| uqff::Decoder::new(mode, memory.borrow_mut()))
+        Uqff::new(memory(), |memory| uqff::UqffDecoder::new(mode, memory.borrow_mut()))
     }
 }

@@ -389,7 +389,7 @@ impl Reader {
     #[cfg(feature = "words")]
     pub(crate) fn into_regions(
         self,
-    ) -> Result<(Vec<Region>, nanoembed_core::format::finalfusion::Layout)> {
+    ) -> Result<(Vec<Region>, nanoembed_core::format::finalfusion::FinalfusionLayout)> {
         let layout = self.decoder.as_ref().and_then(Decoder::layout);
         let layout = layout.ok_or(ErrorKind::UnknownFormat)?;
         if !self.complete || !matches!(self.purpose, Purpose::Load | Purpose::Open) {

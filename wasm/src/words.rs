@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use nanoembed_core::format::finalfusion::{Layout, MAX_WORD_BYTES, Storage};
+use nanoembed_core::format::finalfusion::{FinalfusionLayout, MAX_WORD_BYTES, Storage};
 use nanoembed_core::kernel::{self, ProductF32};
 use nanoembed_core::limit::filled;
 use nanoembed_core::words::{
@@ -115,7 +115,7 @@ impl Source for Shared {
 #[wasm_bindgen]
 pub struct WordVectors {
     file: Rc<File>,
-    layout: Layout,
+    layout: FinalfusionLayout,
     words: Words<Shared, Vec<u64>>,
     product: ProductF32,
     found: Option<Found>,

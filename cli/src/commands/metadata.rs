@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use nanoembed::files::mapped_file::MappedFile;
 use nanoembed::words::file::WordFile;
 use nanoembed::words::{derivation, metadata};
-use nanoembed_core::text::toml::Entries;
+use nanoembed_core::text::toml::TomlEntries;
 
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, name_of};
@@ -101,7 +101,7 @@ impl Metadata {
         };
         let document = metadata::edited(&document, &self.set)?;
         // What other readers are to read should at least be read here.
-        if let Some(error) = Entries::new(&document).find_map(std::result::Result::err) {
+        if let Some(error) = TomlEntries::new(&document).find_map(std::result::Result::err) {
             return Err(Error::in_file("the metadata", error));
         }
         let document = Some(&document[..]).filter(|document| !document.is_empty());

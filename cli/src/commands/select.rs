@@ -8,7 +8,7 @@ use nanoembed::files::mapped_file::MappedFile;
 use nanoembed::words::file::WordFile;
 use nanoembed::words::selection;
 use nanoembed::words::similar::no_vector;
-use nanoembed_core::format::finalfusion::{BrokenUtf8, Plan, StorageSpec};
+use nanoembed_core::format::finalfusion::{BrokenUtf8, FinalfusionPlan, StorageSpec};
 
 use crate::args::words::PolicyArgs;
 use crate::error::{Error, Result, warn};
@@ -72,7 +72,7 @@ impl Select {
         let count = selected.count();
         let cols = u32::try_from(words.cols())
             .map_err(|_| Error::bad_input("too many columns").at(&opened.name))?;
-        let plan = Plan {
+        let plan = FinalfusionPlan {
             metadata: opened.file.metadata(),
             vocabulary: selected.vocabulary(),
             word_bytes: selected.word_bytes(),

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
+use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, WriteValue};
 use nanoembed_core::tensor::{Shape, TensorSpec};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -145,8 +145,8 @@ fn fused(bytes: &[u8]) -> Vec<u8> {
         .iter()
         .map(|(name, dtype, shape, _)| TensorSpec { name, dtype: *dtype, shape: *shape })
         .collect();
-    let plan = Plan { metadata: &metadata, tensors: &specs, alignment: 32 };
-    let mut writer = Writer::new(plan, Vec::new()).unwrap();
+    let plan = GgufPlan { metadata: &metadata, tensors: &specs, alignment: 32 };
+    let mut writer = GgufWriter::new(plan, Vec::new()).unwrap();
     tensors.iter().for_each(|(.., data)| writer.data(data).unwrap());
     writer.finish().unwrap()
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::gguf::{Gguf, Plan, WriteValue, Writer};
+use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, WriteValue};
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -64,8 +64,8 @@ fn with_vector(
         let shape = Shape::new(&[elements as u64]).unwrap();
         TensorSpec { name, dtype: Dtype::F32, shape }
     }));
-    let plan = Plan { metadata: &metadata, tensors: &specs, alignment: 32 };
-    let mut writer = Writer::new(plan, Vec::new()).unwrap();
+    let plan = GgufPlan { metadata: &metadata, tensors: &specs, alignment: 32 };
+    let mut writer = GgufWriter::new(plan, Vec::new()).unwrap();
     file.tensors().for_each(|tensor| writer.data(tensor.data()).unwrap());
     if let Some((_, elements)) = vector {
         writer.data(&[1.0_f32.to_le_bytes()].repeat(elements).concat()).unwrap();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nanoembed_core::format::gguf::{Plan, WriteValue, Writer};
+use nanoembed_core::format::gguf::{GgufPlan, GgufWriter, WriteValue};
 use nanoembed_core::owned::SentencePieceModel;
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use serde_json::{Value, json};
@@ -225,7 +225,7 @@ fn gguf() -> Vec<u8> {
             TensorSpec { name, dtype: Dtype::F32, shape: Shape::new(&dims).unwrap() }
         })
         .collect();
-    let plan = Plan {
+    let plan = GgufPlan {
         metadata: &[
             ("general.architecture", WriteValue::Text("llama")),
             ("llama.block_count", WriteValue::U32(1)),
@@ -245,7 +245,7 @@ fn gguf() -> Vec<u8> {
         tensors: &specs,
         alignment: 32,
     };
-    let mut writer = Writer::new(plan, Vec::new()).unwrap();
+    let mut writer = GgufWriter::new(plan, Vec::new()).unwrap();
     tensors.iter().for_each(|(_, _, data)| writer.data(data).unwrap());
     writer.finish().unwrap()
 }

@@ -1,6 +1,6 @@
 //! The tiny BERT model as a GGUF file, as llama.cpp's converter writes them.
 
-use nanoembed_core::format::gguf::{Plan, WriteValue, Writer};
+use nanoembed_core::format::gguf::{GgufPlan, GgufWriter, WriteValue};
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 
 use crate::tiny_model::{HIDDEN, INTERMEDIATE, LAYERS, POSITIONS, TOKENS, tensors};
@@ -113,8 +113,8 @@ fn written(metadata: &[(&str, WriteValue<'_>)], tensors: &[Tensor]) -> Vec<u8> {
             TensorSpec { name, dtype: Dtype::F32, shape: Shape::new(&dims).unwrap() }
         })
         .collect();
-    let plan = Plan { metadata, tensors: &specs, alignment: 32 };
-    let mut writer = Writer::new(plan, Vec::new()).unwrap();
+    let plan = GgufPlan { metadata, tensors: &specs, alignment: 32 };
+    let mut writer = GgufWriter::new(plan, Vec::new()).unwrap();
     tensors.iter().for_each(|(_, _, data)| writer.data(data).unwrap());
     writer.finish().unwrap()
 }

@@ -13,7 +13,7 @@
 use core::arch::asm;
 
 use super::Kernels;
-use super::integer::{Base, MultiplyI16, ProductI8};
+use super::integer::{MultiplyI16, ProductBase, ProductI8};
 use super::portable;
 
 /// The table.
@@ -103,8 +103,8 @@ fn product_i8(product: ProductI8<'_>) {
             let scale = x.scales.get(token).copied().unwrap_or(0.0);
             let zero = x.zeros.get(token).copied().unwrap_or(0);
             let base = match base {
-                Base::Bias(bias) => bias.get(r).copied().unwrap_or(0.0),
-                Base::Output => *slot,
+                ProductBase::Bias(bias) => bias.get(r).copied().unwrap_or(0.0),
+                ProductBase::Output => *slot,
             };
             #[allow(clippy::cast_precision_loss)] // rounds to nearest, on every table
             let sum = (dot - i32::from(zero) * row_sum) as f32;

@@ -20,7 +20,7 @@ pub const PROBABILITY_ONE: f32 = 32_767.0;
 /// Quantised activations: `x[t][c] = (codes[t · stride + c] − zeros[t]) · scales[t]`, codes 0 …
 /// `MAX_CODE`.
 #[derive(Clone, Copy, Debug)]
-pub struct Codes<'a> {
+pub struct ActivationCodes<'a> {
     /// The codes of all tokens.
     pub codes: &'a [u8],
     /// Bytes from one token to the next.
@@ -33,7 +33,7 @@ pub struct Codes<'a> {
 
 /// Weights of 8 bits: `w[r][c] = codes[r · stride + c] · scales[r]`, codes signed, −127 … 127.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
+pub struct WeightRows<'a> {
     /// The codes of all rows, in the file's layout.
     pub codes: &'a [u8],
     /// Bytes from one row to the next.
@@ -47,7 +47,7 @@ pub struct Rows<'a> {
 
 /// The initial value of a product's output.
 #[derive(Clone, Copy, Debug)]
-pub enum Base<'a> {
+pub enum ProductBase<'a> {
     /// One number per row.
     Bias(&'a [f32]),
     /// The contents of the output: the product of another part of the columns.
@@ -61,9 +61,9 @@ pub enum Base<'a> {
 /// one addition in f32.
 #[derive(Debug)]
 pub struct ProductI8<'a> {
-    pub(super) x: Codes<'a>,
-    pub(super) w: Rows<'a>,
-    pub(super) base: Base<'a>,
+    pub(super) x: ActivationCodes<'a>,
+    pub(super) w: WeightRows<'a>,
+    pub(super) base: ProductBase<'a>,
     pub(super) out: &'a mut [f32],
     #[allow(dead_code, reason = "for tables with tiles, of which a target may have none")]
     pub(super) tokens: usize,
@@ -84,10 +84,10 @@ impl<'a> ProductI8<'a> {
     /// [`ErrorKind::InvalidArgument`] if a slice is too short, or there are more than `MAX_COLS`
     /// columns.
     pub fn new(
-        x: Codes<'a>,
-        w: Rows<'a>,
+        x: ActivationCodes<'a>,
+        w: WeightRows<'a>,
         cols: usize,
-        base: Base<'a>,
+        base: ProductBase<'a>,
         out: &'a mut [f32],
         strides: Strides,
     ) -> Result<Self> {
@@ -96,8 +96,8 @@ impl<'a> ProductI8<'a> {
             stride >= cols && reach(count, stride, cols, 1).is_some_and(|n| n <= slice.len())
         };
         let bias = match base {
-            Base::Bias(bias) => bias.len() == rows,
-            Base::Output => true,
+            ProductBase::Bias(bias) => bias.len() == rows,
+            ProductBase::Output => true,
         };
         let fits = (1..=MAX_COLS).contains(&cols)
             && x.zeros.len() == tokens

@@ -85,14 +85,14 @@ pub use dequantize::Dequantizer;
 pub use groups::ProductGroups;
 pub use integer::{MultiplyI16, ProductI8};
 pub use prefetch::prefetch;
-pub use product::{Floats, Multiply, Product, Strides, Table};
+pub use product::{FloatOperand, Multiply, Product, Strides, Table};
 pub use summary::RowSummary;
 
 /// Operands that only this project's benchmarks construct; they may change in any version.
 #[cfg(feature = "unstable")]
 pub mod unstable {
     pub use super::groups::{GroupedCodes, GroupedRows, TILE_ROWS};
-    pub use super::integer::{Base, Codes, Rows};
+    pub use super::integer::{ActivationCodes, ProductBase, WeightRows};
 }
 use vector::Portable;
 

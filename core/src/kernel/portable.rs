@@ -1,9 +1,9 @@
 //! The reference table: plain Rust for any target. Every other table is tested against it.
 
 use super::groups::{self, ProductGroups, TILE_ROWS};
-use super::integer::{Base, MultiplyI16, ProductI8};
+use super::integer::{MultiplyI16, ProductBase, ProductI8};
 use super::pieces::pieces;
-use super::product::{Floats, Multiply, Product};
+use super::product::{FloatOperand, Multiply, Product};
 use super::vector::{Portable, Vector};
 use super::{Kernels, quantize, rows};
 use crate::quant::amb_unpack;
@@ -52,11 +52,11 @@ const LANES: usize = 8;
 fn product_f32(product: Product<'_>) {
     let Product { x, weights, bias, out, cols, strides, .. } = product;
     match weights {
-        Floats::Bytes(bytes) => {
+        FloatOperand::Bytes(bytes) => {
             let bytes = bytes.as_chunks::<4>().0;
             fill(x, bytes, bias, out, cols, strides, f32::from_le_bytes);
         }
-        Floats::Values(values) => fill(x, values, bias, out, cols, strides, |value| value),
+        FloatOperand::Values(values) => fill(x, values, bias, out, cols, strides, |value| value),
     }
 }
 
@@ -128,8 +128,8 @@ pub(super) fn product_i8(product: ProductI8<'_>) {
                 codes.iter().zip(row).map(|(&x, &w)| i32::from(x) * i32::from(w as i8)).sum();
             let Some(slot) = out.get_mut(t * strides.token + r * strides.row) else { continue };
             let base = match base {
-                Base::Bias(bias) => bias.get(r).copied().unwrap_or(0.0),
-                Base::Output => *slot,
+                ProductBase::Bias(bias) => bias.get(r).copied().unwrap_or(0.0),
+                ProductBase::Output => *slot,
             };
             #[allow(clippy::cast_precision_loss)] // rounds to nearest, on every table
             let sum = (dot - i32::from(zero) * row_sum) as f32;

@@ -8,14 +8,14 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// f32 elements, either in a file's layout (little-endian, unaligned) or in memory.
 #[derive(Clone, Copy, Debug)]
-pub enum Floats<'a> {
+pub enum FloatOperand<'a> {
     /// Four little-endian bytes each.
     Bytes(&'a [u8]),
     /// Native f32 values.
     Values(&'a [f32]),
 }
 
-impl Floats<'_> {
+impl FloatOperand<'_> {
     /// The number of elements.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -48,7 +48,7 @@ pub struct Strides {
 #[derive(Debug)]
 pub struct Product<'a> {
     pub(super) x: &'a [f32],
-    pub(super) weights: Floats<'a>,
+    pub(super) weights: FloatOperand<'a>,
     pub(super) bias: &'a [f32],
     pub(super) out: &'a mut [f32],
     #[allow(dead_code, reason = "for tables with tiles, of which a target may have none")]
@@ -68,7 +68,7 @@ impl<'a> Product<'a> {
     /// [`ErrorKind::InvalidArgument`] if the slices have inconsistent lengths.
     pub fn new(
         x: &'a [f32],
-        weights: Floats<'a>,
+        weights: FloatOperand<'a>,
         bias: &'a [f32],
         cols: usize,
         out: &'a mut [f32],

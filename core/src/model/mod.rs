@@ -63,7 +63,7 @@ pub use encoder::{EncoderMemory, EncoderNeeds, EncoderSpec};
 pub use family::bert::{Finding, NAMES as BERT_NAMES, check, plan, summaries};
 pub use family::decoders::{DecoderFamily, DecoderModel, read_decoder_config};
 pub use family::encoders::{
-    Biases, ClassifierModel, ConfigJson, FamilyModel, Prefixed, on_logits_of, read_config,
+    ClassifierModel, ConfigJson, FamilyBiases, FamilyModel, Prefixed, on_logits_of, read_config,
 };
 pub use family::gguf_names;
 pub use family::llama::hugging_face as decoder_names;
@@ -75,10 +75,10 @@ pub use folder_file::FolderFile;
 pub use head::classifier::NormPlace;
 pub use head::classifier::{Classifier, ClassifierPlaces, HeadNorm};
 pub use head::dense::{Dense, DenseActivation, DensePlace};
-pub use head::embedding::{Embedding as TextEmbedding, Head, HeadLayer};
+pub use head::embedding::{Head, HeadLayer, TextEmbedding};
 pub use head::module::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
 pub use head::pooling::{PoolingMode, PoolingModes};
-pub use parallel::{InOrder, Job, Parallel, Part, Parts};
+pub use parallel::{InOrder, Job, Parallel, Parts, WorkPart};
 pub use pass::packed::workspace::Workspace;
 pub use pass::packed::{Batch, Transformer, requantize, workspace};
 #[cfg(feature = "alloc")]
@@ -99,4 +99,4 @@ pub use table::TokenTable;
 pub(crate) use table::cut;
 pub use table::{StaticModel, TableSource, TableTokenizer};
 pub use transformer::TransformerSource;
-pub use weights::{Encoding, Matrix, SliceWeights, Weights};
+pub use weights::{Matrix, MatrixEncoding, SliceWeights, Weights};

@@ -29,7 +29,7 @@ pub trait Parallel: Sync {
 }
 
 /// The function to call with each part.
-pub type Job<'j> = dyn Fn(Part<'_>) -> Result<()> + Sync + 'j;
+pub type Job<'j> = dyn Fn(WorkPart<'_>) -> Result<()> + Sync + 'j;
 
 /// Runs all parts in order on the calling thread.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,7 +47,7 @@ impl Parallel for InOrder {
 
 /// A part of the work: the piece of the output that it writes, and its scratch memory.
 #[derive(Debug)]
-pub struct Part<'a> {
+pub struct WorkPart<'a> {
     /// Counts from 0.
     pub(super) index: usize,
     pub(super) output: &'a mut [f32],
@@ -80,16 +80,16 @@ impl<'a> Parts<'a> {
 }
 
 impl<'a> Iterator for Parts<'a> {
-    type Item = Part<'a>;
+    type Item = WorkPart<'a>;
 
-    fn next(&mut self) -> Option<Part<'a>> {
+    fn next(&mut self) -> Option<WorkPart<'a>> {
         if self.output.is_empty() || self.output_size == 0 {
             return None;
         }
         let size = self.output_size.min(self.output.len());
         let index = self.index;
         self.index += 1;
-        Some(Part {
+        Some(WorkPart {
             index,
             output: split_off(&mut self.output, size)?,
             floats: split_off(&mut self.floats, self.floats_size)?,

@@ -4,7 +4,7 @@
 //! `docs/models.md` has the layout of these files. Nothing here allocates.
 
 use crate::describe::folder::{
-    CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Description, FolderPrompts, Kind, MODULES, Modules,
+    CONFIG, CONFIG_SENTENCE_TRANSFORMERS, Description, FolderPrompts, Kind, MODULES, ModuleList,
     TextFault, TextPath, Texts as _,
 };
 use crate::describe::gguf::{GgufFault, describe_without_tokenizer};
@@ -47,7 +47,7 @@ pub struct TransformerSource<'a> {
     file: FolderFile<'a>,
     bytes: &'a [u8],
     family: FamilyModel,
-    modules: Modules<'a>,
+    modules: ModuleList<'a>,
     compares: bool,
     max_tokens: usize,
     prompts: FolderPrompts<'a>,
@@ -154,7 +154,7 @@ impl<'a> TransformerSource<'a> {
 
     /// The model without its file.
     pub(crate) fn spec(&self) -> EncoderSpec<'_, &'a str> {
-        let Modules { pooling, head, normalize, .. } = &self.modules;
+        let ModuleList { pooling, head, normalize, .. } = &self.modules;
         let pooling = pooling.map_or(PoolingModes::NONE, |pooling| pooling.modes);
         EncoderSpec { family: &self.family, pooling, head, normalize: *normalize }
     }

@@ -12,7 +12,7 @@ use crate::tensor::{Dtype, ScaledCodes, TensorHeader};
 /// The encoding of the elements of a [`Matrix`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Encoding {
+pub enum MatrixEncoding {
     /// IEEE 754 single precision.
     F32,
     /// IEEE 754 half precision.
@@ -34,7 +34,7 @@ pub enum Encoding {
     Values(u32),
 }
 
-impl Encoding {
+impl MatrixEncoding {
     /// Bytes of a row of `cols` elements; `None` if such a row is not possible, or does not start
     /// at a byte.
     #[must_use]
@@ -57,7 +57,7 @@ impl Encoding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matrix {
     /// The encoding of the elements.
-    pub encoding: Encoding,
+    pub encoding: MatrixEncoding,
     /// Number of rows: outputs of a linear layer, entries of a table.
     pub rows: usize,
     /// Number of elements in a row: inputs of a linear layer.
@@ -79,7 +79,7 @@ pub struct Matrix {
 impl Matrix {
     /// A placeholder without elements.
     pub const EMPTY: Self = Self {
-        encoding: Encoding::F32,
+        encoding: MatrixEncoding::F32,
         rows: 0,
         cols: 0,
         offset: 0,
@@ -112,21 +112,21 @@ impl Matrix {
         let error = |kind| Error::new(header.offset, kind);
         let size = |n: Option<u64>| n.and_then(|n| usize::try_from(n).ok());
         let encoding = match header.dtype {
-            Dtype::F32 => Encoding::F32,
-            Dtype::F16 => Encoding::F16,
-            Dtype::BF16 => Encoding::BF16,
-            Dtype::I8 => Encoding::I8,
-            Dtype::U8 => Encoding::U8,
+            Dtype::F32 => MatrixEncoding::F32,
+            Dtype::F16 => MatrixEncoding::F16,
+            Dtype::BF16 => MatrixEncoding::BF16,
+            Dtype::I8 => MatrixEncoding::I8,
+            Dtype::U8 => MatrixEncoding::U8,
             dtype if !quant::supports(dtype) => return Err(error(ErrorKind::UnsupportedDtype)),
             // Checked before the other blocks, which start at rows.
-            Dtype::Scaled(codes) => Encoding::Scaled(codes),
-            dtype if dtype.is_block() => Encoding::Block(dtype),
+            Dtype::Scaled(codes) => MatrixEncoding::Scaled(codes),
+            dtype if dtype.is_block() => MatrixEncoding::Block(dtype),
             _ => return Err(error(ErrorKind::UnsupportedDtype)),
         };
         let rows = size(Some(header.shape.rows())).ok_or(error(ErrorKind::SizeOverflow))?;
         let cols = size(header.shape.cols()).ok_or(error(ErrorKind::SizeOverflow))?;
         let fits = match (encoding, rows.checked_mul(cols)) {
-            (Encoding::Scaled(codes), Some(elements)) => {
+            (MatrixEncoding::Scaled(codes), Some(elements)) => {
                 codes.full_blocks(elements as u64, header.bytes).is_some()
             }
             _ => {
@@ -152,7 +152,7 @@ impl Matrix {
             fits.then_some((companion.offset, usize::try_from(elements).ok()?))
         };
         let bad_scale = error(ErrorKind::BadScale);
-        if matches!(encoding, Encoding::I8 | Encoding::U8) {
+        if matches!(encoding, MatrixEncoding::I8 | MatrixEncoding::U8) {
             let scale = companion(".scale").and_then(|scale| elements(scale, Dtype::F32));
             let (offset, count) = scale.ok_or(bad_scale)?;
             let groups = count.checked_div(rows).unwrap_or(0);
@@ -162,13 +162,13 @@ impl Matrix {
             }
             (matrix.scale_offset, matrix.groups) = (offset, groups);
         }
-        if encoding == Encoding::I8
+        if encoding == MatrixEncoding::I8
             && let Some(columns) = companion(".column_scale")
         {
             let columns = elements(columns, Dtype::F32).filter(|(_, count)| *count == cols);
             matrix.column_offset = Some(columns.ok_or(bad_scale)?.0);
         }
-        if encoding == Encoding::U8 {
+        if encoding == MatrixEncoding::U8 {
             let zero = companion(".zero_point").and_then(|zero| elements(zero, Dtype::U8));
             let zero = zero.filter(|(_, count)| *count == rows && matrix.groups == 1);
             matrix.zero_offset = zero.ok_or(bad_scale)?.0;
@@ -232,7 +232,7 @@ pub trait Weights {
     /// Returns true if [`bytes`](Self::bytes) borrows, so that no tile is needed.
     fn borrows(&self) -> bool;
 
-    /// Dequantises `out.len()` elements of the matrix with [`Encoding::Values`] of `number`, from
+    /// Dequantises `out.len()` elements of the matrix with [`MatrixEncoding::Values`] of `number`, from
     /// element `first` on in row-major order: for quantisations whose rows are not contiguous.
     ///
     /// # Errors
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(find_in(&[weight, short], "w").unwrap_err().kind(), ErrorKind::BadScale);
         let scale = header("w.scale", Dtype::F32, &[3], 128);
         let matrix = find_in(&[weight, scale], "w").unwrap().unwrap();
-        assert_eq!((matrix.encoding, matrix.rows, matrix.cols), (Encoding::I8, 3, 5));
+        assert_eq!((matrix.encoding, matrix.rows, matrix.cols), (MatrixEncoding::I8, 3, 5));
         assert_eq!((matrix.offset, matrix.scale_offset, matrix.groups), (64, 128, 1));
     }
 
@@ -415,7 +415,7 @@ mod tests {
     fn blocks_that_were_left_out_are_refused_where_they_lie() {
         let found = find_in(&[header("w", Dtype::Q4_0, &[2, 32], 96)], "w");
         if cfg!(feature = "blocks-ggml") {
-            assert_eq!(found.unwrap().unwrap().encoding, Encoding::Block(Dtype::Q4_0));
+            assert_eq!(found.unwrap().unwrap().encoding, MatrixEncoding::Block(Dtype::Q4_0));
         } else {
             assert_eq!(found, Err(Error::new(96, ErrorKind::UnsupportedDtype)));
         }

@@ -86,7 +86,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
     }
 
     /// How a token is spelled in GPT-2's alphabet, for
-    /// [`token::bpe::Decoder`](crate::token::bpe::Decoder).
+    /// [`token::bpe::TokenDecoder`](crate::token::bpe::TokenDecoder).
     ///
     /// # Errors
     ///

@@ -7,7 +7,8 @@ use crate::error::{ErrorKind, Result};
 use crate::limit::{filled, grow, reserved};
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::sentencepiece::{
-    CachedWord, Decoder, Index, Needs, Part, Piece, Scratch, SentencePiece, Slot, Spec, Step,
+    CachedWord, Piece, PieceDecoder, PieceIndex, PieceNeeds, PiecePart, PieceScratch,
+    SentencePiece, Slot, Spec, Step,
 };
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens};
 
@@ -17,7 +18,7 @@ pub struct SentencePieceModel<B> {
     model: B,
     pieces: Vec<Piece>,
     slots: Vec<Slot>,
-    index: Index,
+    index: PieceIndex,
     /// Added pieces, sorted by spelling.
     added: Vec<AddedToken>,
     added_index: AddedIndex,
@@ -27,8 +28,8 @@ pub struct SentencePieceModel<B> {
 #[derive(Debug, Default)]
 pub struct PieceSession {
     text: Vec<u8>,
-    symbols: Vec<Symbol<Part>>,
-    heap: Vec<Candidate<Part>>,
+    symbols: Vec<Symbol<PiecePart>>,
+    heap: Vec<Candidate<PiecePart>>,
     steps: Vec<Step>,
     splits: Vec<u16>,
     cache: Vec<CachedWord>,
@@ -41,7 +42,7 @@ const REMEMBERED_WORDS: usize = 4096;
 const USUAL_WORD: usize = 1024;
 
 impl PieceSession {
-    fn grow(&mut self, needs: &Needs) -> Result<()> {
+    fn grow(&mut self, needs: &PieceNeeds) -> Result<()> {
         grow(&mut self.text, needs.text, 0)?;
         grow(&mut self.symbols, needs.symbols, Symbol::default())?;
         grow(&mut self.heap, needs.heap, Candidate::default())?;
@@ -52,9 +53,9 @@ impl PieceSession {
         grow(&mut self.cache, words, CachedWord::default())
     }
 
-    fn scratch(&mut self) -> Scratch<'_> {
+    fn scratch(&mut self) -> PieceScratch<'_> {
         let Self { text, symbols, heap, steps, splits, cache } = self;
-        Scratch { cache, ..Scratch::new(text, symbols, heap, steps, splits) }
+        PieceScratch { cache, ..PieceScratch::new(text, symbols, heap, steps, splits) }
     }
 }
 
@@ -141,7 +142,7 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
         let most = text.len().saturating_mul(3).saturating_add(6);
         let word = most.min(USUAL_WORD);
         // What most texts need costs no look at the text.
-        session.grow(&Needs { text: most, ..tokenizer.needs_for(word) })?;
+        session.grow(&PieceNeeds { text: most, ..tokenizer.needs_for(word) })?;
         let start = ids.len();
         let (mut room, mut grown) = (text.len().saturating_add(2), false);
         loop {
@@ -162,13 +163,14 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
         }
     }
 
-    /// The text of `ids`: see [`Decoder::token`].
+    /// The text of `ids`: see [`PieceDecoder::token`].
     ///
     /// # Errors
     ///
-    /// As [`Decoder::token`].
+    /// As [`PieceDecoder::token`].
     pub fn decode(&self, ids: &[u32]) -> Result<String> {
-        let (tokenizer, mut decoder, mut text) = (self.tokenizer(), Decoder::new(), String::new());
+        let (tokenizer, mut decoder, mut text) =
+            (self.tokenizer(), PieceDecoder::new(), String::new());
         let mut add = |piece: &str| {
             text.push_str(piece);
             Ok(())

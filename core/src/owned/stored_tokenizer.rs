@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 use super::PipelineParts;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::amb::TokenizerKind;
+use crate::format::amb::AmbTokenizerKind;
 use crate::format::embd::Embd;
 use crate::limit::reserved;
 use crate::model::ModelSource;
@@ -46,7 +46,7 @@ impl<'f> PipelineParts<'f> {
             ModelSource::Embd(embd) => Self::from_embd(embd),
             ModelSource::Amb(amb) => {
                 let tokenizer = amb.tokenizer().ok_or(MISSING)?;
-                if tokenizer.kind() != TokenizerKind::Custom {
+                if tokenizer.kind() != AmbTokenizerKind::Custom {
                     return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
                 }
                 Self::from_payload(tokenizer.payload())

@@ -9,7 +9,7 @@
 
 pub use super::amb_codes::encode;
 use super::amb_codes::{lowest, nearest};
-pub use super::amb_read::{Bytes, Tensor, dequantize};
+pub use super::amb_read::{Bytes, ScaledTensor, dequantize};
 use super::column_weights::ColumnWeights;
 use super::float16::round_f16;
 use crate::error::{Error, ErrorKind, Result};

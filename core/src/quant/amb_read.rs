@@ -12,7 +12,7 @@ use crate::tensor::{Arrangement, CodeBits, ScaleType, ScaledCodes};
 
 /// A tensor of scaled codes: its storage and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tensor {
+pub struct ScaledTensor {
     /// Its storage.
     pub codes: ScaledCodes,
     /// The number of elements.
@@ -55,7 +55,7 @@ impl Bytes for &[u8] {
 /// tensor's size does not match its elements; [`ErrorKind::BadScale`] for a scale that is not
 /// finite; any error from `data`.
 pub fn dequantize(
-    tensor: &Tensor,
+    tensor: &ScaledTensor,
     first: u64,
     out: &mut [f32],
     data: &mut impl Bytes,
@@ -135,12 +135,12 @@ impl Run {
 ///
 /// As [`dequantize`] except for bad scales; any error from `each`.
 pub(super) fn each_run<B: Bytes>(
-    tensor: &Tensor,
+    tensor: &ScaledTensor,
     (first, count): (u64, usize),
     data: &mut B,
     mut each: impl FnMut(&mut B, &Run) -> Result<()>,
 ) -> Result<()> {
-    let Tensor { codes, elements, bytes } = *tensor;
+    let ScaledTensor { codes, elements, bytes } = *tensor;
     let end = first.checked_add(count as u64);
     if end.is_none_or(|end| end > elements) {
         return Err(Error::without_offset(ErrorKind::InvalidArgument));

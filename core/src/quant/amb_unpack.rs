@@ -6,7 +6,7 @@
 
 pub use super::amb_codes::unpack;
 use super::amb_codes::{lowest, nearest};
-use super::amb_read::{Bytes, Tensor, each_part, each_run, each_scale, read_halves};
+use super::amb_read::{Bytes, ScaledTensor, each_part, each_run, each_scale, read_halves};
 use super::block::reciprocal;
 use super::groups::Unpacked;
 use crate::error::{Error, ErrorKind, Result};
@@ -38,7 +38,7 @@ pub const fn has_groups(codes: &ScaledCodes, cols: usize) -> bool {
 /// As [`amb_block::dequantize`](super::amb_block::dequantize); [`ErrorKind::InvalidArgument`] if
 /// the rows do not [have groups](has_groups), or `out` has room for fewer factors than codes.
 pub fn unpack_rows(
-    tensor: &Tensor,
+    tensor: &ScaledTensor,
     (first, cols): (u64, usize),
     out: &mut Unpacked<'_>,
     data: &mut impl Bytes,

@@ -63,7 +63,7 @@ pub(super) fn dequantize(
 /// The arrays that [`quantize`] fills, for a weight of `elements` elements in groups of
 /// `group_size` along axis 0.
 #[derive(Debug)]
-pub struct Output<'o> {
+pub struct HqqOutput<'o> {
     /// `group_size · bits / 8` rows of `elements / group_size` bytes.
     pub codes: &'o mut [u8],
     /// A scale for each of the `elements / group_size` groups.
@@ -78,7 +78,12 @@ pub const STEPS: u32 = 10;
 /// Quantises to 8 or 4 bits along axis 0: group `c` is the elements `c`, `c + groups`, `c + 2
 /// groups` … of the flattened weight. Zeros are found by the paper's proximal solver, separately
 /// for each group. `None` if a length does not fit.
-pub fn quantize(values: &[f32], bits: u8, group_size: usize, out: &mut Output<'_>) -> Option<()> {
+pub fn quantize(
+    values: &[f32],
+    bits: u8,
+    group_size: usize,
+    out: &mut HqqOutput<'_>,
+) -> Option<()> {
     let groups = values.len().checked_div(group_size)?;
     let pack = match bits {
         8 => 1,

@@ -146,8 +146,11 @@ pub fn dequantize_weight(weight: &Weight<'_>, first: usize, out: &mut [f32]) -> 
         Encoding::Plain { dtype: Dtype::Scaled(codes), mut data }
             if cfg!(feature = "scaled-codes") =>
         {
-            let tensor =
-                amb_block::Tensor { codes, elements: weight.elements(), bytes: data.len() as u64 };
+            let tensor = amb_block::ScaledTensor {
+                codes,
+                elements: weight.elements(),
+                bytes: data.len() as u64,
+            };
             return amb_block::dequantize(&tensor, first as u64, out, &mut data);
         }
         Encoding::Plain { dtype, data } => return dequantize(dtype, data, first, out),

@@ -11,12 +11,12 @@ use crate::event::{Decode, Event};
 ///
 /// ```
 /// use nanoembed_core::event::{Event, Mode};
-/// use nanoembed_core::format::embd::Decoder;
+/// use nanoembed_core::format::embd::EmbdDecoder;
 /// use nanoembed_core::read::Push;
 ///
 /// let file = b"EMBD\x01\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0ok";
 /// let mut carry = [0; 64];
-/// let mut push = Push::new(Decoder::<16>::new(Mode::Strict), &mut carry);
+/// let mut push = Push::new(EmbdDecoder::<16>::new(Mode::Strict), &mut carry);
 /// let mut tokens = 0;
 /// let mut on_event = |event: Event<'_>| {
 ///     tokens += usize::from(matches!(event, Event::Token { .. }));

@@ -1,19 +1,19 @@
 //! The part of TOML that metadata of embedding files uses: `key = scalar` lines under `[table]`
 //! headings.
 //!
-//! [`Entries`] walks over a document without memory of its own and borrows keys and values from it.
-//! Arrays, inline tables and dates are passed on as they are spelled ([`Value::Other`]); brackets
+//! [`TomlEntries`] walks over a document without memory of its own and borrows keys and values from it.
+//! Arrays, inline tables and dates are passed on as they are spelled ([`TomlValue::Other`]); brackets
 //! are counted, not followed, so that no depth of nesting matters. Source:
 //! <https://toml.io/en/v1.0.0>.
 //!
 //! ```
-//! use nanoembed_core::text::toml::{Entries, Value};
+//! use nanoembed_core::text::toml::{TomlEntries, TomlValue};
 //!
 //! let document = "title = \"x\"\n[common_config]\ndims = 300 # per word\n";
-//! let entries: Result<Vec<_>, _> = Entries::new(document).collect();
+//! let entries: Result<Vec<_>, _> = TomlEntries::new(document).collect();
 //! let entries = entries?;
 //! assert_eq!((entries[1].table, entries[1].key), ("common_config", "dims"));
-//! assert!(matches!(entries[1].value, Value::Integer(300)));
+//! assert!(matches!(entries[1].value, TomlValue::Integer(300)));
 //! # Ok::<(), nanoembed_core::Error>(())
 //! ```
 
@@ -24,21 +24,21 @@ use crate::error::{Error, ErrorKind, Result};
 /// A key and its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Entry<'a> {
+pub struct TomlEntry<'a> {
     /// The heading above the entry, as spelled between the brackets; empty before the first
     /// heading.
     pub table: &'a str,
     /// The key as spelled; a key that is one quoted string is without its quotes.
     pub key: &'a str,
     /// The value.
-    pub value: Value<'a>,
+    pub value: TomlValue<'a>,
     /// Offset of the key in the document.
     pub offset: usize,
 }
 
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'a> {
+pub enum TomlValue<'a> {
     /// A string.
     Text(Text<'a>),
     /// An integer, in base 10, 16, 8 or 2.
@@ -118,13 +118,13 @@ fn unescape(rest: &mut core::str::Chars<'_>) -> Option<char> {
 
 /// Iterates over the entries of a document; ends after an error.
 #[derive(Clone, Debug)]
-pub struct Entries<'a> {
+pub struct TomlEntries<'a> {
     document: &'a str,
     at: usize,
     table: &'a str,
 }
 
-impl<'a> Entries<'a> {
+impl<'a> TomlEntries<'a> {
     /// The entries of `document`.
     #[must_use]
     pub const fn new(document: &'a str) -> Self {
@@ -183,13 +183,13 @@ impl<'a> Entries<'a> {
         self.line_end()
     }
 
-    fn entry(&mut self) -> Result<Entry<'a>> {
+    fn entry(&mut self) -> Result<TomlEntry<'a>> {
         let offset = self.at;
         let key = self.key()?;
         self.skip_spaces();
         let value = self.value()?;
         self.line_end()?;
-        Ok(Entry { table: self.table, key, value, offset })
+        Ok(TomlEntry { table: self.table, key, value, offset })
     }
 
     /// Reads a key and its `=`.
@@ -219,22 +219,22 @@ impl<'a> Entries<'a> {
         Ok(unquoted.unwrap_or(key))
     }
 
-    fn value(&mut self) -> Result<Value<'a>> {
+    fn value(&mut self) -> Result<TomlValue<'a>> {
         let rest = self.rest();
         let value = if rest.starts_with(['"', '\'']) {
             let (text, used) = text(rest).ok_or(self.error())?;
             self.advance(used);
-            return Ok(Value::Text(text));
+            return Ok(TomlValue::Text(text));
         } else if rest.starts_with(['[', '{']) {
             let used = nested(rest).ok_or(self.error())?;
-            Value::Other(rest.get(..used).unwrap_or(""))
+            TomlValue::Other(rest.get(..used).unwrap_or(""))
         } else {
             // A date and a time may be separated by one blank.
             let end = rest.find(['\n', '\r', '#', ',']).unwrap_or(rest.len());
             scalar(rest.get(..end).unwrap_or("").trim_end()).ok_or(self.error())?
         };
         let used = match value {
-            Value::Other(spelled) => spelled.len(),
+            TomlValue::Other(spelled) => spelled.len(),
             _ => rest.find([' ', '\t', '\n', '\r', '#']).unwrap_or(rest.len()),
         };
         self.advance(used);
@@ -242,8 +242,8 @@ impl<'a> Entries<'a> {
     }
 }
 
-impl<'a> Iterator for Entries<'a> {
-    type Item = Result<Entry<'a>>;
+impl<'a> Iterator for TomlEntries<'a> {
+    type Item = Result<TomlEntry<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -325,25 +325,25 @@ fn nested(rest: &str) -> Option<usize> {
     None
 }
 
-fn scalar(spelled: &str) -> Option<Value<'_>> {
+fn scalar(spelled: &str) -> Option<TomlValue<'_>> {
     match spelled {
-        "true" => return Some(Value::Bool(true)),
-        "false" => return Some(Value::Bool(false)),
-        "inf" | "+inf" => return Some(Value::Float(f64::INFINITY)),
-        "-inf" => return Some(Value::Float(f64::NEG_INFINITY)),
-        "nan" | "+nan" | "-nan" => return Some(Value::Float(f64::NAN)),
+        "true" => return Some(TomlValue::Bool(true)),
+        "false" => return Some(TomlValue::Bool(false)),
+        "inf" | "+inf" => return Some(TomlValue::Float(f64::INFINITY)),
+        "-inf" => return Some(TomlValue::Float(f64::NEG_INFINITY)),
+        "nan" | "+nan" | "-nan" => return Some(TomlValue::Float(f64::NAN)),
         _ => {}
     }
     // Digits with single underscores between them; the longest valid number is short.
     let mut plain = heapless::String::<64>::new();
     for letter in spelled.chars().filter(|letter| *letter != '_') {
         if plain.push(letter).is_err() {
-            return Some(Value::Other(spelled));
+            return Some(TomlValue::Other(spelled));
         }
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = plain.strip_prefix(prefix) {
-            return i64::from_str_radix(digits, radix).ok().map(Value::Integer);
+            return i64::from_str_radix(digits, radix).ok().map(TomlValue::Integer);
         }
     }
     let digit = |letter: char| letter.is_ascii_digit();
@@ -351,18 +351,18 @@ fn scalar(spelled: &str) -> Option<Value<'_>> {
         return None;
     }
     if let Ok(integer) = plain.parse() {
-        return Some(Value::Integer(integer));
+        return Some(TomlValue::Integer(integer));
     }
     if plain.contains(['.', 'e', 'E'])
         && !plain.contains([':', 'T'])
         && let Ok(float) = plain.parse()
     {
-        return Some(Value::Float(float));
+        return Some(TomlValue::Float(float));
     }
     let is_integer = plain.trim_start_matches(['+', '-']).chars().all(digit);
     let is_time = |letter: char| digit(letter) || "+-:.TZtz ".contains(letter);
     let is_date = spelled.contains(['-', ':']) && spelled.chars().all(is_time);
-    (is_integer || is_date).then_some(Value::Other(spelled))
+    (is_integer || is_date).then_some(TomlValue::Other(spelled))
 }
 
 #[cfg(test)]
@@ -371,9 +371,9 @@ mod tests {
 
     use super::*;
 
-    fn entries(document: &str) -> heapless::Vec<Entry<'_>, 8> {
+    fn entries(document: &str) -> heapless::Vec<TomlEntry<'_>, 8> {
         let mut entries = heapless::Vec::new();
-        Entries::new(document).for_each(|entry| entries.push(entry.unwrap()).unwrap());
+        TomlEntries::new(document).for_each(|entry| entries.push(entry.unwrap()).unwrap());
         entries
     }
 
@@ -382,7 +382,7 @@ mod tests {
         let entries = entries(document);
         assert_eq!(entries.len(), N);
         for (entry, expected) in entries.iter().zip(expected) {
-            let Value::Text(text) = entry.value else { panic!("{:?}", entry.value) };
+            let TomlValue::Text(text) = entry.value else { panic!("{:?}", entry.value) };
             assert!(text.chars().eq(expected.chars()), "{text}");
         }
     }
@@ -392,12 +392,12 @@ mod tests {
         let document = "a = 1_000 # one\r\n b.c = 0x10\n\"d e\" = 1.5e3\n\n[t.u]\nf = true\nh = inf\n[[v]]\ni = +7\n";
         let found = entries(document);
         let expected = [
-            ("", "a", Value::Integer(1000)),
-            ("", "b.c", Value::Integer(16)),
-            ("", "d e", Value::Float(1500.0)),
-            ("t.u", "f", Value::Bool(true)),
-            ("t.u", "h", Value::Float(f64::INFINITY)),
-            ("v", "i", Value::Integer(7)),
+            ("", "a", TomlValue::Integer(1000)),
+            ("", "b.c", TomlValue::Integer(16)),
+            ("", "d e", TomlValue::Float(1500.0)),
+            ("t.u", "f", TomlValue::Bool(true)),
+            ("t.u", "h", TomlValue::Float(f64::INFINITY)),
+            ("v", "i", TomlValue::Integer(7)),
         ];
         assert!(found.iter().map(|e| (e.table, e.key, e.value)).eq(expected));
         assert_eq!(found[1].offset, 18);
@@ -422,10 +422,10 @@ mod tests {
     fn what_is_not_a_scalar_is_passed_on_as_it_is_spelled() {
         let document = "a = [1, \"]\", # ]\n [2]]\nb = {c = 1, d = [2]} \ne = 1979-05-27 07:32:00Z\nf = 99999999999999999999\n";
         let expected = [
-            Value::Other("[1, \"]\", # ]\n [2]]"),
-            Value::Other("{c = 1, d = [2]}"),
-            Value::Other("1979-05-27 07:32:00Z"),
-            Value::Other("99999999999999999999"),
+            TomlValue::Other("[1, \"]\", # ]\n [2]]"),
+            TomlValue::Other("{c = 1, d = [2]}"),
+            TomlValue::Other("1979-05-27 07:32:00Z"),
+            TomlValue::Other("99999999999999999999"),
         ];
         assert!(entries(document).iter().map(|entry| entry.value).eq(expected));
     }
@@ -444,34 +444,38 @@ mod tests {
             ("a = \"x\ny\"", 4),
             ("[t] x", 4),
         ] {
-            let error = Entries::new(document).find_map(Result::err);
+            let error = TomlEntries::new(document).find_map(Result::err);
             assert_eq!(error, Some(Error::new(offset, ErrorKind::BadToml)), "{document:?}");
         }
         // The depth of nesting is irrelevant.
         let mut deep = [b'['; 100_000];
         deep[..4].copy_from_slice(b"a = ");
-        assert!(Entries::new(core::str::from_utf8(&deep).unwrap()).next().unwrap().is_err());
+        assert!(TomlEntries::new(core::str::from_utf8(&deep).unwrap()).next().unwrap().is_err());
     }
 
     #[test]
     fn every_escape_is_the_character_that_it_stands_for() {
         let document = r#"a = "\b\t\n\f\r\e\"\\\u00e9\U0001F600""#;
         assert_texts(document, ["\u{8}\t\n\u{c}\r\u{1b}\"\\\u{e9}\u{1F600}"]);
-        let Value::Text(text) = entries(document)[0].value else { panic!("a text") };
+        let TomlValue::Text(text) = entries(document)[0].value else { panic!("a text") };
         assert_eq!(std::format!("{text}"), "\u{8}\t\n\u{c}\r\u{1b}\"\\\u{e9}\u{1F600}");
     }
 
     #[test]
     fn numbers_without_an_end_and_those_that_are_none_are_known() {
         let found = entries("a = -inf\nb = +inf\nc = nan\nd = -nan\n");
-        assert_eq!(found[0].value, Value::Float(f64::NEG_INFINITY));
-        assert_eq!(found[1].value, Value::Float(f64::INFINITY));
+        assert_eq!(found[0].value, TomlValue::Float(f64::NEG_INFINITY));
+        assert_eq!(found[1].value, TomlValue::Float(f64::INFINITY));
         for entry in &found[2..] {
-            assert!(matches!(entry.value, Value::Float(value) if value.is_nan()), "{}", entry.key);
+            assert!(
+                matches!(entry.value, TomlValue::Float(value) if value.is_nan()),
+                "{}",
+                entry.key
+            );
         }
         // Longer than any valid number.
         let digits = "1".repeat(65);
         let document = std::format!("a = {digits}");
-        assert_eq!(entries(&document)[0].value, Value::Other(&digits));
+        assert_eq!(entries(&document)[0].value, TomlValue::Other(&digits));
     }
 }

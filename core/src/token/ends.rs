@@ -1,6 +1,6 @@
 //! End-of-sequence tokens: when one is sampled, the model has finished.
 
-use super::ids::Found;
+use super::ids::TokenCount;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Tokens that end a text, each once; the usual one first.
@@ -81,10 +81,10 @@ impl TextEnds {
     pub fn around(
         &self,
         ids: &mut [u32],
-        encode: impl FnOnce(&mut [u32]) -> Result<Found>,
-    ) -> Result<Found> {
-        let mut found = Found::default();
-        let put = |ids: &mut [u32], found: &mut Found, token: Option<u32>| {
+        encode: impl FnOnce(&mut [u32]) -> Result<TokenCount>,
+    ) -> Result<TokenCount> {
+        let mut found = TokenCount::default();
+        let put = |ids: &mut [u32], found: &mut TokenCount, token: Option<u32>| {
             let Some(token) = token else { return };
             if let Some(place) = ids.get_mut(found.total) {
                 *place = token;
@@ -113,7 +113,7 @@ mod tests {
             let found = ends.around(&mut ids[..room], |rest| {
                 let tokens = rest.len().min(2);
                 rest[..tokens].fill(9);
-                Ok(Found { tokens, total: 2 })
+                Ok(TokenCount { tokens, total: 2 })
             });
             (ids, found.map(|found| (found.tokens, found.total)))
         };

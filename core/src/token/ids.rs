@@ -3,7 +3,7 @@
 /// How many tokens a text has, and whether all of them were kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct TokenCount {
     /// Tokens in the buffer.
     pub tokens: usize,
     /// Tokens of the whole text.
@@ -14,12 +14,12 @@ pub struct Found {
 #[derive(Debug)]
 pub(super) struct Ids<'i> {
     ids: &'i mut [u32],
-    found: Found,
+    found: TokenCount,
 }
 
 impl<'i> Ids<'i> {
     pub(super) fn new(ids: &'i mut [u32]) -> Self {
-        Self { ids, found: Found::default() }
+        Self { ids, found: TokenCount::default() }
     }
 
     pub(super) fn push(&mut self, id: u32) {
@@ -30,7 +30,7 @@ impl<'i> Ids<'i> {
         self.found.total = self.found.total.saturating_add(1);
     }
 
-    pub(super) const fn found(&self) -> Found {
+    pub(super) const fn found(&self) -> TokenCount {
         self.found
     }
 }

@@ -48,7 +48,7 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// The best way to a place in a text.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Step<S> {
+pub struct LatticeStep<S> {
     pub(super) sum: S,
     /// The token that ends here.
     pub(super) id: u32,
@@ -56,7 +56,7 @@ pub struct Step<S> {
     pub(super) other: u32,
 }
 
-impl<S: Sum> Step<S> {
+impl<S: Sum> LatticeStep<S> {
     /// A place that no way leads to yet, which is the start of one, too.
     pub(crate) fn unreached() -> Self {
         Self { sum: S::default(), id: 0, other: NOWHERE }
@@ -85,7 +85,7 @@ pub(crate) trait Prefixes<S> {
 /// [`ErrorKind::BufferTooSmall`] if `steps` end before; what reading tokens returns.
 #[inline]
 pub(crate) fn leave<S: Sum>(
-    steps: &mut [Step<S>],
+    steps: &mut [LatticeStep<S>],
     start: usize,
     tokens: impl Prefixes<S>,
     unknown: Scored<S>,
@@ -110,7 +110,7 @@ pub(crate) fn leave<S: Sum>(
 /// The tokens of the best way to `end`, with the places that they stand in.
 #[inline]
 pub(crate) fn best<S>(
-    steps: &mut [Step<S>],
+    steps: &mut [LatticeStep<S>],
     end: usize,
 ) -> impl Iterator<Item = (Range<usize>, u32)> {
     // From the end to the start, each step learns where the token after it ends.
@@ -136,7 +136,7 @@ pub(crate) fn best<S>(
     })
 }
 
-impl<S: Sum> Step<S> {
+impl<S: Sum> LatticeStep<S> {
     /// Takes another way if it is better; returns true if it is.
     #[inline]
     fn offer(&mut self, sum: S, id: u32, start: u32) -> bool {

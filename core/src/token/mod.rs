@@ -4,8 +4,8 @@
 //! | model | tokenizer |
 //! |---|---|
 //! | BERT and its relatives | [`WordPiece`] |
-//! | byte-level BPE: GPT-2, Llama 3, Qwen | [`Bpe`], [`bpe::Decoder`] |
-//! | SentencePiece: Llama 2, Phi-3, T5 | [`SentencePiece`], [`sentencepiece::Decoder`] |
+//! | byte-level BPE: GPT-2, Llama 3, Qwen | [`Bpe`], [`bpe::TokenDecoder`] |
+//! | SentencePiece: Llama 2, Phi-3, T5 | [`SentencePiece`], [`sentencepiece::PieceDecoder`] |
 //! | Unigram of a `tokenizer.json`: XLM-RoBERTa | `unigram` (feature `families`) |
 //!
 //! WordPiece in five steps:

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::text::character::utf8;
 
 /// The best way to a place in a window.
-pub type Step = lattice::Step<f64>;
+pub type Step = lattice::LatticeStep<f64>;
 
 /// Set in the start of a [`Step`] while a place is one of those that open ways lead through.
 const MARK: u32 = 1 << 31;

@@ -318,7 +318,7 @@ fn map_ascii(byte: u8) -> Mapped {
 /// The normalised words of a text, for those who want to see them; special tokens are not looked
 /// for.
 #[derive(Clone)]
-pub struct Words<'t>(Scanner<'t, 't>);
+pub struct TextWords<'t>(Scanner<'t, 't>);
 
 /// A word in normalised form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -330,7 +330,7 @@ pub struct NormalizedWord<'w> {
     pub characters: usize,
 }
 
-impl<'t> Words<'t> {
+impl<'t> TextWords<'t> {
     /// Words of `text`.
     #[must_use]
     pub const fn new(text: &'t str, normalization: Normalization) -> Self {
@@ -353,7 +353,7 @@ mod tests {
 
     /// Asserts that `text` has the `expected` words, separated by spaces.
     fn check(text: &str, normalization: Normalization, expected: &str) {
-        let mut words = Words::new(text, normalization);
+        let mut words = TextWords::new(text, normalization);
         for word in expected.split(' ').filter(|word| !word.is_empty()) {
             assert_eq!(words.next_word().map(|word| word.start), Some(word), "{text:?}");
         }
@@ -423,7 +423,7 @@ mod tests {
             .chain(core::iter::repeat_n('b', 120))
             .collect();
         let joined = Normalization { split_ideographs: false, ..Normalization::CASED };
-        let mut words = Words::new(&text, joined);
+        let mut words = TextWords::new(&text, joined);
         let word = words.next_word().unwrap();
         assert_eq!(word.characters, 221);
         assert_eq!(word.start.chars().count(), 100);

@@ -8,7 +8,7 @@ use super::source::Source;
 use super::table::{Inserted, Packing, slots_for};
 use crate::bytes::{Item, parse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::finalfusion::{Entry, Layout, Place, entry};
+use crate::format::finalfusion::{Entry, FinalfusionLayout, FinalfusionPlace, entry};
 use crate::subword::Subwords;
 
 /// The distance in words between stored offsets.
@@ -48,7 +48,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn new(layout: &Layout) -> Option<Self> {
+    fn new(layout: &FinalfusionLayout) -> Option<Self> {
         let (words, ngrams) = counts(layout);
         let ngram_slots = if ngrams == 0 { 0 } else { slots_for(ngrams.into())? };
         let is_numbered = ngrams == 0 || layout.distinct_ngram_indices.is_some();
@@ -85,7 +85,7 @@ const fn different_strings(bytes: u64) -> u64 {
 }
 
 /// The numbers of words and of listed n-grams.
-fn counts(layout: &Layout) -> (u32, u32) {
+fn counts(layout: &FinalfusionLayout) -> (u32, u32) {
     let ngrams = match layout.vocabulary.subwords {
         Subwords::Explicit { ngrams } => ngrams,
         _ => 0,
@@ -109,7 +109,7 @@ impl Index<&mut [u64]> {
     ///
     /// A million words take 12.5 MB.
     #[must_use]
-    pub fn memory_needed(layout: &Layout) -> Option<usize> {
+    pub fn memory_needed(layout: &FinalfusionLayout) -> Option<usize> {
         usize::try_from(Parts::new(layout)?.total()?).ok()
     }
 }
@@ -128,7 +128,7 @@ impl<M: AsRef<[u64]> + AsMut<[u64]>> Index<M> {
     /// to collide; any error from the source.
     pub fn build(
         source: &impl Source,
-        layout: &Layout,
+        layout: &FinalfusionLayout,
         options: IndexOptions,
         mut memory: M,
         scratch: &mut [u8],
@@ -138,7 +138,7 @@ impl<M: AsRef<[u64]> + AsMut<[u64]>> Index<M> {
         let parts = Parts::new(layout).ok_or(too_small)?;
         let mut tables = Tables::new(memory.as_mut(), &parts).ok_or(too_small)?;
         let mut pass = Pass { source, options, scratch };
-        let packing = |values: u64, place: Place| {
+        let packing = |values: u64, place: FinalfusionPlace| {
             Packing::new(values, place.bytes, options.seed)
                 .ok_or(Error::new(place.offset, ErrorKind::BadVocabulary))
         };
@@ -237,7 +237,7 @@ impl<S: Source> Pass<'_, S> {
     /// Fills the table of words, trying several seeds.
     fn words(
         &mut self,
-        (place, count): (Place, u32),
+        (place, count): (FinalfusionPlace, u32),
         packing: Packing,
         tables: &mut Tables<'_>,
     ) -> Result<Packing> {
@@ -269,7 +269,7 @@ impl<S: Source> Pass<'_, S> {
     /// Fills the table of n-grams; also returns the number of rows that their indices have.
     fn ngrams(
         &mut self,
-        (place, count): (Place, u32),
+        (place, count): (FinalfusionPlace, u32),
         packing: Packing,
         tables: &mut Tables<'_>,
     ) -> Result<(Packing, u64)> {
@@ -302,7 +302,7 @@ impl<S: Source> Pass<'_, S> {
 /// crowded.
 fn number(
     source: &impl Source,
-    place: Place,
+    place: FinalfusionPlace,
     packing: Packing,
     slots: &mut [u64],
     (at, index): (u64, u64),
@@ -340,7 +340,7 @@ const fn reseed(seed: u64, attempt: u64) -> u64 {
 pub(super) fn entries(
     source: &impl Source,
     scratch: &mut [u8],
-    place: Place,
+    place: FinalfusionPlace,
     (count, has_index): (u32, bool),
     mut on_entry: impl FnMut(u64, Entry<'_>) -> Result<bool>,
 ) -> Result<bool> {

@@ -10,7 +10,7 @@ use super::product;
 use super::scan::{is_entry_in_parts, scan};
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::finalfusion::{Array, Layout, Storage};
+use crate::format::finalfusion::{Array, FinalfusionLayout, Storage};
 use crate::subword::Subwords;
 use crate::top::Ties;
 
@@ -57,7 +57,7 @@ pub struct Found {
 #[derive(Clone, Debug)]
 pub struct Words<S, M = [u64; 0]> {
     source: S,
-    layout: Layout,
+    layout: FinalfusionLayout,
     index: Option<Index<M>>,
 }
 
@@ -65,7 +65,7 @@ impl<S: Source> Words<S> {
     /// Words found by scanning the vocabulary on each lookup: takes no memory, but time in
     /// proportion to its size. Ties among neighbours go to the lower row.
     #[must_use]
-    pub const fn scan(source: S, layout: Layout) -> Self {
+    pub const fn scan(source: S, layout: FinalfusionLayout) -> Self {
         Self { source, layout, index: None }
     }
 }
@@ -73,19 +73,19 @@ impl<S: Source> Words<S> {
 impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
     /// Words found by an `index` of the same file.
     #[must_use]
-    pub const fn with_index(source: S, layout: Layout, index: Index<M>) -> Self {
+    pub const fn with_index(source: S, layout: FinalfusionLayout, index: Index<M>) -> Self {
         Self { source, layout, index: Some(index) }
     }
 
     /// Words found by an `index` if there is one, else by scanning the vocabulary.
     #[must_use]
-    pub const fn open(source: S, layout: Layout, index: Option<Index<M>>) -> Self {
+    pub const fn open(source: S, layout: FinalfusionLayout, index: Option<Index<M>>) -> Self {
         Self { source, layout, index }
     }
 
     /// The layout of the file.
     #[must_use]
-    pub const fn layout(&self) -> &Layout {
+    pub const fn layout(&self) -> &FinalfusionLayout {
         &self.layout
     }
 

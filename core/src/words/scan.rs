@@ -3,13 +3,13 @@
 use super::index::entry_bytes;
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::finalfusion::Place;
+use crate::format::finalfusion::FinalfusionPlace;
 
 /// Searches for the entry of the string in `parts` from the first on; returns its ordinal and its
 /// offset. Each entry has `index_bytes` after its string.
 pub(super) fn scan(
     source: &impl Source,
-    place: Place,
+    place: FinalfusionPlace,
     (count, index_bytes): (u32, u64),
     parts: [&[u8]; 3],
 ) -> Result<Option<(u32, u64)>> {

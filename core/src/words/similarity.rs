@@ -8,7 +8,7 @@ use super::product;
 use super::source::Source;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::finalfusion::{Array, Storage};
-use crate::kernel::{Floats, Product, ProductF32, Strides};
+use crate::kernel::{FloatOperand, Product, ProductF32, Strides};
 use crate::top::{Scored, TopK};
 
 /// The number of rows scored together with several queries: about 100 KiB, which stay in the L2
@@ -199,7 +199,7 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         let scores = scores.get_mut(..count.saturating_mul(tops.len())).ok_or(too_small)?;
         zeros.fill(0.0);
         let strides = Strides { token: count, row: 1 };
-        let weights = Floats::Bytes(block);
+        let weights = FloatOperand::Bytes(block);
         product(Product::new(queries, weights, zeros, self.cols(), scores, strides)?);
         let row_bytes = self.cols().saturating_mul(4).max(1);
         let (mut all_scores, mut queries) = (&*scores, queries);

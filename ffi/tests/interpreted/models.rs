@@ -2,7 +2,7 @@
 
 use nanoembed_core::format::finalfusion::{self, StorageSpec};
 use nanoembed_core::format::gguf::{self, WriteValue};
-use nanoembed_core::format::uqff::{self, Extra, Layer, LayerFormat};
+use nanoembed_core::format::uqff::{self, Extra, LayerFormat, UqffLayer};
 use nanoembed_core::format::{amb, embd};
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorSpec, Weight};
@@ -113,9 +113,13 @@ impl Tensors {
 
     fn in_weights(&self, metadata: &[(&str, &str)]) -> Vec<u8> {
         let specs = self.specs();
-        let vocabulary = embd::Vocabulary { tokens: &TOKENS, special: [0, 1, 2, 3, 4] };
-        let plan = embd::Plan { metadata, vocabulary: Some(vocabulary), ..embd::Plan::new(&specs) };
-        let mut writer = embd::Writer::new(plan, Vec::new()).expect("a plan");
+        let vocabulary = embd::EmbdVocabulary { tokens: &TOKENS, special: [0, 1, 2, 3, 4] };
+        let plan = embd::EmbdPlan {
+            metadata,
+            vocabulary: Some(vocabulary),
+            ..embd::EmbdPlan::new(&specs)
+        };
+        let mut writer = embd::EmbdWriter::new(plan, Vec::new()).expect("a plan");
         self.made.iter().for_each(|it| writer.data(&it.data).expect("its data"));
         writer.finish().expect("a file")
     }
@@ -144,11 +148,12 @@ pub(crate) fn bert_in_amb() -> Vec<u8> {
     let tensors = Tensors::of_bert();
     let spec = |it| {
         let Tensor { name, dtype, shape, .. }: &Tensor = it;
-        amb::TensorSpec { name, dtype: *dtype, shape: *shape, full_blocks: 0 }
+        amb::AmbTensorSpec { name, dtype: *dtype, shape: *shape, full_blocks: 0 }
     };
     let specs: Vec<_> = tensors.made.iter().map(spec).collect();
-    let plan = amb::Plan { tokenizer: Some(word_piece_spec()), ..amb::Plan::new(CONFIG, &specs) };
-    let mut writer = amb::Writer::new(plan, Vec::new()).expect("a plan");
+    let plan =
+        amb::AmbPlan { tokenizer: Some(word_piece_spec()), ..amb::AmbPlan::new(CONFIG, &specs) };
+    let mut writer = amb::AmbWriter::new(plan, Vec::new()).expect("a plan");
     tensors.made.iter().for_each(|it| writer.data(&it.data).expect("its data"));
     writer.finish().expect("a file")
 }
@@ -240,20 +245,21 @@ pub(crate) fn decoder() -> Vec<u8> {
         tensors.floats(&format!("{name}.weight"), &[HIDDEN], 1.0);
     }
     let specs = tensors.specs();
-    let plan = gguf::Plan { metadata: &DECODER, ..gguf::Plan::new(&specs) };
-    let mut writer = gguf::Writer::new(plan, Vec::new()).expect("a plan");
+    let plan = gguf::GgufPlan { metadata: &DECODER, ..gguf::GgufPlan::new(&specs) };
+    let mut writer = gguf::GgufWriter::new(plan, Vec::new()).expect("a plan");
     tensors.made.iter().for_each(|it| writer.data(&it.data).expect("its data"));
     writer.finish().expect("a file")
 }
 
 /// Word pieces in an `.amb` file without tensors.
 pub(crate) fn word_pieces() -> Vec<u8> {
-    let plan = amb::Plan { tokenizer: Some(word_piece_spec()), ..amb::Plan::new(CONFIG, &[]) };
-    amb::Writer::new(plan, Vec::new()).expect("a plan").finish().expect("a file")
+    let plan =
+        amb::AmbPlan { tokenizer: Some(word_piece_spec()), ..amb::AmbPlan::new(CONFIG, &[]) };
+    amb::AmbWriter::new(plan, Vec::new()).expect("a plan").finish().expect("a file")
 }
 
-fn word_piece_spec() -> amb::TokenizerSpec<'static> {
-    amb::TokenizerSpec {
+fn word_piece_spec() -> amb::AmbTokenizerSpec<'static> {
+    amb::AmbTokenizerSpec {
         special: [Some(2), Some(3), Some(0), Some(1), Some(4)],
         payload: amb::Payload::WordPiece(&TOKENS),
     }
@@ -273,8 +279,8 @@ pub(crate) fn byte_pairs() -> Vec<u8> {
         ("tokenizer.ggml.eos_token_id", WriteValue::U32(1)),
         ("tokenizer.ggml.add_bos_token", WriteValue::Bool(true)),
     ];
-    let plan = gguf::Plan { metadata: &metadata, ..gguf::Plan::new(&[]) };
-    gguf::Writer::new(plan, Vec::new()).expect("a plan").finish().expect("a file")
+    let plan = gguf::GgufPlan { metadata: &metadata, ..gguf::GgufPlan::new(&[]) };
+    gguf::GgufWriter::new(plan, Vec::new()).expect("a plan").finish().expect("a file")
 }
 
 /// Pieces with scores, as SentencePiece has them, in a GGUF file without tensors.
@@ -290,8 +296,8 @@ pub(crate) fn pieces() -> Vec<u8> {
         ("tokenizer.ggml.bos_token_id", WriteValue::U32(1)),
         ("tokenizer.ggml.eos_token_id", WriteValue::U32(2)),
     ];
-    let plan = gguf::Plan { metadata: &metadata, ..gguf::Plan::new(&[]) };
-    gguf::Writer::new(plan, Vec::new()).expect("a plan").finish().expect("a file")
+    let plan = gguf::GgufPlan { metadata: &metadata, ..gguf::GgufPlan::new(&[]) };
+    gguf::GgufWriter::new(plan, Vec::new()).expect("a plan").finish().expect("a file")
 }
 
 pub(crate) const WORDS: [&str; 4] = ["man", "woman", "king", "queen"];
@@ -335,7 +341,7 @@ pub(crate) fn quantized_words() -> Vec<u8> {
     writer.finish().expect("a file")
 }
 
-fn words_writer(storage: StorageSpec) -> finalfusion::Writer<'static, Vec<u8>> {
+fn words_writer(storage: StorageSpec) -> finalfusion::FinalfusionWriter<'static, Vec<u8>> {
     let vocabulary = WordVocabulary {
         words: WORDS.len() as u32,
         subwords: Subwords::FastText { buckets: BUCKETS },
@@ -345,8 +351,8 @@ fn words_writer(storage: StorageSpec) -> finalfusion::Writer<'static, Vec<u8>> {
         end: Bracket::END,
     };
     let bytes = WORDS.iter().map(|word| word.len() as u64).sum();
-    let plan = finalfusion::Plan::new(vocabulary, bytes, storage);
-    let mut writer = finalfusion::Writer::new(plan, Vec::new()).expect("a plan");
+    let plan = finalfusion::FinalfusionPlan::new(vocabulary, bytes, storage);
+    let mut writer = finalfusion::FinalfusionWriter::new(plan, Vec::new()).expect("a plan");
     WORDS.iter().for_each(|word| writer.word(word.as_bytes()).expect("a word"));
     writer
 }
@@ -358,7 +364,7 @@ pub(crate) fn layer() -> Vec<u8> {
     let encoding = Encoding::Plain { dtype: Dtype::F32, data: &data };
     let weight = Weight::new(shape, encoding).expect("a weight");
     let (format, extra) = (LayerFormat::Unquantized, Extra::default());
-    let layer = Layer { name: "a", format, weight, bias: None, extra };
+    let layer = UqffLayer { name: "a", format, weight, bias: None, extra };
     let mut file = Vec::new();
     uqff::write_tensors(&[layer], &[], true, &mut file).expect("a file");
     file

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use nanoembed_core::format::amb::{Payload, TokenizerSpec};
+use nanoembed_core::format::amb::{AmbTokenizerSpec, Payload};
 pub use nanoembed_core::owned::{Continuation, Tokenizer};
 use nanoembed_core::owned::{SentencePieceModel, Spelling};
 use nanoembed_core::token::sentencepiece::{SentencePiece, Spec};
@@ -169,18 +169,18 @@ pub fn amb_spec<'a>(
     tokenizer: &'a Tokenizer<'_>,
     merges: &'a [(&'a str, &'a str)],
     tokens: &'a [&'a [u8]],
-) -> TokenizerSpec<'a> {
+) -> AmbTokenizerSpec<'a> {
     let [begin, end] = begin_and_end(tokenizer);
     match tokenizer.spelling() {
         Spelling::SentencePiece((model, _)) => {
             let pieces = model.tokenizer();
             let (padding, unknown) = (pieces.padding(), pieces.unknown());
-            TokenizerSpec {
+            AmbTokenizerSpec {
                 special: [begin, end, padding, unknown, None],
                 payload: Payload::SentencePiece(model.model()),
             }
         }
-        _ => TokenizerSpec {
+        _ => AmbTokenizerSpec {
             special: [begin, end, None, None, None],
             payload: Payload::Bpe { merges, tokens },
         },

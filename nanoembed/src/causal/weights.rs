@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::model::stored::StoredWeights;
-use nanoembed_core::model::{Encoding, Matrix, Weights};
+use nanoembed_core::model::{Matrix, MatrixEncoding, Weights};
 use nanoembed_core::tensor::{self, Dtype, Shape, TensorHeader, TensorView, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
@@ -181,7 +181,7 @@ impl Weights for ModelWeights {
         let shape = self.others.get(number).map_or(Shape::SCALAR, |weight| weight.shape);
         let size = |size: Option<u64>| usize::try_from(size.ok_or(overflow)?).map_err(|_| overflow);
         let (rows, cols) = (size(Some(shape.rows()))?, size(shape.cols())?);
-        let encoding = Encoding::Values(u32::try_from(number).map_err(|_| overflow)?);
+        let encoding = MatrixEncoding::Values(u32::try_from(number).map_err(|_| overflow)?);
         Ok(Some(Matrix { encoding, rows, cols, ..Matrix::EMPTY }))
     }
 

@@ -53,12 +53,12 @@ impl DecoderModel<'_> {
 
     /// The vocabulary of a `.weights` file, whose tokens are `tokens`: none with a SentencePiece
     /// model, which has its own.
-    pub fn vocabulary<'a>(&self, tokens: &'a [&'a [u8]]) -> Option<embd::Vocabulary<'a>> {
+    pub fn vocabulary<'a>(&self, tokens: &'a [&'a [u8]]) -> Option<embd::EmbdVocabulary<'a>> {
         // Roles that a decoder has no token for are given to the one that ends a text.
         let [begin, end] = begin_and_end(&self.tokenizer);
         let end = end.or(begin).unwrap_or(0);
         let special = [end, end, begin.unwrap_or(end), end, end];
-        (!tokens.is_empty()).then_some(embd::Vocabulary { tokens, special })
+        (!tokens.is_empty()).then_some(embd::EmbdVocabulary { tokens, special })
     }
 }
 

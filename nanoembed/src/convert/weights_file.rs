@@ -4,7 +4,9 @@
 use std::io::Write;
 
 use half::f16;
-use nanoembed_core::format::embd::{self, Plan, SORTED_IDS, TOKEN_OFFSETS, TensorSpec, Writer};
+use nanoembed_core::format::embd::{
+    self, EmbdPlan, EmbdWriter, SORTED_IDS, TOKEN_OFFSETS, TensorSpec,
+};
 use nanoembed_core::owned::IoSink;
 use nanoembed_core::quant::int8::{CodeRange, groups};
 use nanoembed_core::sink::Sink;
@@ -80,7 +82,7 @@ pub struct WeightsSource<'a> {
     pub tensors: &'a [Tensor<'a>],
     /// The purposes of the tensors, by their names.
     pub naming: Naming,
-    pub vocabulary: Option<embd::Vocabulary<'a>>,
+    pub vocabulary: Option<embd::EmbdVocabulary<'a>>,
     /// Further tensors of the vocabulary, stored as they are.
     pub further: Vec<Further>,
 }
@@ -106,7 +108,7 @@ impl<'a> WeightsSource<'a> {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
             naming: Naming::Bert,
-            vocabulary: special.map(|special| embd::Vocabulary { tokens, special }),
+            vocabulary: special.map(|special| embd::EmbdVocabulary { tokens, special }),
             further: index.into_iter().flatten().collect(),
         })
     }
@@ -237,7 +239,7 @@ pub fn write(
     let specs = specs(source, &stored)?;
     let metadata = metadata.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let metadata: Vec<(&str, &str)> = limit::exactly(metadata).map_err(failed)?;
-    let plan = Plan {
+    let plan = EmbdPlan {
         metadata: &metadata,
         vocabulary: source.vocabulary,
         tensors: &specs,
@@ -248,7 +250,7 @@ pub fn write(
     let mut tally = Tally::default();
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
-        let mut writer = Writer::new(plan, &mut sink)?;
+        let mut writer = EmbdWriter::new(plan, &mut sink)?;
         for (tensor, stored) in source.tensors.iter().zip(&stored) {
             write_tensor(tensor, stored, &mut writer, &mut tally)?;
             progress.advance(tensor.data.len() as u64);
@@ -332,7 +334,7 @@ fn specs<'p>(source: &'p WeightsSource<'_>, stored: &'p [Stored]) -> Result<Vec<
 fn write_tensor(
     tensor: &Tensor<'_>,
     stored: &Stored,
-    writer: &mut Writer<'_, impl Sink>,
+    writer: &mut EmbdWriter<'_, impl Sink>,
     tally: &mut Tally,
 ) -> std::result::Result<(), CoreError> {
     let values = tensor.to_f32()?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use nanoembed_core::owned::folder::{
     FolderFault, FolderResult, MODULES, Route, STRUCTURE, Texts, ignored_setting, read_allowing,
 };
-use nanoembed_core::text::json::{Kind, UNKNOWN, Value};
+use nanoembed_core::text::json::{LexemeKind, UNKNOWN, Value};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::error::{Error, Result, name_of};
@@ -256,7 +256,7 @@ fn inside<'t>(value: Value<'t>, offset: u64) -> Option<(String, Value<'t>)> {
     let holds = |inner: &Value<'_>| {
         (inner.offset()..inner.offset() + inner.spelling().len() as u64).contains(&offset)
     };
-    if value.kind() == Kind::BeginObject {
+    if value.kind() == LexemeKind::BeginObject {
         let (name, inner) = value.members().find(|(_, inner)| holds(inner))?;
         return Some((name.to_owned(), inner));
     }

@@ -29,13 +29,13 @@ pub(super) fn read(file: &OnDisk) -> Result<MappedFile, CoreError> {
     let mode = Mode::Lenient;
     match sniff(start.get(..there).unwrap_or_default()) {
         Some(Format::Amb) => {
-            copied.walk(|| amb::Decoder::<{ amb::DEFAULT_MAX_TENSORS }>::new(mode))
+            copied.walk(|| amb::AmbDecoder::<{ amb::DEFAULT_MAX_TENSORS }>::new(mode))
         }
         Some(Format::Gguf) => {
-            copied.walk(|| gguf::Decoder::<{ gguf::DEFAULT_MAX_TENSORS }>::new(mode))
+            copied.walk(|| gguf::GgufDecoder::<{ gguf::DEFAULT_MAX_TENSORS }>::new(mode))
         }
         Some(Format::Embd) => {
-            copied.walk(|| embd::Decoder::<{ embd::DEFAULT_MAX_TENSORS }>::new(mode))
+            copied.walk(|| embd::EmbdDecoder::<{ embd::DEFAULT_MAX_TENSORS }>::new(mode))
         }
         _ => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
     }?;

@@ -10,7 +10,7 @@ use nanoembed_core::format::finalfusion::Finalfusion;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
 use nanoembed_core::format::sniff;
-use nanoembed_core::format::uqff::{Generation, Layer, Uqff, is_uqff};
+use nanoembed_core::format::uqff::{Generation, Uqff, UqffLayer, is_uqff};
 use nanoembed_core::owned::folder::WEIGHTS;
 use nanoembed_core::tensor::TensorView;
 use nanoembed_core::text::json::chars;
@@ -242,7 +242,7 @@ impl FileSet {
     pub fn layers(
         &self,
         mode: Mode,
-    ) -> std::result::Result<(Generation, Vec<(Option<usize>, Layer<'_>)>), (usize, CoreError)>
+    ) -> std::result::Result<(Generation, Vec<(Option<usize>, UqffLayer<'_>)>), (usize, CoreError)>
     {
         let is_set = uqff_set::check(self.iter().map(|(_, file)| file));
         is_set.map_err(|(index, kind)| (index, CoreError::new(0, kind)))?;
@@ -271,7 +271,7 @@ impl FileSet {
     }
 
     /// The offset of a layer's weight in its file.
-    pub fn offset_of(&self, file: usize, layer: &Layer<'_>) -> u64 {
+    pub fn offset_of(&self, file: usize, layer: &UqffLayer<'_>) -> u64 {
         let start = self.files.get(file).map_or(0, |(_, file)| file.as_ptr().addr());
         weight_bytes(layer).as_ptr().addr().saturating_sub(start) as u64
     }
@@ -291,7 +291,7 @@ const fn missing() -> CoreError {
 }
 
 /// A layer's largest array.
-fn weight_bytes<'a>(layer: &Layer<'a>) -> &'a [u8] {
+fn weight_bytes<'a>(layer: &UqffLayer<'a>) -> &'a [u8] {
     let [largest, ..] = layer.weight.encoding().arrays();
     largest
 }

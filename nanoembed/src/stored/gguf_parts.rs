@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Format, Mode};
-use nanoembed_core::format::gguf::{Gguf, Plan, Split, TensorSpec, WriteValue, Writer};
+use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, Split, TensorSpec, WriteValue};
 use nanoembed_core::format::sniff;
 use nanoembed_core::owned::IoSink;
 
@@ -126,13 +126,13 @@ fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<MappedFile> {
             TensorSpec { name: header.name, dtype: header.dtype, shape: header.shape }
         })
         .collect();
-    let plan = Plan { metadata: &metadata, tensors: &specs, alignment: 32 };
+    let plan = GgufPlan { metadata: &metadata, tensors: &specs, alignment: 32 };
     const FILE: &str = "a temporary file";
     let failed = |error: std::io::Error| Error::writing(FILE, &error);
     let file = tempfile::tempfile().map_err(failed)?;
     let file = std::io::BufWriter::with_capacity(1 << 20, file);
     let mut sink = IoSink::new(file);
-    let written = Writer::new(plan, &mut sink).and_then(|mut writer| {
+    let written = GgufWriter::new(plan, &mut sink).and_then(|mut writer| {
         tensors.iter().try_for_each(|tensor| writer.data(tensor.data()))?;
         writer.finish().map(|_| ())
     });

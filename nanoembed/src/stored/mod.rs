@@ -22,7 +22,7 @@ pub mod uqff_set;
 
 use nanoembed_core::event::Format;
 use nanoembed_core::format::gguf::Gguf;
-use nanoembed_core::format::uqff::{Generation, Layer};
+use nanoembed_core::format::uqff::{Generation, UqffLayer};
 use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::tensor::{Dtype, Encoding, Shape, TensorView, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
@@ -40,7 +40,7 @@ pub struct Contents<'a> {
     /// All tensors; of UQFF the weights and biases of its layers, called as in other formats.
     pub tensors: Vec<Stored<'a>>,
     /// The layers of UQFF, in the order of their names.
-    pub layers: Vec<Layer<'a>>,
+    pub layers: Vec<UqffLayer<'a>>,
     /// The files as GGUF, for that format.
     pub gguf: Vec<Gguf<'a>>,
 }

@@ -15,9 +15,10 @@ use super::rows::RowSource;
 use super::schema::{self, Facts};
 use super::text::{Cell, TextColumn};
 use super::vectors::VectorColumns;
-use crate::encoder::{Encoder, Length, Precision, Role};
+use crate::encoder::{Encoder, Length, Precision};
 use crate::error::{Error, Result};
 use crate::progress::{Observer, Progress};
+use crate::role::Role;
 
 /// The number of texts that are embedded between two reports of progress.
 const TEXTS_AT_A_TIME: usize = 512;

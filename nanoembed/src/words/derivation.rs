@@ -5,7 +5,8 @@ use std::io::Write;
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::format::finalfusion::{
-    BrokenUtf8, CODES, EMBEDDINGS, Finalfusion, NORMS, Plan, ROW_NORMS, Storage, StorageSpec,
+    BrokenUtf8, CODES, EMBEDDINGS, Finalfusion, FinalfusionPlan, NORMS, ROW_NORMS, Storage,
+    StorageSpec,
 };
 use nanoembed_core::subword::{Subwords, WordVocabulary};
 
@@ -17,9 +18,9 @@ use crate::error::{Error, Result};
 type Target<'t> = (&'t mut dyn Write, &'t str);
 
 /// A plan for a file like `file`; its n-grams are counted.
-fn plan<'p>(file: &Finalfusion<'_>, metadata: Option<&'p str>) -> Plan<'p> {
+fn plan<'p>(file: &Finalfusion<'_>, metadata: Option<&'p str>) -> FinalfusionPlan<'p> {
     let layout = file.layout();
-    Plan {
+    FinalfusionPlan {
         metadata,
         vocabulary: layout.vocabulary,
         word_bytes: file.words().map(|word| word.len() as u64).sum(),
@@ -63,7 +64,7 @@ pub fn with_storage(
     data: impl FnOnce(&mut FifuWriter<'_>) -> Result<(), Stop>,
 ) -> Result<()> {
     let file = &opened.file;
-    let plan = Plan { storage, ..plan(file, file.metadata()) };
+    let plan = FinalfusionPlan { storage, ..plan(file, file.metadata()) };
     fifu::write(plan, to, |writer| {
         file.words().try_for_each(|word| writer.word(word))?;
         file.ngrams().try_for_each(|(ngram, index)| writer.ngram(ngram, index))?;

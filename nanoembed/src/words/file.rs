@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use nanoembed_core::event::{Event, Mode};
-use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, Layout, MAX_ITEM_BYTES};
+use nanoembed_core::format::finalfusion::{
+    Finalfusion, FinalfusionDecoder, FinalfusionLayout, MAX_ITEM_BYTES,
+};
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_core::words::{Index, IndexOptions, Memory, Source, Stored, Words};
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -35,7 +37,7 @@ impl<'b> WordFile<'b> {
 
     /// Checks the structure of the file called `name`, whose bytes are these.
     pub(super) fn new(name: String, bytes: &'b [u8], policy: Policy) -> Result<Self> {
-        let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
+        let decoder = FinalfusionDecoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
         match Finalfusion::parse_with(decoder, bytes) {
             Ok(file) => Ok(Self { name, file, policy }),
             Err(error) => Err(foreign::failure(name, bytes, error)),
@@ -80,7 +82,7 @@ pub fn failure_of_word(name: &str, word: &str, error: CoreError) -> Error {
 
 fn index(
     source: &impl Source,
-    layout: &Layout,
+    layout: &FinalfusionLayout,
     policy: Policy,
     scratch: &mut [u8],
 ) -> Result<Index<Vec<u64>>, CoreError> {
@@ -101,7 +103,7 @@ impl OnDisk {
         wanted: &[String],
         policy: Policy,
     ) -> Result<(ScannedOnDisk<'_>, Vec<Option<u32>>), CoreError> {
-        let decoder = Decoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
+        let decoder = FinalfusionDecoder::new(Mode::Lenient).broken_utf8(policy.core_utf8());
         let whole = usize::try_from(self.len()).unwrap_or(usize::MAX);
         let mut buffer = vec![0; MAX_ITEM_BYTES.min(whole)];
         let mut seek = Seek::new(self, decoder, &mut buffer).without_data();

@@ -1,6 +1,6 @@
 //! The metadata of `.fifu` files: TOML.
 
-use nanoembed_core::text::toml::{Entries, Value};
+use nanoembed_core::text::toml::{TomlEntries, TomlValue};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use serde_json::{Map, Value as Json};
 use toml_edit::{DocumentMut, Item, Table};
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// spells them.
 pub fn json(document: &str) -> Result<Map<String, Json>, CoreError> {
     let mut root = Map::new();
-    for entry in Entries::new(document) {
+    for entry in TomlEntries::new(document) {
         let entry = entry?;
         let mut object = &mut root;
         for name in entry.table.split('.').filter(|name| !name.is_empty()) {
@@ -21,13 +21,13 @@ pub fn json(document: &str) -> Result<Map<String, Json>, CoreError> {
                 .ok_or(CoreError::new(entry.offset as u64, ErrorKind::BadToml))?;
         }
         let value = match entry.value {
-            Value::Text(text) => text.to_string().into(),
-            Value::Integer(number) => number.into(),
-            Value::Float(number) => {
+            TomlValue::Text(text) => text.to_string().into(),
+            TomlValue::Integer(number) => number.into(),
+            TomlValue::Float(number) => {
                 serde_json::Number::from_f64(number).map_or(number.to_string().into(), Json::Number)
             }
-            Value::Bool(truth) => truth.into(),
-            Value::Other(spelled) => spelled.into(),
+            TomlValue::Bool(truth) => truth.into(),
+            TomlValue::Other(spelled) => spelled.into(),
         };
         object.insert(entry.key.to_owned(), value);
     }

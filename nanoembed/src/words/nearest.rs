@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use nanoembed_core::format::finalfusion::Storage;
-use nanoembed_core::kernel::{self, Floats, Product, Strides};
+use nanoembed_core::kernel::{self, FloatOperand, Product, Strides};
 use nanoembed_core::words::{Scored, SearchMemory, TopK, normalize};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 use rayon::prelude::*;
@@ -112,7 +112,7 @@ impl<'w, 'b> Nearest<'w, 'b> {
                 words.row(row.into(), vector, &mut scratch)?;
                 normalize(vector);
             }
-            let (weights, zeros) = (Floats::Values(&block), &[0.0; BLOCK_ROWS]);
+            let (weights, zeros) = (FloatOperand::Values(&block), &[0.0; BLOCK_ROWS]);
             product(Product::new(queries, weights, zeros, cols, &mut scores, strides)?);
             for (top, scores) in tops.iter_mut().zip(scores.chunks_exact(BLOCK_ROWS)) {
                 for (row, &score) in rows.clone().zip(scores) {

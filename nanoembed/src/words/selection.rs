@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use nanoembed_core::format::finalfusion::Plan;
+use nanoembed_core::format::finalfusion::FinalfusionPlan;
 use nanoembed_core::subword::WordVocabulary;
 
 use super::vocabulary::WordList;
@@ -50,7 +50,7 @@ impl Selected {
     }
 
     /// Writes the file.
-    pub fn write(self, plan: Plan<'_>, to: (&mut dyn Write, &str)) -> Result<()> {
+    pub fn write(self, plan: FinalfusionPlan<'_>, to: (&mut dyn Write, &str)) -> Result<()> {
         let Self { words, norms, spool, .. } = self;
         fifu::write(plan, to, |writer| {
             words.iter().try_for_each(|word| writer.word(word))?;

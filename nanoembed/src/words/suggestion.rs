@@ -3,7 +3,7 @@
 
 use nanoembed_core::format::finalfusion::Finalfusion;
 use nanoembed_core::token::Normalization;
-use nanoembed_core::token::words::Words;
+use nanoembed_core::token::words::TextWords;
 
 /// The most words that are suggested.
 const MOST: usize = 3;
@@ -37,7 +37,7 @@ pub fn hint(file: &Finalfusion<'_>, word: &str) -> Option<String> {
 /// The word in lower case, without accents, and with one blank between its parts.
 fn folded(word: &str) -> String {
     let text = word.replace(['_', '-'], " ");
-    let mut words = Words::new(&text, Normalization::UNCASED);
+    let mut words = TextWords::new(&text, Normalization::UNCASED);
     let mut folded = String::new();
     while let Some(word) = words.next_word() {
         folded.push_str(word.start);

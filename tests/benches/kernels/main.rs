@@ -17,9 +17,12 @@ mod peaks;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use nanoembed_core::kernel::unstable::{Base, Codes, GroupedCodes, GroupedRows, Rows, TILE_ROWS};
+use nanoembed_core::kernel::unstable::{
+    ActivationCodes, GroupedCodes, GroupedRows, ProductBase, TILE_ROWS, WeightRows,
+};
 use nanoembed_core::kernel::{
-    Floats, Kernels, Multiply, Product, ProductGroups, ProductI8, Signs, Strides, Table, available,
+    FloatOperand, Kernels, Multiply, Product, ProductGroups, ProductI8, Signs, Strides, Table,
+    available,
 };
 use nanoembed_core::quant;
 use nanoembed_core::quant::unstable::groups::{
@@ -91,7 +94,7 @@ fn product_f32(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows:
     let strides = Strides { token: rows, row: 1 };
     let mut turns = w.chunks(rows * cols * 4).cycle();
     let seconds = least(|| {
-        let w = Floats::Bytes(turns.next().expect("a matrix"));
+        let w = FloatOperand::Bytes(turns.next().expect("a matrix"));
         let product = Product::new(&x, w, &bias, cols, &mut out, strides);
         (table.product_f32)(product.expect("lengths"));
     });
@@ -124,9 +127,14 @@ fn product_i8(table: &Kernels, peaks: &Peaks, tokens: usize, cols: usize, rows: 
         for from in groups() {
             let first = (matrix * cols + from) / 384 * rows;
             let summaries = summaries.get(first..first + rows).unwrap_or_default();
-            let x = Codes { codes: &x[from..], stride: cols, scales: &x_scales, zeros: &zeros };
-            let w = Rows { codes: &w[from..], stride: cols, scales: &scales, summaries };
-            let base = if from == 0 { Base::Bias(&bias) } else { Base::Output };
+            let x = ActivationCodes {
+                codes: &x[from..],
+                stride: cols,
+                scales: &x_scales,
+                zeros: &zeros,
+            };
+            let w = WeightRows { codes: &w[from..], stride: cols, scales: &scales, summaries };
+            let base = if from == 0 { ProductBase::Bias(&bias) } else { ProductBase::Output };
             let product = ProductI8::new(x, w, 384, base, &mut out, strides);
             (table.product_i8)(product.expect("lengths"));
         }

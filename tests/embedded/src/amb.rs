@@ -4,27 +4,27 @@ use core::hint::black_box;
 
 use nanoembed_core::Error;
 use nanoembed_core::event::{Event, Mode};
-use nanoembed_core::format::amb::{Amb, Decoder, Verifier};
+use nanoembed_core::format::amb::{Amb, AmbDecoder, AmbVerifier};
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::read::{Push, Slice};
 use nanoembed_core::tensor::{Encoding, Weight};
-use nanoembed_core::token::bpe::{self, Bpe, Merge, MergeTable, Pattern, Scratch};
+use nanoembed_core::token::bpe::{self, Bpe, Merge, MergeTable, Pattern, MergeScratch};
 use nanoembed_core::token::{AddedTable, Entries, HashVocabulary, LengthPrefix};
 
 use crate::count;
 
 pub(crate) fn by_push(file: &[u8]) -> Result<(), Error> {
     let mut carry = [0; 512];
-    let mut push = Push::new(Decoder::<64>::new(Mode::Strict), &mut carry);
+    let mut push = Push::new(AmbDecoder::<64>::new(Mode::Strict), &mut carry);
     push.feed(file, count)?;
     push.finish(count)?;
-    let mut slice = Slice::new(Verifier::<64>::new(Mode::Lenient), file);
+    let mut slice = Slice::new(AmbVerifier::<64>::new(Mode::Lenient), file);
     while slice.next_event()? != Event::End {}
     Ok(())
 }
 
 pub(crate) fn by_view(file: &[u8]) -> Result<(), Error> {
-    let amb = Amb::parse_with(Decoder::<64>::new(Mode::Lenient), file)?;
+    let amb = Amb::parse_with(AmbDecoder::<64>::new(Mode::Lenient), file)?;
     black_box(amb.config_value("n_embd")?);
     black_box(amb.duplicate_member());
     let Some(tensor) = amb.tensor("w") else { return Ok(()) };
@@ -38,7 +38,7 @@ pub(crate) fn by_view(file: &[u8]) -> Result<(), Error> {
 }
 
 pub(crate) fn by_bpe(file: &[u8]) -> Result<(), Error> {
-    let amb = Amb::parse_with(Decoder::<64>::new(Mode::Lenient), file)?;
+    let amb = Amb::parse_with(AmbDecoder::<64>::new(Mode::Lenient), file)?;
     let Some(tokenizer) = amb.tokenizer() else { return Ok(()) };
     let Some(found) = tokenizer.token_entries() else { return Ok(()) };
     let (mut samples, mut slots) = ([0; 64], [0; 768]);
@@ -52,9 +52,9 @@ pub(crate) fn by_bpe(file: &[u8]) -> Result<(), Error> {
     let (mut symbols, mut heap) = ([Default::default(); 32], [Default::default(); 96]);
     let mut ids = [0; 32];
     let text = core::str::from_utf8(file).unwrap_or_default();
-    let found = bpe.encode(text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))?;
+    let found = bpe.encode(text, &mut ids, &mut MergeScratch::new(&mut symbols, &mut heap))?;
     black_box((found, ids));
-    let mut decoder = bpe::Decoder::new();
+    let mut decoder = bpe::TokenDecoder::new();
     let mut take = |piece: &str| {
         black_box(piece);
         Ok(())

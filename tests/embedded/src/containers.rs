@@ -15,7 +15,7 @@ use crate::count;
 pub(crate) fn by_safetensors(file: &[u8]) -> Result<(), Error> {
     let mut entries = [Entry::default(); 16];
     let mut carry = [0; 512];
-    let decoder = safetensors::Decoder::new(Mode::Strict, &mut entries);
+    let decoder = safetensors::SafetensorsDecoder::new(Mode::Strict, &mut entries);
     let mut push = Push::new(decoder, &mut carry);
     push.feed(file, count)?;
     push.finish(count)?;
@@ -29,7 +29,7 @@ pub(crate) fn by_safetensors(file: &[u8]) -> Result<(), Error> {
 pub(crate) fn by_uqff(file: &[u8]) -> Result<(), Error> {
     let mut entries = [Entry::default(); 16];
     let mut buffer = [0; 512];
-    let decoder = uqff::Decoder::new(Mode::Strict, &mut entries);
+    let decoder = uqff::UqffDecoder::new(Mode::Strict, &mut entries);
     let mut seek = Seek::new(file, decoder, &mut buffer).without_data();
     while seek.next_event(count)? {}
     let mut entries = [Entry::default(); 16];
@@ -43,10 +43,10 @@ pub(crate) fn by_uqff(file: &[u8]) -> Result<(), Error> {
 
 pub(crate) fn by_gguf(file: &[u8]) -> Result<(), Error> {
     let mut buffer = [0; 512];
-    let decoder = gguf::Decoder::<64>::new(Mode::Strict);
+    let decoder = gguf::GgufDecoder::<64>::new(Mode::Strict);
     let mut seek = Seek::new(file, decoder, &mut buffer).without_data();
     while seek.next_event(count)? {}
-    let view = Gguf::parse_with(gguf::Decoder::<64>::new(Mode::Lenient), file)?;
+    let view = Gguf::parse_with(gguf::GgufDecoder::<64>::new(Mode::Lenient), file)?;
     black_box(view.value("general.architecture"));
     view.tokens().for_each(|token| {
         black_box(token);

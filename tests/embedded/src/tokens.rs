@@ -4,7 +4,7 @@ use core::hint::black_box;
 
 use nanoembed_core::Error;
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::embd::{Decoder, Embd};
+use nanoembed_core::format::embd::{EmbdDecoder, Embd};
 use nanoembed_core::token::vocabulary::{IdWidth, SortedIds};
 use nanoembed_core::token::{
     Entries, HashVocabulary, LengthPrefix, Normalization, SortedVocabulary, SpecialIds, Vocabulary,
@@ -12,7 +12,7 @@ use nanoembed_core::token::{
 };
 
 pub(crate) fn by_tokens(file: &[u8]) -> Result<(), Error> {
-    let embd = Embd::parse_with(Decoder::<64>::new(Mode::Lenient), file)?;
+    let embd = Embd::parse_with(EmbdDecoder::<64>::new(Mode::Lenient), file)?;
     let Some(found) = embd.token_entries() else { return Ok(()) };
     let (mut samples, mut slots) = ([0; 64], [0; 768]);
     let entries =

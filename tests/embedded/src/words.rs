@@ -15,7 +15,7 @@ use crate::count;
 
 pub(crate) fn by_words(file: &[u8]) -> Result<(), Error> {
     let mut buffer = [0; 256];
-    let decoder = finalfusion::Decoder::new(Mode::Lenient);
+    let decoder = finalfusion::FinalfusionDecoder::new(Mode::Lenient);
     let mut seek = Seek::new(file, decoder, &mut buffer).without_data();
     while seek.next_event(count)? {}
     let Some(layout) = seek.decoder().layout() else { return Ok(()) };

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
-use nanoembed_core::format::finalfusion::{BrokenUtf8, Plan, StorageSpec, Writer};
+use nanoembed_core::format::finalfusion::{
+    BrokenUtf8, FinalfusionPlan, FinalfusionWriter, StorageSpec,
+};
 use nanoembed_core::sink::Sink;
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use nanoembed_core::{Error, ErrorKind};
@@ -28,7 +30,7 @@ pub(crate) fn name(row: u32) -> String {
 
 /// Writes a file.
 pub(crate) fn write(path: &Path, words: u32, storage: StorageSpec) -> Any<()> {
-    let plan = Plan {
+    let plan = FinalfusionPlan {
         metadata: None,
         vocabulary: WordVocabulary {
             words,
@@ -45,7 +47,7 @@ pub(crate) fn write(path: &Path, words: u32, storage: StorageSpec) -> Any<()> {
         norms_listed: true,
         broken_utf8: BrokenUtf8::Error,
     };
-    let mut writer = Writer::new(plan, ToFile(BufWriter::new(File::create(path)?)))?;
+    let mut writer = FinalfusionWriter::new(plan, ToFile(BufWriter::new(File::create(path)?)))?;
     (0..words).try_for_each(|row| writer.word(name(row).as_bytes()))?;
     let mut numbers = Numbers(7);
     match storage {

@@ -17,7 +17,9 @@ use finalfusion::prelude::{Embeddings, MmapEmbeddings as _, StorageViewWrap, Voc
 use finalfusion::similarity::WordSimilarity as _;
 use made::{name, write};
 use nanoembed_core::event::{Event, Mode};
-use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, MAX_ITEM_BYTES, StorageSpec};
+use nanoembed_core::format::finalfusion::{
+    Finalfusion, FinalfusionDecoder, MAX_ITEM_BYTES, StorageSpec,
+};
 use nanoembed_core::read::{ReadAt, Seek};
 use nanoembed_core::words::{Found, Index, IndexOptions, Memory, Stored, Words};
 use nanoembed_core::{Error, ErrorKind};
@@ -147,7 +149,7 @@ fn lookups(words: &Words<Memory<'_>, Vec<u64>>, path: &Path, count: u32) -> Any<
 fn one_by_read_at(path: &Path, word: &str) -> Any<Option<Vec<f32>>> {
     let file = File::open(path)?;
     let mut buffer = vec![0; MAX_ITEM_BYTES];
-    let mut seek = Seek::new(OnDisk(&file), Decoder::new(Mode::Lenient), &mut buffer);
+    let mut seek = Seek::new(OnDisk(&file), FinalfusionDecoder::new(Mode::Lenient), &mut buffer);
     let mut row = None;
     let mut look = |event: Event<'_>| {
         match event {

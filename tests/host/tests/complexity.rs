@@ -90,12 +90,12 @@ fn steps_of(name: &str, file: &[u8]) -> Option<u64> {
     let mode = Mode::Lenient;
     let mut entries = vec![Entry::default(); file.len() / 40 + 1];
     Some(match name.split(": ").next()? {
-        "gguf" => steps(gguf::Decoder::<64>::new(mode), file),
-        "amb" => steps(amb::Decoder::<64>::new(mode), file),
-        "weights" => steps(embd::Decoder::<64>::new(mode), file),
-        "finalfusion" => steps(finalfusion::Decoder::new(mode), file),
-        "safetensors" => steps(safetensors::Decoder::new(mode, &mut entries), file),
-        "uqff" => steps(uqff::Decoder::new(mode, &mut entries), file),
+        "gguf" => steps(gguf::GgufDecoder::<64>::new(mode), file),
+        "amb" => steps(amb::AmbDecoder::<64>::new(mode), file),
+        "weights" => steps(embd::EmbdDecoder::<64>::new(mode), file),
+        "finalfusion" => steps(finalfusion::FinalfusionDecoder::new(mode), file),
+        "safetensors" => steps(safetensors::SafetensorsDecoder::new(mode, &mut entries), file),
+        "uqff" => steps(uqff::UqffDecoder::new(mode, &mut entries), file),
         _ => return None,
     })
 }

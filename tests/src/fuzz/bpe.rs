@@ -2,7 +2,7 @@
 
 use nanoembed_core::Error;
 use nanoembed_core::token::bpe::{
-    Bpe, Decoder, Merge, MergeTable, Pattern, Scratch, alphabet, split,
+    Bpe, Merge, MergeScratch, MergeTable, Pattern, TokenDecoder, alphabet, split,
 };
 use nanoembed_core::token::vocabulary::Match;
 use nanoembed_core::token::{AddedRules, AddedTable, AddedToken, Vocabulary};
@@ -63,9 +63,9 @@ pub fn bpe(input: &[u8]) {
     let added = AddedTable::build(b"<|a|>", &mut added).expect("two tokens");
     let tokenizer = Bpe::new(&Bytes, table, pattern, added).expect("all bytes");
     let mut symbols = vec![Default::default(); text.len()];
-    let mut heap = vec![Default::default(); Scratch::heap_needed(text.len())];
+    let mut heap = vec![Default::default(); MergeScratch::heap_needed(text.len())];
     let mut ids = vec![0; text.len()];
-    let mut scratch = Scratch::new(&mut symbols, &mut heap);
+    let mut scratch = MergeScratch::new(&mut symbols, &mut heap);
     let found = tokenizer.encode(text, &mut ids, &mut scratch).expect("enough memory");
     assert_eq!(found.tokens, found.total);
     let mut spelled = Vec::new();
@@ -73,7 +73,7 @@ pub fn bpe(input: &[u8]) {
         spell(id, &merges, &mut spelled);
     }
     assert_eq!(spelled, text.as_bytes());
-    let (mut decoder, mut decoded) = (Decoder::new(), String::new());
+    let (mut decoder, mut decoded) = (TokenDecoder::new(), String::new());
     let mut add = |piece: &str| {
         decoded.push_str(piece);
         Ok(())

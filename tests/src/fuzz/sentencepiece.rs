@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use nanoembed_core::owned::{PieceSession, SentencePieceModel};
 use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::SpecialTokens;
-use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, Scratch};
+use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, PieceScratch};
 
 use crate::sentencepiece_reference::Reference;
 
@@ -57,7 +57,7 @@ fn check(model: &SentencePieceModel<&[u8]>, text: &str) -> Vec<u32> {
     let mut steps = vec![Default::default(); needs.steps];
     let mut splits = vec![0; needs.splits];
     let mut scratch =
-        Scratch::new(&mut normalized, &mut symbols, &mut heap, &mut steps, &mut splits);
+        PieceScratch::new(&mut normalized, &mut symbols, &mut heap, &mut steps, &mut splits);
     let mut few = [0; 3];
     let found =
         tokenizer.encode(text, &AddedTable::EMPTY, &mut few, &mut scratch).expect("enough memory");

@@ -6,7 +6,7 @@ use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::safetensors::{Entry, Safetensors, dtype_name};
 use nanoembed_core::format::uqff::{
-    Layer, Uqff, is_uqff, place_in_blob, write_blobs, write_tensors,
+    Uqff, UqffLayer, is_uqff, place_in_blob, write_blobs, write_tensors,
 };
 use nanoembed_core::quant::{dequantize, dequantize_weight, quantize, supports};
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
@@ -84,7 +84,7 @@ pub fn weights(input: &[u8]) {
     }
     let mut entries = [Entry::default(); 256];
     let Ok(uqff) = Uqff::parse(file, Mode::Lenient, &mut entries) else { return };
-    let layers: Vec<Layer<'_>> = uqff.layers().map(|layer| layer.expect("validated")).collect();
+    let layers: Vec<UqffLayer<'_>> = uqff.layers().map(|layer| layer.expect("validated")).collect();
     for layer in &layers {
         let there = layer.weight.elements() >= (first + out.len()) as u64;
         let answer = dequantize_weight(&layer.weight, first, &mut out);

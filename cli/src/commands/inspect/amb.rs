@@ -2,7 +2,7 @@
 
 use nanoembed::inspect::inspection::amb::AmbSummary;
 use nanoembed::units;
-use nanoembed_core::format::amb::TokenizerKind;
+use nanoembed_core::format::amb::AmbTokenizerKind;
 
 use super::tensors;
 use crate::output::table::{Align, Table};
@@ -16,10 +16,10 @@ pub(super) fn text(summary: &AmbSummary) -> Vec<String> {
     fact("checksum", if summary.checksum { "yes" } else { "none" }.into());
     if let Some(tokenizer) = &summary.tokenizer {
         let has = match tokenizer.kind {
-            kind if kind == TokenizerKind::Bpe.name() => {
+            kind if kind == AmbTokenizerKind::Bpe.name() => {
                 format!("{} tokens and {} merges", tokenizer.tokens, tokenizer.merges)
             }
-            kind if kind == TokenizerKind::WordPiece.name() => {
+            kind if kind == AmbTokenizerKind::WordPiece.name() => {
                 format!("{} tokens", tokenizer.tokens)
             }
             _ => units::bytes(tokenizer.bytes),

@@ -2,7 +2,7 @@
 
 use super::encoder_settings::{self, EncoderSettings, tokenizer_limit};
 use super::masked_models::refuse_masked;
-use super::modules::Modules;
+use super::modules::ModuleList;
 use super::prompts::FolderPrompts;
 use super::table::{TableSettings, described_table};
 use super::texts::{ReadText, TextPath, Texts};
@@ -22,7 +22,7 @@ const ADAPTER: &str = "adapter_config.json";
 #[non_exhaustive]
 pub struct Description<'a> {
     /// The modules after the transformer.
-    pub modules: Modules<'a>,
+    pub modules: ModuleList<'a>,
     /// The kind of the model.
     pub kind: Kind,
     /// The settings of the encoder's module.
@@ -53,7 +53,7 @@ impl<'a> Description<'a> {
     /// [`ErrorKind::UnsupportedSetting`] for a masked language model without `modules.json`, and
     /// for a transformer with an adapter.
     pub fn read(texts: &dyn Texts<'a>) -> ReadText<'a, Self> {
-        let modules = Modules::read(texts)?;
+        let modules = ModuleList::read(texts)?;
         // All texts are requested before any is read, since a source may restart the requests.
         let folder = modules.folder;
         let at = |name| TextPath { folder, name };
@@ -126,7 +126,7 @@ pub fn refuse_adapter<'a>(texts: &dyn Texts<'a>) -> ReadText<'a, ()> {
 fn described<'a>(
     path: TextPath<'a>,
     text: Option<&'a str>,
-    modules: &Modules<'a>,
+    modules: &ModuleList<'a>,
 ) -> ReadText<'a, Kind> {
     let config = text.map(|text| path.value(text)).transpose()?;
     if let Some(settings) = described_table(path, config, modules)? {

@@ -2,7 +2,7 @@
 //! before the tokenizer.
 
 use crate::error::{Error, ErrorKind};
-use crate::text::json::{Fault, Kind, Object, Read, Value, is};
+use crate::text::json::{Fault, LexemeKind, Object, Read, Value, is};
 
 /// The names of the settings file in different versions.
 pub(super) const FILES: [&str; 7] = [
@@ -75,14 +75,14 @@ impl EncoderSettings {
         };
         for name in ["tokenizer_args", "config_args", "processor_kwargs", "config_kwargs"] {
             settings.neutral(name, "nothing in it is honoured", |value| {
-                value.kind() == Kind::BeginObject && value.members().count() == 0
+                value.kind() == LexemeKind::BeginObject && value.members().count() == 0
             })?;
         }
         for name in ["model_args", "model_kwargs"] {
             settings.neutral(name, "it changes the model", |value| has_only(value, LOADING))?;
         }
         settings.neutral("processing_kwargs", "it changes what texts become", |value| {
-            value.kind() == Kind::BeginObject
+            value.kind() == LexemeKind::BeginObject
                 && value.members().all(|(_, modality)| has_only(modality, BATCHING))
         })?;
         for (name, usual) in [("method_output_name", states), ("module_output_name", output)] {
@@ -100,7 +100,7 @@ impl EncoderSettings {
 
 /// Returns true if it is an object without members other than these.
 fn has_only(value: Value<'_>, names: &[&str]) -> bool {
-    value.kind() == Kind::BeginObject
+    value.kind() == LexemeKind::BeginObject
         && value.members().all(|(name, _)| names.iter().any(|known| is(name, known)))
 }
 

@@ -35,7 +35,7 @@ pub use description::{Description, Kind, refuse_adapter};
 pub use encoder_settings::EncoderSettings;
 pub use labels::labels;
 pub use modules::HeadModules;
-pub use modules::{Base, Modules, Origin};
+pub use modules::{Base, ModuleList, Origin};
 pub use pooling::PoolingSettings;
 pub use prompts::{CONFIG_SENTENCE_TRANSFORMERS, DOCUMENT, QUERY};
 pub use prompts::{DEFAULT_PROMPT, FolderPrompt, FolderPrompts, PROMPTS};

@@ -3,7 +3,7 @@
 //! There are three spellings of the types: `sentence_transformers.models.Pooling`, since version 6
 //! `sentence_transformers.sentence_transformer.modules.pooling.Pooling`, and the bare name.
 
-use crate::text::json::{Kind, Object, Read, Value};
+use crate::text::json::{LexemeKind, Object, Read, Value};
 
 /// The largest number of modules, more than any model has.
 pub(super) const MOST_MODULES: usize = 16;
@@ -92,7 +92,7 @@ impl<'t> Module<'t> {
 /// Rejects members of a module that are neither its type nor its path.
 pub(super) fn check_rest<'t>(module: &Object<'t>) -> Read<'t, ()> {
     module.neutral("kwargs", "no module is called with more than texts", |names| {
-        names.kind() == Kind::BeginArray || names.members().next().is_none()
+        names.kind() == LexemeKind::BeginArray || names.members().next().is_none()
     })?;
     module.finish(&["idx", "name"])
 }

@@ -11,7 +11,7 @@ use super::{CONFIG, MODULES};
 use crate::error::{Error, ErrorKind};
 use crate::leaf;
 use crate::model::{DenseModule, DenseSettings, HeadModule, LayerNormModule};
-use crate::text::json::{Fault, Kind, Object, Read, Value};
+use crate::text::json::{Fault, LexemeKind, Object, Read, Value};
 use crate::text::path::stays_within;
 
 /// The folder of the pooling if there is no list of modules.
@@ -25,7 +25,7 @@ const LIST: TextPath<'static> = TextPath::own(MODULES);
 /// The modules of a model.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Modules<'a> {
+pub struct ModuleList<'a> {
     /// The text that describes them.
     pub origin: Origin,
     /// The first module.
@@ -74,7 +74,7 @@ pub enum Base {
     },
 }
 
-impl<'a> Modules<'a> {
+impl<'a> ModuleList<'a> {
     /// Reads `modules.json` and the settings of each module.
     ///
     /// # Errors
@@ -255,7 +255,7 @@ const fn wrong_list<'a>(offset: u64, kind: ErrorKind, only: &'static str) -> Tex
 }
 
 fn check_list(list: Value<'_>) -> ReadText<'_, ()> {
-    if list.kind() != Kind::BeginArray {
+    if list.kind() != LexemeKind::BeginArray {
         return Err(wrong_list(
             list.offset(),
             ErrorKind::BadMetadata,

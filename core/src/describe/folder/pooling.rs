@@ -1,7 +1,7 @@
 //! The `config.json` of a pooling module.
 
 use crate::model::{PoolingMode, PoolingModes};
-use crate::text::json::{Kind, Object, Read, Value, is};
+use crate::text::json::{LexemeKind, Object, Read, Value, is};
 
 /// The pooling of the tokens' vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl PoolingSettings {
         }
         if let Some(named) = config.get("pooling_mode") {
             modes = PoolingModes::NONE;
-            let one = Some(named).filter(|it| it.kind() != Kind::BeginArray);
+            let one = Some(named).filter(|it| it.kind() != LexemeKind::BeginArray);
             for name in one.into_iter().chain(named.items()) {
                 let known = MODES.iter().find(|mode| is_mode(name, mode));
                 let (.., mode) =

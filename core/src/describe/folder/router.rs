@@ -8,7 +8,7 @@ use super::modules::folder;
 use super::texts::{ReadText, TextFault, TextPath, Texts};
 use super::{CONFIG, DOCUMENT, MODULES, QUERY};
 use crate::error::{Error, ErrorKind};
-use crate::text::json::{Fault, Kind, Object, Read, Value, chars, is};
+use crate::text::json::{Fault, LexemeKind, Object, Read, Value, chars, is};
 
 /// The settings of a Router module.
 pub const ROUTER_CONFIG: &str = "router_config.json";
@@ -186,7 +186,7 @@ impl<'a> Router<'a> {
     ) -> ReadText<'a, ()> {
         let modules = self.structure.members().filter(|(name, _)| *name == route).last();
         let modules = modules.map(|(_, modules)| modules).unwrap_or(self.structure);
-        if modules.kind() != Kind::BeginArray {
+        if modules.kind() != LexemeKind::BeginArray {
             return Err(self.fault("each route has to be a list of modules"));
         }
         for module in modules.items() {

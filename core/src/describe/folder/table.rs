@@ -1,6 +1,6 @@
 //! `config.json` of a static model: a table with a vector for each token.
 
-use super::modules::{Base, Modules};
+use super::modules::{Base, ModuleList};
 use super::texts::{ReadText, TextPath};
 use crate::text::json::{Object, Read, Value};
 
@@ -114,7 +114,7 @@ impl TableSettings {
 pub fn described_table<'a>(
     path: TextPath<'a>,
     config: Option<Value<'a>>,
-    modules: &Modules<'a>,
+    modules: &ModuleList<'a>,
 ) -> ReadText<'a, Option<TableSettings>> {
     if let Base::Words { limit } = modules.base {
         // Another `config.json` in its folder belongs to other libraries.

@@ -3,7 +3,7 @@
 
 use super::texts::{ReadText, TextPath, Texts};
 use crate::describe::tokenizer;
-use crate::text::json::{Kind, Object, Read, Value, is};
+use crate::text::json::{LexemeKind, Object, Read, Value, is};
 use crate::token::spec::Words;
 
 /// The settings of the module.
@@ -67,7 +67,7 @@ impl<'a> WordList<'a> {
             let words = config.needed(VOCABULARY, config.get(VOCABULARY))?;
             // An empty word would be that of any punctuation.
             let is_word = |word: Value<'_>| word.as_text().is_some_and(|word| !word.is_empty());
-            if words.kind() != Kind::BeginArray || !words.items().all(is_word) {
+            if words.kind() != LexemeKind::BeginArray || !words.items().all(is_word) {
                 return Err(config.bad(VOCABULARY, "a list of words is needed, none of them empty"));
             }
             let settings = tokenizer::words(config)?;

@@ -5,7 +5,7 @@ use core::fmt::{self, Display, Formatter};
 use super::description::TOKENIZER_CONFIG;
 use super::modules::USUAL_POOLING;
 use super::pooling::MODES;
-use super::{CONFIG, Description, Kind, MODULES, Modules, Origin, PoolingSettings, TextPath};
+use super::{CONFIG, Description, Kind, MODULES, ModuleList, Origin, PoolingSettings, TextPath};
 use crate::error::Result;
 use crate::model::{ConfigJson, DenseSettings, HeadModule, PoolingModes};
 use crate::text::json::{List, Members, Quoted};
@@ -53,7 +53,7 @@ impl Display for LimitJson {
 }
 
 /// Displays the list of a transformer's modules.
-struct ModulesJson<'m, 'a>(&'m Modules<'a>);
+struct ModulesJson<'m, 'a>(&'m ModuleList<'a>);
 
 impl Display for ModulesJson<'_, '_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! The architectures of GGUF files: their names in llama.cpp, and the corresponding Hugging Face
 //! models.
 
-use crate::model::{Biases, DecoderFamily};
+use crate::model::{DecoderFamily, FamilyBiases};
 
 /// A known architecture, supported or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -176,11 +176,11 @@ impl GgufArchitecture {
 
     /// The tensors of an encoder that may have biases.
     #[must_use]
-    pub const fn biases(self) -> Biases {
+    pub const fn biases(self) -> FamilyBiases {
         match self {
-            A::Bert | A::JinaBertV3 => Biases::ALL,
-            A::NomicBert => Biases { norms: true, ..Biases::NONE },
-            _ => Biases::NONE,
+            A::Bert | A::JinaBertV3 => FamilyBiases::ALL,
+            A::NomicBert => FamilyBiases { norms: true, ..FamilyBiases::NONE },
+            _ => FamilyBiases::NONE,
         }
     }
 }

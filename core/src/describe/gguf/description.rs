@@ -7,7 +7,7 @@ use super::key::Key;
 use super::keys::Keys;
 use super::recipe;
 use super::{GgufArchitecture, check_tensors, gguf_architecture, gguf_is_encoder};
-use crate::describe::folder::{Description, EncoderSettings, Kind, Modules};
+use crate::describe::folder::{Description, EncoderSettings, Kind, ModuleList};
 use crate::error::{Error, ErrorKind};
 use crate::event::Value;
 use crate::format::gguf::Gguf;
@@ -71,7 +71,7 @@ pub(crate) fn describe<'a>(keys: &Keys<'a>) -> Result<Description<'static>, Gguf
     check_tensors(&keys.file, &family)?;
     Ok(Description {
         // Models that compare texts have only their head.
-        modules: if family.classifier.is_some() { Modules::NONE } else { modules },
+        modules: if family.classifier.is_some() { ModuleList::NONE } else { modules },
         kind: Kind::Transformer(family),
         settings: EncoderSettings::default(),
         tokenizer_limit: Some(max_tokens as u64),

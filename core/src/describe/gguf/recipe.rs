@@ -4,7 +4,7 @@ use super::GgufArchitecture;
 use super::key::Key;
 use super::keys::Keys;
 use super::refusal::{GgufRefusal, Outcome};
-use crate::describe::folder::{HeadModules, Modules, Origin, PoolingSettings};
+use crate::describe::folder::{HeadModules, ModuleList, Origin, PoolingSettings};
 use crate::limit::Limit;
 use crate::model::{
     DenseActivation, DenseModule, DenseSettings, FamilyModel, HeadModule, PoolingMode,
@@ -57,16 +57,19 @@ impl GgufDense {
 }
 
 /// The modules after `model`.
-pub(super) fn modules<'a>(keys: &Keys<'a>, model: &FamilyModel) -> Outcome<'a, Modules<'static>> {
+pub(super) fn modules<'a>(
+    keys: &Keys<'a>,
+    model: &FamilyModel,
+) -> Outcome<'a, ModuleList<'static>> {
     let leaves_out_prompt = keys.truth(Key::OwnIncludePrompt)? == Some(false);
     // A head that compares texts has its own pooling.
     let pooling = model.classifier.map_or_else(|| pooling(keys), |head| Ok(head.pooling))?;
-    Ok(Modules {
+    Ok(ModuleList {
         origin: Origin::List,
         pooling: Some(PoolingSettings { modes: pooling.into(), leaves_out_prompt }),
         head: dense(keys)?,
         normalize: keys.truth(Key::OwnNormalize)?.unwrap_or(true),
-        ..Modules::NONE
+        ..ModuleList::NONE
     })
 }
 

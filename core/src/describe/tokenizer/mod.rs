@@ -33,7 +33,7 @@ pub(in crate::describe) use model::words;
 pub use write::Json;
 
 use crate::text::json::Read;
-use crate::token::spec::{PRE_TOKENIZER, Place, TokenizerSpec};
+use crate::token::spec::{JsonPlace, PRE_TOKENIZER, TokenizerSpec};
 
 /// True if the build has tokenizers other than BERT's; otherwise their steps are rejected.
 const HAS_ALL: bool = cfg!(feature = "families");
@@ -92,6 +92,6 @@ pub fn read_into<'t>(
     let model = root.needed("model", root.get("model"))?;
     root.finish(&["padding"])?;
     spec.model = model::read(model, layout)?;
-    spec.place = Place::new(root.value());
+    spec.place = JsonPlace::new(root.value());
     Ok(())
 }

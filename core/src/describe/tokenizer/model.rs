@@ -2,9 +2,10 @@
 
 use super::settings::{kind, needed_spelling, refused, spelling};
 use super::{HAS_ALL, Layout};
-use crate::text::json::{Kind, Object, Read, Value};
+use crate::text::json::{LexemeKind, Object, Read, Value};
 use crate::token::spec::{
-    Bpe, Merges, Model, ModelKind, Place, Unigram, Vocabulary, WordPiece, Words,
+    BpeSpec, JsonPlace, MergesSpec, Model, ModelKind, UnigramSpec, VocabularySpec, WordPieceSpec,
+    Words,
 };
 
 /// The kind of a model of whole words.
@@ -29,7 +30,7 @@ pub(super) fn read(value: Value<'_>, layout: Layout) -> Read<'_, Model<'_>> {
         None => return Err(model.bad("type", "the model's kind is needed")),
     };
     model.finish(&[])?;
-    Ok(Model { kind, vocabulary, place: Place::new(value) })
+    Ok(Model { kind, vocabulary, place: JsonPlace::new(value) })
 }
 
 /// The model's kind, which old files do not state.
@@ -46,33 +47,33 @@ fn kind_of<'t>(model: &Object<'t>) -> Read<'t, Option<&'t str>> {
     })
 }
 
-fn vocabulary<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, Vocabulary<'t>> {
+fn vocabulary<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, VocabularySpec<'t>> {
     let value = model.needed("vocab", model.get("vocab"))?;
     match (layout, value.kind()) {
-        (Layout::Apart, Kind::BeginObject) => {
+        (Layout::Apart, LexemeKind::BeginObject) => {
             let said = Object::new(value)?;
             let ids = said.needed("ids", said.integer("ids")?)?;
             let count = said.needed("count", said.integer("count")?)?;
             said.finish(&[])?;
-            Ok(Vocabulary::Apart { ids, count })
+            Ok(VocabularySpec::Apart { ids, count })
         }
-        (Layout::Whole, Kind::BeginObject) => Ok(Vocabulary::Ids(value)),
-        (Layout::Whole, Kind::BeginArray) => Ok(Vocabulary::Scores(value)),
+        (Layout::Whole, LexemeKind::BeginObject) => Ok(VocabularySpec::Ids(value)),
+        (Layout::Whole, LexemeKind::BeginArray) => Ok(VocabularySpec::Scores(value)),
         _ => Err(model.bad("vocab", "tokens with their ids or scores are needed")),
     }
 }
 
-fn word_piece<'t>(model: &Object<'t>) -> Read<'t, WordPiece<'t>> {
+fn word_piece<'t>(model: &Object<'t>) -> Read<'t, WordPieceSpec<'t>> {
     let most = model.integer("max_input_chars_per_word")?;
-    Ok(WordPiece {
+    Ok(WordPieceSpec {
         unknown: needed_spelling(model, "unk_token")?,
         prefix: needed_spelling(model, "continuing_subword_prefix")?,
         most_characters: model.needed("max_input_chars_per_word", most)?,
     })
 }
 
-fn unigram<'t>(model: &Object<'t>) -> Read<'t, Unigram> {
-    Ok(Unigram {
+fn unigram<'t>(model: &Object<'t>) -> Read<'t, UnigramSpec> {
+    Ok(UnigramSpec {
         unknown: model.integer("unk_id")?,
         byte_fallback: model.truth("byte_fallback")?.unwrap_or(false),
     })
@@ -82,18 +83,18 @@ fn unigram<'t>(model: &Object<'t>) -> Read<'t, Unigram> {
 pub(in crate::describe) fn words<'t>(model: &Object<'t>) -> Read<'t, Words<'t>> {
     let stop_words = model.needed(STOP_WORDS, model.get(STOP_WORDS))?;
     let are_texts = || stop_words.items().all(|word| word.as_text().is_some());
-    if stop_words.kind() != Kind::BeginArray || !are_texts() {
+    if stop_words.kind() != LexemeKind::BeginArray || !are_texts() {
         return Err(model.bad(STOP_WORDS, "a list of texts is needed"));
     }
     let lowercases = model.truth(LOWER_CASE)?.unwrap_or(false);
     Ok(Words { stop_words, lowercases })
 }
 
-fn bpe<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, Bpe<'t>> {
+fn bpe<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, BpeSpec<'t>> {
     let only = "only merging all that can be merged is honoured";
     model.neutral("dropout", only, |dropout| dropout.as_f64() == Some(0.0))?;
     let truth = |name| Ok(model.truth(name)?.unwrap_or(false));
-    Ok(Bpe {
+    Ok(BpeSpec {
         unknown: spelling(model, "unk_token")?,
         prefix: spelling(model, "continuing_subword_prefix")?.unwrap_or_default(),
         suffix: spelling(model, "end_of_word_suffix")?.unwrap_or_default(),
@@ -104,13 +105,13 @@ fn bpe<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, Bpe<'t>> {
     })
 }
 
-fn merges<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, Merges<'t>> {
+fn merges<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, MergesSpec<'t>> {
     let list = model.needed("merges", model.get("merges"))?;
     match (layout, list.kind()) {
-        (_, Kind::BeginArray) => Ok(Merges::Listed(list)),
+        (_, LexemeKind::BeginArray) => Ok(MergesSpec::Listed(list)),
         (Layout::Apart, _) => {
             let count = model.integer("merges")?;
-            Ok(Merges::Apart(model.needed("merges", count)?))
+            Ok(MergesSpec::Apart(model.needed("merges", count)?))
         }
         (Layout::Whole, _) => Err(model.bad("merges", "a list is needed")),
     }

@@ -2,7 +2,7 @@
 
 use super::settings::{needed_spelling, spelling};
 use crate::text::json::{Object, Read};
-use crate::token::spec::{Pattern, Replace, Run, Spelling};
+use crate::token::spec::{CharacterRun, Pattern, Replace, SpelledText};
 
 /// The size in bytes of the longest expression for a run.
 const LONGEST_RUN: usize = 64;
@@ -14,16 +14,16 @@ pub(super) fn replace<'t>(step: &Object<'t>) -> Read<'t, Replace<'t>> {
 }
 
 /// The run of characters that a regular expression describes.
-pub(super) fn run(regex: Spelling<'_>) -> Option<Pattern<'_>> {
+pub(super) fn run(regex: SpelledText<'_>) -> Option<Pattern<'_>> {
     let mut room = [0; LONGEST_RUN];
-    regex.unescape(&mut room).and_then(Run::from_regex).map(Pattern::Run)
+    regex.unescape(&mut room).and_then(CharacterRun::from_regex).map(Pattern::Run)
 }
 
 /// The member `pattern`: a string, or a regular expression that `from_regex` knows.
 pub(super) fn pattern<'t, P>(
     step: &Object<'t>,
     from_text: &dyn Fn(Pattern<'t>) -> P,
-    from_regex: &dyn Fn(Spelling<'t>) -> Option<P>,
+    from_regex: &dyn Fn(SpelledText<'t>) -> Option<P>,
 ) -> Read<'t, P> {
     let pattern = step.needed("pattern", step.object("pattern")?)?;
     let text = spelling(&pattern, "String")?;

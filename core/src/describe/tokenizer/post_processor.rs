@@ -3,9 +3,9 @@
 use super::settings::{each_step, kind, refused, spelling};
 use super::token_id::token_id;
 use crate::error::{Error, ErrorKind};
-use crate::text::json::{Kind, Object, Read, Value};
+use crate::text::json::{LexemeKind, Object, Read, Value};
 use crate::token::spec::{
-    MOST_SPECIAL, Place, PostProcessor, SpecialToken, Spelling, Template, TemplateItem,
+    JsonPlace, MOST_SPECIAL, PostProcessor, SpecialToken, SpelledText, Template, TemplateItem,
     TemplatePart,
 };
 
@@ -72,7 +72,7 @@ impl<'t> Templates<'_, 't> {
     /// The parts of the template `name`.
     fn items(&mut self, name: &'static str) -> Read<'t, Template> {
         let list = self.step.needed(name, self.step.get(name))?;
-        if list.kind() != Kind::BeginArray {
+        if list.kind() != LexemeKind::BeginArray {
             return Err(self.step.bad(name, "a list is needed"));
         }
         let mut template = Template::new();
@@ -90,7 +90,7 @@ impl<'t> Templates<'_, 't> {
         let (sequence, token) = (part.object("Sequence")?, part.object("SpecialToken")?);
         part.finish(&[])?;
         let fault = |kind, only| {
-            let mut fault = Place::new(value).fault(&[], kind, only);
+            let mut fault = JsonPlace::new(value).fault(&[], kind, only);
             fault.key = name;
             fault
         };
@@ -112,32 +112,32 @@ impl<'t> Templates<'_, 't> {
             (false, "A") => push(TemplatePart::First),
             (false, "B") => push(TemplatePart::Second),
             (false, _) => Err(said.bad("id", "only A and B are texts")),
-            (true, id) => self.special(Spelling::from_json(id), value, &mut push),
+            (true, id) => self.special(SpelledText::from_json(id), value, &mut push),
         }
     }
 
     /// Calls `push` with the ids of the token at `value` in a template.
     fn special(
         &mut self,
-        name: Spelling<'t>,
+        name: SpelledText<'t>,
         value: Value<'t>,
         push: &mut dyn FnMut(TemplatePart) -> Read<'t, ()>,
     ) -> Read<'t, ()> {
         let missing = Error::new(value.offset(), ErrorKind::MissingMetadata);
-        let known = self.known.members().filter(|(known, _)| Spelling::from_json(known) == name);
-        let token = known.last().ok_or_else(|| Place::new(value).met("id", missing))?;
+        let known = self.known.members().filter(|(known, _)| SpelledText::from_json(known) == name);
+        let token = known.last().ok_or_else(|| JsonPlace::new(value).met("id", missing))?;
         let token = Object::new(token.1)?;
         spelling(&token, "id")?;
         let list = token.needed("ids", token.get("ids"))?;
         for value in list.items() {
             let id = value.as_u64().and_then(|id| u32::try_from(id).ok());
-            let id = id.ok_or_else(|| Place::new(value).met("ids", value.bad()))?;
+            let id = id.ok_or_else(|| JsonPlace::new(value).met("ids", value.bad()))?;
             push(self.place(SpecialToken { id, name }).ok_or_else(|| {
                 let many = "templates of fewer tokens are done";
-                Place::new(token.value()).fault(&["ids"], ErrorKind::OverLimit, many)
+                JsonPlace::new(token.value()).fault(&["ids"], ErrorKind::OverLimit, many)
             })?)?;
         }
-        if list.kind() != Kind::BeginArray {
+        if list.kind() != LexemeKind::BeginArray {
             return Err(token.bad("ids", "a list is needed"));
         }
         token.finish(&["tokens"])

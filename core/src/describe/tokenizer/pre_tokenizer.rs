@@ -6,7 +6,7 @@ use super::settings::{character, kind, refused, steps, truth};
 use super::{HAS_ALL, HAS_ALL_STEPS, NEEDS_HEAP};
 use crate::text::json::{Object, Read, Value};
 use crate::token::bpe::split::EXPRESSIONS;
-use crate::token::spec::{Behavior, PreTokenizer, Spelling, SplitAt, Steps};
+use crate::token::spec::{Behavior, PreTokenizer, SpelledText, SplitAt, Steps};
 
 /// Adds the steps of a pre-tokeniser.
 pub(super) fn read<'t>(
@@ -51,7 +51,7 @@ fn behavior<'t>(step: &Object<'t>) -> Read<'t, Option<Behavior>> {
     known.map(Some).ok_or_else(|| step.unsupported("behavior", "no such behaviour is known"))
 }
 
-fn from_regex(regex: Spelling<'_>) -> Option<SplitAt<'_>> {
+fn from_regex(regex: SpelledText<'_>) -> Option<SplitAt<'_>> {
     let words = EXPRESSIONS.iter().find(|(known, _)| regex.is(known));
     words.map(|(_, words)| SplitAt::Words(*words)).or_else(|| run(regex).map(SplitAt::Pattern))
 }

@@ -1,8 +1,8 @@
 //! Helpers to read the parts of a `tokenizer.json`.
 
 use crate::error::{Error, ErrorKind};
-use crate::text::json::{Fault, Kind, Object, Read, Value};
-use crate::token::spec::{Place, Spelling, Step, Steps};
+use crate::text::json::{Fault, LexemeKind, Object, Read, Value};
+use crate::token::spec::{JsonPlace, SpelledStep, SpelledText, Steps};
 
 /// Adds the steps of a member, which is a single step or a sequence with the steps in the member
 /// `name`. `read` reads one of them.
@@ -13,8 +13,8 @@ pub(super) fn steps<'t, S>(
     steps: &mut Steps<'t, S>,
 ) -> Read<'t, ()> {
     each_step(value, name, &mut |value| {
-        let step = Step { does: read(value)?, place: Place::new(value) };
-        let many = Place::new(value).fault(&[name], ErrorKind::OverLimit, "there are too many");
+        let step = SpelledStep { does: read(value)?, place: JsonPlace::new(value) };
+        let many = JsonPlace::new(value).fault(&[name], ErrorKind::OverLimit, "there are too many");
         steps.push(step).map_err(|_| many)
     })
 }
@@ -33,7 +33,7 @@ pub(super) fn each_step<'t>(
     let sequence = Object::new(value)?;
     sequence.text("type")?;
     let list = sequence.needed(steps, sequence.get(steps))?;
-    if list.kind() != Kind::BeginArray {
+    if list.kind() != LexemeKind::BeginArray {
         return Err(sequence.bad(steps, "a list is needed"));
     }
     sequence.finish(&[])?;
@@ -60,15 +60,15 @@ pub(super) fn character<'t>(object: &Object<'t>, name: &'static str) -> Read<'t,
 pub(super) fn spelling<'t>(
     object: &Object<'t>,
     name: &'static str,
-) -> Read<'t, Option<Spelling<'t>>> {
-    Ok(object.text(name)?.map(Spelling::from_json))
+) -> Read<'t, Option<SpelledText<'t>>> {
+    Ok(object.text(name)?.map(SpelledText::from_json))
 }
 
 /// A required text.
 pub(super) fn needed_spelling<'t>(
     object: &Object<'t>,
     name: &'static str,
-) -> Read<'t, Spelling<'t>> {
+) -> Read<'t, SpelledText<'t>> {
     object.needed(name, spelling(object, name)?)
 }
 

@@ -6,8 +6,8 @@ use std::string::ToString as _;
 
 use super::{Json, Layout, read};
 use crate::token::spec::{
-    AddedTokens, BertSpec, PostProcessor, SpecialToken, Spelling, TemplateItem, TemplatePart,
-    TokenizerSpec,
+    AddedTokenSpecs, BertSpec, PostProcessor, SpecialToken, SpelledText, TemplateItem,
+    TemplatePart, TokenizerSpec,
 };
 
 /// Writes a description, reads that, and writes it again.
@@ -20,18 +20,18 @@ fn written(spec: &TokenizerSpec<'_>) {
 }
 
 fn token(id: u32, name: &str) -> SpecialToken<'_> {
-    SpecialToken { id, name: Spelling::plain(name) }
+    SpecialToken { id, name: SpelledText::plain(name) }
 }
 
 fn bert() -> TokenizerSpec<'static> {
     let spec = BertSpec {
-        added: AddedTokens::Listed(&[]),
+        added: AddedTokenSpecs::Listed(&[]),
         splits_ideographs: true,
         strips_accents: None,
         lowercases: true,
         begin: token(1, "[CLS]"),
         end: token(2, "[SEP]"),
-        unknown: Spelling::plain("[UNK]"),
+        unknown: SpelledText::plain("[UNK]"),
         tokens: 7,
     };
     spec.into()

@@ -1,7 +1,7 @@
 //! A token with its id, in post-processors of a `tokenizer.json`.
 
 use crate::text::json::{Object, Read};
-use crate::token::spec::{SpecialToken, Spelling};
+use crate::token::spec::{SpecialToken, SpelledText};
 
 /// The token in the member `name`, such as `["</s>", 2]`.
 pub(super) fn token_id<'t>(step: &Object<'t>, name: &'static str) -> Read<'t, SpecialToken<'t>> {
@@ -12,7 +12,7 @@ pub(super) fn token_id<'t>(step: &Object<'t>, name: &'static str) -> Read<'t, Sp
         _ => None,
     };
     let token = token.and_then(|(token, id)| {
-        Some(SpecialToken { id: u32::try_from(id).ok()?, name: Spelling::from_json(token) })
+        Some(SpecialToken { id: u32::try_from(id).ok()?, name: SpelledText::from_json(token) })
     });
     token.ok_or_else(|| step.bad(name, "a token with its id is needed"))
 }

@@ -7,9 +7,9 @@ use crate::text::base64;
 use crate::text::json::{Comma, Quoted};
 use crate::token::bpe::split::EXPRESSIONS;
 use crate::token::spec::{
-    AddedToken, Behavior, Bpe, Decoder, Form, Merges, Metaspace, Model, ModelKind, Normalizer,
-    PRE_TOKENIZER, Pattern, PostProcessor, PreTokenizer, Replace, Rules, SplitAt, Step, Template,
-    TemplatePart, TokenizerSpec, Vocabulary,
+    AddedTokenSpec, Behavior, BpeSpec, Decoder, Form, MergesSpec, Metaspace, Model, ModelKind,
+    Normalizer, PRE_TOKENIZER, Pattern, PostProcessor, PreTokenizer, Replace, Rules, SpelledStep,
+    SplitAt, Template, TemplatePart, TokenizerSpec, VocabularySpec,
 };
 
 /// Displays the `tokenizer.json` of a description. Separate vocabularies and merges are written as
@@ -52,8 +52,8 @@ impl Display for Json<'_, '_> {
     }
 }
 
-fn added(token: &AddedToken<'_>, f: &mut Formatter<'_>) -> fmt::Result {
-    let AddedToken { id, content, rules, normalized, special, .. } = token;
+fn added(token: &AddedTokenSpec<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+    let AddedTokenSpec { id, content, rules, normalized, special, .. } = token;
     write!(
         f,
         r#"{{"id":{id},"content":{},"single_word":{},"lstrip":{},"rstrip":{},"normalized":{normalized},"special":{special}}}"#,
@@ -67,7 +67,7 @@ fn added(token: &AddedToken<'_>, f: &mut Formatter<'_>) -> fmt::Result {
 /// Steps: none, one, or a sequence under `name`.
 fn steps<S: Copy>(
     name: &str,
-    all: &[Step<'_, S>],
+    all: &[SpelledStep<'_, S>],
     write: &dyn Fn(S, &mut Formatter<'_>) -> fmt::Result,
     f: &mut Formatter<'_>,
 ) -> fmt::Result {
@@ -303,16 +303,16 @@ fn model(model: &Model<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         )?,
     }
     match model.vocabulary {
-        Vocabulary::Ids(value) | Vocabulary::Scores(value) => {
+        VocabularySpec::Ids(value) | VocabularySpec::Scores(value) => {
             write!(f, r#","vocab":{}}}"#, value.spelling())
         }
-        Vocabulary::Apart { ids, count } => {
+        VocabularySpec::Apart { ids, count } => {
             write!(f, r#","vocab":{{"ids":{ids},"count":{count}}}}}"#)
         }
     }
 }
 
-fn bpe(bpe: &Bpe<'_>, f: &mut Formatter<'_>) -> fmt::Result {
+fn bpe(bpe: &BpeSpec<'_>, f: &mut Formatter<'_>) -> fmt::Result {
     f.write_str(r#"{"type":"BPE","dropout":null,"unk_token":"#)?;
     match bpe.unknown {
         None => f.write_str("null")?,
@@ -332,7 +332,7 @@ fn bpe(bpe: &Bpe<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         bpe.fuses_unknown, bpe.byte_fallback, bpe.ignores_merges
     )?;
     match bpe.merges {
-        Merges::Listed(list) => f.write_str(list.spelling()),
-        Merges::Apart(count) => write!(f, "{count}"),
+        MergesSpec::Listed(list) => f.write_str(list.spelling()),
+        MergesSpec::Apart(count) => write!(f, "{count}"),
     }
 }

@@ -2,7 +2,7 @@
 //! every byte.
 
 use super::CHECKSUM;
-use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
+use super::decoder::{AmbDecoder, DEFAULT_MAX_TENSORS};
 use crate::crc32::Running;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step};
@@ -16,13 +16,13 @@ pub(super) fn as_data(crc: u32) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// A [`Decoder`] that also checks the checksum, if the file has one.
+/// A [`AmbDecoder`] that also checks the checksum, if the file has one.
 ///
 /// It yields the same events, but nothing is [`skippable`](Decode::skippable). Before
 /// [`Event::End`] it returns [`ErrorKind::FileChecksum`] if the bytes before the checksum have
 /// changed, or [`ErrorKind::TrailingBytes`] if another tensor follows the checksum.
-pub struct Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
-    decoder: Decoder<TENSORS>,
+pub struct AmbVerifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
+    decoder: AmbDecoder<TENSORS>,
     file: Running,
     /// The offset of the checksum's data and its expected bytes.
     expected: Option<(u64, [u8; 8])>,
@@ -30,12 +30,12 @@ pub struct Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     differs: bool,
 }
 
-impl<const TENSORS: usize> Verifier<TENSORS> {
+impl<const TENSORS: usize> AmbVerifier<TENSORS> {
     /// A verifier at the start of a file.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
         Self {
-            decoder: Decoder::new(mode),
+            decoder: AmbDecoder::new(mode),
             file: Running::new(),
             expected: None,
             verdict: None,
@@ -43,7 +43,7 @@ impl<const TENSORS: usize> Verifier<TENSORS> {
         }
     }
 
-    /// Yields no tokens: see [`Decoder::without_tokens`].
+    /// Yields no tokens: see [`AmbDecoder::without_tokens`].
     #[must_use]
     pub fn without_tokens(mut self) -> Self {
         self.decoder = self.decoder.without_tokens();
@@ -83,7 +83,7 @@ fn is_checksum(tensor: &TensorHeader<'_>) -> bool {
     tensor.name == CHECKSUM && tensor.dtype == Dtype::F32 && Shape::new(&[2]) == Some(tensor.shape)
 }
 
-impl<const TENSORS: usize> Decode for Verifier<TENSORS> {
+impl<const TENSORS: usize> Decode for AmbVerifier<TENSORS> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if let Some(error) = self.verdict {
             return Err(error);

@@ -67,7 +67,7 @@ pub(super) fn header(input: &[u8]) -> Parse<'_, Header> {
 /// The kind of a tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum TokenizerKind {
+pub enum AmbTokenizerKind {
     /// Byte-pair encoding: merges and a vocabulary.
     Bpe,
     /// A serialized SentencePiece model.
@@ -78,7 +78,7 @@ pub enum TokenizerKind {
     Custom,
 }
 
-impl TokenizerKind {
+impl AmbTokenizerKind {
     /// Every kind, in the order of the codes.
     pub const ALL: [Self; 4] = [Self::Bpe, Self::SentencePiece, Self::WordPiece, Self::Custom];
 
@@ -106,7 +106,7 @@ impl TokenizerKind {
 /// The start of the tokenizer section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TokenizerHead {
-    pub(super) kind: TokenizerKind,
+    pub(super) kind: AmbTokenizerKind,
     /// Begin, end, padding, unknown, mask.
     pub(super) special: [u16; 5],
 }
@@ -118,7 +118,7 @@ pub(super) struct TokenizerHead {
 /// | 0 | kind | `u8` |
 /// | 1 | special tokens | 5 × `u16` |
 pub(super) fn tokenizer_head(input: &[u8]) -> Parse<'_, TokenizerHead> {
-    let known = |code| TokenizerKind::ALL.get(usize::from(code)).copied();
+    let known = |code| AmbTokenizerKind::ALL.get(usize::from(code)).copied();
     item!(
         input,
         TokenizerHead {

@@ -37,11 +37,11 @@ mod view;
 mod write;
 
 pub use crate::sink::Sink;
-pub use checksum::Verifier;
-pub use decoder::{DEFAULT_MAX_TENSORS, Decoder, Layout, Place};
-pub use grammar::{MAGIC, MAX_ITEM_BYTES, TokenizerKind};
-pub use view::{Amb, Merges, Tensors, TokenEntries, Tokenizer, Tokens};
-pub use write::{Payload, Plan, TensorSpec, TokenizerSpec, Writer};
+pub use checksum::AmbVerifier;
+pub use decoder::{AmbDecoder, AmbLayout, AmbPlace, DEFAULT_MAX_TENSORS};
+pub use grammar::{AmbTokenizerKind, MAGIC, MAX_ITEM_BYTES};
+pub use view::{Amb, AmbMerges, AmbTensors, AmbTokenEntries, AmbTokenizer, AmbTokens};
+pub use write::{AmbPlan, AmbTensorSpec, AmbTokenizerSpec, AmbWriter, Payload};
 
 /// Name of the optional last tensor that holds the file's checksum.
 pub const CHECKSUM: &str = "checksum.crc32";

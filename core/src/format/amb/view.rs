@@ -1,27 +1,29 @@
 //! A whole `.amb` file in memory: read, mapped, or in flash.
 
-use super::decoder::{Decoder, Layout, Place, ROLES};
-use super::grammar::{self, NO_TOKEN, Record, TOKENIZER_HEAD_BYTES, TokenizerHead, TokenizerKind};
+use super::decoder::{AmbDecoder, AmbLayout, AmbPlace, ROLES};
+use super::grammar::{
+    self, AmbTokenizerKind, NO_TOKEN, Record, TOKENIZER_HEAD_BYTES, TokenizerHead,
+};
 use crate::bytes::{Item, Parse, le_u32, parse, parsed_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode, SpecialRole};
 use crate::leaf;
 use crate::read::Slice;
 use crate::tensor::{TensorHeader, TensorView, identity};
-use crate::text::json::{Kind, Token, Tokens as JsonTokens, is};
+use crate::text::json::{JsonTokens, LexemeKind, Token, is};
 
 /// A validated `.amb` file; all views borrow from the file's bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Amb<'a> {
     bytes: &'a [u8],
-    layout: Layout,
+    layout: AmbLayout,
     _built_in: leaf::Amb,
 }
 
 /// The entries of a vocabulary, contiguous: a `u16` length, then that many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TokenEntries<'a> {
+pub struct AmbTokenEntries<'a> {
     /// From the first entry to the end of the tokenizer.
     pub bytes: &'a [u8],
     /// Absolute offset of the first entry in the file.
@@ -32,14 +34,15 @@ pub struct TokenEntries<'a> {
 
 impl<'a> Amb<'a> {
     /// Validates `bytes`, the whole file, except for its checksum: see
-    /// [`Verifier`](super::Verifier).
+    /// [`AmbVerifier`](super::AmbVerifier).
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`AmbDecoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
         let _built_in = leaf::Amb::built_in()?;
-        let mut slice = Slice::new(Decoder::in_memory(mode).without_tokens(), bytes).without_data();
+        let mut slice =
+            Slice::new(AmbDecoder::in_memory(mode).without_tokens(), bytes).without_data();
         let read = read(&mut slice);
         let decoder = slice.decoder();
         if let Some(layout) = decoder.layout() {
@@ -54,9 +57,9 @@ impl<'a> Amb<'a> {
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`AmbDecoder`].
     pub fn parse_with<const TENSORS: usize>(
-        decoder: Decoder<TENSORS>,
+        decoder: AmbDecoder<TENSORS>,
         bytes: &'a [u8],
     ) -> Result<Self> {
         let _built_in = leaf::Amb::built_in()?;
@@ -66,7 +69,7 @@ impl<'a> Amb<'a> {
 
     /// The offsets and sizes of the sections.
     #[must_use]
-    pub const fn layout(&self) -> &Layout {
+    pub const fn layout(&self) -> &AmbLayout {
         &self.layout
     }
 
@@ -111,7 +114,7 @@ impl<'a> Amb<'a> {
         core::iter::from_fn(move || {
             let key = tokens.next().filter(|_| is_within)?.ok()?;
             let value = tokens.clone().next()?.ok()?;
-            is_within = key.kind == Kind::Key && tokens.skip_value()?.is_ok();
+            is_within = key.kind == LexemeKind::Key && tokens.skip_value()?.is_ok();
             is_within.then_some((key, value))
         })
     }
@@ -121,7 +124,7 @@ impl<'a> Amb<'a> {
     pub fn config_elements(&self, key: &str) -> impl Iterator<Item = Token<'a>> + use<'a> {
         let config = self.layout.config;
         let array = self.config_value(key).ok().flatten();
-        let array = array.filter(|token| token.kind == Kind::BeginArray);
+        let array = array.filter(|token| token.kind == LexemeKind::BeginArray);
         let bytes = array.and_then(|array| {
             let start = array.offset.checked_sub(config.offset)?;
             self.text(config).as_bytes().get(usize::try_from(start).ok()?..)
@@ -130,8 +133,8 @@ impl<'a> Amb<'a> {
         let tokens = JsonTokens::new(bytes.unwrap_or_default(), offset).map_while(Result::ok);
         let mut is_within = true;
         tokens.skip(1).take_while(move |token| {
-            let goes_on = is_within && token.kind != Kind::EndArray;
-            is_within = token.kind != Kind::BeginArray;
+            let goes_on = is_within && token.kind != LexemeKind::EndArray;
+            is_within = token.kind != LexemeKind::BeginArray;
             goes_on
         })
     }
@@ -139,17 +142,19 @@ impl<'a> Amb<'a> {
     /// The error at the first duplicate name in the metadata or the configuration.
     #[must_use]
     pub fn duplicate_member(&self) -> Option<Error> {
-        let of = |place: Place| {
+        let of = |place: AmbPlace| {
             let bytes = self.text(place).as_bytes();
             // Quadratic in the number of members, of which there are about twenty, so that it needs
             // no memory.
             let keys = JsonTokens::new(bytes, place.offset).filter_map(Result::ok);
             let mut depth = 0_u32;
             let outer = keys.filter(move |token| {
-                let outer = depth == 1 && token.kind == Kind::Key;
+                let outer = depth == 1 && token.kind == LexemeKind::Key;
                 match token.kind {
-                    Kind::BeginObject | Kind::BeginArray => depth = depth.saturating_add(1),
-                    Kind::EndObject | Kind::EndArray => depth = depth.saturating_sub(1),
+                    LexemeKind::BeginObject | LexemeKind::BeginArray => {
+                        depth = depth.saturating_add(1);
+                    }
+                    LexemeKind::EndObject | LexemeKind::EndArray => depth = depth.saturating_sub(1),
                     _ => {}
                 }
                 outer
@@ -163,22 +168,22 @@ impl<'a> Amb<'a> {
 
     /// The tokenizer; `None` if the file has none.
     #[must_use]
-    pub fn tokenizer(&self) -> Option<Tokenizer<'a>> {
+    pub fn tokenizer(&self) -> Option<AmbTokenizer<'a>> {
         let place = self.layout.tokenizer;
         if place.bytes == 0 {
             return None;
         }
         let (head, _) = self.item(grammar::tokenizer_head, place.offset)?;
         let offset = place.offset.checked_add(TOKENIZER_HEAD_BYTES)?;
-        let payload =
-            self.region(Place { offset, bytes: place.bytes.checked_sub(TOKENIZER_HEAD_BYTES)? })?;
-        Some(Tokenizer { head, payload, offset })
+        let payload = self
+            .region(AmbPlace { offset, bytes: place.bytes.checked_sub(TOKENIZER_HEAD_BYTES)? })?;
+        Some(AmbTokenizer { head, payload, offset })
     }
 
     /// The tensors in file order.
     #[must_use]
-    pub const fn tensors(&self) -> Tensors<'a> {
-        Tensors { file: *self, next: self.layout.weights.offset }
+    pub const fn tensors(&self) -> AmbTensors<'a> {
+        AmbTensors { file: *self, next: self.layout.weights.offset }
     }
 
     /// The tensor of this name.
@@ -187,7 +192,7 @@ impl<'a> Amb<'a> {
         self.tensors().find(|tensor| tensor.header().name == name)
     }
 
-    fn text(&self, place: Place) -> &'a str {
+    fn text(&self, place: AmbPlace) -> &'a str {
         let bytes = self.region(place).unwrap_or_default();
         core::str::from_utf8(bytes).unwrap_or_default()
     }
@@ -200,7 +205,7 @@ impl<'a> Amb<'a> {
         parsed_at(grammar, self.bytes, offset)
     }
 
-    fn region(&self, place: Place) -> Option<&'a [u8]> {
+    fn region(&self, place: AmbPlace) -> Option<&'a [u8]> {
         let start = usize::try_from(place.offset).ok()?;
         let end = start.checked_add(usize::try_from(place.bytes).ok()?)?;
         self.bytes.get(start..end)
@@ -208,7 +213,7 @@ impl<'a> Amb<'a> {
 }
 
 /// Reads the whole file.
-fn read<const TENSORS: usize>(slice: &mut Slice<'_, Decoder<TENSORS>>) -> Result<Layout> {
+fn read<const TENSORS: usize>(slice: &mut Slice<'_, AmbDecoder<TENSORS>>) -> Result<AmbLayout> {
     while slice.next_event()? != Event::End {}
     let layout = slice.decoder().layout();
     layout.copied().ok_or(Error::without_offset(ErrorKind::UnexpectedEnd))
@@ -241,7 +246,7 @@ fn member<'a>(json: &'a [u8], offset: u64, key: &str) -> Result<Option<Token<'a>
     let mut found = None;
     tokens.next().transpose()?;
     while let Some(token) = tokens.next().transpose()? {
-        if token.kind != Kind::Key {
+        if token.kind != LexemeKind::Key {
             continue;
         }
         let mut value = tokens.clone();
@@ -260,16 +265,16 @@ fn member<'a>(json: &'a [u8], offset: u64, key: &str) -> Result<Option<Token<'a>
 
 /// The tokenizer section.
 #[derive(Clone, Copy, Debug)]
-pub struct Tokenizer<'a> {
+pub struct AmbTokenizer<'a> {
     head: TokenizerHead,
     payload: &'a [u8],
     offset: u64,
 }
 
-impl<'a> Tokenizer<'a> {
+impl<'a> AmbTokenizer<'a> {
     /// The kind of the payload.
     #[must_use]
-    pub const fn kind(&self) -> TokenizerKind {
+    pub const fn kind(&self) -> AmbTokenizerKind {
         self.head.kind
     }
 
@@ -295,53 +300,53 @@ impl<'a> Tokenizer<'a> {
 
     /// The merges of BPE in order of rank; none for other kinds.
     #[must_use]
-    pub fn merges(&self) -> Merges<'a> {
-        let is_bpe = self.kind() == TokenizerKind::Bpe;
+    pub fn merges(&self) -> AmbMerges<'a> {
+        let is_bpe = self.kind() == AmbTokenizerKind::Bpe;
         match parse(le_u32, self.payload, 0) {
             Ok(Item::Parsed { item, used }) if is_bpe => {
-                Merges { rest: self.payload.get(used..).unwrap_or_default(), left: item }
+                AmbMerges { rest: self.payload.get(used..).unwrap_or_default(), left: item }
             }
-            _ => Merges { rest: &[], left: 0 },
+            _ => AmbMerges { rest: &[], left: 0 },
         }
     }
 
     /// The entries of WordPiece or BPE tokens, for an index over them; `None` if there are none.
     #[must_use]
-    pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
+    pub fn token_entries(&self) -> Option<AmbTokenEntries<'a>> {
         let rest = match self.kind() {
-            TokenizerKind::WordPiece => self.payload,
-            TokenizerKind::Bpe => {
+            AmbTokenizerKind::WordPiece => self.payload,
+            AmbTokenizerKind::Bpe => {
                 let mut merges = self.merges();
                 while merges.next().is_some() {}
                 merges.rest
             }
-            TokenizerKind::SentencePiece | TokenizerKind::Custom => return None,
+            AmbTokenizerKind::SentencePiece | AmbTokenizerKind::Custom => return None,
         };
         let Ok(Item::Parsed { item: count, used }) = parse(le_u32, rest, 0) else { return None };
         let bytes = rest.get(used..)?;
         let before = self.payload.len().checked_sub(bytes.len())?;
         let offset = self.offset.checked_add(before as u64)?;
-        (count > 0).then_some(TokenEntries { bytes, offset, count })
+        (count > 0).then_some(AmbTokenEntries { bytes, offset, count })
     }
 
     /// The tokens of WordPiece or BPE in the order of their ids.
     #[must_use]
-    pub fn tokens(&self) -> Tokens<'a> {
+    pub fn tokens(&self) -> AmbTokens<'a> {
         match self.token_entries() {
-            Some(entries) => Tokens { rest: entries.bytes, left: entries.count },
-            None => Tokens { rest: &[], left: 0 },
+            Some(entries) => AmbTokens { rest: entries.bytes, left: entries.count },
+            None => AmbTokens { rest: &[], left: 0 },
         }
     }
 }
 
 /// Iterates over the merges of BPE: pairs of parts.
 #[derive(Clone, Debug)]
-pub struct Merges<'a> {
+pub struct AmbMerges<'a> {
     rest: &'a [u8],
     left: u32,
 }
 
-impl<'a> Iterator for Merges<'a> {
+impl<'a> Iterator for AmbMerges<'a> {
     type Item = (&'a str, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -357,16 +362,16 @@ impl<'a> Iterator for Merges<'a> {
     }
 }
 
-impl ExactSizeIterator for Merges<'_> {}
+impl ExactSizeIterator for AmbMerges<'_> {}
 
 /// Iterates over the tokens of a vocabulary.
 #[derive(Clone, Debug)]
-pub struct Tokens<'a> {
+pub struct AmbTokens<'a> {
     rest: &'a [u8],
     left: u32,
 }
 
-impl<'a> Iterator for Tokens<'a> {
+impl<'a> Iterator for AmbTokens<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -381,16 +386,16 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-impl ExactSizeIterator for Tokens<'_> {}
+impl ExactSizeIterator for AmbTokens<'_> {}
 
 /// Iterates over the tensors of an [`Amb`], in file order.
 #[derive(Clone, Debug)]
-pub struct Tensors<'a> {
+pub struct AmbTensors<'a> {
     file: Amb<'a>,
     next: u64,
 }
 
-impl<'a> Iterator for Tensors<'a> {
+impl<'a> Iterator for AmbTensors<'a> {
     type Item = TensorView<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -408,6 +413,6 @@ impl<'a> Iterator for Tensors<'a> {
             bytes: record.data_bytes,
         };
         self.next = behind(offset, &record)?;
-        TensorView::new(header, self.file.region(Place { offset, bytes: record.data_bytes })?)
+        TensorView::new(header, self.file.region(AmbPlace { offset, bytes: record.data_bytes })?)
     }
 }

@@ -1,10 +1,10 @@
-//! Writes `.amb` files in one pass and without allocating: a [`Plan`] determines all sizes, and the
+//! Writes `.amb` files in one pass and without allocating: a [`AmbPlan`] determines all sizes, and the
 //! data is passed through.
 
 use super::CHECKSUM;
 use super::checksum::as_data;
 use super::grammar::{
-    HEADER_BYTES, MAGIC, NO_TOKEN, QUANTIZATION_BYTES, TOKENIZER_HEAD_BYTES, TokenizerKind,
+    AmbTokenizerKind, HEADER_BYTES, MAGIC, NO_TOKEN, QUANTIZATION_BYTES, TOKENIZER_HEAD_BYTES,
     codes_of,
 };
 use crate::crc32::Running;
@@ -15,7 +15,7 @@ use crate::tensor::{Dtype, ScaleType, Shape};
 
 /// A tensor to be written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TensorSpec<'a> {
+pub struct AmbTensorSpec<'a> {
     /// The name, unique in the file, 1 to 65,535 bytes.
     pub name: &'a str,
     /// F32, F16, BF16 or scaled codes.
@@ -26,7 +26,7 @@ pub struct TensorSpec<'a> {
     pub full_blocks: u64,
 }
 
-impl TensorSpec<'_> {
+impl AmbTensorSpec<'_> {
     /// The size of the data in bytes, without the four bytes that describe the quantisation.
     ///
     /// # Errors
@@ -79,20 +79,20 @@ pub enum Payload<'a> {
 
 /// A tokenizer to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TokenizerSpec<'a> {
+pub struct AmbTokenizerSpec<'a> {
     /// Ids of the beginning, end, padding, unknown and mask tokens; up to 65,534.
     pub special: [Option<u32>; 5],
     /// The payload, which determines the kind.
     pub payload: Payload<'a>,
 }
 
-impl TokenizerSpec<'_> {
-    const fn kind(&self) -> TokenizerKind {
+impl AmbTokenizerSpec<'_> {
+    const fn kind(&self) -> AmbTokenizerKind {
         match self.payload {
-            Payload::Bpe { .. } => TokenizerKind::Bpe,
-            Payload::SentencePiece(_) => TokenizerKind::SentencePiece,
-            Payload::WordPiece(_) => TokenizerKind::WordPiece,
-            Payload::Custom(_) => TokenizerKind::Custom,
+            Payload::Bpe { .. } => AmbTokenizerKind::Bpe,
+            Payload::SentencePiece(_) => AmbTokenizerKind::SentencePiece,
+            Payload::WordPiece(_) => AmbTokenizerKind::WordPiece,
+            Payload::Custom(_) => AmbTokenizerKind::Custom,
         }
     }
 
@@ -116,35 +116,35 @@ impl TokenizerSpec<'_> {
 
 /// The contents of a file except for the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan<'a> {
+pub struct AmbPlan<'a> {
     /// JSON about the model's origin; written verbatim.
     pub metadata: &'a str,
     /// JSON with the model's sizes; written verbatim.
     pub config: &'a str,
     /// The tokenizer.
-    pub tokenizer: Option<TokenizerSpec<'a>>,
+    pub tokenizer: Option<AmbTokenizerSpec<'a>>,
     /// The tensors in the order in which their data will be written.
-    pub tensors: &'a [TensorSpec<'a>],
+    pub tensors: &'a [AmbTensorSpec<'a>],
     /// True to write the tensor [`CHECKSUM`] after all others.
     pub checksum: bool,
 }
 
 /// The last tensor, whose data is the checksum of the bytes before it.
-fn checksum_spec() -> TensorSpec<'static> {
+fn checksum_spec() -> AmbTensorSpec<'static> {
     let shape = Shape::new(&[2]).unwrap_or(Shape::SCALAR);
-    TensorSpec { name: CHECKSUM, dtype: Dtype::F32, shape, full_blocks: 0 }
+    AmbTensorSpec { name: CHECKSUM, dtype: Dtype::F32, shape, full_blocks: 0 }
 }
 
-impl<'a> Plan<'a> {
+impl<'a> AmbPlan<'a> {
     /// A file with this configuration, these tensors and a checksum, without tokenizer and with
     /// empty metadata.
     #[must_use]
-    pub const fn new(config: &'a str, tensors: &'a [TensorSpec<'a>]) -> Self {
+    pub const fn new(config: &'a str, tensors: &'a [AmbTensorSpec<'a>]) -> Self {
         Self { metadata: "{}", config, tokenizer: None, tensors, checksum: true }
     }
 }
 
-impl Plan<'_> {
+impl AmbPlan<'_> {
     /// The size of the file in bytes.
     ///
     /// # Errors
@@ -197,8 +197,8 @@ fn string_bytes(string: &[u8]) -> Option<u64> {
 
 /// Writes one file: [`new`](Self::new) writes everything before the tensors, [`data`](Self::data)
 /// their data in order, and [`finish`](Self::finish) the rest.
-pub struct Writer<'p, S> {
-    plan: Plan<'p>,
+pub struct AmbWriter<'p, S> {
+    plan: AmbPlan<'p>,
     sink: S,
     crc: Running,
     /// Bytes written.
@@ -208,14 +208,14 @@ pub struct Writer<'p, S> {
     missing: u64,
 }
 
-impl<'p, S: Sink> Writer<'p, S> {
+impl<'p, S: Sink> AmbWriter<'p, S> {
     /// Checks `plan` and writes everything before the first tensor's data.
     ///
     /// # Errors
     ///
-    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors have the same name or
+    /// As [`AmbPlan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors have the same name or
     /// one that of the checksum; any error from the sink.
-    pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
+    pub fn new(plan: AmbPlan<'p>, sink: S) -> Result<Self> {
         let (_, weights_bytes) = plan.layout()?;
         let own = plan.checksum.then_some(CHECKSUM);
         check_unique(plan.tensors.iter().map(|tensor| tensor.name).chain(own))?;
@@ -328,7 +328,7 @@ impl<'p, S: Sink> Writer<'p, S> {
     }
 
     /// A record up to its data.
-    fn head(&mut self, tensor: &TensorSpec<'_>) -> Result<()> {
+    fn head(&mut self, tensor: &AmbTensorSpec<'_>) -> Result<()> {
         let (code, kind) = codes_of(tensor.dtype).ok_or(invalid())?;
         self.string(tensor.name.as_bytes())?;
         let dims = tensor.shape.dims();

@@ -1,19 +1,19 @@
 //! Verification of the footer's two CRC-32, separate from decoding because it reads every byte.
 
-use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, DecoderOver, TensorRecord};
+use super::decoder::{DEFAULT_MAX_TENSORS, DecoderOver, EmbdDecoder, TensorRecord};
 use crate::crc32::{Running, combine};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step};
 
-/// A [`Decoder`] that also checks the checksums of the data and of the whole file.
+/// A [`EmbdDecoder`] that also checks the checksums of the data and of the whole file.
 ///
 /// It yields the same events, but nothing is [`skippable`](Decode::skippable). Before
 /// [`Event::End`] it returns [`ErrorKind::DataChecksum`] or [`ErrorKind::FileChecksum`] if the
 /// bytes have changed.
-pub type Verifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> =
+pub type EmbdVerifier<const TENSORS: usize = DEFAULT_MAX_TENSORS> =
     VerifierOver<[TensorRecord; TENSORS]>;
 
-/// A verifier with tensor records in `M`: inline ([`Verifier`]) or in caller-provided memory.
+/// A verifier with tensor records in `M`: inline ([`EmbdVerifier`]) or in caller-provided memory.
 pub struct VerifierOver<M> {
     decoder: DecoderOver<M>,
     /// Of everything before the data.
@@ -27,7 +27,7 @@ impl<const TENSORS: usize> VerifierOver<[TensorRecord; TENSORS]> {
     /// A verifier at the start of a file.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        Self::over(Decoder::new(mode))
+        Self::over(EmbdDecoder::new(mode))
     }
 }
 
@@ -38,7 +38,7 @@ impl<M> VerifierOver<M> {
         Self { decoder, head: Running::new(), data: Running::new(), verdict: None }
     }
 
-    /// Yields no tokens: see [`Decoder::without_tokens`].
+    /// Yields no tokens: see [`EmbdDecoder::without_tokens`].
     #[must_use]
     pub fn without_tokens(mut self) -> Self {
         self.decoder = self.decoder.without_tokens();

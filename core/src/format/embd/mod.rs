@@ -42,11 +42,13 @@ mod write;
 
 pub use crate::sink::Sink;
 pub use crate::tensor::TensorSpec;
-pub use checksum::{Verifier, VerifierOver};
-pub use decoder::{DEFAULT_MAX_TENSORS, Decoder, DecoderOver, TensorRecord, count_tensors};
+pub use checksum::{EmbdVerifier, VerifierOver};
+pub use decoder::{DEFAULT_MAX_TENSORS, DecoderOver, EmbdDecoder, TensorRecord, count_tensors};
 pub use grammar::{DATA_ALIGNMENT, Flags, MAGIC, MAX_ITEM_BYTES, name_hash};
-pub use view::{Embd, LinearLayout, Metadata, Special, Tensors, TokenEntries, Tokens, Variant};
-pub use write::{Plan, Vocabulary, Writer};
+pub use view::{
+    Embd, EmbdMetadata, EmbdTensors, EmbdTokenEntries, EmbdTokens, LinearLayout, Special, Variant,
+};
+pub use write::{EmbdPlan, EmbdVocabulary, EmbdWriter};
 
 /// Name of the optional tensor (UINT16 or UINT32, one per token) of token ids in byte order of
 /// their strings.

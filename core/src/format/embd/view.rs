@@ -1,6 +1,6 @@
 //! A whole `.weights` file in memory: read, mapped, or in flash.
 
-use super::decoder::{DEFAULT_MAX_TENSORS, Decoder, DecoderOver, InMemory, TensorRecord};
+use super::decoder::{DEFAULT_MAX_TENSORS, DecoderOver, EmbdDecoder, InMemory, TensorRecord};
 use super::grammar::{
     self, DESCRIPTOR_BYTES, Flags, Header, METADATA_HEADER_BYTES, SPECIAL_BYTES,
     VOCABULARY_HEADER_BYTES,
@@ -58,7 +58,7 @@ impl Special {
 /// The entries of a vocabulary, contiguous: a little-endian length, then that many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TokenEntries<'a> {
+pub struct EmbdTokenEntries<'a> {
     /// The entries; in the stream variant other bytes may follow them.
     pub bytes: &'a [u8],
     /// Absolute offset of the first entry in the file.
@@ -86,20 +86,20 @@ enum Places {
 
 impl<'a> Embd<'a> {
     /// Validates `bytes`, the whole file, except for checksums over the data: see
-    /// [`Verifier`](super::Verifier).
+    /// [`EmbdVerifier`](super::EmbdVerifier).
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`EmbdDecoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
-        Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes)
+        Self::parse_with(EmbdDecoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes)
     }
 
     /// As [`parse`](Self::parse), with a new decoder of another capacity.
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`EmbdDecoder`].
     pub fn parse_with<M>(decoder: DecoderOver<M>, bytes: &'a [u8]) -> Result<Self>
     where
         M: AsRef<[TensorRecord]> + AsMut<[TensorRecord]>,
@@ -114,7 +114,7 @@ impl<'a> Embd<'a> {
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`EmbdDecoder`].
     pub fn parse_in_place(bytes: &'a [u8], mode: Mode) -> Result<Self> {
         let mut slice = Slice::new(InMemory::new(mode, bytes), bytes).without_data();
         let read = read(&mut slice);
@@ -149,7 +149,7 @@ impl<'a> Embd<'a> {
 
     /// The metadata in file order.
     #[must_use]
-    pub fn metadata(&self) -> Metadata<'a> {
+    pub fn metadata(&self) -> EmbdMetadata<'a> {
         let (offset, remaining) = match &self.places {
             Places::Section { header } => {
                 let entries = self
@@ -159,7 +159,7 @@ impl<'a> Embd<'a> {
             }
             Places::Stream { .. } => (0, 0),
         };
-        Metadata { file: *self, offset, remaining }
+        EmbdMetadata { file: *self, offset, remaining }
     }
 
     /// The value of a metadata key.
@@ -183,19 +183,19 @@ impl<'a> Embd<'a> {
 
     /// The tokens in the order of their ids.
     #[must_use]
-    pub fn tokens(&self) -> Tokens<'a> {
+    pub fn tokens(&self) -> EmbdTokens<'a> {
         let (offset, remaining) = match &self.places {
             Places::Section { header } => self.section_tokens(header).unwrap_or((0, 0)),
             Places::Stream { vocabulary } => self
                 .item(crate::bytes::le_u32, *vocabulary)
                 .map_or((0, 0), |(count, used)| (vocabulary.saturating_add(used), count)),
         };
-        Tokens { file: *self, offset, remaining }
+        EmbdTokens { file: *self, offset, remaining }
     }
 
     /// The token entries, for a vocabulary index over them; `None` if there are no tokens.
     #[must_use]
-    pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
+    pub fn token_entries(&self) -> Option<EmbdTokenEntries<'a>> {
         let (offset, count, length_bytes) = match &self.places {
             Places::Section { header } => {
                 let (offset, count) = self.section_tokens(header)?;
@@ -213,7 +213,7 @@ impl<'a> Embd<'a> {
             }
             Places::Stream { .. } => self.bytes.get(usize::try_from(offset).ok()?..)?,
         };
-        (count > 0).then_some(TokenEntries { bytes, offset, count, length_bytes })
+        (count > 0).then_some(EmbdTokenEntries { bytes, offset, count, length_bytes })
     }
 
     /// The special tokens; `None` without an embedded vocabulary, and in the stream variant.
@@ -232,7 +232,7 @@ impl<'a> Embd<'a> {
 
     /// The tensors in file order.
     #[must_use]
-    pub fn tensors(&self) -> Tensors<'a> {
+    pub fn tensors(&self) -> EmbdTensors<'a> {
         let (next, names) = match &self.places {
             Places::Section { header } => {
                 let index = DESCRIPTOR_BYTES.saturating_mul(header.index_count.into());
@@ -240,7 +240,7 @@ impl<'a> Embd<'a> {
             }
             Places::Stream { .. } => (12, 0),
         };
-        Tensors { file: *self, next, names, remaining: self.info.tensors.unwrap_or(0) }
+        EmbdTensors { file: *self, next, names, remaining: self.info.tensors.unwrap_or(0) }
     }
 
     /// The tensor of this name.
@@ -341,13 +341,13 @@ fn read(slice: &mut Slice<'_, impl Decode>) -> Result<Read> {
 
 /// Iterates over the metadata of an [`Embd`], key and value.
 #[derive(Clone, Debug)]
-pub struct Metadata<'a> {
+pub struct EmbdMetadata<'a> {
     file: Embd<'a>,
     offset: u64,
     remaining: u32,
 }
 
-impl<'a> Iterator for Metadata<'a> {
+impl<'a> Iterator for EmbdMetadata<'a> {
     type Item = (&'a str, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -360,13 +360,13 @@ impl<'a> Iterator for Metadata<'a> {
 
 /// Iterates over the tokens of an [`Embd`], in the order of their ids.
 #[derive(Clone, Debug)]
-pub struct Tokens<'a> {
+pub struct EmbdTokens<'a> {
     file: Embd<'a>,
     offset: u64,
     remaining: u32,
 }
 
-impl<'a> Iterator for Tokens<'a> {
+impl<'a> Iterator for EmbdTokens<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -384,11 +384,11 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-impl ExactSizeIterator for Tokens<'_> {}
+impl ExactSizeIterator for EmbdTokens<'_> {}
 
 /// Iterates over the tensors of an [`Embd`], in file order.
 #[derive(Clone, Debug)]
-pub struct Tensors<'a> {
+pub struct EmbdTensors<'a> {
     file: Embd<'a>,
     /// The next descriptor, or the next inline header.
     next: u64,
@@ -397,7 +397,7 @@ pub struct Tensors<'a> {
     remaining: u32,
 }
 
-impl<'a> Tensors<'a> {
+impl<'a> EmbdTensors<'a> {
     /// Skips the tensors of an index before the one of this name, without decoding them.
     fn pass_to(&mut self, name: &str) -> Option<()> {
         while self.remaining > 0 {
@@ -441,7 +441,7 @@ impl<'a> Tensors<'a> {
     }
 }
 
-impl<'a> Iterator for Tensors<'a> {
+impl<'a> Iterator for EmbdTensors<'a> {
     type Item = TensorView<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,4 +1,4 @@
-//! Writes the section variant in one pass and without allocating: a [`Plan`] determines everything
+//! Writes the section variant in one pass and without allocating: a [`EmbdPlan`] determines everything
 //! before the data, and the data is passed through.
 
 use super::grammar::{
@@ -14,7 +14,7 @@ use crate::tensor::identity::check_unique;
 
 /// A vocabulary to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Vocabulary<'a> {
+pub struct EmbdVocabulary<'a> {
     /// The tokens in the order of their ids, each up to 65,535 bytes.
     pub tokens: &'a [&'a [u8]],
     /// The special tokens' ids, in the order of
@@ -24,11 +24,11 @@ pub struct Vocabulary<'a> {
 
 /// The contents of a file except for the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan<'a> {
+pub struct EmbdPlan<'a> {
     /// Up to 128 non-empty unique keys, and values, each up to 65,535 bytes.
     pub metadata: &'a [(&'a str, &'a str)],
     /// The vocabulary to embed.
-    pub vocabulary: Option<Vocabulary<'a>>,
+    pub vocabulary: Option<EmbdVocabulary<'a>>,
     /// The tensors in the order in which their data will be written.
     pub tensors: &'a [TensorSpec<'a>],
     /// True to start every tensor at a multiple of [`DATA_ALIGNMENT`].
@@ -49,7 +49,7 @@ struct Layout {
     data_bytes: u64,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> EmbdPlan<'a> {
     /// A file with these tensors, aligned and with checksums, without metadata and vocabulary.
     #[must_use]
     pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
@@ -57,7 +57,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-impl Plan<'_> {
+impl EmbdPlan<'_> {
     /// The size of the file in bytes.
     ///
     /// # Errors
@@ -152,8 +152,8 @@ fn tensor_bytes(tensor: &TensorSpec<'_>) -> Result<u64> {
 
 /// Writes one file: [`new`](Self::new) writes everything before the data, [`data`](Self::data) the
 /// tensors in order, and [`finish`](Self::finish) the footer.
-pub struct Writer<'p, S> {
-    plan: Plan<'p>,
+pub struct EmbdWriter<'p, S> {
+    plan: EmbdPlan<'p>,
     sink: S,
     file: Running,
     data: Running,
@@ -165,14 +165,14 @@ pub struct Writer<'p, S> {
     missing: u64,
 }
 
-impl<'p, S: Sink> Writer<'p, S> {
+impl<'p, S: Sink> EmbdWriter<'p, S> {
     /// Checks `plan` and writes everything before the data.
     ///
     /// # Errors
     ///
-    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
+    /// As [`EmbdPlan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
     /// same name; any error from the sink.
-    pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
+    pub fn new(plan: EmbdPlan<'p>, sink: S) -> Result<Self> {
         let layout = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name))?;
         check_unique(plan.metadata.iter().map(|(key, _)| *key))?;

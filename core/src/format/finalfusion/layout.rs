@@ -5,14 +5,14 @@ use crate::subword::WordVocabulary;
 /// A byte range of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Place {
+pub struct FinalfusionPlace {
     /// Absolute offset of the first byte.
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u64,
 }
 
-impl Place {
+impl FinalfusionPlace {
     /// The absolute offset of the end, exclusive.
     #[must_use]
     pub const fn end(self) -> u64 {
@@ -113,15 +113,15 @@ impl Storage {
 /// The layout of a structurally valid file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Layout {
+pub struct FinalfusionLayout {
     /// The metadata's TOML.
-    pub metadata: Option<Place>,
+    pub metadata: Option<FinalfusionPlace>,
     /// The vocabulary's parameters.
     pub vocabulary: WordVocabulary,
     /// The word entries: `u32` length and bytes each.
-    pub words: Place,
+    pub words: FinalfusionPlace,
     /// The n-gram entries of an explicit vocabulary: `u32` length, bytes and `u64` index each.
-    pub ngrams: Place,
+    pub ngrams: FinalfusionPlace,
     /// The number of different indices of an explicit vocabulary's n-grams, if they are numbered in
     /// the order of their first appearance, as all known writers do. Otherwise `None`: then only an
     /// index in memory can number them.
@@ -136,7 +136,7 @@ pub struct Layout {
     pub(super) chunks: [Option<Chunk>; 4],
 }
 
-impl Layout {
+impl FinalfusionLayout {
     /// The chunks in file order.
     pub fn chunks(&self) -> impl Iterator<Item = &Chunk> {
         self.chunks.iter().flatten()

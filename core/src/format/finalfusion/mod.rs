@@ -15,7 +15,7 @@
 //! lists.
 //!
 //! Deviations met in real files are accepted in [`Mode::Lenient`](crate::event::Mode) and kept for
-//! [`Decoder::deviation`]: lists of chunks that omit the norms, lengths of explicit vocabularies
+//! [`FinalfusionDecoder::deviation`]: lists of chunks that omit the norms, lengths of explicit vocabularies
 //! that omit the n-grams' indices, and bytes after the storage that are not a chunk. So are padding
 //! and the order of fields as the specification prints them, if nothing else fits: the chunk's
 //! length tells the padding.
@@ -31,13 +31,13 @@ mod view;
 )]
 mod write;
 
-pub use decoder::{BrokenUtf8, Decoder};
+pub use decoder::{BrokenUtf8, FinalfusionDecoder};
 pub(crate) use grammar::{Entry, entry};
 pub use grammar::{MAGIC, MAX_ITEM_BYTES, MAX_WORD_BYTES};
-pub use layout::{Array, Chunk, Layout, Place, Quantized, Storage};
-pub use verify::Verifier;
+pub use layout::{Array, Chunk, FinalfusionLayout, FinalfusionPlace, Quantized, Storage};
+pub use verify::FinalfusionVerifier;
 pub use view::{Finalfusion, NgramEntries, WordEntries};
-pub use write::{Plan, StorageSpec, Writer};
+pub use write::{FinalfusionPlan, FinalfusionWriter, StorageSpec};
 
 /// Name of the matrix (F32 `[rows, cols]`) of an unquantised storage.
 pub const EMBEDDINGS: &str = "embeddings";

@@ -1,30 +1,30 @@
-//! A decoder that also checks the codes, which a [`Decoder`] skips.
+//! A decoder that also checks the codes, which a [`FinalfusionDecoder`] skips.
 
 use super::CODES;
-use super::decoder::Decoder;
+use super::decoder::FinalfusionDecoder;
 use super::layout::Storage;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Step};
 
-/// Decodes as [`Decoder`] does, and rejects codes without a centroid, at their byte.
+/// Decodes as [`FinalfusionDecoder`] does, and rejects codes without a centroid, at their byte.
 #[derive(Clone, Debug)]
-pub struct Verifier {
-    decoder: Decoder,
+pub struct FinalfusionVerifier {
+    decoder: FinalfusionDecoder,
     /// True while the current tensor is the codes.
     in_codes: bool,
     failed: Option<Error>,
 }
 
-impl Verifier {
+impl FinalfusionVerifier {
     /// A verifier at the start of a file, with a new decoder.
     #[must_use]
-    pub const fn new(decoder: Decoder) -> Self {
+    pub const fn new(decoder: FinalfusionDecoder) -> Self {
         Self { decoder, in_codes: false, failed: None }
     }
 
     /// The decoder, for its state beyond the events.
     #[must_use]
-    pub const fn decoder(&self) -> &Decoder {
+    pub const fn decoder(&self) -> &FinalfusionDecoder {
         &self.decoder
     }
 
@@ -51,7 +51,7 @@ impl Verifier {
     }
 }
 
-impl Decode for Verifier {
+impl Decode for FinalfusionVerifier {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if let Some(error) = self.failed {
             return Err(error);

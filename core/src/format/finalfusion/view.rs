@@ -1,8 +1,8 @@
 //! A whole `.fifu` file in memory: read, mapped, or in flash.
 
-use super::decoder::Decoder;
+use super::decoder::FinalfusionDecoder;
 use super::grammar;
-use super::layout::{Layout, Place, Quantized, Storage};
+use super::layout::{FinalfusionLayout, FinalfusionPlace, Quantized, Storage};
 use super::{CODES, EMBEDDINGS, NORMS, PROJECTION, ROW_NORMS, SUBQUANTIZERS};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode};
@@ -14,7 +14,7 @@ use crate::tensor::{Dtype, Shape, TensorHeader, TensorView};
 #[derive(Clone, Copy, Debug)]
 pub struct Finalfusion<'a> {
     bytes: &'a [u8],
-    layout: Layout,
+    layout: FinalfusionLayout,
     deviation: Option<Error>,
 }
 
@@ -24,17 +24,17 @@ impl<'a> Finalfusion<'a> {
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`FinalfusionDecoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
-        Self::parse_with(Decoder::new(mode), bytes)
+        Self::parse_with(FinalfusionDecoder::new(mode), bytes)
     }
 
     /// As [`parse`](Self::parse), with a new decoder with other policies.
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
-    pub fn parse_with(decoder: Decoder, bytes: &'a [u8]) -> Result<Self> {
+    /// As the [`FinalfusionDecoder`].
+    pub fn parse_with(decoder: FinalfusionDecoder, bytes: &'a [u8]) -> Result<Self> {
         let mut slice = Slice::new(decoder, bytes).without_data();
         while slice.next_event()? != Event::End {}
         let layout = slice.decoder().layout();
@@ -50,7 +50,7 @@ impl<'a> Finalfusion<'a> {
 
     /// The layout of the file.
     #[must_use]
-    pub const fn layout(&self) -> &Layout {
+    pub const fn layout(&self) -> &FinalfusionLayout {
         &self.layout
     }
 
@@ -100,7 +100,7 @@ impl<'a> Finalfusion<'a> {
                 let shape = Shape::new(dims.get(..ndim)?)?;
                 let bytes = dtype.data_bytes(shape.elements()?)?;
                 let header = TensorHeader { name, dtype, shape, offset, bytes };
-                TensorView::new(header, file.region(Place { offset, bytes })?)
+                TensorView::new(header, file.region(FinalfusionPlace { offset, bytes })?)
             },
         )
     }
@@ -111,7 +111,7 @@ impl<'a> Finalfusion<'a> {
         self.tensors().find(|tensor| tensor.header().name == name)
     }
 
-    fn region(&self, place: Place) -> Option<&'a [u8]> {
+    fn region(&self, place: FinalfusionPlace) -> Option<&'a [u8]> {
         let start = usize::try_from(place.offset).ok()?;
         self.bytes.get(start..usize::try_from(place.end()).ok()?)
     }

@@ -10,7 +10,7 @@ use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Value, Version, 
 use crate::tensor::TensorHeader;
 use crate::tensor::identity::remember;
 
-/// The default capacity of a [`Decoder`] in tensors: models of 100 layers have about 1000.
+/// The default capacity of a [`GgufDecoder`] in tensors: models of 100 layers have about 1000.
 pub const DEFAULT_MAX_TENSORS: usize = 2048;
 
 /// The largest number of metadata pairs, whose keys must differ.
@@ -27,9 +27,9 @@ const PAIRS_OFFSET: u64 = 16;
 /// stack choose a smaller capacity or keep the decoder in a `static`.
 ///
 /// ```
-/// use nanoembed_core::format::gguf::Decoder;
+/// use nanoembed_core::format::gguf::GgufDecoder;
 ///
-/// assert!(size_of::<Decoder<64>>() <= 64 * 16 + 3072);
+/// assert!(size_of::<GgufDecoder<64>>() <= 64 * 16 + 3072);
 /// ```
 ///
 /// Strings of the metadata come as [`Event::Metadata`], other values as [`Event::Value`], elements
@@ -38,7 +38,7 @@ const PAIRS_OFFSET: u64 = 16;
 /// relative to the data, whose offset [`data_offset`](Self::data_offset) returns afterwards.
 /// Padding is skipped; in strict mode it must be zeros.
 #[derive(Clone, Debug)]
-pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS, const PAIRS: usize = MAX_PAIRS> {
+pub struct GgufDecoder<const TENSORS: usize = DEFAULT_MAX_TENSORS, const PAIRS: usize = MAX_PAIRS> {
     machine: Machine,
     keys: Vec<u64, PAIRS>,
     names: Vec<u64, TENSORS>,
@@ -60,7 +60,7 @@ struct Machine {
     in_memory: Option<InMemory>,
 }
 
-/// The state of decoding a file in memory, in place of the lists that a [`Decoder`] keeps.
+/// The state of decoding a file in memory, in place of the lists that a [`GgufDecoder`] keeps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InMemory {
     /// Keys and names of tensors that are still to be compared with each other.
@@ -109,7 +109,7 @@ enum State {
     },
 }
 
-impl<const TENSORS: usize> Decoder<TENSORS> {
+impl<const TENSORS: usize> GgufDecoder<TENSORS> {
     /// A decoder at the start of a file.
     #[must_use]
     pub const fn new(mode: Mode) -> Self {
@@ -117,7 +117,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     }
 }
 
-impl Decoder<0, 0> {
+impl GgufDecoder<0, 0> {
     /// A lenient decoder of a whole file in memory, which keeps no keys and names, since they are
     /// compared afterwards, and skips the data as a whole. It accepts as many tensors as a decoder
     /// with the default capacity.
@@ -132,7 +132,7 @@ impl Decoder<0, 0> {
     }
 }
 
-impl<const TENSORS: usize, const PAIRS: usize> Decoder<TENSORS, PAIRS> {
+impl<const TENSORS: usize, const PAIRS: usize> GgufDecoder<TENSORS, PAIRS> {
     const fn over(machine: Machine) -> Self {
         Self { machine, keys: Vec::new(), names: Vec::new(), ends: Vec::new() }
     }
@@ -393,7 +393,7 @@ fn align(offset: u64, alignment: u64) -> Option<u64> {
     offset.checked_next_multiple_of(alignment)
 }
 
-impl<const TENSORS: usize, const PAIRS: usize> Decode for Decoder<TENSORS, PAIRS> {
+impl<const TENSORS: usize, const PAIRS: usize> Decode for GgufDecoder<TENSORS, PAIRS> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let Self { machine, keys, names, ends } = self;
         if let Some(error) = machine.failed {

@@ -25,10 +25,10 @@ mod view;
 mod write;
 
 pub use crate::tensor::TensorSpec;
-pub use decoder::{DEFAULT_MAX_TENSORS, Decoder};
+pub use decoder::{DEFAULT_MAX_TENSORS, GgufDecoder};
 pub use grammar::{DEFAULT_ALIGNMENT, MAGIC, MAX_ITEM_BYTES};
-pub use view::{Elements, Gguf, Metadata, Split, Tensors, TokenEntries};
-pub use write::{Plan, WriteValue, Writer};
+pub use view::{Elements, Gguf, GgufMetadata, GgufTensors, GgufTokenEntries, Split};
+pub use write::{GgufPlan, GgufWriter, WriteValue};
 
 /// The key of the only value on which the layout depends.
 const ALIGNMENT_KEY: &str = "general.alignment";

@@ -1,6 +1,6 @@
 //! A whole GGUF file in memory: read, mapped, or in flash.
 
-use super::decoder::{DEFAULT_MAX_TENSORS, Decoder};
+use super::decoder::{DEFAULT_MAX_TENSORS, GgufDecoder};
 use super::grammar::{self, HEADER_BYTES, PairValue, Type};
 use crate::bytes::{Parse, parsed_at};
 use crate::error::{Error, ErrorKind, Result};
@@ -37,10 +37,10 @@ impl<'a> Gguf<'a> {
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`GgufDecoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode) -> Result<Self> {
         match mode {
-            Mode::Strict => Self::parse_with(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes),
+            Mode::Strict => Self::parse_with(GgufDecoder::<DEFAULT_MAX_TENSORS>::new(mode), bytes),
             Mode::Lenient => Self::parse_lenient(bytes),
         }
     }
@@ -49,10 +49,10 @@ impl<'a> Gguf<'a> {
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`GgufDecoder`].
     #[inline(never)] // so that others are without the decoder's stack
     pub fn parse_with<const TENSORS: usize>(
-        mut decoder: Decoder<TENSORS>,
+        mut decoder: GgufDecoder<TENSORS>,
         bytes: &'a [u8],
     ) -> Result<Self> {
         let _built_in = leaf::Gguf::built_in()?;
@@ -66,7 +66,7 @@ impl<'a> Gguf<'a> {
     #[inline(never)]
     fn parse_lenient(bytes: &'a [u8]) -> Result<Self> {
         let _built_in = leaf::Gguf::built_in()?;
-        let mut decoder = Decoder::in_memory();
+        let mut decoder = GgufDecoder::in_memory();
         let mut index = 0;
         let read = read(&mut decoder, bytes, &mut index);
         let compared = decoder.compared();
@@ -102,7 +102,7 @@ impl<'a> Gguf<'a> {
     /// A file whose pairs and tensors have not been read yet.
     fn unread<const TENSORS: usize, const PAIRS: usize>(
         bytes: &'a [u8],
-        decoder: &Decoder<TENSORS, PAIRS>,
+        decoder: &GgufDecoder<TENSORS, PAIRS>,
         index: u64,
         _built_in: leaf::Gguf,
     ) -> Self {
@@ -138,8 +138,8 @@ impl<'a> Gguf<'a> {
 
     /// The metadata in file order; of arrays only the length.
     #[must_use]
-    pub const fn metadata(&self) -> Metadata<'a> {
-        Metadata { file: *self, next: HEADER_BYTES, left: self.pairs }
+    pub const fn metadata(&self) -> GgufMetadata<'a> {
+        GgufMetadata { file: *self, next: HEADER_BYTES, left: self.pairs }
     }
 
     /// The value of a metadata key.
@@ -148,7 +148,7 @@ impl<'a> Gguf<'a> {
         self.metadata().find(|(known, _)| *known == key).map(|(_, value)| value)
     }
 
-    /// The pair at an [offset](Metadata::offset) of the metadata; of arrays only the length.
+    /// The pair at an [offset](GgufMetadata::offset) of the metadata; of arrays only the length.
     pub(crate) fn pair(&self, offset: u64) -> Option<(&'a str, Value<'a>)> {
         let ((key, value), _) = self.item(grammar::pair, offset)?;
         Some(match value {
@@ -205,17 +205,17 @@ impl<'a> Gguf<'a> {
 
     /// The entries of the vocabulary's tokens, for an index over them; `None` if there are none.
     #[must_use]
-    pub fn token_entries(&self) -> Option<TokenEntries<'a>> {
+    pub fn token_entries(&self) -> Option<GgufTokenEntries<'a>> {
         let found = self.elements(super::TOKENS_KEY).filter(|found| found.of == Type::Text)?;
         let bytes = self.bytes.get(usize::try_from(found.next).ok()?..)?;
         let count = u32::try_from(found.left).ok().filter(|count| *count > 0)?;
-        Some(TokenEntries { bytes, offset: found.next, count })
+        Some(GgufTokenEntries { bytes, offset: found.next, count })
     }
 
     /// The tensors in file order, with absolute offsets.
     #[must_use]
-    pub const fn tensors(&self) -> Tensors<'a> {
-        Tensors { file: *self, next: self.index, left: self.tensors }
+    pub const fn tensors(&self) -> GgufTensors<'a> {
+        GgufTensors { file: *self, next: self.index, left: self.tensors }
     }
 
     /// The tensor of this name.
@@ -235,7 +235,7 @@ impl<'a> Gguf<'a> {
 
 /// Reads the whole file; returns the offset of the first tensor description.
 fn read<const TENSORS: usize, const PAIRS: usize>(
-    decoder: &mut Decoder<TENSORS, PAIRS>,
+    decoder: &mut GgufDecoder<TENSORS, PAIRS>,
     bytes: &[u8],
     index: &mut u64,
 ) -> Result<()> {
@@ -274,13 +274,13 @@ pub struct Split {
 
 /// Iterates over the metadata of a [`Gguf`], key and value.
 #[derive(Clone, Debug)]
-pub struct Metadata<'a> {
+pub struct GgufMetadata<'a> {
     file: Gguf<'a>,
     next: u64,
     left: u64,
 }
 
-impl Metadata<'_> {
+impl GgufMetadata<'_> {
     /// Absolute offset of the next pair.
     #[must_use]
     pub const fn offset(&self) -> u64 {
@@ -288,7 +288,7 @@ impl Metadata<'_> {
     }
 }
 
-impl<'a> Iterator for Metadata<'a> {
+impl<'a> Iterator for GgufMetadata<'a> {
     type Item = (&'a str, Value<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -316,7 +316,7 @@ impl<'a> Iterator for Metadata<'a> {
 /// The entries of a vocabulary, contiguous: a `u64` length, then that many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct TokenEntries<'a> {
+pub struct GgufTokenEntries<'a> {
     /// From the first entry to the end of the file.
     pub bytes: &'a [u8],
     /// Absolute offset of the first entry in the file.
@@ -347,13 +347,13 @@ impl<'a> Iterator for Elements<'a> {
 
 /// Iterates over the tensors of a [`Gguf`], in file order.
 #[derive(Clone, Debug)]
-pub struct Tensors<'a> {
+pub struct GgufTensors<'a> {
     file: Gguf<'a>,
     next: u64,
     left: u64,
 }
 
-impl<'a> Tensors<'a> {
+impl<'a> GgufTensors<'a> {
     /// The next tensor as described, with an offset relative to the data.
     fn described(&mut self) -> Option<TensorHeader<'a>> {
         self.left = self.left.checked_sub(1)?;
@@ -363,7 +363,7 @@ impl<'a> Tensors<'a> {
     }
 }
 
-impl<'a> Iterator for Tensors<'a> {
+impl<'a> Iterator for GgufTensors<'a> {
     type Item = TensorView<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {

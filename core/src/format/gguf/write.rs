@@ -1,4 +1,4 @@
-//! Writes version 3 in one pass and without allocating: a [`Plan`] determines everything before the
+//! Writes version 3 in one pass and without allocating: a [`GgufPlan`] determines everything before the
 //! data.
 
 use super::ALIGNMENT_KEY;
@@ -37,7 +37,7 @@ pub enum WriteValue<'a> {
 
 /// The contents of a file except for the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan<'a> {
+pub struct GgufPlan<'a> {
     /// Up to 256 unique keys and their values; strings have up to 1 MiB. The key
     /// `general.alignment`, which is one of them, is written from [`alignment`](Self::alignment).
     pub metadata: &'a [(&'a str, WriteValue<'a>)],
@@ -73,7 +73,7 @@ impl Sink for Nowhere {
     }
 }
 
-impl<'a> Plan<'a> {
+impl<'a> GgufPlan<'a> {
     /// A file with these tensors and the default alignment, without metadata.
     #[must_use]
     pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
@@ -81,7 +81,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-impl Plan<'_> {
+impl GgufPlan<'_> {
     /// The size of the file in bytes.
     ///
     /// # Errors
@@ -220,22 +220,22 @@ fn array<S: Sink, T>(
 
 /// Writes one file: [`new`](Self::new) writes everything before the data, [`data`](Self::data) the
 /// tensors in order, each padded to the alignment.
-pub struct Writer<'p, S> {
-    plan: Plan<'p>,
+pub struct GgufWriter<'p, S> {
+    plan: GgufPlan<'p>,
     sink: S,
     /// Index of the tensor whose data comes next, and the number of its missing bytes.
     tensor: usize,
     missing: u64,
 }
 
-impl<'p, S: Sink> Writer<'p, S> {
+impl<'p, S: Sink> GgufWriter<'p, S> {
     /// Checks `plan` and writes everything before the data.
     ///
     /// # Errors
     ///
-    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
+    /// As [`GgufPlan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
     /// same name; any error from the sink.
-    pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
+    pub fn new(plan: GgufPlan<'p>, sink: S) -> Result<Self> {
         let (data, _) = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name))?;
         check_unique(plan.metadata.iter().map(|(key, _)| *key).chain([ALIGNMENT_KEY]))?;

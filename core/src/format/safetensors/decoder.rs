@@ -10,7 +10,7 @@ use super::{LENGTH_BYTES, METADATA};
 use crate::bytes::{le_u64, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Version, advance};
-use crate::text::json::{Kind, Lexeme, Lexer, is};
+use crate::text::json::{Lexeme, LexemeKind, Lexer, is};
 
 /// The longest accepted header, as in the reference.
 pub const MAX_HEADER_BYTES: u64 = 100_000_000;
@@ -26,7 +26,7 @@ pub(super) const MAX_METADATA_ENTRIES: usize = 128;
 /// extents are kept to reject gaps, overlaps and duplicate names. Files with more tensors fail with
 /// [`ErrorKind::TooManyTensors`].
 #[derive(Debug)]
-pub struct Decoder<'m> {
+pub struct SafetensorsDecoder<'m> {
     mode: Mode,
     offset: u64,
     failed: Option<Error>,
@@ -69,7 +69,7 @@ enum After<'a> {
     Item(Step<'a>),
 }
 
-impl<'m> Decoder<'m> {
+impl<'m> SafetensorsDecoder<'m> {
     /// A decoder at the start of a file with up to `entries.len()` tensors.
     #[must_use]
     pub const fn new(mode: Mode, entries: &'m mut [Entry]) -> Self {
@@ -204,37 +204,38 @@ impl<'m> Decoder<'m> {
     fn lexeme<'a>(&mut self, input: &'a [u8], place: Place, lexeme: Lexeme) -> Result<After<'a>> {
         let wrong = Error::new(lexeme.start, ErrorKind::BadField);
         let next = match (place, lexeme.kind) {
-            (Place::Start, Kind::BeginObject) => {
+            (Place::Start, LexemeKind::BeginObject) => {
                 if self.mode == Mode::Strict && lexeme.start != LENGTH_BYTES {
                     return Err(Error::new(LENGTH_BYTES, ErrorKind::BadJson));
                 }
                 return Ok(self.item(Place::Members));
             }
-            (Place::Members, Kind::Key) if is(self.text(input, lexeme)?, METADATA) => {
+            (Place::Members, LexemeKind::Key) if is(self.text(input, lexeme)?, METADATA) => {
                 if replace(&mut self.has_metadata, true) {
                     return Err(Error::new(lexeme.start, ErrorKind::DuplicateName));
                 }
                 return Ok(self.item(Place::Metadata));
             }
-            (Place::Members, Kind::Key) => Place::Tensor { name: lexeme },
-            (Place::Members, Kind::EndObject) => return Ok(self.item(Place::Padding)),
-            (Place::Metadata, Kind::BeginObject) => {
+            (Place::Members, LexemeKind::Key) => Place::Tensor { name: lexeme },
+            (Place::Members, LexemeKind::EndObject) => return Ok(self.item(Place::Padding)),
+            (Place::Metadata, LexemeKind::BeginObject) => {
                 return Ok(self.item(Place::MetadataMembers));
             }
-            (Place::Metadata, Kind::Null) | (Place::MetadataMembers, Kind::EndObject) => {
+            (Place::Metadata, LexemeKind::Null)
+            | (Place::MetadataMembers, LexemeKind::EndObject) => {
                 return Ok(self.item(Place::Members));
             }
-            (Place::MetadataMembers, Kind::Key) => Place::MetadataValue { key: lexeme },
-            (Place::MetadataValue { key }, Kind::String) => {
+            (Place::MetadataMembers, LexemeKind::Key) => Place::MetadataValue { key: lexeme },
+            (Place::MetadataValue { key }, LexemeKind::String) => {
                 return self.metadata(input, key, lexeme).map(After::Item);
             }
-            (Place::Tensor { name }, Kind::BeginObject) => {
+            (Place::Tensor { name }, LexemeKind::BeginObject) => {
                 Place::Fields { name, fields: Fields::default() }
             }
-            (Place::Fields { name, fields }, Kind::Key) => {
+            (Place::Fields { name, fields }, LexemeKind::Key) => {
                 self.field(self.text(input, lexeme)?, name, fields, lexeme.start)?
             }
-            (Place::Fields { name, fields }, Kind::EndObject) => {
+            (Place::Fields { name, fields }, LexemeKind::EndObject) => {
                 return self.tensor(input, name, &fields, lexeme.start).map(After::Item);
             }
             (place, _) => self.value(input, place, lexeme).ok_or(wrong)??,
@@ -250,31 +251,31 @@ impl<'m> Decoder<'m> {
             Err(error) => return Some(Err(error)),
         };
         Some(match (place, lexeme.kind) {
-            (Place::Dtype { name, mut fields }, Kind::String) => {
+            (Place::Dtype { name, mut fields }, LexemeKind::String) => {
                 fields.dtype(spelling, at).map(|()| Place::Fields { name, fields })
             }
-            (Place::Shape { name, mut fields, begun: false }, Kind::BeginArray) => {
+            (Place::Shape { name, mut fields, begun: false }, LexemeKind::BeginArray) => {
                 fields.begin_shape();
                 Ok(Place::Shape { name, fields, begun: true })
             }
-            (Place::Shape { name, mut fields, begun: true }, Kind::Number) => {
+            (Place::Shape { name, mut fields, begun: true }, LexemeKind::Number) => {
                 fields.dim(spelling, at).map(|()| Place::Shape { name, fields, begun: true })
             }
-            (Place::Offsets { name, mut fields, begun: false }, Kind::BeginArray) => {
+            (Place::Offsets { name, mut fields, begun: false }, LexemeKind::BeginArray) => {
                 fields.begin_offsets(at);
                 Ok(Place::Offsets { name, fields, begun: true })
             }
-            (Place::Offsets { name, mut fields, begun: true }, Kind::Number) => fields
+            (Place::Offsets { name, mut fields, begun: true }, LexemeKind::Number) => fields
                 .data_offset(spelling, at)
                 .map(|()| Place::Offsets { name, fields, begun: true }),
             (
                 Place::Shape { name, fields, begun: true }
                 | Place::Offsets { name, fields, begun: true },
-                Kind::EndArray,
+                LexemeKind::EndArray,
             ) => Ok(Place::Fields { name, fields }),
             // A member of unknown name ends with its value, whatever that is.
             (Place::Unknown { name, fields }, kind) => {
-                let over = self.lexer.depth() == TENSOR_DEPTH && kind != Kind::Key;
+                let over = self.lexer.depth() == TENSOR_DEPTH && kind != LexemeKind::Key;
                 Ok(if over { Place::Fields { name, fields } } else { place })
             }
             _ => return None,
@@ -346,7 +347,7 @@ impl<'m> Decoder<'m> {
 /// The nesting depth of the members of a tensor's description.
 const TENSOR_DEPTH: u8 = 2;
 
-impl Decode for Decoder<'_> {
+impl Decode for SafetensorsDecoder<'_> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if let Some(error) = self.failed {
             return Err(error);

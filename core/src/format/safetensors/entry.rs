@@ -5,7 +5,7 @@ use crate::tensor::identity;
 use crate::text::json;
 
 /// The extent of one tensor and a hash of its name. The caller provides one for each tensor to a
-/// [`Decoder`](super::Decoder).
+/// [`SafetensorsDecoder`](super::SafetensorsDecoder).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entry {
     /// A hash of the name, long enough to identify it.

@@ -26,11 +26,11 @@ pub(crate) mod view;
 pub(crate) mod write;
 
 pub use crate::tensor::TensorSpec;
-pub use decoder::{Decoder, MAX_HEADER_BYTES, MAX_ITEM_BYTES};
+pub use decoder::{MAX_HEADER_BYTES, MAX_ITEM_BYTES, SafetensorsDecoder};
 pub use entry::Entry;
 pub use fields::{dtype_name, dtype_of};
-pub use view::{Metadata, Safetensors, Tensors};
-pub use write::{Plan, Writer, order};
+pub use view::{Safetensors, SafetensorsMetadata, SafetensorsTensors};
+pub use write::{SafetensorsPlan, SafetensorsWriter, order};
 
 /// The bytes of the header's length.
 pub(crate) const LENGTH_BYTES: u64 = 8;

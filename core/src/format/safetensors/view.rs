@@ -1,13 +1,13 @@
 //! A whole safetensors file in memory: read, mapped, or in flash.
 
-use super::decoder::Decoder;
+use super::decoder::SafetensorsDecoder;
 use super::entry::{Entry, name_hash, sort};
 use super::fields::Fields;
 use super::{LENGTH_BYTES, METADATA};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode};
 use crate::tensor::{TensorHeader, TensorView};
-use crate::text::json::{Kind, Token, Tokens, is};
+use crate::text::json::{JsonTokens, LexemeKind, Token, is};
 
 /// A validated safetensors file; all views borrow from the file's bytes.
 #[derive(Clone, Copy)]
@@ -35,15 +35,15 @@ impl<'a, 'm> Safetensors<'a, 'm> {
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`SafetensorsDecoder`].
     pub fn parse(bytes: &'a [u8], mode: Mode, entries: &'m mut [Entry]) -> Result<Self> {
-        let mut decoder = Decoder::new(mode, entries);
+        let mut decoder = SafetensorsDecoder::new(mode, entries);
         run(&mut decoder, bytes)?;
         Ok(Self::decoded(bytes, decoder))
     }
 
     /// The file that `decoder` has read to the end.
-    pub(crate) fn decoded(bytes: &'a [u8], decoder: Decoder<'m>) -> Self {
+    pub(crate) fn decoded(bytes: &'a [u8], decoder: SafetensorsDecoder<'m>) -> Self {
         let data = decoder.data_offset();
         let entries = decoder.into_entries();
         sort(entries, |entry| entry.name);
@@ -64,8 +64,8 @@ impl<'a, 'm> Safetensors<'a, 'm> {
 
     /// The metadata in file order, keys and values as the file spells them.
     #[must_use]
-    pub fn metadata(&self) -> Metadata<'a> {
-        Metadata { members: self.members(), inside: false }
+    pub fn metadata(&self) -> SafetensorsMetadata<'a> {
+        SafetensorsMetadata { members: self.members(), inside: false }
     }
 
     /// The value of a metadata key, as the file spells it.
@@ -76,8 +76,8 @@ impl<'a, 'm> Safetensors<'a, 'm> {
 
     /// The tensors in the order of the header.
     #[must_use]
-    pub fn tensors(&self) -> Tensors<'a> {
-        Tensors { members: self.members(), bytes: self.bytes, data: self.data }
+    pub fn tensors(&self) -> SafetensorsTensors<'a> {
+        SafetensorsTensors { members: self.members(), bytes: self.bytes, data: self.data }
     }
 
     /// The tensor of this name.
@@ -99,15 +99,15 @@ impl<'a, 'm> Safetensors<'a, 'm> {
         let key = u64::from(entry.at).checked_sub(1)?;
         let header =
             self.bytes.get(usize::try_from(key).ok()?..usize::try_from(self.data).ok()?)?;
-        let members = Tokens::at_key(header, key);
-        Tensors { members, bytes: self.bytes, data: self.data }.next()
+        let members = JsonTokens::at_key(header, key);
+        SafetensorsTensors { members, bytes: self.bytes, data: self.data }.next()
     }
 
     /// The header's members.
-    fn members(&self) -> Tokens<'a> {
+    fn members(&self) -> JsonTokens<'a> {
         let end = usize::try_from(self.data).unwrap_or(usize::MAX);
         let start = usize::try_from(LENGTH_BYTES).unwrap_or(usize::MAX);
-        let mut tokens = Tokens::new(self.bytes.get(start..end).unwrap_or(&[]), LENGTH_BYTES);
+        let mut tokens = JsonTokens::new(self.bytes.get(start..end).unwrap_or(&[]), LENGTH_BYTES);
         let _ = tokens.next();
         tokens
     }
@@ -129,32 +129,32 @@ pub(crate) fn run(decoder: &mut impl Decode, bytes: &[u8]) -> Result<()> {
     }
 }
 
-fn token<'a>(tokens: &mut Tokens<'a>) -> Option<Token<'a>> {
+fn token<'a>(tokens: &mut JsonTokens<'a>) -> Option<Token<'a>> {
     tokens.next()?.ok()
 }
 
 /// Iterates over the metadata of a [`Safetensors`], key and value as the file spells them.
 #[derive(Clone, Debug)]
-pub struct Metadata<'a> {
-    members: Tokens<'a>,
+pub struct SafetensorsMetadata<'a> {
+    members: JsonTokens<'a>,
     inside: bool,
 }
 
-impl<'a> Iterator for Metadata<'a> {
+impl<'a> Iterator for SafetensorsMetadata<'a> {
     type Item = (&'a str, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.inside {
-            let key = token(&mut self.members).filter(|key| key.kind == Kind::Key)?;
+            let key = token(&mut self.members).filter(|key| key.kind == LexemeKind::Key)?;
             if is(key.spelling, METADATA) {
-                self.inside = token(&mut self.members)?.kind == Kind::BeginObject;
+                self.inside = token(&mut self.members)?.kind == LexemeKind::BeginObject;
             } else {
                 self.members.skip_value()?.ok()?;
             }
         }
         let key = token(&mut self.members)?;
-        if key.kind != Kind::Key {
-            self.members = Tokens::new(&[], 0);
+        if key.kind != LexemeKind::Key {
+            self.members = JsonTokens::new(&[], 0);
             return None;
         }
         let value = token(&mut self.members)?;
@@ -164,25 +164,25 @@ impl<'a> Iterator for Metadata<'a> {
 
 /// Iterates over the tensors of a [`Safetensors`], in the order of the header.
 #[derive(Clone)]
-pub struct Tensors<'a> {
-    members: Tokens<'a>,
+pub struct SafetensorsTensors<'a> {
+    members: JsonTokens<'a>,
     bytes: &'a [u8],
     data: u64,
 }
 
-impl core::fmt::Debug for Tensors<'_> {
+impl core::fmt::Debug for SafetensorsTensors<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Tensors").finish_non_exhaustive()
     }
 }
 
-impl<'a> Tensors<'a> {
+impl<'a> SafetensorsTensors<'a> {
     fn fields(&mut self, name: &'a str) -> Option<TensorHeader<'a>> {
         let mut fields = Fields::default();
         token(&mut self.members)?;
         loop {
             let key = token(&mut self.members)?;
-            if key.kind == Kind::EndObject {
+            if key.kind == LexemeKind::EndObject {
                 return fields.finish(name, self.data, key.offset).ok();
             }
             if is(key.spelling, "dtype") {
@@ -208,16 +208,16 @@ impl<'a> Tensors<'a> {
 
     /// The next number of an array; `None` at its end.
     fn number(&mut self) -> Option<Token<'a>> {
-        token(&mut self.members).filter(|token| token.kind == Kind::Number)
+        token(&mut self.members).filter(|token| token.kind == LexemeKind::Number)
     }
 }
 
-impl<'a> Iterator for Tensors<'a> {
+impl<'a> Iterator for SafetensorsTensors<'a> {
     type Item = TensorView<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let name = loop {
-            let key = token(&mut self.members).filter(|key| key.kind == Kind::Key)?;
+            let key = token(&mut self.members).filter(|key| key.kind == LexemeKind::Key)?;
             if !is(key.spelling, METADATA) {
                 break key.spelling;
             }

@@ -1,4 +1,4 @@
-//! Writes files in one pass and without allocating: a [`Plan`] determines the header, and the data
+//! Writes files in one pass and without allocating: a [`SafetensorsPlan`] determines the header, and the data
 //! is passed through.
 
 use core::cmp::Ordering;
@@ -20,7 +20,7 @@ pub fn order(left: &TensorSpec<'_>, right: &TensorSpec<'_>) -> Ordering {
 
 /// The contents of a file except for the tensors' data.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan<'a> {
+pub struct SafetensorsPlan<'a> {
     /// Up to 128 keys, unique in the file, and values.
     pub metadata: &'a [(&'a str, &'a str)],
     /// The tensors in the order in which their data will be written; [`order`] is that of the
@@ -28,7 +28,7 @@ pub struct Plan<'a> {
     pub tensors: &'a [TensorSpec<'a>],
 }
 
-impl<'a> Plan<'a> {
+impl<'a> SafetensorsPlan<'a> {
     /// A file with these tensors, without metadata.
     #[must_use]
     pub const fn new(tensors: &'a [TensorSpec<'a>]) -> Self {
@@ -36,7 +36,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-impl Plan<'_> {
+impl SafetensorsPlan<'_> {
     /// The size of the file in bytes.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ pub(crate) trait WriteHeader {
     fn write(&self, sink: &mut impl Sink) -> Result<()>;
 }
 
-impl WriteHeader for Plan<'_> {
+impl WriteHeader for SafetensorsPlan<'_> {
     fn write(&self, sink: &mut impl Sink) -> Result<()> {
         self.header(sink)
     }
@@ -232,20 +232,20 @@ fn number(sink: &mut impl Sink, value: u64) -> Result<()> {
 /// Writes one file: [`new`](Self::new) writes the header, [`data`](Self::data) the tensors in
 /// order.
 #[derive(Debug)]
-pub struct Writer<S> {
+pub struct SafetensorsWriter<S> {
     sink: S,
     /// Bytes of data still to come.
     missing: u64,
 }
 
-impl<S: Sink> Writer<S> {
+impl<S: Sink> SafetensorsWriter<S> {
     /// Checks `plan` and writes the header.
     ///
     /// # Errors
     ///
-    /// As [`Plan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
+    /// As [`SafetensorsPlan::file_bytes`]; [`ErrorKind::DuplicateName`] if two tensors or two keys have the
     /// same name; any error from the sink.
-    pub fn new(plan: &Plan<'_>, mut sink: S) -> Result<Self> {
+    pub fn new(plan: &SafetensorsPlan<'_>, mut sink: S) -> Result<Self> {
         let (_, data) = plan.layout()?;
         check_unique(plan.tensors.iter().map(|tensor| tensor.name).chain([METADATA]))?;
         check_unique(plan.metadata.iter().map(|(key, _)| *key))?;

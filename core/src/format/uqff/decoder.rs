@@ -99,8 +99,8 @@ impl Role {
 /// for each parameter. In 1.x the small tensors that describe how to read a layer always come as
 /// [`Event::Data`]; only bulk data is skippable.
 #[derive(Debug)]
-pub struct Decoder<'m> {
-    container: safetensors::Decoder<'m>,
+pub struct UqffDecoder<'m> {
+    container: safetensors::SafetensorsDecoder<'m>,
     mode: Mode,
     failed: Option<Error>,
     /// True if the version must be in this file, as in the first of several shards.
@@ -149,12 +149,12 @@ enum At {
     },
 }
 
-impl<'m> Decoder<'m> {
+impl<'m> UqffDecoder<'m> {
     /// A decoder at the start of a file, the only one or the first of several shards.
     #[must_use]
     pub const fn new(mode: Mode, entries: &'m mut [safetensors::Entry]) -> Self {
         Self {
-            container: safetensors::Decoder::new(mode, entries),
+            container: safetensors::SafetensorsDecoder::new(mode, entries),
             mode,
             failed: None,
             is_first: true,
@@ -188,7 +188,7 @@ impl<'m> Decoder<'m> {
         }
     }
 
-    pub(super) fn into_container(self) -> safetensors::Decoder<'m> {
+    pub(super) fn into_container(self) -> safetensors::SafetensorsDecoder<'m> {
         self.container
     }
 
@@ -405,7 +405,7 @@ impl<'m> Decoder<'m> {
     }
 }
 
-impl Decode for Decoder<'_> {
+impl Decode for UqffDecoder<'_> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if let Some(error) = self.failed {
             return Err(error);

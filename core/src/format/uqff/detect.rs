@@ -2,7 +2,7 @@
 
 use super::view::FORMAT_SUFFIX;
 use crate::format::safetensors::{LENGTH_BYTES, MAX_HEADER_BYTES};
-use crate::text::json::{Kind, Tokens};
+use crate::text::json::{JsonTokens, LexemeKind};
 
 /// Returns true if a safetensors file is a UQFF file or a shard of one: all its tensors have
 /// decimal names, or it contains a UQFF version or the format of a layer. `start` is the file, or
@@ -15,13 +15,13 @@ pub fn is_uqff(start: &[u8]) -> bool {
         return false;
     }
     let header = usize::try_from(length).ok().and_then(|length| rest.get(..length));
-    let mut tokens = Tokens::new(header.unwrap_or(rest), LENGTH_BYTES);
+    let mut tokens = JsonTokens::new(header.unwrap_or(rest), LENGTH_BYTES);
     let mut blobs = 0_u64;
-    if !matches!(tokens.next(), Some(Ok(token)) if token.kind == Kind::BeginObject) {
+    if !matches!(tokens.next(), Some(Ok(token)) if token.kind == LexemeKind::BeginObject) {
         return false;
     }
     while let Some(Ok(key)) = tokens.next() {
-        if key.kind != Kind::Key {
+        if key.kind != LexemeKind::Key {
             break;
         }
         let name = key.spelling;

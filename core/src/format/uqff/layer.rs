@@ -21,7 +21,7 @@ pub struct Extra {
 
 /// A layer: its weight, ready to be dequantised, and its bias.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Layer<'a> {
+pub struct UqffLayer<'a> {
     /// The name in 1.x, the decimal index in 0.x.
     pub name: &'a str,
     /// Its quantisation.
@@ -56,7 +56,12 @@ pub(super) struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     /// Assembles the layer; `at` is the offset for errors about the layer as a whole.
-    pub(super) fn layer(&self, name: &'a str, format: LayerFormat, at: u64) -> Result<Layer<'a>> {
+    pub(super) fn layer(
+        &self,
+        name: &'a str,
+        format: LayerFormat,
+        at: u64,
+    ) -> Result<UqffLayer<'a>> {
         let missing = Error::new(at, ErrorKind::MissingTensor);
         let weight = self.weight.ok_or(missing)?;
         let own = *weight.header();
@@ -120,7 +125,7 @@ impl<'a> Parts<'a> {
         if weight.shape().dims().is_empty() && format != LayerFormat::Unquantized {
             return Err(Error::new(own.offset, ErrorKind::BadDimensions));
         }
-        Ok(Layer { name, format, weight, bias: self.bias, extra: self.extra })
+        Ok(UqffLayer { name, format, weight, bias: self.bias, extra: self.extra })
     }
 }
 
@@ -146,7 +151,7 @@ pub(super) fn from_blob<'a>(
     bytes: &'a [u8],
     offset: u64,
     mode: Mode,
-) -> Result<(Layer<'a>, Version)> {
+) -> Result<(UqffLayer<'a>, Version)> {
     let end = offset.saturating_add(bytes.len() as u64);
     let mut blob = Blob::new(mode, end);
     let mut parts = Parts::default();

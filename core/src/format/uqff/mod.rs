@@ -19,7 +19,7 @@
 //!   `K.bias`; the version is in `uqff.version.major`, `.minor`, `.patch`. A file may be the first
 //!   of several shards; a layer may be split over several.
 //!
-//! The [`Decoder`] checks the container, versions, and each blob or number by itself; the
+//! The [`UqffDecoder`] checks the container, versions, and each blob or number by itself; the
 //! consistency of a layer's parts is checked when [`Uqff`] assembles them.
 //!
 //! Reference: mistral.rs, `mistralrs-quant/src` at `e1dd7c8f` (0.x) and `9e922623` (1.x).
@@ -38,10 +38,10 @@ mod view;
 mod write;
 
 pub use codes::{LayerFormat, ggml_dtype, ggml_number};
-pub use decoder::{Decoder, Generation};
+pub use decoder::{Generation, UqffDecoder};
 pub use detect::is_uqff;
-pub use layer::{Extra, Layer};
-pub use place::{Place, place_in_blob};
+pub use layer::{Extra, UqffLayer};
+pub use place::{UqffPlace, place_in_blob};
 pub use view::{Layers, Uqff};
 pub use write::{blob_bytes, write_blob, write_blobs, write_tensors};
 

@@ -5,7 +5,7 @@ use crate::event::Mode;
 
 /// A field of a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct UqffPlace {
     /// The item: `header`, `weight`, `scales`, `zeros`, `biases`, `bias`, `shape`, or the name of a
     /// parameter.
     pub part: &'static str,
@@ -16,7 +16,7 @@ pub struct Place {
 /// The field of the 0.x blob `blob` that contains the byte at `offset` (counted from the blob's
 /// start), as far as the blob can be read; `None` after its last item.
 #[must_use]
-pub fn place_in_blob(blob: &[u8], offset: u64) -> Option<Place> {
+pub fn place_in_blob(blob: &[u8], offset: u64) -> Option<UqffPlace> {
     let mut steps = Blob::new(Mode::Lenient, blob.len() as u64);
     let mut at = 0_u64;
     loop {
@@ -38,7 +38,7 @@ pub fn place_in_blob(blob: &[u8], offset: u64) -> Option<Place> {
             let inside = offset.saturating_sub(at);
             return match part {
                 None if started => None,
-                None => Some(Place { part: "header", field: field(PREFIX, inside) }),
+                None => Some(UqffPlace { part: "header", field: field(PREFIX, inside) }),
                 Some(part) => Some(named(part, inside, header)),
             };
         }
@@ -61,7 +61,7 @@ fn field(fields: Fields, inside: u64) -> &'static str {
 }
 
 /// The field of a part with a header of `header` bytes.
-fn named(part: Part, inside: u64, header: u64) -> Place {
+fn named(part: Part, inside: u64, header: u64) -> UqffPlace {
     let (part, fields) = match part {
         Part::Tensor(name) => (name, TENSOR),
         Part::Bias => ("bias", TENSOR),
@@ -69,9 +69,9 @@ fn named(part: Part, inside: u64, header: u64) -> Place {
         Part::F8q8 => ("weight", F8Q8),
         Part::Shape => ("shape", SHAPE),
         Part::U8(name) | Part::U32(name) | Part::F32(name) => {
-            return Place { part: name, field: "" };
+            return UqffPlace { part: name, field: "" };
         }
-        Part::Fp8Dtype => return Place { part: "dtype", field: "" },
+        Part::Fp8Dtype => return UqffPlace { part: "dtype", field: "" },
     };
-    Place { part, field: if inside < header { field(fields, inside) } else { "data" } }
+    UqffPlace { part, field: if inside < header { field(fields, inside) } else { "data" } }
 }

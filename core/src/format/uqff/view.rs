@@ -1,12 +1,12 @@
 //! A whole UQFF file, or a set of shards, in memory: read, mapped, or in flash.
 
 use super::codes::LayerFormat;
-use super::decoder::{Decoder, Generation};
-use super::layer::{Extra, Layer, Parts, from_blob, stored_dtype};
+use super::decoder::{Generation, UqffDecoder};
+use super::layer::{Extra, Parts, UqffLayer, from_blob, stored_dtype};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Mode, Version};
 use crate::format::safetensors::view::run;
-use crate::format::safetensors::{Entry, Safetensors, Tensors};
+use crate::format::safetensors::{Entry, Safetensors, SafetensorsTensors};
 use crate::tensor::{Dtype, MAX_DIMS, Shape, TensorView};
 
 pub(super) const FORMAT_SUFFIX: &str = ".weight.format";
@@ -27,7 +27,7 @@ impl<'a, 'm> Uqff<'a, 'm> {
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`]; errors of assembling a layer, as in [`Layers`].
+    /// As the [`UqffDecoder`]; errors of assembling a layer, as in [`Layers`].
     pub fn parse(bytes: &'a [u8], mode: Mode, entries: &'m mut [Entry]) -> Result<Self> {
         Self::parse_shards(bytes, &[], mode, entries)
     }
@@ -46,7 +46,7 @@ impl<'a, 'm> Uqff<'a, 'm> {
         mode: Mode,
         entries: &'m mut [Entry],
     ) -> Result<Self> {
-        let mut decoder = Decoder::new(mode, entries);
+        let mut decoder = UqffDecoder::new(mode, entries);
         run(&mut decoder, bytes)?;
         let unknown = Error::new(0, ErrorKind::BadVersion);
         let generation = decoder.generation().ok_or(unknown)?;
@@ -62,13 +62,13 @@ impl<'a, 'm> Uqff<'a, 'm> {
     ///
     /// # Errors
     ///
-    /// As the [`Decoder`].
+    /// As the [`UqffDecoder`].
     pub fn parse_later_shard(
         bytes: &'a [u8],
         mode: Mode,
         entries: &'m mut [Entry],
     ) -> Result<Safetensors<'a, 'm>> {
-        let mut decoder = Decoder::later_shard(mode, entries);
+        let mut decoder = UqffDecoder::later_shard(mode, entries);
         run(&mut decoder, bytes)?;
         Ok(Safetensors::decoded(bytes, decoder.into_container()))
     }
@@ -103,7 +103,7 @@ impl<'a, 'm> Uqff<'a, 'm> {
     /// # Errors
     ///
     /// As [`Layers`]; a validated file has none.
-    pub fn layer(&self, name: &str) -> Option<Result<Layer<'a>>> {
+    pub fn layer(&self, name: &str) -> Option<Result<UqffLayer<'a>>> {
         match self.generation {
             Generation::Blobs => self.find(name, "").map(|blob| self.blob_layer(blob)),
             Generation::Tensors => {
@@ -134,13 +134,13 @@ impl<'a, 'm> Uqff<'a, 'm> {
         Ok(())
     }
 
-    fn blob_layer(&self, blob: TensorView<'a>) -> Result<Layer<'a>> {
+    fn blob_layer(&self, blob: TensorView<'a>) -> Result<UqffLayer<'a>> {
         let header = blob.header();
         from_blob(header.name, blob.data(), header.offset, self.mode).map(|(layer, _)| layer)
     }
 
     /// The layer with this `K.weight.format`.
-    fn tensors_layer(&self, format: TensorView<'a>) -> Result<Layer<'a>> {
+    fn tensors_layer(&self, format: TensorView<'a>) -> Result<UqffLayer<'a>> {
         let at = format.header().offset;
         let name = format.header().name.strip_suffix(FORMAT_SUFFIX).unwrap_or("");
         let code = Small::U8.read(format)?;
@@ -256,12 +256,12 @@ fn shape(tensor: TensorView<'_>) -> Result<Shape> {
 #[derive(Clone, Debug)]
 pub struct Layers<'a, 'm> {
     file: Uqff<'a, 'm>,
-    tensors: Tensors<'a>,
+    tensors: SafetensorsTensors<'a>,
     later: &'m [Safetensors<'a, 'm>],
 }
 
 impl<'a> Iterator for Layers<'a, '_> {
-    type Item = Result<Layer<'a>>;
+    type Item = Result<UqffLayer<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -2,7 +2,7 @@
 //! everything.
 
 use super::codes::{FP8_CODE, LayerFormat, ggml_number, tensor_code};
-use super::layer::Layer;
+use super::layer::UqffLayer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::safetensors::fields::DTYPES;
 use crate::format::safetensors::write::{Header, Length, WriteHeader, write_header};
@@ -28,7 +28,7 @@ fn word(value: u64) -> Result<[u8; 4]> {
 /// # Errors
 ///
 /// As [`write_blob`].
-pub fn blob_bytes(layer: &Layer<'_>) -> Result<u64> {
+pub fn blob_bytes(layer: &UqffLayer<'_>) -> Result<u64> {
     let mut length = Length(0);
     write_blob(layer, &mut length)?;
     Ok(length.0)
@@ -40,7 +40,7 @@ pub fn blob_bytes(layer: &Layer<'_>) -> Result<u64> {
 ///
 /// [`ErrorKind::InvalidArgument`] for arrays beyond 4 GiB, which 0.x cannot hold, or a weight that
 /// does not suit the layer's format; [`ErrorKind::UnsupportedDtype`]; any error from the sink.
-pub fn write_blob(layer: &Layer<'_>, sink: &mut impl Sink) -> Result<()> {
+pub fn write_blob(layer: &UqffLayer<'_>, sink: &mut impl Sink) -> Result<()> {
     let has_bias = u8::from(layer.bias.is_some());
     sink.write(&BLOB_VERSION)?;
     sink.write(&[layer.format.code()])?;
@@ -80,7 +80,7 @@ pub fn write_blob(layer: &Layer<'_>, sink: &mut impl Sink) -> Result<()> {
 }
 
 /// The fields of a blob between the weight's arrays and the bias.
-fn parameters(layer: &Layer<'_>, sink: &mut impl Sink) -> Result<()> {
+fn parameters(layer: &UqffLayer<'_>, sink: &mut impl Sink) -> Result<()> {
     let extra = &layer.extra;
     match *layer.weight.encoding() {
         Encoding::Hqq(hqq) => {
@@ -205,7 +205,7 @@ fn with_row(shape: &Shape, row: impl Fn(u64) -> u64) -> Option<Shape> {
 /// As [`write_blob`]; [`ErrorKind::DuplicateName`] for two layers with one index; any error from
 /// the sink.
 pub fn write_blobs(
-    layers: &[(u32, Layer<'_>)],
+    layers: &[(u32, UqffLayer<'_>)],
     metadata: &[(&str, &str)],
     sink: &mut impl Sink,
 ) -> Result<()> {
@@ -215,7 +215,7 @@ pub fn write_blobs(
 }
 
 struct Blobs<'l, 'a> {
-    layers: &'l [(u32, Layer<'a>)],
+    layers: &'l [(u32, UqffLayer<'a>)],
     metadata: &'l [(&'l str, &'l str)],
 }
 
@@ -257,7 +257,7 @@ fn decimal(value: u32, digits: &mut [u8; 10]) -> &str {
 /// [`ErrorKind::UnsupportedDtype`]; [`ErrorKind::DuplicateName`] for two layers with one name; any
 /// error from the sink.
 pub fn write_tensors(
-    layers: &[Layer<'_>],
+    layers: &[UqffLayer<'_>],
     metadata: &[(&str, &str)],
     is_first: bool,
     sink: &mut impl Sink,
@@ -269,7 +269,7 @@ pub fn write_tensors(
 }
 
 struct TensorFile<'l, 'a> {
-    layers: &'l [Layer<'a>],
+    layers: &'l [UqffLayer<'a>],
     metadata: &'l [(&'l str, &'l str)],
     is_first: bool,
 }
@@ -310,7 +310,7 @@ impl TensorFile<'_, '_> {
 
 /// Calls `take` with suffix, type, shape and data of each tensor that a layer consists of.
 fn each_tensor(
-    layer: &Layer<'_>,
+    layer: &UqffLayer<'_>,
     mut take: impl FnMut(&'static str, Dtype, &Shape, &[u8]) -> Result<()>,
 ) -> Result<()> {
     let scalar = &Shape::SCALAR;
@@ -356,7 +356,7 @@ fn each_tensor(
 
 /// The scalars of a layer except for format, type and shape.
 fn scalars(
-    layer: &Layer<'_>,
+    layer: &UqffLayer<'_>,
     take: &mut impl FnMut(&'static str, Dtype, &Shape, &[u8]) -> Result<()>,
 ) -> Result<()> {
     let extra = &layer.extra;

@@ -5,7 +5,7 @@
 
 use core::arch::aarch64::*;
 
-use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
+use crate::kernel::integer::{MultiplyI16, ProductBase, ProductI8};
 use crate::kernel::summary::RowSummary;
 
 /// Bytes of a vector.
@@ -186,8 +186,8 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
                 let total = (vaddvq_s32(sum) - zero * summary.sum()) as f32;
                 let place = product.out.as_mut_ptr().add(out + r * strides.row);
                 let base = match product.base {
-                    Base::Bias(bias) => *bias.as_ptr().add(row + r),
-                    Base::Output => *place,
+                    ProductBase::Bias(bias) => *bias.as_ptr().add(row + r),
+                    ProductBase::Output => *place,
                 };
                 *place = base + total * (scale * *w.scales.as_ptr().add(row + r));
             }

@@ -2,7 +2,7 @@
 
 use core::arch::aarch64::*;
 
-use crate::kernel::product::{Floats, Multiply, Product};
+use crate::kernel::product::{FloatOperand, Multiply, Product};
 
 /// Lanes of a vector.
 const LANES: usize = 4;
@@ -55,8 +55,8 @@ fn tile<const T: usize, const R: usize>(
 ) -> usize {
     let cols = product.cols;
     let weights: *const f32 = match product.weights {
-        Floats::Bytes(bytes) => bytes.as_ptr().cast(),
-        Floats::Values(values) => values.as_ptr(),
+        FloatOperand::Bytes(bytes) => bytes.as_ptr().cast(),
+        FloatOperand::Values(values) => values.as_ptr(),
     };
     // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols,
     // the bias rows, and that the last element of the output is inside it; token + T ≤ tokens and

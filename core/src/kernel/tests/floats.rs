@@ -4,7 +4,7 @@ extern crate std;
 
 use std::vec;
 
-use super::super::{Floats, Multiply, Product, Strides, Table};
+use super::super::{FloatOperand, Multiply, Product, Strides, Table};
 use super::{Noise, UNTOUCHED, layouts, shapes, tables};
 
 #[test]
@@ -22,7 +22,7 @@ fn f32_products_are_within_their_bound_on_every_table() {
         bytes.extend(w.iter().flat_map(|w| w.to_le_bytes()));
         for (strides, size) in layouts(tokens, rows) {
             for table in tables() {
-                for weights in [Floats::Bytes(&bytes[1..]), Floats::Values(&w)] {
+                for weights in [FloatOperand::Bytes(&bytes[1..]), FloatOperand::Values(&w)] {
                     let mut out = vec![UNTOUCHED; size];
                     let product = Product::new(&x, weights, &bias, cols, &mut out, strides);
                     (table.product_f32)(product.unwrap());
@@ -63,7 +63,7 @@ fn products_of_some_tokens_after_others_are_those_of_all() {
         for ((strides, size), table) in layouts(tokens, rows).into_iter().zip(tables()) {
             let product = |parts: bool| {
                 let mut out = vec![UNTOUCHED; size];
-                let weights = Floats::Values(&w);
+                let weights = FloatOperand::Values(&w);
                 let product = Product::new(&x, weights, &bias, cols, &mut out, strides).unwrap();
                 match parts {
                     true => product.by_tokens(16, table.product_f32),
@@ -91,7 +91,7 @@ fn a_token_has_the_same_bits_however_many_are_computed_together() {
         for table in tables() {
             let mut all = vec![0.0; tokens * rows];
             let by_token = Strides { token: rows, row: 1 };
-            let weights = Floats::Values(&w);
+            let weights = FloatOperand::Values(&w);
             let product = Product::new(&x, weights, &bias, cols, &mut all, by_token);
             (table.product_f32)(product.unwrap());
             for count in fewest..tokens {

@@ -5,11 +5,11 @@ extern crate std;
 use std::vec;
 use std::vec::Vec;
 
-use super::super::integer::{Base, Codes, MultiplyI16, ProductI8, Rows};
+use super::super::integer::{ActivationCodes, MultiplyI16, ProductBase, ProductI8, WeightRows};
 use super::{Noise, UNTOUCHED, layouts, shapes, tables};
 
 /// Σ (code − zero) · weight of a token and a row, in wide integers.
-fn exact_sum(x: &Codes<'_>, weights: &[u8], token: usize) -> i32 {
+fn exact_sum(x: &ActivationCodes<'_>, weights: &[u8], token: usize) -> i32 {
     let zero = i64::from(x.zeros[token]);
     let codes = &x.codes[token * x.stride..][..weights.len()];
     let terms =
@@ -50,7 +50,8 @@ fn i8_products_have_the_same_bits_on_every_table() {
             let scales: Vec<f32> = noise.floats(tokens).iter().map(|s| s.abs() * 0.01).collect();
             let row_scales: Vec<f32> = noise.floats(rows).iter().map(|s| s.abs() * 0.01).collect();
             let bias = noise.floats(rows);
-            let x = Codes { codes: &codes, stride: x_stride, scales: &scales, zeros: &zeros };
+            let x =
+                ActivationCodes { codes: &codes, stride: x_stride, scales: &scales, zeros: &zeros };
             let row_codes: Vec<&[u8]> = weights.chunks(w_stride).map(|row| &row[..cols]).collect();
             let sums: Vec<Vec<i32>> = (0..tokens)
                 .map(|t| row_codes.iter().map(|row| exact_sum(&x, row, t)).collect())
@@ -65,11 +66,12 @@ fn i8_products_have_the_same_bits_on_every_table() {
                         _ => Vec::new(),
                     };
                     let (codes, scales) = (&weights, &row_scales);
-                    let w = Rows { codes, stride: w_stride, scales, summaries: &summaries };
+                    let w = WeightRows { codes, stride: w_stride, scales, summaries: &summaries };
                     let mut out = vec![UNTOUCHED; size];
                     for accumulate in [false, true] {
                         let before = out.clone();
-                        let base = if accumulate { Base::Output } else { Base::Bias(&bias) };
+                        let base =
+                            if accumulate { ProductBase::Output } else { ProductBase::Bias(&bias) };
                         let product = ProductI8::new(x, w, cols, base, &mut out, strides);
                         (table.product_i8)(product.unwrap());
                         for (t, sums) in sums.iter().enumerate() {

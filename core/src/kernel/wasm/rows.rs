@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use crate::kernel::product::{Floats, Product};
+use crate::kernel::product::{FloatOperand, Product};
 
 /// The rows of a tile.
 #[derive(Clone, Copy)]
@@ -36,8 +36,8 @@ impl Rows {
 /// The row must exist.
 pub(super) unsafe fn row_weights(product: &Product<'_>, row: usize) -> *const f32 {
     let weights: *const f32 = match product.weights {
-        Floats::Bytes(bytes) => bytes.as_ptr().cast(),
-        Floats::Values(values) => values.as_ptr(),
+        FloatOperand::Bytes(bytes) => bytes.as_ptr().cast(),
+        FloatOperand::Values(values) => values.as_ptr(),
     };
     // SAFETY: upheld by the caller; `Product::new` checked that there are rows × cols weights.
     unsafe { weights.add(row * product.cols) }

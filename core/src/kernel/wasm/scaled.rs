@@ -3,7 +3,7 @@
 use core::arch::wasm32::*;
 
 use super::lanes::{LANES, load_part, reduce_i32};
-use crate::kernel::integer::{Base, ProductI8};
+use crate::kernel::integer::{ProductBase, ProductI8};
 
 /// The factors that convert the sums of up to four tokens to floats.
 #[derive(Clone, Copy)]
@@ -81,8 +81,8 @@ unsafe fn put_4(
         let first = token * strides.token + row * strides.row;
         let out = Strided { first: product.out.as_mut_ptr().add(first), stride: strides.token };
         let base = match product.base {
-            Base::Bias(bias) => v128_load32_splat(bias.as_ptr().add(row).cast()),
-            Base::Output => out.load(count),
+            ProductBase::Bias(bias) => v128_load32_splat(bias.as_ptr().add(row).cast()),
+            ProductBase::Output => out.load(count),
         };
         out.store(f32x4_add(base, scaled), count);
     }

@@ -3,7 +3,7 @@
 use core::arch::wasm32::*;
 
 use super::lanes::reduce_i32;
-use crate::kernel::integer::{Base, ProductI8};
+use crate::kernel::integer::{ProductBase, ProductI8};
 use crate::kernel::product::Strides;
 
 /// Stores the outputs of four tokens and two rows, from sums of codes counted from the tokens'
@@ -31,10 +31,10 @@ pub(super) unsafe fn put_from_zero(
         let first = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
         let square = Square { first, strides };
         let base = match product.base {
-            Base::Bias(bias) => {
+            ProductBase::Bias(bias) => {
                 [0, 1].map(|r| v128_load32_splat(bias.as_ptr().add(row + r).cast()))
             }
-            Base::Output => square.load(),
+            ProductBase::Output => square.load(),
         };
         square.store([0, 1].map(|r| f32x4_add(base[r], scaled[r])));
     }

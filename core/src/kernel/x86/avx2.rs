@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 
 use super::{blocks, groups, int8_avx2, unpack};
 use crate::kernel::Kernels;
-use crate::kernel::product::{Floats, Multiply, Product};
+use crate::kernel::product::{FloatOperand, Multiply, Product};
 
 /// The AVX2 table.
 pub(super) const TABLE: Kernels = Kernels {
@@ -92,8 +92,8 @@ fn band<const T: usize>(product: &mut Product<'_>, token: usize, mut row: usize,
 fn tile<const T: usize, const R: usize>(product: &mut Product<'_>, token: usize, row: usize) {
     let cols = product.cols;
     let weights: *const f32 = match product.weights {
-        Floats::Bytes(bytes) => bytes.as_ptr().cast(),
-        Floats::Values(values) => values.as_ptr(),
+        FloatOperand::Bytes(bytes) => bytes.as_ptr().cast(),
+        FloatOperand::Values(values) => values.as_ptr(),
     };
     // SAFETY: `Product::new` checked that x has tokens × cols elements, the weights rows × cols,
     // the bias rows, and that the last element of the output is inside it; token + T ≤ tokens and

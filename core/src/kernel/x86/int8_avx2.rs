@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use crate::kernel::integer::{Base, MultiplyI16, ProductI8};
+use crate::kernel::integer::{MultiplyI16, ProductBase, ProductI8};
 use crate::kernel::summary::RowSummary;
 
 /// The instructions that differ between AVX2 and AVX-VNNI.
@@ -217,8 +217,8 @@ unsafe fn tile<D: Dot, const T: usize, const R: usize>(
                     .as_mut_ptr()
                     .add((token + t) * strides.token + (row + r) * strides.row);
                 let base = match product.base {
-                    Base::Bias(bias) => *bias.as_ptr().add(row + r),
-                    Base::Output => *place,
+                    ProductBase::Bias(bias) => *bias.as_ptr().add(row + r),
+                    ProductBase::Output => *place,
                 };
                 *place = base + value;
             }

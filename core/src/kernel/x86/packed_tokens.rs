@@ -92,15 +92,16 @@ mod tests {
 
     use super::*;
     use crate::kernel::Strides;
-    use crate::kernel::integer::{Base, Codes, Rows};
+    use crate::kernel::integer::{ActivationCodes, ProductBase, WeightRows};
 
     fn check<const CENTRED: bool>(codes: &[u8], stride: usize, cols: usize, zeros: &[u8]) {
         let (mut out, scales) = (vec![0.0; zeros.len()], vec![1.0; zeros.len()]);
-        let x = Codes { codes, stride, scales: &scales, zeros };
+        let x = ActivationCodes { codes, stride, scales: &scales, zeros };
         let row = vec![0; cols];
-        let w = Rows { codes: &row, stride: cols, scales: &[1.0], summaries: &[] };
+        let w = WeightRows { codes: &row, stride: cols, scales: &[1.0], summaries: &[] };
         let strides = Strides { token: 1, row: 1 };
-        let product = ProductI8::new(x, w, cols, Base::Bias(&[0.0]), &mut out, strides).unwrap();
+        let product =
+            ProductI8::new(x, w, cols, ProductBase::Bias(&[0.0]), &mut out, strides).unwrap();
         let (first, count) = (1, zeros.len() - 1);
         let mut packed = Box::new(PackedTokens::new());
         // SAFETY: the features were detected; the tokens exist, and there is room for them.

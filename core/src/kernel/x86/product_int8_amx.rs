@@ -19,7 +19,7 @@ use super::product_int8_avx512::{
 use super::transpose::{load, transpose};
 use super::vector::first_lanes;
 use super::width::{BYTES, LANES};
-use crate::kernel::integer::{Base, ProductI8};
+use crate::kernel::integer::{ProductBase, ProductI8};
 
 /// Rows, or tokens, that are multiplied together in place: two tiles.
 const ROWS: usize = 2 * TILE;
@@ -64,8 +64,8 @@ fn last_rows(product: ProductI8<'_>, count: usize) -> ProductI8<'_> {
     w.scales = &w.scales[first..];
     w.summaries = w.summaries.get(first..).unwrap_or_default();
     let base = match base {
-        Base::Bias(bias) => Base::Bias(&bias[first..]),
-        Base::Output => Base::Output,
+        ProductBase::Bias(bias) => ProductBase::Bias(&bias[first..]),
+        ProductBase::Output => ProductBase::Output,
     };
     let out = &mut out[first * strides.row..];
     ProductI8 { x, w, base, out, tokens, rows: count, cols, strides }
@@ -245,8 +245,8 @@ unsafe fn store_rows(
             let value = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_mul_ps(scales, row_scale));
             let out = out.add(r * strides.row);
             let base = match base {
-                Base::Bias(bias) => _mm512_set1_ps(*bias.as_ptr().add(row + r)),
-                Base::Output => _mm512_maskz_loadu_ps(mask, out),
+                ProductBase::Bias(bias) => _mm512_set1_ps(*bias.as_ptr().add(row + r)),
+                ProductBase::Output => _mm512_maskz_loadu_ps(mask, out),
             };
             _mm512_mask_storeu_ps(out, mask, _mm512_add_ps(base, value));
         }

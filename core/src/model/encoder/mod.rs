@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::observation::Observer;
 use crate::model::config::Config;
-use crate::model::head::embedding::{Embedding, Head, HeadLayer};
+use crate::model::head::embedding::{Head, HeadLayer, TextEmbedding};
 use crate::model::parallel::Parallel;
 use crate::model::pass::packed::workspace::Workspace;
 use crate::model::pass::packed::{Batch, Transformer};
@@ -41,7 +41,7 @@ pub struct Encoder<L, D = [HeadLayer; 0], F = [f32; 0]> {
     /// The transformer.
     pub transformer: Transformer<L>,
     /// How hidden states become one vector.
-    pub embedding: Embedding,
+    pub embedding: TextEmbedding,
     /// Layers after the pooling, in order.
     pub head: D,
     /// The weights of these layers.
@@ -58,7 +58,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Encoder<L> {
     pub fn open(
         weights: &(impl Weights + ?Sized),
         config: Config,
-        embedding: Embedding,
+        embedding: TextEmbedding,
         layers: L,
     ) -> Result<Self> {
         let transformer = Transformer::open(weights, config, layers)?;

@@ -8,7 +8,7 @@ use crate::kernel::Kernels;
 use crate::model::block::layer::Layer;
 use crate::model::family::encoders::{FamilyModel, Prefixed};
 use crate::model::head::dense::DenseActivation;
-use crate::model::head::embedding::{Embedding, HeadLayer};
+use crate::model::head::embedding::{HeadLayer, TextEmbedding};
 use crate::model::head::module::{DenseModule, HeadModule, LayerNormModule};
 use crate::model::head::pooling::PoolingModes;
 use crate::model::pass::packed::Transformer;
@@ -65,9 +65,9 @@ pub struct EncoderMemory<'t, L, D, F> {
 }
 
 impl<S: AsRef<str>> EncoderSpec<'_, S> {
-    fn embedding(&self) -> Embedding {
+    fn embedding(&self) -> TextEmbedding {
         let Self { family, pooling, normalize, .. } = *self;
-        Embedding { width: family.config.hidden, pooling, normalize }
+        TextEmbedding { width: family.config.hidden, pooling, normalize }
     }
 
     /// Elements of an embedding.

@@ -6,7 +6,7 @@ use crate::kernel::fixed::{self, Factor};
 use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::model::linear::Linear;
 use crate::model::linear::tiles::tiles;
-use crate::model::weights::{Encoding, Matrix, Weights};
+use crate::model::weights::{Matrix, MatrixEncoding, Weights};
 
 /// Memory for weights read from storage, and for the quantised activations.
 pub(super) struct Staging<'a> {
@@ -88,7 +88,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
         let Output { first, rows: count, out, stride } = output;
         let Matrix { cols, groups, encoding, offset, scale_offset, .. } = linear.weight;
         let width = cols.checked_div(groups).unwrap_or(usize::MAX);
-        if encoding != Encoding::I8 || width > fixed::MAX_COLS {
+        if encoding != MatrixEncoding::I8 || width > fixed::MAX_COLS {
             return Err(Error::new(offset, ErrorKind::UnsupportedDtype));
         }
         let Staging { bias, scales, worth, codes, tile, .. } = staging;
@@ -152,7 +152,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
         let Staging { row: values, scales, tile, .. } = staging;
         let values = values.get_mut(..cols).ok_or(TOO_SMALL)?;
         match table.encoding {
-            Encoding::I8 if table.column_offset.is_none() => {
+            MatrixEncoding::I8 if table.column_offset.is_none() => {
                 let groups = table.groups;
                 let scales = scales.get_mut(..groups).ok_or(TOO_SMALL)?;
                 self.read_bits(table.scale_offset + (row * groups * 4) as u64, scales, tile)?;
@@ -167,7 +167,7 @@ impl<W: Weights + ?Sized> Run<'_, W> {
                     }
                 }
             }
-            Encoding::F32 | Encoding::F16 | Encoding::BF16 => {
+            MatrixEncoding::F32 | MatrixEncoding::F16 | MatrixEncoding::BF16 => {
                 self.read_vector(table, row * cols, values, tile)?;
             }
             _ => return Err(unsupported),
@@ -186,8 +186,8 @@ impl<W: Weights + ?Sized> Run<'_, W> {
     ) -> Result<()> {
         let bad = Error::new(vector.offset, ErrorKind::BadScale);
         let size = match vector.encoding {
-            Encoding::F32 => 4,
-            Encoding::F16 | Encoding::BF16 => 2,
+            MatrixEncoding::F32 => 4,
+            MatrixEncoding::F16 | MatrixEncoding::BF16 => 2,
             _ => return Err(Error::new(vector.offset, ErrorKind::UnsupportedDtype)),
         };
         let offset = vector.offset.saturating_add((first * size) as u64);
@@ -195,7 +195,9 @@ impl<W: Weights + ?Sized> Run<'_, W> {
         for (out, bytes) in out.iter_mut().zip(bytes.chunks_exact(size.max(1))) {
             let value = match (bytes, vector.encoding) {
                 (&[a, b, c, d], _) => fixed::from_f32(u32::from_le_bytes([a, b, c, d])),
-                (&[a, b], Encoding::BF16) => fixed::from_f32(u32::from_le_bytes([0, 0, a, b])),
+                (&[a, b], MatrixEncoding::BF16) => {
+                    fixed::from_f32(u32::from_le_bytes([0, 0, a, b]))
+                }
                 (&[a, b], _) => fixed::from_f16(u16::from_le_bytes([a, b])),
                 _ => None,
             };

@@ -4,7 +4,7 @@ use super::tokenizer::first_entry;
 use crate::describe::folder::{TextPath, Texts};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::amb::Amb;
-use crate::text::json::{Kind, chars, unescape};
+use crate::text::json::{LexemeKind, chars, unescape};
 
 /// An `.amb` file that keeps the texts of a folder, which are without their escapes in lent memory.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl<'a> Texts<'a> for AmbFolder<'a> {
 /// members, of which there are some twenty.
 fn each<'a>(file: &Amb<'a>, mut take: impl FnMut(&'a str, &'a str) -> Result<()>) -> Result<()> {
     for (key, value) in file.config_members() {
-        if value.kind != Kind::String || !key.spelling.ends_with(".json") {
+        if value.kind != LexemeKind::String || !key.spelling.ends_with(".json") {
             continue;
         }
         let is_same = |other: &str| chars(other).eq(chars(key.spelling));

@@ -5,13 +5,13 @@
 
 use super::tokenizer::{MISSING, TokenizerSections, first_entry};
 use crate::error::{Error, ErrorKind};
-use crate::format::amb::{Amb, TokenizerKind};
-use crate::format::embd::TokenEntries;
+use crate::format::amb::{Amb, AmbTokenizerKind};
+use crate::format::embd::EmbdTokenEntries;
 use crate::text::json::{Fault, Read};
 
 pub(super) fn sections<'a>(file: &Amb<'a>) -> Read<'a, TokenizerSections<'a>> {
     let tokenizer = file.tokenizer().ok_or(MISSING)?;
-    if tokenizer.kind() != TokenizerKind::Custom {
+    if tokenizer.kind() != AmbTokenizerKind::Custom {
         return Err(Fault::from_error(Error::without_offset(ErrorKind::UnsupportedTokenizer)));
     }
     let offset = tokenizer.payload_offset();
@@ -31,7 +31,7 @@ fn taken_apart(payload: &[u8], start: u64) -> Option<TokenizerSections<'_>> {
         rest = behind;
     }
     let before = payload.len().checked_sub(bytes.len())?;
-    let entries = TokenEntries {
+    let entries = EmbdTokenEntries {
         bytes,
         offset: start.checked_add(before as u64)?,
         count: u32::try_from(tokens).ok()?,

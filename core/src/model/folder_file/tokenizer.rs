@@ -1,7 +1,7 @@
 //! The parts of a tokenizer in a file: `tokenizer.json` without vocabulary and merges, and these.
 
 use crate::error::{Error, ErrorKind};
-use crate::format::embd::{Embd, TokenEntries};
+use crate::format::embd::{Embd, EmbdTokenEntries};
 use crate::text::json::{Fault, Read};
 
 /// The tensor with the settings of the tokenizer, and the name of the file that they are of.
@@ -17,7 +17,7 @@ pub(in crate::model) struct TokenizerSections<'a> {
     pub(in crate::model) settings: &'a [u8],
     /// Where these lie.
     pub(in crate::model) offset: u64,
-    pub(in crate::model) entries: TokenEntries<'a>,
+    pub(in crate::model) entries: EmbdTokenEntries<'a>,
     pub(super) scores: Option<&'a [u8]>,
     pub(super) merges: Option<&'a [u8]>,
 }
@@ -48,7 +48,7 @@ impl<'a> TokenizerSections<'a> {
 
     /// The tokens in the order of their ids.
     pub(in crate::model) fn tokens(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let TokenEntries { mut bytes, count, length_bytes, .. } = self.entries;
+        let EmbdTokenEntries { mut bytes, count, length_bytes, .. } = self.entries;
         let mut left = count;
         core::iter::from_fn(move || {
             left = left.checked_sub(1)?;

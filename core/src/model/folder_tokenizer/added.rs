@@ -10,14 +10,14 @@ use crate::token::{AddedToken, Vocabulary};
 
 /// Added tokens of a description.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AddedList<'a>(spec::AddedTokens<'a>);
+pub(super) struct AddedList<'a>(spec::AddedTokenSpecs<'a>);
 
 impl<'a> AddedList<'a> {
     /// The list, of which every token is found in texts as they are, or spelled so that
     /// normalisation `keeps` it.
     pub(super) fn read(
-        list: spec::AddedTokens<'a>,
-        keeps: impl Fn(&spec::AddedToken<'a>) -> bool,
+        list: spec::AddedTokenSpecs<'a>,
+        keeps: impl Fn(&spec::AddedTokenSpec<'a>) -> bool,
     ) -> Read<'a, Self> {
         for token in list.iter() {
             let token = token?;
@@ -31,16 +31,16 @@ impl<'a> AddedList<'a> {
     }
 
     /// The list, which has been checked before.
-    pub(super) const fn checked(list: spec::AddedTokens<'a>) -> Self {
+    pub(super) const fn checked(list: spec::AddedTokenSpecs<'a>) -> Self {
         Self(list)
     }
 
     /// The list.
-    pub(super) const fn listed(&self) -> spec::AddedTokens<'a> {
+    pub(super) const fn listed(&self) -> spec::AddedTokenSpecs<'a> {
         self.0
     }
 
-    fn tokens(&self) -> impl Iterator<Item = Result<spec::AddedToken<'a>>> {
+    fn tokens(&self) -> impl Iterator<Item = Result<spec::AddedTokenSpec<'a>>> {
         self.0.iter().map(|token| token.map_err(|fault| fault.error))
     }
 
@@ -74,7 +74,7 @@ impl<'a> AddedList<'a> {
             let token = token?;
             check_id(&token, vocabulary, &mut next)?;
             *places.next().ok_or(TOO_SMALL)? = token.id;
-            let spec::AddedToken { id, rules, normalized, .. } = token;
+            let spec::AddedTokenSpec { id, rules, normalized, .. } = token;
             let kind = Kind { id, rules, is_normalized: normalized, normalization: None };
             gathered.push(kind, &mut token.content.chars().map(Ok))?;
         }

@@ -1,11 +1,11 @@
 //! A text behind a prompt, in pieces that are tokenised one after the other.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::token::spec::AddedTokens;
+use crate::token::spec::AddedTokenSpecs;
 
 /// Returns true if texts may be cut before a space that follows a letter or a digit of ASCII: no
 /// added token goes across, or takes white space or letters there.
-pub(super) fn may_be_cut(added: AddedTokens<'_>) -> bool {
+pub(super) fn may_be_cut(added: AddedTokenSpecs<'_>) -> bool {
     added.iter().all(|token| {
         let Ok(token) = token else { return false };
         let spaces = token.content.chars().any(|c| c == ' ');

@@ -7,7 +7,7 @@ use crate::error::ErrorKind;
 use crate::model::source::word_pieces::settings::check_vocabulary;
 use crate::text::json::Read;
 use crate::token::bpe;
-use crate::token::spec::{Bpe, Merges, Model, TokenizerSpec};
+use crate::token::spec::{BpeSpec, MergesSpec, Model, TokenizerSpec};
 
 /// The reason for refusing other models.
 const ONLY: &str =
@@ -41,7 +41,7 @@ impl BpeSettings {
     /// The settings of a description with this model over `tokens`, and the number of its merges.
     pub(crate) fn from_spec<'a>(
         spec: &TokenizerSpec<'a>,
-        bpe: &Bpe<'a>,
+        bpe: &BpeSpec<'a>,
         tokens: u32,
     ) -> Read<'a, (Self, u64)> {
         let ignores_merges = bpe.ignores_merges;
@@ -69,7 +69,7 @@ impl BpeSettings {
 
 /// Checks the settings of a model over `tokens`; returns the number of its merges. Every byte has a
 /// token, which is checked where tokens are: nothing is unknown.
-fn check<'a>(model: &Model<'a>, bpe: &Bpe<'a>, tokens: u32) -> Read<'a, u64> {
+fn check<'a>(model: &Model<'a>, bpe: &BpeSpec<'a>, tokens: u32) -> Read<'a, u64> {
     for (name, affix) in
         [("continuing_subword_prefix", bpe.prefix), ("end_of_word_suffix", bpe.suffix)]
     {
@@ -79,8 +79,8 @@ fn check<'a>(model: &Model<'a>, bpe: &Bpe<'a>, tokens: u32) -> Read<'a, u64> {
     }
     check_vocabulary(model, tokens)?;
     match bpe.merges {
-        Merges::Apart(merges) => Ok(merges),
-        Merges::Listed(_) => {
+        MergesSpec::Apart(merges) => Ok(merges),
+        MergesSpec::Listed(_) => {
             Err(model.place.fault(&["merges"], ErrorKind::BadMetadata, "their number is needed"))
         }
     }

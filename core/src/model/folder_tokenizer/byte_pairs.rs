@@ -6,14 +6,14 @@ use super::vocabulary::Tables;
 use super::{BAD, Give, each_plain};
 use crate::error::Result;
 use crate::text::character::utf8;
-use crate::token::bpe::{Bpe, MergeTable, Pattern, Scratch};
-use crate::token::spec::AddedToken;
+use crate::token::bpe::{Bpe, MergeScratch, MergeTable, Pattern};
+use crate::token::spec::AddedTokenSpec;
 use crate::token::unicode::Form;
 use crate::token::{AddedRules, AddedTable, Entries, HashVocabulary};
 
 /// Returns true if a token that is looked for in composed texts is spelled so that it is found, and
 /// so that none is cut where [`each_part`] cuts.
-pub(super) fn is_kept(token: &AddedToken<'_>, composes: bool) -> bool {
+pub(super) fn is_kept(token: &AddedTokenSpec<'_>, composes: bool) -> bool {
     let mut before = ' ';
     let mut is_cut = false;
     for c in token.content.chars() {
@@ -65,7 +65,7 @@ impl<'a> PairTokenizer<'a> {
         &self,
         part: &str,
         window: &mut [u8],
-        scratch: &mut Scratch<'_>,
+        scratch: &mut MergeScratch<'_>,
         give: &mut Give<'_>,
     ) -> Result<()> {
         if !self.composes || Form::NFC.has(part) {
@@ -74,7 +74,12 @@ impl<'a> PairTokenizer<'a> {
         each_part(part, window, &mut |part| self.composed(part, scratch, give))
     }
 
-    fn composed(&self, text: &str, scratch: &mut Scratch<'_>, give: &mut Give<'_>) -> Result<()> {
+    fn composed(
+        &self,
+        text: &str,
+        scratch: &mut MergeScratch<'_>,
+        give: &mut Give<'_>,
+    ) -> Result<()> {
         each_plain(&self.normalized, text, give, &mut |words, give| {
             self.bpe.each(self.whole.as_ref(), words, scratch, give).map_err(too_long)
         })

@@ -6,7 +6,7 @@ use super::{BAD, Give, TOO_SMALL};
 use crate::error::Result;
 use crate::text::character::utf8;
 use crate::token::bpe::merge::merge;
-use crate::token::bpe::{MergeTable, Scratch};
+use crate::token::bpe::{MergeScratch, MergeTable};
 use crate::token::sentencepiece::byte_token;
 use crate::token::{Entries, HashVocabulary, Vocabulary as _};
 
@@ -65,7 +65,7 @@ impl FallbackTokenizer<'_> {
     pub(super) fn part(
         &self,
         part: &str,
-        scratch: &mut Scratch<'_>,
+        scratch: &mut MergeScratch<'_>,
         give: &mut Give<'_>,
     ) -> Result<()> {
         let mut rest = part;
@@ -90,7 +90,7 @@ impl FallbackTokenizer<'_> {
         end.map_or(text.len(), |(at, _)| at)
     }
 
-    fn word(&self, word: &str, scratch: &mut Scratch<'_>, give: &mut Give<'_>) -> Result<()> {
+    fn word(&self, word: &str, scratch: &mut MergeScratch<'_>, give: &mut Give<'_>) -> Result<()> {
         let mut outcome = Ok(());
         let parts = word.chars().flat_map(|c| {
             let parts = self.character(if c == ' ' { self.mark } else { c });

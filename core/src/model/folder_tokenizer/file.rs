@@ -16,7 +16,7 @@ use crate::model::folder_file::{FolderFile, TokenizerSections};
 use crate::model::source::word_pieces::WordPieceSource;
 use crate::model::source::word_pieces::settings::WordSettings;
 use crate::text::json::{Fault, Read};
-use crate::token::spec::{AddedToken, Bpe, ModelKind, TokenizerSpec, Unigram};
+use crate::token::spec::{AddedTokenSpec, BpeSpec, ModelKind, TokenizerSpec, UnigramSpec};
 
 /// Without a heap, no words are looked up as wholes.
 const NO_WORDS: Error = Error::without_offset(ErrorKind::UnsupportedTokenizer);
@@ -65,7 +65,7 @@ impl<'a> Parts<'a> {
     fn unigram(
         &self,
         spec: &TokenizerSpec<'a>,
-        unigram: &Unigram,
+        unigram: &UnigramSpec,
     ) -> Read<'a, FolderTokenizerSource<'a>> {
         let (scores, tokens) = (self.sections.scores()?, self.tokens());
         let settings = UnigramSettings::from_spec(spec, unigram, tokens.entries.count)?;
@@ -79,14 +79,14 @@ impl<'a> Parts<'a> {
     fn pairs(
         &self,
         spec: &TokenizerSpec<'a>,
-        bpe: &Bpe<'a>,
+        bpe: &BpeSpec<'a>,
     ) -> Read<'a, FolderTokenizerSource<'a>> {
         let (merges, tokens) = (self.sections.merges()?, self.tokens());
         let (settings, said) = BpeSettings::from_spec(spec, bpe, tokens.entries.count)?;
         tokens.check()?;
         let merges = MergeList::read(merges, said, &tokens.entries)?;
         let is_bytes = matches!(settings, BpeSettings::Bytes { .. });
-        let keeps = |token: &AddedToken<'a>| is_bytes && is_kept(token, settings.composes());
+        let keeps = |token: &AddedTokenSpec<'a>| is_bytes && is_kept(token, settings.composes());
         let added = AddedList::read(spec.added, keeps)?;
         let model = ModelSource::Bpe(settings, merges, tokens);
         Ok(FolderTokenizerSource { model, added, ends: Ends::from_spec(spec)?, pair: None })

@@ -1,6 +1,6 @@
 //! The memory that texts take.
 
-use crate::token::bpe::Scratch;
+use crate::token::bpe::MergeScratch;
 use crate::token::bpe::merge::{Candidate, Symbol};
 use crate::token::unigram::Step;
 
@@ -51,7 +51,7 @@ impl TokenizingNeeds {
 
     /// The needs of BPE for words of so many bytes, with a window onto a text.
     pub(super) fn words(bytes: usize, text: usize) -> Self {
-        let heap = Scratch::heap_needed(bytes);
+        let heap = MergeScratch::heap_needed(bytes);
         Self { text, symbols: bytes, heap, ..Self::default() }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{BAD, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::embd::TokenEntries;
+use crate::format::embd::EmbdTokenEntries;
 use crate::model::source::byte_pairs::joined;
 use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::text::json::{Fault, Read};
@@ -22,7 +22,7 @@ impl<'a> MergeList<'a> {
     pub(super) fn read(
         beside: &'a [u8],
         said: u64,
-        entries: &TokenEntries<'_>,
+        entries: &EmbdTokenEntries<'_>,
     ) -> Read<'static, Self> {
         let (pairs, rest) = beside.as_chunks();
         if rest.is_empty() && pairs.len() as u64 == said {

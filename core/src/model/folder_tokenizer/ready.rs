@@ -10,7 +10,7 @@ use super::unigram::UnigramTokenizer;
 use super::{Give, each_plain};
 use crate::error::Result;
 use crate::token::added_words::AddedTokens;
-use crate::token::bpe::Scratch;
+use crate::token::bpe::MergeScratch;
 use crate::token::spec::IdTemplate;
 use crate::token::{Encoded, Entries, HashVocabulary, WordPiece};
 
@@ -145,7 +145,7 @@ impl FolderTokenizer<'_> {
         give: &mut Give<'_>,
     ) -> Result<()> {
         let TokenizingMemory { text: window, steps, symbols, heap, .. } = memory;
-        let mut scratch = Scratch::new(symbols, heap);
+        let mut scratch = MergeScratch::new(symbols, heap);
         match &self.kind {
             Kind::WordPiece(words) => {
                 texts.iter().try_for_each(|text| each_word(words, text, give))

@@ -8,8 +8,8 @@ use crate::limit::Limit;
 use crate::model::source::word_pieces::settings::check_vocabulary;
 use crate::text::json::Read;
 use crate::token::spec::{
-    Metaspace, Normalizer, PRE_TOKENIZER, Pattern, PreTokenizer, Prepends, Replace, Rules, Run,
-    RunOf, Spelling, Step, TokenizerSpec, Unigram,
+    CharacterRun, Metaspace, Normalizer, PRE_TOKENIZER, Pattern, PreTokenizer, Prepends, Replace,
+    Rules, RunOf, SpelledStep, SpelledText, TokenizerSpec, UnigramSpec,
 };
 
 /// The reason for refusing others.
@@ -37,14 +37,14 @@ pub(crate) struct Replacing<'a> {
     pub(crate) least: usize,
     /// True if all of a run is replaced at once.
     pub(crate) is_whole: bool,
-    pub(crate) content: Spelling<'a>,
+    pub(crate) content: SpelledText<'a>,
 }
 
 impl<'a> UnigramSettings<'a> {
     /// Those of a description with this model over `tokens`.
     pub(crate) fn from_spec(
         spec: &TokenizerSpec<'a>,
-        unigram: &Unigram,
+        unigram: &UnigramSpec,
         tokens: u32,
     ) -> Read<'a, Self> {
         let unknown = unknown(spec, unigram, tokens)?;
@@ -91,7 +91,11 @@ impl<'a> UnigramSettings<'a> {
 }
 
 /// Checks the model; returns the id of the unknown token.
-fn unknown<'a>(spec: &TokenizerSpec<'a>, unigram: &Unigram, tokens: u32) -> Read<'a, Option<u32>> {
+fn unknown<'a>(
+    spec: &TokenizerSpec<'a>,
+    unigram: &UnigramSpec,
+    tokens: u32,
+) -> Read<'a, Option<u32>> {
     let model = &spec.model;
     if unigram.byte_fallback {
         let only = "characters without a token become bytes only with a heap";
@@ -124,14 +128,17 @@ fn pre_tokenizer<'a>(spec: &TokenizerSpec<'a>) -> Read<'a, (bool, Metaspace)> {
 }
 
 /// The step `Replace`, of one character or a run of one.
-fn replacing<'a>(step: &Step<'a, Normalizer<'a>>, replace: Replace<'a>) -> Read<'a, Replacing<'a>> {
+fn replacing<'a>(
+    step: &SpelledStep<'a, Normalizer<'a>>,
+    replace: Replace<'a>,
+) -> Read<'a, Replacing<'a>> {
     let Replace { pattern, content } = replace;
     if content.len() > Limit::EXPANSION.most {
         return Err(step.place.unsupported(&["content"], ONLY));
     }
     let run = match pattern {
         Pattern::Text(text) => text.character().map(|character| (character, 1, 1)),
-        Pattern::Run(Run { of: RunOf::Character(character), least, most }) => {
+        Pattern::Run(CharacterRun { of: RunOf::Character(character), least, most }) => {
             Some((character, least, most))
         }
         Pattern::Run(_) => None,

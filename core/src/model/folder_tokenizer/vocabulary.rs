@@ -3,7 +3,7 @@
 use super::added::AddedList;
 use super::ends::Ends;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::embd::TokenEntries;
+use crate::format::embd::EmbdTokenEntries;
 use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};
 use crate::text::json::{Fault, Read};
 use crate::token::added_words::AddedTokens;
@@ -13,7 +13,7 @@ use crate::token::{Entries, HashVocabulary, LengthPrefix};
 /// The tokens of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenList<'a> {
-    pub(super) entries: TokenEntries<'a>,
+    pub(super) entries: EmbdTokenEntries<'a>,
     /// Bytes of the longest token.
     pub(super) longest: usize,
     /// All ids are below.
@@ -61,7 +61,7 @@ impl<'a> TokenList<'a> {
         memory: &mut TokenizerMemory<'a>,
     ) -> Result<Tables<'a>> {
         self.check_ids(ends)?;
-        let TokenEntries { bytes, offset, count, length_bytes } = self.entries;
+        let EmbdTokenEntries { bytes, offset, count, length_bytes } = self.entries;
         let prefix = if length_bytes == 2 { LengthPrefix::U16 } else { LengthPrefix::U32 };
         let samples = core::mem::take(&mut memory.samples);
         let tokens = Entries::sample(bytes, offset, count, prefix, samples)?;

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
-use crate::kernel::{Floats, Kernels, Product, Strides};
+use crate::kernel::{FloatOperand, Kernels, Product, Strides};
 
 /// The activation of a head's layer, named as in torch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,7 +122,7 @@ impl Dense<'_> {
     pub fn apply(&self, kernels: &Kernels, x: &[f32], out: &mut [f32]) -> Result<()> {
         let Self { weight, bias, activation } = *self;
         let strides = Strides { token: bias.len(), row: 1 };
-        let weight = Floats::Values(weight);
+        let weight = FloatOperand::Values(weight);
         (kernels.product_f32)(Product::new(x, weight, bias, x.len(), out, strides)?);
         let out = out.get_mut(..bias.len()).unwrap_or_default();
         check_finite(out)?;

@@ -13,7 +13,7 @@ const TOO_SMALL: Error = Error::without_offset(ErrorKind::BufferTooSmall);
 
 /// How hidden states become one vector, except for the layers after the pooling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Embedding {
+pub struct TextEmbedding {
     /// Elements of a token's state.
     pub width: usize,
     /// The pooling modes.
@@ -57,7 +57,7 @@ pub struct Head<'a> {
     pub floats: &'a [f32],
 }
 
-impl Embedding {
+impl TextEmbedding {
     /// Elements of the pooled vector.
     #[must_use]
     pub const fn pooled(&self) -> usize {
@@ -150,7 +150,7 @@ mod tests {
     ];
 
     fn write(layers: &[HeadLayer], normalize: bool, out: &mut [f32]) -> Result<()> {
-        let embedding = Embedding { width: 2, pooling: PoolingMode::Max.into(), normalize };
+        let embedding = TextEmbedding { width: 2, pooling: PoolingMode::Max.into(), normalize };
         let head = Head { layers, floats: &FLOATS };
         embedding.write(&Kernels::portable(), head, (&STATES, 0), &mut [0.0; 6], out)
     }

@@ -3,9 +3,9 @@
 use super::tiles::tiles;
 use super::{Output, Staging, TOO_SMALL};
 use crate::error::Result;
-use crate::kernel::{Floats, Product};
+use crate::kernel::{FloatOperand, Product};
 use crate::model::run::Run;
-use crate::model::weights::{Encoding, Matrix, Weights};
+use crate::model::weights::{Matrix, MatrixEncoding, Weights};
 
 /// Tokens that are multiplied with some rows at a time: all tokens of a long text would not stay in
 /// the L2 cache until the next rows.
@@ -21,7 +21,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let Output { first, rows: count, out, strides } = output;
-        let is_f32 = matrix.encoding == Encoding::F32;
+        let is_f32 = matrix.encoding == MatrixEncoding::F32;
         let tile = staging.tile.len();
         let room = staging.converted.len().checked_div(matrix.cols).unwrap_or(0);
         let most = |left| {
@@ -30,11 +30,11 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         };
         tiles(count, most, |row, rows| {
             let weights = if is_f32 {
-                Floats::Bytes(self.read_rows(matrix, first + row, rows, staging.tile)?)
+                FloatOperand::Bytes(self.read_rows(matrix, first + row, rows, staging.tile)?)
             } else {
                 let values = staging.converted.get_mut(..rows * matrix.cols).ok_or(TOO_SMALL)?;
                 self.read_converted(matrix, first + row, values, staging.tile)?;
-                Floats::Values(values)
+                FloatOperand::Values(values)
             };
             let bias = staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?;
             let out = out.get_mut(row * strides.row..).ok_or(TOO_SMALL)?;

@@ -8,7 +8,7 @@ use crate::kernel::blocks::{BlockLayout, ProductBlocks, RestCodes};
 use crate::kernel::groups::{self, GroupedCodes, GroupedRows, TILE_ROWS};
 use crate::kernel::{Kernels, ProductGroups};
 use crate::model::run::Run;
-use crate::model::weights::{Encoding, Matrix, Weights};
+use crate::model::weights::{Matrix, MatrixEncoding, Weights};
 use crate::quant::amb_unpack::GROUP_COLS;
 use crate::quant::groups::{Unpacked, group_elements, unpack_rows};
 
@@ -173,12 +173,14 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         tile: &mut [u8],
     ) -> Result<()> {
         let done = match matrix.encoding {
-            Encoding::Block(dtype) if group_elements(dtype) == Some(group) => {
+            MatrixEncoding::Block(dtype) if group_elements(dtype) == Some(group) => {
                 let rows = out.codes.len().checked_div(matrix.cols).unwrap_or(0);
                 let data = self.read_rows(matrix, first, rows, tile)?;
                 unpack_rows(dtype, data, matrix.cols, out)
             }
-            Encoding::Scaled(codes) if cfg!(feature = "scaled-codes") && group == GROUP_COLS => {
+            MatrixEncoding::Scaled(codes)
+                if cfg!(feature = "scaled-codes") && group == GROUP_COLS =>
+            {
                 let rows = CodedRows { weights: self.weights, matrix, codes, first };
                 rows.unpack(out, tile, self.kernels.unpack_codes)?;
                 true

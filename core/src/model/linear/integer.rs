@@ -5,7 +5,7 @@ use super::{CodeBuffers, Linear, Output, Staging, TOO_SMALL};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::ProductI8;
 use crate::kernel::finite::check_finite;
-use crate::kernel::integer::{Base, Codes, Rows};
+use crate::kernel::integer::{ActivationCodes, ProductBase, WeightRows};
 use crate::kernel::pieces::{pieces, pieces_mut};
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, Weights};
@@ -58,15 +58,15 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
                     self.read_scales(matrix, first + row, group, scales, &mut [])?;
                 }
                 let base = match group {
-                    0 => Base::Bias(staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?),
-                    _ => Base::Output,
+                    0 => ProductBase::Bias(staging.vector.get(row..row + rows).ok_or(TOO_SMALL)?),
+                    _ => ProductBase::Output,
                 };
                 let from = group * width;
                 let summaries = self.summaries_of(linear, group, first + row, rows);
                 let codes = codes.get(from..).ok_or(TOO_SMALL)?;
-                let w = Rows { codes, stride: cols, scales, summaries };
+                let w = WeightRows { codes, stride: cols, scales, summaries };
                 let tokens = group * x.tokens..(group + 1) * x.tokens;
-                let x = Codes {
+                let x = ActivationCodes {
                     codes: x.codes.get(from..).ok_or(TOO_SMALL)?,
                     stride: cols,
                     scales: x.scales.get(tokens.clone()).ok_or(TOO_SMALL)?,

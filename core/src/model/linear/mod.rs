@@ -13,7 +13,7 @@ use self::grouped::GroupedInput;
 use self::integer::QuantizedInput;
 use self::summaries::FirstSummary;
 use super::run::Run;
-use super::weights::{Encoding, Matrix, Weights};
+use super::weights::{Matrix, MatrixEncoding, Weights};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Strides;
 use crate::kernel::blocks::BlockLayout;
@@ -46,8 +46,8 @@ impl Linear {
     /// with activations in groups.
     pub(in crate::model) const fn group(&self) -> Option<usize> {
         match self.weight.encoding {
-            Encoding::Block(dtype) => group_elements(dtype),
-            Encoding::Scaled(codes)
+            MatrixEncoding::Block(dtype) => group_elements(dtype),
+            MatrixEncoding::Scaled(codes)
                 if cfg!(feature = "scaled-codes") && has_groups(&codes, self.weight.cols) =>
             {
                 Some(GROUP_COLS)
@@ -60,18 +60,18 @@ impl Linear {
     pub(in crate::model) const fn layout(&self) -> Option<BlockLayout> {
         match self.weight.encoding {
             _ if !cfg!(feature = "blocks-ggml") => None,
-            Encoding::Block(Dtype::Q4_0) => Some(BlockLayout::Q4_0),
-            Encoding::Block(Dtype::Q4_1) => Some(BlockLayout::Q4_1),
-            Encoding::Block(Dtype::Q5_0) => Some(BlockLayout::Q5_0),
-            Encoding::Block(Dtype::Q5_1) => Some(BlockLayout::Q5_1),
-            Encoding::Block(Dtype::Q8_0) => Some(BlockLayout::Q8_0),
+            MatrixEncoding::Block(Dtype::Q4_0) => Some(BlockLayout::Q4_0),
+            MatrixEncoding::Block(Dtype::Q4_1) => Some(BlockLayout::Q4_1),
+            MatrixEncoding::Block(Dtype::Q5_0) => Some(BlockLayout::Q5_0),
+            MatrixEncoding::Block(Dtype::Q5_1) => Some(BlockLayout::Q5_1),
+            MatrixEncoding::Block(Dtype::Q8_0) => Some(BlockLayout::Q8_0),
             _ => None,
         }
     }
 
     /// Returns true if the layer can be computed with quantised activations.
     pub(in crate::model) fn takes_codes(&self) -> bool {
-        self.weight.encoding == Encoding::I8 && self.weight.groups <= MAX_GROUPS
+        self.weight.encoding == MatrixEncoding::I8 && self.weight.groups <= MAX_GROUPS
     }
 }
 
@@ -196,7 +196,8 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         left: usize,
         tile: usize,
     ) -> usize {
-        let in_pieces = matches!(matrix.encoding, Encoding::Scaled(_) | Encoding::Values(_));
+        let in_pieces =
+            matches!(matrix.encoding, MatrixEncoding::Scaled(_) | MatrixEncoding::Values(_));
         if self.weights.borrows() || in_pieces {
             // Such rows are read in pieces, whatever their number.
             left

@@ -6,7 +6,7 @@ use crate::kernel::finite::check_finite;
 use crate::kernel::groups::BUILT_IN;
 use crate::model::parallel::split_off;
 use crate::model::run::Run;
-use crate::model::weights::{Encoding, Matrix, Weights};
+use crate::model::weights::{Matrix, MatrixEncoding, Weights};
 use crate::quant::int8::{CodeRange, groups};
 
 /// The offset at which the memory of a [`Requantized`] source begins: no file is that long.
@@ -124,7 +124,8 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
             self.run.read_converted(matrix, first + index, row, &mut [])?;
             // Codes cannot represent NaN.
             if check_finite(row).is_err() {
-                let has_scales = matches!(matrix.encoding, Encoding::Block(_) | Encoding::I8);
+                let has_scales =
+                    matches!(matrix.encoding, MatrixEncoding::Block(_) | MatrixEncoding::I8);
                 let kind = if has_scales { ErrorKind::BadScale } else { ErrorKind::NotFinite };
                 return Err(Error::new(matrix.offset, kind));
             }
@@ -144,7 +145,7 @@ impl<'a, W: Weights + ?Sized, P: ?Sized> Coder<'a, '_, W, P> {
             }
         }
         *matrix = Matrix {
-            encoding: Encoding::I8,
+            encoding: MatrixEncoding::I8,
             rows,
             cols,
             offset,

@@ -5,7 +5,7 @@ use super::scaled_codes::CodedRows;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::Signs;
 use crate::model::run::Run;
-use crate::model::weights::{Encoding, Matrix, Weights};
+use crate::model::weights::{Matrix, MatrixEncoding, Weights};
 use crate::quant;
 use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::quant::groups::dequantize_blocks;
@@ -67,20 +67,20 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         tile: &mut [u8],
     ) -> Result<()> {
         let Matrix { encoding, cols, groups, column_offset, .. } = *matrix;
-        if let Encoding::Scaled(codes) = encoding
+        if let MatrixEncoding::Scaled(codes) = encoding
             && cfg!(feature = "scaled-codes")
         {
             let rows = CodedRows { weights: self.weights, matrix, codes, first };
             return rows.read(values, tile);
         }
-        if let Encoding::Values(number) = encoding {
+        if let MatrixEncoding::Values(number) = encoding {
             let overflow = Error::new(matrix.offset, ErrorKind::SizeOverflow);
             let first = first.checked_mul(cols).ok_or(overflow)? as u64;
             return self.weights.values(number, first, values);
         }
         let rows = values.len().checked_div(cols).unwrap_or(0);
         let bytes = self.read_rows(matrix, first, rows, tile)?;
-        if let Encoding::Block(dtype) = encoding
+        if let MatrixEncoding::Block(dtype) = encoding
             && dequantize_blocks(dtype, bytes, values, &|codes, offset, group, factors, out| {
                 let signs = Signs { flip: 0, offset };
                 (self.kernels.dequantize_groups)(codes, signs, group, factors, out);
@@ -92,7 +92,7 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
         let mut factors = [(0.0, -0.0); MAX_GROUPS];
         let factors = factors.get_mut(..groups);
         match (encoding, factors) {
-            (Encoding::I8, Some(factors)) => {
+            (MatrixEncoding::I8, Some(factors)) => {
                 let rows = bytes.chunks_exact(cols.max(1));
                 for (row, (codes, values)) in
                     rows.zip(values.chunks_exact_mut(cols.max(1))).enumerate()
@@ -126,14 +126,14 @@ impl<W: Weights + ?Sized, P: ?Sized> Run<'_, W, P> {
     ) -> Result<()> {
         let Matrix { encoding, cols, groups, zero_offset, .. } = *matrix;
         convert(matrix, bytes, values)?;
-        if !matches!(encoding, Encoding::I8 | Encoding::U8) {
+        if !matches!(encoding, MatrixEncoding::I8 | MatrixEncoding::U8) {
             return Ok(());
         }
         let width = cols.checked_div(groups).unwrap_or(0).max(1);
         for (row, values) in values.chunks_exact_mut(cols.max(1)).enumerate() {
             let row = first + row;
             let zero = match encoding {
-                Encoding::U8 => f32::from(self.element::<1>(zero_offset, row)?[0]),
+                MatrixEncoding::U8 => f32::from(self.element::<1>(zero_offset, row)?[0]),
                 _ => 0.0,
             };
             for (group, values) in values.chunks_exact_mut(width).enumerate() {
@@ -203,14 +203,14 @@ fn convert(matrix: &Matrix, bytes: &[u8], out: &mut [f32]) -> Result<()> {
         }
     }
     match matrix.encoding {
-        Encoding::F32 => each(bytes, out, f32::from_le_bytes),
-        Encoding::F16 => each(bytes, out, f16_to_f32),
-        Encoding::BF16 => each(bytes, out, bf16_to_f32),
-        Encoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
-        Encoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
-        Encoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
+        MatrixEncoding::F32 => each(bytes, out, f32::from_le_bytes),
+        MatrixEncoding::F16 => each(bytes, out, f16_to_f32),
+        MatrixEncoding::BF16 => each(bytes, out, bf16_to_f32),
+        MatrixEncoding::I8 => each(bytes, out, |b| f32::from(i8::from_le_bytes(b))),
+        MatrixEncoding::U8 => each(bytes, out, |[b]: [u8; 1]| f32::from(b)),
+        MatrixEncoding::Block(dtype) => return quant::dequantize(dtype, bytes, 0, out),
         // Scaled codes are handled in `scaled_codes`, values provided by the source elsewhere.
-        Encoding::Scaled(_) | Encoding::Values(_) => {
+        MatrixEncoding::Scaled(_) | MatrixEncoding::Values(_) => {
             return Err(Error::new(matrix.offset, ErrorKind::UnsupportedDtype));
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::weights::{Matrix, Weights};
-use crate::quant::amb_block::{self, Bytes, Tensor};
+use crate::quant::amb_block::{self, Bytes, ScaledTensor};
 use crate::quant::amb_unpack::{UnpackCodes, unpack_rows};
 use crate::quant::groups::Unpacked;
 use crate::tensor::ScaledCodes;
@@ -48,12 +48,12 @@ impl<W: Weights + ?Sized> CodedRows<'_, W> {
     }
 
     /// The tensor and the first element of the first row.
-    fn tensor(&self) -> Result<(Tensor, u64)> {
+    fn tensor(&self) -> Result<(ScaledTensor, u64)> {
         let Matrix { offset, rows, cols, bytes, .. } = *self.matrix;
         let overflow = Error::new(offset, ErrorKind::SizeOverflow);
         let elements = rows.checked_mul(cols).ok_or(overflow)? as u64;
         let first = self.first.checked_mul(cols).ok_or(overflow)? as u64;
-        Ok((Tensor { codes: self.codes, elements, bytes }, first))
+        Ok((ScaledTensor { codes: self.codes, elements, bytes }, first))
     }
 
     /// All data, if it can be borrowed.

@@ -5,10 +5,10 @@ use core::cell::Cell;
 use super::spellings::put_around;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::SpecialRole;
-use crate::format::amb::{Amb, Tokenizer};
+use crate::format::amb::{Amb, AmbTokenizer};
 use crate::model::config::{LlamaConfig, RopePairs};
 use crate::text::decimal::decimal_or_nan;
-use crate::text::json::{Kind, Token};
+use crate::text::json::{LexemeKind, Token};
 use crate::token::{EndTokens, TextEnds};
 
 /// The sizes of the decoder in an `.amb` file.
@@ -34,7 +34,7 @@ pub fn amb_llama_config(amb: &Amb<'_>) -> Result<LlamaConfig> {
 /// is neither true nor false; [`ErrorKind::BadVocabulary`] if something else stands in the place of
 /// ids, if the section has no token that is put around texts, or if more tokens end texts than in
 /// any model.
-pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> Result<TextEnds> {
+pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &AmbTokenizer<'_>) -> Result<TextEnds> {
     let [classify, separate] =
         [SpecialRole::Classify, SpecialRole::Separate].map(|role| tokenizer.special(role));
     let mut end = EndTokens::NONE;
@@ -43,8 +43,8 @@ pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> Result<TextEnd
     let put = |member: &str, id: Option<u32>| {
         let Some(token) = amb.config_value(member)? else { return Ok(None) };
         let says = match token.kind {
-            Kind::Bool(truth) => Some(truth),
-            Kind::Null => Some(false),
+            LexemeKind::Bool(truth) => Some(truth),
+            LexemeKind::Null => Some(false),
             _ => None,
         };
         put_around(id, says, token.offset)
@@ -56,7 +56,7 @@ pub fn amb_text_ends(amb: &Amb<'_>, tokenizer: &Tokenizer<'_>) -> Result<TextEnd
 pub(super) fn amb_ids(amb: &Amb<'_>, member: &str) -> Result<impl Iterator<Item = Result<u32>>> {
     let bad = |token: &Token<'_>| Error::new(token.offset, ErrorKind::BadVocabulary);
     if let Some(token) = amb.config_value(member)?
-        && !matches!(token.kind, Kind::BeginArray | Kind::Null)
+        && !matches!(token.kind, LexemeKind::BeginArray | LexemeKind::Null)
     {
         return Err(bad(&token));
     }
@@ -104,8 +104,8 @@ pub fn amb_config_value<'a>(amb: &Amb<'a>, key: &str) -> Option<&'a str> {
 pub(super) fn amb_spelling<'a>(amb: &Amb<'a>, key: &str) -> Result<Option<&'a str>> {
     let Some(token) = amb.config_value(amb_member(key))? else { return Ok(None) };
     match token.kind {
-        Kind::Null => Ok(None),
-        Kind::String | Kind::Number | Kind::Bool(_) => Ok(Some(token.spelling)),
+        LexemeKind::Null => Ok(None),
+        LexemeKind::String | LexemeKind::Number | LexemeKind::Bool(_) => Ok(Some(token.spelling)),
         _ => Err(Error::new(token.offset, ErrorKind::BadMetadata)),
     }
 }

@@ -250,10 +250,10 @@ impl<'a> ModelSource<'a> {
         Ok(match self {
             Self::Amb(amb) => match amb.tokenizer().map(|tokenizer| tokenizer.kind()) {
                 None => return Err(Error::without_offset(ErrorKind::MissingVocabulary)),
-                Some(amb::TokenizerKind::WordPiece) => TokenizerKind::WordPiece,
-                Some(amb::TokenizerKind::Bpe) => TokenizerKind::BytePairs,
-                Some(amb::TokenizerKind::SentencePiece) => TokenizerKind::SentencePiece,
-                Some(amb::TokenizerKind::Custom) => {
+                Some(amb::AmbTokenizerKind::WordPiece) => TokenizerKind::WordPiece,
+                Some(amb::AmbTokenizerKind::Bpe) => TokenizerKind::BytePairs,
+                Some(amb::AmbTokenizerKind::SentencePiece) => TokenizerKind::SentencePiece,
+                Some(amb::AmbTokenizerKind::Custom) => {
                     return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
                 }
             },

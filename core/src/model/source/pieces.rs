@@ -8,10 +8,10 @@ use super::memory::{TokenizerMemory, TokenizerNeeds};
 use super::spellings::listed_ids;
 use crate::describe::gguf::{GgufPieces, gguf_text_ends};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::amb::{Amb, TokenizerKind};
+use crate::format::amb::{Amb, AmbTokenizerKind};
 use crate::format::embd::{Embd, SENTENCEPIECE};
 use crate::format::gguf::Gguf;
-use crate::token::sentencepiece::{Found, Output, Scratch, Spec};
+use crate::token::sentencepiece::{Output, PieceScratch, Spec, TokenCount};
 use crate::token::{AddedTable, SentencePiece, SpecialTokens, TextEnds};
 
 const MISSING: Error = Error::without_offset(ErrorKind::MissingVocabulary);
@@ -52,7 +52,7 @@ impl<'a> SentencePieceSource<'a> {
     /// it is another one; as [`amb_text_ends`].
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let tokenizer = file.tokenizer().ok_or(MISSING)?;
-        if tokenizer.kind() != TokenizerKind::SentencePiece {
+        if tokenizer.kind() != AmbTokenizerKind::SentencePiece {
             return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
         }
         let ends = amb_text_ends(file, &tokenizer)?;
@@ -229,8 +229,8 @@ impl<'a> FilePieces<'a> {
         text: &str,
         special: SpecialTokens,
         ids: &mut [u32],
-        scratch: &mut Scratch<'_>,
-    ) -> Result<Found> {
+        scratch: &mut PieceScratch<'_>,
+    ) -> Result<TokenCount> {
         let added = match special {
             SpecialTokens::AsText => &AddedTable::EMPTY,
             SpecialTokens::AsTokens => &self.added,

@@ -3,12 +3,12 @@
 use super::model::StaticModel;
 use super::rows::TokenTable;
 use crate::describe::folder::{
-    Base, CONFIG, CONFIG_SENTENCE_TRANSFORMERS, MODULES, Modules, TableSettings, TextFault,
+    Base, CONFIG, CONFIG_SENTENCE_TRANSFORMERS, MODULES, ModuleList, TableSettings, TextFault,
     TextPath, Texts as _, described_table,
 };
 use crate::describe::tokenizer::{self, Layout};
 use crate::error::{Error, ErrorKind};
-use crate::format::embd::{Embd, TokenEntries};
+use crate::format::embd::{Embd, EmbdTokenEntries};
 use crate::model::folder_tokenizer::FolderTokenizerSource;
 use crate::model::source::word_pieces::settings::WordSettings;
 use crate::model::stored::{TokenIndex, TokenPlaces};
@@ -43,7 +43,7 @@ const UNUSED: [&str; 3] = ["_config.json", "sentence_bert_config.json", "tokeniz
 #[derive(Clone, Copy, Debug)]
 pub struct TableSource<'a> {
     file: Embd<'a>,
-    entries: TokenEntries<'a>,
+    entries: EmbdTokenEntries<'a>,
     settings: TableSettings,
     /// `None` if the tokenizer is not BERT's.
     words: Option<WordSettings<'a>>,
@@ -242,7 +242,7 @@ impl<'a> TableSource<'a> {
 
 /// The settings of a table, whose only further modules scale its vectors.
 fn settings<'a>(file: &Embd<'a>) -> Read<'a, TableSettings> {
-    let modules = Modules::read(file).map_err(TextFault::setting_fault)?;
+    let modules = ModuleList::read(file).map_err(TextFault::setting_fault)?;
     check_modules(&modules)?;
     let path = TextPath { folder: modules.folder, name: CONFIG };
     let config = file.text(path).map_err(Fault::from_error)?;
@@ -259,7 +259,7 @@ fn settings<'a>(file: &Embd<'a>) -> Read<'a, TableSettings> {
 }
 
 /// Rejects modules that are not supported for tables.
-fn check_modules<'a>(modules: &Modules<'a>) -> Read<'a, ()> {
+fn check_modules<'a>(modules: &ModuleList<'a>) -> Read<'a, ()> {
     let is_table =
         modules.base == Base::Table && modules.pooling.is_none() && modules.head.is_empty();
     if is_table || !modules.are_listed() {

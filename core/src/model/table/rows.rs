@@ -17,7 +17,7 @@ use crate::kernel::root;
 use crate::kernel::{self, Kernels};
 use crate::model::parallel::InOrder;
 use crate::model::run::Run;
-use crate::model::weights::{Encoding, Matrix, Name, Weights};
+use crate::model::weights::{Matrix, MatrixEncoding, Name, Weights};
 use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::tensor::{Dtype, TensorHeader};
 
@@ -271,7 +271,7 @@ impl TableRows {
         let run = Run { weights, kernels, summaries: &[], parallel: &InOrder };
         match *self {
             Self::Matrix(matrix) if row < matrix.rows => match (matrix.encoding, factor) {
-                (Encoding::F32, None) => {
+                (MatrixEncoding::F32, None) => {
                     kernel::add_f32(kernels, out, run.read_rows(&matrix, row, 1, tile)?);
                 }
                 _ => {

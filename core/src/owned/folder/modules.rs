@@ -50,7 +50,7 @@ impl Modules {
     /// The fault of a file; unknown modules and settings are rejected by name.
     pub fn read(texts: Texts<'_, '_>) -> FolderResult<Option<Self>> {
         read(texts, &|texts| {
-            Self::from_described(&describe::Modules::read(texts)?).map_err(no_memory)
+            Self::from_described(&describe::ModuleList::read(texts)?).map_err(no_memory)
         })
     }
 
@@ -62,7 +62,7 @@ impl Modules {
     /// The fault of `modules.json`.
     pub fn folders(texts: Texts<'_, '_>) -> FolderResult<Vec<String>> {
         read(texts, &|texts| {
-            let folders = describe::Modules::folders(texts)?;
+            let folders = describe::ModuleList::folders(texts)?;
             let mut copies = Vec::new();
             for spelled in &folders {
                 folder(spelled).and_then(|it| push(&mut copies, it)).map_err(no_memory)?;
@@ -77,11 +77,11 @@ impl Modules {
     ///
     /// The fault of `modules.json`.
     pub fn first_folder(texts: Texts<'_, '_>) -> FolderResult<String> {
-        read(texts, &|texts| folder(describe::Modules::first_folder(texts)?).map_err(no_memory))
+        read(texts, &|texts| folder(describe::ModuleList::first_folder(texts)?).map_err(no_memory))
     }
 
     /// A copy of `modules`; `None` if no text describes them.
-    pub(super) fn from_described(modules: &describe::Modules<'_>) -> Result<Option<Self>> {
+    pub(super) fn from_described(modules: &describe::ModuleList<'_>) -> Result<Option<Self>> {
         let mut head = Vec::new();
         for module in &modules.head {
             push(&mut head, module.try_map_folder(|folder| copied(folder))?)?;

@@ -9,7 +9,7 @@ use crate::describe::folder as describe;
 use crate::describe::folder::{MODULES, ReadText, Router, TextFault, TextPath};
 use crate::error::Result;
 use crate::limit::{copied, spelled, write};
-use crate::text::json::{Fault, Kind, Value, chars};
+use crate::text::json::{Fault, LexemeKind, Value, chars};
 
 pub use crate::describe::folder::{ROUTER_CONFIG, STRUCTURE, Task};
 
@@ -41,7 +41,7 @@ fn choose<'a>(texts: &dyn describe::Texts<'a>, task: Task) -> ReadText<'a, Optio
     let fault = |error| TextFault { path, fault: Fault::from_error(error) };
     let Some(text) = texts.text(path).map_err(fault)? else { return Ok(None) };
     let Ok(modules) = Value::parse(text, 0) else { return Ok(None) };
-    if modules.kind() != Kind::BeginArray {
+    if modules.kind() != LexemeKind::BeginArray {
         return Ok(None);
     }
     let (mut name, mut list, mut has_router) = (String::new(), List(String::new()), false);

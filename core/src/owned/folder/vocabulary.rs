@@ -10,7 +10,9 @@ use crate::limit::{collected, joined};
 use crate::owned::Pipeline;
 use crate::text::json::Fault;
 use crate::token::AddedRules;
-use crate::token::spec::{AddedToken, AddedTokens, BertSpec, Place, SpecialToken, Spelling};
+use crate::token::spec::{
+    AddedTokenSpec, AddedTokenSpecs, BertSpec, JsonPlace, SpecialToken, SpelledText,
+};
 
 const FILE: &str = "vocab.txt";
 
@@ -41,9 +43,9 @@ pub(super) fn tokenizer(
     let [_, Some(unknown), Some(begin), Some(end), _] = found else {
         return Err(fault(ErrorKind::BadVocabulary, "unk_token, cls_token or sep_token"));
     };
-    let added: Vec<AddedToken<'_>> = collected(found.iter().flatten().map(special))?;
+    let added: Vec<AddedTokenSpec<'_>> = collected(found.iter().flatten().map(special))?;
     let spec = BertSpec {
-        added: AddedTokens::Listed(&added),
+        added: AddedTokenSpecs::Listed(&added),
         splits_ideographs: settings.splits_chinese.unwrap_or(true),
         strips_accents: settings.strips_accents,
         lowercases: settings.lowercase.unwrap_or(true),
@@ -59,17 +61,17 @@ pub(super) fn tokenizer(
 /// Of tokens that stand there twice, programs take the last.
 fn with_id<'t>(tokens: &[&'t str], name: &String) -> Option<SpecialToken<'t>> {
     let id = tokens.iter().rposition(|token| token == name)?;
-    let name = Spelling::plain(tokens.get(id)?);
+    let name = SpelledText::plain(tokens.get(id)?);
     Some(SpecialToken { id: u32::try_from(id).ok()?, name })
 }
 
-const fn special<'t>(token: &SpecialToken<'t>) -> AddedToken<'t> {
-    AddedToken {
+const fn special<'t>(token: &SpecialToken<'t>) -> AddedTokenSpec<'t> {
+    AddedTokenSpec {
         id: token.id,
         content: token.name,
         rules: AddedRules { strips_before: false, strips_behind: false, single_word: false },
         normalized: false,
         special: true,
-        place: Place::NONE,
+        place: JsonPlace::NONE,
     }
 }

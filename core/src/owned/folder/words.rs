@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::limit::{exactly, gathered, spelled};
 use crate::owned::Pipeline;
 use crate::text::json::{Fault, chars, has_escapes};
-use crate::token::spec::{Model, ModelKind, Place, TokenizerSpec, Vocabulary};
+use crate::token::spec::{JsonPlace, Model, ModelKind, TokenizerSpec, VocabularySpec};
 
 impl FolderModel {
     /// Returns true for a table with a vector for each word.
@@ -33,8 +33,8 @@ impl FolderModel {
             let count = tokens.len() as u64;
             let model = Model {
                 kind: ModelKind::Words(list.settings),
-                vocabulary: Vocabulary::Apart { ids: count, count },
-                place: Place::NONE,
+                vocabulary: VocabularySpec::Apart { ids: count, count },
+                place: JsonPlace::NONE,
             };
             let spec = TokenizerSpec { model, ..TokenizerSpec::default() };
             let opened = Pipeline::from_spec(&spec, &tokens, None, &[]);

@@ -7,8 +7,8 @@ use crate::describe::gguf::{Key, Keys};
 use crate::owned::Pipeline;
 use crate::token::bpe::{self, Pattern};
 use crate::token::spec::{
-    Behavior, Bpe, Decoder, Form, Merges, ModelKind, Normalizer, PreTokenizer, Spelling, SplitAt,
-    TokenizerSpec, steps,
+    Behavior, BpeSpec, Decoder, Form, MergesSpec, ModelKind, Normalizer, PreTokenizer, SpelledText,
+    SplitAt, TokenizerSpec, steps,
 };
 
 const PRE: Key = Key::TokenizerPre;
@@ -52,14 +52,14 @@ pub(super) fn read<'a>(
         }
     };
     let added = vocabulary.added(AddedRules { normalizes: true, strips_before: mask })?;
-    let model = ModelKind::Bpe(Bpe {
+    let model = ModelKind::Bpe(BpeSpec {
         unknown: None,
-        prefix: Spelling::default(),
-        suffix: Spelling::default(),
+        prefix: SpelledText::default(),
+        suffix: SpelledText::default(),
         fuses_unknown: false,
         byte_fallback: false,
         ignores_merges,
-        merges: Merges::Apart(merges.len() as u64),
+        merges: MergesSpec::Apart(merges.len() as u64),
     });
     let spec = TokenizerSpec {
         normalizer: steps(if composes { &[Normalizer::Form(Form::Nfc)] } else { &[] }),

@@ -26,7 +26,8 @@ use crate::event::Value;
 use crate::limit::{Limit, collected};
 use crate::owned::Pipeline;
 use crate::token::spec::{
-    self, AddedToken, AddedTokens, Model, ModelKind, Place, PostProcessor, Steps, TokenizerSpec,
+    self, AddedTokenSpec, AddedTokenSpecs, JsonPlace, Model, ModelKind, PostProcessor, Steps,
+    TokenizerSpec,
 };
 
 const MODEL: Key = Key::TokenizerModel;
@@ -73,23 +74,23 @@ fn open<'a>(
 /// A description of the file's tokens, by a model of this kind.
 fn described<'t>(
     vocabulary: &Vocabulary,
-    added: &'t [AddedToken<'t>],
+    added: &'t [AddedTokenSpec<'t>],
     kind: ModelKind<'t>,
 ) -> TokenizerSpec<'t> {
     let tokens = vocabulary.tokens.len() as u64;
     TokenizerSpec {
-        added: AddedTokens::Listed(added),
+        added: AddedTokenSpecs::Listed(added),
         normalizer: Steps::new(),
         pre_tokenizer: Steps::new(),
         model: Model {
             kind,
-            vocabulary: spec::Vocabulary::Apart { ids: tokens, count: tokens },
-            place: Place::NONE,
+            vocabulary: spec::VocabularySpec::Apart { ids: tokens, count: tokens },
+            place: JsonPlace::NONE,
         },
         post_processor: PostProcessor::default(),
         decoder: None,
         truncation: None,
-        place: Place::NONE,
+        place: JsonPlace::NONE,
     }
 }
 

@@ -12,8 +12,8 @@ use crate::limit::{reserved, spelled};
 use crate::owned::Pipeline;
 use crate::token::sentencepiece::PieceKind;
 use crate::token::spec::{
-    Bpe, Decoder, Merges, Metaspace, ModelKind, Normalizer, Pattern, PreTokenizer, Prepends,
-    Replace, Rules, Spelling, Steps, TokenizerSpec, Unigram, steps,
+    BpeSpec, Decoder, MergesSpec, Metaspace, ModelKind, Normalizer, Pattern, PreTokenizer,
+    Prepends, Replace, Rules, SpelledText, Steps, TokenizerSpec, UnigramSpec, steps,
 };
 
 const CHARSMAP: Key = Key::Charsmap;
@@ -66,7 +66,7 @@ pub(super) fn unigram<'a>(
         unknown_id(keys, vocabulary)?.ok_or_else(|| GgufRefusal::missing(UNKNOWN.name()))?;
     let rules = charsmap(keys)?;
     let added = vocabulary.added(AddedRules { normalizes: false, strips_before: mask })?;
-    let model = Unigram { unknown: Some(unknown.into()), byte_fallback: false };
+    let model = UnigramSpec { unknown: Some(unknown.into()), byte_fallback: false };
     let normalizer = rules.as_deref().map(|rules| Normalizer::Precompiled(Rules::Bytes(rules)));
     let spec = TokenizerSpec {
         normalizer: steps(normalizer.as_slice()),
@@ -99,8 +99,8 @@ pub(super) fn byte_pairs<'a>(
     let merges = merges::by_score(vocabulary)?;
     vocabulary.scores.clear();
     let vocabulary = &*vocabulary;
-    let mark = Spelling::plain("▁");
-    let pattern = Pattern::Text(Spelling::plain(" "));
+    let mark = SpelledText::plain("▁");
+    let pattern = Pattern::Text(SpelledText::plain(" "));
     let space = Normalizer::Replace(Replace { pattern, content: mark });
     let normalizer = match keys.truth(PREFIX)?.unwrap_or(true) {
         false => steps(&[space]),
@@ -110,14 +110,14 @@ pub(super) fn byte_pairs<'a>(
     id(keys, Key::MaskId, vocabulary)?;
     let unknown = unknown_id(keys, vocabulary)?.and_then(|id| vocabulary.named(id));
     let added = vocabulary.added(AddedRules::default())?;
-    let model = ModelKind::Bpe(Bpe {
+    let model = ModelKind::Bpe(BpeSpec {
         unknown: unknown.map(|token| token.name),
-        prefix: Spelling::default(),
-        suffix: Spelling::default(),
+        prefix: SpelledText::default(),
+        suffix: SpelledText::default(),
         fuses_unknown: true,
         byte_fallback: true,
         ignores_merges: false,
-        merges: Merges::Apart(merges.len() as u64),
+        merges: MergesSpec::Apart(merges.len() as u64),
     });
     let spec = TokenizerSpec {
         normalizer,

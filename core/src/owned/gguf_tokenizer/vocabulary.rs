@@ -10,7 +10,7 @@ use crate::format::gguf::Gguf;
 use crate::limit::{Limit, copied, grow, push, reserved};
 use crate::token;
 use crate::token::sentencepiece::PieceKind;
-use crate::token::spec::{AddedToken, Place, SpecialToken, Spelling};
+use crate::token::spec::{AddedTokenSpec, JsonPlace, SpecialToken, SpelledText};
 
 /// The tokens by their ids.
 pub(super) struct Vocabulary {
@@ -60,7 +60,7 @@ impl Vocabulary {
 
     /// The token of an id.
     pub(super) fn named(&self, id: u32) -> Option<SpecialToken<'_>> {
-        let name = Spelling::plain(self.tokens.get(id as usize)?);
+        let name = SpelledText::plain(self.tokens.get(id as usize)?);
         Some(SpecialToken { id, name })
     }
 
@@ -74,7 +74,7 @@ impl Vocabulary {
     }
 
     /// The tokens that are found in texts as they are: control tokens, and those that were added.
-    pub(super) fn added(&self, rules: AddedRules) -> Result<Vec<AddedToken<'_>>> {
+    pub(super) fn added(&self, rules: AddedRules) -> Result<Vec<AddedTokenSpec<'_>>> {
         let mut added = Vec::new();
         for (id, token) in self.tokens.iter().enumerate() {
             let is_special = match self.kind(id) {
@@ -83,16 +83,16 @@ impl Vocabulary {
                 _ => continue,
             };
             let id = id as u32;
-            let token = AddedToken {
+            let token = AddedTokenSpec {
                 id,
-                content: Spelling::plain(token),
+                content: SpelledText::plain(token),
                 rules: token::AddedRules {
                     strips_before: rules.strips_before == Some(id),
                     ..token::AddedRules::default()
                 },
                 normalized: !is_special && rules.normalizes,
                 special: is_special,
-                place: Place::NONE,
+                place: JsonPlace::NONE,
             };
             push(&mut added, token)?;
         }

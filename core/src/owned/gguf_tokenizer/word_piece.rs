@@ -7,7 +7,7 @@ use crate::describe::gguf::{GgufRefusal, Key, Keys};
 use crate::limit::{copied, joined};
 use crate::owned::Pipeline;
 use crate::token::sentencepiece::PieceKind;
-use crate::token::spec::{AddedTokens, BertSpec};
+use crate::token::spec::{AddedTokenSpecs, BertSpec};
 
 /// Before what begins a word.
 const WORD: char = '▁';
@@ -58,7 +58,7 @@ pub(super) fn read<'a>(
     let strips_accents = keys.truth(Key::StripAccents)?;
     let added = vocabulary.added(AddedRules::default())?;
     let spec = BertSpec {
-        added: AddedTokens::Listed(&added),
+        added: AddedTokenSpecs::Listed(&added),
         splits_ideographs: true,
         strips_accents,
         lowercases: lowercase,

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{append, push, reserved};
 use crate::text::json::{Fault, Read};
 use crate::token::added_parts::{Part, cut};
-use crate::token::spec::{self, AddedTokens};
+use crate::token::spec::{self, AddedTokenSpecs};
 use crate::token::{AddedIndex, AddedRules, AddedTable, AddedToken, SpecialTokens};
 
 /// An added token.
@@ -60,11 +60,11 @@ type Indexed = core::result::Result<(), (Option<usize>, Error)>;
 /// A token of the list.
 struct Entry<'t> {
     content: String,
-    spec: spec::AddedToken<'t>,
+    spec: spec::AddedTokenSpec<'t>,
 }
 
 /// The tokens of a list.
-fn entries<'t>(listed: &AddedTokens<'t>) -> Read<'t, Vec<Entry<'t>>> {
+fn entries<'t>(listed: &AddedTokenSpecs<'t>) -> Read<'t, Vec<Entry<'t>>> {
     let mut entries = Vec::new();
     for token in listed.iter() {
         let spec = token?;
@@ -78,7 +78,7 @@ fn entries<'t>(listed: &AddedTokens<'t>) -> Read<'t, Vec<Entry<'t>>> {
 impl AddedVocabulary {
     /// Numbers the tokens: `find` knows those of the model, of which there are `count`.
     pub(super) fn new<'t>(
-        listed: &AddedTokens<'t>,
+        listed: &AddedTokenSpecs<'t>,
         normalizer: &[Normalizer],
         count: usize,
         find: impl Fn(&str) -> Option<u32>,

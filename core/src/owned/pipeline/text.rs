@@ -6,10 +6,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{copied, spelled};
 use crate::text::character::utf8;
 pub(super) use crate::token::allowance::Allowance;
-use crate::token::spec::Spelling;
+use crate::token::spec::SpelledText;
 
 /// A text that is spelled in a description.
-pub(super) fn owned(text: Spelling<'_>) -> Result<String> {
+pub(super) fn owned(text: SpelledText<'_>) -> Result<String> {
     match text.as_plain() {
         Some(text) => copied(text),
         None => spelled(text.chars()),

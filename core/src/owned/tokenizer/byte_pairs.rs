@@ -13,7 +13,7 @@ use crate::owned::tokenizer_room::TokenizerRoom;
 use crate::token::SpecialTokens;
 use crate::token::added_parts::Part;
 use crate::token::bpe::merge::{Candidate, Symbol};
-use crate::token::bpe::{Merge, Scratch};
+use crate::token::bpe::{Merge, MergeScratch};
 
 /// A byte-level BPE tokenizer whose tokens are in the bytes of a file `B`.
 #[derive(Clone, Debug)]
@@ -135,8 +135,8 @@ impl<B: AsRef<[u8]>> BytePairs<B> {
         let mut ids = filled(text.len().saturating_add(2), 0)?;
         let mut encode = |word: usize| {
             let mut symbols = filled(word, Symbol::default())?;
-            let mut heap = filled(Scratch::heap_needed(word), Candidate::default())?;
-            bpe.encode_composed(&text, &mut ids, &mut Scratch::new(&mut symbols, &mut heap))
+            let mut heap = filled(MergeScratch::heap_needed(word), Candidate::default())?;
+            bpe.encode_composed(&text, &mut ids, &mut MergeScratch::new(&mut symbols, &mut heap))
         };
         let found = match encode(text.len().min(USUAL_WORD)) {
             // A word is never longer than its text.

@@ -16,9 +16,9 @@ pub enum Continuation<'t, 'f> {
     /// By WordPiece: words with a space before them.
     Words(&'t WordPieces),
     /// By byte-level BPE.
-    Bytes(&'t BytePairs<Cow<'f, [u8]>>, bpe::Decoder),
+    Bytes(&'t BytePairs<Cow<'f, [u8]>>, bpe::TokenDecoder),
     /// By SentencePiece.
-    Pieces(&'t SentencePieceModel<Vec<u8>>, sentencepiece::Decoder),
+    Pieces(&'t SentencePieceModel<Vec<u8>>, sentencepiece::PieceDecoder),
 }
 
 impl Continuation<'_, '_> {
@@ -26,7 +26,7 @@ impl Continuation<'_, '_> {
     ///
     /// # Errors
     ///
-    /// As [`bpe::Decoder::token`] and [`sentencepiece::Decoder::token`]; what `text` answers.
+    /// As [`bpe::TokenDecoder::token`] and [`sentencepiece::PieceDecoder::token`]; what `text` answers.
     pub fn token(&mut self, id: u32, text: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         match self {
             Self::Words(pieces) => {

@@ -330,10 +330,10 @@ impl<'f, K: Kinds> Tokenizer<'f, K> {
             Spelling::WordPiece(pieces) => Continuation::Words(pieces),
             Spelling::BytePairs(pairs) => {
                 let pairs: &Boxed<_> = K::get(pairs);
-                Continuation::Bytes(pairs, bpe::Decoder::new())
+                Continuation::Bytes(pairs, bpe::TokenDecoder::new())
             }
             Spelling::SentencePiece(pieces) => {
-                Continuation::Pieces(&K::get(pieces).0, sentencepiece::Decoder::within())
+                Continuation::Pieces(&K::get(pieces).0, sentencepiece::PieceDecoder::within())
             }
             Spelling::Pipeline(..) => return None,
         })

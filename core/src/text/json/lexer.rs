@@ -8,7 +8,7 @@ pub const MAX_DEPTH: u8 = 127;
 
 /// The kind of a lexeme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LexemeKind {
     /// `{`
     BeginObject,
     /// `}`
@@ -34,7 +34,7 @@ pub enum Kind {
 #[non_exhaustive]
 pub struct Lexeme {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: LexemeKind,
     /// Absolute offset of its first byte.
     pub start: u64,
     /// Absolute offset of its end, exclusive.
@@ -59,7 +59,7 @@ enum Partial {
     None,
     String { is_key: bool, state: StringState },
     Number(NumberState),
-    Literal { text: &'static [u8], kind: Kind },
+    Literal { text: &'static [u8], kind: LexemeKind },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,22 +97,22 @@ impl NumberState {
 /// The effect of a byte.
 enum Did {
     Nothing,
-    End(Kind),
+    End(LexemeKind),
     /// The lexeme had ended before the byte, which was not consumed.
-    EndedBefore(Kind),
+    EndedBefore(LexemeKind),
 }
 
 /// Takes bytes of one JSON text as they arrive.
 ///
 /// ```
-/// use nanoembed_core::text::json::{Kind, Lexer};
+/// use nanoembed_core::text::json::{LexemeKind, Lexer};
 ///
 /// let mut lexer = Lexer::new(0);
 /// let (used, lexeme) = lexer.next(br#"{"a"#)?;
-/// assert_eq!((used, lexeme.unwrap().kind), (1, Kind::BeginObject));
+/// assert_eq!((used, lexeme.unwrap().kind), (1, LexemeKind::BeginObject));
 /// assert_eq!(lexer.next(br#""a"#)?, (2, None));
 /// let key = lexer.next(br#"bc":"#)?.1.unwrap();
-/// assert_eq!((key.kind, key.start, key.end), (Kind::Key, 2, 5));
+/// assert_eq!((key.kind, key.start, key.end), (LexemeKind::Key, 2, 5));
 /// # Ok::<(), nanoembed_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -216,7 +216,7 @@ impl Lexer {
         let number = match self.partial {
             Partial::Number(state) if state.may_end() && self.depth == 0 => {
                 (self.partial, self.expect) = (Partial::None, Expect::Nothing);
-                Some(self.lexeme(Kind::Number))
+                Some(self.lexeme(LexemeKind::Number))
             }
             _ => None,
         };
@@ -230,9 +230,9 @@ impl Lexer {
     }
 
     /// The lexeme that ends before the next byte.
-    fn lexeme(&self, kind: Kind) -> Lexeme {
+    fn lexeme(&self, kind: LexemeKind) -> Lexeme {
         let end = match kind {
-            Kind::Key | Kind::String => self.offset.saturating_sub(1),
+            LexemeKind::Key | LexemeKind::String => self.offset.saturating_sub(1),
             _ => self.offset,
         };
         Lexeme { kind, start: self.start, end }
@@ -249,11 +249,11 @@ impl Lexer {
                 }
                 InString::Ends if is_key => {
                     (self.partial, self.expect) = (Partial::None, Expect::Colon);
-                    Ok(Did::End(Kind::Key))
+                    Ok(Did::End(LexemeKind::Key))
                 }
                 InString::Ends => {
                     self.end_value();
-                    Ok(Did::End(Kind::String))
+                    Ok(Did::End(LexemeKind::String))
                 }
             },
             Partial::Number(state) => match state.step(byte) {
@@ -263,7 +263,7 @@ impl Lexer {
                 }
                 None if state.may_end() => {
                     self.end_value();
-                    Ok(Did::EndedBefore(Kind::Number))
+                    Ok(Did::EndedBefore(LexemeKind::Number))
                 }
                 None => Err(ErrorKind::BadJson),
             },
@@ -298,11 +298,11 @@ impl Lexer {
             }
             (Expect::KeyOrEnd | Expect::CommaOrEnd, b'}') if self.in_object() => {
                 self.close();
-                Ok(Did::End(Kind::EndObject))
+                Ok(Did::End(LexemeKind::EndObject))
             }
             (Expect::ValueOrEnd | Expect::CommaOrEnd, b']') if !self.in_object() => {
                 self.close();
-                Ok(Did::End(Kind::EndArray))
+                Ok(Did::End(LexemeKind::EndArray))
             }
             (Expect::Key | Expect::KeyOrEnd, b'"') => {
                 self.begin_string(true);
@@ -315,8 +315,8 @@ impl Lexer {
 
     fn begin_value(&mut self, byte: u8) -> core::result::Result<Did, ErrorKind> {
         self.partial = match byte {
-            b'{' => return self.open(true, Expect::KeyOrEnd, Kind::BeginObject),
-            b'[' => return self.open(false, Expect::ValueOrEnd, Kind::BeginArray),
+            b'{' => return self.open(true, Expect::KeyOrEnd, LexemeKind::BeginObject),
+            b'[' => return self.open(false, Expect::ValueOrEnd, LexemeKind::BeginArray),
             b'"' => {
                 self.begin_string(false);
                 return Ok(Did::Nothing);
@@ -324,9 +324,9 @@ impl Lexer {
             b'-' => Partial::Number(NumberState::Minus),
             b'0' => Partial::Number(NumberState::Zero),
             b'1'..=b'9' => Partial::Number(NumberState::Integer),
-            b't' => Partial::Literal { text: b"rue", kind: Kind::Bool(true) },
-            b'f' => Partial::Literal { text: b"alse", kind: Kind::Bool(false) },
-            b'n' => Partial::Literal { text: b"ull", kind: Kind::Null },
+            b't' => Partial::Literal { text: b"rue", kind: LexemeKind::Bool(true) },
+            b'f' => Partial::Literal { text: b"alse", kind: LexemeKind::Bool(false) },
+            b'n' => Partial::Literal { text: b"ull", kind: LexemeKind::Null },
             _ => return Err(ErrorKind::BadJson),
         };
         Ok(Did::Nothing)
@@ -341,7 +341,7 @@ impl Lexer {
         &mut self,
         object: bool,
         expect: Expect,
-        kind: Kind,
+        kind: LexemeKind,
     ) -> core::result::Result<Did, ErrorKind> {
         if self.depth == MAX_DEPTH {
             return Err(ErrorKind::TooDeep);

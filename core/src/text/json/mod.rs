@@ -2,7 +2,7 @@
 //!
 //! * [`Lexer`] takes bytes as they arrive, keeps its state across chunks and looks at every byte
 //!   once.
-//! * [`Tokens`] yields the lexemes of a text in memory with their spelling.
+//! * [`JsonTokens`] yields the lexemes of a text in memory with their spelling.
 //! * [`Value`] reads the values of a text in memory one by one; [`Object`] records which settings
 //!   were read.
 //! * [`Quoted`], [`Members`] and [`List`] write strings, objects and lists.
@@ -19,10 +19,10 @@ mod tokens;
 mod value;
 mod written;
 
-pub use lexer::{Kind, Lexeme, Lexer, MAX_DEPTH};
+pub use lexer::{Lexeme, LexemeKind, Lexer, MAX_DEPTH};
 pub use object::{Fault, Object, Read, UNKNOWN};
 pub use spelling::{chars, has_escapes, is, number_f64, number_u64, unescape};
-pub use tokens::{Token, Tokens};
+pub use tokens::{JsonTokens, Token};
 pub use value::Value;
 pub use written::{Comma, List, Members, Quoted};
 

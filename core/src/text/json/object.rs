@@ -4,7 +4,7 @@
 use core::cell::Cell;
 use core::fmt;
 
-use super::lexer::Kind;
+use super::lexer::LexemeKind;
 use super::spelling::is;
 use super::value::Value;
 use crate::error::{Error, ErrorKind};
@@ -84,7 +84,7 @@ impl<'t> Object<'t> {
     pub fn new(value: Value<'t>) -> Read<'t, Self> {
         let fault =
             |kind| Err(Fault { error: Error::new(value.offset(), kind), key: "", only: "" });
-        if value.kind() != Kind::BeginObject {
+        if value.kind() != LexemeKind::BeginObject {
             return fault(ErrorKind::BadMetadata);
         }
         let mut kept = [None; KEPT_MEMBERS];
@@ -168,7 +168,7 @@ impl<'t> Object<'t> {
         self.typed(name, "an integer that is not negative is needed", |value| {
             // Builds for models without fractional settings leave out the float parser.
             let has_fractions = cfg!(any(feature = "alloc", feature = "families"));
-            let is_number = has_fractions && value.kind() == Kind::Number;
+            let is_number = has_fractions && value.kind() == LexemeKind::Number;
             let rounded = || if is_number { decimal(value.spelling()) } else { None };
             value.as_u64().or_else(|| integer(rounded()?))
         })
@@ -182,7 +182,7 @@ impl<'t> Object<'t> {
     /// [`ErrorKind::BadMetadata`] if it is something else.
     pub fn object(&self, name: &'static str) -> Read<'t, Option<Self>> {
         let value = self.typed(name, "an object is needed", |value| {
-            (value.kind() == Kind::BeginObject).then_some(value)
+            (value.kind() == LexemeKind::BeginObject).then_some(value)
         })?;
         value.map(Self::new).transpose()
     }
@@ -194,7 +194,7 @@ impl<'t> Object<'t> {
     /// [`ErrorKind::BadMetadata`] if it is something else.
     pub fn items(&self, name: &'static str) -> Read<'t, impl Iterator<Item = Value<'t>> + use<'t>> {
         let list = self.typed(name, "a list is needed", |value| {
-            (value.kind() == Kind::BeginArray).then_some(value)
+            (value.kind() == LexemeKind::BeginArray).then_some(value)
         })?;
         Ok(list.into_iter().flat_map(|list| list.items()))
     }

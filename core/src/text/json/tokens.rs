@@ -1,6 +1,6 @@
 //! The lexemes of a text in memory.
 
-use super::lexer::{Kind, Lexeme, Lexer};
+use super::lexer::{Lexeme, LexemeKind, Lexer};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A lexeme with its spelling.
@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 #[non_exhaustive]
 pub struct Token<'a> {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: LexemeKind,
     /// The text's spelling; that of keys and strings excludes the quotes.
     pub spelling: &'a str,
     /// Absolute offset of the spelling's first byte.
@@ -18,14 +18,14 @@ pub struct Token<'a> {
 /// Iterates over the tokens of a text in memory; after an error it ends.
 ///
 /// ```
-/// use nanoembed_core::text::json::Tokens;
+/// use nanoembed_core::text::json::JsonTokens;
 ///
-/// let tokens = Tokens::new(br#"{"hidden_size": 384}"#, 0);
+/// let tokens = JsonTokens::new(br#"{"hidden_size": 384}"#, 0);
 /// let spellings: Vec<_> = tokens.filter_map(Result::ok).map(|token| token.spelling).collect();
 /// assert_eq!(spellings, ["{", "hidden_size", "384", "}"]);
 /// ```
 #[derive(Clone)]
-pub struct Tokens<'a> {
+pub struct JsonTokens<'a> {
     lexer: Lexer,
     bytes: &'a [u8],
     /// Absolute offset of `bytes`.
@@ -34,13 +34,13 @@ pub struct Tokens<'a> {
 }
 
 /// Omits the text, which may be long.
-impl core::fmt::Debug for Tokens<'_> {
+impl core::fmt::Debug for JsonTokens<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Tokens").field("lexer", &self.lexer).finish_non_exhaustive()
     }
 }
 
-impl<'a> Tokens<'a> {
+impl<'a> JsonTokens<'a> {
     /// The tokens of `bytes`, a whole text at the absolute `offset`.
     #[must_use]
     pub const fn new(bytes: &'a [u8], offset: u64) -> Self {
@@ -65,7 +65,7 @@ impl<'a> Tokens<'a> {
         loop {
             match self.next()? {
                 Err(error) => return Some(Err(error)),
-                Ok(token) if self.depth() == depth && token.kind != Kind::Key => {
+                Ok(token) if self.depth() == depth && token.kind != LexemeKind::Key => {
                     return Some(Ok(()));
                 }
                 Ok(_) => {}
@@ -86,7 +86,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-impl<'a> Iterator for Tokens<'a> {
+impl<'a> Iterator for JsonTokens<'a> {
     type Item = Result<Token<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {

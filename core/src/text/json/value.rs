@@ -1,8 +1,8 @@
 //! Values of a text in memory, read in place: no tree, no memory.
 
-use super::lexer::Kind;
+use super::lexer::LexemeKind;
 use super::spelling::{is, number_f64, number_u64};
-use super::tokens::Tokens;
+use super::tokens::JsonTokens;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A value of a text that is valid JSON.
@@ -39,7 +39,7 @@ impl<'t> Value<'t> {
     /// [`ErrorKind::BadJson`], [`ErrorKind::InvalidUtf8`] or [`ErrorKind::TooDeep`] at the
     /// offending byte.
     pub fn parse(text: &'t str, offset: u64) -> Result<Self> {
-        for token in Tokens::new(text.as_bytes(), offset) {
+        for token in JsonTokens::new(text.as_bytes(), offset) {
             token?;
         }
         let start = text.len().saturating_sub(text.trim_ascii_start().len());
@@ -67,22 +67,22 @@ impl<'t> Value<'t> {
 
     /// Its kind; for arrays and objects that of their first lexeme.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> LexemeKind {
         match self.spelling.as_bytes().first() {
-            Some(b'{') => Kind::BeginObject,
-            Some(b'[') => Kind::BeginArray,
-            Some(b'"') => Kind::String,
-            Some(b't') => Kind::Bool(true),
-            Some(b'f') => Kind::Bool(false),
-            Some(b'-' | b'0'..=b'9') => Kind::Number,
-            _ => Kind::Null,
+            Some(b'{') => LexemeKind::BeginObject,
+            Some(b'[') => LexemeKind::BeginArray,
+            Some(b'"') => LexemeKind::String,
+            Some(b't') => LexemeKind::Bool(true),
+            Some(b'f') => LexemeKind::Bool(false),
+            Some(b'-' | b'0'..=b'9') => LexemeKind::Number,
+            _ => LexemeKind::Null,
         }
     }
 
     /// Returns true if it is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        self.kind() == Kind::Null
+        self.kind() == LexemeKind::Null
     }
 
     /// The contents of a string without its quotes, escapes unresolved: see
@@ -102,7 +102,7 @@ impl<'t> Value<'t> {
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self.kind() {
-            Kind::Bool(truth) => Some(truth),
+            LexemeKind::Bool(truth) => Some(truth),
             _ => None,
         }
     }
@@ -110,25 +110,25 @@ impl<'t> Value<'t> {
     /// Its number.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
-        (self.kind() == Kind::Number).then(|| number_f64(self.spelling)).flatten()
+        (self.kind() == LexemeKind::Number).then(|| number_f64(self.spelling)).flatten()
     }
 
     /// Its number, if that is an integer from 0 to 2⁶⁴ − 1 without fraction and exponent.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
-        (self.kind() == Kind::Number).then(|| number_u64(self.spelling)).flatten()
+        (self.kind() == LexemeKind::Number).then(|| number_u64(self.spelling)).flatten()
     }
 
     /// The items of an array; none of other values.
     pub fn items(&self) -> impl Iterator<Item = Self> + use<'t> {
-        let mut rest = self.inside(Kind::BeginArray);
+        let mut rest = self.inside(LexemeKind::BeginArray);
         core::iter::from_fn(move || rest.value())
     }
 
     /// An object's members: their names without the quotes, escapes unresolved, and their values;
     /// none for other values.
     pub fn members(&self) -> impl Iterator<Item = (&'t str, Self)> + use<'t> {
-        let mut rest = self.inside(Kind::BeginObject);
+        let mut rest = self.inside(LexemeKind::BeginObject);
         core::iter::from_fn(move || {
             let name = rest.value()?.as_text()?;
             Some((name, rest.value()?))
@@ -148,7 +148,7 @@ impl<'t> Value<'t> {
         Error::new(self.offset, ErrorKind::BadMetadata)
     }
 
-    fn inside(&self, kind: Kind) -> Rest<'t> {
+    fn inside(&self, kind: LexemeKind) -> Rest<'t> {
         let text =
             if self.kind() == kind { self.spelling.get(1..).unwrap_or_default() } else { "" };
         Rest { text, offset: self.offset.saturating_add(1) }
@@ -255,7 +255,7 @@ mod tests {
         for bad in ["", "{", "[1,]", "{\"a\"}", "[1] 2", "\u{feff}1"] {
             assert!(Value::parse(bad, 0).is_err(), "{bad}");
         }
-        for (empty, kind) in [("[]", Kind::BeginArray), ("{ }", Kind::BeginObject)] {
+        for (empty, kind) in [("[]", LexemeKind::BeginArray), ("{ }", LexemeKind::BeginObject)] {
             let value = Value::parse(empty, 0).unwrap();
             assert_eq!(
                 (value.kind(), value.items().count(), value.members().count()),

@@ -7,17 +7,17 @@ use crate::token::utf8::{Assembler, Broken};
 
 /// Turns tokens into text as they come, holding back the bytes of a character until it is complete.
 #[derive(Clone, Debug)]
-pub struct Decoder {
+pub struct TokenDecoder {
     bytes: Assembler,
 }
 
-impl Default for Decoder {
+impl Default for TokenDecoder {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Decoder {
+impl TokenDecoder {
     /// A decoder at the start of a text.
     #[must_use]
     pub const fn new() -> Self {
@@ -68,7 +68,7 @@ mod tests {
 
     fn decode(pieces: &[&[u8]]) -> String {
         let mut text = String::new();
-        let mut decoder = Decoder::new();
+        let mut decoder = TokenDecoder::new();
         let mut add = |piece: &str| {
             assert!(!piece.is_empty());
             text.push_str(piece);

@@ -7,17 +7,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::text::character::{push, utf8};
 use crate::token::AddedTable;
 use crate::token::added_parts::Part;
-use crate::token::ids::{Found, Ids};
+use crate::token::ids::{Ids, TokenCount};
 use crate::token::vocabulary::{Entries, HashVocabulary, MAX_TOKEN_BYTES, Vocabulary};
 
 /// Memory for the longest word of a text.
 #[derive(Debug)]
-pub struct Scratch<'s> {
+pub struct MergeScratch<'s> {
     /// Memory to merge a word in.
     pub word: Word<'s>,
 }
 
-impl<'s> Scratch<'s> {
+impl<'s> MergeScratch<'s> {
     /// Candidates that a word of so many bytes may need at a time; of symbols it needs one a byte.
     #[must_use]
     pub const fn heap_needed(word_bytes: usize) -> usize {
@@ -92,7 +92,12 @@ impl<'a> Bpe<'a> {
     ///
     /// [`ErrorKind::BufferTooSmall`] if a word is longer than `scratch` has room for; a text's
     /// length always suffices.
-    pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
+    pub fn encode(
+        &self,
+        text: &str,
+        ids: &mut [u32],
+        scratch: &mut MergeScratch<'_>,
+    ) -> Result<TokenCount> {
         self.encode_with(None::<&HashVocabulary<'_, Entries<'_>>>, text, ids, scratch)
     }
 
@@ -107,8 +112,8 @@ impl<'a> Bpe<'a> {
         whole: Option<&V>,
         text: &str,
         ids: &mut [u32],
-        scratch: &mut Scratch<'_>,
-    ) -> Result<Found> {
+        scratch: &mut MergeScratch<'_>,
+    ) -> Result<TokenCount> {
         let mut ids = Ids::new(ids);
         self.added.parts(text, &mut |part| match part {
             Part::Plain(place) => {
@@ -135,7 +140,7 @@ impl<'a> Bpe<'a> {
         &self,
         whole: Option<&impl Vocabulary>,
         text: &str,
-        scratch: &mut Scratch<'_>,
+        scratch: &mut MergeScratch<'_>,
         give: &mut dyn FnMut(Option<u32>),
     ) -> Result<()> {
         self.each_word(text, &mut |word| {
@@ -162,7 +167,7 @@ impl<'a> Bpe<'a> {
         &self,
         whole: Option<&V>,
         word: &str,
-        scratch: &mut Scratch<'_>,
+        scratch: &mut MergeScratch<'_>,
         give: &mut dyn FnMut(u32),
     ) -> Result<()> {
         if let Some(vocabulary) = whole

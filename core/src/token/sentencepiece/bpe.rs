@@ -10,7 +10,7 @@ use crate::token::bpe::merge::Join;
 
 /// Bytes of the text that are one symbol.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Part {
+pub struct PiecePart {
     pub(super) start: u32,
     pub(super) bytes: u32,
     /// Where the trie of pieces is behind them; [`NOWHERE`] if no piece begins with them, or
@@ -24,7 +24,7 @@ const NOWHERE: Node = u32::MAX;
 /// Stands for the node of a symbol that the user defined: it is not merged.
 const APART: Node = u32::MAX - 1;
 
-impl Part {
+impl PiecePart {
     /// The bytes of the part in its text.
     pub(super) fn bytes_in<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         let start = self.start as usize;
@@ -43,9 +43,9 @@ pub(super) struct Merging<'m, 's> {
 }
 
 impl Join for Merging<'_, '_> {
-    type Part = Part;
+    type Part = PiecePart;
 
-    fn join(&mut self, left: Part, right: Part) -> Option<(u32, Part)> {
+    fn join(&mut self, left: PiecePart, right: PiecePart) -> Option<(u32, PiecePart)> {
         if left.node == NOWHERE || left.node == APART || right.node == APART {
             return None;
         }
@@ -58,7 +58,7 @@ impl Join for Merging<'_, '_> {
         }
         let score = self.pieces.get(hit.id as usize)?.score;
         let bytes = left.bytes.saturating_add(right.bytes);
-        Some((rank(score), Part { start: left.start, bytes, node }))
+        Some((rank(score), PiecePart { start: left.start, bytes, node }))
     }
 }
 
@@ -77,9 +77,9 @@ pub(super) struct Parts<'m, 's> {
 }
 
 impl Iterator for Parts<'_, '_> {
-    type Item = Part;
+    type Item = PiecePart;
 
-    fn next(&mut self) -> Option<Part> {
+    fn next(&mut self) -> Option<PiecePart> {
         let rest = self.text.get(self.at..self.end)?;
         let symbol = self.symbols.longest(rest);
         let bytes = symbol.unwrap_or(character_bytes(*rest.first()?)).min(rest.len());
@@ -87,8 +87,11 @@ impl Iterator for Parts<'_, '_> {
             Some(_) => APART,
             None => self.symbols.trie.walk(rest.get(..bytes)?).unwrap_or(NOWHERE),
         };
-        let part =
-            Part { start: u32::try_from(self.at).ok()?, bytes: u32::try_from(bytes).ok()?, node };
+        let part = PiecePart {
+            start: u32::try_from(self.at).ok()?,
+            bytes: u32::try_from(bytes).ok()?,
+            node,
+        };
         self.at = self.at.saturating_add(bytes);
         Some(part)
     }
@@ -96,7 +99,7 @@ impl Iterator for Parts<'_, '_> {
 
 impl Merging<'_, '_> {
     /// The piece that `part` is.
-    pub(super) fn piece(&self, part: &Part) -> Option<Hit> {
+    pub(super) fn piece(&self, part: &PiecePart) -> Option<Hit> {
         let node = match part.node {
             NOWHERE => return None,
             APART => self.trie.walk(part.bytes_in(self.text))?,
@@ -106,11 +109,11 @@ impl Merging<'_, '_> {
     }
 
     /// The two parts that a piece which is not to be given out was made of.
-    pub(super) fn split(&self, part: &Part, hit: Hit) -> Option<(Part, Part)> {
+    pub(super) fn split(&self, part: &PiecePart, hit: Hit) -> Option<(PiecePart, PiecePart)> {
         let bytes = u32::from(*self.splits.get(hit.id as usize)?);
         let make = |start: u32, bytes: u32| {
-            let part = Part { start, bytes, node: NOWHERE };
-            Part { node: self.trie.walk(part.bytes_in(self.text)).unwrap_or(NOWHERE), ..part }
+            let part = PiecePart { start, bytes, node: NOWHERE };
+            PiecePart { node: self.trie.walk(part.bytes_in(self.text)).unwrap_or(NOWHERE), ..part }
         };
         let rest = part.bytes.checked_sub(bytes).filter(|rest| *rest > 0 && bytes > 0)?;
         Some((make(part.start, bytes), make(part.start.saturating_add(bytes), rest)))

@@ -16,7 +16,7 @@ const NO_PIECE: u32 = u32::MAX;
 
 /// A model without its bytes and the memory that was lent for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Index {
+pub struct PieceIndex {
     spec: Spec,
     /// Of the trie.
     longest_probe: usize,
@@ -85,7 +85,7 @@ pub struct SentencePiece<'a> {
     model: &'a [u8],
     pub(super) pieces: &'a [Piece],
     slots: &'a [Slot],
-    pub(super) index: Index,
+    pub(super) index: PieceIndex,
 }
 
 impl Spec {
@@ -133,7 +133,7 @@ impl<'a> SentencePiece<'a> {
         let pieces = pieces.get_mut(..spec.pieces() as usize).ok_or(small)?;
         let slots = slots.get_mut(..spec.slots_needed()?).ok_or(small)?;
         let mut building = Building {
-            index: Index::new(spec),
+            index: PieceIndex::new(spec),
             trie: Builder::new(slots, usize::MAX),
             names: [
                 spec.begin.map_or(BEGIN, |it| it.bytes_in(model)),
@@ -162,7 +162,12 @@ impl<'a> SentencePiece<'a> {
     /// keeps the memory and the [`index`](Self::index) but not the borrow. With others ids are
     /// wrong, nothing worse; what is more than was asked for is left alone here as there.
     #[must_use]
-    pub fn resume(model: &'a [u8], pieces: &'a [Piece], slots: &'a [Slot], index: Index) -> Self {
+    pub fn resume(
+        model: &'a [u8],
+        pieces: &'a [Piece],
+        slots: &'a [Slot],
+        index: PieceIndex,
+    ) -> Self {
         let pieces = pieces.get(..index.spec.pieces() as usize).unwrap_or(pieces);
         let needed = index.spec.slots_needed().unwrap_or(usize::MAX);
         Self { model, pieces, slots: slots.get(..needed).unwrap_or(slots), index }
@@ -170,7 +175,7 @@ impl<'a> SentencePiece<'a> {
 
     /// The last argument of [`resume`](Self::resume).
     #[must_use]
-    pub const fn index(&self) -> Index {
+    pub const fn index(&self) -> PieceIndex {
         self.index
     }
 
@@ -268,7 +273,7 @@ impl<'a> SentencePiece<'a> {
     }
 }
 
-impl Index {
+impl PieceIndex {
     fn new(spec: Spec) -> Self {
         let mut special = ByteSet::default();
         special.insert(b' ');
@@ -292,7 +297,7 @@ impl Index {
 
 /// A model whose pieces are being read.
 struct Building<'m, 's> {
-    index: Index,
+    index: PieceIndex,
     trie: Builder<'s>,
     /// The names of the pieces that begin, end and fill up texts.
     names: [&'m [u8]; 3],
@@ -360,7 +365,7 @@ impl Building<'_, '_> {
     }
 
     /// Checks that nothing is missing in the model at `offset`.
-    fn finish(mut self, offset: u64) -> Result<Index> {
+    fn finish(mut self, offset: u64) -> Result<PieceIndex> {
         let fallback = self.index.spec.byte_fallback;
         let whole = match fallback {
             true => !self.index.bytes.contains(&NO_PIECE),

@@ -17,7 +17,7 @@ fn is_space(c: char) -> bool {
 
 /// Turns ids into text as they come, holding back the bytes of a character until it is complete.
 #[derive(Clone, Debug)]
-pub struct Decoder {
+pub struct PieceDecoder {
     bytes: Assembler,
     /// True if any text has been given.
     begun: bool,
@@ -25,13 +25,13 @@ pub struct Decoder {
     at_start: bool,
 }
 
-impl Default for Decoder {
+impl Default for PieceDecoder {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Decoder {
+impl PieceDecoder {
     /// A decoder at the start of a text.
     #[must_use]
     pub const fn new() -> Self {

@@ -1,6 +1,6 @@
 //! Text to ids.
 
-use super::bpe::{Merging, Part, Parts};
+use super::bpe::{Merging, Parts, PiecePart};
 use super::build::SentencePiece;
 use super::cache::{Cache, CachedWord, Recorded};
 use super::normalize::{SPACE, Symbols, character_bytes};
@@ -11,11 +11,11 @@ use crate::error::Result;
 use crate::token::AddedTable;
 use crate::token::added_parts;
 use crate::token::bpe::merge::{Candidate, Symbol, Word, merge};
-use crate::token::ids::{Found, Ids};
+use crate::token::ids::{Ids, TokenCount};
 
 /// How much memory a text takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct PieceNeeds {
     /// Bytes of the normalised text.
     pub text: usize,
     /// Symbols of byte-pair encoding.
@@ -31,11 +31,11 @@ pub struct Needs {
 /// Memory for the longest text: see [`SentencePiece::needs`]. All but `text` and `splits` may
 /// suffice for less, as they are used for one word after the other.
 #[derive(Debug)]
-pub struct Scratch<'s> {
+pub struct PieceScratch<'s> {
     /// For the normalised text.
     pub text: &'s mut [u8],
     /// To merge a word in.
-    pub word: Word<'s, Part>,
+    pub word: Word<'s, PiecePart>,
     /// To find the likeliest segmentation of a word in.
     pub steps: &'s mut [Step],
     /// The parts of unused pieces.
@@ -45,12 +45,12 @@ pub struct Scratch<'s> {
     pub cache: &'s mut [CachedWord],
 }
 
-impl<'s> Scratch<'s> {
+impl<'s> PieceScratch<'s> {
     /// Memory in lent slices.
     pub const fn new(
         text: &'s mut [u8],
-        symbols: &'s mut [Symbol<Part>],
-        heap: &'s mut [Candidate<Part>],
+        symbols: &'s mut [Symbol<PiecePart>],
+        heap: &'s mut [Candidate<PiecePart>],
         steps: &'s mut [Step],
         splits: &'s mut [u16],
     ) -> Self {
@@ -76,22 +76,24 @@ impl SentencePiece<'_> {
     ///
     /// [`OverLimit`](crate::ErrorKind::OverLimit) if the model's rules make more of the text than
     /// [`Limit::EXPANSION`](crate::limit::Limit::EXPANSION) allows.
-    pub fn needs(&self, text: &str) -> Result<Needs> {
+    pub fn needs(&self, text: &str) -> Result<PieceNeeds> {
         Ok(self.needs_for(self.normalizer().room(text)?))
     }
 
     /// The memory that always suffices for texts of so many bytes when they are normalised.
     #[must_use]
-    pub fn needs_for(&self, text: usize) -> Needs {
+    pub fn needs_for(&self, text: usize) -> PieceNeeds {
         match self.spec().algorithm {
-            Algorithm::Bpe => Needs {
+            Algorithm::Bpe => PieceNeeds {
                 text,
                 symbols: text,
                 heap: text.saturating_mul(3),
                 steps: 0,
                 splits: if self.index.has_unused { self.pieces.len() } else { 0 },
             },
-            Algorithm::Unigram => Needs { text, steps: text.saturating_add(1), ..Needs::default() },
+            Algorithm::Unigram => {
+                PieceNeeds { text, steps: text.saturating_add(1), ..PieceNeeds::default() }
+            }
         }
     }
 
@@ -108,8 +110,8 @@ impl SentencePiece<'_> {
         text: &str,
         added: &AddedTable<'_>,
         ids: &mut [u32],
-        scratch: &mut Scratch<'_>,
-    ) -> Result<Found> {
+        scratch: &mut PieceScratch<'_>,
+    ) -> Result<TokenCount> {
         let mut ids = Ids::new(ids);
         added.parts(text, &mut |part| match part {
             added_parts::Part::Plain(place) => {
@@ -124,8 +126,13 @@ impl SentencePiece<'_> {
         Ok(ids.found())
     }
 
-    fn encode_plain(&self, text: &str, scratch: &mut Scratch<'_>, ids: &mut Ids<'_>) -> Result<()> {
-        let Scratch { text: memory, word, steps, splits, cache } = scratch;
+    fn encode_plain(
+        &self,
+        text: &str,
+        scratch: &mut PieceScratch<'_>,
+        ids: &mut Ids<'_>,
+    ) -> Result<()> {
+        let PieceScratch { text: memory, word, steps, splits, cache } = scratch;
         let length = self.normalizer().write(text, memory)?;
         let text = memory.get(..length).unwrap_or_default();
         let mut output = Output { ids, after_unknown: false, recorded: Recorded::default() };
@@ -168,7 +175,7 @@ impl SentencePiece<'_> {
     fn merge_all(
         &self,
         merging: &mut Merging<'_, '_>,
-        word: &mut Word<'_, Part>,
+        word: &mut Word<'_, PiecePart>,
         cache: &mut Cache<'_>,
         output: &mut Output<'_, '_>,
     ) -> Result<()> {
@@ -202,7 +209,7 @@ impl SentencePiece<'_> {
     fn give(
         &self,
         merging: &Merging<'_, '_>,
-        part: &Part,
+        part: &PiecePart,
         depth: u32,
         output: &mut Output<'_, '_>,
     ) {

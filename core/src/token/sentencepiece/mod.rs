@@ -6,7 +6,7 @@
 //! 3. `normalize` applies the model's compiled `rules` and its handling of spaces;
 //! 4. the text is cut where no piece continues, and each part is segmented by `bpe` or `unigram`;
 //! 5. characters without a piece become bytes, or a run of them one unknown piece;
-//! 6. [`Decoder`] turns ids into text again.
+//! 6. [`PieceDecoder`] turns ids into text again.
 //!
 //! Ids and texts are those of `sentencepiece` 0.2.3. Models of whole words and of characters are
 //! not read.
@@ -25,11 +25,11 @@ mod trie;
 mod unigram;
 mod write;
 
-pub use bpe::Part;
-pub use build::{Index, SentencePiece};
+pub use bpe::PiecePart;
+pub use build::{PieceIndex, SentencePiece};
 pub use cache::CachedWord;
-pub use decode::Decoder;
-pub use encode::{Needs, Scratch};
+pub use decode::PieceDecoder;
+pub use encode::{PieceNeeds, PieceScratch};
 pub(super) use normalize::character_bytes;
 pub use pieces::{Piece, PieceKind, byte_of, byte_token};
 pub(crate) use rules::Rules;
@@ -38,4 +38,4 @@ pub use trie::Slot;
 pub use unigram::Step;
 pub use write::{ModelSettings, Output, write_piece, write_settings};
 
-pub use super::ids::Found;
+pub use super::ids::TokenCount;

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::token::lattice::{self, NOWHERE, Prefixes, Scored, Sum as _};
 
 /// The best way to a place in a word.
-pub type Step = lattice::Step<f32>;
+pub type Step = lattice::LatticeStep<f32>;
 
 /// Sums beyond it are set back to 0, so that they keep their precision.
 const LARGEST_SUM: f32 = 100_000.0;

@@ -1,16 +1,16 @@
 //! Added tokens as files describe them.
 
-use super::{Place, Spelling};
+use super::{JsonPlace, SpelledText};
 use crate::text::json::{Read, Value};
 use crate::token::AddedRules;
 
 /// A token that was added to a vocabulary.
 #[derive(Clone, Copy, Debug)]
-pub struct AddedToken<'a> {
+pub struct AddedTokenSpec<'a> {
     /// The id that the file says. `tokenizers` numbers by itself those that the vocabulary has not.
     pub id: u32,
     /// Its text.
-    pub content: Spelling<'a>,
+    pub content: SpelledText<'a>,
     /// How it is found.
     pub rules: AddedRules,
     /// True if it is looked for in normalised text.
@@ -18,17 +18,17 @@ pub struct AddedToken<'a> {
     /// True if it is a special token, which decoders may leave out.
     pub special: bool,
     /// Where it is spelled.
-    pub place: Place<'a>,
+    pub place: JsonPlace<'a>,
 }
 
 /// A reader of a token of a list of JSON.
-pub type ReadAdded = for<'t> fn(Value<'t>) -> Read<'t, AddedToken<'t>>;
+pub type ReadAdded = for<'t> fn(Value<'t>) -> Read<'t, AddedTokenSpec<'t>>;
 
 /// Added tokens, in the order of the file.
 #[derive(Clone, Copy, Debug)]
-pub enum AddedTokens<'a> {
+pub enum AddedTokenSpecs<'a> {
     /// In memory.
-    Listed(&'a [AddedToken<'a>]),
+    Listed(&'a [AddedTokenSpec<'a>]),
     /// Items of a list of JSON, all of which have been read before.
     Json {
         /// The list.
@@ -38,9 +38,9 @@ pub enum AddedTokens<'a> {
     },
 }
 
-impl<'a> AddedTokens<'a> {
+impl<'a> AddedTokenSpecs<'a> {
     /// The tokens.
-    pub fn iter(&self) -> impl Iterator<Item = Read<'a, AddedToken<'a>>> + use<'a> {
+    pub fn iter(&self) -> impl Iterator<Item = Read<'a, AddedTokenSpec<'a>>> + use<'a> {
         // One after the other by hand: chains of iterators are kilobytes of code.
         let (mut listed, mut json) = match *self {
             Self::Listed(tokens) => (tokens.iter(), None),
@@ -54,10 +54,10 @@ impl<'a> AddedTokens<'a> {
 
     /// Where the list is spelled.
     #[must_use]
-    pub const fn place(&self) -> Place<'a> {
+    pub const fn place(&self) -> JsonPlace<'a> {
         match self {
-            Self::Listed(_) => Place::NONE,
-            Self::Json { list, .. } => Place::new(*list),
+            Self::Listed(_) => JsonPlace::NONE,
+            Self::Json { list, .. } => JsonPlace::new(*list),
         }
     }
 }

@@ -1,19 +1,19 @@
 //! The tokenizer of BERT and its relatives.
 
 use super::{
-    AddedTokens, Decoder, Model, ModelKind, Normalizer, Place, PostProcessor, PreTokenizer,
-    SpecialToken, Spelling, Steps, TokenizerSpec, Vocabulary, WordPiece,
+    AddedTokenSpecs, Decoder, JsonPlace, Model, ModelKind, Normalizer, PostProcessor, PreTokenizer,
+    SpecialToken, SpelledText, Steps, TokenizerSpec, VocabularySpec, WordPieceSpec,
 };
 use crate::token::MAX_WORD_CHARACTERS;
 
 /// The prefix of tokens within a word.
-const PREFIX: Spelling<'static> = Spelling::plain("##");
+const PREFIX: SpelledText<'static> = SpelledText::plain("##");
 
 /// The settings in which BERT's tokenizers differ.
 #[derive(Clone, Copy, Debug)]
 pub struct BertSpec<'a> {
     /// The tokens that are found in texts as they are.
-    pub added: AddedTokens<'a>,
+    pub added: AddedTokenSpecs<'a>,
     /// Spaces are put around ideographs.
     pub splits_ideographs: bool,
     /// Accents are stripped; as `lowercases` if it is not said.
@@ -25,7 +25,7 @@ pub struct BertSpec<'a> {
     /// The token after each text.
     pub end: SpecialToken<'a>,
     /// The token of words that cannot be spelled.
-    pub unknown: Spelling<'a>,
+    pub unknown: SpelledText<'a>,
     /// How many tokens there are, which are apart from the description.
     pub tokens: usize,
 }
@@ -41,18 +41,18 @@ impl<'a> From<BertSpec<'a>> for TokenizerSpec<'a> {
             normalizer: steps(&[normalizer]),
             pre_tokenizer: steps(&[PreTokenizer::Bert]),
             model: Model {
-                kind: ModelKind::WordPiece(WordPiece {
+                kind: ModelKind::WordPiece(WordPieceSpec {
                     unknown: bert.unknown,
                     prefix: PREFIX,
                     most_characters: MAX_WORD_CHARACTERS as u64,
                 }),
-                vocabulary: Vocabulary::Apart { ids: tokens, count: tokens },
-                place: Place::NONE,
+                vocabulary: VocabularySpec::Apart { ids: tokens, count: tokens },
+                place: JsonPlace::NONE,
             },
             post_processor: PostProcessor::around(Some(begin), Some(end), true),
             decoder: Some(steps(&[Decoder::WordPiece { prefix: PREFIX, cleans: true }])),
             truncation: None,
-            place: Place::NONE,
+            place: JsonPlace::NONE,
         }
     }
 }

@@ -3,14 +3,14 @@
 //!
 //! | part | contents |
 //! |---|---|
-//! | [`AddedTokens`] | tokens that are taken out of a text before anything else happens to it |
+//! | [`AddedTokenSpecs`] | tokens that are taken out of a text before anything else happens to it |
 //! | [`Normalizer`] | a step that makes another text of a text |
 //! | [`PreTokenizer`] | a step that cuts a text into pieces |
 //! | [`Model`] | the model that makes ids of each piece, and its vocabulary |
 //! | [`PostProcessor`] | the tokens around one text, and around and between two |
 //! | [`Decoder`] | a step that makes text of tokens |
 //!
-//! Texts are [`Spelling`]s: borrowed from where they are spelled. A [`Place`] says where that is, for
+//! Texts are [`SpelledText`]s: borrowed from where they are spelled. A [`JsonPlace`] says where that is, for
 //! the errors of those who cannot do what is described.
 
 mod added;
@@ -24,20 +24,22 @@ mod shapes;
 mod spelling;
 mod steps;
 
-pub use added::{AddedToken, AddedTokens, ReadAdded};
+pub use added::{AddedTokenSpec, AddedTokenSpecs, ReadAdded};
 pub use bert::{BertSpec, steps};
 pub use id_template::{IdItem, IdPart, IdTemplate};
-pub use model::{Bpe, Merges, Model, ModelKind, Unigram, Vocabulary, WordPiece, Words};
-pub use place::Place;
+pub use model::{
+    BpeSpec, MergesSpec, Model, ModelKind, UnigramSpec, VocabularySpec, WordPieceSpec, Words,
+};
+pub use place::JsonPlace;
 pub use post_processor::{
     MOST_ITEMS, MOST_SPECIAL, PostProcessor, SpecialToken, Template, TemplateItem, TemplatePart,
 };
-pub use run::{Run, RunOf};
-pub use spelling::Spelling;
+pub use run::{CharacterRun, RunOf};
+pub use spelling::SpelledText;
 pub use steps::{
     Behavior, Decoder, DecoderOf, Form, MOST_STEPS, Metaspace, Normalizer, Pattern, PatternOf,
-    PreTokenizer, PreTokenizerOf, Prepends, Replace, ReplaceOf, Rules, SplitAt, SplitAtOf, Step,
-    Steps,
+    PreTokenizer, PreTokenizerOf, Prepends, Replace, ReplaceOf, Rules, SpelledStep, SplitAt,
+    SplitAtOf, Steps,
 };
 
 /// The member of a `tokenizer.json` with the steps that cut texts.
@@ -47,7 +49,7 @@ pub const PRE_TOKENIZER: &str = crate::token::bpe::Pattern::KEY;
 #[derive(Clone, Debug)]
 pub struct TokenizerSpec<'a> {
     /// The tokens that were added to the vocabulary.
-    pub added: AddedTokens<'a>,
+    pub added: AddedTokenSpecs<'a>,
     /// The steps before a text is cut.
     pub normalizer: Steps<'a, Normalizer<'a>>,
     /// How a text is cut into pieces.
@@ -62,25 +64,25 @@ pub struct TokenizerSpec<'a> {
     /// want.
     pub truncation: Option<u64>,
     /// The whole description.
-    pub place: Place<'a>,
+    pub place: JsonPlace<'a>,
 }
 
 impl Default for TokenizerSpec<'_> {
     /// A tokenizer without steps and tokens.
     fn default() -> Self {
         Self {
-            added: AddedTokens::Listed(&[]),
+            added: AddedTokenSpecs::Listed(&[]),
             normalizer: Steps::new(),
             pre_tokenizer: Steps::new(),
             model: Model {
-                kind: ModelKind::Unigram(Unigram { unknown: None, byte_fallback: false }),
-                vocabulary: Vocabulary::Apart { ids: 0, count: 0 },
-                place: Place::NONE,
+                kind: ModelKind::Unigram(UnigramSpec { unknown: None, byte_fallback: false }),
+                vocabulary: VocabularySpec::Apart { ids: 0, count: 0 },
+                place: JsonPlace::NONE,
             },
             post_processor: PostProcessor::default(),
             decoder: None,
             truncation: None,
-            place: Place::NONE,
+            place: JsonPlace::NONE,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Models as files describe them.
 
-use super::{Place, Spelling};
+use super::{JsonPlace, SpelledText};
 use crate::text::json::Value;
 
 /// The model that makes ids of the pieces of a text.
@@ -9,44 +9,44 @@ pub struct Model<'a> {
     /// Its kind, with its settings.
     pub kind: ModelKind<'a>,
     /// Its tokens.
-    pub vocabulary: Vocabulary<'a>,
+    pub vocabulary: VocabularySpec<'a>,
     /// Where it is spelled.
-    pub place: Place<'a>,
+    pub place: JsonPlace<'a>,
 }
 
 /// A kind of model, with its settings.
 #[derive(Clone, Copy, Debug)]
 pub enum ModelKind<'a> {
     /// The longest token that a word begins with, then the longest of what is left.
-    WordPiece(WordPiece<'a>),
+    WordPiece(WordPieceSpec<'a>),
     /// Neighbours are merged, the pair of the lowest rank first.
-    Bpe(Bpe<'a>),
+    Bpe(BpeSpec<'a>),
     /// The likeliest segmentation.
-    Unigram(Unigram),
+    Unigram(UnigramSpec),
     /// Whole words; others are dropped.
     Words(Words<'a>),
 }
 
 /// Settings of WordPiece.
 #[derive(Clone, Copy, Debug)]
-pub struct WordPiece<'a> {
+pub struct WordPieceSpec<'a> {
     /// The token of words that cannot be spelled.
-    pub unknown: Spelling<'a>,
+    pub unknown: SpelledText<'a>,
     /// The prefix of tokens within a word.
-    pub prefix: Spelling<'a>,
+    pub prefix: SpelledText<'a>,
     /// Words of more characters are unknown.
     pub most_characters: u64,
 }
 
 /// Settings of BPE.
 #[derive(Clone, Copy, Debug)]
-pub struct Bpe<'a> {
+pub struct BpeSpec<'a> {
     /// The token of characters without a token.
-    pub unknown: Option<Spelling<'a>>,
+    pub unknown: Option<SpelledText<'a>>,
     /// The prefix of all characters of a piece but the first.
-    pub prefix: Spelling<'a>,
+    pub prefix: SpelledText<'a>,
     /// The suffix of the last one.
-    pub suffix: Spelling<'a>,
+    pub suffix: SpelledText<'a>,
     /// True if unknown characters in a row are one token.
     pub fuses_unknown: bool,
     /// True if a character without a token becomes the tokens of its bytes.
@@ -54,12 +54,12 @@ pub struct Bpe<'a> {
     /// True if a piece that is in the vocabulary is one token, whatever the merges make of it.
     pub ignores_merges: bool,
     /// The pairs that are merged.
-    pub merges: Merges<'a>,
+    pub merges: MergesSpec<'a>,
 }
 
 /// Settings of Unigram.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unigram {
+pub struct UnigramSpec {
     /// The id of the token of characters without a token.
     pub unknown: Option<u64>,
     /// True if characters without a token become the tokens of their bytes.
@@ -78,7 +78,7 @@ pub struct Words<'a> {
 
 /// Where the tokens of a model are.
 #[derive(Clone, Copy, Debug)]
-pub enum Vocabulary<'a> {
+pub enum VocabularySpec<'a> {
     /// Members of an object of JSON: tokens with their ids, in any order.
     Ids(Value<'a>),
     /// Items of a list of JSON: tokens with their scores, in the order of their ids.
@@ -94,7 +94,7 @@ pub enum Vocabulary<'a> {
 
 /// Where the pairs are that BPE merges.
 #[derive(Clone, Copy, Debug)]
-pub enum Merges<'a> {
+pub enum MergesSpec<'a> {
     /// Items of a list of JSON, in the order of their ranks: two tokens each, or a string of both
     /// with a space between them.
     Listed(Value<'a>),

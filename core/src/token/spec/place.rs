@@ -6,9 +6,9 @@ use crate::text::json::{Fault, Value};
 /// The value of JSON that a part of a description comes from, if it comes from one: for the offsets
 /// of errors.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place<'a>(Option<Value<'a>>);
+pub struct JsonPlace<'a>(Option<Value<'a>>);
 
-impl<'a> Place<'a> {
+impl<'a> JsonPlace<'a> {
     /// The place of a description that no file spells.
     pub const NONE: Self = Self(None);
 

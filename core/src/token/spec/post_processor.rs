@@ -1,6 +1,6 @@
 //! The tokens around texts.
 
-use super::Spelling;
+use super::SpelledText;
 
 /// The most parts of a template.
 pub const MOST_ITEMS: usize = 16;
@@ -25,7 +25,7 @@ pub struct SpecialToken<'a> {
     /// Its id.
     pub id: u32,
     /// Its name in the templates, which is its text as a rule.
-    pub name: Spelling<'a>,
+    pub name: SpelledText<'a>,
 }
 
 /// The parts that one or two texts become.

@@ -7,7 +7,7 @@ use crate::token::bpe::runs::Class;
 
 /// As many characters of a kind as there are, within limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct CharacterRun {
     /// The characters that it consists of.
     pub of: RunOf,
     /// Shorter runs are none.
@@ -51,7 +51,7 @@ const ESCAPES: [(&str, RunOf); 6] = [
 ];
 
 /// The regular expression of a run.
-impl fmt::Display for Run {
+impl fmt::Display for CharacterRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let escape = ESCAPES.iter().find(|(_, of)| *of == self.of).map(|(escape, _)| escape);
         match (escape, self.of) {
@@ -69,7 +69,7 @@ impl fmt::Display for Run {
     }
 }
 
-impl Run {
+impl CharacterRun {
     /// The run that a regular expression says.
     #[must_use]
     pub fn from_regex(regex: &str) -> Option<Self> {
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn found(regex: &str, text: &str) -> Vec<(usize, usize)> {
-        let pattern = Run::from_regex(regex).unwrap();
+        let pattern = CharacterRun::from_regex(regex).unwrap();
         let (mut places, mut from) = (Vec::new(), 0);
         while let Some(place) = pattern.find(text, from) {
             places.push(place);
@@ -165,7 +165,7 @@ mod tests {
             "", ".", "a|b", r"\d+", "a*", "a?", "a{0,1}", "a{2,1}", "a{,2}", "(a)", "^a", "[ab]",
             "ab", "a{+1}",
         ] {
-            assert_eq!(Run::from_regex(regex), None, "{regex}");
+            assert_eq!(CharacterRun::from_regex(regex), None, "{regex}");
         }
     }
 }

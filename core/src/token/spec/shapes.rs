@@ -2,7 +2,8 @@
 //! know: byte-level BPE, and spaces that become a mark.
 
 use super::{
-    Behavior, Form, Normalizer, PRE_TOKENIZER, Pattern, PreTokenizer, SplitAt, Step, TokenizerSpec,
+    Behavior, Form, Normalizer, PRE_TOKENIZER, Pattern, PreTokenizer, SpelledStep, SplitAt,
+    TokenizerSpec,
 };
 use crate::text::json::Read;
 use crate::token::bpe;
@@ -14,7 +15,7 @@ impl<'a> TokenizerSpec<'a> {
     ///
     /// The first other step of the normaliser; `only` says what is supported.
     pub fn composes(&self, only: &'static str) -> Read<'a, bool> {
-        let other = |step: &&Step<'_, _>| !matches!(step.does, Normalizer::Form(Form::Nfc));
+        let other = |step: &&SpelledStep<'_, _>| !matches!(step.does, Normalizer::Form(Form::Nfc));
         match self.normalizer.iter().find(other) {
             Some(step) => Err(step.unsupported(only)),
             None => Ok(!self.normalizer.is_empty()),
@@ -96,7 +97,7 @@ impl<'a> TokenizerSpec<'a> {
     }
 }
 
-impl<'a> Step<'a, PreTokenizer<'a>> {
+impl<'a> SpelledStep<'a, PreTokenizer<'a>> {
     /// The words of a step `Split`, whose expression every character is part of.
     fn words(&self, only: &'static str) -> Read<'a, bpe::Pattern> {
         match self.does {

@@ -6,13 +6,13 @@ use crate::text::json;
 
 /// A text, perhaps as JSON spells it between its quotes.
 #[derive(Clone, Copy, Default)]
-pub struct Spelling<'a> {
+pub struct SpelledText<'a> {
     text: &'a str,
     /// True if the text has escapes of JSON.
     is_escaped: bool,
 }
 
-impl<'a> Spelling<'a> {
+impl<'a> SpelledText<'a> {
     /// A text as it is.
     #[must_use]
     pub const fn plain(text: &'a str) -> Self {
@@ -76,7 +76,7 @@ impl<'a> Spelling<'a> {
     }
 }
 
-impl PartialEq for Spelling<'_> {
+impl PartialEq for SpelledText<'_> {
     fn eq(&self, other: &Self) -> bool {
         if self.is_escaped || other.is_escaped {
             self.chars().eq(other.chars())
@@ -86,9 +86,9 @@ impl PartialEq for Spelling<'_> {
     }
 }
 
-impl Eq for Spelling<'_> {}
+impl Eq for SpelledText<'_> {}
 
-impl fmt::Display for Spelling<'_> {
+impl fmt::Display for SpelledText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_plain() {
             Some(text) => f.write_str(text),
@@ -97,7 +97,7 @@ impl fmt::Display for Spelling<'_> {
     }
 }
 
-impl fmt::Debug for Spelling<'_> {
+impl fmt::Debug for SpelledText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.text, f)
     }
@@ -109,14 +109,14 @@ mod tests {
 
     #[test]
     fn a_text_is_the_same_however_it_is_spelled() {
-        let (escaped, plain) = (Spelling::from_json(r"a\u0062\\"), Spelling::plain(r"ab\"));
+        let (escaped, plain) = (SpelledText::from_json(r"a\u0062\\"), SpelledText::plain(r"ab\"));
         assert_eq!(escaped, plain);
         assert!(escaped.is(r"ab\") && plain.is(r"ab\") && !escaped.is("ab"));
-        assert_ne!(Spelling::plain(r"\n"), Spelling::from_json(r"\n"));
-        assert_eq!(Spelling::from_json(r"\n").character(), Some('\n'));
-        assert_eq!(Spelling::plain(r"\n").character(), None);
+        assert_ne!(SpelledText::plain(r"\n"), SpelledText::from_json(r"\n"));
+        assert_eq!(SpelledText::from_json(r"\n").character(), Some('\n'));
+        assert_eq!(SpelledText::plain(r"\n").character(), None);
         let mut room = [0; 3];
         assert_eq!(escaped.unescape(&mut room), Some(r"ab\"));
-        assert_eq!(Spelling::plain("abcd").unescape(&mut room), None);
+        assert_eq!(SpelledText::plain("abcd").unescape(&mut room), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The steps of a tokenizer.
 
-use super::{Place, Run, Spelling};
+use super::{CharacterRun, JsonPlace, SpelledText};
 use crate::error::{ErrorKind, Result};
 use crate::text::json::Fault;
 use crate::token::bpe;
@@ -9,24 +9,24 @@ use crate::token::bpe;
 pub const MOST_STEPS: usize = if cfg!(feature = "small") { 4 } else { 16 };
 
 /// Steps, one after the other.
-pub type Steps<'a, S> = heapless::Vec<Step<'a, S>, MOST_STEPS>;
+pub type Steps<'a, S> = heapless::Vec<SpelledStep<'a, S>, MOST_STEPS>;
 
 /// A step, and where it is spelled.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a, S> {
+pub struct SpelledStep<'a, S> {
     /// The step.
     pub does: S,
     /// Where it is spelled.
-    pub place: Place<'a>,
+    pub place: JsonPlace<'a>,
 }
 
-impl<S> From<S> for Step<'_, S> {
+impl<S> From<S> for SpelledStep<'_, S> {
     fn from(does: S) -> Self {
-        Self { does, place: Place::NONE }
+        Self { does, place: JsonPlace::NONE }
     }
 }
 
-impl<'a, S> Step<'a, S> {
+impl<'a, S> SpelledStep<'a, S> {
     /// The error that this step is not done, by its name; `only` says what is.
     #[must_use]
     pub fn unsupported(&self, only: &'static str) -> Fault<'a> {
@@ -68,7 +68,7 @@ pub enum Normalizer<'a> {
     /// Something is replaced.
     Replace(Replace<'a>),
     /// A text is put before others that are not empty.
-    Prepend(Spelling<'a>),
+    Prepend(SpelledText<'a>),
     /// The compiled rules of a SentencePiece model.
     Precompiled(Rules<'a>),
     /// SentencePiece's rules `nmt`.
@@ -94,13 +94,13 @@ pub enum Form {
 #[derive(Clone, Copy, Debug)]
 pub enum Rules<'a> {
     /// In base64.
-    Base64(Spelling<'a>),
+    Base64(SpelledText<'a>),
     /// As they are.
     Bytes(&'a [u8]),
 }
 
 /// A replacement.
-pub type Replace<'a> = ReplaceOf<Spelling<'a>>;
+pub type Replace<'a> = ReplaceOf<SpelledText<'a>>;
 
 /// A replacement that is spelled in texts `T`.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ pub struct ReplaceOf<T> {
 }
 
 /// A pattern that is looked for in a text.
-pub type Pattern<'a> = PatternOf<Spelling<'a>>;
+pub type Pattern<'a> = PatternOf<SpelledText<'a>>;
 
 /// A pattern that is spelled in texts `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,11 +120,11 @@ pub enum PatternOf<T> {
     /// A string, which is not empty.
     Text(T),
     /// A run of characters.
-    Run(Run),
+    Run(CharacterRun),
 }
 
 /// A step that cuts a text into pieces.
-pub type PreTokenizer<'a> = PreTokenizerOf<Spelling<'a>>;
+pub type PreTokenizer<'a> = PreTokenizerOf<SpelledText<'a>>;
 
 /// A step that cuts a text into pieces, spelled in texts `T`.
 #[derive(Clone, Copy, Debug)]
@@ -166,7 +166,7 @@ pub enum PreTokenizerOf<T> {
 }
 
 /// The places where a text is cut.
-pub type SplitAt<'a> = SplitAtOf<Spelling<'a>>;
+pub type SplitAt<'a> = SplitAtOf<SpelledText<'a>>;
 
 /// The places where a text is cut, spelled in texts `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,7 +250,7 @@ impl Prepends {
 }
 
 /// A step that makes text of tokens.
-pub type Decoder<'a> = DecoderOf<Spelling<'a>>;
+pub type Decoder<'a> = DecoderOf<SpelledText<'a>>;
 
 /// A step that makes text of tokens, spelled in texts `T`.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use nanoembed_core::owned::{BytePairs, Pipeline, PipelineParts};
 use nanoembed_core::token::bpe::Pattern;
 use nanoembed_core::token::bpe::alphabet::character;
 use nanoembed_core::token::spec::{
-    Bpe, Decoder, Merges, ModelKind, PreTokenizer, Step, TokenizerSpec,
+    BpeSpec, Decoder, MergesSpec, ModelKind, PreTokenizer, SpelledStep, TokenizerSpec,
 };
 use nanoembed_core::token::{AddedRules, LengthPrefix, TextEnds};
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -28,7 +28,7 @@ use crate::error::{Error, Result, name_of};
 pub(super) struct Described<'p> {
     path: &'p Path,
     spec: TokenizerSpec<'p>,
-    bpe: Bpe<'p>,
+    bpe: BpeSpec<'p>,
     parts: PipelineParts<'p>,
     /// Added tokens by their ids.
     added: BTreeMap<u32, String>,
@@ -143,7 +143,7 @@ impl<'p> Described<'p> {
     /// Refuses other ways from tokens to texts than that of bytes.
     fn check_decoder(&self) -> Result<()> {
         match self.spec.decoder.as_deref() {
-            None | Some([Step { does: Decoder::ByteLevel, .. }]) => Ok(()),
+            None | Some([SpelledStep { does: Decoder::ByteLevel, .. }]) => Ok(()),
             Some(steps) => Err(self.unsupported(format!("its decoder is {}", names(steps)))),
         }
     }
@@ -170,8 +170,10 @@ impl<'p> Described<'p> {
 
     fn pattern(&self) -> Result<Pattern> {
         if let [
-            Step { does: PreTokenizer::Digits { alone: true }, .. },
-            Step { does: PreTokenizer::ByteLevel { adds_space: false, splits: true }, .. },
+            SpelledStep { does: PreTokenizer::Digits { alone: true }, .. },
+            SpelledStep {
+                does: PreTokenizer::ByteLevel { adds_space: false, splits: true }, ..
+            },
         ] = &self.spec.pre_tokenizer[..]
         {
             return Ok(Pattern::SmolLm);
@@ -214,7 +216,8 @@ impl<'p> Described<'p> {
     /// The texts of both parts of all merges.
     fn merges(&self) -> Result<Vec<(String, String)>> {
         // `tokenizers` takes the last of those that are there twice, others the first.
-        if !matches!(self.bpe.merges, Merges::Apart(all) if all == self.parts.merges.len() as u64) {
+        if !matches!(self.bpe.merges, MergesSpec::Apart(all) if all == self.parts.merges.len() as u64)
+        {
             return Err(self.unsupported("two tokens are merged twice"));
         }
         let token = |id: u32| {
@@ -243,7 +246,7 @@ fn unsupported(path: &Path, why: impl AsRef<str>) -> Error {
 }
 
 /// The kinds of steps.
-fn names<S>(steps: &[Step<'_, S>]) -> String {
+fn names<S>(steps: &[SpelledStep<'_, S>]) -> String {
     let names: Vec<&str> = steps.iter().map(|step| step.unsupported("").key).collect();
     format!("{names:?}")
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{ModelProto, ModelSettings};
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind, byte_of};
-use nanoembed_core::token::spec::{Bpe, Decoder, Pattern, Replace, Step};
+use nanoembed_core::token::spec::{BpeSpec, Decoder, Pattern, Replace, SpelledStep};
 
 use super::{Described, names};
 use crate::causal::ends::FolderEnds;
@@ -82,7 +82,7 @@ impl Described<'_> {
 
     /// Refuses settings of BPE that are not SentencePiece's.
     fn check_piece_model(&self) -> Result<()> {
-        let Bpe { byte_fallback, ignores_merges, prefix, suffix, unknown, .. } = self.bpe;
+        let BpeSpec { byte_fallback, ignores_merges, prefix, suffix, unknown, .. } = self.bpe;
         if !byte_fallback || ignores_merges || !prefix.is_empty() || !suffix.is_empty() {
             let message = "its model's `byte_fallback`, `ignore_merges`, `continuing_subword_prefix` or `end_of_word_suffix` are not SentencePiece's";
             return Err(self.unsupported(message));
@@ -105,9 +105,9 @@ impl Described<'_> {
         match self.spec.decoder.as_deref() {
             Some(
                 [
-                    Step { does: Decoder::Replace(replace), .. },
-                    Step { does: Decoder::ByteFallback, .. },
-                    Step { does: Decoder::Fuse, .. },
+                    SpelledStep { does: Decoder::Replace(replace), .. },
+                    SpelledStep { does: Decoder::ByteFallback, .. },
+                    SpelledStep { does: Decoder::Fuse, .. },
                 ],
             ) if replaces(replace, SPACE, " ") => {}
             _ => return Err(self.unsupported("its decoder is not SentencePiece's")),

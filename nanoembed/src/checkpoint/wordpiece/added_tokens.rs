@@ -45,7 +45,7 @@ impl AddedToken {
     }
 
     /// From a description.
-    pub(super) fn from_spec(token: &spec::AddedToken<'_>) -> Result<Self> {
+    pub(super) fn from_spec(token: &spec::AddedTokenSpec<'_>) -> Result<Self> {
         let spelling = token.content.to_string();
         let most = Limit::ADDED_TOKEN_BYTES.most;
         if !(1..=most).contains(&spelling.len()) {

@@ -9,8 +9,8 @@ use nanoembed_core::owned::folder::FolderFault;
 use nanoembed_core::text::json::{Fault, chars};
 use nanoembed_core::token::MAX_WORD_CHARACTERS;
 use nanoembed_core::token::spec::{
-    self, ModelKind, PRE_TOKENIZER, PreTokenizer, SpecialToken, Step, TokenizerSpec, Vocabulary,
-    WordPiece,
+    self, ModelKind, PRE_TOKENIZER, PreTokenizer, SpecialToken, SpelledStep, TokenizerSpec,
+    VocabularySpec, WordPieceSpec,
 };
 use nanoembed_core::{ErrorKind, limit};
 
@@ -62,7 +62,7 @@ impl TokenizerJson {
 }
 
 /// The settings of the model, which has to be BERT's.
-fn word_piece<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<WordPiece<'t>, Fault<'t>> {
+fn word_piece<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<WordPieceSpec<'t>, Fault<'t>> {
     let place = spec.model.place;
     let ModelKind::WordPiece(model) = spec.model.kind else {
         return Err(place.unsupported(&["type"], "an encoder's tokenizer has to be WordPiece here"));
@@ -84,7 +84,7 @@ fn word_piece<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<WordPiece<'t>
 ///
 /// Invalid or missing entries of the vocabulary.
 fn vocabulary(spec: &TokenizerSpec<'_>) -> std::result::Result<BTreeMap<u32, Vec<u8>>, String> {
-    let Vocabulary::Ids(members) = spec.model.vocabulary else {
+    let VocabularySpec::Ids(members) = spec.model.vocabulary else {
         return Err("has no ids".into());
     };
     let mut tokens = BTreeMap::new();
@@ -121,7 +121,7 @@ fn normalizer<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<Normalizer, F
 
 fn check_words<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<(), Fault<'t>> {
     match &spec.pre_tokenizer[..] {
-        [Step { does: PreTokenizer::Bert, .. }] => Ok(()),
+        [SpelledStep { does: PreTokenizer::Bert, .. }] => Ok(()),
         _ => Err(spec.place.unsupported(&[PRE_TOKENIZER], "only BertPreTokenizer is done here")),
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nanoembed_core::describe::BertConfig;
 use nanoembed_core::event::{Mode, SpecialRole};
-use nanoembed_core::format::amb::{Amb, CHECKSUM, TokenizerKind};
+use nanoembed_core::format::amb::{Amb, AmbTokenizerKind, CHECKSUM};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::model::{ModelSource, amb_config_value};
 use nanoembed_core::owned::ADDED_TOKENS;
@@ -126,7 +126,7 @@ impl AmbFile {
 }
 
 fn vocabulary(amb: &Amb<'_>) -> Option<WordPieceVocabulary> {
-    let tokenizer = amb.tokenizer().filter(|it| it.kind() == TokenizerKind::WordPiece)?;
+    let tokenizer = amb.tokenizer().filter(|it| it.kind() == AmbTokenizerKind::WordPiece)?;
     let mut special = [0; 5];
     for (id, role) in special.iter_mut().zip(SpecialRole::ALL) {
         *id = tokenizer.special(role)?;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use nanoembed_core::format::amb::{Payload, Plan, TensorSpec, TokenizerSpec, Writer};
+use nanoembed_core::format::amb::{AmbPlan, AmbTensorSpec, AmbTokenizerSpec, AmbWriter, Payload};
 use nanoembed_core::model::requantize::COLUMN_SCALES;
 use nanoembed_core::owned::IoSink;
 use nanoembed_core::quant::{self, adaptive, amb_block};
@@ -33,7 +33,7 @@ pub struct AmbSource<'a> {
     pub naming: Naming,
     /// The members of the configuration, without `quant`.
     pub config: Value,
-    pub tokenizer: Option<TokenizerSpec<'a>>,
+    pub tokenizer: Option<AmbTokenizerSpec<'a>>,
     /// Words about the model's origin.
     pub metadata: Vec<(String, String)>,
 }
@@ -58,13 +58,18 @@ pub fn write(
     let scales = column_scales(energies)?;
     tensors.extend(scales.as_ref().map(|(spec, _)| *spec));
     let tokenizer = source.tokenizer;
-    let plan =
-        Plan { metadata: &metadata, config: &config, tokenizer, tensors: &tensors, checksum: true };
+    let plan = AmbPlan {
+        metadata: &metadata,
+        config: &config,
+        tokenizer,
+        tensors: &tensors,
+        checksum: true,
+    };
     let mut sink = IoSink::new(file);
     let mut tally = Tally::default();
     let written = (|| {
         let file_bytes = plan.file_bytes()?;
-        let mut writer = Writer::new(plan, &mut sink)?;
+        let mut writer = AmbWriter::new(plan, &mut sink)?;
         for ((tensor, spec), stored) in source.tensors.iter().zip(&tensors).zip(&stored) {
             let values = tensor.to_f32()?;
             let bytes = encode(spec, &values, energies.inputs(&tensor.name), &stored.full)?;
@@ -86,11 +91,11 @@ pub fn write(
 pub fn wordpiece<'a>(
     checkpoint: &Checkpoint<'_>,
     tokens: &'a [&'a [u8]],
-) -> Option<TokenizerSpec<'a>> {
+) -> Option<AmbTokenizerSpec<'a>> {
     checkpoint.vocabulary.as_ref().map(|vocabulary| {
         let [pad, unknown, classify, separate, mask] = vocabulary.special.map(Some);
         let special = [classify, separate, pad, unknown, mask];
-        TokenizerSpec { special, payload: Payload::WordPiece(tokens) }
+        AmbTokenizerSpec { special, payload: Payload::WordPiece(tokens) }
     })
 }
 
@@ -188,7 +193,7 @@ fn specs<'p>(
     name: &str,
     tensors: &'p [Tensor<'_>],
     stored: &[Stored],
-) -> Result<Vec<TensorSpec<'p>>> {
+) -> Result<Vec<AmbTensorSpec<'p>>> {
     let spec = |(tensor, stored): (&'p Tensor<'_>, &Stored)| {
         let dims: Vec<u64> = tensor.shape.iter().map(|&dim| dim as u64).collect();
         let shape = Shape::new(&dims).filter(|_| tensor.count() > 0).ok_or_else(|| {
@@ -196,7 +201,7 @@ fn specs<'p>(
             Error::input(ErrorKind::WrongShape, message).at(name)
         })?;
         let full_blocks = stored.full.iter().filter(|full| **full).count() as u64;
-        Ok(TensorSpec { name: &tensor.name, dtype: stored.dtype, shape, full_blocks })
+        Ok(AmbTensorSpec { name: &tensor.name, dtype: stored.dtype, shape, full_blocks })
     };
     // One more for the column scales.
     let mut specs = limit::reserved(tensors.len().saturating_add(1))
@@ -209,7 +214,7 @@ fn specs<'p>(
 
 /// The tensor [`COLUMN_SCALES`], which is none of the model's, and its bytes; `None` if nothing is
 /// known of activations.
-fn column_scales(energies: &Energies) -> Result<Option<(TensorSpec<'static>, Vec<u8>)>> {
+fn column_scales(energies: &Energies) -> Result<Option<(AmbTensorSpec<'static>, Vec<u8>)>> {
     let scales = energies.column_scales();
     let Some(shape) = Shape::new(&[scales.len() as u64]).filter(|_| !scales.is_empty()) else {
         return Ok(None);
@@ -217,7 +222,7 @@ fn column_scales(energies: &Energies) -> Result<Option<(TensorSpec<'static>, Vec
     let failed = |error| Error::in_file(COLUMN_SCALES, error);
     let mut bytes = limit::filled(2 * scales.len(), 0_u8).map_err(failed)?;
     quant::quantize(Dtype::F16, scales, &mut bytes).map_err(failed)?;
-    let spec = TensorSpec { name: COLUMN_SCALES, dtype: Dtype::F16, shape, full_blocks: 0 };
+    let spec = AmbTensorSpec { name: COLUMN_SCALES, dtype: Dtype::F16, shape, full_blocks: 0 };
     Ok(Some((spec, bytes)))
 }
 
@@ -225,7 +230,7 @@ fn column_scales(energies: &Energies) -> Result<Option<(TensorSpec<'static>, Vec
 const BLOCKS_AT_ONCE: usize = 1024;
 
 fn encode(
-    spec: &TensorSpec<'_>,
+    spec: &AmbTensorSpec<'_>,
     values: &[f32],
     inputs: &Inputs,
     full: &[bool],
@@ -281,7 +286,7 @@ fn quantize(
 fn count(
     tally: &mut Tally,
     tensor: &Tensor<'_>,
-    spec: &TensorSpec<'_>,
+    spec: &AmbTensorSpec<'_>,
     bytes: &[u8],
     values: &[f32],
 ) -> std::result::Result<(), CoreError> {

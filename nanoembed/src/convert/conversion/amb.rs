@@ -1,7 +1,7 @@
 //! A model as an `.amb` file.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::amb::{Amb, Payload, TokenizerSpec};
+use nanoembed_core::format::amb::{Amb, AmbTokenizerSpec, Payload};
 
 use super::Conversion;
 use super::time::iso_8601;
@@ -75,7 +75,7 @@ impl Conversion {
             tensors: &tensors,
             naming: checkpoint.naming,
             config: beside.config(),
-            tokenizer: Some(TokenizerSpec {
+            tokenizer: Some(AmbTokenizerSpec {
                 special: [None; 5],
                 payload: Payload::Custom(&payload),
             }),

@@ -1,6 +1,6 @@
 //! The ids in a folder's JSON files.
 
-use nanoembed_core::text::json::{Kind, Value, chars};
+use nanoembed_core::text::json::{LexemeKind, Value, chars};
 
 /// A number that is the id of a token.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ pub(super) fn in_config(config: Value<'_>) -> Vec<Place<'_>> {
             return;
         }
         match value.kind() {
-            Kind::BeginArray => places.extend(value.items().filter_map(Place::from_value)),
+            LexemeKind::BeginArray => places.extend(value.items().filter_map(Place::from_value)),
             _ => places.extend(Place::from_value(value)),
         }
     });

@@ -1,6 +1,6 @@
 //! The texts of a folder in which ids stand, with the tokens' new ids.
 
-use nanoembed_core::text::json::{Kind, Value, chars};
+use nanoembed_core::text::json::{LexemeKind, Value, chars};
 
 use super::edits::Edits;
 use super::ids::{self, Place};
@@ -71,7 +71,7 @@ fn tokenizer<'t>(
     let Some(model) = file.member("model") else { return };
     if let Some(tokens) = model.member("vocab") {
         let kept = match tokens.kind() {
-            Kind::BeginArray => tokens_in_order(tokens, numbering),
+            LexemeKind::BeginArray => tokens_in_order(tokens, numbering),
             _ => tokens_by_name(tokens, numbering),
         };
         edits.replace(tokens, kept);

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::{Pipeline, PipelineParts};
 use nanoembed_core::text::json::Value;
-use nanoembed_core::token::spec::{ModelKind, Normalizer, PreTokenizer, Spelling};
+use nanoembed_core::token::spec::{ModelKind, Normalizer, PreTokenizer, SpelledText};
 
 use super::ids;
 use super::scripts::Scripts;
@@ -42,7 +42,7 @@ impl<'p> Vocabulary<'p> {
         let spec = pipeline.spec();
         let spec = spec.map_err(|fault| Error::in_file("tokenizer.json", fault.error))?;
         let (continuing, end) = match spec.model.kind {
-            ModelKind::WordPiece(model) => (model.prefix, Spelling::default()),
+            ModelKind::WordPiece(model) => (model.prefix, SpelledText::default()),
             ModelKind::Bpe(model) => (model.prefix, model.suffix),
             ModelKind::Unigram(_) => <_>::default(),
             ModelKind::Words(_) => {

@@ -217,7 +217,8 @@ fn half_quadratic(values: &[f32], bits: u8) -> Option<Arrays> {
                 .collect();
             let mut codes = vec![0; packed_rows * width];
             let (mut scales, mut zeros) = (vec![0.0; width], vec![0.0; width]);
-            let mut out = hqq::Output { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
+            let mut out =
+                hqq::HqqOutput { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
             hqq::quantize(&gathered, bits, group, &mut out)?;
             Some((codes, scales, zeros))
         })
@@ -304,7 +305,8 @@ mod tests {
         for bits in [4, 8] {
             let mut codes = vec![0; 64 * bits / 8 * groups];
             let (mut scales, mut zeros) = (vec![0.0; groups], vec![0.0; groups]);
-            let mut out = hqq::Output { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
+            let mut out =
+                hqq::HqqOutput { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
             hqq::quantize(&values, bits as u8, 64, &mut out).unwrap();
             assert_eq!(half_quadratic(&values, bits as u8).unwrap().arrays[0], codes);
         }

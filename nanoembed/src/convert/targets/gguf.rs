@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nanoembed_core::format::gguf::{Plan, TensorSpec, WriteValue, Writer};
+use nanoembed_core::format::gguf::{GgufPlan, GgufWriter, TensorSpec, WriteValue};
 use nanoembed_core::tensor::Dtype;
 
 use super::{FileSink, Item};
@@ -27,11 +27,11 @@ pub fn write(
             shape: *item.weight.shape(),
         })
         .collect();
-    let plan = Plan { metadata, tensors: &specs, alignment };
+    let plan = GgufPlan { metadata, tensors: &specs, alignment };
     let mut file = NewFile::create(path, true)?;
     let bytes = plan.file_bytes().map_err(|error| Error::in_file(file.name(), error))?;
     let mut sink = FileSink::new(&mut file);
-    let written = Writer::new(plan, &mut sink).and_then(|mut writer| {
+    let written = GgufWriter::new(plan, &mut sink).and_then(|mut writer| {
         for item in items {
             writer.data(item.data())?;
             progress.advance(item.data().len() as u64);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nanoembed_core::format::safetensors::{Plan, TensorSpec, Writer, order};
+use nanoembed_core::format::safetensors::{SafetensorsPlan, SafetensorsWriter, TensorSpec, order};
 use nanoembed_core::quant::quantize;
 use nanoembed_core::tensor::Dtype;
 
@@ -46,13 +46,13 @@ pub fn prepare(
 ) -> Result<(NewFile, u64)> {
     tensors.sort_by(|a, b| order(&a.spec(), &b.spec()));
     let specs: Vec<TensorSpec<'_>> = tensors.iter().map(Wanted::spec).collect();
-    let plan = Plan { metadata, tensors: &specs };
+    let plan = SafetensorsPlan { metadata, tensors: &specs };
     let mut file = NewFile::create(path, true)?;
     let refused = |error| Error::in_file(file.name(), error);
     let bytes = plan.file_bytes().map_err(refused)?;
     let mut sink = FileSink::new(&mut file);
     let mut failed = None;
-    let written = Writer::new(&plan, &mut sink).and_then(|mut writer| {
+    let written = SafetensorsWriter::new(&plan, &mut sink).and_then(|mut writer| {
         for tensor in &tensors {
             if let Some(error) = one(tensor, &mut writer).err() {
                 match error {
@@ -83,7 +83,7 @@ enum OfTensor {
 
 fn one(
     wanted: &Wanted<'_, '_>,
-    writer: &mut Writer<&mut FileSink<'_>>,
+    writer: &mut SafetensorsWriter<&mut FileSink<'_>>,
 ) -> std::result::Result<(), OfTensor> {
     if let Values::Weight(weight) = &wanted.tensor.values
         && let nanoembed_core::tensor::Encoding::Plain { dtype, data } = *weight.encoding()

@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::Error as CoreError;
-use nanoembed_core::format::uqff::{Layer, LayerFormat, blob_bytes, write_blobs, write_tensors};
+use nanoembed_core::format::uqff::{
+    LayerFormat, UqffLayer, blob_bytes, write_blobs, write_tensors,
+};
 use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::Encoding;
 use serde::Serialize;
@@ -20,9 +22,9 @@ use crate::stored::uqff_set::{SET_KEY, SetPlace};
 /// The layers, under the names or numbers that their generation wants.
 pub enum Layers<'l, 'a> {
     /// 1.2.
-    Tensors(&'l [Layer<'a>]),
+    Tensors(&'l [UqffLayer<'a>]),
     /// 0.2.0.
-    Blobs(&'l [(u32, Layer<'a>)]),
+    Blobs(&'l [(u32, UqffLayer<'a>)]),
 }
 
 const METADATA: [(&str, &str); 3] = [
@@ -216,7 +218,7 @@ pub struct Fallback {
 }
 
 /// Writes `uqff_report.json` beside the files.
-pub fn report(paths: &[PathBuf], layers: &[Layer<'_>], fallbacks: Vec<Fallback>) -> Result<()> {
+pub fn report(paths: &[PathBuf], layers: &[UqffLayer<'_>], fallbacks: Vec<Fallback>) -> Result<()> {
     let Some(first) = paths.first() else { return Ok(()) };
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = first.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -258,7 +260,7 @@ pub fn report(paths: &[PathBuf], layers: &[Layer<'_>], fallbacks: Vec<Fallback>)
 }
 
 /// The reference's name for the way a layer is stored.
-fn stored_name(layer: &Layer<'_>) -> String {
+fn stored_name(layer: &UqffLayer<'_>) -> String {
     match (layer.format, layer.weight.encoding()) {
         (LayerFormat::Unquantized, _) => "unquant".into(),
         (_, Encoding::Plain { dtype, .. }) => match dtype.name() {

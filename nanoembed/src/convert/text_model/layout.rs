@@ -56,8 +56,8 @@ impl Beside {
 
     /// The vocabulary of a `.weights` file, of `tokens`. Its section has special tokens, which the
     /// tokenizer does not look at.
-    pub(crate) fn vocabulary<'a>(&self, tokens: &'a [&'a [u8]]) -> embd::Vocabulary<'a> {
-        embd::Vocabulary { tokens, special: [self.pipeline.unknown().unwrap_or(0); 5] }
+    pub(crate) fn vocabulary<'a>(&self, tokens: &'a [&'a [u8]]) -> embd::EmbdVocabulary<'a> {
+        embd::EmbdVocabulary { tokens, special: [self.pipeline.unknown().unwrap_or(0); 5] }
     }
 
     fn parts(&self) -> Result<PipelineParts<'_>, Error> {

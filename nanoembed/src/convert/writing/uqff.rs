@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::format::uqff::{Extra, Layer, LayerFormat, ggml_number};
+use nanoembed_core::format::uqff::{Extra, LayerFormat, UqffLayer, ggml_number};
 use nanoembed_core::tensor::{Encoding, TensorHeader, TensorView};
 
 use super::names::{Plan, config_path};
@@ -24,7 +24,7 @@ pub(super) fn write(
     items: &[Item<'_>],
     observer: &dyn Observer,
 ) -> Result<Vec<WrittenFile>> {
-    let mut layers: Vec<Layer<'_>> = Vec::new();
+    let mut layers: Vec<UqffLayer<'_>> = Vec::new();
     let mut rest: Vec<&Item<'_>> = Vec::new();
     for item in items {
         check_type(item).map_err(|error| error.at(&job.source))?;
@@ -91,7 +91,7 @@ fn check_type(item: &Item<'_>) -> Result<()> {
 
 /// The layer that an item makes, if it is one: it was one, it is quantised, or it is called like
 /// one.
-fn layer_of<'i>(item: &'i Item<'_>) -> Option<Layer<'i>> {
+fn layer_of<'i>(item: &'i Item<'_>) -> Option<UqffLayer<'i>> {
     let name = item.name.strip_suffix(".weight").unwrap_or(&item.name);
     let matrix = item.weight.shape().dims().len() > 1;
     let (format, extra) = match (item.layer, item.weight.encoding()) {
@@ -122,7 +122,7 @@ fn layer_of<'i>(item: &'i Item<'_>) -> Option<Layer<'i>> {
         (None, Encoding::F8q8 { .. }) => (LayerFormat::F8q8, Extra::default()),
         (None, _) => (LayerFormat::Mxfp4, Extra::default()),
     };
-    Some(Layer { name, format, weight: item.weight, bias: None, extra })
+    Some(UqffLayer { name, format, weight: item.weight, bias: None, extra })
 }
 
 /// A float tensor as a bias.
@@ -146,10 +146,10 @@ fn numbered<'l, 'i>(
     writing: &Writing,
     plan: &Plan,
     job: &Job<'_, '_>,
-    layers: &[Layer<'l>],
+    layers: &[UqffLayer<'l>],
     items: &'i [Item<'i>],
     rest: &mut Vec<&'i Item<'i>>,
-) -> Result<Vec<(u32, Layer<'l>)>> {
+) -> Result<Vec<(u32, UqffLayer<'l>)>> {
     const EMBEDDINGS: &str = "model.embed_tokens";
     let embedder = embedder_of(writing, job, layers)?;
     let number = |name: &str| {
@@ -196,7 +196,7 @@ fn numbered<'l, 'i>(
 fn embedder_of(
     writing: &Writing,
     job: &Job<'_, '_>,
-    layers: &[Layer<'_>],
+    layers: &[UqffLayer<'_>],
 ) -> Result<Option<Embedder>> {
     let config = config_path(writing, job);
     if !config.exists() || !layers.iter().any(|layer| embedder::is_name(layer.name)) {

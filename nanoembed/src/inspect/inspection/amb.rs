@@ -2,7 +2,7 @@
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::event::{Event, Mode, SpecialRole, Value as EventValue};
-use nanoembed_core::format::amb::{Amb, CHECKSUM, DEFAULT_MAX_TENSORS, Decoder};
+use nanoembed_core::format::amb::{Amb, AmbDecoder, CHECKSUM, DEFAULT_MAX_TENSORS};
 use nanoembed_core::read::Slice;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -37,7 +37,7 @@ pub struct AmbTokenizer {
 
 impl AmbSummary {
     pub(super) fn read(name: &str, file: &[u8]) -> Result<Self, CoreError> {
-        let decoder = Decoder::<DEFAULT_MAX_TENSORS>::new(Mode::Lenient);
+        let decoder = AmbDecoder::<DEFAULT_MAX_TENSORS>::new(Mode::Lenient);
         let mut source = Slice::new(decoder, file).without_data();
         let amb = Amb::parse(file, Mode::Lenient)?;
         let json = |text: &str| serde_json::from_str(text).unwrap_or_default();

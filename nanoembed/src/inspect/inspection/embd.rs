@@ -2,7 +2,7 @@
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::event::{Event, FileInfo, Mode};
-use nanoembed_core::format::embd::{DEFAULT_MAX_TENSORS, Decoder, Embd, Flags, LinearLayout};
+use nanoembed_core::format::embd::{DEFAULT_MAX_TENSORS, Embd, EmbdDecoder, Flags, LinearLayout};
 use nanoembed_core::read::Slice;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ pub struct EmbdTokenizer {
 impl EmbdSummary {
     pub(super) fn read(name: &str, file: &[u8]) -> Result<Self, CoreError> {
         let mut source =
-            Slice::new(Decoder::<DEFAULT_MAX_TENSORS>::new(Mode::Lenient), file).without_data();
+            Slice::new(EmbdDecoder::<DEFAULT_MAX_TENSORS>::new(Mode::Lenient), file).without_data();
         let mut summary = Self::empty(name, file);
         loop {
             match source.next_event()? {

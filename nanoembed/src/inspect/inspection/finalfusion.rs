@@ -2,7 +2,7 @@
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::finalfusion::{BrokenUtf8, Decoder, Finalfusion, Storage};
+use nanoembed_core::format::finalfusion::{BrokenUtf8, Finalfusion, FinalfusionDecoder, Storage};
 use nanoembed_core::subword::Subwords;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use super::tensors::{Tensor, Totals};
 use crate::words::metadata;
 
 pub(super) fn inspect(name: &str, bytes: &[u8]) -> Result<FinalfusionSummary, CoreError> {
-    let decoder = Decoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
+    let decoder = FinalfusionDecoder::new(Mode::Lenient).broken_utf8(BrokenUtf8::Bytes);
     let file = Finalfusion::parse_with(decoder, bytes)?;
     Ok(FinalfusionSummary::from_file(name, &file))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use nanoembed_core::event::{Mode, Version};
 use nanoembed_core::format::safetensors::Safetensors;
-use nanoembed_core::format::uqff::{Generation, Layer, Uqff};
+use nanoembed_core::format::uqff::{Generation, Uqff, UqffLayer};
 use nanoembed_core::tensor::Encoding;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -147,7 +147,7 @@ fn second_word(container: &Safetensors<'_, '_>) -> Option<u16> {
 
 impl LayerFacts {
     #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-    fn from_layer(layer: &Layer<'_>, shard: usize, offset: u64) -> Self {
+    fn from_layer(layer: &UqffLayer<'_>, shard: usize, offset: u64) -> Self {
         let bytes = layer.weight.encoding().stored_bytes();
         let bits = bytes as f64 * 8.0 / layer.weight.elements().max(1) as f64;
         let bias = layer.bias.as_ref().map(|bias| Bias {
@@ -175,7 +175,7 @@ impl LayerFacts {
 }
 
 /// Parameters of a layer besides type and shape, called as in the format.
-fn parameters(layer: &Layer<'_>) -> Map<String, Value> {
+fn parameters(layer: &UqffLayer<'_>) -> Map<String, Value> {
     let extra = &layer.extra;
     let mut parameters = Map::new();
     let mut say = |name: &str, value: Value| {

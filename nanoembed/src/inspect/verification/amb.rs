@@ -2,7 +2,7 @@
 //! the tensors should make.
 
 use nanoembed_core::event::{Event, Mode};
-use nanoembed_core::format::amb::{Amb, DEFAULT_MAX_TENSORS, MAX_ITEM_BYTES, Verifier};
+use nanoembed_core::format::amb::{Amb, AmbVerifier, DEFAULT_MAX_TENSORS, MAX_ITEM_BYTES};
 use nanoembed_core::model::{ModelSource, SliceWeights, amb_config_value};
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::tensor::{Encoding, Weight};
@@ -42,7 +42,7 @@ pub(super) fn verify(
 
 /// Decodes the whole file piece by piece and compares its checksum.
 fn structure(bytes: &[u8], mode: Mode, observer: &dyn Observer) -> Result<String, CoreError> {
-    let mut verifier = Verifier::<DEFAULT_MAX_TENSORS>::new(mode);
+    let mut verifier = AmbVerifier::<DEFAULT_MAX_TENSORS>::new(mode);
     let (mut tensors, mut tokens) = (0_u64, 0_u64);
     pieces::decode(&mut verifier, bytes, MAX_ITEM_BYTES, observer, |event| match event {
         Event::Tensor(_) => tensors += 1,

@@ -2,7 +2,7 @@
 
 use nanoembed_core::Error as CoreError;
 use nanoembed_core::event::{Event, Mode};
-use nanoembed_core::format::embd::{DEFAULT_MAX_TENSORS, Embd, MAX_ITEM_BYTES, Verifier};
+use nanoembed_core::format::embd::{DEFAULT_MAX_TENSORS, Embd, EmbdVerifier, MAX_ITEM_BYTES};
 
 use super::{Finding, pieces};
 use crate::model_check;
@@ -24,7 +24,7 @@ pub(super) fn verify(
 
 /// Decodes the whole file piece by piece and compares its checksums.
 fn structure(bytes: &[u8], mode: Mode, observer: &dyn Observer) -> Result<String, CoreError> {
-    let mut verifier = Verifier::<DEFAULT_MAX_TENSORS>::new(mode);
+    let mut verifier = EmbdVerifier::<DEFAULT_MAX_TENSORS>::new(mode);
     let (mut layout, mut tensors, mut tokens) = ("", 0_u64, 0_u64);
     pieces::decode(&mut verifier, bytes, MAX_ITEM_BYTES, observer, |event| match event {
         Event::Header(info) => layout = info.variant,

@@ -1,8 +1,10 @@
 //! `.fifu` files: structure, codes, metadata that is TOML, words that stand there once.
 
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::finalfusion::{Decoder, Finalfusion, MAX_ITEM_BYTES, Verifier};
-use nanoembed_core::text::toml::Entries;
+use nanoembed_core::format::finalfusion::{
+    Finalfusion, FinalfusionDecoder, FinalfusionVerifier, MAX_ITEM_BYTES,
+};
+use nanoembed_core::text::toml::TomlEntries;
 use nanoembed_core::words::{Index, IndexOptions, Memory};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
@@ -17,7 +19,7 @@ pub(super) fn verify(
     observer: &dyn Observer,
 ) -> Result<String, Vec<Finding>> {
     let one = |error| vec![Finding::new(name, error)];
-    let decoder = Decoder::new(mode).broken_utf8(policy.core_utf8());
+    let decoder = FinalfusionDecoder::new(mode).broken_utf8(policy.core_utf8());
     structure(bytes, decoder.clone(), observer).map_err(one)?;
     let file = Finalfusion::parse_with(decoder, bytes).map_err(one)?;
     let findings: Vec<Finding> = [metadata(&file), words(&file, policy)]
@@ -44,15 +46,19 @@ pub(super) fn verify(
 }
 
 /// Decodes the whole file piece by piece, codes included.
-fn structure(bytes: &[u8], decoder: Decoder, observer: &dyn Observer) -> Result<(), CoreError> {
+fn structure(
+    bytes: &[u8],
+    decoder: FinalfusionDecoder,
+    observer: &dyn Observer,
+) -> Result<(), CoreError> {
     // No item of a small file is larger than the file.
     let item_bytes = MAX_ITEM_BYTES.min(bytes.len());
-    pieces::decode(&mut Verifier::new(decoder), bytes, item_bytes, observer, |_| {})
+    pieces::decode(&mut FinalfusionVerifier::new(decoder), bytes, item_bytes, observer, |_| {})
 }
 
 fn metadata(file: &Finalfusion<'_>) -> Result<(), CoreError> {
     let place = file.layout().metadata.map_or(0, |place| place.offset);
-    let mut entries = Entries::new(file.metadata().unwrap_or(""));
+    let mut entries = TomlEntries::new(file.metadata().unwrap_or(""));
     let checked = entries.try_for_each(|entry| entry.map(drop));
     checked.map_err(|error| error.shifted_by(place))
 }

@@ -2,7 +2,7 @@
 
 use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Event, Mode};
-use nanoembed_core::format::gguf::{DEFAULT_MAX_TENSORS, Decoder, Gguf};
+use nanoembed_core::format::gguf::{DEFAULT_MAX_TENSORS, Gguf, GgufDecoder};
 use nanoembed_core::read::Slice;
 
 use super::safetensors::finite;
@@ -54,7 +54,7 @@ fn place(file: &[u8], mode: Mode, offset: u64) -> Option<String> {
     if let Some((_, field)) = FIELDS.iter().find(|(end, _)| offset < *end) {
         return Some((*field).to_owned());
     }
-    let mut source = Slice::new(Decoder::<DEFAULT_MAX_TENSORS>::new(mode), file).without_data();
+    let mut source = Slice::new(GgufDecoder::<DEFAULT_MAX_TENSORS>::new(mode), file).without_data();
     let mut last = "metadata".to_owned();
     while let Ok(event) = source.next_event() {
         match event {

@@ -2,7 +2,7 @@
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
-use nanoembed_core::text::json::{Kind, Tokens};
+use nanoembed_core::text::json::{JsonTokens, LexemeKind};
 
 use super::{Finding, NO_CHECKSUMS, values};
 use crate::error::name_of;
@@ -62,15 +62,15 @@ pub(super) fn place(file: &[u8], offset: u64) -> Option<String> {
     if offset >= data {
         return tensor_at(header, offset - data).map(|name| format!("data of `{name}`"));
     }
-    let mut tokens = Tokens::new(header, LENGTH_BYTES);
+    let mut tokens = JsonTokens::new(header, LENGTH_BYTES);
     let (mut tensor, mut member) = (None, None);
     while let Some(Ok(token)) = tokens.next() {
         if token.offset > offset {
             break;
         }
         match (token.kind, tokens.depth()) {
-            (Kind::Key, 1) => (tensor, member) = (Some(token.spelling), None),
-            (Kind::Key, 2) => member = Some(token.spelling),
+            (LexemeKind::Key, 1) => (tensor, member) = (Some(token.spelling), None),
+            (LexemeKind::Key, 2) => member = Some(token.spelling),
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use nanoembed_core::owned::folder::{FolderModel, TokenizerConfig};
 use nanoembed_core::owned::{AddedWord, Pipeline, PipelineSession};
 use nanoembed_core::token::AddedRules;
 use nanoembed_core::token::spec::{
-    AddedToken, AddedTokens, BertSpec, Place, SpecialToken, Spelling,
+    AddedTokenSpec, AddedTokenSpecs, BertSpec, JsonPlace, SpecialToken, SpelledText,
 };
 use nanoembed_core::{ErrorKind, limit};
 
@@ -71,31 +71,31 @@ fn bert_pipeline(tokenizer: &FolderTokenizer, folder: &Path) -> Result<Pipeline>
     let tokens: Vec<&str> = limit::exactly(tokens.iter().map(|token| &**token)).map_err(failed)?;
     let spelled = |id: u32| {
         let token = usize::try_from(id).ok().and_then(|at| tokens.get(at));
-        Spelling::plain(token.copied().unwrap_or_default())
+        SpelledText::plain(token.copied().unwrap_or_default())
     };
     let [begin, end] = [2, 3].map(|role: usize| {
         let id = vocabulary.special[role];
         SpecialToken { id, name: spelled(id) }
     });
-    let special = vocabulary.special.iter().map(|id| AddedToken {
+    let special = vocabulary.special.iter().map(|id| AddedTokenSpec {
         id: *id,
         content: spelled(*id),
         rules: AddedRules::default(),
         normalized: false,
         special: true,
-        place: Place::NONE,
+        place: JsonPlace::NONE,
     });
-    let words = vocabulary.added.iter().map(|word: &AddedWord| AddedToken {
+    let words = vocabulary.added.iter().map(|word: &AddedWord| AddedTokenSpec {
         id: word.id,
-        content: Spelling::plain(&word.spelling),
+        content: SpelledText::plain(&word.spelling),
         rules: word.rules,
         normalized: word.normalized,
         special: false,
-        place: Place::NONE,
+        place: JsonPlace::NONE,
     });
-    let added: Vec<AddedToken<'_>> = limit::collected(special.chain(words)).map_err(failed)?;
+    let added: Vec<AddedTokenSpec<'_>> = limit::collected(special.chain(words)).map_err(failed)?;
     let spec = BertSpec {
-        added: AddedTokens::Listed(&added),
+        added: AddedTokenSpecs::Listed(&added),
         splits_ideographs: *split_ideographs,
         strips_accents: *strip_accents,
         lowercases: *lower_case,

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use nanoembed_core::ErrorKind;
-use nanoembed_core::format::finalfusion::{BrokenUtf8, MAX_WORD_BYTES, Plan, StorageSpec};
+use nanoembed_core::format::finalfusion::{
+    BrokenUtf8, FinalfusionPlan, MAX_WORD_BYTES, StorageSpec,
+};
 use nanoembed_core::subword::Subwords;
 
 use super::{Job, Report, Target};
@@ -126,7 +128,7 @@ impl Job<'_> {
         }
         let metadata = self.metadata("")?;
         let cols = u32::try_from(rows.cols()).unwrap_or(u32::MAX);
-        let plan = Plan {
+        let plan = FinalfusionPlan {
             metadata: metadata.as_deref(),
             vocabulary: simple(words.len()),
             word_bytes: words.bytes(),
@@ -169,7 +171,7 @@ impl Job<'_> {
         let subwords = vocabulary.subwords.rows().unwrap_or(0);
         let metadata = self.metadata(&model.arguments.toml())?;
         let rows = u64::from(words.len()) + subwords;
-        let plan = Plan {
+        let plan = FinalfusionPlan {
             metadata: metadata.as_deref(),
             vocabulary,
             word_bytes: words.bytes(),
@@ -232,7 +234,7 @@ impl Job<'_> {
     ) -> Result<Report> {
         let (buckets, cols) = (floret.buckets, floret.cols);
         let metadata = self.metadata("")?;
-        let plan = Plan {
+        let plan = FinalfusionPlan {
             metadata: metadata.as_deref(),
             vocabulary: floret.vocabulary,
             word_bytes: 0,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::io::{self, Write};
 
-use nanoembed_core::format::finalfusion::{Plan, Writer};
+use nanoembed_core::format::finalfusion::{FinalfusionPlan, FinalfusionWriter};
 use nanoembed_core::sink::Sink;
 use nanoembed_core::subword::{Bracket, Subwords, WordVocabulary};
 use nanoembed_core::{Error as CoreError, ErrorKind};
@@ -11,7 +11,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 use crate::error::{Error, Result};
 
 /// The core's writer over a file of this program.
-pub type FifuWriter<'w> = Writer<'w, ToFile<'w>>;
+pub type FifuWriter<'w> = FinalfusionWriter<'w, ToFile<'w>>;
 
 /// Takes the bytes that the core writes, and keeps the error that stopped it.
 pub struct ToFile<'f> {
@@ -55,7 +55,7 @@ impl From<io::Error> for Stop {
 
 /// Writes one file called `name`: `body` gives words, n-grams and data to the writer.
 pub fn write(
-    plan: Plan<'_>,
+    plan: FinalfusionPlan<'_>,
     (file, name): (&mut dyn Write, &str),
     body: impl FnOnce(&mut FifuWriter<'_>) -> Result<(), Stop>,
 ) -> Result<()> {
@@ -69,11 +69,11 @@ pub fn write(
 }
 
 fn write_to<'w>(
-    plan: Plan<'w>,
+    plan: FinalfusionPlan<'w>,
     sink: ToFile<'w>,
     body: impl FnOnce(&mut FifuWriter<'w>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let mut writer = Writer::new(plan, sink)?;
+    let mut writer = FinalfusionWriter::new(plan, sink)?;
     body(&mut writer)?;
     writer.finish()?;
     Ok(())

@@ -9,7 +9,7 @@ use nanoembed::words::read::text::TextRows;
 use nanoembed::words::read::word2vec::Word2VecRows;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::amb::Amb;
-use nanoembed_core::format::embd::{Embd, Plan, Vocabulary, Writer};
+use nanoembed_core::format::embd::{Embd, EmbdPlan, EmbdVocabulary, EmbdWriter};
 use nanoembed_core::format::finalfusion::Finalfusion;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::format::safetensors::{Entry, Safetensors};
@@ -207,10 +207,10 @@ fn amb(file: &[u8]) {
 fn weights_tokens(bytes: usize) -> Vec<u8> {
     let tokens: Vec<String> = (0..bytes / 12).map(|at| format!("token{at:05}")).collect();
     let tokens: Vec<&[u8]> = tokens.iter().map(String::as_bytes).collect();
-    let vocabulary = Some(Vocabulary { tokens: &tokens, special: [0; 5] });
-    let plan = Plan { vocabulary, ..Plan::new(&[]) };
+    let vocabulary = Some(EmbdVocabulary { tokens: &tokens, special: [0; 5] });
+    let plan = EmbdPlan { vocabulary, ..EmbdPlan::new(&[]) };
     let mut file = Vec::new();
-    Writer::new(plan, &mut file).expect("a plan").finish().expect("a file");
+    EmbdWriter::new(plan, &mut file).expect("a plan").finish().expect("a file");
     file
 }
 

@@ -1,7 +1,9 @@
 //! Models with listed modules.
 
 use super::std;
-use crate::describe::folder::{Description, Kind, Modules, ReadText, TextFault, TextPath, Texts};
+use crate::describe::folder::{
+    Description, Kind, ModuleList, ReadText, TextFault, TextPath, Texts,
+};
 use crate::error::{ErrorKind, Result};
 use crate::model::{DenseActivation, HeadModule};
 
@@ -43,7 +45,7 @@ fn norms_and_scaling_stand_anywhere_after_the_pooling() {
     let kinds = ["Pooling", "Normalize", "Dense", "LayerNorm", "Normalize", "Normalize"];
     let text = list(&kinds);
     let files = [("modules.json", &*text), POOLING, DENSE, NORM];
-    let modules = Modules::read(&Files(&files)).unwrap();
+    let modules = ModuleList::read(&Files(&files)).unwrap();
     let [HeadModule::Normalize, HeadModule::Dense(dense), HeadModule::LayerNorm(norm)] =
         modules.head[..]
     else {
@@ -59,12 +61,12 @@ fn norms_and_scaling_stand_anywhere_after_the_pooling() {
         let text = list(wrong);
         let files = [("modules.json", &*text), POOLING, DENSE, NORM];
         let expected = (ErrorKind::UnsupportedSetting, file, key.into());
-        assert_eq!(refusal(Modules::read(&Files(&files))), expected);
+        assert_eq!(refusal(ModuleList::read(&Files(&files))), expected);
     }
     let odd = ("LayerNorm/config.json", r#"{"dimension": 3, "eps": 1}"#);
     let files = [("modules.json", &*text), POOLING, DENSE, odd];
     let expected = (ErrorKind::UnsupportedSetting, "config.json", "eps".into());
-    assert_eq!(refusal(Modules::read(&Files(&files))), expected);
+    assert_eq!(refusal(ModuleList::read(&Files(&files))), expected);
 }
 
 #[test]
@@ -72,7 +74,7 @@ fn a_dense_layer_that_gives_scores_ends_a_model() {
     let read = |kinds: &[&str]| {
         let text = list(kinds);
         let files = [("modules.json", &*text), POOLING, SCORES, NORM];
-        let read = Modules::read(&Files(&files));
+        let read = ModuleList::read(&Files(&files));
         read.map(|modules| (modules.give_scores, modules.head.len())).map_err(|it| it.fault.only)
     };
     assert_eq!(read(&["Pooling", "Dense"]), Ok((true, 1)));

@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use super::std;
 use crate::describe::folder::{
-    Base, Description, Kind, MODULES, Modules, TextPath, Texts, WordList,
+    Base, Description, Kind, MODULES, ModuleList, TextPath, Texts, WordList,
 };
 use crate::error::{ErrorKind, Result};
 
@@ -123,7 +123,9 @@ fn words_are_pooled_first() {
         let mut files = files(MODULES, &list);
         files.0.push(("WordEmbeddings/wordembedding_config.json", SETTINGS));
         files.0.push(("Pooling/config.json", MEAN));
-        Modules::read(&files).map(|modules| modules.normalize).map_err(|it| it.fault.key == "type")
+        ModuleList::read(&files)
+            .map(|modules| modules.normalize)
+            .map_err(|it| it.fault.key == "type")
     };
     assert_eq!(listed(&["WordEmbeddings", "Pooling"]), Ok(false));
     assert_eq!(listed(&["WordEmbeddings", "Pooling", "Normalize"]), Ok(true));

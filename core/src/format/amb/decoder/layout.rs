@@ -13,14 +13,14 @@ pub(super) mod field {
 /// A byte range of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Place {
+pub struct AmbPlace {
     /// Absolute offset of the first byte.
     pub offset: u64,
     /// Number of bytes.
     pub bytes: u64,
 }
 
-impl Place {
+impl AmbPlace {
     /// Absolute offset of the end, exclusive.
     #[must_use]
     pub const fn end(&self) -> u64 {
@@ -31,22 +31,22 @@ impl Place {
 /// The offsets and sizes of the sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Layout {
+pub struct AmbLayout {
     /// JSON about the model's origin.
-    pub metadata: Place,
+    pub metadata: AmbPlace,
     /// JSON with the model's sizes.
-    pub config: Place,
+    pub config: AmbPlace,
     /// The tokenizer; empty if there is none.
-    pub tokenizer: Place,
+    pub tokenizer: AmbPlace,
     /// The tensors' records.
-    pub weights: Place,
+    pub weights: AmbPlace,
 }
 
 /// The layout of sections with the header's sizes.
-pub(super) fn places(header: &Header) -> Result<Layout> {
+pub(super) fn places(header: &Header) -> Result<AmbLayout> {
     let overflow = Error::new(field::WEIGHTS_BYTES, ErrorKind::SizeOverflow);
     let place = |offset: u64, bytes: u64| {
-        offset.checked_add(bytes).map(|_| Place { offset, bytes }).ok_or(overflow)
+        offset.checked_add(bytes).map(|_| AmbPlace { offset, bytes }).ok_or(overflow)
     };
     let metadata = place(HEADER_BYTES, header.metadata_bytes.into())?;
     let config = place(metadata.end(), header.config_bytes.into())?;
@@ -55,5 +55,5 @@ pub(super) fn places(header: &Header) -> Result<Layout> {
     if (1..TOKENIZER_HEAD_BYTES).contains(&tokenizer.bytes) {
         return Err(Error::new(field::TOKENIZER_BYTES, ErrorKind::SizeMismatch));
     }
-    Ok(Layout { metadata, config, tokenizer, weights })
+    Ok(AmbLayout { metadata, config, tokenizer, weights })
 }

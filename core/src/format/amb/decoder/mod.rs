@@ -7,16 +7,16 @@ mod tokenizer;
 
 use heapless::{Vec, VecView};
 
-pub use self::layout::{Layout, Place};
+pub use self::layout::{AmbLayout, AmbPlace};
 use self::layout::{field, places};
 pub(super) use self::tokenizer::ROLES;
 use super::document::Document;
-use super::grammar::{self, TokenizerKind};
+use super::grammar::{self, AmbTokenizerKind};
 use crate::bytes::parse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Version, advance};
 
-/// The default capacity of a [`Decoder`] in tensors: models of 100 layers have about 1000.
+/// The default capacity of a [`AmbDecoder`] in tensors: models of 100 layers have about 1000.
 pub const DEFAULT_MAX_TENSORS: usize = 2048;
 
 /// Decodes `.amb` files. `TENSORS` is the largest number of tensors: hashes of their names are kept
@@ -26,9 +26,9 @@ pub const DEFAULT_MAX_TENSORS: usize = 2048;
 /// stack choose a smaller capacity or keep the decoder in a `static`.
 ///
 /// ```
-/// use nanoembed_core::format::amb::Decoder;
+/// use nanoembed_core::format::amb::AmbDecoder;
 ///
-/// assert!(size_of::<Decoder<64>>() <= 64 * 8 + 1024);
+/// assert!(size_of::<AmbDecoder<64>>() <= 64 * 8 + 1024);
 /// ```
 /// Metadata and configuration come as [`Event::Document`]s, distinguished by their offsets
 /// ([`layout`](Self::layout)); the tokenizer as an [`Event::Value`] `tokenizer` with its kind,
@@ -37,7 +37,7 @@ pub const DEFAULT_MAX_TENSORS: usize = 2048;
 /// [`Event::Data`]. Data of a quantised tensor begins after the four bytes of its quantisation,
 /// which [`TensorHeader::dtype`](crate::tensor::TensorHeader::dtype) contains.
 #[derive(Clone, Debug)]
-pub struct Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
+pub struct AmbDecoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> {
     machine: Machine,
     names: Vec<u64, TENSORS>,
 }
@@ -53,7 +53,7 @@ struct Machine {
     offset: u64,
     failed: Option<Error>,
     state: State,
-    layout: Layout,
+    layout: AmbLayout,
 }
 
 /// A tensor whose data is being read.
@@ -75,7 +75,7 @@ enum State {
     Special {
         special: [u16; 5],
         next: usize,
-        kind: TokenizerKind,
+        kind: AmbTokenizerKind,
     },
     MergeCount,
     /// Parts of merges, two each.
@@ -107,7 +107,7 @@ enum State {
     Complete,
 }
 
-impl<const TENSORS: usize> Decoder<TENSORS> {
+impl<const TENSORS: usize> AmbDecoder<TENSORS> {
     /// A decoder at the start of a file.
     #[must_use]
     pub const fn new(mode: Mode) -> Self {
@@ -123,7 +123,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
 
     /// The offsets and sizes of the sections, once the header has been read.
     #[must_use]
-    pub const fn layout(&self) -> Option<&Layout> {
+    pub const fn layout(&self) -> Option<&AmbLayout> {
         if matches!(self.machine.state, State::Header) { None } else { Some(&self.machine.layout) }
     }
 
@@ -133,7 +133,7 @@ impl<const TENSORS: usize> Decoder<TENSORS> {
     }
 }
 
-impl Decoder<0> {
+impl AmbDecoder<0> {
     /// A decoder of a whole file in memory, whose names are compared afterwards: it keeps none, and
     /// accepts as many tensors as a decoder with the default capacity.
     pub(super) const fn in_memory(mode: Mode) -> Self {
@@ -143,7 +143,7 @@ impl Decoder<0> {
 
 impl Machine {
     const fn new(mode: Mode, is_in_memory: bool) -> Self {
-        let none = Place { offset: 0, bytes: 0 };
+        let none = AmbPlace { offset: 0, bytes: 0 };
         Self {
             mode,
             passes_tokens: false,
@@ -152,7 +152,7 @@ impl Machine {
             offset: 0,
             failed: None,
             state: State::Header,
-            layout: Layout { metadata: none, config: none, tokenizer: none, weights: none },
+            layout: AmbLayout { metadata: none, config: none, tokenizer: none, weights: none },
         }
     }
 
@@ -220,7 +220,7 @@ impl Machine {
         self.layout = places(&header)?;
         let file_bytes = self.layout.weights.end();
         self.state = match self.layout.metadata {
-            Place { bytes: 0, .. } => self.after_metadata(),
+            AmbPlace { bytes: 0, .. } => self.after_metadata(),
             place => State::Metadata(Document::new(place.offset, place.end())),
         };
         let info = FileInfo {
@@ -235,7 +235,7 @@ impl Machine {
 
     const fn after_metadata(&self) -> State {
         match self.layout.config {
-            Place { bytes: 0, .. } => self.after_config(),
+            AmbPlace { bytes: 0, .. } => self.after_config(),
             place => State::Config(Document::new(place.offset, place.end())),
         }
     }
@@ -245,7 +245,7 @@ impl Machine {
     }
 }
 
-impl<const TENSORS: usize> Decode for Decoder<TENSORS> {
+impl<const TENSORS: usize> Decode for AmbDecoder<TENSORS> {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let Self { machine, names } = self;
         if let Some(error) = machine.failed {

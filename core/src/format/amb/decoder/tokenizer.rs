@@ -4,7 +4,7 @@ use super::{Machine, State};
 use crate::bytes::{Item, Parse, bounded, le_u32, pass};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, SpecialRole, Step, Value};
-use crate::format::amb::grammar::{self, NO_TOKEN, TokenizerKind};
+use crate::format::amb::grammar::{self, AmbTokenizerKind, NO_TOKEN};
 
 /// The roles of the special tokens in the tokenizer's head, in order.
 pub(in super::super) const ROLES: [SpecialRole; 5] = [
@@ -36,13 +36,13 @@ impl Machine {
         &mut self,
         special: [u16; 5],
         next: usize,
-        kind: TokenizerKind,
+        kind: AmbTokenizerKind,
     ) -> Step<'a> {
         let Some(&id) = special.get(next) else {
             self.state = match kind {
-                TokenizerKind::Bpe => State::MergeCount,
-                TokenizerKind::WordPiece => State::TokenCount,
-                TokenizerKind::SentencePiece | TokenizerKind::Custom => State::Opaque,
+                AmbTokenizerKind::Bpe => State::MergeCount,
+                AmbTokenizerKind::WordPiece => State::TokenCount,
+                AmbTokenizerKind::SentencePiece | AmbTokenizerKind::Custom => State::Opaque,
             };
             // A tokenizer without a payload.
             if self.offset >= self.layout.tokenizer.end() {

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Mode, Step, advance};
 use heapless::Vec;
 
-/// The default capacity of a [`Decoder`] in tensors: BERT-large with INT8 scales has about 540.
+/// The default capacity of a [`EmbdDecoder`] in tensors: BERT-large with INT8 scales has about 540.
 pub const DEFAULT_MAX_TENSORS: usize = 1024;
 
 /// Decodes `.weights` files of either variant.
@@ -30,11 +30,11 @@ pub const DEFAULT_MAX_TENSORS: usize = 1024;
 ///
 /// ```
 /// use nanoembed_core::event::{Decode, Event, Mode};
-/// use nanoembed_core::format::embd::Decoder;
+/// use nanoembed_core::format::embd::EmbdDecoder;
 ///
 /// // A file of the stream variant without tensors and with one token.
 /// let file = b"EMBD\x01\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0ok";
-/// let mut decoder = Decoder::<16>::new(Mode::Strict);
+/// let mut decoder = EmbdDecoder::<16>::new(Mode::Strict);
 /// let mut rest = &file[..];
 /// let mut tokens = 0;
 /// loop {
@@ -47,12 +47,13 @@ pub const DEFAULT_MAX_TENSORS: usize = 1024;
 ///     }
 /// }
 /// assert_eq!(tokens, 1);
-/// assert!(size_of::<Decoder<16>>() <= 16 * 48 + 2048);
+/// assert!(size_of::<EmbdDecoder<16>>() <= 16 * 48 + 2048);
 /// # Ok::<(), nanoembed_core::Error>(())
 /// ```
-pub type Decoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> = DecoderOver<[TensorRecord; TENSORS]>;
+pub type EmbdDecoder<const TENSORS: usize = DEFAULT_MAX_TENSORS> =
+    DecoderOver<[TensorRecord; TENSORS]>;
 
-/// A decoder with tensor records in `M`: inline ([`Decoder`]) or in caller-provided memory.
+/// A decoder with tensor records in `M`: inline ([`EmbdDecoder`]) or in caller-provided memory.
 ///
 /// ```
 /// use nanoembed_core::event::Mode;

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::embd::grammar::{Descriptor, MAX_METADATA_ENTRIES};
 use crate::tensor::{Dtype, identity};
 
-/// The record that a [`Decoder`](super::Decoder) keeps of one tensor: 48 bytes.
+/// The record that a [`EmbdDecoder`](super::EmbdDecoder) keeps of one tensor: 48 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct TensorRecord {
     pub(super) descriptor: Descriptor,

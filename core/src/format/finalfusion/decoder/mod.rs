@@ -7,7 +7,7 @@ mod vocabulary;
 use self::storage::Parts;
 use self::vocabulary::Entries;
 use super::grammar::{self, CHUNK_HEADER_BYTES, MAGIC, id};
-use super::layout::{Chunk, Layout, Place, Storage};
+use super::layout::{Chunk, FinalfusionLayout, FinalfusionPlace, Storage};
 use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, FileInfo, Format, Mode, Step, Version, advance};
@@ -69,14 +69,14 @@ enum State {
 ///
 /// ```
 /// use nanoembed_core::event::{Decode, Event, Mode};
-/// use nanoembed_core::format::finalfusion::Decoder;
+/// use nanoembed_core::format::finalfusion::FinalfusionDecoder;
 ///
 /// // One word, "ok", with a vector of one number, 1.
 /// let file = b"FiFu\0\0\0\0\x02\0\0\0\x01\0\0\0\x02\0\0\0\
 ///     \x01\0\0\0\x0e\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x02\0\0\0ok\
 ///     \x02\0\0\0\x16\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\x0a\0\0\0\0\0\
 ///     \0\0\x80\x3f";
-/// let mut decoder = Decoder::new(Mode::Strict);
+/// let mut decoder = FinalfusionDecoder::new(Mode::Strict);
 /// let mut rest = &file[..];
 /// let mut words = 0;
 /// loop {
@@ -93,7 +93,7 @@ enum State {
 /// # Ok::<(), nanoembed_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Decoder {
+pub struct FinalfusionDecoder {
     mode: Mode,
     broken_utf8: BrokenUtf8,
     offset: u64,
@@ -104,7 +104,7 @@ pub struct Decoder {
     listed: [u32; MAX_CHUNKS],
     listed_count: u32,
     chunks: [Option<Chunk>; MAX_CHUNKS],
-    metadata: Option<Place>,
+    metadata: Option<FinalfusionPlace>,
     vocabulary: Option<WordVocabulary>,
     entries: Entries,
     storage: Option<Storage>,
@@ -113,7 +113,7 @@ pub struct Decoder {
     parts: Parts,
 }
 
-impl Decoder {
+impl FinalfusionDecoder {
     /// A decoder at the start of a file, which rejects invalid UTF-8.
     #[must_use]
     pub const fn new(mode: Mode) -> Self {
@@ -146,10 +146,10 @@ impl Decoder {
     /// The layout; `None` before vocabulary and storage have been seen, so never at the end of a
     /// valid file. It includes the norms once they have been seen.
     #[must_use]
-    pub fn layout(&self) -> Option<Layout> {
+    pub fn layout(&self) -> Option<FinalfusionLayout> {
         let norms_listed =
             self.listed.iter().take(self.listed_count as usize).any(|&id| id == id::NORMS);
-        Some(Layout {
+        Some(FinalfusionLayout {
             metadata: self.metadata,
             vocabulary: self.vocabulary?,
             words: self.entries.words,
@@ -248,7 +248,7 @@ impl Decoder {
             let until = payload
                 .checked_add(bytes)
                 .ok_or(Error::new(offset.saturating_add(4), ErrorKind::OutOfBounds))?;
-            self.metadata = Some(Place { offset: payload, bytes });
+            self.metadata = Some(FinalfusionPlace { offset: payload, bytes });
             State::Document { until }
         } else {
             return Err(Error::new(offset, ErrorKind::BadChunk));
@@ -314,7 +314,7 @@ impl Decoder {
     }
 }
 
-impl Decode for Decoder {
+impl Decode for FinalfusionDecoder {
     fn next<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         if let Some(error) = self.failed {
             return Err(error);

@@ -6,7 +6,7 @@ use super::super::grammar::{
 };
 use super::super::layout::{Array, Quantized, Storage};
 use super::super::{CODES, EMBEDDINGS, NORMS, PROJECTION, ROW_NORMS, SUBQUANTIZERS};
-use super::{Decoder, State};
+use super::{FinalfusionDecoder, State};
 use crate::bytes::{parse, within};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
@@ -69,7 +69,7 @@ impl Parts {
     }
 }
 
-impl Decoder {
+impl FinalfusionDecoder {
     pub(super) fn storage_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let chunk = self.chunks.iter().rev().flatten().next();
         if chunk.is_some_and(|chunk| chunk.id == id::QUANTIZED) {

@@ -1,12 +1,12 @@
 //! The parts that may follow the storage: norms, unknown chunks, or nothing.
 
 use super::super::grammar::{CHUNK_HEADER_BYTES, id};
-use super::{Decoder, State};
+use super::{FinalfusionDecoder, State};
 use crate::bytes::within;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Mode, Step};
 
-impl Decoder {
+impl FinalfusionDecoder {
     pub(super) fn trailer<'a>(
         &mut self,
         input: &'a [u8],

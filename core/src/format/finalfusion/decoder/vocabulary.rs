@@ -1,8 +1,8 @@
 //! The vocabulary's chunk: parameters, words, n-grams.
 
 use super::super::grammar::{self, Order, id};
-use super::super::layout::Place;
-use super::{BrokenUtf8, Decoder, State};
+use super::super::layout::FinalfusionPlace;
+use super::{BrokenUtf8, FinalfusionDecoder, State};
 use crate::bytes::parse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, Step};
@@ -11,8 +11,8 @@ use crate::subword::Subwords;
 /// The extents of the entries, and the numbering of the n-grams' indices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entries {
-    pub(super) words: Place,
-    pub(super) ngrams: Place,
+    pub(super) words: FinalfusionPlace,
+    pub(super) ngrams: FinalfusionPlace,
     /// The number of different indices, as long as each new one is the next number.
     next_index: u64,
     in_order: bool,
@@ -21,7 +21,7 @@ pub(super) struct Entries {
 
 impl Entries {
     pub(super) const fn new() -> Self {
-        let nothing = Place { offset: 0, bytes: 0 };
+        let nothing = FinalfusionPlace { offset: 0, bytes: 0 };
         Self { words: nothing, ngrams: nothing, next_index: 0, in_order: true, ngram_count: 0 }
     }
 
@@ -39,7 +39,7 @@ impl Entries {
     }
 }
 
-impl Decoder {
+impl FinalfusionDecoder {
     pub(super) fn vocabulary_header<'a>(&mut self, input: &'a [u8]) -> Result<Step<'a>> {
         let chunk = self.chunks.iter().rev().flatten().next();
         let id = chunk.map_or(id::SIMPLE_VOCABULARY, |chunk| chunk.id);

@@ -1,9 +1,9 @@
-//! Writes a file in one pass and without allocating: a [`Plan`] determines all sizes; words,
+//! Writes a file in one pass and without allocating: a [`FinalfusionPlan`] determines all sizes; words,
 //! n-grams and bulk data are passed through.
 
 mod plan;
 
-pub use self::plan::{Plan, StorageSpec};
+pub use self::plan::{FinalfusionPlan, StorageSpec};
 use super::decoder::BrokenUtf8;
 use super::grammar::{
     self, CHUNK_HEADER_BYTES, MAGIC, MAX_WORD_BYTES, TYPE_F32, TYPE_U8, id, padding,
@@ -27,8 +27,8 @@ enum Stage {
 /// Writes one file: [`new`](Self::new) writes header and metadata; then come all
 /// [`word`](Self::word)s, all [`ngram`](Self::ngram)s, the [`data`](Self::data) of storage and
 /// norms, and [`finish`](Self::finish).
-pub struct Writer<'p, S> {
-    plan: Plan<'p>,
+pub struct FinalfusionWriter<'p, S> {
+    plan: FinalfusionPlan<'p>,
     sink: S,
     position: u64,
     stage: Stage,
@@ -39,14 +39,14 @@ pub struct Writer<'p, S> {
     data_left: u64,
 }
 
-impl<'p, S: Sink> Writer<'p, S> {
+impl<'p, S: Sink> FinalfusionWriter<'p, S> {
     /// Writes everything before the words.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidArgument`] if the format cannot hold the plan, or its numbers of words,
     /// buckets and rows are inconsistent; any error from the sink.
-    pub fn new(plan: Plan<'p>, sink: S) -> Result<Self> {
+    pub fn new(plan: FinalfusionPlan<'p>, sink: S) -> Result<Self> {
         plan.check()?;
         let mut fields = Fields::default();
         vocabulary_fields(&plan.vocabulary, &mut fields);

@@ -67,7 +67,7 @@ impl StorageSpec {
 
 /// Everything that must be known before the first byte is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan<'p> {
+pub struct FinalfusionPlan<'p> {
     /// The metadata, a TOML document.
     pub metadata: Option<&'p str>,
     /// The vocabulary's parameters.
@@ -86,7 +86,7 @@ pub struct Plan<'p> {
     pub broken_utf8: BrokenUtf8,
 }
 
-impl<'p> Plan<'p> {
+impl<'p> FinalfusionPlan<'p> {
     /// A file with words of `word_bytes` in total, without metadata, n-grams and norms; words are
     /// valid UTF-8.
     #[must_use]
@@ -104,7 +104,7 @@ impl<'p> Plan<'p> {
     }
 }
 
-impl Plan<'_> {
+impl FinalfusionPlan<'_> {
     pub(super) fn vocabulary_id(&self) -> u32 {
         match self.vocabulary.subwords {
             Subwords::None => id::SIMPLE_VOCABULARY,

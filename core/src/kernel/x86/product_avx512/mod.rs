@@ -19,7 +19,7 @@ use core::arch::x86_64::*;
 
 use super::vector::first_lanes;
 use super::width::LANES;
-use crate::kernel::product::{Floats, Product};
+use crate::kernel::product::{FloatOperand, Product};
 
 /// Columns that are summed up before they are added to the output.
 const PART_COLS: usize = 384;
@@ -74,8 +74,8 @@ use for_parts;
 /// The start of a product's weights.
 fn weights(product: &Product<'_>) -> *const f32 {
     match product.weights {
-        Floats::Bytes(bytes) => bytes.as_ptr().cast(),
-        Floats::Values(values) => values.as_ptr(),
+        FloatOperand::Bytes(bytes) => bytes.as_ptr().cast(),
+        FloatOperand::Values(values) => values.as_ptr(),
     }
 }
 

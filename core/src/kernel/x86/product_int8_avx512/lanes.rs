@@ -12,7 +12,7 @@ use super::super::transpose::{transpose_quarters, transpose_whole_quarters};
 use super::super::vector::first_lanes;
 use super::super::width::{BYTES, LANES};
 use super::PANEL_COLS;
-use crate::kernel::integer::{Base, ProductI8};
+use crate::kernel::integer::{ProductBase, ProductI8};
 
 /// With more tokens, sharing a panel of weights is faster.
 const MOST_TOKENS: usize = 64;
@@ -228,11 +228,11 @@ unsafe fn store_by_rows<const R: usize>(
             let row_scale = _mm512_set1_ps(*w.scales.as_ptr().add(row + r));
             values[r] = _mm512_mul_ps(_mm512_cvtepi32_ps(sums[r]), _mm512_mul_ps(scales, row_scale));
         });
-        if let Base::Bias(bias) = base {
+        if let ProductBase::Bias(bias) = base {
             let bias = bias.as_ptr().add(row);
             unroll!(R, r => { values[r] = _mm512_add_ps(_mm512_set1_ps(*bias.add(r)), values[r]); });
         }
-        let to_output = matches!(base, Base::Output);
+        let to_output = matches!(base, ProductBase::Output);
         let put = |place: *mut f32, mask: __mmask16, value: __m512| {
             let base =
                 if to_output { _mm512_maskz_loadu_ps(mask, place) } else { _mm512_set1_ps(-0.0) };

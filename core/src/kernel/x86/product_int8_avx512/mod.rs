@@ -19,7 +19,7 @@ use core::arch::x86_64::*;
 
 use super::vector::first_lanes;
 use super::width::LANES;
-use crate::kernel::integer::{Base, ProductI8};
+use crate::kernel::integer::{ProductBase, ProductI8};
 
 pub(super) use direct::MOST_TOKENS as DIRECT_TOKENS;
 pub(super) use panels::{PANEL_COLS, PANEL_ROWS, Panel};
@@ -134,8 +134,8 @@ pub(super) unsafe fn store(
     unsafe {
         let row_scales = _mm512_maskz_loadu_ps(mask, w.scales.as_ptr().add(row));
         let bias = match product.base {
-            Base::Bias(bias) => Some(_mm512_maskz_loadu_ps(mask, bias.as_ptr().add(row))),
-            Base::Output => None,
+            ProductBase::Bias(bias) => Some(_mm512_maskz_loadu_ps(mask, bias.as_ptr().add(row))),
+            ProductBase::Output => None,
         };
         let out = product.out.as_mut_ptr().add(token * strides.token + row * strides.row);
         for (t, &sum) in sums.iter().enumerate() {

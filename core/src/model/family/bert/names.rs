@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::config::Config;
 use crate::model::family::tensors::{Names, Tensor};
-use crate::model::weights::{Encoding, Matrix, Name, Weights};
+use crate::model::weights::{Matrix, MatrixEncoding, Name, Weights};
 
 /// The names of BERT's tensors, which some other families share.
 pub const NAMES: Names = Names {
@@ -174,7 +174,8 @@ pub(in crate::model) fn locate(
         let swapped = linear && rows != Size::AtLeastOne && transposed;
         return error(if swapped { ErrorKind::TransposedWeights } else { ErrorKind::WrongShape });
     }
-    let float = matches!(matrix.encoding, Encoding::F32 | Encoding::F16 | Encoding::BF16);
+    let float =
+        matches!(matrix.encoding, MatrixEncoding::F32 | MatrixEncoding::F16 | MatrixEncoding::BF16);
     if rows == Size::One && !float {
         return error(ErrorKind::UnsupportedDtype);
     }

@@ -1,6 +1,6 @@
 //! BERT, cased or uncased.
 
-use super::model::{Biases, ClassifierModel, FamilyModel};
+use super::model::{ClassifierModel, FamilyBiases, FamilyModel};
 use crate::model::config::{Activation, Config, FeedForward};
 use crate::model::family::bert::NAMES;
 use crate::model::family::settings::{OF_BERT, Settings, SizeNames};
@@ -12,7 +12,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.absent(&["auto_map", "layer_types"])?;
     let config = bert_like(settings, 1e-12)?;
     let classifier = Some(ClassifierModel::BERT);
-    Ok(FamilyModel { family: "", config, names: &NAMES, biases: Biases::ALL, classifier })
+    Ok(FamilyModel { family: "", config, names: &NAMES, biases: FamilyBiases::ALL, classifier })
 }
 
 /// The settings that BERT, RoBERTa and MPNet have in common.

@@ -1,6 +1,6 @@
 //! DistilBERT: BERT without token types, under different names.
 
-use super::model::{Biases, ClassifierModel, FamilyModel};
+use super::model::{ClassifierModel, FamilyBiases, FamilyModel};
 use crate::model::config::{Activation, Config, Embedding, FeedForward};
 use crate::model::family::settings::{OF_BERT, Settings, SizeNames};
 use crate::model::family::tensors::{Names, Tensor};
@@ -54,7 +54,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         family: "",
         config,
         names: &NAMES,
-        biases: Biases::ALL,
+        biases: FamilyBiases::ALL,
         classifier: Some(classifier),
     })
 }

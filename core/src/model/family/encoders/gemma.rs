@@ -1,6 +1,6 @@
 //! EmbeddingGemma.
 
-use super::model::{Biases, FamilyModel};
+use super::model::{FamilyBiases, FamilyModel};
 use crate::model::config::{Config, Rotary};
 use crate::model::family::settings::{Gemma, Kinds, Settings};
 use crate::model::family::tensors::{Names, Tensor, llama_names, sandwich_names};
@@ -17,7 +17,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         family: "",
         config: Config { rotary: Some(Rotary { global, local }), ..config },
         names: &NAMES,
-        biases: Biases { attention: has_bias, output: has_bias, ..Biases::NONE },
+        biases: FamilyBiases { attention: has_bias, output: has_bias, ..FamilyBiases::NONE },
         classifier: None,
     })
 }

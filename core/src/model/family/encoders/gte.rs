@@ -1,7 +1,7 @@
 //! GTE, as stored by transformers and by the hub's "new-impl": BERT with rotary positions and
 //! gates.
 
-use super::model::{Biases, ClassifierModel, FamilyModel};
+use super::model::{ClassifierModel, FamilyBiases, FamilyModel};
 use crate::model::config::{Activation, Config, Embedding, FeedForward, Rotary};
 use crate::model::family::settings::{HeadSizes, Kinds, OF_BERT, Settings, SizeNames};
 use crate::model::family::tensors::{Names, Tensor};
@@ -50,7 +50,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         family: "",
         config,
         names: &NAMES,
-        biases: Biases { up: false, ..Biases::ALL },
+        biases: FamilyBiases { up: false, ..FamilyBiases::ALL },
         classifier: Some(ClassifierModel::BERT),
     })
 }

@@ -1,6 +1,6 @@
 //! Jina embeddings v3 as stored by transformers, without adapters: BERT with rotary positions.
 
-use super::model::{Biases, FamilyModel};
+use super::model::{FamilyBiases, FamilyModel};
 use crate::model::config::{Activation, Config, Embedding, FeedForward, Rotary};
 use crate::model::family::settings::{HeadSizes, Kinds, OF_BERT, Settings, SizeNames};
 use crate::model::family::tensors::{Names, Tensor};
@@ -37,5 +37,11 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         feed_forward: FeedForward::Plain(activation),
         ..sized
     };
-    Ok(FamilyModel { family: "", config, names: &NAMES, biases: Biases::ALL, classifier: None })
+    Ok(FamilyModel {
+        family: "",
+        config,
+        names: &NAMES,
+        biases: FamilyBiases::ALL,
+        classifier: None,
+    })
 }

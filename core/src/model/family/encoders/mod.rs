@@ -18,7 +18,7 @@ mod qwen;
 mod roberta;
 mod written;
 
-pub use model::{Biases, ClassifierModel, FamilyModel, on_logits_of};
+pub use model::{ClassifierModel, FamilyBiases, FamilyModel, on_logits_of};
 pub use prefix::Prefixed;
 pub use written::ConfigJson;
 

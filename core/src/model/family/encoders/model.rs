@@ -21,7 +21,7 @@ pub struct FamilyModel {
     /// The names of its tensors, which may follow a prefix that depends on the file.
     pub names: &'static Names,
     /// The parts that have biases; the others have none.
-    pub biases: Biases,
+    pub biases: FamilyBiases,
     /// The head, if the model is a classifier.
     pub classifier: Option<ClassifierModel>,
 }
@@ -40,7 +40,7 @@ const NORMS: &[Tensor] = &[
 
 /// The parts of a model that have biases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Biases {
+pub struct FamilyBiases {
     /// Queries, keys and values.
     pub attention: bool,
     /// The attention's output layer.
@@ -53,7 +53,7 @@ pub struct Biases {
     pub norms: bool,
 }
 
-impl Biases {
+impl FamilyBiases {
     /// Everywhere.
     pub const ALL: Self = Self { attention: true, output: true, up: true, down: true, norms: true };
     /// Nowhere.

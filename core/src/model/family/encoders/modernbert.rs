@@ -1,6 +1,6 @@
 //! ModernBERT, with settings as spelled by the hub and by transformers 5.
 
-use super::model::{Biases, ClassifierModel, FamilyModel};
+use super::model::{ClassifierModel, FamilyBiases, FamilyModel};
 use crate::model::config::{
     Activation, Attention, Config, Embedding, FeedForward, Order, Rotary, Window,
 };
@@ -82,7 +82,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         family: "",
         config,
         names: &NAMES,
-        biases: Biases {
+        biases: FamilyBiases {
             attention,
             output: attention,
             up: feed_forward,

@@ -1,7 +1,7 @@
 //! MPNet: RoBERTa without token types, and with relative position buckets.
 
 use super::bert::bert_like;
-use super::model::{Biases, ClassifierModel, FamilyModel};
+use super::model::{ClassifierModel, FamilyBiases, FamilyModel};
 use super::roberta::after_padding;
 use crate::model::config::{Config, Embedding, RelativeBuckets};
 use crate::model::family::settings::Settings;
@@ -46,7 +46,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
         family: "",
         config,
         names: &NAMES,
-        biases: Biases::ALL,
+        biases: FamilyBiases::ALL,
         classifier: Some(ClassifierModel::ROBERTA),
     })
 }

@@ -1,7 +1,7 @@
 //! NomicBERT, with settings as written by transformers and by the hub's own code, which uses
 //! GPT-2's names: BERT with rotary positions and gates.
 
-use super::model::{Biases, FamilyModel};
+use super::model::{FamilyBiases, FamilyModel};
 use crate::model::config::{Activation, Config, Embedding, FeedForward, Rope, Rotary};
 use crate::model::family::settings::{
     Activations, HeadSizes, Kinds, Settings, SizeNames, UsualHeads,
@@ -65,9 +65,9 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     Ok(FamilyModel { family: "", config, names: &NAMES, biases, classifier: None })
 }
 
-const NO_LINEAR: Biases = Biases { norms: true, ..Biases::NONE };
+const NO_LINEAR: FamilyBiases = FamilyBiases { norms: true, ..FamilyBiases::NONE };
 
-fn native<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, Biases)> {
+fn native<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, FamilyBiases)> {
     settings.known(&["auto_map"]);
     let sized = settings.sized(&SizeNames::USUAL, Config::BERT)?;
     let sized = settings.shared_heads(sized, UsualHeads::EVEN)?;
@@ -79,7 +79,7 @@ fn native<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, Biases)> {
     Ok((with(sized, rope, activation, epsilon), NO_LINEAR))
 }
 
-fn hub<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, Biases)> {
+fn hub<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, FamilyBiases)> {
     settings.known(IRRELEVANT);
     reject_hub_options(settings)?;
     let sized = settings.sized(&HUB, Config::BERT)?;
@@ -96,7 +96,7 @@ fn hub<'t>(settings: &Settings<'_, 't>) -> Read<'t, (Config, Biases)> {
     if settings.positive("rotary_scaling_factor")?.is_some() {
         config.positions = config.positions.min(trained.unwrap_or(usize::MAX));
     }
-    let biases = Biases {
+    let biases = FamilyBiases {
         attention: settings.truth("qkv_proj_bias", true)?,
         up: settings.truth("mlp_fc1_bias", true)?,
         down: settings.truth("mlp_fc2_bias", true)?,

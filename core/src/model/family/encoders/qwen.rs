@@ -1,6 +1,6 @@
 //! Qwen 2 and 3, which pool the last token, and their common part with Llama.
 
-use super::model::{Biases, FamilyModel};
+use super::model::{FamilyBiases, FamilyModel};
 use crate::model::config::{Attention, Config, LayerSet, Mask, Rotary, Window};
 use crate::model::family::settings::{LlamaUsual, Settings, Usual, UsualHeads};
 use crate::model::family::tensors::{Names, Tensor, llama_names};
@@ -12,7 +12,7 @@ pub(super) fn read_2<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     // Exactly queries, keys and values have biases, regardless of this member.
     settings.known(&["attention_bias"]);
     let found = read(settings, UsualHeads { size: Usual::Even, key_value: Usual::Needed })?;
-    Ok(FamilyModel { biases: Biases { attention: true, ..Biases::NONE }, ..found })
+    Ok(FamilyModel { biases: FamilyBiases { attention: true, ..FamilyBiases::NONE }, ..found })
 }
 
 pub(super) fn read_3<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
@@ -80,7 +80,7 @@ pub(super) fn llama_like<'t>(
         family: "",
         config: Config { rotary: Some(Rotary { global: rope, local: rope }), ..config },
         names: &NAMES,
-        biases: Biases { attention: has_bias, output: has_bias, ..Biases::NONE },
+        biases: FamilyBiases { attention: has_bias, output: has_bias, ..FamilyBiases::NONE },
         classifier: None,
     })
 }

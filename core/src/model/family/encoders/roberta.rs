@@ -1,7 +1,7 @@
 //! RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions start after that of padding.
 
 use super::bert::bert_like;
-use super::model::{Biases, ClassifierModel, FamilyModel};
+use super::model::{ClassifierModel, FamilyBiases, FamilyModel};
 use crate::model::config::{Config, Embedding};
 use crate::model::family::bert::NAMES;
 use crate::model::family::settings::Settings;
@@ -12,7 +12,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     let padding = settings.object.integer("pad_token_id")?.unwrap_or(1);
     let config = after_padding(settings, bert_like(settings, 1e-12)?, padding)?;
     let classifier = Some(ClassifierModel::ROBERTA);
-    Ok(FamilyModel { family: "", config, names: &NAMES, biases: Biases::ALL, classifier })
+    Ok(FamilyModel { family: "", config, names: &NAMES, biases: FamilyBiases::ALL, classifier })
 }
 
 /// The settings of a model whose first token has the position after that of padding, which has the

@@ -7,14 +7,14 @@ use super::{Row, changed, check, read, std};
 use crate::error::ErrorKind::{MissingMetadata, UnsupportedSetting};
 use crate::text::json::Read;
 use crate::token::bpe::Pattern;
-use crate::token::spec::{Bpe, ModelKind, PRE_TOKENIZER, TokenizerSpec};
+use crate::token::spec::{BpeSpec, ModelKind, PRE_TOKENIZER, TokenizerSpec};
 
 const BPE: &str = r#"{"type": "BPE", "merges": 3, "vocab": {"ids": 9, "count": 9}}"#;
 const REPLACE: &str = r#"{"type": "Replace", "pattern": {"String": " "}, "content": "▁"}"#;
 
 fn settings<'t>(spec: &TokenizerSpec<'t>, byte_fallback: bool) -> Read<'t, (BpeSettings, u64)> {
     let ModelKind::Bpe(bpe) = spec.model.kind else { panic!("{spec:?}") };
-    BpeSettings::from_spec(spec, &Bpe { byte_fallback, ..bpe }, 9)
+    BpeSettings::from_spec(spec, &BpeSpec { byte_fallback, ..bpe }, 9)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::memory::{LlamaMemory, Scratch, has_local};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
 use crate::kernel::pieces::{copy, pieces, pieces_mut};
-use crate::kernel::{self, Floats, Kernels, Multiply, Product, Strides, Table};
+use crate::kernel::{self, FloatOperand, Kernels, Multiply, Product, Strides, Table};
 use crate::model::block::feed_forward::{activate, gate};
 use crate::model::block::layer::{Further, Layer};
 use crate::model::block::norm::{Norm, NormMemory};
@@ -386,7 +386,14 @@ fn score(
         let out = scores.get_mut(first..).ok_or(TOO_SMALL)?;
         let bias = NO_BIAS.get(..count).ok_or(TOO_SMALL)?;
         let strides = Strides { token: seen, row: 1 };
-        (kernels.product_f32)(Product::new(query, Floats::Values(keys), bias, head, out, strides)?);
+        (kernels.product_f32)(Product::new(
+            query,
+            FloatOperand::Values(keys),
+            bias,
+            head,
+            out,
+            strides,
+        )?);
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use crate::model::block::observation::{LayerInput, Observation, Observer};
 use crate::model::block::visible::Visible;
 use crate::model::config::{Config, FAMILIES, FeedForward, Order};
 use crate::model::linear::{CodeBuffers, Input, Linear, Output, Rows, Staging};
-use crate::model::parallel::{Parallel, Part, Parts, split_off};
+use crate::model::parallel::{Parallel, Parts, WorkPart, split_off};
 use crate::model::run::Run;
 use crate::model::weights::Weights;
 
@@ -215,9 +215,9 @@ where
         &self,
         (index, layer): (usize, &Layer),
         input: Input<'_>,
-        part: Part<'_>,
+        part: WorkPart<'_>,
     ) -> Result<()> {
-        let Part { index: job, output, floats, bytes } = part;
+        let WorkPart { index: job, output, floats, bytes } = part;
         let (mut staging, mut floats, bytes) = self.layout.staging(floats, bytes)?;
         let config = &self.model.config;
         let (tokens, size, sharing) = (self.tokens, config.head(), config.sharing());
@@ -328,8 +328,8 @@ where
     }
 
     /// Everything after the attention for one job's tokens, a block at a time.
-    fn blocks(&self, layer: (usize, &Layer), context: &[f32], part: Part<'_>) -> Result<()> {
-        let Part { index, output, floats, bytes } = part;
+    fn blocks(&self, layer: (usize, &Layer), context: &[f32], part: WorkPart<'_>) -> Result<()> {
+        let WorkPart { index, output, floats, bytes } = part;
         let (mut staging, floats, bytes) = self.layout.staging(floats, bytes)?;
         let width = self.model.config.hidden;
         let tokens = output.len() / width.max(1);

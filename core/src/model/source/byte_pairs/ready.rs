@@ -6,7 +6,7 @@ use super::source::{BpeSource, TokenEntries};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::source::memory::TokenizerMemory;
 use crate::text::character::utf8;
-use crate::token::bpe::{Bpe, Found, Merge, MergeTable, Scratch, alphabet};
+use crate::token::bpe::{Bpe, Merge, MergeScratch, MergeTable, TokenCount, alphabet};
 use crate::token::vocabulary::Tokens;
 use crate::token::{AddedTable, AddedToken, EndTokens, Entries, HashVocabulary, TextEnds};
 
@@ -83,7 +83,12 @@ impl<'a> FileBpe<'a> {
     ///
     /// As [`Bpe::encode`]; [`ErrorKind::UnsupportedTokenizer`] if the tokenizer brings texts into
     /// Unicode's form NFC and this text might not have it, which takes tables that are not here.
-    pub fn encode(&self, text: &str, ids: &mut [u32], scratch: &mut Scratch<'_>) -> Result<Found> {
+    pub fn encode(
+        &self,
+        text: &str,
+        ids: &mut [u32],
+        scratch: &mut MergeScratch<'_>,
+    ) -> Result<TokenCount> {
         if self.must_compose(text) {
             return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
         }
@@ -111,8 +116,8 @@ impl<'a> FileBpe<'a> {
         &self,
         text: &str,
         ids: &mut [u32],
-        scratch: &mut Scratch<'_>,
-    ) -> Result<Found> {
+        scratch: &mut MergeScratch<'_>,
+    ) -> Result<TokenCount> {
         let whole = self.ignores_merges.then_some(&self.vocabulary);
         self.ends.around(ids, |ids| self.bpe.encode_with(whole, text, ids, scratch))
     }

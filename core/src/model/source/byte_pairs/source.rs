@@ -31,7 +31,7 @@ pub struct BpeSource<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum File<'a> {
-    Amb(Amb<'a>, amb::Tokenizer<'a>),
+    Amb(Amb<'a>, amb::AmbTokenizer<'a>),
     Gguf(Gguf<'a>),
     /// Merges as lines, and the ids of tokens that are found as they are.
     Text {
@@ -86,13 +86,13 @@ impl<'a> BpeSource<'a> {
     pub fn amb(file: &Amb<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let tokenizer = file.tokenizer().ok_or(missing)?;
-        if tokenizer.kind() != amb::TokenizerKind::Bpe {
+        if tokenizer.kind() != amb::AmbTokenizerKind::Bpe {
             return Err(UNSUPPORTED);
         }
         let of = |member: &str| amb_spelling(file, member);
         let (pattern, ignores_merges) = own_rules(of(Pattern::KEY)?, of("ignore_merges")?)?;
         let composes = composes(of("normalizer")?)?;
-        let amb::TokenEntries { bytes, offset, count } =
+        let amb::AmbTokenEntries { bytes, offset, count } =
             tokenizer.token_entries().ok_or(missing)?;
         let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U16 };
         let ends = amb_text_ends(file, &tokenizer)?;
@@ -109,7 +109,8 @@ impl<'a> BpeSource<'a> {
     pub fn gguf(file: &Gguf<'a>) -> Result<Self> {
         let missing = Error::without_offset(ErrorKind::MissingVocabulary);
         let PreTokenizer { pattern, ignores_merges, .. } = gguf_pre_tokenizer(file)?;
-        let gguf::TokenEntries { bytes, offset, count } = file.token_entries().ok_or(missing)?;
+        let gguf::GgufTokenEntries { bytes, offset, count } =
+            file.token_entries().ok_or(missing)?;
         let entries = TokenEntries { bytes, offset, count, prefix: LengthPrefix::U64 };
         let ends = gguf_text_ends(file)?;
         let file = File::Gguf(*file);

@@ -13,20 +13,20 @@ pub struct ScratchNeeds {
     /// Candidates of byte-level BPE.
     pub heap: usize,
     /// The needs of SentencePiece.
-    pub pieces: sentencepiece::Needs,
+    pub pieces: sentencepiece::PieceNeeds,
 }
 
 impl ScratchNeeds {
     /// The needs of byte-level BPE for texts whose words have no more than so many bytes.
     #[must_use]
     pub fn for_words(bytes: usize) -> Self {
-        let heap = bpe::Scratch::heap_needed(bytes);
+        let heap = bpe::MergeScratch::heap_needed(bytes);
         Self { symbols: bytes, heap, ..Self::default() }
     }
 }
 
-impl From<sentencepiece::Needs> for ScratchNeeds {
-    fn from(pieces: sentencepiece::Needs) -> Self {
+impl From<sentencepiece::PieceNeeds> for ScratchNeeds {
+    fn from(pieces: sentencepiece::PieceNeeds) -> Self {
         Self { pieces, ..Self::default() }
     }
 }
@@ -35,9 +35,9 @@ impl From<sentencepiece::Needs> for ScratchNeeds {
 #[derive(Debug)]
 pub struct TokenizerScratch<'s> {
     /// For byte-level BPE.
-    pub bytes: bpe::Scratch<'s>,
+    pub bytes: bpe::MergeScratch<'s>,
     /// For SentencePiece.
-    pub pieces: sentencepiece::Scratch<'s>,
+    pub pieces: sentencepiece::PieceScratch<'s>,
 }
 
 impl<'s> TokenizerScratch<'s> {
@@ -45,8 +45,8 @@ impl<'s> TokenizerScratch<'s> {
     pub const fn new(
         symbols: &'s mut [Symbol],
         heap: &'s mut [Candidate],
-        pieces: sentencepiece::Scratch<'s>,
+        pieces: sentencepiece::PieceScratch<'s>,
     ) -> Self {
-        Self { bytes: bpe::Scratch::new(symbols, heap), pieces }
+        Self { bytes: bpe::MergeScratch::new(symbols, heap), pieces }
     }
 }

@@ -5,7 +5,7 @@ use super::memory::{ScratchNeeds, TokenizerScratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::source::byte_pairs::FileBpe;
 use crate::model::source::pieces::FilePieces;
-use crate::token::bpe::Found;
+use crate::token::bpe::TokenCount;
 use crate::token::{Entries, HashVocabulary, SpecialTokens, Vocabulary as _, WordPiece};
 
 /// WordPiece over an index in memory.
@@ -103,7 +103,7 @@ impl Tokenizer<'_> {
         special: SpecialTokens,
         ids: &mut [u32],
         scratch: &mut TokenizerScratch<'_>,
-    ) -> Result<Found> {
+    ) -> Result<TokenCount> {
         let bytes = &mut scratch.bytes;
         match (self, special) {
             (Self::WordPiece(words), SpecialTokens::AsTokens) => by_words(words, text, ids),
@@ -137,9 +137,9 @@ impl Tokenizer<'_> {
     }
 }
 
-fn by_words(words: &Words<'_>, text: &str, ids: &mut [u32]) -> Result<Found> {
+fn by_words(words: &Words<'_>, text: &str, ids: &mut [u32]) -> Result<TokenCount> {
     let encoded = words.encode(text, ids)?;
-    Ok(Found { tokens: encoded.tokens, total: encoded.total })
+    Ok(TokenCount { tokens: encoded.tokens, total: encoded.total })
 }
 
 fn word_piece(words: &Words<'_>, id: u32, out: &mut [u8]) -> Result<usize> {

@@ -154,7 +154,7 @@ const MOST_BYTES: usize = 64;
 /// Refuses a token of another id than `tokenizers` would give it: that of the vocabulary, or else
 /// `next`, which is counted on then.
 pub(in crate::model) fn check_id(
-    token: &spec::AddedToken<'_>,
+    token: &spec::AddedTokenSpec<'_>,
     vocabulary: &impl Vocabulary,
     next: &mut u32,
 ) -> Result<()> {

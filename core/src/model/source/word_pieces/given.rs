@@ -14,7 +14,7 @@ pub(super) enum Added<'a> {
     /// The value of [`ADDED_TOKENS`](crate::token::added_list::ADDED_TOKENS).
     Listed(&'a str),
     /// A description, which has all of them, those with a role too.
-    Described(spec::AddedTokens<'a>, leaf::Families),
+    Described(spec::AddedTokenSpecs<'a>, leaf::Families),
 }
 
 /// A token that was added.
@@ -35,7 +35,7 @@ impl<'a> Added<'a> {
             }),
             Self::Described(list, _) => list.iter().try_for_each(|token| {
                 let token = token.map_err(|fault| fault.error)?;
-                let spec::AddedToken { id, rules, normalized, content, .. } = token;
+                let spec::AddedTokenSpec { id, rules, normalized, content, .. } = token;
                 let spelling = &mut content.chars().map(Ok);
                 take(AddedOne { id, rules, normalized, spelling })
             }),

@@ -6,8 +6,8 @@
 use crate::error::{Error, ErrorKind};
 use crate::text::json::{Fault, Read};
 use crate::token::spec::{
-    AddedToken, AddedTokens, Model, ModelKind, Normalizer, PRE_TOKENIZER, Place, PreTokenizer,
-    Spelling, TokenizerSpec, Vocabulary as Tokens,
+    AddedTokenSpec, AddedTokenSpecs, JsonPlace, Model, ModelKind, Normalizer, PRE_TOKENIZER,
+    PreTokenizer, SpelledText, TokenizerSpec, VocabularySpec as Tokens,
 };
 use crate::token::special::MAX_SPECIAL_BYTES;
 use crate::token::{AddedRules, MAX_WORD_CHARACTERS, Normalization, SpecialIds, Vocabulary};
@@ -18,13 +18,13 @@ const KIND: &str = "only BERT's tokenizer is done without a heap";
 /// The settings of a description.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::model) struct WordSettings<'a> {
-    added: AddedTokens<'a>,
-    unknown: Spelling<'a>,
+    added: AddedTokenSpecs<'a>,
+    unknown: SpelledText<'a>,
     /// True if there are ids without a token.
     #[cfg_attr(not(feature = "families"), allow(dead_code, reason = "only other families ask"))]
     has_gaps: bool,
     normalization: Normalization,
-    place: Place<'a>,
+    place: JsonPlace<'a>,
 }
 
 impl<'a> WordSettings<'a> {
@@ -48,7 +48,7 @@ impl<'a> WordSettings<'a> {
     }
 
     /// The added tokens, of which those that the vocabulary has not are numbered after it.
-    pub(in crate::model) fn added(&self) -> Read<'a, AddedTokens<'a>> {
+    pub(in crate::model) fn added(&self) -> Read<'a, AddedTokenSpecs<'a>> {
         let only = "ids of the vocabulary without gaps are done without a heap";
         let mut fault = self.place.unsupported(&["added_tokens"], only);
         fault.key = "vocab";
@@ -125,7 +125,7 @@ fn normalization<'a>(spec: &TokenizerSpec<'a>) -> Read<'a, Normalization> {
 }
 
 /// Checks a model over `tokens`; returns the unknown token.
-fn unknown<'a>(model: &Model<'a>, tokens: u32) -> Read<'a, Spelling<'a>> {
+fn unknown<'a>(model: &Model<'a>, tokens: u32) -> Read<'a, SpelledText<'a>> {
     let ModelKind::WordPiece(settings) = model.kind else {
         return Err(model.place.unsupported(&["type"], KIND));
     };
@@ -165,7 +165,7 @@ pub(in crate::model) fn check_vocabulary<'a>(model: &Model<'a>, tokens: u32) -> 
 }
 
 /// An added token, which a text spells as it is.
-fn plain(token: AddedToken<'_>) -> Read<'_, AddedToken<'_>> {
+fn plain(token: AddedTokenSpec<'_>) -> Read<'_, AddedTokenSpec<'_>> {
     let AddedRules { strips_before, strips_behind, single_word } = token.rules;
     for (rule, is_set) in [
         ("lstrip", strips_before),
@@ -181,7 +181,7 @@ fn plain(token: AddedToken<'_>) -> Read<'_, AddedToken<'_>> {
 }
 
 /// The id of a token; `None` if it is longer than any special one.
-fn find<'a>(vocabulary: &impl Vocabulary, token: Spelling<'a>) -> Read<'a, Option<u32>> {
+fn find<'a>(vocabulary: &impl Vocabulary, token: SpelledText<'a>) -> Read<'a, Option<u32>> {
     let mut room = [0; MAX_SPECIAL_BYTES];
     let Some(token) = token.unescape(&mut room) else { return Ok(None) };
     vocabulary.find(token.as_bytes()).map_err(Fault::from_error)

@@ -12,7 +12,7 @@ use crate::event;
 use crate::event::SpecialRole;
 use crate::format::amb::Amb;
 use crate::format::embd::Embd;
-use crate::format::embd::TokenEntries;
+use crate::format::embd::EmbdTokenEntries;
 use crate::format::gguf::Gguf;
 use crate::leaf;
 use crate::model::source::amb::amb_spelling;
@@ -77,8 +77,8 @@ impl<'a> WordPieceSource<'a> {
     /// added tokens and the ids of the unknown token and of those around texts; all ids are below
     /// `vocabulary`.
     pub(in crate::model) fn from_folder(
-        entries: &TokenEntries<'a>,
-        added: spec::AddedTokens<'a>,
+        entries: &EmbdTokenEntries<'a>,
+        added: spec::AddedTokenSpecs<'a>,
         [unknown, first, last]: [u32; 3],
         normalization: Normalization,
         vocabulary: usize,

@@ -12,7 +12,7 @@ use crate::owned::Pipeline;
 use crate::owned::folder::{FolderFault, FolderResult, Texts};
 use crate::text::json::{Fault, Value};
 use crate::token::AddedRules;
-use crate::token::spec::{AddedToken, TokenizerSpec};
+use crate::token::spec::{AddedTokenSpec, TokenizerSpec};
 
 pub(super) const MAP: &str = "special_tokens_map.json";
 const ADDED: &str = "added_tokens.json";
@@ -92,7 +92,7 @@ impl TokenizerConfig {
         spec: &TokenizerSpec<'_>,
     ) -> FolderResult<()> {
         let Some(decoder) = config.member("added_tokens_decoder") else { return Ok(()) };
-        let known: Vec<AddedToken<'_>> = collected(spec.added.iter().flatten())?;
+        let known: Vec<AddedTokenSpec<'_>> = collected(spec.added.iter().flatten())?;
         for (id, token) in decoder.members() {
             let content = spelled_member(Some(token), "content")?.unwrap_or_default();
             let there = id.parse().ok().and_then(|id| pipeline.token(id));
@@ -107,7 +107,7 @@ impl TokenizerConfig {
                 single_word: said("single_word"),
             };
             let normalized = said("normalized");
-            let is_same = |other: &AddedToken<'_>| {
+            let is_same = |other: &AddedTokenSpec<'_>| {
                 let is_it = match is_remnant {
                     true => other.content.is(&content),
                     false => id.parse() == Ok(other.id),

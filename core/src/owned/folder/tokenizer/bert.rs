@@ -10,7 +10,7 @@ use crate::owned::folder::{FolderResult, Texts};
 use crate::owned::{Pipeline, PipelineSession};
 use crate::text::json::Value;
 use crate::token::SpecialTokens;
-use crate::token::spec::{Normalizer, PreTokenizer, Step, TokenizerSpec};
+use crate::token::spec::{Normalizer, PreTokenizer, SpelledStep, TokenizerSpec};
 
 /// Settings of BERT's tokenizer in Python, which does what `tokenizer.json` says as long as they are
 /// true.
@@ -47,10 +47,10 @@ impl TokenizerConfig {
 
     /// BERT's class cleans texts and splits words as BERT does, whatever `tokenizer.json` says.
     fn check_words(&self, config: Value<'_>, spec: &TokenizerSpec<'_>) -> FolderResult<()> {
-        let is_clean = |step: &Step<'_, Normalizer<'_>>| {
+        let is_clean = |step: &SpelledStep<'_, Normalizer<'_>>| {
             !matches!(step.does, Normalizer::Bert { cleans_text: false, .. })
         };
-        let [Step { does: PreTokenizer::Bert, .. }] = &spec.pre_tokenizer[..] else {
+        let [SpelledStep { does: PreTokenizer::Bert, .. }] = &spec.pre_tokenizer[..] else {
             return Err(self.refuse(config, "tokenizer_class", CLEANS_OTHERWISE));
         };
         if spec.normalizer.iter().all(is_clean) {
@@ -84,7 +84,7 @@ impl TokenizerConfig {
     /// BERT's class takes what is not said for its default.
     fn check_normalizer(&self, config: Value<'_>, spec: &TokenizerSpec<'_>) -> FolderResult<()> {
         let [
-            Step {
+            SpelledStep {
                 does: Normalizer::Bert { splits_ideographs, strips_accents, lowercases, .. },
                 ..
             },

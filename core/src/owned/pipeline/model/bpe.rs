@@ -60,7 +60,7 @@ pub(in crate::owned::pipeline) struct BpeScratch {
 
 impl Bpe {
     /// A model over `tokens` that merges nothing.
-    pub(super) fn over(tokens: &TokenStrings, settings: &spec::Bpe<'_>) -> Result<Self> {
+    pub(super) fn over(tokens: &TokenStrings, settings: &spec::BpeSpec<'_>) -> Result<Self> {
         let needed = HashVocabulary::<&TokenStrings>::slots_needed(tokens.len() as u32);
         let mut slots = filled(needed, 0)?;
         let index = HashVocabulary::build(tokens, &mut slots)?.index();

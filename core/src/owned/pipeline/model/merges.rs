@@ -7,14 +7,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{reserved, write};
 use crate::text::character::utf8;
 use crate::text::json::{Fault, Read, Value, chars};
-use crate::token::spec::Place;
+use crate::token::spec::JsonPlace;
 
 /// The ids of all merges: two tokens, or a string of both with a space between.
 pub(super) fn listed<'t>(
     list: Value<'t>,
     find: impl Fn(&str) -> Option<u32>,
 ) -> Read<'t, Vec<(u32, u32)>> {
-    let of = |error| Place::new(list).met("merges", error);
+    let of = |error| JsonPlace::new(list).met("merges", error);
     let mut pairs = reserved(lines(list).count()).map_err(of)?;
     let mut room = String::new();
     for line in lines(list) {
@@ -38,7 +38,7 @@ pub(super) fn bad_rank(list: Value<'_>, rank: usize, kind: ErrorKind) -> Fault<'
 }
 
 fn bad(line: Value<'_>, kind: ErrorKind) -> Fault<'_> {
-    Place::new(line).met("merges", Error::without_offset(kind))
+    JsonPlace::new(line).met("merges", Error::without_offset(kind))
 }
 
 /// The merges of a list, without its first line in files of old.

@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::limit::push;
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::text::json::{Read, Value};
-use crate::token::spec::{self, Merges, ModelKind};
+use crate::token::spec::{self, MergesSpec, ModelKind};
 
 /// A model and its tokens.
 pub(in crate::owned::pipeline) struct OpenedModel {
@@ -26,11 +26,12 @@ pub(in crate::owned::pipeline) fn large(
     opened: &OpenedModel,
 ) -> Result<Vec<(Range<u64>, usize)>> {
     let mut large = Vec::new();
-    if let spec::Vocabulary::Ids(value) | spec::Vocabulary::Scores(value) = spec.vocabulary {
+    if let spec::VocabularySpec::Ids(value) | spec::VocabularySpec::Scores(value) = spec.vocabulary
+    {
         push(&mut large, (range(value), opened.tokens.len()))?;
     }
     if let (ModelKind::Bpe(settings), Model::Bpe(model)) = (&spec.kind, &opened.model)
-        && let Merges::Listed(list) = settings.merges
+        && let MergesSpec::Listed(list) = settings.merges
     {
         push(&mut large, (range(list), model.merges.len()))?;
     }
@@ -59,7 +60,10 @@ pub(in crate::owned::pipeline) fn open<'t>(
     Ok(OpenedModel { model, tokens, count })
 }
 
-fn word_piece<'t>(settings: &spec::WordPiece<'t>, vocabulary: &Vocabulary<'t>) -> Read<'t, Model> {
+fn word_piece<'t>(
+    settings: &spec::WordPieceSpec<'t>,
+    vocabulary: &Vocabulary<'t>,
+) -> Read<'t, Model> {
     let model = WordPiece::new(&vocabulary.tokens, settings).map_err(|it| vocabulary.met(it))?;
     vocabulary.refuse_twins(|token| model.trie.find(token))?;
     Ok(Model::WordPiece(model))
@@ -67,7 +71,7 @@ fn word_piece<'t>(settings: &spec::WordPiece<'t>, vocabulary: &Vocabulary<'t>) -
 
 fn unigram<'t>(
     spec: &spec::Model<'t>,
-    settings: &spec::Unigram,
+    settings: &spec::UnigramSpec,
     vocabulary: &mut Vocabulary<'t>,
 ) -> Read<'t, Model> {
     let count = vocabulary.tokens.len();
@@ -89,16 +93,16 @@ fn unigram<'t>(
 
 fn bpe<'t>(
     spec: &spec::Model<'t>,
-    settings: &spec::Bpe<'t>,
+    settings: &spec::BpeSpec<'t>,
     vocabulary: &Vocabulary<'t>,
     elsewhere: Elsewhere<'_>,
 ) -> Read<'t, Model> {
     let tokens = &vocabulary.tokens;
     let model = Bpe::over(tokens, settings).map_err(|error| vocabulary.met(error))?;
     vocabulary.refuse_twins(|token| model.find(tokens, token))?;
-    let is_apart = matches!(spec.vocabulary, spec::Vocabulary::Apart { .. });
+    let is_apart = matches!(spec.vocabulary, spec::VocabularySpec::Apart { .. });
     let list = match settings.merges {
-        Merges::Listed(list) if !is_apart => Some(list),
+        MergesSpec::Listed(list) if !is_apart => Some(list),
         _ => None,
     };
     let pairs;

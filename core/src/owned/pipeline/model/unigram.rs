@@ -57,7 +57,7 @@ impl Scores {
 }
 
 /// The best way to a place in a piece.
-pub(in crate::owned::pipeline) type Step = lattice::Step<f64>;
+pub(in crate::owned::pipeline) type Step = lattice::LatticeStep<f64>;
 
 impl Unigram {
     pub(super) fn new(

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limit::{Limit, collected, grow, reserved};
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::text::json::{Fault, Read, Value};
-use crate::token::spec::{self, Place};
+use crate::token::spec::{self, JsonPlace};
 
 /// Tokens and merges that are apart from a description.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ impl Elsewhere<'_> {
 /// The tokens of a model.
 pub(super) struct Vocabulary<'t> {
     /// Where they are spelled.
-    place: Place<'t>,
+    place: JsonPlace<'t>,
     /// The object of JSON that names the tokens, which cannot name one twice.
     named: Option<Value<'t>>,
     pub(super) tokens: TokenStrings,
@@ -39,11 +39,11 @@ impl<'t> Vocabulary<'t> {
     /// The tokens of `model`, which are in `elsewhere` if they are apart.
     pub(super) fn new(model: &spec::Model<'t>, elsewhere: Elsewhere<'_>) -> Read<'t, Self> {
         match model.vocabulary {
-            spec::Vocabulary::Ids(value) => Self::from_ids(value),
-            spec::Vocabulary::Scores(value) => Self::from_scores(value),
-            spec::Vocabulary::Apart { ids, count } => {
+            spec::VocabularySpec::Ids(value) => Self::from_ids(value),
+            spec::VocabularySpec::Scores(value) => Self::from_scores(value),
+            spec::VocabularySpec::Apart { ids, count } => {
                 let place = model.place.value().and_then(|model| model.member("vocab"));
-                let place = place.map(Place::new).unwrap_or_default();
+                let place = place.map(JsonPlace::new).unwrap_or_default();
                 Self::from_elsewhere(place, [ids, count], elsewhere)
             }
         }
@@ -75,7 +75,7 @@ impl<'t> Vocabulary<'t> {
         let mut tokens = TokenStrings::with_room(room, bytes).map_err(of)?;
         by_id.iter().try_for_each(|token| tokens.push_spelled(token)).map_err(of)?;
         tokens.shrink();
-        let place = Place::new(value);
+        let place = JsonPlace::new(value);
         Ok(Self { place, named: Some(value), tokens, scores: Vec::new(), count })
     }
 
@@ -99,12 +99,12 @@ impl<'t> Vocabulary<'t> {
             scores.push(score);
         }
         tokens.shrink();
-        Ok(Self { place: Place::new(value), named: None, tokens, scores, count })
+        Ok(Self { place: JsonPlace::new(value), named: None, tokens, scores, count })
     }
 
     /// Tokens of which the description says only how many there are.
     fn from_elsewhere(
-        place: Place<'t>,
+        place: JsonPlace<'t>,
         [ids, count]: [u64; 2],
         elsewhere: Elsewhere<'_>,
     ) -> Read<'t, Self> {
@@ -146,5 +146,5 @@ impl<'t> Vocabulary<'t> {
 
 /// An error that was met in `value`.
 fn at(value: Value<'_>, error: Error) -> Fault<'_> {
-    Place::new(value).met("vocab", error)
+    JsonPlace::new(value).met("vocab", error)
 }

@@ -21,7 +21,7 @@ pub(in crate::owned::pipeline) struct WordPiece {
 }
 
 impl WordPiece {
-    pub(super) fn new(tokens: &TokenStrings, settings: &spec::WordPiece<'_>) -> Result<Self> {
+    pub(super) fn new(tokens: &TokenStrings, settings: &spec::WordPieceSpec<'_>) -> Result<Self> {
         let trie = Trie::build(tokens)?;
         let unknown = trie.walk(ROOT, settings.unknown.chars()).and_then(Node::value);
         let continuing = trie.walk(ROOT, settings.prefix.chars());

@@ -12,8 +12,8 @@ use nanoembed_core::owned::{Pipeline, PipelineParts, base64};
 use nanoembed_core::token::bpe::{self, Pattern};
 use nanoembed_core::token::sentencepiece::{PieceKind, byte_of};
 use nanoembed_core::token::spec::{
-    AddedToken, AddedTokens, Metaspace, ModelKind, Normalizer, PreTokenizer, Prepends, Rules, Step,
-    TokenizerSpec,
+    AddedTokenSpec, AddedTokenSpecs, Metaspace, ModelKind, Normalizer, PreTokenizer, Prepends,
+    Rules, SpelledStep, TokenizerSpec,
 };
 
 use super::{Family, Prepared};
@@ -42,10 +42,10 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
     let failed = |error| Error::in_file("tokenizer.json", error);
     let parts = family.tokenizer.parts().map_err(failed)?;
     let spec = family.tokenizer.spec().map_err(|fault| failed(fault.error))?;
-    let added: Vec<AddedToken<'_>> = spec.added.iter().flatten().collect();
+    let added: Vec<AddedTokenSpec<'_>> = spec.added.iter().flatten().collect();
     let kept = with_vectors(&added, &family.tokenizer, tensors.rows);
     let leaves_out = kept.len() < added.len();
-    let spec = TokenizerSpec { added: AddedTokens::Listed(&kept), ..spec };
+    let spec = TokenizerSpec { added: AddedTokenSpecs::Listed(&kept), ..spec };
     let is_roberta = matches!(family.model.family, "roberta" | "camembert");
     let kind = kind(&spec, is_roberta).ok_or_else(unsaid)?;
     let table = Table::new(&family.tokenizer, &kept, &kind, tensors.rows)?;
@@ -94,11 +94,11 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
 
 /// The added tokens that the model has vectors for: not those of images, for example.
 fn with_vectors<'a>(
-    added: &[AddedToken<'a>],
+    added: &[AddedTokenSpec<'a>],
     tokenizer: &Pipeline,
     rows: usize,
-) -> Vec<AddedToken<'a>> {
-    let has_vector = |token: &&AddedToken<'_>| {
+) -> Vec<AddedTokenSpec<'a>> {
+    let has_vector = |token: &&AddedTokenSpec<'_>| {
         let id = tokenizer.id(&token.content.to_string());
         id.and_then(|id| usize::try_from(id).ok()).is_none_or(|id| id < rows)
     };
@@ -122,10 +122,12 @@ fn kind(spec: &TokenizerSpec<'_>, is_roberta: bool) -> Option<TokenizerKind> {
 }
 
 fn word_piece(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
-    let [Step { does: PreTokenizer::Bert, .. }] = &spec.pre_tokenizer[..] else { return None };
+    let [SpelledStep { does: PreTokenizer::Bert, .. }] = &spec.pre_tokenizer[..] else {
+        return None;
+    };
     match spec.normalizer[..] {
         [
-            Step {
+            SpelledStep {
                 does:
                     Normalizer::Bert {
                         cleans_text: true,
@@ -159,7 +161,7 @@ fn unigram(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
         }
     }
     let metaspace = match &spec.pre_tokenizer[..] {
-        [one] | [Step { does: PreTokenizer::WhitespaceSplit, .. }, one] => one.does,
+        [one] | [SpelledStep { does: PreTokenizer::WhitespaceSplit, .. }, one] => one.does,
         _ => return None,
     };
     let PreTokenizer::Metaspace(Metaspace { replacement: '▁', prepends, .. }) = metaspace else {
@@ -203,7 +205,7 @@ impl Table {
     /// The tokens of `tokenizer`, and what fills the table of vectors up to `rows`.
     fn new(
         tokenizer: &Pipeline,
-        added: &[AddedToken<'_>],
+        added: &[AddedTokenSpec<'_>],
         kind: &TokenizerKind,
         rows: usize,
     ) -> Result<Self> {

@@ -15,7 +15,7 @@ use crate::format::embd::grammar::{self, Flags, Footer, HEADER_BYTES, Header};
 /// The offset of the number of tensors.
 pub(super) const COUNT_AT: u64 = field::INDEX_COUNT;
 
-/// The footer's checksums, for [`Verifier`](super::super::Verifier).
+/// The footer's checksums, for [`EmbdVerifier`](super::super::EmbdVerifier).
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Checksums {
     pub(in super::super) footer_offset: u64,
