@@ -165,10 +165,9 @@ impl Case {
     fn from_char(c: char) -> Self {
         match c {
             '\'' | '.' | ':' | '^' | '`' => Self::Ignorable,
-            'a'..='z' | 'A'..='Z' | 'Α'..='Ρ' | 'Σ'..='Ω' | 'α'..='ω' | 'ά'..='ώ' => {
-                Self::Cased
-            }
+            'a'..='z' | 'A'..='Z' | 'α'..='ω' | 'ά'..='ώ' => Self::Cased,
             c if c.is_ascii() => Self::Neither,
+            c if c.to_lowercase().next() != Some(c) => Self::Cased,
             // Only the standard library's conversion knows. These texts have a dozen bytes.
             c => match (is_final(&[c]), is_final(&[c, 'a'])) {
                 (false, _) => Self::Cased,
