@@ -17,7 +17,7 @@ use nanoembed_tests::refusing::Refusing;
 use tempfile::TempDir;
 
 /// The sizes of the allocations that fail, in bytes.
-const SIZES: Range<usize> = 16384..1 << 20;
+const SIZES: Range<usize> = 4096..1 << 20;
 
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing::on_all_threads(SIZES);

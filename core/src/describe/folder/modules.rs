@@ -196,13 +196,14 @@ impl<'a> ModuleList<'a> {
             let _ = self.head.push(HeadModule::Normalize);
         }
         match module.kind {
-            K::Words | K::Pooling | K::Dense | K::LayerNorm
-                if leaf::Families::built_in().is_err() =>
-            {
+            K::Pooling | K::Dense | K::LayerNorm if leaf::Families::built_in().is_err() => {
                 return Err(misplaced(module, "the build leaves out modules of this kind"));
             }
             K::Transformer => self.folder = folder,
             K::Table => (self.base, self.folder) = (Base::Table, folder),
+            K::Words if leaf::WordTables::built_in().is_err() => {
+                return Err(misplaced(module, "the build leaves out modules of this kind"));
+            }
             K::Words => {
                 let limit = word_limit(texts, folder)?;
                 (self.base, self.folder) = (Base::Words { limit }, folder);
@@ -210,7 +211,9 @@ impl<'a> ModuleList<'a> {
             K::Pooling => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 self.pooling = Some(match self.base {
-                    Base::Words { .. } => path.object(text, PoolingSettings::read_mean)?,
+                    Base::Words { .. } if leaf::WordTables::built_in().is_ok() => {
+                        path.object(text, PoolingSettings::read_mean)?
+                    }
                     _ => path.object(text, PoolingSettings::read)?,
                 });
             }

@@ -2,6 +2,7 @@
 
 use super::settings::{kind, needed_spelling, refused, spelling};
 use super::{HAS_ALL, Layout};
+use crate::leaf;
 use crate::text::json::{LexemeKind, Object, Read, Value};
 use crate::token::spec::{
     BpeSpec, JsonPlace, MergesSpec, Model, ModelKind, UnigramSpec, VocabularySpec, WordPieceSpec,
@@ -25,7 +26,9 @@ pub(super) fn read(value: Value<'_>, layout: Layout) -> Read<'_, Model<'_>> {
         Some("BPE") => ModelKind::Bpe(bpe(&model, layout)?),
         Some("Unigram") => ModelKind::Unigram(unigram(&model)?),
         // No file of `tokenizers` has it; files here keep it so.
-        Some(WORDS) if layout == Layout::Apart => ModelKind::Words(words(&model)?),
+        Some(WORDS) if layout == Layout::Apart && leaf::WordTables::built_in().is_ok() => {
+            ModelKind::Words(words(&model)?)
+        }
         Some(_) => return Err(refused(value, "only WordPiece, BPE and Unigram are known")),
         None => return Err(model.bad("type", "the model's kind is needed")),
     };

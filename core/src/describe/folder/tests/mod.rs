@@ -4,5 +4,6 @@ extern crate std;
 
 mod listed_modules;
 mod modules;
+#[cfg(feature = "std")]
 mod words;
 mod written;

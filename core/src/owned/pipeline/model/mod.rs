@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 
 use super::tokens::TokenStrings;
 use crate::error::{Error, ErrorKind, Result};
+use crate::leaf::{self, Part};
 use crate::limit::collected;
 use crate::token::sentencepiece::byte_token;
 pub(super) use bpe::{Bpe, BpeScratch};
@@ -28,7 +29,7 @@ pub(super) enum Model {
     WordPiece(WordPiece),
     Bpe(Bpe),
     Unigram(Unigram),
-    Words(Words),
+    Words(Part<leaf::WordTables, Words>),
 }
 
 /// Memory of one thread.

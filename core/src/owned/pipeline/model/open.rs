@@ -6,6 +6,7 @@ use core::ops::Range;
 use super::vocabulary::Vocabulary;
 use super::{Bpe, Elsewhere, Model, Unigram, WordPiece, Words, merges};
 use crate::error::{ErrorKind, Result};
+use crate::leaf::{self, Part};
 use crate::limit::push;
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::text::json::{Read, Value};
@@ -52,9 +53,11 @@ pub(in crate::owned::pipeline) fn open<'t>(
         ModelKind::WordPiece(settings) => word_piece(settings, &vocabulary)?,
         ModelKind::Bpe(settings) => bpe(spec, settings, &vocabulary, elsewhere)?,
         ModelKind::Unigram(settings) => unigram(spec, settings, &mut vocabulary)?,
-        ModelKind::Words(settings) => Words::new(&vocabulary.tokens, settings)
-            .map(Model::Words)
-            .map_err(|error| vocabulary.met(error))?,
+        ModelKind::Words(settings) => {
+            let made = leaf::WordTables::built_in()
+                .and_then(|leaf| Ok(Part::new(leaf, Words::new(&vocabulary.tokens, settings)?)));
+            Model::Words(made.map_err(|error| vocabulary.met(error))?)
+        }
     };
     let Vocabulary { tokens, count, .. } = vocabulary;
     Ok(OpenedModel { model, tokens, count })
