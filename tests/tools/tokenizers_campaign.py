@@ -7,7 +7,8 @@
 Each FOLDER is a model's, or has such folders anywhere in it; of equal `tokenizer.json` one is compared. The texts are random
 over the blocks of Unicode, white space, marks, emoji sequences, punctuation, added tokens and pieces of the vocabulary; then comes
 every code point (of unassigned planes a sample) by itself, before and after a letter. Where the program does not run a folder's
-model, or runs it without special tokens, the tokenizer is compared in a static model made for it, without special tokens. Exits
+model, or runs it without special tokens, the tokenizer is compared in a static model made for it, without special tokens. Models
+whose own settings change texts (`do_lower_case` of sentence_bert_config.json) differ from their tokenizer and are not for it. Exits
 with 1 if any ids differ, after up to ten examples for each tokenizer. A million texts take some minutes for each tokenizer.
 """
 
