@@ -8,7 +8,7 @@ use nanoembed_core::format::amb::{Amb, AmbDecoder, AmbVerifier};
 use nanoembed_core::quant::dequantize_weight;
 use nanoembed_core::read::{Push, Slice};
 use nanoembed_core::tensor::{Encoding, Weight};
-use nanoembed_core::token::bpe::{self, Bpe, Merge, MergeTable, Pattern, MergeScratch};
+use nanoembed_core::token::bpe::{self, Bpe, Merge, MergeScratch, MergeTable, Pattern};
 use nanoembed_core::token::{AddedTable, Entries, HashVocabulary, LengthPrefix};
 
 use crate::count;

@@ -4,7 +4,7 @@ use core::hint::black_box;
 
 use nanoembed_core::Error;
 use nanoembed_core::event::{Event, Mode};
-use nanoembed_core::format::embd::{EmbdDecoder, Embd, EmbdVerifier};
+use nanoembed_core::format::embd::{Embd, EmbdDecoder, EmbdVerifier};
 use nanoembed_core::read::{Blocks, Push, Seek, Slice};
 
 use crate::count;
@@ -18,7 +18,8 @@ pub(crate) fn by_push(file: &[u8]) -> Result<(), Error> {
 
 pub(crate) fn by_seek(file: &[u8]) -> Result<(), Error> {
     let mut buffer = [0; 512];
-    let mut seek = Seek::new(file, EmbdDecoder::<64>::new(Mode::Lenient), &mut buffer).without_data();
+    let mut seek =
+        Seek::new(file, EmbdDecoder::<64>::new(Mode::Lenient), &mut buffer).without_data();
     while seek.next_event(count)? {}
     Ok(())
 }

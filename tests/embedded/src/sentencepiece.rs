@@ -6,7 +6,7 @@ use nanoembed_core::Error;
 use nanoembed_core::token::AddedTable;
 use nanoembed_core::token::bpe::merge::{Candidate, Symbol};
 use nanoembed_core::token::sentencepiece::{
-    PieceDecoder, PiecePart, Piece, PieceScratch, SentencePiece, Slot, Step,
+    Piece, PieceDecoder, PiecePart, PieceScratch, SentencePiece, Slot, Step,
 };
 
 pub(crate) fn by_sentencepiece(file: &[u8]) -> Result<(), Error> {

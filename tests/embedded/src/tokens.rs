@@ -4,7 +4,7 @@ use core::hint::black_box;
 
 use nanoembed_core::Error;
 use nanoembed_core::event::Mode;
-use nanoembed_core::format::embd::{EmbdDecoder, Embd};
+use nanoembed_core::format::embd::{Embd, EmbdDecoder};
 use nanoembed_core::token::vocabulary::{IdWidth, SortedIds};
 use nanoembed_core::token::{
     Entries, HashVocabulary, LengthPrefix, Normalization, SortedVocabulary, SpecialIds, Vocabulary,
