@@ -15,7 +15,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
 use crate::kernel::root;
 use crate::kernel::{self, Kernels};
-use crate::leaf;
 use crate::model::parallel::InOrder;
 use crate::model::run::Run;
 use crate::model::weights::{Matrix, MatrixEncoding, Name, Weights};
@@ -23,12 +22,8 @@ use crate::quant::float16::{bf16_to_f32, f16_to_f32};
 use crate::tensor::{Dtype, TensorHeader};
 
 /// The names of the table in different versions.
-const TABLES: &[&str] = match leaf::WordTables::built_in() {
-    Ok(_) => {
-        &["embeddings", "embedding.weight", "embeddings.word_embeddings.weight", "emb_layer.weight"]
-    }
-    Err(_) => &["embeddings", "embedding.weight", "embeddings.word_embeddings.weight"],
-};
+const TABLES: [&str; 4] =
+    ["embeddings", "embedding.weight", "embeddings.word_embeddings.weight", "emb_layer.weight"];
 /// The row of each token.
 const MAPPING: &str = "mapping";
 /// The weight of each token.
@@ -131,7 +126,7 @@ impl TokenTable {
         if self.tokens as u64 >= u64::from(count) {
             return Ok(());
         }
-        let mut names = [MAPPING, WEIGHTS].into_iter().chain(TABLES.iter().copied());
+        let mut names = [MAPPING, WEIGHTS].into_iter().chain(TABLES);
         let offset = names.find_map(find).map_or(0, |header| header.offset);
         Err(Error::new(offset, ErrorKind::WrongShape))
     }
