@@ -162,7 +162,7 @@ leaves! {
     /// Transformers of all families.
     pub(crate) Families = "families" or UnsupportedArchitecture;
     /// Tables of words, whose lower case takes much of Unicode's tables: for programs, not for pages.
-    pub(crate) WordTables = "std" or UnsupportedTokenizer;
+    pub WordTables = "std" or UnsupportedTokenizer;
     /// Tokenizers of all kinds, and the texts of folders.
     pub Pipeline = "pipeline" or UnsupportedTokenizer;
 }

@@ -62,7 +62,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("text/", &["bytes", "error"]),
     ("quant/", &["tensor", "error"]),
     ("kernel/", &["error", "quant", "tensor"]),
-    ("token/", &["bytes", "error", "event", "limit", "text"]),
+    ("token/", &["bytes", "error", "event", "leaf", "limit", "text"]),
     ("words/", &["bytes", "error", "format", "kernel", "read", "subword", "top"]),
     (
         "describe/",

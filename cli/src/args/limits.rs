@@ -53,7 +53,7 @@ impl Read<'_> {
                 let roles = [Role::Text, Role::Query, Role::Document].into_iter();
                 let mut sources = roles.filter_map(|role| Source::open_for(path, role, &[]).ok());
                 let first = sources.next()?;
-                let others = sources.take_while(|_| first.route().is_some());
+                let others = first.route().is_some().then_some(sources).into_iter().flatten();
                 let most = others.map(|source| source.bytes()).fold(first.bytes(), u64::max);
                 Some((most, first.name().into()))
             }

@@ -16,7 +16,7 @@ fn model() -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// A copy of the model whose settings are changed.
+/// A copy of the model with changed settings.
 fn changed(work: &TempDir, changes: &[(&str, &str)]) -> String {
     let folder = work.path().join("model");
     copied(Path::new(&model()), &folder);

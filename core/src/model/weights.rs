@@ -232,8 +232,9 @@ pub trait Weights {
     /// Returns true if [`bytes`](Self::bytes) borrows, so that no tile is needed.
     fn borrows(&self) -> bool;
 
-    /// Dequantises `out.len()` elements of the matrix with [`MatrixEncoding::Values`] of `number`, from
-    /// element `first` on in row-major order: for quantisations whose rows are not contiguous.
+    /// Dequantises `out.len()` elements from `first` on, in row-major order, of the matrix whose
+    /// encoding is [`MatrixEncoding::Values`] with this `number`: for quantisations whose rows are not
+    /// contiguous.
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use nanoembed_core::owned::folder::{
     FolderFault, FolderResult, MODULES, Route, STRUCTURE, Texts, ignored_setting, read_allowing,
@@ -26,6 +26,8 @@ pub(crate) struct FolderTexts {
     allowed: Arc<Allowed>,
     /// The role of texts, by which a model with a Router has its modules.
     role: Role,
+    /// The route that they take, once it is known.
+    route: OnceLock<Option<Route>>,
 }
 
 /// Names of unknown members that are passed over, and which of them were.
@@ -73,8 +75,8 @@ impl Allowed {
 
 impl FolderTexts {
     pub(crate) fn new(folder: &Path) -> Self {
-        let (allowed, role) = Default::default();
-        Self { folder: folder.to_owned(), config: None, allowed, role }
+        let (allowed, role, route) = Default::default();
+        Self { folder: folder.to_owned(), config: None, allowed, role, route }
     }
 
     /// The same, but `config` is read for `config.json`.
@@ -89,7 +91,7 @@ impl FolderTexts {
 
     /// The same, but `modules.json` lists the modules for texts of a role.
     pub(crate) fn for_role(self, role: Role) -> Self {
-        Self { role, ..self }
+        Self { role, route: OnceLock::new(), ..self }
     }
 
     /// The unknown members that are passed over.
@@ -130,13 +132,16 @@ impl FolderTexts {
     /// The result of `read` on the texts. Of a model with a Router they are those of a model of the
     /// route that texts of the role take.
     pub(crate) fn read<R>(&self, read: impl Fn(Texts<'_, '_>) -> FolderResult<R>) -> Result<R> {
-        let route = self.route()?;
-        self.read_routed(route.as_ref(), read)
+        self.read_routed(self.route()?, read)
     }
 
     /// The route that texts of the role take; `None` for a model without a Router.
-    pub(crate) fn route(&self) -> Result<Option<Route>> {
-        self.read_routed(None, |texts| Route::choose(texts, self.role.task()))
+    pub(crate) fn route(&self) -> Result<Option<&Route>> {
+        if let Some(route) = self.route.get() {
+            return Ok(route.as_ref());
+        }
+        let route = self.read_routed(None, |texts| Route::choose(texts, self.role.task()))?;
+        Ok(self.route.get_or_init(|| route).as_ref())
     }
 
     /// The result of `read` on the texts, with `route`'s list of modules.
@@ -147,13 +152,12 @@ impl FolderTexts {
     ) -> Result<R> {
         // Why a text could not be read.
         let unread = RefCell::new(None);
-        let text = |path: &str| match (route, self.get(path)) {
-            (Some(route), _) if path == MODULES => Ok(Some(Cow::Borrowed(&*route.list))),
-            (_, Ok(text)) => Ok(text.map(Cow::Owned)),
-            (_, Err(failure)) => {
+        let text = |path: &str| match route {
+            Some(route) if path == MODULES => Ok(Some(Cow::Borrowed(&*route.list))),
+            _ => self.get(path).map(|text| text.map(Cow::Owned)).map_err(|failure| {
                 *unread.borrow_mut() = Some(failure);
-                Err(CoreError::without_offset(ErrorKind::ReadFailed))
-            }
+                CoreError::without_offset(ErrorKind::ReadFailed)
+            }),
         };
         let read =
             read_allowing(&text, &self.allowed.names, &mut |fault| self.allowed.pass(fault), &read);

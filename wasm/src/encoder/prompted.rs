@@ -9,7 +9,7 @@ use nanoembed_core::{Error, ErrorKind};
 use super::before::Before;
 use crate::failure::{Failure, Result};
 
-/// An encoder whose prompts are chosen, or that compares texts.
+/// An encoder with prompts to choose from, or one that compares texts.
 pub(crate) trait Prompted {
     /// The fewest tokens that a text may be cut to.
     fn least_tokens(&self) -> usize {

@@ -148,7 +148,7 @@ impl TextModel {
         self.kind.prompted().prompts()
     }
 
-    /// Puts a prompt before the texts that come.
+    /// Puts a prompt before all texts from now on.
     ///
     /// # Errors
     ///

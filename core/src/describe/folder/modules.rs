@@ -71,6 +71,8 @@ pub enum Base {
     Words {
         /// The number of words of a text that are used, if stated.
         limit: Option<u64>,
+        #[doc(hidden)]
+        part: leaf::WordTables,
     },
 }
 
@@ -201,19 +203,16 @@ impl<'a> ModuleList<'a> {
             }
             K::Transformer => self.folder = folder,
             K::Table => (self.base, self.folder) = (Base::Table, folder),
-            K::Words if leaf::WordTables::built_in().is_err() => {
-                return Err(misplaced(module, "the build leaves out modules of this kind"));
-            }
             K::Words => {
+                let left_out = |_| misplaced(module, "the build leaves out modules of this kind");
+                let part = leaf::WordTables::built_in().map_err(left_out)?;
                 let limit = word_limit(texts, folder)?;
-                (self.base, self.folder) = (Base::Words { limit }, folder);
+                (self.base, self.folder) = (Base::Words { limit, part }, folder);
             }
             K::Pooling => {
                 let text = path.text(texts)?.ok_or(path.missing())?;
                 self.pooling = Some(match self.base {
-                    Base::Words { .. } if leaf::WordTables::built_in().is_ok() => {
-                        path.object(text, PoolingSettings::read_mean)?
-                    }
+                    Base::Words { .. } => path.object(text, PoolingSettings::read_mean)?,
                     _ => path.object(text, PoolingSettings::read)?,
                 });
             }

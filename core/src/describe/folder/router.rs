@@ -16,7 +16,7 @@ pub const ROUTER_CONFIG: &str = "router_config.json";
 /// The member with the modules of each route.
 pub const STRUCTURE: &str = "structure";
 
-/// The kind of input that is embedded here, which Router modules may choose by as well.
+/// The modality of all inputs here; a Router may choose a route by it, too.
 const MODALITY: &str = "text";
 
 /// The task of a text, by which sentence-transformers chooses a route.
@@ -52,7 +52,7 @@ pub struct Router<'a> {
     structure: Value<'a>,
     mappings: Option<Value<'a>>,
     default: Option<&'a str>,
-    /// True if the first route is the default one of a module that names none.
+    /// True if the first route is the default where the settings name none.
     allows_any: bool,
 }
 
@@ -66,8 +66,8 @@ pub struct RoutedModule<'a> {
 }
 
 impl<'a> Router<'a> {
-    /// The folder of an item of `modules.json`, as JSON spells it without a trailing `/`; `None` for
-    /// modules that are no Router.
+    /// The folder of an item of `modules.json`, as JSON spells it, without a trailing `/`; `None` for
+    /// other modules than a Router.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl<'a> Router<'a> {
     ///
     /// # Errors
     ///
-    /// Any fault of the text, [`ErrorKind::MissingMetadata`] without it.
+    /// Any fault of the text; [`ErrorKind::MissingMetadata`] if it is missing.
     pub fn read(texts: &dyn Texts<'a>, folder: &'a str) -> ReadText<'a, Self> {
         let own = TextPath { folder, name: ROUTER_CONFIG };
         let older = TextPath { folder, name: CONFIG };

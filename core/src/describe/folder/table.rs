@@ -2,7 +2,6 @@
 
 use super::modules::{Base, ModuleList};
 use super::texts::{ReadText, TextPath};
-use crate::leaf;
 use crate::text::json::{Object, Read, Value};
 
 /// Irrelevant members: the origin and the properties of the table.
@@ -117,9 +116,7 @@ pub fn described_table<'a>(
     config: Option<Value<'a>>,
     modules: &ModuleList<'a>,
 ) -> ReadText<'a, Option<TableSettings>> {
-    if leaf::WordTables::built_in().is_ok()
-        && let Base::Words { limit } = modules.base
-    {
+    if let Base::Words { limit, .. } = modules.base {
         // Another `config.json` in its folder belongs to other libraries.
         let settings = TableSettings::without_config(modules.normalize);
         return Ok(Some(TableSettings { max_tokens: limit, ..settings }));

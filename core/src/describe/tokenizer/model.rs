@@ -3,7 +3,7 @@
 use super::settings::{kind, needed_spelling, refused, spelling};
 use super::{HAS_ALL, Layout};
 use crate::leaf;
-use crate::text::json::{LexemeKind, Object, Read, Value};
+use crate::text::json::{Fault, LexemeKind, Object, Read, Value};
 use crate::token::spec::{
     BpeSpec, JsonPlace, MergesSpec, Model, ModelKind, UnigramSpec, VocabularySpec, WordPieceSpec,
     Words,
@@ -90,7 +90,8 @@ pub(in crate::describe) fn words<'t>(model: &Object<'t>) -> Read<'t, Words<'t>> 
         return Err(model.bad(STOP_WORDS, "a list of texts is needed"));
     }
     let lowercases = model.truth(LOWER_CASE)?.unwrap_or(false);
-    Ok(Words { stop_words, lowercases })
+    let part = leaf::WordTables::built_in().map_err(Fault::from_error)?;
+    Ok(Words { stop_words, lowercases, part })
 }
 
 fn bpe<'t>(model: &Object<'t>, layout: Layout) -> Read<'t, BpeSpec<'t>> {

@@ -3,7 +3,6 @@
 use core::fmt::{self, Display, Formatter};
 
 use super::model::{LOWER_CASE, STOP_WORDS, WORDS};
-use crate::leaf;
 use crate::text::base64;
 use crate::text::json::{Comma, Quoted};
 use crate::token::bpe::split::EXPRESSIONS;
@@ -296,7 +295,6 @@ fn model(model: &Model<'_>, f: &mut Formatter<'_>) -> fmt::Result {
             }
             write!(f, r#","byte_fallback":{}"#, it.byte_fallback)?;
         }
-        ModelKind::Words(_) if leaf::WordTables::built_in().is_err() => return Err(fmt::Error),
         ModelKind::Words(it) => write!(
             f,
             r#"{{"type":"{WORDS}","{STOP_WORDS}":{},"{LOWER_CASE}":{}"#,

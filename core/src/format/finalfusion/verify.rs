@@ -6,7 +6,7 @@ use super::layout::Storage;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Decode, Event, Step};
 
-/// Decodes as [`FinalfusionDecoder`] does, and rejects codes without a centroid, at their byte.
+/// Decodes like [`FinalfusionDecoder`], and rejects codes without a centroid, with their offset.
 #[derive(Clone, Debug)]
 pub struct FinalfusionVerifier {
     decoder: FinalfusionDecoder,

@@ -7,7 +7,6 @@ use super::loaded::{no_memory, read_within};
 use super::{Base, FolderModel, FolderResult, Texts};
 use crate::describe::folder::{TextFault, WordList};
 use crate::error::Result;
-use crate::leaf;
 use crate::limit::{exactly, gathered, spelled};
 use crate::owned::Pipeline;
 use crate::text::json::{Fault, chars, has_escapes};
@@ -18,7 +17,7 @@ impl FolderModel {
     #[must_use]
     pub fn has_words(&self) -> bool {
         let base = self.modules.as_ref().map(|modules| modules.base);
-        leaf::WordTables::built_in().is_ok() && matches!(base, Some(Base::Words { .. }))
+        matches!(base, Some(Base::Words { .. }))
     }
 
     /// The tokenizer of a model of whole words in `folder`, which ends with `/` or is empty.

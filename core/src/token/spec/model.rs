@@ -1,6 +1,7 @@
 //! Models as files describe them.
 
 use super::{JsonPlace, SpelledText};
+use crate::leaf;
 use crate::text::json::Value;
 
 /// The model that makes ids of the pieces of a text.
@@ -72,8 +73,9 @@ pub struct UnigramSpec {
 pub struct Words<'a> {
     /// A list of JSON with the words that are dropped.
     pub stop_words: Value<'a>,
-    /// True if texts are converted to lower case before words are looked up.
+    /// True if texts are converted to lower case before their words are looked up.
     pub lowercases: bool,
+    pub(crate) part: leaf::WordTables,
 }
 
 /// Where the tokens of a model are.

@@ -78,9 +78,12 @@ impl Conversion {
             return Ok(());
         }
         let folder = (from == ModelForm::HuggingFace).then(|| EncoderFolder::texts_of(&self.input));
-        let route = folder.flatten().map(|texts| texts.for_role(self.role).route());
-        match (route.transpose()?.flatten(), to) {
-            (None, _) => Err(Error::argument("as", "is for folders of models with a Router")),
+        let has_route = match folder.flatten() {
+            Some(texts) => texts.for_role(self.role).route()?.is_some(),
+            None => false,
+        };
+        match (has_route, to) {
+            (false, _) => Err(Error::argument("as", "is for folders of models with a Router")),
             (_, ModelTarget::Gguf) => {
                 Err(Error::argument("as", "is for `.weights` and `.amb` files"))
             }

@@ -22,8 +22,6 @@ use crate::stored::{Stored, Values};
 /// A folder with a model that embeds texts or compares them.
 pub(crate) struct EncoderFolder {
     texts: FolderTexts,
-    /// The name of the route through a model with a Router.
-    route: Option<String>,
     /// The folder of the encoder itself.
     own_folder: PathBuf,
     model: FolderModel,
@@ -43,12 +41,12 @@ impl EncoderFolder {
     pub(crate) fn open_for(path: &Path, role: Role, allowed: &Arc<Allowed>) -> Result<Self> {
         let folder = model_folder(&folder_of(path));
         let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role);
-        let route = texts.route()?.map(|route| route.name);
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
         let own_folder = if inner.is_empty() { folder.clone() } else { folder.join(inner) };
         // A file of one route says nothing of another's weights.
-        let is_named = !path.is_dir() && (route.is_none() || folder_of(path) == own_folder);
+        let is_named =
+            !path.is_dir() && (texts.route()?.is_none() || folder_of(path) == own_folder);
         let files = ModelFiles::open(if is_named { path } else { &own_folder });
         let files = files.map_err(|failure| without_weights(failure, &own_folder))?;
         let head = model.modules.iter().flat_map(Modules::weight_folders).map(|module| {
@@ -63,7 +61,7 @@ impl EncoderFolder {
             Ok((module, ModelFiles::open(&weights)?))
         });
         let head = head.collect::<Result<_>>()?;
-        let opened = Self { texts, route, own_folder, model, files, head };
+        let opened = Self { texts, own_folder, model, files, head };
         if !allowed.is_empty() {
             // So that all that is passed over is known.
             opened.prompts()?;
@@ -95,13 +93,14 @@ impl EncoderFolder {
 
     /// The name of the route through a model with a Router.
     pub(crate) fn route(&self) -> Option<&str> {
-        self.route.as_deref()
+        let route = self.texts.route().ok().flatten();
+        route.map(|route| &*route.name)
     }
 
     /// The name of the route that texts of a role take.
     pub(crate) fn route_for(&self, role: Role) -> Result<Option<String>> {
         let texts = FolderTexts::new(self.texts.path()).allowing(self.texts.allowed());
-        Ok(texts.for_role(role).route()?.map(|route| route.name))
+        Ok(texts.for_role(role).route()?.map(|route| route.name.clone()))
     }
 
     /// The same model for texts of another role.

@@ -1,20 +1,9 @@
 //! Models with listed modules.
 
-use super::std;
-use crate::describe::folder::{
-    Description, Kind, ModuleList, ReadText, TextFault, TextPath, Texts,
-};
-use crate::error::{ErrorKind, Result};
+use super::{Files, std};
+use crate::describe::folder::{Description, Kind, ModuleList, ReadText, TextFault};
+use crate::error::ErrorKind;
 use crate::model::{DenseActivation, HeadModule};
-
-/// Texts by their paths.
-struct Files<'a>(&'a [(&'a str, &'a str)]);
-
-impl<'a> Texts<'a> for Files<'a> {
-    fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>> {
-        Ok(self.0.iter().find(|(known, _)| path.is(known)).map(|(_, text)| *text))
-    }
-}
 
 const POOLING: (&str, &str) = ("1_Pooling/config.json", r#"{"pooling_mode": "cls"}"#);
 const DENSE: (&str, &str) = ("Dense/config.json", r#"{"in_features": 4, "out_features": 3}"#);

@@ -3,20 +3,9 @@
 use std::string::String;
 use std::vec::Vec;
 
-use super::std;
-use crate::describe::folder::{
-    Base, Description, Kind, MODULES, ModuleList, TextPath, Texts, WordList,
-};
-use crate::error::{ErrorKind, Result};
-
-/// Texts by their paths.
-struct Files<'a>(Vec<(&'a str, &'a str)>);
-
-impl<'a> Texts<'a> for Files<'a> {
-    fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>> {
-        Ok(self.0.iter().find(|(known, _)| path.is(known)).map(|(_, text)| *text))
-    }
-}
+use super::{Files, std};
+use crate::describe::folder::{Base, Description, Kind, MODULES, ModuleList, WordList};
+use crate::error::ErrorKind;
 
 const LIST: &str = r#"[{"type": "sentence_transformers.models.WordEmbeddings", "path": "0_Words"},
     {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}]"#;
@@ -26,19 +15,20 @@ const WORDS: &str = r#"{"vocab": ["a", "b"], "stop_words": ["the"], "do_lower_ca
 const MEAN: &str = r#"{"pooling_mode": "mean", "include_prompt": false}"#;
 
 /// The texts of a folder, with `text` at `path`.
-fn files<'a>(path: &'a str, text: &'a str) -> Files<'a> {
+fn files<'a>(path: &'a str, text: &'a str) -> Vec<(&'a str, &'a str)> {
     let usual = [
         (MODULES, LIST),
         ("0_Words/wordembedding_config.json", SETTINGS),
         ("0_Words/whitespacetokenizer_config.json", WORDS),
         ("1_Pooling/config.json", MEAN),
     ];
-    Files(core::iter::once((path, text)).chain(usual).collect())
+    core::iter::once((path, text)).chain(usual).collect()
 }
 
 /// The setting for which a folder with `text` at `path` is refused.
 fn refusal(path: &str, text: &str) -> (ErrorKind, String) {
     let files = files(path, text);
+    let files = Files(&files);
     let read = Description::read(&files).and_then(|it| WordList::read(&files, it.modules.folder));
     let fault = read.unwrap_err().fault;
     (fault.error.kind(), fault.key.into())
@@ -48,8 +38,9 @@ fn refusal(path: &str, text: &str) -> (ErrorKind, String) {
 fn words_are_a_table_whose_mean_is_taken() {
     // Another `config.json` is none of its files.
     let files = files("0_Words/config.json", r#"{"model_type": "odd"}"#);
+    let files = Files(&files);
     let described = Description::read(&files).unwrap();
-    assert_eq!(described.modules.base, Base::Words { limit: Some(9) });
+    assert!(matches!(described.modules.base, Base::Words { limit: Some(9), .. }));
     // Prompts are words as any.
     assert!(described.modules.pool_prompt());
     let Kind::Table(table) = described.kind else { panic!("{described:?}") };
@@ -121,9 +112,9 @@ fn words_are_pooled_first() {
             types.iter().map(|it| std::format!(r#"{{"type": "{it}", "path": "{it}"}}"#)).collect();
         let list = std::format!("[{}]", items.join(","));
         let mut files = files(MODULES, &list);
-        files.0.push(("WordEmbeddings/wordembedding_config.json", SETTINGS));
-        files.0.push(("Pooling/config.json", MEAN));
-        ModuleList::read(&files)
+        files.push(("WordEmbeddings/wordembedding_config.json", SETTINGS));
+        files.push(("Pooling/config.json", MEAN));
+        ModuleList::read(&Files(&files))
             .map(|modules| modules.normalize)
             .map_err(|it| it.fault.key == "type")
     };

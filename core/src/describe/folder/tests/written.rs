@@ -3,18 +3,8 @@
 use std::string::{String, ToString as _};
 use std::vec::Vec;
 
-use super::std;
-use crate::describe::folder::{Description, MODULES, TextPath, Texts};
-use crate::error::Result;
-
-/// Texts by their paths.
-struct Files<'a>(&'a [(String, String)]);
-
-impl<'a> Texts<'a> for Files<'a> {
-    fn text(&self, path: TextPath<'_>) -> Result<Option<&'a str>> {
-        Ok(self.0.iter().find(|(known, _)| path.is(known)).map(|(_, text)| text.as_str()))
-    }
-}
+use super::{Files, std};
+use crate::describe::folder::{Description, MODULES, TextPath};
 
 const CONFIG: &str = r#"{"model_type": "bert", "num_hidden_layers": 1, "hidden_size": 4,
     "num_attention_heads": 2, "intermediate_size": 8, "vocab_size": 9,

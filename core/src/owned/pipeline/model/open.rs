@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::vocabulary::Vocabulary;
 use super::{Bpe, Elsewhere, Model, Unigram, WordPiece, Words, merges};
 use crate::error::{ErrorKind, Result};
-use crate::leaf::{self, Part};
+use crate::leaf::Part;
 use crate::limit::push;
 use crate::owned::pipeline::tokens::TokenStrings;
 use crate::text::json::{Read, Value};
@@ -54,9 +54,8 @@ pub(in crate::owned::pipeline) fn open<'t>(
         ModelKind::Bpe(settings) => bpe(spec, settings, &vocabulary, elsewhere)?,
         ModelKind::Unigram(settings) => unigram(spec, settings, &mut vocabulary)?,
         ModelKind::Words(settings) => {
-            let made = leaf::WordTables::built_in()
-                .and_then(|leaf| Ok(Part::new(leaf, Words::new(&vocabulary.tokens, settings)?)));
-            Model::Words(made.map_err(|error| vocabulary.met(error))?)
+            let words = Words::new(&vocabulary.tokens, settings);
+            Model::Words(Part::new(settings.part, words.map_err(|error| vocabulary.met(error))?))
         }
     };
     let Vocabulary { tokens, count, .. } = vocabulary;

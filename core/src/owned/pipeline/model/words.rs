@@ -130,8 +130,8 @@ fn lower(word: &str, out: &mut String) -> Result<()> {
     out.clear();
     for (place, c) in word.char_indices() {
         if c == SIGMA {
-            let behind = word.get(place + c.len_utf8()..).unwrap_or_default();
-            let ends_word = ends_word(word.get(..place).unwrap_or_default(), behind);
+            let after = word.get(place + c.len_utf8()..).unwrap_or_default();
+            let ends_word = ends_word(word.get(..place).unwrap_or_default(), after);
             write(out, if ends_word { "ς" } else { "σ" })?;
             continue;
         }
@@ -140,13 +140,13 @@ fn lower(word: &str, out: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if a sigma is the last letter of a word: there is one `before` it and none `behind`
-/// it.
-fn ends_word(before: &str, behind: &str) -> bool {
-    comes_to_letter(before.chars().rev()) && !comes_to_letter(behind.chars())
+/// Returns true if a sigma is the last letter of a word: there is a letter `before` it and none
+/// `after` it.
+fn ends_word(before: &str, after: &str) -> bool {
+    comes_to_letter(before.chars().rev()) && !comes_to_letter(after.chars())
 }
 
-/// Returns true if there is a letter with a case behind nothing but marks.
+/// Returns true if the first character that is no mark is a letter with a case.
 fn comes_to_letter(characters: impl Iterator<Item = char>) -> bool {
     let other = characters.map(Case::from_char).find(|case| !matches!(case, Case::Ignorable));
     matches!(other, Some(Case::Cased))
@@ -179,8 +179,8 @@ impl Case {
 }
 
 /// Returns true if the standard library takes a sigma before these characters for a final one.
-fn is_final(behind: &[char]) -> bool {
-    let word: String = ['a', 'Σ'].iter().chain(behind).collect();
+fn is_final(after: &[char]) -> bool {
+    let word: String = ['a', 'Σ'].iter().chain(after).collect();
     word.to_lowercase().contains('ς')
 }
 
