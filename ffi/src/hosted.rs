@@ -75,7 +75,9 @@ impl HostedModel {
     /// The model in a file. What is at fault, if that has a name, goes to `name`.
     pub(crate) fn open(file: Data, asked: Asked<'_>, name: &mut String) -> Outcome<Self> {
         asked.limits.check_files(file.as_ref().len() as u64)?;
-        Self::new(Encoder::open(file).map_err(|why| fault(why, name))?, asked)
+        let opened = Encoder::open_allowing(file, asked.allowed);
+        let (encoder, absent) = opened.map_err(|why| fault(why, name))?;
+        Self::new(encoder, asked)?.with_warnings(absent.faults())
     }
 
     /// The model at a path, which is a file or a folder.
@@ -90,7 +92,7 @@ impl HostedModel {
         let texts = |path: &str| host_file::read_text(&folder.join(path));
         let absent = AbsentSettings::in_folder(&texts, asked.allowed);
         let absent = absent.map_err(|why| fault(why.into(), name))?;
-        let texts = |path: &str| texts(path)?.map(|text| absent.apply(path, text)).transpose();
+        let texts = |path: &str| absent.text(&texts, path);
         let model = FolderModel::read(&texts).map_err(|why| fault(why.into(), name))?;
         let paths = model.weight_files(&texts, &|path| folder.join(path).exists());
         let paths = paths.map_err(|why| fault(why.into(), name))?;

@@ -52,9 +52,9 @@ pub struct nanoembed_model_options {
     /// tables, which have no such layers.
     pub block_tokens: u32,
     /// Names of unknown settings that are ignored, each ended by a zero; NULL if there are none. A
-    /// folder with a setting that no reader knows is refused with `NANOEMBED_UNSUPPORTED_SETTING`
-    /// and the setting's name, as the setting might change results; known settings are honoured or
-    /// refused whatever is named here, and files that keep the texts of a folder as ever.
+    /// folder, or a file that keeps the texts of one, is refused with
+    /// `NANOEMBED_UNSUPPORTED_SETTING` and the setting's name if no reader knows the setting, as it
+    /// might change results; known settings are honoured or refused whatever is named here.
     /// `nanoembed_model_warning` lists those that were ignored. For models with memory of their own:
     /// in lent memory, names are `NANOEMBED_INVALID_ARGUMENT`.
     pub allow_unknown: *const *const c_char,

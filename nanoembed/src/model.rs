@@ -140,8 +140,9 @@ impl ModelOptions {
         self
     }
 
-    /// Passes over members of these names in the texts of a folder, where nobody knows what they
-    /// change and the model would be refused: [`Model::warnings`] tells them.
+    /// Ignores unknown settings of these names, for which the model would be refused, in the texts
+    /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`Model::warnings`]
+    /// lists them.
     #[must_use]
     pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
@@ -183,7 +184,8 @@ impl ModelOptions {
     ///
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Model> {
-        self.model(&LoadedModel::within(&Arc::new(Source::from_bytes(bytes)), &self.limits)?)
+        let source = Arc::new(Source::from_bytes_allowing(bytes, &self.unknown));
+        self.model(&LoadedModel::within(&source, &self.limits)?)
     }
 
     /// The model that is part of the program: see [`Encoder::built_in`].

@@ -15,6 +15,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind};
 
 use crate::causal::tokenizer::Tokenizer;
 use crate::error::Kind;
+use crate::folder::texts::Allowed;
 use crate::open::described_model::NamedFile;
 
 /// Something that is wrong with the model in a file.
@@ -69,7 +70,7 @@ pub(crate) fn text_model(
     source: ModelSource<'_>,
     place: u64,
 ) -> Option<ModelFinding> {
-    let file = NamedFile::read("the model", bytes, source);
+    let file = NamedFile::read("the model", bytes, source, &Allowed::default());
     let opened = file.and_then(|file| file.map_or(Ok(()), |file| file.check()));
     let failure = opened.err()?;
     let kind = match failure.kind() {

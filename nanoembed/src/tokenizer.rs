@@ -185,15 +185,16 @@ impl TokenizerOptions {
         self
     }
 
-    /// The role of texts, which in a model with a Router may have a tokenizer of their own.
+    /// The role of the texts. A model with a Router may have another tokenizer for each role.
     #[must_use]
     pub const fn role(mut self, role: Role) -> Self {
         self.role = role;
         self
     }
 
-    /// Passes over members of these names in the texts of a folder, where nobody knows what they
-    /// change and the model would be refused: [`Tokenizer::warnings`] tells them.
+    /// Ignores unknown settings of these names, for which the model would be refused, in the texts
+    /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`Tokenizer::warnings`]
+    /// lists them.
     #[must_use]
     pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { unknown: names.into_iter().map(Into::into).collect(), ..self }

@@ -75,8 +75,8 @@ class Model:
             excludes ``precise``.
         :param limits: how much the file may take; ``None`` is 1 TiB of files and 16 GiB of scratch
             memory a thread.
-        :param allow_unknown: names of settings in a folder's files that are passed over, with a
-            ``UserWarning`` each, where nobody knows what they change and the model would be refused.
+        :param allow_unknown: names of unknown settings to ignore, with a ``UserWarning`` each, in a folder's
+            files or in a file that keeps their texts; the model would be refused for them.
         :raises FileMissing: there is no such file; other failures are :class:`StorageError`.
         :raises ModelError: something is wrong with the file or the model in it.
         """

@@ -441,7 +441,9 @@ impl Model {
             let options = options.allow_unknown(&self.allow_unknown);
             let source = match &self.origin {
                 Origin::Path(path) => return options.open(path),
-                Origin::Bytes(bytes) => Source::from_bytes(bytes.clone()),
+                Origin::Bytes(bytes) => {
+                    Source::from_bytes_allowing(bytes.clone(), &self.allow_unknown)
+                }
                 Origin::BuiltIn => Source::built_in()?,
             };
             options.open_source(source, false)

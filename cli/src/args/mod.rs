@@ -185,7 +185,10 @@ pub(crate) struct EmbedderArgs {
 impl EmbedderArgs {
     /// Opens the model, verified first if that was asked for, to be used as the arguments say.
     pub(crate) fn open(&self, quiet: bool) -> Result<Encoder> {
-        self.options().open_source(self.model.open_for(self.prompts.role(), quiet)?)
+        let source = self.model.open_for(self.prompts.role(), quiet)?;
+        let encoder = self.options().open_source(source)?;
+        encoder.warnings().iter().for_each(warn);
+        Ok(encoder)
     }
 
     fn options(&self) -> EncoderOptions {
@@ -215,7 +218,8 @@ impl ModelArgs {
         self.model.as_deref().map(Read::Model).into_iter().collect()
     }
 
-    /// Opens the model, verified first if that was asked for.
+    /// Opens the model's files, verified first if that was asked for. What is made of them has the
+    /// warnings.
     pub(crate) fn open(&self, quiet: bool) -> Result<Source> {
         self.open_for(Role::Text, quiet)
     }
@@ -231,11 +235,7 @@ impl ModelArgs {
             verify_model(path, quiet)?;
         }
         match &self.model {
-            Some(path) => {
-                let source = Source::open_for(path, role, self.unknown.names())?;
-                source.warnings().iter().for_each(warn);
-                Ok(source)
-            }
+            Some(path) => Source::open_for(path, role, self.unknown.names()),
             None => Source::built_in(),
         }
     }

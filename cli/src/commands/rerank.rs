@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::args::ModelArgs;
 use crate::args::limits::SessionLimit;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, warn};
 use crate::input::{Item, PairArgs};
 use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::LineWriter;
@@ -97,6 +97,7 @@ impl Rerank {
             .max_tokens(self.model.max_tokens)
             .limits(self.session_limit.limits());
         let model = model.open_source(self.model.open(quiet)?)?;
+        model.warnings().iter().for_each(warn);
         if self.sort && model.labels().len() > 1 {
             let labels = model.labels().join(", ");
             return Err(Error::usage("--sort is for models with one label")

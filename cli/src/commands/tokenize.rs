@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::{ModelArgs, PromptArgs};
-use crate::error::Result;
+use crate::error::{Result, warn};
 use crate::input::{InputArgs, Item};
 use crate::output::line_args::{LineArgs, LineForm};
 use crate::output::lines::LineWriter;
@@ -75,6 +75,7 @@ impl Tokenize {
         let is_sentencepiece = self.model.model.as_deref().is_some_and(is_model);
         let source = self.model.open_for(self.prompts.role(), quiet)?;
         let tokenizer = Tokenizer::options().open_source(source, is_sentencepiece)?;
+        tokenizer.warnings().iter().for_each(warn);
         let limit = match self.model.max_tokens {
             Some(0) => None,
             asked => tokenizer.limit(asked)?,

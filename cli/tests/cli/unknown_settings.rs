@@ -1,5 +1,5 @@
 //! `--allow-unknown`: settings that nobody knows are passed over with a warning each time, by every
-//! command that opens a folder.
+//! command that opens a folder, or a file that keeps the texts of one.
 
 use std::fs;
 use std::path::Path;
@@ -33,12 +33,17 @@ pub(crate) fn copied(from: &Path, to: &Path) {
     }
 }
 
-/// What the command says with the setting passed over; without, it refuses by its name.
+/// What the command says with [`NAME`] ignored; without, it refuses by its name.
 fn passed_over(arguments: &[&str]) -> String {
+    ignored(NAME, arguments)
+}
+
+/// What the command says with the setting `name` ignored; without, it refuses by its name.
+fn ignored(name: &str, arguments: &[&str]) -> String {
     let said = failure(arguments, b"", 1);
-    assert!(said.contains("[208]") && said.contains(NAME), "{arguments:?}: {said}");
+    assert!(said.contains("[208]") && said.contains(name), "{arguments:?}: {said}");
     let mut allowing = arguments.to_vec();
-    allowing.splice(1..1, ["--allow-unknown", NAME]);
+    allowing.splice(1..1, ["--allow-unknown", name]);
     let assert = nanoembed(&allowing).assert().success();
     let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
     assert_eq!(said.matches("is passed over").count(), 1, "{arguments:?}: {said}");
@@ -73,6 +78,38 @@ fn encoders_are_run_and_converted_without_an_unknown_setting() {
             assert_eq!(embed(&out), embed(expected.to_str().unwrap()), "{name} {target}");
         }
     }
+}
+
+#[test]
+fn files_that_keep_the_texts_of_a_folder_are_run_without_an_unknown_setting() {
+    const KNOWN: &[u8] = b"use_cache";
+    let work = TempDir::new().unwrap();
+    for (name, target) in [
+        ("bert_max_pool", "weights"),
+        ("bert_max_pool", "amb"),
+        ("qwen3_embedding", "weights"),
+        ("qwen3_embedding", "amb"),
+    ] {
+        let whole = work.path().join(format!("{name}.{target}"));
+        stdout(&["convert", models().join(name).to_str().unwrap(), whole.to_str().unwrap()], "");
+        // A name of the same length, so that the file keeps its layout.
+        let mut bytes = fs::read(&whole).unwrap();
+        let at = place(&bytes, KNOWN);
+        bytes[at..at + KNOWN.len()].copy_from_slice(b"use_cachf");
+        let changed = work.path().join(format!("changed.{target}"));
+        fs::write(&changed, bytes).unwrap();
+        let (whole, changed) = (whole.to_str().unwrap(), changed.to_str().unwrap());
+        for command in ["embed", "tokenize"] {
+            let expected = stdout(&[command, "-m", whole, "--format", "jsonl", "hello"], "");
+            let arguments = [command, "-m", changed, "--format", "jsonl", "hello"];
+            assert_eq!(ignored("use_cachf", &arguments), expected, "{name} {target}");
+        }
+    }
+}
+
+/// Where `part` begins in `whole`.
+fn place(whole: &[u8], part: &[u8]) -> usize {
+    whole.windows(part.len()).position(|window| window == part).expect("the part")
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! Files that describe their model by the texts of a Hugging Face folder or by keys.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 
-use super::folder::{FolderFault, FolderModel, FolderResult, Labels, Prompts};
+use super::folder::{
+    AbsentSettings, FolderFault, FolderModel, FolderResult, Labels, Prompts, Texts,
+};
 use super::model_fault::ModelFault;
-use super::stored_tokenizer::TOKENIZER;
+use super::stored_tokenizer::{TOKENIZER, tokenizer_settings};
 use super::{Pipeline, PipelineParts, gguf_tokenizer, metadata};
 use crate::describe::folder::Kind;
 use crate::describe::gguf::{
@@ -23,6 +26,8 @@ use crate::text::json::Fault;
 pub struct DescribedFile<'f> {
     source: ModelSource<'f>,
     model: FolderModel,
+    /// Settings of its texts that are ignored.
+    absent: AbsentSettings,
     /// The tokenizer of a GGUF file, whose keys are all checked together, until it is taken.
     tokenizer: Option<Pipeline>,
 }
@@ -35,6 +40,19 @@ impl<'f> DescribedFile<'f> {
     ///
     /// The text, key or tensor at fault.
     pub fn read(source: ModelSource<'f>) -> core::result::Result<Option<Self>, ModelFault> {
+        Self::read_allowing(source, &[])
+    }
+
+    /// As [`read`](Self::read), but unknown settings of these `names` in the texts of a folder are
+    /// ignored: see [`absent`](Self::absent). Keys of GGUF files are not texts.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn read_allowing(
+        source: ModelSource<'f>,
+        names: &[String],
+    ) -> core::result::Result<Option<Self>, ModelFault> {
         if let ModelSource::Gguf(file) = source
             && gguf_has_described_encoder(&file)
         {
@@ -43,8 +61,12 @@ impl<'f> DescribedFile<'f> {
         if !source.has_folder_texts() {
             return Ok(None);
         }
-        let model = FolderModel::read(&|path: &str| metadata::text(&source, path))?;
-        Ok(Some(Self { source, model, tokenizer: None }))
+        let texts = |path: &str| stored_text(&source, path);
+        let absent = AbsentSettings::in_texts(&texts, names, &|model, texts| {
+            pipeline(&source, model, texts).map(drop)
+        })?;
+        let model = FolderModel::read(&|path: &str| absent.text(&texts, path))?;
+        Ok(Some(Self { source, model, absent, tokenizer: None }))
     }
 
     fn from_gguf(file: &Gguf<'f>) -> core::result::Result<Self, GgufFault<'f>> {
@@ -58,7 +80,8 @@ impl<'f> DescribedFile<'f> {
             return Err(Error::without_offset(ErrorKind::BadVocabulary).into());
         }
         let model = FolderModel::from_description(description)?;
-        Ok(Self { source: ModelSource::Gguf(*file), model, tokenizer: Some(tokenizer) })
+        let (source, absent) = (ModelSource::Gguf(*file), AbsentSettings::default());
+        Ok(Self { source, model, absent, tokenizer: Some(tokenizer) })
     }
 
     /// The description, as of a folder.
@@ -73,17 +96,21 @@ impl<'f> DescribedFile<'f> {
         &self.source
     }
 
-    /// The text at a path of the folder that the file was made from.
+    /// The settings of its texts that are ignored.
+    #[must_use]
+    pub const fn absent(&self) -> &AbsentSettings {
+        &self.absent
+    }
+
+    /// The text at a path of the folder that the file was made from, without the settings that are
+    /// ignored.
     ///
     /// # Errors
     ///
     /// [`BadMetadata`](crate::ErrorKind::BadMetadata) or [`NoMemory`](crate::ErrorKind::NoMemory) if
     /// it cannot be read.
     pub fn text(&self, path: &str) -> Result<Option<Cow<'f, str>>> {
-        match path {
-            TOKENIZER => Ok(Some(PipelineParts::from_source(&self.source)?.settings.into())),
-            path => metadata::text(&self.source, path),
-        }
+        self.absent.text(&|path: &str| stored_text(&self.source, path), path)
     }
 
     /// The prompts of the model.
@@ -94,7 +121,7 @@ impl<'f> DescribedFile<'f> {
     pub fn prompts(&self) -> core::result::Result<Prompts, ModelFault> {
         match &self.source {
             source @ ModelSource::Gguf(_) => Ok(Prompts::from_source(source)?),
-            source => Ok(self.model.prompts(&|path: &str| metadata::text(source, path))?),
+            _ => Ok(self.model.prompts(&|path: &str| self.text(path))?),
         }
     }
 
@@ -106,7 +133,7 @@ impl<'f> DescribedFile<'f> {
     pub fn labels(&self) -> FolderResult<Labels> {
         match &self.source {
             ModelSource::Gguf(_) => Ok(Labels::default()),
-            source => self.model.labels(&|path: &str| metadata::text(source, path)),
+            _ => self.model.labels(&|path: &str| self.text(path)),
         }
     }
 
@@ -123,32 +150,24 @@ impl<'f> DescribedFile<'f> {
     /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if it is invalid, and as
     /// [`Pipeline::from_parts`].
     pub fn pipeline(&self) -> FolderResult<Pipeline> {
-        let fault = |fault: Fault<'_>| FolderFault::new(TOKENIZER, fault);
         if let ModelSource::Gguf(file) = &self.source {
             let read = encoder_keys(file).and_then(|keys| gguf_tokenizer::read(&keys));
-            return read.map_err(|refused| fault(Fault::from_error(refused.error())));
+            return read.map_err(|refused| tokenizer_error(refused.error()));
         }
-        let parts = PipelineParts::from_source(&self.source);
-        let parts = parts.map_err(|error| fault(Fault::from_error(error)))?;
-        let PipelineParts { settings, tokens, scores, merges } = parts;
-        let opened = match self.model.is_table() {
-            true => Pipeline::from_parts_alone(settings, &tokens, scores.as_deref(), &merges),
-            false => Pipeline::from_parts(settings, &tokens, scores.as_deref(), &merges),
-        };
-        opened.map_err(fault)
+        pipeline(&self.source, &self.model, &|path: &str| self.text(path))
     }
 
-    /// The description and the tokenizer.
+    /// The description, the tokenizer, and the settings that are ignored.
     ///
     /// # Errors
     ///
     /// As [`pipeline`](Self::pipeline).
-    pub fn into_parts(mut self) -> FolderResult<(FolderModel, Pipeline)> {
+    pub fn into_parts(mut self) -> FolderResult<(FolderModel, Pipeline, AbsentSettings)> {
         let tokenizer = match self.tokenizer.take() {
             Some(tokenizer) => tokenizer,
             None => self.pipeline()?,
         };
-        Ok((self.model, tokenizer))
+        Ok((self.model, tokenizer, self.absent))
     }
 
     /// Calls `take` with the model's name of each tensor, and the tensor.
@@ -158,4 +177,37 @@ impl<'f> DescribedFile<'f> {
             _ => take(header.name, header),
         });
     }
+}
+
+/// The text at a path of the folder that the file `source` was made from.
+///
+/// # Errors
+///
+/// [`BadMetadata`](crate::ErrorKind::BadMetadata) or [`NoMemory`](crate::ErrorKind::NoMemory) if it
+/// cannot be read.
+pub fn stored_text<'f>(source: &ModelSource<'f>, path: &str) -> Result<Option<Cow<'f, str>>> {
+    match path {
+        TOKENIZER => tokenizer_settings(source).map(|settings| Some(settings.into())),
+        path => metadata::text(source, path),
+    }
+}
+
+/// The tokenizer of a model in `source`, with its settings among `texts`.
+fn pipeline(
+    source: &ModelSource<'_>,
+    model: &FolderModel,
+    texts: Texts<'_, '_>,
+) -> FolderResult<Pipeline> {
+    let settings = texts(TOKENIZER).map_err(tokenizer_error)?.unwrap_or_default();
+    let parts = PipelineParts::from_source(source).map_err(tokenizer_error)?;
+    let PipelineParts { tokens, scores, merges, .. } = parts;
+    let opened = match model.is_table() {
+        true => Pipeline::from_parts_alone(&settings, &tokens, scores.as_deref(), &merges),
+        false => Pipeline::from_parts(&settings, &tokens, scores.as_deref(), &merges),
+    };
+    opened.map_err(|fault| FolderFault::new(TOKENIZER, fault))
+}
+
+fn tokenizer_error(error: Error) -> FolderFault {
+    FolderFault::new(TOKENIZER, Fault::from_error(error))
 }

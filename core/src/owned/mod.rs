@@ -69,7 +69,7 @@ pub use added_words::{AddedWord, parse_added_words, write_added_words};
 pub use asked_weights::TensorFault;
 pub use causal::CausalModel;
 pub use decoder::{CausalPooling, CausalSession, Decoder};
-pub use described_file::DescribedFile;
+pub use described_file::{DescribedFile, stored_text};
 pub use encoder::Classes;
 pub use encoder::Encoder;
 pub use encoder_file::{EncoderFile, EncoderRoom, TextRoom};

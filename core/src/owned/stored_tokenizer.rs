@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 use super::PipelineParts;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::amb::AmbTokenizerKind;
+use crate::format::amb::{Amb, AmbTokenizerKind};
 use crate::format::embd::Embd;
 use crate::limit::reserved;
 use crate::model::ModelSource;
@@ -44,20 +44,14 @@ impl<'f> PipelineParts<'f> {
     pub(super) fn from_source(source: &ModelSource<'f>) -> Result<Self> {
         match source {
             ModelSource::Embd(embd) => Self::from_embd(embd),
-            ModelSource::Amb(amb) => {
-                let tokenizer = amb.tokenizer().ok_or(MISSING)?;
-                if tokenizer.kind() != AmbTokenizerKind::Custom {
-                    return Err(Error::without_offset(ErrorKind::UnsupportedTokenizer));
-                }
-                Self::from_payload(tokenizer.payload())
-            }
+            ModelSource::Amb(amb) => Self::from_payload(payload(amb)?),
             ModelSource::Gguf(_) => Err(MISSING),
         }
     }
 
     fn from_embd(embd: &Embd<'f>) -> Result<Self> {
         let bytes = |name| embd.tensor(name).map(|tensor| tensor.data());
-        let settings = utf8(bytes(TOKENIZER).ok_or(MISSING)?)?;
+        let settings = embd_settings(embd)?;
         let mut tokens = reserved(embd.tokens().len())?;
         for token in embd.tokens() {
             tokens.push(utf8(token)?);
@@ -69,8 +63,7 @@ impl<'f> PipelineParts<'f> {
 
     fn from_payload(payload: &'f [u8]) -> Result<Self> {
         let mut rest = Rest(payload);
-        let settings = rest.count(1)?;
-        let settings = utf8(rest.take(settings)?)?;
+        let settings = rest.settings()?;
         let count = rest.count(2)?;
         let mut tokens = reserved(count)?;
         for _ in 0..count {
@@ -88,6 +81,32 @@ impl<'f> PipelineParts<'f> {
     }
 }
 
+/// The settings of the tokenizer in a file.
+///
+/// # Errors
+///
+/// As [`PipelineParts::from_source`].
+pub(super) fn tokenizer_settings<'f>(source: &ModelSource<'f>) -> Result<&'f str> {
+    match source {
+        ModelSource::Embd(embd) => embd_settings(embd),
+        ModelSource::Amb(amb) => Rest(payload(amb)?).settings(),
+        ModelSource::Gguf(_) => Err(MISSING),
+    }
+}
+
+fn embd_settings<'f>(embd: &Embd<'f>) -> Result<&'f str> {
+    utf8(embd.tensor(TOKENIZER).ok_or(MISSING)?.data())
+}
+
+/// The section of an `.amb` file that has the tokenizer in parts.
+fn payload<'f>(amb: &Amb<'f>) -> Result<&'f [u8]> {
+    let tokenizer = amb.tokenizer().ok_or(MISSING)?;
+    match tokenizer.kind() {
+        AmbTokenizerKind::Custom => Ok(tokenizer.payload()),
+        _ => Err(Error::without_offset(ErrorKind::UnsupportedTokenizer)),
+    }
+}
+
 /// The rest of a section.
 struct Rest<'f>(&'f [u8]);
 
@@ -96,6 +115,12 @@ impl<'f> Rest<'f> {
         let (taken, rest) = self.0.split_at_checked(bytes).ok_or(BAD)?;
         self.0 = rest;
         Ok(taken)
+    }
+
+    /// The settings, with which the section begins.
+    fn settings(&mut self) -> Result<&'f str> {
+        let bytes = self.count(1)?;
+        utf8(self.take(bytes)?)
     }
 
     fn array<const BYTES: usize>(&mut self) -> Result<[u8; BYTES]> {

@@ -56,11 +56,6 @@ impl Bundle {
         Ok(Some(Self { folder, settings, files: ModelFiles::open(path)? }))
     }
 
-    /// A warning for each unknown setting that was passed over.
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        self.settings.allowed().warnings()
-    }
-
     /// The name that messages give to the model.
     pub fn name(&self) -> String {
         self.files.name()

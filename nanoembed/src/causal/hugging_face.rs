@@ -73,11 +73,6 @@ impl DecoderSettings {
         Ok(Some(Self { folder, path, config, sizes, family, is_tied, biases, divisors, allowed }))
     }
 
-    /// Which unknown settings are passed over.
-    pub(crate) const fn allowed(&self) -> &Arc<Allowed> {
-        &self.allowed
-    }
-
     /// The `config.json`.
     pub(super) fn path(&self) -> &Path {
         &self.path

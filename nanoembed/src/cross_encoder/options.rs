@@ -34,8 +34,9 @@ impl CrossEncoderOptions {
         self
     }
 
-    /// Passes over members of these names in the texts of a folder, where nobody knows what they
-    /// change and the model would be refused: [`CrossEncoder::warnings`] tells them.
+    /// Ignores unknown settings of these names, for which the model would be refused, in the texts
+    /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`CrossEncoder::warnings`]
+    /// lists them.
     #[must_use]
     pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { unknown: names.into_iter().map(Into::into).collect(), ..self }

@@ -99,8 +99,8 @@ impl EncoderOptions {
         Self { pooling: pooling.into(), ..self }
     }
 
-    /// The prompt before every text, queries and documents too. With [`Prefix::Query`] or
-    /// [`Prefix::Document`] they also take that route through a model with a Router.
+    /// The prompt before every text, including queries and documents. With [`Prefix::Query`] or
+    /// [`Prefix::Document`], all texts also take that route through a model with a Router.
     #[must_use]
     pub fn prompt(self, prompt: Prefix) -> Self {
         Self { prompt, ..self }
@@ -114,8 +114,9 @@ impl EncoderOptions {
         self
     }
 
-    /// Passes over unknown members of these names in the texts of a folder, for which the model
-    /// would be refused: [`Encoder::warnings`] lists them.
+    /// Ignores unknown settings of these names, for which the model would be refused, in the texts
+    /// of a folder, or of a `.weights` or `.amb` file that keeps them: [`Encoder::warnings`]
+    /// lists them.
     #[must_use]
     pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { unknown: names.into_iter().map(Into::into).collect(), ..self }
@@ -138,7 +139,7 @@ impl EncoderOptions {
     ///
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Encoder> {
-        self.open_source(Source::from_bytes(bytes))
+        self.open_source(Source::from_bytes_allowing(bytes, &self.unknown))
     }
 
     /// The model that is part of the program: see [`Encoder::built_in`].

@@ -53,7 +53,13 @@ impl Allowed {
         self.passed.lock().map(|passed| passed.iter().cloned().collect()).unwrap_or_default()
     }
 
-    fn pass(&self, fault: &FolderFault) {
+    /// The names.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Remembers that a setting is passed over.
+    pub(crate) fn pass(&self, fault: &FolderFault) {
         self.tell(&fault.file, &fault.key);
     }
 

@@ -86,8 +86,8 @@ impl GeneratorOptions {
         self
     }
 
-    /// Passes over members of these names in the texts of a folder, where nobody knows what they
-    /// change and the model would be refused: [`Generator::warnings`] tells them.
+    /// Ignores unknown settings of these names in the texts of a folder, for which the model would
+    /// be refused: [`Generator::warnings`] lists them.
     #[must_use]
     pub fn allow_unknown(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { unknown: names.into_iter().map(Into::into).collect(), ..self }

@@ -6,7 +6,9 @@ use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::model::{ModelSource, SliceWeights, Weights};
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
-use nanoembed_core::owned::{DescribedFile, Encoder, ModelFault, Pipeline, TextKinds, Tokenizer};
+use nanoembed_core::owned::{
+    DescribedFile, Encoder, ModelFault, Pipeline, TextKinds, Tokenizer, stored_text,
+};
 use nanoembed_core::tensor::{TensorHeader, TensorView};
 use nanoembed_core::{Error as CoreError, ErrorKind};
 
@@ -14,7 +16,7 @@ use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
 use crate::error::{Error, Result};
 use crate::folder::prompts::Prompts;
-use crate::folder::texts::explained;
+use crate::folder::texts::{Allowed, explained};
 use crate::open::folder::files::EncoderFolder;
 use crate::open::folder::tensor_fault;
 use crate::stored::diagnosis::{failure as stored_failure, refusal_message};
@@ -36,14 +38,15 @@ pub(crate) struct NamedFile<'f> {
 }
 
 impl<'f> DescribedModel<'f> {
-    /// The model in the file called `name`; `None` if the file keeps no texts of a folder and is no
-    /// GGUF file with an encoder.
+    /// The model in the file called `name`, without the unknown settings that are `allowed`; `None`
+    /// if the file keeps no texts of a folder and is no GGUF file with an encoder.
     pub(crate) fn from_file(
         name: &str,
         bytes: &'f Bytes,
         source: ModelSource<'f>,
+        allowed: &Allowed,
     ) -> Result<Option<Self>> {
-        let file = NamedFile::read(name, bytes, source)?;
+        let file = NamedFile::read(name, bytes, source, allowed)?;
         Ok(file.map(|file| Self::File(Box::new(file), bytes)))
     }
 
@@ -138,16 +141,18 @@ impl<'f> DescribedModel<'f> {
 }
 
 impl<'f> NamedFile<'f> {
-    /// The model in the file called `name`; `None` if the file keeps no texts of a folder and is no
-    /// GGUF file with an encoder.
+    /// The model in the file called `name`, without the unknown settings that are `allowed`; `None`
+    /// if the file keeps no texts of a folder and is no GGUF file with an encoder.
     pub(crate) fn read(
         name: &str,
         bytes: &'f [u8],
         source: ModelSource<'f>,
+        allowed: &Allowed,
     ) -> Result<Option<Self>> {
-        let read = DescribedFile::read(source);
+        let read = DescribedFile::read_allowing(source, allowed.names());
         let read = read.map_err(|fault| refusal(name, bytes, &source, &fault))?;
         Ok(read.map(|mut file| {
+            file.absent().faults().iter().for_each(|fault| allowed.pass(fault));
             let pipeline = Cell::new(file.take_pipeline());
             Self { name: name.into(), bytes, file, pipeline }
         }))
@@ -235,11 +240,8 @@ fn with_architecture(name: &str, file: &Gguf<'_>) -> String {
 fn refusal(name: &str, bytes: &[u8], source: &ModelSource<'_>, fault: &ModelFault) -> Error {
     match (fault, source) {
         (ModelFault::Text(fault), source) => {
-            let text = match source {
-                ModelSource::Embd(embd) => embd.metadata_value(&fault.file).unwrap_or_default(),
-                _ => "",
-            };
-            explained(fault, text, &format!("{name}: {}", fault.file))
+            let text = stored_text(source, &fault.file).ok().flatten().unwrap_or_default();
+            explained(fault, &text, &format!("{name}: {}", fault.file))
         }
         (ModelFault::Key { error, key, reason }, ModelSource::Gguf(file)) => {
             let message = refusal_message(file, *error, key, reason);

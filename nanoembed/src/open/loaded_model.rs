@@ -50,7 +50,7 @@ impl<'f> LoadedModel<'f> {
             Parsed::from_content(source.content()).map_err(|error| source.failure(error))?;
         let parsed = match parsed {
             Parsed::Model(bytes, model) => {
-                match DescribedModel::from_file(source.name(), bytes, *model)? {
+                match DescribedModel::from_file(source.name(), bytes, *model, source.allowed())? {
                     Some(model) => Parsed::Described(model),
                     None => Parsed::Model(bytes, model),
                 }

@@ -38,6 +38,8 @@ pub struct Source {
     content: Content,
     /// The role of texts for which it was opened.
     role: Role,
+    /// Unknown settings that are ignored.
+    allowed: Arc<Allowed>,
 }
 
 pub(super) enum Content {
@@ -57,8 +59,8 @@ impl Source {
         Self::open_allowing(path, &[])
     }
 
-    /// The same, but unknown members of these names are passed over in the texts of a folder: see
-    /// [`warnings`](Self::warnings).
+    /// The same, but unknown settings of these names are ignored in the texts of a folder, or of a
+    /// file that keeps them: see [`warnings`](Self::warnings).
     pub fn open_allowing(path: &Path, unknown: &[String]) -> Result<Self> {
         Self::open_for(path, Role::Text, unknown)
     }
@@ -71,19 +73,19 @@ impl Source {
         let allowed = Arc::new(Allowed::new(unknown));
         if let Some(bundle) = Bundle::open_allowing(path, &allowed)? {
             let name = bundle.name();
-            return Ok(Self::new(name, Content::Bundle(Box::new(bundle))));
+            return Ok(Self { allowed, ..Self::new(name, Content::Bundle(Box::new(bundle))) });
         }
         if path.is_dir() || is_safetensors(path) || is_uqff_name(path) {
             let folder = EncoderFolder::open_for(path, role, &allowed)?;
             let opened = Self::new(folder.name(), Content::Folder(Box::new(folder)));
-            return Ok(Self { role, ..opened });
+            return Ok(Self { role, allowed, ..opened });
         }
         let bytes = gguf_parts::whole(path, MappedFile::open(path)?)?;
-        Ok(Self::new(name_of(path), Content::Whole(bytes.into())))
+        Ok(Self { allowed, ..Self::new(name_of(path), Content::Whole(bytes.into())) })
     }
 
     fn new(name: impl Into<String>, content: Content) -> Self {
-        Self { name: name.into(), content, role: Role::Text }
+        Self { name: name.into(), content, role: Role::Text, allowed: Arc::default() }
     }
 
     /// The role of texts for which it was opened.
@@ -120,12 +122,18 @@ impl Source {
         }
         let folder = folder.reopened_for(role)?;
         let opened = Self::new(folder.name(), Content::Folder(Box::new(folder)));
-        Ok(Some(Self { role, ..opened }))
+        Ok(Some(Self { role, allowed: Arc::clone(&self.allowed), ..opened }))
     }
 
     /// A file in memory.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
-        Self::new("the model", Content::Whole(bytes.into()))
+        Self::from_bytes_allowing(bytes, &[])
+    }
+
+    /// The same, but unknown settings of these names are ignored in its texts.
+    pub fn from_bytes_allowing(bytes: impl Into<Bytes>, unknown: &[String]) -> Self {
+        let allowed = Arc::new(Allowed::new(unknown));
+        Self { allowed, ..Self::new("the model", Content::Whole(bytes.into())) }
     }
 
     /// The structure of the file called `name`, without its weights.
@@ -149,13 +157,14 @@ impl Source {
         }
     }
 
-    /// A warning for each unknown setting that was passed over.
+    /// A warning for each unknown setting that is ignored.
     pub fn warnings(&self) -> Vec<String> {
-        match &self.content {
-            Content::Folder(folder) => folder.texts().allowed().warnings(),
-            Content::Bundle(bundle) => bundle.warnings(),
-            Content::Whole(_) => Vec::new(),
-        }
+        self.allowed.warnings()
+    }
+
+    /// The unknown settings that are ignored.
+    pub(crate) fn allowed(&self) -> &Allowed {
+        &self.allowed
     }
 
     pub(super) const fn content(&self) -> &Content {

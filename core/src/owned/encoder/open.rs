@@ -15,7 +15,7 @@ use crate::model::{ModelSource, SliceWeights, Weights};
 use crate::owned::asked_weights::{AskedWeights, TensorFault};
 use crate::owned::described_file::DescribedFile;
 use crate::owned::file_weights::FileWeights;
-use crate::owned::folder::{Described, FolderModel, Labels, Modules, Prompts};
+use crate::owned::folder::{AbsentSettings, Described, FolderModel, Labels, Modules, Prompts};
 use crate::owned::folder::{FolderFault, Texts};
 use crate::owned::model_fault::ModelFault;
 use crate::owned::pipeline::Pipeline;
@@ -32,23 +32,38 @@ impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {
     /// [`OtherModel`](crate::ErrorKind::OtherModel) if it continues texts;
     /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for files of other formats.
     pub fn open(file: B) -> core::result::Result<Self, ModelFault> {
+        Self::open_allowing(file, &[]).map(|(model, _)| model)
+    }
+
+    /// As [`open`](Self::open), but unknown settings of these `names` are ignored where the file
+    /// keeps the texts of a folder; returns those that are.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_allowing(
+        file: B,
+        names: &[String],
+    ) -> core::result::Result<(Self, AbsentSettings), ModelFault> {
         let source = ModelSource::parse(file.as_ref())?;
         if leaf::Pipeline::built_in().is_ok()
-            && let Some(described) = DescribedFile::read(source)?
+            && let Some(described) = DescribedFile::read_allowing(source, names)?
         {
-            let opened = open_described(file.as_ref(), described)?.over(());
-            return Ok(opened.over(FileWeights::from_file(file)?));
+            let (opened, absent) = open_described(file.as_ref(), described)?;
+            return Ok((opened.over(FileWeights::from_file(file)?), absent));
         }
         let opened = bert(file.as_ref(), &source)?;
-        Ok(opened.summarized(FileWeights::from_file(file)?)?)
+        let opened = opened.summarized(FileWeights::from_file(file)?)?;
+        Ok((opened, AbsentSettings::default()))
     }
 }
 
-/// The model in a file that describes it by texts or keys.
+/// The model in a file that describes it by texts or keys, without its weights, and the settings
+/// that are ignored.
 fn open_described<'f>(
     file: &'f [u8],
     described: DescribedFile<'f>,
-) -> core::result::Result<Encoder<FileWeights<&'f [u8]>>, ModelFault> {
+) -> core::result::Result<(Encoder<()>, AbsentSettings), ModelFault> {
     let (prompts, labels) = (described.prompts()?, described.labels()?);
     let mut weights = FileWeights::default();
     let mut added = Ok(());
@@ -58,10 +73,10 @@ fn open_described<'f>(
         }
     });
     added?;
-    let (model, pipeline) = described.into_parts()?;
+    let (model, pipeline, absent) = described.into_parts()?;
     weights.push(file)?;
     let model = Encoder::new(&model, weights, pipeline)?;
-    Ok(model.with_prompts(prompts).with_labels(&labels)?)
+    Ok((model.with_prompts(prompts).with_labels(&labels)?.over(()), absent))
 }
 
 impl<B: AsRef<[u8]> + Sync> Encoder<FileWeights<B>> {

@@ -63,6 +63,19 @@ impl AbsentSettings {
     ///
     /// The fault of a text that remains without these settings.
     pub fn in_folder(texts: Texts<'_, '_>, names: &[String]) -> FolderResult<Self> {
+        Self::in_texts(texts, names, &|model, texts| model.tokenizer(texts).map(drop))
+    }
+
+    /// As [`in_folder`](Self::in_folder), for texts of which `tokenizer` reads the tokenizer's.
+    ///
+    /// # Errors
+    ///
+    /// As [`in_folder`](Self::in_folder).
+    pub(crate) fn in_texts(
+        texts: Texts<'_, '_>,
+        names: &[String],
+        tokenizer: &dyn Fn(&FolderModel, Texts<'_, '_>) -> FolderResult<()>,
+    ) -> FolderResult<Self> {
         if names.is_empty() {
             return Ok(Self::default());
         }
@@ -70,7 +83,7 @@ impl AbsentSettings {
             let model = FolderModel::read(texts)?;
             model.prompts(texts)?;
             model.labels(texts)?;
-            model.tokenizer(texts).map(|_| ())
+            tokenizer(&model, texts)
         });
         found.map(|((), absent)| absent)
     }
@@ -81,14 +94,19 @@ impl AbsentSettings {
         &self.0
     }
 
-    /// Returns the `text` at `path` without these settings.
+    /// The text at `path` of `texts`, without these settings.
     ///
     /// # Errors
     ///
-    /// As [`FolderFault::without_value`].
-    pub fn apply<'t>(&self, path: &str, text: Cow<'t, str>) -> Result<Cow<'t, str>> {
+    /// As `texts` and [`FolderFault::without_value`].
+    pub fn text<'t>(&self, texts: Texts<'_, 't>, path: &str) -> Result<Option<Cow<'t, str>>> {
         let mut faults = self.0.iter().filter(|fault| fault.file == path);
-        faults.try_fold(text, |text, fault| fault.without_value(&text).map(Cow::Owned))
+        let apply = |text| {
+            faults.try_fold(text, |text: Cow<'t, str>, fault| {
+                fault.without_value(&text).map(Cow::Owned)
+            })
+        };
+        texts(path)?.map(apply).transpose()
     }
 }
 
@@ -119,7 +137,7 @@ fn find_absent<R>(
 ) -> FolderResult<(R, AbsentSettings)> {
     let mut absent = AbsentSettings::default();
     loop {
-        let without = |path: &str| texts(path)?.map(|text| absent.apply(path, text)).transpose();
+        let without = |path: &str| absent.text(texts, path);
         match read(&without) {
             Err(fault) if fault.is_allowed(names) => push(&mut absent.0, fault)?,
             outcome => return outcome.map(|result| (result, absent)),

@@ -11,6 +11,7 @@ use super::gguf_tensors::GgufTensors;
 use crate::checkpoint::gguf::GgufEncoderFile;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
+use crate::folder::texts::Allowed;
 use crate::open::described_model::DescribedModel;
 
 impl<'f> TextModel<'f> {
@@ -19,7 +20,9 @@ impl<'f> TextModel<'f> {
     pub(crate) fn from_gguf(file: &'f GgufEncoderFile) -> Result<Option<Self>> {
         let (parsed, name) = (file.parse()?, file.name());
         let source = ModelSource::Gguf(parsed);
-        let Some(source) = DescribedModel::from_file(&name, file.bytes(), source)? else {
+        let Some(source) =
+            DescribedModel::from_file(&name, file.bytes(), source, &Allowed::default())?
+        else {
             return Ok(None);
         };
         let description = gguf_description(&parsed);
