@@ -6,7 +6,7 @@ use nanoembed_core::model::llama::{Llama, LlamaConfig, LlamaLayer};
 use nanoembed_core::model::{ModelSource, SliceWeights};
 
 use crate::memory::{Lent, LentSlice, Sum, number};
-use crate::parsed::parse;
+use crate::memory_file::parse;
 use crate::pointer;
 use crate::session::session_bytes;
 use crate::source::{Bytes, nanoembed_source};

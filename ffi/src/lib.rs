@@ -58,6 +58,7 @@ mod leaf;
 pub mod limits;
 pub mod lookup;
 pub mod memory;
+mod memory_file;
 pub mod model;
 pub mod model_handle;
 pub mod model_options;
@@ -65,7 +66,6 @@ mod model_tokenizer;
 mod opening;
 #[cfg(feature = "std")]
 pub mod owned;
-mod parsed;
 mod pointer;
 #[cfg(feature = "families")]
 pub mod prompt;

@@ -9,7 +9,7 @@ use nanoembed_core::token::SpecialTokens;
 use nanoembed_core::{Error, ErrorKind};
 
 use crate::memory::{Lent, Sum, number};
-use crate::parsed::parse;
+use crate::memory_file::parse;
 use crate::pointer::{self, text};
 use crate::source::{Bytes, nanoembed_source};
 use crate::status::{

@@ -58,13 +58,13 @@ export async function folderOf(runners: Runners, folder: Folder, options: LoadOp
 }
 
 /** What only looks at files. */
-export type Looking = Pick<Api, "inspect" | "verify">;
+export type Inspecting = Pick<Api, "inspect" | "verify">;
 
 /** Files of static models, as these are called: their module is chosen when their first bytes are there. */
 const NAMES_OF_STATIC = /(static|potion|model2vec|m2v)[^/]*$/i;
 
 /** Models come from `runners`; what only looks at files is loaded, code and module, when it is asked for. */
-export function api(runners: Runners, looking: () => Promise<Looking>): Api {
+export function api(runners: Runners, inspecting: () => Promise<Inspecting>): Api {
   async function load(source: Source | Folder, options: LoadOptions = {}) {
     checkLoadOptions(options);
     options.signal?.throwIfAborted();
@@ -84,8 +84,8 @@ export function api(runners: Runners, looking: () => Promise<Looking>): Api {
       const { engine, openWith } = await runners.words();
       return openWith(engine, source, options);
     },
-    inspect: async (source, options) => (await looking()).inspect(source, options),
-    verify: async (source, options) => (await looking()).verify(source, options),
+    inspect: async (source, options) => (await inspecting()).inspect(source, options),
+    verify: async (source, options) => (await inspecting()).verify(source, options),
     memoryBytes,
   };
 }

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { breathe } from "./breathe.js";
+import { yieldToPage } from "./event-loop.js";
 import type { Engine, Glue, Reader } from "./engine.js";
 import { NanoembedError, check, checkNames, guarded } from "./errors.js";
 import { Local } from "./local.js";
@@ -108,7 +108,7 @@ class LocalCausal extends Local<Causal> implements CausalModel {
 
   /** Lets others run; what they may have done meanwhile ends the text. */
   async #pause(signal: AbortSignal | undefined): Promise<void> {
-    await breathe();
+    await yieldToPage();
     signal?.throwIfAborted();
     this.open();
   }

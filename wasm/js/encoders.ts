@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { breathe } from "./breathe.js";
+import { yieldToPage } from "./event-loop.js";
 import type { Engine, Glue, Reader } from "./engine.js";
 import { check, checkNames, guarded } from "./errors.js";
 import { Local } from "./local.js";
@@ -119,7 +119,7 @@ class LocalReranker extends Local<Encoders> implements Reranker {
     for (const [at, text] of texts.entries()) {
       check(typeof text === "string", `text ${start + at} is of type ${typeof text}, not string`);
       if (at > 0) {
-        await breathe();
+        await yieldToPage();
         signal?.throwIfAborted();
       }
       found.push(guarded(() => {

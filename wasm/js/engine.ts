@@ -129,8 +129,8 @@ export class Engine<out G extends AnyGlue> {
       beside = this.#locate();
       return await opened(beside);
     } catch (cause) {
-      const { leftBehind, withRemedy } = await import("./left-behind.js");
-      const elsewhere = leftBehind(beside as URL | undefined);
+      const { packageFile, withRemedy } = await import("./package-files.js");
+      const elsewhere = packageFile(beside as URL | undefined);
       return (elsewhere && (await opened(elsewhere).catch(() => {}))) || withRemedy(cause);
     }
   }

@@ -3,7 +3,7 @@ import type { Engine, Reader } from "./engine.js";
 import { NanoembedError, check, guarded } from "./errors.js";
 import { pathOf, type Folder } from "./folders.js";
 import { MAGIC_BYTES, familyOf } from "./formats.js";
-import { NEWER_NODE, isOldNode } from "./left-behind.js";
+import { NEWER_NODE, isOldNode } from "./package-files.js";
 import { allowanceOf, bring, bringIfThere, type LoadOptions } from "./load.js";
 import { isLocal } from "./node.js";
 import type { SentenceModel, SentenceOptions } from "./sentences.js";

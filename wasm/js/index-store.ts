@@ -19,7 +19,7 @@ export interface Store {
 /** What only kept indices need is loaded when there is one. */
 export async function openStore(kind: KeptStore, name: string): Promise<Store> {
   try {
-    const { inDatabase, inFiles } = await import("./kept-stores.js");
+    const { inDatabase, inFiles } = await import("./browser-stores.js");
     return await (kind === "opfs" ? inFiles(name) : inDatabase(name));
   } catch (cause) {
     throw unavailable(kind, cause);

@@ -12,10 +12,10 @@ export * from "./exports.js";
 
 const all: Api = /* @__PURE__ */ api(
   {
-    sentences, static: tables, words: () => import("./looking-up.js"), causal: () => import("./continuing.js"), encoders: () => import("./encoding.js"),
+    sentences, static: tables, words: () => import("./words-entry.js"), causal: () => import("./causal-entry.js"), encoders: () => import("./encoding.js"),
     weights: () => import("./encoding-weights.js"), gguf: () => import("./encoding-gguf.js"),
   },
-  () => import("./looking.js"),
+  () => import("./inspect-entry.js"),
 );
 
 export const init: Api["init"] = all.init;

@@ -6,7 +6,7 @@
 import type { ModuleSource } from "./engine.js";
 import { checkNames } from "./errors.js";
 import type { InspectOptions, Inspection, Verdict, VerifyOptions } from "./inspection.js";
-import * as looking from "./looking.js";
+import * as inspecting from "./inspect-entry.js";
 import { initInspector } from "./module-inspect.js";
 import type { Source } from "./source.js";
 
@@ -30,8 +30,8 @@ export async function init(options: InitOptions = {}): Promise<void> {
 
 /** Reads header and index of a file in any format that is known here, and nothing else. */
 export const inspect = (source: Source, options?: InspectOptions): Promise<Inspection> =>
-  looking.inspect(source, options);
+  inspecting.inspect(source, options);
 
 /** Looks at every byte of a file: structure, bounds, checksums. */
 export const verify = (source: Source, options?: VerifyOptions): Promise<Verdict> =>
-  looking.verify(source, options);
+  inspecting.verify(source, options);

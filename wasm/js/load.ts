@@ -70,7 +70,7 @@ export async function bringIfThere<S extends Sink>(
   const address = addressOf(source);
   const filled = async (from: Pieces, phase: "download" | "cache") => fill(from, open(), phase, options, compare);
   const explained = <T>(brought: Promise<T>) => brought.catch(async (error: unknown) => {
-    if (address && HUB_NAME.test(address)) (await import("./unanswered.js").catch(() => undefined))?.hintAtHub(error, address);
+    if (address && HUB_NAME.test(address)) (await import("./request-failure.js").catch(() => undefined))?.hintAtHub(error, address);
     throw located(error, source);
   });
   const tried = async (left: number): Promise<S | undefined> => {

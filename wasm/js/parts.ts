@@ -2,7 +2,7 @@ import type { Engine, Glue, PartsReader } from "./engine.js";
 import { NanoembedError, guarded } from "./errors.js";
 import { MAGIC_BYTES, joined } from "./formats.js";
 import {
-  asConnectionError, begun, bodyOf, bytesOf, checkAddress, fileOf, isBytes, isStream, limits, pause, read, sizeOf, unanswered, unlessAborted, watch,
+  asConnectionError, begun, bodyOf, bytesOf, checkAddress, fileOf, isBytes, isStream, limits, pause, read, requestFailure, sizeOf, unlessAborted, watch,
   type FetchOptions, type Source, type Watch,
 } from "./source.js";
 
@@ -115,7 +115,7 @@ async function range(address: string | URL | Request, offset: number, length: nu
       return { response, bytes: await bytesFrom(response, length, watched), size: Number(total[1]) };
     } catch (cause) {
       signal?.throwIfAborted();
-      if (isSilent && !watched.signal.aborted) throw await unanswered(address, cause);
+      if (isSilent && !watched.signal.aborted) throw await requestFailure(address, cause);
       const error = asConnectionError(watched.signal.aborted ? watched.signal.reason : cause, offset);
       if (left === 0 || (error as NanoembedError).code === "http_status") throw error;
     } finally {

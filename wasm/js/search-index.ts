@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { breather } from "./breathe.js";
+import { pageYielder } from "./event-loop.js";
 import { NanoembedError, check, checkNames } from "./errors.js";
 import type {
   AddOptions, AddProgress, IndexContents, IndexDocument, IndexHit, IndexOptions, IndexSearchOptions, SearchIndex,
@@ -67,9 +67,9 @@ export async function createIndex<Metadata = any>(options: IndexOptions): Promis
     mark: { name: modelName, dims, probe: [...data.subarray(0, PROBE_DIMS)] },
     makeRows: () => new Rows(dims, vectors === "binary"),
     cut(text, signal) {
-      const breathe = breather();
+      const yieldIfDue = pageYielder();
       return passagesOf(text, { tokens: wanted, overlap, paragraphs }, async (part) => {
-        await breathe();
+        await yieldIfDue();
         signal.throwIfAborted();
         return (await model.tokenize(part, { prompt: "" })).total + prompt;
       });

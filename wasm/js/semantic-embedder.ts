@@ -5,7 +5,7 @@
  * @module
  */
 import type { Api, LoadOptions } from "./api.js";
-import { breathe } from "./breathe.js";
+import { yieldToPage } from "./event-loop.js";
 import { DownloadMonitor } from "./download-monitor.js";
 import { NanoembedError, check, checkNames } from "./errors.js";
 import type { Folder } from "./folders.js";
@@ -154,14 +154,14 @@ export function semanticEmbedder(settings: EmbedderOptions): SemanticEmbedderCon
       }
       told.tell(0);
       // Who hears of it may stop it.
-      await breathe();
+      await yieldToPage();
       signal?.throwIfAborted();
       const hear = ({ loaded, total }: Progress) => {
         if (!signal?.aborted && total) told.tell(Math.min(loaded / total, 1 - Number.EPSILON));
       };
       const model = await shared.acquire(signal, hear).catch((error) => { throw asDomException(error); });
       told.tell(1);
-      await breathe();
+      await yieldToPage();
       const made = new Embedder(key, model);
       const stop = () => made.#end.abort(signal!.reason);
       if (signal?.aborted) stop();

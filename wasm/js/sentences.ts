@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { breathe } from "./breathe.js";
+import { yieldToPage } from "./event-loop.js";
 import type { Glue, Reader, SentenceReader } from "./engine.js";
 import { NanoembedError, check, checkNames, guarded } from "./errors.js";
 import { Local } from "./local.js";
@@ -283,7 +283,7 @@ export class LocalSentences extends Local<Sentences> implements SentenceModel {
       place(vectors, this.dims, data, first * dims, dims, normalize);
       onProgress?.({ done: next, total: texts.length });
       if (next < texts.length) {
-        await breathe();
+        await yieldToPage();
         signal?.throwIfAborted();
       }
     }

@@ -1,5 +1,5 @@
 // Long work in slices: a generator pauses wherever a slice may end.
-import { SLICE, breathe } from "./breathe.js";
+import { SLICE, yieldToPage } from "./event-loop.js";
 
 /** Work that may be interrupted: what it gives counts for nothing, what it returns is the result. */
 export type Work<T> = Generator<void, T>;
@@ -20,7 +20,7 @@ export async function inSlices<T>(work: Work<T>, check?: () => void): Promise<T>
       const { done, value } = work.next();
       if (done) return value;
     } while (performance.now() < end);
-    await breathe();
+    await yieldToPage();
     check?.();
   }
 }

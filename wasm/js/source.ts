@@ -192,9 +192,9 @@ export function sizeOf(response: Response): number | undefined {
 export const isPage = (response: Response): boolean => /^text\/html\b/.test(response.headers.get("content-type") ?? "");
 
 /** Why an address has no answer, as far as can be told. */
-export async function unanswered(address: string | URL | Request, cause: unknown): Promise<unknown> {
-  const explained = await import("./unanswered.js").catch(() => undefined);
-  return explained ? explained.unanswered(address, cause) : asConnectionError(cause, 0);
+export async function requestFailure(address: string | URL | Request, cause: unknown): Promise<unknown> {
+  const explained = await import("./request-failure.js").catch(() => undefined);
+  return explained ? explained.requestFailure(address, cause) : asConnectionError(cause, 0);
 }
 
 /** Fetches the file at an address. */
@@ -331,7 +331,7 @@ async function attempt(
     void response?.body?.cancel().catch(() => {});
     signal?.throwIfAborted();
     const isSilent = offset === 0 && !watched.signal.aborted && !(error instanceof NanoembedError);
-    if (isSilent) throw await unanswered(address, error);
+    if (isSilent) throw await requestFailure(address, error);
     throw asConnectionError(watched.signal.aborted ? watched.signal.reason : error, offset);
   }
 }

@@ -1,4 +1,4 @@
-import { breathe } from "./breathe.js";
+import { yieldToPage } from "./event-loop.js";
 import { NanoembedError, check, checkNames } from "./errors.js";
 import { leave } from "./iterators.js";
 import { EMBED, type EmbedOptions, type PartOptions, type SentenceModel, type StreamOptions, type StreamedEmbedding } from "./sentences.js";
@@ -42,7 +42,7 @@ async function* batches(texts: Texts, size: number, signal?: AbortSignal): Async
         coming = next();
         // Whoever waits for a vector before the next text gets it, also when there is an error instead of that.
         const settled = coming.catch(() => {});
-        ready = batch.length < size ? await Promise.race(late ? [settled, breathe()] : [settled]) : undefined;
+        ready = batch.length < size ? await Promise.race(late ? [settled, yieldToPage()] : [settled]) : undefined;
       }
       if (batch.length > 0) yield batch;
       if (ready?.done) return;

@@ -9,8 +9,8 @@ import { minify } from "terser";
 
 const chunks = {
   // What every entry needs.
-  common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "breathe.ts", "sink.ts", "node.ts", "vite.ts"],
-  unanswered: ["unanswered.ts", "left-behind.ts"],
+  common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "event-loop.ts", "sink.ts", "node.ts", "vite.ts"],
+  "request-failure": ["request-failure.ts", "package-files.ts"],
   // What the index and folders need.
   signals: ["signals.ts"],
   "local-files": ["local-files.ts"],
@@ -23,17 +23,17 @@ const chunks = {
   // Search in few bits, with its module.
   scan: ["scan.ts", "generated/scan.js"],
   // What kept indices need.
-  kept: ["kept-stores.ts", "merging.ts"],
+  "browser-stores": ["browser-stores.ts", "merging.ts"],
   // What reads parts of files.
   parts: ["parts.ts"],
-  words: ["words.ts", "looking-up.ts", "module-slim.ts", "generated/slim.js"],
-  causal: ["causal.ts", "continuing.ts", "module-causal.ts", "generated/causal.js"],
+  words: ["words.ts", "words-entry.ts", "module-slim.ts", "generated/slim.js"],
+  causal: ["causal.ts", "causal-entry.ts", "module-causal.ts", "generated/causal.js"],
   // What encoders in files have in common, and those in folders.
   encoders: ["encoders.ts", "generated/encoders.js"],
   folders: ["folder.ts", "encoding.ts", "module-encoders.ts", "generated/folders.js"],
   weights: ["encoding-weights.ts", "module-weights.ts"],
   gguf: ["encoding-gguf.ts", "module-gguf.ts"],
-  inspect: ["inspection.ts", "looking.ts", "module-inspect.ts", "generated/inspect.js"],
+  inspect: ["inspection.ts", "inspect-entry.ts", "module-inspect.ts", "generated/inspect.js"],
 };
 
 /** Packages of others, which adapters import and nothing else does. */

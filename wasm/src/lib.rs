@@ -39,6 +39,8 @@ pub mod dequantize;
 pub mod encoder;
 #[cfg(feature = "bindgen")]
 pub mod failure;
+#[cfg(feature = "reading")]
+mod file_summary;
 #[cfg(all(
     target_family = "wasm",
     any(feature = "encoder-weights", feature = "static"),
@@ -59,8 +61,6 @@ pub mod reader;
 pub mod report;
 #[cfg(feature = "scan")]
 pub mod scan;
-#[cfg(feature = "reading")]
-mod seen;
 #[cfg(feature = "words")]
 pub mod words;
 

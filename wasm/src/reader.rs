@@ -18,10 +18,10 @@ use wasm_bindgen::prelude::*;
 
 use crate::decoder::{Decoder, Depth};
 use crate::failure::{Failure, Result};
+use crate::file_summary::FileSummary;
 use crate::leaf::{self, Part};
 #[cfg(feature = "inspect")]
 use crate::report::Report;
-use crate::seen::Seen;
 
 /// The purpose for which a file is read.
 #[wasm_bindgen]
@@ -68,7 +68,7 @@ pub struct Reader {
     kept: Vec<Region>,
     /// How many bytes must follow before there is anything to do.
     at_least: usize,
-    seen: Seen,
+    summary: FileSummary,
     /// The report on the file, for readers that inspect.
     #[cfg(feature = "inspect")]
     report: Report,
@@ -95,7 +95,7 @@ impl Reader {
             #[cfg(feature = "words")]
             kept: Vec::new(),
             at_least: SNIFF_BYTES,
-            seen: Seen::default(),
+            summary: FileSummary::default(),
             #[cfg(feature = "inspect")]
             report: Report::default(),
             table: None,
@@ -180,7 +180,7 @@ impl Reader {
     #[must_use]
     #[allow(clippy::cast_precision_loss, reason = "files are shorter than 2⁵³")]
     pub fn file_bytes(&self) -> f64 {
-        self.seen.file_bytes() as f64
+        self.summary.file_bytes() as f64
     }
 
     /// The format's name, once it is known.
@@ -194,7 +194,7 @@ impl Reader {
     #[cfg(any(feature = "embed", feature = "static"))]
     #[must_use]
     pub fn holds_decoder(&self) -> Option<bool> {
-        self.seen.has_decoder()
+        self.summary.has_decoder()
     }
 
     /// Returns true if the file needs the module for encoders of all families: it keeps the texts
@@ -283,7 +283,7 @@ impl Reader {
         };
         self.decoder = Some(Decoder::new(format, self.mode, depth)?);
         self.format = Some(format);
-        self.seen = Seen::default();
+        self.summary = FileSummary::default();
         #[cfg(feature = "inspect")]
         {
             self.report = Report::default();
@@ -299,10 +299,10 @@ impl Reader {
     fn decode(&mut self) -> Result<()> {
         let skips = self.skips();
         loop {
-            let Self { decoder: Some(decoder), window, seen, length, .. } = self else {
+            let Self { decoder: Some(decoder), window, summary, length, .. } = self else {
                 return Err(ErrorKind::Finished.into());
             };
-            if skips && seen.header_is_read() {
+            if skips && summary.header_is_read() {
                 decoder.skip(length.unwrap_or(u64::MAX));
             }
             let offset = decoder.offset();
@@ -326,12 +326,12 @@ impl Reader {
                     return Ok(());
                 }
                 Some(event) => {
-                    seen.add(&event);
+                    summary.add(&event);
                     #[cfg(feature = "inspect")]
                     if self.purpose == Purpose::Inspect {
                         self.report.add(&event);
                     }
-                    if seen.found_uqff() && self.format == Some(Format::Safetensors) {
+                    if summary.found_uqff() && self.format == Some(Format::Safetensors) {
                         self.start(Format::Uqff)?;
                     }
                 }
@@ -342,7 +342,7 @@ impl Reader {
     /// Drops what the decoder has seen, or keeps it apart where bytes are passed over.
     fn drop_seen(&mut self) {
         let Some(decoder) = &mut self.decoder else { return };
-        if self.purpose == Purpose::Load || !self.seen.header_is_read() {
+        if self.purpose == Purpose::Load || !self.summary.header_is_read() {
             return;
         }
         let next = decoder.offset();

@@ -67,7 +67,7 @@ impl File {
     /// Parses the file in memory, which `bytes` are.
     pub(super) fn parse(&mut self, bytes: &'static [u8]) -> Outcome {
         let leaf = leaf::Parsed::built_in()?;
-        *self = Self::Parsed(Part::new(leaf, crate::parsed::parse(bytes)?));
+        *self = Self::Parsed(Part::new(leaf, crate::memory_file::parse(bytes)?));
         Ok(())
     }
 }

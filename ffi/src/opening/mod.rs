@@ -195,6 +195,6 @@ pub(crate) fn gguf_encoder(source: &Bytes) -> Outcome<Option<(&'static [u8], Ggu
     let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Gguf)) else {
         return Ok(None);
     };
-    let file = crate::parsed::gguf(bytes)?;
+    let file = crate::memory_file::gguf(bytes)?;
     Ok(gguf_has_described_encoder(&file).then_some((bytes, file)))
 }

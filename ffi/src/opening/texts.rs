@@ -7,7 +7,7 @@ use nanoembed_core::model::{AmbFolder, FolderFile, ModelSource};
 
 use super::scratch::PassMemory;
 use crate::memory::Sum;
-use crate::parsed;
+use crate::memory_file;
 use crate::source::Bytes;
 use crate::status::Outcome;
 
@@ -16,7 +16,7 @@ fn amb(source: &Bytes) -> Outcome<Option<Amb<'static>>> {
     let Some(bytes) = source.memory().filter(|it| sniff(it) == Some(Format::Amb)) else {
         return Ok(None);
     };
-    let amb = parsed::amb(bytes)?;
+    let amb = memory_file::amb(bytes)?;
     let has_texts = ModelSource::Amb(amb).has_folder_texts();
     Ok(Some(amb).filter(|_| has_texts))
 }

@@ -8,16 +8,16 @@ use nanoembed_core::owned::{EncoderFile, EncoderRoom, Prompt, TextRoom, Tokenize
 use self_cell::{MutBorrow, self_cell};
 
 use super::EncoderModel;
-use super::before::Before;
-use super::held::{Held, held};
-use super::prompted::{Prompted, lacks};
+use super::handle::{Handle, handle};
+use super::prompt_choice::PromptChoice;
+use super::prompting::{Prompting, lacks};
 use super::sessions::{Sessions, precise};
-use super::waiting::Waiting;
+use super::text_queue::TextQueue;
 use crate::failure::Result;
 
 /// An encoder over its file.
 pub(crate) struct FileModel {
-    model: Held<OpenedFile>,
+    model: Handle<OpenedFile>,
     texts: TextRoom,
     sessions: Sessions,
 }
@@ -42,15 +42,15 @@ impl FileModel {
         let opened = OpenedFile::try_new(Memory { file, room }, |Memory { file, room }| {
             EncoderFile::open(file, room.borrow_mut()).map_err(|fault| fault.error)
         })?;
-        Ok(Self::new(held(opened)))
+        Ok(Self::new(handle(opened)))
     }
 
-    pub(crate) fn new(model: Held<OpenedFile>) -> Self {
+    pub(crate) fn new(model: Handle<OpenedFile>) -> Self {
         Self { model, texts: TextRoom::default(), sessions: Sessions::default() }
     }
 
     #[cfg(feature = "shared")]
-    pub(crate) const fn held(&self) -> &Held<OpenedFile> {
+    pub(crate) const fn handle(&self) -> &Handle<OpenedFile> {
         &self.model
     }
 }
@@ -74,12 +74,12 @@ impl EncoderModel for FileModel {
 
     fn embed(
         &mut self,
-        texts: &Waiting,
+        texts: &TextQueue,
         skipped: usize,
         is_precise: bool,
         out: &mut [f32],
     ) -> Result<()> {
-        let (model, Waiting { ids, lengths }) = (self.model.borrow_dependent(), texts);
+        let (model, TextQueue { ids, lengths }) = (self.model.borrow_dependent(), texts);
         Ok(self.sessions.with(
             precise(model.plan(texts.tokens()), is_precise),
             |plan| model.session_for(plan),
@@ -88,21 +88,21 @@ impl EncoderModel for FileModel {
     }
 }
 
-impl Prompted for FileModel {
+impl Prompting for FileModel {
     fn prompts(&self) -> Vec<String> {
         self.model.borrow_dependent().prompts()
     }
 
-    fn choose(&self, before: Before, text: String) -> Result<String> {
+    fn choose(&self, choice: PromptChoice, text: String) -> Result<String> {
         let model = self.model.borrow_dependent();
         // As `Prompts::choose_for` has it.
         let of_role = |role| model.named_prompt(role).or(Some(String::new()));
-        let chosen = match before {
-            Before::Usual => model.named_prompt(FolderPrompt::Usual),
-            Before::Text => return Ok(text),
-            Before::Named => model.named_prompt(FolderPrompt::Named(&text)),
-            Before::Query => of_role(FolderPrompt::Query),
-            Before::Document => of_role(FolderPrompt::Document),
+        let chosen = match choice {
+            PromptChoice::Usual => model.named_prompt(FolderPrompt::Usual),
+            PromptChoice::Text => return Ok(text),
+            PromptChoice::Named => model.named_prompt(FolderPrompt::Named(&text)),
+            PromptChoice::Query => of_role(FolderPrompt::Query),
+            PromptChoice::Document => of_role(FolderPrompt::Document),
         };
         chosen.ok_or_else(|| lacks(&self.prompts(), &["no prompt \"", &text, "\""]))
     }

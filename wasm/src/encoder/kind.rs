@@ -7,7 +7,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::owned::{EncoderFile, TableFile};
 
 use super::file_model::FileModel;
-use super::prompted::Prompted;
+use super::prompting::Prompting;
 use super::whole_model::WholeModel;
 use super::{EncoderModel, requantize};
 use crate::failure::Result;
@@ -64,7 +64,7 @@ impl Kind {
         }
     }
 
-    pub(crate) fn prompted(&self) -> &dyn Prompted {
+    pub(crate) fn prompted(&self) -> &dyn Prompting {
         match self {
             Self::Whole(model) => &**model,
             Self::File(model) => &**model,
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    pub(crate) fn prompted_mut(&mut self) -> &mut dyn Prompted {
+    pub(crate) fn prompted_mut(&mut self) -> &mut dyn Prompting {
         match self {
             Self::Whole(model) => &mut **model,
             Self::File(model) => &mut **model,

@@ -3,23 +3,23 @@
 //! [`text_model`] is what JavaScript calls; `kind` picks one of the kinds that a module is built with:
 //! `whole_model`, `file_model` or `table_model`.
 
-pub mod before;
 mod file_model;
-mod held;
+mod handle;
 mod kind;
-mod prompted;
+pub mod prompt_choice;
+mod prompting;
 mod requantize;
 mod sessions;
 #[cfg(feature = "shared")]
 pub mod shared;
 mod table_model;
 pub mod text_model;
-mod waiting;
+mod text_queue;
 mod whole_model;
 
 use nanoembed_core::owned::Tokenized;
 
-use self::waiting::Waiting;
+use self::text_queue::TextQueue;
 use crate::failure::Result;
 
 /// An encoder, with the scratch memory of its thread.
@@ -40,7 +40,7 @@ pub(crate) trait EncoderModel {
     /// activations in f32.
     fn embed(
         &mut self,
-        texts: &Waiting,
+        texts: &TextQueue,
         skipped: usize,
         is_precise: bool,
         out: &mut [f32],

@@ -80,7 +80,7 @@ impl TextModel {
     /// `other_model` if the module has it for itself; `buffer_too_small` if there is no memory.
     pub fn offer(&self) -> Result<usize> {
         match self.kind() {
-            OfKind(model) => OFFERS.add(model.held()),
+            OfKind(model) => OFFERS.add(model.handle()),
             _ => Err(ErrorKind::OtherModel.into()),
         }
     }

@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use nanoembed_core::owned::{Prompt, TableFile, Tokenized};
 
 use super::EncoderModel;
-use super::before::Before;
-use super::prompted::{Prompted, lacks};
-use super::waiting::Waiting;
+use super::prompt_choice::PromptChoice;
+use super::prompting::{Prompting, lacks};
+use super::text_queue::TextQueue;
 use crate::failure::Result;
 
 impl EncoderModel for TableFile<Vec<u8>> {
@@ -28,16 +28,16 @@ impl EncoderModel for TableFile<Vec<u8>> {
         Ok(TableFile::tokenize(self, text, limit)?)
     }
 
-    fn embed(&mut self, texts: &Waiting, _: usize, _: bool, out: &mut [f32]) -> Result<()> {
+    fn embed(&mut self, texts: &TextQueue, _: usize, _: bool, out: &mut [f32]) -> Result<()> {
         Ok(TableFile::embed(self, &texts.ids, &texts.lengths, out)?)
     }
 }
 
-impl Prompted for TableFile<Vec<u8>> {
-    fn choose(&self, before: Before, text: String) -> Result<String> {
-        match before {
-            Before::Text => Ok(text),
-            Before::Named => Err(lacks(&[], &["no prompt \"", &text, "\""])),
+impl Prompting for TableFile<Vec<u8>> {
+    fn choose(&self, choice: PromptChoice, text: String) -> Result<String> {
+        match choice {
+            PromptChoice::Text => Ok(text),
+            PromptChoice::Named => Err(lacks(&[], &["no prompt \"", &text, "\""])),
             _ => Ok(String::new()),
         }
     }

@@ -9,9 +9,9 @@ use nanoembed_core::limit::filled;
 use nanoembed_core::owned::Prompt;
 use wasm_bindgen::prelude::*;
 
-use super::before::Before;
 use super::kind::Kind;
-use super::waiting::{Waiting, in_full};
+use super::prompt_choice::PromptChoice;
+use super::text_queue::{TextQueue, full_count};
 use super::whole_model::WholeModel;
 use crate::failure::Result;
 #[cfg(feature = "encoder-files")]
@@ -24,7 +24,7 @@ use crate::reader::Reader;
 pub struct TextModel {
     kind: Kind,
     prompt: Option<Part<leaf::Prompts, Prompt>>,
-    waiting: Waiting,
+    queue: TextQueue,
     total: usize,
 }
 
@@ -85,7 +85,7 @@ impl TextModel {
             None => Cow::Borrowed(text),
         };
         let found = self.kind.model_mut().tokenize(&text, limit)?;
-        self.total = in_full(&found);
+        self.total = full_count(&found);
         Ok(found.ids)
     }
 
@@ -96,7 +96,7 @@ impl TextModel {
     /// As [`tokenize`](Self::tokenize).
     pub fn add(&mut self, text: &str, limit: usize) -> Result<usize> {
         let ids = self.tokenize(text, limit.min(self.positions()))?;
-        Ok(self.waiting.add(&ids))
+        Ok(self.queue.add(&ids))
     }
 
     /// The number of tokens of the last text in full.
@@ -107,7 +107,7 @@ impl TextModel {
 
     /// Forgets the texts that wait.
     pub fn clear(&mut self) {
-        self.waiting.clear();
+        self.queue.clear();
     }
 
     /// The vectors of the texts that wait, one after the other. `is_precise` keeps activations in
@@ -117,10 +117,10 @@ impl TextModel {
     ///
     /// Any error of the model; `buffer_too_small` if there is not enough memory.
     pub fn run(&mut self, is_precise: bool) -> Result<Vec<f32>> {
-        let waiting = mem::take(&mut self.waiting);
-        let mut out = filled(waiting.lengths.len().saturating_mul(self.dims()), 0.0)?;
+        let queue = mem::take(&mut self.queue);
+        let mut out = filled(queue.lengths.len().saturating_mul(self.dims()), 0.0)?;
         let skipped = self.prompt.as_ref().map_or(0, |prompt| prompt.skipped);
-        self.kind.model_mut().embed(&waiting, skipped, is_precise, &mut out)?;
+        self.kind.model_mut().embed(&queue, skipped, is_precise, &mut out)?;
         Ok(out)
     }
 }
@@ -153,10 +153,10 @@ impl TextModel {
     /// # Errors
     ///
     /// `invalid_argument` for a prompt that the model does not have.
-    pub fn set_prompt(&mut self, before: Before, text: String) -> Result<()> {
+    pub fn set_prompt(&mut self, choice: PromptChoice, text: String) -> Result<()> {
         let leaf = leaf::Prompts::built_in()?;
         let model = self.kind.prompted_mut();
-        let chosen = model.choose(before, text)?;
+        let chosen = model.choose(choice, text)?;
         if self.prompt.as_ref().map_or("", |prompt| &prompt.text) != chosen {
             self.prompt = Some(Part::new(leaf, model.prompt(&chosen)?));
         }
@@ -184,7 +184,7 @@ impl TextModel {
 
 impl TextModel {
     pub(crate) fn from_kind(kind: Kind) -> Self {
-        Self { kind, prompt: None, waiting: Waiting::default(), total: 0 }
+        Self { kind, prompt: None, queue: TextQueue::default(), total: 0 }
     }
 
     #[cfg(feature = "shared")]

@@ -10,18 +10,18 @@ use nanoembed_core::owned::{Encoder, FileWeights, Prompt, TextSession, Tokenized
 use nanoembed_core::{Error, ErrorKind};
 
 use super::EncoderModel;
-use super::before::Before;
-use super::held::{Held, held};
-use super::prompted::{Prompted, lacks};
+use super::handle::{Handle, handle};
+use super::prompt_choice::PromptChoice;
+use super::prompting::{Prompting, lacks};
 use super::requantize;
 use super::sessions::{Sessions, in_steps, precise};
-use super::waiting::Waiting;
+use super::text_queue::TextQueue;
 use crate::failure::{Failure, Result};
 use crate::leaf;
 
 /// An encoder with all of its weights in memory.
 pub(crate) struct WholeModel {
-    model: Held<WholeFile>,
+    model: Handle<WholeFile>,
     texts: TextSession,
     sessions: Sessions,
 }
@@ -49,20 +49,20 @@ impl WholeModel {
         };
         let is_grouped = encoder.plan(1).grouped;
         requantize::if_wanted(requantize, is_grouped, || encoder.requantize())?;
-        Ok(Self::new(held(WholeFile { encoder, prompt })))
+        Ok(Self::new(handle(WholeFile { encoder, prompt })))
     }
 
     /// The model of a folder.
     pub(crate) fn from_encoder(encoder: Encoder<FileWeights<Vec<u8>>>) -> Self {
-        Self::new(held(WholeFile { encoder, prompt: Ok(String::new()) }))
+        Self::new(handle(WholeFile { encoder, prompt: Ok(String::new()) }))
     }
 
-    pub(crate) fn new(model: Held<WholeFile>) -> Self {
+    pub(crate) fn new(model: Handle<WholeFile>) -> Self {
         Self { model, texts: TextSession::default(), sessions: Sessions::default() }
     }
 
     #[cfg(feature = "shared")]
-    pub(crate) const fn held(&self) -> &Held<WholeFile> {
+    pub(crate) const fn handle(&self) -> &Handle<WholeFile> {
         &self.model
     }
 }
@@ -93,12 +93,12 @@ impl EncoderModel for WholeModel {
 
     fn embed(
         &mut self,
-        texts: &Waiting,
+        texts: &TextQueue,
         skipped: usize,
         is_precise: bool,
         out: &mut [f32],
     ) -> Result<()> {
-        let (encoder, Waiting { ids, lengths }) = (&self.model.encoder, texts);
+        let (encoder, TextQueue { ids, lengths }) = (&self.model.encoder, texts);
         Ok(self.sessions.with(
             precise(encoder.plan(texts.tokens()), is_precise),
             |plan| encoder.session_for(plan),
@@ -107,7 +107,7 @@ impl EncoderModel for WholeModel {
     }
 }
 
-impl Prompted for WholeModel {
+impl Prompting for WholeModel {
     fn least_tokens(&self) -> usize {
         self.model.encoder.least_tokens()
     }
@@ -116,13 +116,13 @@ impl Prompted for WholeModel {
         self.model.encoder.prompts().by_name.keys().cloned().collect()
     }
 
-    fn choose(&self, before: Before, text: String) -> Result<String> {
-        let (role, wanted) = match before {
-            Before::Usual => (Prefix::Usual, Prefix::Usual),
-            Before::Text => (Prefix::Usual, Prefix::Text(text)),
-            Before::Named => (Prefix::Usual, Prefix::Named(text)),
-            Before::Query => (Prefix::Query, Prefix::Usual),
-            Before::Document => (Prefix::Document, Prefix::Usual),
+    fn choose(&self, choice: PromptChoice, text: String) -> Result<String> {
+        let (role, wanted) = match choice {
+            PromptChoice::Usual => (Prefix::Usual, Prefix::Usual),
+            PromptChoice::Text => (Prefix::Usual, Prefix::Text(text)),
+            PromptChoice::Named => (Prefix::Usual, Prefix::Named(text)),
+            PromptChoice::Query => (Prefix::Query, Prefix::Usual),
+            PromptChoice::Document => (Prefix::Document, Prefix::Usual),
         };
         let chosen = self.model.encoder.prompts().choose_for(&role, &wanted);
         chosen.map(String::from).map_err(|missing| lacks(&self.prompts(), &[&missing.to_string()]))

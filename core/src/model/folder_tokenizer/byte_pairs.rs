@@ -1,7 +1,7 @@
 //! Opening a byte-level BPE tokenizer, and its texts.
 
-use super::composed::each_part;
 use super::merges::too_long;
+use super::nfc_window::each_part;
 use super::vocabulary::Tables;
 use super::{BAD, Give, each_plain};
 use crate::error::Result;

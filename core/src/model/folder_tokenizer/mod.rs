@@ -7,33 +7,32 @@
 //! | `source` | which tokenizer a file has, and how much memory that takes |
 //! | `unigram` | opening a Unigram tokenizer, and its texts |
 //! | `normalizer`, `pieces` | what is done to these texts before |
-//! | `byte_pairs`, `composed` | the same of byte-level BPE, and Unicode's form NFC |
+//! | `byte_pairs`, `nfc_window` | the same of byte-level BPE, and Unicode's form NFC |
 //! | `fallback` | the same of BPE over characters with byte fallback |
 //! | `merges` | merges, and an index over them |
 //! | `vocabulary` | tokens, and indices over them and the added ones |
 //! | `added` | the tokens that were added to a vocabulary |
 //! | `unigram_settings`, `bpe_settings` | the descriptions that are done here |
-//! | `ends`, `around` | the tokens around a text |
+//! | `ends` | the tokens around a text |
 //! | `pair` | two texts, with the tokens around and between them |
-//! | `behind` | a text behind a prompt |
+//! | `prompt_text` | a text behind a prompt |
 //! | `memory` | the memory lent |
-//! | `ready` | texts to ids |
+//! | `encoding` | texts to ids |
 
 mod added;
-mod around;
-mod behind;
 mod bpe_settings;
 mod byte_pairs;
-mod composed;
+mod encoding;
 mod ends;
 mod fallback;
 mod file;
 mod memory;
 mod merges;
+mod nfc_window;
 mod normalizer;
 pub(super) mod pair;
 mod pieces;
-mod ready;
+mod prompt_text;
 mod source;
 mod unigram;
 mod unigram_settings;
@@ -42,8 +41,8 @@ mod vocabulary;
 #[cfg(test)]
 mod tests;
 
+pub use encoding::FolderTokenizer;
 pub use memory::{TokenizingMemory, TokenizingNeeds};
-pub use ready::FolderTokenizer;
 pub use source::FolderTokenizerSource;
 
 use crate::error::{Error, ErrorKind, Result};

@@ -1,14 +1,14 @@
 //! The tokenizer of a file and the memory that it takes.
 
 use super::added::AddedList;
-use super::behind::may_be_cut;
 use super::bpe_settings::BpeSettings;
 use super::byte_pairs::PairTokenizer;
+use super::encoding::{FolderTokenizer, Kind};
 use super::ends::Ends;
 use super::fallback::FallbackTokenizer;
 use super::memory::TokenizingNeeds;
 use super::merges::{MergeList, WORD};
-use super::ready::{FolderTokenizer, Kind};
+use super::prompt_text::may_be_cut;
 use super::unigram::UnigramSource;
 use super::vocabulary::TokenList;
 use crate::error::Result;

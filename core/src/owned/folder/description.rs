@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::loaded::{no_memory, read, read_within};
+use super::text_loader::{no_memory, read, read_within};
 use super::{
     CONFIG, EncoderSettings, FolderFault, FolderResult, Modules, Prompts, TableSettings, Texts,
 };

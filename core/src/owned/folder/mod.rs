@@ -15,11 +15,11 @@
 
 mod allowed;
 mod description;
-mod loaded;
 mod modules;
 mod prompts;
 mod prompts_json;
-mod routed;
+mod route;
+mod text_loader;
 mod tokenizer;
 mod vocabulary;
 mod weights;
@@ -36,7 +36,7 @@ pub use allowed::{AbsentSettings, ignored_setting, read_allowing};
 pub use description::{Described, FolderModel, Labels, refuse_adapter};
 pub use modules::{Modules, PoolingModule};
 pub use prompts::{NoPrompt, Prefix, PromptTexts, Prompts};
-pub use routed::{ROUTER_CONFIG, Route, STRUCTURE, Task};
+pub use route::{ROUTER_CONFIG, Route, STRUCTURE, Task};
 pub use tokenizer::TokenizerConfig;
 pub use weights::{WEIGHTS, WEIGHTS_INDEX};
 

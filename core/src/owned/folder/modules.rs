@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::loaded::{folder, no_memory, read};
+use super::text_loader::{folder, no_memory, read};
 use super::{FolderResult, Texts};
 use crate::describe::folder as describe;
 use crate::describe::folder::{Base, Origin, PoolingSettings};

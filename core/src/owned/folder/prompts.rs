@@ -18,7 +18,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::{self, Vec};
 use core::fmt;
 
-use super::loaded::{no_memory, read};
+use super::text_loader::{no_memory, read};
 use super::{FolderResult, Similarity, Texts};
 use crate::describe::folder::{DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SIMILARITY};
 use crate::error::Result;

@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::loaded::{no_memory, read_within};
+use super::text_loader::{no_memory, read_within};
 use super::{Base, FolderModel, FolderResult, Texts};
 use crate::describe::folder::{TextFault, WordList};
 use crate::error::Result;

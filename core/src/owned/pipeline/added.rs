@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::automaton::{Automaton, Found};
-use super::normalizer::{self, Held, Normalizer};
+use super::normalizer::{self, Marks, Normalizer};
 use super::text::{Allowance, Text, owned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{append, push, reserved};
@@ -277,7 +277,7 @@ fn twins(entries: &[Entry<'_>]) -> Result<Vec<Twins>> {
 
 /// The result of the normaliser for a token's content.
 fn normalized(normalizer: &[Normalizer], content: &str) -> Result<String> {
-    let (mut text, mut next, mut held) = (Text::default(), Text::default(), Held::default());
+    let (mut text, mut next, mut held) = (Text::default(), Text::default(), Marks::default());
     text.set(content, 0, Allowance::for_text(content).left())?;
     normalizer::run(normalizer, &mut text, &mut next, &mut held)?;
     Ok(text.into_string())

@@ -37,7 +37,7 @@ use crate::token::unicode::{Form, write_form};
 use added::AddedVocabulary;
 use decoder::Decoder;
 use model::{Model, ModelScratch};
-use normalizer::{Held, Normalizer};
+use normalizer::{Marks, Normalizer};
 pub use parts::PipelineParts;
 use pre_tokenizer::{Piece, Pieces, PreTokenizer};
 use text::{Allowance, Text};
@@ -47,7 +47,7 @@ use tokens::TokenStrings;
 pub(super) fn compose(text: &str, out: &mut String) -> Result<()> {
     let mut written = Text::default();
     written.clear(usize::MAX);
-    let mut held = Held::default();
+    let mut held = Marks::default();
     write_form(Form::NFC, text, &mut held, &mut written, |_| true);
     held.check()?;
     written.check()?;
@@ -99,7 +99,7 @@ pub struct Pipeline {
 pub struct PipelineSession {
     text: Text,
     next_text: Text,
-    held: Held,
+    held: Marks,
     pieces: Pieces,
     model: ModelScratch,
     ids: Vec<u32>,

@@ -17,14 +17,14 @@ mod spelling;
 mod string;
 mod tokens;
 mod value;
-mod written;
+mod writer;
 
 pub use lexer::{Lexeme, LexemeKind, Lexer, MAX_DEPTH};
 pub use object::{Fault, Object, Read, UNKNOWN};
 pub use spelling::{chars, has_escapes, is, number_f64, number_u64, unescape};
 pub use tokens::{JsonTokens, Token};
 pub use value::Value;
-pub use written::{Comma, List, Members, Quoted};
+pub use writer::{Comma, List, Members, Quoted};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -45,7 +45,7 @@ impl Form {
 }
 
 /// Characters whose order is not settled: a starter, and marks behind it with their classes.
-pub(crate) trait Held: AsMut<[(u8, char)]> {
+pub(crate) trait MarkBuffer: AsMut<[(u8, char)]> {
     /// Holds one more.
     fn hold(&mut self, class: u8, c: char);
 
@@ -86,7 +86,7 @@ pub(crate) trait Output {
 pub(crate) fn write_form(
     form: Form,
     text: &str,
-    held: &mut impl Held,
+    held: &mut impl MarkBuffer,
     out: &mut impl Output,
     keep: impl Fn(char) -> bool,
 ) {
@@ -124,7 +124,12 @@ pub(crate) fn write_form(
 }
 
 /// Writes what is held back.
-fn flush(form: Form, held: &mut impl Held, out: &mut impl Output, keep: &impl Fn(char) -> bool) {
+fn flush(
+    form: Form,
+    held: &mut impl MarkBuffer,
+    out: &mut impl Output,
+    keep: &impl Fn(char) -> bool,
+) {
     if form.composes {
         let kept = compose(held.as_mut());
         held.keep(kept);
@@ -134,7 +139,7 @@ fn flush(form: Form, held: &mut impl Held, out: &mut impl Output, keep: &impl Fn
 }
 
 /// Puts the marks behind the last starter in their order.
-fn sort(held: &mut impl Held) {
+fn sort(held: &mut impl MarkBuffer) {
     let starter = held.as_mut().iter().rposition(|(class, _)| *class == 0);
     held.sort(starter.map_or(0, |at| at.saturating_add(1)));
 }

@@ -15,7 +15,7 @@ mod tables;
 pub(crate) use cluster::Clusters;
 #[cfg(any(test, target_family = "wasm"))]
 pub(super) use form::without_marks;
-pub(crate) use form::{Form, Held, Output, sort_few, write_form};
+pub(crate) use form::{Form, MarkBuffer, Output, sort_few, write_form};
 use tables::LEVEL_BITS;
 
 /// The properties that normalisation asks for first.

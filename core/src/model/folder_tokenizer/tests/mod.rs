@@ -13,8 +13,8 @@ use crate::error::ErrorKind::{self, BadJson, BadMetadata, BadVocabulary, Unsuppo
 use crate::text::json::Read;
 use crate::token::spec::TokenizerSpec;
 
-mod around;
 mod byte_pairs;
+mod ends;
 mod unigram;
 mod word_pieces;
 

@@ -6,13 +6,13 @@
 //! 2. [`BpeSource::open`] makes the index: tokens by their spelling, merges by their pairs;
 //! 3. [`FileBpe`] turns text into ids, and ids into the bytes of their tokens.
 
+mod codec;
 mod index;
-mod ready;
 mod source;
 
+pub use codec::FileBpe;
 pub use index::BpeIndex;
 pub(in crate::model) use index::joined;
-pub use ready::FileBpe;
 pub use source::{BpeParts, BpeSource};
 
 use crate::error::{Error, ErrorKind};

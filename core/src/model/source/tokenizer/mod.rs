@@ -5,13 +5,13 @@
 //!    [`TokenizerSource::open`] makes it;
 //! 3. [`Tokenizer`] turns text into ids, and ids into the bytes of their tokens.
 
+mod codec;
 mod kind;
 mod memory;
-mod ready;
 mod source;
 
 pub use super::memory::{TokenizerMemory, TokenizerNeeds};
+pub use codec::Tokenizer;
 pub use kind::TokenizerKind;
 pub use memory::{ScratchNeeds, TokenizerScratch};
-pub use ready::Tokenizer;
 pub use source::TokenizerSource;

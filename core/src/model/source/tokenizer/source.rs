@@ -1,7 +1,7 @@
 //! The tokenizer of a file as the file describes it.
 
+use super::codec::Tokenizer;
 use super::kind::TokenizerKind;
-use super::ready::Tokenizer;
 use crate::error::Result;
 use crate::model::source::byte_pairs::BpeSource;
 use crate::model::source::memory::{TokenizerMemory, TokenizerNeeds};

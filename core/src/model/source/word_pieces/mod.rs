@@ -4,8 +4,8 @@
 //! are respelled. The tokens that were added to the vocabulary are sorted in two tables.
 
 pub(in crate::model) mod added;
+mod added_source;
 mod gguf;
-mod given;
 mod index;
 pub(in crate::model) mod settings;
 mod source;

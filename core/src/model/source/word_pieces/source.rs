@@ -1,8 +1,8 @@
 //! WordPiece tokenizers as files describe them, and opening them.
 
 use super::added::{Gathered, Kind, sorted_ids, spelled};
+use super::added_source::Added;
 use super::gguf::{Respelled, gguf_tokens};
-use super::given::Added;
 use super::index::{WordPieceIndex, WordPieceTables};
 use super::{BAD, TOO_SMALL};
 use crate::describe::BertConfig;

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::config::TokenizerConfig;
-use super::said::{parsed, spelled, spelled_member, truth, written};
+use super::members::{parsed, spelled, spelled_member, truth, written};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{collected, formatted, joined, push};
 use crate::owned::Pipeline;

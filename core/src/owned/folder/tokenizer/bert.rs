@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::added::{MAP, NOT_ADDED, added_tokens};
 use super::config::{OTHERWISE, ROLES, TokenizerConfig};
-use super::said::{parsed, spelled, truth};
+use super::members::{parsed, spelled, truth};
 use crate::error::Result;
 use crate::owned::folder::{FolderResult, Texts};
 use crate::owned::{Pipeline, PipelineSession};

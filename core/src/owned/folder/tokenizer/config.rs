@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 
-use super::said::{spelled_member, truth};
+use super::members::{spelled_member, truth};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limit::{copied, joined};
 use crate::owned::folder::vocabulary::WordSettings;

@@ -3,7 +3,7 @@
 use super::FILE;
 use super::added::{MAP, added_tokens, is_control};
 use super::config::{OTHERWISE, TokenizerConfig};
-use super::said::{parsed, spelled_member, truth};
+use super::members::{parsed, spelled_member, truth};
 use crate::error::Error;
 use crate::limit::joined;
 use crate::owned::folder::{FolderFault, FolderResult, Texts};

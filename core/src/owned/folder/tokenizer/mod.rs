@@ -6,7 +6,7 @@ mod added;
 mod bert;
 mod config;
 mod general;
-mod said;
+mod members;
 
 use super::{FolderFault, FolderModel, FolderResult, Texts, vocabulary};
 use crate::error::{Error, ErrorKind};

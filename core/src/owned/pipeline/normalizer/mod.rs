@@ -2,7 +2,7 @@
 
 mod bert;
 mod charsmap;
-mod held;
+mod marks;
 mod replace;
 mod steps;
 
@@ -14,7 +14,7 @@ use crate::token::bpe::alphabet;
 use crate::token::unicode::{Form, Output, Properties, write_form};
 use bert::Bert;
 use charsmap::Charsmap;
-pub(super) use held::Held;
+pub(super) use marks::Marks;
 use replace::Replace;
 
 /// A step.
@@ -47,7 +47,7 @@ pub(super) fn run(
     steps: &[Normalizer],
     text: &mut Text,
     next: &mut Text,
-    held: &mut Held,
+    held: &mut Marks,
 ) -> Result<usize> {
     let mut longest = text.len();
     for step in steps {
@@ -89,7 +89,7 @@ impl Normalizer {
     /// # Errors
     ///
     /// As [`Text::check`].
-    fn run(&self, text: &Text, out: &mut Text, held: &mut Held) -> Result<()> {
+    fn run(&self, text: &Text, out: &mut Text, held: &mut Marks) -> Result<()> {
         match self {
             Self::Bert(bert) => bert.run(text, out),
             Self::Form(form) => write_in(*form, text, out, held, |_| true)?,
@@ -118,7 +118,7 @@ fn write_in(
     form: Form,
     text: &Text,
     out: &mut Text,
-    held: &mut Held,
+    held: &mut Marks,
     keep: impl Fn(char) -> bool + Copy,
 ) -> Result<()> {
     held.clear();

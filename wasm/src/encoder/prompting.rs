@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use nanoembed_core::owned::Prompt;
 use nanoembed_core::{Error, ErrorKind};
 
-use super::before::Before;
+use super::prompt_choice::PromptChoice;
 use crate::failure::{Failure, Result};
 
 /// An encoder with prompts to choose from, or one that compares texts.
-pub(crate) trait Prompted {
+pub(crate) trait Prompting {
     /// The fewest tokens that a text may be cut to.
     fn least_tokens(&self) -> usize {
         2
@@ -26,7 +26,7 @@ pub(crate) trait Prompted {
     /// # Errors
     ///
     /// `invalid_argument` for a prompt that the model does not have.
-    fn choose(&self, before: Before, text: String) -> Result<String>;
+    fn choose(&self, choice: PromptChoice, text: String) -> Result<String>;
 
     /// A prompt, ready to be put before texts.
     fn prompt(&mut self, prompt: &str) -> Result<Prompt>;

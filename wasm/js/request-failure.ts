@@ -1,8 +1,8 @@
 import { NanoembedError } from "./errors.js";
-import { NEWER_NODE, isOldNode } from "./left-behind.js";
+import { NEWER_NODE, isOldNode } from "./package-files.js";
 
 /** Why a request has no answer: browsers do not tell a server that is not there from one that does not let this page read. */
-export async function unanswered(address: string | URL | Request, cause: unknown): Promise<NanoembedError> {
+export async function requestFailure(address: string | URL | Request, cause: unknown): Promise<NanoembedError> {
   const url = address instanceof Request ? address.url : String(address);
   return new NanoembedError("connection_lost", await sentence(url, cause), { offset: 0, cause });
 }

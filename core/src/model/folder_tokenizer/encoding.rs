@@ -1,11 +1,10 @@
 //! Texts to ids.
 
-use super::around::around;
-use super::behind::behind;
 use super::byte_pairs::PairTokenizer;
 use super::ends::Ends;
 use super::fallback::FallbackTokenizer;
 use super::memory::TokenizingMemory;
+use super::prompt_text::join;
 use super::unigram::UnigramTokenizer;
 use super::{Give, each_plain};
 use crate::error::Result;
@@ -68,7 +67,7 @@ impl FolderTokenizer<'_> {
         ids: &mut [u32],
         memory: TokenizingMemory<'_>,
     ) -> Result<Encoded> {
-        around(self.ends, ids, |give| self.each(&[text], memory, give))
+        self.ends.surround(ids, |give| self.each(&[text], memory, give))
     }
 
     /// The same of `prompt` with `text` behind it.
@@ -88,8 +87,8 @@ impl FolderTokenizer<'_> {
             return self.encode(text, ids, memory);
         }
         let room = core::mem::take(&mut memory.behind);
-        let texts = behind(prompt, text, self.may_cut, room)?;
-        around(self.ends, ids, |give| self.each(&texts, memory, give))
+        let texts = join(prompt, text, self.may_cut, room)?;
+        self.ends.surround(ids, |give| self.each(&texts, memory, give))
     }
 
     /// How many tokens `prompt` has with what stands before it, without what would stand behind it.

@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-use super::loaded::{no_memory, read};
+use super::text_loader::{no_memory, read};
 use super::{FolderResult, Texts};
 use crate::describe::folder as describe;
 use crate::describe::folder::{MODULES, ReadText, Router, TextFault, TextPath};

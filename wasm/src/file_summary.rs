@@ -6,20 +6,20 @@ use nanoembed_core::tensor::{Dtype, TensorHeader};
 
 /// The summary of the events so far.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct FileSummary {
     info: Option<FileInfo>,
     has_tensors: bool,
-    is_behind_header: bool,
+    is_after_header: bool,
     is_uqff: bool,
     /// True if the first tensor is that of a causal model.
     has_decoder: Option<bool>,
 }
 
-impl Seen {
+impl FileSummary {
     pub(crate) fn add(&mut self, event: &Event<'_>) {
         match event {
             Event::Header(info) => self.info = Some(*info),
-            Event::Data { .. } => self.is_behind_header = true,
+            Event::Data { .. } => self.is_after_header = true,
             Event::Tensor(tensor) => {
                 self.is_uqff |= self.is_container() && tells_uqff(tensor, !self.has_tensors);
                 self.has_tensors = true;
@@ -38,7 +38,7 @@ impl Seen {
     /// Returns true if the kind of the file is known, so that its first bytes are not needed again;
     /// the tensors of a safetensors file say if it is UQFF.
     pub(crate) fn header_is_read(&self) -> bool {
-        self.is_behind_header || (self.info.is_some() && !self.is_container())
+        self.is_after_header || (self.info.is_some() && !self.is_container())
     }
 
     /// Returns true if a safetensors file has turned out to be UQFF.

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 /// The prompt before texts.
 #[cfg_attr(feature = "encoders", wasm_bindgen)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Before {
+pub enum PromptChoice {
     /// The model's default prompt, if it has one.
     Usual,
     /// A text.

@@ -1,8 +1,8 @@
 /** Milliseconds until the page may draw and listen. */
 export const SLICE = 8;
 
-/** Lets the page draw and listen: a message comes behind what waits already. */
-export function breathe(): Promise<void> {
+/** Lets the page draw and listen: a message comes after what waits already. */
+export function yieldToPage(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
@@ -13,12 +13,12 @@ export function breathe(): Promise<void> {
   });
 }
 
-/** Breathes whenever it is called and the last time is a while ago. */
-export function breather(): () => Promise<void> {
+/** Yields to the page when it is called, if the last time is a while ago. */
+export function pageYielder(): () => Promise<void> {
   let end = performance.now() + SLICE;
   return async () => {
     if (performance.now() < end) return;
-    await breathe();
+    await yieldToPage();
     end = performance.now() + SLICE;
   };
 }

@@ -6,7 +6,7 @@ use crate::token::unicode::{self, sort_few};
 
 /// Memory for a starter and the marks behind it, with their classes.
 #[derive(Debug, Default)]
-pub(in crate::owned::pipeline) struct Held {
+pub(in crate::owned::pipeline) struct Marks {
     characters: Growing<(u8, char)>,
     /// For the order of many marks.
     sorted: Growing<(u8, char)>,
@@ -15,7 +15,7 @@ pub(in crate::owned::pipeline) struct Held {
 /// As many marks are sorted where they are.
 const FEW: usize = 16;
 
-impl Held {
+impl Marks {
     /// Empties it.
     pub(super) fn clear(&mut self) {
         self.characters.clear();
@@ -33,13 +33,13 @@ impl Held {
     }
 }
 
-impl AsMut<[(u8, char)]> for Held {
+impl AsMut<[(u8, char)]> for Marks {
     fn as_mut(&mut self) -> &mut [(u8, char)] {
         &mut self.characters
     }
 }
 
-impl unicode::Held for Held {
+impl unicode::MarkBuffer for Marks {
     #[cfg_attr(target_family = "wasm", inline)]
     fn hold(&mut self, class: u8, c: char) {
         self.characters.push((class, c));
@@ -85,13 +85,13 @@ fn sort_many(marks: &mut [(u8, char)], sorted: &mut Growing<(u8, char)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::token::unicode::Held as _;
+    use crate::token::unicode::MarkBuffer as _;
 
     #[test]
     fn few_and_many_marks_are_put_in_order_and_equal_ones_stay_as_they_are() {
         for count in [0, 1, 2, 5, 16, 17, 300] {
             let mark = |at: u32| ((at * 7 % 5) as u8 * 60, char::from_u32(0x300 + at).unwrap());
-            let mut held = Held::default();
+            let mut held = Marks::default();
             held.hold(0, 'a');
             (0..count).for_each(|at| held.hold(mark(at).0, mark(at).1));
             held.sort(1);

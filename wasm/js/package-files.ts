@@ -1,4 +1,4 @@
-// Tools that move JavaScript and leave what lies beside it.
+// The package's files beside its JavaScript, where tools that move the JavaScript leave them.
 import { builtin } from "./node.js";
 import { original } from "./vite.js";
 
@@ -7,7 +7,7 @@ interface Resolver {
 }
 
 /** Where the package's file lies whose address is made of that of moved JavaScript; nothing if that is not known. */
-export function leftBehind(beside: URL | undefined): URL | undefined {
+export function packageFile(beside: URL | undefined): URL | undefined {
   const address = String(beside);
   const name = /nanoembed[a-z-]*(?=[^/]*\.wasm$)/.exec(address)?.[0];
   if (!name) return undefined;

@@ -3,7 +3,7 @@
 use super::TOO_SMALL;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::character::push;
-use crate::token::unicode::{Form, Held, Output, write_form};
+use crate::token::unicode::{Form, MarkBuffer, Output, write_form};
 use crate::token::window::move_to_front;
 
 /// Marks behind a starter that are put in order: texts in any script have fewer.
@@ -45,7 +45,7 @@ impl AsMut<[(u8, char)]> for Marks {
     }
 }
 
-impl Held for Marks {
+impl MarkBuffer for Marks {
     fn hold(&mut self, class: u8, c: char) {
         self.is_full |= self.held.push((class, c)).is_err();
     }

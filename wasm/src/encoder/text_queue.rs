@@ -8,14 +8,14 @@ use super::sessions::{TOKEN_STEP, in_steps};
 
 /// Texts that wait to be embedded together.
 #[derive(Default)]
-pub(crate) struct Waiting {
+pub(crate) struct TextQueue {
     /// The tokens of all texts.
     pub(crate) ids: Vec<u32>,
     /// How many of them each text has.
     pub(crate) lengths: Vec<usize>,
 }
 
-impl Waiting {
+impl TextQueue {
     /// Adds a text; returns how many tokens it has.
     pub(crate) fn add(&mut self, ids: &[u32]) -> usize {
         self.ids.extend_from_slice(ids);
@@ -39,7 +39,7 @@ impl Waiting {
 
 /// How many tokens a text has in full. What Model2Vec cuts before it is tokenised has more than can
 /// be told, and those that it leaves out do not count.
-pub(crate) fn in_full(text: &Tokenized) -> usize {
+pub(crate) fn full_count(text: &Tokenized) -> usize {
     let used = text.ids.len();
     if text.truncated { text.total.max(used + 1) } else { used }
 }

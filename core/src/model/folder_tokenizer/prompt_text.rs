@@ -20,7 +20,7 @@ pub(super) fn may_be_cut(added: AddedTokenSpecs<'_>) -> bool {
 ///
 /// [`ErrorKind::OverLimit`] if the text does not fit and has no place where it may be cut, or if
 /// none may.
-pub(super) fn behind<'r>(
+pub(super) fn join<'r>(
     prompt: &str,
     text: &'r str,
     may_be_cut: bool,
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_left_from_a_space_on() {
         let mut room = [0; 16];
-        let mut put = |text, cuts| behind("query: ", text, cuts, &mut room).map(|it| it.map(len));
+        let mut put = |text, cuts| join("query: ", text, cuts, &mut room).map(|it| it.map(len));
         fn len(text: &str) -> usize {
             text.len()
         }
@@ -64,9 +64,9 @@ mod tests {
         assert_eq!(put("one two three", false).map_err(|it| it.kind()), Err(ErrorKind::OverLimit));
         assert_eq!(put("一二三四五", true).map_err(|it| it.kind()), Err(ErrorKind::OverLimit));
         assert_eq!(
-            behind("query: ", "x", true, &mut [0; 3]).map_err(|it| it.kind()),
+            join("query: ", "x", true, &mut [0; 3]).map_err(|it| it.kind()),
             Err(ErrorKind::OverLimit)
         );
-        assert_eq!(behind("p: ", "one two", true, &mut [0; 8]), Ok(["p: one", " two"]));
+        assert_eq!(join("p: ", "one two", true, &mut [0; 8]), Ok(["p: one", " two"]));
     }
 }
