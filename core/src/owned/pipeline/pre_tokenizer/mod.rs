@@ -59,6 +59,7 @@ impl Pieces {
         self.pieces.push(piece);
         let mut longest = piece.end - piece.start;
         for step in steps {
+            self.pieces.check()?;
             self.next.clear();
             let from = if self.is_rewritten { &self.rewritten } else { text };
             if step.rewrites() {
