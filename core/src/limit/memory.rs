@@ -171,6 +171,32 @@ pub fn joined(parts: &[&str]) -> Result<String> {
     Ok(text)
 }
 
+/// Concatenates `parts`.
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`] if there is no memory for them.
+pub fn joined_bytes(parts: &[&[u8]]) -> Result<Vec<u8>> {
+    let mut bytes = reserved(parts.iter().fold(0, |sum: usize, it| sum.saturating_add(it.len())))?;
+    parts.iter().for_each(|part| bytes.extend_from_slice(part));
+    Ok(bytes)
+}
+
+/// `text` with `new` in the place of each `old`.
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`] if there is no memory for it.
+pub fn replaced(text: &str, old: &str, new: &str) -> Result<String> {
+    let mut parts = text.split(old);
+    let mut replaced = copied(parts.next().unwrap_or_default())?;
+    for part in parts {
+        write(&mut replaced, new)?;
+        write(&mut replaced, part)?;
+    }
+    Ok(replaced)
+}
+
 /// Collects `characters` into a text.
 ///
 /// # Errors
@@ -344,6 +370,8 @@ mod tests {
         assert_eq!(numbers, [0, 1, 2, 3, 4, 5]);
         assert_eq!(formatted(format_args!("{}-{:?}", 1, "a")).unwrap(), "1-\"a\"");
         assert_eq!(spelled("aé日".chars()).unwrap(), joined(&["a", "é", "日"]).unwrap());
+        assert_eq!(joined_bytes(&[b"a", b"", b"bc"]).unwrap(), b"abc");
+        assert_eq!(replaced("a b  c", " ", "▁").unwrap(), "a▁b▁▁c");
         let mut boxed = Boxed::new(copied("a").unwrap()).unwrap();
         write(&mut boxed, "b").unwrap();
         assert_eq!(boxed.into_inner(), "ab");

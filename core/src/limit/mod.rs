@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "alloc")]
 pub use memory::{
     Boxed, Growing, append, collected, copied, exactly, extend, filled, formatted, gathered, grow,
-    joined, push, reserve, reserved, spelled, write,
+    joined, joined_bytes, push, replaced, reserve, reserved, spelled, write,
 };
 
 /// The largest accepted value of one quantity.
