@@ -13,6 +13,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use nanoembed_core::limit;
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result, name_of_output};
@@ -42,8 +43,17 @@ pub struct NewFile {
 }
 
 enum Sink {
-    File(BufWriter<NamedTempFile>),
+    File(BufWriter<NamedTempFile>, Listed),
     Stream(BufWriter<Box<dyn Write>>),
+}
+
+/// The path of a file among those that are being written, as long as this lives.
+struct Listed(PathBuf);
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        unfinished().retain(|path| *path != self.0);
+    }
 }
 
 impl NewFile {
@@ -79,7 +89,8 @@ impl NewFile {
         let file = temporary(&target, &files)?;
         files.push(file.path().to_owned());
         drop(files);
-        Ok(Self { sink: Sink::File(BufWriter::with_capacity(1 << 20, file)), target })
+        let listed = Listed(file.path().to_owned());
+        Ok(Self { sink: Sink::File(BufWriter::with_capacity(1 << 20, file), listed), target })
     }
 
     /// The name that messages give to the file.
@@ -97,7 +108,7 @@ impl NewFile {
     pub fn written(&mut self) -> Result<Option<File>> {
         self.flush().map_err(|error| Error::writing(self.name(), &error))?;
         match &self.sink {
-            Sink::File(writer) => {
+            Sink::File(writer, _) => {
                 let file = writer.get_ref().reopen();
                 file.map(Some).map_err(|error| Error::reading(self.name(), &error))
             }
@@ -109,7 +120,7 @@ impl NewFile {
     pub fn commit(mut self) -> Result<()> {
         let name = self.name();
         self.flush().map_err(|error| Error::writing(&name, &error))?;
-        let Sink::File(writer) = self.sink else { return Ok(()) };
+        let Sink::File(writer, _listed) = self.sink else { return Ok(()) };
         let failed = |error: io::Error| Error::writing(&name, &error);
         let file = writer.into_inner().map_err(|error| failed(error.into_error()))?;
         file.as_file().sync_all().map_err(failed)?;
@@ -126,7 +137,8 @@ pub fn keep_inputs<I: AsRef<Path>, O: AsRef<Path>>(
     outputs: impl IntoIterator<Item = O>,
 ) -> Result<()> {
     let inputs = inputs.into_iter().filter_map(|input| input.as_ref().canonicalize().ok());
-    let inputs: Vec<PathBuf> = inputs.filter(|input| input.is_file()).collect();
+    let inputs = limit::collected(inputs.filter(|input| input.is_file()));
+    let inputs: Vec<PathBuf> = inputs.map_err(|error| Error::in_file("the inputs", error))?;
     let is_input =
         |output: &O| output.as_ref().canonicalize().is_ok_and(|output| inputs.contains(&output));
     match outputs.into_iter().find(is_input) {
@@ -158,14 +170,14 @@ pub fn commit_set(mut files: Vec<NewFile>) -> Result<()> {
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.sink {
-            Sink::File(file) => file.write(bytes),
+            Sink::File(file, _) => file.write(bytes),
             Sink::Stream(stream) => stream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.sink {
-            Sink::File(file) => file.flush(),
+            Sink::File(file, _) => file.flush(),
             Sink::Stream(stream) => stream.flush(),
         }
     }
