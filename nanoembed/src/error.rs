@@ -223,6 +223,9 @@ impl Error {
     }
 
     fn storage(kind: ErrorKind, file: impl Display, error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::OutOfMemory {
+            return Self::in_file(file, NO_MEMORY);
+        }
         if let Some(refused) = Refused::from_error(error) {
             return Self::from_refusal(refused).at(file);
         }
@@ -331,12 +334,26 @@ impl Error {
         !matches!(self.kind, Kind::Usage | Kind::Cancelled) && self.code() / 100 != 5
     }
 
+    /// True if an allocation was refused.
+    pub(crate) const fn is_no_memory(&self) -> bool {
+        matches!(self.kind, Kind::Core(ErrorKind::NoMemory))
+    }
+
     /// The message with its place, but for its file `file` and its byte.
     pub(crate) fn message_within(&self, file: &str) -> String {
         let is_inner = |part: &&Place| matches!(part, Place::Name(name) if name != file);
         let place: String =
             self.place.iter().filter(is_inner).map(|part| format!("{part}: ")).collect();
         place + &self.message
+    }
+}
+
+/// `None` in place of a fault that is passed over. That an allocation was refused never is.
+pub(crate) fn passed_over<T>(outcome: Result<T>) -> Result<Option<T>> {
+    match outcome {
+        Ok(found) => Ok(Some(found)),
+        Err(failure) if failure.is_no_memory() => Err(failure),
+        Err(_) => Ok(None),
     }
 }
 

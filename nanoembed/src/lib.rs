@@ -65,6 +65,7 @@ pub mod layer_names;
 mod limits;
 mod model;
 mod model_check;
+mod pairs;
 mod pool;
 mod progress;
 mod refusal;

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::Result;
+use crate::limit::{formatted, gathered, write};
 use crate::token::AddedRules;
 use crate::token::added_list::{ListedToken, listed_tokens};
 
@@ -26,44 +27,51 @@ pub struct AddedWord {
 /// # Errors
 ///
 /// [`BadVocabulary`](crate::ErrorKind::BadVocabulary) if it is not written as [`added_list`](crate::token::added_list)
-/// says.
+/// says; [`NoMemory`](crate::ErrorKind::NoMemory).
 pub fn parse_added_words(value: &str) -> Result<Vec<AddedWord>> {
     let word = |token: Result<ListedToken<'_>>| {
         let ListedToken { id, spelling, normalized, rules } = token?;
-        let spelling = spelling.collect::<Result<String>>()?;
-        Ok(AddedWord { id, spelling, normalized, rules })
+        let mut text = String::new();
+        for c in spelling {
+            write(&mut text, c?.encode_utf8(&mut [0; 4]))?;
+        }
+        Ok(AddedWord { id, spelling: text, normalized, rules })
     };
-    listed_tokens(value).map(word).collect()
+    gathered(listed_tokens(value).map(word))
 }
 
 /// Writes the value of [`ADDED_TOKENS`](crate::token::added_list::ADDED_TOKENS).
-#[must_use]
-pub fn write_added_words(words: &[AddedWord]) -> String {
-    use core::fmt::Write as _;
+///
+/// # Errors
+///
+/// [`NoMemory`](crate::ErrorKind::NoMemory).
+pub fn write_added_words(words: &[AddedWord]) -> Result<String> {
     let mut value = String::new();
     for word in words {
         let separator = if value.is_empty() { "" } else { " " };
         let AddedRules { strips_before, strips_behind, single_word } = word.rules;
         let flags = [
-            (word.normalized, 'n'),
-            (single_word, 'w'),
-            (strips_before, 'l'),
-            (strips_behind, 'r'),
+            (word.normalized, "n"),
+            (single_word, "w"),
+            (strips_before, "l"),
+            (strips_behind, "r"),
         ];
-        // Writing to a string does not fail.
-        let _ = write!(value, "{separator}{}:", word.id);
+        write(&mut value, &formatted(format_args!("{separator}{}:", word.id))?)?;
         let before = value.len();
-        value.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| *flag));
-        value.push_str(if value.len() == before { "-:" } else { ":" });
+        for (_, flag) in flags.iter().filter(|(is_set, _)| *is_set) {
+            write(&mut value, flag)?;
+        }
+        let end = if value.len() == before { "-:" } else { ":" };
+        write(&mut value, end)?;
         for byte in word.spelling.bytes() {
             if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
-                value.push(char::from(byte));
+                write(&mut value, char::from(byte).encode_utf8(&mut [0; 4]))?;
             } else {
-                let _ = write!(value, "%{byte:02X}");
+                write(&mut value, &formatted(format_args!("%{byte:02X}"))?)?;
             }
         }
     }
-    value
+    Ok(value)
 }
 
 #[cfg(test)]
@@ -92,7 +100,7 @@ mod tests {
                 rules: AddedRules::default(),
             },
         ];
-        let value = write_added_words(&words);
+        let value = write_added_words(&words).unwrap();
         assert_eq!(value, "110:nw:my%20product 7:lr:b 111:-:%5B%C3%89%25%5D");
         assert_eq!(parse_added_words(&value).unwrap(), words);
         for bad in ["110", "110:n", "x:n:a", "1:q:a", "1:-:%4", "1:-:%FF", "1:-:%zz"] {

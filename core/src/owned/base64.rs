@@ -3,16 +3,20 @@
 
 use alloc::vec::Vec;
 
+use crate::error::Result;
 use crate::limit::filled;
 use crate::text::base64;
 
 /// The bytes that `text` stands for; `None` if it is not written so.
-#[must_use]
-pub fn decode(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = filled(base64::room_for(text), 0).ok()?;
-    let length = base64::decode(text, &mut bytes)?;
+///
+/// # Errors
+///
+/// [`NoMemory`](crate::ErrorKind::NoMemory).
+pub fn decode(text: &str) -> Result<Option<Vec<u8>>> {
+    let mut bytes = filled(base64::room_for(text), 0)?;
+    let Some(length) = base64::decode(text, &mut bytes) else { return Ok(None) };
     bytes.truncate(length);
-    Some(bytes)
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]
@@ -26,7 +30,7 @@ mod tests {
         for (text, bytes) in
             [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob")]
         {
-            assert_eq!(decode(text).unwrap(), bytes.as_bytes());
+            assert_eq!(decode(text).unwrap().unwrap(), bytes.as_bytes());
             let mut written = String::new();
             base64::encode(bytes.as_bytes(), &mut written).unwrap();
             assert_eq!(written, text);

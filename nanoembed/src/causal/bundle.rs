@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::owned::folder::{MODULES, TokenizerConfig};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::hugging_face::DecoderSettings;
 use super::model::{CausalModel, Found};
@@ -120,7 +120,8 @@ impl Bundle {
     fn tensors(&self) -> Result<ModelWeights> {
         let mut weights = ModelWeights::default();
         for (files, contents) in self.files.contents(self.settings.path())? {
-            let starts: Vec<u64> = files.shared().map(|bytes| weights.add_file(bytes)).collect();
+            let starts = limit::gathered(files.shared().map(|bytes| weights.add_file(bytes)));
+            let starts = starts.map_err(|error| Error::in_file(files.name(), error))?;
             // The output of a tied model that stands in its file all the same is not used; what
             // UQFF has quantised is.
             self.settings

@@ -156,11 +156,18 @@ pub fn amb_config(
     Ok(config)
 }
 
+/// Merges, as two spellings each, and tokens.
+pub type Borrowed<'t> = (Vec<(&'t str, &'t str)>, Vec<&'t [u8]>);
+
 /// Merges and tokens as [`amb_spec`] borrows them.
-pub fn borrowed<'t>(tokenizer: &'t Tokenizer<'_>) -> (Vec<(&'t str, &'t str)>, Vec<&'t [u8]>) {
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`].
+pub fn borrowed<'t>(tokenizer: &'t Tokenizer<'_>) -> Result<Borrowed<'t>, CoreError> {
     match tokenizer.spelling() {
         Spelling::BytePairs(pairs) => pairs.borrowed(),
-        _ => (Vec::new(), Vec::new()),
+        _ => Ok((Vec::new(), Vec::new())),
     }
 }
 

@@ -62,7 +62,7 @@ impl ModelWeights {
         tensors: impl Iterator<Item = TensorView<'t>>,
     ) -> Result<Self, CoreError> {
         let mut weights = Self::default();
-        let start = weights.add_file(bytes);
+        let start = weights.add_file(bytes)?;
         for tensor in tensors {
             let header = tensor.header();
             weights.add(header.name, start, header)?;
@@ -71,11 +71,16 @@ impl ModelWeights {
     }
 
     /// Adds a file after the others; returns its start.
-    pub(crate) fn add_file(&mut self, bytes: &Bytes) -> u64 {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub(crate) fn add_file(&mut self, bytes: &Bytes) -> Result<u64, CoreError> {
         let start = self.files.last().map_or(0, |last| last.start + last.length);
         let length = bytes.len() as u64;
-        self.files.push(Part { start, length, place: Place::Memory(bytes.clone()) });
-        start
+        let part = Part { start, length, place: Place::Memory(bytes.clone()) };
+        limit::push(&mut self.files, part)?;
+        Ok(start)
     }
 
     /// Adds a tensor of the file that begins at `start`, unless there is one of that name.
@@ -142,7 +147,7 @@ impl ModelWeights {
     /// Adds a vector of f32 that is in no file.
     pub(super) fn add_vector(&mut self, name: &str, bytes: &[u8]) -> Result<(), CoreError> {
         let copy = limit::exactly(bytes.iter().copied())?;
-        let start = self.add_file(&Bytes::from(copy));
+        let start = self.add_file(&Bytes::from(copy))?;
         let shape = Shape::new(&[bytes.len() as u64 / 4]).unwrap_or(Shape::SCALAR);
         let bytes = bytes.len() as u64;
         self.add(

@@ -63,19 +63,29 @@ impl GgufEncoderFile {
     }
 
     /// The model's name, if the file has one.
-    pub fn model_name(&self) -> Option<String> {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn model_name(&self) -> Result<Option<String>> {
         self.text(Key::Name)
     }
 
-    fn text(&self, key: Key) -> Option<String> {
-        match self.parse().ok()?.value(key.name())? {
-            Value::Text(text) => Some(text.to_owned()),
-            _ => None,
+    fn text(&self, key: Key) -> Result<Option<String>> {
+        match self.parse()?.value(key.name()) {
+            Some(Value::Text(text)) => {
+                limit::copied(text).map(Some).map_err(|error| self.failure(error))
+            }
+            _ => Ok(None),
         }
     }
 
     /// The model's licence, if the file names one.
-    pub fn license(&self) -> Option<String> {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn license(&self) -> Result<Option<String>> {
         self.text(Key::License)
     }
 
@@ -85,8 +95,10 @@ impl GgufEncoderFile {
         Encoder::open(&self.bytes[..]).map_err(|fault| self.failure(fault.error()))?;
         let file = self.parse()?;
         let names = tensor_names(self.bert_config(&file)?.layers, false);
-        limit::gathered(names.into_iter().map(|name| dequantized(&file, name)))
-            .map_err(|error| self.failure(error))
+        let tensors = names.and_then(|names| {
+            limit::gathered(names.into_iter().map(|name| dequantized(&file, name)))
+        });
+        tensors.map_err(|error| self.failure(error))
     }
 
     fn bert_config(&self, file: &Gguf<'_>) -> Result<BertConfig> {
@@ -99,12 +111,12 @@ impl GgufEncoderFile {
         let config = self.bert_config(&file)?;
         let prompts = Prompts::from_source(&ModelSource::Gguf(file));
         let prompts = prompts.map_err(|error| self.failure(error))?;
-        let license = self.license();
+        let license = self.license()?;
         Ok(Checkpoint {
             name: self.name(),
             settings: Settings { license, ..Settings::from_bert(&config, prompts) },
             vocabulary: Some(self.vocabulary(&file, &config)?),
-            tensors: limit::exactly(tensors.iter().map(OwnedTensor::borrow))
+            tensors: limit::gathered(tensors.iter().map(OwnedTensor::borrow))
                 .map_err(|error| self.failure(error))?,
             left_out: Vec::new(),
             modified: self.modified(),
@@ -130,13 +142,22 @@ impl GgufEncoderFile {
             };
             // Words are not spelled with it.
             tokens.push(Vec::new());
-            let spelling = String::from_utf8_lossy(rest).into_owned();
-            added.push(AddedWord { id, spelling, normalized, rules: AddedRules::default() });
+            match limit::copied(&String::from_utf8_lossy(rest)) {
+                Ok(spelling) => {
+                    added.push(AddedWord {
+                        id,
+                        spelling,
+                        normalized,
+                        rules: AddedRules::default(),
+                    });
+                }
+                Err(_) => added.refuse(),
+            }
         });
         let tokens = tokens.into_vec().map_err(|error| self.failure(error))?;
         let mut added = added.into_vec().map_err(|error| self.failure(error))?;
         let vocabulary = WordPieceVocabulary { tokens, special, added: Vec::new() };
-        let listed = self.text(Key::OwnAddedTokens);
+        let listed = self.text(Key::OwnAddedTokens)?;
         let mut vocabulary = vocabulary.with_added(listed.as_deref())?;
         for word in &vocabulary.added {
             let place = usize::try_from(word.id).ok().and_then(|id| vocabulary.tokens.get_mut(id));

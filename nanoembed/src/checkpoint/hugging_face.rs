@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
 use nanoembed_core::owned::folder::{CONFIG, MODULES, WEIGHTS};
 use nanoembed_core::tensor::Dtype;
 use nanoembed_core::text::json::chars;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::model_files::ModelFiles;
 use super::settings::Settings;
 use super::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
 use super::wordpiece::FolderTokenizer;
-use super::{Checkpoint, EMBEDDING_TENSORS, tensor_names};
-use crate::error::{Error, Result, name_of};
+use super::{Checkpoint, EMBEDDING_TENSORS, present_name, tensor_names};
+use crate::error::{Error, NO_MEMORY, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::texts::Allowed;
 use crate::stored::entries::room;
@@ -88,8 +88,12 @@ impl Folder {
             };
             return Err(only_foreign(path).unwrap_or_else(missing));
         };
-        let open = |name: PathBuf| MappedFile::open_regular(&name).map(|file| (name, file));
-        let parts = names.into_iter().map(open).collect::<Result<_>>()?;
+        let mut parts = Vec::new();
+        for name in names {
+            let file = MappedFile::open_regular(&name)?;
+            limit::push(&mut parts, (name, file))
+                .map_err(|error| Error::in_file(name_of(path), error))?;
+        }
         Ok(Self { path: path.to_owned(), weights: Weights::Safetensors(parts) })
     }
 
@@ -98,18 +102,20 @@ impl Folder {
         let files = ModelFiles::open(path)?;
         let folder = files.folder();
         let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+        let failed = |error| Error::in_file(name_of(path), error);
         let mut tensors: Vec<OwnedTensor> = Vec::new();
-        let mut names = HashSet::new();
+        let mut names: HashSet<String> = HashSet::new();
         for (_, contents) in files.contents(&folder.join("config.json"))? {
             for stored in &contents.tensors {
-                if names.insert(stored.name.clone()) {
-                    let name = stored.name.clone();
+                names.try_reserve(1).map_err(|_| failed(NO_MEMORY))?;
+                let name = limit::copied(&stored.name).map_err(failed)?;
+                if names.insert(limit::copied(&name).map_err(failed)?) {
                     let shape = sizes(stored.values.shape()).map_err(|kind| {
                         Error::input(kind, kind.message()).at(path.display()).at(&name)
                     })?;
-                    let data = le_bytes(&stored.all()?)
-                        .map_err(|error| Error::in_file(name_of(path), error))?;
-                    tensors.push(OwnedTensor { name, shape, data });
+                    let data = le_bytes(&stored.all()?).map_err(failed)?;
+                    let tensor = OwnedTensor { name, shape, data };
+                    limit::push(&mut tensors, tensor).map_err(failed)?;
                 }
             }
         }
@@ -126,19 +132,24 @@ impl Folder {
         let tokenizer = FolderTokenizer::read(&self.path, allowed)?;
         let settings = Settings::from_folder(&self.path, config, &tokenizer, allowed)?;
         let vocabulary = tokenizer.vocabulary;
-        let mut found = self.tensors()?;
-        strip_prefix(&mut found);
-        let mut found: HashMap<String, Found<'_>> =
-            found.into_iter().map(|tensor| (tensor.name.clone(), tensor)).collect();
+        let failed = |error| Error::in_file(self.name(), error);
+        let mut all = self.tensors()?;
+        strip_prefix(&mut all).map_err(failed)?;
+        let mut found: HashMap<String, Found<'_>> = HashMap::new();
+        found.try_reserve(all.len()).map_err(|_| failed(NO_MEMORY))?;
+        for tensor in all {
+            found.insert(limit::copied(&tensor.name).map_err(failed)?, tensor);
+        }
         let mut tensors = Vec::new();
-        for name in tensor_names(settings.layers, pooler) {
+        for name in tensor_names(settings.layers, pooler).map_err(failed)? {
             let tensor = found.remove(&name).ok_or_else(|| {
                 Error::input(ErrorKind::MissingTensor, format!("there is no tensor `{name}`"))
                     .at(self.name())
             })?;
-            tensors.push(tensor.into_tensor().map_err(|failure| failure.at(self.name()))?);
+            let tensor = tensor.into_tensor().map_err(|failure| failure.at(self.name()))?;
+            limit::push(&mut tensors, tensor).map_err(failed)?;
         }
-        let mut left_out: Vec<String> = found.into_keys().collect();
+        let mut left_out = limit::exactly(found.into_keys()).map_err(failed)?;
         left_out.sort_unstable();
         Ok(Checkpoint {
             name: self.name(),
@@ -157,8 +168,12 @@ impl Folder {
 
     /// All tensors of weights under the names that they have.
     pub fn all_tensors(&self) -> Result<Vec<Tensor<'_>>> {
-        let floats = self.tensors()?.into_iter().filter(Found::is_float_or_weight);
-        floats.map(Found::into_tensor).collect()
+        let mut tensors = Vec::new();
+        for found in self.tensors()?.into_iter().filter(Found::is_float_or_weight) {
+            limit::push(&mut tensors, found.into_tensor()?)
+                .map_err(|error| Error::in_file(self.name(), error))?;
+        }
+        Ok(tensors)
     }
 
     /// The folder's name, as a name for the model in it.
@@ -182,25 +197,24 @@ impl Folder {
         let parts = match &self.weights {
             Weights::Safetensors(parts) => parts,
             Weights::Dequantized(_, tensors) => {
-                let found = tensors.iter().map(|OwnedTensor { name, shape, data }| Found {
-                    name: name.clone(),
-                    elements: Ok(Elements::F32),
-                    shape: shape.clone(),
-                    data,
+                let found = tensors.iter().map(|OwnedTensor { name, shape, data }| {
+                    let (name, elements) = (limit::copied(name)?, Ok(Elements::F32));
+                    Ok(Found { name, elements, shape: shape.clone(), data })
                 });
-                return Ok(found.collect());
+                let found = limit::gathered(found);
+                return found.map_err(|error| Error::in_file(self.name(), error));
             }
         };
         let mut all: Vec<Found<'_>> = Vec::new();
-        let mut names = HashSet::new();
+        let mut names: HashSet<String> = HashSet::new();
         for (path, bytes) in parts {
+            let failed = |error| Error::in_file(name_of(path), error);
             let refuse = |kind, message| Error::input(kind, message).at(name_of(path));
-            let mut room = room(bytes).map_err(|error| Error::in_file(name_of(path), error))?;
-            let file = Safetensors::parse(bytes, Mode::Lenient, &mut room)
-                .map_err(|error| Error::in_file(name_of(path), error))?;
+            let mut room = room(bytes).map_err(failed)?;
+            let file = Safetensors::parse(bytes, Mode::Lenient, &mut room).map_err(failed)?;
             for view in file.tensors() {
                 let header = *view.header();
-                let name: String = chars(header.name).collect();
+                let name = limit::spelled(chars(header.name)).map_err(failed)?;
                 let elements = match header.dtype {
                     Dtype::F64 => Ok(Elements::F64),
                     Dtype::F32 => Ok(Elements::F32),
@@ -209,13 +223,15 @@ impl Folder {
                     // Position ids and the like are not weights.
                     other => Err(other),
                 };
-                if !names.insert(name.clone()) {
+                names.try_reserve(1).map_err(|_| failed(NO_MEMORY))?;
+                if !names.insert(limit::copied(&name).map_err(failed)?) {
                     let message = format!("the tensor `{name}` is there twice");
                     return Err(refuse(ErrorKind::DuplicateName, message));
                 }
                 let shape = sizes(&header.shape)
                     .map_err(|kind| refuse(kind, format!("`{name}`: {}", kind.message())))?;
-                all.push(Found { name, elements, shape, data: view.data() });
+                let found = Found { name, elements, shape, data: view.data() };
+                limit::push(&mut all, found).map_err(failed)?;
             }
         }
         Ok(all)
@@ -247,14 +263,14 @@ impl Folder {
 
 /// Gives the tensors the specification's names: without the prefix of a larger model (`bert.`), and
 /// without TensorFlow's names of layer norm parameters.
-fn strip_prefix(tensors: &mut [Found<'_>]) {
+fn strip_prefix(tensors: &mut [Found<'_>]) -> std::result::Result<(), CoreError> {
     let [words, ..] = EMBEDDING_TENSORS;
     let prefix = tensors.iter().find_map(|tensor| tensor.name.strip_suffix(words));
-    let prefix = prefix.unwrap_or_default().to_owned();
+    let prefix = limit::copied(prefix.unwrap_or_default())?;
     for tensor in tensors {
         if let Some(name) = tensor.name.strip_prefix(&prefix) {
-            let name = name.replace("LayerNorm.gamma", "LayerNorm.weight");
-            tensor.name = name.replace("LayerNorm.beta", "LayerNorm.bias");
+            tensor.name = present_name(name)?;
         }
     }
+    Ok(())
 }

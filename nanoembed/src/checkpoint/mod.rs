@@ -19,9 +19,10 @@ pub mod wordpiece;
 
 use std::time::SystemTime;
 
-use nanoembed_core::limit;
+use nanoembed_core::{Error as CoreError, limit};
 
 use crate::error::{Error, Result};
+use crate::pairs::Pairs;
 use settings::Settings;
 use tensor::Tensor;
 use vocabulary::WordPieceVocabulary;
@@ -43,9 +44,18 @@ pub struct Checkpoint<'a> {
 
 impl Checkpoint<'_> {
     /// The metadata of a `.weights` file: the model's settings and its added tokens.
-    pub fn metadata(&self) -> Vec<(String, String)> {
-        let added = self.vocabulary.iter().filter_map(WordPieceVocabulary::added_metadata);
-        self.settings.metadata().into_iter().chain(added).collect()
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub(crate) fn metadata(&self) -> Result<Pairs> {
+        let failed = |error| Error::in_file(&self.name, error);
+        let mut metadata = self.settings.metadata().map_err(failed)?;
+        let added = self.vocabulary.iter().filter_map(|it| it.added_metadata().transpose());
+        for pair in added {
+            limit::push(&mut metadata, pair.map_err(failed)?).map_err(failed)?;
+        }
+        Ok(metadata)
     }
 
     /// The tokens of the vocabulary, if there is one.
@@ -94,12 +104,28 @@ pub const LAYER_TENSORS: [&str; 16] = [
 pub const POOLER_TENSORS: [&str; 2] = ["pooler.dense.weight", "pooler.dense.bias"];
 
 /// The names of all tensors of an encoder with `layers` layers, in the order of the specification.
-pub fn tensor_names(layers: usize, pooler: bool) -> Vec<String> {
-    let embeddings = EMBEDDING_TENSORS.iter().map(|&name| name.to_owned());
+///
+/// # Errors
+///
+/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub fn tensor_names(layers: usize, pooler: bool) -> Result<Vec<String>, CoreError> {
+    let embeddings = EMBEDDING_TENSORS.iter().map(|&name| limit::copied(name));
     let of_layer = |layer: usize| {
-        LAYER_TENSORS.iter().map(move |suffix| format!("encoder.layer.{layer}.{suffix}"))
+        LAYER_TENSORS
+            .iter()
+            .map(move |suffix| limit::formatted(format_args!("encoder.layer.{layer}.{suffix}")))
     };
     let layers = (0..layers).flat_map(of_layer);
-    let pooler = POOLER_TENSORS.iter().filter(|_| pooler).map(|&name| name.to_owned());
-    embeddings.chain(layers).chain(pooler).collect()
+    let pooler = POOLER_TENSORS.iter().filter(|_| pooler).map(|&name| limit::copied(name));
+    limit::gathered(embeddings.chain(layers).chain(pooler))
+}
+
+/// The present name of a norm's tensor, for TensorFlow's; other names stay.
+///
+/// # Errors
+///
+/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub(crate) fn present_name(name: &str) -> Result<String, CoreError> {
+    let name = limit::replaced(name, "LayerNorm.gamma", "LayerNorm.weight")?;
+    limit::replaced(&name, "LayerNorm.beta", "LayerNorm.bias")
 }

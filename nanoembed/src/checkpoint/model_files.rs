@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::Generation;
+use nanoembed_core::{ErrorKind, limit};
 
 use crate::error::{Error, Result};
 use crate::layer_names::LayerNumbering;
@@ -67,9 +67,10 @@ impl ModelFiles {
         if contents.generation == Some(Generation::Blobs) {
             self.name_layers(&mut contents, config)?;
         }
-        let mut all = vec![(&self.weights, contents)];
+        let failed = |error| Error::in_file(self.name(), error);
+        let mut all = limit::collected([(&self.weights, contents)]).map_err(failed)?;
         if let Some(residual) = &self.residual {
-            all.push((residual, residual.contents()?));
+            limit::push(&mut all, (residual, residual.contents()?)).map_err(failed)?;
         }
         Ok(all)
     }
@@ -88,7 +89,8 @@ impl ModelFiles {
                 let checked = names.check_shape(number, tensor.values.shape());
                 checked.map_err(|failure| failure.at(self.name()))?;
             }
-            tensor.name = format!("{layer}.{part}");
+            tensor.name = limit::joined(&[&layer, ".", part])
+                .map_err(|error| Error::in_file(self.name(), error))?;
         }
         Ok(())
     }

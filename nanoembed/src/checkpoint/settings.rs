@@ -12,17 +12,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::BertConfig;
 use nanoembed_core::model::{Config, FamilyModel, read_config};
 use nanoembed_core::owned::folder::{CONFIG, FolderFault};
 use nanoembed_core::text::json::{self, Fault};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::wordpiece::FolderTokenizer;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Result, name_of, passed_over};
 use crate::folder::json_text::JsonText;
 use crate::folder::prompts::Prompts;
 use crate::folder::texts::{Allowed, FolderTexts};
+use crate::pairs::{self, Pairs};
 
 /// Sizes and habits of a BERT encoder.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +61,7 @@ impl Settings {
         settings.tokenizer(tokenizer);
         let texts = FolderTexts::with_config(folder, config).allowing(allowed);
         settings.sentence_transformer(&texts, &tokenizer.vocabulary)?;
-        settings.license = crate::files::whole_file::read_text(&folder.join("README.md"))
-            .ok()
-            .and_then(|card| license_in(&card));
+        settings.license = license(&FolderTexts::new(folder))?;
         Ok(settings)
     }
 
@@ -132,15 +131,25 @@ impl Settings {
 
     /// The metadata of a `.weights` file: the keys that the specification requires and those that
     /// this project adds.
-    pub fn metadata(&self) -> Vec<(String, String)> {
-        let mut metadata = self.own_metadata();
-        metadata.extend(self.further.iter().cloned());
-        metadata
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(crate) fn metadata(&self) -> Result<Pairs, CoreError> {
+        let mut metadata = self.own_metadata()?;
+        pairs::add_all(&mut metadata, &self.further)?;
+        Ok(metadata)
     }
 
     /// The same without the source's further metadata.
-    pub fn own_metadata(&self) -> Vec<(String, String)> {
-        let mut metadata: Vec<(String, String)> = [
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(crate) fn own_metadata(&self) -> Result<Pairs, CoreError> {
+        let mut metadata = Pairs::new();
+        let mut add = |key: &str, value: &str| pairs::add(&mut metadata, key, value);
+        for (key, size) in [
             ("embedding_dim", self.hidden),
             ("vocab_size", self.vocabulary),
             ("num_layers", self.layers),
@@ -149,25 +158,24 @@ impl Settings {
             ("intermediate_size", self.intermediate),
             ("max_position_emb", self.positions),
             ("max_tokens", self.max_tokens),
-        ]
-        .map(|(key, size)| (key.to_owned(), size.to_string()))
-        .into();
-        let mut add = |key: &str, value: String| metadata.push((key.to_owned(), value));
-        add("layer_norm_eps", format!("{:e}", self.layer_norm_eps));
-        add("pooling", self.pooling.clone());
-        add("normalize", self.normalize.to_string());
-        add("do_lower_case", self.do_lower_case.to_string());
+        ] {
+            add(key, &size.to_string())?;
+        }
+        add("layer_norm_eps", &format!("{:e}", self.layer_norm_eps))?;
+        add("pooling", &self.pooling)?;
+        add("normalize", &self.normalize.to_string())?;
+        add("do_lower_case", &self.do_lower_case.to_string())?;
         if let Some(strip) = self.strip_accents.filter(|&strip| strip != self.do_lower_case) {
-            add("strip_accents", strip.to_string());
+            add("strip_accents", &strip.to_string())?;
         }
         if !self.split_ideographs {
-            add("split_ideographs", "false".into());
+            add("split_ideographs", "false")?;
         }
         if let Some(license) = &self.license {
-            add("license", license.clone());
+            add("license", license)?;
         }
-        metadata.extend(self.prompts.metadata());
-        metadata
+        limit::extend(&mut metadata, self.prompts.metadata()?)?;
+        Ok(metadata)
     }
 }
 
@@ -188,16 +196,23 @@ fn read_config_file(path: &Path, allowed: &Arc<Allowed>) -> Result<FamilyModel> 
     })
 }
 
+/// The licence that a folder's model card names.
+pub(crate) fn license(folder: &FolderTexts) -> Result<Option<String>> {
+    let card = passed_over(folder.get("README.md"))?.flatten();
+    let license = card.as_deref().and_then(license_in).map(limit::copied).transpose();
+    license.map_err(|error| Error::in_file("README.md", error))
+}
+
 /// The licence that a model card's front matter names, as SPDX writes the common ones.
-pub(crate) fn license_in(card: &str) -> Option<String> {
+fn license_in(card: &str) -> Option<&str> {
     let front = card.trim_start().strip_prefix("---")?.split("\n---").next()?;
     let named = front.lines().find_map(|line| line.strip_prefix("license:"))?.trim();
     let named = named.trim_matches(['"', '\'']);
     Some(match named {
         "" => return None,
-        "apache-2.0" => "Apache-2.0".into(),
-        "mit" => "MIT".into(),
-        other => other.to_owned(),
+        "apache-2.0" => "Apache-2.0",
+        "mit" => "MIT",
+        other => other,
     })
 }
 
@@ -208,7 +223,7 @@ mod tests {
     #[test]
     fn the_licence_is_read_from_the_front_matter() {
         let card = "---\nlanguage: en\nlicense: apache-2.0\ntags:\n- x\n---\n# license: none\n";
-        assert_eq!(license_in(card).as_deref(), Some("Apache-2.0"));
+        assert_eq!(license_in(card), Some("Apache-2.0"));
         assert_eq!(license_in("# Model\nlicense: mit\n"), None);
     }
 }

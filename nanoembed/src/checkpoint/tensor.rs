@@ -18,7 +18,7 @@ pub enum Elements {
 }
 
 /// A tensor of one or two dimensions.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Tensor<'a> {
     /// The specification's name.
     pub name: String,
@@ -44,9 +44,14 @@ pub struct OwnedTensor {
 }
 
 impl OwnedTensor {
-    pub fn borrow(&self) -> Tensor<'_> {
-        Tensor {
-            name: self.name.clone(),
+    /// The tensor, whose values stay here.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn borrow(&self) -> Result<Tensor<'_>, CoreError> {
+        Ok(Tensor {
+            name: limit::copied(&self.name)?,
             shape: self.shape.clone(),
             elements: Elements::F32,
             data: &self.data,
@@ -54,7 +59,7 @@ impl OwnedTensor {
             zeros: &[],
             columns: &[],
             transposed: false,
-        }
+        })
     }
 }
 
@@ -72,6 +77,16 @@ pub(crate) fn le_bytes(values: &[f32]) -> Result<Vec<u8>, CoreError> {
 }
 
 impl Tensor<'_> {
+    /// The same tensor again.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn copied(&self) -> Result<Self, CoreError> {
+        let (name, shape) = (limit::copied(&self.name)?, self.shape.clone());
+        Ok(Self { name, shape, ..*self })
+    }
+
     pub fn count(&self) -> usize {
         self.shape.iter().product()
     }

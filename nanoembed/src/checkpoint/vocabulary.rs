@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use nanoembed_core::owned::{ADDED_TOKENS, AddedWord, parse_added_words, write_added_words};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::Value;
 
 use crate::error::{Error, Result, name_of};
@@ -36,8 +36,10 @@ impl WordPieceVocabulary {
 
     /// Finds the special tokens as `map` names them, or as BERT does.
     pub fn with_special(tokens: Vec<Vec<u8>>, map: &Value) -> Result<Self> {
-        let ids: HashMap<&[u8], u32> =
-            (0..).zip(&tokens).map(|(id, token)| (token.as_slice(), id)).collect();
+        let no_memory = ErrorKind::NoMemory;
+        let mut ids: HashMap<&[u8], u32> = HashMap::new();
+        ids.try_reserve(tokens.len()).map_err(|_| Error::input(no_memory, no_memory.message()))?;
+        ids.extend((0..).zip(&tokens).map(|(id, token)| (token.as_slice(), id)));
         let mut special = [0; 5];
         for ((key, usual), id) in SPECIAL.iter().zip(&mut special) {
             // Either the token itself or an object that has it as its content.
@@ -54,15 +56,21 @@ impl WordPieceVocabulary {
     }
 
     /// The added tokens as the metadata of files has them, under [`ADDED_TOKENS`].
-    pub fn added_metadata(&self) -> Option<(String, String)> {
-        let added = write_added_words(&self.added);
-        (!added.is_empty()).then(|| (ADDED_TOKENS.to_owned(), added))
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn added_metadata(&self) -> Result<Option<(String, String)>, CoreError> {
+        let added = write_added_words(&self.added)?;
+        Ok((!added.is_empty()).then(|| (ADDED_TOKENS.to_owned(), added)))
     }
 
     /// The same with the added tokens that a file's metadata has.
     pub fn with_added(self, value: Option<&str>) -> Result<Self> {
-        let refuse =
-            |error: CoreError| Error::input(error.kind(), format!("`{ADDED_TOKENS}` is damaged"));
+        let refuse = |error: CoreError| match error.kind() {
+            ErrorKind::NoMemory => Error::input(error.kind(), error.message()),
+            kind => Error::input(kind, format!("`{ADDED_TOKENS}` is damaged")),
+        };
         let added = value.map(parse_added_words).transpose().map_err(refuse)?;
         Ok(Self { added: added.unwrap_or_default(), ..self })
     }
@@ -73,8 +81,20 @@ pub(super) fn from_text(path: &Path) -> Result<Vec<Vec<u8>>> {
     let text = crate::files::whole_file::read(path)
         .map_err(|error| Error::reading(path.display(), &error))?;
     let text = text.strip_suffix(b"\n").unwrap_or(&text);
-    let without_return = |line: &[u8]| line.strip_suffix(b"\r").unwrap_or(line).to_vec();
-    Ok(text.split(|&byte| byte == b'\n').map(without_return).collect())
+    let lines = text.split(|&byte| byte == b'\n');
+    tokens(lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
+        .map_err(|error| Error::in_file(name_of(path), error))
+}
+
+/// Tokens with memory of their own.
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`].
+pub(crate) fn tokens<'t>(
+    tokens: impl Iterator<Item = &'t [u8]>,
+) -> Result<Vec<Vec<u8>>, CoreError> {
+    limit::gathered(tokens.map(|token| limit::joined_bytes(&[token])))
 }
 
 #[cfg(test)]
@@ -83,13 +103,13 @@ mod tests {
 
     use super::*;
 
-    fn tokens(names: &[&str]) -> Vec<Vec<u8>> {
+    fn named(names: &[&str]) -> Vec<Vec<u8>> {
         names.iter().map(|name| name.as_bytes().to_vec()).collect()
     }
 
     #[test]
     fn special_tokens_may_have_other_names() {
-        let tokens = tokens(&["<p>", "[UNK]", "[CLS]", "[SEP]", "<m>"]);
+        let tokens = named(&["<p>", "[UNK]", "[CLS]", "[SEP]", "<m>"]);
         let map = json!({"pad_token": "<p>", "mask_token": {"content": "<m>", "lstrip": false}});
         assert_eq!(
             WordPieceVocabulary::with_special(tokens, &map).unwrap().special,
@@ -99,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_missing_special_token_is_named() {
-        let result = WordPieceVocabulary::with_special(tokens(&["[PAD]", "[UNK]"]), &Value::Null);
+        let result = WordPieceVocabulary::with_special(named(&["[PAD]", "[UNK]"]), &Value::Null);
         assert!(result.unwrap_err().is_about_input());
     }
 }

@@ -5,22 +5,23 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Mode, SpecialRole};
 use nanoembed_core::format::embd::{Embd, LinearLayout};
 use nanoembed_core::limit::Limit;
 use nanoembed_core::model::{ModelSource, embd_is_decoder};
 use nanoembed_core::owned::ADDED_TOKENS;
 use nanoembed_core::tensor::{Dtype, TensorView};
+use nanoembed_core::{ErrorKind, limit};
 use serde_json::Value;
 
 use super::settings::Settings;
 use super::tensor::{Elements, Tensor, sizes};
-use super::vocabulary::WordPieceVocabulary;
+use super::vocabulary::{self, WordPieceVocabulary};
 use super::{Checkpoint, tensor_names};
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, NO_MEMORY, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::prompts::Prompts;
+use crate::pairs;
 use crate::signature::foreign;
 use crate::sizes;
 
@@ -84,17 +85,22 @@ impl WeightsFile {
         };
         let transposed = self.is_transposed(&file, &settings)?;
         let mut tensors = Vec::new();
-        for name in tensor_names(settings.layers, pooler) {
-            tensors.push(self.tensor(&file, name, transposed)?);
+        let failed = |error| Error::in_file(self.name(), error);
+        for name in tensor_names(settings.layers, pooler).map_err(failed)? {
+            let tensor = self.tensor(&file, name, transposed)?;
+            limit::push(&mut tensors, tensor).map_err(failed)?;
         }
-        let names: HashSet<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+        let mut names: HashSet<&str> = HashSet::new();
+        names.try_reserve(tensors.len()).map_err(|_| failed(NO_MEMORY))?;
+        names.extend(tensors.iter().map(|tensor| tensor.name.as_str()));
         let is_used = |name: &str| {
             let owner = COMPANIONS.iter().find_map(|suffix| name.strip_suffix(suffix));
             let owner = owner.unwrap_or(name);
             owner.starts_with("vocab.") || names.contains(owner)
         };
         let others = file.tensors().map(|tensor| tensor.header().name);
-        let left_out = others.filter(|name| !is_used(name)).map(str::to_owned).collect();
+        let left_out = others.filter(|name| !is_used(name)).map(limit::copied);
+        let left_out = limit::gathered(left_out).map_err(failed)?;
         Ok(Checkpoint {
             name: self.name(),
             settings,
@@ -159,10 +165,10 @@ impl WeightsFile {
         ];
         let (mut prompts, mut further) = (Prompts::default(), Vec::new());
         for (key, value) in file.metadata() {
-            let is_prompt = prompts.take(key, value);
-            let is_prompt = is_prompt.map_err(|error| Error::in_file(self.name(), error))?;
+            let failed = |error| Error::in_file(self.name(), error);
+            let is_prompt = prompts.take(key, value).map_err(failed)?;
             if !is_prompt && !known.contains(&key) {
-                further.push((key.to_owned(), value.to_owned()));
+                pairs::add(&mut further, key, value).map_err(failed)?;
             }
         }
         Ok(Settings {
@@ -264,7 +270,8 @@ impl WeightsFile {
         file: &Embd<'_>,
         beside: Option<&Path>,
     ) -> Result<Option<WordPieceVocabulary>> {
-        let tokens: Vec<Vec<u8>> = file.tokens().map(<[u8]>::to_vec).collect();
+        let tokens = vocabulary::tokens(file.tokens());
+        let tokens = tokens.map_err(|error| Error::in_file(self.name(), error))?;
         if let Some(beside) = beside {
             if !tokens.is_empty() {
                 return Err(

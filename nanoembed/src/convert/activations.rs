@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{BufWriter, Seek};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +21,7 @@ use crate::checkpoint::Checkpoint;
 use crate::convert::calibration::Calibration;
 use crate::convert::naming::{Naming, Place};
 use crate::convert::weights_file::{self, Storage, WeightType};
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_MEMORY, Result};
 use crate::files::mapped_file::MappedFile;
 use crate::files::scratch;
 use crate::progress::{Observer, Progress};
@@ -73,16 +74,16 @@ impl Calibration {
         let failed = |error| Error::in_file(name, error);
         let model = model.with_kernels(Kernels::portable()).map_err(failed)?;
         let progress = Progress::texts(observer, "calibrating", Some(texts.len() as u64));
-        let sums: Vec<Sums> = texts
-            .par_iter()
-            .map(|text| {
-                let sums = observe(&model, text);
-                progress.advance(1);
-                sums
-            })
-            .collect::<Result<_, CoreError>>()
-            .map_err(failed)?;
-        Ok(Self { naming, columns: roots(sums) })
+        let observed = |text: &String| {
+            let sums = observe(&model, text);
+            progress.advance(1);
+            sums
+        };
+        // Filled by all threads without memory of their own.
+        let mut sums: Vec<Result<Sums, CoreError>> =
+            limit::reserved(texts.len()).map_err(failed)?;
+        texts.par_iter().map(observed).collect_into_vec(&mut sums);
+        Ok(Self { naming, columns: roots(sums).map_err(failed)? })
     }
 }
 
@@ -90,8 +91,8 @@ impl Calibration {
 pub fn as_floats(checkpoint: &Checkpoint<'_>) -> Result<MappedFile> {
     const NAME: &str = "a temporary file";
     let file = scratch::create().map_err(|error| Error::writing(NAME, &error))?;
-    let mut writer = BufWriter::new(file);
-    let metadata = checkpoint.metadata();
+    let mut writer = BufWriter::with_capacity(1 << 20, file);
+    let metadata = checkpoint.metadata()?;
     let storage = Storage {
         weight_type: WeightType::F32,
         calibration: &Calibration::default(),
@@ -139,15 +140,30 @@ fn observed(
     tokens: usize,
     run: impl FnOnce(&Inputs<'_>) -> Result<(), CoreError>,
 ) -> Result<Sums, CoreError> {
-    let columns = Mutex::new(HashMap::<Place, Vec<f64>>::new());
+    let columns = Mutex::new(Ok(HashMap::new()));
     run(&|seen| {
-        let cols = seen.input.cols(config);
         let mut columns = columns.lock().unwrap_or_else(PoisonError::into_inner);
-        let sums = columns.entry((seen.layer, seen.input)).or_insert_with(|| vec![0.0; cols]);
-        add_squares(sums, seen.values);
+        let Ok(known) = &mut *columns else { return };
+        match sums_at(known, (seen.layer, seen.input), seen.input.cols(config)) {
+            Ok(sums) => add_squares(sums, seen.values),
+            Err(error) => *columns = Err(error),
+        }
     })?;
-    let columns = columns.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let columns = columns.into_inner().unwrap_or_else(PoisonError::into_inner)?;
     Ok(Sums { rows: tokens as u64, columns })
+}
+
+/// The sums of a place, which has so many columns.
+fn sums_at(
+    columns: &mut HashMap<Place, Vec<f64>>,
+    place: Place,
+    count: usize,
+) -> Result<&mut Vec<f64>, CoreError> {
+    columns.try_reserve(1).map_err(|_| NO_MEMORY)?;
+    Ok(match columns.entry(place) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(new) => new.insert(limit::filled(count, 0.0)?),
+    })
 }
 
 #[expect(
@@ -155,17 +171,24 @@ fn observed(
     clippy::cast_possible_truncation,
     reason = "rounding is fine"
 )]
-fn roots(texts: Vec<Sums>) -> HashMap<Place, Vec<f32>> {
+fn roots(
+    texts: impl IntoIterator<Item = Result<Sums, CoreError>>,
+) -> Result<HashMap<Place, Vec<f32>>, CoreError> {
     let mut total = Sums::default();
     for text in texts {
+        let text = text?;
         total.rows += text.rows;
         for (place, sums) in text.columns {
-            let columns = total.columns.entry(place).or_insert_with(|| vec![0.0; sums.len()]);
+            let columns = sums_at(&mut total.columns, place, sums.len())?;
             columns.iter_mut().zip(sums).for_each(|(column, sum)| *column += sum);
         }
     }
     let rows = total.rows.max(1) as f64;
     let root = |sum: f64| (sum / rows).sqrt() as f32;
-    let columns = total.columns.into_iter();
-    columns.map(|(place, sums)| (place, sums.into_iter().map(root).collect())).collect()
+    let mut columns = HashMap::new();
+    columns.try_reserve(total.columns.len()).map_err(|_| NO_MEMORY)?;
+    for (place, sums) in total.columns {
+        columns.insert(place, limit::exactly(sums.into_iter().map(root))?);
+    }
+    Ok(columns)
 }

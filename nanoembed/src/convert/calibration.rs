@@ -10,6 +10,7 @@ use nanoembed_core::{Error as CoreError, limit};
 
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::{Naming, Place};
+use crate::error::NO_MEMORY;
 
 /// The root mean square of every column of what linear layers are applied to.
 #[derive(Debug, Default)]
@@ -20,13 +21,20 @@ pub struct Calibration {
 
 impl Calibration {
     /// The calibration that mean squares of columns give.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
     pub fn from_squares<'s>(
         naming: Naming,
         places: impl Iterator<Item = (Place, &'s [f32])>,
-    ) -> Self {
-        let roots = |squares: &[f32]| squares.iter().map(|square| square.sqrt()).collect();
-        let columns = places.map(|(place, squares)| (place, roots(squares))).collect();
-        Self { naming, columns }
+    ) -> Result<Self, CoreError> {
+        let mut columns = HashMap::new();
+        for (place, squares) in places {
+            columns.try_reserve(1).map_err(|_| NO_MEMORY)?;
+            columns.insert(place, limit::exactly(squares.iter().map(|square| square.sqrt()))?);
+        }
+        Ok(Self { naming, columns })
     }
 
     /// The column scales of the inputs of the layers in `tensors` called `name`; empty if they have

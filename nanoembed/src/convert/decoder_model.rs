@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use nanoembed_core::format::embd::{self, MERGES, SENTENCEPIECE};
 use nanoembed_core::model::embd_key;
 use nanoembed_core::tensor::Dtype;
+use nanoembed_core::{Error as CoreError, limit};
 use serde_json::Value;
 
 use crate::causal::tokenizer::{Tokenizer, begin_and_end, borrowed, serialized_model};
@@ -39,16 +40,23 @@ impl DecoderModel<'_> {
     }
 
     /// The tensor that a `.weights` file has for the tokenizer beside its tokens.
-    pub fn further(&self) -> Further {
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+    pub fn further(&self) -> Result<Further, CoreError> {
         let (name, bytes) = match serialized_model(&self.tokenizer) {
-            Some(model) => (SENTENCEPIECE, model.to_vec()),
+            Some(model) => (SENTENCEPIECE, limit::joined_bytes(&[model])?),
             None => {
-                let (merges, _) = borrowed(&self.tokenizer);
-                let lines = merges.iter().map(|(left, right)| format!("{left} {right}\n"));
-                (MERGES, lines.collect::<String>().into_bytes())
+                let (merges, _) = borrowed(&self.tokenizer)?;
+                let mut lines = String::new();
+                for part in merges.iter().flat_map(|(left, right)| [left, " ", right, "\n"]) {
+                    limit::write(&mut lines, part)?;
+                }
+                (MERGES, lines.into_bytes())
             }
         };
-        Further { name, dtype: Dtype::U8, bytes }
+        Ok(Further { name, dtype: Dtype::U8, bytes })
     }
 
     /// The vocabulary of a `.weights` file, whose tokens are `tokens`: none with a SentencePiece

@@ -4,14 +4,14 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Format;
 use nanoembed_core::format::uqff::Generation;
 use nanoembed_core::tensor::{Encoding, Weight};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::targets::Item;
 use super::writing::{Job, Target, Writing, WrittenFile, check_beside, residual};
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_MEMORY, Result};
 use crate::layer_names::{LayerNumbering, NamesFile};
 use crate::progress::Observer;
 use crate::stored::{Contents, FileSet, Values};
@@ -67,22 +67,30 @@ impl Migration {
         let Self { inputs, output, writing } = self;
         let target = writing.target(output)?;
         let sets = open(inputs, target, observer)?;
-        let contents: Vec<Contents<'_>> =
-            sets.iter().map(FileSet::contents).collect::<Result<_>>()?;
+        let mut contents: Vec<Contents<'_>> = Vec::new();
+        for set in &sets {
+            limit::push(&mut contents, set.contents()?)
+                .map_err(|error| Error::in_file(set.name(), error))?;
+        }
         let (Some(first), Some(set)) = (contents.first(), sets.first()) else {
             return Err(Error::usage("name files to read and a file to write"));
         };
         let mut items = Vec::new();
-        let mut names = HashSet::new();
+        let mut names: HashSet<String> = HashSet::new();
         for (set, contents) in sets.iter().zip(&contents) {
+            let failed = |error| Error::in_file(set.name(), error);
             for item in self.items(set, contents, target)? {
-                if !names.insert(item.name.clone()) {
+                let name = limit::copied(&item.name).map_err(failed)?;
+                names.try_reserve(1).map_err(|_| failed(NO_MEMORY))?;
+                if !names.insert(name) {
                     let message = format!("the tensor `{}` is there twice", item.name);
                     return Err(Error::input(ErrorKind::DuplicateName, message).at(set.name()));
                 }
-                items.push(item);
+                limit::push(&mut items, item).map_err(failed)?;
             }
         }
+        let inputs = sets.iter().flat_map(FileSet::iter).map(|(path, _)| path.to_owned());
+        let inputs = limit::collected(inputs);
         let job = Job {
             target,
             output,
@@ -90,7 +98,7 @@ impl Migration {
             gguf: contents.iter().find_map(|contents| contents.gguf.first().copied()),
             source: set.name(),
             folder: set.folder(),
-            inputs: sets.iter().flat_map(FileSet::iter).map(|(path, _)| path.to_owned()).collect(),
+            inputs: inputs.map_err(|error| Error::in_file(set.name(), error))?,
             fallbacks: Vec::new(),
             requantized: false,
         };
@@ -104,43 +112,45 @@ impl Migration {
         contents: &Contents<'a>,
         target: Target,
     ) -> Result<Vec<Item<'a>>> {
+        let failed = |error| Error::in_file(set.name(), error);
+        let mut items = Vec::new();
         if contents.format != Format::Uqff {
-            return contents
-                .tensors
-                .iter()
-                .map(|tensor| match tensor.values {
-                    Values::Weight(weight) if tensor.values.is_portable() => {
-                        Ok(Item::new(tensor.name.clone(), weight))
-                    }
-                    _ => Err(Error::bad_input(
-                        "codes of `.weights` and `.amb` files have no place in other formats",
-                    )
-                    .at(set.name())
-                    .with_hint("`nanoembed quantize` quantises them anew")),
-                })
-                .collect();
+            for tensor in &contents.tensors {
+                let Values::Weight(weight) = tensor.values else { return Err(no_place(set)) };
+                if !tensor.values.is_portable() {
+                    return Err(no_place(set));
+                }
+                let name = limit::copied(&tensor.name).map_err(failed)?;
+                limit::push(&mut items, Item::new(name, weight)).map_err(failed)?;
+            }
+            return Ok(items);
         }
         let numbers = contents.generation == Some(Generation::Blobs);
         let keep = !numbers || target == Target::Uqff02 || self.writing.keep_names;
         let names = if keep { None } else { Some(self.names(set, contents)?) };
-        let mut items = Vec::new();
         for layer in &contents.layers {
+            let numbered;
             let name = match &names {
-                None => layer.name.to_owned(),
-                Some(names) => name_of_number(names, layer.name).ok_or_else(|| {
-                    let message = format!("layer {} has no name", layer.name);
-                    Error::input(ErrorKind::BadMetadata, message).at(set.name())
-                })?,
+                None => layer.name,
+                Some(names) => {
+                    numbered = name_of_number(names, layer.name).ok_or_else(|| {
+                        let message = format!("layer {} has no name", layer.name);
+                        Error::input(ErrorKind::BadMetadata, message).at(set.name())
+                    })?;
+                    &*numbered
+                }
             };
-            let mut item = Item::new(format!("{name}.weight"), layer.weight);
+            let joined = |ending| limit::joined(&[name, ending]).map_err(failed);
+            let mut item = Item::new(joined(".weight")?, layer.weight);
             item.layer = Some((layer.format, layer.extra));
-            items.push(item);
+            limit::push(&mut items, item).map_err(failed)?;
             if let Some(bias) = &layer.bias {
                 let header = bias.header();
                 let plain = Encoding::Plain { dtype: header.dtype, data: bias.data() };
                 let weight = Weight::new(header.shape, plain);
                 let weight = weight.map_err(|kind| Error::input(kind, kind.message()))?;
-                items.push(Item::new(format!("{name}.bias"), weight));
+                let item = Item::new(joined(".bias")?, weight);
+                limit::push(&mut items, item).map_err(failed)?;
             }
         }
         Ok(items)
@@ -174,6 +184,13 @@ impl Migration {
     }
 }
 
+/// The error for codes without a place in other formats.
+fn no_place(set: &FileSet) -> Error {
+    Error::bad_input("codes of `.weights` and `.amb` files have no place in other formats")
+        .at(set.name())
+        .with_hint("`nanoembed quantize` quantises them anew")
+}
+
 fn name_of_number(names: &LayerNumbering, number: &str) -> Option<String> {
     names.name(number.parse().ok()?)
 }
@@ -188,7 +205,8 @@ fn open(inputs: &[PathBuf], target: Target, observer: &dyn Observer) -> Result<V
         }
         let set = FileSet::open(input)?;
         check_beside(&set)?;
-        sets.push(set);
+        let name = set.name();
+        limit::push(&mut sets, set).map_err(|error| Error::in_file(name, error))?;
     }
     let uqff = sets.iter().find(|set| set.format() == Some(Format::Uqff));
     let alone = !sets.iter().any(|set| set.format() == Some(Format::Safetensors));

@@ -103,13 +103,14 @@ impl<'a> WeightsSource<'a> {
     pub fn from_checkpoint(checkpoint: &'a Checkpoint<'_>, tokens: &'a [&'a [u8]]) -> Result<Self> {
         let special = checkpoint.vocabulary.as_ref().map(|vocabulary| vocabulary.special);
         let index = checkpoint.vocabulary.as_ref().map(|it| index(&it.tokens)).transpose();
-        let index = index.map_err(|error| Error::in_file(&checkpoint.name, error))?;
+        let failed = |error| Error::in_file(&checkpoint.name, error);
+        let index = index.map_err(failed)?;
         Ok(Self {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
             naming: Naming::Bert,
             vocabulary: special.map(|special| embd::EmbdVocabulary { tokens, special }),
-            further: index.into_iter().flatten().collect(),
+            further: limit::collected(index.into_iter().flatten()).map_err(failed)?,
         })
     }
 }
@@ -197,12 +198,13 @@ impl Tally {
         (error, power): (f64, f64),
     ) -> std::result::Result<(), CoreError> {
         let by_type = &mut self.by_type;
-        let at = by_type.iter().position(|entry| entry.name == name).unwrap_or_else(|| {
+        if by_type.iter().all(|entry| entry.name != name) {
             let (error, power, worst) = (0.0, 0.0, None);
-            by_type.push(ByType { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst });
-            by_type.len() - 1
-        });
-        let Some(entry) = by_type.get_mut(at) else { return Ok(()) };
+            let entry = ByType { name, tensors: 0, parameters: 0, bytes: 0, error, power, worst };
+            limit::push(by_type, entry)?;
+        }
+        let entry = by_type.iter_mut().find(|entry| entry.name == name);
+        let Some(entry) = entry else { return Ok(()) };
         entry.tensors += 1;
         entry.parameters += tensor.count() as u64;
         entry.bytes += bytes;
@@ -210,7 +212,7 @@ impl Tally {
         entry.power += power;
         let share = if power > 0.0 { error / power } else { 0.0 };
         if entry.worst.as_ref().is_none_or(|(_, worst)| share > *worst) {
-            entry.worst = Some((tensor.name.clone(), share));
+            entry.worst = Some((limit::copied(&tensor.name)?, share));
         }
         #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
         let bits = bytes as f64 * 8.0 / tensor.count().max(1) as f64;
@@ -288,7 +290,8 @@ fn stored(
         // Embeddings are looked up, not multiplied.
         let is_looked_up = source.naming.is_looked_up(name);
         let range = if is_looked_up { CodeRange::Full } else { storage.range };
-        let (scale, column_scale) = (format!("{name}.scale"), format!("{name}.column_scale"));
+        let scale = limit::joined(&[name, ".scale"])?;
+        let column_scale = limit::joined(&[name, ".column_scale"])?;
         Ok(Stored { dtype, scale, column_scale, columns, range })
     };
     limit::gathered(tensors.iter().map(stored))

@@ -57,7 +57,11 @@ impl Prompts {
     }
 
     /// The keys and values for a file's metadata.
-    pub fn metadata(&self) -> Vec<(String, String)> {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn metadata(&self) -> std::result::Result<Vec<(String, String)>, CoreError> {
         self.0.metadata()
     }
 

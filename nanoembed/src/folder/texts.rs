@@ -178,6 +178,9 @@ impl FolderTexts {
 
     /// An error with the setting and its value.
     pub(crate) fn explained(&self, fault: &FolderFault) -> Error {
+        if fault.error.kind() == ErrorKind::NoMemory {
+            return Error::in_file(name_of(&self.folder), fault.error);
+        }
         let text = match self.needed(&fault.file) {
             Ok(text) => text,
             Err(failure) if fault.file == CONFIG => {

@@ -26,6 +26,7 @@ impl LayerNumbering {
             return Ok(Self::Embedder(embedder.clone()));
         }
         match (Llama::from_config(config), embedder) {
+            (Err(failure), _) | (_, Err(failure)) if failure.is_no_memory() => Err(failure),
             (Ok(decoder), Ok(None)) => Ok(Self::Decoder(decoder)),
             (Ok(decoder), _) if decoder.numbered() == count as u64 => Ok(Self::Decoder(decoder)),
             (_, Ok(Some(embedder))) => {

@@ -4,6 +4,8 @@
 //! half`, ggml's `llama` pairs neighbours, so its converter moves row `(half h', j)` of each head,
 //! `h'` being 0 or 1, to `2 j + h'`.
 
+use nanoembed_core::{Error, limit};
+
 /// Whose order the result shall have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
@@ -13,13 +15,18 @@ pub enum To {
 
 /// The rows of `data`, each of `row_bytes`, put in the other order for `heads` heads; `None` if
 /// they cannot be divided.
-pub fn reorder(data: &[u8], row_bytes: usize, heads: usize, to: To) -> Option<Vec<u8>> {
-    let rows = data.len().checked_div(row_bytes)?;
-    let head = rows.checked_div(heads)?;
-    if rows * row_bytes != data.len() || head * heads != rows || !head.is_multiple_of(2) {
-        return None;
-    }
-    let mut out = Vec::with_capacity(data.len());
+///
+/// # Errors
+///
+/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub fn reorder(
+    data: &[u8],
+    row_bytes: usize,
+    heads: usize,
+    to: To,
+) -> Result<Option<Vec<u8>>, Error> {
+    let Some((rows, head)) = division(data.len(), row_bytes, heads) else { return Ok(None) };
+    let mut out = limit::reserved(data.len())?;
     for row in 0..rows {
         let (start, inside) = (row / head * head, row % head);
         let from = match to {
@@ -27,9 +34,17 @@ pub fn reorder(data: &[u8], row_bytes: usize, heads: usize, to: To) -> Option<Ve
             To::HuggingFace => inside % (head / 2) * 2 + inside / (head / 2),
         };
         let from = (start + from) * row_bytes;
-        out.extend_from_slice(data.get(from..from + row_bytes)?);
+        out.extend_from_slice(data.get(from..from + row_bytes).unwrap_or_default());
     }
-    Some(out)
+    Ok(Some(out))
+}
+
+/// The number of rows, and those of a head.
+fn division(bytes: usize, row_bytes: usize, heads: usize) -> Option<(usize, usize)> {
+    let rows = bytes.checked_div(row_bytes)?;
+    let head = rows.checked_div(heads)?;
+    let is_even = rows * row_bytes == bytes && head * heads == rows && head.is_multiple_of(2);
+    is_even.then_some((rows, head))
 }
 
 #[cfg(test)]
@@ -39,11 +54,12 @@ mod tests {
     #[test]
     fn halves_become_neighbours_and_back() {
         let hugging_face = [0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32];
-        let ggml = reorder(&hugging_face, 1, 2, To::Ggml).unwrap();
+        let ggml = reorder(&hugging_face, 1, 2, To::Ggml).unwrap().unwrap();
         assert_eq!(ggml, [0, 10, 1, 11, 2, 12, 20, 30, 21, 31, 22, 32]);
-        assert_eq!(reorder(&ggml, 1, 2, To::HuggingFace).unwrap(), hugging_face);
-        assert_eq!(reorder(&ggml, 1, 4, To::Ggml), None);
-        assert_eq!(reorder(&ggml, 5, 2, To::Ggml), None);
-        assert_eq!(reorder(&ggml, 1, 0, To::Ggml), None);
+        let back = reorder(&ggml, 1, 2, To::HuggingFace).unwrap();
+        assert_eq!(back.as_deref(), Some(&hugging_face[..]));
+        for (row_bytes, heads) in [(1, 4), (5, 2), (1, 0)] {
+            assert_eq!(reorder(&ggml, row_bytes, heads, To::Ggml), Ok(None));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A GGUF file as Hugging Face would name and order its tensors, to be compared with files of other
 //! formats.
 
+use nanoembed_core::Error as CoreError;
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
 
 use super::llama::Llama;
@@ -26,8 +27,9 @@ pub fn rename(contents: &mut Contents<'_>, spool: &mut Spool) -> Result<Vec<Opti
         }
         let changed = match (llama.reordered_heads(&tensor.name), &tensor.values) {
             (Some(heads), Values::Weight(weight)) => reordered(weight, heads),
-            _ => None,
+            _ => Ok(None),
         };
+        let changed = changed.map_err(|error| Error::in_file(&tensor.name, error))?;
         let changed = match llama.added_for_ggml(&tensor.name) {
             Some(added) => {
                 let values = tensor.all()?.into_iter().map(|value| value - added);
@@ -41,12 +43,14 @@ pub fn rename(contents: &mut Contents<'_>, spool: &mut Spool) -> Result<Vec<Opti
     Ok(places)
 }
 
-fn reordered(weight: &Weight<'_>, heads: usize) -> Option<(Vec<u8>, Dtype)> {
-    let Encoding::Plain { dtype, data } = *weight.encoding() else { return None };
+fn reordered(weight: &Weight<'_>, heads: usize) -> Result<Option<(Vec<u8>, Dtype)>, CoreError> {
+    let Encoding::Plain { dtype, data } = *weight.encoding() else { return Ok(None) };
     let shape = weight.shape();
-    let row = if shape.dims().len() < 2 { 1 } else { shape.cols()? };
-    let row_bytes = usize::try_from(dtype.data_bytes(row)?).ok()?;
-    reorder(data, row_bytes, heads, To::HuggingFace).map(|rows| (rows, dtype))
+    let row = if shape.dims().len() < 2 { Some(1) } else { shape.cols() };
+    let row_bytes = row.and_then(|row| usize::try_from(dtype.data_bytes(row)?).ok());
+    let Some(row_bytes) = row_bytes else { return Ok(None) };
+    let rows = reorder(data, row_bytes, heads, To::HuggingFace)?;
+    Ok(rows.map(|rows| (rows, dtype)))
 }
 
 /// Gives the tensors the rows that [`rename`] put into `spooled`.

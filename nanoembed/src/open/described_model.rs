@@ -4,13 +4,14 @@ use std::cell::Cell;
 
 use nanoembed_core::describe::gguf::gguf_architecture;
 use nanoembed_core::format::gguf::Gguf;
+use nanoembed_core::limit::Boxed;
 use nanoembed_core::model::{ModelSource, SliceWeights, Weights};
 use nanoembed_core::owned::folder::{FolderFault, FolderModel, Labels};
 use nanoembed_core::owned::{
     DescribedFile, Encoder, ModelFault, Pipeline, TextKinds, Tokenizer, stored_text,
 };
 use nanoembed_core::tensor::{TensorHeader, TensorView};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use crate::bytes::Bytes;
 use crate::causal::weights::ModelWeights;
@@ -25,7 +26,7 @@ use crate::stored::{Stored, Values};
 /// An encoder described by a folder's texts, by texts kept in a file, or by a file's keys.
 pub(crate) enum DescribedModel<'f> {
     Folder(&'f EncoderFolder),
-    File(Box<NamedFile<'f>>, &'f Bytes),
+    File(Boxed<NamedFile<'f>>, &'f Bytes),
 }
 
 /// A file that describes its model, and the name that messages give to it.
@@ -46,8 +47,9 @@ impl<'f> DescribedModel<'f> {
         source: ModelSource<'f>,
         allowed: &Allowed,
     ) -> Result<Option<Self>> {
-        let file = NamedFile::read(name, bytes, source, allowed)?;
-        Ok(file.map(|file| Self::File(Box::new(file), bytes)))
+        let file = NamedFile::read(name, bytes, source, allowed)?.map(Boxed::new);
+        let file = file.transpose().map_err(|error| Error::in_file(name, error))?;
+        Ok(file.map(|file| Self::File(file, bytes)))
     }
 
     /// The name that messages give to the model.
@@ -168,8 +170,8 @@ impl<'f> NamedFile<'f> {
     /// All weights, read from `bytes`, the contents of the file.
     fn weights(&self, bytes: &Bytes) -> Result<ModelWeights> {
         let mut weights = ModelWeights::default();
-        let start = weights.add_file(bytes);
         let failed = |error| Error::in_file(&self.name, error);
+        let start = weights.add_file(bytes).map_err(failed)?;
         self.each_header(&mut |name, header| weights.add(name, start, header).map_err(failed))?;
         Ok(weights)
     }
@@ -198,8 +200,10 @@ impl<'f> NamedFile<'f> {
         let data = place.and_then(|(start, length)| self.bytes.get(start..)?.get(..length));
         let view = data.and_then(|data| TensorView::new(*header, data));
         let view = view.ok_or_else(|| failed(ErrorKind::OutOfBounds))?;
-        let values = Values::plain(&view).map_err(|error| Error::in_file(&self.name, error))?;
-        Ok(Stored { name: name.to_owned(), values, offset: header.offset, file: 0 })
+        let failed = |error| Error::in_file(&self.name, error);
+        let values = Values::plain(&view).map_err(failed)?;
+        let name = limit::copied(name).map_err(failed)?;
+        Ok(Stored { name, values, offset: header.offset, file: 0 })
     }
 
     /// Checks that the model in a `.weights` or `.amb` file opens.

@@ -115,8 +115,8 @@ impl<'f> LoadedModel<'f> {
         let opened = match &self.parsed {
             Parsed::Model(bytes, model) => {
                 let mut weights = ModelWeights::default();
-                weights.add_file(bytes);
-                owned::Encoder::from_bert(bytes, model, weights)
+                let added = weights.add_file(bytes);
+                added.and_then(|_| owned::Encoder::from_bert(bytes, model, weights))
             }
             // It may have been meant as a model of this project's own format.
             Parsed::Other(bytes, _) => {

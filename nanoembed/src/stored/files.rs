@@ -70,14 +70,23 @@ impl FileSet {
     }
 
     fn from_paths(paths: Vec<PathBuf>) -> Result<Self> {
-        let open = |path: PathBuf| MappedFile::open(&path).map(|file| (path, file.into()));
-        Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
+        Self::opened(paths, MappedFile::open)
     }
 
     /// Files that were not named by the user but found by the names of others.
     fn from_regular_paths(paths: Vec<PathBuf>) -> Result<Self> {
-        let open = |path: PathBuf| MappedFile::open_regular(&path).map(|file| (path, file.into()));
-        Ok(Self { files: paths.into_iter().map(open).collect::<Result<_>>()?, given: None })
+        Self::opened(paths, MappedFile::open_regular)
+    }
+
+    fn opened(paths: Vec<PathBuf>, open: fn(&Path) -> Result<MappedFile>) -> Result<Self> {
+        let mut files = Vec::new();
+        for path in paths {
+            let file = open(&path)?;
+            let name = name_of(&path);
+            limit::push(&mut files, (path, file.into()))
+                .map_err(|error| Error::in_file(name, error))?;
+        }
+        Ok(Self { files, given: None })
     }
 
     /// The folder, if one was named instead of its files.
@@ -164,7 +173,7 @@ impl FileSet {
         if format == Format::Gguf {
             self.check_parts()?;
         }
-        let mut names = HashSet::new();
+        let mut names: HashSet<String> = HashSet::new();
         for (index, (path, file)) in self.iter().enumerate() {
             if format_of(path, file) != Some(format) {
                 let message = format!("this is no {} file as the first one is", format.name());
@@ -173,12 +182,15 @@ impl FileSet {
             let tensors = match format {
                 Format::Safetensors => safetensors(file),
                 Format::Gguf => Gguf::parse(file, Mode::Lenient).and_then(|gguf| {
-                    contents.gguf.push(gguf);
+                    limit::push(&mut contents.gguf, gguf)?;
                     plain(gguf.tensors())
                 }),
                 Format::Embd => Embd::parse(file, Mode::Lenient).and_then(|embd| {
                     let found = int8::tensors(&embd);
-                    found.map(|tensor| tensor.map(|(view, values)| stored(&view, values))).collect()
+                    limit::gathered(found.map(|tensor| {
+                        let (view, values) = tensor?;
+                        stored(&view, values)
+                    }))
                 }),
                 Format::Amb => Amb::parse(file, Mode::Lenient).and_then(|amb| plain(amb.tensors())),
                 Format::Finalfusion => {
@@ -188,7 +200,7 @@ impl FileSet {
             };
             for tensor in tensors.map_err(fail(index))? {
                 names.try_reserve(1).map_err(|_| fail(index)(NO_MEMORY))?;
-                if !names.insert(tensor.name.clone()) {
+                if !names.insert(limit::copied(&tensor.name).map_err(fail(index))?) {
                     let message = format!("the tensor `{}` is there twice", tensor.name);
                     return Err(Error::input(ErrorKind::DuplicateName, message).at(name_of(path)));
                 }
@@ -218,21 +230,23 @@ impl FileSet {
                 _ => failure,
             }
         })?;
-        layers.sort_by(|(_, a), (_, b)| in_number_order(a.name, b.name));
+        layers.sort_unstable_by(|(_, a), (_, b)| in_number_order(a.name, b.name));
         contents.generation = Some(generation);
         for (file, layer) in layers {
             let file = file.unwrap_or(0);
             let place = self.offset_of(file, &layer);
-            let name = format!("{}.weight", layer.name);
+            let failed = |error| Error::in_file(self.name_of(file), error);
+            let name = limit::joined(&[layer.name, ".weight"]).map_err(failed)?;
             let values = Values::Weight(layer.weight);
-            contents.tensors.push(Stored { name, values, offset: place, file });
+            let weight = Stored { name, values, offset: place, file };
+            limit::push(&mut contents.tensors, weight).map_err(failed)?;
             if let Some(bias) = &layer.bias {
-                let values = Values::plain(bias);
-                let values = values.map_err(|error| Error::in_file(self.name_of(file), error))?;
-                let name = format!("{}.bias", layer.name);
-                contents.tensors.push(Stored { name, values, offset: bias.header().offset, file });
+                let values = Values::plain(bias).map_err(failed)?;
+                let name = limit::joined(&[layer.name, ".bias"]).map_err(failed)?;
+                let bias = Stored { name, values, offset: bias.header().offset, file };
+                limit::push(&mut contents.tensors, bias).map_err(failed)?;
             }
-            contents.layers.push(layer);
+            limit::push(&mut contents.layers, layer).map_err(failed)?;
         }
         Ok(())
     }
@@ -260,7 +274,8 @@ impl FileSet {
         let mut layers = Vec::new();
         for layer in uqff.layers() {
             let layer = layer.map_err(|error| (0, error))?;
-            layers.push((self.file_of(weight_bytes(&layer)), layer));
+            let file = self.file_of(weight_bytes(&layer));
+            limit::push(&mut layers, (file, layer)).map_err(|error| (0, error))?;
         }
         Ok((uqff.generation(), layers))
     }
@@ -298,7 +313,9 @@ fn weight_bytes<'a>(layer: &UqffLayer<'a>) -> &'a [u8] {
 
 /// Numbers by their value, before names by their letters; numbers inside names by their value too.
 pub fn in_number_order(a: &str, b: &str) -> std::cmp::Ordering {
-    let part = |part: &str| (part.parse::<u64>().unwrap_or(u64::MAX), part.to_owned());
+    fn part(part: &str) -> (u64, &str) {
+        (part.parse().unwrap_or(u64::MAX), part)
+    }
     a.split('.').map(part).cmp(b.split('.').map(part))
 }
 
@@ -316,7 +333,7 @@ fn safetensors(file: &[u8]) -> std::result::Result<Vec<Stored<'_>>, CoreError> {
     let mut room = room(file)?;
     let mut tensors = plain(Safetensors::parse(file, Mode::Lenient, &mut room)?.tensors())?;
     for tensor in &mut tensors {
-        tensor.name = chars(&tensor.name).collect();
+        tensor.name = limit::spelled(chars(&tensor.name))?;
     }
     Ok(tensors)
 }
@@ -326,14 +343,18 @@ fn plain<'a>(
 ) -> std::result::Result<Vec<Stored<'a>>, CoreError> {
     let mut all = Vec::new();
     for view in tensors {
-        limit::push(&mut all, stored(&view, Values::plain(&view)?))?;
+        limit::push(&mut all, stored(&view, Values::plain(&view)?)?)?;
     }
     Ok(all)
 }
 
-fn stored<'a>(view: &TensorView<'a>, values: Values<'a>) -> Stored<'a> {
+fn stored<'a>(
+    view: &TensorView<'a>,
+    values: Values<'a>,
+) -> std::result::Result<Stored<'a>, CoreError> {
     let header = view.header();
-    Stored { name: header.name.to_owned(), values, offset: header.offset, file: 0 }
+    let name = limit::copied(header.name)?;
+    Ok(Stored { name, values, offset: header.offset, file: 0 })
 }
 
 /// The weights of a folder: `model.safetensors`, or its parts, or else the shards of its only UQFF

@@ -7,7 +7,7 @@ use nanoembed_core::owned::folder::{Modules, WEIGHTS, WEIGHTS_INDEX};
 use nanoembed_core::text::path::is_file_name;
 use serde_json::Value;
 
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Result, name_of, passed_over};
 use crate::folder::json_file::read_json;
 use crate::folder::texts::FolderTexts;
 
@@ -33,9 +33,10 @@ pub fn own_folder(folder: &Path) -> Result<PathBuf> {
 
 /// The folder of the whole model that has its transformer or its table in `own`: above it, if
 /// `modules.json` there names it.
-pub fn model_folder(own: &Path) -> PathBuf {
-    let is_own = |above: &&Path| own_folder(above).is_ok_and(|inner| inner == own);
-    own.parent().filter(is_own).unwrap_or(own).to_owned()
+pub fn model_folder(own: &Path) -> Result<PathBuf> {
+    let Some(above) = own.parent() else { return Ok(own.to_owned()) };
+    let is_own = passed_over(own_folder(above))?.is_some_and(|inner| inner == own);
+    Ok(if is_own { above } else { own }.to_owned())
 }
 
 /// The error for a folder that has its weights only in a form that is not read here: a pickle, or a

@@ -6,11 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, Split, TensorSpec, WriteValue};
 use nanoembed_core::format::sniff;
 use nanoembed_core::owned::IoSink;
+use nanoembed_core::{ErrorKind, limit};
 
 use super::file_names::parts;
 use crate::error::{Error, Result, name_of};
@@ -108,24 +108,21 @@ pub fn check(files: &[Gguf<'_>], name: impl Fn(usize) -> String) -> Result<()> {
 
 /// One file of the first part's metadata and all tensors.
 fn merged(path: &Path, parts: &[Gguf<'_>]) -> Result<MappedFile> {
-    let metadata: Vec<(&str, WriteValue<'_>)> = parts
-        .first()
-        .into_iter()
-        .flat_map(|first| {
-            let own = first
-                .metadata()
-                .filter(|(key, _)| !key.starts_with(SPLIT_KEYS) && *key != ALIGNMENT_KEY);
-            own.filter_map(|(key, _)| Some((key, WriteValue::Stored(first.stored_value(key)?))))
-        })
-        .collect();
-    let tensors: Vec<_> = parts.iter().flat_map(Gguf::tensors).collect();
-    let specs: Vec<TensorSpec<'_>> = tensors
-        .iter()
-        .map(|tensor| {
-            let header = tensor.header();
-            TensorSpec { name: header.name, dtype: header.dtype, shape: header.shape }
-        })
-        .collect();
+    let no_memory = |error| Error::in_file(name_of(path), error);
+    let metadata = parts.first().into_iter().flat_map(|first| {
+        let own = first
+            .metadata()
+            .filter(|(key, _)| !key.starts_with(SPLIT_KEYS) && *key != ALIGNMENT_KEY);
+        own.filter_map(|(key, _)| Some((key, WriteValue::Stored(first.stored_value(key)?))))
+    });
+    let metadata = limit::collected(metadata).map_err(no_memory)?;
+    let tensors: Vec<_> =
+        limit::collected(parts.iter().flat_map(Gguf::tensors)).map_err(no_memory)?;
+    let specs = tensors.iter().map(|tensor| {
+        let header = tensor.header();
+        TensorSpec { name: header.name, dtype: header.dtype, shape: header.shape }
+    });
+    let specs: Vec<TensorSpec<'_>> = limit::exactly(specs).map_err(no_memory)?;
     let plan = GgufPlan { metadata: &metadata, tensors: &specs, alignment: 32 };
     const FILE: &str = "a temporary file";
     let failed = |error: std::io::Error| Error::writing(FILE, &error);

@@ -151,7 +151,8 @@ impl Stored<'_> {
     /// Calls `take` with all values, dequantised piece by piece.
     pub fn pieces(&self, mut take: impl FnMut(&[f32]) -> Result<()>) -> Result<()> {
         let elements = usize::try_from(self.values.elements()).unwrap_or(usize::MAX);
-        let mut piece = vec![0.0; elements.min(Self::PIECE)];
+        let piece = limit::filled(elements.min(Self::PIECE), 0.0);
+        let mut piece = piece.map_err(|error| Error::in_file(&self.name, error))?;
         let mut first = 0;
         while first < elements {
             let length = piece.len().min(elements - first);

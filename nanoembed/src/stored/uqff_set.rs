@@ -5,9 +5,9 @@
 //! copied over another, a folder holds shards of two models that only this tells apart. Sets of
 //! other programs do not say it.
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::safetensors::Safetensors;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::entries::room;
 
@@ -30,19 +30,30 @@ impl SetPlace {
         format!("{} {}/{}", self.set, self.number, self.count)
     }
 
-    fn from_file(file: &[u8]) -> Option<Self> {
-        let mut room = room(file).ok()?;
-        let container = Safetensors::parse(file, Mode::Lenient, &mut room).ok()?;
-        let (set, place) = container.metadata_value(SET_KEY)?.split_once(' ')?;
-        let (number, count) = place.split_once('/')?;
-        let (number, count) = (number.parse().ok()?, count.parse().ok()?);
-        Some(Self { set: set.to_owned(), number, count })
+    fn from_file(file: &[u8]) -> Result<Option<Self>, CoreError> {
+        let mut room = room(file)?;
+        let container = Safetensors::parse(file, Mode::Lenient, &mut room).ok();
+        let Some((set, number, count)) = container.as_ref().and_then(spelled) else {
+            return Ok(None);
+        };
+        Ok(Some(Self { set: limit::copied(set)?, number, count }))
     }
+}
+
+/// The set, number and count that a container says.
+fn spelled<'a>(container: &Safetensors<'a, '_>) -> Option<(&'a str, usize, usize)> {
+    let (set, place) = container.metadata_value(SET_KEY)?.split_once(' ')?;
+    let (number, count) = place.split_once('/')?;
+    Some((set, number.parse().ok()?, count.parse().ok()?))
 }
 
 /// Refuses files that are not, in their order, all shards of one set; tells which of them is not.
 pub(super) fn check<'a>(files: impl Iterator<Item = &'a [u8]>) -> Result<(), (usize, ErrorKind)> {
-    let places: Vec<Option<SetPlace>> = files.map(SetPlace::from_file).collect();
+    let mut places = Vec::new();
+    for (index, file) in files.enumerate() {
+        let place = SetPlace::from_file(file).and_then(|place| limit::push(&mut places, place));
+        place.map_err(|error| (index, error.kind()))?;
+    }
     let Some(of_set) = places.iter().flatten().next() else { return Ok(()) };
     for (index, place) in places.iter().enumerate() {
         let is_its = place.as_ref().is_some_and(|place| {

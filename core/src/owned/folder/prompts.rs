@@ -13,8 +13,7 @@
 //! | `include_prompt` | `false` if the prompt's tokens are left out of the mean |
 //! | `similarity_fn_name` | how vectors are compared, if that is not by their cosine |
 
-use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::{self, Vec};
 use core::fmt;
 
@@ -23,7 +22,7 @@ use super::{FolderResult, Similarity, Texts};
 use crate::describe::folder::{DEFAULT_PROMPT, DOCUMENT, FolderPrompts, QUERY, SIMILARITY};
 use crate::error::Result;
 use crate::event;
-use crate::limit::{copied, reserve, spelled};
+use crate::limit::{copied, joined, push, reserve, spelled};
 use crate::model::ModelSource;
 use crate::text::json::Value;
 use crate::text::json::chars;
@@ -227,22 +226,28 @@ impl Prompts {
     }
 
     /// The keys and values for a file's metadata.
-    #[must_use]
-    pub fn metadata(&self) -> Vec<(String, String)> {
-        let prompt =
-            |(name, prompt): &(String, String)| (format!("{PROMPT}{name}"), prompt.clone());
-        let mut metadata: Vec<_> = self.by_name.0.iter().map(prompt).collect();
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`](crate::ErrorKind::NoMemory).
+    pub fn metadata(&self) -> Result<Vec<(String, String)>> {
+        let mut metadata = Vec::new();
+        let mut add = |key: &[&str], value| push(&mut metadata, (joined(key)?, copied(value)?));
+        for (name, prompt) in &self.by_name.0 {
+            add(&[PROMPT, name], prompt)?;
+        }
         // An empty one is none, and readers that know no prompts refuse a file that names one.
         let is_text = |name: &&String| self.by_name.get(name).is_none_or(|text| !text.is_empty());
-        let default = self.default.iter().filter(is_text);
-        metadata.extend(default.map(|name| (DEFAULT_PROMPT.to_string(), name.clone())));
+        if let Some(name) = self.default.as_ref().filter(is_text) {
+            add(&[DEFAULT_PROMPT], name)?;
+        }
         if !self.are_pooled {
-            metadata.push((POOLED.to_string(), "false".to_string()));
+            add(&[POOLED], "false")?;
         }
         if self.similarity != Similarity::default() {
-            metadata.push((SIMILARITY.to_string(), self.similarity.name().to_string()));
+            add(&[SIMILARITY], self.similarity.name())?;
         }
-        metadata
+        Ok(metadata)
     }
 
     /// The text that is to stand before others.
@@ -315,7 +320,9 @@ mod tests {
         assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Usual), Ok("q: "));
         assert_eq!(prompts.choose_for(&Prefix::Query, &Prefix::Named("none".into())), Ok(""));
         let mut again = Prompts::default();
-        assert!(prompts.metadata().iter().all(|(key, value)| again.take(key, value).unwrap()));
+        assert!(
+            prompts.metadata().unwrap().iter().all(|(key, value)| again.take(key, value).unwrap())
+        );
         assert_eq!(again, prompts);
         assert_eq!(Prompts::default().choose(&Prefix::Query), Err(NoPrompt::Query));
         assert_eq!(Prompts::default().choose(&Prefix::Usual), Ok(""));

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::leaf;
-use crate::limit::{exactly, filled, push, write};
+use crate::limit::{collected, exactly, filled, push, write};
 use crate::model::llama::{BpeIndex, BpeSource, FileBpe};
 use crate::owned::pipeline::compose;
 use crate::owned::tokenizer_room::TokenizerRoom;
@@ -23,6 +23,9 @@ pub struct BytePairs<B> {
     /// Its `added_ids` are in the order of the file.
     room: TokenizerRoom,
 }
+
+/// Merges and tokens.
+type Borrowed<'b> = (Vec<(&'b str, &'b str)>, Vec<&'b [u8]>);
 
 /// Room for the words of most texts, in bytes.
 const USUAL_WORD: usize = 1024;
@@ -103,14 +106,17 @@ impl<B: AsRef<[u8]>> BytePairs<B> {
         self.index.token(self.file(), &self.room.samples, id)
     }
 
-    /// Merges and tokens as a file that is written borrows them.
-    #[must_use]
-    pub fn borrowed(&self) -> (Vec<(&str, &str)>, Vec<&[u8]>) {
+    /// Merges, as two spellings each, and tokens, as a file that is written borrows them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub fn borrowed(&self) -> Result<Borrowed<'_>> {
         // Merges and ids were looked up when the index was made.
         let bytes = |id| self.token(id).unwrap_or_default();
         let spelling = |id| core::str::from_utf8(bytes(id)).unwrap_or_default();
         let merges = self.merges().iter().map(|it| (spelling(it.left), spelling(it.right)));
-        (merges.collect(), (0..self.index.count).map(bytes).collect())
+        Ok((exactly(merges)?, collected((0..self.index.count).map(bytes))?))
     }
 
     /// The ids of `text`, between the tokens that are put around every text if there are any.

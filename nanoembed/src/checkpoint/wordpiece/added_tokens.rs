@@ -1,13 +1,13 @@
 //! Tokens that files add to a vocabulary, with how they are found in texts.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::limit::Limit;
 use nanoembed_core::owned::AddedWord;
 use nanoembed_core::token::{AddedRules, spec};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_MEMORY, Result};
 use crate::folder::settings_rule::Members;
 
 /// An added token as a file describes it. It does not matter here whether it is `special`.
@@ -20,20 +20,21 @@ pub(super) struct AddedToken {
 
 impl AddedToken {
     /// One that is found in texts as it is, as special tokens are.
-    pub(super) fn special(spelling: &str) -> Self {
-        Self { spelling: spelling.to_owned(), normalized: false, rules: AddedRules::default() }
+    pub(super) fn special(spelling: &str) -> Result<Self, CoreError> {
+        let spelling = limit::copied(spelling)?;
+        Ok(Self { spelling, normalized: false, rules: AddedRules::default() })
     }
 
     /// From an object of `tokenizer_config.json`.
     pub(super) fn read(members: &Members<'_>) -> Result<Self> {
-        let spelling = members.text("content")?.unwrap_or_default().to_owned();
+        let spelling = members.text("content")?.unwrap_or_default();
         let most = Limit::ADDED_TOKEN_BYTES.most;
         if !(1..=most).contains(&spelling.len()) {
             return Err(members.bad("content", length()));
         }
         let special = members.truth("special")?.unwrap_or(false);
         let token = Self {
-            spelling,
+            spelling: limit::copied(spelling).map_err(failed)?,
             normalized: members.truth("normalized")?.unwrap_or(!special),
             rules: AddedRules {
                 strips_before: members.truth("lstrip")?.unwrap_or(false),
@@ -46,7 +47,7 @@ impl AddedToken {
 
     /// From a description.
     pub(super) fn from_spec(token: &spec::AddedTokenSpec<'_>) -> Result<Self> {
-        let spelling = token.content.to_string();
+        let spelling = limit::formatted(format_args!("{}", token.content)).map_err(failed)?;
         let most = Limit::ADDED_TOKEN_BYTES.most;
         if !(1..=most).contains(&spelling.len()) {
             let message = format!("`content` of an added token {}", length());
@@ -60,11 +61,18 @@ fn length() -> String {
     format!("has to have 1 to {} bytes", Limit::ADDED_TOKEN_BYTES.most)
 }
 
+fn failed(error: CoreError) -> Error {
+    Error::in_file("added tokens", error)
+}
+
 /// Added tokens by their ids.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct AddedTokens {
-    by_id: BTreeMap<u32, AddedToken>,
-    ids: BTreeMap<String, u32>,
+    /// In the order in which they were added.
+    tokens: Vec<(u32, AddedToken)>,
+    /// The place of each id in `tokens`.
+    places: HashMap<u32, usize>,
+    ids: HashMap<String, u32>,
 }
 
 impl AddedTokens {
@@ -72,21 +80,32 @@ impl AddedTokens {
     /// id or spelling.
     pub(super) fn add(&mut self, id: u32, token: AddedToken) -> Result<()> {
         let bad = |message: String| Err(Error::input(ErrorKind::BadVocabulary, message));
-        if let Some(other) = self.by_id.get(&id).filter(|other| other.spelling != token.spelling) {
+        if let Some(other) = self.spelling(id).filter(|other| *other != token.spelling) {
             return bad(format!(
-                "the id {id} is that of two added tokens, {:?} and {:?}",
-                other.spelling, token.spelling
+                "the id {id} is that of two added tokens, {other:?} and {:?}",
+                token.spelling
             ));
         }
-        match self.ids.insert(token.spelling.clone(), id) {
-            Some(other) if other != id => {
-                bad(format!("the added token {:?} has two ids, {other} and {id}", token.spelling))
-            }
-            _ => {
-                self.by_id.insert(id, token);
-                Ok(())
-            }
+        if let Some(other) = self.id(&token.spelling).filter(|other| *other != id) {
+            let spelling = token.spelling;
+            return bad(format!("the added token {spelling:?} has two ids, {other} and {id}"));
         }
+        match self.places.get(&id).and_then(|place| self.tokens.get_mut(*place)) {
+            Some((_, known)) => *known = token,
+            None => self.append(id, token).map_err(failed)?,
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, id: u32, token: AddedToken) -> Result<(), CoreError> {
+        let spelling = limit::copied(&token.spelling)?;
+        self.places.try_reserve(1).map_err(|_| NO_MEMORY)?;
+        self.ids.try_reserve(1).map_err(|_| NO_MEMORY)?;
+        let place = self.tokens.len();
+        limit::push(&mut self.tokens, (id, token))?;
+        self.places.insert(id, place);
+        self.ids.insert(spelling, id);
+        Ok(())
     }
 
     pub(super) fn id(&self, spelling: &str) -> Option<u32> {
@@ -94,14 +113,20 @@ impl AddedTokens {
     }
 
     pub(super) fn spelling(&self, id: u32) -> Option<&str> {
-        self.by_id.get(&id).map(|token| token.spelling.as_str())
+        let place = self.places.get(&id)?;
+        self.tokens.get(*place).map(|(_, token)| token.spelling.as_str())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &AddedToken)> {
-        self.by_id.iter().map(|(id, token)| (*id, token))
+        self.tokens.iter().map(|(id, token)| (*id, token))
     }
 
-    /// All but the `special` ones, which are found without being named.
+    /// All of them with their ids.
+    pub(super) fn into_tokens(self) -> Vec<(u32, AddedToken)> {
+        self.tokens
+    }
+
+    /// All but the `special` ones, which are found without being named, in the order of their ids.
     pub(super) fn words(&self, special: &[u32]) -> Result<Vec<AddedWord>> {
         let mut words = Vec::new();
         for (id, token) in self.iter() {
@@ -114,12 +139,10 @@ impl AddedTokens {
                 return Err(Error::input(ErrorKind::UnsupportedSetting, message));
             }
             if !special.contains(&id) {
-                words.push(AddedWord {
-                    id,
-                    spelling: token.spelling.clone(),
-                    normalized: token.normalized,
-                    rules: token.rules,
-                });
+                let spelling = limit::copied(&token.spelling).map_err(failed)?;
+                let AddedToken { normalized, rules, .. } = *token;
+                let word = AddedWord { id, spelling, normalized, rules };
+                limit::push(&mut words, word).map_err(failed)?;
             } else if token.rules.single_word || token.normalized {
                 let message = format!(
                     "the special token {:?} is found only as a word of its own or in normalised text, which is not done here",
@@ -128,6 +151,7 @@ impl AddedTokens {
                 return Err(Error::input(ErrorKind::UnsupportedSetting, message));
             }
         }
+        words.sort_unstable_by_key(|word: &AddedWord| word.id);
         Ok(words)
     }
 }
@@ -138,8 +162,9 @@ mod tests {
 
     #[test]
     fn a_normalized_token_with_white_space_at_its_ends_is_refused_by_name() {
+        let special = AddedToken::special;
         let token =
-            |spelling: &str, normalized| AddedToken { normalized, ..AddedToken::special(spelling) };
+            |spelling: &str, normalized| AddedToken { normalized, ..special(spelling).unwrap() };
         let words = |token| {
             let mut added = AddedTokens::default();
             added.add(7, token).unwrap();

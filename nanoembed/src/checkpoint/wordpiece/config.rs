@@ -56,8 +56,8 @@ impl TokenizerConfig {
         let is_expected = config.get("added_tokens_decoder").is_some();
         if let Some(decoder) = config.nested("added_tokens_decoder")? {
             for id in decoder.names() {
-                let number = id.parse().map_err(|_| decoder.bad(&id, "is no id of a token"))?;
-                let Some(token) = decoder.nested(&id)? else { continue };
+                let number = id.parse().map_err(|_| decoder.bad(id, "is no id of a token"))?;
+                let Some(token) = decoder.nested(id)? else { continue };
                 added.add(number, AddedToken::read(&token)?).map_err(|it| it.at(name_of(&path)))?;
                 token.finish(irrelevant::NONE)?;
             }
@@ -183,14 +183,16 @@ fn added_tokens_file(
     let Some(value) = read_json(&path)? else { return Ok(()) };
     let members = Members::new(&value, name_of(&path))?;
     for spelling in members.names() {
-        let id = members.get(&spelling).and_then(Value::as_u64);
+        let id = members.get(spelling).and_then(Value::as_u64);
         let id = id.and_then(|id| u32::try_from(id).ok());
-        let id = id.ok_or_else(|| members.bad(&spelling, "has no usable id"))?;
+        let id = id.ok_or_else(|| members.bad(spelling, "has no usable id"))?;
         let usual = SPECIAL.iter().any(|(_, usual)| *usual == spelling);
         let is_special = usual
-            || further.contains(&spelling)
+            || further.iter().any(|token| token == spelling)
             || roles.iter().flatten().any(|role| *role == spelling);
-        let token = AddedToken { normalized: !is_special, ..AddedToken::special(&spelling) };
+        let token =
+            AddedToken::special(spelling).map_err(|error| Error::in_file(name_of(&path), error))?;
+        let token = AddedToken { normalized: !is_special, ..token };
         added.add(id, token).map_err(|failure| failure.at(name_of(&path)))?;
     }
     Ok(())

@@ -1,7 +1,6 @@
 //! `tokenizer.json`, as far as it describes WordPiece. Differences to BERT's tokenizer are refused
 //! by name.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use nanoembed_core::describe::tokenizer::{self, Layout};
@@ -15,6 +14,7 @@ use nanoembed_core::token::spec::{
 use nanoembed_core::{ErrorKind, limit};
 
 use super::added_tokens::{AddedToken, AddedTokens};
+use super::numbered::Numbered;
 use crate::error::{Error, Result, name_of};
 use crate::folder::texts::explained;
 
@@ -33,7 +33,7 @@ pub(super) struct TokenizerJson {
     pub(super) unknown: String,
     /// The special tokens before and after every text.
     pub(super) ends: [String; 2],
-    pub(super) tokens: BTreeMap<u32, Vec<u8>>,
+    pub(super) tokens: Numbered,
     pub(super) added: AddedTokens,
 }
 
@@ -44,10 +44,7 @@ impl TokenizerJson {
         let explain = |fault: Fault<'_>| explained(&FolderFault::new(&file, fault), text, &file);
         let spec = tokenizer::read(text.as_bytes(), 0, Layout::Whole).map_err(explain)?;
         let model = word_piece(&spec).map_err(explain)?;
-        let tokens = vocabulary(&spec).map_err(|message| {
-            Error::input(ErrorKind::BadVocabulary, format!("`model.vocab` {message}"))
-                .at(file.clone())
-        })?;
+        let tokens = vocabulary(&spec, &file)?;
         let normalizer = normalizer(&spec).map_err(explain)?;
         check_words(&spec).map_err(explain)?;
         let ends = ends(&spec, &tokens).map_err(explain)?;
@@ -82,21 +79,23 @@ fn word_piece<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<WordPieceSpec
 ///
 /// # Errors
 ///
-/// Invalid or missing entries of the vocabulary.
-fn vocabulary(spec: &TokenizerSpec<'_>) -> std::result::Result<BTreeMap<u32, Vec<u8>>, String> {
-    let VocabularySpec::Ids(members) = spec.model.vocabulary else {
-        return Err("has no ids".into());
+/// Invalid or missing entries of the vocabulary; [`ErrorKind::NoMemory`].
+fn vocabulary(spec: &TokenizerSpec<'_>, file: &str) -> Result<Numbered> {
+    let bad = |message: String| {
+        Error::input(ErrorKind::BadVocabulary, format!("`model.vocab` {message}")).at(file)
     };
-    let mut tokens = BTreeMap::new();
+    let failed = |error| Error::in_file(file, error);
+    let VocabularySpec::Ids(members) = spec.model.vocabulary else {
+        return Err(bad("has no ids".into()));
+    };
+    let mut tokens = Vec::new();
     for (token, id) in members.members() {
-        let token: String = chars(token).collect();
+        let token = limit::spelled(chars(token)).map_err(failed)?;
         let id = id.as_u64().and_then(|id| u32::try_from(id).ok());
-        let id = id.ok_or_else(|| format!("has no usable id for {token:?}"))?;
-        if tokens.insert(id, token.into_bytes()).is_some() {
-            return Err(format!("has the id {id} twice"));
-        }
+        let id = id.ok_or_else(|| bad(format!("has no usable id for {token:?}")))?;
+        limit::push(&mut tokens, (id, token.into_bytes())).map_err(failed)?;
     }
-    Ok(tokens)
+    Numbered::new(tokens).map_err(|id| bad(format!("has the id {id} twice")))
 }
 
 fn normalizer<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<Normalizer, Fault<'t>> {
@@ -129,7 +128,7 @@ fn check_words<'t>(spec: &TokenizerSpec<'t>) -> std::result::Result<(), Fault<'t
 /// The tokens that a text has around it.
 fn ends<'t>(
     spec: &TokenizerSpec<'t>,
-    tokens: &BTreeMap<u32, Vec<u8>>,
+    tokens: &Numbered,
 ) -> std::result::Result<[String; 2], Fault<'t>> {
     let post = &spec.post_processor;
     let only = "only one token before and one behind a text is done here";
@@ -137,7 +136,7 @@ fn ends<'t>(
     let name = |token: Option<SpecialToken<'_>>| {
         let token = token?;
         let name = token.name.to_string();
-        let is_known = tokens.get(&token.id).is_none_or(|known| known == name.as_bytes());
+        let is_known = tokens.get(token.id).is_none_or(|known| known == name.as_bytes());
         is_known.then_some(name)
     };
     let is_of_first = post.single.iter().all(|item| item.kind == 0);
@@ -149,14 +148,10 @@ fn ends<'t>(
 }
 
 /// Refuses a vocabulary with holes: an id without a token has a row in the model and no name.
-pub(super) fn without_holes(tokens: BTreeMap<u32, Vec<u8>>, path: &Path) -> Result<Vec<Vec<u8>>> {
-    let expected = 0..u32::try_from(tokens.len()).unwrap_or(u32::MAX);
-    match expected.zip(tokens.keys()).find(|(expected, id)| expected != *id) {
-        Some((hole, _)) => {
-            let message = format!("no token has the id {hole}");
-            Err(Error::input(ErrorKind::BadVocabulary, message).at(name_of(path)))
-        }
-        None => limit::exactly(tokens.into_values())
-            .map_err(|error| Error::in_file(name_of(path), error)),
+pub(super) fn without_holes(tokens: Numbered, path: &Path) -> Result<Vec<Vec<u8>>> {
+    if let Some(hole) = tokens.hole() {
+        let message = format!("no token has the id {hole}");
+        return Err(Error::input(ErrorKind::BadVocabulary, message).at(name_of(path)));
     }
+    tokens.into_tokens().map_err(|error| Error::in_file(name_of(path), error))
 }

@@ -14,11 +14,12 @@
 mod added_tokens;
 mod config;
 mod json;
+mod numbered;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
+use nanoembed_core::{ErrorKind, limit};
 
 use super::vocabulary::{SPECIAL, WordPieceVocabulary, from_text};
 use crate::error::{Error, NO_MEMORY, Result, name_of};
@@ -26,6 +27,7 @@ use crate::folder::texts::{Allowed, FolderTexts};
 use added_tokens::{AddedToken, AddedTokens};
 use config::TokenizerConfig;
 use json::{Normalizer, TokenizerJson};
+use numbered::Numbered;
 
 const UNKNOWN: usize = 1;
 const ENDS: [usize; 2] = [2, 3];
@@ -62,11 +64,13 @@ impl FolderTokenizer {
                         "a BERT model's folder has its vocabulary in `vocab.txt` or `tokenizer.json`",
                     )
                 })?;
-                (numbered(tokens), AddedTokens::default(), text)
+                let numbered = Numbered::in_order(tokens);
+                let numbered = numbered.map_err(|error| Error::in_file(name_of(&text), error))?;
+                (numbered, AddedTokens::default(), text)
             }
         };
-        for (id, token) in config.added.iter() {
-            added.add(id, token.clone()).map_err(|failure| failure.at(name_of(&source)))?;
+        for (id, token) in std::mem::take(&mut config.added).into_tokens() {
+            added.add(id, token).map_err(|failure| failure.at(name_of(&source)))?;
         }
         let vocabulary = assemble(tokens, added, &config, &source)?;
         let Normalizer { lower_case, strip_accents, split_ideographs } = normalizer;
@@ -145,14 +149,15 @@ fn named_somewhere(config: &TokenizerConfig, json: &TokenizerJson, path: &Path) 
 }
 
 fn assemble(
-    mut tokens: BTreeMap<u32, Vec<u8>>,
+    mut tokens: Numbered,
     mut added: AddedTokens,
     config: &TokenizerConfig,
     source: &Path,
 ) -> Result<WordPieceVocabulary> {
     let bad = |message: String| Error::input(ErrorKind::BadVocabulary, message).at(name_of(source));
+    let failed = |error| Error::in_file(name_of(source), error);
     for (id, token) in added.iter() {
-        if tokens.get(&id).is_some_and(|other| *other != token.spelling.as_bytes()) {
+        if tokens.get(id).is_some_and(|other| *other != *token.spelling.as_bytes()) {
             return Err(bad(format!(
                 "the id {id} of {:?} is that of another token",
                 token.spelling
@@ -160,9 +165,8 @@ fn assemble(
         }
     }
     let mut known: HashMap<&[u8], u32> = HashMap::new();
-    let reserved = known.try_reserve(tokens.len());
-    reserved.map_err(|_| Error::in_file(name_of(source), NO_MEMORY))?;
-    known.extend(tokens.iter().map(|(id, it)| (it.as_slice(), *id)));
+    known.try_reserve(tokens.iter().len()).map_err(|_| failed(NO_MEMORY))?;
+    known.extend(tokens.iter().map(|(id, token)| (token, id)));
     let find = |spelling: &str| added.id(spelling).or(known.get(spelling.as_bytes()).copied());
     let mut special = [0; 5];
     for (((_, usual), role), id) in SPECIAL.iter().zip(&config.roles).zip(&mut special) {
@@ -171,25 +175,17 @@ fn assemble(
             bad(format!("the special token {spelling:?} is not in the vocabulary"))
         })?;
     }
-    let further: Vec<(u32, &String)> =
-        config.further.iter().filter_map(|it| Some((find(it)?, it))).collect();
+    let further = config.further.iter().filter_map(|it| Some((find(it)?, it)));
+    let further: Vec<(u32, &String)> = limit::collected(further).map_err(failed)?;
     for (id, spelling) in further {
         if added.spelling(id).is_none() {
-            added.add(id, AddedToken::special(spelling))?;
+            added.add(id, AddedToken::special(spelling).map_err(failed)?)?;
         }
     }
     // Special tokens are tokens of the vocabulary, whatever lies between.
     let last = special.iter().copied().max().unwrap_or_default();
     let within = added.iter().filter(|(id, _)| *id <= last);
-    let within: Vec<(u32, Vec<u8>)> =
-        within.map(|(id, it)| (id, it.spelling.as_bytes().to_vec())).collect();
-    for (id, spelling) in within {
-        tokens.entry(id).or_insert(spelling);
-    }
+    tokens.add(within.map(|(id, token)| (id, token.spelling.as_str()))).map_err(failed)?;
     let added = added.words(&special).map_err(|failure| failure.at(name_of(source)))?;
     Ok(WordPieceVocabulary { tokens: json::without_holes(tokens, source)?, special, added })
-}
-
-fn numbered(tokens: Vec<Vec<u8>>) -> BTreeMap<u32, Vec<u8>> {
-    (0..).zip(tokens).collect()
 }

@@ -113,12 +113,16 @@ pub(super) fn share_out(candidates: &[Candidate], bits: Option<f64>) -> Result<V
     )]
     let mut left = ((bits - least_bits) * elements as f64) as u64;
     let chosen = choose_widths(candidates, &mut left);
-    keep_blocks(&chosen, left).map_err(|error| Error::in_file("the model", error))
+    let shares = chosen.and_then(|chosen| keep_blocks(&chosen, left));
+    shares.map_err(|error| Error::in_file("the model", error))
 }
 
 /// Codes of 5 bits where they gain most, as far as the bits that are `left` go.
-fn choose_widths<'c>(candidates: &'c [Candidate], left: &mut u64) -> Vec<&'c Coded> {
-    let mut gains: Vec<(f64, usize, u64, &Coded)> = Vec::new();
+fn choose_widths<'c>(
+    candidates: &'c [Candidate],
+    left: &mut u64,
+) -> std::result::Result<Vec<&'c Coded>, CoreError> {
+    let mut gains: Vec<(f64, usize, u64, &Coded)> = limit::reserved(candidates.len())?;
     for (index, Candidate { elements, four, five }) in candidates.iter().enumerate() {
         let Some(five) = five else { continue };
         let more = five.bytes(*elements).saturating_sub(four.bytes(*elements)) * 8;
@@ -126,15 +130,17 @@ fn choose_widths<'c>(candidates: &'c [Candidate], left: &mut u64) -> Vec<&'c Cod
         let gain = (four.error() - five.error()) / more.max(1) as f64;
         gains.push((gain, index, more, five));
     }
-    gains.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut chosen: Vec<&Coded> = candidates.iter().map(|candidate| &candidate.four).collect();
+    // Tensors of one gain in their order, without memory for a stable sort.
+    gains.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut chosen: Vec<&Coded> =
+        limit::exactly(candidates.iter().map(|candidate| &candidate.four))?;
     for (gain, index, more, five) in gains {
         if gain > 0.0 && more <= *left {
             *left -= more;
             chosen[index] = five;
         }
     }
-    chosen
+    Ok(chosen)
 }
 
 /// The most sensitive blocks in full precision, up to `left` bits.

@@ -20,7 +20,7 @@ use crate::checkpoint::{Checkpoint, EMBEDDING_TENSORS};
 use crate::convert::activations;
 use crate::convert::calibration::Calibration;
 use crate::convert::naming::{Naming, Place};
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_MEMORY, Result};
 use crate::progress::{Observer, Progress};
 
 /// Tokens of real texts that are looked at: more take longer and change little.
@@ -86,12 +86,15 @@ pub fn measure(
     for text in texts {
         let text = model.encode(text, max_tokens, &mut tokens).map_err(failed)?.ids;
         left = left.saturating_sub(text.len());
-        ids.push(text);
+        limit::push(&mut ids, text).map_err(failed)?;
         if left == 0 {
             break;
         }
     }
-    ids.extend(checkpoint.vocabulary.iter().flat_map(|it| probes(it, max_tokens)));
+    if let Some(vocabulary) = &checkpoint.vocabulary {
+        let probes = probes(vocabulary, max_tokens).map_err(failed)?;
+        limit::extend(&mut ids, probes).map_err(failed)?;
+    }
     let progress = Progress::texts(observer, "calibrating", Some(ids.len() as u64));
     let longest = ids.iter().map(Vec::len).max().unwrap_or(0);
     let mut session = model.session(longest.max(TOGETHER), 1).map_err(failed)?;
@@ -165,7 +168,7 @@ fn column_scales(
     inputs: &HashMap<Place, Inputs>,
 ) -> std::result::Result<Vec<f32>, CoreError> {
     let squares = inputs.iter().map(|(&place, inputs)| (place, inputs.energy.as_slice()));
-    let calibration = Calibration::from_squares(Naming::Bert, squares);
+    let calibration = Calibration::from_squares(Naming::Bert, squares)?;
     let mut scales = limit::filled(config.scaled_columns(), 1.0)?;
     for &place @ (layer, input) in inputs.keys() {
         let columns = input.columns(config, layer).and_then(|columns| scales.get_mut(columns));
@@ -189,7 +192,12 @@ fn finished(
     sums: Sums,
     kernels: &Kernels,
 ) -> std::result::Result<HashMap<Place, Inputs>, CoreError> {
-    sums.into_iter().map(|(place, sums)| Ok((place, sums.finish(kernels)?))).collect()
+    let mut finished = HashMap::new();
+    finished.try_reserve(sums.len()).map_err(|_| NO_MEMORY)?;
+    for (place, sums) in sums {
+        finished.insert(place, sums.finish(kernels)?);
+    }
+    Ok(finished)
 }
 
 /// Sums of products, by place.
@@ -276,8 +284,9 @@ fn observe(
     kernels: &Kernels,
 ) -> std::result::Result<(), CoreError> {
     let config = model.network().config().ok_or(NO_TRANSFORMER)?;
-    let ids = texts.concat();
-    let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
+    let mut ids = Vec::new();
+    texts.iter().try_for_each(|text| limit::append(&mut ids, text))?;
+    let lengths: Vec<usize> = limit::exactly(texts.iter().map(Vec::len))?;
     let texts = Batch::new(&ids, &lengths);
     collect(config, (sums, kernels), |see| {
         model.states(session, &InOrder, &texts, &mut |_, _| Ok(()), see)
@@ -293,8 +302,12 @@ fn collect(
     let refused = Mutex::new(Ok(()));
     run(&|seen| {
         let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-        let products = sums.entry((seen.layer, seen.input)).or_default();
-        if let Err(error) = products.add(seen.values, seen.input.cols(config), kernels) {
+        let reserved = sums.try_reserve(1).map_err(|_| NO_MEMORY);
+        let added = reserved.and_then(|()| {
+            let products = sums.entry((seen.layer, seen.input)).or_default();
+            products.add(seen.values, seen.input.cols(config), kernels)
+        });
+        if let Err(error) = added {
             *refused.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
         }
     })?;

@@ -56,24 +56,27 @@ impl Feedback {
     /// compensation), rounded to halves.
     ///
     /// Rows must be whole blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`](nanoembed_core::ErrorKind::NoMemory).
     pub(super) fn round(
         &self,
         codes: &ScaledCodes,
         values: &mut [f32],
         is_full: &(dyn Fn(usize) -> bool + Sync),
-    ) -> Vec<f32> {
+    ) -> Result<Vec<f32>, CoreError> {
         let block = usize::from(codes.block);
         let blocks = self.cols / block;
-        let mut scales = vec![0.0; values.len() / block];
+        let mut scales = limit::filled(values.len() / block, 0.0)?;
+        // An error in column j costs as much as the inverse of U's diagonal, squared.
+        let costs = (0..self.cols).map(|j| 1.0 / self.factor[j * self.cols + j].powi(2));
+        let costs: Vec<f32> = limit::exactly(costs)?;
         let rows = values.par_chunks_exact_mut(self.cols).zip(scales.par_chunks_exact_mut(blocks));
         rows.enumerate().for_each(|(row, (values, scales))| {
             for (index, scale) in scales.iter_mut().enumerate() {
                 let (start, full) = (index * block, is_full(row * blocks + index));
-                // An error in column j costs as much as the inverse of U's diagonal, squared.
-                let weights: Vec<f32> = (start..start + block)
-                    .map(|j| 1.0 / self.factor[j * self.cols + j].powi(2))
-                    .collect();
-                let weights = ColumnWeights::new(&weights, 0);
+                let weights = ColumnWeights::new(&costs[start..start + block], 0);
                 *scale =
                     fit(&values[start..start + block], weights, codes.bits, codes.scales).scale;
                 for j in start..start + block {
@@ -90,7 +93,7 @@ impl Feedback {
                 }
             }
         });
-        scales
+        Ok(scales)
     }
 }
 
@@ -213,7 +216,7 @@ mod tests {
         };
         let w: Vec<f32> = (0..rows * cols).map(|_| random(&mut state)).collect();
         let mut with = w.clone();
-        Feedback::new(&gram, cols).unwrap().unwrap().round(&codes, &mut with, &|_| false);
+        Feedback::new(&gram, cols).unwrap().unwrap().round(&codes, &mut with, &|_| false).unwrap();
         let mut without = w.clone();
         for block in without.chunks_mut(32) {
             let scale = fit(block, ColumnWeights::ALIKE, codes.bits, codes.scales).scale;

@@ -6,6 +6,8 @@
 //! largest there. Tokens are drawn with a fixed seed, early ones more often, as vocabularies begin
 //! with the frequent ones.
 
+use nanoembed_core::{Error, limit};
+
 use crate::checkpoint::vocabulary::WordPieceVocabulary;
 
 /// Texts of tokens that have nothing to do with each other, and the most tokens of one.
@@ -24,35 +26,46 @@ const EMPTY: usize = 4;
 const LONGEST: usize = 256;
 
 /// Token ids of made-up texts for a model with `vocabulary` and room for `max_tokens`.
-pub(super) fn probes(vocabulary: &WordPieceVocabulary, max_tokens: usize) -> Vec<Vec<u32>> {
+///
+/// # Errors
+///
+/// [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub(super) fn probes(
+    vocabulary: &WordPieceVocabulary,
+    max_tokens: usize,
+) -> Result<Vec<Vec<u32>>, Error> {
     let [_, _, begin, end, _] = vocabulary.special;
     let room = max_tokens.min(LONGEST).saturating_sub(2);
-    let mut draw = Draw::new(vocabulary);
+    let mut draw = Draw::new(vocabulary)?;
     let mut texts: Vec<Vec<u32>> = Vec::new();
+    let mut add = |text: &mut dyn Iterator<Item = u32>| {
+        let text = text.take(room);
+        let closed = std::iter::once(begin).chain(text).chain(std::iter::once(end));
+        limit::push(&mut texts, limit::collected(closed)?)
+    };
     for _ in 0..WORDS.0 {
         let count = draw.up_to(WORDS.1);
-        texts.push(draw.words(count));
+        let words = draw.words(count)?;
+        add(&mut words.into_iter())?;
     }
     for index in 0..REPEATED.0 + LONG {
         let count = draw.up_to(4);
-        let words = draw.words(count);
+        let words = draw.words(count)?;
         let length = if index < LONG { room } else { draw.up_to(REPEATED.1) };
-        texts.push(words.into_iter().cycle().take(length).collect());
+        add(&mut words.into_iter().cycle().take(length))?;
     }
     for _ in 0..CHARACTERS.0 {
         let count = draw.up_to(CHARACTERS.1);
-        texts.push((0..count).map(|_| draw.character()).collect());
+        let characters: Vec<u32> = limit::exactly((0..count).map(|_| draw.character()))?;
+        add(&mut characters.into_iter())?;
     }
     for _ in 0..SPECIAL.0 {
         let count = draw.up_to(SPECIAL.1);
-        texts.push((0..count).map(|_| draw.special_or_word()).collect());
+        let tokens: Vec<u32> = limit::exactly((0..count).map(|_| draw.special_or_word()))?;
+        add(&mut tokens.into_iter())?;
     }
-    texts.extend(std::iter::repeat_n(Vec::new(), EMPTY));
-    let closed = |text: Vec<u32>| {
-        let text = text.into_iter().take(room);
-        std::iter::once(begin).chain(text).chain(std::iter::once(end)).collect()
-    };
-    texts.into_iter().map(closed).collect()
+    (0..EMPTY).try_for_each(|_| add(&mut std::iter::empty()))?;
+    Ok(texts)
 }
 
 /// Draws tokens.
@@ -65,18 +78,19 @@ struct Draw {
 }
 
 impl Draw {
-    fn new(vocabulary: &WordPieceVocabulary) -> Self {
+    fn new(vocabulary: &WordPieceVocabulary) -> Result<Self, Error> {
         let is_reserved = |token: &[u8]| token.starts_with(b"[") && token.ends_with(b"]");
         let is_character =
             |token: &[u8]| std::str::from_utf8(token).is_ok_and(|text| text.chars().count() == 1);
         let tokens = || (0_u32..).zip(vocabulary.tokens.iter().map(Vec::as_slice));
         let words = tokens().filter(|(_, token)| token.len() == 1 || !is_reserved(token));
-        Self {
+        let characters = tokens().filter(|(_, token)| is_character(token));
+        Ok(Self {
             state: 7,
-            words: words.map(|(id, _)| id).collect(),
-            characters: tokens().filter(|(_, it)| is_character(it)).map(|(id, _)| id).collect(),
+            words: limit::collected(words.map(|(id, _)| id))?,
+            characters: limit::collected(characters.map(|(id, _)| id))?,
             special: vocabulary.special,
-        }
+        })
     }
 
     /// Uniform in 0 … 1, from a linear congruential generator (Knuth's MMIX).
@@ -104,8 +118,8 @@ impl Draw {
         1 + self.below(most, 1)
     }
 
-    fn words(&mut self, count: usize) -> Vec<u32> {
-        (0..count).map(|_| self.word()).collect()
+    fn words(&mut self, count: usize) -> Result<Vec<u32>, Error> {
+        limit::exactly((0..count).map(|_| self.word()))
     }
 
     /// A token; those of the vocabulary's beginning more often.
@@ -141,8 +155,8 @@ mod tests {
             special: [0, 1, 2, 3, 4],
             added: Vec::new(),
         };
-        let all = probes(&vocabulary, 16);
-        assert_eq!(all, probes(&vocabulary, 16));
+        let all = probes(&vocabulary, 16).unwrap();
+        assert_eq!(all, probes(&vocabulary, 16).unwrap());
         assert!(all.iter().all(|text| (2..=16).contains(&text.len())));
         assert!(all.iter().all(|text| text.first() == Some(&2) && text.last() == Some(&3)));
         let seen: std::collections::HashSet<u32> = all.into_iter().flatten().collect();

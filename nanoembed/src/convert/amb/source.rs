@@ -14,11 +14,11 @@ use nanoembed_core::tensor::{Encoding, Weight};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use crate::checkpoint::settings::Settings;
-use crate::checkpoint::tensor::{Elements, Tensor, le_bytes, sizes};
-use crate::checkpoint::vocabulary::WordPieceVocabulary;
+use crate::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
+use crate::checkpoint::vocabulary::{self, WordPieceVocabulary};
 use crate::checkpoint::weights::{decoder_is_final, text_model_is_final};
 use crate::checkpoint::{Checkpoint, tensor_names};
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, NO_MEMORY, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::prompts::Prompts;
 
@@ -26,7 +26,7 @@ use crate::folder::prompts::Prompts;
 pub struct AmbFile {
     path: PathBuf,
     bytes: MappedFile,
-    tensors: Vec<(String, Vec<usize>, Vec<u8>)>,
+    tensors: Vec<OwnedTensor>,
     left_out: Vec<String>,
     config: BertConfig,
 }
@@ -49,7 +49,7 @@ impl AmbFile {
                     None => failed(error),
                 }
             })?;
-        let names = tensor_names(config.layers, false);
+        let names = tensor_names(config.layers, false).map_err(failed)?;
         let mut tensors = Vec::new();
         for name in &names {
             let view = amb.tensor(name).ok_or_else(|| {
@@ -65,14 +65,17 @@ impl AmbFile {
                 .map_err(|error| fail(error.kind()))?;
             dequantize_weight(&weight, 0, &mut values).map_err(failed)?;
             let bytes = le_bytes(&values).map_err(|error| fail(error.kind()))?;
-            tensors.push((name.clone(), shape, bytes));
+            let name = limit::copied(name).map_err(failed)?;
+            limit::push(&mut tensors, OwnedTensor { name, shape, data: bytes }).map_err(failed)?;
         }
         let others = amb.tensors().map(|tensor| tensor.header().name);
         // The checksum is of the file, not of the model, and the scales of columns follow from it.
-        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
-        let is_used =
-            |name: &&str| names.contains(name) || [CHECKSUM, COLUMN_SCALES].contains(name);
-        let left_out = others.filter(|name| !is_used(name)).map(str::to_owned).collect();
+        let mut used: HashSet<&str> = HashSet::new();
+        used.try_reserve(names.len()).map_err(|_| failed(NO_MEMORY))?;
+        used.extend(names.iter().map(String::as_str));
+        let is_used = |name: &&str| used.contains(name) || [CHECKSUM, COLUMN_SCALES].contains(name);
+        let left_out = others.filter(|name| !is_used(name)).map(limit::copied);
+        let left_out = limit::gathered(left_out).map_err(failed)?;
         Ok(Self { path: path.to_owned(), tensors, left_out, config, bytes })
     }
 
@@ -89,24 +92,18 @@ impl AmbFile {
     pub fn checkpoint(&self) -> Result<Checkpoint<'_>> {
         let amb = Amb::parse(&self.bytes, Mode::Lenient)
             .map_err(|error| Error::in_file(name_of(&self.path), error))?;
-        let tensors = self.tensors.iter().map(|(name, shape, data)| Tensor {
-            name: name.clone(),
-            shape: shape.clone(),
-            elements: Elements::F32,
-            data,
-            scales: &[],
-            zeros: &[],
-            columns: &[],
-            transposed: false,
-        });
+        let failed = |error| Error::in_file(name_of(&self.path), error);
         Ok(Checkpoint {
             name: name_of(&self.path),
             settings: self.settings(&amb)?,
             vocabulary: vocabulary(&amb)
+                .map_err(failed)?
                 .map(|it| it.with_added(amb_config_value(&amb, ADDED_TOKENS)))
                 .transpose()?,
-            tensors: tensors.collect(),
-            left_out: self.left_out.clone(),
+            tensors: limit::gathered(self.tensors.iter().map(OwnedTensor::borrow))
+                .map_err(failed)?,
+            left_out: limit::gathered(self.left_out.iter().map(|name| limit::copied(name)))
+                .map_err(failed)?,
             modified: self.path.metadata().ok().and_then(|metadata| metadata.modified().ok()),
         })
     }
@@ -125,15 +122,14 @@ impl AmbFile {
     }
 }
 
-fn vocabulary(amb: &Amb<'_>) -> Option<WordPieceVocabulary> {
-    let tokenizer = amb.tokenizer().filter(|it| it.kind() == AmbTokenizerKind::WordPiece)?;
+fn vocabulary(amb: &Amb<'_>) -> Result<Option<WordPieceVocabulary>, CoreError> {
+    let tokenizer = amb.tokenizer().filter(|it| it.kind() == AmbTokenizerKind::WordPiece);
+    let Some(tokenizer) = tokenizer else { return Ok(None) };
     let mut special = [0; 5];
     for (id, role) in special.iter_mut().zip(SpecialRole::ALL) {
-        *id = tokenizer.special(role)?;
+        let Some(of_role) = tokenizer.special(role) else { return Ok(None) };
+        *id = of_role;
     }
-    Some(WordPieceVocabulary {
-        tokens: tokenizer.tokens().map(<[u8]>::to_vec).collect(),
-        special,
-        added: Vec::new(),
-    })
+    let tokens = vocabulary::tokens(tokenizer.tokens())?;
+    Ok(Some(WordPieceVocabulary { tokens, special, added: Vec::new() }))
 }

@@ -100,7 +100,11 @@ pub fn wordpiece<'a>(
 }
 
 /// An encoder's configuration: the specification's keys where it has some, and ours for the rest.
-pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`].
+pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Result<Value> {
     let settings = &checkpoint.settings;
     let mut config = json!({
         "architecture": "custom",
@@ -126,11 +130,14 @@ pub fn encoder_config(checkpoint: &Checkpoint<'_>) -> Value {
     if !settings.split_ideographs {
         config["split_ideographs"] = false.into();
     }
-    let added = checkpoint.vocabulary.iter().filter_map(WordPieceVocabulary::added_metadata);
-    for (key, value) in added.chain(settings.prompts.metadata()) {
+    let failed = |error| Error::in_file(&checkpoint.name, error);
+    let added = checkpoint.vocabulary.as_ref().map(WordPieceVocabulary::added_metadata);
+    let added = added.transpose().map_err(failed)?.flatten();
+    let prompts = settings.prompts.metadata().map_err(failed)?;
+    for (key, value) in added.into_iter().chain(prompts) {
         config[key] = value.into();
     }
-    config
+    Ok(config)
 }
 
 /// The configuration with what most of the weights are stored as.
@@ -168,19 +175,24 @@ fn stored(
     let of_dtype = |tensor| Stored { dtype: options.dtype(tensor, naming), full: Vec::new() };
     let mut stored: Vec<Stored> =
         limit::exactly(tensors.iter().map(of_dtype)).map_err(no_memory)?;
-    let candidates = tensors.par_iter().zip(&mut stored).filter_map(|(tensor, stored)| {
-        let Dtype::Scaled(codes) = stored.dtype else { return None };
-        if codes.arrangement != Arrangement::Adaptive {
-            return None;
+    let measured = |(tensor, stored): (&Tensor<'_>, &Stored)| match stored.dtype {
+        Dtype::Scaled(codes) if codes.arrangement == Arrangement::Adaptive => {
+            Candidate::new(codes, &tensor.to_f32()?, energies.inputs(&tensor.name)).map(Some)
         }
-        let inputs = energies.inputs(&tensor.name);
-        let values = tensor.to_f32();
-        let candidate = values.and_then(|values: Vec<f32>| Candidate::new(codes, &values, inputs));
-        Some(candidate.map(|candidate| (candidate, stored)))
-    });
-    let candidates: std::result::Result<Vec<_>, CoreError> = candidates.collect();
-    let (candidates, places): (Vec<Candidate>, Vec<&mut Stored>) =
-        candidates.map_err(no_memory)?.into_iter().unzip();
+        _ => Ok(None),
+    };
+    // Filled by all threads without memory of their own.
+    let mut all: Vec<std::result::Result<Option<Candidate>, CoreError>> =
+        limit::reserved(tensors.len()).map_err(no_memory)?;
+    tensors.par_iter().zip(&stored).map(measured).collect_into_vec(&mut all);
+    let mut candidates: Vec<Candidate> = limit::reserved(tensors.len()).map_err(no_memory)?;
+    let mut places: Vec<&mut Stored> = limit::reserved(tensors.len()).map_err(no_memory)?;
+    for (candidate, stored) in all.into_iter().zip(&mut stored) {
+        if let Some(candidate) = candidate.map_err(no_memory)? {
+            candidates.push(candidate);
+            places.push(stored);
+        }
+    }
     if !candidates.is_empty() {
         for (stored, share) in places.into_iter().zip(share_out(&candidates, options.bits)?) {
             *stored = Stored { dtype: Dtype::Scaled(share.codes), full: share.full };
@@ -245,7 +257,7 @@ fn encode(
         && let Some(feedback) = Feedback::new(&inputs.gram, energy.len())?
     {
         let mut rounded = limit::exactly(values.iter().copied())?;
-        let scales = feedback.round(&codes, &mut rounded, &is_full);
+        let scales = feedback.round(&codes, &mut rounded, &is_full)?;
         amb_block::store(&codes, &rounded, &scales, is_full, &mut bytes)?;
         return Ok(bytes);
     }

@@ -15,6 +15,7 @@ use crate::convert::naming::Naming;
 use crate::convert::text_model::checkpoint::{TextCheckpoint, TextModel};
 use crate::convert::weights_file::WrittenModel;
 use crate::error::{Error, Result, name_of};
+use crate::pairs::{self, Pairs};
 use crate::progress::Observer;
 
 impl Conversion {
@@ -24,22 +25,22 @@ impl Conversion {
         (name, version): (Option<String>, Option<String>),
         observer: &dyn Observer,
     ) -> Result<WrittenModel> {
-        let mut metadata = vec![
-            ("name".to_owned(), name.unwrap_or_else(|| "model".into())),
-            ("family".to_owned(), "BERT".to_owned()),
-            ("version".to_owned(), version.unwrap_or_else(|| "1.0.0".into())),
-            ("created".to_owned(), iso_8601(self.created.or(checkpoint.modified))),
+        let created = iso_8601(self.created.or(checkpoint.modified));
+        let own = [
+            ("name", Some(name.as_deref().unwrap_or("model"))),
+            ("family", Some("BERT")),
+            ("version", Some(version.as_deref().unwrap_or("1.0.0"))),
+            ("created", Some(created.as_str())),
+            ("license", checkpoint.settings.license.as_deref()),
         ];
-        metadata.extend(checkpoint.settings.license.clone().map(|it| ("license".to_owned(), it)));
-        metadata.extend(checkpoint.settings.further.iter().cloned());
-        metadata.extend(self.metadata.iter().cloned());
+        let metadata = self.amb_metadata(&own, &checkpoint.settings.further)?;
         let energies = self.energies(checkpoint, observer)?;
         let tokens = checkpoint.tokens()?;
         let source = AmbSource {
             name: &checkpoint.name,
             tensors: &checkpoint.tensors,
             naming: Naming::Bert,
-            config: amb::encoder_config(checkpoint),
+            config: amb::encoder_config(checkpoint)?,
             tokenizer: amb::wordpiece(checkpoint, &tokens),
             metadata,
         };
@@ -55,18 +56,19 @@ impl Conversion {
     ) -> Result<WrittenModel> {
         let beside = &checkpoint.beside;
         let payload = beside.payload()?;
-        let mut metadata = vec![
-            ("name".to_owned(), name.unwrap_or_else(|| "model".into())),
-            ("version".to_owned(), "1.0.0".to_owned()),
-            ("created".to_owned(), iso_8601(self.created.or(checkpoint.modified))),
+        let created = iso_8601(self.created.or(checkpoint.modified));
+        let own = [
+            ("name", Some(name.as_deref().unwrap_or("model"))),
+            ("version", Some("1.0.0")),
+            ("created", Some(created.as_str())),
+            ("license", beside.license()),
         ];
-        metadata.extend(beside.license().map(|license| ("license".to_owned(), license)));
-        metadata.extend(self.metadata.iter().cloned());
+        let metadata = self.amb_metadata(&own, &[])?;
+        let failed = |error| Error::in_file(&checkpoint.name, error);
         let tensors = checkpoint.tensors()?;
-        let unfolded = beside.unfolded(&tensors);
-        let unfolded = unfolded.map_err(|error| Error::in_file(&checkpoint.name, error))?;
+        let unfolded = beside.unfolded(&tensors).map_err(failed)?;
         let tensors = match &unfolded {
-            Some(table) => table.among(&tensors),
+            Some(table) => table.among(&tensors).map_err(failed)?,
             None => tensors,
         };
         let energies = self.energies_of_text(model, checkpoint, observer)?;
@@ -74,7 +76,7 @@ impl Conversion {
             name: &checkpoint.name,
             tensors: &tensors,
             naming: checkpoint.naming,
-            config: beside.config(),
+            config: beside.config().map_err(failed)?,
             tokenizer: Some(AmbTokenizerSpec {
                 special: [None; 5],
                 payload: Payload::Custom(&payload),
@@ -90,10 +92,11 @@ impl Conversion {
         name: Option<String>,
         observer: &dyn Observer,
     ) -> Result<WrittenModel> {
-        let (merges, tokens) = borrowed(&model.tokenizer);
-        let mut metadata = vec![("name".to_owned(), name.unwrap_or_else(|| "model".into()))];
-        metadata.extend(model.metadata);
-        metadata.extend(self.metadata.iter().cloned());
+        let borrowed = borrowed(&model.tokenizer);
+        let (merges, tokens) =
+            borrowed.map_err(|error| Error::in_file(name_of(&self.input), error))?;
+        let own = [("name", Some(name.as_deref().unwrap_or("model")))];
+        let metadata = self.amb_metadata(&own, &model.metadata)?;
         let source = AmbSource {
             name: &name_of(&self.input),
             tensors: &model.tensors,
@@ -103,6 +106,22 @@ impl Conversion {
             metadata,
         };
         self.write_amb(source, &Energies::default(), observer)
+    }
+
+    /// All words about the model's origin; of its own ones only those that there are.
+    fn amb_metadata(
+        &self,
+        own: &[(&str, Option<&str>)],
+        further: &[(String, String)],
+    ) -> Result<Pairs> {
+        let mut metadata = Pairs::new();
+        let mut own = own.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
+        let added = own
+            .try_for_each(|(key, value)| pairs::add(&mut metadata, key, value))
+            .and_then(|()| pairs::add_all(&mut metadata, further))
+            .and_then(|()| pairs::add_all(&mut metadata, &self.metadata));
+        added.map_err(|error| Error::in_file(name_of(&self.input), error))?;
+        Ok(metadata)
     }
 
     fn write_amb(

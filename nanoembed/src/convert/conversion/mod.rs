@@ -18,9 +18,9 @@ mod weights;
 use std::path::Path;
 use std::sync::Arc;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::AddedWord;
 use nanoembed_core::owned::folder::Modules;
+use nanoembed_core::{ErrorKind, limit};
 
 use crate::causal::gguf::GgufFile;
 use crate::causal::hugging_face::DecoderSettings;
@@ -36,7 +36,7 @@ use crate::convert::text_model::checkpoint::TextModel;
 use crate::convert::text_model::folder;
 use crate::convert::weights_file::{Tally, WrittenModel};
 use crate::convert::writing::{Target, Writing, WrittenFile};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, name_of, passed_over};
 use crate::folder::texts::{Allowed, FolderTexts};
 use crate::open::folder::files::EncoderFolder;
 use crate::progress::Observer;
@@ -77,8 +77,11 @@ impl Conversion {
         if self.role == Role::Text {
             return Ok(());
         }
-        let folder = (from == ModelForm::HuggingFace).then(|| EncoderFolder::texts_of(&self.input));
-        let has_route = match folder.flatten() {
+        let folder = match from {
+            ModelForm::HuggingFace => EncoderFolder::texts_of(&self.input)?,
+            _ => None,
+        };
+        let has_route = match folder {
             Some(texts) => texts.for_role(self.role).route()?.is_some(),
             None => false,
         };
@@ -107,9 +110,11 @@ impl Conversion {
             ModelForm::HuggingFace => {
                 // Of models in a folder of their own, only those of texts are known.
                 let texts = FolderTexts::new(&self.input).for_role(self.role);
-                let first = || texts.read(|texts| Modules::first_folder(texts));
-                let is_deeper = || first().is_ok_and(|folder| !folder.is_empty());
-                if config.is_none() && self.input.is_dir() && is_deeper() {
+                let first = || passed_over(texts.read(|texts| Modules::first_folder(texts)));
+                let is_deeper = config.is_none()
+                    && self.input.is_dir()
+                    && first()?.is_some_and(|folder| !folder.is_empty());
+                if is_deeper {
                     let folder = EncoderFolder::open_for(&self.input, self.role, allowed)?;
                     let name = self.name.clone().or_else(|| folder_name(&self.input));
                     let text = TextModel::from_folder(&folder)?;
@@ -149,7 +154,7 @@ impl Conversion {
             }
             ModelForm::Gguf => {
                 if let Some(encoder) = GgufEncoderFile::open(&self.input)? {
-                    let name = self.name.clone().or_else(|| encoder.model_name());
+                    let name = self.name.clone().or(encoder.model_name()?);
                     let name = name.or_else(|| stem(&self.input));
                     if let Some(text) = TextModel::from_gguf(&encoder)? {
                         return self.convert_text_model(&text, name, observer);
@@ -161,8 +166,10 @@ impl Conversion {
                 let name = self.name.clone().or_else(|| file.model_name());
                 let tensors = file.tensors()?;
                 let tokenizer = file.tokenizer()?;
+                let borrowed = limit::gathered(tensors.iter().map(OwnedTensor::borrow));
                 let model = DecoderModel {
-                    tensors: tensors.iter().map(OwnedTensor::borrow).collect(),
+                    tensors: borrowed
+                        .map_err(|error| Error::in_file(name_of(&self.input), error))?,
                     config: file.config(&tokenizer)?,
                     tokenizer,
                     metadata: file.metadata(),

@@ -2,6 +2,7 @@
 
 use nanoembed_core::event::Mode;
 use nanoembed_core::format::embd::Embd;
+use nanoembed_core::limit;
 use nanoembed_core::quant::int8::CodeRange;
 
 use super::Conversion;
@@ -16,6 +17,7 @@ use crate::convert::text_model::checkpoint::{TextCheckpoint, TextModel};
 use crate::convert::weights_file::{self, Storage, WeightType, WeightsSource, WrittenModel};
 use crate::error::{Error, Result, name_of};
 use crate::model_check;
+use crate::pairs::{self, Pairs};
 use crate::progress::Observer;
 
 impl Conversion {
@@ -25,9 +27,9 @@ impl Conversion {
         name_and_version: (Option<String>, Option<String>),
         observer: &dyn Observer,
     ) -> Result<WrittenModel> {
-        let settings = checkpoint.metadata();
+        let settings = checkpoint.metadata()?;
         let created_at = iso_8601(self.created.or(checkpoint.modified));
-        let metadata = self.weights_metadata(name_and_version, settings, created_at);
+        let metadata = self.weights_metadata(name_and_version, &settings, &created_at)?;
         let calibration = self.calibration(checkpoint, observer)?;
         let tokens = checkpoint.tokens()?;
         let source = WeightsSource::from_checkpoint(checkpoint, &tokens)?;
@@ -43,7 +45,9 @@ impl Conversion {
     ) -> Result<WrittenModel> {
         let TextCheckpoint { beside, naming, .. } = checkpoint;
         let created_at = iso_8601(self.created.or(checkpoint.modified));
-        let metadata = self.weights_metadata((name, None), beside.metadata(), created_at);
+        let settings = beside.metadata();
+        let settings = settings.map_err(|error| Error::in_file(&checkpoint.name, error))?;
+        let metadata = self.weights_metadata((name, None), &settings, &created_at)?;
         let tokens = beside.tokens()?;
         let source = WeightsSource {
             name: &checkpoint.name,
@@ -71,17 +75,18 @@ impl Conversion {
         if self.for_web {
             return Err(Error::argument("for_web", "is for encoders"));
         }
-        let (_, tokens) = borrowed(&model.tokenizer);
+        let failed = |error| Error::in_file(name_of(&self.input), error);
+        let (_, tokens) = borrowed(&model.tokenizer).map_err(failed)?;
         let mut settings = model.settings();
-        settings.extend(model.metadata.iter().cloned());
+        pairs::add_all(&mut settings, &model.metadata).map_err(failed)?;
         let created_at = iso_8601(self.created.or(model.modified));
-        let metadata = self.weights_metadata((name, None), settings, created_at);
+        let metadata = self.weights_metadata((name, None), &settings, &created_at)?;
         let source = WeightsSource {
             name: &name_of(&self.input),
             tensors: &model.tensors,
             naming: Naming::Bert,
             vocabulary: model.vocabulary(&tokens),
-            further: vec![model.further()],
+            further: vec![model.further().map_err(failed)?],
         };
         self.write_weights(&source, (&Calibration::default(), &metadata), observer)
     }
@@ -90,23 +95,25 @@ impl Conversion {
     fn weights_metadata(
         &self,
         (name, version): (Option<String>, Option<String>),
-        settings: Vec<(String, String)>,
-        created_at: String,
-    ) -> Vec<(String, String)> {
-        let mut metadata = vec![
-            ("model_name".to_owned(), name.unwrap_or_else(|| "model".into())),
-            ("model_version".to_owned(), version.unwrap_or_else(|| "1.0.0".into())),
-        ];
-        metadata.extend(settings);
-        metadata.push(("weight_type".into(), self.weight_type.name().into()));
-        metadata.push(("created_at".into(), created_at));
-        for (key, value) in &self.metadata {
-            match metadata.iter_mut().find(|(known, _)| known == key) {
-                Some((_, old)) => old.clone_from(value),
-                None => metadata.push((key.clone(), value.clone())),
+        settings: &[(String, String)],
+        created_at: &str,
+    ) -> Result<Pairs> {
+        let gathered = || {
+            let mut metadata = Pairs::new();
+            pairs::add(&mut metadata, "model_name", name.as_deref().unwrap_or("model"))?;
+            pairs::add(&mut metadata, "model_version", version.as_deref().unwrap_or("1.0.0"))?;
+            pairs::add_all(&mut metadata, settings)?;
+            pairs::add(&mut metadata, "weight_type", self.weight_type.name())?;
+            pairs::add(&mut metadata, "created_at", created_at)?;
+            for (key, value) in &self.metadata {
+                match metadata.iter_mut().find(|(known, _)| known == key) {
+                    Some((_, old)) => *old = limit::copied(value)?,
+                    None => pairs::add(&mut metadata, key, value)?,
+                }
             }
-        }
-        metadata
+            Ok(metadata)
+        };
+        gathered().map_err(|error| Error::in_file(name_of(&self.input), error))
     }
 
     fn write_weights(

@@ -110,8 +110,10 @@ impl<'f> Rows<'f> {
         let table = table.ok_or_else(missing)?;
         let is_static = matches!(naming, Naming::Table);
         let mapping = tensors.iter().find(|tensor| is_static && tensor.name == MAPPING);
-        let mapping =
-            mapping.map(|it| integers(it).ok_or_else(|| bad(it, ErrorKind::UnsupportedDtype)));
+        let mapping = mapping.map(|it| {
+            let numbers = integers(it).map_err(|error| bad(it, error.kind()))?;
+            numbers.ok_or_else(|| bad(it, ErrorKind::UnsupportedDtype))
+        });
         let mapping = mapping.transpose()?;
         let rows = table.values.shape().dims().first().copied().unwrap_or(0);
         let tokens = mapping.as_ref().map_or(rows, |mapping| mapping.len() as u64);

@@ -3,7 +3,7 @@
 use nanoembed_core::kernel::Dequantizer;
 use nanoembed_core::quant::{afq, f8q8, fp8, hqq, mxfp4, quantize};
 use nanoembed_core::tensor::{Afq, Dtype, Encoding, Floats, Hqq, MXFP4_GROUP, Shape, Weight};
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use rayon::prelude::*;
 
 use super::types::{HQQ_GROUP, QuantType, Scheme};
@@ -108,62 +108,68 @@ pub fn encode(
 ) -> Result<(Encoded, Loss)> {
     let arrays =
         arrays(values, &shape, to).map_err(|error| Error::input(error.kind(), error.message()))?;
-    let borrowed: Vec<&[u8]> = arrays.arrays.iter().map(Vec::as_slice).collect();
+    let failed = |error: CoreError| Error::input(error.kind(), error.message());
+    let borrowed = limit::exactly(arrays.arrays.iter().map(Vec::as_slice)).map_err(failed)?;
     let loss = loss(values, &weight(shape, arrays.form, &borrowed)?)?;
     // The sums are made anyway; codes have no word for what is not a number.
     if !loss.power.is_finite() || !loss.error.is_finite() {
         let message = "some of its elements are not finite: it is damaged";
         return Err(Error::input(ErrorKind::NotFinite, message));
     }
-    let places = borrowed.iter().map(|array| spool.push(array)).collect::<Result<_>>()?;
+    let mut places = Vec::new();
+    for array in borrowed {
+        limit::push(&mut places, spool.push(array)?).map_err(failed)?;
+    }
     Ok((Encoded { shape, form: arrays.form, places }, loss))
 }
 
 fn arrays(values: &[f32], shape: &Shape, to: QuantType) -> std::result::Result<Arrays, CoreError> {
-    let refused = CoreError::without_offset(ErrorKind::InvalidArgument);
     let row = shape.dims().last().copied().and_then(|row| usize::try_from(row).ok()).unwrap_or(1);
     let (form, arrays) = match to.scheme() {
         Scheme::Plain(dtype) => (Form::Plain(dtype), vec![plain(values, dtype)?]),
-        Scheme::Afq { bits } => return affine(values, row, bits).ok_or(refused),
-        Scheme::Hqq { bits } => return half_quadratic(values, bits).ok_or(refused),
+        Scheme::Afq { bits } => return affine(values, row, bits),
+        Scheme::Hqq { bits } => return half_quadratic(values, bits),
         Scheme::Fp8 => {
-            let mut data = vec![0; values.len()];
-            let scale = fp8::quantize(values, &mut data).ok_or(refused)?;
+            let mut data = limit::filled(values.len(), 0)?;
+            let scale = fp8::quantize(values, &mut data).ok_or(REFUSED)?;
             (Form::Fp8 { scale }, vec![data])
         }
         Scheme::F8q8 => {
-            let mut blocks =
-                vec![0; values.len().div_ceil(f8q8::BLOCK_ELEMENTS) * f8q8::BLOCK_BYTES];
+            let bytes = values.len().div_ceil(f8q8::BLOCK_ELEMENTS) * f8q8::BLOCK_BYTES;
+            let mut blocks = limit::filled(bytes, 0)?;
             let parts = blocks.par_chunks_mut(PIECE_BLOCKS * f8q8::BLOCK_BYTES);
             parts
                 .zip(values.par_chunks(PIECE_BLOCKS * f8q8::BLOCK_ELEMENTS))
                 .try_for_each(|(blocks, values)| f8q8::quantize(values, blocks))
-                .ok_or(refused)?;
+                .ok_or(REFUSED)?;
             (Form::F8q8, vec![blocks])
         }
         Scheme::Mxfp4 => {
             let group = usize::try_from(MXFP4_GROUP).unwrap_or(32);
-            let (mut codes, mut scales) =
-                (vec![0; values.len() / 2], vec![0; values.len() / group]);
+            let mut codes = limit::filled(values.len() / 2, 0)?;
+            let mut scales = limit::filled(values.len() / group, 0)?;
             let parts = codes
                 .par_chunks_mut(PIECE_BLOCKS * group / 2)
                 .zip(scales.par_chunks_mut(PIECE_BLOCKS));
             parts
                 .zip(values.par_chunks(PIECE_BLOCKS * group))
                 .try_for_each(|((codes, scales), values)| mxfp4::quantize(values, codes, scales))
-                .ok_or(refused)?;
+                .ok_or(REFUSED)?;
             (Form::Mxfp4, vec![codes, scales])
         }
     };
     Ok(Arrays { form, arrays })
 }
 
+/// The error for values that do not suit a type.
+const REFUSED: CoreError = CoreError::without_offset(ErrorKind::InvalidArgument);
+
 /// Blocks or groups that a thread takes at once.
 const PIECE_BLOCKS: usize = 1024;
 
 fn plain(values: &[f32], dtype: Dtype) -> std::result::Result<Vec<u8>, CoreError> {
     let blocks = values.len() / dtype.block_elements();
-    let mut data = vec![0; blocks * dtype.block_bytes()];
+    let mut data = limit::filled(blocks * dtype.block_bytes(), 0)?;
     data.par_chunks_mut(PIECE_BLOCKS * dtype.block_bytes())
         .zip(values.par_chunks(PIECE_BLOCKS * dtype.block_elements()))
         .try_for_each(|(data, values)| quantize(dtype, values, data))?;
@@ -172,7 +178,7 @@ fn plain(values: &[f32], dtype: Dtype) -> std::result::Result<Vec<u8>, CoreError
 
 /// Groups of 64 where rows allow it, else of 32; scales are halves unless the values are too large
 /// for them.
-fn affine(values: &[f32], row: usize, bits: u8) -> Option<Arrays> {
+fn affine(values: &[f32], row: usize, bits: u8) -> std::result::Result<Arrays, CoreError> {
     let group_size: u8 = if row.is_multiple_of(64) { 64 } else { 32 };
     let group = usize::from(group_size);
     let largest = values.par_iter().map(|x| x.abs()).reduce(|| 0.0, f32::max);
@@ -180,8 +186,9 @@ fn affine(values: &[f32], row: usize, bits: u8) -> Option<Arrays> {
     let float = dtype.block_bytes();
     let groups = values.len() / group;
     let code_bytes = group * usize::from(bits) / 8;
-    let mut codes = vec![0; groups * code_bytes];
-    let (mut scales, mut biases) = (vec![0; groups * float], vec![0; groups * float]);
+    let mut codes = limit::filled(groups * code_bytes, 0)?;
+    let mut scales = limit::filled(groups * float, 0)?;
+    let mut biases = limit::filled(groups * float, 0)?;
     let floats = scales
         .par_chunks_mut(PIECE_BLOCKS * float)
         .zip(biases.par_chunks_mut(PIECE_BLOCKS * float));
@@ -191,9 +198,10 @@ fn affine(values: &[f32], row: usize, bits: u8) -> Option<Arrays> {
         .zip(values.par_chunks(PIECE_BLOCKS * group))
         .try_for_each(|((codes, (scales, biases)), values)| {
             afq::quantize(values, bits, group_size, dtype, codes, scales, biases)
-        })?;
+        })
+        .ok_or(REFUSED)?;
     let form = Form::Afq { bits, group_size, dtype };
-    Some(Arrays { form, arrays: vec![codes, scales, biases] })
+    Ok(Arrays { form, arrays: vec![codes, scales, biases] })
 }
 
 /// Codes, scales and zeros of some columns.
@@ -201,47 +209,48 @@ type Columns = (Vec<u8>, Vec<f32>, Vec<f32>);
 
 /// Groups are columns of the matrix `[64, elements / 64]`, each for itself: a thread gathers some
 /// of them side by side.
-fn half_quadratic(values: &[f32], bits: u8) -> Option<Arrays> {
+fn half_quadratic(values: &[f32], bits: u8) -> std::result::Result<Arrays, CoreError> {
     const COLUMNS: usize = 256;
-    let group = usize::try_from(HQQ_GROUP).ok()?;
+    let group = usize::try_from(HQQ_GROUP).map_err(|_| REFUSED)?;
     let groups = values.len() / group;
     let packed_rows = group * usize::from(bits) / 8;
-    let starts: Vec<usize> = (0..groups).step_by(COLUMNS).collect();
-    let parts: Vec<Columns> = starts
-        .par_iter()
-        .map(|&start| {
-            let width = COLUMNS.min(groups - start);
-            let rows = values.chunks_exact(groups);
-            let gathered: Vec<f32> = rows
-                .flat_map(|row| row.get(start..start + width).unwrap_or_default().iter().copied())
-                .collect();
-            let mut codes = vec![0; packed_rows * width];
-            let (mut scales, mut zeros) = (vec![0.0; width], vec![0.0; width]);
-            let mut out =
-                hqq::HqqOutput { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
-            hqq::quantize(&gathered, bits, group, &mut out)?;
-            Some((codes, scales, zeros))
-        })
-        .collect::<Option<_>>()?;
-    let mut codes = Vec::with_capacity(packed_rows * groups);
+    let part = |start| {
+        let width = COLUMNS.min(groups - start);
+        let mut gathered = limit::reserved(group * width)?;
+        for row in values.chunks_exact(groups) {
+            gathered.extend_from_slice(row.get(start..start + width).unwrap_or_default());
+        }
+        let mut codes = limit::filled(packed_rows * width, 0)?;
+        let (mut scales, mut zeros) = (limit::filled(width, 0.0)?, limit::filled(width, 0.0)?);
+        let mut out = hqq::HqqOutput { codes: &mut codes, scales: &mut scales, zeros: &mut zeros };
+        hqq::quantize(&gathered, bits, group, &mut out).ok_or(REFUSED)?;
+        Ok((codes, scales, zeros))
+    };
+    let count = groups.div_ceil(COLUMNS);
+    let mut parts: Vec<std::result::Result<Columns, CoreError>> = limit::reserved(count)?;
+    (0..count).into_par_iter().map(|at| part(at * COLUMNS)).collect_into_vec(&mut parts);
+    let parts = limit::gathered(parts)?;
+    let mut codes = limit::reserved(packed_rows * groups)?;
     for row in 0..packed_rows {
         for (part, scales, _) in &parts {
             let width = scales.len();
-            codes.extend_from_slice(part.get(row * width..(row + 1) * width)?);
+            codes.extend_from_slice(part.get(row * width..(row + 1) * width).ok_or(REFUSED)?);
         }
     }
     let floats = |pick: fn(&Columns) -> &Vec<f32>| {
-        parts.iter().flat_map(pick).flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()
+        let mut bytes = limit::reserved(groups * size_of::<f32>())?;
+        bytes.extend(parts.iter().flat_map(pick).flat_map(|x| x.to_le_bytes()));
+        Ok::<_, CoreError>(bytes)
     };
-    let (scales, zeros) = (floats(|part| &part.1), floats(|part| &part.2));
-    Some(Arrays { form: Form::Hqq { bits }, arrays: vec![codes, scales, zeros] })
+    let (scales, zeros) = (floats(|part| &part.1)?, floats(|part| &part.2)?);
+    Ok(Arrays { form: Form::Hqq { bits }, arrays: vec![codes, scales, zeros] })
 }
 
 /// The difference between `weight` and `values`.
 fn loss(values: &[f32], weight: &Weight<'_>) -> Result<Loss> {
     const PIECE: usize = 1 << 16;
     let pieces = values.par_chunks(PIECE).enumerate().map(|(index, values)| {
-        let mut back = vec![0.0; values.len()];
+        let mut back = limit::filled(values.len(), 0.0)?;
         Dequantizer::detect().dequantize_weight(weight, index * PIECE, &mut back)?;
         let error: f64 =
             values.iter().zip(&back).map(|(x, y)| (f64::from(*x) - f64::from(*y)).powi(2)).sum();

@@ -4,14 +4,15 @@ pub mod gguf;
 pub mod safetensors;
 pub mod uqff;
 
-use nanoembed_core::Error as CoreError;
 use nanoembed_core::format::uqff::{Extra, LayerFormat};
 use nanoembed_core::owned::IoSink;
 use nanoembed_core::sink::Sink;
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
+use nanoembed_core::{Error as CoreError, limit};
 
 use crate::error::{Error, Result};
 use crate::files::new_file::NewFile;
+use crate::stored::{Stored, Values};
 
 /// A tensor to be written.
 #[derive(Clone, Debug)]
@@ -41,6 +42,13 @@ impl<'a> Item<'a> {
             Encoding::Plain { data, .. } => data,
             _ => &[],
         }
+    }
+
+    /// All values, dequantised.
+    pub fn floats(&self) -> Result<Vec<f32>> {
+        let name = limit::copied(&self.name);
+        let name = name.map_err(|error| Error::in_file(&self.name, error))?;
+        Stored { name, values: Values::Weight(self.weight), offset: 0, file: 0 }.all()
     }
 
     /// True if the format stores floats by themselves.

@@ -2,18 +2,21 @@
 
 use std::time::SystemTime;
 
+use nanoembed_core::limit::Boxed;
 use nanoembed_core::owned::Encoder;
-use nanoembed_core::{Error as CoreError, ErrorKind, limit};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::gguf_tensors::GgufTensors;
-use super::layout::{self, Beside};
-use super::tensors::{Loaded, integers};
+use super::layout::Beside;
+use super::tensors::{Loaded, integers, one};
 use crate::causal::weights::ModelWeights;
+use crate::checkpoint::present_name;
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::Naming;
 use crate::error::{Error, Result};
 use crate::open::described_model::DescribedModel;
 use crate::open::folder::tensor_fault;
+use crate::pairs::{self, Pairs};
 use crate::stored::Stored;
 
 /// A model of texts in a folder or in a GGUF file.
@@ -22,7 +25,7 @@ pub(crate) struct TextModel<'f> {
     /// The family in its texts; empty for a table.
     pub(super) family: &'static str,
     /// The texts that describe it, by their paths.
-    pub(super) texts: Vec<(String, String)>,
+    pub(super) texts: Pairs,
     /// The naming scheme of the tensors in a file.
     pub(super) naming: Naming,
     pub(super) tensors: TensorForm,
@@ -35,7 +38,7 @@ pub(crate) struct TextModel<'f> {
 pub(super) enum TensorForm {
     /// As in the file, but for a prefix and older names of norms.
     Prefixed(&'static str),
-    Gguf(Box<GgufTensors>),
+    Gguf(Boxed<GgufTensors>),
 }
 
 /// The parts of a model that go into a file.
@@ -74,7 +77,7 @@ impl<'f> TextModel<'f> {
                 return name.and_then(|it| limit::push(&mut left_out, it)).map_err(failed);
             };
             if let (Naming::Table, "mapping") = (self.naming, name_there) {
-                mapping = integers(stored);
+                mapping = integers(stored).map_err(failed)?;
                 return Ok(());
             }
             if let Some(slot) = slots.get_mut(at).filter(|slot| slot.is_empty()) {
@@ -84,13 +87,15 @@ impl<'f> TextModel<'f> {
         })?;
         let loaded = limit::collected(slots.into_iter().flatten()).map_err(failed)?;
         left_out.sort_unstable();
+        let mut texts = Pairs::new();
+        pairs::add_all(&mut texts, &self.texts).map_err(failed)?;
         let beside = Beside {
             family: self.family,
             dimensions,
-            texts: copied(&self.texts).map_err(failed)?,
+            texts,
             pipeline,
             mapping,
-            license: self.license.clone(),
+            license: self.license.as_deref().map(limit::copied).transpose().map_err(failed)?,
         };
         let (naming, modified) = (self.naming, self.modified);
         Ok(TextCheckpoint { name, beside, naming, loaded, left_out, modified })
@@ -108,25 +113,19 @@ impl TensorForm {
     fn loaded<'f>(&self, stored: &Stored<'f>, name: &str, file: &str) -> Result<Vec<Loaded<'f>>> {
         match self {
             Self::Prefixed(prefix) => {
-                let own = layout::tensor_name(name.strip_prefix(prefix).unwrap_or(name));
-                Ok(vec![Loaded::from_stored(stored, own, file)?])
+                let own = present_name(name.strip_prefix(prefix).unwrap_or(name));
+                let own = own.map_err(|error| Error::in_file(file, error))?;
+                one(Loaded::from_stored(stored, own, file)?, file)
             }
             Self::Gguf(tensors) => tensors.loaded(stored, name, file),
         }
     }
 }
 
-/// A copy of texts by their paths.
-fn copied(texts: &[(String, String)]) -> std::result::Result<Vec<(String, String)>, CoreError> {
-    limit::gathered(
-        texts.iter().map(|(path, text)| Ok((limit::copied(path)?, limit::copied(text)?))),
-    )
-}
-
 impl TextCheckpoint<'_> {
     /// The tensors, under the names that they have in files.
     pub(crate) fn tensors(&self) -> Result<Vec<Tensor<'_>>> {
-        let tensors = limit::exactly(self.loaded.iter().map(Loaded::borrow));
+        let tensors = limit::gathered(self.loaded.iter().map(Loaded::borrow));
         tensors.map_err(|error| Error::in_file(&self.name, error))
     }
 }

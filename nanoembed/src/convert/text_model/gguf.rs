@@ -2,6 +2,7 @@
 
 use nanoembed_core::describe::folder::CONFIG_SENTENCE_TRANSFORMERS;
 use nanoembed_core::describe::gguf::gguf_description;
+use nanoembed_core::limit::Boxed;
 use nanoembed_core::model::ModelSource;
 use nanoembed_core::owned::folder::{Described, FolderModel};
 use nanoembed_core::{ErrorKind, limit};
@@ -37,7 +38,8 @@ impl<'f> TextModel<'f> {
         });
         written.map_err(failed)?;
         let prompts = source.prompts()?.into_core().text().map_err(failed)?;
-        texts.extend(prompts.map(|text| (CONFIG_SENTENCE_TRANSFORMERS.to_owned(), text)));
+        let prompts = prompts.map(|text| (CONFIG_SENTENCE_TRANSFORMERS.to_owned(), text));
+        limit::extend(&mut texts, prompts).map_err(failed)?;
         texts.sort_unstable();
         let model = FolderModel::read(&|path: &str| {
             let text = texts.iter().find(|(known, _)| known == path);
@@ -56,12 +58,13 @@ impl<'f> TextModel<'f> {
             );
             return Err(Error::input(ErrorKind::UnsupportedSetting, message).at(file.name()));
         }
+        let tensors = Boxed::new(GgufTensors { from: **from, to: **to });
         Ok(Some(Self {
             family: to.family,
             texts,
             naming: Naming::Family(to.names),
-            tensors: TensorForm::Gguf(Box::new(GgufTensors { from: **from, to: **to })),
-            license: file.license(),
+            tensors: TensorForm::Gguf(tensors.map_err(failed)?),
+            license: file.license()?,
             modified: file.modified(),
             source,
         }))

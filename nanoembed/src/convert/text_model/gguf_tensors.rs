@@ -6,10 +6,10 @@
 //! | queries, keys and values in one matrix | three, if the family has three |
 //! | Gemma's norms, 1 added already | without that |
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::model::{ClassifierModel, FamilyModel, Heads, NormKind, Tensor, TensorName};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
-use super::tensors::Loaded;
+use super::tensors::{Loaded, one};
 use crate::error::{Error, Result};
 use crate::stored::Stored;
 
@@ -28,8 +28,9 @@ impl GgufTensors {
         name: &str,
         file: &str,
     ) -> Result<Vec<Loaded<'f>>> {
-        if let Some(own) = self.module_tensor(name) {
-            return Ok(vec![Loaded::from_stored(stored, own, file)?]);
+        let failed = |error| Error::in_file(file, error);
+        if let Some(own) = self.module_tensor(name).map_err(failed)? {
+            return one(Loaded::from_stored(stored, own, file)?, file);
         }
         let refuse = || {
             let message =
@@ -37,52 +38,61 @@ impl GgufTensors {
             Error::input(ErrorKind::UnsupportedSetting, message).at(file)
         };
         let parts = self.from.names.parts(name).ok_or_else(refuse)?;
-        if let Some(own) = self.own_name(&parts) {
+        if let Some(own) = self.own_name(&parts).map_err(failed)? {
             let adds_one = self.to.config.norm == NormKind::Rms { one_plus: true };
-            return Ok(vec![match adds_one && parts.tensor.is_norm() {
+            let loaded = match adds_one && parts.tensor.is_norm() {
                 true => Loaded::changed(stored, own, file, |values| {
                     values.iter_mut().for_each(|value| *value -= 1.0);
                 })?,
                 false => Loaded::from_stored(stored, own, file)?,
-            }]);
+            };
+            return one(loaded, file);
         }
         if parts.tensor != Tensor::QueryKeyValue {
             return Err(refuse());
         }
-        let rows = part_rows(&self.to.config.heads).into_iter();
-        let mut start = 0;
-        rows.map(|(tensor, rows)| {
-            let own = self.own_name(&TensorName { tensor, ..parts }).ok_or_else(refuse)?;
+        let (mut start, mut loaded) = (0, Vec::new());
+        for (tensor, rows) in part_rows(&self.to.config.heads) {
+            let own = self.own_name(&TensorName { tensor, ..parts }).map_err(failed)?;
+            let own = own.ok_or_else(refuse)?;
             let part = Loaded::rows(stored, own, file, start..start + rows)?;
             start += rows;
-            Ok(part)
-        })
-        .collect()
+            limit::push(&mut loaded, part).map_err(failed)?;
+        }
+        Ok(loaded)
     }
 
     /// The name of the tensor of a head or of another module.
-    fn module_tensor(&self, name: &str) -> Option<String> {
+    fn module_tensor(&self, name: &str) -> Result<Option<String>, CoreError> {
         if name.contains('/') {
-            return Some(name.to_owned());
+            return limit::copied(name).map(Some);
         }
         let layers = |head: &ClassifierModel| [head.hidden, head.output];
-        let (from, to) = self.from.classifier.as_ref().zip(self.to.classifier.as_ref())?;
-        let (layer, kind) = name.rsplit_once('.')?;
+        let heads = self.from.classifier.as_ref().zip(self.to.classifier.as_ref());
+        let Some(((from, to), (layer, kind))) = heads.zip(name.rsplit_once('.')) else {
+            return Ok(None);
+        };
         let mut pairs = layers(from).into_iter().zip(layers(to));
-        pairs.find(|(from, _)| *from == layer).map(|(_, to)| format!("{to}.{kind}"))
+        let pair = pairs.find(|(from, _)| *from == layer);
+        pair.map(|(_, to)| limit::joined(&[to, ".", kind])).transpose()
     }
 
     /// The family's name of a tensor, if it has one.
-    fn own_name(&self, parts: &TensorName<'_>) -> Option<String> {
+    fn own_name(&self, parts: &TensorName<'_>) -> Result<Option<String>, CoreError> {
         let names = self.to.names;
         let tensor = match parts.tensor {
             // GGUF calls both in one the latter.
             Tensor::Up if names.name_of(Tensor::Up).is_none() => Tensor::GateUp,
             tensor => tensor,
         };
-        let mut name = String::new();
-        names.spell(&TensorName { tensor, ..*parts }, &mut |part| name.push_str(part))?;
-        Some(name)
+        let (mut name, mut written) = (String::new(), Ok(()));
+        let spelled = names.spell(&TensorName { tensor, ..*parts }, &mut |part| {
+            if written.is_ok() {
+                written = limit::write(&mut name, part);
+            }
+        });
+        written?;
+        Ok(spelled.map(|()| name))
     }
 }
 

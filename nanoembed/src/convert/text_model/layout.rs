@@ -14,6 +14,7 @@ use crate::checkpoint::tensor::{OwnedTensor, Tensor};
 use crate::convert::naming::Naming;
 use crate::convert::weights_file::{Further, index};
 use crate::error::Error;
+use crate::pairs::{self, Pairs};
 
 /// All that a model has beside its weights.
 pub(crate) struct Beside {
@@ -21,7 +22,7 @@ pub(crate) struct Beside {
     pub(super) family: &'static str,
     pub(super) dimensions: usize,
     /// Texts by their paths.
-    pub(super) texts: Vec<(String, String)>,
+    pub(super) texts: Pairs,
     pub(super) pipeline: Pipeline,
     /// The row of each token in a table of vectors, if not that of its number.
     pub(super) mapping: Option<Vec<u32>>,
@@ -39,19 +40,24 @@ impl Beside {
     }
 
     /// The metadata of a `.weights` file.
-    pub(crate) fn metadata(&self) -> Vec<(String, String)> {
-        let mut metadata = vec![
-            ("architecture".to_owned(), self.architecture()),
-            ("embedding_dim".to_owned(), self.dimensions.to_string()),
-        ];
-        metadata.extend(self.license().map(|license| ("license".to_owned(), license)));
-        metadata.extend(self.texts.iter().cloned());
-        metadata
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(crate) fn metadata(&self) -> Result<Pairs, CoreError> {
+        let mut metadata = Pairs::new();
+        pairs::add(&mut metadata, "architecture", &self.architecture())?;
+        pairs::add(&mut metadata, "embedding_dim", &self.dimensions.to_string())?;
+        if let Some(license) = self.license() {
+            pairs::add(&mut metadata, "license", license)?;
+        }
+        pairs::add_all(&mut metadata, &self.texts)?;
+        Ok(metadata)
     }
 
     /// The model's licence.
-    pub(crate) fn license(&self) -> Option<String> {
-        self.license.clone()
+    pub(crate) fn license(&self) -> Option<&str> {
+        self.license.as_deref()
     }
 
     /// The vocabulary of a `.weights` file, of `tokens`. Its section has special tokens, which the
@@ -84,29 +90,26 @@ impl Beside {
     }
 
     fn further_of(&self, parts: &PipelineParts<'_>) -> Result<Vec<Further>, CoreError> {
-        let mut further = vec![Further {
-            name: TOKENIZER,
-            dtype: Dtype::U8,
-            bytes: limit::exactly(parts.settings.bytes())?,
-        }];
+        let mut further = Vec::new();
+        let mut add =
+            |name, dtype, bytes| limit::push(&mut further, Further { name, dtype, bytes });
+        add(TOKENIZER, Dtype::U8, limit::joined_bytes(&[parts.settings.as_bytes()])?)?;
         if let Some(scores) = parts.scores.as_ref().filter(|scores| !scores.is_empty()) {
             let bytes = spelled(scores.iter().map(|score| score.to_le_bytes()))?;
-            further.push(Further { name: TOKENIZER_SCORES, dtype: Dtype::U8, bytes });
+            add(TOKENIZER_SCORES, Dtype::U8, bytes)?;
         }
         if !parts.merges.is_empty() {
-            further.push(Further {
-                name: TOKENIZER_MERGES,
-                dtype: Dtype::U32,
-                bytes: merge_bytes(&parts.merges)?,
-            });
+            add(TOKENIZER_MERGES, Dtype::U32, merge_bytes(&parts.merges)?)?;
         }
         if self.family.is_empty() && is_word_piece(parts.settings) {
             // For devices without memory for an index of their own.
-            further.extend(index(&parts.tokens)?);
+            for Further { name, dtype, bytes } in index(&parts.tokens)? {
+                add(name, dtype, bytes)?;
+            }
         }
         if let Some(mapping) = &self.mapping {
             let bytes = spelled(mapping.iter().map(|row| row.to_le_bytes()))?;
-            further.push(Further { name: "mapping", dtype: Dtype::U32, bytes });
+            add("mapping", Dtype::U32, bytes)?;
         }
         Ok(further)
     }
@@ -130,18 +133,24 @@ impl Beside {
             let row = start.and_then(|start| values.get(start..)?.get(..width)).ok_or(missing)?;
             data.extend(row.iter().flat_map(|x| x.to_le_bytes()));
         }
-        let shape = vec![mapping.len(), width];
-        Ok(Some(Unfolded(OwnedTensor { name: table.name.clone(), shape, data })))
+        let (name, shape) = (limit::copied(&table.name)?, vec![mapping.len(), width]);
+        Ok(Some(Unfolded(OwnedTensor { name, shape, data })))
     }
 
     /// The configuration of an `.amb` file.
-    pub(crate) fn config(&self) -> serde_json::Value {
-        let texts = self.texts.iter().map(|(path, text)| (path.clone(), text.as_str().into()));
-        let mut config: Map<String, serde_json::Value> = texts.collect();
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(crate) fn config(&self) -> Result<serde_json::Value, CoreError> {
+        let mut config: Map<String, serde_json::Value> = Map::new();
+        for (path, text) in &self.texts {
+            config.insert(path.clone(), limit::copied(text)?.into());
+        }
         config.insert("architecture".to_owned(), json!("custom"));
         config.insert("model_type".to_owned(), json!(self.architecture()));
         config.insert("n_embd".to_owned(), json!(self.dimensions));
-        serde_json::Value::Object(config)
+        Ok(serde_json::Value::Object(config))
     }
 
     /// The payload of the tokenizer section of an `.amb` file.
@@ -182,12 +191,19 @@ pub(crate) struct Unfolded(OwnedTensor);
 
 impl Unfolded {
     /// `tensors` with it in place of the one that it was made of.
-    pub(crate) fn among<'a>(&'a self, tensors: &[Tensor<'a>]) -> Vec<Tensor<'a>> {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(crate) fn among<'a>(
+        &'a self,
+        tensors: &[Tensor<'a>],
+    ) -> Result<Vec<Tensor<'a>>, CoreError> {
         let replaced = |tensor: &Tensor<'a>| match tensor.name == self.0.name {
             true => self.0.borrow(),
-            false => tensor.clone(),
+            false => tensor.copied(),
         };
-        tensors.iter().map(replaced).collect()
+        limit::gathered(tensors.iter().map(replaced))
     }
 }
 
@@ -209,11 +225,6 @@ fn spelled<const N: usize>(
     let mut bytes = limit::reserved(numbers.len().saturating_mul(N))?;
     numbers.for_each(|number| bytes.extend(number));
     Ok(bytes)
-}
-
-/// The older name of a norm's tensor, for its present one.
-pub(super) fn tensor_name(name: &str) -> String {
-    name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 }
 
 /// The part of the text at `path` that goes into a file: of the tokenizer's settings, which have

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use nanoembed_core::tensor::{Dtype, Encoding};
-use nanoembed_core::{ErrorKind, limit};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use crate::checkpoint::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
 use crate::error::{Error, Result};
@@ -70,12 +70,22 @@ impl<'f> Loaded<'f> {
         Ok(Self::Owned(OwnedTensor { name, shape, data }))
     }
 
-    pub(super) fn borrow(&self) -> Tensor<'_> {
+    /// The tensor, whose values stay here.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(super) fn borrow(&self) -> Result<Tensor<'_>, CoreError> {
         match self {
-            Self::Borrowed(tensor) => tensor.clone(),
+            Self::Borrowed(tensor) => tensor.copied(),
             Self::Owned(tensor) => tensor.borrow(),
         }
     }
+}
+
+/// A list of one tensor of `file`.
+pub(super) fn one<'f>(loaded: Loaded<'f>, file: &str) -> Result<Vec<Loaded<'f>>> {
+    limit::collected([loaded]).map_err(|error| Error::in_file(file, error))
 }
 
 const fn elements(dtype: Dtype) -> Option<Elements> {
@@ -88,19 +98,30 @@ const fn elements(dtype: Dtype) -> Option<Elements> {
     }
 }
 
-/// The numbers of a tensor of integers, such as a mapping, as 32-bit ones.
-pub(in crate::convert) fn integers(stored: &Stored<'_>) -> Option<Vec<u32>> {
-    let Values::Weight(weight) = &stored.values else { return None };
-    let Encoding::Plain { dtype, data } = *weight.encoding() else { return None };
+/// The numbers of a tensor of integers, such as a mapping, as 32-bit ones; `None` for others.
+///
+/// # Errors
+///
+/// [`ErrorKind::NoMemory`].
+pub(in crate::convert) fn integers(stored: &Stored<'_>) -> Result<Option<Vec<u32>>, CoreError> {
+    let Values::Weight(weight) = &stored.values else { return Ok(None) };
+    let Encoding::Plain { dtype, data } = *weight.encoding() else { return Ok(None) };
     match dtype {
         Dtype::I64 => {
             let (numbers, _) = data.as_chunks();
-            numbers.iter().map(|bytes| u32::try_from(i64::from_le_bytes(*bytes)).ok()).collect()
+            let mut all = limit::reserved(numbers.len())?;
+            for bytes in numbers {
+                let Ok(number) = u32::try_from(i64::from_le_bytes(*bytes)) else {
+                    return Ok(None);
+                };
+                all.push(number);
+            }
+            Ok(Some(all))
         }
         Dtype::I32 | Dtype::U32 => {
             let (numbers, _) = data.as_chunks();
-            Some(numbers.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
+            limit::exactly(numbers.iter().map(|bytes| u32::from_le_bytes(*bytes))).map(Some)
         }
-        _ => None,
+        _ => Ok(None),
     }
 }

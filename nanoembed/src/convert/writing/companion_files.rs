@@ -7,13 +7,13 @@ use nanoembed_core::event::Format;
 use nanoembed_core::owned::folder::{MODULES, Modules, WEIGHTS, refuse_adapter};
 
 use super::{Job, Target, WrittenFile, size_of};
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Result, name_of, passed_over};
 use crate::files::whole_file;
 use crate::folder::texts::FolderTexts;
 use crate::layer_names::embedder;
 use crate::progress::Observer;
-use crate::stored::FileSet;
 use crate::stored::folder_weights::{PICKLE, RESIDUAL, model_folder};
+use crate::stored::{Contents, FileSet};
 
 /// Settings, tokenizer, pooling and prompts, as Hugging Face's folders and mistral.rs have them.
 const SETTINGS: [&str; 16] = [
@@ -43,13 +43,14 @@ const MODULE_FILES: [&str; 3] = ["config.json", WEIGHTS, PICKLE];
 pub fn residual(set: &FileSet, target: Target, observer: &dyn Observer) -> Result<Option<FileSet>> {
     let residual = set.folder().join(RESIDUAL);
     let gets_more = || {
-        let contents = set.contents();
-        contents.is_ok_and(|it| it.layers.iter().any(|layer| embedder::is_table(layer.name)))
+        let contents = passed_over(set.contents())?;
+        let is_table = |it: Contents<'_>| it.layers.iter().any(|it| embedder::is_table(it.name));
+        Ok::<_, Error>(contents.is_some_and(is_table))
     };
     let is_wanted = set.format() == Some(Format::Uqff)
         && match target {
             Target::Gguf | Target::Safetensors => true,
-            Target::Uqff02 => gets_more(),
+            Target::Uqff02 => gets_more()?,
             Target::Uqff12 => false,
         };
     if !is_wanted || !residual.exists() {
@@ -67,7 +68,7 @@ pub fn check_beside(set: &FileSet) -> Result<()> {
     }
     let folder = set.folder();
     FolderTexts::new(&folder).read(|texts| refuse_adapter(texts, ""))?;
-    if model_folder(&folder) == folder {
+    if model_folder(&folder)? == folder {
         return Ok(());
     }
     let message = "the weights lie in a folder of their own, and the model's modules above it, which the output would be without";

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::Key;
 use nanoembed_core::token::SentencePiece;
 use nanoembed_core::token::bpe::PreTokenizer;
 use nanoembed_core::token::sentencepiece::{Algorithm, PieceKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::Value;
 
 use super::encoder::model_type;
@@ -15,7 +15,7 @@ use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::causal::hugging_face::DecoderSettings;
 use crate::causal::tokenizer::{Tokenizer, borrowed, end_ids, pattern};
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, NO_MEMORY, Result, name_of};
 use crate::folder::json_file::read_json;
 
 /// The hint where the tokenizer cannot be written.
@@ -57,9 +57,12 @@ pub(super) fn add(
         Some(pieces) => sentence_pieces(metadata, (&tokenizer, &pieces), &special, rows),
         None => byte_pairs(metadata, &tokenizer, &special, rows),
     };
-    written.and_then(|()| ends(metadata, &tokenizer)).map_err(|why| {
-        let message = format!("GGUF has no words for this tokenizer: {why}");
-        Error::input(ErrorKind::BadVocabulary, message).at(name_of(folder)).with_hint(HINT)
+    written.and_then(|()| ends(metadata, &tokenizer)).map_err(|unwritten| match unwritten {
+        Unwritten::Without(words) => {
+            let message = format!("GGUF has no words for this tokenizer: {words}");
+            Error::input(ErrorKind::BadVocabulary, message).at(name_of(folder)).with_hint(HINT)
+        }
+        Unwritten::Failed(error) => Error::in_file(name_of(folder), error),
     })
 }
 
@@ -69,15 +72,44 @@ fn special_tokens(folder: &Path) -> Result<HashMap<u64, bool>> {
     let settings = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
     let decoded = settings.get("added_tokens_decoder").and_then(Value::as_object);
     let of = |(id, token): (&String, &Value)| Some((id.parse().ok()?, is_special(token)));
-    let mut special: HashMap<u64, bool> = decoded.into_iter().flatten().filter_map(of).collect();
+    let no_memory = |_| Error::in_file(name_of(folder), NO_MEMORY);
+    let mut special: HashMap<u64, bool> = HashMap::new();
+    special.try_reserve(decoded.map_or(0, serde_json::Map::len)).map_err(no_memory)?;
+    special.extend(decoded.into_iter().flatten().filter_map(of));
     let tokenizer = read_json(&folder.join("tokenizer.json"))?.unwrap_or_default();
-    let added = tokenizer.get("added_tokens").and_then(Value::as_array).into_iter().flatten();
+    let added = tokenizer.get("added_tokens").and_then(Value::as_array);
     let of = |token: &Value| Some((token.get("id")?.as_u64()?, is_special(token)));
-    special.extend(added.filter_map(of));
+    special.try_reserve(added.map_or(0, Vec::len)).map_err(no_memory)?;
+    special.extend(added.into_iter().flatten().filter_map(of));
     Ok(special)
 }
 
-type Written = std::result::Result<(), String>;
+type Written = std::result::Result<(), Unwritten>;
+
+/// The reason that a tokenizer is not written.
+enum Unwritten {
+    /// GGUF has no words for this of it.
+    Without(String),
+    Failed(CoreError),
+}
+
+impl From<String> for Unwritten {
+    fn from(words: String) -> Self {
+        Self::Without(words)
+    }
+}
+
+impl From<&str> for Unwritten {
+    fn from(words: &str) -> Self {
+        Self::Without(words.to_owned())
+    }
+}
+
+impl From<CoreError> for Unwritten {
+    fn from(error: CoreError) -> Self {
+        Self::Failed(error)
+    }
+}
 
 /// Tokens in the order of their ids.
 #[derive(Default)]
@@ -88,10 +120,15 @@ struct Tokens {
 }
 
 impl Tokens {
-    fn push(&mut self, spelling: Vec<u8>, score: f32, kind: PieceKind) {
-        self.spellings.push(spelling);
-        self.scores.push(score);
-        self.kinds.push(kind);
+    fn push(
+        &mut self,
+        spelling: &[u8],
+        score: f32,
+        kind: PieceKind,
+    ) -> std::result::Result<(), CoreError> {
+        limit::push(&mut self.spellings, limit::joined_bytes(&[spelling])?)?;
+        limit::push(&mut self.scores, score)?;
+        limit::push(&mut self.kinds, kind)
     }
 
     /// Adds them, and tokens that no text has for the other `rows`. Added tokens without a row are
@@ -99,7 +136,7 @@ impl Tokens {
     fn write(mut self, metadata: &mut Metadata, rows: Option<usize>, has_scores: bool) -> Written {
         let rows = rows.unwrap_or(self.spellings.len());
         for id in self.spellings.len()..rows {
-            self.push(format!("[PAD{id}]").into_bytes(), ADDED_SCORE, PieceKind::Unused);
+            self.push(format!("[PAD{id}]").as_bytes(), ADDED_SCORE, PieceKind::Unused)?;
         }
         let is_added = |kind: &PieceKind| {
             use PieceKind::{Control, Unused, UserDefined};
@@ -107,7 +144,8 @@ impl Tokens {
         };
         if !self.kinds.iter().skip(rows).all(is_added) {
             let tokens = self.kinds.len();
-            return Err(format!("it has {tokens} tokens, and the model {rows} vectors for them"));
+            let words = format!("it has {tokens} tokens, and the model {rows} vectors for them");
+            return Err(words.into());
         }
         self.spellings.truncate(rows);
         self.scores.truncate(rows);
@@ -116,7 +154,7 @@ impl Tokens {
         if has_scores {
             metadata.add(Key::Scores, OwnValue::F32s(self.scores));
         }
-        metadata.add(Key::TokenTypes, OwnValue::token_types(&self.kinds));
+        metadata.add(Key::TokenTypes, OwnValue::token_types(&self.kinds)?);
         Ok(())
     }
 }
@@ -145,13 +183,13 @@ fn sentence_pieces(
         let (spelling, kind) = pieces.piece(id).ok_or("a piece is no text")?;
         let score = pieces.score(id).unwrap_or(ADDED_SCORE);
         if !tokenizer.added().contains(&id) {
-            tokens.push(spelling.into(), score, kind);
+            tokens.push(spelling.as_bytes(), score, kind)?;
         } else if special.get(&u64::from(id)).copied().unwrap_or(true) {
-            tokens.push(spelling.into(), ADDED_SCORE, PieceKind::Control);
+            tokens.push(spelling.as_bytes(), ADDED_SCORE, PieceKind::Control)?;
         } else {
             // Texts are searched for these before their spaces are replaced.
-            let spelling = spelling.replace('▁', " ");
-            tokens.push(spelling.into(), ADDED_SCORE, PieceKind::UserDefined);
+            let spelling = limit::replaced(spelling, "▁", " ")?;
+            tokens.push(spelling.as_bytes(), ADDED_SCORE, PieceKind::UserDefined)?;
         }
     }
     metadata.text(Key::TokenizerModel, "llama");
@@ -180,10 +218,10 @@ fn byte_pairs(
         })?,
         None => return Err("its way to cut texts is not known".into()),
     };
-    let (merges, spellings) = borrowed(tokenizer);
+    let (merges, spellings) = borrowed(tokenizer)?;
     let mut tokens = Tokens::default();
     for spelling in spellings {
-        tokens.push(spelling.to_vec(), 0.0, PieceKind::Normal);
+        tokens.push(spelling, 0.0, PieceKind::Normal)?;
     }
     for id in tokenizer.added() {
         let is_special = special.get(&u64::from(*id)).copied().unwrap_or(true);
@@ -195,8 +233,9 @@ fn byte_pairs(
     metadata.text(Key::TokenizerModel, "gpt2");
     metadata.text(Key::TokenizerPre, pre);
     tokens.write(metadata, rows, false)?;
-    let merges = merges.iter().map(|(left, right)| format!("{left} {right}").into_bytes());
-    metadata.add(Key::Merges, OwnValue::Texts(merges.collect()));
+    let merge =
+        |(left, right): &(&str, &str)| limit::joined(&[left, " ", right]).map(String::into_bytes);
+    metadata.add(Key::Merges, OwnValue::Texts(limit::gathered(merges.iter().map(merge))?));
     Ok(())
 }
 
@@ -205,7 +244,8 @@ fn ends(metadata: &mut Metadata, tokenizer: &Tokenizer<'_>) -> Written {
     const END_KEYS: [Key; 3] = [Key::EndId, Key::EndOfTurnId, Key::EndOfMessageId];
     let (ends, ids) = (tokenizer.ends(), end_ids(tokenizer).map_err(|error| error.to_string())?);
     if ids.len() > END_KEYS.len() {
-        return Err(format!("{} tokens end its texts, for which there are three keys", ids.len()));
+        let words = format!("{} tokens end its texts, for which there are three keys", ids.len());
+        return Err(words.into());
     }
     metadata.id(Key::BeginId, tokenizer.begin());
     for (key, id) in END_KEYS.into_iter().zip(ids) {

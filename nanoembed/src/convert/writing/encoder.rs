@@ -4,7 +4,7 @@
 //! Settings without a key in llama.cpp stand under `nanoembed.` and the key that `.weights` files
 //! have.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use nanoembed_core::format::amb::Amb;
 use nanoembed_core::format::embd::Embd;
 use nanoembed_core::model::{ModelSource, PoolingMode, embd_is_decoder};
 use nanoembed_core::token::sentencepiece::PieceKind;
-use nanoembed_core::{Error as CoreError, ErrorKind};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::Value;
 
 use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::checkpoint::settings::Settings;
-use crate::checkpoint::tensor_names;
 use crate::checkpoint::vocabulary::WordPieceVocabulary;
 use crate::checkpoint::weights::{Beside, WeightsFile};
 use crate::checkpoint::wordpiece::FolderTokenizer;
+use crate::checkpoint::{present_name, tensor_names};
 use crate::convert::amb::source::AmbFile;
 use crate::convert::targets::Item;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, NO_MEMORY, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::json_file::read_json;
 use crate::folder::texts::Allowed;
@@ -135,26 +135,30 @@ impl Encoder {
         items: Vec<Item<'a>>,
         source: &str,
     ) -> Result<(Vec<Item<'a>>, Vec<String>)> {
-        let names: Vec<String> = items.iter().map(|item| item.name.clone()).collect();
-        let prefix = names.iter().find_map(|name| name.strip_suffix(WORDS)).unwrap_or_default();
-        let wanted: HashSet<String> =
-            tensor_names(self.settings.layers, false).into_iter().collect();
-        let (mut renamed, mut left_out, mut there) = (Vec::new(), Vec::new(), HashSet::new());
-        for (mut item, name) in items.into_iter().zip(&names) {
-            let own = name.strip_prefix(prefix).unwrap_or(name);
-            let own = own.replace("LayerNorm.gamma", "LayerNorm.weight");
-            let own = own.replace("LayerNorm.beta", "LayerNorm.bias");
-            let in_gguf = gguf_bert_tensor(&own, |name| Some(name.to_owned()));
-            match in_gguf.filter(|_| wanted.contains(&own)) {
-                Some(name) => {
-                    there.insert(own);
-                    item.name = name;
-                    renamed.push(item);
+        let failed = |error| Error::in_file(source, error);
+        let prefix = items.iter().find_map(|item| item.name.strip_suffix(WORDS));
+        let prefix = limit::copied(prefix.unwrap_or_default()).map_err(failed)?;
+        let names = tensor_names(self.settings.layers, false).map_err(failed)?;
+        // True for those that are there.
+        let mut wanted: HashMap<String, bool> = HashMap::new();
+        wanted.try_reserve(names.len()).map_err(|_| failed(NO_MEMORY))?;
+        wanted.extend(names.into_iter().map(|name| (name, false)));
+        let (mut renamed, mut left_out) = (Vec::new(), Vec::new());
+        for mut item in items {
+            let own = item.name.strip_prefix(&prefix).unwrap_or(&item.name);
+            let own = present_name(own).map_err(failed)?;
+            let in_gguf = gguf_bert_tensor(&own, |name| Some(limit::copied(name)));
+            let added = match in_gguf.zip(wanted.get_mut(&own)) {
+                Some((name, is_there)) => {
+                    *is_there = true;
+                    item.name = name.map_err(failed)?;
+                    limit::push(&mut renamed, item)
                 }
-                None => left_out.push(item.name),
-            }
+                None => limit::push(&mut left_out, item.name),
+            };
+            added.map_err(failed)?;
         }
-        match wanted.iter().filter(|name| !there.contains(*name)).min() {
+        match wanted.iter().filter_map(|(name, is_there)| (!is_there).then_some(name)).min() {
             None => Ok((renamed, left_out)),
             Some(name) => {
                 let message = format!("there is no tensor `{name}`");
@@ -169,13 +173,13 @@ impl Encoder {
     }
 
     /// The metadata of the model, which has so many types of tokens, and of its tokenizer.
-    pub(super) fn metadata(&self, token_types: u64) -> Result<Metadata> {
+    pub(super) fn metadata(&self, source: &str, token_types: u64) -> Result<Metadata> {
         let settings = &self.settings;
         let mut metadata = Metadata::new(GgufArchitecture::Bert);
         metadata.text(Key::Type, "model");
-        metadata.text(Key::Name, &*self.name);
+        metadata.text(Key::Name, &self.name);
         if let Some(license) = &settings.license {
-            metadata.text(Key::License, &**license);
+            metadata.text(Key::License, license);
         }
         for (key, size) in [
             (Key::BlockCount, settings.layers),
@@ -191,15 +195,16 @@ impl Encoder {
         let pooling =
             if settings.pooling == "cls" { PoolingMode::First } else { PoolingMode::Mean };
         metadata.add(Key::PoolingType, OwnValue::U32(gguf_pooling_type(pooling).unwrap_or(0)));
-        self.own_settings(&mut metadata);
+        let failed = |error| Error::in_file(source, error);
+        self.own_settings(&mut metadata).map_err(failed)?;
         let token_types = u32::try_from(token_types).unwrap_or(u32::MAX);
         metadata.add(Key::TokenTypeCount, OwnValue::U32(token_types));
-        self.tokenizer(&mut metadata);
+        self.tokenizer(&mut metadata).map_err(failed)?;
         Ok(metadata)
     }
 
     /// Adds settings that GGUF has no key for, where they differ from llama.cpp's behaviour.
-    fn own_settings(&self, metadata: &mut Metadata) {
+    fn own_settings(&self, metadata: &mut Metadata) -> Result<(), CoreError> {
         let settings = &self.settings;
         let usual = |key: &str, value: &str| match key {
             "max_tokens" => settings.max_tokens == settings.positions,
@@ -209,38 +214,41 @@ impl Encoder {
             "pooling" | "do_lower_case" | "license" => true,
             _ => false,
         };
-        for (key, value) in settings.own_metadata() {
+        for (key, value) in settings.own_metadata()? {
             if !usual(&key, &value) {
-                metadata.further(format!("nanoembed.{key}"), OwnValue::Text(value));
+                metadata.further(format_args!("nanoembed.{key}"), &value);
             }
         }
         // What changes no embedding.
         for (key, value) in &settings.further {
-            let value = OwnValue::Text(value.clone());
-            metadata.further(format!("nanoembed.metadata.{key}"), value);
+            metadata.further(format_args!("nanoembed.metadata.{key}"), value);
         }
+        Ok(())
     }
 
-    fn tokenizer(&self, metadata: &mut Metadata) {
+    fn tokenizer(&self, metadata: &mut Metadata) -> Result<(), CoreError> {
         let WordPieceVocabulary { tokens, special, .. } = &self.vocabulary;
         metadata.text(Key::TokenizerModel, "bert");
         metadata.text(Key::TokenizerPre, "default");
-        let (mut spelled, mut kinds) = (Vec::new(), Vec::new());
+        let mut spelled = limit::reserved(tokens.len())?;
+        let mut kinds = limit::reserved(tokens.len())?;
         for (id, token) in (0_u32..).zip(tokens) {
-            let (token, kind) = match token.strip_prefix(b"##") {
-                _ if special.contains(&id) => (token.clone(), PieceKind::Control),
+            let made_up;
+            let (before, token, kind) = match token.strip_prefix(b"##") {
+                _ if special.contains(&id) => ("", &**token, PieceKind::Control),
                 // Tokens must differ from each other.
                 _ if token.is_empty() => {
-                    (format!("[no token {id}]").into_bytes(), PieceKind::Unused)
+                    made_up = limit::formatted(format_args!("[no token {id}]"))?;
+                    ("", made_up.as_bytes(), PieceKind::Unused)
                 }
-                Some(rest) if !rest.is_empty() => (rest.to_vec(), PieceKind::Normal),
-                _ => ([PHANTOM.as_bytes(), token].concat(), PieceKind::Normal),
+                Some(rest) if !rest.is_empty() => ("", rest, PieceKind::Normal),
+                _ => (PHANTOM, &**token, PieceKind::Normal),
             };
-            spelled.push(token);
+            spelled.push(limit::joined_bytes(&[before.as_bytes(), token])?);
             kinds.push(kind);
         }
         metadata.add(Key::Tokens, OwnValue::Texts(spelled));
-        metadata.add(Key::TokenTypes, OwnValue::token_types(&kinds));
+        metadata.add(Key::TokenTypes, OwnValue::token_types(&kinds)?);
         let [_, _, classify, separate, _] = *special;
         // llama.cpp begins and ends texts with what it calls BOS and the separator.
         metadata.id(Key::BeginId, Some(classify));
@@ -250,6 +258,7 @@ impl Encoder {
         }
         let lower = self.settings.do_lower_case;
         metadata.add(Key::LowerCase, OwnValue::Bool(lower));
+        Ok(())
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::Key;
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue};
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::encoder::{Encoder, model_type};
 use super::family::{Family, Prepared};
@@ -17,11 +17,10 @@ use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
 use crate::convert::targets::gguf::write as write_file;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, NO_MEMORY, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::files::spool::Spool;
 use crate::progress::{Observer, Progress};
-use crate::stored::{Stored, Values};
 
 /// The keys of the alignment and of the type that most tensors have.
 const ALIGNMENT_KEY: &str = "general.alignment";
@@ -36,6 +35,7 @@ pub(super) fn write(
     items: Vec<Item<'_>>,
     (progress, observer): (&Progress<'_>, &dyn Observer),
 ) -> Result<Vec<WrittenFile>> {
+    let failed = |error| Error::in_file(&job.source, error);
     let mut spool = Spool::new()?;
     let is_copy = writing.like.is_some() || job.gguf.is_some();
     let wants_float = |item: &Item<'_>| {
@@ -47,7 +47,7 @@ pub(super) fn write(
     let mut held = held(items, &encoded, &spooled, observer)?;
     if let Some(keys) = &plan.keys {
         held.retain(|item| !is_table(&item.name) && !keys.has(&item.name));
-        held.extend(keys.tensors()?);
+        limit::extend(&mut held, keys.tensors()?).map_err(failed)?;
     }
     let like = writing.like.as_ref().map(|path| MappedFile::open(path)).transpose()?;
     let like = match (&like, &writing.like) {
@@ -62,7 +62,7 @@ pub(super) fn write(
     }
     let source = like.or(job.gguf);
     let mut own = None;
-    let mut metadata: Vec<(String, WriteValue<'_>)> = Vec::new();
+    let mut metadata: Vec<(&str, WriteValue<'_>)> = Vec::new();
     let mut alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
     match (&source, &plan.llama) {
         (Some(source), _) => {
@@ -73,7 +73,8 @@ pub(super) fn write(
                     && !key.starts_with(SPLIT_KEYS)
                     && !(job.requantized && *key == FILE_TYPE_KEY)
             });
-            metadata.extend(copied.map(|(key, value)| (key.to_owned(), WriteValue::Stored(value))));
+            let copied = copied.map(|(key, value)| (key, WriteValue::Stored(value)));
+            limit::extend(&mut metadata, copied).map_err(failed)?;
             if let Some(Value::Unsigned(own)) = source.value(ALIGNMENT_KEY) {
                 alignment = u32::try_from(own).unwrap_or(alignment);
             }
@@ -100,39 +101,40 @@ pub(super) fn write(
                 "{} has the tensors alone, without settings and tokenizer: no program runs it",
                 job.output.display()
             ));
-            metadata.push((Key::Architecture.name().into(), WriteValue::Text("unknown")));
+            metadata.push((Key::Architecture.name(), WriteValue::Text("unknown")));
         }
         (None, None) => return Err(unknown_model(writing, job)?),
     }
-    let texts = own.as_ref().map(Metadata::texts).unwrap_or_default();
-    metadata.extend(own.iter().flat_map(|own| own.values(&texts)));
+    if let Some(own) = own {
+        return write_described(job, &own, &held, progress);
+    }
     write_whole(job, &metadata, alignment.max(8), &held, progress)
 }
 
 /// Writes a file with these keys and tensors.
 fn write_whole(
     job: &Job<'_, '_>,
-    metadata: &[(String, WriteValue<'_>)],
+    metadata: &[(&str, WriteValue<'_>)],
     alignment: u32,
     held: &[Item<'_>],
     progress: &Progress<'_>,
 ) -> Result<Vec<WrittenFile>> {
-    let borrowed: Vec<(&str, WriteValue<'_>)> =
-        metadata.iter().map(|(key, value)| (key.as_str(), *value)).collect();
-    write_file(job.output, &borrowed, alignment, held, progress)?;
+    write_file(job.output, metadata, alignment, held, progress)?;
     Ok(vec![size_of(job.output)])
 }
 
-/// Writes a file of an encoder.
+/// Writes a file of a model that `metadata` describes.
 fn write_described(
     job: &Job<'_, '_>,
     metadata: &Metadata,
     held: &[Item<'_>],
     progress: &Progress<'_>,
 ) -> Result<Vec<WrittenFile>> {
-    let texts = metadata.texts();
+    let failed = |error| Error::in_file(&job.source, error);
+    let texts = metadata.texts().map_err(failed)?;
+    let values = metadata.values(&texts).map_err(failed)?;
     let alignment = u32::try_from(DEFAULT_ALIGNMENT).unwrap_or(32);
-    write_whole(job, &metadata.values(&texts), alignment, held, progress)
+    write_whole(job, &values, alignment, held, progress)
 }
 
 /// Writes an encoder, whose items have GGUF's names.
@@ -151,7 +153,8 @@ pub(super) fn write_encoder(
     let spooled = spool.finish()?;
     let held = held(items, &encoded, &spooled, observer)?;
     let types = held.iter().find(|item| item.name == TOKEN_TYPES);
-    let metadata = encoder.metadata(types.map_or(0, |types| types.weight.shape().rows()))?;
+    let types = types.map_or(0, |types| types.weight.shape().rows());
+    let metadata = encoder.metadata(&job.source, types)?;
     write_described(job, &metadata, &held, progress)
 }
 
@@ -178,7 +181,8 @@ pub(super) fn write_family(
     let spooled = spool.finish()?;
     let mut held = held(items, &encoded, &spooled, observer)?;
     for (name, layer) in dense {
-        held.push(Item::new(name, layer.weight(&spooled)?));
+        let item = Item::new(name, layer.weight(&spooled)?);
+        limit::push(&mut held, item).map_err(|error| Error::in_file(&job.source, error))?;
     }
     write_described(job, &metadata, &held, progress)
 }
@@ -192,16 +196,16 @@ fn as_floats(
     wants_float: impl Fn(&Item<'_>) -> bool,
     spool: &mut Spool,
 ) -> Result<Vec<Option<Encoded>>> {
-    let encoded = items.iter().map(|item| {
-        if item.dtype() == Some(Dtype::F32) || holds(item) && !wants_float(item) {
-            return Ok(None);
-        }
-        let values = Values::Weight(item.weight);
-        let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
-        let shape = *item.weight.shape();
-        encode(&stored.all()?, shape, QuantType::F32, spool).map(|(encoded, _)| Some(encoded))
-    });
-    encoded.collect()
+    let mut all = Vec::new();
+    for item in items {
+        let is_kept = item.dtype() == Some(Dtype::F32) || holds(item) && !wants_float(item);
+        let encoded = match is_kept {
+            true => None,
+            false => Some(encode(&item.floats()?, *item.weight.shape(), QuantType::F32, spool)?.0),
+        };
+        limit::push(&mut all, encoded).map_err(|error| Error::in_file(&item.name, error))?;
+    }
+    Ok(all)
 }
 
 /// The items with what [`as_floats`] put into `spooled`, without those whose shape GGUF does not
@@ -219,10 +223,11 @@ fn held<'a>(
             observer.warn(&format!("`{name}` is left out: GGUF holds no tensor of this shape"));
             continue;
         }
-        held.push(match encoded {
+        let item = match encoded {
             Some(encoded) => Item::new(item.name, encoded.weight(spooled)?),
             None => item,
-        });
+        };
+        limit::push(&mut held, item).map_err(|error| Error::in_file("the model", error))?;
     }
     Ok(held)
 }
@@ -248,11 +253,14 @@ fn holds(item: &Item<'_>) -> bool {
 
 /// The tensors of `like` in its order, from `items`.
 fn chosen<'a>(like: &Gguf<'_>, items: &[Item<'a>]) -> Result<Vec<Item<'a>>> {
-    let named: HashMap<&str, &Item<'a>> =
-        items.iter().map(|item| (item.name.as_str(), item)).collect();
+    let failed = |error| Error::in_file("the model", error);
+    let mut named: HashMap<&str, &Item<'a>> = HashMap::new();
+    named.try_reserve(items.len()).map_err(|_| failed(NO_MEMORY))?;
+    named.extend(items.iter().map(|item| (item.name.as_str(), item)));
     let find = |name: &str| named.get(name).copied();
     let is_tied = like.tensor("output.weight").is_none();
-    let chosen = like.tensors().map(|tensor| {
+    let mut chosen = Vec::new();
+    for tensor in like.tensors() {
         let header = tensor.header();
         let mut found = find(header.name);
         // A model whose output layer is its table of embeddings has the table's blocks there after
@@ -282,7 +290,8 @@ fn chosen<'a>(like: &Gguf<'_>, items: &[Item<'a>]) -> Result<Vec<Item<'a>>> {
             _ => Ok(found.weight),
         };
         let weight = weight.map_err(|kind| Error::input(kind, kind.message()))?;
-        Ok(Item::new(header.name.to_owned(), weight))
-    });
-    chosen.collect()
+        let name = limit::copied(header.name).map_err(failed)?;
+        limit::push(&mut chosen, Item::new(name, weight)).map_err(failed)?;
+    }
+    Ok(chosen)
 }

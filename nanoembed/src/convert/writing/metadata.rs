@@ -1,9 +1,12 @@
 //! Metadata of a GGUF file that is made up here, not copied from another.
 
-use nanoembed_core::ErrorKind;
+use std::fmt;
+
 use nanoembed_core::describe::gguf::{GgufArchitecture, GgufValue, Key, PutKey};
 use nanoembed_core::format::gguf::WriteValue;
+use nanoembed_core::limit::Growing;
 use nanoembed_core::token::sentencepiece::PieceKind;
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use crate::error::{Error, Result};
 
@@ -22,34 +25,43 @@ pub(super) enum OwnValue {
 
 impl OwnValue {
     /// The types of tokens.
-    pub(super) fn token_types(types: &[PieceKind]) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(super) fn token_types(types: &[PieceKind]) -> Result<Self, CoreError> {
         let code = |kind: &PieceKind| i32::try_from(kind.code()).unwrap_or_default();
-        Self::I32s(types.iter().map(code).collect())
+        limit::exactly(types.iter().map(code)).map(Self::I32s)
     }
 }
 
-/// Keys and values, in the order of the file.
-#[derive(Clone, Debug, PartialEq)]
+/// Keys and values, in the order of the file. [`texts`](Self::texts) reports if there was no memory
+/// for one.
+#[derive(Debug)]
 pub(super) struct Metadata {
     architecture: GgufArchitecture,
-    pairs: Vec<(String, OwnValue)>,
+    pairs: Growing<(String, OwnValue)>,
 }
 
 impl Metadata {
     /// The metadata of a model of this architecture, whose name it begins with.
     pub(super) fn new(architecture: GgufArchitecture) -> Self {
-        let mut metadata = Self { architecture, pairs: Vec::new() };
+        let mut metadata = Self { architecture, pairs: Growing::new() };
         metadata.text(Key::Architecture, architecture.name());
         metadata
     }
 
     pub(super) fn add(&mut self, key: Key, value: OwnValue) {
-        self.further(self.spelled(key), value);
+        let key = self.spelled(key);
+        self.pairs.push((key, value));
     }
 
-    /// Adds a key that is not in the table.
-    pub(super) fn further(&mut self, key: String, value: OwnValue) {
-        self.pairs.push((key, value));
+    /// Adds the text of a key that is not in the table.
+    pub(super) fn further(&mut self, key: fmt::Arguments<'_>, value: &str) {
+        match (limit::formatted(key), limit::copied(value)) {
+            (Ok(key), Ok(value)) => self.pairs.push((key, OwnValue::Text(value))),
+            _ => self.pairs.refuse(),
+        }
     }
 
     /// The key as it is written.
@@ -60,8 +72,11 @@ impl Metadata {
         }
     }
 
-    pub(super) fn text(&mut self, key: Key, value: impl Into<String>) {
-        self.add(key, OwnValue::Text(value.into()));
+    pub(super) fn text(&mut self, key: Key, value: &str) {
+        match limit::copied(value) {
+            Ok(value) => self.add(key, OwnValue::Text(value)),
+            Err(_) => self.pairs.refuse(),
+        }
     }
 
     /// Adds a size, which GGUF holds in 32 bits.
@@ -79,7 +94,10 @@ impl Metadata {
             GgufValue::Size(size) => return self.size(key, size),
             GgufValue::Float(number) => OwnValue::F32(number),
             GgufValue::Truth(truth) => OwnValue::Bool(truth),
-            GgufValue::Text(text) => OwnValue::Text(text.to_owned()),
+            GgufValue::Text(text) => {
+                self.text(key, text);
+                return Ok(());
+            }
             _ => return Err(Error::input(ErrorKind::UnsupportedSetting, self.spelled(key))),
         };
         self.add(key, value);
@@ -105,19 +123,27 @@ impl Metadata {
     }
 
     /// The texts of arrays, as [`values`](Self::values) borrows them.
-    pub(super) fn texts(&self) -> Vec<Vec<&[u8]>> {
-        let texts = self.pairs.iter().map(|(_, value)| match value {
-            OwnValue::Texts(texts) => texts.iter().map(Vec::as_slice).collect(),
-            _ => Vec::new(),
-        });
-        texts.collect()
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
+    pub(super) fn texts(&self) -> Result<Vec<Vec<&[u8]>>, CoreError> {
+        self.pairs.check()?;
+        limit::gathered(self.pairs.iter().map(|(_, value)| match value {
+            OwnValue::Texts(texts) => limit::exactly(texts.iter().map(Vec::as_slice)),
+            _ => Ok(Vec::new()),
+        }))
     }
 
     /// Keys and values as they are written.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoMemory`].
     pub(super) fn values<'m>(
         &'m self,
         texts: &'m [Vec<&'m [u8]>],
-    ) -> Vec<(String, WriteValue<'m>)> {
+    ) -> Result<Vec<(&'m str, WriteValue<'m>)>, CoreError> {
         let value = |(value, texts): (&'m OwnValue, &'m Vec<&'m [u8]>)| match value {
             OwnValue::U32(value) => WriteValue::U32(*value),
             OwnValue::F32(value) => WriteValue::F32(*value),
@@ -129,6 +155,6 @@ impl Metadata {
             OwnValue::Bytes(values) => WriteValue::U8s(values),
         };
         let pairs = self.pairs.iter().zip(texts);
-        pairs.map(|((key, own), texts)| (key.clone(), value((own, texts)))).collect()
+        limit::exactly(pairs.map(|((key, own), texts)| (key.as_str(), value((own, texts)))))
     }
 }

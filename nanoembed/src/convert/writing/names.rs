@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::event::{Format, Mode};
 use nanoembed_core::format::gguf::Gguf;
 use nanoembed_core::tensor::{Dtype, Encoding, Weight};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::decoder_keys::DecoderKeys;
 use super::{Changed, Job, Places, Target, Writing, spooled};
+use crate::checkpoint::tensor::le_bytes;
 use crate::convert::targets::Item;
-use crate::error::{Error, Result, name_of};
+use crate::error::{Error, Result, name_of, passed_over};
 use crate::files::mapped_file::MappedFile;
 use crate::files::spool::Spool;
 use crate::layer_names::rows::{To, reorder};
 use crate::layer_names::{Llama, NamesFile};
-use crate::stored::{Stored, Values};
 
 /// The changes of names and rows.
 pub struct Plan {
@@ -109,11 +109,11 @@ fn known_model(writing: &Writing, job: &Job<'_, '_>) -> Result<Option<Llama>> {
         let file = MappedFile::open(like)?;
         let gguf = Gguf::parse(&file, Mode::Lenient)
             .map_err(|error| Error::in_file(name_of(like), error))?;
-        return Ok(Llama::from_gguf(&gguf, &name_of(like)).ok());
+        return passed_over(Llama::from_gguf(&gguf, &name_of(like)));
     }
     let beside = config_path(writing, job);
     // A config of another kind of model is no error as long as nobody needs it.
-    Ok(beside.exists().then(|| Llama::from_config(&beside).ok()).flatten())
+    if beside.exists() { passed_over(Llama::from_config(&beside)) } else { Ok(None) }
 }
 
 impl Plan {
@@ -136,25 +136,35 @@ impl Plan {
     /// Puts the items whose rows have another order in the target, or whose values are others, into
     /// `spool`.
     pub(super) fn changed(&self, items: &[Item<'_>], spool: &mut Spool) -> Result<Places> {
-        items.iter().map(|item| self.changed_item(item, spool)).collect()
+        let mut places = Vec::new();
+        for item in items {
+            let changed = self.changed_item(item, spool)?;
+            limit::push(&mut places, changed).map_err(|error| Error::in_file(&item.name, error))?;
+        }
+        Ok(places)
     }
 
     fn changed_item(&self, item: &Item<'_>, spool: &mut Spool) -> Result<Option<Changed>> {
         let (Some(llama), false) = (&self.llama, self.change == Change::None) else {
             return Ok(None);
         };
+        let translated;
         let name = match self.change {
-            Change::ToHuggingFace => llama.hugging_face_name(&item.name),
-            _ => Some(item.name.clone()),
+            Change::ToHuggingFace => {
+                translated = llama.hugging_face_name(&item.name);
+                translated.as_deref()
+            }
+            _ => Some(&*item.name),
         };
         let Some(name) = name else { return Ok(None) };
-        if let Some(added) = llama.added_for_ggml(&name) {
+        if let Some(added) = llama.added_for_ggml(name) {
             let added = if self.change == Change::ToGgml { added } else { -added };
-            let values = floats(item)?.into_iter().map(|value| value + added);
-            let bytes: Vec<u8> = values.flat_map(f32::to_le_bytes).collect();
+            let mut values = item.floats()?;
+            values.iter_mut().for_each(|value| *value += added);
+            let bytes = le_bytes(&values).map_err(|error| Error::in_file(&item.name, error))?;
             return Ok(Some(Changed { place: spool.push(&bytes)?, dtype: Dtype::F32 }));
         }
-        match llama.reordered_heads(&name) {
+        match llama.reordered_heads(name) {
             Some(heads) => self.reordered_item(item, heads, spool).map(Some),
             None => Ok(None),
         }
@@ -167,11 +177,12 @@ impl Plan {
         };
         // Other encodings than ggml's have rows that are not apart from each other: GGUF gets
         // floats for them.
-        let mut bytes = Vec::new();
+        let failed = |error| Error::in_file(&item.name, error);
+        let bytes;
         let (dtype, data) = match item.dtype() {
             Some(dtype) => (dtype, item.data()),
             None => {
-                bytes.extend(floats(item)?.into_iter().flat_map(f32::to_le_bytes));
+                bytes = le_bytes(&item.floats()?).map_err(failed)?;
                 (Dtype::F32, bytes.as_slice())
             }
         };
@@ -179,7 +190,8 @@ impl Plan {
         let row = if shape.dims().len() < 2 { Some(1) } else { shape.cols() };
         let row_bytes =
             row.and_then(|row| dtype.data_bytes(row)).and_then(|n| usize::try_from(n).ok());
-        let rows = row_bytes.and_then(|row_bytes| reorder(data, row_bytes, heads, to));
+        let rows = row_bytes.map(|row_bytes| reorder(data, row_bytes, heads, to));
+        let rows = rows.transpose().map_err(failed)?.flatten();
         let rows = rows.ok_or_else(|| refuse("cannot be divided into the model's heads"))?;
         Ok(Changed { place: spool.push(&rows)?, dtype })
     }
@@ -191,7 +203,8 @@ impl Plan {
         places: &Places,
         bytes: &'a MappedFile,
     ) -> Result<Vec<Item<'a>>> {
-        let changed = items.into_iter().zip(places).map(|(mut item, place)| {
+        let mut renamed = Vec::new();
+        for (mut item, place) in items.into_iter().zip(places) {
             if let Some(Changed { place, dtype }) = place {
                 let dtype = *dtype;
                 let encoding = Encoding::Plain { dtype, data: spooled(bytes, place) };
@@ -204,14 +217,8 @@ impl Plan {
                 Change::ToGgml => llama.ggml_name(&item.name),
             });
             item.name = name.unwrap_or(item.name);
-            Ok(item)
-        });
-        changed.collect()
+            limit::push(&mut renamed, item).map_err(|error| Error::in_file("the model", error))?;
+        }
+        Ok(renamed)
     }
-}
-
-/// The values of an item.
-fn floats(item: &Item<'_>) -> Result<Vec<f32>> {
-    let values = Values::Weight(item.weight);
-    Stored { name: item.name.clone(), values, offset: 0, file: 0 }.all()
 }

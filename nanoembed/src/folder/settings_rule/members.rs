@@ -37,9 +37,9 @@ impl<'v> Members<'v> {
     }
 
     /// The names of all members that are not null.
-    pub fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> impl Iterator<Item = &'v str> + use<'v> {
         let present = self.object.iter().filter(|(_, value)| !value.is_null());
-        present.map(|(name, _)| name.clone()).collect()
+        present.map(|(name, _)| name.as_str())
     }
 
     /// The value of a member that is honoured whatever it is.

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::owned::folder::{CONFIG, FolderModel, Labels, MODULES, Modules, WEIGHTS};
 use nanoembed_core::owned::{Encoder, Pipeline};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::{tensor_fault, tokenizer};
 use crate::causal::weights::ModelWeights;
@@ -39,7 +39,7 @@ impl EncoderFolder {
 
     /// The same for texts of a role, and some unknown members of its texts are passed over.
     pub(crate) fn open_for(path: &Path, role: Role, allowed: &Arc<Allowed>) -> Result<Self> {
-        let folder = model_folder(&folder_of(path));
+        let folder = model_folder(&folder_of(path))?;
         let texts = FolderTexts::new(&folder).allowing(allowed).for_role(role);
         let model = texts.read(|texts| FolderModel::read(texts))?;
         let inner = model.folder();
@@ -49,7 +49,8 @@ impl EncoderFolder {
             !path.is_dir() && (texts.route()?.is_none() || folder_of(path) == own_folder);
         let files = ModelFiles::open(if is_named { path } else { &own_folder });
         let files = files.map_err(|failure| without_weights(failure, &own_folder))?;
-        let head = model.modules.iter().flat_map(Modules::weight_folders).map(|module| {
+        let mut head = Vec::new();
+        for module in model.modules.iter().flat_map(Modules::weight_folders) {
             let module = module.map_err(|error| Error::in_file(MODULES, error))?;
             let own = folder.join(&module);
             let weights = own.join(WEIGHTS);
@@ -58,9 +59,9 @@ impl EncoderFolder {
             {
                 return Err(foreign);
             }
-            Ok((module, ModelFiles::open(&weights)?))
-        });
-        let head = head.collect::<Result<_>>()?;
+            limit::push(&mut head, (module, ModelFiles::open(&weights)?))
+                .map_err(|error| Error::in_file(MODULES, error))?;
+        }
         let opened = Self { texts, own_folder, model, files, head };
         if !allowed.is_empty() {
             // So that all that is passed over is known.
@@ -81,9 +82,9 @@ impl EncoderFolder {
     }
 
     /// The texts of the folder that `path` names, or of the file's folder.
-    pub(crate) fn texts_of(path: &Path) -> Option<FolderTexts> {
-        let folder = model_folder(&folder_of(path));
-        folder.is_dir().then(|| FolderTexts::new(&folder))
+    pub(crate) fn texts_of(path: &Path) -> Result<Option<FolderTexts>> {
+        let folder = model_folder(&folder_of(path))?;
+        Ok(folder.is_dir().then(|| FolderTexts::new(&folder)))
     }
 
     /// The texts of the folder.
@@ -139,7 +140,8 @@ impl EncoderFolder {
         for (files, config, folder) in std::iter::once(own).chain(head) {
             for (_, contents) in files.contents(&config)? {
                 for tensor in &contents.tensors {
-                    take(&format!("{folder}{}", tensor.name), tensor)?;
+                    let name = limit::joined(&[folder, &tensor.name]);
+                    take(&name.map_err(|error| Error::in_file(self.name(), error))?, tensor)?;
                 }
             }
         }
@@ -217,11 +219,13 @@ fn add_weights(
     folder: &str,
 ) -> Result<()> {
     for (files, contents) in files.contents(config)? {
-        let starts: Vec<u64> = files.shared().map(|bytes| weights.add_file(bytes)).collect();
+        let failed = |error| Error::in_file(files.name(), error);
+        let starts = limit::gathered(files.shared().map(|bytes| weights.add_file(bytes)));
+        let starts = starts.map_err(failed)?;
         for tensor in &contents.tensors {
             if let (Some(start), Values::Weight(weight)) = (starts.get(tensor.file), &tensor.values)
             {
-                let name = format!("{folder}{}", tensor.name);
+                let name = limit::joined(&[folder, &tensor.name]).map_err(failed)?;
                 let added = weights.add_weight(&name, (*start, tensor.offset), weight);
                 added.map_err(|error| Error::in_file(&name, error))?;
             }

@@ -27,8 +27,8 @@ impl Charsmap {
         let blob = match rules {
             // Base64 has no escapes but `\/`.
             Rules::Base64(text) => match text.as_plain() {
-                Some(text) => base64::decode(text),
-                None => base64::decode(&owned(text)?),
+                Some(text) => base64::decode(text)?,
+                None => base64::decode(&owned(text)?)?,
             },
             Rules::Bytes(bytes) => Some(collected(bytes.iter().copied())?),
         };

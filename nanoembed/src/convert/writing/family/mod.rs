@@ -16,7 +16,6 @@ mod tokenizer;
 
 use std::path::Path;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::{
     GgufArchitecture, GgufDense, Key, gguf_encoder_keys, gguf_pooling_type,
 };
@@ -24,6 +23,7 @@ use nanoembed_core::event::Format;
 use nanoembed_core::model::{DenseActivation, DenseSettings, FamilyModel, HeadModule};
 use nanoembed_core::owned::Pipeline;
 use nanoembed_core::owned::folder::{Described, MODULES};
+use nanoembed_core::{ErrorKind, limit};
 
 use super::encoder::model_type;
 use super::metadata::{Metadata, OwnValue};
@@ -72,7 +72,7 @@ impl Family {
         }
         let folder = if job.folder.as_os_str().is_empty() { Path::new(".") } else { &job.folder };
         let Some(kind) = model_type(&folder.join("config.json"))? else { return Ok(None) };
-        if !architecture::may_have(&kind, model_folder(folder).join(MODULES).exists()) {
+        if !architecture::may_have(&kind, model_folder(folder)?.join(MODULES).exists()) {
             return Ok(None);
         }
         // It may be called as it likes.
@@ -120,7 +120,7 @@ impl Family {
         let Self { architecture, model, recipe, .. } = self;
         let mut metadata = Metadata::new(*architecture);
         metadata.text(Key::Type, "model");
-        metadata.text(Key::Name, &*self.name);
+        metadata.text(Key::Name, &self.name);
         metadata.put_all(|put| gguf_encoder_keys(*architecture, &model.config, put))?;
         metadata.add(Key::PoolingType, OwnValue::U32(recipe.pooling));
         for (dense, layer) in GgufDense::layers().iter().zip(&recipe.dense) {
@@ -133,8 +133,9 @@ impl Family {
         if self.max_tokens != model.config.positions {
             metadata.size(Key::OwnMaxTokens, self.max_tokens)?;
         }
-        for (key, value) in self.prompts.metadata() {
-            metadata.further(format!("nanoembed.{key}"), OwnValue::Text(value));
+        let prompts = self.prompts.metadata();
+        for (key, value) in prompts.map_err(|error| Error::in_file(&self.name, error))? {
+            metadata.further(format_args!("nanoembed.{key}"), &value);
         }
         tokenizer::add(&mut metadata, self, tensors)?;
         Ok(metadata)
@@ -150,16 +151,17 @@ impl Recipe {
         let Some(modules) = &folder.model().modules else {
             return Ok(Self { pooling: 1, dense: Vec::new(), normalize: true });
         };
-        let ways = modules.pooling.iter().flat_map(|pooling| &pooling.modes);
-        let pooling = match ways.collect::<Vec<_>>().as_slice() {
-            [way] => gguf_pooling_type(**way),
+        let mut ways = modules.pooling.iter().flat_map(|pooling| &pooling.modes);
+        let pooling = match (ways.next(), ways.next()) {
+            (Some(way), None) => gguf_pooling_type(*way),
             _ => None,
         };
         let pooling = pooling.ok_or_else(|| {
             let message = "GGUF has no word for the model's pooling; it has some for the mean, the first and the last token";
             refuse(message.into())
         })?;
-        let dense = modules.head.iter().map(|module| {
+        let mut dense = Vec::new();
+        for module in &modules.head {
             let HeadModule::Dense(module) = module else {
                 let message =
                     "GGUF has no words for a LayerNorm, nor for a Normalize before other modules";
@@ -171,9 +173,9 @@ impl Recipe {
                 return Err(refuse(message.into()));
             }
             let weight = folder.values(&format!("{}/linear.weight", module.folder))?;
-            Ok(DenseLayer { inputs, outputs, weight })
-        });
-        let dense: Vec<DenseLayer> = dense.collect::<Result<_>>()?;
+            limit::push(&mut dense, DenseLayer { inputs, outputs, weight })
+                .map_err(|error| Error::in_file(folder.name(), error))?;
+        }
         let fits = match dense.as_slice() {
             [] => true,
             [first, second] if model.family == "gemma3_text" => {

@@ -9,19 +9,19 @@
 
 use std::collections::HashMap;
 
-use nanoembed_core::ErrorKind;
 use nanoembed_core::describe::gguf::GgufDense;
 use nanoembed_core::model::gguf_names::{POST, PRE};
 use nanoembed_core::model::{FamilyModel, NormKind, Order, Tensor};
 use nanoembed_core::tensor::{Dtype, Shape};
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::Family;
+use crate::checkpoint::present_name;
 use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_MEMORY, Result};
 use crate::files::spool::Spool;
-use crate::stored::{Stored, Values};
 
 /// Tensors on their way into a file.
 pub(in crate::convert::writing) struct Prepared<'a> {
@@ -54,13 +54,14 @@ impl Family {
         spool: &mut Spool,
     ) -> Result<Prepared<'a>> {
         let refuse = |kind, message: String| Error::input(kind, message).at(source);
-        let mut names = names(&self.model);
+        let failed = |error| Error::in_file(source, error);
+        let mut names = names(&self.model).map_err(failed)?;
         let words = names.iter().find(|(_, it)| it.tensor == Tensor::Embeddings && !it.is_bias);
-        let words = words.map(|(name, _)| name.clone()).unwrap_or_default();
-        let prefix = items.iter().find_map(|item| item.name.strip_suffix(&words));
+        let words = words.map(|(name, _)| name.as_str()).unwrap_or_default();
+        let prefix = items.iter().find_map(|item| item.name.strip_suffix(words));
         let missing =
             |name: &str| refuse(ErrorKind::MissingTensor, format!("there is no tensor `{name}`"));
-        let prefix = prefix.ok_or_else(|| missing(&words))?.to_owned();
+        let prefix = limit::copied(prefix.ok_or_else(|| missing(words))?).map_err(failed)?;
         let mut prepared = Prepared {
             items: Vec::new(),
             encoded: Vec::new(),
@@ -71,10 +72,9 @@ impl Family {
         };
         for mut item in items {
             let own = item.name.strip_prefix(&prefix).unwrap_or(&item.name);
-            let own = own.replace("LayerNorm.gamma", "LayerNorm.weight");
-            let own = own.replace("LayerNorm.beta", "LayerNorm.bias");
+            let own = present_name(own).map_err(failed)?;
             let Some(named) = names.remove(&own) else {
-                prepared.left_out.push(item.name);
+                limit::push(&mut prepared.left_out, item.name).map_err(failed)?;
                 continue;
             };
             if named.is_bias && !self.architecture.biases().has(named.tensor) {
@@ -92,14 +92,13 @@ impl Family {
                 _ => {}
             }
             let values = self.changed(&named, &item)?;
-            prepared.encoded.push(match values {
-                Some((values, shape)) => {
-                    encode(&values, shape, QuantType::F32, spool).map(|(it, _)| Some(it))?
-                }
+            let encoded = match values {
+                Some((values, shape)) => Some(encode(&values, shape, QuantType::F32, spool)?.0),
                 None => None,
-            });
+            };
+            limit::push(&mut prepared.encoded, encoded).map_err(failed)?;
             item.name = named.name;
-            prepared.items.push(item);
+            limit::push(&mut prepared.items, item).map_err(failed)?;
         }
         let (rows, vocabulary) = (prepared.rows, self.model.config.vocabulary);
         if rows != vocabulary {
@@ -111,7 +110,8 @@ impl Family {
             let dims = [layer.outputs as u64, layer.inputs as u64];
             let shape = Shape::new(&dims).ok_or_else(|| missing(dense.tensor))?;
             let (encoded, _) = encode(&layer.weight, shape, QuantType::F32, spool)?;
-            prepared.dense.push((dense.tensor.to_owned(), encoded));
+            let layer = (dense.tensor.to_owned(), encoded);
+            limit::push(&mut prepared.dense, layer).map_err(failed)?;
         }
         Ok(prepared)
     }
@@ -132,9 +132,7 @@ impl Family {
         if !is_changed && (is_plain || !wants_float) {
             return Ok(None);
         }
-        let values = Values::Weight(item.weight);
-        let stored = Stored { name: item.name.clone(), values, offset: 0, file: 0 };
-        let mut values = stored.all()?;
+        let mut values = item.floats()?;
         for value in &mut values {
             *value = (*value + added) * factor;
         }
@@ -149,8 +147,9 @@ impl Family {
             Error::input(ErrorKind::WrongShape, message)
         };
         let shape = Shape::new(&[config.positions as u64, config.hidden as u64]);
-        let cut = cut.zip(shape).ok_or_else(short)?;
-        Ok(Some((cut.0.to_vec(), cut.1)))
+        let (cut, shape) = cut.zip(shape).ok_or_else(short)?;
+        let cut = limit::exactly(cut.iter().copied());
+        Ok(Some((cut.map_err(|error| Error::in_file(&item.name, error))?, shape)))
     }
 
     /// The constant added to the weights of a norm, and the factor that they are multiplied with
@@ -174,8 +173,8 @@ impl Family {
 }
 
 /// All tensors that the model may have, by the family's names.
-fn names(model: &FamilyModel) -> HashMap<String, Named> {
-    let mut names = HashMap::new();
+fn names(model: &FamilyModel) -> Result<HashMap<String, Named>, CoreError> {
+    let mut names: HashMap<String, Named> = HashMap::new();
     for (tensor, own) in model.names.tensors {
         let Some(name) = gguf_name(*tensor, model) else { continue };
         let layers = if own.starts_with('.') { model.config.layers } else { 1 };
@@ -185,15 +184,14 @@ fn names(model: &FamilyModel) -> HashMap<String, Named> {
                     true => (format!("{}{layer}", model.names.layers), format!("blk.{layer}")),
                     false => Default::default(),
                 };
-                let name = format!("{after}{name}{kind}");
-                names.insert(
-                    format!("{before}{own}{kind}"),
-                    Named { tensor: *tensor, name, is_bias },
-                );
+                let name = limit::joined(&[&after, name, kind])?;
+                let own = limit::joined(&[&before, own, kind])?;
+                names.try_reserve(1).map_err(|_| NO_MEMORY)?;
+                names.insert(own, Named { tensor: *tensor, name, is_bias });
             }
         }
     }
-    names
+    Ok(names)
 }
 
 /// The name of a tensor in GGUF; one that begins with a point follows the number of its layer.

@@ -4,7 +4,8 @@
 //! The settings of its `tokenizer.json` stand under `nanoembed.tokenizer`: GGUF does not say all of
 //! them, such as how a text is normalised.
 
-use nanoembed_core::ErrorKind;
+use std::collections::HashMap;
+
 use nanoembed_core::describe::gguf::Key;
 use nanoembed_core::describe::tokenizer::Json;
 use nanoembed_core::model::Tensor;
@@ -15,10 +16,11 @@ use nanoembed_core::token::spec::{
     AddedTokenSpec, AddedTokenSpecs, Metaspace, ModelKind, Normalizer, PreTokenizer, Prepends,
     Rules, SpelledStep, TokenizerSpec,
 };
+use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::{Family, Prepared};
 use crate::convert::writing::metadata::{Metadata, OwnValue};
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_MEMORY, Result};
 
 /// The character that replaces a space in pieces.
 const SPACE: &str = "▁";
@@ -39,15 +41,14 @@ pub(super) fn is_word_piece(tokenizer: &Pipeline) -> bool {
 
 /// Adds the tokenizer of `family`, whose tensors are `tensors`.
 pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'_>) -> Result<()> {
-    let failed = |error| Error::in_file("tokenizer.json", error);
     let parts = family.tokenizer.parts().map_err(failed)?;
     let spec = family.tokenizer.spec().map_err(|fault| failed(fault.error))?;
-    let added: Vec<AddedTokenSpec<'_>> = spec.added.iter().flatten().collect();
-    let kept = with_vectors(&added, &family.tokenizer, tensors.rows);
+    let added = limit::collected(spec.added.iter().flatten()).map_err(failed)?;
+    let kept = with_vectors(&added, &family.tokenizer, tensors.rows).map_err(failed)?;
     let leaves_out = kept.len() < added.len();
     let spec = TokenizerSpec { added: AddedTokenSpecs::Listed(&kept), ..spec };
     let is_roberta = matches!(family.model.family, "roberta" | "camembert");
-    let kind = kind(&spec, is_roberta).ok_or_else(unsaid)?;
+    let kind = kind(&spec, is_roberta).map_err(failed)?.ok_or_else(unsaid)?;
     let table = Table::new(&family.tokenizer, &kept, &kind, tensors.rows)?;
     match &kind {
         TokenizerKind::WordPiece { lowercase, strips_accents } => {
@@ -60,23 +61,23 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
         TokenizerKind::Unigram { charsmap, adds_prefix } => {
             metadata.text(Key::TokenizerModel, "t5");
             metadata.text(Key::TokenizerPre, "default");
-            metadata.add(Key::Scores, OwnValue::F32s(table.scores(&parts)));
+            metadata.add(Key::Scores, OwnValue::F32s(table.scores(&parts).map_err(failed)?));
             metadata.add(Key::AddsSpace, OwnValue::Bool(*adds_prefix));
             metadata.add(Key::RemovesSpaces, OwnValue::Bool(true));
             if !charsmap.is_empty() {
-                let key = Key::Charsmap;
-                metadata.add(key, OwnValue::Bytes(charsmap.clone()));
+                let rules = limit::joined_bytes(&[charsmap]).map_err(failed)?;
+                metadata.add(Key::Charsmap, OwnValue::Bytes(rules));
             }
         }
         TokenizerKind::ByteLevel(pre) => {
             metadata.text(Key::TokenizerModel, "gpt2");
-            metadata.text(Key::TokenizerPre, *pre);
-            metadata.add(Key::Merges, OwnValue::Texts(merges(&parts)));
+            metadata.text(Key::TokenizerPre, pre);
+            metadata.add(Key::Merges, OwnValue::Texts(merges(&parts).map_err(failed)?));
         }
         TokenizerKind::Pieces => {
             metadata.text(Key::TokenizerModel, "llama");
             metadata.text(Key::TokenizerPre, "default");
-            metadata.add(Key::Scores, OwnValue::F32s(table.ranks(&parts)));
+            metadata.add(Key::Scores, OwnValue::F32s(table.ranks(&parts).map_err(failed)?));
             metadata.add(Key::AddsSpace, OwnValue::Bool(false));
         }
     }
@@ -86,10 +87,19 @@ pub(super) fn add(metadata: &mut Metadata, family: &Family, tensors: &Prepared<'
     }
     ends(metadata, &family.tokenizer, &spec, &kind)?;
     metadata.add(Key::Tokens, OwnValue::Texts(table.tokens));
-    metadata.add(Key::TokenTypes, OwnValue::token_types(&table.kinds));
-    let own = if leaves_out { Json(&spec).to_string() } else { parts.settings.to_owned() };
-    metadata.text(Key::OwnTokenizer, own);
+    let types = OwnValue::token_types(&table.kinds).map_err(failed)?;
+    metadata.add(Key::TokenTypes, types);
+    if leaves_out {
+        let own = limit::formatted(format_args!("{}", Json(&spec))).map_err(failed)?;
+        metadata.add(Key::OwnTokenizer, OwnValue::Text(own));
+    } else {
+        metadata.text(Key::OwnTokenizer, parts.settings);
+    }
     Ok(())
+}
+
+fn failed(error: CoreError) -> Error {
+    Error::in_file("tokenizer.json", error)
 }
 
 /// The added tokens that the model has vectors for: not those of images, for example.
@@ -97,12 +107,20 @@ fn with_vectors<'a>(
     added: &[AddedTokenSpec<'a>],
     tokenizer: &Pipeline,
     rows: usize,
-) -> Vec<AddedTokenSpec<'a>> {
-    let has_vector = |token: &&AddedTokenSpec<'_>| {
-        let id = tokenizer.id(&token.content.to_string());
-        id.and_then(|id| usize::try_from(id).ok()).is_none_or(|id| id < rows)
-    };
-    added.iter().filter(has_vector).copied().collect()
+) -> Result<Vec<AddedTokenSpec<'a>>, CoreError> {
+    let mut kept = Vec::new();
+    for token in added {
+        let id = id_of(token, tokenizer)?.and_then(|id| usize::try_from(id).ok());
+        if id.is_none_or(|id| id < rows) {
+            limit::push(&mut kept, *token)?;
+        }
+    }
+    Ok(kept)
+}
+
+fn id_of(token: &AddedTokenSpec<'_>, tokenizer: &Pipeline) -> Result<Option<u32>, CoreError> {
+    let spelling = limit::formatted(format_args!("{}", token.content))?;
+    Ok(tokenizer.id(&spelling))
 }
 
 fn unsaid() -> Error {
@@ -111,14 +129,14 @@ fn unsaid() -> Error {
 }
 
 /// The GGUF kind of a tokenizer.
-fn kind(spec: &TokenizerSpec<'_>, is_roberta: bool) -> Option<TokenizerKind> {
-    match &spec.model.kind {
+fn kind(spec: &TokenizerSpec<'_>, is_roberta: bool) -> Result<Option<TokenizerKind>, CoreError> {
+    Ok(match &spec.model.kind {
         ModelKind::WordPiece(_) => word_piece(spec),
-        ModelKind::Unigram(_) => unigram(spec),
+        ModelKind::Unigram(_) => return unigram(spec),
         ModelKind::Words(_) => None,
         ModelKind::Bpe(bpe) if bpe.byte_fallback => pieces(spec),
         ModelKind::Bpe(bpe) => byte_level(spec, bpe.ignores_merges, is_roberta),
-    }
+    })
 }
 
 fn word_piece(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
@@ -146,20 +164,32 @@ fn word_piece(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
 }
 
 /// SentencePiece's normalisation, which takes extra spaces out, however its steps are spelled.
-fn unigram(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
+fn unigram(spec: &TokenizerSpec<'_>) -> Result<Option<TokenizerKind>, CoreError> {
     let mut charsmap = None;
     for step in &spec.normalizer {
         match step.does {
             Normalizer::Precompiled(rules) if charsmap.is_none() => {
-                charsmap = Some(match rules {
-                    Rules::Base64(text) => base64::decode(&text.to_string())?,
-                    Rules::Bytes(bytes) => bytes.to_vec(),
-                });
+                let Some(bytes) = rule_bytes(rules)? else { return Ok(None) };
+                charsmap = Some(bytes);
             }
             Normalizer::Precompiled(_) | Normalizer::Strip { .. } | Normalizer::Replace(_) => {}
-            _ => return None,
+            _ => return Ok(None),
         }
     }
+    let charsmap = charsmap.unwrap_or_default();
+    Ok(adds_prefix(spec).map(|adds_prefix| TokenizerKind::Unigram { charsmap, adds_prefix }))
+}
+
+fn rule_bytes(rules: Rules<'_>) -> Result<Option<Vec<u8>>, CoreError> {
+    match rules {
+        Rules::Base64(text) => base64::decode(&limit::formatted(format_args!("{text}"))?),
+        Rules::Bytes(bytes) => limit::joined_bytes(&[bytes]).map(Some),
+    }
+}
+
+/// Returns true if a space is put before texts; `None` if they are cut otherwise than SentencePiece
+/// cuts them.
+fn adds_prefix(spec: &TokenizerSpec<'_>) -> Option<bool> {
     let metaspace = match &spec.pre_tokenizer[..] {
         [one] | [SpelledStep { does: PreTokenizer::WhitespaceSplit, .. }, one] => one.does,
         _ => return None,
@@ -167,12 +197,11 @@ fn unigram(spec: &TokenizerSpec<'_>) -> Option<TokenizerKind> {
     let PreTokenizer::Metaspace(Metaspace { replacement: '▁', prepends, .. }) = metaspace else {
         return None;
     };
-    let adds_prefix = match prepends {
-        Prepends::Always => true,
-        Prepends::Never => false,
-        Prepends::First => return None,
-    };
-    Some(TokenizerKind::Unigram { charsmap: charsmap.unwrap_or_default(), adds_prefix })
+    match prepends {
+        Prepends::Always => Some(true),
+        Prepends::Never => Some(false),
+        Prepends::First => None,
+    }
 }
 
 fn byte_level(
@@ -209,103 +238,117 @@ impl Table {
         kind: &TokenizerKind,
         rows: usize,
     ) -> Result<Self> {
-        let mut is_special = std::collections::HashMap::new();
+        let mut is_special: HashMap<u32, bool> = HashMap::new();
+        is_special.try_reserve(added.len()).map_err(|_| failed(NO_MEMORY))?;
         for token in added {
-            if let Some(id) = tokenizer.id(&token.content.to_string()) {
+            if let Some(id) = id_of(token, tokenizer).map_err(failed)? {
                 is_special.insert(id, token.special);
             }
         }
-        let count = u32::try_from(rows).unwrap_or(u32::MAX);
-        let parts = tokenizer.parts().map_err(|error| Error::in_file("tokenizer.json", error))?;
-        let own = parts.tokens.len();
+        let own = tokenizer.parts().map_err(failed)?.tokens.len();
         if own > rows {
             let message =
                 format!("the tokenizer has {own} tokens, but there are only {rows} word vectors");
             return Err(Error::input(ErrorKind::BadVocabulary, message));
         }
-        let mut table = Self { tokens: Vec::new(), kinds: Vec::new() };
-        for id in 0..count {
-            let Some(token) = tokenizer.token(id) else {
-                table.tokens.push(format!("[PAD{id}]").into_bytes());
-                table.kinds.push(PieceKind::Unused);
-                continue;
-            };
-            let token = String::from_utf8_lossy(token).into_owned();
-            let is_unknown = tokenizer.unknown() == Some(id);
-            let (token, of_kind) = match (is_special.get(&id), kind) {
-                (_, TokenizerKind::Unigram { .. } | TokenizerKind::Pieces) if is_unknown => {
-                    (token, PieceKind::Unknown)
-                }
-                (Some(true), _) => (token, PieceKind::Control),
-                (Some(false), TokenizerKind::Pieces) => {
-                    (token.replace(SPACE, " "), PieceKind::UserDefined)
-                }
-                (Some(false), TokenizerKind::WordPiece { .. }) => {
-                    (phantom(&token), PieceKind::UserDefined)
-                }
-                (Some(false), _) => (token, PieceKind::UserDefined),
-                (None, TokenizerKind::WordPiece { .. }) => (phantom(&token), PieceKind::Normal),
-                (None, TokenizerKind::Pieces) if byte_of(token.as_bytes()).is_some() => {
-                    (token, PieceKind::Byte)
-                }
-                (None, _) => (token, PieceKind::Normal),
-            };
-            table.tokens.push(token.into_bytes());
-            table.kinds.push(of_kind);
-        }
-        Ok(table)
+        let entry = |id| match tokenizer.token(id) {
+            Some(token) => {
+                let is_unknown = tokenizer.unknown() == Some(id);
+                entry(&String::from_utf8_lossy(token), is_special.get(&id), is_unknown, kind)
+            }
+            None => Ok((limit::formatted(format_args!("[PAD{id}]"))?, PieceKind::Unused)),
+        };
+        let filled = || {
+            let (mut tokens, mut kinds) = (limit::reserved(rows)?, limit::reserved(rows)?);
+            for id in 0..u32::try_from(rows).unwrap_or(u32::MAX) {
+                let (token, kind) = entry(id)?;
+                tokens.push(token.into_bytes());
+                kinds.push(kind);
+            }
+            Ok(Self { tokens, kinds })
+        };
+        filled().map_err(failed)
     }
 
     /// The scores of Unigram's pieces.
-    fn scores(&self, parts: &PipelineParts<'_>) -> Vec<f32> {
+    fn scores(&self, parts: &PipelineParts<'_>) -> Result<Vec<f32>, CoreError> {
         #[expect(clippy::cast_possible_truncation, reason = "GGUF holds these as f32")]
         let score = |id: usize| {
             let score = parts.scores.as_ref().and_then(|scores| scores.get(id));
             score.map_or(0.0, |score| *score as f32)
         };
-        (0..self.tokens.len()).map(score).collect()
+        limit::exactly((0..self.tokens.len()).map(score))
     }
 
     /// Scores that say in which order pieces are merged: that of a piece is the rank of the first
     /// merge that makes it, negated.
-    fn ranks(&self, parts: &PipelineParts<'_>) -> Vec<f32> {
+    fn ranks(&self, parts: &PipelineParts<'_>) -> Result<Vec<f32>, CoreError> {
         let spelled = |id: u32| {
             let id = usize::try_from(id).ok()?;
             parts.tokens.get(id).copied()
         };
-        let ids: std::collections::HashMap<&str, usize> =
-            parts.tokens.iter().enumerate().map(|(id, token)| (*token, id)).collect();
-        let mut scores = vec![None; self.tokens.len()];
+        let mut ids: HashMap<&str, usize> = HashMap::new();
+        ids.try_reserve(parts.tokens.len()).map_err(|_| NO_MEMORY)?;
+        ids.extend(parts.tokens.iter().enumerate().map(|(id, token)| (*token, id)));
+        let mut scores = limit::filled(self.tokens.len(), None)?;
+        let mut both = String::new();
         for (rank, (left, right)) in parts.merges.iter().enumerate() {
             let Some((left, right)) = spelled(*left).zip(spelled(*right)) else { continue };
-            let made = ids.get([left, right].concat().as_str());
+            both.clear();
+            limit::write(&mut both, left)?;
+            limit::write(&mut both, right)?;
+            let made = ids.get(both.as_str());
             if let Some(score) = made.and_then(|id| scores.get_mut(*id)) {
                 #[expect(clippy::cast_precision_loss, reason = "there are fewer than 2²⁴")]
                 score.get_or_insert(-(rank as f32));
             }
         }
-        scores.into_iter().map(Option::unwrap_or_default).collect()
+        limit::exactly(scores.into_iter().map(Option::unwrap_or_default))
     }
+}
+
+/// A token as GGUF spells it, and its type. `special` is there for added tokens.
+fn entry(
+    token: &str,
+    special: Option<&bool>,
+    is_unknown: bool,
+    kind: &TokenizerKind,
+) -> Result<(String, PieceKind), CoreError> {
+    use TokenizerKind::{Pieces, Unigram, WordPiece};
+    let of_kind = match (special, kind) {
+        (_, Unigram { .. } | Pieces) if is_unknown => PieceKind::Unknown,
+        (Some(true), _) => PieceKind::Control,
+        (Some(false), _) => PieceKind::UserDefined,
+        (None, Pieces) if byte_of(token.as_bytes()).is_some() => PieceKind::Byte,
+        (None, _) => PieceKind::Normal,
+    };
+    let spelled = match (of_kind, kind) {
+        (PieceKind::UserDefined, Pieces) => limit::replaced(token, SPACE, " "),
+        (PieceKind::UserDefined | PieceKind::Normal, WordPiece { .. }) => phantom(token),
+        _ => limit::copied(token),
+    };
+    Ok((spelled?, of_kind))
 }
 
 /// A token of WordPiece as llama.cpp has it: `▁` before what begins a word, nothing before what
 /// goes on with one.
-fn phantom(token: &str) -> String {
+fn phantom(token: &str) -> Result<String, CoreError> {
     match token.strip_prefix("##") {
-        Some(rest) => rest.to_owned(),
-        None => format!("{SPACE}{token}"),
+        Some(rest) => limit::copied(rest),
+        None => limit::joined(&[SPACE, token]),
     }
 }
 
 /// The merges, a space between the tokens of each.
-fn merges(parts: &PipelineParts<'_>) -> Vec<Vec<u8>> {
+fn merges(parts: &PipelineParts<'_>) -> Result<Vec<Vec<u8>>, CoreError> {
     let spelled = |id: u32| {
         let token = usize::try_from(id).ok().and_then(|id| parts.tokens.get(id));
         token.copied().unwrap_or_default()
     };
-    let merge =
-        |(left, right): &(u32, u32)| format!("{} {}", spelled(*left), spelled(*right)).into_bytes();
-    parts.merges.iter().map(merge).collect()
+    let merge = |(left, right): &(u32, u32)| {
+        limit::joined(&[spelled(*left), " ", spelled(*right)]).map(String::into_bytes)
+    };
+    limit::gathered(parts.merges.iter().map(merge))
 }
 
 /// Adds the tokens around texts, and other special ones.
