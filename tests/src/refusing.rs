@@ -4,21 +4,19 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::Debug;
-use std::ops::Range;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
 use nanoembed_core::model::{Batch, InOrder};
 use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, FileWeights, ModelFault, TextSession};
 
-/// Fails one allocation, and counts the bytes allocated.
+/// Fails one allocation of the thread that runs a job, and counts the bytes that it allocates.
 #[derive(Debug)]
 pub struct Refusing {
-    /// True if all threads count together.
-    is_shared: bool,
-    /// Other allocations succeed.
-    sizes: Range<usize>,
+    /// Smaller allocations succeed.
+    least: usize,
+    /// As do those of these sizes.
+    spared: &'static [usize],
 }
 
 thread_local! {
@@ -27,63 +25,31 @@ thread_local! {
     static LIVE: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The same of all threads.
-static ALL_LEFT: AtomicUsize = AtomicUsize::new(0);
-static ALL_LIVE: AtomicIsize = AtomicIsize::new(0);
-
 impl Refusing {
-    /// Fails an allocation of the thread that runs the job.
+    /// Fails an allocation of any size.
     #[must_use]
     pub const fn on_each_thread() -> Self {
-        Self { is_shared: false, sizes: 0..usize::MAX }
+        Self { least: 0, spared: &[] }
     }
 
-    /// Fails an allocation of one of these `sizes` in bytes on any thread. Tests of one process run
-    /// one after the other then.
+    /// Fails an allocation of at least so many bytes, but for these sizes.
     #[must_use]
-    pub const fn on_all_threads(sizes: Range<usize>) -> Self {
-        Self { is_shared: true, sizes }
+    pub const fn sparing(least: usize, spared: &'static [usize]) -> Self {
+        Self { least, spared }
     }
 
-    fn left(&self) -> usize {
-        if self.is_shared { ALL_LEFT.load(Ordering::Relaxed) } else { LEFT.get() }
-    }
-
-    fn set_left(&self, left: usize) {
-        match self.is_shared {
-            true => ALL_LEFT.store(left, Ordering::Relaxed),
-            false => LEFT.set(left),
-        }
-    }
-
-    fn live(&self) -> isize {
-        if self.is_shared { ALL_LIVE.load(Ordering::Relaxed) } else { LIVE.get() }
-    }
-
-    fn count(&self, bytes: isize) {
-        match self.is_shared {
-            true => drop(ALL_LIVE.fetch_add(bytes, Ordering::Relaxed)),
-            false => LIVE.set(LIVE.get() + bytes),
-        }
+    fn count(bytes: isize) {
+        LIVE.set(LIVE.get() + bytes);
     }
 
     /// Returns true if this allocation is to fail.
     fn is_refused(&self, block: Layout) -> bool {
-        if !self.sizes.contains(&block.size()) {
+        let left = LEFT.get();
+        if left == 0 || block.size() < self.least || self.spared.contains(&block.size()) {
             return false;
         }
-        if !self.is_shared {
-            let left = LEFT.get();
-            LEFT.set(left.saturating_sub(1));
-            return left == 1;
-        }
-        let less = |left: usize| left.checked_sub(1);
-        ALL_LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) == Ok(1)
-    }
-
-    /// The bytes that other threads may keep for their queues, over all runs together.
-    const fn kept_by_threads(&self) -> usize {
-        if self.is_shared { 64 << 10 } else { 0 }
+        LEFT.set(left - 1);
+        left == 1
     }
 
     /// Runs `job` with its first allocation failing, then its second, until it succeeds without a
@@ -92,30 +58,35 @@ impl Refusing {
     /// # Panics
     ///
     /// If the job fails although nothing was refused, or leaks.
-    pub fn refuse_each<T, E: Debug>(
+    pub fn refuse_each<T, E: Debug>(&self, name: &str, job: impl FnMut() -> Result<T, E>) -> usize {
+        self.judge_each(name, job, drop)
+    }
+
+    /// The same with every outcome shown to `judge`, for which nothing is refused.
+    ///
+    /// # Panics
+    ///
+    /// As [`refuse_each`](Self::refuse_each).
+    pub fn judge_each<T, E: Debug>(
         &self,
         name: &str,
         mut job: impl FnMut() -> Result<T, E>,
+        mut judge: impl FnMut(Result<T, E>),
     ) -> usize {
         // Process-wide caches are not leaks.
-        drop(job().unwrap_or_else(|error| panic!("{name}: {error:?}")));
+        let first = job();
+        assert!(first.is_ok(), "{name}: {:?}", first.err());
+        judge(first);
         let (mut call, mut refused) = (1, 0);
-        let mut before = self.live();
         loop {
-            self.set_left(call);
+            let before = LIVE.get();
+            LEFT.set(call);
             let outcome = job();
-            let is_through = self.left() > 0;
-            self.set_left(0);
+            let is_through = LEFT.replace(0) > 0;
             let is_error = outcome.is_err();
-            drop(outcome);
-            let more = (self.live() - before).unsigned_abs();
-            assert!(
-                more <= self.kept_by_threads(),
-                "{name} leaks with call {call} refused: {more}"
-            );
-            if !self.is_shared {
-                before = self.live();
-            }
+            judge(outcome);
+            let more = LIVE.get() - before;
+            assert!(more == 0, "{name} leaks with call {call} refused: {more}");
             if is_through {
                 assert!(!is_error, "{name} fails though nothing was refused");
                 return refused;
@@ -132,25 +103,31 @@ unsafe impl GlobalAlloc for Refusing {
         if self.is_refused(block) {
             return null_mut();
         }
-        self.count(block.size().cast_signed());
+        Self::count(block.size().cast_signed());
         // SAFETY: the caller keeps the contract.
         unsafe { System.alloc(block) }
     }
 
-    // `limit::filled` requests zeroed memory only after it was given as much memory and returned
-    // it, so that call never fails.
+    // `limit::filled` requests much zeroed memory only after it was given as much memory and
+    // returned it, so that call never fails.
     unsafe fn alloc_zeroed(&self, block: Layout) -> *mut u8 {
-        self.count(block.size().cast_signed());
+        if block.size() <= MUCH && self.is_refused(block) {
+            return null_mut();
+        }
+        Self::count(block.size().cast_signed());
         // SAFETY: the caller keeps the contract.
         unsafe { System.alloc_zeroed(block) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, block: Layout) {
-        self.count(-block.size().cast_signed());
+        Self::count(-block.size().cast_signed());
         // SAFETY: the caller keeps the contract.
         unsafe { System.dealloc(start, block) }
     }
 }
+
+/// Bytes beyond which `limit::filled` requests zeroed memory.
+const MUCH: usize = 1 << 17;
 
 /// A text of many kinds of characters, and special tokens.
 pub const TEXT: &str = "Hello, wörld! 日本 e\u{301}\u{327} <mask> [MASK] \u{fdfa} naïve 123";
