@@ -12,7 +12,7 @@ use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, EncoderFile, EncoderRoom, TextRoom, TextSession};
 
 /// Folders under `tests/data/models` whose files keep their texts.
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
     "bert_max_pool",
     "distilbert",
     "embeddinggemma",
@@ -24,6 +24,7 @@ const FOLDERS: [&str; 12] = [
     "nomic_bert",
     "qwen3_embedding",
     "roberta",
+    "t5_encoder",
     "xlmr_bge_m3",
 ];
 

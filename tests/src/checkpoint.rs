@@ -21,7 +21,7 @@ pub struct Checkpoint {
     pub folder: PathBuf,
 }
 
-const ENCODERS: [&str; 17] = [
+const ENCODERS: [&str; 18] = [
     "bert_cased",
     "bert_cased_st6",
     "bert_max_pool",
@@ -37,6 +37,7 @@ const ENCODERS: [&str; 17] = [
     "nomic_bert",
     "qwen3_embedding",
     "roberta",
+    "t5_encoder",
     "xlmr_bge_m3",
     "xlmr_reranker",
 ];

@@ -7,8 +7,9 @@ use nanoembed_core::model::llama::{
     Activations, Cache, Llama, LlamaLayer, LlamaMemory, LlamaPlan, Output,
 };
 use nanoembed_core::model::{
-    Batch, DenseActivation, DenseSettings, EncoderSpec, FamilyBiases, FamilyModel, HeadModule,
-    InOrder, LayerSet, Mask, PoolingMode, PoolingModes, Run, Window, read_config,
+    Activation, Batch, DenseActivation, DenseSettings, EncoderSpec, FamilyBiases, FamilyModel,
+    FeedForward, HeadModule, InOrder, LayerSet, Mask, PoolingMode, PoolingModes, Run, Window,
+    read_config,
 };
 use nanoembed_core::owned::TokenEncoder;
 use nanoembed_core::owned::folder::Modules;
@@ -68,7 +69,7 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
             }
         }
     }
-    assert!(checked >= 17 * 10);
+    assert!(checked >= 18 * 10);
 }
 
 const BERT: &str = r#"{"model_type": "bert", "vocab_size": 90, "hidden_size": 48,
@@ -84,7 +85,8 @@ fn refusal(config: &str) -> (String, ErrorKind) {
 #[test]
 fn families_that_are_not_run_are_refused_by_name() {
     read_config(Value::parse(BERT, 0).unwrap()).unwrap();
-    for family in ["albert", "deberta", "deberta-v2", "electra", "t5", "xlm-roberta-xl", "llama"] {
+    for family in ["albert", "deberta", "deberta-v2", "electra", "umt5", "xlm-roberta-xl", "llama"]
+    {
         let other = BERT.replace("\"bert\"", &format!("\"{family}\""));
         let expected = ("model_type".to_owned(), ErrorKind::UnsupportedArchitecture);
         assert_eq!(refusal(&other), expected, "{family}");
@@ -279,6 +281,13 @@ fn settings_of_published_models_are_known() {
             "reorder_and_upcast_attn": false, "scale_attn_by_inverse_layer_idx": false,
             "use_xentropy": true"#,
     );
+    with(
+        "t5_encoder",
+        "config.json",
+        r#""_name_or_path": "models/t5", "bos_token_id": 0, "decoder_start_token_id": 0,
+            "gradient_checkpointing": false, "n_positions": 512, "output_past": true,
+            "task_specific_params": {"summarization": {"num_beams": 4}}"#,
+    );
     let gte = r#"{"architectures": ["NewModel"], "attention_probs_dropout_prob": 0.0,
         "auto_map": {"AutoConfig": "configuration.NewConfig"}, "classifier_dropout": null,
         "hidden_act": "gelu", "hidden_size": 768, "intermediate_size": 3072,
@@ -322,6 +331,55 @@ fn settings_mean_what_transformers_makes_of_them() {
     let buckets = r#""relative_attention_num_buckets": "#;
     let sixteen = [(&*format!("{buckets}32"), &*format!("{buckets}16"))];
     assert_eq!(read_changed("mpnet", &sixteen), Err("relative_attention_num_buckets".into()));
+
+    // T5's activation is said twice, and `gated-gelu` is the approximation. A decoder beside the
+    // encoder and the positions that T5 once stated change nothing.
+    let t5 = read_changed("t5_encoder", &[]);
+    let unused = (
+        r#""is_encoder_decoder": false"#,
+        r#""is_encoder_decoder": true, "n_positions": 8, "decoder_start_token_id": 0"#,
+    );
+    assert_eq!(read_changed("t5_encoder", &[unused]), t5);
+    let [proj, act, is_gated] =
+        [r#""feed_forward_proj": "relu""#, r#""dense_act_fn": "relu""#, r#""is_gated_act": false"#];
+    let gated = |said: [&str; 3]| {
+        let changes = [(proj, said[0]), (act, said[1]), (is_gated, said[2])];
+        read_changed("t5_encoder", &changes).map(|(config, _)| config.feed_forward)
+    };
+    let gelu = r#""feed_forward_proj": "gated-gelu""#;
+    let silu = r#""feed_forward_proj": "gated-silu""#;
+    let [new, exact, is_silu] =
+        ["gelu_new", "gelu", "silu"].map(|it| format!(r#""dense_act_fn": "{it}""#));
+    let yes = r#""is_gated_act": true"#;
+    let null = [r#""dense_act_fn": null"#, r#""is_gated_act": null"#];
+    assert_eq!(gated([gelu, &new, yes]), Ok(FeedForward::Gated(Activation::GeluTanh)));
+    assert_eq!(gated([gelu, null[0], null[1]]), Ok(FeedForward::Gated(Activation::GeluTanh)));
+    assert_eq!(gated([silu, &is_silu, yes]), Ok(FeedForward::Gated(Activation::Silu)));
+    let relu = [r#""feed_forward_proj": null"#, null[0], null[1]];
+    assert_eq!(gated(relu), Ok(FeedForward::Plain(Activation::Relu)));
+    assert_eq!(gated([gelu, &exact, yes]), Err("dense_act_fn".into()));
+    assert_eq!(gated([gelu, &new, is_gated]), Err("is_gated_act".into()));
+    let odd = r#""feed_forward_proj": "gated-tanh""#;
+    assert_eq!(gated([odd, null[0], null[1]]), Err("feed_forward_proj".into()));
+
+    // Its heads have any size, 64 unless stated, and its buckets any number that leaves some for
+    // far keys.
+    let t5 = |change| read_changed("t5_encoder", &[change]);
+    let (heads, buckets) = (r#""d_kv": 12"#, r#""relative_attention_num_buckets": 32"#);
+    let size = |change| t5((heads, change)).map(|(config, _)| config.heads.size);
+    assert_eq!([size(r#""d_kv": 7"#), size(r#""d_kv": null"#)], [Ok(7), Ok(64)]);
+    assert_eq!(size(r#""d_kv": 16777216"#), Err("d_kv".into()));
+    let distance = r#""relative_attention_max_distance": 128"#;
+    for (from, to, fits) in [
+        (buckets, r#""relative_attention_num_buckets": 4"#, true),
+        (buckets, r#""relative_attention_num_buckets": 3"#, false),
+        (distance, r#""relative_attention_max_distance": 9"#, true),
+        (distance, r#""relative_attention_max_distance": 8"#, false),
+    ] {
+        let found = t5((from, to)).map(drop);
+        let key = "relative_attention_num_buckets".to_owned();
+        assert_eq!(found, if fits { Ok(()) } else { Err(key) }, "{to}");
+    }
 
     // Qwen's windows are in the layers from `max_window_layers` on.
     let windows = |size: &str, from: &str, list: &str| {

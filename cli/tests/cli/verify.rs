@@ -122,7 +122,7 @@ fn a_folder_that_does_not_open_is_told_with_the_error_of_opening() {
         }),
         folder_with(|folder| set(folder, "num_hidden_layers", 7.into())),
         folder_with(|folder| set(folder, "hidden_size", 96.into())),
-        folder_with(|folder| set(folder, "model_type", "t5".into())),
+        folder_with(|folder| set(folder, "model_type", "umt5".into())),
         folder_with(|folder| remove(folder.join("1_Pooling/config.json"))),
         folder_with(|folder| std::fs::remove_dir_all(folder.join("2_Dense")).unwrap()),
     ];

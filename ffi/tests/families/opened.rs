@@ -23,7 +23,7 @@ use crate::support::tokenize::ids;
 pub(crate) const ENDINGS: [&str; 2] = ["weights", "amb"];
 
 /// Folders under `tests/data/models` whose files keep their texts.
-pub(crate) const FOLDERS: [&str; 12] = [
+pub(crate) const FOLDERS: [&str; 13] = [
     "bert_max_pool",
     "distilbert",
     "embeddinggemma",
@@ -35,6 +35,7 @@ pub(crate) const FOLDERS: [&str; 12] = [
     "nomic_bert",
     "qwen3_embedding",
     "roberta",
+    "t5_encoder",
     "xlmr_bge_m3",
 ];
 

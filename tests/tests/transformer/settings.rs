@@ -98,6 +98,14 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         it.embedding.norm = false;
         it.feed_forward = FeedForward::Plain(Activation::Relu);
     });
+    let t5 = |feed_forward| {
+        with(sized(Config::LLAMA), |it| {
+            it.attention.mask = Mask::Full;
+            it.attention.scale = Some(1.0);
+            it.relative = Some(BUCKETS);
+            it.feed_forward = feed_forward;
+        })
+    };
     vec![
         ("BERT", bert, apart),
         ("RoBERTa", roberta, apart),
@@ -118,6 +126,8 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         ("Llama", with(llama, |it| it.rotary = Some(neighbours)), fused),
         ("EuroBERT", with(llama, |it| it.attention.mask = Mask::Full), apart),
         ("causal with ReLU", causal_relu, apart),
+        ("T5", t5(FeedForward::Plain(Activation::Relu)), Stored { biases: false, ..apart }),
+        ("T5 with a gate", t5(FeedForward::Gated(Activation::GeluTanh)), fused),
     ]
 }
 

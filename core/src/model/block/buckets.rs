@@ -24,7 +24,7 @@ impl RelativeBuckets {
             let ratio = |distance: usize| libm::logf(distance as f32 / exact.max(1) as f32);
             (ratio(distance) / ratio(self.distance) * (half - exact) as f32) as usize
         };
-        side + (exact + far).min(half.saturating_sub(1))
+        side + exact.saturating_add(far).min(half.saturating_sub(1))
     }
 }
 
@@ -39,5 +39,22 @@ mod tests {
         let offsets = [0, -1, -7, -8, -11, -12, -16, -64, -127, -128, -500, 1, 7, 8, 16, 128];
         let expected = [0, 1, 7, 8, 8, 9, 10, 14, 15, 15, 15, 17, 23, 24, 26, 31];
         assert_eq!(offsets.map(|offset| buckets.bucket(offset)), expected);
+    }
+
+    #[test]
+    fn no_bucket_is_beyond_the_table() {
+        for buckets in (0..70).chain([1 << 24]) {
+            let exact = buckets / 4;
+            for distance in [0, exact, exact + 1, exact + 2, 200, 1 << 24] {
+                let Some(buckets) = RelativeBuckets::new(buckets, distance) else {
+                    assert!(buckets < 4 || distance <= exact);
+                    continue;
+                };
+                for offset in [0, 1, exact.cast_signed(), 1 << 24] {
+                    let found = [offset, -offset].map(|offset| buckets.bucket(offset));
+                    assert!(found.iter().all(|it| *it < buckets.buckets), "{buckets:?} {offset}");
+                }
+            }
+        }
     }
 }

@@ -113,6 +113,16 @@ pub struct RelativeBuckets {
     pub distance: usize,
 }
 
+impl RelativeBuckets {
+    /// `None` if no bucket is left for far keys: a quarter of the buckets are for one distance
+    /// each.
+    #[must_use]
+    pub const fn new(buckets: usize, distance: usize) -> Option<Self> {
+        let is_possible = buckets >= 4 && distance > buckets / 4;
+        if is_possible { Some(Self { buckets, distance }) } else { None }
+    }
+}
+
 /// The attention mask, windows and score scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

@@ -128,7 +128,8 @@ pub struct Names {
     /// The prefix before the number of a layer.
     pub layers: &'static str,
     /// Names by role. Those that begin with a dot follow the number of a layer. Tensors that no
-    /// model of the family has are not listed.
+    /// model of the family has are not listed. Of several names of a tensor, the first that a file
+    /// has counts.
     pub tensors: &'static [(Tensor, &'static str)],
 }
 
@@ -182,10 +183,17 @@ pub(super) use {llama_names, sandwich_names};
 const MISSING: Error = Error::without_offset(ErrorKind::MissingTensor);
 
 impl Names {
-    /// The name of a tensor; it follows the number of a layer if it begins with a dot.
+    /// The name of a tensor, the first of several; it follows the number of a layer if it begins
+    /// with a dot.
     #[must_use]
     pub fn name_of(&self, tensor: Tensor) -> Option<&'static str> {
-        self.tensors.iter().find(|(known, _)| *known == tensor).map(|(_, name)| *name)
+        self.names_of(tensor).next()
+    }
+
+    /// All names of a tensor, as [`name_of`](Self::name_of).
+    pub fn names_of(&self, tensor: Tensor) -> impl Iterator<Item = &'static str> {
+        let names = self.tensors.iter().filter(move |(known, _)| *known == tensor);
+        names.map(|(_, name)| *name)
     }
 
     /// The parts of the name of a tensor; `None` for names that are not listed.
@@ -230,8 +238,8 @@ impl Names {
     /// Returns true if the tensor `name` is the token table.
     #[must_use]
     pub fn is_embeddings(&self, name: &str) -> bool {
-        let known = self.name_of(Tensor::Embeddings);
-        known.is_some_and(|known| name.strip_suffix(".weight") == Some(known))
+        let name = name.strip_suffix(".weight");
+        self.names_of(Tensor::Embeddings).any(|known| name == Some(known))
     }
 
     /// Locates the weight (or the `kind`) of a tensor, if it exists.
@@ -241,15 +249,20 @@ impl Names {
         (tensor, kind): (Tensor, &str),
         layer: usize,
     ) -> Result<Option<Matrix>> {
-        let Some(name) = self.name_of(tensor) else { return Ok(None) };
-        let mut whole = Name::new("");
-        if name.starts_with('.') {
-            whole.push(self.layers);
-            whole.push_number(layer);
+        for name in self.names_of(tensor) {
+            let mut whole = Name::new("");
+            if name.starts_with('.') {
+                whole.push(self.layers);
+                whole.push_number(layer);
+            }
+            whole.push(name);
+            whole.push(kind);
+            let found = weights.matrix(whole.as_str())?;
+            if found.is_some() {
+                return Ok(found);
+            }
         }
-        whole.push(name);
-        whole.push(kind);
-        weights.matrix(whole.as_str())
+        Ok(None)
     }
 
     /// As `find`, with the shape that the model's sizes require; an error if it is missing.

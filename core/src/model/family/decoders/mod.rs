@@ -65,6 +65,7 @@ pub fn read_decoder_config<'t>(config: Value<'t>) -> Read<'t, DecoderModel<'t>> 
         });
     };
     settings.reject_unsupported()?;
+    settings.off(&["is_encoder_decoder"])?;
     reject_other_decoders(&settings)?;
     let read = match family {
         DecoderFamily::Gemma3 => gemma::read(&settings)?,

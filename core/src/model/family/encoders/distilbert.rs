@@ -29,7 +29,7 @@ pub(super) const SIZES: SizeNames = SizeNames {
     hidden: "dim",
     heads: "n_heads",
     intermediate: "hidden_dim",
-    positions: "max_position_embeddings",
+    positions: Some("max_position_embeddings"),
 };
 
 pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {

@@ -16,6 +16,7 @@ mod nomic;
 mod prefix;
 mod qwen;
 mod roberta;
+mod t5;
 mod written;
 
 pub use model::{ClassifierModel, FamilyBiases, FamilyModel, on_logits_of};
@@ -49,8 +50,12 @@ const FAMILIES: &[(&str, ReadFamily)] = &[
     ("qwen2", qwen::read_2),
     ("qwen3", qwen::read_3),
     ("roberta", roberta::read),
+    ("t5", t5::read),
     ("xlm-roberta", roberta::read),
 ];
+
+/// The family whose files may describe a decoder beside the encoder, which is not used.
+const WITH_DECODER: &str = "t5";
 
 /// Reads the encoder described by a `config.json`.
 ///
@@ -69,6 +74,10 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
         return Err(Fault { error, key: "model_type", only: "" });
     };
     settings.reject_unsupported()?;
+    match *name == WITH_DECODER {
+        true => settings.known(&["is_encoder_decoder"]),
+        false => settings.off(&["is_encoder_decoder"])?,
+    }
     // Used by heads for masked words and for generation.
     settings.known(&["tie_word_embeddings", "bos_token_id", "eos_token_id"]);
     let found = FamilyModel { family: name, ..read(&settings)? };

@@ -30,7 +30,7 @@ const HUB: SizeNames = SizeNames {
     hidden: "n_embd",
     heads: "n_head",
     intermediate: "n_inner",
-    positions: "n_positions",
+    positions: Some("n_positions"),
 };
 
 const GATES: Activations = &[("swiglu", Activation::Silu), ("geglu", Activation::Gelu)];

@@ -2,8 +2,8 @@
 
 use core::fmt::{self, Display, Formatter};
 
-use super::distilbert;
 use super::model::{ClassifierModel, FamilyModel};
+use super::{distilbert, t5};
 use crate::kernel::root;
 use crate::model::config::{Attention, Config, FeedForward, Mask, NormKind, Rope, Rotary};
 use crate::model::family::settings::{OF_BERT, SizeNames};
@@ -31,6 +31,7 @@ impl Display for ConfigJson<'_> {
             "distilbert" => distil_bert(&model.config, &mut members)?,
             "modernbert" => modern_bert(model, &mut members)?,
             "gemma3_text" => gemma(model, &mut members)?,
+            "t5" => t5(&model.config, &mut members)?,
             "eurobert" | "qwen2" | "qwen3" => llama_like(model, &mut members)?,
             _ => bert_like(&model.config, &mut members)?,
         }
@@ -104,12 +105,11 @@ fn sizes(config: &Config, names: &SizeNames, members: &mut Members<'_, '_>) -> f
         (names.hidden, config.hidden),
         (names.heads, config.heads.query),
         (names.intermediate, config.intermediate),
-        (names.positions, config.positions),
         ("vocab_size", config.vocabulary),
     ] {
         members.put(name, &size)?;
     }
-    Ok(())
+    names.positions.map_or(Ok(()), |name| members.put(name, &config.positions))
 }
 
 /// The name of the activation, as BERT spells it.
@@ -131,6 +131,18 @@ fn bert_like(config: &Config, members: &mut Members<'_, '_>) -> fmt::Result {
 fn distil_bert(config: &Config, members: &mut Members<'_, '_>) -> fmt::Result {
     sizes(config, &distilbert::SIZES, members)?;
     members.text("activation", activation(config))
+}
+
+fn t5(config: &Config, members: &mut Members<'_, '_>) -> fmt::Result {
+    sizes(config, &t5::SIZES, members)?;
+    members.put(t5::HEAD, &config.heads.size)?;
+    members.put(t5::EPSILON, &Exact(config.epsilon))?;
+    if let Some(relative) = config.relative {
+        members.put(t5::BUCKETS, &relative.buckets)?;
+        members.put(t5::DISTANCE, &relative.distance)?;
+    }
+    let known = t5::PROJECTIONS.iter().find(|(_, known, _)| *known == config.feed_forward);
+    known.map_or(Ok(()), |(name, ..)| members.text(t5::PROJECTION, name))
 }
 
 fn modern_bert(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Result {
@@ -278,6 +290,17 @@ mod tests {
             assert_eq!(model.difference(&again), None, "{family}: {again:?}, not {model:?}");
             assert_eq!((again.family, again.names), (model.family, model.names));
             assert_eq!(ConfigJson(&again).to_string(), written);
+        }
+        for further in [
+            r#""feed_forward_proj": "gated-gelu", "layer_norm_epsilon": 1e-5"#,
+            r#""d_kv": 5, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 9"#,
+        ] {
+            let text = std::format!(
+                r#"{{"model_type": "t5", "num_layers": 2, "d_model": 8, "num_heads": 2, "d_ff": 16,
+                "vocab_size": 9, {further}}}"#
+            );
+            let model = read(&text);
+            assert_eq!(read(&ConfigJson(&model).to_string()), model);
         }
         let distil = r#"{"model_type": "distilbert", "n_layers": 2, "dim": 8, "n_heads": 2,
             "hidden_dim": 16, "vocab_size": 9, "max_position_embeddings": 32}"#;

@@ -32,7 +32,8 @@ pub(super) struct SizeNames {
     pub(super) hidden: &'static str,
     pub(super) heads: &'static str,
     pub(super) intermediate: &'static str,
-    pub(super) positions: &'static str,
+    /// `None` if the model has no limit.
+    pub(super) positions: Option<&'static str>,
 }
 
 impl SizeNames {
@@ -41,7 +42,7 @@ impl SizeNames {
         hidden: "hidden_size",
         heads: "num_attention_heads",
         intermediate: "intermediate_size",
-        positions: "max_position_embeddings",
+        positions: Some("max_position_embeddings"),
     };
 }
 
@@ -178,7 +179,7 @@ impl<'t> Settings<'_, 't> {
             hidden,
             intermediate: self.size(names.intermediate)?,
             vocabulary: self.size("vocab_size")?,
-            positions: self.size(names.positions)?,
+            positions: names.positions.map_or(Ok(Limit::SIZE.most), |name| self.size(name))?,
             ..usual
         })
     }
@@ -221,7 +222,7 @@ impl<'t> Settings<'_, 't> {
 
     /// Rejects features of any family that are not supported.
     pub(super) fn reject_unsupported(&self) -> Read<'t, ()> {
-        self.off(&["add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"])?;
+        self.off(&["add_cross_attention", "tie_encoder_decoder"])?;
         self.absent(&["quantization_config", "cross_attention_hidden_size"])?;
         self.object.neutral("pruned_heads", "pruned heads are not honoured", |value| {
             value.members().count() == 0
