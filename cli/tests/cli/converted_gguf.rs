@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::families::{Expected, TOLERANCE, farthest, lines, models};
-use super::family_gguf::{KNOWN, changed, is_foreign, modern_bert, run, written};
+use super::family_gguf::{KNOWN, changed, is_foreign, others, run, written};
 use super::{failure, stdout};
 
 /// Converts a model to a file with f32 weights.
@@ -67,14 +67,16 @@ fn converted_files_embed_as_the_gguf_file_and_the_folder_do() {
 }
 
 #[test]
-fn modern_bert_is_converted() {
-    let [work, folder] = [TempDir::new().unwrap(), modern_bert()];
-    let gguf = work.path().join("m.gguf");
-    written(folder.path(), &gguf);
+fn other_models_are_converted() {
     let texts = texts();
-    let expected = embeddings(&gguf, &texts);
-    for file in files(&gguf, &work) {
-        assert_eq!(embeddings(&file, &texts), expected);
+    for folder in others() {
+        let work = TempDir::new().unwrap();
+        let gguf = work.path().join("m.gguf");
+        written(folder.path(), &gguf);
+        let expected = embeddings(&gguf, &texts);
+        for file in files(&gguf, &work) {
+            assert_eq!(embeddings(&file, &texts), expected);
+        }
     }
 }
 

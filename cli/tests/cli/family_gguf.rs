@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use nanoembed_core::event::Mode;
+use nanoembed_core::event::{Mode, Value as GgufValue};
 use nanoembed_core::format::gguf::{Gguf, GgufPlan, GgufWriter, WriteValue};
 use nanoembed_core::tensor::{Dtype, Shape, TensorSpec};
 use serde_json::Value;
@@ -136,7 +136,7 @@ fn so_has_a_file_without_settings_of_our_own() {
 }
 
 /// A folder with a ModernBERT that embeds and has no modules.
-pub fn modern_bert() -> TempDir {
+fn modern_bert() -> TempDir {
     let folder = TempDir::new().unwrap();
     let whole = models().join("modernbert_reranker");
     for file in ["model.safetensors", "tokenizer.json", "tokenizer_config.json"] {
@@ -148,27 +148,188 @@ pub fn modern_bert() -> TempDir {
     folder
 }
 
+/// A folder with a T5 without the dense layer of sentence-t5, which llama.cpp does not compute; its
+/// feed-forward layers have gates if it `is_gated`.
+fn t5(is_gated: bool) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let whole = models().join("t5_encoder");
+    std::fs::create_dir(folder.path().join("1_Pooling")).unwrap();
+    for file in [
+        "1_Pooling/config.json",
+        "config.json",
+        "model.safetensors",
+        "modules.json",
+        "sentence_bert_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    ] {
+        std::fs::copy(whole.join(file), folder.path().join(file)).unwrap();
+    }
+    let modules = folder.path().join("modules.json");
+    change_json(&modules, |modules| {
+        modules.as_array_mut().unwrap().retain(|it| it["path"] != "2_Dense");
+    });
+    if is_gated {
+        change_json(&folder.path().join("config.json"), |config| {
+            config["feed_forward_proj"] = "gated-gelu".into();
+            config["dense_act_fn"] = "gelu_new".into();
+            config["is_gated_act"] = true.into();
+        });
+        let weights = folder.path().join("model.safetensors");
+        std::fs::write(&weights, gated(&std::fs::read(&weights).unwrap())).unwrap();
+    }
+    folder
+}
+
+fn change_json(path: &Path, change: impl FnOnce(&mut Value)) {
+    let mut value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    change(&mut value);
+    std::fs::write(path, value.to_string()).unwrap();
+}
+
+/// T5's weights with a gate beside each `wi`, which has the elements of `wo` in another shape.
+fn gated(file: &[u8]) -> Vec<u8> {
+    let (length, rest) = file.split_first_chunk::<8>().unwrap();
+    let (header, data) = rest.split_at(u64::from_le_bytes(*length).try_into().unwrap());
+    let mut data = data.to_vec();
+    let mut tensors: serde_json::Map<String, Value> = serde_json::from_slice(header).unwrap();
+    let named: Vec<String> = tensors.keys().filter(|it| it.contains(".wi.")).cloned().collect();
+    for name in named {
+        let wi = tensors.remove(&name).unwrap();
+        let offsets = &tensors[&name.replace(".wi.", ".wo.")]["data_offsets"];
+        let [start, end]: [usize; 2] = serde_json::from_value(offsets.clone()).unwrap();
+        let mut gate = wi.clone();
+        gate["data_offsets"] = serde_json::json!([data.len(), data.len() + end - start]);
+        data.extend_from_within(start..end);
+        tensors.insert(name.replace(".wi.", ".wi_0."), gate);
+        tensors.insert(name.replace(".wi.", ".wi_1."), wi);
+    }
+    let header = Value::Object(tensors).to_string();
+    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat()
+}
+
+/// Models of which only the folder says what their vectors are.
+pub fn others() -> [TempDir; 3] {
+    [modern_bert(), t5(false), t5(true)]
+}
+
 #[test]
-fn modern_bert_embeds_as_its_folder_does() {
-    let [folder, out] = [modern_bert(), TempDir::new().unwrap()];
-    let model = out.path().join("m.gguf");
-    let bytes = written(folder.path(), &model);
-    let foreign = out.path().join("foreign.gguf");
-    std::fs::write(&foreign, changed(&bytes, is_foreign, &[])).unwrap();
-    let texts: Vec<Value> = Expected::read(&models().join("roberta")).rows;
-    let texts = lines(&texts, &["text"]);
-    let expected = run(&["embed", "--precise"], folder.path(), &[], &texts);
-    let ids = run(&["tokenize"], folder.path(), &[], &texts);
-    assert!(ids.iter().any(|row| row["ids"].as_array().unwrap().len() > 40));
-    for model in [&model, &foreign] {
-        assert_eq!(run(&["tokenize"], model, &[], &texts), ids);
-        for (found, expected) in
-            run(&["embed", "--precise"], model, &[], &texts).iter().zip(&expected)
-        {
-            let expected: Vec<f64> = serde_json::from_value(expected["embedding"].clone()).unwrap();
-            assert!(farthest(&found["embedding"], &expected) <= TOLERANCE, "{model:?}");
+fn other_models_embed_as_their_folders_do() {
+    for folder in others() {
+        let out = TempDir::new().unwrap();
+        let model = out.path().join("m.gguf");
+        let bytes = written(folder.path(), &model);
+        let foreign = out.path().join("foreign.gguf");
+        std::fs::write(&foreign, changed(&bytes, is_foreign, &[])).unwrap();
+        let texts: Vec<Value> = Expected::read(&models().join("roberta")).rows;
+        let texts = lines(&texts, &["text"]);
+        let expected = run(&["embed", "--precise"], folder.path(), &[], &texts);
+        let ids = run(&["tokenize"], folder.path(), &[], &texts);
+        assert!(ids.iter().any(|row| row["ids"].as_array().unwrap().len() > 40));
+        for model in [&model, &foreign] {
+            assert_eq!(run(&["tokenize"], model, &[], &texts), ids);
+            for (found, expected) in
+                run(&["embed", "--precise"], model, &[], &texts).iter().zip(&expected)
+            {
+                let expected: Vec<f64> =
+                    serde_json::from_value(expected["embedding"].clone()).unwrap();
+                assert!(farthest(&found["embedding"], &expected) <= TOLERANCE, "{model:?}");
+            }
         }
     }
+}
+
+#[test]
+fn t5_is_written_as_llama_cpp_reads_it() {
+    let [folder, out] = [t5(true), TempDir::new().unwrap()];
+    let model = out.path().join("m.gguf");
+    let bytes = written(folder.path(), &model);
+    let file = Gguf::parse(&bytes, Mode::Strict).unwrap();
+    let value = |key: &str| file.value(key).unwrap_or_else(|| panic!("{key}"));
+    assert_eq!(value("general.architecture"), GgufValue::Text("t5encoder"));
+    for (key, size) in [
+        // The usual length of texts: the model has no limit.
+        ("t5encoder.context_length", 160),
+        ("t5encoder.attention.relative_buckets_count", 32),
+        ("t5encoder.block_count", 3),
+        ("t5encoder.feed_forward_length", 96),
+    ] {
+        assert_eq!(value(key), GgufValue::Unsigned(size), "{key}");
+    }
+    assert!(file.value("t5encoder.attention.layer_norm_rms_epsilon").is_some());
+    assert_eq!(value("tokenizer.ggml.add_bos_token"), GgufValue::Bool(false));
+    assert_eq!(value("tokenizer.ggml.add_eos_token"), GgufValue::Bool(true));
+    let mut names: Vec<&str> = file.tensors().map(|tensor| tensor.header().name).collect();
+    names.sort_unstable();
+    let part = |layer: u32| {
+        let parts = ["attn_k", "attn_norm", "attn_o", "attn_q", "attn_rel_b", "attn_v"];
+        let parts = parts.into_iter().chain(["ffn_down", "ffn_gate", "ffn_norm", "ffn_up"]);
+        let parts = parts.filter(move |part| layer == 0 || *part != "attn_rel_b");
+        parts.map(move |part| format!("enc.blk.{layer}.{part}.weight"))
+    };
+    let whole = ["enc.output_norm.weight", "token_embd.weight"].map(str::to_owned);
+    let expected: Vec<String> = (0..3).flat_map(part).chain(whole).collect();
+    assert_eq!(names, expected);
+}
+
+/// Longer texts than `model_max_length` says are run, as the model has no limit.
+#[test]
+fn t5_has_no_limit_of_positions() {
+    let [folder, out] = [t5(false), TempDir::new().unwrap()];
+    let model = out.path().join("m.gguf");
+    written(folder.path(), &model);
+    let text = format!("{{\"text\": \"{}\"}}\n", "password ".repeat(400));
+    let how = ["--max-tokens", "2000"];
+    for model in [folder.path(), &model] {
+        let ids = &run(&["tokenize"], model, &how, &text)[0]["ids"];
+        assert!(ids.as_array().unwrap().len() > 600, "{ids}");
+        let usual = run(&["tokenize"], model, &[], &text);
+        assert_eq!(usual[0]["ids"].as_array().unwrap().len(), 160);
+    }
+    let [a, b] = [folder.path(), &model].map(|model| run(&["embed"], model, &how, &text));
+    assert_eq!(a, b);
+}
+
+/// Checkpoints call the table of tokens so or so, or have it twice.
+#[test]
+fn the_token_table_of_t5_has_two_names() {
+    let [folder, out] = [t5(false), TempDir::new().unwrap()];
+    let texts = "{\"text\": \"How do I reset my password?\"}\n";
+    let expected = run(&["embed"], folder.path(), &[], texts);
+    let weights = folder.path().join("model.safetensors");
+    let usual = std::fs::read(&weights).unwrap();
+    let (short, long) = ("\"shared.weight\"", "\"encoder.embed_tokens.weight\"");
+    for is_alone in [true, false] {
+        std::fs::write(&weights, renamed(&usual, short, long, is_alone)).unwrap();
+        for (ending, command) in [("gguf", "migrate"), ("weights", "convert"), ("amb", "convert")] {
+            let file = out.path().join("m").with_extension(ending);
+            let paths = [folder.path(), &file].map(|path| path.to_str().unwrap());
+            let f32 = if command == "convert" { &["--type", "f32"][..] } else { &[] };
+            stdout(&[&[command, "-q", paths[0], paths[1]], f32].concat(), "");
+            assert_eq!(run(&["embed"], &file, &[], texts), expected, "{ending} {is_alone}");
+        }
+    }
+}
+
+/// A safetensors file with a tensor under another name, or a copy of it under both.
+fn renamed(file: &[u8], from: &str, to: &str, is_alone: bool) -> Vec<u8> {
+    let (length, rest) = file.split_first_chunk::<8>().unwrap();
+    let (header, data) = rest.split_at(u64::from_le_bytes(*length).try_into().unwrap());
+    let header = std::str::from_utf8(header).unwrap();
+    let mut tensors: serde_json::Map<String, Value> =
+        serde_json::from_str(&header.replace(from, to)).unwrap();
+    let (from, to) = (from.trim_matches('"'), to.trim_matches('"'));
+    let mut data = data.to_vec();
+    if !is_alone {
+        let [start, end]: [usize; 2] =
+            serde_json::from_value(tensors[to]["data_offsets"].clone()).unwrap();
+        let mut copy = tensors[to].clone();
+        copy["data_offsets"] = serde_json::json!([data.len(), data.len() + end - start]);
+        data.extend_from_within(start..end);
+        tensors.insert(from.to_owned(), copy);
+    }
+    let header = Value::Object(tensors).to_string();
+    [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat()
 }
 
 #[test]
@@ -210,6 +371,7 @@ fn what_gguf_cannot_say_is_refused_by_name() {
         ("cross_encoder", "compares two texts"),
         ("gte", "`gte`"),
         ("mpnet", "`mpnet`"),
+        ("t5_encoder", "Dense"),
     ] {
         let folder = models().join(family);
         let found = failure(&["migrate", folder.to_str().unwrap(), out.to_str().unwrap()], b"", 1);
@@ -250,6 +412,12 @@ fn what_a_file_asks_for_and_is_not_done_is_refused_by_name() {
     ] {
         refused(changed(&jina, |known| known != key, &[(key, value)]), said);
     }
+    let plain = written(t5(false).path(), &model);
+    for buckets in [0, 3, 512] {
+        let key = "t5encoder.attention.relative_buckets_count";
+        let keys = [(key, WriteValue::U32(buckets))];
+        refused(changed(&plain, |known| known != key, &keys), "relative_buckets_count");
+    }
     let qwen = written(&models().join("qwen3_embedding"), &model);
     let pre = "tokenizer.ggml.pre";
     let unknown = [(pre, WriteValue::Text("of_tomorrow"))];
@@ -279,6 +447,11 @@ fn tensors_that_a_family_does_not_use_are_refused_by_name() {
     refused(&jina, "position_embd.weight", 48, unused);
     refused(&jina, "token_embd.bias", 48, unused);
     refused(&jina, "blk.token_embd.weight", 48, unused);
+    let plain = written(t5(false).path(), &model);
+    refused(&plain, "enc.blk.1.attn_rel_b.weight", 128, unused);
+    refused(&plain, "enc.blk.1.ffn_gate.weight", 48, unused);
+    refused(&plain, "blk.0.attn_q.weight", 48, unused);
+    refused(&plain, "dense_2.weight", 48, "gemma-embedding");
     let roberta = written(&models().join("roberta"), &model);
     refused(&roberta, "blk.0.ffn_gate.weight", 48, unused);
     refused(&roberta, "cls.weight", 48, unused);

@@ -14,6 +14,7 @@ pub enum GgufArchitecture {
     JinaBertV3,
     ModernBert,
     NomicBert,
+    T5Encoder,
     Qwen3,
     Gemma3,
     Llama,
@@ -23,7 +24,6 @@ pub enum GgufArchitecture {
     JinaBertV2,
     NeoBert,
     NomicBertMoe,
-    T5Encoder,
 }
 
 use GgufArchitecture as A;
@@ -74,6 +74,7 @@ const ROWS: &[Row] = &[
     row(A::JinaBertV3, "jina-bert-v3", Encoders, &["jina_embeddings_v3"], &[]),
     row(A::ModernBert, "modern-bert", Encoders, &["modernbert"], &[]),
     row(A::NomicBert, "nomic-bert", Encoders, &["nomic_bert"], &[]),
+    row(A::T5Encoder, "t5encoder", Encoders, &["t5"], &[]),
     row(A::Qwen3, "qwen3", Both, &["qwen3"], &["qwen3"]),
     row(A::Gemma3, "gemma3", Decoders, &[], &["gemma3_text"]),
     row(A::Llama, "llama", Decoders, &[], &["llama", "mistral"]),
@@ -83,7 +84,6 @@ const ROWS: &[Row] = &[
     row(A::JinaBertV2, "jina-bert-v2", OtherEncoders, &[], &[]),
     row(A::NeoBert, "neo-bert", OtherEncoders, &[], &[]),
     row(A::NomicBertMoe, "nomic-bert-moe", OtherEncoders, &[], &[]),
-    row(A::T5Encoder, "t5encoder", OtherEncoders, &[], &[]),
 ];
 
 impl GgufArchitecture {

@@ -9,6 +9,7 @@
 //! | `gemma-embedding` | Gemma 3 without a causal mask; 1 is already added to norms |
 //! | `eurobert` | Llama without a causal mask |
 //! | `qwen3` | Llama with norms of queries and keys |
+//! | `t5encoder` | norms first, relative position buckets, ReLU or, with a gate, tanh GELU |
 
 use super::GgufArchitecture;
 use super::key::Key;
@@ -22,11 +23,14 @@ use crate::event::Value;
 use crate::kernel::root;
 use crate::limit::Limit;
 use crate::model::config::Rope;
-use crate::model::gguf_names::{POST, PRE};
+use crate::model::gguf_names;
 use crate::model::{
     Activation, Attention, ClassifierModel, Config, Embedding, FamilyModel, FeedForward, Heads,
-    Mask, Order, Rotary, Window,
+    Mask, Order, RelativeBuckets, Rotary, Window,
 };
+
+/// The distance from which on keys share T5's last bucket: a constant of llama.cpp.
+pub const T5_DISTANCE: usize = 128;
 
 /// The default base of rotary frequencies.
 const BASE: f32 = 10_000.0;
@@ -47,13 +51,14 @@ pub(crate) fn read<'a>(keys: &Keys<'a>) -> Option<Outcome<'a, FamilyModel>> {
         GgufArchitecture::GemmaEmbedding => gemma,
         GgufArchitecture::EuroBert => eurobert,
         GgufArchitecture::Qwen3 => qwen,
+        GgufArchitecture::T5Encoder => t5,
         _ => return None,
     };
     Some(read(keys).and_then(|(family, config)| {
         Ok(FamilyModel {
             family,
             config,
-            names: if config.order == Order::Post { &POST } else { &PRE },
+            names: gguf_names::encoder(&config),
             biases: architecture.biases(),
             classifier: classifier(keys)?,
         })
@@ -162,6 +167,29 @@ fn qwen<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     let config = like_llama(keys, mask)?;
     let attention = Attention { query_key_norm: true, ..config.attention };
     Ok(("qwen3", Config { attention, ..config }))
+}
+
+/// The settings of T5. It has no limit of positions: that of the file is the usual one of texts.
+fn t5<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
+    const BUCKETS: Key = Key::RelativeBuckets;
+    sees_both_ways(keys)?;
+    let buckets = keys.needed(BUCKETS, Limit::SIZE)?;
+    let relative = RelativeBuckets::new(buckets, T5_DISTANCE)
+        .ok_or_else(|| keys.refuse(BUCKETS, "no bucket is left for far keys"))?;
+    let epsilon = epsilon(keys, RMS_EPSILON)?;
+    let sized = sized(keys, Config { epsilon, relative: Some(relative), ..Config::LLAMA })?;
+    let has_gate = keys.file.tensor("enc.blk.0.ffn_gate.weight").is_some();
+    let scale = Some(sized.attention.scale.unwrap_or(1.0));
+    let config = Config {
+        attention: Attention { mask: Mask::Full, scale, ..sized.attention },
+        feed_forward: match has_gate {
+            true => FeedForward::Gated(Activation::GeluTanh),
+            false => FeedForward::Plain(Activation::Relu),
+        },
+        positions: Limit::SIZE.most,
+        ..sized
+    };
+    Ok(("t5", config))
 }
 
 /// The settings of BERT-like models, with a position table.

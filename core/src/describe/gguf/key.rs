@@ -89,6 +89,7 @@ keys! {
     AttentionScale "attention.scale" Number, Used, Unknown;
     Causal "attention.causal" Only(is_true, "only causal attention is honoured"), Used,
         Only(is_false, "");
+    RelativeBuckets "attention.relative_buckets_count" Unknown, Used, Unknown;
     SlidingWindow "attention.sliding_window" Number, Used, Unknown;
     // If it is not read, texts are limited to the window.
     SlidingWindowPattern "attention.sliding_window_pattern" Used, Used, Unknown;

@@ -36,6 +36,7 @@ pub use decoder::{gguf_llama_config, gguf_pools_last_token, gguf_refusal};
 pub(crate) use description::{describe, describe_without_tokenizer, encoder_keys};
 pub use description::{gguf_description, gguf_has_described_encoder};
 pub use encoder::{GgufSetting, gguf_bert_config, gguf_bert_setting_at_fault};
+pub use encoder_family::T5_DISTANCE;
 pub use fault::GgufFault;
 pub use key::Key;
 pub(crate) use keys::Keys;

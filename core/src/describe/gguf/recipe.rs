@@ -107,7 +107,7 @@ fn pooling<'a>(keys: &Keys<'a>) -> Outcome<'a, PoolingMode> {
 
 pub(super) fn max_tokens<'a>(keys: &Keys<'a>, positions: usize) -> Outcome<'a, usize> {
     match keys.size(Key::OwnMaxTokens, Limit::SIZE)? {
-        None => Ok(positions),
+        None => keys.needed(Key::ContextLength, Limit::SIZE),
         Some(tokens) if (1..=positions).contains(&tokens) => Ok(tokens),
         Some(_) => Err(keys.refuse(Key::OwnMaxTokens, "the model has not as many positions")),
     }

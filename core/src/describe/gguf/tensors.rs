@@ -76,6 +76,8 @@ fn is_used(file: &Gguf<'_>, names: &Names, config: &Config, name: &str) -> bool 
     };
     let is_lost = match parts.tensor {
         Tensor::Query | Tensor::Key | Tensor::Value => is_fused(),
+        // llama.cpp would use those of other layers there.
+        Tensor::RelativeBias => parts.layer != Some("0"),
         tensor => tensor.is_table() && parts.kind == ".bias",
     };
     [".weight", ".bias"].contains(&parts.kind)

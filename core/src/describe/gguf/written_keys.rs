@@ -33,6 +33,9 @@ pub fn gguf_encoder_keys(architecture: GgufArchitecture, config: &Config, put: P
     if config.attention.mask != Mask::Causal {
         put(Key::Causal, Truth(false));
     }
+    if let Some(relative) = config.relative {
+        put(Key::RelativeBuckets, Size(relative.buckets));
+    }
     if let Some(rotary) = config.rotary {
         put(Key::RopeBase, Float(rotary.global.base));
         if config.attention.window.is_some() {

@@ -1,7 +1,8 @@
 //! The names of tensors in GGUF files, as in llama.cpp: one per role, except for norms, whose names
-//! express their position in a layer.
+//! express their position in a layer, and for T5, whose encoder has names of its own.
 
 use super::tensors::{Names, Tensor};
+use crate::model::config::{Config, Order};
 
 /// The names that all models have, and those that only some have.
 macro_rules! gguf_names {
@@ -51,6 +52,35 @@ pub const POST: Names = gguf_names!(
 
 /// The names in encoders with norms before attention and feed-forward layer.
 pub const PRE: Names = pre_names!();
+
+/// The names in T5's encoder.
+pub const T5: Names = Names {
+    layers: "enc.blk.",
+    tensors: &[
+        (Tensor::Embeddings, "token_embd"),
+        (Tensor::RelativeBias, ".attn_rel_b"),
+        (Tensor::Norm, "enc.output_norm"),
+        (Tensor::AttentionNorm, ".attn_norm"),
+        (Tensor::Query, ".attn_q"),
+        (Tensor::Key, ".attn_k"),
+        (Tensor::Value, ".attn_v"),
+        (Tensor::AttentionOutput, ".attn_o"),
+        (Tensor::FeedForwardNorm, ".ffn_norm"),
+        (Tensor::Gate, ".ffn_gate"),
+        (Tensor::Up, ".ffn_up"),
+        (Tensor::Down, ".ffn_down"),
+    ],
+};
+
+/// The names in an encoder with these settings.
+#[must_use]
+pub const fn encoder(config: &Config) -> &'static Names {
+    match config.order {
+        Order::Post => &POST,
+        Order::Pre if config.relative.is_some() => &T5,
+        Order::Pre | Order::Sandwich => &PRE,
+    }
+}
 
 /// The names in decoders.
 pub const DECODER: Names = pre_names!(

@@ -1,6 +1,6 @@
 //! The architecture of an encoder that is written, which must be as llama.cpp computes it.
 
-use nanoembed_core::describe::gguf::{GgufArchitecture, window_pattern};
+use nanoembed_core::describe::gguf::{GgufArchitecture, T5_DISTANCE, window_pattern};
 use nanoembed_core::model::config::Rope;
 use nanoembed_core::model::{Activation, Config, FamilyModel, FeedForward, Mask};
 
@@ -49,6 +49,10 @@ fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'stati
         A::JinaBertV3 => config.feed_forward == FeedForward::Plain(Activation::Gelu),
         A::ModernBert => gate(&[Activation::Gelu, Activation::Silu]),
         A::GemmaEmbedding => gate(&[Activation::GeluTanh]),
+        A::T5Encoder => {
+            gate(&[Activation::GeluTanh])
+                || config.feed_forward == FeedForward::Plain(Activation::Relu)
+        }
         _ => gate(&[Activation::Silu]),
     };
     let mask = if architecture == A::Qwen3 { Mask::Causal } else { Mask::Full };
@@ -60,11 +64,13 @@ fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'stati
         config.attention.window.is_none() || window_pattern(architecture, config).is_some();
     let needs_window = architecture == A::GemmaEmbedding && config.attention.window.is_none();
     let has_whole_heads = config.heads.width() == config.hidden;
-    let may_have_others = matches!(architecture, A::GemmaEmbedding | A::Qwen3);
+    let may_have_others = matches!(architecture, A::GemmaEmbedding | A::Qwen3 | A::T5Encoder);
+    let distance_fits = config.relative.is_none_or(|it| it.distance == T5_DISTANCE);
     let checks = [
         (activation_fits, "the model has another activation"),
         (config.attention.mask == mask, "the model has another attention mask"),
         (ropes.into_iter().all(is_turned_plainly), "the model scales its rotary positions"),
+        (distance_fits, "the model has another distance of relative positions"),
         (windows_fit && !needs_window, "the model has other windows"),
         (has_whole_heads || may_have_others, "the model has heads of another size"),
     ];

@@ -20,6 +20,7 @@ use nanoembed_core::describe::gguf::{
     GgufArchitecture, GgufDense, Key, gguf_encoder_keys, gguf_pooling_type,
 };
 use nanoembed_core::event::Format;
+use nanoembed_core::limit::Limit;
 use nanoembed_core::model::{DenseActivation, DenseSettings, FamilyModel, HeadModule};
 use nanoembed_core::owned::Pipeline;
 use nanoembed_core::owned::folder::{Described, MODULES};
@@ -102,11 +103,16 @@ impl Family {
         let architecture = architecture::find(model, &refuse)?;
         let whole = path.canonicalize().ok();
         let name = whole.as_deref().and_then(Path::file_name);
+        let mut model = **model;
+        let positions = &mut model.config.positions;
+        let max_tokens = described.settings.token_limit(described.tokenizer_limit, *positions);
+        // llama.cpp would make room for all positions of a model without a limit.
+        if *positions == Limit::SIZE.most {
+            *positions = max_tokens;
+        }
         Ok(Some(Self {
-            max_tokens: described
-                .settings
-                .token_limit(described.tokenizer_limit, model.config.positions),
-            model: **model,
+            max_tokens,
+            model,
             architecture,
             tokenizer,
             recipe,

@@ -10,8 +10,7 @@
 use std::collections::HashMap;
 
 use nanoembed_core::describe::gguf::GgufDense;
-use nanoembed_core::model::gguf_names::{POST, PRE};
-use nanoembed_core::model::{FamilyModel, NormKind, Order, Tensor};
+use nanoembed_core::model::{FamilyModel, Names, NormKind, Tensor, gguf_names};
 use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
@@ -55,13 +54,11 @@ impl Family {
     ) -> Result<Prepared<'a>> {
         let refuse = |kind, message: String| Error::input(kind, message).at(source);
         let failed = |error| Error::in_file(source, error);
-        let mut names = names(&self.model).map_err(failed)?;
-        let words = names.iter().find(|(_, it)| it.tensor == Tensor::Embeddings && !it.is_bias);
-        let words = words.map(|(name, _)| name.as_str()).unwrap_or_default();
-        let prefix = items.iter().find_map(|item| item.name.strip_suffix(words));
         let missing =
             |name: &str| refuse(ErrorKind::MissingTensor, format!("there is no tensor `{name}`"));
-        let prefix = limit::copied(prefix.ok_or_else(|| missing(words))?).map_err(failed)?;
+        let (words, prefix) = words(&self.model, &items).map_err(|name| missing(&name))?;
+        let prefix = limit::copied(prefix).map_err(failed)?;
+        let mut names = names(&self.model, words).map_err(failed)?;
         let mut prepared = Prepared {
             items: Vec::new(),
             encoded: Vec::new(),
@@ -172,16 +169,42 @@ impl Family {
     }
 }
 
-/// All tensors that the model may have, by the family's names.
-fn names(model: &FamilyModel) -> Result<HashMap<String, Named>, CoreError> {
+/// The name of the table of tokens among `items`, without `.weight`, and the prefix of all names; or
+/// the name of the missing tensor.
+fn words<'i>(
+    model: &FamilyModel,
+    items: &'i [Item<'_>],
+) -> std::result::Result<(&'static str, &'i str), String> {
+    let names = || model.names.names_of(Tensor::Embeddings);
+    let prefix = |name: &str| {
+        let weights = items.iter().filter_map(|item| item.name.strip_suffix(".weight"));
+        weights.filter_map(|weight| weight.strip_suffix(name)).next()
+    };
+    let found = names().find_map(|name| Some((name, prefix(name)?)));
+    found.ok_or_else(|| format!("{}.weight", names().next().unwrap_or_default()))
+}
+
+/// All tensors that the model may have, by the family's names; `words` is that of the table of
+/// tokens.
+fn names(model: &FamilyModel, words: &str) -> Result<HashMap<String, Named>, CoreError> {
     let mut names: HashMap<String, Named> = HashMap::new();
+    let in_gguf = gguf_names::encoder(&model.config);
     for (tensor, own) in model.names.tensors {
-        let Some(name) = gguf_name(*tensor, model) else { continue };
-        let layers = if own.starts_with('.') { model.config.layers } else { 1 };
+        let Some(name) = gguf_name(*tensor, in_gguf) else { continue };
+        let layers = match tensor {
+            Tensor::Embeddings if *own != words => 0,
+            // All layers use the first one's.
+            Tensor::RelativeBias => 1,
+            _ if own.starts_with('.') => model.config.layers,
+            _ => 1,
+        };
         for (kind, is_bias) in [(".weight", false), (".bias", true)] {
             for layer in 0..layers {
                 let (before, after) = match own.starts_with('.') {
-                    true => (format!("{}{layer}", model.names.layers), format!("blk.{layer}")),
+                    true => (
+                        format!("{}{layer}", model.names.layers),
+                        format!("{}{layer}", in_gguf.layers),
+                    ),
                     false => Default::default(),
                 };
                 let name = limit::joined(&[&after, name, kind])?;
@@ -195,8 +218,7 @@ fn names(model: &FamilyModel) -> Result<HashMap<String, Named>, CoreError> {
 }
 
 /// The name of a tensor in GGUF; one that begins with a point follows the number of its layer.
-fn gguf_name(tensor: Tensor, model: &FamilyModel) -> Option<&'static str> {
-    let names = if model.config.order == Order::Post { &POST } else { &PRE };
+fn gguf_name(tensor: Tensor, names: &Names) -> Option<&'static str> {
     // Of gate and up in one, the gate is the first.
     names.name_of(if tensor == Tensor::GateUp { Tensor::Up } else { tensor })
 }
