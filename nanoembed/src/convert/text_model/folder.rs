@@ -56,9 +56,13 @@ fn texts(source: &EncoderFolder) -> Result<Pairs> {
     source.texts().read(|texts| {
         let recording = |path: &str| {
             let text = texts(path)?;
-            let mut read = read.borrow_mut();
-            if let Some(text) = text.as_ref().filter(|_| read.iter().all(|(it, _)| it != path)) {
-                pairs::add(&mut read, path, text)?;
+            if let Some(text) = &text {
+                let mut read = read.borrow_mut();
+                // Read again, it is without what is passed over.
+                match read.iter_mut().find(|(known, _)| known == path) {
+                    Some((_, known)) => *known = limit::copied(text)?,
+                    None => pairs::add(&mut read, path, text)?,
+                }
             }
             Ok(text)
         };
