@@ -25,7 +25,7 @@ static int32_t read_at(void *context, uint64_t offset, uint8_t *destination, siz
     return failed;
 }
 
-/* Behind the last byte of a file; negative if that fails. */
+/* After the last byte of a file; negative if that fails. */
 static off_t end_of(struct fs_file_t *file) {
     int failed = fs_seek(file, 0, FS_SEEK_END);
     return failed < 0 ? failed : fs_tell(file);

@@ -89,7 +89,7 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
     };
     if let Some(text) = cluster {
         let failure = Error::usage(format!("`{text}` begins with a dash, but is no option"))
-            .with_hint(format!("a text that begins with a dash stands behind `--`: -- \"{text}\""));
+            .with_hint(format!("a text that begins with a dash stands after `--`: -- \"{text}\""));
         error::print(&failure);
         return Err(ExitCode::from(error::exit_code(&failure)));
     }

@@ -114,9 +114,9 @@ pub(crate) fn pass<'a, T>(
     let whole = within(input, offset, end);
     let (mut rest, mut count) = (whole, 0);
     while count < most
-        && let Ok((behind, _)) = grammar(rest)
+        && let Ok((after, _)) = grammar(rest)
     {
-        (rest, count) = (behind, count.saturating_add(1));
+        (rest, count) = (after, count.saturating_add(1));
     }
     (count, whole.len().saturating_sub(rest.len()))
 }

@@ -115,7 +115,7 @@ async fn sql_ranks_a_table_by_meaning() {
 }
 
 #[tokio::test]
-async fn a_question_is_embedded_behind_its_prompt() {
+async fn a_question_is_embedded_after_its_prompt() {
     let model =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/cases/default-prompt/model");
     let encoder = Encoder::open(model).unwrap();

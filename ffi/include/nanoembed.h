@@ -1255,7 +1255,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_embed_strings(const struct nanoembed_
                                          size_t row_capacity,
                                          struct nanoembed_error *error);
 
-// Puts those of `rows` vectors, one behind the other, that have the largest dot products with
+// Puts those of `rows` vectors, one after the other, that have the largest dot products with
 // `query` into `best`, the best first, and how many there are into `*found`: `capacity`, unless
 // there are fewer rows. Of vectors of length 1 the dot product is the cosine.
 //
@@ -1429,7 +1429,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_session_init(const struct nanoembed_d
 NANOEMBED_CHECK nanoembed_status nanoembed_session_set_sampling(struct nanoembed_session *session,
                                                 const struct nanoembed_sampling *sampling);
 
-// Takes `count` tokens through the model behind those of the session: a prompt, or the token that
+// Takes `count` tokens through the model after those of the session: a prompt, or the token that
 // was chosen. `NANOEMBED_TOO_MANY_TOKENS` if the session has no room for them; after an error the
 // session is as it was, but for its logits.
 //
@@ -1447,7 +1447,7 @@ NANOEMBED_CHECK nanoembed_status nanoembed_session_feed(const struct nanoembed_d
 NANOEMBED_CHECK nanoembed_status nanoembed_session_sample(struct nanoembed_session *session,
                                           uint32_t *id);
 
-// Copies the logits behind the last token, as many as the vocabulary has tokens, into `out`.
+// Copies the logits after the last token, as many as the vocabulary has tokens, into `out`.
 // `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
 //
 // `session` is NULL or a session, `out` points to `capacity` floats.

@@ -355,7 +355,7 @@ inline float cosine(span<const float> a, span<const float> b) noexcept {
     return nanoembed_cosine(a.data(), b.data(), length, &cosine) == NANOEMBED_OK ? cosine : 0;
 }
 
-/// The `most` of the vectors, which lie one behind the other, whose dot products with `query` are largest, the best first.
+/// The `most` of the vectors, which lie one after the other, whose dot products with `query` are largest, the best first.
 inline result<std::vector<nanoembed_scored>> top_k(span<const float> query, span<const float> vectors, std::size_t most) {
     std::vector<nanoembed_scored> best(most);
     std::size_t found = 0;
@@ -550,7 +550,7 @@ public:
         return detail::answer(status, {}, session(made));
     }
 
-    /// Takes tokens through the model behind those of the session.
+    /// Takes tokens through the model after those of the session.
     result<done> feed(session &text, span<const std::uint32_t> ids) const {
         auto error = detail::sized<nanoembed_error>();
         const auto status = nanoembed_session_feed(handle_.get(), text.get(), ids.data(), ids.size(), &error);
@@ -566,7 +566,7 @@ public:
         return detail::answer(status, error, id);
     }
 
-    /// The logits behind the last token.
+    /// The logits after the last token.
     result<std::vector<float>> logits(const session &text) const {
         std::vector<float> out(vocabulary());
         const auto status = nanoembed_session_logits(text.get(), out.data(), out.size());

@@ -224,7 +224,7 @@ fn embed_packs(
                 Some(model.tokenizer.by_word_pieces(text, room)?)
             }
         };
-        // A text that does not fit behind the others begins the next pack.
+        // A text that does not fit after the others begins the next pack.
         if pack.texts > 0 && encoded.as_ref().is_none_or(|e| e.truncated && left < most) {
             flush(&mut pack, ids.0, lengths.0, row)?;
             left = most;

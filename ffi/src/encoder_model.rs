@@ -106,7 +106,7 @@ pub(crate) fn family_sizes(
     let needs = Workspace::needs(config, plan)?;
     let floats = needs.floats.checked_add(*scratch).ok_or(TOO_SMALL)?;
     let floats = floats.max(tokenizing_floats(tokenizing)?);
-    let prompt = if tokenizing.behind > 0 { prompts.longest().max(chosen::LEAST) } else { 0 };
+    let prompt = if tokenizing.after > 0 { prompts.longest().max(chosen::LEAST) } else { 0 };
     // The types of a pair's tokens.
     let types = if compares { plan.tokens } else { 0 };
     let bytes = needs.bytes.checked_add(types).ok_or(TOO_SMALL)?;
@@ -188,7 +188,7 @@ impl EncoderModel {
     ) -> Outcome<Encoded> {
         if let (Some(texts), Tokenizer::Folder(tokenizer)) = (&self.texts, tokenizer) {
             let memory = folder_tokenizer::tokenizing(&texts.tokenizing, scratch.floats.0)?;
-            return Ok(tokenizer.encode_behind(prompt.text(), text, ids, memory)?);
+            return Ok(tokenizer.encode_after(prompt.text(), text, ids, memory)?);
         }
         tokenizer.by_word_pieces(text, ids)
     }

@@ -38,7 +38,7 @@ pub(crate) fn tokenizing_bytes(needs: &TokenizingNeeds) -> Outcome<usize> {
     sum.add::<Step>(needs.steps)?;
     sum.add::<Symbol>(needs.symbols)?;
     sum.add::<Candidate>(needs.heap)?;
-    sum.add::<u8>(needs.behind)?;
+    sum.add::<u8>(needs.after)?;
     Ok(sum.bytes())
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn tokenizing(
         steps: lent.filled(needs.steps, Step::default())?,
         symbols: lent.filled(needs.symbols, Symbol::default())?,
         heap: lent.filled(needs.heap, Candidate::default())?,
-        behind: lent.filled(needs.behind, 0)?,
+        after: lent.filled(needs.after, 0)?,
     })
 }
 
@@ -71,10 +71,10 @@ const WINDOW: usize = 812;
 const WORD: usize = 192;
 const COMPOSED: usize = 1024;
 
-/// Bytes of a prompt with a text behind it.
-const BEHIND: usize = 1024;
+/// Bytes of a prompt with a text after it.
+const PROMPTED: usize = 1024;
 
-/// The ids of a text behind the model's usual prompt, in memory of the stack.
+/// The ids of a text after the model's usual prompt, in memory of the stack.
 #[inline(never)] // so much of it only where it is needed
 pub(crate) fn tokenize(
     tokenizer: &FolderTokenizer<'_>,
@@ -86,14 +86,14 @@ pub(crate) fn tokenize(
     let length = Chosen::USUAL.write(prompts, &mut room)?;
     let prompt = room.get(..length).unwrap_or_default();
     let prompt = core::str::from_utf8(prompt).unwrap_or_default();
-    on_stack(|memory| Ok(tokenizer.encode_behind(prompt, text, ids, memory)?))
+    on_stack(|memory| Ok(tokenizer.encode_after(prompt, text, ids, memory)?))
 }
 
 /// Calls `tokenize` with memory of the stack.
 #[inline(never)] // as above
 pub(crate) fn on_stack<R>(tokenize: impl FnOnce(TokenizingMemory<'_>) -> Outcome<R>) -> Outcome<R> {
     const HEAP: usize = MergeScratch::heap_needed(WORD);
-    let (mut window, mut behind) = ([0; COMPOSED], [0; BEHIND]);
+    let (mut window, mut after) = ([0; COMPOSED], [0; PROMPTED]);
     let (mut symbols, mut heap) = ([Symbol::default(); WORD], [Candidate::default(); HEAP]);
     let mut steps = [Step::default(); WINDOW + 1];
     let memory = TokenizingMemory {
@@ -101,7 +101,7 @@ pub(crate) fn on_stack<R>(tokenize: impl FnOnce(TokenizingMemory<'_>) -> Outcome
         steps: &mut steps,
         symbols: &mut symbols,
         heap: &mut heap,
-        behind: &mut behind,
+        after: &mut after,
     };
     tokenize(memory)
 }

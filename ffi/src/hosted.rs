@@ -188,7 +188,7 @@ impl HostedModel {
         Ok(())
     }
 
-    /// The tokens of a text behind its prompt, at most `limit`, and how many of them do not count.
+    /// The tokens of a text after its prompt, at most `limit`, and how many of them do not count.
     fn encode(
         &self,
         session: &mut HostedSession,

@@ -1,4 +1,4 @@
-//! Taking apart memory that the caller lends: handles and arrays one behind the other.
+//! Taking apart memory that the caller lends: handles and arrays one after the other.
 
 use core::mem::{align_of, size_of};
 

@@ -140,7 +140,7 @@ pub unsafe extern "C" fn nanoembed_session_set_sampling(
     answer(make())
 }
 
-/// Takes `count` tokens through the model behind those of the session: a prompt, or the token that
+/// Takes `count` tokens through the model after those of the session: a prompt, or the token that
 /// was chosen. `NANOEMBED_TOO_MANY_TOKENS` if the session has no room for them; after an error the
 /// session is as it was, but for its logits.
 ///
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn nanoembed_session_sample(
     answer(make())
 }
 
-/// Copies the logits behind the last token, as many as the vocabulary has tokens, into `out`.
+/// Copies the logits after the last token, as many as the vocabulary has tokens, into `out`.
 /// `NANOEMBED_INVALID_ARGUMENT` if nothing has been fed.
 ///
 /// # Safety

@@ -21,7 +21,7 @@ const _: () = assert!(MAX_DIMS == NANOEMBED_MAX_DIMENSIONS);
 /// library knows.
 pub type nanoembed_dtype = u32;
 
-/// The longest name of a type, and the zero behind it.
+/// The longest name of a type, and the zero after it.
 const NAME_BYTES: usize = 16;
 
 /// The names of the types for C, in the order of their numbers: those of [`Dtype::ALL`], which

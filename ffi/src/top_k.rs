@@ -17,7 +17,7 @@ pub struct nanoembed_scored {
 
 const _: () = assert!(size_of::<nanoembed_scored>() == size_of::<Scored>());
 
-/// Puts those of `rows` vectors, one behind the other, that have the largest dot products with
+/// Puts those of `rows` vectors, one after the other, that have the largest dot products with
 /// `query` into `best`, the best first, and how many there are into `*found`: `capacity`, unless
 /// there are fewer rows. Of vectors of length 1 the dot product is the cosine.
 ///

@@ -151,7 +151,7 @@ fn declarations(code: &str) -> Vec<String> {
             _ => {}
         }
     }
-    assert_eq!(code[start..].trim(), "", "behind the last declaration");
+    assert_eq!(code[start..].trim(), "", "after the last declaration");
     found
 }
 

@@ -29,7 +29,7 @@ const POSITIONS: usize = PROMPT.len() + TOKENS;
 /// Fewer than the prompt has, so that it comes in several parts.
 const TOKENS_AT_ONCE: usize = 3;
 
-/// The tokens that follow the prompt, and the bits of the logits behind each.
+/// The tokens that follow the prompt, and the bits of the logits after each.
 type Said = (Vec<u32>, Vec<Vec<u32>>);
 
 fn bits(logits: &[f32]) -> Vec<u32> {

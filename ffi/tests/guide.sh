@@ -30,7 +30,7 @@ guide() {
     [ "$(wc -l <"$out/pasted")" -ge 9 ]
     (cd "$out" && env -u PKG_CONFIG_PATH -u LD_LIBRARY_PATH CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" \
         RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" CARGO_TARGET_DIR="$target" HOME="$out/home" bash -e pasted >said)
-    # Behind what installers say stands what README has, line by line.
+    # After what installers say comes what README has, line by line.
     grep -v '^\$ ' "$out/lines" >"$out/expected"
     grep -xFf "$out/expected" "$out/said" | diff "$out/expected" -
 }

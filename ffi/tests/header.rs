@@ -89,7 +89,7 @@ fn header() -> String {
     config.header = Some(INTRODUCTION.to_owned());
     config.after_includes = Some(format!("\n{ATTRIBUTES}\n{}", statuses().trim_end()));
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for source in SOURCES.iter().chain(&["source_file", "limits", "owned"]) {
+    for source in SOURCES.iter().chain(&["source_file", "limits", "owned/model", "owned/handles"]) {
         builder = builder.with_src(root.join(format!("src/{source}.rs")));
     }
     let mut bytes = Vec::new();
@@ -106,7 +106,7 @@ fn header() -> String {
             "nanoembed_status nanoembed_error_describe",
         );
     // What needs an allocator or an operating system is no part of other builds.
-    let first = ["source_file", "owned"].map(|file| {
+    let first = ["source_file", "owned/model"].map(|file| {
         let source =
             std::fs::read_to_string(root.join(format!("src/{file}.rs"))).expect("a source");
         let start = source.find("pub unsafe extern \"C\" fn ").expect("a function");

@@ -137,7 +137,7 @@ fn what_needs_the_rest_of_the_code_is_refused() {
             is_refused(&file[..end]);
         }
     }
-    // A model of another kind than any here, which stands behind the decoder, with the checksum as
+    // A model of another kind than any here, which stands after the decoder, with the checksum as
     // it was: opening does not look at that.
     let kind = file.windows(11).rposition(|it| it == b"\"WordPiece\"").unwrap();
     let mut odd = file;

@@ -294,7 +294,7 @@ fn damaged_files_are_errors() {
                     assert_eq!(error.kind(), Kind::BadInput, "{name} {end}: {error}");
                     refused += 1;
                 }
-                // A stream may end behind any of its messages.
+                // A stream may end after any of its messages.
                 Ok(count) => assert!(name == "texts.arrows" && count < 7, "{name} {end}"),
             }
         }

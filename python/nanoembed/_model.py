@@ -249,7 +249,7 @@ class Model:
         normalize: bool = False,
         dtype: Dtype = "float32",
     ) -> npt.NDArray[Any]:
-        """The embedding of a question, ``[dimensions]``, behind the model's prompt for these if it
+        """The embedding of a question, ``[dimensions]``, after the model's prompt for these if it
         has one."""
         before = before_texts(usual="query")
         embedded = self._embed([text], before, truncate_dim, normalize, dtype)
@@ -287,7 +287,7 @@ class Model:
         on_error: OnError = "raise",
         progress: Progress = None,
     ) -> Any:
-        """The embeddings of texts that answer questions, ``[n, dimensions]``, behind the model's
+        """The embeddings of texts that answer questions, ``[n, dimensions]``, after the model's
         prompt for these if it has one. Arguments are those of :meth:`embed`."""
         before = before_texts(usual="document")
         return self._embed(

@@ -27,8 +27,8 @@ from ._model import Model, given_or_opened
 def register(context: SessionContext, model: Model | Any = None, **options: Any) -> None:
     """Adds functions to a context, of which all but ``cosine`` give vectors of float32:
 
-    * ``embed(text)`` behind the model's default prompt, if it has one, ``embed_query(text)`` and
-      ``embed_document(text)`` behind the prompts that the model has for these;
+    * ``embed(text)`` after the model's default prompt, if it has one, ``embed_query(text)`` and
+      ``embed_document(text)`` after the prompts that the model has for these;
     * ``embed_bytes(bytes)`` is ``embed`` for columns of bytes: DataFusion itself makes text of
       bytes for the others, and ends a query where they are not UTF-8;
     * ``cosine(a, b)`` of two such vectors, also from tables.

@@ -29,7 +29,7 @@ def register(
     **options: Any,
 ) -> None:
     """Adds two functions to a connection: ``embed(text)`` and ``embed_query(text)``, which give
-    ``FLOAT[dimensions]`` behind the model's prompts for documents and questions. Texts are of type
+    ``FLOAT[dimensions]`` after the model's prompts for documents and questions. Texts are of type
     ``VARCHAR`` or ``BLOB``; NULL gives NULL, as do bytes that are not UTF-8.
 
     :param model: a :class:`~nanoembed.Model`, or what one is opened with, as are ``options``.

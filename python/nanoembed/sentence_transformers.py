@@ -66,7 +66,7 @@ class SentenceTransformer(Model):
         prompt: str | None = None,
         **keywords: Any,
     ) -> Any:
-        """``encode`` behind the model's prompt for questions, if it has one."""
+        """``encode`` after the model's prompt for questions, if it has one."""
         before = before_texts(None, prompt_name, prompt, usual="query")
         return self._encode(sentences, before, Encoding(**keywords))
 
@@ -78,7 +78,7 @@ class SentenceTransformer(Model):
         prompt: str | None = None,
         **keywords: Any,
     ) -> Any:
-        """``encode`` behind the model's prompt for documents, if it has one."""
+        """``encode`` after the model's prompt for documents, if it has one."""
         before = before_texts(None, prompt_name, prompt, usual="document")
         return self._encode(sentences, before, Encoding(**keywords))
 

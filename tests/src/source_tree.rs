@@ -232,7 +232,7 @@ fn without_visibilities(code: &str) -> String {
     let mut rest = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         rest.push_str("pub");
-        rest.push_str(part.split_once(')').map_or(part, |(_, behind)| behind));
+        rest.push_str(part.split_once(')').map_or(part, |(_, after)| after));
     }
     rest
 }

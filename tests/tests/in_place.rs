@@ -163,7 +163,7 @@ fn the_first_name_that_is_there_before_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn damage_behind_many_tensors_is_told_as_ever() {
+fn damage_after_many_tensors_is_told_as_ever() {
     let names = names();
     for (format, file) in FORMATS.iter().zip(files_of_many()) {
         let (from, to) = (place_of(&file, &names[0]), place_of(&file, &names[140]));

@@ -12,7 +12,7 @@ fn parse(text: &[u8]) -> Result<Value, Error> {
     match tokens.next() {
         None => Ok(value.expect("a value")),
         Some(Err(error)) => Err(error),
-        Some(Ok(token)) => panic!("{token:?} behind the end"),
+        Some(Ok(token)) => panic!("{token:?} after the end"),
     }
 }
 
@@ -42,7 +42,7 @@ fn value(tokens: &mut JsonTokens<'_>) -> Result<Option<Value>, Error> {
                     break;
                 }
                 assert_eq!(key.kind, LexemeKind::Key);
-                let member = value(tokens)?.expect("a value behind a key");
+                let member = value(tokens)?.expect("a value after a key");
                 members.insert(chars(key.spelling).collect(), member);
             }
             Value::Object(members)

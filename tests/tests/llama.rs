@@ -195,11 +195,11 @@ fn logits(
     let mut all = Vec::new();
     let mut rest = ids;
     for &step in steps {
-        let (part, behind) = rest.split_at(step);
+        let (part, after) = rest.split_at(step);
         let mut out = vec![0.0; step * config.vocabulary];
         llama.forward(&run, part, &mut cache, &mut memory, Output::AllLogits(&mut out)).unwrap();
         all.extend(out);
-        rest = behind;
+        rest = after;
     }
     assert!(rest.is_empty());
     all

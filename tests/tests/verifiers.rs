@@ -90,15 +90,15 @@ fn an_amb_file_has_one_verdict() {
 
 /// No checksum covers a tensor after the checksum.
 #[test]
-fn a_tensor_behind_the_checksum_is_refused_where_it_stands() {
+fn a_tensor_after_the_checksum_is_refused_where_it_stands() {
     let [pair, one] = [2, 1].map(|elements| Shape::new(&[elements]).unwrap());
     let spec = |name, shape| AmbTensorSpec { name, dtype: Dtype::F32, shape, full_blocks: 0 };
-    let specs = [spec(CHECKSUM, pair), spec("behind", one)];
+    let specs = [spec(CHECKSUM, pair), spec("after", one)];
     let plan = AmbPlan { checksum: false, ..AmbPlan::new("{}", &specs) };
     let file = write(plan, &[0; 12]).unwrap();
     let view = Amb::parse(&file, Mode::Lenient).unwrap();
-    let behind = view.tensor("behind").unwrap().header().offset;
+    let after = view.tensor("after").unwrap().header().offset;
     let verifier = || amb::AmbVerifier::<64>::new(Mode::Lenient);
-    let expected = Error::new(behind, ErrorKind::TrailingBytes);
+    let expected = Error::new(after, ErrorKind::TrailingBytes);
     assert_eq!(verdict(verifier, &file, amb::MAX_ITEM_BYTES), Err(expected));
 }

@@ -52,7 +52,7 @@ fn every_code_point_is_part_of_words_as_in_tokenizers() {
         *(if is_word { &mut words } else { &mut others }) += 1;
         // Detectable only if a different piece follows.
         let starts_with_letter = ids(format!("a{c}")).first() == Some(&LETTER);
-        assert_eq!(starts_with_letter, !is_word, "{c:?} behind a letter");
+        assert_eq!(starts_with_letter, !is_word, "{c:?} after a letter");
         for text in [format!("{c}zq"), format!("zq{c}")] {
             assert_eq!(ids(text).contains(&ADDED), !is_word, "{c:?} beside a token");
         }

@@ -125,7 +125,7 @@ def string(text):
 
 
 def pairs():
-    """Metadata: keys, and values behind the numbers of their types."""
+    """Metadata: keys, and values after the numbers of their types."""
     def u32(value):
         return struct.pack("<II", 4, value)
 

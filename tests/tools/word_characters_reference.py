@@ -22,7 +22,7 @@ def continues_words(c):
     return WHITESPACE.pre_tokenize_str("a" + c) == [("a" + c, (0, 2))]
 
 
-def hides_behind(c):
+def hides_after(c):
     return "zq" not in TOKENIZER.encode(c + "zq").tokens
 
 
@@ -44,7 +44,7 @@ def ranges(holds):
 
 def main():
     lines = list(ranges(continues_words))
-    assert lines == list(ranges(hides_behind)) == list(ranges(hides_before))
+    assert lines == list(ranges(hides_after)) == list(ranges(hides_before))
     TO.parent.mkdir(exist_ok=True)
     TO.write_text("".join(lines), encoding="utf-8", newline="\n")
     print(f"{TO}: {len(lines)} ranges")

@@ -154,7 +154,7 @@ async function misbehave(mode: string, bytes: Uint8Array, times: number, request
     }
     case "cut": // ends too early, and says that this is all
       return send(bytes.subarray(0, half), type, request, response);
-    case "longer": // goes on behind its end
+    case "longer": // goes on after its end
       return send(Buffer.concat([bytes, randomBytes(100)]), type, request, response);
     case "stalled": // stops, and stays open
       response.writeHead(200, headers);

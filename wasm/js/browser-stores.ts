@@ -55,7 +55,7 @@ export async function inFiles(name: string): Promise<Store> {
 }
 
 const SEGMENTS = "segments";
-/** Copying a record keeps the page busy: a larger segment is a record of its size, and records of so many bytes behind it. */
+/** Copying a record keeps the page busy: a larger segment is a record of its size, and records of so many bytes after it. */
 const RECORD_BYTES = 1 << 22;
 
 const partOf = (name: string, part: number) => `${name} ${String(part).padStart(6, "0")}`;

@@ -45,7 +45,7 @@ export function forwardOnly(stream: ReadableStream<Uint8Array>, size: number | u
       return whole;
     },
     close() {
-      // The iterator would hear of it behind the piece that it waits for.
+      // The iterator would hear of it after the piece that it waits for.
       void reader.cancel().catch(() => {});
     },
   };

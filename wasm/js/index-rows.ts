@@ -19,7 +19,7 @@ export class Rows {
   readonly #query: number;
   readonly #bits: number;
   readonly #sums: number;
-  /** Where the codes of each block begin; behind them its bits. */
+  /** Where the codes of each block begin; after them its bits. */
   readonly #blocks: number[] = [];
   #scales = new Float32Array(BLOCK);
   #count = 0;

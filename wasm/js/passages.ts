@@ -79,7 +79,7 @@ function endWithin(text: string, start: number, end: number): number {
   return whole(text, end);
 }
 
-/** Where the next passage begins: at a word, about `back` characters before the end of this one, and behind its start. */
+/** Where the next passage begins: at a word, about `back` characters before the end of this one, and after its start. */
 function nextStart(text: string, start: number, end: number, back: number): number {
   const from = Math.max(start + 1, end - back);
   const [space] = text.slice(from - 1, end).match(/\s+/) ?? [];
@@ -88,7 +88,7 @@ function nextStart(text: string, start: number, end: number, back: number): numb
   return at < end ? at : skipped(text, end);
 }
 
-/** Behind white space. */
+/** After white space. */
 function skipped(text: string, at: number): number {
   return text.length - text.slice(at).trimStart().length;
 }

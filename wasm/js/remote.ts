@@ -138,7 +138,7 @@ export class RemoteSentences extends RemoteTexts implements SentenceModel {
     let next = 0;
     let done = 0;
     const failures: { at: number; reason: unknown }[] = [];
-    // A worker has one part and the next one: what it was sent it will compute, whatever is said behind it.
+    // A worker has one part and the next one: what it was sent it will compute, whatever is said after it.
     const lane = async () => {
       while (next < count) {
         const at = next++;

@@ -13,7 +13,7 @@ interface Range {
 
 /** Segments of about one size are merged when there are so many of them. */
 const MERGED = 16;
-/** A segment is of about one size with others if it has not so many times as many bytes as all behind it. */
+/** A segment is of about one size with others if it has not so many times as many bytes as all after it. */
 const SIMILAR = 4;
 
 const PATTERN = /^(\d{14})-(\d{14})$/;

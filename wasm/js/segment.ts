@@ -7,7 +7,7 @@
 // | 8 | 4 | bytes of the JSON, a multiple of 4 |
 // | 12 | 4 | passages |
 // | 16 | 4 | elements of a vector |
-// | 20 | 4 | FNV-1a over all other 32-bit words behind the first |
+// | 20 | 4 | FNV-1a over all other 32-bit words after the first |
 // | 24 | | JSON: `model`, `removed`, `documents`, spaces at its end |
 // | | 4 a passage | scales, f32 |
 // | | 1 an element | codes, i8; zeros make the file's size a multiple of 4 |
@@ -84,7 +84,7 @@ export function* encoding({ model, removed, documents, scales, codes }: Segment)
   return bytes;
 }
 
-/** Copies some runs of bytes one behind the other. */
+/** Copies some runs of bytes one after the other. */
 function* copying(parts: readonly Uint8Array[], to: Uint8Array, place: number): Work<void> {
   for (const part of parts) {
     for (let at = 0; at < part.length; at += PART_BYTES) {

@@ -69,7 +69,7 @@ export interface Embedding {
 
 /** The vectors of several texts. */
 export interface Embeddings {
-  /** One vector behind the other: that of text `i` is `data.subarray(i * dims, (i + 1) * dims)`. */
+  /** One vector after the other: that of text `i` is `data.subarray(i * dims, (i + 1) * dims)`. */
   data: Float32Array;
   /** Elements of a vector. */
   dims: number;
@@ -114,9 +114,9 @@ export interface SentenceModel {
   embed(text: string, options?: EmbedOptions): Promise<Embedding>;
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   embed(texts: string | readonly string[], options?: EmbedOptions): Promise<Embedding | Embeddings>;
-  /** The vector of a question, behind the prompt that the model has for these. */
+  /** The vector of a question, after the prompt that the model has for these. */
   embedQuery(text: string, options?: EmbedOptions): Promise<Embedding>;
-  /** The vectors of texts that answer questions, behind the prompt that the model has for these. */
+  /** The vectors of texts that answer questions, after the prompt that the model has for these. */
   embedDocuments(texts: readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   /** The vectors of any number of texts as they come, in their order. */
   embedStream(

@@ -58,7 +58,7 @@ export function begin(sink: ModelSink): number {
   return handles;
 }
 
-/** Parts wait for each other: a question has the next turn, not the one behind all of them. */
+/** Parts wait for each other: a question has the next turn, not the one after all of them. */
 function inParts(handle: number, run: () => unknown): Promise<unknown> {
   const part = (parts.get(handle) ?? Promise.resolve()).then(run);
   parts.set(handle, part.catch(() => {}));

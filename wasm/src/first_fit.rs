@@ -88,7 +88,7 @@ impl FirstFit {
         }
     }
 
-    /// Where the memory begins behind which nothing is in use.
+    /// Where the memory begins after which nothing is in use.
     fn rest(&self) -> usize {
         let end = memory_size(0) * PAGE;
         let mut link = self.0.get();

@@ -45,7 +45,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The offset behind its last byte.
+    /// The offset after its last byte.
     pub(crate) const fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes.len() as u64)
     }
@@ -265,7 +265,7 @@ fn is_other_encoder(source: &ModelSource<'_>) -> bool {
 }
 
 impl Reader {
-    /// The offset behind the last byte that is there.
+    /// The offset after the last byte that is there.
     fn end(&self) -> u64 {
         self.window.end()
     }
@@ -349,8 +349,8 @@ impl Reader {
         #[cfg(feature = "words")]
         if self.purpose == Purpose::Open {
             if next > self.window.offset.saturating_add(self.window.bytes.len() as u64) {
-                let behind = Region { offset: next, bytes: Vec::new() };
-                self.kept.push(mem::replace(&mut self.window, behind));
+                let after = Region { offset: next, bytes: Vec::new() };
+                self.kept.push(mem::replace(&mut self.window, after));
             }
             return;
         }

@@ -181,7 +181,7 @@ impl Report {
     }
 }
 
-/// Begins a member of an object, behind what is there.
+/// Begins a member of an object, after what is there.
 fn member(out: &mut Vec<u8>, name: &str, is_spelled: bool) {
     if !matches!(out.last(), None | Some(b'{')) {
         out.push(b',');

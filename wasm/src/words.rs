@@ -43,8 +43,8 @@ impl File {
     /// Of regions none of which lies in another the last that begins before an offset also reaches
     /// furthest.
     fn get(regions: &[Region], offset: u64, bytes: usize) -> Option<&[u8]> {
-        let behind = regions.partition_point(|region| region.offset <= offset);
-        let region = regions.get(behind.checked_sub(1)?)?;
+        let after = regions.partition_point(|region| region.offset <= offset);
+        let region = regions.get(after.checked_sub(1)?)?;
         let start = usize::try_from(offset.checked_sub(region.offset)?).ok()?;
         region.bytes.get(start..start.checked_add(bytes)?)
     }
@@ -80,8 +80,8 @@ fn put(regions: &mut Vec<Region>, offset: u64, bytes: Vec<u8>) {
     }
     let end = offset.saturating_add(bytes.len() as u64);
     let from = regions.partition_point(|region| region.offset < offset);
-    let behind = regions.partition_point(|region| region.end() <= end);
-    regions.splice(from..behind.max(from), [Region { offset, bytes }]);
+    let after = regions.partition_point(|region| region.end() <= end);
+    regions.splice(from..after.max(from), [Region { offset, bytes }]);
 }
 
 /// A shared [`File`] as a source.

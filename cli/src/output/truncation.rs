@@ -87,8 +87,8 @@ impl Truncated {
         for (ordinal, (file, line)) in self.places.iter().enumerate() {
             let before = ordinal.checked_sub(1).and_then(|before| self.places.get(before));
             let is_same = before.is_some_and(|(before, _)| before == file);
-            let behind = self.places.get(ordinal + 1);
-            let is_last = behind.is_none_or(|(behind, _)| behind != file);
+            let after = self.places.get(ordinal + 1);
+            let is_last = after.is_none_or(|(after, _)| after != file);
             let unit = if file.is_some() { "line" } else { "text" };
             if ordinal > 0 {
                 named.push_str(", ");

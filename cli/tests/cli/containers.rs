@@ -148,7 +148,7 @@ fn a_wrong_field_of_gguf_is_named() {
     let name = bad.windows(9).rposition(|window| window == b"\x01\0\0\0\0\0\0\0w").unwrap();
     bad[name + 9 + 4 + 8] = 99;
     let found = finding(bad, false);
-    assert!(found["message"].as_str().unwrap().contains("metadata behind"), "{found}");
+    assert!(found["message"].as_str().unwrap().contains("metadata after"), "{found}");
 }
 
 #[test]

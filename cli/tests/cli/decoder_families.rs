@@ -162,7 +162,7 @@ fn sentence_pieces_in_gguf_give_the_ids_of_the_folder() {
     for (text_of, ids) in expected {
         for model in [folder.path(), &gguf, by_json.path(), &gguf_by_json] {
             let found = stdout(&["tokenize", "-m", text(model), "--json", "--", &text_of], "");
-            // The last one is what the embedding model puts behind texts.
+            // The last one is what the embedding model puts after texts.
             let ids = &ids[..ids.len() - 1];
             assert_eq!(objects(&found)[0]["ids"], json!(ids), "{text_of:?}");
         }
@@ -248,7 +248,7 @@ fn texts_are_composed_as_qwens_folder_says_and_in_what_it_becomes() {
         made(&in_f32, folder.path(), &out, "m.amb"),
         made(&in_f32, folder.path(), &out, "m.weights"),
     ];
-    // In another order than the form NFC has, and behind an added token whose end would compose.
+    // In another order than the form NFC has, and after an added token whose end would compose.
     let apart =
         "Stra\u{df}e nai\u{308}ve <|im_end|>\u{338} a\u{301}\u{323} \u{1112}\u{1161}\u{11ab}";
     let whole = "Stra\u{df}e na\u{ef}ve <|im_end|>\u{338} \u{1ea1}\u{301} \u{d55c}";
@@ -265,17 +265,17 @@ fn texts_are_composed_as_qwens_folder_says_and_in_what_it_becomes() {
     for (text_of, ids) in expected {
         for model in &models {
             let found = stdout(&["tokenize", "-m", text(model), "--json", "--", &text_of], "");
-            // The last one is what the embedding model puts behind texts.
+            // The last one is what the embedding model puts after texts.
             let ids = &ids[..ids.len() - 1];
             assert_eq!(objects(&found)[0]["ids"], json!(ids), "{text_of:?}");
         }
     }
 }
 
-/// A template may put a token behind texts. Files have one place for it and for the token that ends
+/// A template may put a token after texts. Files have one place for it and for the token that ends
 /// what is generated: it has to be one of these.
 #[test]
-fn the_token_behind_texts_is_kept_where_it_ends_them_and_refused_elsewhere() {
+fn the_token_after_texts_is_kept_where_it_ends_them_and_refused_elsewhere() {
     let folder = FAMILIES[1].folder(json!({}));
     let ends = |ids: Value| {
         let path = folder.path().join("config.json");

@@ -236,7 +236,7 @@ impl Family {
         };
         let mut tokenizer = read("tokenizer.json");
         let mut settings = read("tokenizer_config.json");
-        // An embedding model's puts a token behind texts.
+        // An embedding model's puts a token after texts.
         if from.join("tokenizer.model").exists() {
             settings["add_eos_token"] = json!(false);
             for template in ["single", "pair"] {

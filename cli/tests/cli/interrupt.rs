@@ -25,7 +25,7 @@ fn send(signal: &str, child: &Child) {
 }
 
 #[test]
-fn an_interrupted_run_leaves_nothing_behind() {
+fn an_interrupted_run_leaves_nothing_after() {
     let tiny = TinyModel::new();
     let model = tiny.converted("m.weights", &[]);
     let out = tiny.join("out.jsonl");

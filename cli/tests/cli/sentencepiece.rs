@@ -30,7 +30,7 @@ fn known() -> Vec<(String, Value)> {
     pairs.map(|(text, ids)| (text.as_str().unwrap().to_owned(), ids.clone())).collect()
 }
 
-/// Asserts that the ids of the texts are those that are known, behind `begin`. What texts spell of
+/// Asserts that the ids of the texts are those that are known, after `begin`. What texts spell of
 /// control tokens becomes those in a decoder, and not in what is known.
 fn check_ids(model: &str, begin: &[u64]) {
     let mut known = known();
@@ -92,7 +92,7 @@ fn a_folder_becomes_an_amb_file_that_tokenizes_and_generates() {
     check_ids(&model, &[BEGIN]);
     let pieces = json_of("llama.json")["special"].clone();
     assert_eq!(pieces[1], BEGIN);
-    // Texts before and behind an added token are texts of their own.
+    // Texts before and after an added token are texts of their own.
     let output = stdout(&["tokenize", "-m", &model, "--pieces", "<|from|>the the<|until|>"], "");
     assert_eq!(output, "<s> <|from|> ▁the ▁the <|until|>\n");
     let line = stdout(

@@ -22,7 +22,7 @@ fn file(tiny: &TinyModel, name: &str, content: &str) -> String {
 }
 
 #[test]
-fn several_files_stand_behind_one_option_or_several() {
+fn several_files_stand_after_one_option_or_several() {
     let (tiny, model) = model();
     let (a, b) = (file(&tiny, "a.txt", "hello\n"), file(&tiny, "b.txt", "world\nthe cats\n"));
     let expected = stdout(&["embed", "-m", &model, "hello", "world", "the cats"], "");
@@ -33,7 +33,7 @@ fn several_files_stand_behind_one_option_or_several() {
 }
 
 #[test]
-fn a_text_with_a_dash_stands_behind_two_or_is_explained() {
+fn a_text_with_a_dash_stands_after_two_or_is_explained() {
     let (_tiny, model) = model();
     let by_line = stdout(&["embed", "-m", &model], "-hello\n");
     assert_eq!(stdout(&["embed", "-m", &model, "--", "-hello"], ""), by_line);

@@ -16,8 +16,8 @@ pub(super) const fn smaller(a: usize, b: usize) -> usize {
 
 pub(super) const fn sum(sizes: &[usize]) -> usize {
     let (mut sum, mut rest) = (0_usize, sizes);
-    while let [size, behind @ ..] = rest {
-        (sum, rest) = (sum.saturating_add(*size), behind);
+    while let [size, after @ ..] = rest {
+        (sum, rest) = (sum.saturating_add(*size), after);
     }
     sum
 }
@@ -25,8 +25,8 @@ pub(super) const fn sum(sizes: &[usize]) -> usize {
 /// The product of all.
 pub(super) const fn product(sizes: &[usize]) -> usize {
     let (mut product, mut rest) = (1_usize, sizes);
-    while let [size, behind @ ..] = rest {
-        (product, rest) = (product.saturating_mul(*size), behind);
+    while let [size, after @ ..] = rest {
+        (product, rest) = (product.saturating_mul(*size), after);
     }
     product
 }

@@ -49,13 +49,9 @@ pub fn write_added_words(words: &[AddedWord]) -> Result<String> {
     let mut value = String::new();
     for word in words {
         let separator = if value.is_empty() { "" } else { " " };
-        let AddedRules { strips_before, strips_behind, single_word } = word.rules;
-        let flags = [
-            (word.normalized, "n"),
-            (single_word, "w"),
-            (strips_before, "l"),
-            (strips_behind, "r"),
-        ];
+        let AddedRules { strips_before, strips_after, single_word } = word.rules;
+        let flags =
+            [(word.normalized, "n"), (single_word, "w"), (strips_before, "l"), (strips_after, "r")];
         write(&mut value, &formatted(format_args!("{separator}{}:", word.id))?)?;
         let before = value.len();
         for (_, flag) in flags.iter().filter(|(is_set, _)| *is_set) {
@@ -91,7 +87,7 @@ mod tests {
                 id: 7,
                 spelling: "b".into(),
                 normalized: false,
-                rules: AddedRules { strips_before: true, strips_behind: true, single_word: false },
+                rules: AddedRules { strips_before: true, strips_after: true, single_word: false },
             },
             AddedWord {
                 id: 111,

@@ -105,7 +105,7 @@ impl<B: AsRef<[u8]>> CausalModel<B> {
         self.decoder.session(LlamaPlan { tile_bytes: 0, ..plan })
     }
 
-    /// Takes tokens through the model behind those of the session: see [`Decoder::forward`].
+    /// Takes tokens through the model after those of the session: see [`Decoder::forward`].
     ///
     /// # Errors
     ///

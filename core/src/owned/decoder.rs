@@ -82,7 +82,7 @@ impl Decoder {
         })
     }
 
-    /// Takes tokens through the model behind those of the session, over the weights that it was
+    /// Takes tokens through the model after those of the session, over the weights that it was
     /// opened with: see [`Llama::forward`]. Where the text becomes a [long](Llama::is_long) one,
     /// the tokens before are computed again, as the model's own library does it.
     ///

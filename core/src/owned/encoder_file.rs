@@ -280,7 +280,7 @@ impl TextRoom {
         grow(steps, needs.steps, Step::default())?;
         grow(symbols, needs.symbols, Symbol::default())?;
         grow(heap, needs.heap, Candidate::default())?;
-        let memory = TokenizingMemory { text, steps, symbols, heap, behind: &mut [] };
+        let memory = TokenizingMemory { text, steps, symbols, heap, after: &mut [] };
         Ok((memory, ids))
     }
 }

@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]>> FileWeights<B> {
 }
 
 impl<B: AsRef<[u8]>> FileWeights<B> {
-    /// Puts a file behind the others. Of its tensors there are those that [`add`](Self::add) was
+    /// Puts a file after the others. Of its tensors there are those that [`add`](Self::add) was
     /// told of with the answer of [`end`](Self::end) before.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl<B: AsRef<[u8]>> FileWeights<B> {
         twin
     }
 
-    /// Puts a safetensors file behind the others, with `prefix` before the names of its tensors.
+    /// Puts a safetensors file after the others, with `prefix` before the names of its tensors.
     ///
     /// # Errors
     ///
@@ -149,8 +149,8 @@ impl<B: AsRef<[u8]>> Weights for FileWeights<B> {
     }
 
     fn bytes<'t>(&'t self, offset: u64, length: usize, _: &'t mut [u8]) -> Result<&'t [u8]> {
-        let behind = self.files.partition_point(|part| part.start <= offset);
-        let part = behind.checked_sub(1).and_then(|at| self.files.get(at));
+        let after = self.files.partition_point(|part| part.start <= offset);
+        let part = after.checked_sub(1).and_then(|at| self.files.get(at));
         part.and_then(|Part { start, bytes }| {
             let start = usize::try_from(offset - start).ok()?;
             bytes.as_ref().get(start..start.checked_add(length)?)

@@ -120,7 +120,7 @@ impl<B: AsRef<[u8]>> SentencePieceModel<B> {
         self.model.as_ref()
     }
 
-    /// The ids of `text`, behind those that `ids` holds: see [`SentencePiece::encode`]. `special`
+    /// The ids of `text`, after those that `ids` holds: see [`SentencePiece::encode`]. `special`
     /// says what added pieces become that the text spells.
     ///
     /// # Errors

@@ -64,8 +64,8 @@ pub fn quantize(
     let mut error = 0.0;
     for (index, values) in values.chunks(block).enumerate() {
         let bytes = if is_full(index) { block * 2 } else { code_bytes };
-        let (place, behind) = rest.split_at_mut_checked(bytes).ok_or(invalid)?;
-        rest = behind;
+        let (place, after) = rest.split_at_mut_checked(bytes).ok_or(invalid)?;
+        rest = after;
         let weights = ColumnWeights::new(weights, index * block);
         if is_full(index) {
             error += f64::from(encode_halves(values, weights, place));

@@ -19,7 +19,7 @@ pub(super) fn dequantize(afq: &Afq<'_>, first: usize, out: &mut [f32]) -> Option
     while !rest.is_empty() {
         let group = element.checked_div(group_size)?;
         let inside = element % group_size;
-        let (values, behind) = rest.split_at_mut((group_size - inside).min(rest.len()));
+        let (values, after) = rest.split_at_mut((group_size - inside).min(rest.len()));
         let (scale, bias) = (afq.scales.get(group)?, afq.biases.get(group)?);
         let start = group.checked_mul(group_bytes)?;
         let codes = afq.codes.get(start..start.checked_add(group_bytes)?)?;
@@ -28,7 +28,7 @@ pub(super) fn dequantize(afq: &Afq<'_>, first: usize, out: &mut [f32]) -> Option
             *value = afq.scales.round(f32::from(q) * scale + bias);
         }
         element += values.len();
-        rest = behind;
+        rest = after;
     }
     Some(())
 }

@@ -35,9 +35,9 @@ pub(super) fn blocks<const E: usize, const B: usize>(
         let mut whole = [0.0; E];
         dequantize(blocks.next()?, &mut whole);
         let wanted = whole.get(skipped..)?;
-        let (head, behind) = rest.split_at_mut(wanted.len().min(rest.len()));
+        let (head, after) = rest.split_at_mut(wanted.len().min(rest.len()));
         head.copy_from_slice(wanted.get(..head.len())?);
-        rest = behind;
+        rest = after;
     }
     let (body, tail) = rest.as_chunks_mut::<E>();
     for (values, block) in body.iter_mut().zip(blocks.by_ref()) {

@@ -32,7 +32,7 @@ pub(super) fn dequantize(
     let mut rest = out;
     while !rest.is_empty() {
         let (row, col) = (element.checked_div(cols)?, element % cols);
-        let (values, behind) = rest.split_at_mut((cols - col).min(rest.len()));
+        let (values, after) = rest.split_at_mut((cols - col).min(rest.len()));
         let slab = row.checked_div(slab_rows)?;
         let shift = usize::from(hqq.bits) * (pack - 1).checked_sub(slab)?;
         let words =
@@ -55,7 +55,7 @@ pub(super) fn dequantize(
             let scale = hqq.scales.get(if shared_scale { 0 } else { group })?;
             *value = hqq.scales.round(hqq.scales.round(code - zero) * scale);
         }
-        rest = behind;
+        rest = after;
     }
     Some(())
 }

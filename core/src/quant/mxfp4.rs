@@ -46,7 +46,7 @@ pub fn dequantize(codes: &[u8], scales: &[u8], first: usize, out: &mut [f32]) ->
     let mut rest = out;
     while !rest.is_empty() {
         let in_group = (GROUP - element % GROUP).min(rest.len());
-        let (values, behind) = rest.split_at_mut(in_group);
+        let (values, after) = rest.split_at_mut(in_group);
         let factor = factor(*scales.get(element / GROUP)?);
         for value in values {
             let byte = codes.get(element / 2)?;
@@ -54,7 +54,7 @@ pub fn dequantize(codes: &[u8], scales: &[u8], first: usize, out: &mut [f32]) ->
             *value = VALUES[usize::from(code)] * factor;
             element += 1;
         }
-        rest = behind;
+        rest = after;
     }
     Some(())
 }

@@ -70,9 +70,9 @@ impl<'b> Blocks<'b> {
         let mut rest = piece.get(wanted).unwrap_or(&[]);
         while !rest.is_empty() {
             let size = self.block.len();
-            let (part, behind) =
+            let (part, after) =
                 rest.split_at_checked(size.saturating_sub(self.filled)).unwrap_or((rest, &[]));
-            rest = behind;
+            rest = after;
             self.next = self.next.saturating_add(part.len() as u64);
             if part.len() == size {
                 self.hand_on(part, &mut on_block)?;

@@ -77,8 +77,8 @@ pub(crate) fn check_in_file(names: impl Iterator<Item = (u64, u64)> + Clone) -> 
         if compared.is_empty() {
             break;
         }
-        let mut behind = rest.clone().filter(|(name, _)| compared.contains(name));
-        let repeated = repeated.or_else(|| behind.next().map(|(_, place)| place));
+        let mut after = rest.clone().filter(|(name, _)| compared.contains(name));
+        let repeated = repeated.or_else(|| after.next().map(|(_, place)| place));
         first = first.into_iter().chain(repeated).min();
     }
     first.map_or(Ok(()), |place| Err(Error::new(place, ErrorKind::DuplicateName)))

@@ -31,10 +31,10 @@ pub fn decimal(text: &str) -> Option<f64> {
         _ => (text, 0),
     };
     let (mut digits, mut exponent) = (0_u64, exponent);
-    let (mut is_number, mut behind_point) = (false, false);
+    let (mut is_number, mut after_point) = (false, false);
     for byte in mantissa {
-        if *byte == b'.' && !behind_point {
-            behind_point = true;
+        if *byte == b'.' && !after_point {
+            after_point = true;
             continue;
         }
         let digit = byte.wrapping_sub(b'0');
@@ -45,9 +45,9 @@ pub fn decimal(text: &str) -> Option<f64> {
         match digits.checked_mul(10).and_then(|digits| digits.checked_add(digit.into())) {
             Some(more) => {
                 digits = more;
-                exponent = exponent.checked_sub(behind_point.into())?;
+                exponent = exponent.checked_sub(after_point.into())?;
             }
-            None => exponent = exponent.checked_add((!behind_point).into())?,
+            None => exponent = exponent.checked_add((!after_point).into())?,
         }
     }
     #[allow(clippy::cast_precision_loss)] // said above

@@ -126,9 +126,9 @@ mod tests {
             let bits = seed % 1.0_f32.to_bits();
             let (low, high) = (f32::from_bits(bits), f32::from_bits(bits + 1));
             let middle = f64::midpoint(low.into(), high.into());
-            for (value, behind) in [(low.into(), ""), (middle, ""), (middle, "0001")] {
+            for (value, after) in [(low.into(), ""), (middle, ""), (middle, "0001")] {
                 let mut text = heapless::String::<256>::new();
-                write!(text, "{value:.170}{behind}").unwrap();
+                write!(text, "{value:.170}{after}").unwrap();
                 agrees(&text);
             }
         }

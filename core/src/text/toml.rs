@@ -282,10 +282,10 @@ fn text(rest: &str) -> Option<(Text<'_>, usize)> {
             return None;
         }
         skip = has_escapes && letter == '\\';
-        let behind = inside.get(at..)?;
+        let after = inside.get(at..)?;
         // The first of four or five quotes belong to the text.
-        let is_end = behind.starts_with(quotes)
-            && !(is_long && behind.get(1..).is_some_and(|next| next.starts_with(quotes)));
+        let is_end = after.starts_with(quotes)
+            && !(is_long && after.get(1..).is_some_and(|next| next.starts_with(quotes)));
         if is_end {
             let raw = inside.get(..at)?;
             let raw = if is_long {

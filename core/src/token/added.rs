@@ -24,8 +24,8 @@ use crate::limit::Limit;
 pub struct AddedRules {
     /// Takes the white space before it (`lstrip`).
     pub strips_before: bool,
-    /// Takes the white space behind it (`rstrip`).
-    pub strips_behind: bool,
+    /// Takes the white space after it (`rstrip`).
+    pub strips_after: bool,
     /// Is not found within a word (`single_word`).
     pub single_word: bool,
 }
@@ -43,14 +43,14 @@ impl AddedRules {
         if !self.may_stand(text, start..end) {
             return None;
         }
-        let behind = text.get(end..).unwrap_or_default();
+        let rest = text.get(end..).unwrap_or_default();
         let (mut start, mut end) = (start, end);
         if self.strips_before {
             let before = text.get(taken..start).unwrap_or_default();
             start = start.saturating_sub(before.len()).saturating_add(before.trim_end().len());
         }
-        if self.strips_behind {
-            end = end.saturating_add(behind.len().saturating_sub(behind.trim_start().len()));
+        if self.strips_after {
+            end = end.saturating_add(rest.len().saturating_sub(rest.trim_start().len()));
         }
         let start = start.max(taken);
         Some((start, end.max(start)))

@@ -10,7 +10,7 @@ use super::added::AddedRules;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The key of an encoder's added tokens: in the metadata of `.weights`, the configuration of
-/// `.amb`, and behind `nanoembed.` in GGUF.
+/// `.amb`, and after `nanoembed.` in GGUF.
 pub const ADDED_TOKENS: &str = "wordpiece_added_tokens";
 
 /// More tokens than any model has added.
@@ -42,11 +42,11 @@ pub fn listed_tokens(value: &str) -> impl Iterator<Item = Result<ListedToken<'_>
     let mut rest = Some(value.as_bytes());
     core::iter::from_fn(move || {
         loop {
-            let (item, behind) = match split_once(rest?, b' ') {
-                Some((item, behind)) => (item, Some(behind)),
+            let (item, after) = match split_once(rest?, b' ') {
+                Some((item, after)) => (item, Some(after)),
                 None => (rest?, None),
             };
-            rest = behind;
+            rest = after;
             if !item.is_empty() {
                 return Some(parse(item).ok_or(BAD));
             }
@@ -74,7 +74,7 @@ fn parse(item: &[u8]) -> Option<ListedToken<'_>> {
         normalized: flags.contains(&b'n'),
         rules: AddedRules {
             strips_before: flags.contains(&b'l'),
-            strips_behind: flags.contains(&b'r'),
+            strips_after: flags.contains(&b'r'),
             single_word: flags.contains(&b'w'),
         },
     })
@@ -97,8 +97,8 @@ impl Escaped<'_> {
         let mut byte = Ok(*first);
         if *first == b'%' {
             let mut digit = || {
-                let (digit, behind) = rest.split_first()?;
-                rest = behind;
+                let (digit, after) = rest.split_first()?;
+                rest = after;
                 char::from(*digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
             };
             let digits = digit().zip(digit());

@@ -54,7 +54,7 @@ pub(crate) fn cut(
         }
         let rules = token.rules();
         let start = if rules.strips_before { spaces.before(start, taken) } else { start };
-        let end = if rules.strips_behind { spaces.behind(end) } else { end };
+        let end = if rules.strips_after { spaces.after(end) } else { end };
         if taken < start {
             take(Part::Plain(taken..start))?;
         }
@@ -74,8 +74,8 @@ struct Spaces<'t> {
 }
 
 impl Spaces<'_> {
-    /// Where the white space behind `at` ends.
-    fn behind(&mut self, at: usize) -> usize {
+    /// Where the white space after `at` ends.
+    fn after(&mut self, at: usize) -> usize {
         if !self.run.contains(&at) {
             let rest = self.text.get(at..).unwrap_or_default();
             self.run = at..self.text.len().saturating_sub(rest.trim_start().len());
@@ -162,7 +162,7 @@ mod tests {
         let rules = AddedRules::default();
         let found = |rules, text| found(&["ab"], rules, text);
         assert_eq!(found(AddedRules { strips_before: true, ..rules }, "x \n ab y"), [(0, 1, 6)]);
-        assert_eq!(found(AddedRules { strips_behind: true, ..rules }, "x ab  y"), [(0, 2, 6)]);
+        assert_eq!(found(AddedRules { strips_after: true, ..rules }, "x ab  y"), [(0, 2, 6)]);
         let word = AddedRules { single_word: true, ..rules };
         assert_eq!(found(word, "xab ab, abé ab_ (ab)"), [(0, 4, 6), (0, 18, 20)]);
     }

@@ -65,7 +65,7 @@ impl Default for EndTokens {
 pub struct TextEnds {
     /// The token that begins every text.
     pub begin: Option<u32>,
-    /// The token that is put behind every text that is given.
+    /// The token that is put after every text that is given.
     pub append: Option<u32>,
     /// The tokens that end a text when the model says them.
     pub end: EndTokens,

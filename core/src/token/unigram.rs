@@ -179,7 +179,7 @@ impl<'u, 's> Segmenter<'u, 's> {
         Ok(())
     }
 
-    /// Gives the tokens that all open ways share, and moves what is behind them to the front.
+    /// Gives the tokens that all open ways share, and moves what is after them to the front.
     fn settle(&mut self, give: &mut dyn FnMut(u32)) -> Result<()> {
         // With less, a text would be moved again and again.
         let worthwhile = self.text.len() / 8;

@@ -2,7 +2,7 @@
 //!
 //! What it means is said in `tests/src/word_characters.rs`.
 
-/// Every 64th code point at which `\w` begins to hold, and where the distances behind it begin in
+/// Every 64th code point at which `\w` begins to hold, and where the distances after it begin in
 /// [`DISTANCES`].
 #[rustfmt::skip]
 pub(super) static BLOCKS: [(u32, u16); 25] = [

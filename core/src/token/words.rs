@@ -206,8 +206,8 @@ impl<'t, 's> Scanner<'t, 's> {
         }
         let (token, length) = self.normalized_at_start(rest)?;
         let end = at.saturating_add(length);
-        let behind = self.text.get(end..limit).unwrap_or_default();
-        if token.rules().single_word && !self.stands_alone(at, behind) {
+        let following = self.text.get(end..limit).unwrap_or_default();
+        if token.rules().single_word && !self.stands_alone(at, following) {
             self.no_normalized_before = end;
             return None;
         }
@@ -278,9 +278,9 @@ impl<'t, 's> Scanner<'t, 's> {
         longest
     }
 
-    /// Returns true if a token that starts at `start`, before `behind`, has no letter or digit
+    /// Returns true if a token that starts at `start`, before `following`, has no letter or digit
     /// beside it in the normalised text between tokens found as written.
-    fn stands_alone(&self, start: usize, behind: &str) -> bool {
+    fn stands_alone(&self, start: usize, following: &str) -> bool {
         let is_word = |c: char| {
             let mut last = None;
             characters(c, self.normalization, |c| last = Some(c));
@@ -289,7 +289,7 @@ impl<'t, 's> Scanner<'t, 's> {
         };
         let before = self.text.get(self.segment..start).unwrap_or_default();
         let before = before.chars().rev().find_map(is_word);
-        let after = behind.chars().find_map(is_word);
+        let after = following.chars().find_map(is_word);
         !before.unwrap_or(false) && !after.unwrap_or(false)
     }
 }
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(added("the ab X", ("AB", rules), ("ab x", none)), [0, 2]);
         // What one takes is not there for the other.
         assert_eq!(added("AB x x", ("AB", rules), (" x", none)), [1, 2, 2]);
-        let strips = AddedRules { strips_behind: true, ..rules };
+        let strips = AddedRules { strips_after: true, ..rules };
         assert_eq!(added("AB x x", ("AB", strips), (" x", none)), [1, 0, 2]);
         // One that may not stand in a word hides those in it, but not the normalised ones.
         let word = AddedRules { single_word: true, ..rules };

@@ -57,14 +57,14 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
         let mut rest = out;
         for ((ordinal, word), found) in words.iter().enumerate().zip(found) {
             let likely = queue.get(ordinal % QUEUE).and_then(|word| word.likely);
-            let (vector, behind) = rest.split_at_mut_checked(cols).unwrap_or_default();
+            let (vector, after) = rest.split_at_mut_checked(cols).unwrap_or_default();
             *found = match likely {
                 Some((row, place)) if self.is_word_at(place, word.as_bytes())? => {
                     Some(self.known_vector(row, vector, scratch)?)
                 }
                 _ => self.vector(word, vector, scratch)?,
             };
-            rest = behind;
+            rest = after;
             expect(&mut queue);
         }
         Ok(())

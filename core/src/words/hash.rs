@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finalfusion_hashes_code_points_behind_their_number() {
+    fn finalfusion_hashes_code_points_after_their_number() {
         assert_eq!(finalfusion_hash("Dan"), 0x2ada_dd77_8323_448d);
         assert_eq!(finalfusion_hash("Dan") & ((1 << 21) - 1), 214_157);
         assert_eq!(finalfusion_hash("日本"), 0xd8f1_c3a0_9446_66d0);

@@ -378,9 +378,9 @@ pub(super) fn is_entry(source: &impl Source, base: u64, at: u64, string: &[u8]) 
     }
     let (mut rest, mut is_same) = (string, true);
     source.pieces(offset.saturating_add(4), string.len(), |piece| {
-        let (ours, behind) = rest.split_at_checked(piece.len()).unwrap_or((rest, &[]));
+        let (ours, after) = rest.split_at_checked(piece.len()).unwrap_or((rest, &[]));
         is_same &= ours == piece;
-        rest = behind;
+        rest = after;
         Ok(())
     })?;
     Ok(is_same)
@@ -397,8 +397,8 @@ pub(super) fn entry_bytes(source: &impl Source, offset: u64) -> Result<usize> {
 /// The index of the n-gram whose entry is at `base + at`.
 pub(super) fn index_of(source: &impl Source, base: u64, at: u64) -> Result<u64> {
     let offset = base.saturating_add(at);
-    let behind = offset.saturating_add(4).saturating_add(entry_bytes(source, offset)? as u64);
+    let after = offset.saturating_add(4).saturating_add(entry_bytes(source, offset)? as u64);
     let mut scratch = [0; 8];
-    let index = source.block(behind, 8, &mut scratch)?.first_chunk().copied().unwrap_or_default();
+    let index = source.block(after, 8, &mut scratch)?.first_chunk().copied().unwrap_or_default();
     Ok(u64::from_le_bytes(index))
 }

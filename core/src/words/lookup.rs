@@ -348,12 +348,12 @@ impl<S: Source, M: AsRef<[u64]>> Words<S, M> {
                     // Slices of equal length: the loop below vectorises, one with two end
                     // conditions does not.
                     let filled = values.len().min(rest.len());
-                    let (to, behind) =
+                    let (to, after) =
                         mem::take(&mut rest).split_at_mut_checked(filled).unwrap_or_default();
                     for (bytes, to) in values.iter().zip(to) {
                         combine(to, f32::from_le_bytes(*bytes));
                     }
-                    rest = behind;
+                    rest = after;
                     Ok(())
                 })
             }
@@ -401,9 +401,9 @@ impl<S: Source, M: AsRef<[u64]>> Ties for Words<S, M> {
         let (mut at, common) = (0, a_bytes.min(b_bytes));
         while at < common {
             let size = common.saturating_sub(at).min(a_piece.len());
-            let behind = (at as u64).saturating_add(4);
-            let a = self.source.block(a.saturating_add(behind), size, &mut a_piece)?;
-            let b = self.source.block(b.saturating_add(behind), size, &mut b_piece)?;
+            let after = (at as u64).saturating_add(4);
+            let a = self.source.block(a.saturating_add(after), size, &mut a_piece)?;
+            let b = self.source.block(b.saturating_add(after), size, &mut b_piece)?;
             match a.cmp(b) {
                 Ordering::Equal => at = at.saturating_add(size),
                 order => return Ok(order),

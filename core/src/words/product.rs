@@ -75,9 +75,9 @@ pub(super) fn project(
         let offset = projection.saturating_add((at as u64).saturating_mul(row_bytes as u64));
         let (mut sum, mut rest) = (0.0, centroids);
         source.pieces(offset, row_bytes, |piece| {
-            let (part, behind) = rest.split_at_checked(piece.len() / 4).unwrap_or((rest, &[]));
+            let (part, after) = rest.split_at_checked(piece.len() / 4).unwrap_or((rest, &[]));
             sum += dot(part, piece);
-            rest = behind;
+            rest = after;
             Ok(())
         })?;
         on_value(at, sum);
@@ -124,10 +124,10 @@ pub(super) fn fill_tables(
                 let offset = centroid_offset(quantized, subquantizer as u64, code as u64);
                 let (mut sum, mut rest) = (0.0, part);
                 source.pieces(offset, centroid_cols.saturating_mul(4), |piece| {
-                    let (part, behind) =
+                    let (part, after) =
                         rest.split_at_checked(piece.len() / 4).unwrap_or((rest, &[]));
                     sum += dot(part, piece);
-                    rest = behind;
+                    rest = after;
                     Ok(())
                 })?;
                 *product = sum;

@@ -119,7 +119,7 @@ impl TableOpening {
         let tokenizing = tokenizing.map(|(tokenizer, leaf)| {
             let mut needs = tokenizer.tokenizing(self.limit.min(WINDOW_TOKENS));
             // No prompt stands before texts.
-            needs.behind = 0;
+            needs.after = 0;
             Part::new(leaf, needs)
         });
         TableModel::new(self.model, self.limit, tokenizing)

@@ -1,4 +1,4 @@
-//! Texts behind prompts.
+//! Texts after prompts.
 
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
@@ -62,7 +62,7 @@ impl Opened {
 }
 
 #[test]
-fn texts_behind_prompts_are_those_of_the_heap() {
+fn texts_after_prompts_are_those_of_the_heap() {
     let long = "word ".repeat(900);
     let texts = ["", "How do I reset it?", " <mask> b", "\u{301}x 中国", "'s", long.trim_end()];
     for (ending, (model, are_pooled)) in ENDINGS.iter().flat_map(|it| PROMPTED.map(|of| (it, of))) {
@@ -98,7 +98,7 @@ fn texts_behind_prompts_are_those_of_the_heap() {
         assert_eq!(ours.set_prompt(NANOEMBED_PROMPT_NAMED, "none"), invalid);
         assert_eq!(ours.set_prompt(NANOEMBED_PROMPT_TEXT, &"x".repeat(257)), too_small);
         assert_eq!(ours.set_prompt(NANOEMBED_PROMPT_TEXT, &"x".repeat(256)), NANOEMBED_OK);
-        // A text that is cut nowhere has to fit behind it.
+        // A text that is cut nowhere has to fit after it.
         let over = u32::from(ErrorKind::OverLimit.code());
         assert_eq!(ours.of_text(&"漢".repeat(4000)).0, Err(over), "{model}");
     }

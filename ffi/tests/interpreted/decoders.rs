@@ -26,7 +26,7 @@ fn options() -> nanoembed_decoder_options {
     nanoembed_decoder_options { positions, tokens_at_once, ..Default::default() }
 }
 
-/// The bits of the logits behind the prompt, and behind a further token.
+/// The bits of the logits after the prompt, and after a further token.
 fn by_rust(file: &[u8], further: u32) -> [Vec<u32>; 2] {
     let gguf = Gguf::parse(file, Mode::Strict).expect("a GGUF file");
     let weights = SliceWeights::new(file, |name| gguf.tensor(name).map(|it| *it.header()));
@@ -53,14 +53,14 @@ fn a_session_in_lent_memory_says_what_rust_says() {
     unsafe {
         let nothing = nanoembed_session_sample(session, &mut id);
         assert_eq!(nothing, of(ErrorKind::InvalidArgument));
-        let behind = fed(decoder, session, &PROMPT, VOCABULARY).expect("logits");
+        let after = fed(decoder, session, &PROMPT, VOCABULARY).expect("logits");
         assert_eq!(nanoembed_session_sample(session, &mut id), NANOEMBED_OK);
         let further = fed(decoder, session, &[id], VOCABULARY).expect("logits");
         let expected = by_rust(&file, id);
-        assert_eq!(expected[0], behind);
+        assert_eq!(expected[0], after);
         let likeliest = |(at, logit): &(u32, &u32)| (f32::from_bits(**logit), u32::MAX - at);
         let best = (0..)
-            .zip(&behind)
+            .zip(&after)
             .max_by(|a, b| likeliest(a).partial_cmp(&likeliest(b)).expect("numbers"));
         assert_eq!(best.map(|(at, _)| at), Some(id));
         assert_eq!(expected[1], further);

@@ -104,7 +104,7 @@ fn structs_of_a_later_version_are_taken_unless_they_ask_for_what_is_new() {
     let opened = |size, new| {
         let options = nanoembed_model_options { size, ..Default::default() };
         let later = Later { known: options, new };
-        // As a pointer to the whole: what is behind the known fields is read.
+        // As a pointer to the whole: what is after the known fields is read.
         let options = (&raw const later).cast();
         let mut model = null_mut();
         // SAFETY: everything is there; it is freed when it is used no more.
@@ -144,7 +144,7 @@ fn only_what_is_known_of_a_later_struct_is_written() {
 
 #[test]
 fn an_error_says_where_and_is_cut_to_its_room() {
-    let file = b"no model at all, but long enough to have a header, and some bytes behind it";
+    let file = b"no model at all, but long enough to have a header, and some bytes after it";
     let (source, mut error, mut bytes) = (in_memory(file), nanoembed_error::default(), 0);
     let mut plan = nanoembed_plan::default();
     let describe = |error: &nanoembed_error, room: usize| {

@@ -67,7 +67,7 @@ fn a_model_on_the_heap_is_that_in_lent_memory() {
 }
 
 #[test]
-fn a_model_with_memory_of_its_own_embeds_behind_its_prompts() {
+fn a_model_with_memory_of_its_own_embeds_after_its_prompts() {
     let file = models::with_prompts();
     let source = in_memory(&file);
     let (owned, lent) = (Owned::open(&source), Lent::of(&source));
@@ -77,9 +77,9 @@ fn a_model_with_memory_of_its_own_embeds_behind_its_prompts() {
         nanoembed_workspace_set_prompt(*model, *workspace, prompt, null(), 0, null_mut())
     };
     assert_eq!(set, NANOEMBED_OK);
-    let behind = owned.vector("cat");
-    assert!(behind.is_ok());
-    assert_eq!(behind, lent.vector("dog cat"));
+    let after = owned.vector("cat");
+    assert!(after.is_ok());
+    assert_eq!(after, lent.vector("dog cat"));
     // A workspace of lent memory has not what such a model embeds with.
     let other = vector(owned.model, lent.workspace, HIDDEN, "cat");
     assert_eq!(other, Err(of(ErrorKind::InvalidArgument)));

@@ -33,7 +33,7 @@ fn a_bert_in_memory_is_that_of_rust() {
 }
 
 #[test]
-fn a_bert_behind_a_callback_is_that_of_rust() {
+fn a_bert_after_a_callback_is_that_of_rust() {
     let file = models::bert();
     let stored = Stored::new(&file, 500);
     let lent = Lent::of(&stored.source());
@@ -179,14 +179,14 @@ fn a_prompt_is_put_before_the_texts_of_its_workspace() {
             nanoembed_workspace_set_prompt(model, workspace, prompt, start, bytes, &mut error)
         }
     };
-    let (alone, behind) = (lent.vector("cat"), lent.vector("dog cat"));
-    assert_ne!(alone, behind);
+    let (alone, after) = (lent.vector("cat"), lent.vector("dog cat"));
+    assert_ne!(alone, after);
     assert_eq!(set(NANOEMBED_PROMPT_QUERY, ""), NANOEMBED_OK);
-    assert_eq!(lent.vector("cat"), behind);
+    assert_eq!(lent.vector("cat"), after);
     assert_eq!(set(NANOEMBED_PROMPT_NAMED, "odd"), of(ErrorKind::InvalidArgument));
     assert_eq!(lent.vector("cat"), alone);
     assert_eq!(set(NANOEMBED_PROMPT_TEXT, "dog "), NANOEMBED_OK);
-    assert_eq!(lent.vector("cat"), behind);
+    assert_eq!(lent.vector("cat"), after);
     assert_eq!(set(NANOEMBED_PROMPT_TEXT, &"x".repeat(257)), of(ErrorKind::BufferTooSmall));
     assert_eq!(lent.vector("cat"), alone);
 }

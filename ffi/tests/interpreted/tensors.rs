@@ -36,7 +36,7 @@ fn elements_of_every_address_become_floats() {
 
 #[test]
 fn blocks_of_a_tensor_are_read_a_tile_at_a_time() {
-    // Two blocks of Q8_0 behind a byte: a scale of a half, and codes from 0 on.
+    // Two blocks of Q8_0 after a byte: a scale of a half, and codes from 0 on.
     let codes: Vec<u8> = (0..32).collect();
     let block = [&[0x00, 0x38][..], &codes].concat();
     let file = [&[7][..], &block, &block].concat();

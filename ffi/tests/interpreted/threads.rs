@@ -37,7 +37,7 @@ fn threads_share_a_model_with_a_workspace_each() {
 }
 
 #[test]
-fn threads_share_words_behind_a_callback() {
+fn threads_share_words_after_a_callback() {
     let file = models::words();
     let stored = Stored::new(&file, 100);
     let lent = words::Lent::open(&stored.source(), 1);

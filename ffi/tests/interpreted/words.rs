@@ -155,7 +155,7 @@ fn words_in_memory_are_those_of_rust_with_an_index_and_without() {
 }
 
 #[test]
-fn words_behind_a_callback_are_those_of_rust() {
+fn words_after_a_callback_are_those_of_rust() {
     let file = models::words();
     let stored = Stored::new(&file, 100);
     assert_same(&Lent::open(&stored.source(), 1), &file);

@@ -38,7 +38,7 @@ impl LentSession {
     }
 }
 
-/// Takes tokens through the model, and answers the bits of the logits behind them.
+/// Takes tokens through the model, and answers the bits of the logits after them.
 pub(crate) fn fed(
     decoder: *const nanoembed_decoder,
     session: *mut nanoembed_session,

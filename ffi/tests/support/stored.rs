@@ -14,7 +14,7 @@ pub(crate) struct Stored<'f> {
 }
 
 impl<'f> Stored<'f> {
-    /// Reading fails behind the end of the file.
+    /// Reading fails after the end of the file.
     pub(crate) fn new(file: &'f [u8], most: usize) -> Self {
         Self { file, most, fails_at: file.len() as u64 + 1 }
     }

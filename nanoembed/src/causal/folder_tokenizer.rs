@@ -91,7 +91,7 @@ fn added(folder: &Path) -> Result<(BTreeMap<u32, String>, BTreeMap<u32, AddedRul
             id,
             AddedRules {
                 strips_before: is("lstrip"),
-                strips_behind: is("rstrip"),
+                strips_after: is("rstrip"),
                 single_word: is("single_word"),
             },
         );

@@ -99,7 +99,7 @@ pub fn end_ids(tokenizer: &Tokenizer<'_>) -> crate::Result<Vec<u32>> {
     match append.filter(|append| !end.contains(*append)) {
         Some(append) => {
             let message = format!(
-                "the tokenizer puts token {append} behind every text, which is none of those that end one: the file would have one place for both"
+                "the tokenizer puts token {append} after every text, which is none of those that end one: the file would have one place for both"
             );
             Err(crate::Error::input(ErrorKind::UnsupportedTokenizer, message))
         }

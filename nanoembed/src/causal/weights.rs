@@ -201,8 +201,8 @@ impl Weights for ModelWeights {
         tile: &'t mut [u8],
     ) -> Result<&'t [u8], CoreError> {
         let beyond = CoreError::new(offset, ErrorKind::OutOfBounds);
-        let behind = self.files.partition_point(|part| part.start <= offset);
-        let part = behind.checked_sub(1).and_then(|at| self.files.get(at)).ok_or(beyond)?;
+        let after = self.files.partition_point(|part| part.start <= offset);
+        let part = after.checked_sub(1).and_then(|at| self.files.get(at)).ok_or(beyond)?;
         let start = offset - part.start;
         match &part.place {
             Place::Memory(file) => {

@@ -107,11 +107,11 @@ impl Encoder {
         let mut all_lengths = Vec::with_capacity(texts.len());
         let mut rest = out;
         self.embed_parts(role, texts, observer, |values, lengths| {
-            if let Some((part, behind)) =
+            if let Some((part, after)) =
                 std::mem::take(&mut rest).split_at_mut_checked(values.len())
             {
                 part.copy_from_slice(values);
-                rest = behind;
+                rest = after;
             }
             all_lengths.extend_from_slice(lengths);
             Ok(())

@@ -246,9 +246,9 @@ fn batches(tokens: &[Tokens]) -> Vec<&[Tokens]> {
             total += tokens.ids.len();
             total <= BATCH_TOKENS
         });
-        let (batch, behind) = rest.split_at(fitting.count().max(1));
+        let (batch, after) = rest.split_at(fitting.count().max(1));
         batches.push(batch);
-        rest = behind;
+        rest = after;
     }
     batches
 }

@@ -30,7 +30,7 @@ enum State {
     /// The logits are those of the next token.
     Ready,
     /// The last token has not passed through the model yet.
-    Behind,
+    Pending,
     Ended,
 }
 
@@ -83,12 +83,12 @@ impl<'g> Pieces<'g> {
             return Ok(None);
         }
         if ids.len() < self.max_tokens {
-            if let (State::Behind, Some(last)) = (self.state, ids.last()) {
+            if let (State::Pending, Some(last)) = (self.state, ids.last()) {
                 model.forward(session, &[*last], Output::LastLogits(logits))?;
             }
             let next = sampler.next(logits, order)?;
             if !model.tokenizer.is_end(next) {
-                self.state = State::Behind;
+                self.state = State::Pending;
                 ids.push(next);
                 text.token(next, &mut say)?;
                 return Ok(Some(piece));

@@ -394,9 +394,9 @@ mod tests {
     fn norms_of_gemma_have_names_of_their_own_and_are_shifted() {
         let llama = llama();
         let gemma = Llama { architecture: GgufArchitecture::Gemma3, ..llama.clone() };
-        let behind = "model.layers.1.post_attention_layernorm.weight";
-        assert_eq!(llama.ggml_name(behind).unwrap(), "blk.1.ffn_norm.weight");
-        assert_eq!(gemma.ggml_name(behind).unwrap(), "blk.1.post_attention_norm.weight");
+        let after = "model.layers.1.post_attention_layernorm.weight";
+        assert_eq!(llama.ggml_name(after).unwrap(), "blk.1.ffn_norm.weight");
+        assert_eq!(gemma.ggml_name(after).unwrap(), "blk.1.post_attention_norm.weight");
         for norm in OTHERS {
             let own = decoder_names(Order::Sandwich).name_of(norm);
             let Some(own) = own.filter(|own| own.starts_with('.')) else { continue };

@@ -23,7 +23,7 @@ const UNPACK: &str =
 const TO_UTF8: &str =
     "save it as UTF-8: `iconv -f UTF-16 -t UTF-8 IN > OUT`, or UTF-32 in place of UTF-16";
 const PICKLE: &str = "a pickle is a program, which is not run here; with gensim, `KeyedVectors.load(…)` or `Word2Vec.load(…).wv`, then `save_word2vec_format(…)`, writes a file that `nanoembed convert` reads; with PyTorch, save the weights as safetensors";
-const NUMPY: &str = "an array has no words: write each row behind its word as a line of text";
+const NUMPY: &str = "an array has no words: write each row after its word as a line of text";
 const DOWNLOAD: &str = "perhaps the answer of a web server instead of the file: download it again and look at it with `head`";
 const JSON: &str = "if it belongs to a model, name the model's folder instead; if it should be another file, it may be the answer of a web server: download it again";
 const LFS: &str = "`git lfs pull` in its repository fetches the file itself";

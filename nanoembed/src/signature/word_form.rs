@@ -54,7 +54,7 @@ impl Form {
             return None;
         }
         if let Some(sizes) = Sizes::parse(first.bytes).filter(|_| first.is_whole) {
-            return Some(behind_sizes(sizes, lines));
+            return Some(after_sizes(sizes, lines));
         }
         if is_floret(&first, lines.next()) {
             return Some(Self::Floret);
@@ -93,7 +93,7 @@ impl Form {
 
 /// Text or binary rows after a first line with sizes. Words may be in any encoding, rows may be
 /// longer than the part that is seen: the numbers decide.
-fn behind_sizes(sizes: Sizes, lines: SampledLines<'_>) -> Form {
+fn after_sizes(sizes: Sizes, lines: SampledLines<'_>) -> Form {
     let rest = lines.rest;
     let at_end = lines.at_end;
     let rows: Vec<Line<'_>> = lines.take(SAMPLED_ROWS).collect();
@@ -120,8 +120,8 @@ fn are_binary_rows(mut rest: &[u8], sizes: Sizes, at_end: bool) -> bool {
     while count < sizes.words {
         let row = rest.trim_ascii_start();
         let Some(blank) = row.iter().position(|&byte| byte == b' ') else { break };
-        let Some(behind) = row.get(blank + 1 + sizes.cols.saturating_mul(4)..) else { break };
-        rest = behind;
+        let Some(after) = row.get(blank + 1 + sizes.cols.saturating_mul(4)..) else { break };
+        rest = after;
         count += 1;
     }
     count > 0

@@ -48,7 +48,7 @@ impl Place {
         let Some((header, prefix)) = header(rest).ok_or_else(cut)? else {
             return match rest.len() {
                 4 | 8 => Ok(None),
-                _ => Err(ArrowError::IpcError("bytes stand behind the stream's end".into())),
+                _ => Err(ArrowError::IpcError("bytes stand after the stream's end".into())),
             };
         };
         let message = parsed(header)?;

@@ -166,7 +166,7 @@ impl Chunk {
                 PageKind::Data => chunk.add(header, &mut last_values),
                 PageKind::Other => {}
             }
-            // Nothing of what stands behind is read.
+            // Nothing of what stands after is read.
             if chunk.held() > most {
                 break;
             }

@@ -134,11 +134,11 @@ pub fn bucket_to_explicit(opened: &WordFile<'_>, to: Target<'_>) -> Result<[u64;
             let rows = file.layout().storage.rows().max(1);
             let row_bytes = usize::try_from(data.len() as u64 / rows).unwrap_or(0);
             let words = row_bytes * vocabulary.words as usize;
-            let (words, behind) = data.split_at(words.min(data.len()));
+            let (words, after) = data.split_at(words.min(data.len()));
             writer.data(words)?;
             for &bucket in &listed.buckets {
                 let start = usize::try_from(bucket).unwrap_or(usize::MAX).saturating_mul(row_bytes);
-                writer.data(behind.get(start..start + row_bytes).unwrap_or(&[]))?;
+                writer.data(after.get(start..start + row_bytes).unwrap_or(&[]))?;
             }
         }
         Ok(())

@@ -53,7 +53,7 @@ def ids_of(tokenizer):
 
 
 def words(count):
-    """The text's first words, behind the prompt."""
+    """The text's first words, after the prompt."""
     text = (places.HERE / "text.txt").read_text(encoding="utf-8").split()
     return [PROMPT + " ".join(text[:count])]
 

@@ -68,7 +68,7 @@ def save(rng, family, folder):
     fill(model, scale=2.0, one_plus=family == "gemma3_text")
     model.save_pretrained(folder)
     copy_tokenizer("qwen3_embedding" if family in WITH_BYTES else "embeddinggemma", folder)
-    # Embedding models put a token behind texts.
+    # Embedding models put a token after texts.
     change(folder / "tokenizer.json", without_end)
     change(folder / "tokenizer_config.json", lambda it: it.update(add_eos_token=False))
     if rng.random() < 0.4:

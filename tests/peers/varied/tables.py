@@ -46,7 +46,7 @@ def table(rng, rows):
 
 
 def static_embedding(rng, saved):
-    """What sentence-transformers makes of a StaticEmbedding that it saved, with layers behind."""
+    """What sentence-transformers makes of a StaticEmbedding that it saved, with layers after."""
     tokens = tokenizer(rng)
     vectors = table(rng, tokens.get_vocab_size())
     modules = [StaticEmbedding(tokens, embedding_weights=vectors)]

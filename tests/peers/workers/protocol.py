@@ -24,7 +24,7 @@ def serve(open_model, run):
 
 
 def timed(embed, warm, runs):
-    """The times of `runs` calls behind `warm` others, and what the last one gave."""
+    """The times of `runs` calls after `warm` others, and what the last one gave."""
     for _ in range(warm):
         embed()
     walls, cpus, result = [], [], None

@@ -12,7 +12,7 @@ use crate::{data, minilm};
 type Seeds = Vec<(String, Vec<u8>)>;
 
 /// The test files of these formats, each prefixed with `head`.
-fn behind(head: &[u8], formats: &[&str]) -> Seeds {
+fn after(head: &[u8], formats: &[&str]) -> Seeds {
     let chosen = FORMATS.iter().filter(|format| formats.contains(&format.name));
     chosen
         .flat_map(FormatUnderTest::files)
@@ -22,11 +22,11 @@ fn behind(head: &[u8], formats: &[&str]) -> Seeds {
 
 /// The unchanged files of a format.
 pub(super) fn files(format: &str) -> Seeds {
-    behind(&[], &[format])
+    after(&[], &[format])
 }
 
 pub(super) fn container() -> Seeds {
-    behind(&[], &["safetensors", "uqff"])
+    after(&[], &["safetensors", "uqff"])
 }
 
 /// A precision of activations, then the file.
@@ -51,13 +51,13 @@ pub(super) fn pipeline() -> Seeds {
 
 /// The first element, a count, then the file.
 pub(super) fn weights() -> Seeds {
-    behind(&[1, 33], &["amb", "uqff", "gguf"])
+    after(&[1, 33], &["amb", "uqff", "gguf"])
 }
 
 /// The format, three cuts, then the file.
 pub(super) fn decoder() -> Seeds {
     let of_format = |(choice, name): (u8, &str)| {
-        let files = behind(&[choice, 10, 0, 70, 0, 200, 0], &[name]);
+        let files = after(&[choice, 10, 0, 70, 0, 200, 0], &[name]);
         files.into_iter().map(|(file, seed)| (format!("{name}-{file}"), seed)).collect::<Seeds>()
     };
     (0..).zip(FORMATS.iter().map(|format| format.name)).flat_map(of_format).collect()

@@ -60,7 +60,7 @@ fn collect(
     let mut seen = std::collections::BTreeMap::<u64, u32>::new();
     let mut at = range.start;
     while at < range.end {
-        let (key, behind) = read(message, at)?;
+        let (key, after) = read(message, at)?;
         let field = key >> 3;
         let count = seen.entry(field).or_default();
         *count += 1;
@@ -72,30 +72,30 @@ fn collect(
                 numbers.push(Number { name, range, fixed, around });
             }
         };
-        add("key", at..behind, false);
+        add("key", at..after, false);
         at = match key & 7 {
             0 => {
-                let (_, end) = read(message, behind)?;
-                add("value", behind..end, false);
+                let (_, end) = read(message, after)?;
+                add("value", after..end, false);
                 end
             }
             2 => {
-                let (length, start) = read(message, behind)?;
-                add("length", behind..start, false);
+                let (length, start) = read(message, after)?;
+                add("length", after..start, false);
                 let end = start + usize::try_from(length).ok()?;
                 // Strings that are valid messages are also changed as such.
                 if wanted && end <= range.end {
-                    around.push(behind..start);
+                    around.push(after..start);
                     collect(message, start..end, &name, around, numbers);
                     around.pop();
                 }
                 end
             }
             5 => {
-                add("value", behind..behind + 4, true);
-                behind + 4
+                add("value", after..after + 4, true);
+                after + 4
             }
-            1 => behind + 8,
+            1 => after + 8,
             _ => return None,
         };
     }

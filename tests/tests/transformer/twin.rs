@@ -161,13 +161,13 @@ impl Model {
                 Order::Pre | Order::Sandwich => self.norm(x, &of(name)),
                 other => panic!("{other:?}"),
             };
-            let sum = |x: &mut Vec<f64>, mut y: Vec<f64>, behind: &str, end: &str| {
+            let sum = |x: &mut Vec<f64>, mut y: Vec<f64>, after: &str, end: &str| {
                 if order == Order::Sandwich {
                     y = self.norm(&y, &of(end));
                 }
                 add(x, &y);
                 if order == Order::Post {
-                    *x = self.norm(x, &of(behind));
+                    *x = self.norm(x, &of(after));
                 }
             };
             let x: Vec<_> = states.iter().map(|x| before(x, "attention_norm")).collect();

@@ -71,13 +71,12 @@ fn before_magic(model: &[u8]) -> Vec<u8> {
         let word = model[matrix..].iter().position(|byte| *byte == 0).unwrap();
         matrix += word + 1 + 9;
     }
-    let behind =
-        matrix + 17 + usize::try_from(i64_at(matrix + 1) * i64_at(matrix + 9) * 4).unwrap();
+    let after = matrix + 17 + usize::try_from(i64_at(matrix + 1) * i64_at(matrix + 9) * 4).unwrap();
     let parts = [
         &model[8..dictionary],
         &model[dictionary + 8..matrix],
-        &model[matrix + 1..behind],
-        &model[behind + 1..],
+        &model[matrix + 1..after],
+        &model[after + 1..],
     ];
     parts.concat()
 }
@@ -131,7 +130,7 @@ fn damaged_models_are_refused() {
     for model in ["licence.bin", "labels.ftz", "no_subwords.bin"] {
         let good = std::fs::read(data(&format!("words/{model}"))).unwrap();
         for cut in [4, 8, 30, 70, 200, 5000, good.len() - 1] {
-            // Behind the input matrix lies the output, which is not read.
+            // After the input matrix comes the output, which is not read.
             let cut = cut.min(good.len() / 2);
             let file = folder.file("bad.bin", &good[..cut]);
             let error = failure(&["convert", &file, &folder.join("out.fifu")], b"", 1);

@@ -68,7 +68,7 @@ fn latin_1_is_text_and_says_which_option_reads_it() {
 }
 
 #[test]
-fn the_beginning_of_a_file_is_read_behind_an_option() {
+fn the_beginning_of_a_file_is_read_after_an_option() {
     let folder = Folder::new();
     let text = folder.file("a.vec", "2000000 2\na 1 2\nb 3 4\n");
     let mut binary = b"2000000 2\n".to_vec();

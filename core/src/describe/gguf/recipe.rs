@@ -127,7 +127,7 @@ fn dense<'a>(keys: &Keys<'a>) -> Outcome<'a, HeadModules<'static>> {
         };
         let refuse = |reason| Err(GgufRefusal::at(header.name, header.offset, reason));
         if keys.architecture != GgufArchitecture::GemmaEmbedding.name() {
-            return refuse("dense layers are known behind `gemma-embedding` alone");
+            return refuse("dense layers are known after `gemma-embedding` alone");
         }
         let size = |size: Option<u64>| Limit::SIZE.check(size.unwrap_or(0)).unwrap_or(0);
         let sizes = [size(header.shape.cols()), size(Some(header.shape.rows()))];

@@ -21,7 +21,7 @@ fn one(value: Value<'_>) -> Read<'_, AddedTokenSpec<'_>> {
     let content = needed_spelling(&token, "content")?;
     let rules = AddedRules {
         strips_before: truth(&token, "lstrip")?,
-        strips_behind: truth(&token, "rstrip")?,
+        strips_after: truth(&token, "rstrip")?,
         single_word: truth(&token, "single_word")?,
     };
     let (normalized, special) = (truth(&token, "normalized")?, truth(&token, "special")?);

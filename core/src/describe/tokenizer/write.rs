@@ -60,7 +60,7 @@ fn added(token: &AddedTokenSpec<'_>, f: &mut Formatter<'_>) -> fmt::Result {
         Quoted(*content),
         rules.single_word,
         rules.strips_before,
-        rules.strips_behind,
+        rules.strips_after,
     )
 }
 

@@ -227,13 +227,13 @@ fn names(bytes: &[u8], first: u64, count: u64) -> impl Iterator<Item = (u64, u64
         let (record, used) = parsed_at(grammar::record, bytes, place)?;
         // The last tensor may end at an offset that no file reaches.
         let data = place.saturating_add(used);
-        *next = behind(data, &record).unwrap_or(u64::MAX);
+        *next = after(data, &record).unwrap_or(u64::MAX);
         Some((record.name, place))
     })
 }
 
 /// The offset of the record after `record`, whose data begins at `data`.
-fn behind(data: u64, record: &Record<'_>) -> Option<u64> {
+fn after(data: u64, record: &Record<'_>) -> Option<u64> {
     data.checked_add(record.data_bytes)?.checked_next_multiple_of(8)
 }
 
@@ -412,7 +412,7 @@ impl<'a> Iterator for AmbTensors<'a> {
             offset,
             bytes: record.data_bytes,
         };
-        self.next = behind(offset, &record)?;
+        self.next = after(offset, &record)?;
         TensorView::new(header, self.file.region(AmbPlace { offset, bytes: record.data_bytes })?)
     }
 }

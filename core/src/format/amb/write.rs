@@ -248,10 +248,10 @@ impl<'p, S: Sink> AmbWriter<'p, S> {
                 return Err(invalid());
             }
             let room = usize::try_from(self.missing).unwrap_or(usize::MAX);
-            let (part, behind) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+            let (part, after) = rest.split_at_checked(room).unwrap_or((rest, &[]));
             self.put(part)?;
             self.missing -= part.len() as u64;
-            rest = behind;
+            rest = after;
             if self.missing == 0 {
                 self.end_tensor()?;
                 self.begin_tensors()?;

@@ -251,7 +251,7 @@ impl Descriptor {
 /// | 4 | data type | `u8` |
 /// | 5 | number of dimensions, 1 to 4 | `u8` |
 /// | 6 | bytes of the name, at least 1 | `u16` |
-/// | 8 | dimensions, zeros behind them | 4 × `u32` |
+/// | 8 | dimensions, zeros after them | 4 × `u32` |
 /// | 24 | offset in the tensor data | `u64` |
 pub(super) fn descriptor(input: &[u8]) -> Parse<'_, Descriptor> {
     let (rest, name_hash) = le_u32(input)?;

@@ -93,12 +93,12 @@ impl EmbdPlan<'_> {
             return Err(invalid());
         };
         let metadata_bytes = METADATA_HEADER_BYTES + metadata;
-        let behind_metadata = HEADER_BYTES + metadata_bytes;
+        let after_metadata = HEADER_BYTES + metadata_bytes;
         let (vocabulary_offset, vocabulary_bytes) = match self.vocabulary {
-            Some(_) => (behind_metadata, VOCABULARY_HEADER_BYTES + token_bytes + SPECIAL_BYTES),
+            Some(_) => (after_metadata, VOCABULARY_HEADER_BYTES + token_bytes + SPECIAL_BYTES),
             None => (0, 0),
         };
-        let index_offset = behind_metadata + vocabulary_bytes;
+        let index_offset = after_metadata + vocabulary_bytes;
         let index_bytes = DESCRIPTOR_BYTES * self.tensors.len() as u64 + names;
         let data_offset = self.align(index_offset + index_bytes);
         if data_offset > u32::MAX.into() {
@@ -208,10 +208,10 @@ impl<'p, S: Sink> EmbdWriter<'p, S> {
                 self.next_tensor()?;
             }
             let room = usize::try_from(self.missing).unwrap_or(usize::MAX);
-            let (part, behind) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+            let (part, after) = rest.split_at_checked(room).unwrap_or((rest, &[]));
             self.put_data(part)?;
             self.missing -= part.len() as u64;
-            rest = behind;
+            rest = after;
         }
         Ok(())
     }

@@ -340,7 +340,7 @@ impl Machine {
         Ok(Step::silent(0))
     }
 
-    /// Absolute offset of the end of a tensor's data, and of the padding behind it.
+    /// Absolute offset of the end of a tensor's data, and of the padding after it.
     fn end_of(&self, ends: &VecView<u64>, tensor: usize) -> (u64, u64) {
         let start = self.data.unwrap_or(0);
         let end = match &self.in_memory {

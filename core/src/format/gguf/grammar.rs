@@ -190,13 +190,13 @@ pub(super) fn value(kind: Type) -> impl Fn(&[u8]) -> Parse<'_, Value<'_>> {
 /// from ggml.
 const NEWEST_DTYPE: u32 = {
     let (mut newest, mut rest) = (0, Dtype::ALL);
-    while let [dtype, behind @ ..] = rest {
+    while let [dtype, after @ ..] = rest {
         if let Some(number) = dtype.ggml_number()
             && number > newest
         {
             newest = number;
         }
-        rest = behind;
+        rest = after;
     }
     newest
 };

@@ -258,13 +258,13 @@ impl<'p, S: Sink> GgufWriter<'p, S> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let room = usize::try_from(self.missing).unwrap_or(usize::MAX);
-            let (part, behind) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+            let (part, after) = rest.split_at_checked(room).unwrap_or((rest, &[]));
             if part.is_empty() {
                 return Err(invalid());
             }
             self.sink.write(part)?;
             self.missing -= part.len() as u64;
-            rest = behind;
+            rest = after;
             if self.missing == 0 {
                 self.end_tensor()?;
             }

@@ -93,7 +93,7 @@ impl<'m> SafetensorsDecoder<'m> {
 
     /// Returns true if the header has been read; then the entries are in the order of their
     /// offsets.
-    pub(crate) const fn is_behind_header(&self) -> bool {
+    pub(crate) const fn is_after_header(&self) -> bool {
         matches!(self.state, State::Data { .. })
     }
 

@@ -198,9 +198,9 @@ fn escaped(sink: &mut impl Sink, text: &str) -> Result<()> {
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\')
     {
-        let (plain, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        let (plain, after) = rest.split_at_checked(at).unwrap_or((rest, ""));
         sink.write(plain.as_bytes())?;
-        let Some((escaped, behind)) = behind.split_at_checked(1) else { break };
+        let Some((escaped, after)) = after.split_at_checked(1) else { break };
         let byte = escaped.bytes().next().unwrap_or(0);
         if byte < b' ' {
             const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -209,7 +209,7 @@ fn escaped(sink: &mut impl Sink, text: &str) -> Result<()> {
         } else {
             sink.write(&[b'\\', byte])?;
         }
-        rest = behind;
+        rest = after;
     }
     sink.write(rest.as_bytes())
 }

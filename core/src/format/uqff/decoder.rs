@@ -210,7 +210,7 @@ impl<'m> UqffDecoder<'m> {
                 *info = FileInfo { format: Format::Uqff, ..*info };
             }
             Some(Event::Tensor(tensor)) => self.tensor(tensor)?,
-            _ if self.container.is_behind_header() => {
+            _ if self.container.is_after_header() => {
                 self.check_version_is_there()?;
                 self.state = State::Between;
             }

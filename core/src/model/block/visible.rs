@@ -8,7 +8,7 @@ use crate::model::config::{Config, FAMILIES, Mask};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) struct Visible {
     before: usize,
-    behind: usize,
+    after: usize,
 }
 
 impl Visible {
@@ -19,8 +19,8 @@ impl Visible {
             _ => usize::MAX,
         };
         match config.attention.mask {
-            Mask::Full => Self { before: reach, behind: reach },
-            Mask::Causal => Self { before: reach, behind: 0 },
+            Mask::Full => Self { before: reach, after: reach },
+            Mask::Causal => Self { before: reach, after: 0 },
         }
     }
 
@@ -29,7 +29,7 @@ impl Visible {
         if !FAMILIES {
             return 0..tokens;
         }
-        let end = token.saturating_add(self.behind).saturating_add(1);
+        let end = token.saturating_add(self.after).saturating_add(1);
         token.saturating_sub(self.before)..if end < tokens { end } else { tokens }
     }
 
@@ -60,11 +60,11 @@ mod tests {
 
     #[test]
     fn tokens_see_what_the_mask_and_the_window_leave() {
-        let all = Visible { before: usize::MAX, behind: usize::MAX };
+        let all = Visible { before: usize::MAX, after: usize::MAX };
         assert_eq!(all.tokens(3, 9), 0..9);
         if FAMILIES {
-            assert_eq!(Visible { behind: 0, ..all }.tokens(3, 9), 0..4);
-            let window = Visible { before: 2, behind: 2 };
+            assert_eq!(Visible { after: 0, ..all }.tokens(3, 9), 0..4);
+            let window = Visible { before: 2, after: 2 };
             assert_eq!([0, 3, 8].map(|token| window.tokens(token, 9)), [0..3, 1..6, 6..9]);
         }
     }

@@ -10,7 +10,7 @@ use crate::text::json::{LexemeKind, chars, unescape};
 #[derive(Clone, Copy, Debug)]
 pub struct AmbFolder<'a> {
     file: Amb<'a>,
-    /// Each text behind its path, and both behind their length, a `u32`.
+    /// Each text after its path, and both after their length, a `u32`.
     texts: &'a [u8],
 }
 
@@ -59,12 +59,12 @@ impl<'a> AmbFolder<'a> {
 impl<'a> Texts<'a> for AmbFolder<'a> {
     fn text(&self, wanted: TextPath<'_>) -> Result<Option<&'a str>> {
         let mut rest = self.texts;
-        while let Some((path, behind)) = first_entry(rest, 4) {
-            let Some((text, behind)) = first_entry(behind, 4) else { break };
+        while let Some((path, after)) = first_entry(rest, 4) {
+            let Some((text, after)) = first_entry(after, 4) else { break };
             if core::str::from_utf8(path).is_ok_and(|path| wanted.is(path)) {
                 return Ok(core::str::from_utf8(text).ok());
             }
-            rest = behind;
+            rest = after;
         }
         Ok(None)
     }
@@ -86,8 +86,8 @@ fn each<'a>(file: &Amb<'a>, mut take: impl FnMut(&'a str, &'a str) -> Result<()>
     Ok(())
 }
 
-/// Puts what JSON spells like this, behind its length, at the front of `rest`, which becomes what is
-/// behind it.
+/// Puts what JSON spells like this, after its length, at the front of `rest`, which becomes what is
+/// after it.
 fn put(spelled: &str, rest: &mut &mut [u8]) -> Result<()> {
     let (length, free) = core::mem::take(rest).split_first_chunk_mut().ok_or(TOO_SMALL)?;
     let bytes = unescape(spelled, free).ok_or(TOO_SMALL)?.len();

@@ -1,6 +1,6 @@
 //! The tokenizer's section of an `.amb` file that keeps the texts of a folder, of kind custom: the
-//! bytes of `tokenizer.json` behind their number, the tokens behind theirs, the scores and the
-//! merges behind theirs. Numbers are `u32`; a token is a `u16` length and its bytes, and what
+//! bytes of `tokenizer.json` after their number, the tokens after theirs, the scores and the
+//! merges after theirs. Numbers are `u32`; a token is a `u16` length and its bytes, and what
 //! stands for a token or a merge beside it has 8 bytes.
 
 use super::tokenizer::{MISSING, TokenizerSections, first_entry};
@@ -26,9 +26,9 @@ fn taken_apart(payload: &[u8], start: u64) -> Option<TokenizerSections<'_>> {
     let (tokens, bytes) = count(rest)?;
     let mut rest = bytes;
     for _ in 0..tokens {
-        let (token, behind) = first_entry(rest, 2)?;
+        let (token, after) = first_entry(rest, 2)?;
         core::str::from_utf8(token).ok()?;
-        rest = behind;
+        rest = after;
     }
     let before = payload.len().checked_sub(bytes.len())?;
     let entries = EmbdTokenEntries {

@@ -59,19 +59,19 @@ impl<'a> TokenizerSections<'a> {
     }
 }
 
-/// The first of these entries, and those behind it.
+/// The first of these entries, and those after it.
 pub(super) fn first_entry(bytes: &[u8], length_bytes: u8) -> Option<(&[u8], &[u8])> {
-    let (length, behind) = match length_bytes {
+    let (length, after) = match length_bytes {
         2 => {
-            let (length, behind) = bytes.split_first_chunk()?;
-            (u16::from_le_bytes(*length).into(), behind)
+            let (length, after) = bytes.split_first_chunk()?;
+            (u16::from_le_bytes(*length).into(), after)
         }
         _ => {
-            let (length, behind) = bytes.split_first_chunk()?;
-            (u32::from_le_bytes(*length), behind)
+            let (length, after) = bytes.split_first_chunk()?;
+            (u32::from_le_bytes(*length), after)
         }
     };
-    behind.split_at_checked(usize::try_from(length).ok()?)
+    after.split_at_checked(usize::try_from(length).ok()?)
 }
 
 pub(super) const MISSING: Fault<'static> = {

@@ -70,13 +70,13 @@ impl FolderTokenizer<'_> {
         self.ends.surround(ids, |give| self.each(&[text], memory, give))
     }
 
-    /// The same of `prompt` with `text` behind it.
+    /// The same of `prompt` with `text` after it.
     ///
     /// # Errors
     ///
     /// As [`encode`](Self::encode); [`OverLimit`](crate::ErrorKind::OverLimit) if the text does not
-    /// fit the memory, and has no space behind a letter or a digit of ASCII in what fits.
-    pub fn encode_behind(
+    /// fit the memory, and has no space after a letter or a digit of ASCII in what fits.
+    pub fn encode_after(
         &self,
         prompt: &str,
         text: &str,
@@ -86,25 +86,25 @@ impl FolderTokenizer<'_> {
         if prompt.is_empty() {
             return self.encode(text, ids, memory);
         }
-        let room = core::mem::take(&mut memory.behind);
+        let room = core::mem::take(&mut memory.after);
         let texts = join(prompt, text, self.may_cut, room)?;
         self.ends.surround(ids, |give| self.each(&texts, memory, give))
     }
 
-    /// How many tokens `prompt` has with what stands before it, without what would stand behind it.
+    /// How many tokens `prompt` has with what stands before it, without what would stand after it.
     ///
     /// # Errors
     ///
     /// As [`encode`](Self::encode).
     pub fn tokens_of_prompt(&self, prompt: &str, memory: TokenizingMemory<'_>) -> Result<usize> {
-        let Ends { before, behind } = self.ends;
+        let Ends { before, after } = self.ends;
         let (mut tokens, mut last) = (usize::from(before.is_some()), before);
         self.each(&[prompt], memory, &mut |id| {
             tokens = tokens.saturating_add(usize::from(id.is_some()));
             last = id.or(last);
         })?;
-        // As `owned::Tokenizer` tells what would stand behind it: by the last token of nothing.
-        let is_end = behind.is_none() && before.is_some() && last == before;
+        // As `owned::Tokenizer` tells what would stand after it: by the last token of nothing.
+        let is_end = after.is_none() && before.is_some() && last == before;
         Ok(tokens.saturating_sub(usize::from(is_end)))
     }
 

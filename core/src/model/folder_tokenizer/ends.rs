@@ -7,13 +7,13 @@ use crate::token::Encoded;
 use crate::token::spec::TokenizerSpec;
 
 const POST: &str = "post_processor";
-const ONLY: &str = "one token before texts and one behind them are done without a heap";
+const ONLY: &str = "one token before texts and one after them are done without a heap";
 
 /// The ids of the tokens around texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ends {
     pub(crate) before: Option<u32>,
-    pub(crate) behind: Option<u32>,
+    pub(crate) after: Option<u32>,
 }
 
 impl Ends {
@@ -21,13 +21,13 @@ impl Ends {
     pub(super) fn from_spec<'a>(spec: &TokenizerSpec<'a>) -> Read<'a, Self> {
         let many = spec.place.unsupported(&[POST, "single"], ONLY);
         let ends = spec.post_processor.ends().ok_or(many)?;
-        let [before, behind] = ends.map(|token| token.map(|token| token.id));
-        Ok(Self { before, behind })
+        let [before, after] = ends.map(|token| token.map(|token| token.id));
+        Ok(Self { before, after })
     }
 
     /// Both ids.
     pub(super) fn both<'a>(self, spec: &TokenizerSpec<'a>) -> Read<'a, [u32; 2]> {
-        let both = self.before.zip(self.behind).map(|(before, behind)| [before, behind]);
+        let both = self.before.zip(self.after).map(|(before, after)| [before, after]);
         both.ok_or(spec.place.unsupported(&[POST], ONLY))
     }
 
@@ -43,8 +43,8 @@ impl Ends {
         ids: &mut [u32],
         encode: impl FnOnce(&mut Give<'_>) -> Result<()>,
     ) -> Result<Encoded> {
-        let Self { before, behind } = self;
-        let count = usize::from(before.is_some()).saturating_add(usize::from(behind.is_some()));
+        let Self { before, after } = self;
+        let count = usize::from(before.is_some()).saturating_add(usize::from(after.is_some()));
         let most = ids.len().checked_sub(count).ok_or(TOO_SMALL)?;
         let mut places = ids.iter_mut();
         if let Some(before) = before {
@@ -60,8 +60,8 @@ impl Ends {
             total = total.saturating_add(1);
         })?;
         let kept = total.min(most);
-        if let Some(behind) = behind {
-            *places.get_mut(kept).ok_or(TOO_SMALL)? = behind;
+        if let Some(after) = after {
+            *places.get_mut(kept).ok_or(TOO_SMALL)? = after;
         }
         let all = total.saturating_add(count);
         Ok(Encoded::new(kept.saturating_add(count), all, total > most))
@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn a_text_that_is_cut_keeps_its_ends() {
-        let encode = |room: usize, before, behind| {
+        let encode = |room: usize, before, after| {
             let mut ids = [0; 5];
-            let found = Ends { before, behind }.surround(&mut ids[..room], |give| {
+            let found = Ends { before, after }.surround(&mut ids[..room], |give| {
                 [7, 8, 9].map(Some).into_iter().for_each(give);
                 Ok(())
             });

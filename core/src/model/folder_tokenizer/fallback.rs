@@ -70,9 +70,9 @@ impl FallbackTokenizer<'_> {
     ) -> Result<()> {
         let mut rest = part;
         while !rest.is_empty() {
-            let (word, behind) = rest.split_at_checked(self.end(rest)).ok_or(TOO_SMALL)?;
+            let (word, after) = rest.split_at_checked(self.end(rest)).ok_or(TOO_SMALL)?;
             self.word(word, scratch, give)?;
-            rest = behind;
+            rest = after;
         }
         give(None);
         Ok(())

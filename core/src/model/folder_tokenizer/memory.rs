@@ -16,8 +16,8 @@ pub struct TokenizingNeeds {
     pub symbols: usize,
     /// Of [`TokenizingMemory::heap`].
     pub heap: usize,
-    /// Of [`TokenizingMemory::behind`].
-    pub behind: usize,
+    /// Of [`TokenizingMemory::after`].
+    pub after: usize,
 }
 
 /// Memory for a text while it is tokenised.
@@ -31,15 +31,15 @@ pub struct TokenizingMemory<'s> {
     pub symbols: &'s mut [Symbol],
     /// Those that may be merged.
     pub heap: &'s mut [Candidate],
-    /// A prompt with the text behind it.
-    pub behind: &'s mut [u8],
+    /// A prompt with the text after it.
+    pub after: &'s mut [u8],
 }
 
 impl TokenizingMemory<'_> {
     /// The same memory for one text after the other.
     pub(super) const fn again(&mut self) -> TokenizingMemory<'_> {
-        let Self { text, steps, symbols, heap, behind } = self;
-        TokenizingMemory { text, steps, symbols, heap, behind }
+        let Self { text, steps, symbols, heap, after } = self;
+        TokenizingMemory { text, steps, symbols, heap, after }
     }
 }
 

@@ -15,7 +15,7 @@
 //! | `unigram_settings`, `bpe_settings` | the descriptions that are done here |
 //! | `ends` | the tokens around a text |
 //! | `pair` | two texts, with the tokens around and between them |
-//! | `prompt_text` | a text behind a prompt |
+//! | `prompt_text` | a text after a prompt |
 //! | `memory` | the memory lent |
 //! | `encoding` | texts to ids |
 

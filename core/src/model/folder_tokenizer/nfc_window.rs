@@ -6,7 +6,7 @@ use crate::text::character::push;
 use crate::token::unicode::{Form, MarkBuffer, Output, write_form};
 use crate::token::window::move_to_front;
 
-/// Marks behind a starter that are put in order: texts in any script have fewer.
+/// Marks after a starter that are put in order: texts in any script have fewer.
 const MARKS: usize = 32;
 
 /// Calls `take` with the parts of what becomes of `text`, each of which ends before a space that

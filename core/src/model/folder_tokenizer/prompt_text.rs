@@ -1,4 +1,4 @@
-//! A text behind a prompt, in pieces that are tokenised one after the other.
+//! A text after a prompt, in pieces that are tokenised one after the other.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::token::spec::AddedTokenSpecs;
@@ -10,11 +10,11 @@ pub(super) fn may_be_cut(added: AddedTokenSpecs<'_>) -> bool {
         let Ok(token) = token else { return false };
         let spaces = token.content.chars().any(|c| c == ' ');
         let only = token.content.chars().all(|c| c == ' ');
-        (!spaces || only) && !token.rules.strips_behind && !token.rules.single_word
+        (!spaces || only) && !token.rules.strips_after && !token.rules.single_word
     })
 }
 
-/// `prompt` with as much of `text` behind it as fits `room`, and what is left of the text.
+/// `prompt` with as much of `text` after it as fits `room`, and what is left of the text.
 ///
 /// # Errors
 ///

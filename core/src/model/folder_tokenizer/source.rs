@@ -17,8 +17,8 @@ use crate::model::source::word_pieces::WordPieceSource;
 use crate::token::added_words::AddedTokens;
 use crate::token::spec::IdTemplate;
 
-/// Bytes of a prompt with a text behind it that there is room for at least.
-const BEHIND: usize = 1024;
+/// Bytes of a prompt with a text after it that there is room for at least.
+const PROMPTED: usize = 1024;
 
 /// Bytes of a text without spaces that can be composed at least.
 const COMPOSED: usize = 1024;
@@ -86,7 +86,7 @@ impl<'a> FolderTokenizerSource<'a> {
                 TokenizingNeeds::words(word, text)
             }
         };
-        TokenizingNeeds { behind: tokens.saturating_mul(8).max(BEHIND), ..needs }
+        TokenizingNeeds { after: tokens.saturating_mul(8).max(PROMPTED), ..needs }
     }
 
     /// Makes the index in the memory lent.

@@ -76,7 +76,7 @@ impl<'a> TokenList<'a> {
     /// Refuses tokens, and tokens around texts, whose ids are too high.
     fn check_ids(&self, ends: Ends) -> Result<()> {
         let most = self.vocabulary;
-        let mut ends = ends.before.into_iter().chain(ends.behind);
+        let mut ends = ends.before.into_iter().chain(ends.after);
         let is_within = self.entries.count as usize <= most && ends.all(|id| (id as usize) < most);
         let bad = Error::new(self.entries.offset, ErrorKind::BadVocabulary);
         if is_within { Ok(()) } else { Err(bad) }

@@ -111,8 +111,8 @@ fn windows(tile: &mut [u8]) -> [Window<'_>; STREAMS] {
     let mut rest = tile;
     [(); STREAMS].map(|()| {
         let whole = core::mem::take(&mut rest);
-        let (room, behind) = whole.split_at_mut_checked(room).unwrap_or_default();
-        rest = behind;
+        let (room, after) = whole.split_at_mut_checked(room).unwrap_or_default();
+        rest = after;
         Window { room, start: 0, length: 0, used: 0 }
     })
 }

@@ -43,11 +43,11 @@ pub(super) fn parts_of(text: &str, between: char) -> impl Iterator<Item = &str> 
     let mut rest = Some(text);
     core::iter::from_fn(move || {
         let text = rest?;
-        let (part, behind) = match text.split_once(between) {
-            Some((part, behind)) => (part, Some(behind)),
+        let (part, after) = match text.split_once(between) {
+            Some((part, after)) => (part, Some(after)),
             None => (text, None),
         };
-        rest = behind;
+        rest = after;
         Some(part)
     })
 }

@@ -188,8 +188,8 @@ impl TokenTable {
         }
         let mut rest = ids;
         for (length, out) in lengths.iter().zip(out.chunks_exact_mut(dimensions.max(1))) {
-            let (ids, behind) = rest.split_at_checked(*length).ok_or(INVALID)?;
-            rest = behind;
+            let (ids, after) = rest.split_at_checked(*length).ok_or(INVALID)?;
+            rest = after;
             self.embed(weights, kernels, ids, normalize, (&mut *row, &mut *tile), out)?;
         }
         Ok(())

@@ -35,7 +35,7 @@ pub struct Modules {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolingModule {
-    /// One way, or several whose results stand one behind the other.
+    /// One way, or several whose results stand one after the other.
     pub modes: Vec<PoolingMode>,
     /// True if the tokens of a prompt are left out.
     pub leaves_out_prompt: bool,

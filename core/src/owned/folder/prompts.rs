@@ -4,7 +4,7 @@
 //! | source | where |
 //! |---|---|
 //! | a folder | `config_sentence_transformers.json` |
-//! | `.weights`, `.amb`, GGUF | the keys below in metadata, configuration, and behind `nanoembed.` |
+//! | `.weights`, `.amb`, GGUF | the keys below in metadata, configuration, and after `nanoembed.` |
 //!
 //! | key | value |
 //! |---|---|

@@ -69,7 +69,7 @@ const fn special<'t>(token: &SpecialToken<'t>) -> AddedTokenSpec<'t> {
     AddedTokenSpec {
         id: token.id,
         content: token.name,
-        rules: AddedRules { strips_before: false, strips_behind: false, single_word: false },
+        rules: AddedRules { strips_before: false, strips_after: false, single_word: false },
         normalized: false,
         special: true,
         place: JsonPlace::NONE,

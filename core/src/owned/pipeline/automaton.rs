@@ -88,7 +88,7 @@ impl Automaton {
         if node == ROOT { 0 } else { self.longest[node.slot as usize] }
     }
 
-    /// The state behind `c`, and how many nodes were asked for it.
+    /// The state after `c`, and how many nodes were asked for it.
     fn advance(&self, mut node: Node, c: char) -> (Node, usize) {
         let mut asked = 1;
         loop {

@@ -43,7 +43,7 @@ pub(super) fn decode<'t>(
     Ok(from.text.into_string())
 }
 
-/// Tokens, one behind the other.
+/// Tokens, one after the other.
 #[derive(Debug, Default)]
 struct Strings {
     text: Text,

@@ -43,7 +43,7 @@ use pre_tokenizer::{Piece, Pieces, PreTokenizer};
 use text::{Allowance, Text};
 use tokens::TokenStrings;
 
-/// Writes `text` in Unicode's form NFC behind `out`.
+/// Writes `text` in Unicode's form NFC after `out`.
 pub(super) fn compose(text: &str, out: &mut String) -> Result<()> {
     let mut written = Text::default();
     written.clear(usize::MAX);
@@ -198,7 +198,7 @@ impl Pipeline {
         put_around.map(|ids| Tokenized { ids, total, truncated })
     }
 
-    /// Writes the ids of `text` alone behind `ids`.
+    /// Writes the ids of `text` alone after `ids`.
     ///
     /// # Errors
     ///
@@ -273,7 +273,7 @@ impl Pipeline {
         decoder::decode(self.decoder.as_deref(), tokens.map(|(token, _)| token))
     }
 
-    /// Writes the ids of `text` behind `ids`.
+    /// Writes the ids of `text` after `ids`.
     fn encode_into(
         &self,
         text: &str,

@@ -9,7 +9,7 @@ use crate::text::character::utf8;
 use crate::text::json::{chars, has_escapes};
 use crate::token::vocabulary::{Comparison, Tokens};
 
-/// The strings, one behind the other. Ids without a token have an empty one.
+/// The strings, one after the other. Ids without a token have an empty one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TokenStrings {
     strings: String,

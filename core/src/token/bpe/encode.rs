@@ -155,9 +155,9 @@ impl<'a> Bpe<'a> {
         while !rest.is_empty() {
             let length = first_word(self.pattern, rest).max(1);
             let stuck = Error::without_offset(ErrorKind::InvalidArgument);
-            let (first, behind) = rest.split_at_checked(length).ok_or(stuck)?;
+            let (first, after) = rest.split_at_checked(length).ok_or(stuck)?;
             take(first)?;
-            rest = behind;
+            rest = after;
         }
         Ok(())
     }

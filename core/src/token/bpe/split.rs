@@ -176,15 +176,15 @@ mod tests {
         let mut rest = text;
         let mut words = Vec::new();
         while !rest.is_empty() {
-            let (word, behind) = rest.split_at(first_word(pattern, rest));
+            let (word, after) = rest.split_at(first_word(pattern, rest));
             words.push(word);
-            rest = behind;
+            rest = after;
         }
         words
     }
 
     #[test]
-    fn gpt2_keeps_a_space_with_the_word_behind_it() {
+    fn gpt2_keeps_a_space_with_the_word_after_it() {
         let found = words(Pattern::Gpt2, "It's  two   x1y\n\n z ");
         assert_eq!(found, ["It", "'s", " ", " two", "  ", " x", "1", "y", "\n\n", " z", " "]);
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn no_word_passes_over_the_text_behind_it() {
+    fn no_word_passes_over_the_text_after_it() {
         // With a glance at the rest for each word this would take hours.
         let text = "the cat sat. ".repeat(1 << 18);
         for pattern in [

@@ -13,7 +13,7 @@ use crate::token::bpe::merge::Join;
 pub struct PiecePart {
     pub(super) start: u32,
     pub(super) bytes: u32,
-    /// Where the trie of pieces is behind them; [`NOWHERE`] if no piece begins with them, or
+    /// Where the trie of pieces is after them; [`NOWHERE`] if no piece begins with them, or
     /// [`APART`].
     node: Node,
 }

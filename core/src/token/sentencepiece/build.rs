@@ -40,11 +40,11 @@ pub struct PieceIndex {
 /// Between which characters pieces go on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Crossings {
-    /// A space behind another character.
+    /// A space after another character.
     pub(super) into_space: bool,
-    /// Another character behind a space.
+    /// Another character after a space.
     pub(super) out_of_space: bool,
-    /// A space behind a space.
+    /// A space after a space.
     pub(super) within_spaces: bool,
 }
 
@@ -69,8 +69,8 @@ impl Crossings {
 
     /// Returns true if no piece goes on where a character ends, which is a space or not, and
     /// another begins.
-    pub(super) const fn cut(self, space_before: bool, space_behind: bool) -> bool {
-        match (space_before, space_behind) {
+    pub(super) const fn cut(self, space_before: bool, space_after: bool) -> bool {
+        match (space_before, space_after) {
             (false, true) => !self.into_space,
             (true, false) => !self.out_of_space,
             (true, true) => !self.within_spaces,

@@ -93,9 +93,9 @@ impl PieceDecoder {
         self.at_start &= !self.begun;
         if self.at_start
             && (model.spec().add_dummy_prefix || removes)
-            && let Some(behind) = rest.strip_prefix(is_space)
+            && let Some(after) = rest.strip_prefix(is_space)
         {
-            rest = behind;
+            rest = after;
             // Where all spaces are removed, so are those of the next piece.
             self.at_start = removes;
         }

@@ -163,9 +163,9 @@ impl SentencePiece<'_> {
             let word = text.get(start..end).unwrap_or_default();
             let mut rest = word;
             sum = lattice.segment(word, sum, steps, |bytes, id| {
-                let (piece, behind) = rest.split_at_checked(bytes).unwrap_or((rest, &[]));
+                let (piece, after) = rest.split_at_checked(bytes).unwrap_or((rest, &[]));
                 self.push(id, piece, output);
-                rest = behind;
+                rest = after;
             })?;
             start = end;
         }
@@ -229,13 +229,13 @@ impl SentencePiece<'_> {
         }
     }
 
-    /// Where the first word of `text` behind `start` ends: where no piece can go on. `symbols` are
+    /// Where the first word of `text` after `start` ends: where no piece can go on. `symbols` are
     /// not cut.
     fn word_end(&self, text: &[u8], start: usize, symbols: Option<Symbols<'_>>) -> usize {
         let begins_symbol = |byte| symbols.is_some_and(|symbols| symbols.first.contains(byte));
         let mut at = start;
         let mut before = None;
-        while let Some((first, behind)) = text.get(at..).and_then(<[u8]>::split_first) {
+        while let Some((first, after)) = text.get(at..).and_then(<[u8]>::split_first) {
             let rest = text.get(at..).unwrap_or_default();
             let symbol = symbols.and_then(|symbols| symbols.longest(rest));
             let is_space = rest.starts_with(SPACE);
@@ -252,7 +252,7 @@ impl SentencePiece<'_> {
                 // Up to where a space or a symbol may begin nothing is cut.
                 None => {
                     let may_stop = |byte: &u8| Some(byte) == SPACE.first() || begins_symbol(*byte);
-                    let stop = behind.iter().position(may_stop).unwrap_or(behind.len());
+                    let stop = after.iter().position(may_stop).unwrap_or(after.len());
                     let character = character_bytes(*first);
                     character.max(stop.saturating_add(1))
                 }

@@ -35,7 +35,7 @@ pub(super) struct Field<'a> {
     value: Value<'a>,
     /// Absolute offset of the key.
     pub(super) offset: u64,
-    /// Absolute offset behind the value.
+    /// Absolute offset after the value.
     end: u64,
 }
 
@@ -141,9 +141,9 @@ fn field(input: &[u8]) -> Parse<'_, (u64, Value<'_>)> {
         0 => map(varint(rest), Value::Integer)?,
         1 => map(le_u64(rest), Value::Eight)?,
         2 => {
-            let (behind, length) = varint(rest)?;
+            let (after, length) = varint(rest)?;
             match usize::try_from(length) {
-                Ok(length) => map(take(length)(behind), Value::Bytes)?,
+                Ok(length) => map(take(length)(after), Value::Bytes)?,
                 Err(_) => return refuse(rest, ErrorKind::UnexpectedEnd),
             }
         }

@@ -26,7 +26,7 @@ pub struct ModelSettings<'a> {
 /// Takes a serialized model's bytes as they are made.
 pub type Output<'o> = dyn FnMut(&[u8]) + 'o;
 
-/// Writes the settings. Messages that follow each other are one: pieces come behind.
+/// Writes the settings. Messages that follow each other are one: pieces come after.
 pub fn write_settings(settings: &ModelSettings<'_>, out: &mut Output<'_>) {
     message(2, out, &|out| {
         let algorithm = match settings.algorithm {

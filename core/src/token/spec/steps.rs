@@ -186,7 +186,7 @@ pub enum Behavior {
     Isolated,
     /// It is the end of the piece before it.
     MergedWithPrevious,
-    /// It is the beginning of the piece behind it.
+    /// It is the beginning of the piece after it.
     MergedWithNext,
     /// As many as are in a row are a piece.
     Contiguous,

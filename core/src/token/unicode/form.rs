@@ -1,7 +1,7 @@
 //! Unicode's normalisation forms.
 //!
 //! A character that has no decomposition and no combining class ends what is held back: marks
-//! behind a starter, which are put in the order of their classes, and composed with it if that is
+//! after a starter, which are put in the order of their classes, and composed with it if that is
 //! asked for.
 
 use super::tables::DECOMPOSITION_BLOCK;
@@ -44,7 +44,7 @@ impl Form {
     }
 }
 
-/// Characters whose order is not settled: a starter, and marks behind it with their classes.
+/// Characters whose order is not settled: a starter, and marks after it with their classes.
 pub(crate) trait MarkBuffer: AsMut<[(u8, char)]> {
     /// Holds one more.
     fn hold(&mut self, class: u8, c: char);
@@ -81,7 +81,7 @@ pub(crate) trait Output {
     fn text(&mut self, text: &str);
 }
 
-/// Writes `text` in a form behind `out`, without the characters beyond ASCII that `keep` is false of
+/// Writes `text` in a form after `out`, without the characters beyond ASCII that `keep` is false of
 /// once they are in their places. `held` is memory for marks.
 pub(crate) fn write_form(
     form: Form,
@@ -96,14 +96,14 @@ pub(crate) fn write_form(
     while let Some(c) = rest.chars().next() {
         // Of a run of ASCII only the last character may yet change.
         let run = rest.bytes().take_while(u8::is_ascii).count();
-        if let Some((plain, behind)) = rest.split_at_checked(run)
+        if let Some((plain, more)) = rest.split_at_checked(run)
             && let Some(last) = plain.bytes().next_back()
         {
             sort(held);
             flush(held, out);
             out.text(plain.get(..run.saturating_sub(1)).unwrap_or_default());
             held.hold(0, char::from(last));
-            rest = behind;
+            rest = more;
             continue;
         }
         rest = rest.get(c.len_utf8()..).unwrap_or_default();
@@ -138,7 +138,7 @@ fn flush(
     held.keep(0);
 }
 
-/// Puts the marks behind the last starter in their order.
+/// Puts the marks after the last starter in their order.
 fn sort(held: &mut impl MarkBuffer) {
     let starter = held.as_mut().iter().rposition(|(class, _)| *class == 0);
     held.sort(starter.map_or(0, |at| at.saturating_add(1)));

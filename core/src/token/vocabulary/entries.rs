@@ -269,8 +269,8 @@ impl Tokens for Entries<'_> {
                 // From one to the next, not from a sample to each.
                 Places::Sampled(_) => {
                     let bad = Error::new(self.offset, ErrorKind::BadVocabulary);
-                    let (token, behind) = self.prefix.split(rest).ok_or(bad)?;
-                    rest = behind;
+                    let (token, after) = self.prefix.split(rest).ok_or(bad)?;
+                    rest = after;
                     token
                 }
             };

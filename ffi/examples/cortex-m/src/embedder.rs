@@ -10,7 +10,7 @@ use nanoembed_ffi::tokenized::nanoembed_tokenized;
 
 use crate::{check, exit, print_number};
 
-/// A model and its workspace, one behind the other at the front of lent memory.
+/// A model and its workspace, one after the other at the front of lent memory.
 pub struct Embedder {
     model: *mut nanoembed_model,
     workspace: *mut nanoembed_workspace,

@@ -38,7 +38,7 @@ impl AddedToken {
             normalized: members.truth("normalized")?.unwrap_or(!special),
             rules: AddedRules {
                 strips_before: members.truth("lstrip")?.unwrap_or(false),
-                strips_behind: members.truth("rstrip")?.unwrap_or(false),
+                strips_after: members.truth("rstrip")?.unwrap_or(false),
                 single_word: members.truth("single_word")?.unwrap_or(false),
             },
         };

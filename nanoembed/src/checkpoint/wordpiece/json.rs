@@ -131,7 +131,7 @@ fn ends<'t>(
     tokens: &Numbered,
 ) -> std::result::Result<[String; 2], Fault<'t>> {
     let post = &spec.post_processor;
-    let only = "only one token before and one behind a text is done here";
+    let only = "only one token before and one after a text is done here";
     // The id counts for tokenizers, the token for transformers.
     let name = |token: Option<SpecialToken<'_>>| {
         let token = token?;

@@ -3,7 +3,7 @@
 //! A multilingual model has pieces of every language that it knows: four fifths of the weights of
 //! multilingual-e5-small are the vectors of 250,002 pieces. These stay:
 //!
-//! * the pieces that the texts consist of, alone and behind each of the model's prompts;
+//! * the pieces that the texts consist of, alone and after each of the model's prompts;
 //! * special and added tokens, and whatever the model's files name by its id;
 //! * pieces of bytes, and of single characters in the scripts of the texts, so that other words of
 //!   their languages are still cut into pieces;

@@ -171,7 +171,7 @@ fn sentence_pieces(
         (spec.algorithm != Algorithm::Bpe, "its pieces are not merged (Unigram)"),
         (spec.normalizes(), "it normalises texts by rules"),
         (spec.remove_extra_whitespaces, "it removes white space"),
-        (spec.whitespace_as_suffix, "its spaces stand behind words"),
+        (spec.whitespace_as_suffix, "its spaces stand after words"),
         (!spec.escape_whitespaces, "its spaces stay as they are"),
     ] {
         if is_so {

@@ -59,9 +59,9 @@ fn place(file: &[u8], mode: Mode, offset: u64) -> Option<String> {
     while let Ok(event) = source.next_event() {
         match event {
             Event::Metadata { key, .. } | Event::Value { key, .. } => {
-                last = format!("metadata behind `{key}`");
+                last = format!("metadata after `{key}`");
             }
-            Event::Tensor(tensor) => last = format!("behind the description of `{}`", tensor.name),
+            Event::Tensor(tensor) => last = format!("after the description of `{}`", tensor.name),
             Event::End => break,
             _ => {}
         }

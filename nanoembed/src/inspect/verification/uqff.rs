@@ -70,6 +70,6 @@ fn place(file: &[u8], error: CoreError) -> Option<String> {
                 place.field, place.part
             )
         }
-        None => format!("layer {name}, byte {inside} of its blob, behind its end"),
+        None => format!("layer {name}, byte {inside} of its blob, after its end"),
     })
 }

@@ -26,7 +26,7 @@ pub(crate) fn failure(file: &str, fault: &TensorFault) -> Error {
         }
         // Nothing is asked of a table's weights before it is refused.
         ErrorKind::UnsupportedSetting if tensor.is_empty() => {
-            "a Dense module behind a table of vectors is not done here".to_owned()
+            "a Dense module after a table of vectors is not done here".to_owned()
         }
         ErrorKind::UnsupportedSetting => {
             format!("the model's settings say that there is no tensor `{name}`, and there is one")

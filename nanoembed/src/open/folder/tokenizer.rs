@@ -58,7 +58,7 @@ fn check_template(described: &Pipeline, pipeline: &Pipeline) -> Result<()> {
     if pair(described)? == pair(pipeline)? {
         return Ok(());
     }
-    let message = "`post_processor.pair` does not put [CLS] before two texts and [SEP] behind each, the second one of type 1; only that is honoured";
+    let message = "`post_processor.pair` does not put [CLS] before two texts and [SEP] after each, the second one of type 1; only that is honoured";
     Err(Error::input(ErrorKind::UnsupportedSetting, message).at(FILE.to_owned()))
 }
 

@@ -39,7 +39,7 @@ impl<R: BufRead> TextRows<R> {
     ) -> Result<Self> {
         let head = stream.fill_buf().map_err(|error| Error::reading(&name, &error))?;
         let common = most_common_cols(head);
-        let is_behind_sizes = Form::sniff(head, false) == Some(Form::Textdims);
+        let is_after_sizes = Form::sniff(head, false) == Some(Form::Textdims);
         let mut lines = ByteLines::new(stream, name);
         lines.advance()?;
         let fields = Vec::new();
@@ -47,14 +47,14 @@ impl<R: BufRead> TextRows<R> {
             Self { lines, cols: 0, announced: None, count: 0, is_pending: false, fields };
         match has_sizes {
             true => rows.read_sizes(ignores_count)?,
-            false => rows.infer_cols(common, is_behind_sizes)?,
+            false => rows.infer_cols(common, is_after_sizes)?,
         }
         Ok(rows)
     }
 
     /// Takes the columns of a text without sizes from its first rows.
-    fn infer_cols(&mut self, common: Option<usize>, is_behind_sizes: bool) -> Result<()> {
-        if let Some(sizes) = Sizes::parse(self.lines.line()).filter(|_| is_behind_sizes)
+    fn infer_cols(&mut self, common: Option<usize>, is_after_sizes: bool) -> Result<()> {
+        if let Some(sizes) = Sizes::parse(self.lines.line()).filter(|_| is_after_sizes)
             && sizes.cols != 1
         {
             let Sizes { words, cols } = sizes;

@@ -101,7 +101,7 @@ impl<R: BufRead> Word2VecRows<R> {
             }
             return Err(self.ended());
         }
-        // Line ends behind the row before are no part of the word; other blanks are, as a tab is a
+        // Line ends after the row before are no part of the word; other blanks are, as a tab is a
         // word in some files.
         let ends = word.iter().take_while(|&&byte| byte == b'\n' || byte == b'\r').count();
         word.drain(..ends);

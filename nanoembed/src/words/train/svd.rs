@@ -73,8 +73,8 @@ fn turn((x, y): (&mut [f64], &mut [f64]), (cosine, sine): (f64, f64)) {
 }
 
 fn two(columns: &mut [f64], n: usize, p: usize, q: usize) -> (&mut [f64], &mut [f64]) {
-    let (before, behind) = columns.split_at_mut(q * n);
-    (&mut before[p * n..(p + 1) * n], &mut behind[..n])
+    let (before, after) = columns.split_at_mut(q * n);
+    (&mut before[p * n..(p + 1) * n], &mut after[..n])
 }
 
 /// A unit vector that is orthogonal to all columns.

@@ -70,8 +70,8 @@ impl Machine {
 
     /// Checks a number of strings against the remaining bytes: each has a length of two bytes.
     fn check_count(&self, strings: u64, used: usize) -> Result<()> {
-        let behind = self.offset.saturating_add(used as u64);
-        let room = self.layout.tokenizer.end().saturating_sub(behind);
+        let after = self.offset.saturating_add(used as u64);
+        let room = self.layout.tokenizer.end().saturating_sub(after);
         match strings.checked_mul(2) {
             Some(least) if least <= room => Ok(()),
             _ => Err(Error::new(self.offset, ErrorKind::BadCount)),

@@ -125,8 +125,8 @@ fn stream_names(file: &[u8], first: u64, count: u64) -> impl Iterator<Item = (u6
         let place = *next;
         let (tensor, used) = parsed_at(grammar::stream_tensor, file, place)?;
         // The last tensor may end at an offset that no file reaches.
-        let behind = place.checked_add(used)?.checked_add(tensor.data_bytes);
-        *next = behind.unwrap_or(u64::MAX);
+        let after = place.checked_add(used)?.checked_add(tensor.data_bytes);
+        *next = after.unwrap_or(u64::MAX);
         Some((tensor.name, place))
     })
 }

@@ -289,13 +289,13 @@ fn detect(input: &[u8]) -> Result<Detected> {
         return Ok(Detected::Stream);
     }
     let wanted = offset_or_name_bytes.saturating_add(16).min(HEADER_SIZE);
-    let Some(behind) = input.get(16..wanted) else {
+    let Some(after) = input.get(16..wanted) else {
         return Ok(Detected::NeedMore { at_least: wanted });
     };
     let is_name = if flags_or_tensors == 0 {
         !is_section_header(input)
     } else {
-        !behind.is_empty() && behind.iter().all(|&byte| byte >= b' ')
+        !after.is_empty() && after.iter().all(|&byte| byte >= b' ')
     };
     Ok(if is_name { Detected::Stream } else { Detected::Section })
 }

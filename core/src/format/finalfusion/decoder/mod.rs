@@ -344,8 +344,8 @@ impl Decode for FinalfusionDecoder {
     fn is_complete(&self) -> bool {
         // Lenient mode ignores the bytes after the storage.
         let may_end = self.mode == Mode::Lenient || self.is_all_announced();
-        let is_behind_storage =
+        let is_after_storage =
             matches!(self.state, State::Complete | State::Trailer { .. } | State::Unknown { .. });
-        self.failed.is_none() && may_end && is_behind_storage
+        self.failed.is_none() && may_end && is_after_storage
     }
 }

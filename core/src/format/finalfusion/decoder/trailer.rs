@@ -30,12 +30,12 @@ impl FinalfusionDecoder {
         if usize::from(gathered) == CHUNK_HEADER_BYTES {
             let [a, b, c, d, length @ ..] = header;
             let found = u32::from_le_bytes([a, b, c, d]);
-            self.chunk_behind_storage(found, u64::from_le_bytes(length), start)?;
+            self.chunk_after_storage(found, u64::from_le_bytes(length), start)?;
         }
         Ok(Step::silent(taken))
     }
 
-    fn chunk_behind_storage(&mut self, found: u32, bytes: u64, offset: u64) -> Result<()> {
+    fn chunk_after_storage(&mut self, found: u32, bytes: u64, offset: u64) -> Result<()> {
         if found == id::NORMS {
             self.enter_chunk(found, offset, bytes)?;
             self.state = State::NormsHeader;

@@ -122,10 +122,10 @@ impl<'p, S: Sink> FinalfusionWriter<'p, S> {
             if self.stage == Stage::Vocabulary || room == 0 {
                 return Err(invalid());
             }
-            let (part, behind) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+            let (part, after) = rest.split_at_checked(room).unwrap_or((rest, &[]));
             self.put(part)?;
             self.data_left -= part.len() as u64;
-            rest = behind;
+            rest = after;
             self.advance()?;
         }
         Ok(())

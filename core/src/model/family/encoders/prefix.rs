@@ -99,15 +99,15 @@ mod tests {
     }
 
     #[test]
-    fn tensors_are_found_behind_a_prefix_and_by_older_names() {
+    fn tensors_are_found_after_a_prefix_and_by_older_names() {
         let plain = ["embeddings.words.weight", "a.LayerNorm.gamma", "a.LayerNorm.beta"];
         assert_eq!(find(&plain, "a.LayerNorm.weight"), Some(1));
         assert_eq!(find(&plain, "a.LayerNorm.bias"), Some(2));
         assert_eq!(find(&plain, "b.LayerNorm.bias"), None);
-        let behind = ["bert.embeddings.words.weight", "bert.b.bias", "c.gamma"];
-        assert_eq!(find(&behind, "b.bias"), Some(1));
+        let after = ["bert.embeddings.words.weight", "bert.b.bias", "c.gamma"];
+        assert_eq!(find(&after, "b.bias"), Some(1));
         // Only norms had other names.
-        assert_eq!(find(&behind, "c.weight"), None);
+        assert_eq!(find(&after, "c.weight"), None);
         assert_eq!(find(&["other.weight"], "other.weight"), Some(0));
     }
 }

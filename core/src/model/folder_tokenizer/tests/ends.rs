@@ -50,9 +50,9 @@ fn what_is_put_around_a_text_is_refused_where_it_is_not_known() {
     ];
     check(&[MODEL, (POST, bert)], &rows, |spec| ends(spec).map(drop));
     let text = changed(&[MODEL], (POST, bert));
-    assert_eq!(read(&text, ends), Ends { before: Some(1), behind: Some(2) });
+    assert_eq!(read(&text, ends), Ends { before: Some(1), after: Some(2) });
     let text = changed(&[MODEL], (POST, ""));
-    assert_eq!(read(&text, ends), Ends { before: None, behind: None });
+    assert_eq!(read(&text, ends), Ends { before: None, after: None });
 }
 
 /// Parts of a template.
@@ -95,11 +95,11 @@ fn templates_of_one_text_are_refused_where_they_put_more_around_it() {
         check(&[MODEL], &[(POST, &step, kind, key)], |spec| ends(spec).map(drop));
     }
     let text = changed(&[MODEL], (POST, &template(known, &format!("[{A}, {X}]"))));
-    assert_eq!(read(&text, ends), Ends { before: None, behind: Some(7) });
+    assert_eq!(read(&text, ends), Ends { before: None, after: Some(7) });
     // A token without an id is none.
     let text =
         changed(&[MODEL], (POST, &template(r#"{"x": {"ids": []}}"#, &format!("[{X}, {A}]"))));
-    assert_eq!(read(&text, ends), Ends { before: None, behind: None });
+    assert_eq!(read(&text, ends), Ends { before: None, after: None });
 }
 
 #[test]

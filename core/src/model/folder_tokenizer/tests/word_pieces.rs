@@ -66,7 +66,7 @@ fn word_pieces_are_refused_where_they_differ_from_berts() {
     let text = text.replace("[]", "@[]");
     let key = refusal(&text, |spec| WordSettings::from_spec(spec, 9)?.added().map(drop));
     assert_eq!(key, (UnsupportedSetting, "vocab".into()));
-    // One token before texts, and none behind them.
+    // One token before texts, and none after them.
     let text = changed(WORDS, ("post_processor", r#"@{"type": "ByteLevel"}"#));
     let key = refusal(&text, |spec| Ends::from_spec(spec)?.both(spec).map(drop));
     assert_eq!(key, (UnsupportedSetting, "post_processor".into()));

@@ -216,7 +216,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
     fn add<W: Weights + ?Sized, P: ?Sized>(
         &self,
         run: &Run<'_, W, P>,
-        (behind, end): (&Norm, &Norm),
+        (after, end): (&Norm, &Norm),
         states: &mut [f32],
         added: &mut [f32],
         weight: &mut [f32],
@@ -227,7 +227,7 @@ impl<L: AsRef<[Layer]>> Llama<L> {
         }
         kernel::add(states, added);
         if self.config.order == Order::Post {
-            self.norm(run, behind, states, weight, scratch)?;
+            self.norm(run, after, states, weight, scratch)?;
         }
         Ok(())
     }

@@ -111,7 +111,7 @@ impl<'a> BpeSource<'a> {
     }
 }
 
-/// Two tokens, one behind the other; `None` if `room` is too small.
+/// Two tokens, one after the other; `None` if `room` is too small.
 pub(in crate::model) fn joined<'r>(
     left: &[u8],
     right: &[u8],

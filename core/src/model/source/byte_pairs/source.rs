@@ -45,7 +45,7 @@ enum File<'a> {
 pub struct BpeParts<'a> {
     /// How texts are cut into words.
     pub pattern: Pattern,
-    /// The spellings of the tokens in the order of their ids, each behind its length.
+    /// The spellings of the tokens in the order of their ids, each after its length.
     pub tokens: &'a [u8],
     /// Where `tokens` lie in what is later [taken up again](super::FileBpe::resume).
     pub offset: u64,

@@ -112,7 +112,7 @@ impl<S: ReadAt> Tokens for StoredTokens<S> {
 
     fn compare(&self, id: u32, text: &[u8]) -> Result<Comparison> {
         let (offset, length) = self.entry(id)?;
-        // What lies behind the text's length does not change the order.
+        // What lies after the text's length does not change the order.
         let mut buffer = [0; FIELD + MAX_TOKEN_BYTES + 1];
         let needed = length.min(text.len().saturating_add(1)).min(MAX_TOKEN_BYTES + 1);
         let needed = needed.saturating_add(self.places.prefix.bytes());
@@ -218,10 +218,10 @@ mod tests {
             assert_eq!(tokens.order(id, b"bc"), Err(bad), "byte {at}");
             assert_eq!(tokens.copy(id, &mut [0; 4]), Err(bad), "byte {at}");
         };
-        // The last entry ends behind the file, another one within its neighbour.
+        // The last entry ends after the file, another one within its neighbour.
         refused(23, 1, 1);
         refused(16, 4, 0);
-        // An entry begins behind its end, or has no room for its length.
+        // An entry begins after its end, or has no room for its length.
         refused(16, 8, 1);
         refused(16, 6, 1);
         // The length in front of the string is another one.

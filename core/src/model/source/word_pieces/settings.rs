@@ -166,10 +166,10 @@ pub(in crate::model) fn check_vocabulary<'a>(model: &Model<'a>, tokens: u32) -> 
 
 /// An added token, which a text spells as it is.
 fn plain(token: AddedTokenSpec<'_>) -> Read<'_, AddedTokenSpec<'_>> {
-    let AddedRules { strips_before, strips_behind, single_word } = token.rules;
+    let AddedRules { strips_before, strips_after, single_word } = token.rules;
     for (rule, is_set) in [
         ("lstrip", strips_before),
-        ("rstrip", strips_behind),
+        ("rstrip", strips_after),
         ("single_word", single_word),
         ("normalized", token.normalized),
     ] {

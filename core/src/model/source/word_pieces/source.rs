@@ -45,7 +45,7 @@ pub struct WordPieceSource<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum Tokens<'a> {
-    /// One after the other behind their lengths.
+    /// One after the other after their lengths.
     AsSpelled(&'a [u8]),
     Gguf(Gguf<'a>),
 }
@@ -199,7 +199,7 @@ impl<'a> WordPieceSource<'a> {
         TokenizerNeeds { added_ids, ..needs }
     }
 
-    /// The bytes of all tokens behind their lengths, where the file spells them otherwise.
+    /// The bytes of all tokens after their lengths, where the file spells them otherwise.
     fn respelled_bytes(&self) -> usize {
         match &self.tokens {
             Tokens::AsSpelled(_) => 0,

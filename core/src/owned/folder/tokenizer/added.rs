@@ -103,7 +103,7 @@ impl TokenizerConfig {
             let said = |name| truth(token, name).unwrap_or(false);
             let rules = AddedRules {
                 strips_before: said("lstrip"),
-                strips_behind: said("rstrip"),
+                strips_after: said("rstrip"),
                 single_word: said("single_word"),
             };
             let normalized = said("normalized");

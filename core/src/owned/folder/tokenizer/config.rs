@@ -16,7 +16,7 @@ const CONFIG: &str = "tokenizer_config.json";
 const BERT_FAMILIES: [&str; 2] = ["bert", "distilbert"];
 
 /// Classes of transformers that set BERT's normaliser by `tokenizer_config.json`, without the
-/// `Fast` behind some.
+/// `Fast` after some.
 const BERT_CLASSES: [&str; 2] = ["BertTokenizer", "DistilBertTokenizer"];
 
 /// The keys of tokens with a role, and BERT's own.

@@ -118,9 +118,9 @@ impl Bpe {
             let bad = (rank, Error::without_offset(ErrorKind::BadVocabulary));
             joined.clear();
             let right_token = tokens.get(right).ok_or(bad)?;
-            let behind = right_token.get(self.prefix.len()..).ok_or(bad)?;
+            let after = right_token.get(self.prefix.len()..).ok_or(bad)?;
             write(&mut joined, tokens.get(left).ok_or(bad)?)
-                .and_then(|()| write(&mut joined, behind))
+                .and_then(|()| write(&mut joined, after))
                 .map_err(|error| (rank, error))?;
             let merged = self.find(tokens, &joined).ok_or(bad)?;
             merges.push(Merge { left, right, merged });
@@ -202,7 +202,7 @@ impl Bpe {
         extend(ids, merge(&mut &table, parts.iter().copied(), &mut word)?)
     }
 
-    /// Writes the ids of the characters of `piece` behind `parts`.
+    /// Writes the ids of the characters of `piece` after `parts`.
     fn split(
         &self,
         tokens: &TokenStrings,
@@ -238,7 +238,7 @@ impl Bpe {
                 affixed.clear();
                 write(affixed, utf8(c, &mut [0; 4]))?;
             }
-            // What is unknown before them stays behind bytes: so it is in `tokenizers`.
+            // What is unknown before them stays after bytes: so it is in `tokenizers`.
             if self.give_bytes(affixed, parts)? {
                 continue;
             }

@@ -61,7 +61,7 @@ impl Model {
         }
     }
 
-    /// Writes the ids of `piece`, which is not empty, behind `ids`.
+    /// Writes the ids of `piece`, which is not empty, after `ids`.
     ///
     /// # Errors
     ///

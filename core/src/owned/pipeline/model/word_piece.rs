@@ -15,7 +15,7 @@ use crate::token::spec;
 pub(in crate::owned::pipeline) struct WordPiece {
     pub(super) trie: Trie,
     pub(super) unknown: Option<u32>,
-    /// Where tokens within a word begin: behind their prefix. `None` if there are none.
+    /// Where tokens within a word begin: after their prefix. `None` if there are none.
     continuing: Option<Node>,
     most_characters: usize,
 }

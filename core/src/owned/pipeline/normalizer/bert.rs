@@ -1,5 +1,5 @@
 //! BERT's normaliser, but for the stripping of accents and lower case, which are steps of their own
-//! behind it.
+//! after it.
 
 use crate::owned::pipeline::text::Text;
 use crate::token::is_control;

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::limit::Growing;
 use crate::token::unicode::{self, sort_few};
 
-/// Memory for a starter and the marks behind it, with their classes.
+/// Memory for a starter and the marks after it, with their classes.
 #[derive(Debug, Default)]
 pub(in crate::owned::pipeline) struct Marks {
     characters: Growing<(u8, char)>,

@@ -36,7 +36,7 @@ pub(super) struct Pieces {
     pieces: PieceList,
     next_text: Text,
     next: PieceList,
-    /// A piece behind a space.
+    /// A piece after a space.
     spaced: Text,
 }
 

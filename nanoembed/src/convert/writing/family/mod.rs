@@ -191,7 +191,7 @@ impl Recipe {
             _ => false,
         };
         if !fits {
-            let message = "GGUF has words for two Dense modules behind EmbeddingGemma, from and to as many elements as its vectors have, and for no others";
+            let message = "GGUF has words for two Dense modules after EmbeddingGemma, from and to as many elements as its vectors have, and for no others";
             return Err(refuse(message.into()));
         }
         Ok(Self { pooling, dense, normalize: modules.normalize })

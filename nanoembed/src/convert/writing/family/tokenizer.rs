@@ -359,7 +359,7 @@ fn ends(
     kind: &TokenizerKind,
 ) -> Result<()> {
     let ends = spec.post_processor.ends().ok_or_else(|| {
-        let message = "GGUF has words for one token before and one behind texts, and the model's tokenizer.json has others";
+        let message = "GGUF has words for one token before and one after texts, and the model's tokenizer.json has others";
         Error::input(ErrorKind::UnsupportedTokenizer, message)
     })?;
     let [begin, end] = ends.map(|token| token.map(|token| token.id));

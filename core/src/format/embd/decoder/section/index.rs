@@ -25,7 +25,7 @@ impl Section {
         next: u32,
         name_bytes: u64,
     ) -> Result<Step<'a>> {
-        let bound = self.bound_behind(self.header.index_offset);
+        let bound = self.bound_after(self.header.index_offset);
         if next == self.header.index_count {
             if offset.saturating_add(name_bytes) > bound {
                 return Err(Error::new(offset, ErrorKind::OutOfBounds));

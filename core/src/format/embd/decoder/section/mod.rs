@@ -207,7 +207,7 @@ impl Section {
     }
 
     /// The start of the next part at or after `offset`, which bounds anything before it.
-    fn bound_behind(&self, offset: u64) -> u64 {
+    fn bound_after(&self, offset: u64) -> u64 {
         let header = &self.header;
         let vocabulary = header.flags.has(Flags::VOCABULARY).then_some(header.vocabulary.offset);
         [Some(header.metadata.offset), vocabulary]
