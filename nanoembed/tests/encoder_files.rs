@@ -12,12 +12,14 @@ use nanoembed_core::owned::folder::Prefix;
 use nanoembed_core::owned::{Encoder, EncoderFile, EncoderRoom, TextRoom, TextSession};
 
 /// Folders under `tests/data/models` whose files keep their texts.
-const FOLDERS: [&str; 13] = [
+const FOLDERS: [&str; 15] = [
     "bert_max_pool",
     "distilbert",
     "embeddinggemma",
     "eurobert",
     "gte",
+    "jina_v2_code",
+    "jina_v2_en",
     "jina_v3",
     "modernbert_mean",
     "mpnet",

@@ -21,7 +21,7 @@ pub struct Checkpoint {
     pub folder: PathBuf,
 }
 
-const ENCODERS: [&str; 18] = [
+const ENCODERS: [&str; 20] = [
     "bert_cased",
     "bert_cased_st6",
     "bert_max_pool",
@@ -30,6 +30,8 @@ const ENCODERS: [&str; 18] = [
     "embeddinggemma",
     "eurobert",
     "gte",
+    "jina_v2_code",
+    "jina_v2_en",
     "jina_v3",
     "modernbert_mean",
     "modernbert_reranker",

@@ -8,8 +8,8 @@ use nanoembed_core::model::llama::{
 };
 use nanoembed_core::model::{
     Activation, Batch, DenseActivation, DenseSettings, EncoderSpec, FamilyBiases, FamilyModel,
-    FeedForward, HeadModule, InOrder, LayerSet, Mask, PoolingMode, PoolingModes, Run, Window,
-    read_config,
+    FeedForward, HeadModule, InOrder, LayerSet, Mask, PoolingMode, PoolingModes, QueryKeyNorm, Run,
+    Window, read_config,
 };
 use nanoembed_core::owned::TokenEncoder;
 use nanoembed_core::owned::folder::Modules;
@@ -69,7 +69,7 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
             }
         }
     }
-    assert!(checked >= 18 * 10);
+    assert!(checked >= 20 * 10);
 }
 
 const BERT: &str = r#"{"model_type": "bert", "vocab_size": 90, "hidden_size": 48,
@@ -188,7 +188,8 @@ fn weights_that_are_not_what_the_settings_say_are_refused() {
     // Biases that the settings ask for and the file does not have.
     let biases = |model: &mut FamilyModel| model.biases.attention = true;
     assert_eq!(open("eurobert", &biases, none), Err(ErrorKind::MissingTensor));
-    let norms = |model: &mut FamilyModel| model.config.attention.query_key_norm = true;
+    let norms =
+        |model: &mut FamilyModel| model.config.attention.query_key_norm = Some(QueryKeyNorm::Head);
     assert_eq!(open("eurobert", &norms, none), Err(ErrorKind::MissingTensor));
     let wide = |model: &mut FamilyModel| model.config.intermediate += 1;
     assert_eq!(open("gte", &wide, none), Err(ErrorKind::WrongShape));
@@ -281,6 +282,7 @@ fn settings_of_published_models_are_known() {
             "reorder_and_upcast_attn": false, "scale_attn_by_inverse_layer_idx": false,
             "use_xentropy": true"#,
     );
+    with("jina_v2_en", "config.json", r#""attn_implementation": null, "torchscript": false"#);
     with(
         "t5_encoder",
         "config.json",
@@ -331,6 +333,32 @@ fn settings_mean_what_transformers_makes_of_them() {
     let buckets = r#""relative_attention_num_buckets": "#;
     let sixteen = [(&*format!("{buckets}32"), &*format!("{buckets}16"))];
     assert_eq!(read_changed("mpnet", &sixteen), Err("relative_attention_num_buckets".into()));
+
+    // Jina's models of version 2 call themselves `bert`. The repository of their code tells how they
+    // compute; without it, the place that they come from.
+    let jina = |name: &str, changes: &[(&str, &str)]| {
+        read_changed(name, changes).map(|(config, _)| config.attention.query_key_norm)
+    };
+    let (code, vector) = ("jina_v2_code", Ok(Some(QueryKeyNorm::Vector)));
+    assert_eq!([jina("jina_v2_en", &[]), jina(code, &[])], [Ok(None), vector.clone()]);
+    let local = ("jinaai/jina-bert-v2-qk-post-norm--", "");
+    let [usual, with_norms] = ["jina-bert-implementation", "jina-bert-v2-qk-post-norm"];
+    let moved = (r#""_name_or_path": "jinaai/"#, r#""_name_or_path": "./of_tomorrow/"#);
+    assert_eq!(jina(code, &[moved]), vector);
+    assert_eq!(jina(code, &[local]), vector);
+    assert_eq!(jina(code, &[local, (with_norms, usual)]), Ok(None));
+    assert_eq!(jina(code, &[local, moved]), Err("auto_map".into()));
+    assert_eq!(jina(code, &[("qk-post-norm", "qk-devlin-norm")]), Err("auto_map".into()));
+    for (from, to, key) in [
+        (r#""feed_forward_type": "geglu""#, r#""feed_forward_type": "reglu""#, "feed_forward_type"),
+        (r#""feed_forward_type": "geglu""#, r#""feed_forward_type": null"#, "feed_forward_type"),
+        (r#""hidden_act": "gelu""#, r#""hidden_act": "relu""#, "hidden_act"),
+        (r#""emb_pooler": "mean""#, r#""emb_pooler": "cls""#, "emb_pooler"),
+        (r#""model_type": "bert""#, r#""model_type": "jina_bert""#, "model_type"),
+        ("JinaBertModel\"\n", "JinaBertForSequenceClassification\"\n", "architectures"),
+    ] {
+        assert_eq!(jina("jina_v2_en", &[(from, to)]), Err(key.into()), "{to}");
+    }
 
     // T5's activation is said twice, and `gated-gelu` is the approximation. A decoder beside the
     // encoder and the positions that T5 once stated change nothing.

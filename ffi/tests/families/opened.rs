@@ -23,12 +23,14 @@ use crate::support::tokenize::ids;
 pub(crate) const ENDINGS: [&str; 2] = ["weights", "amb"];
 
 /// Folders under `tests/data/models` whose files keep their texts.
-pub(crate) const FOLDERS: [&str; 13] = [
+pub(crate) const FOLDERS: [&str; 15] = [
     "bert_max_pool",
     "distilbert",
     "embeddinggemma",
     "eurobert",
     "gte",
+    "jina_v2_code",
+    "jina_v2_en",
     "jina_v3",
     "modernbert_mean",
     "mpnet",

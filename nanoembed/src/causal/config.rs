@@ -44,7 +44,7 @@ pub(super) fn members(
         ("intermediate_size", json!(config.intermediate)),
     ];
     let mut is = |member, is: bool| members.extend(is.then(|| (member, json!(1))));
-    is("query_key_norm", config.attention.query_key_norm);
+    is("query_key_norm", config.attention.query_key_norm.is_some());
     is("end_norms", config.order == Order::Sandwich);
     is("norm_offset", config.norm == NormKind::Rms { one_plus: true });
     is("gelu_tanh", has_gelu);

@@ -6,7 +6,7 @@ use nanoembed_core::error::Result;
 use nanoembed_core::kernel::Kernels;
 use nanoembed_core::model::{
     Batch, Config, Encoder, FeedForward, Job, Layer, Names, NormKind, Parallel, Parts, Plan,
-    PoolingMode, Run, SliceWeights, Tensor, TextEmbedding, Transformer, Workspace,
+    PoolingMode, QueryKeyNorm, Run, SliceWeights, Tensor, TextEmbedding, Transformer, Workspace,
 };
 use nanoembed_core::tensor::{Dtype, Shape, TensorHeader};
 
@@ -90,7 +90,11 @@ impl Model {
             for name in ["attention_end_norm", "feed_forward_norm", "feed_forward_end_norm"] {
                 norms.push((of(name), hidden));
             }
-            norms.extend([(of("query_norm"), heads.size), (of("key_norm"), heads.size)]);
+            let widths = match config.attention.query_key_norm {
+                Some(QueryKeyNorm::Vector) => (heads.width(), heads.key_width()),
+                _ => (heads.size, heads.size),
+            };
+            norms.extend([(of("query_norm"), widths.0), (of("key_norm"), widths.1)]);
             let (queries, keys) = (heads.width(), heads.key_width());
             if stored.fused {
                 linear.push((of("qkv"), queries + 2 * keys, hidden));

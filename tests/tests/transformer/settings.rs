@@ -2,8 +2,8 @@
 
 use nanoembed_core::model::llama::{Rope, RopePairs};
 use nanoembed_core::model::{
-    Activation, Config, FeedForward, Heads, LayerSet, Mask, NormKind, Order, RelativeBuckets,
-    Rotary, Window,
+    Activation, Config, FeedForward, Heads, LayerSet, Mask, NormKind, Order, QueryKeyNorm,
+    Relative, RelativeBuckets, Rotary, Window,
 };
 
 pub const LAYERS: usize = 3;
@@ -59,7 +59,18 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
     let roberta = with(bert, |it| it.embedding.positions = Some(2));
     let mpnet = with(roberta, |it| {
         it.embedding.token_types = false;
-        it.relative = Some(BUCKETS);
+        it.relative = Some(Relative::Buckets(BUCKETS));
+    });
+    let alibi = with(bert, |it| {
+        it.embedding.positions = None;
+        it.relative = Some(Relative::Alibi);
+        it.feed_forward = FeedForward::Gated(Activation::Gelu);
+    });
+    // Three heads are no power of two.
+    let code = with(alibi, |it| {
+        it.heads = Heads { query: 3, key_value: 3, size: 8 };
+        it.attention.query_key_norm = Some(QueryKeyNorm::Vector);
+        it.order = Order::PostTwice;
     });
     let turned = with(bert, |it| {
         it.embedding.positions = None;
@@ -77,7 +88,7 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         it.embedding.scale = 24.0_f32.sqrt();
         it.attention.mask = Mask::Full;
         it.attention.window = window(2, 1);
-        it.attention.query_key_norm = true;
+        it.attention.query_key_norm = Some(QueryKeyNorm::Head);
         it.attention.scale = Some(0.25);
         it.order = Order::Sandwich;
         it.norm = NormKind::Rms { one_plus: true };
@@ -102,7 +113,7 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         with(sized(Config::LLAMA), |it| {
             it.attention.mask = Mask::Full;
             it.attention.scale = Some(1.0);
-            it.relative = Some(BUCKETS);
+            it.relative = Some(Relative::Buckets(BUCKETS));
             it.feed_forward = feed_forward;
         })
     };
@@ -111,6 +122,9 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         ("RoBERTa", roberta, apart),
         ("DistilBERT", distilbert, apart),
         ("MPNet", mpnet, apart),
+        ("Jina v2", alibi, fused),
+        ("Jina v2 for code", code, Stored { up_first: true, biases: true, ..fused }),
+        ("Jina v2 for code, apart", code, apart),
         ("NomicBERT", gated(turned, Activation::Silu), Stored { biases: false, ..apart }),
         ("GTE", gated(turned, Activation::Gelu), Stored { up_first: true, biases: true, ..fused }),
         ("ModernBERT", modern_bert, Stored { first_norm: false, ..fused }),
@@ -120,7 +134,7 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         ("Gemma", causal(gemma), Stored { biases: false, ..apart }),
         (
             "Qwen3",
-            with(llama, |it| it.attention.query_key_norm = true),
+            with(llama, |it| it.attention.query_key_norm = Some(QueryKeyNorm::Head)),
             Stored { biases: false, ..apart },
         ),
         ("Llama", with(llama, |it| it.rotary = Some(neighbours)), fused),

@@ -2,7 +2,8 @@
 
 use nanoembed_core::model::llama::RopePairs;
 use nanoembed_core::model::{
-    Activation, Config, FeedForward, Heads, Mask, NormKind, Order, RelativeBuckets, WindowLayers,
+    Activation, Config, FeedForward, Heads, Mask, NormKind, Order, QueryKeyNorm, Relative,
+    RelativeBuckets, WindowLayers,
 };
 
 use super::model::{Matrix, Model, ids};
@@ -48,7 +49,7 @@ impl Model {
 
     /// Norms and rotates a head's query or key.
     fn change(&self, head: &mut [f64], layer: usize, position: usize, norm: &str) {
-        if self.config.attention.query_key_norm {
+        if self.config.attention.query_key_norm == Some(QueryKeyNorm::Head) {
             head.copy_from_slice(&self.norm(head, &format!("layer.{layer}.{norm}")));
         }
         let Some(rotary) = self.config.rotary else { return };
@@ -73,6 +74,10 @@ impl Model {
             let choices = [(of("qkv"), first), (of(name), 0)];
             let all = x.iter().map(|x| self.product(x, &choices, rows));
             let changed = all.enumerate().map(|(position, mut row)| {
+                let is_whole = self.config.attention.query_key_norm == Some(QueryKeyNorm::Vector);
+                if let Some(norm) = norm.filter(|_| is_whole) {
+                    row = self.norm(&row, &of(norm));
+                }
                 for head in row.chunks_exact_mut(size).filter(|_| norm.is_some()) {
                     self.change(head, layer, position, norm.unwrap_or_default());
                 }
@@ -94,10 +99,15 @@ impl Model {
                     let score = |j: &usize| {
                         let q = &q[i][head * size..(head + 1) * size];
                         let k = &k[*j][shared..shared + size];
-                        let bias = self.config.relative.map_or(0.0, |buckets| {
-                            let row = self.tensor("relative.weight").row(bucket(buckets, i, *j));
-                            f64::from(row[head])
-                        });
+                        let bias = match self.config.relative {
+                            None => 0.0,
+                            Some(Relative::Buckets(buckets)) => {
+                                let table = self.tensor("relative.weight");
+                                f64::from(table.row(bucket(buckets, i, *j))[head])
+                            }
+                            Some(Relative::Alibi) => -slopes(query)[head] * i.abs_diff(*j) as f64,
+                            other => panic!("{other:?}"),
+                        };
                         q.iter().zip(k).map(|(q, k)| q * k).sum::<f64>() * scale + bias
                     };
                     let scores: Vec<f64> = seen.iter().map(score).collect();
@@ -157,16 +167,22 @@ impl Model {
         for layer in 0..self.config.layers {
             let of = |name: &str| format!("layer.{layer}.{name}");
             let before = |x: &[f64], name: &str| match order {
-                Order::Post => x.to_vec(),
+                Order::Post | Order::PostTwice => x.to_vec(),
                 Order::Pre | Order::Sandwich => self.norm(x, &of(name)),
                 other => panic!("{other:?}"),
             };
             let sum = |x: &mut Vec<f64>, mut y: Vec<f64>, after: &str, end: &str| {
+                if order == Order::PostTwice && after == "attention_norm" {
+                    y.iter_mut().zip(&*x).for_each(|(y, x)| *y += x);
+                    add(x, &self.norm(&y, &of(after)));
+                    *x = self.norm(x, &of(end));
+                    return;
+                }
                 if order == Order::Sandwich {
                     y = self.norm(&y, &of(end));
                 }
                 add(x, &y);
-                if order == Order::Post {
+                if matches!(order, Order::Post | Order::PostTwice) {
                     *x = self.norm(x, &of(after));
                 }
             };
@@ -194,6 +210,17 @@ impl Model {
         }
         rest
     }
+}
+
+/// The slopes of ALiBi, by the recursion of its paper.
+fn slopes(heads: usize) -> Vec<f64> {
+    let start = (-(3.0 - (heads as f64).log2()).exp2()).exp2();
+    if heads.is_power_of_two() {
+        return (1..=heads as i32).map(|head| start.powi(head)).collect();
+    }
+    let closest = heads.next_power_of_two() / 2;
+    let further = slopes(2 * closest).into_iter().step_by(2).take(heads - closest);
+    slopes(closest).into_iter().chain(further).collect()
 }
 
 /// The bucket of a query at `i` and a key at `j`.

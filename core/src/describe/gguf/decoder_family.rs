@@ -16,7 +16,8 @@ use super::windows::{LISTED, listed_window};
 use crate::event::Value;
 use crate::kernel::root;
 use crate::model::config::{
-    Activation, Attention, Config, Embedding, FeedForward, Order, Rope, Rotary, Window,
+    Activation, Attention, Config, Embedding, FeedForward, Order, QueryKeyNorm, Rope, Rotary,
+    Window,
 };
 use crate::model::family::llama::Biases;
 
@@ -45,7 +46,7 @@ pub(super) fn biases(architecture: &str) -> Biases {
 
 /// `config`, which is Llama's, with the differences of the architecture.
 pub(super) fn complete<'a>(settings: &Keys<'a>, config: Config) -> Result<Config, GgufRefusal<'a>> {
-    let with_norms = Attention { query_key_norm: true, ..config.attention };
+    let with_norms = Attention { query_key_norm: Some(QueryKeyNorm::Head), ..config.attention };
     match GgufArchitecture::from_name(settings.architecture) {
         Some(GgufArchitecture::Qwen3) => Ok(Config { attention: with_norms, ..config }),
         Some(GgufArchitecture::Gemma3) => {

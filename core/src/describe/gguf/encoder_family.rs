@@ -26,7 +26,7 @@ use crate::model::config::Rope;
 use crate::model::gguf_names;
 use crate::model::{
     Activation, Attention, ClassifierModel, Config, Embedding, FamilyModel, FeedForward, Heads,
-    Mask, Order, RelativeBuckets, Rotary, Window,
+    Mask, Order, QueryKeyNorm, Relative, RelativeBuckets, Rotary, Window,
 };
 
 /// The distance from which on keys share T5's last bucket: a constant of llama.cpp.
@@ -145,7 +145,7 @@ fn gemma<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     let scale = root::sqrt_f32(config.hidden as f32);
     let config = Config {
         embedding: Embedding { scale, ..config.embedding },
-        attention: Attention { query_key_norm: true, ..config.attention },
+        attention: Attention { query_key_norm: Some(QueryKeyNorm::Head), ..config.attention },
         order: Order::Sandwich,
         feed_forward: FeedForward::Gated(Activation::GeluTanh),
         ..config
@@ -165,7 +165,7 @@ fn qwen<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
         _ => Mask::Causal,
     };
     let config = like_llama(keys, mask)?;
-    let attention = Attention { query_key_norm: true, ..config.attention };
+    let attention = Attention { query_key_norm: Some(QueryKeyNorm::Head), ..config.attention };
     Ok(("qwen3", Config { attention, ..config }))
 }
 
@@ -174,10 +174,11 @@ fn t5<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     const BUCKETS: Key = Key::RelativeBuckets;
     sees_both_ways(keys)?;
     let buckets = keys.needed(BUCKETS, Limit::SIZE)?;
-    let relative = RelativeBuckets::new(buckets, T5_DISTANCE)
+    let buckets = RelativeBuckets::new(buckets, T5_DISTANCE)
         .ok_or_else(|| keys.refuse(BUCKETS, "no bucket is left for far keys"))?;
     let epsilon = epsilon(keys, RMS_EPSILON)?;
-    let sized = sized(keys, Config { epsilon, relative: Some(relative), ..Config::LLAMA })?;
+    let relative = Some(Relative::Buckets(buckets));
+    let sized = sized(keys, Config { epsilon, relative, ..Config::LLAMA })?;
     let has_gate = keys.file.tensor("enc.blk.0.ffn_gate.weight").is_some();
     let scale = Some(sized.attention.scale.unwrap_or(1.0));
     let config = Config {

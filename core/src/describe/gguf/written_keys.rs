@@ -33,7 +33,7 @@ pub fn gguf_encoder_keys(architecture: GgufArchitecture, config: &Config, put: P
     if config.attention.mask != Mask::Causal {
         put(Key::Causal, Truth(false));
     }
-    if let Some(relative) = config.relative {
+    if let Some(relative) = config.buckets() {
         put(Key::RelativeBuckets, Size(relative.buckets));
     }
     if let Some(rotary) = config.rotary {

@@ -31,11 +31,11 @@ pub struct Layer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::model) struct Further {
     pub(in crate::model) gate: Rows,
-    /// The norm of the attention's output, before it is added.
+    /// The norm of the attention's output before it is added, or after its second residual sum.
     pub(in crate::model) attention_end_norm: Norm,
     /// The norm of the feed-forward layer's output, before it is added.
     pub(in crate::model) feed_forward_end_norm: Norm,
-    /// The norm of a head's queries.
+    /// The norm of queries, of a head or all.
     pub(in crate::model) query_norm: Norm,
     pub(in crate::model) key_norm: Norm,
 }

@@ -1,5 +1,6 @@
 //! The components of a transformer block, which the passes combine.
 
+pub(super) mod alibi;
 pub(super) mod attention;
 pub(super) mod buckets;
 pub(super) mod feed_forward;

@@ -3,7 +3,8 @@
 use super::layer_set::LayerSet;
 use super::rope::{Rope, RopePairs};
 use super::transformer::{
-    Activation, Attention, Config, Embedding, FeedForward, Heads, NormKind, Order, Rotary,
+    Activation, Attention, Config, Embedding, FeedForward, Heads, NormKind, Order, QueryKeyNorm,
+    Rotary,
 };
 use super::window::{Window, WindowLayers};
 use crate::error::{Error, ErrorKind, Result};
@@ -116,7 +117,7 @@ impl Config {
             embedding: Embedding { scale: real("embedding_scale", 1.0)?, ..Self::LLAMA.embedding },
             attention: Attention {
                 window: reach.map(|reach| Window { reach, layers: listed.unwrap_or(turn) }),
-                query_key_norm: is("query_key_norm")?,
+                query_key_norm: is("query_key_norm")?.then_some(QueryKeyNorm::Head),
                 scale,
                 ..Self::LLAMA.attention
             },
@@ -301,7 +302,7 @@ mod tests {
             embedding: Embedding { scale: 7.0, ..Config::LLAMA.embedding },
             attention: Attention {
                 window: Some(window),
-                query_key_norm: true,
+                query_key_norm: Some(QueryKeyNorm::Head),
                 scale: Some(0.25),
                 ..Config::LLAMA.attention
             },

@@ -35,8 +35,8 @@ pub struct Config {
     pub embedding: Embedding,
     /// The rotary positions, if any.
     pub rotary: Option<Rotary>,
-    /// The relative position buckets, if any.
-    pub relative: Option<RelativeBuckets>,
+    /// The biases on scores by the distance of key and query, if any.
+    pub relative: Option<Relative>,
     /// The attention mask, windows and score scale.
     pub attention: Attention,
     /// The position of norms in a layer.
@@ -104,6 +104,16 @@ pub struct Rotary {
     pub local: Rope,
 }
 
+/// The biases on scores by the distance of key and query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Relative {
+    /// From a table.
+    Buckets(RelativeBuckets),
+    /// ALiBi: the distance times a negative slope of each head.
+    Alibi,
+}
+
 /// A table of biases on scores by the distance of key and query, shared by all layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RelativeBuckets {
@@ -131,10 +141,20 @@ pub struct Attention {
     pub mask: Mask,
     /// The window of some layers.
     pub window: Option<Window>,
-    /// True if queries and keys are normed, head by head, before they are rotated.
-    pub query_key_norm: bool,
+    /// The norms of queries and keys before they are rotated, if any.
+    pub query_key_norm: Option<QueryKeyNorm>,
     /// The factor on scores, if it is not 1 / √size.
     pub scale: Option<f32>,
+}
+
+/// The vectors of which norms of queries and keys take mean and variance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum QueryKeyNorm {
+    /// Each head.
+    Head,
+    /// All heads together, which are not wider than a token's vector.
+    Vector,
 }
 
 /// The attention mask.
@@ -153,6 +173,9 @@ pub enum Mask {
 pub enum Order {
     /// After each residual sum.
     Post,
+    /// As `Post`, and the attention's input is added to its normed sum once more, with a second
+    /// norm.
+    PostTwice,
     /// Before attention and feed-forward layer.
     Pre,
     /// As `Pre`, and outputs are normed before they are added.
@@ -206,7 +229,7 @@ impl Config {
         embedding: Embedding { positions: Some(0), token_types: true, scale: 1.0, norm: true },
         rotary: None,
         relative: None,
-        attention: Attention { mask: Mask::Full, window: None, query_key_norm: false, scale: None },
+        attention: Attention { mask: Mask::Full, window: None, query_key_norm: None, scale: None },
         order: Order::Post,
         norm: NormKind::Layer,
         epsilon: 1e-12,
@@ -244,7 +267,8 @@ impl Config {
 
     /// Returns true if the build can run the model.
     pub(in crate::model) fn is_built_in(&self) -> bool {
-        FAMILIES || self.is_bert()
+        let fits = !self.has_vector_norm() || self.heads.width() <= self.hidden;
+        FAMILIES && fits || self.is_bert()
     }
 
     /// Returns true if the settings are BERT's.
@@ -269,6 +293,11 @@ impl Config {
         if FAMILIES { self.order } else { Order::Post }
     }
 
+    /// Returns true if norms precede attention and feed-forward layer.
+    pub(in crate::model) const fn norms_first(&self) -> bool {
+        matches!(self.order(), Order::Pre | Order::Sandwich)
+    }
+
     pub(in crate::model) const fn norm(&self) -> NormKind {
         if FAMILIES { self.norm } else { NormKind::Layer }
     }
@@ -281,9 +310,18 @@ impl Config {
         matches!(self.feed_forward(), FeedForward::Gated(_))
     }
 
-    /// The relative position buckets, if any.
-    pub(in crate::model) const fn relative(&self) -> Option<&RelativeBuckets> {
+    /// The biases on scores by the distance of key and query, if any.
+    pub(in crate::model) const fn relative(&self) -> Option<&Relative> {
         if FAMILIES { self.relative.as_ref() } else { None }
+    }
+
+    /// The relative position buckets, if any.
+    #[must_use]
+    pub const fn buckets(&self) -> Option<&RelativeBuckets> {
+        match &self.relative {
+            Some(Relative::Buckets(buckets)) => Some(buckets),
+            _ => None,
+        }
     }
 
     /// The rotary positions of layer `layer`.
@@ -305,12 +343,29 @@ impl Config {
     }
 
     pub(in crate::model) const fn has_query_key_norm(&self) -> bool {
-        FAMILIES && self.attention.query_key_norm
+        FAMILIES && self.attention.query_key_norm.is_some()
+    }
+
+    /// Returns true if queries and keys are normed, all heads together.
+    pub(in crate::model) const fn has_vector_norm(&self) -> bool {
+        FAMILIES && matches!(self.attention.query_key_norm, Some(QueryKeyNorm::Vector))
+    }
+
+    /// Elements of a token that are normed before the attention: its vector, and queries and keys
+    /// of all heads if they are normed together.
+    pub(in crate::model) const fn normed_elements(&self) -> usize {
+        let states = if self.norms_first() { self.hidden } else { 0 };
+        match self.has_vector_norm() {
+            true => {
+                states.saturating_add(self.heads.width()).saturating_add(self.heads.key_width())
+            }
+            false => states,
+        }
     }
 
     /// Returns true if queries and keys are normed or rotated.
     pub(in crate::model) const fn changes_heads(&self) -> bool {
-        FAMILIES && (self.rotary.is_some() || self.attention.query_key_norm)
+        FAMILIES && (self.rotary.is_some() || self.attention.query_key_norm.is_some())
     }
 
     /// The factor on scores.

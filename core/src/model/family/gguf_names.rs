@@ -46,7 +46,10 @@ macro_rules! pre_names {
 pub const POST: Names = gguf_names!(
     (Tensor::Positions, "position_embd"),
     (Tensor::TokenTypes, "token_types"),
+    (Tensor::QueryNorm, ".attn_q_norm"),
+    (Tensor::KeyNorm, ".attn_k_norm"),
     (Tensor::AttentionNorm, ".attn_output_norm"),
+    (Tensor::AttentionEndNorm, ".attn_norm_2"),
     (Tensor::FeedForwardNorm, ".layer_output_norm"),
 );
 
@@ -76,7 +79,7 @@ pub const T5: Names = Names {
 #[must_use]
 pub const fn encoder(config: &Config) -> &'static Names {
     match config.order {
-        Order::Post => &POST,
+        Order::Post | Order::PostTwice => &POST,
         Order::Pre if config.relative.is_some() => &T5,
         Order::Pre | Order::Sandwich => &PRE,
     }

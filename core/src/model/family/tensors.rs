@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::LayerInput;
-use crate::model::config::{Config, FAMILIES, FeedForward, NormKind, Order};
+use crate::model::config::{Config, FAMILIES, FeedForward, NormKind, Order, QueryKeyNorm};
 use crate::model::linear::{Linear, Rows};
 use crate::model::pass::packed::Transformer;
 use crate::model::weights::{Matrix, Name, Weights, check_presence};
@@ -43,13 +43,13 @@ pub enum Tensor {
     Value,
     /// Queries, keys and values in one matrix.
     QueryKeyValue,
-    /// The norm of a head's queries.
+    /// The norm of queries.
     QueryNorm,
-    /// The norm of a head's keys.
+    /// The norm of keys.
     KeyNorm,
     /// The attention's output layer.
     AttentionOutput,
-    /// The norm of the attention's output.
+    /// The norm of the attention's output, or after its second residual sum.
     AttentionEndNorm,
     /// The norm before the feed-forward layer, or after its residual sum.
     FeedForwardNorm,
@@ -107,13 +107,12 @@ impl Tensor {
         match self {
             Self::Positions => config.embedding.positions.is_some(),
             Self::TokenTypes => config.embedding.token_types,
-            Self::RelativeBias => config.relative.is_some(),
+            Self::RelativeBias => config.buckets().is_some(),
             Self::EmbeddingNorm => config.embedding.norm,
             Self::Norm => config.final_norm,
-            Self::QueryNorm | Self::KeyNorm => config.attention.query_key_norm,
-            Self::AttentionEndNorm | Self::FeedForwardEndNorm => {
-                matches!(config.order, Order::Sandwich)
-            }
+            Self::QueryNorm | Self::KeyNorm => config.attention.query_key_norm.is_some(),
+            Self::AttentionEndNorm => matches!(config.order, Order::Sandwich | Order::PostTwice),
+            Self::FeedForwardEndNorm => matches!(config.order, Order::Sandwich),
             Self::Gate | Self::GateUp | Self::UpGate => {
                 matches!(config.feed_forward, FeedForward::Gated(_))
             }
@@ -379,13 +378,19 @@ impl Names {
             check_presence(self.find(weights, (Tensor::AttentionNorm, ".weight"), layer)?, false)?;
         }
         if let Some(further) = into.further.first_mut() {
-            if config.order == Order::Sandwich {
+            if Tensor::AttentionEndNorm.is_in(config) {
                 norm(&mut further.attention_end_norm, Tensor::AttentionEndNorm, hidden)?;
+            }
+            if config.order == Order::Sandwich {
                 norm(&mut further.feed_forward_end_norm, Tensor::FeedForwardEndNorm, hidden)?;
             }
-            if config.attention.query_key_norm {
-                norm(&mut further.query_norm, Tensor::QueryNorm, size)?;
-                norm(&mut further.key_norm, Tensor::KeyNorm, size)?;
+            if let Some(normed) = config.attention.query_key_norm {
+                let (query, key) = match normed {
+                    QueryKeyNorm::Head => (size, size),
+                    QueryKeyNorm::Vector => (queries, keys),
+                };
+                norm(&mut further.query_norm, Tensor::QueryNorm, query)?;
+                norm(&mut further.key_norm, Tensor::KeyNorm, key)?;
             }
         }
         linear(&mut into.attention_output, Tensor::AttentionOutput, hidden, queries)?;
@@ -457,7 +462,7 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Transformer<L> {
             word: names.get(weights, Tensor::Embeddings, 0, (vocabulary, hidden))?,
             position: table(embedding.positions.is_some(), Tensor::Positions, positions)?,
             token_type: table(embedding.token_types, Tensor::TokenTypes, 1)?,
-            relative: match config.relative {
+            relative: match config.buckets() {
                 Some(relative) => {
                     let shape = (relative.buckets, config.heads.query);
                     names.get(weights, Tensor::RelativeBias, 0, shape)?

@@ -1,7 +1,7 @@
 //! Llama, and Mistral, Phi-3, Qwen 2 and 3, which differ from it in few settings.
 
 use super::{DecoderFamily, DecoderModel};
-use crate::model::config::{Attention, Config, Rotary};
+use crate::model::config::{Attention, Config, QueryKeyNorm, Rotary};
 use crate::model::family::llama::Biases;
 use crate::model::family::settings::{Kinds, LlamaUsual, RotaryRules, Settings, Usual, UsualHeads};
 use crate::text::json::Read;
@@ -21,8 +21,10 @@ pub(super) fn read<'t>(
     let limit = limit(settings, family)?.filter(|limit| *limit < config.positions);
     let positions = limit.unwrap_or(config.positions);
     let rope = rotary.stored_rope(positions);
-    let attention =
-        Attention { query_key_norm: family == DecoderFamily::Qwen3, ..config.attention };
+    let attention = Attention {
+        query_key_norm: (family == DecoderFamily::Qwen3).then_some(QueryKeyNorm::Head),
+        ..config.attention
+    };
     Ok(DecoderModel {
         family,
         // Texts are limited to the window: beyond it, a token would attend to more here than in the

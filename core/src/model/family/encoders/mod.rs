@@ -9,6 +9,7 @@ mod eurobert;
 mod gemma;
 mod gte;
 mod jina;
+mod jina_v2;
 mod model;
 mod modernbert;
 mod mpnet;
@@ -34,7 +35,7 @@ use crate::text::json::{Fault, Object, Read, Value};
 /// Reads the settings of a family.
 type ReadFamily = for<'o, 't> fn(&Settings<'o, 't>) -> Read<'t, FamilyModel>;
 
-/// Families by their `model_type`.
+/// Families by their `model_type`; Jina's models of version 2 call themselves `bert`.
 const FAMILIES: &[(&str, ReadFamily)] = &[
     ("bert", bert::read),
     ("camembert", roberta::read),
@@ -42,6 +43,7 @@ const FAMILIES: &[(&str, ReadFamily)] = &[
     ("eurobert", eurobert::read),
     ("gemma3_text", gemma::read),
     ("gte", gte::read),
+    (JINA_V2, jina_v2::read),
     ("jina_embeddings_v3", jina::read),
     ("modernbert", modernbert::read),
     ("mpnet", mpnet::read),
@@ -53,6 +55,9 @@ const FAMILIES: &[(&str, ReadFamily)] = &[
     ("t5", t5::read),
     ("xlm-roberta", roberta::read),
 ];
+
+/// The family of models that call themselves `bert` and have ALiBi.
+const JINA_V2: &str = "jina_bert";
 
 /// The family whose files may describe a decoder beside the encoder, which is not used.
 const WITH_DECODER: &str = "t5";
@@ -69,7 +74,12 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
     let object = Object::new(config)?;
     let settings = Settings { object: &object };
     let kind = object.needed("model_type", object.get("model_type"))?;
-    let Some((name, read)) = FAMILIES.iter().find(|(name, _)| kind.is_text(name)) else {
+    let has_alibi = || object.get(jina_v2::POSITIONS).is_some_and(|it| it.is_text(jina_v2::ALIBI));
+    let is_of = |name: &str| match kind.is_text("bert") && has_alibi() {
+        true => name == JINA_V2,
+        false => kind.is_text(name) && name != JINA_V2,
+    };
+    let Some((name, read)) = FAMILIES.iter().find(|(name, _)| is_of(name)) else {
         let error = Error::new(kind.offset(), ErrorKind::UnsupportedArchitecture);
         return Err(Fault { error, key: "model_type", only: "" });
     };

@@ -3,7 +3,7 @@
 use super::bert::bert_like;
 use super::model::{ClassifierModel, FamilyBiases, FamilyModel};
 use super::roberta::after_padding;
-use crate::model::config::{Config, Embedding, RelativeBuckets};
+use crate::model::config::{Config, Embedding, Relative, RelativeBuckets};
 use crate::model::family::settings::Settings;
 use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::{Read, Value};
@@ -39,7 +39,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     settings.object.neutral("relative_attention_num_buckets", "only 32 is honoured", said)?;
     let config = Config {
         embedding: Embedding { token_types: false, ..config.embedding },
-        relative: Some(RelativeBuckets { buckets: BUCKETS, distance: DISTANCE }),
+        relative: Some(Relative::Buckets(RelativeBuckets { buckets: BUCKETS, distance: DISTANCE })),
         ..config
     };
     Ok(FamilyModel {

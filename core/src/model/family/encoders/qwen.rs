@@ -1,7 +1,7 @@
 //! Qwen 2 and 3, which pool the last token, and their common part with Llama.
 
 use super::model::{FamilyBiases, FamilyModel};
-use crate::model::config::{Attention, Config, LayerSet, Mask, Rotary, Window};
+use crate::model::config::{Attention, Config, LayerSet, Mask, QueryKeyNorm, Rotary, Window};
 use crate::model::family::settings::{LlamaUsual, Settings, Usual, UsualHeads};
 use crate::model::family::tensors::{Names, Tensor, llama_names};
 use crate::text::json::Read;
@@ -17,7 +17,8 @@ pub(super) fn read_2<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
 
 pub(super) fn read_3<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     let found = read(settings, UsualHeads::NEEDED)?;
-    let attention = Attention { query_key_norm: true, ..found.config.attention };
+    let attention =
+        Attention { query_key_norm: Some(QueryKeyNorm::Head), ..found.config.attention };
     Ok(FamilyModel { config: Config { attention, ..found.config }, ..found })
 }
 

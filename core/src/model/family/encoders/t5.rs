@@ -4,7 +4,7 @@
 
 use super::model::{FamilyBiases, FamilyModel};
 use crate::limit::Limit;
-use crate::model::config::{Activation, Config, FeedForward, Mask, RelativeBuckets};
+use crate::model::config::{Activation, Config, FeedForward, Mask, Relative, RelativeBuckets};
 use crate::model::family::settings::{Settings, SizeNames};
 use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::Read;
@@ -68,7 +68,7 @@ pub(super) fn read<'t>(settings: &Settings<'_, 't>) -> Read<'t, FamilyModel> {
     }
     config.attention.mask = Mask::Full;
     config.attention.scale = Some(1.0);
-    config.relative = Some(relative(settings)?);
+    config.relative = Some(Relative::Buckets(buckets(settings)?));
     config.epsilon = settings.positive(EPSILON)?.unwrap_or(1e-6);
     config.feed_forward = feed_forward(settings)?;
     let biases = FamilyBiases::NONE;
@@ -92,7 +92,7 @@ fn feed_forward<'t>(settings: &Settings<'_, 't>) -> Read<'t, FeedForward> {
     }
 }
 
-fn relative<'t>(settings: &Settings<'_, 't>) -> Read<'t, RelativeBuckets> {
+fn buckets<'t>(settings: &Settings<'_, 't>) -> Read<'t, RelativeBuckets> {
     let buckets = settings.optional(BUCKETS)?.unwrap_or(32);
     let distance = settings.optional(DISTANCE)?.unwrap_or(128);
     let bad = || settings.object.bad(BUCKETS, "no bucket is left for far keys");

@@ -3,9 +3,11 @@
 use core::fmt::{self, Display, Formatter};
 
 use super::model::{ClassifierModel, FamilyModel};
-use super::{distilbert, t5};
+use super::{JINA_V2, distilbert, jina_v2, t5};
 use crate::kernel::root;
-use crate::model::config::{Attention, Config, FeedForward, Mask, NormKind, Rope, Rotary};
+use crate::model::config::{
+    Attention, Config, FeedForward, Mask, NormKind, Order, RelativeBuckets, Rope, Rotary,
+};
 use crate::model::family::settings::{OF_BERT, SizeNames};
 use crate::text::json::{List, Members, Quoted};
 
@@ -21,7 +23,7 @@ impl Display for ConfigJson<'_> {
         let Self(model) = self;
         let mut members = Members::new(f)?;
         let family = model.written_family();
-        members.text("model_type", family)?;
+        members.text("model_type", if family == JINA_V2 { "bert" } else { family })?;
         if let Some(classifier) = &model.classifier {
             let name = ["BertForSequenceClassification"];
             members.put("architectures", &List(name.iter().map(Quoted)))?;
@@ -31,6 +33,7 @@ impl Display for ConfigJson<'_> {
             "distilbert" => distil_bert(&model.config, &mut members)?,
             "modernbert" => modern_bert(model, &mut members)?,
             "gemma3_text" => gemma(model, &mut members)?,
+            JINA_V2 => jina_v2(model, &mut members)?,
             "t5" => t5(&model.config, &mut members)?,
             "eurobert" | "qwen2" | "qwen3" => llama_like(model, &mut members)?,
             _ => bert_like(&model.config, &mut members)?,
@@ -128,6 +131,15 @@ fn bert_like(config: &Config, members: &mut Members<'_, '_>) -> fmt::Result {
     config.rotary.map_or(Ok(()), |rotary| members.put("rope_parameters", &RopeJson(rotary.global)))
 }
 
+fn jina_v2(model: &FamilyModel, members: &mut Members<'_, '_>) -> fmt::Result {
+    bert_like(&model.config, members)?;
+    members.text(jina_v2::POSITIONS, jina_v2::ALIBI)?;
+    members.text(jina_v2::FEED_FORWARD, jina_v2::GATED)?;
+    let is_for_code = model.config.order == Order::PostTwice;
+    let origin = if is_for_code { jina_v2::WITH_NORMS } else { jina_v2::USUAL };
+    members.text(jina_v2::ORIGIN, origin)
+}
+
 fn distil_bert(config: &Config, members: &mut Members<'_, '_>) -> fmt::Result {
     sizes(config, &distilbert::SIZES, members)?;
     members.text("activation", activation(config))
@@ -137,9 +149,9 @@ fn t5(config: &Config, members: &mut Members<'_, '_>) -> fmt::Result {
     sizes(config, &t5::SIZES, members)?;
     members.put(t5::HEAD, &config.heads.size)?;
     members.put(t5::EPSILON, &Exact(config.epsilon))?;
-    if let Some(relative) = config.relative {
-        members.put(t5::BUCKETS, &relative.buckets)?;
-        members.put(t5::DISTANCE, &relative.distance)?;
+    if let Some(RelativeBuckets { buckets, distance }) = config.buckets() {
+        members.put(t5::BUCKETS, buckets)?;
+        members.put(t5::DISTANCE, distance)?;
     }
     let known = t5::PROJECTIONS.iter().find(|(_, known, _)| *known == config.feed_forward);
     known.map_or(Ok(()), |(name, ..)| members.text(t5::PROJECTION, name))

@@ -10,7 +10,7 @@ use super::tensors::{Names, Tensor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
-use crate::model::config::{Embedding, LlamaConfig};
+use crate::model::config::{Embedding, LlamaConfig, Order};
 use crate::model::pass::cached::Llama;
 use crate::model::weights::{Matrix, Weights};
 
@@ -39,7 +39,8 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Llama<L> {
     ) -> Result<Self> {
         let Embedding { positions, token_types, norm, .. } = config.embedding;
         let is_placed = positions.is_some() || config.relative.is_some();
-        if !config.is_built_in() || is_placed || token_types || norm {
+        let is_repeated = config.order == Order::PostTwice;
+        if !config.is_built_in() || is_placed || is_repeated || token_types || norm {
             return Err(Error::without_offset(ErrorKind::UnsupportedArchitecture));
         }
         let LlamaConfig { hidden, vocabulary, .. } = config;

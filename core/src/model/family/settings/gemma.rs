@@ -6,7 +6,8 @@ use super::{
 };
 use crate::kernel::root;
 use crate::model::config::{
-    Activation, Attention, Config, Embedding, FeedForward, Mask, NormKind, Order, Window,
+    Activation, Attention, Config, Embedding, FeedForward, Mask, NormKind, Order, QueryKeyNorm,
+    Window,
 };
 use crate::text::json::Read;
 
@@ -53,7 +54,7 @@ impl<'t> Gemma<'t> {
             attention: Attention {
                 mask,
                 window: window(settings, &config, mask)?,
-                query_key_norm: true,
+                query_key_norm: Some(QueryKeyNorm::Head),
                 scale: Some(inverse_root(scalar)),
             },
             order: Order::Sandwich,

@@ -38,6 +38,10 @@ pub(super) struct Pass<'a, L, W: ?Sized, P: ?Sized> {
     relative: Biases<'a>,
 }
 
+/// Queries and keys of all heads, `[tokens, elements]`; empty unless they are normed together.
+/// Zero-sized in builds for BERT alone.
+type Whole<'w> = [[&'w [f32]; 2]; FAMILIES as usize];
+
 /// Tokens whose elements are written contiguously: the floats of a cache line.
 const TOKENS_A_LINE: usize = 16;
 
@@ -56,6 +60,18 @@ fn transpose((from, stride): (&[f32], usize), (to, line): (&mut [f32], usize)) {
                 }
             }
         }
+    }
+}
+
+/// Copies some columns from rows of `width` to the start of rows of `stride`.
+fn copy_columns(
+    (from, width): (&[f32], usize),
+    (first, count): (usize, usize),
+    (to, stride): (&mut [f32], usize),
+) {
+    for (from, to) in pieces(from, width).zip(pieces_mut(to, stride)) {
+        let from = from.get(first..first + count).unwrap_or_default();
+        copy(to.get_mut(..from.len()).unwrap_or_default(), from);
     }
 }
 
@@ -105,10 +121,11 @@ where
         let head_part = layout.heads * config.sharing() * tokens * config.head();
         let block_part = pass.share() * config.hidden;
         for (index, layer) in model.layers.as_ref().iter().take(config.layers).enumerate() {
-            let x = match config.order() {
-                Order::Post => &*hidden,
-                Order::Pre | Order::Sandwich => {
-                    let normed = normed.get_mut(..hidden.len()).ok_or(TOO_SMALL)?;
+            let mut rest = &mut **normed;
+            let x = match config.norms_first() {
+                false => &*hidden,
+                true => {
+                    let normed = split_off(&mut rest, hidden.len()).ok_or(TOO_SMALL)?;
                     copy(normed, hidden);
                     let (mut staging, ..) = layout.staging(floats, bytes)?;
                     pass.norm(&layer.attention_norm, normed, &[], &mut staging)?;
@@ -129,9 +146,25 @@ where
             } else {
                 Input::Floats(x)
             };
+            let mut whole: Whole<'_> = Default::default();
+            if config.has_vector_norm() {
+                let Further { query_norm, key_norm, .. } = layer.further();
+                let both = [(&layer.query, query_norm), (&layer.key, key_norm)];
+                for (to, (rows, norm)) in whole.iter_mut().flatten().zip(both) {
+                    let out = split_off(&mut rest, tokens * rows.count).ok_or(TOO_SMALL)?;
+                    let scratch =
+                        ((&mut **floats, layout.job.floats), (&mut **bytes, layout.job.bytes));
+                    let part = pass.share() * rows.count;
+                    let parts = Parts::new((&mut *out, part), scratch.0, scratch.1);
+                    let job =
+                        |part: WorkPart<'_>| pass.whole((index, layer), (rows, norm), x, part);
+                    run.parallel.run(parts, &job)?;
+                    *to = out;
+                }
+            }
             let scratch = ((&mut **floats, layout.job.floats), (&mut **bytes, layout.job.bytes));
             let parts = Parts::new((context, head_part), scratch.0, scratch.1);
-            run.parallel.run(parts, &|part| pass.heads((index, layer), input, part))?;
+            run.parallel.run(parts, &|part| pass.heads((index, layer), input, whole, part))?;
             let scratch = ((&mut **floats, layout.job.floats), (&mut **bytes, layout.job.bytes));
             let parts = Parts::new((hidden, block_part), scratch.0, scratch.1);
             run.parallel.run(parts, &|part| pass.blocks((index, layer), context, part))?;
@@ -210,11 +243,37 @@ where
         self.run.norm(norm, &self.model.config, hidden, other, memory)
     }
 
+    /// Queries or keys of all heads for one job's tokens, a block at a time, normed together.
+    fn whole(
+        &self,
+        layer: (usize, &Layer),
+        (rows, norm): (&Rows, &Norm),
+        x: &[f32],
+        part: WorkPart<'_>,
+    ) -> Result<()> {
+        let WorkPart { index, output, floats, bytes } = part;
+        let (mut staging, floats, bytes) = self.layout.staging(floats, bytes)?;
+        let (hidden, width) = (self.model.config.hidden, rows.count);
+        let size = even_size(output.len() / width.max(1), self.layout.block);
+        for (block, out) in output.chunks_mut((size * width).max(1)).enumerate() {
+            let first = index * self.share() + block * size;
+            let tokens = out.len() / width.max(1);
+            let x = x.get(first * hidden..(first + tokens) * hidden).ok_or(TOO_SMALL)?;
+            let buffers = self.layout.code_buffers(tokens, &mut *floats, &mut *bytes);
+            let (buffers, _) = buffers.ok_or(TOO_SMALL)?;
+            let mut block = Block { pass: self, layer, buffers, staging: &mut staging };
+            block.rows(&rows.linear, (rows.first, width), x, out)?;
+            self.norm(norm, out, &[], &mut staging)?;
+        }
+        Ok(())
+    }
+
     /// The attention of one job's heads over all tokens.
     fn heads(
         &self,
         (index, layer): (usize, &Layer),
         input: Input<'_>,
+        whole: Whole<'_>,
         part: WorkPart<'_>,
     ) -> Result<()> {
         let WorkPart { index: job, output, floats, bytes } = part;
@@ -241,11 +300,17 @@ where
             let by_query = Strides { token: query_stride, row: 1 };
             let (key_target, key_strides) =
                 if changes { (&mut *key_rows, by_token) } else { (&mut *keys, by_element) };
+            let mut whole = whole.iter().flatten().filter(|whole| !whole.is_empty());
             for (part, first, rows, out, strides) in [
                 (&layer.query, first * sharing, query_rows, &mut *queries, by_query),
                 (&layer.key, first, rows, key_target, key_strides),
                 (&layer.value, first, rows, &mut *values, by_token),
             ] {
+                let computed = if FAMILIES { whole.next() } else { None };
+                if let Some(whole) = computed {
+                    copy_columns((whole, part.count), (first, rows), (out, strides.token));
+                    continue;
+                }
                 let first = if FAMILIES { part.first + first } else { first };
                 let output = Output { first, rows, out, strides };
                 self.run.linear(&part.linear, input, output, &mut staging)?;
@@ -284,7 +349,7 @@ where
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let config = &self.model.config;
-        if config.has_query_key_norm() {
+        if config.has_query_key_norm() && !config.has_vector_norm() {
             self.norm(norm, vectors, &[], staging)?;
         }
         let Some(rope) = config.rope(layer) else { return Ok(()) };
@@ -397,6 +462,10 @@ where
         let further = layer.further();
         match config.order() {
             Order::Post => pass.norm(&layer.attention_norm, hidden, sum, self.staging)?,
+            Order::PostTwice => {
+                pass.norm(&layer.attention_norm, sum, hidden, self.staging)?;
+                pass.norm(&further.attention_end_norm, hidden, sum, self.staging)?;
+            }
             order => {
                 if order == Order::Sandwich {
                     pass.norm(&further.attention_end_norm, sum, &[], self.staging)?;
@@ -408,7 +477,7 @@ where
         }
         let wide = split_off(&mut floats, tokens * intermediate).ok_or(TOO_SMALL)?;
         {
-            let x = if config.order() == Order::Post { &*hidden } else { &*sum };
+            let x = if config.norms_first() { &*sum } else { &*hidden };
             let Rows { linear, first, count } = &layer.up;
             self.linear(LayerInput::Intermediate, linear, (*first, *count), x, wide)?;
             match config.feed_forward() {
@@ -425,15 +494,13 @@ where
             }
         }
         self.linear(LayerInput::Output, &layer.down, (0, width), wide, sum)?;
-        match config.order() {
-            Order::Post => pass.norm(&layer.feed_forward_norm, hidden, sum, self.staging)?,
-            order => {
-                if order == Order::Sandwich {
-                    pass.norm(&further.feed_forward_end_norm, sum, &[], self.staging)?;
-                }
-                kernel::add(hidden, sum);
-            }
+        if !config.norms_first() {
+            return pass.norm(&layer.feed_forward_norm, hidden, sum, self.staging);
         }
+        if config.order() == Order::Sandwich {
+            pass.norm(&further.feed_forward_end_norm, sum, &[], self.staging)?;
+        }
+        kernel::add(hidden, sum);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::groups::TILE_ROWS;
 use crate::kernel::pieces::even_size;
 use crate::model::block::attention::{IntegerHead, QUERY_BLOCK};
-use crate::model::config::{Config, FAMILIES, Order};
+use crate::model::config::{Config, FAMILIES};
 use crate::model::linear::{CodeBuffers, MAX_GROUPS, Staging};
 use crate::model::parallel::split_off;
 use crate::model::plan::{ALIGNMENT, Needs, Plan};
@@ -110,9 +110,9 @@ impl Layout {
             head,
             widest: config.widest(),
             context: product(&[tokens, if FAMILIES { config.heads.width() } else { hidden }]),
-            normed: match config.order() {
-                Order::Post => 0,
-                Order::Pre | Order::Sandwich => product(&[tokens, hidden]),
+            normed: match FAMILIES {
+                true => product(&[tokens, config.normed_elements()]),
+                false => 0,
             },
             relative: match config.relative() {
                 Some(_) => product(&[config.heads.query, tokens, 2]),

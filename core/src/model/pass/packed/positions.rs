@@ -4,7 +4,8 @@ use super::Transformer;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::finite::check_finite;
 use crate::kernel::pieces::pieces_mut;
-use crate::model::config::{Config, FAMILIES};
+use crate::model::block::alibi;
+use crate::model::config::{Config, FAMILIES, Relative};
 use crate::model::linear::Staging;
 use crate::model::run::Run;
 use crate::model::weights::Weights;
@@ -56,7 +57,7 @@ impl<'a> Biases<'a> {
     }
 }
 
-/// Reads the relative biases for offsets in texts of up to `longest` tokens.
+/// The relative biases for offsets in texts of up to `longest` tokens.
 pub(super) fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
     model: &Transformer<L>,
     run: &Run<'_, W, P>,
@@ -70,9 +71,15 @@ pub(super) fn relative_biases<'a, L, W: Weights + ?Sized, P: ?Sized>(
     let all = memory.get_mut(..heads * size).ok_or(TOO_SMALL)?;
     for place in 0..size {
         let row = staging.converted.get_mut(..heads).ok_or(TOO_SMALL)?;
-        let bucket = relative.bucket(place.cast_signed() - longest.cast_signed());
-        run.read_row(&model.relative, bucket, row, staging.tile)?;
-        check_finite(row).map_err(|error| Error::new(model.relative.offset, error.kind()))?;
+        let offset = place.cast_signed() - longest.cast_signed();
+        match relative {
+            Relative::Buckets(buckets) => {
+                run.read_row(&model.relative, buckets.bucket(offset), row, staging.tile)?;
+                check_finite(row)
+                    .map_err(|error| Error::new(model.relative.offset, error.kind()))?;
+            }
+            Relative::Alibi => alibi::biases(offset.unsigned_abs(), row),
+        }
         for (own, bias) in pieces_mut(all, size).zip(row) {
             if let Some(to) = own.get_mut(place) {
                 *to = *bias;

@@ -15,7 +15,8 @@ pub struct Workspace<'a> {
     pub(super) layout: Layout,
     pub(super) hidden: &'a mut [f32],
     pub(super) context: &'a mut [f32],
-    /// Hidden states in the form that the attention takes; empty if it takes them unchanged.
+    /// Hidden states in the form that the attention takes, then queries and keys that are normed
+    /// whole; empty if it takes them unchanged.
     pub(super) normed: &'a mut [f32],
     /// Cosines and sines of rotary positions, those for layers with a window after the others;
     /// empty without rotary positions.

@@ -13,7 +13,7 @@ use crate::text::json::{Fault, Value};
 const CONFIG: &str = "tokenizer_config.json";
 
 /// Families whose tokenizer is BERT's unless the folder names another.
-const BERT_FAMILIES: [&str; 2] = ["bert", "distilbert"];
+const BERT_FAMILIES: [&str; 3] = ["bert", "distilbert", "jina_bert"];
 
 /// Classes of transformers that set BERT's normaliser by `tokenizer_config.json`, without the
 /// `Fast` after some.

@@ -65,7 +65,7 @@ fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'stati
     let needs_window = architecture == A::GemmaEmbedding && config.attention.window.is_none();
     let has_whole_heads = config.heads.width() == config.hidden;
     let may_have_others = matches!(architecture, A::GemmaEmbedding | A::Qwen3 | A::T5Encoder);
-    let distance_fits = config.relative.is_none_or(|it| it.distance == T5_DISTANCE);
+    let distance_fits = config.buckets().is_none_or(|it| it.distance == T5_DISTANCE);
     let checks = [
         (activation_fits, "the model has another activation"),
         (config.attention.mask == mask, "the model has another attention mask"),
