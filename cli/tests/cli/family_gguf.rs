@@ -14,10 +14,12 @@ use super::families::{Expected, TOLERANCE, farthest, lines, models, name_of};
 use super::{failure, objects, stdout};
 
 /// The families that llama.cpp knows, of which whole models are among the tests' data.
-pub const KNOWN: [&str; 8] = [
+pub const KNOWN: [&str; 10] = [
     "distilbert",
     "embeddinggemma",
     "eurobert",
+    "jina_v2_code",
+    "jina_v2_en",
     "jina_v3",
     "nomic_bert",
     "qwen3_embedding",
@@ -129,10 +131,17 @@ fn so_has_a_file_without_settings_of_our_own() {
         let Expected { rows, numbers, .. } = Expected::read(&folder);
         let longest = rows.iter().map(|row| row["ids"].as_array().unwrap().len()).max().unwrap();
         let longest = longest.to_string();
-        // Such files say no prompts.
+        // Such files say no prompts, nor that vectors keep their lengths.
+        let numbers: Vec<Vec<f64>> = numbers.iter().map(|vector| unit(vector)).collect();
         let rows: Vec<Value> = rows.into_iter().filter(|row| name_of(row).is_empty()).collect();
         check(&model, &rows, &numbers, &["--prompt", "", "--max-tokens", &longest]);
     }
+}
+
+/// The vector scaled to length 1.
+fn unit(vector: &[f64]) -> Vec<f64> {
+    let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    vector.iter().map(|x| x / length).collect()
 }
 
 /// A folder with a ModernBERT that embeds and has no modules.
@@ -407,7 +416,7 @@ fn what_a_file_asks_for_and_is_not_done_is_refused_by_name() {
         ("jina-bert-v3.attention.head_count", WriteValue::U32(0), "head_count"),
         ("jina-bert-v3.embedding_length", WriteValue::Text("48"), "a number"),
         ("tokenizer.ggml.model", WriteValue::Text("rwkv"), "tokenizer.ggml.model"),
-        ("general.architecture", WriteValue::Text("jina-bert-v2"), "`jina-bert-v2`"),
+        ("general.architecture", WriteValue::Text("neo-bert"), "`neo-bert`"),
         ("nanoembed.tokenizer", WriteValue::Text("{}"), "nanoembed.tokenizer"),
     ] {
         refused(changed(&jina, |known| known != key, &[(key, value)]), said);
@@ -422,6 +431,23 @@ fn what_a_file_asks_for_and_is_not_done_is_refused_by_name() {
     let pre = "tokenizer.ggml.pre";
     let unknown = [(pre, WriteValue::Text("of_tomorrow"))];
     refused(changed(&qwen, |key| key != pre, &unknown), "of_tomorrow");
+}
+
+/// With norms of queries the gate is the second half of a joined matrix; llama.cpp takes the first.
+#[test]
+fn jinas_model_for_code_has_its_gate_apart() {
+    let out = TempDir::new().unwrap();
+    let model = out.path().join("m.gguf");
+    let code = written(&models().join("jina_v2_code"), &model);
+    let file = Gguf::parse(&code, Mode::Strict).unwrap();
+    for name in ["ffn_gate", "ffn_up", "attn_q_norm", "attn_k_norm", "attn_norm_2"] {
+        assert!(file.tensor(&format!("blk.2.{name}.weight")).is_some(), "{name}");
+    }
+    let usual = written(&models().join("jina_v2_en"), &model);
+    let norm = Some(("blk.0.attn_q_norm.weight", 48));
+    std::fs::write(&model, with_vector(&usual, |_| true, &[], norm)).unwrap();
+    let found = failure(&["embed", "-m", model.to_str().unwrap(), "a"], b"", 1);
+    assert!(found.contains("`blk.0.ffn_gate.weight`"), "{found}");
 }
 
 #[test]
@@ -447,6 +473,9 @@ fn tensors_that_a_family_does_not_use_are_refused_by_name() {
     refused(&jina, "position_embd.weight", 48, unused);
     refused(&jina, "token_embd.bias", 48, unused);
     refused(&jina, "blk.token_embd.weight", 48, unused);
+    let jina = written(&models().join("jina_v2_en"), &model);
+    refused(&jina, "position_embd.weight", 48, unused);
+    refused(&jina, "blk.0.attn_norm_2.weight", 48, unused);
     let plain = written(t5(false).path(), &model);
     refused(&plain, "enc.blk.1.attn_rel_b.weight", 128, unused);
     refused(&plain, "enc.blk.1.ffn_gate.weight", 48, unused);

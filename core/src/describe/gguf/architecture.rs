@@ -11,6 +11,7 @@ pub enum GgufArchitecture {
     Bert,
     EuroBert,
     GemmaEmbedding,
+    JinaBertV2,
     JinaBertV3,
     ModernBert,
     NomicBert,
@@ -21,7 +22,6 @@ pub enum GgufArchitecture {
     Mistral,
     Phi3,
     Qwen2,
-    JinaBertV2,
     NeoBert,
     NomicBertMoe,
 }
@@ -71,6 +71,7 @@ const ROWS: &[Row] = &[
     row(A::Bert, "bert", Encoders, LIKE_BERT, &[]),
     row(A::EuroBert, "eurobert", Encoders, &["eurobert"], &[]),
     row(A::GemmaEmbedding, "gemma-embedding", Encoders, &["gemma3_text"], &[]),
+    row(A::JinaBertV2, "jina-bert-v2", Encoders, &["jina_bert"], &[]),
     row(A::JinaBertV3, "jina-bert-v3", Encoders, &["jina_embeddings_v3"], &[]),
     row(A::ModernBert, "modern-bert", Encoders, &["modernbert"], &[]),
     row(A::NomicBert, "nomic-bert", Encoders, &["nomic_bert"], &[]),
@@ -81,7 +82,6 @@ const ROWS: &[Row] = &[
     row(A::Mistral, "mistral", Decoders, &[], &[]),
     row(A::Phi3, "phi3", Decoders, &[], &[]),
     row(A::Qwen2, "qwen2", Decoders, &[], &["qwen2"]),
-    row(A::JinaBertV2, "jina-bert-v2", OtherEncoders, &[], &[]),
     row(A::NeoBert, "neo-bert", OtherEncoders, &[], &[]),
     row(A::NomicBertMoe, "nomic-bert-moe", OtherEncoders, &[], &[]),
 ];
@@ -171,7 +171,7 @@ impl GgufArchitecture {
     /// no key states it, since in transformers they do.
     #[must_use]
     pub(crate) const fn frames_texts(self) -> bool {
-        matches!(self, A::Bert | A::JinaBertV3 | A::ModernBert)
+        matches!(self, A::Bert | A::JinaBertV2 | A::JinaBertV3 | A::ModernBert)
     }
 
     /// The tensors of an encoder that may have biases.
@@ -179,6 +179,7 @@ impl GgufArchitecture {
     pub const fn biases(self) -> FamilyBiases {
         match self {
             A::Bert | A::JinaBertV3 => FamilyBiases::ALL,
+            A::JinaBertV2 => FamilyBiases { up: false, ..FamilyBiases::ALL },
             A::NomicBert => FamilyBiases { norms: true, ..FamilyBiases::NONE },
             _ => FamilyBiases::NONE,
         }

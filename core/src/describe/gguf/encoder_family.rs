@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `bert` | BERT; RoBERTa and XLM-RoBERTa, whose positions begin at 0 here; DistilBERT |
 //! | `nomic-bert` | BERT with rotary positions and a gate |
+//! | `jina-bert-v2` | BERT with ALiBi and a gate; for code with norms of queries and keys |
 //! | `jina-bert-v3` | BERT with rotary positions |
 //! | `modern-bert` | norms first, rotary positions of two bases, windows, a gate |
 //! | `gemma-embedding` | Gemma 3 without a causal mask; 1 is already added to norms |
@@ -46,6 +47,7 @@ pub(crate) fn read<'a>(keys: &Keys<'a>) -> Option<Outcome<'a, FamilyModel>> {
     let read = match architecture {
         GgufArchitecture::Bert => bert,
         GgufArchitecture::NomicBert => nomic_bert,
+        GgufArchitecture::JinaBertV2 => jina_bert_v2,
         GgufArchitecture::JinaBertV3 => jina_bert,
         GgufArchitecture::ModernBert => modern_bert,
         GgufArchitecture::GemmaEmbedding => gemma,
@@ -112,6 +114,25 @@ fn nomic_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
 fn jina_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     let config = turned(keys, like_bert(keys)?)?;
     Ok(("jina_embeddings_v3", config))
+}
+
+/// The settings of Jina's models of version 2. llama.cpp takes the first half of a joined matrix for
+/// the gate, which in models for code is the second: they need both apart.
+fn jina_bert_v2<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
+    const GATE: &str = "blk.0.ffn_gate.weight";
+    let config = like_bert(keys)?;
+    let config = Config {
+        embedding: Embedding { positions: None, ..config.embedding },
+        relative: Some(Relative::Alibi),
+        feed_forward: FeedForward::Gated(Activation::Gelu),
+        ..config
+    };
+    let has = |name| keys.file.tensor(name).is_some();
+    match has("blk.0.attn_q_norm.weight") {
+        true if !has(GATE) => Err(GgufRefusal::missing(GATE)),
+        true => Ok(("jina_bert", config.normed_twice())),
+        false => Ok(("jina_bert", config)),
+    }
 }
 
 fn modern_bert<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {

@@ -278,9 +278,17 @@ mod tests {
                 "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}"#;
         const LINEAR: &str = r#""rope_parameters": {"rope_type": "linear", "factor": 3,
             "rope_theta": 1000.1}"#;
+        let alibi = |code| {
+            std::format!(
+                r#""position_embedding_type": "alibi", "feed_forward_type": "geglu",
+                "_name_or_path": "{code}""#
+            )
+        };
         for (family, further) in [
             ("bert", r#""layer_norm_eps": 1e-5, "hidden_act": "gelu_new""#),
             ("bert", r#""num_labels": 3, "architectures": ["BertForSequenceClassification"]"#),
+            ("bert", &alibi(jina_v2::USUAL)),
+            ("bert", &alibi(jina_v2::WITH_NORMS)),
             ("nomic_bert", r#""hidden_act": "gelu""#),
             ("nomic_bert", LINEAR),
             ("jina_embeddings_v3", LINEAR),

@@ -47,6 +47,7 @@ fn difference(architecture: GgufArchitecture, config: &Config) -> Option<&'stati
             FeedForward::Plain(Activation::Gelu | Activation::GeluTanh)
         ),
         A::JinaBertV3 => config.feed_forward == FeedForward::Plain(Activation::Gelu),
+        A::JinaBertV2 => gate(&[Activation::Gelu]),
         A::ModernBert => gate(&[Activation::Gelu, Activation::Silu]),
         A::GemmaEmbedding => gate(&[Activation::GeluTanh]),
         A::T5Encoder => {

@@ -4,6 +4,7 @@
 //! | file | role |
 //! |---|---|
 //! | `architecture` | the family's name in GGUF, and its sizes |
+//! | `halves` | gate and up that are apart in GGUF |
 //! | `tensors` | names, and the values that GGUF has otherwise |
 //! | `tokenizer` | the tokenizer's arrays and keys |
 //!
@@ -11,6 +12,7 @@
 //! settings that it would compute otherwise are refused by name.
 
 mod architecture;
+mod halves;
 mod tensors;
 mod tokenizer;
 

@@ -3,6 +3,7 @@
 //! | tensor | in GGUF |
 //! |---|---|
 //! | table of positions | without the rows before that of the first token |
+//! | gate and up in one matrix, the gate last | apart |
 //! | Gemma's norms | 1 is added already |
 //! | Gemma's norm of queries | times what scores have beside 1 / √size, which llama.cpp has no key for |
 //! | vectors, tables of positions and types | f32, as llama.cpp adds them as they are |
@@ -15,6 +16,7 @@ use nanoembed_core::tensor::{Dtype, Shape};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::Family;
+use super::halves::divided;
 use crate::checkpoint::present_name;
 use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, encode};
@@ -56,6 +58,7 @@ impl Family {
         let failed = |error| Error::in_file(source, error);
         let missing =
             |name: &str| refuse(ErrorKind::MissingTensor, format!("there is no tensor `{name}`"));
+        let items = divided(self.model.names, items, source)?;
         let (words, prefix) = words(&self.model, &items).map_err(|name| missing(&name))?;
         let prefix = limit::copied(prefix).map_err(failed)?;
         let mut names = names(&self.model, words).map_err(failed)?;
