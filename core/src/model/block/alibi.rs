@@ -1,5 +1,5 @@
-//! ALiBi, attention with linear biases (Press et al. 2022): the further a key is from its query, the
-//! lower its score, by a slope of each head.
+//! ALiBi, attention with linear biases (Press et al. 2022): the farther a key is from its query,
+//! the lower its score, by a slope of each head.
 
 /// The biases on the scores of all heads for a key `distance` positions from its query.
 pub(in crate::model) fn biases(distance: usize, out: &mut [f32]) {

@@ -1,4 +1,4 @@
-//! Jina embeddings v2: BERT with ALiBi in place of a position table, and gates. Files call it `bert`.
+//! Jina embeddings v2: BERT with ALiBi in place of a position table, and gates. Files say `bert`.
 //!
 //! Its code exists in two versions, which `auto_map` names:
 //!
