@@ -10,7 +10,7 @@ import { minify } from "terser";
 const chunks = {
   // What every entry needs.
   common: ["errors.ts", "source.ts", "engine.ts", "formats.ts", "dispose.ts", "event-loop.ts", "sink.ts", "node.ts", "vite.ts"],
-  "request-failure": ["request-failure.ts", "package-files.ts"],
+  failure: ["request-failure.ts", "package-files.ts"],
   // What the index and folders need.
   signals: ["signals.ts"],
   "local-files": ["local-files.ts"],
@@ -23,7 +23,7 @@ const chunks = {
   // Search in few bits, with its module.
   scan: ["scan.ts", "generated/scan.js"],
   // What kept indices need.
-  "browser-stores": ["browser-stores.ts", "merging.ts"],
+  stores: ["browser-stores.ts", "merging.ts"],
   // What reads parts of files.
   parts: ["parts.ts"],
   words: ["words.ts", "words-entry.ts", "module-slim.ts", "generated/slim.js"],
