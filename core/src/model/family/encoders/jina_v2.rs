@@ -116,7 +116,10 @@ fn has_norms<'t>(settings: &Settings<'_, 't>) -> Read<'t, bool> {
     let class = settings.object.get(CODE).and_then(|map| map.member("AutoModel")).and_then(text);
     // Without the code's repository the name tells where the model comes from.
     let origin = settings.object.get(ORIGIN).and_then(text);
-    let repository = class.and_then(|class| class.split_once("--")).map(|(name, _)| name);
+    let repository = class.and_then(|class| {
+        let end = class.as_bytes().windows(2).position(|pair| pair == b"--")?;
+        class.get(..end)
+    });
     match repository.or(origin) {
         Some(USUAL) => Ok(false),
         Some(WITH_NORMS) => Ok(true),
