@@ -2,6 +2,7 @@
 
 mod names;
 
+pub(in crate::model::family) use names::bert_names;
 pub use names::{Finding, NAMES, check};
 
 use self::names::{EmbeddingTensor, LayerTensor, locate};

@@ -5,24 +5,34 @@ use crate::model::config::Config;
 use crate::model::family::tensors::{Names, Tensor};
 use crate::model::weights::{Matrix, MatrixEncoding, Name, Weights};
 
+/// The names of the tensors that BERT and Jina's models of version 2 have, and those of one of them.
+macro_rules! bert_names {
+    ($($further:expr),* $(,)?) => {
+        Names {
+            layers: "encoder.layer.",
+            tensors: &[
+                (Tensor::Embeddings, "embeddings.word_embeddings"),
+                (Tensor::TokenTypes, "embeddings.token_type_embeddings"),
+                (Tensor::EmbeddingNorm, "embeddings.LayerNorm"),
+                (Tensor::Query, ".attention.self.query"),
+                (Tensor::Key, ".attention.self.key"),
+                (Tensor::Value, ".attention.self.value"),
+                (Tensor::AttentionOutput, ".attention.output.dense"),
+                (Tensor::AttentionNorm, ".attention.output.LayerNorm"),
+                $($further,)*
+            ],
+        }
+    };
+}
+pub(in crate::model::family) use bert_names;
+
 /// The names of BERT's tensors, which some other families share.
-pub const NAMES: Names = Names {
-    layers: "encoder.layer.",
-    tensors: &[
-        (Tensor::Embeddings, "embeddings.word_embeddings"),
-        (Tensor::Positions, "embeddings.position_embeddings"),
-        (Tensor::TokenTypes, "embeddings.token_type_embeddings"),
-        (Tensor::EmbeddingNorm, "embeddings.LayerNorm"),
-        (Tensor::Query, ".attention.self.query"),
-        (Tensor::Key, ".attention.self.key"),
-        (Tensor::Value, ".attention.self.value"),
-        (Tensor::AttentionOutput, ".attention.output.dense"),
-        (Tensor::AttentionNorm, ".attention.output.LayerNorm"),
-        (Tensor::Up, ".intermediate.dense"),
-        (Tensor::Down, ".output.dense"),
-        (Tensor::FeedForwardNorm, ".output.LayerNorm"),
-    ],
-};
+pub const NAMES: Names = bert_names!(
+    (Tensor::Positions, "embeddings.position_embeddings"),
+    (Tensor::Up, ".intermediate.dense"),
+    (Tensor::Down, ".output.dense"),
+    (Tensor::FeedForwardNorm, ".output.LayerNorm"),
+);
 
 /// A fault of one tensor of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,6 +13,7 @@ use super::model::{FamilyBiases, FamilyModel};
 use crate::model::config::{
     Activation, Attention, Config, Embedding, FeedForward, Order, QueryKeyNorm, Relative,
 };
+use crate::model::family::bert::bert_names;
 use crate::model::family::settings::{Activations, Settings, SizeNames};
 use crate::model::family::tensors::{Names, Tensor};
 use crate::text::json::{Read, Value};
@@ -30,34 +31,14 @@ pub(super) const WITH_NORMS: &str = "jinaai/jina-bert-v2-qk-post-norm";
 
 const ONLY_GELU: Activations = &[("gelu", Activation::Gelu)];
 
-/// The names that both versions have, and those of only one.
-macro_rules! jina_names {
-    ($($further:expr),* $(,)?) => {
-        Names {
-            layers: "encoder.layer.",
-            tensors: &[
-                (Tensor::Embeddings, "embeddings.word_embeddings"),
-                (Tensor::TokenTypes, "embeddings.token_type_embeddings"),
-                (Tensor::EmbeddingNorm, "embeddings.LayerNorm"),
-                (Tensor::Query, ".attention.self.query"),
-                (Tensor::Key, ".attention.self.key"),
-                (Tensor::Value, ".attention.self.value"),
-                (Tensor::AttentionOutput, ".attention.output.dense"),
-                (Tensor::AttentionNorm, ".attention.output.LayerNorm"),
-                $($further,)*
-            ],
-        }
-    };
-}
-
-const NAMES: Names = jina_names!(
+const NAMES: Names = bert_names!(
     // Gate and up in one matrix, as in GGUF.
     (Tensor::Up, ".mlp.gated_layers"),
     (Tensor::Down, ".mlp.wo"),
     (Tensor::FeedForwardNorm, ".mlp.layernorm"),
 );
 
-const NAMES_WITH_NORMS: Names = jina_names!(
+const NAMES_WITH_NORMS: Names = bert_names!(
     (Tensor::QueryNorm, ".attention.self.layer_norm_q"),
     (Tensor::KeyNorm, ".attention.self.layer_norm_k"),
     (Tensor::AttentionEndNorm, ".layer_norm_1"),

@@ -35,7 +35,7 @@ use crate::text::json::{Fault, Object, Read, Value};
 /// Reads the settings of a family.
 type ReadFamily = for<'o, 't> fn(&Settings<'o, 't>) -> Read<'t, FamilyModel>;
 
-/// Families by their `model_type`; Jina's models of version 2 call themselves `bert`.
+/// Families by their `model_type`, without [`JINA_V2`].
 const FAMILIES: &[(&str, ReadFamily)] = &[
     ("bert", bert::read),
     ("camembert", roberta::read),
@@ -43,7 +43,6 @@ const FAMILIES: &[(&str, ReadFamily)] = &[
     ("eurobert", eurobert::read),
     ("gemma3_text", gemma::read),
     ("gte", gte::read),
-    (JINA_V2, jina_v2::read),
     ("jina_embeddings_v3", jina::read),
     ("modernbert", modernbert::read),
     ("mpnet", mpnet::read),
@@ -56,7 +55,7 @@ const FAMILIES: &[(&str, ReadFamily)] = &[
     ("xlm-roberta", roberta::read),
 ];
 
-/// The family of models that call themselves `bert` and have ALiBi.
+/// The family of models whose `model_type` is `bert` and whose positions are ALiBi's.
 const JINA_V2: &str = "jina_bert";
 
 /// The family whose files may describe a decoder beside the encoder, which is not used.
@@ -75,16 +74,16 @@ pub fn read_config<'t>(config: Value<'t>) -> Read<'t, FamilyModel> {
     let settings = Settings { object: &object };
     let kind = object.needed("model_type", object.get("model_type"))?;
     let has_alibi = || object.get(jina_v2::POSITIONS).is_some_and(|it| it.is_text(jina_v2::ALIBI));
-    let is_of = |name: &str| match kind.is_text("bert") && has_alibi() {
-        true => name == JINA_V2,
-        false => kind.is_text(name) && name != JINA_V2,
+    let family = match kind.is_text("bert") && has_alibi() {
+        true => Some((JINA_V2, jina_v2::read as ReadFamily)),
+        false => FAMILIES.iter().copied().find(|(name, _)| kind.is_text(name)),
     };
-    let Some((name, read)) = FAMILIES.iter().find(|(name, _)| is_of(name)) else {
+    let Some((name, read)) = family else {
         let error = Error::new(kind.offset(), ErrorKind::UnsupportedArchitecture);
         return Err(Fault { error, key: "model_type", only: "" });
     };
     settings.reject_unsupported()?;
-    match *name == WITH_DECODER {
+    match name == WITH_DECODER {
         true => settings.known(&["is_encoder_decoder"]),
         false => settings.off(&["is_encoder_decoder"])?,
     }
