@@ -66,6 +66,7 @@ mod limits;
 mod model;
 mod model_check;
 mod pairs;
+mod parallel;
 mod pool;
 mod progress;
 mod refusal;
@@ -82,6 +83,7 @@ pub mod escape;
 pub mod files;
 #[doc(hidden)]
 pub mod glob;
+mod hashed;
 pub mod inspect;
 #[doc(hidden)]
 pub mod open;

@@ -13,6 +13,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use crate::bytes::Bytes;
 use crate::error::NO_MEMORY;
 use crate::files::on_disk::OnDisk;
+use crate::hashed;
 
 /// Tensors by their names, and the files that hold them.
 #[derive(Default)]
@@ -119,8 +120,7 @@ impl ModelWeights {
                 self.add(name, start, &TensorHeader { name: "", dtype, shape, offset, bytes })
             }
             encoding => {
-                self.numbers.try_reserve(1).map_err(|_| NO_MEMORY)?;
-                self.numbers.insert(limit::copied(name)?, self.others.len());
+                hashed::insert(&mut self.numbers, limit::copied(name)?, self.others.len())?;
                 let located = Located {
                     shape: *weight.shape(),
                     encoding: encoding.with_arrays([&[]; 3]),

@@ -17,9 +17,10 @@ use super::settings::Settings;
 use super::tensor::{Elements, OwnedTensor, Tensor, le_bytes, sizes};
 use super::wordpiece::FolderTokenizer;
 use super::{Checkpoint, EMBEDDING_TENSORS, present_name, tensor_names};
-use crate::error::{Error, NO_MEMORY, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::texts::Allowed;
+use crate::hashed;
 use crate::stored::entries::room;
 use crate::stored::file_names::{folder_of, is_uqff_name};
 use crate::stored::files::uqff_in;
@@ -107,9 +108,9 @@ impl Folder {
         let mut names: HashSet<String> = HashSet::new();
         for (_, contents) in files.contents(&folder.join("config.json"))? {
             for stored in &contents.tensors {
-                names.try_reserve(1).map_err(|_| failed(NO_MEMORY))?;
                 let name = limit::copied(&stored.name).map_err(failed)?;
-                if names.insert(limit::copied(&name).map_err(failed)?) {
+                let known = limit::copied(&name).map_err(failed)?;
+                if hashed::add(&mut names, known).map_err(failed)? {
                     let shape = sizes(stored.values.shape()).map_err(|kind| {
                         Error::input(kind, kind.message()).at(path.display()).at(&name)
                     })?;
@@ -136,9 +137,9 @@ impl Folder {
         let mut all = self.tensors()?;
         strip_prefix(&mut all).map_err(failed)?;
         let mut found: HashMap<String, Found<'_>> = HashMap::new();
-        found.try_reserve(all.len()).map_err(|_| failed(NO_MEMORY))?;
         for tensor in all {
-            found.insert(limit::copied(&tensor.name).map_err(failed)?, tensor);
+            let name = limit::copied(&tensor.name).map_err(failed)?;
+            hashed::insert(&mut found, name, tensor).map_err(failed)?;
         }
         let mut tensors = Vec::new();
         for name in tensor_names(settings.layers, pooler).map_err(failed)? {
@@ -223,8 +224,8 @@ impl Folder {
                     // Position ids and the like are not weights.
                     other => Err(other),
                 };
-                names.try_reserve(1).map_err(|_| failed(NO_MEMORY))?;
-                if !names.insert(limit::copied(&name).map_err(failed)?) {
+                let known = limit::copied(&name).map_err(failed)?;
+                if !hashed::add(&mut names, known).map_err(failed)? {
                     let message = format!("the tensor `{name}` is there twice");
                     return Err(refuse(ErrorKind::DuplicateName, message));
                 }

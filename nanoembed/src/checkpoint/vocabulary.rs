@@ -1,6 +1,5 @@
 //! A WordPiece vocabulary, wherever it comes from.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use nanoembed_core::owned::{ADDED_TOKENS, AddedWord, parse_added_words, write_added_words};
@@ -8,6 +7,7 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 use serde_json::Value;
 
 use crate::error::{Error, Result, name_of};
+use crate::hashed;
 
 /// The keys of tokens with a role and BERT's own tokens, in the order of the special-token block.
 pub(super) const SPECIAL: [(&str, &str); 5] = [
@@ -36,10 +36,8 @@ impl WordPieceVocabulary {
 
     /// Finds the special tokens as `map` names them, or as BERT does.
     pub fn with_special(tokens: Vec<Vec<u8>>, map: &Value) -> Result<Self> {
-        let no_memory = ErrorKind::NoMemory;
-        let mut ids: HashMap<&[u8], u32> = HashMap::new();
-        ids.try_reserve(tokens.len()).map_err(|_| Error::input(no_memory, no_memory.message()))?;
-        ids.extend((0..).zip(&tokens).map(|(id, token)| (token.as_slice(), id)));
+        let ids = hashed::map(tokens.iter().map(Vec::as_slice).zip(0_u32..));
+        let ids = ids.map_err(|error| Error::input(error.kind(), error.message()))?;
         let mut special = [0; 5];
         for ((key, usual), id) in SPECIAL.iter().zip(&mut special) {
             // Either the token itself or an object that has it as its content.
@@ -86,7 +84,7 @@ pub(super) fn from_text(path: &Path) -> Result<Vec<Vec<u8>>> {
         .map_err(|error| Error::in_file(name_of(path), error))
 }
 
-/// Tokens with memory of their own.
+/// Copies tokens.
 ///
 /// # Errors
 ///

@@ -1,7 +1,6 @@
 //! An EMBD `.weights` file as a source, of either variant; transposed linear weights are turned
 //! back.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,9 +17,10 @@ use super::settings::Settings;
 use super::tensor::{Elements, Tensor, sizes};
 use super::vocabulary::{self, WordPieceVocabulary};
 use super::{Checkpoint, tensor_names};
-use crate::error::{Error, NO_MEMORY, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::prompts::Prompts;
+use crate::hashed;
 use crate::pairs;
 use crate::signature::foreign;
 use crate::sizes;
@@ -90,9 +90,8 @@ impl WeightsFile {
             let tensor = self.tensor(&file, name, transposed)?;
             limit::push(&mut tensors, tensor).map_err(failed)?;
         }
-        let mut names: HashSet<&str> = HashSet::new();
-        names.try_reserve(tensors.len()).map_err(|_| failed(NO_MEMORY))?;
-        names.extend(tensors.iter().map(|tensor| tensor.name.as_str()));
+        let names = hashed::set(tensors.iter().map(|tensor| tensor.name.as_str()));
+        let names = names.map_err(failed)?;
         let is_used = |name: &str| {
             let owner = COMPANIONS.iter().find_map(|suffix| name.strip_suffix(suffix));
             let owner = owner.unwrap_or(name);

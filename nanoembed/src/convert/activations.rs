@@ -24,6 +24,8 @@ use crate::convert::weights_file::{self, Storage, WeightType};
 use crate::error::{Error, NO_MEMORY, Result};
 use crate::files::mapped_file::MappedFile;
 use crate::files::scratch;
+use crate::hashed;
+use crate::parallel;
 use crate::progress::{Observer, Progress};
 
 /// Everyday sentences of many kinds and scripts, none of them among those that models are judged
@@ -79,10 +81,7 @@ impl Calibration {
             progress.advance(1);
             sums
         };
-        // Filled by all threads without memory of their own.
-        let mut sums: Vec<Result<Sums, CoreError>> =
-            limit::reserved(texts.len()).map_err(failed)?;
-        texts.par_iter().map(observed).collect_into_vec(&mut sums);
+        let sums = parallel::gathered(texts.par_iter().map(observed)).map_err(failed)?;
         Ok(Self { naming, columns: roots(sums).map_err(failed)? })
     }
 }
@@ -171,12 +170,9 @@ fn sums_at(
     clippy::cast_possible_truncation,
     reason = "rounding is fine"
 )]
-fn roots(
-    texts: impl IntoIterator<Item = Result<Sums, CoreError>>,
-) -> Result<HashMap<Place, Vec<f32>>, CoreError> {
+fn roots(texts: Vec<Sums>) -> Result<HashMap<Place, Vec<f32>>, CoreError> {
     let mut total = Sums::default();
     for text in texts {
-        let text = text?;
         total.rows += text.rows;
         for (place, sums) in text.columns {
             let columns = sums_at(&mut total.columns, place, sums.len())?;
@@ -186,9 +182,8 @@ fn roots(
     let rows = total.rows.max(1) as f64;
     let root = |sum: f64| (sum / rows).sqrt() as f32;
     let mut columns = HashMap::new();
-    columns.try_reserve(total.columns.len()).map_err(|_| NO_MEMORY)?;
     for (place, sums) in total.columns {
-        columns.insert(place, limit::exactly(sums.into_iter().map(root))?);
+        hashed::insert(&mut columns, place, limit::exactly(sums.into_iter().map(root))?)?;
     }
     Ok(columns)
 }

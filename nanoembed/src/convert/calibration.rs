@@ -10,7 +10,7 @@ use nanoembed_core::{Error as CoreError, limit};
 
 use crate::checkpoint::tensor::Tensor;
 use crate::convert::naming::{Naming, Place};
-use crate::error::NO_MEMORY;
+use crate::hashed;
 
 /// The root mean square of every column of what linear layers are applied to.
 #[derive(Debug, Default)]
@@ -31,8 +31,8 @@ impl Calibration {
     ) -> Result<Self, CoreError> {
         let mut columns = HashMap::new();
         for (place, squares) in places {
-            columns.try_reserve(1).map_err(|_| NO_MEMORY)?;
-            columns.insert(place, limit::exactly(squares.iter().map(|square| square.sqrt()))?);
+            let roots = limit::exactly(squares.iter().map(|square| square.sqrt()))?;
+            hashed::insert(&mut columns, place, roots)?;
         }
         Ok(Self { naming, columns })
     }

@@ -11,7 +11,8 @@ use nanoembed_core::{ErrorKind, limit};
 
 use super::targets::Item;
 use super::writing::{Job, Target, Writing, WrittenFile, check_beside, residual};
-use crate::error::{Error, NO_MEMORY, Result};
+use crate::error::{Error, Result};
+use crate::hashed;
 use crate::layer_names::{LayerNumbering, NamesFile};
 use crate::progress::Observer;
 use crate::stored::{Contents, FileSet, Values};
@@ -81,8 +82,7 @@ impl Migration {
             let failed = |error| Error::in_file(set.name(), error);
             for item in self.items(set, contents, target)? {
                 let name = limit::copied(&item.name).map_err(failed)?;
-                names.try_reserve(1).map_err(|_| failed(NO_MEMORY))?;
-                if !names.insert(name) {
+                if !hashed::add(&mut names, name).map_err(failed)? {
                     let message = format!("the tensor `{}` is there twice", item.name);
                     return Err(Error::input(ErrorKind::DuplicateName, message).at(set.name()));
                 }

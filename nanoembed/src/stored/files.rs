@@ -22,8 +22,9 @@ use super::folder_weights::{own_folder, safetensors_in};
 use super::{Contents, Stored, Values};
 use super::{diagnosis, gguf_parts, int8, uqff_set};
 use crate::bytes::Bytes;
-use crate::error::{Error, NO_MEMORY, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
+use crate::hashed;
 
 /// One file, or several shards of one model.
 pub struct FileSet {
@@ -199,8 +200,8 @@ impl FileSet {
                 _ => Err(CoreError::new(0, ErrorKind::UnknownFormat)),
             };
             for tensor in tensors.map_err(fail(index))? {
-                names.try_reserve(1).map_err(|_| fail(index)(NO_MEMORY))?;
-                if !names.insert(limit::copied(&tensor.name).map_err(fail(index))?) {
+                let name = limit::copied(&tensor.name).map_err(fail(index))?;
+                if !hashed::add(&mut names, name).map_err(fail(index))? {
                     let message = format!("the tensor `{}` is there twice", tensor.name);
                     return Err(Error::input(ErrorKind::DuplicateName, message).at(name_of(path)));
                 }

@@ -18,7 +18,8 @@ use nanoembed_core::ErrorKind;
 use nanoembed_tests::refusing::Refusing;
 use tempfile::TempDir;
 
-/// Smaller allocations are not failed. Names of temporary files are longer elsewhere.
+/// Bytes of the smallest allocation that fails. On other systems, names of temporary files are
+/// longer.
 const LEAST: usize = if cfg!(target_os = "linux") { 64 } else { 192 };
 
 /// Allocations of these sizes are not failed either.

@@ -7,8 +7,9 @@ use nanoembed_core::owned::AddedWord;
 use nanoembed_core::token::{AddedRules, spec};
 use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
-use crate::error::{Error, NO_MEMORY, Result};
+use crate::error::{Error, Result};
 use crate::folder::settings_rule::Members;
+use crate::hashed;
 
 /// An added token as a file describes it. It does not matter here whether it is `special`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,13 +100,9 @@ impl AddedTokens {
 
     fn append(&mut self, id: u32, token: AddedToken) -> Result<(), CoreError> {
         let spelling = limit::copied(&token.spelling)?;
-        self.places.try_reserve(1).map_err(|_| NO_MEMORY)?;
-        self.ids.try_reserve(1).map_err(|_| NO_MEMORY)?;
-        let place = self.tokens.len();
-        limit::push(&mut self.tokens, (id, token))?;
-        self.places.insert(id, place);
-        self.ids.insert(spelling, id);
-        Ok(())
+        hashed::insert(&mut self.places, id, self.tokens.len())?;
+        hashed::insert(&mut self.ids, spelling, id)?;
+        limit::push(&mut self.tokens, (id, token))
     }
 
     pub(super) fn id(&self, spelling: &str) -> Option<u32> {

@@ -22,8 +22,9 @@ use std::path::Path;
 use nanoembed_core::{ErrorKind, limit};
 
 use super::vocabulary::{SPECIAL, WordPieceVocabulary, from_text};
-use crate::error::{Error, NO_MEMORY, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::folder::texts::{Allowed, FolderTexts};
+use crate::hashed;
 use added_tokens::{AddedToken, AddedTokens};
 use config::TokenizerConfig;
 use json::{Normalizer, TokenizerJson};
@@ -164,9 +165,8 @@ fn assemble(
             )));
         }
     }
-    let mut known: HashMap<&[u8], u32> = HashMap::new();
-    known.try_reserve(tokens.iter().len()).map_err(|_| failed(NO_MEMORY))?;
-    known.extend(tokens.iter().map(|(id, token)| (token, id)));
+    let known: HashMap<&[u8], u32> =
+        hashed::map(tokens.iter().map(|(id, token)| (token, id))).map_err(failed)?;
     let find = |spelling: &str| added.id(spelling).or(known.get(spelling.as_bytes()).copied());
     let mut special = [0; 5];
     for (((_, usual), role), id) in SPECIAL.iter().zip(&config.roles).zip(&mut special) {

@@ -49,7 +49,7 @@ impl Numbered {
         self.0.iter().map(|(id, token)| (*id, token.as_slice()))
     }
 
-    /// The first id that no token has, if there are tokens with later ones.
+    /// The first id without a token, if a token has a larger id.
     pub(super) fn hole(&self) -> Option<u32> {
         let hole = (0..).zip(self.iter()).find(|(expected, (id, _))| expected != id);
         hole.map(|(hole, _)| hole)

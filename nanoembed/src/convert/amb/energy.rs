@@ -21,6 +21,7 @@ use crate::convert::activations;
 use crate::convert::calibration::Calibration;
 use crate::convert::naming::{Naming, Place};
 use crate::error::{Error, NO_MEMORY, Result};
+use crate::hashed;
 use crate::progress::{Observer, Progress};
 
 /// Tokens of real texts that are looked at: more take longer and change little.
@@ -193,9 +194,8 @@ fn finished(
     kernels: &Kernels,
 ) -> std::result::Result<HashMap<Place, Inputs>, CoreError> {
     let mut finished = HashMap::new();
-    finished.try_reserve(sums.len()).map_err(|_| NO_MEMORY)?;
     for (place, sums) in sums {
-        finished.insert(place, sums.finish(kernels)?);
+        hashed::insert(&mut finished, place, sums.finish(kernels)?)?;
     }
     Ok(finished)
 }

@@ -1,6 +1,5 @@
 //! An `.amb` file of an encoder as a source for conversion: its tensors dequantised.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use nanoembed_core::describe::BertConfig;
@@ -18,9 +17,10 @@ use crate::checkpoint::tensor::{OwnedTensor, le_bytes, sizes};
 use crate::checkpoint::vocabulary::{self, WordPieceVocabulary};
 use crate::checkpoint::weights::{decoder_is_final, text_model_is_final};
 use crate::checkpoint::{Checkpoint, tensor_names};
-use crate::error::{Error, NO_MEMORY, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::prompts::Prompts;
+use crate::hashed;
 
 /// An open file and the tensors of its encoder, as f32 in bytes.
 pub struct AmbFile {
@@ -70,9 +70,7 @@ impl AmbFile {
         }
         let others = amb.tensors().map(|tensor| tensor.header().name);
         // The checksum is of the file, not of the model, and the scales of columns follow from it.
-        let mut used: HashSet<&str> = HashSet::new();
-        used.try_reserve(names.len()).map_err(|_| failed(NO_MEMORY))?;
-        used.extend(names.iter().map(String::as_str));
+        let used = hashed::set(names.iter().map(String::as_str)).map_err(failed)?;
         let is_used = |name: &&str| used.contains(name) || [CHECKSUM, COLUMN_SCALES].contains(name);
         let left_out = others.filter(|name| !is_used(name)).map(limit::copied);
         let left_out = limit::gathered(left_out).map_err(failed)?;

@@ -22,6 +22,7 @@ use crate::convert::naming::Naming;
 use crate::convert::weights_file::{Tally, WrittenModel};
 use crate::error::{Error, Result};
 use crate::json_float::json_float;
+use crate::parallel;
 use crate::progress::Progress;
 
 /// A model to be written.
@@ -181,14 +182,11 @@ fn stored(
         }
         _ => Ok(None),
     };
-    // Filled by all threads without memory of their own.
-    let mut all: Vec<std::result::Result<Option<Candidate>, CoreError>> =
-        limit::reserved(tensors.len()).map_err(no_memory)?;
-    tensors.par_iter().zip(&stored).map(measured).collect_into_vec(&mut all);
+    let all = parallel::gathered(tensors.par_iter().zip(&stored).map(measured));
     let mut candidates: Vec<Candidate> = limit::reserved(tensors.len()).map_err(no_memory)?;
     let mut places: Vec<&mut Stored> = limit::reserved(tensors.len()).map_err(no_memory)?;
-    for (candidate, stored) in all.into_iter().zip(&mut stored) {
-        if let Some(candidate) = candidate.map_err(no_memory)? {
+    for (candidate, stored) in all.map_err(no_memory)?.into_iter().zip(&mut stored) {
+        if let Some(candidate) = candidate {
             candidates.push(candidate);
             places.push(stored);
         }

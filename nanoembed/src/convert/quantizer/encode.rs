@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::types::{HQQ_GROUP, QuantType, Scheme};
 use crate::error::{Error, Result};
 use crate::files::spool::{Place, Spool};
+use crate::parallel;
 
 /// A quantised weight: its arrays in the order of its form, and the parameters that belong to them.
 #[derive(Clone, Debug)]
@@ -226,10 +227,8 @@ fn half_quadratic(values: &[f32], bits: u8) -> std::result::Result<Arrays, CoreE
         hqq::quantize(&gathered, bits, group, &mut out).ok_or(REFUSED)?;
         Ok((codes, scales, zeros))
     };
-    let count = groups.div_ceil(COLUMNS);
-    let mut parts: Vec<std::result::Result<Columns, CoreError>> = limit::reserved(count)?;
-    (0..count).into_par_iter().map(|at| part(at * COLUMNS)).collect_into_vec(&mut parts);
-    let parts = limit::gathered(parts)?;
+    let parts = (0..groups.div_ceil(COLUMNS)).into_par_iter().map(|at| part(at * COLUMNS));
+    let parts: Vec<Columns> = parallel::gathered(parts)?;
     let mut codes = limit::reserved(packed_rows * groups)?;
     for row in 0..packed_rows {
         for (part, scales, _) in &parts {

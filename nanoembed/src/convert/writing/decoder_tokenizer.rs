@@ -15,8 +15,9 @@ use super::metadata::{Metadata, OwnValue};
 use super::{Job, Writing};
 use crate::causal::hugging_face::DecoderSettings;
 use crate::causal::tokenizer::{Tokenizer, borrowed, end_ids, pattern};
-use crate::error::{Error, NO_MEMORY, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::folder::json_file::read_json;
+use crate::hashed;
 
 /// The hint where the tokenizer cannot be written.
 const HINT: &str = "`--like ORIGINAL.gguf` takes the tokenizer from a GGUF file of the model; `--keep-names` writes the tensors alone, which no program runs";
@@ -72,16 +73,12 @@ fn special_tokens(folder: &Path) -> Result<HashMap<u64, bool>> {
     let settings = read_json(&folder.join("tokenizer_config.json"))?.unwrap_or_default();
     let decoded = settings.get("added_tokens_decoder").and_then(Value::as_object);
     let of = |(id, token): (&String, &Value)| Some((id.parse().ok()?, is_special(token)));
-    let no_memory = |_| Error::in_file(name_of(folder), NO_MEMORY);
-    let mut special: HashMap<u64, bool> = HashMap::new();
-    special.try_reserve(decoded.map_or(0, serde_json::Map::len)).map_err(no_memory)?;
-    special.extend(decoded.into_iter().flatten().filter_map(of));
+    let decoded = decoded.into_iter().flatten().filter_map(of);
     let tokenizer = read_json(&folder.join("tokenizer.json"))?.unwrap_or_default();
     let added = tokenizer.get("added_tokens").and_then(Value::as_array);
     let of = |token: &Value| Some((token.get("id")?.as_u64()?, is_special(token)));
-    special.try_reserve(added.map_or(0, Vec::len)).map_err(no_memory)?;
-    special.extend(added.into_iter().flatten().filter_map(of));
-    Ok(special)
+    let special = hashed::map(decoded.chain(added.into_iter().flatten().filter_map(of)));
+    special.map_err(|error| Error::in_file(name_of(folder), error))
 }
 
 type Written = std::result::Result<(), Unwritten>;

@@ -4,7 +4,6 @@
 //! Settings without a key in llama.cpp stand under `nanoembed.` and the key that `.weights` files
 //! have.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,10 +25,11 @@ use crate::checkpoint::wordpiece::FolderTokenizer;
 use crate::checkpoint::{present_name, tensor_names};
 use crate::convert::amb::source::AmbFile;
 use crate::convert::targets::Item;
-use crate::error::{Error, NO_MEMORY, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::folder::json_file::read_json;
 use crate::folder::texts::Allowed;
+use crate::hashed;
 
 /// An encoder on its way into a GGUF file.
 pub(super) struct Encoder {
@@ -140,9 +140,8 @@ impl Encoder {
         let prefix = limit::copied(prefix.unwrap_or_default()).map_err(failed)?;
         let names = tensor_names(self.settings.layers, false).map_err(failed)?;
         // True for those that are there.
-        let mut wanted: HashMap<String, bool> = HashMap::new();
-        wanted.try_reserve(names.len()).map_err(|_| failed(NO_MEMORY))?;
-        wanted.extend(names.into_iter().map(|name| (name, false)));
+        let wanted = hashed::map(names.into_iter().map(|name| (name, false)));
+        let mut wanted = wanted.map_err(failed)?;
         let (mut renamed, mut left_out) = (Vec::new(), Vec::new());
         for mut item in items {
             let own = item.name.strip_prefix(&prefix).unwrap_or(&item.name);

@@ -1,7 +1,5 @@
 //! GGUF: ggml's types as they are, all other quantised tensors as f32.
 
-use std::collections::HashMap;
-
 use nanoembed_core::describe::gguf::Key;
 use nanoembed_core::event::{Mode, Value};
 use nanoembed_core::format::gguf::{DEFAULT_ALIGNMENT, Gguf, WriteValue};
@@ -17,9 +15,10 @@ use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
 use crate::convert::targets::gguf::write as write_file;
-use crate::error::{Error, NO_MEMORY, Result, name_of};
+use crate::error::{Error, Result, name_of};
 use crate::files::mapped_file::MappedFile;
 use crate::files::spool::Spool;
+use crate::hashed;
 use crate::progress::{Observer, Progress};
 
 /// The keys of the alignment and of the type that most tensors have.
@@ -254,9 +253,8 @@ fn holds(item: &Item<'_>) -> bool {
 /// The tensors of `like` in its order, from `items`.
 fn chosen<'a>(like: &Gguf<'_>, items: &[Item<'a>]) -> Result<Vec<Item<'a>>> {
     let failed = |error| Error::in_file("the model", error);
-    let mut named: HashMap<&str, &Item<'a>> = HashMap::new();
-    named.try_reserve(items.len()).map_err(|_| failed(NO_MEMORY))?;
-    named.extend(items.iter().map(|item| (item.name.as_str(), item)));
+    let named = hashed::map(items.iter().map(|item| (item.name.as_str(), item)));
+    let named = named.map_err(failed)?;
     let find = |name: &str| named.get(name).copied();
     let is_tied = like.tensor("output.weight").is_none();
     let mut chosen = Vec::new();

@@ -47,7 +47,7 @@ enum Sink {
     Stream(BufWriter<Box<dyn Write>>),
 }
 
-/// The path of a file among those that are being written, as long as this lives.
+/// The path of an unfinished file, which is in the list of these until this is dropped.
 struct Listed(PathBuf);
 
 impl Drop for Listed {

@@ -21,8 +21,9 @@ use crate::checkpoint::present_name;
 use crate::convert::quantizer::encode::Encoded;
 use crate::convert::quantizer::{QuantType, encode};
 use crate::convert::targets::Item;
-use crate::error::{Error, NO_MEMORY, Result};
+use crate::error::{Error, Result};
 use crate::files::spool::Spool;
+use crate::hashed;
 
 /// Tensors on their way into a file.
 pub(in crate::convert::writing) struct Prepared<'a> {
@@ -212,8 +213,7 @@ fn names(model: &FamilyModel, words: &str) -> Result<HashMap<String, Named>, Cor
                 };
                 let name = limit::joined(&[&after, name, kind])?;
                 let own = limit::joined(&[&before, own, kind])?;
-                names.try_reserve(1).map_err(|_| NO_MEMORY)?;
-                names.insert(own, Named { tensor: *tensor, name, is_bias });
+                hashed::insert(&mut names, own, Named { tensor: *tensor, name, is_bias })?;
             }
         }
     }

@@ -20,7 +20,8 @@ use nanoembed_core::{Error as CoreError, ErrorKind, limit};
 
 use super::{Family, Prepared};
 use crate::convert::writing::metadata::{Metadata, OwnValue};
-use crate::error::{Error, NO_MEMORY, Result};
+use crate::error::{Error, Result};
+use crate::hashed;
 
 /// The character that replaces a space in pieces.
 const SPACE: &str = "▁";
@@ -239,10 +240,9 @@ impl Table {
         rows: usize,
     ) -> Result<Self> {
         let mut is_special: HashMap<u32, bool> = HashMap::new();
-        is_special.try_reserve(added.len()).map_err(|_| failed(NO_MEMORY))?;
         for token in added {
             if let Some(id) = id_of(token, tokenizer).map_err(failed)? {
-                is_special.insert(id, token.special);
+                hashed::insert(&mut is_special, id, token.special).map_err(failed)?;
             }
         }
         let own = tokenizer.parts().map_err(failed)?.tokens.len();
@@ -287,9 +287,8 @@ impl Table {
             let id = usize::try_from(id).ok()?;
             parts.tokens.get(id).copied()
         };
-        let mut ids: HashMap<&str, usize> = HashMap::new();
-        ids.try_reserve(parts.tokens.len()).map_err(|_| NO_MEMORY)?;
-        ids.extend(parts.tokens.iter().enumerate().map(|(id, token)| (*token, id)));
+        let ids = parts.tokens.iter().enumerate().map(|(id, token)| (*token, id));
+        let ids: HashMap<&str, usize> = hashed::map(ids)?;
         let mut scores = limit::filled(self.tokens.len(), None)?;
         let mut both = String::new();
         for (rank, (left, right)) in parts.merges.iter().enumerate() {

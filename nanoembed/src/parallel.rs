@@ -1,0 +1,17 @@
+//! Results of many threads, in memory that may be refused.
+
+use nanoembed_core::{Error, limit};
+use rayon::prelude::*;
+
+/// All results in their order, or the first error. The threads take no memory for them.
+///
+/// # Errors
+///
+/// An error among the results; [`NoMemory`](nanoembed_core::ErrorKind::NoMemory).
+pub(crate) fn gathered<T: Send>(
+    results: impl IndexedParallelIterator<Item = Result<T, Error>>,
+) -> Result<Vec<T>, Error> {
+    let mut all = limit::reserved(results.len())?;
+    results.collect_into_vec(&mut all);
+    limit::gathered(all)
+}
