@@ -355,7 +355,7 @@ inline float cosine(span<const float> a, span<const float> b) noexcept {
     return nanoembed_cosine(a.data(), b.data(), length, &cosine) == NANOEMBED_OK ? cosine : 0;
 }
 
-/// The `most` of the vectors, which lie one after the other, whose dot products with `query` are largest, the best first.
+/// The `most` vectors that have the largest dot products with `query`, best first; `vectors` holds them one after the other.
 inline result<std::vector<nanoembed_scored>> top_k(span<const float> query, span<const float> vectors, std::size_t most) {
     std::vector<nanoembed_scored> best(most);
     std::size_t found = 0;

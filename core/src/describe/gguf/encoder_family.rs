@@ -190,7 +190,8 @@ fn qwen<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     Ok(("qwen3", Config { attention, ..config }))
 }
 
-/// The settings of T5. It has no limit of positions: that of the file is the usual one of texts.
+/// The settings of T5, which does not limit positions: the context length of the file is the usual
+/// limit of texts.
 fn t5<'a>(keys: &Keys<'a>) -> Outcome<'a, Family> {
     const BUCKETS: Key = Key::RelativeBuckets;
     sees_both_ways(keys)?;

@@ -184,9 +184,9 @@ pub enum Behavior {
     Removed,
     /// It is a piece of its own.
     Isolated,
-    /// It is the end of the piece before it.
+    /// It ends the piece before it.
     MergedWithPrevious,
-    /// It is the beginning of the piece after it.
+    /// It begins the next piece.
     MergedWithNext,
     /// As many as are in a row are a piece.
     Contiguous,

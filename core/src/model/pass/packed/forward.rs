@@ -243,7 +243,8 @@ where
         self.run.norm(norm, &self.model.config, hidden, other, memory)
     }
 
-    /// Queries or keys of all heads for one job's tokens, a block at a time, normed together.
+    /// Computes the queries or keys of one job's tokens, block by block, and norms all heads of a
+    /// token together.
     fn whole(
         &self,
         layer: (usize, &Layer),
