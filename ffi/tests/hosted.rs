@@ -174,7 +174,7 @@ fn files_in_memory_open_as_whatever_they_are_and_refusals_have_a_name() {
     assert_eq!(open(&root.join("no such"), 0).err().map(|it| it.0), Some(NANOEMBED_CANNOT_OPEN));
     let folder = std::env::temp_dir().join(format!("nanoembed-c-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join("config.json"), r#"{"model_type": "albert"}"#).expect("written");
+    std::fs::write(folder.join("config.json"), r#"{"model_type": "electra"}"#).expect("written");
     let refused = open(&folder, 0).err();
     std::fs::remove_dir_all(&folder).expect("removed");
     assert_eq!(refused, Some((213, "model_type".to_owned())));

@@ -21,7 +21,8 @@ pub struct Checkpoint {
     pub folder: PathBuf,
 }
 
-const ENCODERS: [&str; 20] = [
+const ENCODERS: [&str; 21] = [
+    "albert",
     "bert_cased",
     "bert_cased_st6",
     "bert_max_pool",

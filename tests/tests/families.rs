@@ -69,7 +69,7 @@ fn embeddings_and_logits_are_those_of_transformers_on_every_table_of_kernels() {
             }
         }
     }
-    assert!(checked >= 20 * 10);
+    assert!(checked >= 21 * 10);
 }
 
 const BERT: &str = r#"{"model_type": "bert", "vocab_size": 90, "hidden_size": 48,
@@ -85,8 +85,7 @@ fn refusal(config: &str) -> (String, ErrorKind) {
 #[test]
 fn families_that_are_not_run_are_refused_by_name() {
     read_config(Value::parse(BERT, 0).unwrap()).unwrap();
-    for family in ["albert", "deberta", "deberta-v2", "electra", "umt5", "xlm-roberta-xl", "llama"]
-    {
+    for family in ["deberta", "deberta-v2", "electra", "umt5", "xlm-roberta-xl", "llama"] {
         let other = BERT.replace("\"bert\"", &format!("\"{family}\""));
         let expected = ("model_type".to_owned(), ErrorKind::UnsupportedArchitecture);
         assert_eq!(refusal(&other), expected, "{family}");
@@ -290,6 +289,13 @@ fn settings_of_published_models_are_known() {
             "gradient_checkpointing": false, "n_positions": 512, "output_past": true,
             "task_specific_params": {"summarization": {"num_beams": 4}}"#,
     );
+    with(
+        "albert",
+        "config.json",
+        r#""_name_or_path": "models/albert", "down_scale_factor": 1, "gap_size": 0,
+            "gradient_checkpointing": false, "layers_to_keep": [], "net_structure_type": 0,
+            "num_memory_blocks": 0, "position_embedding_type": "absolute""#,
+    );
     let gte = r#"{"architectures": ["NewModel"], "attention_probs_dropout_prob": 0.0,
         "auto_map": {"AutoConfig": "configuration.NewConfig"}, "classifier_dropout": null,
         "hidden_act": "gelu", "hidden_size": 768, "intermediate_size": 3072,
@@ -359,6 +365,27 @@ fn settings_mean_what_transformers_makes_of_them() {
     ] {
         assert_eq!(jina("jina_v2_en", &[(from, to)]), Err(key.into()), "{to}");
     }
+
+    // ALBERT has defaults of its own, one layer for all, and no tables with longer rows.
+    let albert = read_changed("albert", &[]);
+    let act = |to| read_changed("albert", &[(r#""hidden_act": "gelu_new""#, to)]);
+    assert_eq!(act(r#""hidden_act": null"#), albert);
+    let exact = act(r#""hidden_act": "gelu""#).map(|(config, _)| config.feed_forward);
+    assert_eq!(exact, Ok(FeedForward::Plain(Activation::Gelu)));
+    for name in ["num_hidden_groups", "inner_group_num"] {
+        let [one, two] = [1, 2].map(|number| format!(r#""{name}": {number}"#));
+        let absent = format!(r#""{name}": null"#);
+        assert_eq!(read_changed("albert", &[(&*one, &*absent)]), albert);
+        assert_eq!(read_changed("albert", &[(&*one, &*two)]), Err(name.to_owned()));
+    }
+    let width = |to: &str| {
+        let found = read_changed("albert", &[(r#""embedding_size": 24"#, to)]);
+        found.map(|(config, _)| config.embedding.projected)
+    };
+    assert_eq!(width(r#""embedding_size": 48"#), Ok(Some(48)));
+    assert_eq!(width(r#""embedding_size": 49"#), Err("embedding_size".into()));
+    // 128 elements, which are more than the hidden states have.
+    assert_eq!(width(r#""embedding_size": null"#), Err("embedding_size".into()));
 
     // T5's activation is said twice, and `gated-gelu` is the approximation. A decoder beside the
     // encoder and the positions that T5 once stated change nothing.

@@ -218,7 +218,7 @@ fn a_failure_leaves_the_old_file_and_nothing_else() {
         ("num_hidden_layers", json!(3), "error[303]"),
         ("intermediate_size", json!(10), "error[304]"),
         ("num_attention_heads", json!(3), "error[302]"),
-        ("model_type", json!("albert"), "error[213]"),
+        ("model_type", json!("electra"), "error[213]"),
         ("hidden_act", json!("tanh"), "error[208]"),
         ("vocab_size", json!(4), "error[307]"),
         ("hidden_size", json!("8"), "error[302]"),

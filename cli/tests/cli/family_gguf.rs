@@ -379,6 +379,7 @@ fn what_gguf_cannot_say_is_refused_by_name() {
         ("modernbert_mean", "norm.bias"),
         ("cross_encoder", "compares two texts"),
         ("gte", "`gte`"),
+        ("albert", "`albert`"),
         ("mpnet", "`mpnet`"),
         ("t5_encoder", "Dense"),
     ] {

@@ -5,11 +5,11 @@ mod model;
 mod settings;
 mod twin;
 
-use nanoembed_core::kernel;
+use nanoembed_core::kernel::{self, RowSummary};
 use nanoembed_core::model::llama::{Cache, Llama, LlamaMemory, LlamaPlan, Output};
-use nanoembed_core::model::{Config, Layer, Mask, Plan, Run, SliceWeights};
+use nanoembed_core::model::{Config, Layer, Mask, Plan, Run, SliceWeights, Transformer};
 
-use model::{Model, NAMES, ids};
+use model::{Model, NAMES, SHARED, ids};
 use settings::{HIDDEN, LAYERS, Stored, models};
 
 fn largest_difference(found: &[f32], expected: &[f64]) -> f64 {
@@ -54,6 +54,25 @@ fn quantised_activations_are_near_the_twins_on_every_table() {
             let same = first.iter().zip(&found).all(|(a, b)| a.to_bits() == b.to_bits());
             assert!(same, "{name} {}", kernels.name);
         }
+    }
+}
+
+#[test]
+fn layers_that_share_their_weights_share_their_summaries() {
+    let models = models();
+    let (_, config, stored) = models.iter().find(|(name, ..)| *name == "ALBERT").unwrap();
+    let model = Model::new(*config, *stored, true);
+    let weights = SliceWeights::new(&model.file, |name: &str| model.find(name));
+    for kernels in kernel::available() {
+        let [apart, shared] = [&NAMES, &SHARED].map(|names| {
+            let layers = vec![Layer::EMPTY; LAYERS];
+            let model = Transformer::from_family(&weights, *config, names, layers).unwrap();
+            let count = model.summaries(&kernels);
+            let mut summaries = vec![RowSummary::EMPTY; count];
+            model.summarize(&weights, &kernels, &mut [], &mut summaries).unwrap();
+            count
+        });
+        assert_eq!(shared * LAYERS, apart, "{}", kernels.name);
     }
 }
 

@@ -20,6 +20,7 @@ pub const NAMES: Names = Names {
         (Tensor::TokenTypes, "types"),
         (Tensor::RelativeBias, "relative"),
         (Tensor::EmbeddingNorm, "embedding_norm"),
+        (Tensor::Projection, "projection"),
         (Tensor::Norm, "norm"),
         (Tensor::AttentionNorm, ".attention_norm"),
         (Tensor::Query, ".query"),
@@ -37,6 +38,26 @@ pub const NAMES: Names = Names {
         (Tensor::UpGate, ".up_gate"),
         (Tensor::Down, ".down"),
         (Tensor::FeedForwardEndNorm, ".feed_forward_end_norm"),
+    ],
+};
+
+/// The names of a model whose layers share the weights of the first.
+pub const SHARED: Names = Names {
+    layers: "none.",
+    tensors: &[
+        (Tensor::Embeddings, "words"),
+        (Tensor::Positions, "positions"),
+        (Tensor::TokenTypes, "types"),
+        (Tensor::EmbeddingNorm, "embedding_norm"),
+        (Tensor::Projection, "projection"),
+        (Tensor::AttentionNorm, "layer.0.attention_norm"),
+        (Tensor::Query, "layer.0.query"),
+        (Tensor::Key, "layer.0.key"),
+        (Tensor::Value, "layer.0.value"),
+        (Tensor::AttentionOutput, "layer.0.output"),
+        (Tensor::FeedForwardNorm, "layer.0.feed_forward_norm"),
+        (Tensor::Up, "layer.0.up"),
+        (Tensor::Down, "layer.0.down"),
     ],
 };
 
@@ -74,14 +95,18 @@ impl Model {
             tensors.insert(name, Matrix { rows, cols, values });
         };
         let Config { hidden, intermediate, heads, .. } = config;
-        add("words.weight".into(), VOCABULARY, hidden, 0.0, 1.0);
-        add("positions.weight".into(), POSITIONS + 2, hidden, 0.0, 0.7);
-        add("types.weight".into(), 2, hidden, 0.0, 0.5);
+        let width = config.embedding.projected.unwrap_or(hidden);
+        add("words.weight".into(), VOCABULARY, width, 0.0, 1.0);
+        add("positions.weight".into(), POSITIONS + 2, width, 0.0, 0.7);
+        add("types.weight".into(), 2, width, 0.0, 0.5);
         add("relative.weight".into(), BUCKETS.buckets, HEADS.query, 0.0, 3.0);
         let centre = if config.norm == (NormKind::Rms { one_plus: true }) { 0.0 } else { 1.0 };
         let has_bias = stored.biases && config.norm == NormKind::Layer;
-        let mut norms = vec![("embedding_norm".to_owned(), hidden), ("norm".to_owned(), hidden)];
+        let mut norms = vec![("embedding_norm".to_owned(), width), ("norm".to_owned(), hidden)];
         let mut linear = Vec::new();
+        if config.embedding.projected.is_some() {
+            linear.push(("projection".to_owned(), hidden, width));
+        }
         for layer in 0..config.layers {
             let of = |name: &str| format!("layer.{layer}.{name}");
             if stored.first_norm || layer > 0 {

@@ -72,6 +72,10 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         it.attention.query_key_norm = Some(QueryKeyNorm::Vector);
         it.order = Order::PostTwice;
     });
+    let albert = with(bert, |it| {
+        it.embedding.projected = Some(14);
+        it.feed_forward = FeedForward::Plain(Activation::GeluTanh);
+    });
     let turned = with(bert, |it| {
         it.embedding.positions = None;
         it.rotary = TURNED;
@@ -125,6 +129,7 @@ pub fn models() -> Vec<(&'static str, Config, Stored)> {
         ("Jina v2", alibi, fused),
         ("Jina v2 for code", code, Stored { up_first: true, biases: true, ..fused }),
         ("Jina v2 for code, apart", code, apart),
+        ("ALBERT", albert, apart),
         ("NomicBERT", gated(turned, Activation::Silu), Stored { biases: false, ..apart }),
         ("GTE", gated(turned, Activation::Gelu), Stored { up_first: true, biases: true, ..fused }),
         ("ModernBERT", modern_bert, Stored { first_norm: false, ..fused }),

@@ -162,7 +162,13 @@ impl Model {
             if embedding.token_types {
                 add(&mut row, &wide(self.tensor("types.weight").row(0)));
             }
-            states.push(if embedding.norm { self.norm(&row, "embedding_norm") } else { row });
+            if embedding.norm {
+                row = self.norm(&row, "embedding_norm");
+            }
+            if embedding.projected.is_some() {
+                row = self.product(&row, &[("projection".to_owned(), 0)], self.config.hidden);
+            }
+            states.push(row);
         }
         for layer in 0..self.config.layers {
             let of = |name: &str| format!("layer.{layer}.{name}");

@@ -108,10 +108,31 @@ impl Layer {
         [used(query), used(key), used(value), output, used(up), all(down), gate]
     }
 
-    /// Numbers the summaries of all layers' linear layers consecutively.
+    /// Returns true if all layers have the same weights.
+    fn share_weights(layers: &[Self]) -> bool {
+        let have_same = |a: &Self, b: &Self| {
+            let mut pairs = a.linear_layers().into_iter().zip(b.linear_layers());
+            pairs.all(|(a, b)| a.weight == b.weight)
+        };
+        let next = layers.iter().skip(1);
+        FAMILIES && layers.iter().zip(next).all(|(a, b)| have_same(a, b))
+    }
+
+    /// The layers with weights of their own: the first one if all have the same.
+    pub(in crate::model) fn with_own_weights(layers: &[Self]) -> &[Self] {
+        let count = if Self::share_weights(layers) { 1 } else { layers.len() };
+        layers.get(..count).unwrap_or_default()
+    }
+
+    /// Numbers the summaries of all layers' linear layers consecutively; those of layers that share
+    /// their weights have the same numbers.
     pub(in crate::model) fn number_summaries(layers: &mut [Self]) {
+        let shared = Self::share_weights(layers);
         let mut next = 0;
         for layer in layers {
+            if shared {
+                next = 0;
+            }
             let Self { query, key, value, attention_output, up, down, further, .. } = layer;
             let (query, key, value) = (&mut query.linear, &mut key.linear, &mut value.linear);
             for linear in [query, key, value, attention_output, &mut up.linear, down] {

@@ -93,6 +93,9 @@ pub struct Embedding {
     pub scale: f32,
     /// True if the sum is normed.
     pub norm: bool,
+    /// Elements of a row of the tables, at most `hidden`, if a linear layer maps the sum to the
+    /// size of hidden states.
+    pub projected: Option<usize>,
 }
 
 /// The rotary positions of queries and keys.
@@ -226,7 +229,13 @@ impl Config {
         intermediate: 0,
         vocabulary: 0,
         positions: 0,
-        embedding: Embedding { positions: Some(0), token_types: true, scale: 1.0, norm: true },
+        embedding: Embedding {
+            positions: Some(0),
+            token_types: true,
+            scale: 1.0,
+            norm: true,
+            projected: None,
+        },
         rotary: None,
         relative: None,
         attention: Attention { mask: Mask::Full, window: None, query_key_norm: None, scale: None },
@@ -240,7 +249,12 @@ impl Config {
 
     /// The settings of Llama, without sizes.
     pub const LLAMA: Self = Self {
-        embedding: Embedding { positions: None, token_types: false, scale: 1.0, norm: false },
+        embedding: Embedding {
+            positions: None,
+            token_types: false,
+            norm: false,
+            ..Self::BERT.embedding
+        },
         attention: Attention { mask: Mask::Causal, ..Self::BERT.attention },
         order: Order::Pre,
         norm: NormKind::Rms { one_plus: false },
@@ -263,6 +277,15 @@ impl Config {
         let widest = if hidden > intermediate { hidden } else { intermediate };
         let heads = self.heads.width();
         if FAMILIES && heads > widest { heads } else { widest }
+    }
+
+    /// Elements of a token's context, whose memory first holds rows of tables that are projected.
+    pub(in crate::model) const fn context_width(&self) -> usize {
+        match self.projected() {
+            _ if !FAMILIES => self.hidden,
+            Some(width) if width > self.heads.width() => width,
+            _ => self.heads.width(),
+        }
     }
 
     /// Returns true if the build can run the model.
@@ -321,6 +344,19 @@ impl Config {
         match &self.relative {
             Some(Relative::Buckets(buckets)) => Some(buckets),
             _ => None,
+        }
+    }
+
+    /// See [`Embedding::projected`].
+    pub(in crate::model) const fn projected(&self) -> Option<usize> {
+        if FAMILIES { self.embedding.projected } else { None }
+    }
+
+    /// Elements of a row of the tables.
+    pub(in crate::model) const fn table_width(&self) -> usize {
+        match self.projected() {
+            Some(width) => width,
+            None => self.hidden,
         }
     }
 

@@ -23,6 +23,8 @@ pub enum Tensor {
     RelativeBias,
     /// The norm of the sum of these.
     EmbeddingNorm,
+    /// The linear layer from the normed sum to hidden states, if the tables have shorter rows.
+    Projection,
     /// The norm after the last layer.
     Norm,
     /// The output layer, from hidden states to logits.
@@ -109,6 +111,7 @@ impl Tensor {
             Self::TokenTypes => config.embedding.token_types,
             Self::RelativeBias => config.buckets().is_some(),
             Self::EmbeddingNorm => config.embedding.norm,
+            Self::Projection => config.embedding.projected.is_some(),
             Self::Norm => config.final_norm,
             Self::QueryNorm | Self::KeyNorm => config.attention.query_key_norm.is_some(),
             Self::AttentionEndNorm => matches!(config.order, Order::Sandwich | Order::PostTwice),
@@ -224,14 +227,18 @@ impl Names {
     }
 
     /// The layer and the input to which the linear layer with the weight `name` is applied; `None`
-    /// for other tensors.
+    /// for other tensors. Of layers that share their weights, it is the first.
     #[must_use]
     pub fn place(&self, name: &str) -> Option<(usize, LayerInput)> {
-        let (layer, part) = name.strip_prefix(self.layers)?.split_once('.')?;
-        let part = part.strip_suffix(".weight")?;
-        let is_named = |known: &str| known.strip_prefix('.') == Some(part);
-        let (tensor, _) = self.tensors.iter().find(|(_, known)| is_named(known))?;
-        Some((layer.parse().ok()?, tensor.input()?))
+        let TensorName { tensor, layer, kind } = self.parts(name)?;
+        let layer = layer.map_or(Some(0), |layer| layer.parse().ok())?;
+        if kind == ".weight" { Some((layer, tensor.input()?)) } else { None }
+    }
+
+    /// Returns true if all layers have the same weights: no name follows the number of a layer.
+    #[must_use]
+    pub fn shares_layers(&self) -> bool {
+        !self.tensors.iter().any(|(_, name)| name.starts_with('.'))
     }
 
     /// Returns true if the tensor `name` is the token table.
@@ -446,20 +453,27 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Transformer<L> {
         }
         Layer::number_summaries(slots);
         let Config { hidden, vocabulary, embedding, .. } = config;
+        let width = config.table_width();
         let table = |is_there: bool, tensor, least| {
             if !is_there {
                 return Ok(Matrix::EMPTY);
             }
             let found = names.find(weights, (tensor, ".weight"), 0)?.ok_or(MISSING)?;
-            checked_shape(found, found.rows.max(least), hidden)
+            checked_shape(found, found.rows.max(least), width)
         };
-        let norm = |is_there, tensor| match is_there {
-            true => names.norm(weights, &config, (tensor, 0), hidden),
+        let norm = |is_there, tensor, elements| match is_there {
+            true => names.norm(weights, &config, (tensor, 0), elements),
             false => Ok(Norm::EMPTY),
         };
+        let mut projection = [Linear::EMPTY; FAMILIES as usize];
+        if let (Some(into), Some(_)) = (projection.first_mut(), embedding.projected) {
+            into.weight = names.get(weights, Tensor::Projection, 0, (hidden, width))?;
+            let bias = names.find(weights, (Tensor::Projection, ".bias"), 0)?.ok_or(MISSING)?;
+            into.bias = checked_shape(bias, 1, hidden)?;
+        }
         let positions = embedding.positions.map_or(0, |first| config.positions + first);
         Ok(Self {
-            word: names.get(weights, Tensor::Embeddings, 0, (vocabulary, hidden))?,
+            word: names.get(weights, Tensor::Embeddings, 0, (vocabulary, width))?,
             position: table(embedding.positions.is_some(), Tensor::Positions, positions)?,
             token_type: table(embedding.token_types, Tensor::TokenTypes, 1)?,
             relative: match config.buckets() {
@@ -469,8 +483,9 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]> + Sync> Transformer<L> {
                 }
                 None => Matrix::EMPTY,
             },
-            norm: norm(embedding.norm, Tensor::EmbeddingNorm)?,
-            final_norm: norm(config.final_norm, Tensor::Norm)?,
+            projection,
+            norm: norm(embedding.norm, Tensor::EmbeddingNorm, width)?,
+            final_norm: norm(config.final_norm, Tensor::Norm, hidden)?,
             config,
             layers,
         })

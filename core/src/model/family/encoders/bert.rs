@@ -24,11 +24,17 @@ pub(super) fn bert_like<'t>(settings: &Settings<'_, 't>, epsilon: f32) -> Read<'
     settings.even_heads(&SizeNames::USUAL, &sized)?;
     // The table's shape contains the number of types.
     settings.known(&["type_vocab_size"]);
-    let usual = Activation::Gelu;
-    let activation = settings.activation("hidden_act", usual, OF_BERT, ACTIVATIONS)?;
     Ok(Config {
         epsilon: settings.positive("layer_norm_eps")?.unwrap_or(epsilon),
-        feed_forward: FeedForward::Plain(activation),
+        feed_forward: FeedForward::Plain(activation(settings, Activation::Gelu)?),
         ..sized
     })
+}
+
+/// The activation of the feed-forward layer; `usual` is its default.
+pub(super) fn activation<'t>(
+    settings: &Settings<'_, 't>,
+    usual: Activation,
+) -> Read<'t, Activation> {
+    settings.activation("hidden_act", usual, OF_BERT, ACTIVATIONS)
 }

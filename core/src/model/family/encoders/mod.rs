@@ -3,6 +3,7 @@
 //!
 //! Every member of the file is used, listed in [`irrelevant::CONFIG`], or rejected by name.
 
+mod albert;
 mod bert;
 mod distilbert;
 mod eurobert;
@@ -37,6 +38,7 @@ type ReadFamily = for<'o, 't> fn(&Settings<'o, 't>) -> Read<'t, FamilyModel>;
 
 /// Families by their `model_type`, without [`JINA_V2`].
 const FAMILIES: &[(&str, ReadFamily)] = &[
+    ("albert", albert::read),
     ("bert", bert::read),
     ("camembert", roberta::read),
     ("distilbert", distilbert::read),

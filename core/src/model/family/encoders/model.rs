@@ -89,7 +89,7 @@ impl FamilyModel {
     /// As [`Transformer::from_family`](crate::model::Transformer::from_family).
     pub fn plan(&self, weights: &(impl Weights + ?Sized), tokens: usize) -> Result<Plan> {
         let locate = |layer: &mut _, index| self.names.locate(layer, weights, &self.config, index);
-        planning::plan(self.config.layers, locate, tokens)
+        planning::plan(self.located(), locate, tokens)
     }
 
     /// [`Transformer::summaries`](crate::model::Transformer::summaries) for the same model.
@@ -99,7 +99,13 @@ impl FamilyModel {
     /// As [`plan`](Self::plan).
     pub fn summaries(&self, weights: &(impl Weights + ?Sized), kernels: &Kernels) -> Result<usize> {
         let locate = |layer: &mut _, index| self.names.locate(layer, weights, &self.config, index);
-        planning::summaries(self.config.layers, locate, kernels)
+        planning::summaries(self.located(), locate, kernels)
+    }
+
+    /// The number of layers with weights of their own.
+    fn located(&self) -> usize {
+        let layers = self.config.layers;
+        if self.names.shares_layers() { layers.min(1) } else { layers }
     }
 
     /// Checks that exactly the biases of the model exist: further ones would be ignored.
@@ -110,7 +116,7 @@ impl FamilyModel {
     /// [`ErrorKind::UnsupportedSetting`](crate::ErrorKind::UnsupportedSetting); the bias at fault
     /// is the last one requested from `weights`. Any error from [`Weights::matrix`].
     pub fn check_biases(&self, weights: &(impl Weights + ?Sized)) -> Result<()> {
-        for layer in 0..self.config.layers {
+        for layer in 0..self.located() {
             for (has_bias, tensors) in self.biases.parts() {
                 for tensor in tensors {
                     let find = |kind| self.names.find(weights, (*tensor, kind), layer);

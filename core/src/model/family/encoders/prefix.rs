@@ -5,8 +5,18 @@ use crate::model::family::tensors::{Names, Tensor};
 use crate::model::weights::{Matrix, Name, Weights};
 
 /// The prefixes of a family's tensor names when a head is stored with the model.
-const PREFIXES: &[&str] =
-    &["", "model.", "bert.", "roberta.", "distilbert.", "mpnet.", "new.", "gte.", "nomic_bert."];
+const PREFIXES: &[&str] = &[
+    "",
+    "model.",
+    "bert.",
+    "roberta.",
+    "distilbert.",
+    "mpnet.",
+    "new.",
+    "gte.",
+    "nomic_bert.",
+    "albert.",
+];
 
 /// The first names of norms' tensors, by their current names.
 const OLDER: &[(&str, &str)] = &[(".weight", ".gamma"), (".bias", ".beta")];

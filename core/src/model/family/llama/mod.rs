@@ -37,10 +37,11 @@ impl<L: AsRef<[Layer]> + AsMut<[Layer]>> Llama<L> {
         names: &Names,
         mut layers: L,
     ) -> Result<Self> {
-        let Embedding { positions, token_types, norm, .. } = config.embedding;
+        let Embedding { positions, token_types, norm, projected, .. } = config.embedding;
         let is_placed = positions.is_some() || config.relative.is_some();
         let is_repeated = config.order == Order::PostTwice;
-        if !config.is_built_in() || is_placed || is_repeated || token_types || norm {
+        let is_other = is_placed || is_repeated || token_types || norm || projected.is_some();
+        if !config.is_built_in() || is_other {
             return Err(Error::without_offset(ErrorKind::UnsupportedArchitecture));
         }
         let LlamaConfig { hidden, vocabulary, .. } = config;

@@ -13,7 +13,7 @@ use super::workspace::Workspace;
 use super::{Batch, Transformer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::kernel::pieces::{copy, even_size, pieces, pieces_mut};
-use crate::kernel::{self, Strides, Table};
+use crate::kernel::{self, Kernels, Strides, Table};
 use crate::model::block::attention::{Head, attend};
 use crate::model::block::feed_forward::{activate, gate};
 use crate::model::block::layer::{Further, Layer};
@@ -104,8 +104,6 @@ where
             workspace;
         let config = &model.config;
         let hidden = hidden.get_mut(..tokens * config.hidden).ok_or(TOO_SMALL)?;
-        let width = if FAMILIES { config.heads.width() } else { config.hidden };
-        let context = context.get_mut(..tokens * width).ok_or(TOO_SMALL)?;
         let layout = &*layout;
         let longest = lengths.iter().copied().max().unwrap_or(0);
         let angles = Angles::new(config, angles, longest)?;
@@ -116,8 +114,17 @@ where
         let pass = Pass { model, run, observe, layout, lengths, tokens, angles, relative };
         {
             let (mut staging, ..) = layout.staging(floats, bytes)?;
-            pass.embeddings(ids, types, hidden, &mut staging)?;
+            if let (Some(width), Some(projection)) = (config.projected(), model.projection.first())
+            {
+                let rows = context.get_mut(..tokens * width).ok_or(TOO_SMALL)?;
+                pass.embeddings(ids, types, rows, &mut staging)?;
+                pass.project(projection, rows, hidden, &mut staging)?;
+            } else {
+                pass.embeddings(ids, types, hidden, &mut staging)?;
+            }
         }
+        let width = if FAMILIES { config.heads.width() } else { config.hidden };
+        let context = context.get_mut(..tokens * width).ok_or(TOO_SMALL)?;
         let head_part = layout.heads * config.sharing() * tokens * config.head();
         let block_part = pass.share() * config.hidden;
         for (index, layer) in model.layers.as_ref().iter().take(config.layers).enumerate() {
@@ -186,14 +193,14 @@ where
         &self,
         ids: &[u32],
         types: &[u8],
-        hidden: &mut [f32],
+        sums: &mut [f32],
         staging: &mut Staging<'_>,
     ) -> Result<()> {
         let Self { model, run, .. } = self;
-        let (width, embedding) = (model.config.hidden, &model.config.embedding);
+        let (width, embedding) = (model.config.table_width(), &model.config.embedding);
         let positions = if FAMILIES { embedding.positions } else { Some(0) };
         let token_types = !FAMILIES || embedding.token_types;
-        let mut rows = hidden.chunks_exact_mut(width.max(1));
+        let mut rows = sums.chunks_exact_mut(width.max(1));
         let (mut ids, mut types) = (ids.iter(), types.iter());
         for &length in self.lengths {
             let mut padded = 0;
@@ -223,7 +230,25 @@ where
         if FAMILIES && !embedding.norm {
             return Ok(());
         }
-        self.norm(&model.norm, hidden, &[], staging)
+        self.norm(&model.norm, sums, &[], staging)
+    }
+
+    /// Maps rows of the tables to hidden states, in f32: the layer is small. With quantised
+    /// activations results are the same on every machine, which only portable products are.
+    fn project(
+        &self,
+        projection: &Linear,
+        rows: &[f32],
+        hidden: &mut [f32],
+        staging: &mut Staging<'_>,
+    ) -> Result<()> {
+        let width = self.model.config.hidden;
+        let strides = Strides { token: width, row: 1 };
+        let output = Output { first: 0, rows: width, out: hidden, strides };
+        let portable = Kernels::portable();
+        let kernels = if self.layout.quantized { &portable } else { self.run.kernels };
+        let run = Run { kernels, ..*self.run };
+        run.linear(projection, Input::Floats(rows), output, staging)
     }
 
     /// The norm of every row of `hidden + other`, in place; an empty `other` adds nothing. A norm

@@ -109,7 +109,7 @@ impl Layout {
             hidden,
             head,
             widest: config.widest(),
-            context: product(&[tokens, if FAMILIES { config.heads.width() } else { hidden }]),
+            context: product(&[tokens, config.context_width()]),
             normed: match FAMILIES {
                 true => product(&[tokens, config.normed_elements()]),
                 false => 0,

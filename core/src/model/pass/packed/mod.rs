@@ -25,6 +25,7 @@ use crate::model::block::layer::Layer;
 use crate::model::block::norm::Norm;
 use crate::model::block::observation::Observer;
 use crate::model::config::{Config, FAMILIES};
+use crate::model::linear::Linear;
 use crate::model::parallel::Parallel;
 use crate::model::plan::Plan;
 use crate::model::run::Run;
@@ -43,6 +44,9 @@ pub struct Transformer<L> {
     pub(in crate::model) final_norm: Norm,
     /// See [`Config::relative`](crate::model::Config::relative).
     pub(in crate::model) relative: Matrix,
+    /// See [`Embedding::projected`](crate::model::config::Embedding::projected). Zero-sized in
+    /// builds for BERT alone.
+    pub(in crate::model) projection: [Linear; FAMILIES as usize],
     pub(in crate::model) layers: L,
 }
 
@@ -81,6 +85,7 @@ impl<L> Transformer<L> {
             norm: Norm::EMPTY,
             final_norm: Norm::EMPTY,
             relative: Matrix::EMPTY,
+            projection: [Linear::EMPTY; FAMILIES as usize],
             layers,
         }
     }

@@ -8,8 +8,11 @@ use crate::model::linear::summaries;
 use crate::model::weights::Weights;
 
 impl<L: AsRef<[Layer]>> Transformer<L> {
+    /// The layers with weights of their own.
     fn layers(&self) -> impl Iterator<Item = &Layer> {
-        self.layers.as_ref().iter().take(self.config.layers)
+        let layers = self.layers.as_ref();
+        let layers = layers.get(..self.config.layers).unwrap_or(layers);
+        Layer::with_own_weights(layers).iter()
     }
 
     /// The number of summaries for a table of kernels; 0 if it needs none, or the weights do not
